@@ -1,0 +1,253 @@
+/*===- runtime.h - Runs compiled Ringlet artefacts ---*- C -*-===*\
+|*
+|* Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+|* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+|*
+|*===--------------------------------------------------------------------===*|
+|*
+|* A context is a device with its threads and memory, a program is an artefact
+|* loaded into a context, and rl_program_run calls one of its entries with the
+|* caller's tensors. The library depends on nothing but the C++ runtime.
+|*
+|* Conventions
+|*  - Every fallible call returns rl_status; RL_OK is zero. The text of this
+|*    thread's last failure is rl_last_error().
+|*  - *_create and *_load give the caller one reference; pair it with *_destroy.
+|*    *_destroy(NULL) does nothing. A program keeps what it needs of its context
+|*    alive: the two may be destroyed in any order.
+|*  - Out-parameters come last, are named out_*, and are zeroed on failure (but
+|*    for the struct_size of a struct).
+|*  - Structs begin with struct_size, which the caller sets to the size it was
+|*    compiled with (the _INIT macros do). The library reads and writes only
+|*    what that covers, and uses the documented default for the rest.
+|*  - Strings that the library returns belong to the object they came from.
+|*
+|* Threads: contexts and programs may be used by any number of threads at once,
+|* runs included; each run has its own workspace. Only *_destroy must be the
+|* last use of its handle. The library never holds a lock while it calls back.
+|*
+|* Trust: a damaged or malformed artefact is refused. A well-formed one is code
+|* and runs with the rights of the process: load artefacts as you load shared
+|* libraries.
+|*
+\*===----------------------------------------------------------------------===*/
+
+#ifndef RINGLET_RUNTIME_H
+#define RINGLET_RUNTIME_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(RINGLET_RUNTIME_STATIC) || !defined(__GNUC__)
+#define RL_API
+#else
+#define RL_API __attribute__((visibility("default")))
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Grows when something that existed changes; additions do not count. */
+#define RL_ABI_VERSION 1u
+
+typedef enum rl_status {
+  RL_OK = 0,
+  RL_INVALID_ARGUMENT = 1,
+  RL_BAD_ARTIFACT = 2,  /* not an artefact, damaged, or a newer format      */
+  RL_UNAVAILABLE = 3,   /* a driver or system facility is missing           */
+  RL_UNSUPPORTED = 4,   /* no code in the artefact fits this device         */
+  RL_OUT_OF_MEMORY = 5, /* or over the memory limit                         */
+  RL_DEVICE_ERROR = 6,
+  RL_PEER_ERROR = 7,    /* a rank of a ring failed                          */
+  RL_IO_ERROR = 8,      /* a file cannot be read                            */
+  RL_INTERNAL_ERROR = 9 /* a fault of this library; please report it        */
+} rl_status;
+
+RL_API uint32_t rl_abi_version(void);
+/* "invalid argument"; never NULL. */
+RL_API const char *rl_status_name(rl_status status);
+/* This thread's last failure; "" if none. Valid until its next call. */
+RL_API const char *rl_last_error(void);
+
+/*===- Context ------------------------------------------------------------===*/
+
+typedef struct rl_context rl_context;
+
+typedef enum rl_log_level {
+  RL_LOG_ERROR = 0,
+  RL_LOG_WARNING = 1,
+  RL_LOG_INFO = 2,
+  RL_LOG_DEBUG = 3
+} rl_log_level;
+
+/* May be called by any thread, also by several at once. */
+typedef void (*rl_log_callback)(void *user, rl_log_level level,
+                                const char *message);
+
+typedef struct rl_context_options {
+  size_t struct_size;
+  int32_t device;        /* ordinal of the driver's device; default 0        */
+  uint32_t flags;        /* must be 0 in ABI 1                               */
+  uint32_t threads;      /* CPU threads, the caller's included; 0: all cores */
+  uint32_t log_level;    /* an rl_log_level: the most talkative to report    */
+  uint64_t memory_limit; /* bytes of workspace, scratch and tables; 0: none  */
+  const char *driver;    /* "cpu"; NULL: "cpu"                               */
+  const char *target;    /* use only code for this target, as "x86-64-v3";
+                            NULL: the best that this machine can run         */
+  rl_log_callback log;   /* NULL: errors and warnings are dropped, unless the
+                            environment's RINGLET_LOG names a level, in which
+                            case stderr gets it                              */
+  void *log_user;
+} rl_context_options;
+#define RL_CONTEXT_OPTIONS_INIT                                                \
+  {sizeof(rl_context_options), 0, 0u, 0u, RL_LOG_WARNING, 0u, NULL, NULL,      \
+   NULL, NULL}
+
+/* options may be NULL: all defaults. */
+RL_API rl_status rl_context_create(const rl_context_options *options,
+                                   rl_context **out_context);
+RL_API void rl_context_destroy(rl_context *context);
+
+typedef struct rl_stats {
+  size_t struct_size;
+  uint32_t threads;
+  uint32_t reserved;          /* 0                                           */
+  uint64_t runs;              /* that succeeded                              */
+  uint64_t launches;          /* kernels started by them                     */
+  uint64_t memory_bytes;      /* held now: workspace, scratch, order tables  */
+  uint64_t peak_memory_bytes; /* the most there ever was                     */
+  uint64_t workspace_bytes;   /* held now for workspaces, in use or idle     */
+  uint64_t table_bytes;       /* held now for order tables                   */
+  uint64_t tables_built;
+} rl_stats;
+#define RL_STATS_INIT {sizeof(rl_stats), 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u}
+
+RL_API rl_status rl_context_stats(const rl_context *context,
+                                  rl_stats *out_stats);
+/* Returns idle workspaces and unused order tables to the system. */
+RL_API rl_status rl_context_trim(rl_context *context);
+
+/*===- Program ------------------------------------------------------------===*/
+
+typedef struct rl_program rl_program;
+
+/* Loads an artefact; the bytes may be freed afterwards. With a NULL context
+ * nothing is made ready to run, whatever the artefact's targets: the program
+ * can be inspected only. */
+RL_API rl_status rl_program_load(rl_context *context, const void *bytes,
+                                 size_t size, rl_program **out_program);
+RL_API rl_status rl_program_load_file(rl_context *context, const char *path,
+                                      rl_program **out_program);
+RL_API void rl_program_destroy(rl_program *program);
+
+typedef enum rl_dtype {
+  RL_F16 = 1,
+  RL_BF16 = 2,
+  RL_F32 = 3,
+  RL_F64 = 4,
+  RL_I8 = 5,
+  RL_U8 = 6,
+  RL_I16 = 7,
+  RL_I32 = 8,
+  RL_I64 = 9,
+  RL_BOOL = 10
+} rl_dtype;
+/* "f32"; "none" for anything unknown. */
+RL_API const char *rl_dtype_name(int32_t dtype);
+/* Bytes of one element; 0 for anything unknown. */
+RL_API size_t rl_dtype_size(int32_t dtype);
+
+#define RL_MAX_RANK 8
+#define RL_DYNAMIC ((int64_t)-1)
+
+typedef struct rl_argument {
+  size_t struct_size;
+  const char *name;
+  int32_t dtype;        /* an rl_dtype                                       */
+  int32_t rank;
+  const int64_t *sizes; /* rank of them, RL_DYNAMIC where any is accepted    */
+  int32_t is_output;
+  int32_t reserved;     /* 0                                                 */
+  const char *layout;   /* the encoding of the tensor type, as text, or ""   */
+} rl_argument;
+#define RL_ARGUMENT_INIT {sizeof(rl_argument), NULL, 0, 0, NULL, 0, 0, NULL}
+
+/* These take an index below the count and return 0, NULL or "" for any other,
+ * and for a NULL program. */
+RL_API uint32_t rl_program_entry_count(const rl_program *program);
+RL_API const char *rl_program_entry_name(const rl_program *program,
+                                         uint32_t entry);
+RL_API uint32_t rl_program_argument_count(const rl_program *program,
+                                          uint32_t entry);
+/* The targets that the artefact has code for. */
+RL_API uint32_t rl_program_target_count(const rl_program *program);
+RL_API const char *rl_program_target_name(const rl_program *program,
+                                          uint32_t index);
+/* The one that runs; "" for a program that can be inspected only. */
+RL_API const char *rl_program_target(const rl_program *program);
+RL_API const char *rl_program_compiler(const rl_program *program);
+RL_API const char *rl_program_module_name(const rl_program *program);
+/* What the compiler decided for each kernel of an entry and what the chosen
+ * target makes of it, one "key: value" a line. */
+RL_API const char *rl_program_explain(const rl_program *program,
+                                      uint32_t entry);
+
+RL_API rl_status rl_program_find_entry(const rl_program *program,
+                                       const char *name, uint32_t *out_entry);
+RL_API rl_status rl_program_argument(const rl_program *program, uint32_t entry,
+                                     uint32_t index,
+                                     rl_argument *out_argument);
+
+/*===- Running ------------------------------------------------------------===*/
+
+/* A tensor of the caller; the content of a DLTensor. Strides count elements;
+ * NULL stands for row-major contiguous. The last axis has stride 1. Inputs may
+ * have any other strides, 0 included; the elements of an output must be
+ * distinct and may share no memory with another argument. Rank 0: one element;
+ * sizes and strides may be NULL. */
+typedef struct rl_tensor {
+  void *data;
+  int32_t dtype;
+  int32_t rank;
+  const int64_t *sizes;
+  const int64_t *strides;
+} rl_tensor;
+
+typedef struct rl_estimate {
+  size_t struct_size;
+  uint64_t workspace_bytes; /* for each run in flight                        */
+  uint64_t scratch_bytes;   /* for each context: all threads together        */
+  uint64_t table_bytes;     /* order tables, shared by all runs              */
+  uint64_t total_bytes;
+  uint64_t launches;
+} rl_estimate;
+#define RL_ESTIMATE_INIT {sizeof(rl_estimate), 0u, 0u, 0u, 0u, 0u}
+
+/* Sizes of the outputs for given inputs. `tensors` holds the `count` inputs of
+ * the entry; the sizes of its output i are written to out_sizes[RL_MAX_RANK *
+ * i] and on, which has RL_MAX_RANK values for each output. Fails where the
+ * artefact does not say. `data` may be NULL except for rank-0 i64 inputs. */
+RL_API rl_status rl_program_output_sizes(const rl_program *program,
+                                         uint32_t entry,
+                                         const rl_tensor *tensors,
+                                         uint32_t count, int64_t *out_sizes);
+
+/* All checks of a run, and the memory that it would take, without taking it or
+ * touching a tensor's elements. `data` may be NULL except for rank-0 i64
+ * inputs; memory overlap is then not checked. */
+RL_API rl_status rl_program_estimate(const rl_program *program, uint32_t entry,
+                                     const rl_tensor *tensors, uint32_t count,
+                                     rl_estimate *out_estimate);
+
+/* Runs an entry on its arguments: inputs first, then outputs. Everything is
+ * checked before the first kernel starts; a refused call leaves the outputs
+ * untouched. Returns when the outputs are complete. */
+RL_API rl_status rl_program_run(const rl_program *program, uint32_t entry,
+                                const rl_tensor *tensors, uint32_t count);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* RINGLET_RUNTIME_H */
