@@ -179,48 +179,6 @@ inline const char *EnumNameDType(DType e) {
   return EnumNamesDType()[index];
 }
 
-enum class Curve : uint8_t {
-  Linear = 0,
-  Hilbert = 1,
-  Morton = 2,
-  Snake = 3,
-  Residue = 4,
-  Table = 5,
-  MIN = Linear,
-  MAX = Table
-};
-
-inline const Curve (&EnumValuesCurve())[6] {
-  static const Curve values[] = {
-    Curve::Linear,
-    Curve::Hilbert,
-    Curve::Morton,
-    Curve::Snake,
-    Curve::Residue,
-    Curve::Table
-  };
-  return values;
-}
-
-inline const char * const *EnumNamesCurve() {
-  static const char * const names[7] = {
-    "Linear",
-    "Hilbert",
-    "Morton",
-    "Snake",
-    "Residue",
-    "Table",
-    nullptr
-  };
-  return names;
-}
-
-inline const char *EnumNameCurve(Curve e) {
-  if (flatbuffers::IsOutRange(e, Curve::Linear, Curve::Table)) return "";
-  const size_t index = static_cast<size_t>(e);
-  return EnumNamesCurve()[index];
-}
-
 /// One word of a postfix program over 64-bit integers. Every operator is
 /// checked for overflow; division rounds as its name says.
 enum class ExprOp : uint8_t {
@@ -905,26 +863,31 @@ flatbuffers::Offset<KeyValue> CreateKeyValue(flatbuffers::FlatBufferBuilder &_fb
 
 struct OrderT : public flatbuffers::NativeTable {
   typedef Order TableType;
-  ringlet::abi::Curve curve = ringlet::abi::Curve::Linear;
+  std::string curve{};
+  int64_t rate = 0;
   std::vector<int64_t> grid{};
   int64_t chunk = 0;
-  int64_t rate = 0;
-  std::vector<int64_t> tokens{};
+  std::vector<int64_t> table{};
 };
 
-/// A memory or pattern order (O1, O2): slot m holds token pi(m).
+/// A memory or pattern order (O1, O2): slot m holds token pi(m). The fields are
+/// those of lib/Layout's OrderSpec; curves go by name, so that a new one needs
+/// no new format.
 struct Order FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   typedef OrderT NativeTableType;
   typedef OrderBuilder Builder;
   enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
     VT_CURVE = 4,
-    VT_GRID = 6,
-    VT_CHUNK = 8,
-    VT_RATE = 10,
-    VT_TOKENS = 12
+    VT_RATE = 6,
+    VT_GRID = 8,
+    VT_CHUNK = 10,
+    VT_TABLE = 12
   };
-  ringlet::abi::Curve curve() const {
-    return static_cast<ringlet::abi::Curve>(GetField<uint8_t>(VT_CURVE, 0));
+  const flatbuffers::String *curve() const {
+    return GetPointer<const flatbuffers::String *>(VT_CURVE);
+  }
+  int64_t rate() const {
+    return GetField<int64_t>(VT_RATE, 0);
   }
   const flatbuffers::Vector<int64_t> *grid() const {
     return GetPointer<const flatbuffers::Vector<int64_t> *>(VT_GRID);
@@ -932,21 +895,19 @@ struct Order FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   int64_t chunk() const {
     return GetField<int64_t>(VT_CHUNK, 0);
   }
-  int64_t rate() const {
-    return GetField<int64_t>(VT_RATE, 0);
-  }
-  const flatbuffers::Vector<int64_t> *tokens() const {
-    return GetPointer<const flatbuffers::Vector<int64_t> *>(VT_TOKENS);
+  const flatbuffers::Vector<int64_t> *table() const {
+    return GetPointer<const flatbuffers::Vector<int64_t> *>(VT_TABLE);
   }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
-           VerifyField<uint8_t>(verifier, VT_CURVE, 1) &&
+           VerifyOffsetRequired(verifier, VT_CURVE) &&
+           verifier.VerifyString(curve()) &&
+           VerifyField<int64_t>(verifier, VT_RATE, 8) &&
            VerifyOffset(verifier, VT_GRID) &&
            verifier.VerifyVector(grid()) &&
            VerifyField<int64_t>(verifier, VT_CHUNK, 8) &&
-           VerifyField<int64_t>(verifier, VT_RATE, 8) &&
-           VerifyOffset(verifier, VT_TOKENS) &&
-           verifier.VerifyVector(tokens()) &&
+           VerifyOffset(verifier, VT_TABLE) &&
+           verifier.VerifyVector(table()) &&
            verifier.EndTable();
   }
   OrderT *UnPack(const flatbuffers::resolver_function_t *_resolver = nullptr) const;
@@ -958,8 +919,11 @@ struct OrderBuilder {
   typedef Order Table;
   flatbuffers::FlatBufferBuilder &fbb_;
   flatbuffers::uoffset_t start_;
-  void add_curve(ringlet::abi::Curve curve) {
-    fbb_.AddElement<uint8_t>(Order::VT_CURVE, static_cast<uint8_t>(curve), 0);
+  void add_curve(flatbuffers::Offset<flatbuffers::String> curve) {
+    fbb_.AddOffset(Order::VT_CURVE, curve);
+  }
+  void add_rate(int64_t rate) {
+    fbb_.AddElement<int64_t>(Order::VT_RATE, rate, 0);
   }
   void add_grid(flatbuffers::Offset<flatbuffers::Vector<int64_t>> grid) {
     fbb_.AddOffset(Order::VT_GRID, grid);
@@ -967,11 +931,8 @@ struct OrderBuilder {
   void add_chunk(int64_t chunk) {
     fbb_.AddElement<int64_t>(Order::VT_CHUNK, chunk, 0);
   }
-  void add_rate(int64_t rate) {
-    fbb_.AddElement<int64_t>(Order::VT_RATE, rate, 0);
-  }
-  void add_tokens(flatbuffers::Offset<flatbuffers::Vector<int64_t>> tokens) {
-    fbb_.AddOffset(Order::VT_TOKENS, tokens);
+  void add_table(flatbuffers::Offset<flatbuffers::Vector<int64_t>> table) {
+    fbb_.AddOffset(Order::VT_TABLE, table);
   }
   explicit OrderBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
@@ -980,21 +941,22 @@ struct OrderBuilder {
   flatbuffers::Offset<Order> Finish() {
     const auto end = fbb_.EndTable(start_);
     auto o = flatbuffers::Offset<Order>(end);
+    fbb_.Required(o, Order::VT_CURVE);
     return o;
   }
 };
 
 inline flatbuffers::Offset<Order> CreateOrder(
     flatbuffers::FlatBufferBuilder &_fbb,
-    ringlet::abi::Curve curve = ringlet::abi::Curve::Linear,
+    flatbuffers::Offset<flatbuffers::String> curve = 0,
+    int64_t rate = 0,
     flatbuffers::Offset<flatbuffers::Vector<int64_t>> grid = 0,
     int64_t chunk = 0,
-    int64_t rate = 0,
-    flatbuffers::Offset<flatbuffers::Vector<int64_t>> tokens = 0) {
+    flatbuffers::Offset<flatbuffers::Vector<int64_t>> table = 0) {
   OrderBuilder builder_(_fbb);
-  builder_.add_rate(rate);
   builder_.add_chunk(chunk);
-  builder_.add_tokens(tokens);
+  builder_.add_rate(rate);
+  builder_.add_table(table);
   builder_.add_grid(grid);
   builder_.add_curve(curve);
   return builder_.Finish();
@@ -1002,20 +964,21 @@ inline flatbuffers::Offset<Order> CreateOrder(
 
 inline flatbuffers::Offset<Order> CreateOrderDirect(
     flatbuffers::FlatBufferBuilder &_fbb,
-    ringlet::abi::Curve curve = ringlet::abi::Curve::Linear,
+    const char *curve = nullptr,
+    int64_t rate = 0,
     const std::vector<int64_t> *grid = nullptr,
     int64_t chunk = 0,
-    int64_t rate = 0,
-    const std::vector<int64_t> *tokens = nullptr) {
+    const std::vector<int64_t> *table = nullptr) {
+  auto curve__ = curve ? _fbb.CreateString(curve) : 0;
   auto grid__ = grid ? _fbb.CreateVector<int64_t>(*grid) : 0;
-  auto tokens__ = tokens ? _fbb.CreateVector<int64_t>(*tokens) : 0;
+  auto table__ = table ? _fbb.CreateVector<int64_t>(*table) : 0;
   return ringlet::abi::CreateOrder(
       _fbb,
-      curve,
+      curve__,
+      rate,
       grid__,
       chunk,
-      rate,
-      tokens__);
+      table__);
 }
 
 flatbuffers::Offset<Order> CreateOrder(flatbuffers::FlatBufferBuilder &_fbb, const OrderT *_o, const flatbuffers::rehasher_function_t *_rehasher = nullptr);
@@ -3685,11 +3648,11 @@ inline OrderT *Order::UnPack(const flatbuffers::resolver_function_t *_resolver) 
 inline void Order::UnPackTo(OrderT *_o, const flatbuffers::resolver_function_t *_resolver) const {
   (void)_o;
   (void)_resolver;
-  { auto _e = curve(); _o->curve = _e; }
+  { auto _e = curve(); if (_e) _o->curve = _e->str(); }
+  { auto _e = rate(); _o->rate = _e; }
   { auto _e = grid(); if (_e) { _o->grid.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->grid[_i] = _e->Get(_i); } } }
   { auto _e = chunk(); _o->chunk = _e; }
-  { auto _e = rate(); _o->rate = _e; }
-  { auto _e = tokens(); if (_e) { _o->tokens.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->tokens[_i] = _e->Get(_i); } } }
+  { auto _e = table(); if (_e) { _o->table.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->table[_i] = _e->Get(_i); } } }
 }
 
 inline flatbuffers::Offset<Order> Order::Pack(flatbuffers::FlatBufferBuilder &_fbb, const OrderT* _o, const flatbuffers::rehasher_function_t *_rehasher) {
@@ -3700,18 +3663,18 @@ inline flatbuffers::Offset<Order> CreateOrder(flatbuffers::FlatBufferBuilder &_f
   (void)_rehasher;
   (void)_o;
   struct _VectorArgs { flatbuffers::FlatBufferBuilder *__fbb; const OrderT* __o; const flatbuffers::rehasher_function_t *__rehasher; } _va = { &_fbb, _o, _rehasher}; (void)_va;
-  auto _curve = _o->curve;
+  auto _curve = _fbb.CreateString(_o->curve);
+  auto _rate = _o->rate;
   auto _grid = _o->grid.size() ? _fbb.CreateVector(_o->grid) : 0;
   auto _chunk = _o->chunk;
-  auto _rate = _o->rate;
-  auto _tokens = _o->tokens.size() ? _fbb.CreateVector(_o->tokens) : 0;
+  auto _table = _o->table.size() ? _fbb.CreateVector(_o->table) : 0;
   return ringlet::abi::CreateOrder(
       _fbb,
       _curve,
+      _rate,
       _grid,
       _chunk,
-      _rate,
-      _tokens);
+      _table);
 }
 
 inline ExprT *Expr::UnPack(const flatbuffers::resolver_function_t *_resolver) const {
