@@ -1,0 +1,208 @@
+//===- LayoutAttrs.cpp - Curves, orders, rings and layouts -*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Layout/IR/LayoutDialect.h"
+
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/DialectImplementation.h"
+
+using namespace mlir;
+using namespace ringlet::rlayout;
+using ringlet::layout::OrderSpec;
+
+//===----------------------------------------------------------------------===//
+// Curves
+//===----------------------------------------------------------------------===//
+
+void LinearCurveAttr::describe(OrderSpec &spec) const {
+  spec.curve = "linear";
+}
+void HilbertCurveAttr::describe(OrderSpec &spec) const {
+  spec.curve = "hilbert";
+}
+void MortonCurveAttr::describe(OrderSpec &spec) const {
+  spec.curve = "morton";
+}
+void SnakeCurveAttr::describe(OrderSpec &spec) const { spec.curve = "snake"; }
+void ResidueCurveAttr::describe(OrderSpec &spec) const {
+  spec.curve = "residue";
+  spec.rate = getRate();
+}
+void TableCurveAttr::describe(OrderSpec &spec) const {
+  spec.curve = "table";
+  spec.table.assign(getTokens().begin(), getTokens().end());
+}
+
+//===----------------------------------------------------------------------===//
+// OrderAttr
+//===----------------------------------------------------------------------===//
+
+/// Parses a comma-separated list of integers in brackets.
+static ParseResult parseIntegers(AsmParser &parser,
+                                 SmallVectorImpl<int64_t> &values) {
+  return parser.parseCommaSeparatedList(
+      AsmParser::Delimiter::Square,
+      [&] { return parser.parseInteger(values.emplace_back()); });
+}
+
+/// Parses a curve: its mnemonic, and its parameters if it has any. The
+/// prefix `#rlayout.` is left out inside an order.
+static FailureOr<CurveAttrInterface> parseCurve(AsmParser &parser) {
+  MLIRContext *context = parser.getContext();
+  SMLoc loc = parser.getCurrentLocation();
+  StringRef keyword;
+  if (parser.parseKeyword(&keyword))
+    return failure();
+  if (keyword == LinearCurveAttr::getMnemonic())
+    return CurveAttrInterface(LinearCurveAttr::get(context));
+  if (keyword == HilbertCurveAttr::getMnemonic())
+    return CurveAttrInterface(HilbertCurveAttr::get(context));
+  if (keyword == MortonCurveAttr::getMnemonic())
+    return CurveAttrInterface(MortonCurveAttr::get(context));
+  if (keyword == SnakeCurveAttr::getMnemonic())
+    return CurveAttrInterface(SnakeCurveAttr::get(context));
+  Attribute parsed;
+  if (keyword == ResidueCurveAttr::getMnemonic())
+    parsed = ResidueCurveAttr::parse(parser, {});
+  else if (keyword == TableCurveAttr::getMnemonic())
+    parsed = TableCurveAttr::parse(parser, {});
+  else
+    return parser.emitError(loc)
+           << "expected a curve (linear, hilbert, morton, snake, residue or "
+              "table), found '"
+           << keyword << "'";
+  if (!parsed)
+    return failure();
+  return cast<CurveAttrInterface>(parsed);
+}
+
+Attribute OrderAttr::parse(AsmParser &parser, Type) {
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseLess())
+    return {};
+  FailureOr<CurveAttrInterface> curve = parseCurve(parser);
+  if (failed(curve))
+    return {};
+  SmallVector<int64_t> grid;
+  int64_t chunk = 0;
+  while (succeeded(parser.parseOptionalComma())) {
+    SMLoc keyLoc = parser.getCurrentLocation();
+    StringRef key;
+    if (parser.parseKeyword(&key) || parser.parseEqual())
+      return {};
+    if (key == "grid" && grid.empty()) {
+      if (parseIntegers(parser, grid))
+        return {};
+    } else if (key == "chunk" && chunk == 0) {
+      if (parser.parseInteger(chunk))
+        return {};
+      if (chunk <= 0) {
+        parser.emitError(keyLoc)
+            << "expected a positive chunk, found " << chunk << " (O1)";
+        return {};
+      }
+    } else {
+      parser.emitError(keyLoc)
+          << "expected 'grid' or 'chunk' once each, found '" << key << "'";
+      return {};
+    }
+  }
+  if (parser.parseGreater())
+    return {};
+  return parser.getChecked<OrderAttr>(loc, parser.getContext(), *curve,
+                                      ArrayRef<int64_t>(grid), chunk);
+}
+
+void OrderAttr::print(AsmPrinter &printer) const {
+  printer << '<';
+  TypeSwitch<Attribute>(getCurve())
+      .Case<LinearCurveAttr, HilbertCurveAttr, MortonCurveAttr, SnakeCurveAttr>(
+          [&](auto curve) { printer << curve.getMnemonic(); })
+      .Case<ResidueCurveAttr, TableCurveAttr>([&](auto curve) {
+        printer << curve.getMnemonic();
+        curve.print(printer);
+      })
+      .Default([&](Attribute curve) { printer << curve; });
+  if (!getGrid().empty()) {
+    printer << ", grid = [";
+    llvm::interleaveComma(getGrid(), printer);
+    printer << ']';
+  }
+  if (getChunk() != 0)
+    printer << ", chunk = " << getChunk();
+  printer << '>';
+}
+
+static OrderSpec makeSpec(CurveAttrInterface curve, ArrayRef<int64_t> grid,
+                          int64_t chunk) {
+  OrderSpec spec;
+  curve.describe(spec);
+  spec.grid.assign(grid.begin(), grid.end());
+  spec.chunk = chunk;
+  return spec;
+}
+
+OrderSpec OrderAttr::getSpec() const {
+  return makeSpec(getCurve(), getGrid(), getChunk());
+}
+
+std::shared_ptr<const ringlet::layout::Order> OrderAttr::getOrder() const {
+  std::string error;
+  return ringlet::layout::makeOrder(getSpec(), &error);
+}
+
+bool OrderAttr::isIdentity() const {
+  if (isa<LinearCurveAttr>(getCurve()))
+    return true;
+  auto residue = dyn_cast<ResidueCurveAttr>(getCurve());
+  return residue && residue.getRate() == 1;
+}
+
+LogicalResult OrderAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                CurveAttrInterface curve,
+                                ArrayRef<int64_t> grid, int64_t chunk) {
+  if (!curve)
+    return emitError() << "expected a curve";
+  std::string error;
+  if (!ringlet::layout::makeOrder(makeSpec(curve, grid, chunk), &error))
+    return emitError() << error;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// RingAttr and LayoutAttr
+//===----------------------------------------------------------------------===//
+
+LogicalResult RingAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                               int64_t ranks, Balance balance, int64_t block) {
+  if (ranks < 1)
+    return emitError() << "expected at least 1 rank, found " << ranks
+                       << " (G1)";
+  bool striped = balance == Balance::striped;
+  if (striped && block < 1)
+    return emitError() << "expected a positive block for striped, found "
+                       << block << " (G1)";
+  if (!striped && block != 0)
+    return emitError() << "expected no block for " << stringifyBalance(balance)
+                       << ", found " << block << " (G1)";
+  return success();
+}
+
+LogicalResult
+LayoutAttr::verifyEncoding(ArrayRef<int64_t> shape, Type elementType,
+                           function_ref<InFlightDiagnostic()> emitError) const {
+  if (getAxis() < 0 || getAxis() >= static_cast<int64_t>(shape.size()))
+    return emitError() << "expected a sequence axis in [0, " << shape.size()
+                       << "), found " << getAxis() << " (O1)";
+  int64_t length = shape[getAxis()];
+  if (!getOrder() || ShapedType::isDynamic(length))
+    return success();
+  std::string error = getOrder().getOrder()->validate(length);
+  if (!error.empty())
+    return emitError() << error;
+  return success();
+}

@@ -1,0 +1,205 @@
+//===- Plan.td - the rplan dialect ---*- tablegen -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RINGLET_PLAN
+#define RINGLET_PLAN
+
+include "mlir/IR/BuiltinAttributes.td"
+include "mlir/IR/CommonAttrConstraints.td"
+include "mlir/IR/OpBase.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "dialects/Layout/IR/Layout.td"
+include "dialects/Plan/IR/PlanEnums.td"
+
+def RPlan_Dialect : Dialect {
+  let name = "rplan";
+  let cppNamespace = "::ringlet::rplan";
+  let summary = "What the host does: check, allocate, launch";
+  let description = [{
+    An `rplan.func` is the host's part of an entry: integers computed from the
+    sizes of its arguments, conditions on them, workspace, launches. It is
+    serialised one to one into the artefact and interpreted by the runtime, the
+    same for every driver. Integer arithmetic is that of upstream `arith` on
+    `index`; the runtime computes it in 64 bits and refuses an overflow.
+  }];
+  let hasConstantMaterializer = 1;
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
+class RPlan_Op<string opMnemonic, list<Trait> traits = []>
+    : Op<RPlan_Dialect, opMnemonic, traits>;
+
+def RPlan_FuncOp : RPlan_Op<"func", [IsolatedFromAbove, Symbol]> {
+  let summary = "The host's part of an entry";
+  let description = [{
+    Arguments are the entry's tensors, inputs first, then `outputs`, as buffers
+    in the caller's memory; `names` are those that a caller sees.
+
+    Example:
+
+    ```mlir
+    rtile.func @double(%x: memref<?xf32, strided<[1]>>,
+                       %y: memref<?xf32, strided<[1]>>) grid(%i: index) {
+      %c64 = arith.constant 64 : index
+      %row = arith.muli %i, %c64 : index
+      %xs = rtile.view %x[*] : memref<?xf32, strided<[1]>>
+          to !rtile.view<64xf32>
+      %ys = rtile.view %y[*] : memref<?xf32, strided<[1]>>
+          to !rtile.view<64xf32>
+      %t = rtile.load %xs[%row] : !rtile.view<64xf32>
+      %u = arith.addf %t, %t : tensor<64xf32>
+      rtile.store %u, %ys[%row] : !rtile.view<64xf32>
+      rtile.return
+    }
+
+    rplan.func @main(%x: memref<?xf32, strided<[1]>>)
+        outputs(%y: memref<?xf32, strided<[1]>>) names ["x", "result0"] {
+      %n = rplan.size %x[0] : memref<?xf32, strided<[1]>>
+      %m = rplan.size %y[0] : memref<?xf32, strided<[1]>>
+      rplan.require eq %n, %m, "expected result0 to have the size of x"
+      %c64 = arith.constant 64 : index
+      %tiles = arith.ceildivsi %n, %c64 : index
+      rplan.launch @double grid(%tiles) args(%x, %y)
+          : memref<?xf32, strided<[1]>>, memref<?xf32, strided<[1]>>
+      rplan.return
+    }
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$num_inputs,
+    TypedArrayAttrBase<StrAttr, "argument names">:$names);
+  let regions = (region SizedRegion<1>:$body);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let skipDefaultBuilders = 1;
+  let builders = [OpBuilder<(ins "::llvm::StringRef":$name,
+    "::mlir::TypeRange":$inputs, "::mlir::TypeRange":$outputs,
+    "::llvm::ArrayRef<::llvm::StringRef>":$names)>];
+  let extraClassDeclaration = [{
+    ::mlir::Block::BlockArgListType getInputs();
+    ::mlir::Block::BlockArgListType getOutputs();
+  }];
+}
+
+def RPlan_ReturnOp : RPlan_Op<"return",
+    [Pure, HasParent<"FuncOp">, Terminator]> {
+  let summary = "Ends a plan";
+  let description = [{
+    Example: see `rplan.func`.
+  }];
+  let assemblyFormat = "attr-dict";
+}
+
+def RPlan_SizeOp : RPlan_Op<"size", [Pure]> {
+  let summary = "Size of an axis of a buffer";
+  let description = [{
+    Example: see `rplan.func`.
+  }];
+  let arguments = (ins AnyMemRef:$buffer,
+    ConfinedAttr<I64Attr, [IntNonNegative]>:$axis);
+  let results = (outs Index:$result);
+  let assemblyFormat = "$buffer `[` $axis `]` attr-dict `:` type($buffer)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def RPlan_ReadOp : RPlan_Op<"read", [Pure]> {
+  let summary = "Value of a scalar argument in host memory";
+  let description = [{
+    Example:
+
+    ```mlir
+    rplan.func @main(%n: memref<i64>) outputs() names ["n"] {
+      %0 = rplan.read %n : memref<i64>
+      rplan.return
+    }
+    ```
+  }];
+  let arguments = (ins MemRefRankOf<[I64], [0]>:$scalar);
+  let results = (outs Index:$result);
+  let assemblyFormat = "$scalar attr-dict `:` type($scalar)";
+}
+
+def RPlan_RequireOp : RPlan_Op<"require", []> {
+  let summary = "Refuses a call unless a relation of two integers holds";
+  let description = [{
+    Checked before anything is allocated or launched. `message` says what was
+    expected; the runtime adds both values. It names the rule when there is one.
+
+    Example: see `rplan.func`.
+  }];
+  let arguments = (ins RPlan_Comparison:$comparison, Index:$lhs, Index:$rhs,
+    StrAttr:$message);
+  let assemblyFormat = "$comparison $lhs `,` $rhs `,` $message attr-dict";
+}
+
+def RPlan_WorkspaceOp : RPlan_Op<"workspace", [MemoryEffects<[MemAlloc]>]> {
+  let summary = "Memory that lives from its first use to its last";
+  let description = [{
+    A contiguous row-major buffer with undefined content. The runtime lets
+    buffers whose lifetimes do not overlap share memory.
+
+    Example:
+
+    ```mlir
+    rplan.func @main(%x: memref<?xf32, strided<[1]>>) outputs() names ["x"] {
+      %n = rplan.size %x[0] : memref<?xf32, strided<[1]>>
+      %w = rplan.workspace(%n) : memref<?x64xf32>
+      rplan.return
+    }
+    ```
+  }];
+  let arguments = (ins Variadic<Index>:$sizes);
+  let results = (outs AnyMemRef:$result);
+  let assemblyFormat = "`(` $sizes `)` attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+def RPlan_OrderTableOp : RPlan_Op<"order_table", [Pure]> {
+  let summary = "Tokens of the slots of an order, as a table";
+  let description = [{
+    Entry m is the token in slot m, or with `inverse` the slot of token m, for
+    a sequence of `length`. Built once for each order and length.
+
+    Example:
+
+    ```mlir
+    rplan.func @main(%x: memref<?xf32, strided<[1]>>) outputs() names ["x"] {
+      %n = rplan.size %x[0] : memref<?xf32, strided<[1]>>
+      %t = rplan.order_table #rlayout.order<residue<4>> length(%n)
+          : memref<?xi64>
+      rplan.return
+    }
+    ```
+  }];
+  let arguments = (ins RLayout_OrderAttr:$order, Index:$length,
+    UnitAttr:$inverse);
+  let results = (outs MemRefRankOf<[I64], [1]>:$result);
+  let assemblyFormat = [{
+    qualified($order) `length` `(` $length `)` (`inverse` $inverse^)? attr-dict
+    `:` type($result)
+  }];
+}
+
+def RPlan_LaunchOp : RPlan_Op<"launch",
+    [AttrSizedOperandSegments, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "Runs a kernel for every point of a grid";
+  let description = [{
+    `args` match the parameters of the kernel in number and type; launches run
+    in the order of the plan.
+
+    Example: see `rplan.func`.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<Index>:$grid,
+    Variadic<AnyTypeOf<[AnyMemRef, Index]>>:$args);
+  let assemblyFormat = [{
+    $kernel `grid` `(` $grid `)` `args` `(` $args `)` attr-dict
+    (`:` type($args)^)?
+  }];
+}
+
+#endif // RINGLET_PLAN

@@ -1,0 +1,20 @@
+//===- PlanEnums.td - enumerations of the rplan dialect ---*- tablegen -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RINGLET_PLAN_ENUMS
+#define RINGLET_PLAN_ENUMS
+
+include "mlir/IR/EnumAttr.td"
+
+def RPlan_Comparison : I32EnumAttr<"Comparison", "Relation of two integers", [
+    I32EnumAttrCase<"eq", 0>, I32EnumAttrCase<"ne", 1>,
+    I32EnumAttrCase<"lt", 2>, I32EnumAttrCase<"le", 3>]> {
+  let cppNamespace = "::ringlet::rplan";
+}
+
+
+#endif // RINGLET_PLAN_ENUMS

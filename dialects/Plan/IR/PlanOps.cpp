@@ -1,0 +1,179 @@
+//===- PlanOps.cpp - Operations of the rplan dialect -*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Plan/IR/PlanDialect.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+using namespace mlir;
+using namespace ringlet::rplan;
+
+#define GET_OP_CLASSES
+#include "dialects/Plan/IR/PlanOps.cpp.inc"
+
+//===----------------------------------------------------------------------===//
+// FuncOp
+//===----------------------------------------------------------------------===//
+
+void FuncOp::build(OpBuilder &builder, OperationState &state, StringRef name,
+                   TypeRange inputs, TypeRange outputs,
+                   ArrayRef<StringRef> names) {
+  state.addAttribute(getSymNameAttrName(state.name),
+                     builder.getStringAttr(name));
+  state.addAttribute(getNumInputsAttrName(state.name),
+                     builder.getI64IntegerAttr(inputs.size()));
+  state.addAttribute(getNamesAttrName(state.name),
+                     builder.getStrArrayAttr(names));
+  Block &body = state.addRegion()->emplaceBlock();
+  for (Type type : inputs)
+    body.addArgument(type, state.location);
+  for (Type type : outputs)
+    body.addArgument(type, state.location);
+}
+
+Block::BlockArgListType FuncOp::getInputs() {
+  return getBody().getArguments().take_front(getNumInputs());
+}
+
+Block::BlockArgListType FuncOp::getOutputs() {
+  return getBody().getArguments().drop_front(getNumInputs());
+}
+
+ParseResult FuncOp::parse(OpAsmParser &parser, OperationState &result) {
+  StringAttr name;
+  SmallVector<OpAsmParser::Argument> inputs, outputs;
+  ArrayAttr names;
+  auto &properties = result.getOrAddProperties<Properties>();
+  if (parser.parseSymbolName(name) ||
+      parser.parseArgumentList(inputs, AsmParser::Delimiter::Paren,
+                               /*allowType=*/true) ||
+      parser.parseKeyword("outputs") ||
+      parser.parseArgumentList(outputs, AsmParser::Delimiter::Paren,
+                               /*allowType=*/true) ||
+      parser.parseKeyword("names") || parser.parseAttribute(names) ||
+      parser.parseOptionalAttrDictWithKeyword(result.attributes))
+    return failure();
+  properties.sym_name = name;
+  properties.num_inputs = parser.getBuilder().getI64IntegerAttr(inputs.size());
+  properties.names = names;
+  llvm::append_range(inputs, outputs);
+  return parser.parseRegion(*result.addRegion(), inputs);
+}
+
+void FuncOp::print(OpAsmPrinter &printer) {
+  auto printList = [&](Block::BlockArgListType list) {
+    printer << '(';
+    llvm::interleaveComma(list, printer, [&](BlockArgument argument) {
+      printer.printRegionArgument(argument);
+    });
+    printer << ')';
+  };
+  printer << ' ';
+  printer.printSymbolName(getSymName());
+  printList(getInputs());
+  printer << " outputs";
+  printList(getOutputs());
+  printer << " names " << getNames();
+  printer.printOptionalAttrDictWithKeyword(
+      (*this)->getAttrs(),
+      {getSymNameAttrName(), getNumInputsAttrName(), getNamesAttrName()});
+  printer << ' ';
+  printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
+}
+
+LogicalResult FuncOp::verify() {
+  Block &body = getBody().front();
+  if (body.getNumArguments() < getNumInputs())
+    return emitOpError("expected ")
+           << getNumInputs() << " inputs, found " << body.getNumArguments()
+           << " arguments";
+  if (getNames().size() != body.getNumArguments())
+    return emitOpError("expected one name for each of the ")
+           << body.getNumArguments() << " arguments, found "
+           << getNames().size();
+  llvm::SmallDenseSet<Attribute> seen;
+  for (Attribute name : getNames())
+    if (!seen.insert(name).second)
+      return emitOpError("expected different names, found ") << name
+                                                             << " twice";
+  for (BlockArgument argument : body.getArguments())
+    if (!isa<MemRefType>(argument.getType()))
+      return emitOpError("expected arguments of type memref, found ")
+             << argument.getType();
+  if (body.empty() || !isa<ReturnOp>(body.back()))
+    return emitOpError("expected a body that ends in rplan.return");
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// SizeOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult SizeOp::verify() {
+  auto type = cast<MemRefType>(getBuffer().getType());
+  if (static_cast<int64_t>(getAxis()) >= type.getRank())
+    return emitOpError("expected an axis below ")
+           << type.getRank() << ", found " << getAxis();
+  return success();
+}
+
+OpFoldResult SizeOp::fold(FoldAdaptor) {
+  auto type = cast<MemRefType>(getBuffer().getType());
+  if (type.isDynamicDim(getAxis()))
+    return {};
+  return IntegerAttr::get(IndexType::get(getContext()),
+                          type.getDimSize(getAxis()));
+}
+
+//===----------------------------------------------------------------------===//
+// WorkspaceOp and LaunchOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult WorkspaceOp::verify() {
+  auto type = cast<MemRefType>(getResult().getType());
+  if (!type.getLayout().isIdentity())
+    return emitOpError("expected a contiguous buffer, found ") << type;
+  if (getSizes().size() !=
+      static_cast<size_t>(type.getNumDynamicDims()))
+    return emitOpError("expected one size for each of the ")
+           << type.getNumDynamicDims() << " '?' of " << type << ", found "
+           << getSizes().size();
+  return success();
+}
+
+LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  Operation *kernel =
+      symbols.lookupNearestSymbolFrom(*this, getKernelAttr());
+  if (!kernel)
+    return emitOpError("expected a kernel, found no symbol ") << getKernelAttr();
+  // Any function-like operation with one entry block serves: rtile.func, or
+  // what a lowering made of it.
+  auto gridRank = kernel->getAttrOfType<IntegerAttr>("grid_rank");
+  if (!gridRank || kernel->getNumRegions() != 1 ||
+      kernel->getRegion(0).empty())
+    return success();
+  uint64_t rank = gridRank.getInt();
+  if (getGrid().size() != rank)
+    return emitOpError("expected a grid of rank ")
+           << rank << " for " << getKernelAttr() << ", found "
+           << getGrid().size();
+  Block &body = kernel->getRegion(0).front();
+  if (body.getNumArguments() < rank)
+    return success(); // the kernel's own verifier says so
+  SmallVector<Type> types(body.getArgumentTypes());
+  types.truncate(types.size() - rank);
+  if (!llvm::equal(types, getArgs().getTypes())) {
+    InFlightDiagnostic diagnostic = emitOpError("expected arguments of types (");
+    llvm::interleaveComma(types, diagnostic);
+    diagnostic << ") for " << getKernelAttr() << ", found (";
+    llvm::interleaveComma(getArgs().getTypes(), diagnostic);
+    return diagnostic << ")";
+  }
+  return success();
+}

@@ -1,0 +1,231 @@
+//===- AttentionOp.cpp - Verification of ringlet.attention -*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Ringlet/IR/RingletDialect.h"
+
+#include "mlir/IR/Builders.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace ringlet;
+using namespace ringlet::attn;
+
+int64_t AttentionOp::getQueryHeads() {
+  return getQuery().getType().getDimSize(getSequenceAxis() + 1);
+}
+int64_t AttentionOp::getKeyHeads() {
+  return getKey().getType().getDimSize(getSequenceAxis() + 1);
+}
+int64_t AttentionOp::getHeadDim() {
+  return getQuery().getType().getShape().back();
+}
+int64_t AttentionOp::getValueDim() {
+  return getValue().getType().getShape().back();
+}
+double AttentionOp::getScaleValue() {
+  if (std::optional<APFloat> scale = getScale())
+    return scale->convertToDouble();
+  return 1.0 / std::sqrt(static_cast<double>(getHeadDim()));
+}
+
+//===----------------------------------------------------------------------===//
+// Verification
+//===----------------------------------------------------------------------===//
+
+/// True unless both sizes are known and differ.
+static bool compatible(int64_t a, int64_t b) {
+  return ShapedType::isDynamic(a) || ShapedType::isDynamic(b) || a == b;
+}
+
+static LogicalResult checkShape(AttentionOp op, StringRef what,
+                                ArrayRef<int64_t> found,
+                                ArrayRef<int64_t> expected) {
+  bool matches = found.size() == expected.size();
+  for (size_t i = 0; matches && i < found.size(); ++i)
+    matches = compatible(found[i], expected[i]);
+  if (matches)
+    return success();
+  auto print = [](InFlightDiagnostic &diagnostic, ArrayRef<int64_t> shape) {
+    diagnostic << '[';
+    llvm::interleaveComma(shape, diagnostic, [&](int64_t size) {
+      if (ShapedType::isDynamic(size))
+        diagnostic << '?';
+      else
+        diagnostic << size;
+    });
+    diagnostic << ']';
+  };
+  InFlightDiagnostic diagnostic = op.emitOpError("expected ") << what << " of ";
+  print(diagnostic, expected);
+  diagnostic << ", found ";
+  print(diagnostic, found);
+  return diagnostic;
+}
+
+/// Section 1: shapes, types and head counts of the inputs.
+static LogicalResult verifyInputs(AttentionOp op) {
+  RankedTensorType query = op.getQuery().getType();
+  RankedTensorType key = op.getKey().getType();
+  RankedTensorType value = op.getValue().getType();
+  int64_t rank = op.isPacked() ? 3 : 4;
+  for (auto [type, name] :
+       {std::pair(query, "query"), {key, "key"}, {value, "value"}}) {
+    if (type.getRank() != rank)
+      return op.emitOpError("expected ")
+             << name << " of rank " << rank
+             << (op.isPacked() ? " ([total, head, dim])"
+                               : " ([batch, sequence, head, dim])")
+             << ", found rank " << type.getRank() << " (section 1)";
+    if (type.getElementType() != query.getElementType())
+      return op.emitOpError("expected ")
+             << name << " of element type " << query.getElementType()
+             << ", found " << type.getElementType() << " (section 1)";
+  }
+  if (ShapedType::isDynamic(op.getQueryHeads()) ||
+      ShapedType::isDynamic(op.getKeyHeads()) ||
+      ShapedType::isDynamic(op.getHeadDim()) ||
+      ShapedType::isDynamic(op.getValueDim()))
+    return op.emitOpError("expected static numbers of heads and head "
+                          "dimensions, found a dynamic one (section 1)");
+  if (op.getHeadDim() < 1 || op.getValueDim() < 1 || op.getKeyHeads() < 1)
+    return op.emitOpError("expected at least one head and a head dimension of "
+                          "at least 1 (section 1)");
+  if (op.getQueryHeads() % op.getKeyHeads() != 0)
+    return op.emitOpError("expected a number of query heads that ")
+           << op.getKeyHeads() << " key heads divide, found "
+           << op.getQueryHeads() << " (section 1)";
+
+  SmallVector<int64_t> expectedKey(query.getShape());
+  int64_t axis = op.getSequenceAxis();
+  expectedKey[axis] = key.getDimSize(axis);
+  expectedKey[axis + 1] = op.getKeyHeads();
+  if (failed(checkShape(op, "key", key.getShape(), expectedKey)))
+    return failure();
+  SmallVector<int64_t> expectedValue(key.getShape());
+  expectedValue.back() = op.getValueDim();
+  return checkShape(op, "value", value.getShape(), expectedValue);
+}
+
+/// Section 3: shapes of the results; O1: their orders.
+static LogicalResult verifyResults(AttentionOp op) {
+  RankedTensorType query = op.getQuery().getType();
+  RankedTensorType output = op.getOutput().getType();
+  if (output.getElementType() != query.getElementType())
+    return op.emitOpError("expected output of element type ")
+           << query.getElementType() << ", found " << output.getElementType()
+           << " (R4)";
+  SmallVector<int64_t> expected(query.getShape());
+  expected.back() = op.getValueDim();
+  if (failed(checkShape(op, "output", output.getShape(), expected)))
+    return failure();
+
+  SmallVector<int64_t> lse;
+  if (op.getMix() == Mix::Sum)
+    lse.push_back(op.getBranches().size());
+  if (!op.isPacked())
+    lse.push_back(query.getDimSize(0));
+  lse.push_back(op.getQueryHeads());
+  lse.push_back(query.getDimSize(op.getSequenceAxis()));
+  if (failed(checkShape(op, "lse", op.getLse().getType().getShape(), lse)))
+    return failure();
+
+  using rlayout::getOrder;
+  if (getOrder(op.getKey().getType()) != getOrder(op.getValue().getType()))
+    return op.emitOpError("expected key and value in the same order (O1)");
+  if (getOrder(output) != getOrder(query) ||
+      getOrder(op.getLse().getType()) != getOrder(query))
+    return op.emitOpError("expected output and lse in the order of query (O1)");
+  return success();
+}
+
+/// Section 2: branches, windows and masks.
+static LogicalResult verifyPattern(AttentionOp op) {
+  if (op.getBranches().empty())
+    return op.emitOpError("expected at least one branch (section 2)");
+  size_t runtimeSizes = 0;
+  for (BranchAttr branch : op.getBranchRange()) {
+    runtimeSizes += branch.isRuntimeW();
+    runtimeSizes += branch.isRuntimeR();
+    if (!branch.hasAllHeads() && branch.getHeadEnd() > op.getQueryHeads())
+      return op.emitOpError("expected heads below ")
+             << op.getQueryHeads() << ", found [" << branch.getHeadBegin()
+             << ", " << branch.getHeadEnd() << ") (section 2)";
+  }
+  if (runtimeSizes != op.getSizes().size())
+    return op.emitOpError("expected one size for each of the ")
+           << runtimeSizes << " '?' in branches, found "
+           << op.getSizes().size() << " (B1)";
+  if (std::optional<ArrayRef<int64_t>> window = op.getWindow())
+    for (int64_t side : *window)
+      if (side < -1)
+        return op.emitOpError("expected window sides of at least 0, or -1 for "
+                              "no limit, found ")
+               << side << " (B4)";
+  if (op.getBlockSize())
+    for (int64_t side : *op.getBlockSize())
+      if (side < 1)
+        return op.emitOpError("expected positive sides of mask blocks, found ")
+               << side << " (B6)";
+  if (static_cast<bool>(op.getBlockMask()) !=
+      static_cast<bool>(op.getBlockSize()))
+    return op.emitOpError("expected block_mask and its block size together "
+                          "(B6)");
+  return success();
+}
+
+/// Sections 1 and 3: optional operands and numbers.
+static LogicalResult verifyOptions(AttentionOp op) {
+  auto finitePositive = [&](std::optional<APFloat> value, StringRef name,
+                            StringRef rule) -> LogicalResult {
+    if (!value || (value->isFinite() && !value->isNegative() &&
+                   !value->isZero()))
+      return success();
+    return op.emitOpError("expected a positive finite ")
+           << name << ", found " << value->convertToDouble() << " (" << rule
+           << ")";
+  };
+  if (failed(finitePositive(op.getSoftcap(), "softcap", "section 3")))
+    return failure();
+  if (op.getScale() && !op.getScale()->isFinite())
+    return op.emitOpError("expected a finite scale (section 3)");
+  if (op.getOutputScale() && op.getMix() != Mix::Sum)
+    return op.emitOpError("expected output_scale only with mix = sum (R2)");
+  if (op.getOutputScale() && !op.getOutputScale()->isFinite())
+    return op.emitOpError("expected a finite output_scale (R2)");
+  if (op.getSink() &&
+      !compatible(cast<ShapedType>(op.getSink().getType()).getDimSize(0),
+                  op.getQueryHeads()))
+    return op.emitOpError("expected one sink for each of the ")
+           << op.getQueryHeads() << " query heads (R3)";
+  if (op.isPacked() && op.getQueryLengths())
+    return op.emitOpError("expected packed or lengths, not both (S2)");
+  if (Value offset = op.getQOffset()) {
+    auto type = dyn_cast<RankedTensorType>(offset.getType());
+    if (!type || type.getRank() > 1)
+      return op.emitOpError("expected q_offset of type tensor<i64> or "
+                            "tensor<Bxi64>, found ")
+             << offset.getType() << " (S1)";
+    if (type.getRank() == 1 && !op.isPacked() &&
+        !compatible(type.getDimSize(0), op.getQuery().getType().getDimSize(0)))
+      return op.emitOpError("expected one q_offset for each of the ")
+             << op.getQuery().getType().getDimSize(0)
+             << " sequences, found " << type.getDimSize(0) << " (S1)";
+  }
+  if (ArrayAttr tilings = op.getTilingsAttr();
+      tilings && tilings.size() != op.getBranches().size())
+    return op.emitOpError("expected one tiling for each of the ")
+           << op.getBranches().size() << " branches, found " << tilings.size();
+  return success();
+}
+
+LogicalResult AttentionOp::verify() {
+  if (failed(verifyInputs(*this)) || failed(verifyPattern(*this)) ||
+      failed(verifyOptions(*this)))
+    return failure();
+  return verifyResults(*this);
+}

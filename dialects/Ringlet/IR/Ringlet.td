@@ -1,0 +1,130 @@
+//===- Ringlet.td - the ringlet dialect ---*- tablegen -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RINGLET_RINGLET
+#define RINGLET_RINGLET
+
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/BuiltinAttributes.td"
+include "mlir/IR/CommonAttrConstraints.td"
+include "mlir/IR/OpBase.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "dialects/Layout/IR/Layout.td"
+include "dialects/Ringlet/IR/RingletEnums.td"
+
+def Ringlet_Dialect : Dialect {
+  let name = "ringlet";
+  let cppNamespace = "::ringlet::attn";
+  let summary = "What is computed: attention graphs on tensors";
+  let description = [{
+    The level that a model or another compiler writes. Operations say what is
+    computed, as numbered in the specification (S1, B2, R3, ...), and nothing
+    about tiles, threads or targets.
+  }];
+  let useDefaultAttributePrinterParser = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Attributes
+//===----------------------------------------------------------------------===//
+
+def Ringlet_MixAttr : EnumAttr<Ringlet_Dialect, Ringlet_Mix, "mix"> {
+  let assemblyFormat = "$value";
+}
+
+class Ringlet_Attr<string name, string attrMnemonic>
+    : AttrDef<Ringlet_Dialect, name> {
+  let mnemonic = attrMnemonic;
+}
+
+def Ringlet_BranchAttr : Ringlet_Attr<"Branch", "branch"> {
+  let summary = "One dilated, segmented set of keys";
+  let description = [{
+    The sequence is cut into segments of `w` positions (`*`: one segment holds
+    every position), and a head sees every `r`-th position of its segment,
+    starting at an offset that depends on the head (rules B1 to B4):
+
+      * `modulo` (default): head number mod r;
+      * `block`: head number / ceil(number of heads / r);
+      * `constant<c>`: c mod r.
+
+    The head number is the key head, or the query head with `by = query`.
+    `heads = [first, last)` restricts the branch to some query heads. `?` for w
+    or r takes the next of the operation's `sizes` operands.
+
+    Example:
+
+    ```mlir
+    #local = #ringlet.branch<w = 2048, r = 1>
+    #sparse = #ringlet.branch<w = *, r = 16, offset = block, by = query>
+    #group = #ringlet.branch<w = 4096, r = 2, offset = constant<1>, heads = [0, 4]>
+    ```
+  }];
+  let parameters = (ins
+    "int64_t":$w, "int64_t":$r,
+    "::ringlet::attn::OffsetRule":$offset, "int64_t":$constant,
+    "::ringlet::attn::HeadKind":$by,
+    "int64_t":$headBegin, "int64_t":$headEnd);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// w of a branch whose one segment holds every position.
+    static constexpr int64_t kUnbounded = -1;
+    /// w or r that is an operand.
+    static constexpr int64_t kRuntime = ::mlir::ShapedType::kDynamic;
+    /// headEnd of a branch in which all heads from headBegin take part.
+    static constexpr int64_t kAllHeads = -1;
+
+    bool isUnbounded() const { return getW() == kUnbounded; }
+    bool isRuntimeW() const { return getW() == kRuntime; }
+    bool isRuntimeR() const { return getR() == kRuntime; }
+    bool hasAllHeads() const {
+      return getHeadBegin() == 0 && getHeadEnd() == kAllHeads;
+    }
+    /// The branch with another segment length.
+    BranchAttr withW(int64_t w) const;
+  }];
+}
+
+def Ringlet_GridWindowAttr : Ringlet_Attr<"GridWindow", "grid_window"> {
+  let summary = "Neighbourhood on the grid of the sequence (rule B5)";
+  let description = [{
+    Keys within `reach` cells of the query on each axis of `grid` are visible.
+
+    Example:
+
+    ```mlir
+    #near = #ringlet.grid_window<grid = [64, 64], reach = [3, 3]>
+    ```
+  }];
+  let parameters = (ins ArrayRefParameter<"int64_t">:$grid,
+                        ArrayRefParameter<"int64_t">:$reach);
+  let assemblyFormat =
+    "`<` `grid` `=` `[` $grid `]` `,` `reach` `=` `[` $reach `]` `>`";
+  let genVerifyDecl = 1;
+}
+
+def Ringlet_TilingAttr : Ringlet_Attr<"Tiling", "tiling"> {
+  let summary = "Tile shape of one branch's kernel";
+  let description = [{
+    Written by `ringlet-choose-tiling`, read by `ringlet-to-rtile`: `query`
+    rows of Q are worked on at a time, against `key` rows of K and V.
+
+    Example:
+
+    ```mlir
+    #tiling = #ringlet.tiling<query = 64, key = 64>
+    ```
+  }];
+  let parameters = (ins "int64_t":$query, "int64_t":$key);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
+include "dialects/Ringlet/IR/RingletOps.td"
+
+#endif // RINGLET_RINGLET

@@ -1,0 +1,190 @@
+//===- RingletAttrs.cpp - Branches, grid windows and tilings -*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Ringlet/IR/RingletDialect.h"
+
+#include "mlir/IR/DialectImplementation.h"
+
+#include <limits>
+
+using namespace mlir;
+using namespace ringlet::attn;
+
+//===----------------------------------------------------------------------===//
+// BranchAttr
+//===----------------------------------------------------------------------===//
+
+BranchAttr BranchAttr::withW(int64_t w) const {
+  return get(getContext(), w, getR(), getOffset(), getConstant(), getBy(),
+             getHeadBegin(), getHeadEnd());
+}
+
+namespace {
+/// The fields of a branch while it is being parsed.
+struct BranchFields {
+  std::optional<int64_t> w, r;
+  OffsetRule offset = OffsetRule::Modulo;
+  int64_t constant = 0;
+  HeadKind by = HeadKind::Key;
+  int64_t headBegin = 0, headEnd = BranchAttr::kAllHeads;
+};
+} // namespace
+
+/// Parses an integer, `?` (runtime) or, where allowed, `*` (unbounded). The
+/// sentinels must not be reachable by writing their number.
+static ParseResult parseExtent(AsmParser &parser, std::optional<int64_t> &value,
+                               bool allowUnbounded) {
+  if (succeeded(parser.parseOptionalQuestion())) {
+    value = BranchAttr::kRuntime;
+    return success();
+  }
+  if (allowUnbounded && succeeded(parser.parseOptionalStar())) {
+    value = BranchAttr::kUnbounded;
+    return success();
+  }
+  int64_t number;
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseInteger(number))
+    return failure();
+  if (number < 1)
+    return parser.emitError(loc)
+           << "expected a length or rate of at least 1, found " << number
+           << " (B1)";
+  value = number;
+  return success();
+}
+
+static ParseResult parseField(AsmParser &parser, StringRef key, SMLoc loc,
+                              BranchFields &fields) {
+  if (key == "w")
+    return parseExtent(parser, fields.w, /*allowUnbounded=*/true);
+  if (key == "r")
+    return parseExtent(parser, fields.r, /*allowUnbounded=*/false);
+  if (key == "offset") {
+    FailureOr<OffsetRule> rule = FieldParser<OffsetRule>::parse(parser);
+    if (failed(rule))
+      return failure();
+    fields.offset = *rule;
+    if (fields.offset == OffsetRule::Constant)
+      return failure(parser.parseLess() ||
+                     parser.parseInteger(fields.constant) ||
+                     parser.parseGreater());
+    return success();
+  }
+  if (key == "by") {
+    FailureOr<HeadKind> kind = FieldParser<HeadKind>::parse(parser);
+    if (failed(kind))
+      return failure();
+    fields.by = *kind;
+    return success();
+  }
+  if (key == "heads")
+    return failure(parser.parseLSquare() ||
+                   parser.parseInteger(fields.headBegin) ||
+                   parser.parseComma() || parser.parseInteger(fields.headEnd) ||
+                   parser.parseRSquare());
+  return parser.emitError(loc)
+         << "expected w, r, offset, by or heads, found '" << key << "'";
+}
+
+Attribute BranchAttr::parse(AsmParser &parser, Type) {
+  SMLoc loc = parser.getCurrentLocation();
+  BranchFields fields;
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::LessGreater, [&] {
+        SMLoc keyLoc = parser.getCurrentLocation();
+        StringRef key;
+        if (parser.parseKeyword(&key) || parser.parseEqual())
+          return failure();
+        return failure(failed(parseField(parser, key, keyLoc, fields)));
+      }))
+    return {};
+  if (!fields.w || !fields.r) {
+    parser.emitError(loc) << "expected both w and r in a branch (B1)";
+    return {};
+  }
+  return parser.getChecked<BranchAttr>(
+      loc, parser.getContext(), *fields.w, *fields.r, fields.offset,
+      fields.constant, fields.by, fields.headBegin, fields.headEnd);
+}
+
+void BranchAttr::print(AsmPrinter &printer) const {
+  auto printExtent = [&](int64_t value) {
+    if (value == kRuntime)
+      printer << '?';
+    else if (value == kUnbounded)
+      printer << '*';
+    else
+      printer << value;
+  };
+  printer << "<w = ";
+  printExtent(getW());
+  printer << ", r = ";
+  printExtent(getR());
+  if (getOffset() != OffsetRule::Modulo)
+    printer << ", offset = " << stringifyOffsetRule(getOffset());
+  if (getOffset() == OffsetRule::Constant)
+    printer << '<' << getConstant() << '>';
+  if (getBy() != HeadKind::Key)
+    printer << ", by = " << stringifyHeadKind(getBy());
+  if (!hasAllHeads())
+    printer << ", heads = [" << getHeadBegin() << ", " << getHeadEnd() << ']';
+  printer << '>';
+}
+
+LogicalResult BranchAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                 int64_t w, int64_t r, OffsetRule offset,
+                                 int64_t constant, HeadKind by,
+                                 int64_t headBegin, int64_t headEnd) {
+  if (w < 1 && w != kUnbounded && w != kRuntime)
+    return emitError() << "expected a segment length of at least 1, found " << w
+                       << " (B1)";
+  if (r < 1 && r != kRuntime)
+    return emitError() << "expected a dilation of at least 1, found " << r
+                       << " (B1)";
+  if (w >= 1 && r > w)
+    return emitError() << "expected a dilation of at most the segment length "
+                       << w << ", found " << r << " (B1)";
+  bool allHeads = headBegin == 0 && headEnd == kAllHeads;
+  if (!allHeads && (headBegin < 0 || headEnd <= headBegin))
+    return emitError() << "expected a non-empty range of heads, found ["
+                       << headBegin << ", " << headEnd << ")";
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// GridWindowAttr and TilingAttr
+//===----------------------------------------------------------------------===//
+
+LogicalResult
+GridWindowAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                       ArrayRef<int64_t> grid, ArrayRef<int64_t> reach) {
+  if (grid.empty() || grid.size() > 8)
+    return emitError() << "expected a grid of 1 to 8 axes, found "
+                       << grid.size() << " (B5)";
+  if (grid.size() != reach.size())
+    return emitError() << "expected one reach for each of the " << grid.size()
+                       << " axes, found " << reach.size() << " (B5)";
+  int64_t volume = 1;
+  for (auto [side, distance] : llvm::zip_equal(grid, reach)) {
+    if (side < 1 || distance < 0)
+      return emitError() << "expected positive sides and reaches of at least "
+                            "0, found side "
+                         << side << " with reach " << distance << " (B5)";
+    if (volume > std::numeric_limits<int64_t>::max() / side)
+      return emitError() << "expected a grid of less than 2^63 cells (B5)";
+    volume *= side;
+  }
+  return success();
+}
+
+LogicalResult TilingAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                 int64_t query, int64_t key) {
+  for (int64_t side : {query, key})
+    if (side < 1 || side > 1024)
+      return emitError() << "expected tile sides in [1, 1024], found " << side;
+  return success();
+}

@@ -1,0 +1,34 @@
+//===- RingletEnums.td - enumerations of the ringlet dialect ---*- tablegen -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RINGLET_RINGLET_ENUMS
+#define RINGLET_RINGLET_ENUMS
+
+include "mlir/IR/EnumAttr.td"
+
+class Ringlet_Enum<string name, string summary, list<I32EnumAttrCase> cases>
+    : I32EnumAttr<name, summary, cases> {
+  let cppNamespace = "::ringlet::attn";
+  let genSpecializedAttr = 0;
+}
+
+def Ringlet_OffsetRule : Ringlet_Enum<"OffsetRule",
+    "Which residue of a dilated segment a head attends to (rule B2)", [
+      I32EnumAttrCase<"Modulo", 0, "modulo">,
+      I32EnumAttrCase<"Block", 1, "block">,
+      I32EnumAttrCase<"Constant", 2, "constant">]>;
+
+def Ringlet_HeadKind : Ringlet_Enum<"HeadKind",
+    "Which head number an offset rule counts (rule B2)", [
+      I32EnumAttrCase<"Key", 0, "key">, I32EnumAttrCase<"Query", 1, "query">]>;
+
+def Ringlet_Mix : Ringlet_Enum<"Mix", "How branches are combined (R1, R2)", [
+      I32EnumAttrCase<"Softmax", 0, "softmax">,
+      I32EnumAttrCase<"Sum", 1, "sum">]>;
+
+
+#endif // RINGLET_RINGLET_ENUMS

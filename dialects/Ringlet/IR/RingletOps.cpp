@@ -1,0 +1,125 @@
+//===- RingletOps.cpp - ringlet.reorder and shared parsing -*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Ringlet/IR/RingletDialect.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+using namespace mlir;
+using namespace ringlet;
+using namespace ringlet::attn;
+
+//===----------------------------------------------------------------------===//
+// Custom parts of the assembly formats
+//===----------------------------------------------------------------------===//
+
+/// `[<w = 2048, r = 1>, <w = 4096, r = 2>]`: branches without their prefix.
+static ParseResult parseBranches(OpAsmParser &parser, ArrayAttr &branches) {
+  SmallVector<Attribute> list;
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
+        Attribute branch = BranchAttr::parse(parser, {});
+        list.push_back(branch);
+        return success(static_cast<bool>(branch));
+      }))
+    return failure();
+  branches = parser.getBuilder().getArrayAttr(list);
+  return success();
+}
+
+static void printBranches(OpAsmPrinter &printer, Operation *,
+                          ArrayAttr branches) {
+  printer << '[';
+  llvm::interleaveComma(branches.getAsRange<BranchAttr>(), printer,
+                        [&](BranchAttr branch) { branch.print(printer); });
+  printer << ']';
+}
+
+/// `[left, right]`.
+static ParseResult parseWindow(OpAsmParser &parser, DenseI64ArrayAttr &window) {
+  SmallVector<int64_t> sides;
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
+        return parser.parseInteger(sides.emplace_back());
+      }))
+    return failure();
+  window = parser.getBuilder().getDenseI64ArrayAttr(sides);
+  return success();
+}
+
+static void printWindow(OpAsmPrinter &printer, Operation *,
+                        DenseI64ArrayAttr window) {
+  if (!window)
+    return;
+  printer << '[';
+  llvm::interleaveComma(window.asArrayRef(), printer);
+  printer << ']';
+}
+
+#define GET_OP_CLASSES
+#include "dialects/Ringlet/IR/RingletOps.cpp.inc"
+
+//===----------------------------------------------------------------------===//
+// ReorderOp
+//===----------------------------------------------------------------------===//
+
+rlayout::LayoutAttr ReorderOp::getInputLayout() {
+  return rlayout::getLayout(getInput().getType());
+}
+
+rlayout::LayoutAttr ReorderOp::getOutputLayout() {
+  return rlayout::getLayout(getOutput().getType());
+}
+
+int64_t ReorderOp::getSequenceAxis() {
+  for (rlayout::LayoutAttr layout : {getInputLayout(), getOutputLayout()})
+    if (layout)
+      return layout.getAxis();
+  return 1;
+}
+
+LogicalResult ReorderOp::verify() {
+  RankedTensorType input = getInput().getType();
+  RankedTensorType output = getOutput().getType();
+  if (input.getElementType() != output.getElementType())
+    return emitOpError("expected a result of element type ")
+           << input.getElementType() << ", found " << output.getElementType();
+  if (failed(verifyCompatibleShape(input, output)))
+    return emitOpError("expected a result of the operand's shape, found ")
+           << input << " and " << output;
+  for (RankedTensorType type : {input, output}) {
+    if (type.getEncoding() && !rlayout::getLayout(type))
+      return emitOpError("expected an #rlayout.layout encoding, found ")
+             << type.getEncoding() << " (O1)";
+    rlayout::LayoutAttr layout = rlayout::getLayout(type);
+    if (layout && layout.getAxis() != getSequenceAxis())
+      return emitOpError("expected one sequence axis, found ")
+             << getSequenceAxis() << " and " << layout.getAxis() << " (O1)";
+  }
+  auto ring = [](rlayout::LayoutAttr layout) {
+    return layout ? layout.getRing() : rlayout::RingAttr();
+  };
+  if (ring(getInputLayout()) != ring(getOutputLayout()))
+    return emitOpError("expected the same ring on both sides: a reorder moves "
+                       "no token to another rank (G1)");
+  if (getSequenceAxis() >= input.getRank())
+    return emitOpError("expected rank of at least ")
+           << getSequenceAxis() + 1 << ", found " << input.getRank() << " (O1)";
+  return success();
+}
+
+OpFoldResult ReorderOp::fold(FoldAdaptor) {
+  // The same order on both sides moves nothing.
+  if (getInput().getType() == getOutput().getType())
+    return getInput();
+  // A chain goes straight to its end; back to where it began, it is nothing.
+  if (auto previous = getInput().getDefiningOp<ReorderOp>()) {
+    getInputMutable().assign(previous.getInput());
+    return getOutput();
+  }
+  return {};
+}

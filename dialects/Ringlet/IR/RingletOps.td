@@ -1,0 +1,162 @@
+//===- RingletOps.td - operations of the ringlet dialect ---*- tablegen -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RINGLET_RINGLET_OPS
+#define RINGLET_RINGLET_OPS
+
+class Ringlet_Op<string opMnemonic, list<Trait> traits = []>
+    : Op<Ringlet_Dialect, opMnemonic, traits>;
+
+def Ringlet_Tensor : RankedTensorOf<[F16, BF16, F32]>;
+def Ringlet_Lengths : 1DTensorOf<[I64]>;
+
+def Ringlet_AttentionOp : Ringlet_Op<"attention",
+    [Pure, AttrSizedOperandSegments]> {
+  let summary = "Softmax attention over the keys of one or more branches";
+  let description = [{
+    Computes, for each query row, attention over the keys that its branches
+    make visible. `query` is `[batch, Sq, Hq, D]`, `key` `[batch, Sk, Hkv, D]`,
+    `value` `[batch, Sk, Hkv, Dv]`; with packed sequences (`packed`) the first
+    two axes are one, `[total, H, D]`. Element types are f16, bf16 or f32, the
+    same for all three. Query head h reads key head `h / (Hq / Hkv)`.
+
+    Results: `output` `[batch, Sq, Hq, Dv]` in the element type of the inputs,
+    and `lse`, f32 `[batch, Hq, Sq]`: the natural logarithm of the row's sum of
+    exponentials. Under `mix = sum` it has a leading axis, one entry a branch.
+    A row without any key has output 0 and lse -inf.
+
+    `branches` lists the visible keys (rules B1 to B4); a key that two branches
+    share counts twice. Optional clauses, in any order:
+
+      * `causal`, `window = [left, right]`: positions u <= p, and
+        p - left <= u <= p + right (B4; -1 is unlimited);
+      * `grid_window`, `pattern_order`, `block_mask`: rules B5, O2 and B6;
+      * `q_offset`: position of query row 0, `tensor<i64>` for all sequences or
+        `tensor<Bxi64>` for each; default length of keys - length of queries
+        (rule S1);
+      * `lengths`: valid rows of each padded sequence, queries then keys;
+        `packed`: cumulative row numbers, queries then keys (rule S2);
+      * `sizes`: the runtime values, `tensor<i64>`, of each `?` in `branches`;
+      * `scale` (default 1/sqrt(D)), `softcap` (rules of section 3);
+      * `mix = softmax` (default, R1) or `sum` with `output_scale` (R2);
+      * `sink`: one raw logit a query head, f32 `[Hq]` (R3).
+
+    Formulas: one softmax over the union of branches equals the weighting of
+    branch outputs by the softmax of their lse, as in LongNet
+    (arXiv:2307.02486, section 2.2).
+
+    Example:
+
+    ```mlir
+    func.func @longnet(%q: tensor<1x?x8x64xbf16>, %k: tensor<1x?x8x64xbf16>,
+                       %v: tensor<1x?x8x64xbf16>)
+        -> (tensor<1x?x8x64xbf16>, tensor<1x8x?xf32>) {
+      %o, %lse = ringlet.attention %q, %k, %v
+          branches [<w = 2048, r = 1>, <w = 4096, r = 2>, <w = 8192, r = 4>]
+          causal
+          : (tensor<1x?x8x64xbf16>, tensor<1x?x8x64xbf16>, tensor<1x?x8x64xbf16>)
+          -> (tensor<1x?x8x64xbf16>, tensor<1x8x?xf32>)
+      return %o, %lse : tensor<1x?x8x64xbf16>, tensor<1x8x?xf32>
+    }
+    ```
+  }];
+  let arguments = (ins
+    Ringlet_Tensor:$query, Ringlet_Tensor:$key, Ringlet_Tensor:$value,
+    Optional<TensorOf<[I64]>>:$q_offset,
+    Optional<Ringlet_Lengths>:$query_lengths,
+    Optional<Ringlet_Lengths>:$key_lengths,
+    Optional<Ringlet_Lengths>:$query_starts,
+    Optional<Ringlet_Lengths>:$key_starts,
+    Variadic<0DTensorOf<[I64]>>:$sizes,
+    Optional<1DTensorOf<[F32]>>:$sink,
+    Optional<2DTensorOf<[I1]>>:$block_mask,
+    TypedArrayAttrBase<Ringlet_BranchAttr, "list of branches">:$branches,
+    UnitAttr:$causal,
+    OptionalAttr<ConfinedAttr<DenseI64ArrayAttr, [DenseArrayCount<2>]>>:$window,
+    OptionalAttr<Ringlet_GridWindowAttr>:$grid_window,
+    OptionalAttr<RLayout_OrderAttr>:$pattern_order,
+    OptionalAttr<F64Attr>:$scale,
+    OptionalAttr<F64Attr>:$softcap,
+    DefaultValuedAttr<Ringlet_MixAttr, "::ringlet::attn::Mix::Softmax">:$mix,
+    OptionalAttr<F64Attr>:$output_scale,
+    OptionalAttr<ConfinedAttr<DenseI64ArrayAttr,
+      [DenseArrayCount<2>]>>:$block_size,
+    OptionalAttr<TypedArrayAttrBase<Ringlet_TilingAttr, "tilings">>:$tilings);
+  let results = (outs Ringlet_Tensor:$output, RankedTensorOf<[F32]>:$lse);
+  let assemblyFormat = [{
+    $query `,` $key `,` $value `branches` custom<Branches>($branches)
+    oilist( `causal` $causal
+          | `window` `=` custom<Window>($window)
+          | `grid_window` `=` $grid_window
+          | `pattern_order` `=` qualified($pattern_order)
+          | `q_offset` `(` $q_offset `)`
+          | `lengths` `(` $query_lengths `,` $key_lengths `)`
+          | `packed` `(` $query_starts `,` $key_starts `)`
+          | `sizes` `(` $sizes `)`
+          | `sink` `(` $sink `)`
+          | `block_mask` `(` $block_mask `)` `of` $block_size
+          | `scale` `=` $scale
+          | `softcap` `=` $softcap
+          | `mix` `=` $mix
+          | `output_scale` `=` $output_scale
+          | `tilings` `=` $tilings)
+    attr-dict `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+  let hasFolder = 0;
+  let extraClassDeclaration = [{
+    bool isPacked() { return static_cast<bool>(getQueryStarts()); }
+    auto getBranchRange() {
+      return getBranches().getAsRange<::ringlet::attn::BranchAttr>();
+    }
+    /// Axis 1 of the query, or axis 0 when packed.
+    int64_t getSequenceAxis() { return isPacked() ? 0 : 1; }
+    int64_t getQueryHeads();
+    int64_t getKeyHeads();
+    int64_t getHeadDim();
+    int64_t getValueDim();
+    /// The factor of <q, k>: `scale`, or 1/sqrt(D).
+    double getScaleValue();
+  }];
+}
+
+def Ringlet_ReorderOp : Ringlet_Op<"reorder", [Pure]> {
+  let summary = "Moves tokens from one memory order to another";
+  let description = [{
+    The result holds the same tokens as `input` in the order of its own type.
+    Operand and result have the same shape and element type and the same
+    sequence axis; a type without an encoding is in linear order (rule O1).
+
+    A reorder to the type it came from folds away; a chain folds into one.
+
+    Example:
+
+    ```mlir
+    #hilbert = #rlayout.layout<
+        order = #rlayout.order<hilbert, grid = [8, 8]>>
+    func.func @to_hilbert(%x: tensor<1x64x2x16xf32>)
+        -> tensor<1x64x2x16xf32, #hilbert> {
+      %y = ringlet.reorder %x
+          : tensor<1x64x2x16xf32> to tensor<1x64x2x16xf32, #hilbert>
+      return %y : tensor<1x64x2x16xf32, #hilbert>
+    }
+    ```
+  }];
+  let arguments = (ins Ringlet_Tensor:$input);
+  let results = (outs Ringlet_Tensor:$output);
+  let assemblyFormat = "$input attr-dict `:` type($input) `to` type($output)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+  let extraClassDeclaration = [{
+    /// Layouts of operand and result; null for linear order.
+    ::ringlet::rlayout::LayoutAttr getInputLayout();
+    ::ringlet::rlayout::LayoutAttr getOutputLayout();
+    int64_t getSequenceAxis();
+  }];
+}
+
+#endif // RINGLET_RINGLET_OPS

@@ -1,0 +1,98 @@
+//===- Tile.td - the rtile dialect ---*- tablegen -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RINGLET_TILE
+#define RINGLET_TILE
+
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/BuiltinAttributes.td"
+include "mlir/IR/BuiltinTypes.td"
+include "mlir/IR/CommonAttrConstraints.td"
+include "mlir/IR/OpBase.td"
+include "mlir/IR/RegionKindInterface.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "dialects/Tile/IR/TileEnums.td"
+
+def RTile_Dialect : Dialect {
+  let name = "rtile";
+  let cppNamespace = "::ringlet::rtile";
+  let summary = "How one block computes: programs on tiles";
+  let description = [{
+    A kernel is an `rtile.func`: a program that one block of threads (a thread
+    block of a GPU, one thread of a CPU) runs for each point of a grid. Its
+    values are *tiles*, tensors of static shape; it reads and writes memory
+    through *views*. Elementwise arithmetic on tiles is that of the upstream
+    `arith` and `math` dialects, loops are `scf.for`.
+
+    A view is a window on some axes of a buffer, with its tile shape, segment
+    and rate in the type. Bounds belong to the view: what lies outside loads as
+    zero and is not stored. No operation sees an address, so a program says
+    nothing about strides, padding or the target.
+
+    Why tiles are builtin tensors: every fold, constant and elementwise
+    operation of upstream works on them as they are, and a tensor's encoding has
+    room for the placement that lower forms need.
+  }];
+  let useDefaultTypePrinterParser = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Types
+//===----------------------------------------------------------------------===//
+
+def RTile_ViewType : TypeDef<RTile_Dialect, "View"> {
+  let mnemonic = "view";
+  let summary = "A window on the axes of a buffer, read tile by tile";
+  let description = [{
+    `shape` is that of one tile. The first axis, the rows, may be dilated: row i
+    of the view is the position
+
+        segment * w + residue + i * rate
+
+    with `segment` and `residue` given where the view is made, as long as that
+    position lies in the segment (w = 0: one segment holds every position). Or
+    it is `indexed`: row i is the position that a table holds at i.
+
+    Example:
+
+    ```mlir
+    !dense = !rtile.view<64x64xbf16>
+    !dilated = !rtile.view<64x64xbf16, w = 4096, rate = 2>
+    !strided = !rtile.view<64xf32, rate = 4>
+    !gathered = !rtile.view<64x64xf32, indexed>
+    ```
+  }];
+  let parameters = (ins ArrayRefParameter<"int64_t">:$shape,
+    "::mlir::Type":$elementType,
+    "int64_t":$segmentLength, "int64_t":$rate, "bool":$indexed);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    int64_t getRank() const { return getShape().size(); }
+    /// True if the view needs a segment number.
+    bool isSegmented() const { return getSegmentLength() != 0; }
+    /// True if the view needs a residue.
+    bool isStrided() const { return getRate() != 1; }
+    /// The type of one tile.
+    ::mlir::RankedTensorType getTileType() const;
+  }];
+  let builders = [
+    TypeBuilderWithInferredContext<(ins "::llvm::ArrayRef<int64_t>":$shape,
+      "::mlir::Type":$elementType, CArg<"int64_t", "0">:$segmentLength,
+      CArg<"int64_t", "1">:$rate, CArg<"bool", "false">:$indexed), [{
+      return $_get(elementType.getContext(), shape, elementType, segmentLength,
+                   rate, indexed);
+    }]>];
+}
+
+def RTile_Tile : StaticShapeTensorOf<[F16, BF16, F32, I1, I32, I64, Index]>;
+
+include "dialects/Tile/IR/TileOps.td"
+
+#endif // RINGLET_TILE

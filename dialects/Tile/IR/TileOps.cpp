@@ -1,0 +1,344 @@
+//===- TileOps.cpp - Operations of the rtile dialect -*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Tile/IR/TileDialect.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+using namespace mlir;
+using namespace ringlet::rtile;
+
+//===----------------------------------------------------------------------===//
+// Custom parts of the assembly formats
+//===----------------------------------------------------------------------===//
+
+/// `[%b, *, %h, *]`: `*` marks an axis of the view, an operand fixes an axis.
+static ParseResult
+parseAxes(OpAsmParser &parser,
+          SmallVectorImpl<OpAsmParser::UnresolvedOperand> &fixed,
+          DenseI64ArrayAttr &axes) {
+  SmallVector<int64_t> list;
+  int64_t axis = 0;
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&]() -> ParseResult {
+        if (succeeded(parser.parseOptionalStar())) {
+          list.push_back(axis++);
+          return success();
+        }
+        ++axis;
+        return parser.parseOperand(fixed.emplace_back());
+      }))
+    return failure();
+  axes = parser.getBuilder().getDenseI64ArrayAttr(list);
+  return success();
+}
+
+static void printAxes(OpAsmPrinter &printer, Operation *, OperandRange fixed,
+                      DenseI64ArrayAttr axes) {
+  int64_t rank = fixed.size() + axes.size();
+  auto next = fixed.begin();
+  printer << '[';
+  for (int64_t axis = 0; axis < rank; ++axis) {
+    if (axis > 0)
+      printer << ", ";
+    if (llvm::is_contained(axes.asArrayRef(), axis) || next == fixed.end())
+      printer << '*';
+    else
+      printer << *next++;
+  }
+  printer << ']';
+}
+
+/// `[left, right]`.
+static ParseResult parseWindow(OpAsmParser &parser, DenseI64ArrayAttr &window) {
+  SmallVector<int64_t> sides;
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
+        return parser.parseInteger(sides.emplace_back());
+      }))
+    return failure();
+  window = parser.getBuilder().getDenseI64ArrayAttr(sides);
+  return success();
+}
+
+static void printWindow(OpAsmPrinter &printer, Operation *,
+                        DenseI64ArrayAttr window) {
+  printer << '[';
+  if (window)
+    llvm::interleaveComma(window.asArrayRef(), printer);
+  printer << ']';
+}
+
+#define GET_OP_CLASSES
+#include "dialects/Tile/IR/TileOps.cpp.inc"
+
+//===----------------------------------------------------------------------===//
+// FuncOp
+//===----------------------------------------------------------------------===//
+
+void FuncOp::build(OpBuilder &builder, OperationState &state, StringRef name,
+                   TypeRange parameters, int64_t gridRank) {
+  state.addAttribute(getSymNameAttrName(state.name),
+                     builder.getStringAttr(name));
+  state.addAttribute(getGridRankAttrName(state.name),
+                     builder.getI64IntegerAttr(gridRank));
+  Block &body = state.addRegion()->emplaceBlock();
+  for (Type type : parameters)
+    body.addArgument(type, state.location);
+  for (int64_t axis = 0; axis < gridRank; ++axis)
+    body.addArgument(builder.getIndexType(), state.location);
+}
+
+Block::BlockArgListType FuncOp::getParameters() {
+  return getBody().getArguments().drop_back(getGridRank());
+}
+
+Block::BlockArgListType FuncOp::getGridPoint() {
+  return getBody().getArguments().take_back(getGridRank());
+}
+
+ParseResult FuncOp::parse(OpAsmParser &parser, OperationState &result) {
+  StringAttr name;
+  SmallVector<OpAsmParser::Argument> arguments, grid;
+  auto &properties = result.getOrAddProperties<Properties>();
+  if (parser.parseSymbolName(name) ||
+      parser.parseArgumentList(arguments, AsmParser::Delimiter::Paren,
+                               /*allowType=*/true) ||
+      parser.parseKeyword("grid") ||
+      parser.parseArgumentList(grid, AsmParser::Delimiter::Paren,
+                               /*allowType=*/true) ||
+      parser.parseOptionalAttrDictWithKeyword(result.attributes))
+    return failure();
+  properties.sym_name = name;
+  properties.grid_rank = parser.getBuilder().getI64IntegerAttr(grid.size());
+  llvm::append_range(arguments, grid);
+  return parser.parseRegion(*result.addRegion(), arguments);
+}
+
+void FuncOp::print(OpAsmPrinter &printer) {
+  auto printList = [&](Block::BlockArgListType list) {
+    printer << '(';
+    llvm::interleaveComma(list, printer, [&](BlockArgument argument) {
+      printer.printRegionArgument(argument);
+    });
+    printer << ')';
+  };
+  printer << ' ';
+  printer.printSymbolName(getSymName());
+  printList(getParameters());
+  printer << " grid";
+  printList(getGridPoint());
+  printer.printOptionalAttrDictWithKeyword(
+      (*this)->getAttrs(), {getSymNameAttrName(), getGridRankAttrName()});
+  printer << ' ';
+  printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
+}
+
+LogicalResult FuncOp::verify() {
+  Block &body = getBody().front();
+  if (body.getNumArguments() < getGridRank())
+    return emitOpError("expected ")
+           << getGridRank() << " index arguments for the grid, found "
+           << body.getNumArguments() << " arguments";
+  for (BlockArgument argument : getGridPoint())
+    if (!argument.getType().isIndex())
+      return emitOpError("expected grid arguments of type index, found ")
+             << argument.getType();
+  for (BlockArgument argument : getParameters()) {
+    Type type = argument.getType();
+    if (type.isIndex())
+      continue;
+    auto buffer = dyn_cast<MemRefType>(type);
+    if (!buffer)
+      return emitOpError("expected parameters of type memref or index, found ")
+             << type;
+    SmallVector<int64_t> strides;
+    int64_t offset;
+    if (failed(buffer.getStridesAndOffset(strides, offset)) || offset != 0)
+      return emitOpError("expected a strided buffer with offset 0, found ")
+             << type;
+    if (!strides.empty() && strides.back() != 1)
+      return emitOpError("expected a buffer whose last axis has stride 1, "
+                         "found ")
+             << type << " (section 1)";
+  }
+  if (body.empty() || !isa<ReturnOp>(body.back()))
+    return emitOpError("expected a body that ends in rtile.return");
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Views
+//===----------------------------------------------------------------------===//
+
+LogicalResult ViewOp::verify() {
+  ViewType view = getResult().getType();
+  MemRefType buffer = getBufferType();
+  ArrayRef<int64_t> axes = getAxes();
+  if (static_cast<int64_t>(axes.size()) != view.getRank())
+    return emitOpError("expected ")
+           << view.getRank() << " axes ('*') for " << view << ", found "
+           << axes.size();
+  if (static_cast<int64_t>(axes.size() + getFixed().size()) !=
+      buffer.getRank())
+    return emitOpError("expected one entry for each of the ")
+           << buffer.getRank() << " axes of the buffer, found "
+           << axes.size() + getFixed().size();
+  for (size_t i = 0; i < axes.size(); ++i)
+    if (axes[i] < 0 || axes[i] >= buffer.getRank() ||
+        (i > 0 && axes[i] <= axes[i - 1]))
+      return emitOpError("expected increasing axes below ")
+             << buffer.getRank() << ", found " << axes[i];
+  if (buffer.getElementType() != view.getElementType())
+    return emitOpError("expected a view with elements of ")
+           << buffer.getElementType() << ", found " << view.getElementType();
+  if (view.isSegmented() != static_cast<bool>(getSegment()))
+    return emitOpError("expected a segment if and only if the view has a w, "
+                       "found ")
+           << view;
+  if (view.isStrided() != static_cast<bool>(getResidue()))
+    return emitOpError("expected a residue if and only if the view has a "
+                       "rate, found ")
+           << view;
+  if (view.getIndexed() != static_cast<bool>(getRows()))
+    return emitOpError("expected rows if and only if the view is indexed, "
+                       "found ")
+           << view;
+  return success();
+}
+
+static LogicalResult verifyAccess(Operation *op, ViewType view, size_t offsets,
+                                  Type tile) {
+  if (static_cast<int64_t>(offsets) != view.getRank())
+    return op->emitOpError("expected ")
+           << view.getRank() << " offsets, found " << offsets;
+  if (tile != view.getTileType())
+    return op->emitOpError("expected a tile of ")
+           << view.getTileType() << ", found " << tile;
+  return success();
+}
+
+LogicalResult LoadOp::inferReturnTypes(MLIRContext *, std::optional<Location>,
+                                       ValueRange operands, DictionaryAttr,
+                                       OpaqueProperties, RegionRange,
+                                       SmallVectorImpl<Type> &inferred) {
+  auto view = operands.empty() ? ViewType()
+                               : dyn_cast<ViewType>(operands[0].getType());
+  if (!view)
+    return failure();
+  inferred.push_back(view.getTileType());
+  return success();
+}
+
+LogicalResult LoadOp::verify() {
+  return verifyAccess(*this, getView().getType(), getOffsets().size(),
+                      getResult().getType());
+}
+
+LogicalResult StoreOp::verify() {
+  return verifyAccess(*this, getView().getType(), getOffsets().size(),
+                      getTile().getType());
+}
+
+//===----------------------------------------------------------------------===//
+// Visibility
+//===----------------------------------------------------------------------===//
+
+static LogicalResult
+verifyPair(Operation *op, ViewType query, ViewType key,
+           std::optional<ArrayRef<int64_t>> window) {
+  if (query.getSegmentLength() != key.getSegmentLength() ||
+      query.getRate() != key.getRate())
+    return op->emitOpError("expected views of one segment length and rate, "
+                           "found ")
+           << query << " and " << key << " (B4)";
+  if (query.getIndexed() || key.getIndexed())
+    return op->emitOpError("expected views that are not indexed");
+  if (window)
+    for (int64_t side : *window)
+      if (side < -1)
+        return op->emitOpError("expected window sides of at least 0, or -1 "
+                               "for no limit, found ")
+               << side << " (B4)";
+  return success();
+}
+
+LogicalResult RunOp::verify() {
+  return verifyPair(*this, getQuery().getType(), getKey().getType(),
+                    getWindow());
+}
+
+LogicalResult VisibleOp::verify() {
+  SmallVector<int64_t, 2> shape{getQuery().getType().getShape()[0],
+                                getKey().getType().getShape()[0]};
+  auto expected = RankedTensorType::get(
+      shape, IntegerType::get(getContext(), 1));
+  if (getResult().getType() != expected)
+    return emitOpError("expected a mask of ")
+           << expected << ", found " << getResult().getType();
+  return verifyPair(*this, getQuery().getType(), getKey().getType(),
+                    getWindow());
+}
+
+//===----------------------------------------------------------------------===//
+// Arithmetic across rows and columns
+//===----------------------------------------------------------------------===//
+
+LogicalResult DotOp::verify() {
+  auto lhs = cast<RankedTensorType>(getLhs().getType());
+  auto rhs = cast<RankedTensorType>(getRhs().getType());
+  auto result = cast<RankedTensorType>(getResult().getType());
+  if (!lhs.hasStaticShape() || !rhs.hasStaticShape() ||
+      !result.hasStaticShape())
+    return emitOpError("expected tiles of static shape");
+  if (lhs.getElementType() != rhs.getElementType())
+    return emitOpError("expected operands of one element type, found ")
+           << lhs.getElementType() << " and " << rhs.getElementType();
+  int64_t depth = rhs.getDimSize(getTransposed() ? 1 : 0);
+  int64_t columns = rhs.getDimSize(getTransposed() ? 0 : 1);
+  if (lhs.getDimSize(1) != depth)
+    return emitOpError("expected operands of one depth, found ")
+           << lhs.getDimSize(1) << " and " << depth;
+  if (result.getDimSize(0) != lhs.getDimSize(0) ||
+      result.getDimSize(1) != columns)
+    return emitOpError("expected a result of ")
+           << lhs.getDimSize(0) << "x" << columns << ", found " << result;
+  if (getInit() && getInit().getType() != result)
+    return emitOpError("expected init of ")
+           << result << ", found " << getInit().getType();
+  return success();
+}
+
+LogicalResult ReduceOp::inferReturnTypes(MLIRContext *, std::optional<Location>,
+                                         ValueRange operands, DictionaryAttr,
+                                         OpaqueProperties, RegionRange,
+                                         SmallVectorImpl<Type> &inferred) {
+  auto input = operands.empty()
+                   ? RankedTensorType()
+                   : dyn_cast<RankedTensorType>(operands[0].getType());
+  if (!input || input.getRank() != 2)
+    return failure();
+  inferred.push_back(RankedTensorType::get(input.getShape().take_front(),
+                                           input.getElementType()));
+  return success();
+}
+
+LogicalResult BroadcastOp::verify() {
+  auto input = cast<RankedTensorType>(getInput().getType());
+  auto result = cast<RankedTensorType>(getResult().getType());
+  if (!input.hasStaticShape() || !result.hasStaticShape())
+    return emitOpError("expected tiles of static shape");
+  int64_t expected = result.getDimSize(getColumns() ? 1 : 0);
+  if (input.getDimSize(0) != expected)
+    return emitOpError("expected an operand of ")
+           << expected << " elements, found " << input.getDimSize(0);
+  if (input.getElementType() != result.getElementType())
+    return emitOpError("expected operand and result of one element type, "
+                       "found ")
+           << input.getElementType() << " and " << result.getElementType();
+  return success();
+}

@@ -1,0 +1,360 @@
+//===- TileOps.td - operations of the rtile dialect ---*- tablegen -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RINGLET_TILE_OPS
+#define RINGLET_TILE_OPS
+
+class RTile_Op<string opMnemonic, list<Trait> traits = []>
+    : Op<RTile_Dialect, opMnemonic, traits>;
+
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+def RTile_FuncOp : RTile_Op<"func", [IsolatedFromAbove, Symbol]> {
+  let summary = "A kernel: one program, run for each point of a grid";
+  let description = [{
+    The parameters are buffers (`memref`, last axis contiguous) and `index`
+    scalars; they are followed by the point of the grid, one `index` an axis,
+    the first axis running fastest. Points run in any order and at the same
+    time, so no point may read what another one writes.
+
+    Example:
+
+    ```mlir
+    rtile.func @scale_rows(%x: memref<?x64xf32, strided<[?, 1]>>,
+                           %y: memref<?x64xf32, strided<[?, 1]>>)
+        grid(%i: index) {
+      %c0 = arith.constant 0 : index
+      %c16 = arith.constant 16 : index
+      %two = arith.constant dense<2.0> : tensor<16x64xf32>
+      %xs = rtile.view %x[*, *] : memref<?x64xf32, strided<[?, 1]>>
+          to !rtile.view<16x64xf32>
+      %ys = rtile.view %y[*, *] : memref<?x64xf32, strided<[?, 1]>>
+          to !rtile.view<16x64xf32>
+      %row = arith.muli %i, %c16 : index
+      %t = rtile.load %xs[%row, %c0] : !rtile.view<16x64xf32>
+      %u = arith.mulf %t, %two : tensor<16x64xf32>
+      rtile.store %u, %ys[%row, %c0] : !rtile.view<16x64xf32>
+      rtile.return
+    }
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name,
+    ConfinedAttr<I64Attr, [IntMinValue<1>, IntMaxValue<4>]>:$grid_rank);
+  let regions = (region SizedRegion<1>:$body);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Buffers and scalars, without the point of the grid.
+    ::mlir::Block::BlockArgListType getParameters();
+    /// The point of the grid.
+    ::mlir::Block::BlockArgListType getGridPoint();
+  }];
+  let skipDefaultBuilders = 1;
+  let builders = [OpBuilder<(ins "::llvm::StringRef":$name,
+    "::mlir::TypeRange":$parameters, "int64_t":$gridRank)>];
+}
+
+def RTile_ReturnOp : RTile_Op<"return",
+    [Pure, HasParent<"FuncOp">, Terminator]> {
+  let summary = "Ends a kernel";
+  let description = [{
+    Example: see `rtile.func`.
+  }];
+  let assemblyFormat = "attr-dict";
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+def RTile_ViewOp : RTile_Op<"view", [Pure, AttrSizedOperandSegments]> {
+  let summary = "Makes a view on some axes of a buffer";
+  let description = [{
+    In the brackets stands, for each axis of `buffer`, an index that fixes it
+    or a `*` for an axis of the view. The first `*` is the row axis:
+
+      * `origin(%p)`: index 0 of that axis is position %p (default 0), so the
+        view's rows are positions, as rule S1 counts them;
+      * `segment(%s)`: number of the segment, when the type has a `w`;
+      * `residue(%o)`: first place in the segment, when the type has a `rate`;
+      * `rows(%table)`: the position of each row, when the type is `indexed`.
+
+    A row exists if its position lies in its segment and in the buffer.
+
+    Example: the keys of segment %s that head %h sees, every second position.
+
+    ```mlir
+    rtile.func @example(%K: memref<?x?x8x64xbf16, strided<[?, ?, ?, 1]>>)
+        grid(%s: index, %h: index, %b: index) {
+      %c0 = arith.constant 0 : index
+      %c2 = arith.constant 2 : index
+      %o = arith.remsi %h, %c2 : index
+      %k = rtile.view %K[%b, *, %h, *] segment(%s) residue(%o)
+          : memref<?x?x8x64xbf16, strided<[?, ?, ?, 1]>>
+          to !rtile.view<64x64xbf16, w = 4096, rate = 2>
+      %t = rtile.load %k[%c0, %c0]
+          : !rtile.view<64x64xbf16, w = 4096, rate = 2>
+      rtile.return
+    }
+    ```
+  }];
+  let arguments = (ins AnyMemRef:$buffer, Variadic<Index>:$fixed,
+    Optional<Index>:$origin, Optional<Index>:$segment,
+    Optional<Index>:$residue, Optional<MemRefRankOf<[I64], [1]>>:$rows,
+    DenseI64ArrayAttr:$axes);
+  let results = (outs RTile_ViewType:$result);
+  let assemblyFormat = [{
+    $buffer custom<Axes>($fixed, $axes)
+    (`origin` `(` $origin^ `)`)? (`segment` `(` $segment^ `)`)?
+    (`residue` `(` $residue^ `)`)?
+    (`rows` `(` $rows^ `:` type($rows) `)`)?
+    attr-dict `:` type($buffer) `to` qualified(type($result))
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::MemRefType getBufferType() {
+      return ::llvm::cast<::mlir::MemRefType>(getBuffer().getType());
+    }
+  }];
+}
+
+def RTile_BoundsOp : RTile_Op<"bounds", [Pure]> {
+  let summary = "First and one past the last row that exists in a view";
+  let description = [{
+    Rows before `begin` and from `end` on lie outside the segment or the
+    buffer. An empty view has `end <= begin`. An indexed view has the rows of
+    its table.
+
+    Example:
+
+    ```mlir
+    rtile.func @example(%Q: memref<?x64xf32, strided<[?, 1]>>, %p: index)
+        grid(%s: index) {
+      %q = rtile.view %Q[*, *] origin(%p) segment(%s)
+          : memref<?x64xf32, strided<[?, 1]>>
+          to !rtile.view<16x64xf32, w = 1024>
+      %begin, %end = rtile.bounds %q : !rtile.view<16x64xf32, w = 1024>
+      rtile.return
+    }
+    ```
+  }];
+  let arguments = (ins RTile_ViewType:$view);
+  let results = (outs Index:$begin, Index:$end);
+  let assemblyFormat = "$view attr-dict `:` qualified(type($view))";
+}
+
+def RTile_LoadOp : RTile_Op<"load",
+    [DeclareOpInterfaceMethods<InferTypeOpInterface>,
+     MemoryEffects<[MemRead]>]> {
+  let summary = "Reads one tile of a view";
+  let description = [{
+    `offsets` are the row and column of the tile's first element. Elements that
+    do not exist in the view read as zero.
+
+    Example: see `rtile.func`.
+  }];
+  let arguments = (ins RTile_ViewType:$view, Variadic<Index>:$offsets);
+  let results = (outs RTile_Tile:$result);
+  let assemblyFormat =
+    "$view `[` $offsets `]` attr-dict `:` qualified(type($view))";
+  let hasVerifier = 1;
+}
+
+def RTile_StoreOp : RTile_Op<"store", [MemoryEffects<[MemWrite]>,
+    TypesMatchWith<"the tile has the view's tile type", "view", "tile",
+      "::llvm::cast<::ringlet::rtile::ViewType>($_self).getTileType()">]> {
+  let summary = "Writes one tile of a view";
+  let description = [{
+    Elements that do not exist in the view are not written.
+
+    Example: see `rtile.func`.
+  }];
+  let arguments = (ins RTile_Tile:$tile, RTile_ViewType:$view,
+    Variadic<Index>:$offsets);
+  let assemblyFormat =
+    "$tile `,` $view `[` $offsets `]` attr-dict `:` qualified(type($view))";
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Which keys a query sees
+//===----------------------------------------------------------------------===//
+
+def RTile_RunOp : RTile_Op<"run", [Pure]> {
+  let summary = "The rows of a key view that a tile of queries sees";
+  let description = [{
+    For the query rows `[row, row + height of the query tile)` that exist, finds
+    the key rows that any of them sees: `begin` to `end`. Counted from `begin`
+    in steps of the key tile's height, the steps in `wholeBegin` to `wholeEnd`
+    are seen by every row of the query tile that exists, in full: their scores
+    need no mask. `begin <= wholeBegin <= wholeEnd`, and `wholeEnd <= end`
+    unless all are equal; the distance from `begin` to both is a multiple of
+    the step.
+
+    A key at position u is seen from position p if `u <= p` under `causal`, and
+    `p - left <= u <= p + right` under `window` (-1: unlimited); rule B4.
+
+    Example:
+
+    ```mlir
+    rtile.func @example(%Q: memref<?x64xf32, strided<[?, 1]>>,
+                        %K: memref<?x64xf32, strided<[?, 1]>>)
+        grid(%i: index) {
+      %c64 = arith.constant 64 : index
+      %row = arith.muli %i, %c64 : index
+      %q = rtile.view %Q[*, *] : memref<?x64xf32, strided<[?, 1]>>
+          to !rtile.view<64x64xf32>
+      %k = rtile.view %K[*, *] : memref<?x64xf32, strided<[?, 1]>>
+          to !rtile.view<32x64xf32>
+      %begin, %wb, %we, %end = rtile.run %q[%row], %k causal
+          : !rtile.view<64x64xf32>, !rtile.view<32x64xf32>
+      rtile.return
+    }
+    ```
+  }];
+  let arguments = (ins RTile_ViewType:$query, Index:$row, RTile_ViewType:$key,
+    UnitAttr:$causal,
+    OptionalAttr<ConfinedAttr<DenseI64ArrayAttr, [DenseArrayCount<2>]>>:$window);
+  let results = (outs Index:$begin, Index:$wholeBegin, Index:$wholeEnd,
+                      Index:$end);
+  let assemblyFormat = [{
+    $query `[` $row `]` `,` $key (`causal` $causal^)?
+    (`window` `=` custom<Window>($window)^)?
+    attr-dict `:` qualified(type($query)) `,` qualified(type($key))
+  }];
+  let hasVerifier = 1;
+}
+
+def RTile_VisibleOp : RTile_Op<"visible", [Pure]> {
+  let summary = "Mask of the pairs of query and key rows that see each other";
+  let description = [{
+    Element (i, j) is true if query row `queryRow + i` and key row `keyRow + j`
+    both exist in their views and the key is seen from the query, under the
+    conditions of `rtile.run`.
+
+    Example:
+
+    ```mlir
+    rtile.func @example(%Q: memref<?x64xf32, strided<[?, 1]>>,
+                        %K: memref<?x64xf32, strided<[?, 1]>>)
+        grid(%i: index, %j: index) {
+      %q = rtile.view %Q[*, *] : memref<?x64xf32, strided<[?, 1]>>
+          to !rtile.view<64x64xf32>
+      %k = rtile.view %K[*, *] : memref<?x64xf32, strided<[?, 1]>>
+          to !rtile.view<32x64xf32>
+      %seen = rtile.visible %q[%i], %k[%j] causal window = [128, 0]
+          : !rtile.view<64x64xf32>, !rtile.view<32x64xf32>
+          -> tensor<64x32xi1>
+      rtile.return
+    }
+    ```
+  }];
+  let arguments = (ins RTile_ViewType:$query, Index:$queryRow,
+    RTile_ViewType:$key, Index:$keyRow, UnitAttr:$causal,
+    OptionalAttr<ConfinedAttr<DenseI64ArrayAttr, [DenseArrayCount<2>]>>:$window);
+  let results = (outs 2DTensorOf<[I1]>:$result);
+  let assemblyFormat = [{
+    $query `[` $queryRow `]` `,` $key `[` $keyRow `]` (`causal` $causal^)?
+    (`window` `=` custom<Window>($window)^)?
+    attr-dict `:` qualified(type($query)) `,` qualified(type($key)) `->`
+    type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Arithmetic across rows and columns
+//===----------------------------------------------------------------------===//
+
+def RTile_DotOp : RTile_Op<"dot", [Pure,
+    OptionalTypesMatchWith<"init has the type of the result", "result", "init",
+                           "$_self">]> {
+  let summary = "Matrix product of two tiles";
+  let description = [{
+    `lhs` is M x K; `rhs` is K x N, or N x K with `transposed`. The result is
+    M x N in f32: products and sums are in f32 whatever the operands are, added
+    to `init` when there is one.
+
+    Example:
+
+    ```mlir
+    rtile.func @example(%X: memref<64x64xf32>) grid(%i: index) {
+      %c0 = arith.constant 0 : index
+      %x = rtile.view %X[*, *] : memref<64x64xf32> to !rtile.view<64x64xf32>
+      %a = rtile.load %x[%c0, %c0] : !rtile.view<64x64xf32>
+      %gram = rtile.dot %a, %a transposed
+          : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x64xf32>
+      %sum = rtile.dot %a, %a init(%gram)
+          : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x64xf32>
+      rtile.return
+    }
+    ```
+  }];
+  let arguments = (ins
+    2DTensorOf<[F16, BF16, F32]>:$lhs, 2DTensorOf<[F16, BF16, F32]>:$rhs,
+    Optional<2DTensorOf<[F32]>>:$init, UnitAttr:$transposed);
+  let results = (outs 2DTensorOf<[F32]>:$result);
+  let assemblyFormat = [{
+    $lhs `,` $rhs (`transposed` $transposed^)?
+    (`init` `(` $init^ `)`)? attr-dict `:` type($lhs) `,`
+    type($rhs) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def RTile_ReduceOp : RTile_Op<"reduce",
+    [Pure, DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
+  let summary = "Reduces the columns of each row to one value";
+  let description = [{
+    Takes a tile of M x N to one of M. The order of a sum is not specified; a
+    NaN in a row makes the row's value NaN.
+
+    Example:
+
+    ```mlir
+    rtile.func @example() grid(%i: index) {
+      %x = arith.constant dense<1.0> : tensor<16x64xf32>
+      %sum = rtile.reduce sum %x : tensor<16x64xf32>
+      rtile.return
+    }
+    ```
+  }];
+  let arguments = (ins RTile_ReduceKind:$kind, 2DTensorOf<[F32]>:$input);
+  let results = (outs 1DTensorOf<[F32]>:$result);
+  let assemblyFormat = "$kind $input attr-dict `:` type($input)";
+}
+
+def RTile_BroadcastOp : RTile_Op<"broadcast", [Pure]> {
+  let summary = "Repeats one value a row along the columns";
+  let description = [{
+    Takes a tile of M to one of M x N: the counterpart of `rtile.reduce`. With
+    `columns`, takes a tile of N to one of M x N instead: the same row M times.
+
+    Example:
+
+    ```mlir
+    rtile.func @example() grid(%i: index) {
+      %x = arith.constant dense<1.0> : tensor<16xf32>
+      %w = arith.constant dense<1.0> : tensor<64xf32>
+      %y = rtile.broadcast %x : tensor<16xf32> -> tensor<16x64xf32>
+      %z = rtile.broadcast %w columns : tensor<64xf32> -> tensor<16x64xf32>
+      rtile.return
+    }
+    ```
+  }];
+  let arguments = (ins 1DTensorOf<[F16, BF16, F32, I1]>:$input,
+                       UnitAttr:$columns);
+  let results = (outs 2DTensorOf<[F16, BF16, F32, I1]>:$result);
+  let assemblyFormat = [{
+    $input (`columns` $columns^)? attr-dict `:` type($input) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+#endif // RINGLET_TILE_OPS

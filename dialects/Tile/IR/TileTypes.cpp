@@ -1,0 +1,94 @@
+//===- TileTypes.cpp - View types -*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Tile/IR/TileDialect.h"
+
+#include "mlir/IR/DialectImplementation.h"
+
+using namespace mlir;
+using namespace ringlet::rtile;
+
+RankedTensorType ViewType::getTileType() const {
+  return RankedTensorType::get(getShape(), getElementType());
+}
+
+Type ViewType::parse(AsmParser &parser) {
+  SMLoc loc = parser.getCurrentLocation();
+  SmallVector<int64_t> shape;
+  Type elementType;
+  if (parser.parseLess() ||
+      parser.parseDimensionList(shape, /*allowDynamic=*/false) ||
+      parser.parseType(elementType))
+    return {};
+  int64_t w = 0, rate = 1;
+  bool indexed = false;
+  while (succeeded(parser.parseOptionalComma())) {
+    SMLoc keyLoc = parser.getCurrentLocation();
+    StringRef key;
+    if (parser.parseKeyword(&key))
+      return {};
+    if (key == "indexed") {
+      indexed = true;
+    } else if (key == "w" || key == "rate") {
+      int64_t &value = key == "w" ? w : rate;
+      if (parser.parseEqual() || parser.parseInteger(value))
+        return {};
+      if (value < 1) {
+        parser.emitError(keyLoc) << "expected " << key
+                                 << " of at least 1, found " << value;
+        return {};
+      }
+    } else {
+      parser.emitError(keyLoc)
+          << "expected w, rate or indexed, found '" << key << "'";
+      return {};
+    }
+  }
+  if (parser.parseGreater())
+    return {};
+  return parser.getChecked<ViewType>(loc, parser.getContext(),
+                                     ArrayRef<int64_t>(shape), elementType, w, rate, indexed);
+}
+
+void ViewType::print(AsmPrinter &printer) const {
+  printer << '<';
+  for (int64_t size : getShape())
+    printer << size << 'x';
+  printer << getElementType();
+  if (isSegmented())
+    printer << ", w = " << getSegmentLength();
+  if (isStrided())
+    printer << ", rate = " << getRate();
+  if (getIndexed())
+    printer << ", indexed";
+  printer << '>';
+}
+
+LogicalResult ViewType::verify(function_ref<InFlightDiagnostic()> emitError,
+                               ArrayRef<int64_t> shape, Type elementType,
+                               int64_t segmentLength, int64_t rate,
+                               bool indexed) {
+  if (shape.empty() || shape.size() > 2)
+    return emitError() << "expected a tile of 1 or 2 axes, found "
+                       << shape.size();
+  for (int64_t size : shape)
+    if (size < 1 || size > 1024)
+      return emitError() << "expected tile sides in [1, 1024], found " << size;
+  if (!elementType.isF16() && !elementType.isBF16() && !elementType.isF32())
+    return emitError() << "expected elements of f16, bf16 or f32, found "
+                       << elementType;
+  if (segmentLength < 0 || rate < 1)
+    return emitError() << "expected w of at least 0 and rate of at least 1, "
+                          "found "
+                       << segmentLength << " and " << rate;
+  if (segmentLength > 0 && rate > segmentLength)
+    return emitError() << "expected a rate of at most w = " << segmentLength
+                       << ", found " << rate << " (B1)";
+  if (indexed && (segmentLength != 0 || rate != 1))
+    return emitError() << "expected neither w nor rate in an indexed view";
+  return success();
+}

@@ -1,0 +1,28 @@
+//===- InitAll.cpp - Every dialect, pass and pipeline, once -*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ringlet/InitAll.h"
+
+#include "dialects/Layout/IR/LayoutDialect.h"
+#include "dialects/Plan/IR/PlanDialect.h"
+#include "dialects/Ringlet/IR/RingletDialect.h"
+#include "dialects/Tile/IR/TileDialect.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/DialectRegistry.h"
+
+void ringlet::registerAllDialects(mlir::DialectRegistry &registry) {
+  registry.insert<rlayout::RLayoutDialect, attn::RingletDialect,
+                  rtile::RTileDialect, rplan::RPlanDialect>();
+  registry.insert<mlir::arith::ArithDialect, mlir::func::FuncDialect,
+                  mlir::math::MathDialect, mlir::memref::MemRefDialect,
+                  mlir::scf::SCFDialect>();
+}
