@@ -190,12 +190,13 @@ def RTile_RunOp : RTile_Op<"run", [Pure]> {
   let summary = "The rows of a key view that a tile of queries sees";
   let description = [{
     For the query rows `[row, row + height of the query tile)` that exist, finds
-    the key rows that any of them sees: `begin` to `end`. Counted from `begin`
-    in steps of the key tile's height, the steps in `wholeBegin` to `wholeEnd`
-    are seen by every row of the query tile that exists, in full: their scores
-    need no mask. `begin <= wholeBegin <= wholeEnd`, and `wholeEnd <= end`
-    unless all are equal; the distance from `begin` to both is a multiple of
-    the step.
+    the key rows that any of them sees: `begin` to `end`, `end <= begin` if there
+    is none. Counted from `begin` in steps of the key tile's height, the steps
+    from `wholeBegin` to `wholeEnd` consist of existing keys that every existing
+    row of the query tile sees: their scores need no mask. Both are a multiple
+    of the step away from `begin`, `begin <= wholeBegin <= wholeEnd`, and
+    `wholeEnd <= end` where `begin <= end`. If no step is whole both equal
+    `begin`; without a left window `wholeBegin` always equals `begin`.
 
     A key at position u is seen from position p if `u <= p` under `causal`, and
     `p - left <= u <= p + right` under `window` (-1: unlimited); rule B4.
