@@ -7,6 +7,7 @@
 
 #include "lib/Tensor/Tensor.h"
 
+#include <cassert>
 #include <cmath>
 #include <cstdlib>
 #include <limits>
@@ -210,6 +211,11 @@ Tensor &Tensor::operator=(const Tensor &other) {
   return *this;
 }
 
+void Tensor::reshape(Shape shape) {
+  assert(numElements(shape) == count && "reshape must keep all elements");
+  extents = std::move(shape);
+}
+
 Tensor Tensor::copyOf(const TensorView &view) {
   return copyOf(view, view.dtype());
 }
@@ -236,6 +242,24 @@ void copyElements(const TensorView &from, const MutableTensorView &to) {
   forEachIndex(from.sizes(), [&](const int64_t *indices) {
     to.set(indices, from.get(indices));
   });
+}
+
+Tensor takeIndices(const TensorView &view, int axis,
+                   const std::vector<int64_t> &indices) {
+  Shape shape = view.sizes();
+  shape[axis] = static_cast<int64_t>(indices.size());
+  Tensor result(view.dtype(), shape);
+  TensorView all = result.view();
+  for (size_t i = 0; i < indices.size(); ++i) {
+    TensorView place = all.slice(axis, static_cast<int64_t>(i), 1);
+    auto *begin = static_cast<std::byte *>(result.data()) +
+                  (static_cast<const std::byte *>(place.data()) -
+                   static_cast<const std::byte *>(all.data()));
+    copyElements(view.slice(axis, indices[i], 1),
+                 MutableTensorView(begin, place.dtype(), place.sizes(),
+                                   place.strides()));
+  }
+  return result;
 }
 
 } // namespace ringlet

@@ -171,6 +171,9 @@ public:
   int64_t elements() const { return count; }
   int64_t bytes() const { return count * sizeOf(type); }
 
+  /// Another shape for the same elements; their number must be the same.
+  void reshape(Shape shape);
+
   TensorView view() const { return TensorView(data(), type, extents); }
   MutableTensorView view() { return MutableTensorView(data(), type, extents); }
 
@@ -196,6 +199,11 @@ private:
 /// Copies every element, converting between element types; the sizes must be
 /// equal.
 void copyElements(const TensorView &from, const MutableTensorView &to);
+
+/// The entries `indices` of one axis, in that order, as a contiguous copy.
+/// Every index must be in range.
+Tensor takeIndices(const TensorView &view, int axis,
+                   const std::vector<int64_t> &indices);
 
 } // namespace ringlet
 

@@ -1,0 +1,163 @@
+//===- Tolerance.cpp - How far a result may be off --------------*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Oracle/Tolerance.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+namespace ringlet::oracle {
+
+namespace {
+
+std::string number(double value) {
+  char buffer[32];
+  std::snprintf(buffer, sizeof buffer, "%.6g", value);
+  return buffer;
+}
+
+/// True when the two agree as far as they are not both finite numbers.
+bool sameKind(double actual, double expected) {
+  if (std::isnan(actual) || std::isnan(expected))
+    return std::isnan(actual) && std::isnan(expected);
+  if (std::isinf(actual) || std::isinf(expected))
+    return actual == expected;
+  return true;
+}
+
+} // namespace
+
+const char *nameOf(Quantity quantity) {
+  return quantity == Quantity::Output ? "output" : "lse";
+}
+
+const std::vector<Tolerance> &toleranceTable() {
+  static const std::vector<Tolerance> table = {
+      {DType::f16, Quantity::Output, DType::f16, 2, 1, 0,
+       "both round the probabilities and the output to f16, at other places: "
+       "errors of one size, not equal ones"},
+      {DType::bf16, Quantity::Output, DType::bf16, 2, 1, 0,
+       "as f16, with 7 instead of 10 bits of mantissa"},
+      {DType::f32, Quantity::Output, DType::f32, 2, 1, 0,
+       "the sums run in another order, and a fused kernel rescales them and "
+       "works in powers of 2"},
+      {DType::f16, Quantity::Lse, DType::f32, 2, 1, 1,
+       "lse is f32 whatever the inputs; as the log of a sum it carries the "
+       "sum's relative error as an absolute one, so no ulp is below that at 1"},
+      {DType::bf16, Quantity::Lse, DType::f32, 2, 1, 1, "as for f16"},
+      {DType::f32, Quantity::Lse, DType::f32, 2, 1, 1, "as for f16"},
+  };
+  return table;
+}
+
+const Tolerance *findTolerance(DType inputs, Quantity quantity) {
+  for (const Tolerance &row : toleranceTable())
+    if (row.inputs == inputs && row.quantity == quantity)
+      return &row;
+  return nullptr;
+}
+
+Comparison compare(const TensorView &actual, const TensorView &reference,
+                   const TensorView &unfused, Quantity quantity, DType inputs) {
+  Comparison result;
+  std::string name = nameOf(quantity);
+  const Tolerance *row = findTolerance(inputs, quantity);
+  if (!row) {
+    result.text = name + ": expected inputs of type f16, bf16 or f32, found " +
+                  std::string(ringlet::nameOf(inputs));
+    return result;
+  }
+  if (actual.sizes() != reference.sizes() ||
+      unfused.sizes() != reference.sizes()) {
+    result.text = name + ": expected shape " + toString(reference.sizes()) +
+                  ", found " + toString(actual.sizes()) + " and unfused " +
+                  toString(unfused.sizes());
+    return result;
+  }
+  if (actual.dtype() != row->stored) {
+    result.text = name + ": expected type " +
+                  std::string(ringlet::nameOf(row->stored)) + ", found " +
+                  std::string(ringlet::nameOf(actual.dtype()));
+    return result;
+  }
+
+  // First the yardstick, then what is measured with it.
+  auto exactAt = [&](const int64_t *indices) {
+    double value = reference.get(indices);
+    // A value past the range of the stored type is rightly an infinity there.
+    double stored = roundTo(row->stored, value);
+    return std::isinf(stored) ? stored : value;
+  };
+  double squares = 0;
+  forEachIndex(reference.sizes(), [&](const int64_t *indices) {
+    ++result.elements;
+    double error = std::fabs(unfused.get(indices) - exactAt(indices));
+    if (!std::isfinite(error))
+      return;
+    result.unfusedMaxError = std::max(result.unfusedMaxError, error);
+    squares += error * error;
+  });
+  auto count = static_cast<double>(std::max<int64_t>(result.elements, 1));
+  result.unfusedRmsError = std::sqrt(squares / count);
+
+  squares = 0;
+  double ulpSquares = 0;
+  double worstExcess = -HUGE_VAL;
+  int64_t mismatches = 0;
+  auto blame = [&](const int64_t *indices, double excess, double limit) {
+    worstExcess = excess;
+    result.worst.assign(indices, indices + reference.rank());
+    result.worstActual = actual.get(indices);
+    result.worstReference = reference.get(indices);
+    result.maxLimit = limit;
+  };
+  forEachIndex(reference.sizes(), [&](const int64_t *indices) {
+    double got = actual.get(indices);
+    double exact = exactAt(indices);
+    if (!sameKind(got, exact)) {
+      if (mismatches++ == 0)
+        blame(indices, HUGE_VAL, 0);
+      return;
+    }
+    if (!std::isfinite(exact))
+      return;
+    double error = std::fabs(got - exact);
+    double ulp = row->ulps *
+                 ulpOf(row->stored, std::max(std::fabs(exact), row->ulpFloor));
+    result.maxError = std::max(result.maxError, error);
+    squares += error * error;
+    ulpSquares += ulp * ulp;
+    double limit = row->factor * result.unfusedMaxError + ulp;
+    if (error - limit > worstExcess)
+      blame(indices, error - limit, limit);
+  });
+  result.rmsError = std::sqrt(squares / count);
+  result.rmsLimit =
+      row->factor * result.unfusedRmsError + std::sqrt(ulpSquares / count);
+  result.ok =
+      mismatches == 0 && worstExcess <= 0 && result.rmsError <= result.rmsLimit;
+
+  result.text = name + (result.ok ? ": ok" : ": out of tolerance") + ", max " +
+                number(result.maxError) + " (unfused " +
+                number(result.unfusedMaxError) + "), rms " +
+                number(result.rmsError) + " (unfused " +
+                number(result.unfusedRmsError) + ", limit " +
+                number(result.rmsLimit) + ")";
+  if (mismatches)
+    result.text +=
+        ", " + std::to_string(mismatches) + " NaN or infinity against a number";
+  if (!result.worst.empty())
+    result.text += ", worst at " + toString(result.worst) + ": got " +
+                   number(result.worstActual) + ", exact " +
+                   number(result.worstReference) +
+                   (mismatches ? "" : ", limit " + number(result.maxLimit));
+  result.text += ", " + std::to_string(result.elements) + " elements";
+  return result;
+}
+
+} // namespace ringlet::oracle

@@ -1,0 +1,394 @@
+//===- Validate.cpp - What the rules refuse ---------------------*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Layout/Grid.h"
+#include "lib/Oracle/Pattern.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace ringlet::oracle {
+
+namespace {
+
+/// Positions up to this magnitude leave room for every sum that the rules
+/// make.
+constexpr int64_t kMaxOffset = int64_t{1} << 60;
+
+std::string text(int64_t value) { return std::to_string(value); }
+
+/// Runs the checks in order; the first failure is the message.
+class Validator {
+public:
+  Validator(const AttentionSpec &spec, const AttentionInputs &inputs)
+      : spec(spec), inputs(inputs) {}
+
+  std::string message;
+
+  bool run() {
+    if (!checkTensors() || !checkSequences())
+      return false;
+    for (size_t i = 0; i < spec.branches.size(); ++i)
+      if (!checkBranch(spec.branches[i], "branch " + std::to_string(i) + ": "))
+        return false;
+    return checkNumbers() && measurePositions() && checkPatternOrder() &&
+           checkGridWindow() && checkBlockMask() && checkSink();
+  }
+
+private:
+  bool refuse(std::string text) {
+    message = std::move(text);
+    return false;
+  }
+
+  static bool isIndexType(DType dtype) {
+    return dtype == DType::i32 || dtype == DType::i64;
+  }
+
+  bool checkTensor(const char *name, const TensorView &view, int rank) {
+    if (view.rank() != rank)
+      return refuse(std::string("expected ") + name + " of rank " + text(rank) +
+                    (rank == 3 ? " (packed, as cu_seqlens is given)"
+                               : " ([batch, sequence, head, dim])") +
+                    " (S2), found shape " + toString(view.sizes()));
+    if (!numBytes(view.sizes(), view.dtype()))
+      return refuse(std::string("expected extents of ") + name +
+                    " of at least 0 with fewer than 2^63 bytes in all (S3), "
+                    "found shape " +
+                    toString(view.sizes()));
+    if (view.dtype() != DType::f16 && view.dtype() != DType::bf16 &&
+        view.dtype() != DType::f32)
+      return refuse(std::string("expected ") + name +
+                    " of type f16, bf16 or f32 (section 1), found " +
+                    std::string(nameOf(view.dtype())));
+    if (view.dtype() != inputs.query.dtype())
+      return refuse(std::string("expected ") + name + " of the query's type " +
+                    std::string(nameOf(inputs.query.dtype())) +
+                    " (section 1), found " + std::string(nameOf(view.dtype())));
+    if (view.size(rank - 1) < 1 || view.size(rank - 2) < 1)
+      return refuse(std::string("expected at least 1 head and dim of ") + name +
+                    " (section 1), found shape " + toString(view.sizes()));
+    if (view.size(rank - 1) > 1 && view.stride(rank - 1) != 1)
+      return refuse(std::string("expected ") + name +
+                    " with a contiguous last axis (section 1), found stride " +
+                    text(view.stride(rank - 1)) +
+                    "; nearest legal choice: a contiguous copy");
+    return true;
+  }
+
+  bool checkTensors() {
+    int queryRank = inputs.cuSeqlensQ ? 3 : 4;
+    int keyRank = inputs.cuSeqlensK ? 3 : 4;
+    if (!checkTensor("query", inputs.query, queryRank) ||
+        !checkTensor("key", inputs.key, keyRank) ||
+        !checkTensor("value", inputs.value, keyRank))
+      return false;
+    Shape keyRows = inputs.key.sizes();
+    Shape valueRows = inputs.value.sizes();
+    keyRows.pop_back();
+    valueRows.pop_back();
+    if (keyRows != valueRows)
+      return refuse("expected key and value of equal batch, length and heads "
+                    "(section 1), found shapes " +
+                    toString(inputs.key.sizes()) + " and " +
+                    toString(inputs.value.sizes()));
+    if (inputs.query.sizes().back() != inputs.key.sizes().back())
+      return refuse("expected query and key of equal dim (section 1), found " +
+                    text(inputs.query.sizes().back()) + " and " +
+                    text(inputs.key.sizes().back()));
+    int64_t queryHeads = inputs.query.size(queryRank - 2);
+    int64_t keyHeads = inputs.key.size(keyRank - 2);
+    if (queryHeads % keyHeads != 0)
+      return refuse("expected query heads to be a multiple of key heads "
+                    "(section 1), found " +
+                    text(queryHeads) + " and " + text(keyHeads) +
+                    "; nearest legal choice: " +
+                    text((queryHeads / keyHeads + 1) * keyHeads) +
+                    " query heads");
+    return true;
+  }
+
+  bool checkIndexVector(const char *name, const TensorView &view,
+                        const char *rule) {
+    if (view.rank() != 1 || view.size(0) < 0 || !isIndexType(view.dtype()))
+      return refuse(std::string("expected ") + name +
+                    " of rank 1 and type i32 or i64 (" + rule +
+                    "), found shape " + toString(view.sizes()) + " of type " +
+                    std::string(nameOf(view.dtype())));
+    return true;
+  }
+
+  /// One side, queries or keys; sets `sequences` to how many there are.
+  bool checkSide(const std::string &side, const TensorView &view,
+                 const std::optional<TensorView> &cuSeqlens,
+                 const std::optional<TensorView> &lengths, int64_t &sequences) {
+    std::string cuName = "cu_seqlens_" + side;
+    std::string lengthsName = "lengths_" + side;
+    if (cuSeqlens && lengths)
+      return refuse("expected either " + cuName + " or " + lengthsName +
+                    " (S2), found both");
+    if (cuSeqlens) {
+      if (!checkIndexVector(cuName.c_str(), *cuSeqlens, "S2"))
+        return false;
+      if (cuSeqlens->size(0) < 1)
+        return refuse("expected at least 1 entry of " + cuName +
+                      " (S2), found none");
+      int64_t before = 0;
+      for (int64_t i = 0; i < cuSeqlens->size(0); ++i) {
+        int64_t next = cuSeqlens->getInt({i});
+        if ((i == 0 && next != 0) || next < before || next > view.size(0))
+          return refuse("expected " + cuName +
+                        " to start at 0 and to rise within [0, " +
+                        text(view.size(0)) + "] (S2), found entry " + text(i) +
+                        " = " + text(next) + " after " + text(before));
+        before = next;
+      }
+      sequences = cuSeqlens->size(0) - 1;
+      return true;
+    }
+    sequences = view.size(0);
+    if (!lengths)
+      return true;
+    if (!checkIndexVector(lengthsName.c_str(), *lengths, "S2"))
+      return false;
+    if (lengths->size(0) != sequences)
+      return refuse("expected " + text(sequences) + " entries of " +
+                    lengthsName + ", one per batch item (S2), found " +
+                    text(lengths->size(0)));
+    for (int64_t i = 0; i < sequences; ++i) {
+      int64_t length = lengths->getInt({i});
+      if (length < 0 || length > view.size(1))
+        return refuse(
+            "expected " + lengthsName + " in [0, " + text(view.size(1)) +
+            "] (S2), found " + text(length) + " for batch item " + text(i) +
+            "; nearest legal choice: " + text(length < 0 ? 0 : view.size(1)));
+    }
+    return true;
+  }
+
+  bool checkSequences() {
+    int64_t queries = 0;
+    int64_t keys = 0;
+    if (!checkSide("q", inputs.query, inputs.cuSeqlensQ, inputs.lengthsQ,
+                   queries) ||
+        !checkSide("k", inputs.key, inputs.cuSeqlensK, inputs.lengthsK, keys))
+      return false;
+    if (queries != keys)
+      return refuse("expected as many sequences of queries as of keys (S2), "
+                    "found " +
+                    text(queries) + " and " + text(keys));
+    if (!inputs.qOffset)
+      return true;
+    if (!checkIndexVector("q_offset", *inputs.qOffset, "S1"))
+      return false;
+    int64_t offsets = inputs.qOffset->size(0);
+    if (offsets != 1 && offsets != queries)
+      return refuse("expected 1 or " + text(queries) +
+                    " entries of q_offset, one per sequence (S1), found " +
+                    text(offsets));
+    for (int64_t i = 0; i < offsets; ++i) {
+      int64_t offset = inputs.qOffset->getInt({i});
+      if (offset > kMaxOffset || offset < -kMaxOffset)
+        return refuse("expected q_offset within +-2^60 (S1), found " +
+                      text(offset) + " for sequence " + text(i));
+    }
+    return true;
+  }
+
+  bool checkBranch(const Branch &branch, const std::string &where) {
+    if (branch.dilation < 1)
+      return refuse(where + "expected a dilation of at least 1 (B1), found " +
+                    text(branch.dilation) + "; nearest legal choice: 1");
+    if (branch.segment && *branch.segment < 1)
+      return refuse(where +
+                    "expected a segment length of at least 1, or unbounded "
+                    "(B1), found " +
+                    text(*branch.segment) +
+                    "; nearest legal choice: " + text(branch.dilation));
+    if (branch.segment && branch.dilation > *branch.segment)
+      return refuse(
+          where +
+          "expected a dilation of at most the segment length (B1), "
+          "found dilation " +
+          text(branch.dilation) + " and segment " + text(*branch.segment) +
+          "; nearest legal choice: dilation " + text(*branch.segment));
+    int64_t heads = inputs.query.size(inputs.query.rank() - 2);
+    if (branch.heads &&
+        (branch.heads->begin < 0 || branch.heads->end < branch.heads->begin ||
+         branch.heads->end > heads))
+      return refuse(where + "expected a range of heads within [0, " +
+                    text(heads) + ") (B2), found [" +
+                    text(branch.heads->begin) + ", " + text(branch.heads->end) +
+                    ")");
+    return true;
+  }
+
+  bool checkNumbers() {
+    if (spec.branches.empty())
+      return refuse("expected at least 1 branch (section 2), found none");
+    auto checkFinite = [&](const char *name, const char *rule,
+                           const std::optional<double> &value) {
+      return !value || std::isfinite(*value) ||
+             refuse(std::string("expected a finite ") + name + " (" + rule +
+                    "), found " + std::to_string(*value));
+    };
+    if (!checkFinite("scale", "section 3", spec.scale) ||
+        !checkFinite("softcap", "section 3", spec.softcap) ||
+        !checkFinite("output_scale", "R2", spec.outputScale))
+      return false;
+    if (spec.softcap && *spec.softcap <= 0)
+      return refuse("expected a softcap above 0 (section 3), found " +
+                    std::to_string(*spec.softcap) +
+                    "; nearest legal choice: no softcap");
+    if (spec.outputScale && spec.mix != Mix::Sum)
+      return refuse("expected output_scale under mix = sum only (R2), found " +
+                    std::to_string(*spec.outputScale) +
+                    " under mix = softmax; nearest legal choice: no "
+                    "output_scale");
+    for (const auto &[name, bound] :
+         {std::pair("left", spec.windowLeft), {"right", spec.windowRight}})
+      if (bound && *bound < 0)
+        return refuse(std::string("expected a window of at least 0 to the ") +
+                      name + " (B4), found " + text(*bound) +
+                      "; nearest legal choice: 0");
+    return true;
+  }
+
+  /// The least and greatest positions, which the checks after this one need.
+  bool measurePositions() {
+    Sequences queries =
+        Sequences::make(inputs.query, inputs.cuSeqlensQ, inputs.lengthsQ);
+    Sequences keys =
+        Sequences::make(inputs.key, inputs.cuSeqlensK, inputs.lengthsK);
+    for (size_t i = 0; i < queries.extents.size(); ++i) {
+      int64_t rows = queries.extents[i].length;
+      int64_t length = keys.extents[i].length;
+      greatestKey = std::max(greatestKey, length - 1);
+      if (rows == 0)
+        continue;
+      int64_t offset = length - rows;
+      if (inputs.qOffset)
+        offset = inputs.qOffset->getInt(
+            {inputs.qOffset->size(0) == 1 ? 0 : static_cast<int64_t>(i)});
+      least = std::min(least, offset);
+      greatestQuery = std::max(greatestQuery, offset + rows - 1);
+    }
+    return true;
+  }
+
+  bool checkPatternOrder() {
+    if (!spec.patternOrder)
+      return true;
+    std::string error;
+    order = layout::makeOrder(*spec.patternOrder, &error);
+    if (order)
+      error = order->validatePattern(greatest());
+    return error.empty() || refuse("pattern order: " + error);
+  }
+
+  bool checkGridWindow() {
+    if (!spec.gridWindow)
+      return true;
+    const GridWindow &window = *spec.gridWindow;
+    std::optional<int64_t> volume = layout::gridVolume(window.grid);
+    if (!volume || window.grid.empty())
+      return refuse("expected a grid of sides of at least 1 with fewer than "
+                    "2^63 cells (B5), found " +
+                    layout::describe(window.grid));
+    if (window.radius.size() != window.grid.size())
+      return refuse("expected one radius for each of the " +
+                    std::to_string(window.grid.size()) +
+                    " axes of the grid (B5), found " +
+                    std::to_string(window.radius.size()));
+    for (int64_t radius : window.radius)
+      if (radius < 0)
+        return refuse("expected a grid window of at least 0 (B5), found " +
+                      text(radius) + "; nearest legal choice: 0");
+    if (least < 0 || greatest() >= *volume)
+      return refuse("expected every position on the grid " +
+                    layout::describe(window.grid) + " of " + text(*volume) +
+                    " cells (B5), found position " +
+                    text(least < 0 ? least : greatest()));
+    return true;
+  }
+
+  bool checkBlockMask() {
+    if (spec.blockMask.has_value() != inputs.blockMask.has_value())
+      return refuse(spec.blockMask
+                        ? "expected a block mask for the block sizes (B6), "
+                          "found none"
+                        : "expected block sizes for the block mask (B6), "
+                          "found none");
+    if (!spec.blockMask)
+      return true;
+    const TensorView &mask = *inputs.blockMask;
+    if (spec.blockMask->query < 1 || spec.blockMask->key < 1)
+      return refuse("expected block sizes of at least 1 (B6), found " +
+                    text(spec.blockMask->query) + " and " +
+                    text(spec.blockMask->key) + "; nearest legal choice: 1");
+    if (mask.rank() != 2 || mask.dtype() != DType::i1 || mask.size(0) < 0 ||
+        mask.size(1) < 0)
+      return refuse("expected a block mask [query blocks, key blocks] of type "
+                    "i1 (B6), found shape " +
+                    toString(mask.sizes()) + " of type " +
+                    std::string(nameOf(mask.dtype())));
+    if (least < 0)
+      return refuse("expected positions of at least 0 under a block mask (B6), "
+                    "found " +
+                    text(least) + "; nearest legal choice: q_offset 0");
+    // A curve may give any position any rank of its volume.
+    bool permutes = order && !order->isIdentity() && order->period();
+    auto blocks = [&](int64_t greatest, int64_t size) {
+      return layout::ceilDiv(permutes ? order->period() : greatest + 1, size);
+    };
+    int64_t queryBlocks = blocks(greatestQuery, spec.blockMask->query);
+    int64_t keyBlocks = blocks(greatestKey, spec.blockMask->key);
+    if (mask.size(0) < queryBlocks || mask.size(1) < keyBlocks)
+      return refuse("expected a block mask of at least [" + text(queryBlocks) +
+                    ", " + text(keyBlocks) +
+                    "] blocks to cover every rank (B6), found " +
+                    toString(mask.sizes()));
+    return true;
+  }
+
+  bool checkSink() {
+    if (!inputs.sink)
+      return true;
+    int64_t heads = inputs.query.size(inputs.query.rank() - 2);
+    if (inputs.sink->rank() != 1 || inputs.sink->size(0) != heads ||
+        !isFloat(inputs.sink->dtype()))
+      return refuse("expected a sink of shape [" + text(heads) +
+                    "], one float per query head (R3), found shape " +
+                    toString(inputs.sink->sizes()) + " of type " +
+                    std::string(nameOf(inputs.sink->dtype())));
+    return true;
+  }
+
+  int64_t greatest() const { return std::max(greatestQuery, greatestKey); }
+
+  const AttentionSpec &spec;
+  const AttentionInputs &inputs;
+  std::shared_ptr<const layout::Order> order;
+  int64_t least = 0;
+  int64_t greatestQuery = -1;
+  int64_t greatestKey = -1;
+};
+
+} // namespace
+
+bool validate(const AttentionSpec &spec, const AttentionInputs &inputs,
+              std::string *error) {
+  Validator validator(spec, inputs);
+  if (validator.run())
+    return true;
+  if (error)
+    *error = std::move(validator.message);
+  return false;
+}
+
+} // namespace ringlet::oracle
