@@ -1,0 +1,85 @@
+//===- Dilation.h - Integer rules of segments and dilation ------*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Floor division on positions and the rules B2 and B3 of the specification.
+// Positions count tokens and may be negative; the compiler, the runtime and
+// the oracle all take these few lines from here so that they cannot differ.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RINGLET_LIB_LAYOUT_DILATION_H
+#define RINGLET_LIB_LAYOUT_DILATION_H
+
+#include <cstdint>
+
+namespace ringlet::layout {
+
+/// The largest integer q with q * b <= a. Needs b > 0; every a is fine.
+constexpr int64_t floorDiv(int64_t a, int64_t b) {
+  return a / b - (a % b < 0 ? 1 : 0);
+}
+
+/// a - b * floorDiv(a, b), in [0, b). Needs b > 0; every a is fine.
+constexpr int64_t floorMod(int64_t a, int64_t b) {
+  return a % b + (a % b < 0 ? b : 0);
+}
+
+/// The smallest integer q with q * b >= a. Needs b > 0; every a is fine: the
+/// usual (a + b - 1) / b would overflow near the ends.
+constexpr int64_t ceilDiv(int64_t a, int64_t b) {
+  return a / b + (a % b > 0 ? 1 : 0);
+}
+
+/// How a head picks the residue that it attends to (B2).
+enum class OffsetRule {
+  Modulo,   ///< o = x mod r, the rule of the LongNet paper and the default.
+  Block,    ///< o = x / ceil(heads / r), the rule of torchscale.
+  Constant, ///< o = c mod r, the same for every head.
+};
+
+/// The residue o of head `x` out of `heads` under dilation `rate` (B2), always
+/// in [0, rate). Needs rate >= 1 and, for Block, 0 <= x < heads. `constant` is
+/// the c of the Constant rule, any sign, and is ignored by the others.
+constexpr int64_t headResidue(OffsetRule rule, int64_t x, int64_t heads,
+                              int64_t rate, int64_t constant = 0) {
+  switch (rule) {
+  case OffsetRule::Modulo:
+    return floorMod(x, rate);
+  case OffsetRule::Block:
+    return x / ceilDiv(heads, rate);
+  case OffsetRule::Constant:
+    return floorMod(constant, rate);
+  }
+  return 0;
+}
+
+/// The segment length that stands for `*`: one segment holds every position.
+constexpr int64_t unboundedSegment = 0;
+
+/// The segment of position `p` for segments of `width` tokens (B3). Needs
+/// width >= 1, or unboundedSegment, for which it is 0.
+constexpr int64_t segmentOf(int64_t p, int64_t width) {
+  return width == unboundedSegment ? 0 : floorDiv(p, width);
+}
+
+/// The residue class of position `p` inside its segment: `(p mod w) mod r`
+/// (B3), and `p mod r` where the segment is unbounded. Needs rate >= 1.
+constexpr int64_t residueOf(int64_t p, int64_t width, int64_t rate) {
+  return floorMod(width == unboundedSegment ? p : floorMod(p, width), rate);
+}
+
+/// How many integers u in [lo, hi) have u mod rate == residue. Needs
+/// rate >= 1, 0 <= residue < rate and lo, hi within +-2^62.
+constexpr int64_t countResidue(int64_t lo, int64_t hi, int64_t residue,
+                               int64_t rate) {
+  return lo >= hi ? 0
+                  : ceilDiv(hi - residue, rate) - ceilDiv(lo - residue, rate);
+}
+
+} // namespace ringlet::layout
+
+#endif // RINGLET_LIB_LAYOUT_DILATION_H

@@ -1,0 +1,209 @@
+//===- Order.cpp - Orders of the tokens of a sequence -----------*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Layout/Order.h"
+#include "lib/Layout/Grid.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+using namespace ringlet::layout;
+
+static std::string text(int64_t value) { return std::to_string(value); }
+
+/// "a, b or c": the curves for which `use` of their row is not Refused.
+static std::string curvesWith(Use CurveRow::*use) {
+  std::string result;
+  for (const CurveRow &row : curveRows())
+    if (row.*use != Use::Refused)
+      result += (result.empty() ? "" : " or ") + std::string(row.name);
+  return result;
+}
+
+static std::string allCurves() {
+  std::string result;
+  for (const CurveRow &row : curveRows())
+    result += (result.empty() ? "" : ", ") + std::string(row.name);
+  return result;
+}
+
+/// Checks one parameter against the row's use of it.
+static std::string checkUse(const CurveRow &row, Use CurveRow::*use, bool given,
+                            const char *what, const std::string &got,
+                            const char *example) {
+  if (row.*use == Use::Required && !given)
+    return std::string("expected ") + what + " for the curve " + row.name +
+           " (O1), got none; nearest legal choice: " + example;
+  if (row.*use == Use::Refused && given)
+    return std::string("expected no ") + what + " for the curve " + row.name +
+           " (O1), got " + got + "; nearest legal choice: leave it out, or " +
+           curvesWith(use);
+  return {};
+}
+
+/// The first thing wrong with `spec` that needs no curve to see.
+static std::string checkSpec(const OrderSpec &spec) {
+  const CurveRow *row = findCurve(spec.curve);
+  if (!row)
+    return "expected one of the curves " + allCurves() + " (O1), got " +
+           quoted(spec.curve) +
+           "; nearest legal choice: " + nearestCurve(spec.curve).name;
+  if (spec.rate < 0)
+    return "expected a rate of at least 1 (O1), got " + text(spec.rate) +
+           "; nearest legal choice: 1";
+  if (spec.chunk < 0)
+    return "expected a chunk of at least 1 token (O1), got " +
+           text(spec.chunk) + "; nearest legal choice: 1, or no chunk";
+  std::string error = checkUse(*row, &CurveRow::rate, spec.rate != 0, "rate",
+                               text(spec.rate), "rate 1, the linear order");
+  if (error.empty())
+    error = checkUse(*row, &CurveRow::grid, !spec.grid.empty(), "grid",
+                     describe(spec.grid),
+                     "the sides of the token grid, slowest first, or the curve "
+                     "linear");
+  if (error.empty())
+    error = checkUse(*row, &CurveRow::table, !spec.table.empty(), "table",
+                     describe(spec.table),
+                     "one entry per token, or the curve linear");
+  if (!error.empty())
+    return error;
+  for (size_t a = 0; a < spec.grid.size(); ++a)
+    if (spec.grid[a] < 1)
+      return "expected sides of at least 1 (O1), got side " +
+             std::to_string(a) + " = " + text(spec.grid[a]) + " in grid " +
+             describe(spec.grid) + "; nearest legal choice: 1";
+  if (!gridVolume(spec.grid))
+    return "expected a grid of at most " +
+           text(std::numeric_limits<int64_t>::max()) + " cells (O1), got " +
+           describe(spec.grid) +
+           "; nearest legal choice: smaller sides whose product is the chunk "
+           "or the length";
+  return {};
+}
+
+std::shared_ptr<const Order> ringlet::layout::makeOrder(const OrderSpec &spec,
+                                                        std::string *error) {
+  std::string message = checkSpec(spec);
+  std::unique_ptr<Curve> curve;
+  if (message.empty())
+    curve = findCurve(spec.curve)->create(spec, message);
+  if (curve && curve->volume() && spec.chunk && spec.chunk != curve->volume()) {
+    message = "expected a chunk of the volume of " +
+              (spec.grid.empty() ? std::string("the table")
+                                 : "grid " + describe(spec.grid)) +
+              " (O1), got chunk = " + text(spec.chunk) + " for volume " +
+              text(curve->volume()) +
+              "; nearest legal choice: chunk = " + text(curve->volume());
+    curve = nullptr;
+  }
+  if (!curve) {
+    if (error)
+      *error = std::move(message);
+    return nullptr;
+  }
+  return std::shared_ptr<const Order>(new Order(spec, std::move(curve)));
+}
+
+Order::Order(OrderSpec spec, std::unique_ptr<const Curve> curve)
+    : description(std::move(spec)), curve(std::move(curve)) {
+  restart = description.chunk ? description.chunk : this->curve->volume();
+  const std::vector<int64_t> &table = description.table;
+  // A grid with one side above 1 is a line, which every curve walks straight.
+  bool line = !description.grid.empty() && Grid(description.grid).axes() <= 1;
+  if (table.empty())
+    identity = description.curve == "linear" || description.rate == 1 || line;
+  else
+    identity = std::is_sorted(table.begin(), table.end());
+}
+
+std::string Order::validate(int64_t length) const {
+  if (length < 0)
+    return "expected a length of at least 0 tokens, got " + text(length) +
+           "; nearest legal choice: 0";
+  int64_t volume = curve->volume();
+  if (description.chunk || !volume || length == volume)
+    return {};
+  std::string message =
+      "expected a length of " + text(volume) + ", the volume of " +
+      (description.grid.empty() ? std::string("the table")
+                                : "grid " + describe(description.grid)) +
+      " (O1), got " + text(length) +
+      "; nearest legal choice: chunk = " + text(volume);
+  // A grid that differs in its slowest side only may fit.
+  if (!description.grid.empty() && description.table.empty() && length > 0) {
+    std::vector<int64_t> fitting = description.grid;
+    int64_t layer = volume / fitting[0];
+    if (length % layer == 0) {
+      fitting[0] = length / layer;
+      message += ", or grid " + describe(fitting);
+    }
+  }
+  return message;
+}
+
+int64_t Order::token(int64_t slot, int64_t length) const {
+  if (slot < 0 || slot >= length)
+    return -1;
+  if (!restart)
+    return curve->token(slot, length);
+  int64_t inside = slot % restart, base = slot - inside;
+  return base + curve->token(inside, std::min(restart, length - base));
+}
+
+int64_t Order::slot(int64_t token, int64_t length) const {
+  if (token < 0 || token >= length)
+    return -1;
+  if (!restart)
+    return curve->slot(token, length);
+  int64_t inside = token % restart, base = token - inside;
+  return base + curve->slot(inside, std::min(restart, length - base));
+}
+
+std::vector<int64_t> Order::permutation(int64_t length,
+                                        std::string *error) const {
+  std::string message = validate(length);
+  if (message.empty() && length > longestPermutation)
+    message = "expected a permutation of at most " + text(longestPermutation) +
+              " tokens, got " + text(length) +
+              "; nearest legal choice: compute single slots";
+  if (!message.empty()) {
+    if (error)
+      *error = std::move(message);
+    return {};
+  }
+  std::vector<int64_t> result(length);
+  int64_t step = restart ? restart : std::max<int64_t>(length, 1);
+  for (int64_t base = 0; base < length; base += std::min(step, length - base))
+    curve->fill(result.data() + base, std::min(step, length - base), base);
+  return result;
+}
+
+std::string Order::validatePattern(int64_t maxPosition) const {
+  // Without grid or table, the identity counts along the token index, as no
+  // pattern order at all does, and needs no volume for it.
+  if (identity && description.grid.empty() && description.table.empty())
+    return {};
+  if (restart && restart > maxPosition)
+    return {};
+  std::string need = maxPosition < std::numeric_limits<int64_t>::max()
+                         ? text(std::max<int64_t>(maxPosition, 0) + 1)
+                         : "none, as no volume exceeds that position";
+  if (!restart)
+    return "expected a pattern order with a volume (O2), got " +
+           describe(description) + "; nearest legal choice: chunk = " + need;
+  return "expected a pattern order whose volume exceeds every position (O2), "
+         "got volume " +
+         text(restart) + " of " + describe(description) + " for position " +
+         text(maxPosition) + "; nearest legal choice: volume " + need;
+}
+
+int64_t Order::rank(int64_t position) const {
+  if (!restart || position < 0 || position >= restart)
+    return position;
+  return curve->slot(position, restart);
+}

@@ -1,0 +1,92 @@
+//===- Order.h - Orders of the tokens of a sequence -------------*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Section 4 of the specification: an order is a curve, its grid, and a chunk
+// after which the curve restarts. A memory order (O1) says which token a slot
+// holds; a pattern order (O2) gives each position a rank. Orders restart at
+// each sequence, so all indices here are those within one sequence.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RINGLET_LIB_LAYOUT_ORDER_H
+#define RINGLET_LIB_LAYOUT_ORDER_H
+
+#include "lib/Layout/Curve.h"
+#include "lib/Layout/OrderSpec.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace ringlet::layout {
+
+class Order;
+
+/// Makes the order that `spec` describes, or returns null and sets `*error`
+/// (if error is not null) to what is wrong, with the rule and the nearest legal
+/// choice. Takes any values whatsoever; costs memory for a table only.
+std::shared_ptr<const Order> makeOrder(const OrderSpec &spec,
+                                       std::string *error = nullptr);
+
+/// An order, immutable: share it between threads freely.
+class Order {
+public:
+  /// The longest sequence that permutation() writes out, in tokens (32 GiB).
+  static constexpr int64_t longestPermutation = int64_t(1) << 32;
+
+  const OrderSpec &spec() const { return description; }
+
+  /// Tokens after which the curve restarts: the chunk, else the volume of grid
+  /// or table; 0 if the curve fits any length without restart.
+  int64_t period() const { return restart; }
+
+  /// Whether slot and token are equal at every length.
+  bool isIdentity() const { return identity; }
+
+  /// Whether a sequence of `length` tokens can have this memory order (O1):
+  /// any length with a chunk, else the grid's volume exactly. Returns the
+  /// empty string, or a message with the nearest legal choice.
+  std::string validate(int64_t length) const;
+
+  /// The token that `slot` of a sequence of `length` tokens holds: pi(slot).
+  /// -1 unless 0 <= slot < length.
+  int64_t token(int64_t slot, int64_t length) const;
+
+  /// The slot that holds `token`, the exact inverse; -1 unless
+  /// 0 <= token < length.
+  int64_t slot(int64_t token, int64_t length) const;
+
+  /// The tokens of all slots. Empty, with the reason in `*error` if given,
+  /// where validate refuses the length or it exceeds longestPermutation.
+  std::vector<int64_t> permutation(int64_t length,
+                                   std::string *error = nullptr) const;
+
+  /// Whether this can be the pattern order (O2) of positions up to
+  /// `maxPosition` inclusive: its volume must exceed each. Returns the empty
+  /// string, or a message with the nearest legal choice.
+  std::string validatePattern(int64_t maxPosition) const;
+
+  /// The place of `position` along the curve (O2), for 0 <= position up to
+  /// what validatePattern allows. A position before the sequence, which a
+  /// negative q_offset makes (S1), lies before the grid, too: it is its own
+  /// rank. So is any position beyond the grid.
+  int64_t rank(int64_t position) const;
+
+private:
+  friend std::shared_ptr<const Order> makeOrder(const OrderSpec &,
+                                                std::string *);
+  Order(OrderSpec spec, std::unique_ptr<const Curve> curve);
+
+  OrderSpec description;
+  std::unique_ptr<const Curve> curve;
+  int64_t restart;
+  bool identity;
+};
+
+} // namespace ringlet::layout
+
+#endif // RINGLET_LIB_LAYOUT_ORDER_H
