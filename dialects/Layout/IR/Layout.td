@@ -78,6 +78,7 @@ def RLayout_ResidueCurve : RLayout_Curve<"Residue", "residue"> {
   let summary = "Tokens of equal residue modulo the rate lie together";
   let parameters = (ins "int64_t":$rate);
   let assemblyFormat = "`<` $rate `>`";
+  let genVerifyDecl = 1;
 }
 def RLayout_TableCurve : RLayout_Curve<"Table", "table"> {
   let summary = "A permutation given by the user";

@@ -32,6 +32,14 @@ void ResidueCurveAttr::describe(OrderSpec &spec) const {
   spec.curve = "residue";
   spec.rate = getRate();
 }
+LogicalResult
+ResidueCurveAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                         int64_t rate) {
+  if (rate < 1)
+    return emitError() << "expected a rate of at least 1, found " << rate
+                       << " (O1)";
+  return success();
+}
 void TableCurveAttr::describe(OrderSpec &spec) const {
   spec.curve = "table";
   spec.table.assign(getTokens().begin(), getTokens().end());
@@ -88,13 +96,15 @@ Attribute OrderAttr::parse(AsmParser &parser, Type) {
   if (failed(curve))
     return {};
   SmallVector<int64_t> grid;
+  bool hasGrid = false;
   int64_t chunk = 0;
   while (succeeded(parser.parseOptionalComma())) {
     SMLoc keyLoc = parser.getCurrentLocation();
     StringRef key;
     if (parser.parseKeyword(&key) || parser.parseEqual())
       return {};
-    if (key == "grid" && grid.empty()) {
+    if (key == "grid" && !hasGrid) {
+      hasGrid = true;
       if (parseIntegers(parser, grid))
         return {};
     } else if (key == "chunk" && chunk == 0) {

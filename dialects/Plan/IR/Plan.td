@@ -70,7 +70,8 @@ def RPlan_FuncOp : RPlan_Op<"func", [IsolatedFromAbove, Symbol]> {
     }
     ```
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$num_inputs,
+  let arguments = (ins SymbolNameAttr:$sym_name,
+    ConfinedAttr<I64Attr, [IntNonNegative]>:$num_inputs,
     TypedArrayAttrBase<StrAttr, "argument names">:$names);
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
@@ -179,6 +180,7 @@ def RPlan_OrderTableOp : RPlan_Op<"order_table", [Pure]> {
   let arguments = (ins RLayout_OrderAttr:$order, Index:$length,
     UnitAttr:$inverse);
   let results = (outs MemRefRankOf<[I64], [1]>:$result);
+  let hasVerifier = 1;
   let assemblyFormat = [{
     qualified($order) `length` `(` $length `)` (`inverse` $inverse^)? attr-dict
     `:` type($result)

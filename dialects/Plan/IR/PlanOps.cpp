@@ -98,10 +98,13 @@ LogicalResult FuncOp::verify() {
            << body.getNumArguments() << " arguments, found "
            << getNames().size();
   llvm::SmallDenseSet<Attribute> seen;
-  for (Attribute name : getNames())
+  for (Attribute name : getNames()) {
+    if (cast<StringAttr>(name).empty())
+      return emitOpError("expected names that are not empty");
     if (!seen.insert(name).second)
       return emitOpError("expected different names, found ") << name
                                                              << " twice";
+  }
   for (BlockArgument argument : body.getArguments())
     if (!isa<MemRefType>(argument.getType()))
       return emitOpError("expected arguments of type memref, found ")
@@ -132,7 +135,7 @@ OpFoldResult SizeOp::fold(FoldAdaptor) {
 }
 
 //===----------------------------------------------------------------------===//
-// WorkspaceOp and LaunchOp
+// WorkspaceOp, OrderTableOp and LaunchOp
 //===----------------------------------------------------------------------===//
 
 LogicalResult WorkspaceOp::verify() {
@@ -147,11 +150,20 @@ LogicalResult WorkspaceOp::verify() {
   return success();
 }
 
+LogicalResult OrderTableOp::verify() {
+  auto type = cast<MemRefType>(getResult().getType());
+  if (!type.isDynamicDim(0) || !type.getLayout().isIdentity())
+    return emitOpError("expected a table of memref<?xi64>, found ") << type;
+  return success();
+}
+
 LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
   Operation *kernel =
       symbols.lookupNearestSymbolFrom(*this, getKernelAttr());
   if (!kernel)
     return emitOpError("expected a kernel, found no symbol ") << getKernelAttr();
+  if (isa<FuncOp>(kernel))
+    return emitOpError("expected a kernel, found the plan ") << getKernelAttr();
   // Any function-like operation with one entry block serves: rtile.func, or
   // what a lowering made of it.
   auto gridRank = kernel->getAttrOfType<IntegerAttr>("grid_rank");

@@ -111,6 +111,31 @@ static LogicalResult verifyInputs(AttentionOp op) {
   return checkShape(op, "value", value.getShape(), expectedValue);
 }
 
+/// O1: an encoding is a layout, and orders the axis of the sequence.
+static LogicalResult verifyLayouts(AttentionOp op) {
+  int64_t axis = op.getSequenceAxis();
+  int64_t lseAxis = op.getLse().getType().getRank() - 1;
+  for (auto [value, name, expected] :
+       {std::tuple(Value(op.getQuery()), "query", axis),
+        {Value(op.getKey()), "key", axis},
+        {Value(op.getValue()), "value", axis},
+        {Value(op.getOutput()), "output", axis},
+        {Value(op.getLse()), "lse", lseAxis}}) {
+    auto type = cast<RankedTensorType>(value.getType());
+    if (!type.getEncoding())
+      continue;
+    rlayout::LayoutAttr layout = rlayout::getLayout(type);
+    if (!layout)
+      return op.emitOpError("expected an #rlayout.layout encoding of ")
+             << name << ", found " << type.getEncoding() << " (O1)";
+    if (layout.getAxis() != expected)
+      return op.emitOpError("expected the layout of ")
+             << name << " on its sequence axis, " << expected << ", found axis "
+             << layout.getAxis() << " (O1)";
+  }
+  return success();
+}
+
 /// Section 3: shapes of the results; O1: their orders.
 static LogicalResult verifyResults(AttentionOp op) {
   RankedTensorType query = op.getQuery().getType();
@@ -134,12 +159,26 @@ static LogicalResult verifyResults(AttentionOp op) {
   if (failed(checkShape(op, "lse", op.getLse().getType().getShape(), lse)))
     return failure();
 
+  if (failed(verifyLayouts(op)))
+    return failure();
   using rlayout::getOrder;
   if (getOrder(op.getKey().getType()) != getOrder(op.getValue().getType()))
     return op.emitOpError("expected key and value in the same order (O1)");
   if (getOrder(output) != getOrder(query) ||
       getOrder(op.getLse().getType()) != getOrder(query))
     return op.emitOpError("expected output and lse in the order of query (O1)");
+  return success();
+}
+
+/// O2: the volume of a pattern order exceeds every position.
+static LogicalResult verifyPatternOrder(AttentionOp op) {
+  int64_t length = op.getKey().getType().getDimSize(op.getSequenceAxis());
+  rlayout::OrderAttr order = op.getPatternOrderAttr();
+  if (!order || op.isPacked() || ShapedType::isDynamic(length) || length == 0)
+    return success();
+  std::string error = order.getOrder()->validatePattern(length - 1);
+  if (!error.empty())
+    return op.emitOpError() << error;
   return success();
 }
 
@@ -166,8 +205,8 @@ static LogicalResult verifyPattern(AttentionOp op) {
         return op.emitOpError("expected window sides of at least 0, or -1 for "
                               "no limit, found ")
                << side << " (B4)";
-  if (op.getBlockSize())
-    for (int64_t side : *op.getBlockSize())
+  if (std::optional<ArrayRef<int64_t>> blockSize = op.getBlockSize())
+    for (int64_t side : *blockSize)
       if (side < 1)
         return op.emitOpError("expected positive sides of mask blocks, found ")
                << side << " (B6)";
@@ -175,6 +214,35 @@ static LogicalResult verifyPattern(AttentionOp op) {
       static_cast<bool>(op.getBlockSize()))
     return op.emitOpError("expected block_mask and its block size together "
                           "(B6)");
+  return verifyPatternOrder(op);
+}
+
+/// S2: lengths of queries and keys come together, one for each sequence.
+static LogicalResult verifyLengths(AttentionOp op) {
+  auto size = [](Value value) {
+    return cast<ShapedType>(value.getType()).getDimSize(0);
+  };
+  if (static_cast<bool>(op.getQueryLengths()) !=
+          static_cast<bool>(op.getKeyLengths()) ||
+      static_cast<bool>(op.getQueryStarts()) !=
+          static_cast<bool>(op.getKeyStarts()))
+    return op.emitOpError("expected lengths of queries and keys together (S2)");
+  int64_t batch = op.getQuery().getType().getDimSize(0);
+  for (Value lengths : {op.getQueryLengths(), op.getKeyLengths()})
+    if (lengths && !compatible(size(lengths), batch))
+      return op.emitOpError("expected one length for each of the ")
+             << batch << " sequences, found " << size(lengths) << " (S2)";
+  if (!op.isPacked())
+    return success();
+  if (!compatible(size(op.getQueryStarts()), size(op.getKeyStarts())))
+    return op.emitOpError("expected as many starts of queries as of keys, "
+                          "found ")
+           << size(op.getQueryStarts()) << " and " << size(op.getKeyStarts())
+           << " (S2)";
+  for (Value starts : {op.getQueryStarts(), op.getKeyStarts()})
+    if (size(starts) == 0)
+      return op.emitOpError("expected one start more than there are "
+                            "sequences, found none (S2)");
   return success();
 }
 
@@ -204,6 +272,8 @@ static LogicalResult verifyOptions(AttentionOp op) {
            << op.getQueryHeads() << " query heads (R3)";
   if (op.isPacked() && op.getQueryLengths())
     return op.emitOpError("expected packed or lengths, not both (S2)");
+  if (failed(verifyLengths(op)))
+    return failure();
   if (Value offset = op.getQOffset()) {
     auto type = dyn_cast<RankedTensorType>(offset.getType());
     if (!type || type.getRank() > 1)

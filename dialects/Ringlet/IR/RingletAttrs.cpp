@@ -9,6 +9,8 @@
 
 #include "mlir/IR/DialectImplementation.h"
 
+#include "llvm/ADT/SmallSet.h"
+
 #include <limits>
 
 using namespace mlir;
@@ -26,6 +28,7 @@ BranchAttr BranchAttr::withW(int64_t w) const {
 namespace {
 /// The fields of a branch while it is being parsed.
 struct BranchFields {
+  llvm::SmallSet<StringRef, 8> seen;
   std::optional<int64_t> w, r;
   OffsetRule offset = OffsetRule::Modulo;
   int64_t constant = 0;
@@ -46,7 +49,7 @@ static ParseResult parseExtent(AsmParser &parser, std::optional<int64_t> &value,
     value = BranchAttr::kUnbounded;
     return success();
   }
-  int64_t number;
+  int64_t number = 0;
   SMLoc loc = parser.getCurrentLocation();
   if (parser.parseInteger(number))
     return failure();
@@ -60,6 +63,8 @@ static ParseResult parseExtent(AsmParser &parser, std::optional<int64_t> &value,
 
 static ParseResult parseField(AsmParser &parser, StringRef key, SMLoc loc,
                               BranchFields &fields) {
+  if (!fields.seen.insert(key).second)
+    return parser.emitError(loc) << "expected '" << key << "' once";
   if (key == "w")
     return parseExtent(parser, fields.w, /*allowUnbounded=*/true);
   if (key == "r")
@@ -82,11 +87,19 @@ static ParseResult parseField(AsmParser &parser, StringRef key, SMLoc loc,
     fields.by = *kind;
     return success();
   }
-  if (key == "heads")
-    return failure(parser.parseLSquare() ||
-                   parser.parseInteger(fields.headBegin) ||
-                   parser.parseComma() || parser.parseInteger(fields.headEnd) ||
-                   parser.parseRSquare());
+  if (key == "heads") {
+    if (parser.parseLSquare() || parser.parseInteger(fields.headBegin) ||
+        parser.parseComma() || parser.parseInteger(fields.headEnd) ||
+        parser.parseRSquare())
+      return failure();
+    // All heads are written by leaving the range out, not as its sentinel.
+    if (fields.headEnd < 0)
+      return parser.emitError(loc)
+             << "expected a non-empty range of heads, found ["
+             << fields.headBegin << ", " << fields.headEnd
+             << ") (section 2)";
+    return success();
+  }
   return parser.emitError(loc)
          << "expected w, r, offset, by or heads, found '" << key << "'";
 }
@@ -151,7 +164,7 @@ LogicalResult BranchAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   bool allHeads = headBegin == 0 && headEnd == kAllHeads;
   if (!allHeads && (headBegin < 0 || headEnd <= headBegin))
     return emitError() << "expected a non-empty range of heads, found ["
-                       << headBegin << ", " << headEnd << ")";
+                       << headBegin << ", " << headEnd << ") (section 2)";
   return success();
 }
 

@@ -60,6 +60,47 @@ static void printWindow(OpAsmPrinter &printer, Operation *,
   printer << ']';
 }
 
+/// `<grid = [64, 64], reach = [3, 3]>` and `<hilbert, grid = [64, 64]>`:
+/// without their prefix, whose parser would take a following colon for that of
+/// the attribute's type.
+static ParseResult parseGridWindow(OpAsmParser &parser,
+                                   GridWindowAttr &gridWindow) {
+  gridWindow =
+      dyn_cast_or_null<GridWindowAttr>(GridWindowAttr::parse(parser, {}));
+  return success(static_cast<bool>(gridWindow));
+}
+
+static void printGridWindow(OpAsmPrinter &printer, Operation *,
+                            GridWindowAttr gridWindow) {
+  if (gridWindow)
+    gridWindow.print(printer);
+}
+
+static ParseResult parsePatternOrder(OpAsmParser &parser,
+                                     rlayout::OrderAttr &order) {
+  order = dyn_cast_or_null<rlayout::OrderAttr>(
+      rlayout::OrderAttr::parse(parser, {}));
+  return success(static_cast<bool>(order));
+}
+
+static void printPatternOrder(OpAsmPrinter &printer, Operation *,
+                              rlayout::OrderAttr order) {
+  if (order)
+    order.print(printer);
+}
+
+static ParseResult parseMix(OpAsmParser &parser, MixAttr &mix) {
+  FailureOr<Mix> kind = FieldParser<Mix>::parse(parser);
+  if (failed(kind))
+    return failure();
+  mix = MixAttr::get(parser.getContext(), *kind);
+  return success();
+}
+
+static void printMix(OpAsmPrinter &printer, Operation *, MixAttr mix) {
+  printer << stringifyMix(mix.getValue());
+}
+
 #define GET_OP_CLASSES
 #include "dialects/Ringlet/IR/RingletOps.cpp.inc"
 

@@ -91,17 +91,18 @@ def Ringlet_AttentionOp : Ringlet_Op<"attention",
     $query `,` $key `,` $value `branches` custom<Branches>($branches)
     oilist( `causal` $causal
           | `window` `=` custom<Window>($window)
-          | `grid_window` `=` $grid_window
-          | `pattern_order` `=` qualified($pattern_order)
+          | `grid_window` `=` custom<GridWindow>($grid_window)
+          | `pattern_order` `=` custom<PatternOrder>($pattern_order)
           | `q_offset` `(` $q_offset `)`
           | `lengths` `(` $query_lengths `,` $key_lengths `)`
           | `packed` `(` $query_starts `,` $key_starts `)`
           | `sizes` `(` $sizes `)`
           | `sink` `(` $sink `)`
-          | `block_mask` `(` $block_mask `)` `of` $block_size
+          | `block_mask` `(` $block_mask `)` `of`
+            custom<Window>($block_size)
           | `scale` `=` $scale
           | `softcap` `=` $softcap
-          | `mix` `=` $mix
+          | `mix` `=` custom<Mix>($mix)
           | `output_scale` `=` $output_scale
           | `tilings` `=` $tilings)
     attr-dict `:` functional-type(operands, results)

@@ -156,6 +156,10 @@ LogicalResult FuncOp::verify() {
     if (!buffer)
       return emitOpError("expected parameters of type memref or index, found ")
              << type;
+    if (!buffer.getElementType().isIntOrFloat() || buffer.getMemorySpace())
+      return emitOpError("expected a buffer of numbers in the default memory "
+                         "space, found ")
+             << type;
     SmallVector<int64_t> strides;
     int64_t offset;
     if (failed(buffer.getStridesAndOffset(strides, offset)) || offset != 0)

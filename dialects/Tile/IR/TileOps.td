@@ -110,7 +110,7 @@ def RTile_ViewOp : RTile_Op<"view", [Pure, AttrSizedOperandSegments]> {
     DenseI64ArrayAttr:$axes);
   let results = (outs RTile_ViewType:$result);
   let assemblyFormat = [{
-    $buffer custom<Axes>($fixed, $axes)
+    $buffer `` custom<Axes>($fixed, $axes)
     (`origin` `(` $origin^ `)`)? (`segment` `(` $segment^ `)`)?
     (`residue` `(` $residue^ `)`)?
     (`rows` `(` $rows^ `:` type($rows) `)`)?

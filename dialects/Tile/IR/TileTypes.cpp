@@ -26,11 +26,17 @@ Type ViewType::parse(AsmParser &parser) {
     return {};
   int64_t w = 0, rate = 1;
   bool indexed = false;
+  SmallVector<StringRef, 4> seen;
   while (succeeded(parser.parseOptionalComma())) {
     SMLoc keyLoc = parser.getCurrentLocation();
     StringRef key;
     if (parser.parseKeyword(&key))
       return {};
+    if (llvm::is_contained(seen, key)) {
+      parser.emitError(keyLoc) << "expected '" << key << "' once";
+      return {};
+    }
+    seen.push_back(key);
     if (key == "indexed") {
       indexed = true;
     } else if (key == "w" || key == "rate") {
