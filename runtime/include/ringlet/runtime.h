@@ -217,10 +217,10 @@ typedef struct rl_tensor {
 typedef struct rl_estimate {
   size_t struct_size;
   uint64_t workspace_bytes; /* for each run in flight                        */
-  uint64_t scratch_bytes;   /* for each context: all threads together        */
+  uint64_t scratch_bytes;   /* as well, all threads together                 */
   uint64_t table_bytes;     /* order tables, shared by all runs              */
-  uint64_t total_bytes;
-  uint64_t launches;
+  uint64_t total_bytes;     /* the sum of these                              */
+  uint64_t launches;        /* of kernels                                    */
 } rl_estimate;
 #define RL_ESTIMATE_INIT {sizeof(rl_estimate), 0u, 0u, 0u, 0u, 0u}
 

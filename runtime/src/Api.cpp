@@ -1,0 +1,442 @@
+//===- Api.cpp - The C API ---*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Thin: check pointers, keep exceptions inside, remember messages.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Call.h"
+#include "Context.h"
+#include "Program.h"
+
+#include "abi/Lists.h"
+#include "ringlet/abi/Verify.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <exception>
+#include <new>
+
+using namespace ringlet;
+using namespace ringlet::rt;
+using abi::sizeOf;
+
+struct rl_context {
+  std::shared_ptr<Context> impl;
+};
+
+struct rl_program {
+  std::unique_ptr<Program> impl;
+};
+
+//===----------------------------------------------------------------------===//
+// Failures
+//===----------------------------------------------------------------------===//
+
+static thread_local std::string lastError;
+/// Stands in for lastError where there is no memory for a message.
+static thread_local bool lostError = false;
+
+static rl_status report(const Status &status) noexcept {
+  if (status.ok())
+    return RL_OK;
+  try {
+    lastError = status.message();
+    lostError = false;
+  } catch (...) {
+    lostError = true;
+  }
+  return status.code();
+}
+
+/// Runs the body of an API function. No exception may reach C.
+template <typename Body>
+static rl_status guarded(Body body) noexcept {
+  try {
+    return report(body());
+  } catch (const std::bad_alloc &) {
+    lostError = true;
+    return RL_OUT_OF_MEMORY;
+  } catch (const std::exception &error) {
+    try {
+      return report(Status(RL_INTERNAL_ERROR, error.what()));
+    } catch (...) {
+    }
+  } catch (...) {
+  }
+  lostError = true;
+  return RL_INTERNAL_ERROR;
+}
+
+#define RL_EXPECT(argument)                                                    \
+  do {                                                                         \
+    if (!(argument))                                                           \
+      return invalid("expected " #argument ", got a null pointer");            \
+  } while (false)
+
+uint32_t rl_abi_version(void) { return RL_ABI_VERSION; }
+
+const char *rl_last_error(void) {
+  return lostError ? "out of memory" : lastError.c_str();
+}
+
+const char *rl_status_name(rl_status status) {
+  switch (status) {
+  case RL_OK:
+    return "ok";
+  case RL_INVALID_ARGUMENT:
+    return "invalid argument";
+  case RL_BAD_ARTIFACT:
+    return "bad artefact";
+  case RL_UNAVAILABLE:
+    return "unavailable";
+  case RL_UNSUPPORTED:
+    return "unsupported";
+  case RL_OUT_OF_MEMORY:
+    return "out of memory";
+  case RL_DEVICE_ERROR:
+    return "device error";
+  case RL_PEER_ERROR:
+    return "peer error";
+  case RL_IO_ERROR:
+    return "input/output error";
+  case RL_INTERNAL_ERROR:
+    return "internal error";
+  }
+  return "unknown status";
+}
+
+//===----------------------------------------------------------------------===//
+// Structs that grow
+//===----------------------------------------------------------------------===//
+
+/// Larger than any struct will ever be: a size that was never set.
+static const size_t absurdStruct = 4096;
+
+static Status checkStructSize(const char *name, size_t size) {
+  if (size >= sizeof(size_t) && size <= absurdStruct)
+    return {};
+  return invalid("expected ", name, ".struct_size from ", sizeof(size_t),
+                 " to ", absurdStruct, ", got ", size,
+                 "; initialise the struct with its _INIT macro");
+}
+
+/// The fields that the caller has, over the defaults for the rest.
+template <typename Struct>
+static Status readStruct(const char *name, const Struct &given,
+                         Struct &complete) {
+  RL_TRY(checkStructSize(name, given.struct_size));
+  std::memcpy(static_cast<void *>(&complete), &given,
+              std::min(given.struct_size, sizeof(Struct)));
+  // Fields that we do not know must ask for nothing.
+  const auto *bytes = reinterpret_cast<const unsigned char *>(&given);
+  for (size_t i = sizeof(Struct); i < given.struct_size; ++i)
+    if (bytes[i] != 0)
+      return failure(RL_UNSUPPORTED, "this library knows ", sizeof(Struct),
+                     " bytes of ", name, ", byte ", i,
+                     " of the caller's is not 0");
+  return {};
+}
+
+/// Zeroes what the caller has room for, but for the size.
+template <typename Struct>
+static Status clearStruct(const char *name, Struct *out) {
+  RL_TRY(checkStructSize(name, out->struct_size));
+  std::memset(reinterpret_cast<char *>(out) + sizeof(size_t), 0,
+              out->struct_size - sizeof(size_t));
+  return {};
+}
+
+template <typename Struct>
+static void writeStruct(Struct complete, Struct *out) {
+  complete.struct_size = out->struct_size;
+  std::memcpy(static_cast<void *>(out), &complete,
+              std::min(out->struct_size, sizeof(Struct)));
+}
+
+//===----------------------------------------------------------------------===//
+// Context
+//===----------------------------------------------------------------------===//
+
+rl_status rl_context_create(const rl_context_options *options,
+                            rl_context **out_context) {
+  if (out_context)
+    *out_context = nullptr;
+  return guarded([&]() -> Status {
+    RL_EXPECT(out_context);
+    rl_context_options complete = RL_CONTEXT_OPTIONS_INIT;
+    if (options)
+      RL_TRY(readStruct("rl_context_options", *options, complete));
+    auto context = std::make_unique<rl_context>();
+    RL_TRY(Context::create(complete, context->impl));
+    *out_context = context.release();
+    return {};
+  });
+}
+
+void rl_context_destroy(rl_context *context) { delete context; }
+
+rl_status rl_context_stats(const rl_context *context, rl_stats *out_stats) {
+  return guarded([&]() -> Status {
+    RL_EXPECT(out_stats);
+    RL_TRY(clearStruct("rl_stats", out_stats));
+    RL_EXPECT(context);
+    rl_stats stats = RL_STATS_INIT;
+    context->impl->fill(stats);
+    writeStruct(stats, out_stats);
+    return {};
+  });
+}
+
+rl_status rl_context_trim(rl_context *context) {
+  return guarded([&]() -> Status {
+    RL_EXPECT(context);
+    context->impl->trim();
+    return {};
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Program
+//===----------------------------------------------------------------------===//
+
+static Status loadProgram(rl_context *context, const void *bytes, size_t size,
+                          rl_program **out_program) {
+  auto program = std::make_unique<rl_program>();
+  RL_TRY(Program::load(context ? context->impl : nullptr, bytes, size,
+                       program->impl));
+  *out_program = program.release();
+  return {};
+}
+
+rl_status rl_program_load(rl_context *context, const void *bytes, size_t size,
+                          rl_program **out_program) {
+  if (out_program)
+    *out_program = nullptr;
+  return guarded([&]() -> Status {
+    RL_EXPECT(out_program);
+    RL_EXPECT(bytes);
+    return loadProgram(context, bytes, size, out_program);
+  });
+}
+
+rl_status rl_program_load_file(rl_context *context, const char *path,
+                               rl_program **out_program) {
+  if (out_program)
+    *out_program = nullptr;
+  return guarded([&]() -> Status {
+    RL_EXPECT(out_program);
+    RL_EXPECT(path);
+    std::vector<uint8_t> bytes;
+    std::string error = abi::readFile(path, bytes);
+    if (!error.empty())
+      return Status(RL_IO_ERROR, error);
+    Status status =
+        loadProgram(context, bytes.data(), bytes.size(), out_program);
+    if (status.ok())
+      return status;
+    return failure(status.code(), "'", path, "': ", status.message());
+  });
+}
+
+void rl_program_destroy(rl_program *program) { delete program; }
+
+const char *rl_dtype_name(int32_t dtype) {
+  if (dtype < 0 || dtype > int32_t(abi::DType::MAX))
+    return "none";
+  return abi::dtypeName(abi::DType(dtype));
+}
+
+size_t rl_dtype_size(int32_t dtype) {
+  if (dtype < 0 || dtype > int32_t(abi::DType::MAX))
+    return 0;
+  return abi::dtypeSize(abi::DType(dtype));
+}
+
+static_assert(RL_F16 == int(abi::DType::F16) &&
+                  RL_BF16 == int(abi::DType::BF16) &&
+                  RL_F32 == int(abi::DType::F32) &&
+                  RL_F64 == int(abi::DType::F64) &&
+                  RL_I8 == int(abi::DType::I8) &&
+                  RL_U8 == int(abi::DType::U8) &&
+                  RL_I16 == int(abi::DType::I16) &&
+                  RL_I32 == int(abi::DType::I32) &&
+                  RL_I64 == int(abi::DType::I64) &&
+                  RL_BOOL == int(abi::DType::Bool),
+              "rl_dtype mirrors abi::DType");
+static_assert(RL_MAX_RANK == abi::kMaxRank, "and the rank its limit");
+
+static const char *orEmpty(const flatbuffers::String *string) {
+  return string ? string->c_str() : "";
+}
+
+/// Null where there is no such entry.
+static const Entry *findEntry(const rl_program *program, uint32_t index) {
+  if (!program || index >= program->impl->entries().size())
+    return nullptr;
+  return &program->impl->entries()[index];
+}
+
+uint32_t rl_program_entry_count(const rl_program *program) {
+  return program ? uint32_t(program->impl->entries().size()) : 0;
+}
+
+const char *rl_program_entry_name(const rl_program *program, uint32_t entry) {
+  const Entry *found = findEntry(program, entry);
+  return found ? found->function->name()->c_str() : nullptr;
+}
+
+uint32_t rl_program_argument_count(const rl_program *program, uint32_t entry) {
+  const Entry *found = findEntry(program, entry);
+  return found ? sizeOf(found->function->arguments()) : 0;
+}
+
+uint32_t rl_program_target_count(const rl_program *program) {
+  return program ? sizeOf(program->impl->artifact().code_objects()) : 0;
+}
+
+const char *rl_program_target_name(const rl_program *program, uint32_t index) {
+  if (index >= rl_program_target_count(program))
+    return nullptr;
+  return program->impl->artifact()
+      .code_objects()
+      ->Get(index)
+      ->target()
+      ->c_str();
+}
+
+const char *rl_program_target(const rl_program *program) {
+  return program ? program->impl->target().c_str() : "";
+}
+
+const char *rl_program_compiler(const rl_program *program) {
+  return program ? orEmpty(program->impl->artifact().compiler()) : "";
+}
+
+const char *rl_program_module_name(const rl_program *program) {
+  return program ? orEmpty(program->impl->artifact().module_name()) : "";
+}
+
+const char *rl_program_explain(const rl_program *program, uint32_t entry) {
+  const Entry *found = findEntry(program, entry);
+  return found ? found->explanation.c_str() : "";
+}
+
+rl_status rl_program_find_entry(const rl_program *program, const char *name,
+                                uint32_t *out_entry) {
+  if (out_entry)
+    *out_entry = 0;
+  return guarded([&]() -> Status {
+    RL_EXPECT(out_entry);
+    RL_EXPECT(program);
+    RL_EXPECT(name);
+    std::string known;
+    for (uint32_t i = 0; i < program->impl->entries().size(); ++i) {
+      const char *candidate = rl_program_entry_name(program, i);
+      if (std::strcmp(candidate, name) == 0) {
+        *out_entry = i;
+        return {};
+      }
+      if (i < 16)
+        known += text(i ? ", " : "", "'", candidate, "'");
+      else if (i == 16)
+        known += ", ...";
+    }
+    return invalid("expected one of the entries ",
+                   known.empty() ? "(none)" : known, ", got '", name, "'");
+  });
+}
+
+/// The entry for an API function, or a message with its name.
+static Status needEntry(const char *caller, const rl_program *program,
+                        uint32_t index, const Entry *&entry) {
+  if (!program)
+    return invalid(caller, ": expected program, got a null pointer");
+  entry = findEntry(program, index);
+  if (entry)
+    return {};
+  return invalid(caller, ": expected an entry below ",
+                 program->impl->entries().size(), ", got ", index);
+}
+
+rl_status rl_program_argument(const rl_program *program, uint32_t entry,
+                              uint32_t index, rl_argument *out_argument) {
+  return guarded([&]() -> Status {
+    RL_EXPECT(out_argument);
+    RL_TRY(clearStruct("rl_argument", out_argument));
+    const Entry *found = nullptr;
+    RL_TRY(needEntry("rl_program_argument", program, entry, found));
+    uint32_t count = sizeOf(found->function->arguments());
+    if (index >= count)
+      return invalid("rl_program_argument: expected an argument below ", count,
+                     ", got ", index);
+    const abi::Argument &argument = *found->function->arguments()->Get(index);
+    rl_argument complete = RL_ARGUMENT_INIT;
+    complete.name = argument.name()->c_str();
+    complete.dtype = int32_t(argument.dtype());
+    complete.rank = int32_t(sizeOf(argument.sizes()));
+    // The payload is little-endian, as is every host that the CPU driver and
+    // any GPU has.
+    if (argument.sizes())
+      complete.sizes = argument.sizes()->data();
+    complete.is_output = argument.is_output();
+    complete.layout = orEmpty(argument.layout());
+    writeStruct(complete, out_argument);
+    return {};
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Running
+//===----------------------------------------------------------------------===//
+
+rl_status rl_program_output_sizes(const rl_program *program, uint32_t entry,
+                                  const rl_tensor *tensors, uint32_t count,
+                                  int64_t *out_sizes) {
+  return guarded([&]() -> Status {
+    RL_EXPECT(out_sizes);
+    const Entry *found = nullptr;
+    RL_TRY(needEntry("rl_program_output_sizes", program, entry, found));
+    size_t outputs = 0;
+    for (uint32_t i = 0; i < sizeOf(found->function->arguments()); ++i)
+      outputs += found->function->arguments()->Get(i)->is_output();
+    std::vector<int64_t> sizes(outputs * RL_MAX_RANK, 0);
+    std::copy(sizes.begin(), sizes.end(), out_sizes);
+    RL_TRY(outputSizes(*found, tensors, count, sizes.data()));
+    std::copy(sizes.begin(), sizes.end(), out_sizes);
+    return {};
+  });
+}
+
+rl_status rl_program_estimate(const rl_program *program, uint32_t entry,
+                              const rl_tensor *tensors, uint32_t count,
+                              rl_estimate *out_estimate) {
+  return guarded([&]() -> Status {
+    RL_EXPECT(out_estimate);
+    RL_TRY(clearStruct("rl_estimate", out_estimate));
+    const Entry *found = nullptr;
+    RL_TRY(needEntry("rl_program_estimate", program, entry, found));
+    Call call(*program->impl, *found);
+    RL_TRY(call.prepare(tensors, count, Binding::Shapes));
+    rl_estimate estimate = RL_ESTIMATE_INIT;
+    call.fill(estimate);
+    writeStruct(estimate, out_estimate);
+    return {};
+  });
+}
+
+rl_status rl_program_run(const rl_program *program, uint32_t entry,
+                         const rl_tensor *tensors, uint32_t count) {
+  return guarded([&]() -> Status {
+    const Entry *found = nullptr;
+    RL_TRY(needEntry("rl_program_run", program, entry, found));
+    Call call(*program->impl, *found);
+    RL_TRY(call.prepare(tensors, count, Binding::Complete));
+    return call.execute();
+  });
+}

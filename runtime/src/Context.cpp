@@ -1,0 +1,61 @@
+//===- Context.cpp - A device with its memory ---*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Context.h"
+
+#include "cpu/CpuDriver.h"
+
+using namespace ringlet::rt;
+
+Status ringlet::rt::makeDriver(const std::string &name,
+                               const rl_context_options &options,
+                               std::unique_ptr<Driver> &driver) {
+  if (name == "cpu")
+    return makeCpuDriver(options, driver);
+  return failure(RL_UNAVAILABLE, "expected the driver 'cpu', got '", name, "'");
+}
+
+Context::Context(const rl_context_options &options,
+                 std::unique_ptr<Driver> ownDriver)
+    : logger(options.log, options.log_user, options.log_level),
+      driver(std::move(ownDriver)),
+      target(options.target ? options.target : ""),
+      account(options.memory_limit), workspaces(*driver, account),
+      tables(*driver, account) {}
+
+Status Context::create(const rl_context_options &options,
+                       std::shared_ptr<Context> &context) {
+  if (options.flags != 0)
+    return invalid("expected flags 0, got ", options.flags);
+  if (options.log_level > RL_LOG_DEBUG)
+    return invalid("expected a log level of at most ", int(RL_LOG_DEBUG),
+                   ", got ", options.log_level);
+  std::unique_ptr<Driver> driver;
+  RL_TRY(makeDriver(options.driver ? options.driver : "cpu", options, driver));
+  context.reset(new Context(options, std::move(driver)));
+  context->logger.log(RL_LOG_INFO, "context on driver ",
+                      context->driver->name(), ", ",
+                      context->driver->description(), ", ",
+                      context->driver->threads(), " threads");
+  return {};
+}
+
+void Context::trim() {
+  workspaces.trim();
+  tables.trim();
+}
+
+void Context::fill(rl_stats &stats) const {
+  stats.threads = driver->threads();
+  stats.runs = runs;
+  stats.launches = launches;
+  stats.memory_bytes = account.used();
+  stats.peak_memory_bytes = account.peak();
+  stats.workspace_bytes = workspaces.held();
+  stats.table_bytes = tables.held();
+  stats.tables_built = tables.built();
+}

@@ -1,0 +1,303 @@
+//===- Prepare.cpp - What can be known of a call before it runs ---*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Call.h"
+
+#include "abi/Lists.h"
+#include "ringlet/abi/Verify.h"
+
+#include <algorithm>
+
+using namespace ringlet;
+using namespace ringlet::rt;
+using abi::sizeOf;
+
+Status Call::failed(const Status &status) const {
+  return failure(status.code(), "entry '", entry.function->name()->str(),
+                 "': ", status.message());
+}
+
+//===----------------------------------------------------------------------===//
+// Requirements
+//===----------------------------------------------------------------------===//
+
+static bool holds(abi::Compare compare, int64_t lhs, int64_t rhs) {
+  switch (compare) {
+  case abi::Compare::Eq:
+    return lhs == rhs;
+  case abi::Compare::Ne:
+    return lhs != rhs;
+  case abi::Compare::Lt:
+    return lhs < rhs;
+  case abi::Compare::Le:
+    return lhs <= rhs;
+  }
+  return false;
+}
+
+Status Call::checkRequirements(const ExprValues &exprs) const {
+  for (uint32_t i = 0; i < sizeOf(entry.plan->steps()); ++i) {
+    const auto *require = entry.plan->steps()->Get(i)->action_as_Require();
+    if (!require)
+      continue;
+    int64_t lhs, rhs;
+    RL_TRY(exprs.get(require->lhs(), lhs));
+    RL_TRY(exprs.get(require->rhs(), rhs));
+    if (holds(require->compare(), lhs, rhs))
+      continue;
+    std::string rule;
+    if (require->rule() && require->rule()->size())
+      rule = text(" (", require->rule()->str(), ")");
+    return failed(invalid(require->message()->str(), ", got ", lhs, " and ",
+                          rhs, rule));
+  }
+  return {};
+}
+
+Status Call::checkOutputs(const ExprValues &exprs) const {
+  for (uint32_t i = 0; i < arguments.size(); ++i) {
+    const abi::Argument &argument = *entry.function->arguments()->Get(i);
+    for (uint32_t axis = 0; axis < sizeOf(argument.size_exprs()); ++axis) {
+      int64_t expected;
+      RL_TRY(exprs.get(argument.size_exprs()->Get(axis), expected));
+      if (arguments[i].sizes[axis] != expected)
+        return failed(invalid("output '", argument.name()->str(),
+                              "': expected size ", expected, " on axis ", axis,
+                              ", got ", arguments[i].sizes[axis]));
+    }
+  }
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Buffers
+//===----------------------------------------------------------------------===//
+
+Status Call::prepareBuffer(uint32_t index, const ExprValues &exprs) {
+  const abi::Buffer &buffer = *entry.plan->buffers()->Get(index);
+  TensorView &view = buffers[index];
+  switch (buffer.kind()) {
+  case abi::BufferKind::Argument:
+    view = arguments[buffer.index()];
+    return {};
+
+  case abi::BufferKind::Constant: {
+    const abi::Constant &constant =
+        *program.artifact().constants()->Get(buffer.index());
+    view.dtype = constant.dtype();
+    view.rank = sizeOf(constant.sizes());
+    for (uint32_t i = 0; i < view.rank; ++i)
+      view.sizes[i] = constant.sizes()->Get(i);
+    if (!makeContiguous(view))
+      return failed(invalid("constant ", buffer.index(),
+                            " has offsets that overflow 64 bits (S3)"));
+    // Kernels only read it: the verifier has seen to that.
+    if (constant.data())
+      view.data = const_cast<char *>(
+          reinterpret_cast<const char *>(constant.data()->data()));
+    return {};
+  }
+
+  case abi::BufferKind::Workspace: {
+    view.dtype = buffer.dtype();
+    view.rank = sizeOf(buffer.sizes());
+    for (uint32_t i = 0; i < view.rank; ++i)
+      RL_TRY(exprs.getSize(buffer.sizes()->Get(i), "a size", view.sizes[i]));
+    if (!makeContiguous(view))
+      return failed(failure(RL_OUT_OF_MEMORY, "workspace ", index,
+                            " has offsets that overflow 64 bits (S3)"));
+    uint64_t bytes =
+        uint64_t(elementCount(view)) * abi::dtypeSize(view.dtype);
+    workspaceBuffers.push_back(index);
+    lifetimes.push_back({buffer.first_step(), buffer.last_step(), bytes});
+    return {};
+  }
+
+  case abi::BufferKind::OrderTable: {
+    int64_t length;
+    RL_TRY(exprs.getSize(buffer.length(), "a length", length));
+    std::string error = entry.orders[index]->validate(length);
+    if (error.empty() && length > layout::Order::longestPermutation)
+      error = text("expected an order table of at most ",
+                   layout::Order::longestPermutation, " tokens, got ", length);
+    if (!error.empty())
+      return failed(invalid(error));
+    view.dtype = abi::DType::I64;
+    view.rank = 1;
+    view.sizes[0] = length;
+    view.strides[0] = 1;
+    tableUses.push_back({index, {entry.orders[index], length,
+                                 buffer.inverse()}});
+    return {};
+  }
+  }
+  return {};
+}
+
+Status Call::planMemory() {
+  const Driver &driver = *program.context->driver;
+  bool fits = layOut(lifetimes, driver.alignment(), workspaceBytes);
+  for (const Launch &launch : launches)
+    scratchPerThread = std::max(scratchPerThread,
+                                program.kernel(launch.kernel).scratchBytes);
+  scratchBytes = driver.scratchBytes(scratchPerThread);
+  for (auto use = tableUses.begin(); use != tableUses.end(); ++use) {
+    bool again = std::any_of(
+        tableUses.begin(), use,
+        [&](const BlockUse &other) { return other.key == use->key; });
+    if (!again && __builtin_add_overflow(tableBytes, use->key.bytes(),
+                                         &tableBytes))
+      fits = false;
+  }
+  fits = fits &&
+         !__builtin_add_overflow(workspaceBytes, scratchBytes, &totalBytes) &&
+         !__builtin_add_overflow(totalBytes, tableBytes, &totalBytes);
+  if (!fits)
+    return failed(failure(RL_OUT_OF_MEMORY,
+                          "needs more than 2^64 bytes of memory"));
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Steps
+//===----------------------------------------------------------------------===//
+
+Status Call::prepareParam(const abi::Kernel &kernel, uint32_t index,
+                          uint32_t buffer) {
+  const abi::KernelParam &param = *kernel.params()->Get(index);
+  const TensorView &view = buffers[buffer];
+  addresses.push_back({uint32_t(words.size()), buffer});
+  words.push_back(0);
+  auto mismatch = [&](const char *what, uint32_t axis, int64_t wanted,
+                      int64_t given) {
+    return failed(invalid("kernel '", kernel.name()->str(), "' expects ", what,
+                          " ", wanted, " on axis ", axis, " of parameter ",
+                          index, ", got ", given));
+  };
+  for (uint32_t axis = 0; axis < view.rank; ++axis) {
+    int64_t wanted = param.sizes()->Get(axis);
+    if (wanted == -1)
+      words.push_back(view.sizes[axis]);
+    else if (wanted != view.sizes[axis])
+      return mismatch("size", axis, wanted, view.sizes[axis]);
+  }
+  for (uint32_t axis = 0; axis < view.rank; ++axis) {
+    int64_t wanted = param.strides()->Get(axis);
+    if (wanted == -1)
+      words.push_back(view.strides[axis]);
+    // Nobody steps along an axis of one element, or through no elements.
+    else if (wanted != view.strides[axis] && view.sizes[axis] > 1 &&
+             elementCount(view) != 0)
+      return mismatch("stride", axis, wanted, view.strides[axis]);
+  }
+  return {};
+}
+
+Status Call::prepareLaunch(const abi::Launch &launch,
+                           const ExprValues &exprs) {
+  const abi::Kernel &kernel =
+      *program.artifact().kernels()->Get(launch.kernel());
+  auto firstWord = uint32_t(words.size());
+  for (uint32_t i = 0; i < sizeOf(launch.args()); ++i) {
+    const abi::LaunchArg &arg = *launch.args()->Get(i);
+    if (arg.kind() == abi::LaunchArgKind::Buffer) {
+      RL_TRY(prepareParam(kernel, i, arg.index()));
+      continue;
+    }
+    int64_t value;
+    RL_TRY(exprs.get(arg.index(), value));
+    words.push_back(value);
+  }
+
+  int64_t items = 1;
+  bool empty = false, tooMany = false;
+  for (uint32_t i = 0; i < sizeOf(launch.grid()); ++i) {
+    int64_t extent;
+    RL_TRY(exprs.getSize(launch.grid()->Get(i), "a grid extent", extent));
+    words.push_back(extent);
+    empty |= extent == 0;
+    tooMany |= __builtin_mul_overflow(items, std::max<int64_t>(extent, 1),
+                                      &items);
+  }
+  if (empty)
+    return {};
+  if (tooMany)
+    return failed(invalid("the grid of kernel '", kernel.name()->str(),
+                          "' has more than 2^63 items"));
+  steps.push_back({Step::LaunchStep, uint32_t(launches.size())});
+  launches.push_back({launch.kernel(), firstWord,
+                      uint32_t(words.size()) - firstWord, items});
+  return {};
+}
+
+Status Call::prepareCopy(const abi::Copy &copy) {
+  const TensorView &source = buffers[copy.source()];
+  const TensorView &destination = buffers[copy.destination()];
+  for (uint32_t axis = 0; axis < source.rank; ++axis)
+    if (source.sizes[axis] != destination.sizes[axis])
+      return failed(invalid("copies size ", source.sizes[axis], " to size ",
+                            destination.sizes[axis], " on axis ", axis));
+  if (elementCount(source) == 0)
+    return {};
+  steps.push_back({Step::CopyStep, uint32_t(copies.size())});
+  copies.push_back({copy.source(), copy.destination()});
+  return {};
+}
+
+Status Call::prepare(const rl_tensor *tensors, uint32_t count,
+                     Binding binding) {
+  if (!entry.plan)
+    return failed(invalid("expected a program loaded into a context, got one "
+                          "that can be inspected only"));
+  RL_TRY(bindTensors(*entry.function, tensors, count, binding, arguments));
+  ExprValues exprs(*entry.function, arguments);
+  RL_TRY(checkRequirements(exprs));
+  RL_TRY(checkOutputs(exprs));
+  buffers.assign(sizeOf(entry.plan->buffers()), TensorView());
+  for (uint32_t i = 0; i < buffers.size(); ++i)
+    RL_TRY(prepareBuffer(i, exprs));
+  for (uint32_t i = 0; i < sizeOf(entry.plan->steps()); ++i) {
+    const abi::Step &step = *entry.plan->steps()->Get(i);
+    if (const auto *launch = step.action_as_Launch())
+      RL_TRY(prepareLaunch(*launch, exprs));
+    else if (const auto *copy = step.action_as_Copy())
+      RL_TRY(prepareCopy(*copy));
+  }
+  return planMemory();
+}
+
+void Call::fill(rl_estimate &estimate) const {
+  estimate.workspace_bytes = workspaceBytes;
+  estimate.scratch_bytes = scratchBytes;
+  estimate.table_bytes = tableBytes;
+  estimate.total_bytes = totalBytes;
+  estimate.launches = launches.size();
+}
+
+Status rt::outputSizes(const Entry &entry, const rl_tensor *tensors,
+                       uint32_t count, int64_t *sizes) {
+  const abi::Function &function = *entry.function;
+  std::vector<TensorView> inputs;
+  RL_TRY(bindTensors(function, tensors, count, Binding::Inputs, inputs));
+  ExprValues exprs(function, inputs);
+  int64_t *row = sizes;
+  for (uint32_t i = count; i < sizeOf(function.arguments()); ++i) {
+    const abi::Argument &output = *function.arguments()->Get(i);
+    for (uint32_t axis = 0; axis < sizeOf(output.sizes()); ++axis) {
+      row[axis] = output.sizes()->Get(axis);
+      if (axis < sizeOf(output.size_exprs()))
+        RL_TRY(exprs.getSize(output.size_exprs()->Get(axis), "a size",
+                             row[axis]));
+      else if (row[axis] == -1)
+        return failure(RL_UNSUPPORTED, "entry '", function.name()->str(),
+                       "': the artefact does not tell the size of axis ", axis,
+                       " of output '", output.name()->str(), "'");
+    }
+    row += RL_MAX_RANK;
+  }
+  return {};
+}

@@ -1,0 +1,75 @@
+//===- Program.h - A loaded artefact ---*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RINGLET_RUNTIME_PROGRAM_H
+#define RINGLET_RUNTIME_PROGRAM_H
+
+#include "Context.h"
+
+#include "ringlet/abi/Container.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace ringlet::rt {
+
+/// One function of the artefact, with the plan of the chosen code object.
+struct Entry {
+  const abi::Function *function = nullptr;
+  /// Null in a program that can be inspected only.
+  const abi::Plan *plan = nullptr;
+  /// For each buffer of the plan: its order, if it is an order table.
+  std::vector<std::shared_ptr<const layout::Order>> orders;
+  std::string explanation;
+};
+
+/// Code of one kernel in the chosen code object.
+struct KernelEntry {
+  void *code = nullptr;
+  uint64_t scratchBytes = 0;
+};
+
+/// Immutable after load: any number of threads may run it.
+class Program {
+public:
+  /// `context` may be null: to inspect only.
+  static Status load(std::shared_ptr<Context> context, const void *bytes,
+                     size_t size, std::unique_ptr<Program> &program);
+
+  const std::shared_ptr<Context> context;
+
+  const abi::Artifact &artifact() const { return *root; }
+  const std::vector<Entry> &entries() const { return entryList; }
+  const KernelEntry &kernel(uint32_t index) const { return kernels[index]; }
+  const std::string &target() const { return targetName; }
+
+private:
+  explicit Program(std::shared_ptr<Context> context)
+      : context(std::move(context)) {}
+
+  Status read(const void *bytes, size_t size);
+  Status chooseCode(uint32_t &object) const;
+  Status loadCode(uint32_t object);
+  std::string explain(const Entry &entry, int64_t object,
+                      size_t budget) const;
+
+  /// Storage of the payload. FlatBuffers and constants want it aligned.
+  struct alignas(64) Line {
+    uint8_t bytes[64];
+  };
+  std::vector<Line> storage;
+  const abi::Artifact *root = nullptr;
+  std::vector<Entry> entryList;
+  std::vector<KernelEntry> kernels;
+  std::string targetName;
+  std::shared_ptr<Module> module;
+};
+
+} // namespace ringlet::rt
+
+#endif // RINGLET_RUNTIME_PROGRAM_H

@@ -1,0 +1,236 @@
+//===- VerifyGraph.cpp - Rules of the reference graph ---*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Verifier.h"
+
+#include <cmath>
+#include <set>
+
+using namespace ringlet::abi;
+
+bool Verifier::verifyValue(const std::string &place, const Function &function,
+                           const GraphValue &value) {
+  if (!checkDType(place, value.dtype()) ||
+      !checkSizes(place, "size", value.sizes(), -1))
+    return false;
+  uint32_t rank = sizeOf(value.sizes());
+  if (value.order() && (!checkOrder(place, *value.order()) ||
+                        !checkIndex(place, "a sequence axis",
+                                    value.order_axis(), rank)))
+    return false;
+  if (value.argument() == -1)
+    return true;
+  // As unsigned, every other negative number is out of range, too.
+  if (!checkIndex(place, "an argument", uint32_t(value.argument()),
+                  sizeOf(function.arguments())))
+    return false;
+  const Argument &argument =
+      *function.arguments()->Get(uint32_t(value.argument()));
+  bool same = argument.dtype() == value.dtype() &&
+              sizeOf(argument.sizes()) == rank;
+  for (uint32_t i = 0; same && i < rank; ++i)
+    same = argument.sizes()->Get(i) == value.sizes()->Get(i);
+  if (!same)
+    return fail(place, "has another type than argument '" +
+                           argument.name()->str() + "'");
+  return true;
+}
+
+bool Verifier::checkOperand(const std::string &place, const Graph &graph,
+                            const char *what, int32_t value, bool needed) {
+  if (value == -1 && !needed)
+    return true;
+  if (value == -1)
+    return fail(place, std::string("expected a ") + what + ", found none");
+  if (!checkIndex(place, what, uint32_t(value), sizeOf(graph.values())))
+    return false;
+  if (!defined[uint32_t(value)])
+    return fail(place, std::string(what) + " is value " +
+                           std::to_string(value) +
+                           ", which nothing before it defines");
+  return true;
+}
+
+bool Verifier::checkScalar(const std::string &place, const Graph &graph,
+                           const char *what, int32_t value) {
+  if (value == -1)
+    return true;
+  if (!checkOperand(place, graph, what, value, true))
+    return false;
+  const GraphValue &scalar = *graph.values()->Get(uint32_t(value));
+  if (scalar.dtype() != DType::I64 || sizeOf(scalar.sizes()) != 0)
+    return fail(place, std::string("expected ") + what + " of rank 0, i64");
+  return true;
+}
+
+bool Verifier::define(const std::string &place, const Function &function,
+                      const Graph &graph, const char *what, int32_t value) {
+  if (!checkIndex(place, what, uint32_t(value), sizeOf(graph.values())))
+    return false;
+  if (defined[uint32_t(value)])
+    return fail(place, std::string(what) + " is value " +
+                           std::to_string(value) + ", which is defined before");
+  int32_t argument = graph.values()->Get(uint32_t(value))->argument();
+  if (argument != -1 &&
+      !function.arguments()->Get(uint32_t(argument))->is_output())
+    return fail(place, std::string(what) + " is an input");
+  defined[uint32_t(value)] = true;
+  return true;
+}
+
+bool Verifier::verifyBranch(const std::string &place, const Graph &graph,
+                            const Branch &branch) {
+  if (!checkScalar(place, graph, "w", branch.w_value()) ||
+      !checkScalar(place, graph, "r", branch.r_value()))
+    return false;
+  bool fixedW = branch.w_value() == -1, fixedR = branch.r_value() == -1;
+  if (fixedW && branch.w() != -1 && branch.w() < 1)
+    return fail(place, "expected w of at least 1 or -1, found " +
+                           std::to_string(branch.w()) + " (B1)");
+  if (fixedR && branch.r() < 1)
+    return fail(place, "expected r of at least 1, found " +
+                           std::to_string(branch.r()) + " (B1)");
+  if (fixedW && fixedR && branch.w() != -1 && branch.r() > branch.w())
+    return fail(place, "expected r <= w, found r " +
+                           std::to_string(branch.r()) + " and w " +
+                           std::to_string(branch.w()) + " (B1)");
+  if (branch.offset() > OffsetRule::MAX)
+    return fail(place, "expected an offset rule from 0 to " +
+                           std::to_string(int(OffsetRule::MAX)) + ", found " +
+                           std::to_string(int(branch.offset())) + " (B2)");
+  if (branch.head_begin() < 0 ||
+      (branch.head_end() != -1 && branch.head_end() <= branch.head_begin()))
+    return fail(place, "expected a range of heads, found [" +
+                           std::to_string(branch.head_begin()) + ", " +
+                           std::to_string(branch.head_end()) + ") (B3)");
+  return true;
+}
+
+bool Verifier::verifyAttention(const std::string &place, const Graph &graph,
+                               const Attention &node) {
+  struct {
+    const char *name;
+    int32_t value;
+    bool needed;
+  } operands[] = {{"query", node.query(), true},
+                  {"key", node.key(), true},
+                  {"value", node.value(), true},
+                  {"q_offset", node.q_offset(), false},
+                  {"query_lengths", node.query_lengths(), false},
+                  {"key_lengths", node.key_lengths(), false},
+                  {"query_starts", node.query_starts(), false},
+                  {"key_starts", node.key_starts(), false},
+                  {"sink", node.sink(), false},
+                  {"block_mask", node.block_mask(), false}};
+  for (const auto &operand : operands)
+    if (!checkOperand(place, graph, operand.name, operand.value,
+                      operand.needed))
+      return false;
+  if ((node.query_lengths() == -1) != (node.key_lengths() == -1) ||
+      (node.query_starts() == -1) != (node.key_starts() == -1))
+    return fail(place, "expected lengths, or starts, of queries and keys "
+                       "both (S2)");
+
+  bool packed = node.query_starts() != -1;
+  for (int32_t value : {node.query(), node.key(), node.value()}) {
+    uint32_t rank = sizeOf(graph.values()->Get(uint32_t(value))->sizes());
+    if (rank != (packed ? 3u : 4u))
+      return fail(place, "expected query, key and value of rank " +
+                             std::to_string(packed ? 3 : 4) + ", found " +
+                             std::to_string(rank));
+  }
+
+  uint32_t branches = sizeOf(node.branches());
+  if (branches == 0)
+    return fail(place, "expected a branch, found none");
+  if (!checkCount(place, "branches", branches, kMaxBranches))
+    return false;
+  for (uint32_t i = 0; i < branches; ++i)
+    if (!verifyBranch(place + ", branch " + std::to_string(i), graph,
+                      *node.branches()->Get(i)))
+      return false;
+
+  if (node.window_left() < -1 || node.window_right() < -1)
+    return fail(place, "expected a window of at least -1, found [" +
+                           std::to_string(node.window_left()) + ", " +
+                           std::to_string(node.window_right()) + "] (B4)");
+  if (const GridWindow *window = node.grid_window()) {
+    if (sizeOf(window->grid()) == 0 ||
+        sizeOf(window->grid()) != sizeOf(window->reach()))
+      return fail(place, "expected one reach for each grid side, found " +
+                             std::to_string(sizeOf(window->reach())) + " and " +
+                             std::to_string(sizeOf(window->grid())) + " (B5)");
+    if (!checkSizes(place, "grid side", window->grid(), 1) ||
+        !checkSizes(place, "reach", window->reach(), 0))
+      return false;
+  }
+  if (node.block_mask() != -1 &&
+      (node.block_query() < 1 || node.block_key() < 1))
+    return fail(place, "expected a block of at least 1 by 1, found " +
+                           std::to_string(node.block_query()) + " by " +
+                           std::to_string(node.block_key()) + " (B6)");
+  if (node.pattern_order() && !checkOrder(place, *node.pattern_order()))
+    return false;
+  if (node.mix() > Mix::MAX)
+    return fail(place, "expected mix 0 or 1, found " +
+                           std::to_string(int(node.mix())));
+  if (!std::isfinite(node.output_scale()) ||
+      (node.scale() && !std::isfinite(*node.scale())) ||
+      (node.softcap() && !(*node.softcap() > 0)))
+    return fail(place, "expected finite scales and a positive softcap");
+  return true;
+}
+
+bool Verifier::verifyGraph(const std::string &place, const Function &function,
+                           const Graph &graph) {
+  uint32_t values = sizeOf(graph.values()), nodes = sizeOf(graph.nodes());
+  if (!checkCount(place, "graph values", values, 4 * kMaxNodes) ||
+      !checkCount(place, "graph nodes", nodes, kMaxNodes))
+    return false;
+  defined.assign(values, false);
+  std::set<int32_t> arguments;
+  for (uint32_t i = 0; i < values; ++i) {
+    const GraphValue &value = *graph.values()->Get(i);
+    std::string at = place + ", graph value " + std::to_string(i);
+    if (!verifyValue(at, function, value))
+      return false;
+    if (value.argument() == -1)
+      continue;
+    if (!arguments.insert(value.argument()).second)
+      return fail(at, "a second value for argument " +
+                          std::to_string(value.argument()));
+    defined[i] =
+        !function.arguments()->Get(uint32_t(value.argument()))->is_output();
+  }
+
+  for (uint32_t i = 0; i < nodes; ++i) {
+    const Node &node = *graph.nodes()->Get(i);
+    std::string at = place + ", graph node " + std::to_string(i);
+    if (const Attention *attention = node.op_as_Attention()) {
+      if (!verifyAttention(at, graph, *attention) ||
+          !define(at, function, graph, "output", attention->output()))
+        return false;
+      if (attention->lse() != -1 &&
+          !define(at, function, graph, "lse", attention->lse()))
+        return false;
+    } else if (const Reorder *reorder = node.op_as_Reorder()) {
+      if (!checkOperand(at, graph, "input", reorder->input(), true) ||
+          !define(at, function, graph, "output", reorder->output()))
+        return false;
+    } else {
+      return fail(at, "expected an operation from 1 to " +
+                          std::to_string(int(NodeOp::MAX)) + ", found " +
+                          std::to_string(int(node.op_type())));
+    }
+  }
+
+  for (uint32_t i = 0; i < values; ++i)
+    if (!defined[i])
+      return fail(place, "graph value " + std::to_string(i) +
+                             " is defined by nothing");
+  return true;
+}

@@ -1,0 +1,281 @@
+//===- VerifyPlan.cpp - Rules of expressions and steps ---*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Verifier.h"
+
+using namespace ringlet::abi;
+
+static bool isOperator(ExprOp op) { return op >= ExprOp::Add; }
+
+bool Verifier::verifyExprs(const std::string &place, const Function &function) {
+  uint32_t count = sizeOf(function.exprs());
+  uint32_t arguments = sizeOf(function.arguments());
+  if (!checkCount(place, "expressions", count, kMaxExprs))
+    return false;
+  readsOutput.assign(count, false);
+  for (uint32_t i = 0; i < count; ++i) {
+    const Expr &expr = *function.exprs()->Get(i);
+    std::string at = place + ", expression " + std::to_string(i);
+    if (!checkText(at, "name", expr.name()) ||
+        !checkCount(at, "terms", expr.terms()->size(), kMaxExprTerms))
+      return false;
+
+    uint32_t depth = 0;
+    for (const ExprTerm *term : *expr.terms()) {
+      if (term->op() > ExprOp::MAX)
+        return fail(at, "expected an operation from 0 to " +
+                            std::to_string(int(ExprOp::MAX)) + ", found " +
+                            std::to_string(int(term->op())));
+      if (isOperator(term->op())) {
+        if (depth < 2)
+          return fail(at, "an operator finds " + std::to_string(depth) +
+                              " operands, expected 2");
+        --depth;
+        continue;
+      }
+      if (++depth > kMaxExprStack)
+        return fail(at, "expected a stack of at most " +
+                            std::to_string(kMaxExprStack) + " values");
+      if (term->op() == ExprOp::Const)
+        continue;
+      if (term->op() == ExprOp::Ref) {
+        if (!checkIndex(at, "an earlier expression", term->index(), i))
+          return false;
+        if (readsOutput[term->index()])
+          readsOutput[i] = true;
+        continue;
+      }
+      if (!checkIndex(at, "an argument", term->index(), arguments))
+        return false;
+      const Argument &argument = *function.arguments()->Get(term->index());
+      if (term->op() == ExprOp::Scalar) {
+        if (argument.is_output() || argument.dtype() != DType::I64 ||
+            sizeOf(argument.sizes()) != 0)
+          return fail(at, "expected a rank-0 i64 input to read, found '" +
+                              argument.name()->str() + "'");
+        continue;
+      }
+      if (!checkIndex(at, "an axis", term->axis(), sizeOf(argument.sizes())))
+        return false;
+      if (argument.is_output())
+        readsOutput[i] = true;
+    }
+    if (depth != 1)
+      return fail(at, "expected one value at the end, found " +
+                          std::to_string(depth));
+  }
+  return true;
+}
+
+BufferType ringlet::abi::bufferType(const Artifact &artifact,
+                                    const Function &function,
+                                    const Buffer &buffer) {
+  switch (buffer.kind()) {
+  case BufferKind::Argument: {
+    const Argument &argument = *function.arguments()->Get(buffer.index());
+    return {argument.dtype(), sizeOf(argument.sizes()), argument.sizes()};
+  }
+  case BufferKind::Constant: {
+    const Constant &constant = *artifact.constants()->Get(buffer.index());
+    return {constant.dtype(), sizeOf(constant.sizes()), constant.sizes()};
+  }
+  case BufferKind::Workspace:
+    return {buffer.dtype(), sizeOf(buffer.sizes()), nullptr};
+  case BufferKind::OrderTable:
+    break;
+  }
+  return {DType::I64, 1, nullptr};
+}
+
+bool Verifier::verifyBuffer(const std::string &place, const Function &function,
+                            const Plan &plan, const Buffer &buffer) {
+  uint32_t exprs = sizeOf(function.exprs());
+  switch (buffer.kind()) {
+  case BufferKind::Argument:
+    return checkIndex(place, "an argument", buffer.index(),
+                      sizeOf(function.arguments()));
+  case BufferKind::Constant:
+    return checkIndex(place, "a constant", buffer.index(),
+                      sizeOf(artifact.constants()));
+  case BufferKind::Workspace:
+    if (!checkDType(place, buffer.dtype()) ||
+        !checkCount(place, "axes", sizeOf(buffer.sizes()), kMaxRank) ||
+        !checkIndex(place, "a last step", buffer.last_step(),
+                    sizeOf(plan.steps())))
+      return false;
+    if (buffer.first_step() > buffer.last_step())
+      return fail(place, "lives from step " +
+                             std::to_string(buffer.first_step()) + " to step " +
+                             std::to_string(buffer.last_step()));
+    for (uint32_t i = 0; i < sizeOf(buffer.sizes()); ++i)
+      if (!checkIndex(place, "an expression", buffer.sizes()->Get(i), exprs))
+        return false;
+    return true;
+  case BufferKind::OrderTable:
+    if (!buffer.order())
+      return fail(place, "expected an order, found none");
+    return checkOrder(place, *buffer.order()) &&
+           checkIndex(place, "an expression", buffer.length(), exprs);
+  }
+  return fail(place, "expected a kind from 0 to " +
+                         std::to_string(int(BufferKind::MAX)) + ", found " +
+                         std::to_string(int(buffer.kind())));
+}
+
+bool Verifier::checkUse(const std::string &place, const Function &function,
+                        const Plan &plan, uint32_t step, uint32_t index,
+                        bool writes) {
+  const Buffer &buffer = *plan.buffers()->Get(index);
+  std::string name = "buffer " + std::to_string(index);
+  if (buffer.kind() == BufferKind::Workspace &&
+      (step < buffer.first_step() || step > buffer.last_step()))
+    return fail(place, name + " is used at step " + std::to_string(step) +
+                           ", but lives from step " +
+                           std::to_string(buffer.first_step()) + " to step " +
+                           std::to_string(buffer.last_step()));
+  if (!writes || buffer.kind() == BufferKind::Workspace)
+    return true;
+  if (buffer.kind() == BufferKind::Argument &&
+      function.arguments()->Get(buffer.index())->is_output())
+    return true;
+  return fail(place, name + " is written, but is neither an output nor a "
+                            "workspace");
+}
+
+bool Verifier::verifyLaunch(const std::string &place, const Function &function,
+                            const Plan &plan, uint32_t step,
+                            const Launch &launch) {
+  if (!checkIndex(place, "a kernel", launch.kernel(),
+                  sizeOf(artifact.kernels())))
+    return false;
+  const Kernel &kernel = *artifact.kernels()->Get(launch.kernel());
+  std::string name = "kernel '" + kernel.name()->str() + "'";
+  if (sizeOf(launch.grid()) != kernel.grid_rank())
+    return fail(place, name + " expects a grid of rank " +
+                           std::to_string(kernel.grid_rank()) + ", found " +
+                           std::to_string(sizeOf(launch.grid())));
+  for (uint32_t i = 0; i < sizeOf(launch.grid()); ++i)
+    if (!checkIndex(place, "an expression", launch.grid()->Get(i),
+                    sizeOf(function.exprs())))
+      return false;
+  if (sizeOf(launch.args()) != sizeOf(kernel.params()))
+    return fail(place, name + " expects " +
+                           std::to_string(sizeOf(kernel.params())) +
+                           " arguments, found " +
+                           std::to_string(sizeOf(launch.args())));
+
+  for (uint32_t object : *plan.code_objects()) {
+    bool found = false;
+    for (uint32_t i = 0; i < sizeOf(kernel.code()); ++i)
+      found |= kernel.code()->Get(i)->code_object() == object;
+    if (!found)
+      return fail(place, name + " has no code in code object " +
+                             std::to_string(object));
+  }
+
+  for (uint32_t i = 0; i < sizeOf(launch.args()); ++i) {
+    const LaunchArg &arg = *launch.args()->Get(i);
+    const KernelParam &param = *kernel.params()->Get(i);
+    std::string at = place + ", argument " + std::to_string(i);
+    bool isBuffer = param.kind() == ParamKind::Buffer;
+    if (arg.kind() !=
+        (isBuffer ? LaunchArgKind::Buffer : LaunchArgKind::Expr))
+      return fail(at, name + " expects a " + (isBuffer ? "buffer" : "scalar") +
+                          ", found kind " + std::to_string(int(arg.kind())));
+    if (!isBuffer) {
+      if (!checkIndex(at, "an expression", arg.index(),
+                      sizeOf(function.exprs())))
+        return false;
+      continue;
+    }
+    if (!checkIndex(at, "a buffer", arg.index(), sizeOf(plan.buffers())) ||
+        !checkUse(at, function, plan, step, arg.index(), param.writes()))
+      return false;
+    BufferType type = bufferType(artifact, function,
+                                 *plan.buffers()->Get(arg.index()));
+    if (type.dtype != param.dtype() || type.rank != sizeOf(param.sizes()))
+      return fail(at, name + " expects " + dtypeName(param.dtype()) +
+                          " of rank " + std::to_string(sizeOf(param.sizes())) +
+                          ", found " + dtypeName(type.dtype) + " of rank " +
+                          std::to_string(type.rank));
+    for (uint32_t axis = 0; type.sizes && axis < type.rank; ++axis) {
+      int64_t wanted = param.sizes()->Get(axis), given = type.sizes->Get(axis);
+      if (wanted != -1 && given != -1 && wanted != given)
+        return fail(at, name + " expects size " + std::to_string(wanted) +
+                            " on axis " + std::to_string(axis) + ", found " +
+                            std::to_string(given));
+    }
+  }
+  return true;
+}
+
+bool Verifier::verifyRequire(const std::string &place, const Function &function,
+                             const Require &require) {
+  uint32_t exprs = sizeOf(function.exprs());
+  if (require.compare() > Compare::MAX)
+    return fail(place, "expected a comparison from 0 to " +
+                           std::to_string(int(Compare::MAX)) + ", found " +
+                           std::to_string(int(require.compare())));
+  return checkIndex(place, "an expression", require.lhs(), exprs) &&
+         checkIndex(place, "an expression", require.rhs(), exprs) &&
+         checkText(place, "message", require.message()) &&
+         checkText(place, "rule", require.rule());
+}
+
+bool Verifier::verifyCopy(const std::string &place, const Function &function,
+                          const Plan &plan, uint32_t step, const Copy &copy) {
+  uint32_t buffers = sizeOf(plan.buffers());
+  if (!checkIndex(place, "a buffer", copy.source(), buffers) ||
+      !checkIndex(place, "a buffer", copy.destination(), buffers) ||
+      !checkUse(place, function, plan, step, copy.source(), false) ||
+      !checkUse(place, function, plan, step, copy.destination(), true))
+    return false;
+  if (copy.source() == copy.destination())
+    return fail(place, "copies buffer " + std::to_string(copy.source()) +
+                           " to itself");
+  BufferType source = bufferType(artifact, function,
+                                 *plan.buffers()->Get(copy.source()));
+  BufferType destination = bufferType(artifact, function,
+                                      *plan.buffers()->Get(copy.destination()));
+  if (source.dtype != destination.dtype || source.rank != destination.rank)
+    return fail(place, std::string("copies ") + dtypeName(source.dtype) +
+                           " of rank " + std::to_string(source.rank) + " to " +
+                           dtypeName(destination.dtype) + " of rank " +
+                           std::to_string(destination.rank));
+  return true;
+}
+
+bool Verifier::verifyPlan(const std::string &place, const Function &function,
+                          const Plan &plan) {
+  if (plan.code_objects()->size() == 0)
+    return fail(place, "expected a code object, found none");
+  if (!checkCount(place, "buffers", sizeOf(plan.buffers()), kMaxBuffers) ||
+      !checkCount(place, "steps", sizeOf(plan.steps()), kMaxSteps))
+    return false;
+  for (uint32_t i = 0; i < sizeOf(plan.buffers()); ++i)
+    if (!verifyBuffer(place + ", buffer " + std::to_string(i), function, plan,
+                      *plan.buffers()->Get(i)))
+      return false;
+  for (uint32_t i = 0; i < sizeOf(plan.steps()); ++i) {
+    const Step &step = *plan.steps()->Get(i);
+    std::string at = place + ", step " + std::to_string(i);
+    bool good;
+    if (const Launch *launch = step.action_as_Launch())
+      good = verifyLaunch(at, function, plan, i, *launch);
+    else if (const Require *require = step.action_as_Require())
+      good = verifyRequire(at, function, *require);
+    else if (const Copy *copy = step.action_as_Copy())
+      good = verifyCopy(at, function, plan, i, *copy);
+    else
+      good = fail(at, "expected an action from 1 to " +
+                          std::to_string(int(StepAction::MAX)) + ", found " +
+                          std::to_string(int(step.action_type())));
+    if (!good)
+      return false;
+  }
+  return true;
+}

@@ -1,0 +1,184 @@
+//===- cpu/Features.cpp - What this processor can execute ---*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Features.h"
+
+#include "../Status.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <vector>
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+using namespace ringlet;
+using namespace ringlet::rt;
+
+namespace {
+
+enum Register { EAX, EBX, ECX, EDX };
+
+/// State that the operating system must save before the feature may be used,
+/// as bits of XCR0.
+enum OsState : uint64_t { None = 0, Ymm = 0x6, Zmm = 0xe6, Amx = 0x60006 };
+
+struct Feature {
+  const char *name;
+  uint32_t leaf, subleaf;
+  Register reg;
+  unsigned bit;
+  OsState state;
+};
+
+const Feature features[] = {
+    {"sse3", 1, 0, ECX, 0, None},
+    {"ssse3", 1, 0, ECX, 9, None},
+    {"fma", 1, 0, ECX, 12, Ymm},
+    {"cx16", 1, 0, ECX, 13, None},
+    {"sse4.1", 1, 0, ECX, 19, None},
+    {"sse4.2", 1, 0, ECX, 20, None},
+    {"movbe", 1, 0, ECX, 22, None},
+    {"popcnt", 1, 0, ECX, 23, None},
+    {"avx", 1, 0, ECX, 28, Ymm},
+    {"f16c", 1, 0, ECX, 29, Ymm},
+    {"bmi", 7, 0, EBX, 3, None},
+    {"avx2", 7, 0, EBX, 5, Ymm},
+    {"bmi2", 7, 0, EBX, 8, None},
+    {"avx512f", 7, 0, EBX, 16, Zmm},
+    {"avx512dq", 7, 0, EBX, 17, Zmm},
+    {"avx512ifma", 7, 0, EBX, 21, Zmm},
+    {"avx512cd", 7, 0, EBX, 28, Zmm},
+    {"avx512bw", 7, 0, EBX, 30, Zmm},
+    {"avx512vl", 7, 0, EBX, 31, Zmm},
+    {"avx512vbmi", 7, 0, ECX, 1, Zmm},
+    {"avx512vnni", 7, 0, ECX, 11, Zmm},
+    {"amx-bf16", 7, 0, EDX, 22, Amx},
+    {"avx512fp16", 7, 0, EDX, 23, Zmm},
+    {"amx-tile", 7, 0, EDX, 24, Amx},
+    {"amx-int8", 7, 0, EDX, 25, Amx},
+    {"avxvnni", 7, 1, EAX, 4, Ymm},
+    {"avx512bf16", 7, 1, EAX, 5, Zmm},
+    {"lahf_lm", 0x80000001, 0, ECX, 0, None},
+    {"lzcnt", 0x80000001, 0, ECX, 5, None},
+};
+
+/// The levels of the x86-64 psABI, each on top of the one before.
+struct Level {
+  const char *name;
+  std::vector<const char *> adds;
+};
+
+const std::vector<Level> &levels() {
+  static const std::vector<Level> table = {
+      {"x86-64", {}},
+      {"x86-64-v2",
+       {"cx16", "lahf_lm", "popcnt", "sse3", "sse4.1", "sse4.2", "ssse3"}},
+      {"x86-64-v3",
+       {"avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe"}},
+      {"x86-64-v4",
+       {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}}};
+  return table;
+}
+
+#if defined(__x86_64__)
+
+uint64_t savedState() {
+  uint32_t eax, ebx, ecx, edx;
+  if (!__get_cpuid(1, &eax, &ebx, &ecx, &edx) || !(ecx & (1u << 27)))
+    return 0; // No OSXSAVE: xgetbv itself would fault.
+  uint32_t low, high;
+  __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+  return uint64_t(high) << 32 | low;
+}
+
+/// One bit for each row of `features`. Read once: under a hypervisor every
+/// cpuid is a trap.
+uint64_t detect() {
+  uint64_t found = 0, saved = savedState();
+  uint32_t regs[4] = {};
+  const Feature *last = nullptr;
+  for (size_t i = 0; i < std::size(features); ++i) {
+    const Feature &feature = features[i];
+    if (!last || last->leaf != feature.leaf ||
+        last->subleaf != feature.subleaf)
+      if (!__get_cpuid_count(feature.leaf, feature.subleaf, &regs[EAX],
+                             &regs[EBX], &regs[ECX], &regs[EDX]))
+        std::fill(std::begin(regs), std::end(regs), 0);
+    last = &feature;
+    if ((regs[feature.reg] >> feature.bit & 1) &&
+        (saved & feature.state) == feature.state)
+      found |= uint64_t(1) << i;
+  }
+  return found;
+}
+
+const bool isX86 = true;
+
+#else
+
+uint64_t detect() { return 0; }
+const bool isX86 = false;
+
+#endif
+
+static_assert(std::size(features) <= 64, "detect() has one bit for each");
+
+/// The first feature that the processor lacks of all levels up to `level`, or
+/// null.
+const char *firstMissing(size_t level) {
+  for (size_t i = 0; i <= level; ++i)
+    for (const char *name : levels()[i].adds)
+      if (!cpu::hasFeature(name))
+        return name;
+  return nullptr;
+}
+
+} // namespace
+
+bool cpu::hasFeature(const std::string &name) {
+  static const uint64_t found = detect();
+  for (size_t i = 0; i < std::size(features); ++i)
+    if (name == features[i].name)
+      return found >> i & 1;
+  return false;
+}
+
+std::string cpu::bestLevel() {
+  if (!isX86)
+    return "no x86-64";
+  size_t best = 0;
+  while (best + 1 < levels().size() && !firstMissing(best + 1))
+    ++best;
+  return levels()[best].name;
+}
+
+int cpu::rankTarget(const abi::CodeObject &code, std::string &why) {
+  std::string target = code.target()->str();
+  if (code.format() != abi::CodeFormat::SharedObject) {
+    why = "is not code for a CPU";
+    return -1;
+  }
+  for (size_t i = 0; isX86 && i < levels().size(); ++i) {
+    if (target != levels()[i].name)
+      continue;
+    const char *missing = firstMissing(i);
+    std::string extra;
+    if (!missing && code.min_features())
+      for (const auto *feature : *code.min_features())
+        if (extra.empty() && !hasFeature(feature->str()))
+          extra = feature->str();
+    if (!missing && extra.empty())
+      return int(i);
+    why = text("needs ", missing ? missing : extra.c_str());
+    return -1;
+  }
+  why = "is another architecture";
+  return -1;
+}
