@@ -258,17 +258,13 @@ size_t rl_dtype_size(int32_t dtype) {
   return abi::dtypeSize(abi::DType(dtype));
 }
 
-static_assert(RL_F16 == int(abi::DType::F16) &&
-                  RL_BF16 == int(abi::DType::BF16) &&
-                  RL_F32 == int(abi::DType::F32) &&
-                  RL_F64 == int(abi::DType::F64) &&
-                  RL_I8 == int(abi::DType::I8) &&
-                  RL_U8 == int(abi::DType::U8) &&
-                  RL_I16 == int(abi::DType::I16) &&
-                  RL_I32 == int(abi::DType::I32) &&
-                  RL_I64 == int(abi::DType::I64) &&
-                  RL_BOOL == int(abi::DType::Bool),
-              "rl_dtype mirrors abi::DType");
+static_assert(
+    RL_F16 == int(abi::DType::F16) && RL_BF16 == int(abi::DType::BF16) &&
+        RL_F32 == int(abi::DType::F32) && RL_F64 == int(abi::DType::F64) &&
+        RL_I8 == int(abi::DType::I8) && RL_U8 == int(abi::DType::U8) &&
+        RL_I16 == int(abi::DType::I16) && RL_I32 == int(abi::DType::I32) &&
+        RL_I64 == int(abi::DType::I64) && RL_BOOL == int(abi::DType::Bool),
+    "rl_dtype mirrors abi::DType");
 static_assert(RL_MAX_RANK == abi::kMaxRank, "and the rank its limit");
 
 static const char *orEmpty(const flatbuffers::String *string) {

@@ -71,17 +71,14 @@ Status Call::execute() {
     if (step.kind == Step::LaunchStep) {
       const Launch &launch = launches[step.index];
       const KernelEntry &kernel = program.kernel(launch.kernel);
-      LaunchCall call = {kernel.code,
-                         words.data() + launch.firstWord,
-                         launch.wordCount,
-                         launch.items,
-                         workspace.data() + scratchOffset,
-                         kernel.scratchBytes};
+      LaunchCall call = {
+          kernel.code,  words.data() + launch.firstWord,  launch.wordCount,
+          launch.items, workspace.data() + scratchOffset, kernel.scratchBytes};
       status = context.driver->launch(call);
     } else {
       const Copy &copy = copies[step.index];
-      status = context.driver->copy(buffers[copy.source],
-                                    buffers[copy.destination]);
+      status =
+          context.driver->copy(buffers[copy.source], buffers[copy.destination]);
     }
     if (!status.ok())
       return failed(status);

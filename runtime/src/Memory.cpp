@@ -86,11 +86,10 @@ Status WorkspacePool::acquire(uint64_t bytes, Workspace &workspace,
     return failure(RL_OUT_OF_MEMORY, "over the memory limit");
   }
   uint64_t available = driver.freeBytes();
-  Status status =
-      bytes <= available
-          ? driver.allocate(bytes, workspace.block)
-          : failure(RL_OUT_OF_MEMORY, "the system has ", available,
-                    " bytes free");
+  Status status = bytes <= available
+                      ? driver.allocate(bytes, workspace.block)
+                      : failure(RL_OUT_OF_MEMORY, "the system has ", available,
+                                " bytes free");
   if (!status.ok()) {
     account.give(bytes);
     return status;
@@ -182,11 +181,10 @@ bool ringlet::rt::layOut(std::vector<Lifetime> &lifetimes, uint64_t alignment,
     if (__builtin_add_overflow(mine.offset, size, &end))
       return false;
     total = std::max(total, end);
-    auto at = std::upper_bound(placed.begin(), placed.end(), index,
-                               [&](uint32_t a, uint32_t b) {
-                                 return lifetimes[a].offset <
-                                        lifetimes[b].offset;
-                               });
+    auto at = std::upper_bound(
+        placed.begin(), placed.end(), index, [&](uint32_t a, uint32_t b) {
+          return lifetimes[a].offset < lifetimes[b].offset;
+        });
     placed.insert(at, index);
   }
   return true;

@@ -57,8 +57,8 @@ public:
   /// The table, built now or before. Two threads that want the same one at
   /// once build it once. On failure, `overLimit` tells whether the account
   /// refused.
-  Status get(const OrderTableKey &key,
-             std::shared_ptr<const OrderTable> &table, bool &overLimit);
+  Status get(const OrderTableKey &key, std::shared_ptr<const OrderTable> &table,
+             bool &overLimit);
   /// Frees all tables that no run uses.
   void trim() { evict(0, 0); }
   uint64_t held() const;

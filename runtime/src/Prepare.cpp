@@ -1,4 +1,5 @@
-//===- Prepare.cpp - What can be known of a call before it runs ---*- C++ -*-===//
+//===- Prepare.cpp - What can be known of a call before it runs ---*- C++
+//-*-===//
 //
 // Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -52,8 +53,8 @@ Status Call::checkRequirements(const ExprValues &exprs) const {
     std::string rule;
     if (require->rule() && require->rule()->size())
       rule = text(" (", require->rule()->str(), ")");
-    return failed(invalid(require->message()->str(), ", got ", lhs, " and ",
-                          rhs, rule));
+    return failed(
+        invalid(require->message()->str(), ", got ", lhs, " and ", rhs, rule));
   }
   return {};
 }
@@ -110,8 +111,7 @@ Status Call::prepareBuffer(uint32_t index, const ExprValues &exprs) {
     if (!makeContiguous(view))
       return failed(failure(RL_OUT_OF_MEMORY, "workspace ", index,
                             " has offsets that overflow 64 bits (S3)"));
-    uint64_t bytes =
-        uint64_t(elementCount(view)) * abi::dtypeSize(view.dtype);
+    uint64_t bytes = uint64_t(elementCount(view)) * abi::dtypeSize(view.dtype);
     workspaceBuffers.push_back(index);
     lifetimes.push_back({buffer.first_step(), buffer.last_step(), bytes});
     return {};
@@ -130,8 +130,8 @@ Status Call::prepareBuffer(uint32_t index, const ExprValues &exprs) {
     view.rank = 1;
     view.sizes[0] = length;
     view.strides[0] = 1;
-    tableUses.push_back({index, {entry.orders[index], length,
-                                 buffer.inverse()}});
+    tableUses.push_back(
+        {index, {entry.orders[index], length, buffer.inverse()}});
     return {};
   }
   }
@@ -142,23 +142,24 @@ Status Call::planMemory() {
   const Driver &driver = *program.context->driver;
   bool fits = layOut(lifetimes, driver.alignment(), workspaceBytes);
   for (const Launch &launch : launches)
-    scratchPerThread = std::max(scratchPerThread,
-                                program.kernel(launch.kernel).scratchBytes);
+    scratchPerThread =
+        std::max(scratchPerThread, program.kernel(launch.kernel).scratchBytes);
   scratchBytes = driver.scratchBytes(scratchPerThread);
   for (auto use = tableUses.begin(); use != tableUses.end(); ++use) {
-    bool again = std::any_of(
-        tableUses.begin(), use,
-        [&](const BlockUse &other) { return other.key == use->key; });
-    if (!again && __builtin_add_overflow(tableBytes, use->key.bytes(),
-                                         &tableBytes))
+    bool again =
+        std::any_of(tableUses.begin(), use, [&](const BlockUse &other) {
+          return other.key == use->key;
+        });
+    if (!again &&
+        __builtin_add_overflow(tableBytes, use->key.bytes(), &tableBytes))
       fits = false;
   }
   fits = fits &&
          !__builtin_add_overflow(workspaceBytes, scratchBytes, &totalBytes) &&
          !__builtin_add_overflow(totalBytes, tableBytes, &totalBytes);
   if (!fits)
-    return failed(failure(RL_OUT_OF_MEMORY,
-                          "needs more than 2^64 bytes of memory"));
+    return failed(
+        failure(RL_OUT_OF_MEMORY, "needs more than 2^64 bytes of memory"));
   return {};
 }
 
@@ -197,8 +198,7 @@ Status Call::prepareParam(const abi::Kernel &kernel, uint32_t index,
   return {};
 }
 
-Status Call::prepareLaunch(const abi::Launch &launch,
-                           const ExprValues &exprs) {
+Status Call::prepareLaunch(const abi::Launch &launch, const ExprValues &exprs) {
   const abi::Kernel &kernel =
       *program.artifact().kernels()->Get(launch.kernel());
   auto firstWord = uint32_t(words.size());
@@ -220,8 +220,8 @@ Status Call::prepareLaunch(const abi::Launch &launch,
     RL_TRY(exprs.getSize(launch.grid()->Get(i), "a grid extent", extent));
     words.push_back(extent);
     empty |= extent == 0;
-    tooMany |= __builtin_mul_overflow(items, std::max<int64_t>(extent, 1),
-                                      &items);
+    tooMany |=
+        __builtin_mul_overflow(items, std::max<int64_t>(extent, 1), &items);
   }
   if (empty)
     return {};
@@ -229,8 +229,8 @@ Status Call::prepareLaunch(const abi::Launch &launch,
     return failed(invalid("the grid of kernel '", kernel.name()->str(),
                           "' has more than 2^63 items"));
   steps.push_back({Step::LaunchStep, uint32_t(launches.size())});
-  launches.push_back({launch.kernel(), firstWord,
-                      uint32_t(words.size()) - firstWord, items});
+  launches.push_back(
+      {launch.kernel(), firstWord, uint32_t(words.size()) - firstWord, items});
   return {};
 }
 
@@ -290,8 +290,8 @@ Status rt::outputSizes(const Entry &entry, const rl_tensor *tensors,
     for (uint32_t axis = 0; axis < sizeOf(output.sizes()); ++axis) {
       row[axis] = output.sizes()->Get(axis);
       if (axis < sizeOf(output.size_exprs()))
-        RL_TRY(exprs.getSize(output.size_exprs()->Get(axis), "a size",
-                             row[axis]));
+        RL_TRY(
+            exprs.getSize(output.size_exprs()->Get(axis), "a size", row[axis]));
       else if (row[axis] == -1)
         return failure(RL_UNSUPPORTED, "entry '", function.name()->str(),
                        "': the artefact does not tell the size of axis ", axis,

@@ -77,11 +77,11 @@ Status Program::chooseCode(uint32_t &object) const {
   }
   if (best >= 0)
     return {};
-  return failure(
-      RL_UNSUPPORTED, "expected code for ", driver.name(), " ",
-      context->target.empty() ? text("up to ", driver.description())
-                              : text(context->target, " (as asked for)"),
-      ", the artefact has ", refused.empty() ? "no code" : refused);
+  return failure(RL_UNSUPPORTED, "expected code for ", driver.name(), " ",
+                 context->target.empty()
+                     ? text("up to ", driver.description())
+                     : text(context->target, " (as asked for)"),
+                 ", the artefact has ", refused.empty() ? "no code" : refused);
 }
 
 Status Program::loadCode(uint32_t object) {
@@ -159,9 +159,10 @@ std::string Program::explain(const Entry &entry, int64_t object,
       const abi::KernelCode &code = *kernel.code()->Get(i);
       if (object >= 0 && code.code_object() != uint32_t(object))
         continue;
-      out += text("  target: ",
-                  root->code_objects()->Get(code.code_object())->target()->str(),
-                  "\n  scratch bytes: ", code.scratch_bytes(), "\n");
+      out +=
+          text("  target: ",
+               root->code_objects()->Get(code.code_object())->target()->str(),
+               "\n  scratch bytes: ", code.scratch_bytes(), "\n");
       pairs(code.resources());
     }
   }
@@ -179,8 +180,8 @@ Status Program::load(std::shared_ptr<Context> context, const void *bytes,
     RL_TRY(loaded->loadCode(object));
     chosen = object;
     loaded->context->logger.log(RL_LOG_INFO, "loaded ", size, " bytes with ",
-                                loaded->entryList.size(),
-                                " entries, target ", loaded->targetName);
+                                loaded->entryList.size(), " entries, target ",
+                                loaded->targetName);
   }
   size_t budget = mostExplanation;
   for (Entry &entry : loaded->entryList) {

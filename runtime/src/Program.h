@@ -55,8 +55,7 @@ private:
   Status read(const void *bytes, size_t size);
   Status chooseCode(uint32_t &object) const;
   Status loadCode(uint32_t object);
-  std::string explain(const Entry &entry, int64_t object,
-                      size_t budget) const;
+  std::string explain(const Entry &entry, int64_t object, size_t budget) const;
 
   /// Storage of the payload. FlatBuffers and constants want it aligned.
   struct alignas(64) Line {

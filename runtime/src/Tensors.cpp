@@ -107,9 +107,9 @@ public:
 
 private:
   void addTerm(int64_t stride, int64_t count, int sign) {
-    auto same =
-        std::find_if(terms.begin(), terms.end(),
-                     [=](const Term &term) { return term.stride == stride; });
+    auto same = std::find_if(terms.begin(), terms.end(), [=](const Term &term) {
+      return term.stride == stride;
+    });
     if (same == terms.end())
       same = terms.insert(terms.end(), Term{stride, 0, 0});
     (sign > 0 ? same->high : same->low) += sign * Wide(count - 1);
@@ -272,14 +272,16 @@ Status Binder::strides(const rl_tensor &tensor, TensorView &view) const {
   int axis = overlappingAxis(view, inner);
   if (axis >= 0)
     return invalid(place(), "expected distinct elements, but axis ", axis,
-                   " has stride ", view.strides[axis], " where the axes "
-                   "within it reach over ", inner, " elements");
+                   " has stride ", view.strides[axis],
+                   " where the axes "
+                   "within it reach over ",
+                   inner, " elements");
   return {};
 }
 
 Status Binder::memory(const TensorView &view) const {
-  bool scalar = view.rank == 0 && view.dtype == abi::DType::I64 &&
-                !argument.is_output();
+  bool scalar =
+      view.rank == 0 && view.dtype == abi::DType::I64 && !argument.is_output();
   if (isEmpty(view))
     return {};
   if (!view.data) {
@@ -334,7 +336,8 @@ Status rt::bindTensors(const abi::Function &function, const rl_tensor *tensors,
   uint32_t expected = 0;
   uint32_t all = function.arguments() ? function.arguments()->size() : 0;
   for (uint32_t i = 0; i < all; ++i)
-    if (binding != Binding::Inputs || !function.arguments()->Get(i)->is_output())
+    if (binding != Binding::Inputs ||
+        !function.arguments()->Get(i)->is_output())
       ++expected;
   if (count != expected)
     return invalid("entry '", function.name()->str(), "': expected ", expected,

@@ -101,8 +101,10 @@ typedef struct rl_context_options {
   void *log_user;
 } rl_context_options;
 #define RL_CONTEXT_OPTIONS_INIT                                                \
-  {sizeof(rl_context_options), 0, 0u, 0u, RL_LOG_WARNING, 0u, NULL, NULL,      \
-   NULL, NULL}
+  {                                                                            \
+    sizeof(rl_context_options), 0, 0u, 0u, RL_LOG_WARNING, 0u, NULL, NULL,     \
+        NULL, NULL                                                             \
+  }
 
 /* options may be NULL: all defaults. */
 RL_API rl_status rl_context_create(const rl_context_options *options,
@@ -121,7 +123,8 @@ typedef struct rl_stats {
   uint64_t table_bytes;       /* held now for order tables                   */
   uint64_t tables_built;
 } rl_stats;
-#define RL_STATS_INIT {sizeof(rl_stats), 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u}
+#define RL_STATS_INIT                                                          \
+  { sizeof(rl_stats), 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u }
 
 RL_API rl_status rl_context_stats(const rl_context *context,
                                   rl_stats *out_stats);
@@ -164,14 +167,15 @@ RL_API size_t rl_dtype_size(int32_t dtype);
 typedef struct rl_argument {
   size_t struct_size;
   const char *name;
-  int32_t dtype;        /* an rl_dtype                                       */
-  int32_t rank;
-  const int64_t *sizes; /* rank of them, RL_DYNAMIC where any is accepted    */
-  int32_t is_output;
-  int32_t reserved;     /* 0                                                 */
-  const char *layout;   /* the encoding of the tensor type, as text, or ""   */
+  int32_t dtype;        /* an rl_dtype                                     */
+  int32_t rank;         /* at most RL_MAX_RANK                             */
+  const int64_t *sizes; /* rank of them, RL_DYNAMIC where any is accepted  */
+  int32_t is_output;    /* 0 or 1                                          */
+  int32_t reserved;     /* 0                                               */
+  const char *layout;   /* the encoding of the tensor type, as text, or "" */
 } rl_argument;
-#define RL_ARGUMENT_INIT {sizeof(rl_argument), NULL, 0, 0, NULL, 0, 0, NULL}
+#define RL_ARGUMENT_INIT                                                       \
+  { sizeof(rl_argument), NULL, 0, 0, NULL, 0, 0, NULL }
 
 /* These take an index below the count and return 0, NULL or "" for any other,
  * and for a NULL program. */
@@ -196,8 +200,7 @@ RL_API const char *rl_program_explain(const rl_program *program,
 RL_API rl_status rl_program_find_entry(const rl_program *program,
                                        const char *name, uint32_t *out_entry);
 RL_API rl_status rl_program_argument(const rl_program *program, uint32_t entry,
-                                     uint32_t index,
-                                     rl_argument *out_argument);
+                                     uint32_t index, rl_argument *out_argument);
 
 /*===- Running ------------------------------------------------------------===*/
 
@@ -222,7 +225,8 @@ typedef struct rl_estimate {
   uint64_t total_bytes;     /* the sum of these                              */
   uint64_t launches;        /* of kernels                                    */
 } rl_estimate;
-#define RL_ESTIMATE_INIT {sizeof(rl_estimate), 0u, 0u, 0u, 0u, 0u}
+#define RL_ESTIMATE_INIT                                                       \
+  { sizeof(rl_estimate), 0u, 0u, 0u, 0u, 0u }
 
 /* Sizes of the outputs for given inputs. `tensors` holds the `count` inputs of
  * the entry; the sizes of its output i are written to out_sizes[RL_MAX_RANK *

@@ -45,9 +45,9 @@ private:
   /// Any text without a zero byte; may be null.
   bool checkText(const std::string &place, const char *what,
                  const flatbuffers::String *text);
-  bool checkPairs(
-      const std::string &place,
-      const flatbuffers::Vector<flatbuffers::Offset<KeyValue>> *pairs);
+  bool
+  checkPairs(const std::string &place,
+             const flatbuffers::Vector<flatbuffers::Offset<KeyValue>> *pairs);
   bool checkDType(const std::string &place, DType dtype);
   /// Rank within bounds, every size at least `least`.
   bool checkSizes(const std::string &place, const char *what,

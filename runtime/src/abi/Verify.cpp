@@ -285,8 +285,8 @@ bool Verifier::verifyFunction(const std::string &place,
         !checkText(at, "layout", argument.layout()))
       return false;
     if (!names.insert(argument.name()->string_view()).second)
-      return fail(at, "a second argument named '" + argument.name()->str() +
-                          "'");
+      return fail(at,
+                  "a second argument named '" + argument.name()->str() + "'");
     if (outputs && !argument.is_output())
       return fail(at, "an input after an output");
     outputs |= argument.is_output();
@@ -355,8 +355,8 @@ bool Verifier::verify() {
     if (!checkName(place, "name", function.name()))
       return false;
     if (!names.insert(function.name()->string_view()).second)
-      return fail(place, "a second function named '" + function.name()->str() +
-                             "'");
+      return fail(place,
+                  "a second function named '" + function.name()->str() + "'");
     if (!verifyFunction("function '" + function.name()->str() + "'", function))
       return false;
   }

@@ -18,9 +18,9 @@ bool Verifier::verifyValue(const std::string &place, const Function &function,
       !checkSizes(place, "size", value.sizes(), -1))
     return false;
   uint32_t rank = sizeOf(value.sizes());
-  if (value.order() && (!checkOrder(place, *value.order()) ||
-                        !checkIndex(place, "a sequence axis",
-                                    value.order_axis(), rank)))
+  if (value.order() &&
+      (!checkOrder(place, *value.order()) ||
+       !checkIndex(place, "a sequence axis", value.order_axis(), rank)))
     return false;
   if (value.argument() == -1)
     return true;
@@ -30,8 +30,8 @@ bool Verifier::verifyValue(const std::string &place, const Function &function,
     return false;
   const Argument &argument =
       *function.arguments()->Get(uint32_t(value.argument()));
-  bool same = argument.dtype() == value.dtype() &&
-              sizeOf(argument.sizes()) == rank;
+  bool same =
+      argument.dtype() == value.dtype() && sizeOf(argument.sizes()) == rank;
   for (uint32_t i = 0; same && i < rank; ++i)
     same = argument.sizes()->Get(i) == value.sizes()->Get(i);
   if (!same)

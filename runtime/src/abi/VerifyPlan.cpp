@@ -182,8 +182,7 @@ bool Verifier::verifyLaunch(const std::string &place, const Function &function,
     const KernelParam &param = *kernel.params()->Get(i);
     std::string at = place + ", argument " + std::to_string(i);
     bool isBuffer = param.kind() == ParamKind::Buffer;
-    if (arg.kind() !=
-        (isBuffer ? LaunchArgKind::Buffer : LaunchArgKind::Expr))
+    if (arg.kind() != (isBuffer ? LaunchArgKind::Buffer : LaunchArgKind::Expr))
       return fail(at, name + " expects a " + (isBuffer ? "buffer" : "scalar") +
                           ", found kind " + std::to_string(int(arg.kind())));
     if (!isBuffer) {
@@ -195,8 +194,8 @@ bool Verifier::verifyLaunch(const std::string &place, const Function &function,
     if (!checkIndex(at, "a buffer", arg.index(), sizeOf(plan.buffers())) ||
         !checkUse(at, function, plan, step, arg.index(), param.writes()))
       return false;
-    BufferType type = bufferType(artifact, function,
-                                 *plan.buffers()->Get(arg.index()));
+    BufferType type =
+        bufferType(artifact, function, *plan.buffers()->Get(arg.index()));
     if (type.dtype != param.dtype() || type.rank != sizeOf(param.sizes()))
       return fail(at, name + " expects " + dtypeName(param.dtype()) +
                           " of rank " + std::to_string(sizeOf(param.sizes())) +
@@ -237,10 +236,10 @@ bool Verifier::verifyCopy(const std::string &place, const Function &function,
   if (copy.source() == copy.destination())
     return fail(place, "copies buffer " + std::to_string(copy.source()) +
                            " to itself");
-  BufferType source = bufferType(artifact, function,
-                                 *plan.buffers()->Get(copy.source()));
-  BufferType destination = bufferType(artifact, function,
-                                      *plan.buffers()->Get(copy.destination()));
+  BufferType source =
+      bufferType(artifact, function, *plan.buffers()->Get(copy.source()));
+  BufferType destination =
+      bufferType(artifact, function, *plan.buffers()->Get(copy.destination()));
   if (source.dtype != destination.dtype || source.rank != destination.rank)
     return fail(place, std::string("copies ") + dtypeName(source.dtype) +
                            " of rank " + std::to_string(source.rank) + " to " +

@@ -106,8 +106,7 @@ uint64_t detect() {
   const Feature *last = nullptr;
   for (size_t i = 0; i < std::size(features); ++i) {
     const Feature &feature = features[i];
-    if (!last || last->leaf != feature.leaf ||
-        last->subleaf != feature.subleaf)
+    if (!last || last->leaf != feature.leaf || last->subleaf != feature.subleaf)
       if (!__get_cpuid_count(feature.leaf, feature.subleaf, &regs[EAX],
                              &regs[EBX], &regs[ECX], &regs[EDX]))
         std::fill(std::begin(regs), std::end(regs), 0);

@@ -20,9 +20,9 @@ Status ThreadPool::create(uint32_t size, std::unique_ptr<ThreadPool> &pool) {
     for (uint32_t slot = 1; slot < size; ++slot)
       pool->workers.emplace_back([p = pool.get(), slot] { p->worker(slot); });
   } catch (const std::system_error &error) {
-    Status status = failure(RL_UNAVAILABLE, "cannot start thread ",
-                            pool->workers.size() + 1, " of ", size - 1, ": ",
-                            error.what());
+    Status status =
+        failure(RL_UNAVAILABLE, "cannot start thread ",
+                pool->workers.size() + 1, " of ", size - 1, ": ", error.what());
     pool.reset();
     return status;
   }
