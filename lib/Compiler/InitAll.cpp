@@ -11,6 +11,8 @@
 #include "dialects/Plan/IR/PlanDialect.h"
 #include "dialects/Ringlet/IR/RingletDialect.h"
 #include "dialects/Tile/IR/TileDialect.h"
+#include "passes/AttentionToTile/Passes.h"
+#include "passes/TileOpt/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -18,6 +20,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/DialectRegistry.h"
+#include "mlir/Transforms/Passes.h"
 
 void ringlet::registerAllDialects(mlir::DialectRegistry &registry) {
   registry.insert<rlayout::RLayoutDialect, attn::RingletDialect,
@@ -25,4 +28,10 @@ void ringlet::registerAllDialects(mlir::DialectRegistry &registry) {
   registry.insert<mlir::arith::ArithDialect, mlir::func::FuncDialect,
                   mlir::math::MathDialect, mlir::memref::MemRefDialect,
                   mlir::scf::SCFDialect>();
+}
+
+void ringlet::registerAllPasses() {
+  registerRingletAttentionToTilePasses();
+  registerRingletTileOptPasses();
+  mlir::registerTransformsPasses();
 }

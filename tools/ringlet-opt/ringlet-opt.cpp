@@ -13,6 +13,7 @@
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   ringlet::registerAllDialects(registry);
+  ringlet::registerAllPasses();
   return mlir::asMainReturnCode(mlir::MlirOptMain(
       argc, argv, "ringlet-opt: runs passes on Ringlet IR\n", registry));
 }

@@ -215,6 +215,11 @@ LogicalResult ViewOp::verify() {
   return success();
 }
 
+void BoundsOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getBegin(), "first_row");
+  setName(getEnd(), "end_row");
+}
+
 static LogicalResult verifyAccess(Operation *op, ViewType view, size_t offsets,
                                   Type tile) {
   if (static_cast<int64_t>(offsets) != view.getRank())
@@ -269,6 +274,13 @@ verifyPair(Operation *op, ViewType query, ViewType key,
                                "for no limit, found ")
                << side << " (B4)";
   return success();
+}
+
+void RunOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getBegin(), "begin");
+  setName(getWholeBegin(), "whole_begin");
+  setName(getWholeEnd(), "whole_end");
+  setName(getEnd(), "end");
 }
 
 LogicalResult RunOp::verify() {

@@ -124,7 +124,8 @@ def RTile_ViewOp : RTile_Op<"view", [Pure, AttrSizedOperandSegments]> {
   }];
 }
 
-def RTile_BoundsOp : RTile_Op<"bounds", [Pure]> {
+def RTile_BoundsOp : RTile_Op<"bounds", [Pure,
+    DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
   let summary = "First and one past the last row that exists in a view";
   let description = [{
     Rows before `begin` and from `end` on lie outside the segment or the
@@ -186,7 +187,8 @@ def RTile_StoreOp : RTile_Op<"store", [MemoryEffects<[MemWrite]>,
 // Which keys a query sees
 //===----------------------------------------------------------------------===//
 
-def RTile_RunOp : RTile_Op<"run", [Pure]> {
+def RTile_RunOp : RTile_Op<"run", [Pure,
+    DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
   let summary = "The rows of a key view that a tile of queries sees";
   let description = [{
     For the query rows `[row, row + height of the query tile)` that exist, finds

@@ -1,0 +1,54 @@
+//===- CPUTiling.h - Tile shapes for a CPU, by estimated cycles -*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RINGLET_LIB_COST_CPUTILING_H
+#define RINGLET_LIB_COST_CPUTILING_H
+
+#include <cstdint>
+#include <string>
+
+namespace ringlet::cost {
+
+/// What the model knows of a core.
+struct CPUCore {
+  int64_t lanes;   ///< f32 elements of a vector register
+  int64_t l1Bytes; ///< first-level data cache
+  int64_t l2Bytes; ///< second-level cache, of one core
+};
+
+/// What the model knows of a branch.
+struct BranchShape {
+  int64_t headDim;  ///< D, columns of Q and K
+  int64_t valueDim; ///< Dv, columns of V
+  /// Rows of one segment that a head visits, ceil(w / r) or fewer if the
+  /// sequence is known to be short; 0 = no bound is known.
+  int64_t rowsOfSegment = 0;
+  bool causal = false;
+};
+
+struct CPUTiling {
+  int64_t query, key;    ///< rows of the tiles of Q and of K and V
+  double cyclesPerScore; ///< estimate, for one useful pair of query and key
+  double dotShare;       ///< part of it that the two products would take alone
+  int64_t scratchBytes;  ///< f32 tiles that are alive at once
+  int64_t candidates;    ///< shapes that were compared
+};
+
+/// The estimate for one shape.
+CPUTiling estimate(const CPUCore &core, const BranchShape &branch,
+                   int64_t query, int64_t key);
+
+/// The candidate of least estimated cycles; of equals the one with the smaller
+/// scratch.
+CPUTiling chooseTiling(const CPUCore &core, const BranchShape &branch);
+
+/// One line for people: the choice and the figures behind it.
+std::string explain(const CPUTiling &tiling);
+
+} // namespace ringlet::cost
+
+#endif // RINGLET_LIB_COST_CPUTILING_H

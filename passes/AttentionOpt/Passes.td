@@ -1,0 +1,57 @@
+//===- Passes.td - passes from ringlet to ringlet ---*- tablegen -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RINGLET_PASSES_ATTENTIONOPT
+#define RINGLET_PASSES_ATTENTIONOPT
+
+include "mlir/Pass/PassBase.td"
+
+def RingletClampSegments : Pass<"ringlet-clamp-segments"> {
+  let summary = "Drop the bound of segments that hold the whole sequence";
+  let description = [{
+    A segment that reaches beyond every position of queries and keys sees the
+    same keys as an unbounded one (rule B1), which needs no segment number and
+    no axis of the launch grid. Values do not change.
+
+    Branches of sequences with a dynamic length or a runtime `q_offset` are left
+    alone: nothing is known of their positions. So are those with negative
+    positions (more queries than keys): an unbounded segment would show them
+    keys that segment -1 does not hold.
+
+    Before (1000 positions):
+
+    ```mlir
+    func.func @f(%q: tensor<1x1000x2x64xf32>)
+        -> (tensor<1x1000x2x64xf32>, tensor<1x2x1000xf32>) {
+      %o, %l = ringlet.attention %q, %q, %q branches [<w = 4096, r = 2>]
+          : (tensor<1x1000x2x64xf32>, tensor<1x1000x2x64xf32>, tensor<1x1000x2x64xf32>)
+          -> (tensor<1x1000x2x64xf32>, tensor<1x2x1000xf32>)
+      return %o, %l : tensor<1x1000x2x64xf32>, tensor<1x2x1000xf32>
+    }
+    ```
+
+    After: `branches [<w = *, r = 2>]`.
+  }];
+}
+
+def RingletChooseTiling : Pass<"ringlet-choose-tiling"> {
+  let summary = "Choose the tile shape of each branch by the cost model";
+  let description = [{
+    Writes `tilings`, one `#ringlet.tiling` a branch, on each attention that has
+    none. The cost model (`lib/Cost`) estimates the cycles that one score costs
+    for every candidate shape: the matrix products, the packing of K and V,
+    which a taller query tile shares among more rows, the softmax, what does not
+    fit in the first two caches, and the rows and columns of a tile that a short
+    segment leaves empty. A remark gives the figures of the choice.
+
+    Tilings that are there already are kept: a forced choice is honoured.
+  }];
+  let options = [Option<"level", "level", "std::string",
+    /*default=*/"\"x86-64-v3\"", "Row of the architecture table to tile for">];
+}
+
+#endif // RINGLET_PASSES_ATTENTIONOPT

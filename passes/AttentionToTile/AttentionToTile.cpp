@@ -1,0 +1,321 @@
+//===- AttentionToTile.cpp - From ringlet to rtile and rplan -*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/AttentionToTile/HostPlan.h"
+#include "passes/AttentionToTile/Kernels.h"
+#include "passes/AttentionToTile/Passes.h"
+
+#include "dialects/Tile/IR/TileDialect.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/Remarks.h"
+
+#include <limits>
+
+namespace ringlet {
+#define GEN_PASS_DEF_RINGLETTORTILE
+#include "passes/AttentionToTile/Passes.h.inc"
+} // namespace ringlet
+
+using namespace mlir;
+using namespace ringlet;
+
+namespace {
+
+/// Lowers one function.
+class FunctionLowering {
+public:
+  FunctionLowering(func::FuncOp function, SymbolTable &symbols)
+      : function(function), plan(function, symbols) {}
+
+  void lower();
+
+private:
+  void lowerAttention(attn::AttentionOp op);
+  void lowerReorder(attn::ReorderOp op);
+  /// Checks that the sizes of inputs agree, which their types left open.
+  void requireShapes(attn::AttentionOp op, const HostTensor &query,
+                     const HostTensor &key, const HostTensor &value);
+  Value queryOffset(attn::AttentionOp op, const HostTensor &query,
+                    const HostTensor &key);
+  /// The buffer for a result: the caller's if it is returned.
+  HostTensor target(OpResult result, ArrayRef<Value> sizes);
+  std::string kernelName(StringRef what) {
+    return (plan.getName() + "_" + what + std::to_string(operation)).str();
+  }
+
+  func::FuncOp function;
+  HostPlan plan;
+  DenseMap<Value, HostTensor> tensors;
+  unsigned operation = 0;
+};
+
+void FunctionLowering::lower() {
+  for (BlockArgument argument : function.getArguments())
+    tensors[argument] = plan.getInput(argument.getArgNumber());
+  for (Operation &op : function.getBody().front()) {
+    plan.setLoc(op.getLoc());
+    if (auto attention = dyn_cast<attn::AttentionOp>(op))
+      lowerAttention(attention);
+    else if (auto reorder = dyn_cast<attn::ReorderOp>(op))
+      lowerReorder(reorder);
+    else
+      continue;
+    ++operation;
+  }
+  // What is returned without being computed into its place is copied there.
+  auto terminator = cast<func::ReturnOp>(function.getBody().front().getTerminator());
+  plan.setLoc(terminator.getLoc());
+  for (OpOperand &operand : terminator->getOpOperands()) {
+    HostTensor output = plan.getOutput(operand.getOperandNumber());
+    HostTensor from = tensors.lookup(operand.get());
+    if (from.buffer == output.buffer)
+      continue;
+    for (auto [a, b] : llvm::zip_equal(output.sizes, from.sizes))
+      plan.requireEqual(a, b, "expected result" +
+                                  Twine(operand.getOperandNumber()) +
+                                  " to have the sizes of the graph's value");
+    emitReorder(plan, kernelName("copy"), output.sizes.size() > 1 ? 1 : 0, from,
+                nullptr, output, nullptr);
+    ++operation;
+  }
+}
+
+HostTensor FunctionLowering::target(OpResult result, ArrayRef<Value> sizes) {
+  auto type = cast<RankedTensorType>(result.getType());
+  for (OpOperand &use : result.getUses()) {
+    if (!isa<func::ReturnOp>(use.getOwner()))
+      continue;
+    HostTensor output = plan.getOutput(use.getOperandNumber());
+    for (auto [axis, a, b] : llvm::enumerate(output.sizes, sizes))
+      plan.requireEqual(a, b,
+                        "expected axis " + Twine(axis) + " of result" +
+                            Twine(use.getOperandNumber()) +
+                            " to have the size that the inputs give it "
+                            "(section 3)");
+    return output;
+  }
+  return plan.workspace(type.getShape(), type.getElementType(), sizes);
+}
+
+void FunctionLowering::requireShapes(attn::AttentionOp op,
+                                     const HostTensor &query,
+                                     const HostTensor &key,
+                                     const HostTensor &value) {
+  plan.requireEqual(query.sizes[0], key.sizes[0],
+                    "expected query and key of one batch size (section 1)");
+  plan.requireEqual(key.sizes[0], value.sizes[0],
+                    "expected key and value of one batch size (section 1)");
+  plan.requireEqual(key.sizes[1], value.sizes[1],
+                    "expected key and value of one length (section 1)");
+}
+
+/// Position of query row 0 (S1).
+Value FunctionLowering::queryOffset(attn::AttentionOp op,
+                                    const HostTensor &query,
+                                    const HostTensor &key) {
+  Value offset = op.getQOffset();
+  if (!offset)
+    return plan.sub(key.sizes[1], query.sizes[1]);
+  DenseIntElementsAttr constant;
+  if (matchPattern(offset, m_Constant(&constant)))
+    return plan.constant(constant.getSplatValue<int64_t>());
+  return rplan::ReadOp::create(plan.getBuilder(), op.getLoc(),
+                               plan.getBuilder().getIndexType(),
+                               tensors.lookup(offset).buffer);
+}
+
+void FunctionLowering::lowerAttention(attn::AttentionOp op) {
+  HostTensor query = tensors.lookup(op.getQuery());
+  HostTensor key = tensors.lookup(op.getKey());
+  HostTensor value = tensors.lookup(op.getValue());
+  requireShapes(op, query, key, value);
+  Value offset = queryOffset(op, query, key);
+  bool isSum = op.getMix() == attn::Mix::Sum;
+
+  // Branches that see few of a row's neighbours first, one that covers every
+  // row last: it writes the output.
+  auto covers = [&](unsigned index) {
+    auto branch = cast<attn::BranchAttr>(op.getBranches()[index]);
+    return branch.getR() == 1 && branch.hasAllHeads();
+  };
+  auto rate = [&](unsigned index) {
+    return cast<attn::BranchAttr>(op.getBranches()[index]).getR();
+  };
+  SmallVector<unsigned> chain =
+      llvm::to_vector(llvm::seq<unsigned>(0, op.getBranches().size()));
+  llvm::stable_sort(chain, [&](unsigned a, unsigned b) {
+    return std::pair(covers(a), -rate(a)) < std::pair(covers(b), -rate(b));
+  });
+  bool finishes = covers(chain.back());
+  bool single = chain.size() == 1;
+
+  SmallVector<Value> outputSizes(query.sizes);
+  outputSizes.back() = value.sizes.back();
+  HostTensor output = target(op->getOpResult(0), outputSizes);
+  // The chain carries lse; otherwise it is computed only for a reader.
+  SmallVector<Value> lseSizes{query.sizes[0], query.sizes[2], query.sizes[1]};
+  if (isSum)
+    lseSizes.insert(lseSizes.begin(), plan.constant(chain.size()));
+  HostTensor lse;
+  if (!op.getLse().use_empty() || (!isSum && !single))
+    lse = target(op->getOpResult(1), lseSizes);
+
+  HostTensor partial;
+  if (!single) {
+    partial = output;
+    if (!output.getElementType().isF32())
+      partial = plan.workspace(cast<RankedTensorType>(op.getOutput().getType())
+                                   .getShape(),
+                               plan.getBuilder().getF32Type(), outputSizes);
+  }
+
+  // Rows outside every branch that comes first hold nothing yet.
+  bool firstCovers = covers(chain.front());
+  bool lseCovered = isSum ? llvm::all_of(chain, covers) : firstCovers;
+  if (lse && !lseCovered)
+    emitFill(plan, kernelName("fill_lse"), lse,
+             -std::numeric_limits<double>::infinity());
+  if (single && !finishes)
+    emitFill(plan, kernelName("fill_output"), output, 0.0);
+  if (!single && isSum && !firstCovers)
+    emitFill(plan, kernelName("fill_partial"), partial, 0.0);
+
+  for (auto [position, index] : llvm::enumerate(chain)) {
+    bool last = single || (finishes && position + 1 == chain.size());
+    BranchStep step;
+    step.op = op;
+    step.branch = index;
+    step.name = kernelName("attention") + "_branch" + std::to_string(index);
+    step.query = query;
+    step.key = key;
+    step.value = value;
+    step.queryOffset = offset;
+    step.target = last ? output : partial;
+    if (!single && !(position == 0 && firstCovers))
+      step.partial = partial;
+    step.lse = lse;
+    step.last = last;
+    emitBranch(plan, step);
+  }
+  if (!single && !finishes)
+    emitFinish(plan, kernelName("finish"), op, partial, lse, output);
+
+  tensors[op.getOutput()] = output;
+  tensors[op.getLse()] = lse;
+  remark::passed(op.getLoc(), remark::RemarkOpts::name("Attention")
+                                  .category("ringlet-to-rtile"))
+      << std::to_string(chain.size()) << " branch kernels, "
+      << (single     ? "no partial results"
+          : finishes ? "the last one writes the output"
+                     : "a finishing kernel writes the output");
+}
+
+void FunctionLowering::lowerReorder(attn::ReorderOp op) {
+  HostTensor from = tensors.lookup(op.getInput());
+  HostTensor to = target(op->getOpResult(0), from.sizes);
+  auto order = [](rlayout::LayoutAttr layout) {
+    return layout ? layout.getOrder() : rlayout::OrderAttr();
+  };
+  emitReorder(plan, kernelName("reorder"), op.getSequenceAxis(), from,
+              order(op.getInputLayout()), to, order(op.getOutputLayout()));
+  tensors[op.getOutput()] = to;
+}
+
+//===----------------------------------------------------------------------===//
+// What is accepted
+//===----------------------------------------------------------------------===//
+
+LogicalResult checkReorder(attn::ReorderOp op) {
+  if (op.getInput().getType().getRank() > 4)
+    return op.emitOpError("expected a tensor of at most 4 axes, found ")
+           << op.getInput().getType().getRank();
+  for (rlayout::LayoutAttr layout : {op.getInputLayout(), op.getOutputLayout()})
+    if (layout && layout.getRing())
+      return op.emitOpError("expected no ring: it has no lowering yet (G1)");
+  return success();
+}
+
+LogicalResult checkFunction(func::FuncOp function) {
+  if (function.isExternal() || !function.getBody().hasOneBlock())
+    return function.emitOpError("expected a function of one block");
+  if (function.getNumResults() == 0)
+    return function.emitOpError("expected at least one result");
+  for (auto types : {function.getArgumentTypes(), function.getResultTypes()})
+    for (Type type : types) {
+      auto tensor = dyn_cast<RankedTensorType>(type);
+      if (!tensor)
+        return function.emitOpError("expected arguments and results of ranked "
+                                    "tensor type, found ")
+               << type;
+      if (tensor.getRank() > 8)
+        return function.emitOpError("expected tensors of at most 8 axes, "
+                                    "found ")
+               << type;
+    }
+  for (Type type : function.getResultTypes())
+    if (!isa<FloatType>(cast<RankedTensorType>(type).getElementType()))
+      return function.emitOpError("expected results of f16, bf16 or f32, "
+                                  "found ")
+             << type;
+  for (Operation &op : function.getBody().front()) {
+    if (auto attention = dyn_cast<attn::AttentionOp>(op)) {
+      if (failed(checkSupported(attention)))
+        return failure();
+    } else if (auto reorder = dyn_cast<attn::ReorderOp>(op)) {
+      if (failed(checkReorder(reorder)))
+        return failure();
+    } else if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
+      auto type = dyn_cast<RankedTensorType>(constant.getType());
+      if (!type || type.getRank() != 0 || !type.getElementType().isInteger(64))
+        return op.emitOpError("expected a constant of tensor<i64>, found ")
+               << constant.getType();
+    } else if (!isa<func::ReturnOp>(op)) {
+      return op.emitOpError("expected an operation of ringlet, or "
+                            "arith.constant, in a function to compile, found ")
+             << op.getName();
+    }
+  }
+  auto terminator =
+      cast<func::ReturnOp>(function.getBody().front().getTerminator());
+  for (Value value : terminator.getOperands())
+    if (value.getDefiningOp<arith::ConstantOp>() ||
+        cast<RankedTensorType>(value.getType()).getRank() == 0 ||
+        (isa<BlockArgument>(value) &&
+         cast<RankedTensorType>(value.getType()).getRank() > 4))
+      return terminator.emitOpError("expected to return results of the "
+                                    "graph, or arguments of 1 to 4 axes, "
+                                    "found ")
+             << value.getType();
+  return success();
+}
+
+struct AttentionToTile : ringlet::impl::RingletToRTileBase<AttentionToTile> {
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    auto functions = llvm::to_vector(module.getOps<func::FuncOp>());
+    for (func::FuncOp function : functions)
+      if (failed(checkFunction(function)))
+        return signalPassFailure();
+    for (func::FuncOp function : functions) {
+      std::string name = function.getName().str();
+      {
+        SymbolTable symbols(module);
+        symbols.remove(function);
+        FunctionLowering(function, symbols).lower();
+      }
+      function.erase();
+    }
+  }
+};
+
+} // namespace

@@ -1,0 +1,345 @@
+//===- BranchKernel.cpp - Streaming softmax over one branch -*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+// The kernel that AttentionToTile emits for each branch: a tile of query rows of
+// one segment and residue visits the key tiles that it sees, with a running
+// maximum m, sum l and accumulator acc (Milakov and Gimelshein,
+// arXiv:1805.02867; Rabe and Staats, arXiv:2112.05682). Exponentials are to the
+// base 2, with log2(e) folded into the scale.
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Layout/Dilation.h"
+#include "passes/AttentionToTile/KernelBuilder.h"
+#include "passes/AttentionToTile/Kernels.h"
+
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+#include <cmath>
+#include <limits>
+
+using namespace mlir;
+using namespace ringlet;
+using attn::BranchAttr;
+
+namespace {
+
+constexpr double log2e = 1.4426950408889634;
+constexpr double ln2 = 0.6931471805599453;
+/// Smallest finite f32: a maximum that every score exceeds, and finite, so
+/// that score - maximum is -inf and not NaN for a masked score.
+constexpr double lowest = -std::numeric_limits<float>::max();
+/// Smallest normal f32: a divisor for rows that saw no key.
+constexpr double tiny = std::numeric_limits<float>::min();
+
+class BranchKernel {
+public:
+  BranchKernel(HostPlan &plan, const BranchStep &step)
+      : plan(plan), step(step), op(step.op), k(plan, step.name),
+        branch(cast<BranchAttr>(op.getBranches()[step.branch])) {
+    auto tiling = cast<attn::TilingAttr>((*op.getTilings())[step.branch]);
+    queryRows = tiling.getQuery();
+    keyRows = tiling.getKey();
+  }
+
+  void emit() {
+    declare();
+    makeViews();
+    loadQuery();
+    initialState();
+    loop();
+    epilogue();
+    k.launch();
+  }
+
+private:
+  void declare();
+  Value residue();
+  void makeViews();
+  void loadQuery();
+  void initialState();
+  void loop();
+  void epilogue();
+  rtile::ViewType viewType(ArrayRef<int64_t> shape, Type element) {
+    return rtile::ViewType::get(shape, element,
+                                branch.isUnbounded() ? 0 : branch.getW(),
+                                branch.getR());
+  }
+  Value exp2(StringRef name, Value tile) {
+    return k.create<math::Exp2Op>(name, tile);
+  }
+  Value alongColumns(StringRef name, Value rows, int64_t columns) {
+    auto type = cast<RankedTensorType>(rows.getType());
+    return k.create<rtile::BroadcastOp>(
+        name,
+        RankedTensorType::get({type.getDimSize(0), columns},
+                              type.getElementType()),
+        rows, /*columns=*/false);
+  }
+
+  HostPlan &plan;
+  const BranchStep &step;
+  attn::AttentionOp op;
+  KernelBuilder k;
+  BranchAttr branch;
+  int64_t queryRows, keyRows;
+
+  // Parameters and the point of the grid; null where there is none.
+  Value Q, K, V, target, partial, lse, queryOffset;
+  Value tile, segment, head, keyHead, batch;
+  // Views, the first row of the tile, and the state.
+  Value q, key, value, targetView, partialView, lseView;
+  Value row, queryTile, maximum, sum, accumulator, seenBefore;
+};
+
+/// Parameters and grid: tiles of a segment, segments, heads, batch.
+void BranchKernel::declare() {
+  Q = k.addBuffer("Q", step.query.buffer);
+  K = k.addBuffer("K", step.key.buffer);
+  V = k.addBuffer("V", step.value.buffer);
+  if (step.partial && step.partial.buffer != step.target.buffer)
+    partial = k.addBuffer("partial", step.partial.buffer);
+  target = k.addBuffer(step.last ? "O" : "partial", step.target.buffer);
+  if (step.partial && !partial)
+    partial = target;
+  if (step.lse)
+    lse = k.addBuffer("LSE", step.lse.buffer);
+  if (getConstant(step.queryOffset) != 0)
+    queryOffset = k.addScalar("q_offset", step.queryOffset);
+
+  Value length = step.query.sizes[1];
+  Value rows = plan.ceilDiv(length, branch.getR());
+  if (!branch.isUnbounded())
+    rows = plan.min(rows, plan.constant(
+                              layout::ceilDiv(branch.getW(), branch.getR())));
+  tile = k.addGridAxis("tile", plan.ceilDiv(rows, queryRows));
+  if (!branch.isUnbounded()) {
+    // Segments from that of the first query position to that of the last.
+    Value last = plan.sub(plan.add(step.queryOffset, length), plan.constant(1));
+    Value first = plan.floorDiv(step.queryOffset, branch.getW());
+    Value count = plan.add(
+        plan.sub(plan.floorDiv(last, branch.getW()), first), plan.constant(1));
+    segment = k.addGridAxis("segment", count);
+  }
+  int64_t headEnd = branch.getHeadEnd() == BranchAttr::kAllHeads
+                        ? op.getQueryHeads()
+                        : branch.getHeadEnd();
+  head = k.addGridAxis("head", plan.constant(headEnd - branch.getHeadBegin()));
+  batch = k.addGridAxis("batch", step.query.sizes[0]);
+
+  if (queryOffset && segment) {
+    Value first = k.create<arith::FloorDivSIOp>("first_segment", queryOffset,
+                                                k.constant(branch.getW()));
+    segment = k.add("segment_number", segment, first);
+  }
+  if (branch.getHeadBegin() != 0)
+    head = k.add("query_head", head, k.constant(branch.getHeadBegin()));
+  keyHead = k.div("key_head", head, op.getQueryHeads() / op.getKeyHeads());
+}
+
+/// The residue o of this head (B2); null if the branch is not dilated.
+Value BranchKernel::residue() {
+  int64_t r = branch.getR();
+  if (r == 1)
+    return nullptr;
+  bool byQuery = branch.getBy() == attn::HeadKind::Query;
+  Value x = byQuery ? head : keyHead;
+  int64_t heads = byQuery ? op.getQueryHeads() : op.getKeyHeads();
+  switch (branch.getOffset()) {
+  case attn::OffsetRule::Modulo:
+    return k.create<arith::RemUIOp>("residue", x, k.constant(r));
+  case attn::OffsetRule::Block:
+    return k.div("residue", x, layout::ceilDiv(heads, r));
+  case attn::OffsetRule::Constant:
+    return k.constant(layout::floorMod(branch.getConstant(), r));
+  }
+  llvm_unreachable("every offset rule has a residue");
+}
+
+/// Views of the rows of this segment and residue.
+void BranchKernel::makeViews() {
+  Type element = step.query.getElementType();
+  int64_t depth = op.getHeadDim(), width = op.getValueDim();
+  KernelBuilder::Rows keys{nullptr, segment, residue(), nullptr};
+  KernelBuilder::Rows queries = keys;
+  queries.origin = queryOffset;
+
+  q = k.view("q", Q, {batch, nullptr, head, nullptr},
+             viewType({queryRows, depth}, element), queries);
+  key = k.view("k", K, {batch, nullptr, keyHead, nullptr},
+               viewType({keyRows, depth}, element), keys);
+  value = k.view("v", V, {batch, nullptr, keyHead, nullptr},
+                 viewType({keyRows, width}, element), keys);
+  targetView =
+      k.view(step.last ? "o" : "partial_rows", target,
+             {batch, nullptr, head, nullptr},
+             viewType({queryRows, width}, step.target.getElementType()),
+             queries);
+  if (partial == target)
+    partialView = targetView;
+  else if (partial)
+    partialView = k.view("partial_rows", partial,
+                         {batch, nullptr, head, nullptr},
+                         viewType({queryRows, width}, plan.getBuilder().getF32Type()),
+                         queries);
+  if (lse) {
+    SmallVector<Value> axes{batch, head, nullptr};
+    if (op.getMix() == attn::Mix::Sum)
+      axes.insert(axes.begin(), k.constant(step.branch));
+    lseView = k.view("lse", lse, axes,
+                     viewType({queryRows}, plan.getBuilder().getF32Type()),
+                     queries);
+  }
+}
+
+void BranchKernel::loadQuery() {
+  Value offset = k.mul("tile_row", tile, queryRows);
+  // The view's first row is not row 0 where the positions do not begin with
+  // the segment.
+  row = offset;
+  if (queryOffset) {
+    auto bounds = rtile::BoundsOp::create(k.getBuilder(), plan.getLoc(), q);
+    row = k.add("row", bounds.getBegin(), offset);
+  }
+  queryTile = k.load("q_tile", q, row);
+}
+
+/// Nothing seen yet, or what other branches of one softmax left (R1).
+void BranchKernel::initialState() {
+  RankedTensorType rows = k.tileType({queryRows});
+  RankedTensorType wide = k.tileType({queryRows, op.getValueDim()});
+  Value floor = k.splat("lowest", lowest, rows);
+  Value zero = k.splat("zero", 0.0, wide);
+  if (!partial || op.getMix() == attn::Mix::Sum) {
+    maximum = floor;
+    sum = k.splat("none", 0.0, rows);
+    accumulator = zero;
+    return;
+  }
+  Value before = k.load("lse_before", lseView, row);
+  Value scaled = k.create<arith::MulFOp>("lse_base2", before,
+                                         k.splat("log2e", log2e, rows));
+  maximum = k.create<arith::MaximumFOp>("max_before", scaled, floor);
+  // 1 for a row with keys, 0 for one without.
+  sum = exp2("sum_before",
+             k.create<arith::SubFOp>("distance", scaled, maximum));
+  Value some = k.create<arith::CmpFOp>(
+      "has_keys", arith::CmpFPredicate::OGT, before,
+      k.splat("minus_inf", -std::numeric_limits<double>::infinity(), rows));
+  Value left = k.load("partial_tile", partialView, row);
+  accumulator = k.create<arith::SelectOp>(
+      "acc_before", alongColumns("has_keys_wide", some, op.getValueDim()), left,
+      zero);
+}
+
+void BranchKernel::loop() {
+  auto window = op.getWindowAttr();
+  if (window && window[0] == -1 && window[1] == -1)
+    window = nullptr;
+  auto run = rtile::RunOp::create(k.getBuilder(), plan.getLoc(), q, row, key,
+                                  op.getCausal(), window);
+  RankedTensorType square = k.tileType({queryRows, keyRows});
+  Value scale = k.splat("scale", op.getScaleValue() * log2e, square);
+  Value hidden =
+      k.splat("hidden", -std::numeric_limits<double>::infinity(), square);
+
+  OpBuilder &body = k.getBuilder();
+  auto loop = k.create<scf::ForOp>("state", run.getBegin(), run.getEnd(),
+                                   k.constant(keyRows),
+                                   ValueRange{maximum, sum, accumulator});
+  loop.getInductionVar().setLoc(k.named("key_row"));
+  constexpr StringRef stateNames[] = {"m", "l", "acc"};
+  for (auto [argument, name] :
+       llvm::zip_equal(loop.getRegionIterArgs(), stateNames))
+    argument.setLoc(k.named(name));
+  Value m = loop.getRegionIterArg(0), l = loop.getRegionIterArg(1),
+        acc = loop.getRegionIterArg(2), keyRow = loop.getInductionVar();
+  {
+    OpBuilder::InsertionGuard guard(body);
+    body.setInsertionPointToStart(loop.getBody());
+    Value keyTile = k.load("k_tile", key, keyRow);
+    Value product = k.create<rtile::DotOp>("product", square, queryTile,
+                                           keyTile, Value(),
+                                           /*transposed=*/true);
+    Value scores = k.create<arith::MulFOp>("scores", product, scale);
+    Value seen = k.create<rtile::VisibleOp>(
+        "seen", RankedTensorType::get({queryRows, keyRows}, body.getI1Type()),
+        q, row, key, keyRow, op.getCausal(), window);
+    Value masked =
+        k.create<arith::SelectOp>("masked_scores", seen, scores, hidden);
+
+    Value tileMaximum = k.create<rtile::ReduceOp>(
+        "tile_max", rtile::ReduceKind::max, masked);
+    Value newMaximum =
+        k.create<arith::MaximumFOp>("m_new", m, tileMaximum);
+    Value weights =
+        exp2("p", k.create<arith::SubFOp>(
+                      "below_max", masked,
+                      alongColumns("m_wide", newMaximum, keyRows)));
+    Value decay =
+        exp2("alpha", k.create<arith::SubFOp>("m_change", m, newMaximum));
+    Value newSum = k.create<arith::AddFOp>(
+        "l_new", k.create<arith::MulFOp>("l_decayed", l, decay),
+        k.create<rtile::ReduceOp>("tile_sum", rtile::ReduceKind::sum,
+                                  weights));
+
+    // R4: the sum is of the weights as computed, the product of them rounded.
+    Value rounded =
+        k.convert("p_rounded", weights, step.value.getElementType());
+    Value valueTile = k.load("v_tile", value, keyRow);
+    Value decayed = k.create<arith::MulFOp>(
+        "acc_decayed", acc,
+        alongColumns("alpha_wide", decay, op.getValueDim()));
+    Value newAccumulator = k.create<rtile::DotOp>(
+        "acc_new", acc.getType(), rounded, valueTile, decayed,
+        /*transposed=*/false);
+    scf::YieldOp::create(body, plan.getLoc(),
+                         ValueRange{newMaximum, newSum, newAccumulator});
+  }
+  maximum = loop.getResult(0);
+  sum = loop.getResult(1);
+  accumulator = loop.getResult(2);
+}
+
+/// Output and lse of the tile's rows. A row without keys has sum and
+/// accumulator 0, so its output is 0 and its lse -inf (R3).
+void BranchKernel::epilogue() {
+  RankedTensorType rows = k.tileType({queryRows});
+  RankedTensorType wide = k.tileType({queryRows, op.getValueDim()});
+  Value divisor =
+      k.create<arith::MaximumFOp>("divisor", sum, k.splat("tiny", tiny, rows));
+  Value result = k.create<arith::DivFOp>(
+      "out", accumulator,
+      alongColumns("divisor_wide", divisor, op.getValueDim()));
+  if (op.getMix() == attn::Mix::Sum) {
+    if (partial)
+      result = k.create<arith::AddFOp>(
+          "out_sum", k.load("partial_tile", partialView, row), result);
+    if (step.last && op.getOutputScale())
+      result = k.create<arith::MulFOp>(
+          "out_scaled", result,
+          k.splat("output_scale", op.getOutputScale()->convertToDouble(),
+                  wide));
+  }
+  k.store(k.convert("out_rounded", result, step.target.getElementType()),
+          targetView, row);
+  if (!lse)
+    return;
+  Value total = k.create<arith::AddFOp>(
+      "lse_rows",
+      k.create<arith::MulFOp>("m_natural", maximum, k.splat("ln2", ln2, rows)),
+      k.create<math::LogOp>("l_log", sum));
+  k.store(total, lseView, row);
+}
+
+} // namespace
+
+void ringlet::emitBranch(HostPlan &plan, const BranchStep &step) {
+  BranchKernel(plan, step).emit();
+}

@@ -1,0 +1,84 @@
+//===- HostPlan.h - Builds an rplan.func -*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RINGLET_PASSES_ATTENTIONTOTILE_HOSTPLAN_H
+#define RINGLET_PASSES_ATTENTIONTOTILE_HOSTPLAN_H
+
+#include "dialects/Plan/IR/PlanDialect.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/SymbolTable.h"
+
+namespace ringlet {
+
+/// A tensor of the graph as the host sees it.
+struct HostTensor {
+  mlir::Value buffer;
+  /// One `index` an axis, a constant where the type knows the size.
+  llvm::SmallVector<mlir::Value> sizes;
+
+  mlir::MemRefType getType() const {
+    return llvm::cast<mlir::MemRefType>(buffer.getType());
+  }
+  mlir::Type getElementType() const { return getType().getElementType(); }
+  explicit operator bool() const { return static_cast<bool>(buffer); }
+};
+
+/// Builds the plan of one entry, and stands for it while kernels are emitted.
+class HostPlan {
+public:
+  /// Creates the plan of `function` in front of it, with the same arguments
+  /// and its results as outputs.
+  HostPlan(mlir::func::FuncOp function, mlir::SymbolTable &symbols);
+
+  mlir::OpBuilder &getBuilder() { return builder; }
+  mlir::SymbolTable &getSymbols() { return symbols; }
+  llvm::StringRef getName() { return plan.getSymName(); }
+  mlir::Location getLoc() { return location; }
+  /// Operations from here on are for an operation at `loc`.
+  void setLoc(mlir::Location loc) { location = loc; }
+
+  /// Argument or output number `index`, and `size`d axes.
+  HostTensor getInput(unsigned index);
+  HostTensor getOutput(unsigned index);
+
+  /// Integers; constants fold.
+  mlir::Value constant(int64_t value);
+  mlir::Value add(mlir::Value a, mlir::Value b);
+  mlir::Value sub(mlir::Value a, mlir::Value b);
+  mlir::Value min(mlir::Value a, mlir::Value b);
+  mlir::Value floorDiv(mlir::Value a, int64_t b);
+  mlir::Value ceilDiv(mlir::Value a, int64_t b);
+
+  /// Refuses the call unless a == b, where that is not known already.
+  void requireEqual(mlir::Value a, mlir::Value b, const llvm::Twine &message);
+
+  /// A buffer for a tensor of `type`, whose dynamic sizes are those of
+  /// `sizes`.
+  HostTensor workspace(llvm::ArrayRef<int64_t> shape, mlir::Type element,
+                       llvm::ArrayRef<mlir::Value> sizes);
+
+  /// The table of an order for a sequence of `length`.
+  mlir::Value orderTable(rlayout::OrderAttr order, mlir::Value length,
+                         bool inverse);
+
+private:
+  HostTensor makeTensor(mlir::Value buffer);
+
+  rplan::FuncOp plan;
+  mlir::SymbolTable &symbols;
+  mlir::OpBuilder builder;
+  mlir::Location location;
+};
+
+/// The integer that `value` is known to be.
+std::optional<int64_t> getConstant(mlir::Value value);
+
+} // namespace ringlet
+
+#endif // RINGLET_PASSES_ATTENTIONTOTILE_HOSTPLAN_H

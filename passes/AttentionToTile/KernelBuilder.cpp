@@ -1,0 +1,115 @@
+//===- KernelBuilder.cpp - Builds an rtile.func and its launch -*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/AttentionToTile/KernelBuilder.h"
+
+using namespace mlir;
+using namespace ringlet;
+
+KernelBuilder::KernelBuilder(HostPlan &plan, const Twine &name)
+    : plan(plan), body(plan.getBuilder().getContext()) {
+  OpBuilder builder(body.getContext());
+  kernel = rtile::FuncOp::create(builder, plan.getLoc(), name.str(),
+                                 TypeRange(), /*gridRank=*/1);
+  kernel.getBody().front().eraseArgument(0);
+  plan.getSymbols().insert(kernel);
+  body.setInsertionPointToStart(&kernel.getBody().front());
+}
+
+Value KernelBuilder::addBuffer(StringRef name, Value buffer) {
+  hostArguments.push_back(buffer);
+  return kernel.getBody().insertArgument(hostArguments.size() - 1,
+                                         buffer.getType(), named(name));
+}
+
+Value KernelBuilder::addScalar(StringRef name, Value value) {
+  return addBuffer(name, value);
+}
+
+Value KernelBuilder::addGridAxis(StringRef name, Value extent) {
+  hostGrid.push_back(extent);
+  return kernel.getBody().addArgument(body.getIndexType(), named(name));
+}
+
+void KernelBuilder::launch() {
+  kernel.setGridRank(hostGrid.size());
+  rtile::ReturnOp::create(body, plan.getLoc());
+  rplan::LaunchOp::create(plan.getBuilder(), plan.getLoc(),
+                          kernel.getSymName(), hostGrid, hostArguments);
+}
+
+Value KernelBuilder::constant(int64_t value) {
+  for (auto [known, constant] : constants)
+    if (known == value)
+      return constant;
+  OpBuilder::InsertionGuard guard(body);
+  body.setInsertionPointToStart(&kernel.getBody().front());
+  std::string name = "c" + std::to_string(value);
+  Value result = arith::ConstantIndexOp::create(body, named(name), value);
+  constants.emplace_back(value, result);
+  return result;
+}
+
+Value KernelBuilder::splat(StringRef name, double value, RankedTensorType type) {
+  auto element = cast<FloatType>(type.getElementType());
+  return create<arith::ConstantOp>(
+      name, DenseElementsAttr::get(type, body.getFloatAttr(element, value)));
+}
+
+Value KernelBuilder::mul(StringRef name, Value a, int64_t b) {
+  return create<arith::MulIOp>(name, a, constant(b));
+}
+
+Value KernelBuilder::div(StringRef name, Value a, int64_t b) {
+  return b == 1 ? a : create<arith::DivUIOp>(name, a, constant(b)).getResult();
+}
+
+Value KernelBuilder::add(StringRef name, Value a, Value b) {
+  return create<arith::AddIOp>(name, a, b);
+}
+
+Value KernelBuilder::view(StringRef name, Value buffer, ArrayRef<Value> axes,
+                          rtile::ViewType type, const Rows &rows) {
+  SmallVector<Value> fixed;
+  SmallVector<int64_t> free;
+  for (auto [axis, index] : llvm::enumerate(axes)) {
+    if (index)
+      fixed.push_back(index);
+    else
+      free.push_back(axis);
+  }
+  return create<rtile::ViewOp>(
+      name, type, buffer, fixed, rows.origin,
+      type.isSegmented() ? rows.segment : Value(),
+      type.isStrided() ? rows.residue : Value(),
+      type.getIndexed() ? rows.table : Value(),
+      body.getDenseI64ArrayAttr(free));
+}
+
+Value KernelBuilder::load(StringRef name, Value view, Value row) {
+  SmallVector<Value> offsets{row};
+  if (cast<rtile::ViewType>(view.getType()).getRank() == 2)
+    offsets.push_back(constant(0));
+  return create<rtile::LoadOp>(name, view, offsets);
+}
+
+void KernelBuilder::store(Value tile, Value view, Value row) {
+  SmallVector<Value> offsets{row};
+  if (cast<rtile::ViewType>(view.getType()).getRank() == 2)
+    offsets.push_back(constant(0));
+  rtile::StoreOp::create(body, plan.getLoc(), tile, view, offsets);
+}
+
+Value KernelBuilder::convert(StringRef name, Value tile, Type element) {
+  auto type = cast<RankedTensorType>(tile.getType());
+  if (type.getElementType() == element)
+    return tile;
+  Type result = RankedTensorType::get(type.getShape(), element);
+  if (element.isF32())
+    return create<arith::ExtFOp>(name, result, tile);
+  return create<arith::TruncFOp>(name, result, tile);
+}

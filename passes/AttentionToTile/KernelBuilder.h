@@ -1,0 +1,80 @@
+//===- KernelBuilder.h - Builds an rtile.func and its launch -*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RINGLET_PASSES_ATTENTIONTOTILE_KERNELBUILDER_H
+#define RINGLET_PASSES_ATTENTIONTOTILE_KERNELBUILDER_H
+
+#include "dialects/Tile/IR/TileDialect.h"
+#include "passes/AttentionToTile/HostPlan.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+namespace ringlet {
+
+/// Builds one kernel and, at the end, its launch: a parameter or grid axis is
+/// named once and tied to the host's value there and then. The names of values
+/// are kept as locations, for a printer that shows them.
+class KernelBuilder {
+public:
+  KernelBuilder(HostPlan &plan, const llvm::Twine &name);
+
+  mlir::Value addBuffer(llvm::StringRef name, mlir::Value buffer);
+  mlir::Value addScalar(llvm::StringRef name, mlir::Value value);
+  /// Axes are added from the fastest to the slowest.
+  mlir::Value addGridAxis(llvm::StringRef name, mlir::Value extent);
+  /// Ends the kernel and launches it.
+  void launch();
+
+  mlir::OpBuilder &getBuilder() { return body; }
+  mlir::Location named(llvm::StringRef name) {
+    return mlir::NameLoc::get(body.getStringAttr(name), plan.getLoc());
+  }
+
+  /// Creates `OpT` at the end of the body, its results named.
+  template <class OpT, class... Args>
+  OpT create(llvm::StringRef name, Args &&...args) {
+    return OpT::create(body, named(name), std::forward<Args>(args)...);
+  }
+
+  mlir::Value constant(int64_t value);
+  /// A tile with `value` in every element.
+  mlir::Value splat(llvm::StringRef name, double value,
+                    mlir::RankedTensorType type);
+  /// `a * b` or `a / b` on integers that are not negative.
+  mlir::Value mul(llvm::StringRef name, mlir::Value a, int64_t b);
+  mlir::Value div(llvm::StringRef name, mlir::Value a, int64_t b);
+  mlir::Value add(llvm::StringRef name, mlir::Value a, mlir::Value b);
+
+  /// Operands of a view beyond its buffer and fixed axes.
+  struct Rows {
+    mlir::Value origin, segment, residue, table;
+  };
+  /// A view of `buffer`; a null in `axes` is a `*`.
+  mlir::Value view(llvm::StringRef name, mlir::Value buffer,
+                   llvm::ArrayRef<mlir::Value> axes, rtile::ViewType type,
+                   const Rows &rows);
+  mlir::Value load(llvm::StringRef name, mlir::Value view, mlir::Value row);
+  void store(mlir::Value tile, mlir::Value view, mlir::Value row);
+  /// As `tile`, in another element type.
+  mlir::Value convert(llvm::StringRef name, mlir::Value tile,
+                      mlir::Type element);
+
+  mlir::RankedTensorType tileType(llvm::ArrayRef<int64_t> shape) {
+    return mlir::RankedTensorType::get(shape, body.getF32Type());
+  }
+
+private:
+  HostPlan &plan;
+  rtile::FuncOp kernel;
+  mlir::OpBuilder body;
+  llvm::SmallVector<mlir::Value> hostArguments, hostGrid;
+  llvm::SmallVector<std::pair<int64_t, mlir::Value>> constants;
+};
+
+} // namespace ringlet
+
+#endif // RINGLET_PASSES_ATTENTIONTOTILE_KERNELBUILDER_H

@@ -1,0 +1,40 @@
+//===- Passes.td - from ringlet to rtile and rplan ---*- tablegen -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RINGLET_PASSES_ATTENTIONTOTILE
+#define RINGLET_PASSES_ATTENTIONTOTILE
+
+include "mlir/Pass/PassBase.td"
+
+def RingletToRTile : Pass<"ringlet-to-rtile", "::mlir::ModuleOp"> {
+  let summary = "Turn each function of attentions into a plan and its kernels";
+  let description = [{
+    Each `func.func` becomes an `rplan.func` of the same name, which checks the
+    sizes of its arguments, allocates intermediate tensors and launches kernels;
+    each kernel is an `rtile.func`.
+
+    An attention becomes one kernel for each branch. A kernel streams over the
+    keys of its branch with a running maximum and sum. With several branches the
+    kernels form a chain: each begins with the partial output and lse that the
+    ones before left for its rows, in f32, so that the union of all branches
+    goes through one softmax (rule R1). Branches that see few rows come first;
+    a branch that covers every row comes last and writes the result, and where
+    there is none a small kernel finishes it.
+
+    Needs `tilings` (see `ringlet-choose-tiling`). What has no lowering yet is
+    refused with the rule's number: packed and padded sequences (S2), q_offset
+    by sequence (S1), sink (R3), softcap, grid windows (B5), block masks (B6),
+    pattern orders (O2), runtime w and r (B1), attention on tensors that are not
+    in linear order (O1). Operations of other dialects are refused by name.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+    "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::scf::SCFDialect", "::ringlet::rtile::RTileDialect",
+    "::ringlet::rplan::RPlanDialect"];
+}
+
+#endif // RINGLET_PASSES_ATTENTIONTOTILE

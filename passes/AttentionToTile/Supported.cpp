@@ -1,0 +1,53 @@
+//===- Supported.cpp - What has no lowering yet -*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/AttentionToTile/Kernels.h"
+
+using namespace mlir;
+using namespace ringlet;
+
+LogicalResult ringlet::checkSupported(attn::AttentionOp op) {
+  auto refuse = [&](StringRef what, StringRef rule) {
+    return op.emitOpError("expected no ")
+           << what << ": it has no lowering yet (" << rule << ")";
+  };
+  if (op.isPacked())
+    return refuse("packed sequences; pad them or run them one by one", "S2");
+  if (op.getQueryLengths() || op.getKeyLengths())
+    return refuse("lengths of padded sequences; run them one by one", "S2");
+  if (Value offset = op.getQOffset())
+    if (cast<RankedTensorType>(offset.getType()).getRank() != 0)
+      return refuse("q_offset for each sequence; one tensor<i64> for all is "
+                    "possible",
+                    "S1");
+  if (op.getSink())
+    return refuse("sink", "R3");
+  if (op.getSoftcap())
+    return refuse("softcap", "section 3");
+  if (op.getGridWindow())
+    return refuse("grid_window; window along the sequence is possible", "B5");
+  if (op.getBlockMask())
+    return refuse("block_mask", "B6");
+  if (op.getPatternOrder())
+    return refuse("pattern_order", "O2");
+  if (!op.getSizes().empty())
+    return refuse("runtime w or r; constants are possible", "B1");
+  for (Value value : {op.getQuery(), op.getKey(), op.getValue(),
+                      op.getOutput(), op.getLse()})
+    if (cast<RankedTensorType>(value.getType()).getEncoding())
+      return refuse("operand or result with a layout; ringlet.reorder them to "
+                    "linear order",
+                    "O1");
+  if (!op.getTilings())
+    return op.emitOpError("expected tilings: run ringlet-choose-tiling first");
+  for (auto tiling : op.getTilings()->getAsRange<attn::TilingAttr>())
+    if (op.getHeadDim() > 1024 || op.getValueDim() > 1024)
+      return op.emitOpError("expected head dimensions of at most 1024 for ")
+             << tiling << ", found " << op.getHeadDim() << " and "
+             << op.getValueDim() << " (section 1)";
+  return success();
+}
