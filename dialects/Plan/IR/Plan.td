@@ -28,7 +28,8 @@ def RPlan_Dialect : Dialect {
     `index`; the runtime computes it in 64 bits and refuses an overflow.
   }];
   let hasConstantMaterializer = 1;
-  let dependentDialects = ["::mlir::arith::ArithDialect"];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::ringlet::rlayout::RLayoutDialect"];
 }
 
 class RPlan_Op<string opMnemonic, list<Trait> traits = []>

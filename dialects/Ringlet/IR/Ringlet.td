@@ -26,6 +26,7 @@ def Ringlet_Dialect : Dialect {
     about tiles, threads or targets.
   }];
   let useDefaultAttributePrinterParser = 1;
+  let dependentDialects = ["::ringlet::rlayout::RLayoutDialect"];
 }
 
 //===----------------------------------------------------------------------===//

@@ -158,9 +158,17 @@ OpFoldResult ReorderOp::fold(FoldAdaptor) {
   if (getInput().getType() == getOutput().getType())
     return getInput();
   // A chain goes straight to its end; back to where it began, it is nothing.
-  if (auto previous = getInput().getDefiningOp<ReorderOp>()) {
-    getInputMutable().assign(previous.getInput());
-    return getOutput();
-  }
-  return {};
+  auto previous = getInput().getDefiningOp<ReorderOp>();
+  if (!previous)
+    return {};
+  // Not over a change of the sequence axis, which takes two permutations, nor
+  // over a dynamic size in the middle that hides two different static ones.
+  rlayout::LayoutAttr from = previous.getInputLayout();
+  rlayout::LayoutAttr to = getOutputLayout();
+  if ((from && to && from.getAxis() != to.getAxis()) ||
+      failed(verifyCompatibleShape(previous.getInput().getType(),
+                                   getOutput().getType())))
+    return {};
+  getInputMutable().assign(previous.getInput());
+  return getOutput();
 }

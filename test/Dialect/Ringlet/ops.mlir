@@ -1,0 +1,151 @@
+//===- ops.mlir - Attention graphs are printed as they are read ---*- mlir -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+// RUN: ringlet-opt %s | ringlet-opt | FileCheck %s
+// RUN: ringlet-opt %s --mlir-print-op-generic | ringlet-opt | FileCheck %s
+// RUN: ringlet-opt %s --emit-bytecode | ringlet-opt --allow-bytecode \
+// RUN:   | FileCheck %s
+
+// Branches: every offset rule, unbounded and runtime extents, head ranges.
+// Defaults are not printed.
+
+// CHECK-LABEL: func.func @branches(
+// CHECK-SAME:    %[[Q:[^:]+]]: tensor<1x?x8x64xbf16>
+// CHECK-SAME:    %[[W:[^:]+]]: tensor<i64>, %[[R:[^:]+]]: tensor<i64>
+// CHECK:         %{{.+}}, %{{.+}} = ringlet.attention %[[Q]], %[[Q]], %[[Q]]
+// CHECK-SAME:      branches [<w = 2048, r = 1>,
+// CHECK-SAME:      <w = *, r = 16, offset = block, by = query>,
+// CHECK-SAME:      <w = 4096, r = 2, offset = constant<-1>, heads = [0, 4]>,
+// CHECK-SAME:      <w = ?, r = ?, heads = [4, 8]>,
+// CHECK-SAME:      <w = 9223372036854775807, r = 3>]
+// CHECK-SAME:      sizes(%[[W]], %[[R]])
+// CHECK-SAME:      : (tensor<1x?x8x64xbf16>, tensor<1x?x8x64xbf16>,
+func.func @branches(%q: tensor<1x?x8x64xbf16>, %w: tensor<i64>,
+                    %r: tensor<i64>) -> tensor<1x?x8x64xbf16> {
+  %o, %lse = ringlet.attention %q, %q, %q
+      branches [<r = 1, w = 2048, offset = modulo, by = key>,
+                <w = *, r = 16, offset = block, by = query>,
+                <w = 4096, r = 2, offset = constant<-1>, heads = [0, 4]>,
+                <w = ?, r = ?, heads = [4, 8]>,
+                <w = 9223372036854775807, r = 3>]
+      sizes(%w, %r)
+      : (tensor<1x?x8x64xbf16>, tensor<1x?x8x64xbf16>, tensor<1x?x8x64xbf16>,
+         tensor<i64>, tensor<i64>)
+      -> (tensor<1x?x8x64xbf16>, tensor<1x8x?xf32>)
+  return %o : tensor<1x?x8x64xbf16>
+}
+
+// Clauses come in any order and are printed in one.
+
+// CHECK-LABEL: func.func @clauses(
+// CHECK-SAME:    %[[Q:[^:]+]]: tensor<2x64x8x16xf32>, %[[K:[^:]+]]: tensor<2x96x2x16xf32>, %[[V:[^:]+]]: tensor<2x96x2x24xf32>
+// CHECK-SAME:    %[[P:[^:]+]]: tensor<2xi64>, %[[S:[^:]+]]: tensor<8xf32>, %[[M:[^:]+]]: tensor<4x6xi1>
+// CHECK:         ringlet.attention %[[Q]], %[[K]], %[[V]] branches [<w = 32, r = 1>, <w = *, r = 4>]
+// CHECK-SAME:      causal
+// CHECK-SAME:      window = [128, -1]
+// CHECK-SAME:      grid_window = <grid = [8, 12], reach = [3, 0]>
+// CHECK-SAME:      pattern_order = <hilbert, grid = [8, 12]>
+// CHECK-SAME:      q_offset(%[[P]])
+// CHECK-SAME:      sink(%[[S]])
+// CHECK-SAME:      block_mask(%[[M]]) of [16, 16]
+// CHECK-SAME:      scale = 1.250000e-01
+// CHECK-SAME:      softcap = 3.000000e+01
+// CHECK-SAME:      mix = sum
+// CHECK-SAME:      output_scale = 5.000000e-01
+// CHECK-SAME:      tilings = [#ringlet.tiling<query = 64, key = 32>, #ringlet.tiling<query = 1, key = 1024>]
+// CHECK-SAME:      -> (tensor<2x64x8x24xf32>, tensor<2x2x8x64xf32>)
+func.func @clauses(%q: tensor<2x64x8x16xf32>, %k: tensor<2x96x2x16xf32>,
+                   %v: tensor<2x96x2x24xf32>, %p: tensor<2xi64>,
+                   %s: tensor<8xf32>, %m: tensor<4x6xi1>) {
+  %o, %lse = ringlet.attention %q, %k, %v
+      branches [<w = 32, r = 1>, <w = *, r = 4>]
+      tilings = [#ringlet.tiling<query = 64, key = 32>,
+                 #ringlet.tiling<query = 1, key = 1024>]
+      output_scale = 0.5 mix = sum softcap = 30.0 scale = 0.125
+      block_mask(%m) of [16, 16]
+      sink(%s) q_offset(%p)
+      pattern_order = <hilbert, grid = [8, 12]>
+      grid_window = <grid = [8, 12], reach = [3, 0]>
+      window = [128, -1] causal
+      : (tensor<2x64x8x16xf32>, tensor<2x96x2x16xf32>, tensor<2x96x2x24xf32>,
+         tensor<2xi64>, tensor<8xf32>, tensor<4x6xi1>)
+      -> (tensor<2x64x8x24xf32>, tensor<2x2x8x64xf32>)
+  return
+}
+
+// The last clause stands in front of the colon of the types.
+
+// CHECK-LABEL: func.func @pattern_order_last(
+// CHECK:         pattern_order = <snake, grid = [8, 8]> : (
+// CHECK-LABEL: func.func @grid_window_last(
+// CHECK:         grid_window = <grid = [64], reach = [1]> : (
+func.func @pattern_order_last(%q: tensor<1x64x1x8xf32>) {
+  %o, %lse = ringlet.attention %q, %q, %q branches [<w = 8, r = 1>]
+      pattern_order = <snake, grid = [8, 8]>
+      : (tensor<1x64x1x8xf32>, tensor<1x64x1x8xf32>, tensor<1x64x1x8xf32>)
+      -> (tensor<1x64x1x8xf32>, tensor<1x1x64xf32>)
+  return
+}
+func.func @grid_window_last(%q: tensor<1x64x1x8xf32>) {
+  %o, %lse = ringlet.attention %q, %q, %q branches [<w = 8, r = 1>]
+      grid_window = <grid = [64], reach = [1]>
+      : (tensor<1x64x1x8xf32>, tensor<1x64x1x8xf32>, tensor<1x64x1x8xf32>)
+      -> (tensor<1x64x1x8xf32>, tensor<1x1x64xf32>)
+  return
+}
+
+// Variable lengths: padded sequences have lengths, packed ones starts.
+
+// CHECK-LABEL: func.func @padded(
+// CHECK-SAME:    %[[Q:[^:]+]]: tensor<3x?x1x8xf16>, %[[NQ:[^:]+]]: tensor<3xi64>, %[[NK:[^:]+]]: tensor<?xi64>, %[[P:[^:]+]]: tensor<i64>
+// CHECK:         ringlet.attention %[[Q]], %[[Q]], %[[Q]] branches [<w = *, r = 1>]
+// CHECK-SAME:      q_offset(%[[P]]) lengths(%[[NQ]], %[[NK]])
+// CHECK-LABEL: func.func @packed(
+// CHECK-SAME:    %[[Q:[^:]+]]: tensor<?x1x8xf16>, %[[NQ:[^:]+]]: tensor<4xi64>
+// CHECK:         ringlet.attention %[[Q]], %[[Q]], %[[Q]] branches [<w = *, r = 1>]
+// CHECK-SAME:      packed(%[[NQ]], %[[NQ]])
+func.func @padded(%q: tensor<3x?x1x8xf16>, %nq: tensor<3xi64>,
+                  %nk: tensor<?xi64>, %p: tensor<i64>) {
+  %o, %lse = ringlet.attention %q, %q, %q branches [<w = *, r = 1>]
+      lengths(%nq, %nk) q_offset(%p)
+      : (tensor<3x?x1x8xf16>, tensor<3x?x1x8xf16>, tensor<3x?x1x8xf16>,
+         tensor<i64>, tensor<3xi64>, tensor<?xi64>)
+      -> (tensor<3x?x1x8xf16>, tensor<3x1x?xf32>)
+  return
+}
+func.func @packed(%q: tensor<?x1x8xf16>, %n: tensor<4xi64>) {
+  %o, %lse = ringlet.attention %q, %q, %q branches [<w = *, r = 1>]
+      packed(%n, %n)
+      : (tensor<?x1x8xf16>, tensor<?x1x8xf16>, tensor<?x1x8xf16>,
+         tensor<4xi64>, tensor<4xi64>)
+      -> (tensor<?x1x8xf16>, tensor<1x?xf32>)
+  return
+}
+
+// Memory orders: Q, O and lse share one, K and V another.
+
+#hilbert = #rlayout.layout<order = <hilbert, grid = [8, 8]>>
+#hilbert_lse = #rlayout.layout<order = <hilbert, grid = [8, 8]>, axis = 2>
+#residue = #rlayout.layout<order = <residue<4>>>
+// CHECK-LABEL: func.func @orders(
+// CHECK-SAME:    %[[Q:[^:]+]]: tensor<1x64x1x8xf32>, %[[K:[^:]+]]:
+// CHECK:         %[[H:.+]] = ringlet.reorder %[[Q]] : tensor<1x64x1x8xf32>
+// CHECK-SAME:      to tensor<1x64x1x8xf32, #rlayout.layout<order = <hilbert, grid = [8, 8]>>>
+// CHECK:         %{{.+}}, %[[LSE:.+]] = ringlet.attention %[[H]], %[[K]], %[[K]]
+// CHECK-SAME:      tensor<1x1x64xf32, #rlayout.layout<order = <hilbert, grid = [8, 8]>, axis = 2>>)
+// CHECK:         ringlet.reorder %[[LSE]]
+// CHECK-SAME:      to tensor<1x1x64xf32>{{$}}
+func.func @orders(%q: tensor<1x64x1x8xf32>, %k: tensor<1x64x1x8xf32, #residue>) {
+  %h = ringlet.reorder %q : tensor<1x64x1x8xf32> to tensor<1x64x1x8xf32, #hilbert>
+  %o, %lse = ringlet.attention %h, %k, %k branches [<w = 8, r = 1>]
+      : (tensor<1x64x1x8xf32, #hilbert>, tensor<1x64x1x8xf32, #residue>,
+         tensor<1x64x1x8xf32, #residue>)
+      -> (tensor<1x64x1x8xf32, #hilbert>, tensor<1x1x64xf32, #hilbert_lse>)
+  %b = ringlet.reorder %lse
+      : tensor<1x1x64xf32, #hilbert_lse> to tensor<1x1x64xf32>
+  return
+}
