@@ -1,0 +1,37 @@
+//===- CPU.cpp - Table of CPU instruction-set levels -*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Arch/CPU.h"
+
+using namespace ringlet;
+
+const std::vector<arch::CPULevel> &arch::getCPULevels() {
+  static const std::vector<CPULevel> levels = {
+      // name, features, bits, registers, L1, L2, f16, bf16
+      {"x86-64-v3", "", 256, 16, 32 << 10, 256 << 10, true, false},
+      {"x86-64-v4", "", 512, 32, 32 << 10, 1 << 20, true, false},
+  };
+  return levels;
+}
+
+const arch::CPULevel *arch::lookupCPULevel(const std::string &name,
+                                           std::string *error) {
+  for (const CPULevel &level : getCPULevels())
+    if (name == level.name)
+      return &level;
+  if (error) {
+    *error = "expected a CPU level (";
+    const char *separator = "";
+    for (const CPULevel &level : getCPULevels()) {
+      *error += separator;
+      *error += level.name;
+      separator = ", ";
+    }
+    *error += "), found '" + name + "'";
+  }
+  return nullptr;
+}
