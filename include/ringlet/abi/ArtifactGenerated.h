@@ -2413,6 +2413,7 @@ struct GraphValueT : public flatbuffers::NativeTable {
   int32_t argument = -1;
   std::unique_ptr<ringlet::abi::OrderT> order{};
   uint8_t order_axis = 1;
+  int32_t constant = -1;
   GraphValueT() = default;
   GraphValueT(const GraphValueT &o);
   GraphValueT(GraphValueT&&) FLATBUFFERS_NOEXCEPT = default;
@@ -2427,7 +2428,8 @@ struct GraphValue FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_SIZES = 6,
     VT_ARGUMENT = 8,
     VT_ORDER = 10,
-    VT_ORDER_AXIS = 12
+    VT_ORDER_AXIS = 12,
+    VT_CONSTANT = 14
   };
   ringlet::abi::DType dtype() const {
     return static_cast<ringlet::abi::DType>(GetField<uint8_t>(VT_DTYPE, 0));
@@ -2444,6 +2446,9 @@ struct GraphValue FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   uint8_t order_axis() const {
     return GetField<uint8_t>(VT_ORDER_AXIS, 1);
   }
+  int32_t constant() const {
+    return GetField<int32_t>(VT_CONSTANT, -1);
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyField<uint8_t>(verifier, VT_DTYPE, 1) &&
@@ -2453,6 +2458,7 @@ struct GraphValue FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            VerifyOffset(verifier, VT_ORDER) &&
            verifier.VerifyTable(order()) &&
            VerifyField<uint8_t>(verifier, VT_ORDER_AXIS, 1) &&
+           VerifyField<int32_t>(verifier, VT_CONSTANT, 4) &&
            verifier.EndTable();
   }
   GraphValueT *UnPack(const flatbuffers::resolver_function_t *_resolver = nullptr) const;
@@ -2479,6 +2485,9 @@ struct GraphValueBuilder {
   void add_order_axis(uint8_t order_axis) {
     fbb_.AddElement<uint8_t>(GraphValue::VT_ORDER_AXIS, order_axis, 1);
   }
+  void add_constant(int32_t constant) {
+    fbb_.AddElement<int32_t>(GraphValue::VT_CONSTANT, constant, -1);
+  }
   explicit GraphValueBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -2496,8 +2505,10 @@ inline flatbuffers::Offset<GraphValue> CreateGraphValue(
     flatbuffers::Offset<flatbuffers::Vector<int64_t>> sizes = 0,
     int32_t argument = -1,
     flatbuffers::Offset<ringlet::abi::Order> order = 0,
-    uint8_t order_axis = 1) {
+    uint8_t order_axis = 1,
+    int32_t constant = -1) {
   GraphValueBuilder builder_(_fbb);
+  builder_.add_constant(constant);
   builder_.add_order(order);
   builder_.add_argument(argument);
   builder_.add_sizes(sizes);
@@ -2512,7 +2523,8 @@ inline flatbuffers::Offset<GraphValue> CreateGraphValueDirect(
     const std::vector<int64_t> *sizes = nullptr,
     int32_t argument = -1,
     flatbuffers::Offset<ringlet::abi::Order> order = 0,
-    uint8_t order_axis = 1) {
+    uint8_t order_axis = 1,
+    int32_t constant = -1) {
   auto sizes__ = sizes ? _fbb.CreateVector<int64_t>(*sizes) : 0;
   return ringlet::abi::CreateGraphValue(
       _fbb,
@@ -2520,7 +2532,8 @@ inline flatbuffers::Offset<GraphValue> CreateGraphValueDirect(
       sizes__,
       argument,
       order,
-      order_axis);
+      order_axis,
+      constant);
 }
 
 flatbuffers::Offset<GraphValue> CreateGraphValue(flatbuffers::FlatBufferBuilder &_fbb, const GraphValueT *_o, const flatbuffers::rehasher_function_t *_rehasher = nullptr);
@@ -4220,7 +4233,8 @@ inline GraphValueT::GraphValueT(const GraphValueT &o)
         sizes(o.sizes),
         argument(o.argument),
         order((o.order) ? new ringlet::abi::OrderT(*o.order) : nullptr),
-        order_axis(o.order_axis) {
+        order_axis(o.order_axis),
+        constant(o.constant) {
 }
 
 inline GraphValueT &GraphValueT::operator=(GraphValueT o) FLATBUFFERS_NOEXCEPT {
@@ -4229,6 +4243,7 @@ inline GraphValueT &GraphValueT::operator=(GraphValueT o) FLATBUFFERS_NOEXCEPT {
   std::swap(argument, o.argument);
   std::swap(order, o.order);
   std::swap(order_axis, o.order_axis);
+  std::swap(constant, o.constant);
   return *this;
 }
 
@@ -4246,6 +4261,7 @@ inline void GraphValue::UnPackTo(GraphValueT *_o, const flatbuffers::resolver_fu
   { auto _e = argument(); _o->argument = _e; }
   { auto _e = order(); if (_e) _o->order = std::unique_ptr<ringlet::abi::OrderT>(_e->UnPack(_resolver)); }
   { auto _e = order_axis(); _o->order_axis = _e; }
+  { auto _e = constant(); _o->constant = _e; }
 }
 
 inline flatbuffers::Offset<GraphValue> GraphValue::Pack(flatbuffers::FlatBufferBuilder &_fbb, const GraphValueT* _o, const flatbuffers::rehasher_function_t *_rehasher) {
@@ -4261,13 +4277,15 @@ inline flatbuffers::Offset<GraphValue> CreateGraphValue(flatbuffers::FlatBufferB
   auto _argument = _o->argument;
   auto _order = _o->order ? CreateOrder(_fbb, _o->order.get(), _rehasher) : 0;
   auto _order_axis = _o->order_axis;
+  auto _constant = _o->constant;
   return ringlet::abi::CreateGraphValue(
       _fbb,
       _dtype,
       _sizes,
       _argument,
       _order,
-      _order_axis);
+      _order_axis,
+      _constant);
 }
 
 inline BranchT *Branch::UnPack(const flatbuffers::resolver_function_t *_resolver) const {

@@ -22,6 +22,22 @@ bool Verifier::verifyValue(const std::string &place, const Function &function,
       (!checkOrder(place, *value.order()) ||
        !checkIndex(place, "a sequence axis", value.order_axis(), rank)))
     return false;
+  if (value.constant() != -1) {
+    if (value.argument() != -1)
+      return fail(place, "is an argument and a constant");
+    if (!checkIndex(place, "a constant", uint32_t(value.constant()),
+                    sizeOf(artifact.constants())))
+      return false;
+    const Constant &constant =
+        *artifact.constants()->Get(uint32_t(value.constant()));
+    bool same = constant.dtype() == value.dtype() &&
+                sizeOf(constant.sizes()) == rank;
+    for (uint32_t i = 0; same && i < rank; ++i)
+      same = constant.sizes()->Get(i) == value.sizes()->Get(i);
+    if (!same)
+      return fail(place, "has another type than constant " +
+                             std::to_string(value.constant()));
+  }
   if (value.argument() == -1)
     return true;
   // As unsigned, every other negative number is out of range, too.
@@ -198,8 +214,10 @@ bool Verifier::verifyGraph(const std::string &place, const Function &function,
     std::string at = place + ", graph value " + std::to_string(i);
     if (!verifyValue(at, function, value))
       return false;
-    if (value.argument() == -1)
+    if (value.argument() == -1) {
+      defined[i] = value.constant() != -1;
       continue;
+    }
     if (!arguments.insert(value.argument()).second)
       return fail(at, "a second value for argument " +
                           std::to_string(value.argument()));
