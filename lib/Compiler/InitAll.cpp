@@ -11,6 +11,7 @@
 #include "dialects/Plan/IR/PlanDialect.h"
 #include "dialects/Ringlet/IR/RingletDialect.h"
 #include "dialects/Tile/IR/TileDialect.h"
+#include "passes/AttentionOpt/Passes.h"
 #include "passes/AttentionToTile/Passes.h"
 #include "passes/TileOpt/Passes.h"
 
@@ -31,6 +32,7 @@ void ringlet::registerAllDialects(mlir::DialectRegistry &registry) {
 }
 
 void ringlet::registerAllPasses() {
+  registerRingletAttentionOptPasses();
   registerRingletAttentionToTilePasses();
   registerRingletTileOptPasses();
   mlir::registerTransformsPasses();

@@ -46,7 +46,7 @@ struct ChooseTiling : ringlet::impl::RingletChooseTilingBase<ChooseTiling> {
       emitError(getOperation()->getLoc()) << error;
       return signalPassFailure();
     }
-    cost::CPUCore core{row->vectorBits / 32, row->l1Bytes, row->l2Bytes};
+    cost::CPUCore core{row->lanes(), row->l1Bytes, row->l2Bytes};
     getOperation()->walk([&](attn::AttentionOp op) {
       if (op.getTilings())
         return;
@@ -59,8 +59,8 @@ struct ChooseTiling : ringlet::impl::RingletChooseTilingBase<ChooseTiling> {
                                                 tiling.key));
         remark::passed(op.getLoc(), remark::RemarkOpts::name("ChooseTiling")
                                         .category("ringlet-choose-tiling"))
-            << "branch " << std::to_string(index) << " on " << row->name << ": "
-            << cost::explain(tiling);
+            << ("branch " + std::to_string(index) + " on " + row->name + ": " +
+                cost::explain(tiling));
       }
       op.setTilingsAttr(ArrayAttr::get(op.getContext(), tilings));
     });

@@ -51,9 +51,9 @@ struct ClampSegments : ringlet::impl::RingletClampSegmentsBase<ClampSegments> {
             !branch.isRuntimeW()) {
           remark::passed(op.getLoc(), remark::RemarkOpts::name("ClampSegment")
                                           .category("ringlet-clamp-segments"))
-              << "segment of " << std::to_string(branch.getW())
-              << " holds all " << std::to_string(*bound)
-              << " positions: unbounded";
+              << ("segment of " + std::to_string(branch.getW()) +
+                  " holds all " + std::to_string(*bound) +
+                  " positions: unbounded");
           branch = branch.withW(attn::BranchAttr::kUnbounded);
         }
         branches.push_back(branch);

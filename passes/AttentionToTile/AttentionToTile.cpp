@@ -214,10 +214,10 @@ void FunctionLowering::lowerAttention(attn::AttentionOp op) {
   tensors[op.getLse()] = lse;
   remark::passed(op.getLoc(), remark::RemarkOpts::name("Attention")
                                   .category("ringlet-to-rtile"))
-      << std::to_string(chain.size()) << " branch kernels, "
-      << (single     ? "no partial results"
-          : finishes ? "the last one writes the output"
-                     : "a finishing kernel writes the output");
+      << (std::to_string(chain.size()) + " branch kernels, " +
+          (single     ? "no partial results"
+           : finishes ? "the last one writes the output"
+                      : "a finishing kernel writes the output"));
 }
 
 void FunctionLowering::lowerReorder(attn::ReorderOp op) {

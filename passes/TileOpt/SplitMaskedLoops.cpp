@@ -115,9 +115,10 @@ struct SplitMaskedLoops
       dropMask(mask);
     remark::passed(whole.getLoc(), remark::RemarkOpts::name("SplitMaskedLoop")
                                        .category("rtile-split-masked-loops"))
-        << "steps that every row sees run without a mask"
-        << (leftWindow ? ", between masked steps before and after"
-                       : ", before the masked steps");
+        << (leftWindow ? "steps that every row sees run without a mask, "
+                         "between masked steps before and after"
+                       : "steps that every row sees run without a mask, "
+                         "before the masked steps");
   }
 };
 

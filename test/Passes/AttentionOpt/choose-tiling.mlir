@@ -1,0 +1,49 @@
+// RUN: ringlet-opt %s --split-input-file --ringlet-choose-tiling | FileCheck %s
+// RUN: ringlet-opt %s --split-input-file --ringlet-choose-tiling --remarks-filter='ringlet-.*' --remark-format=emitRemark -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: not ringlet-opt %s --split-input-file '--ringlet-choose-tiling=level=pentium' 2>&1 | FileCheck %s --check-prefix=UNKNOWN
+
+// UNKNOWN: error: expected a CPU level (x86-64-v3, x86-64-v4), found 'pentium'
+
+// Every branch gets a tiling, and a remark says what it is expected to cost.
+
+// REMARK: branch 0 on x86-64-v3: tiles of {{[0-9]+}} queries x {{[0-9]+}} keys: {{.+}} cycles a score
+// REMARK: branch 1 on x86-64-v3
+
+// CHECK-LABEL: func.func @all_branches(
+// CHECK:         tilings = [#ringlet.tiling<query = {{[0-9]+}}, key = {{[0-9]+}}>, #ringlet.tiling<query = {{[0-9]+}}, key = {{[0-9]+}}>]
+func.func @all_branches(%x: tensor<1x?x2x64xf32>)
+    -> (tensor<1x?x2x64xf32>, tensor<1x2x?xf32>) {
+  %o, %l = ringlet.attention %x, %x, %x branches [<w = 4096, r = 2>, <w = *, r = 1>]
+      : (tensor<1x?x2x64xf32>, tensor<1x?x2x64xf32>, tensor<1x?x2x64xf32>)
+      -> (tensor<1x?x2x64xf32>, tensor<1x2x?xf32>)
+  return %o, %l : tensor<1x?x2x64xf32>, tensor<1x2x?xf32>
+}
+
+// -----
+
+// A segment of 16 rows is not worth a taller tile.
+
+// CHECK-LABEL: func.func @short_segment(
+// CHECK:         tilings = [#ringlet.tiling<query = 16, key = 16>]
+func.func @short_segment(%x: tensor<1x?x2x64xf32>)
+    -> (tensor<1x?x2x64xf32>, tensor<1x2x?xf32>) {
+  %o, %l = ringlet.attention %x, %x, %x branches [<w = 32, r = 2>]
+      : (tensor<1x?x2x64xf32>, tensor<1x?x2x64xf32>, tensor<1x?x2x64xf32>)
+      -> (tensor<1x?x2x64xf32>, tensor<1x2x?xf32>)
+  return %o, %l : tensor<1x?x2x64xf32>, tensor<1x2x?xf32>
+}
+
+// -----
+
+// A forced choice is honoured.
+
+// CHECK-LABEL: func.func @forced(
+// CHECK:         tilings = [#ringlet.tiling<query = 7, key = 9>]
+func.func @forced(%x: tensor<1x?x2x64xf32>)
+    -> (tensor<1x?x2x64xf32>, tensor<1x2x?xf32>) {
+  %o, %l = ringlet.attention %x, %x, %x branches [<w = 32, r = 2>]
+      tilings = [#ringlet.tiling<query = 7, key = 9>]
+      : (tensor<1x?x2x64xf32>, tensor<1x?x2x64xf32>, tensor<1x?x2x64xf32>)
+      -> (tensor<1x?x2x64xf32>, tensor<1x2x?xf32>)
+  return %o, %l : tensor<1x?x2x64xf32>, tensor<1x2x?xf32>
+}

@@ -1,0 +1,158 @@
+// RUN: ringlet-opt %s --split-input-file --ringlet-to-rtile --canonicalize | FileCheck %s
+
+// Dense attention is one kernel: no partial results, and no lse if nobody reads
+// it. Sizes that types leave open are compared before the launch.
+
+// CHECK-LABEL: rplan.func @dense(
+// CHECK-SAME:    %[[Q:[^:]+]]: memref<2x?x4x32xf32, strided<[?, ?, ?, 1]>>
+// CHECK-SAME:    names ["q", "arg1", "arg2", "result0"]
+// CHECK:         %[[SQ:.+]] = rplan.size %[[Q]][1]
+// CHECK:         %[[SK:.+]] = rplan.size %{{.+}}[1]
+// CHECK:         rplan.require eq %[[SK]], %{{.+}}, "expected key and value of one length (section 1)"
+// CHECK:         %[[OFFSET:.+]] = arith.subi %[[SK]], %[[SQ]]
+// CHECK-NOT:     rplan.workspace
+// CHECK:         rplan.launch @dense_attention0_branch0 grid(%{{.+}}, %{{.+}}, %{{.+}}) args(%[[Q]], %{{.+}}, %{{.+}}, %{{.+}}, %[[OFFSET]])
+
+// CHECK-LABEL: rtile.func @dense_attention0_branch0(
+// CHECK-SAME:    grid(%[[TILE:[^:]+]]: index, %[[HEAD:[^:]+]]: index, %[[BATCH:[^:]+]]: index)
+// CHECK:         %[[QV:.+]] = rtile.view %{{.+}}[%[[BATCH]], *, %[[HEAD]], *] origin(%{{.+}})
+// CHECK-SAME:      to !rtile.view<64x32xf32>
+// CHECK:         %[[KV:.+]] = rtile.view %{{.+}}[%[[BATCH]], *, %[[HEAD]], *] :
+// CHECK-SAME:      to !rtile.view<48x32xf32>
+// CHECK:         %[[BEGIN:.+]], %{{.+}}, %{{.+}}, %[[END:.+]] = rtile.run %[[QV]][%[[ROW:.+]]], %[[KV]] causal window = [100, -1]
+// CHECK:         scf.for %[[J:.+]] = %[[BEGIN]] to %[[END]] step %{{.+}} iter_args(%[[M:.+]] = %{{.+}}, %[[L:.+]] = %{{.+}}, %[[ACC:.+]] = %{{.+}})
+// CHECK:           %[[S:.+]] = rtile.dot %{{.+}}, %{{.+}} transposed
+// CHECK:           %[[SCALED:.+]] = arith.mulf %[[S]]
+// CHECK:           %[[SEEN:.+]] = rtile.visible %[[QV]][%[[ROW]]], %[[KV]][%[[J]]] causal window = [100, -1]
+// CHECK:           %[[MASKED:.+]] = arith.select %[[SEEN]], %[[SCALED]]
+// CHECK:           %[[MAX:.+]] = rtile.reduce max %[[MASKED]]
+// CHECK:           %[[NEW:.+]] = arith.maximumf %[[M]], %[[MAX]]
+// CHECK:           %[[P:.+]] = math.exp2
+// CHECK:           rtile.reduce sum %[[P]]
+// CHECK-NOT:       arith.truncf
+// CHECK:           rtile.dot %[[P]], %{{.+}} init(%{{.+}})
+// CHECK:         rtile.store
+// CHECK-NOT:     rtile.store
+// CHECK:         rtile.return
+func.func @dense(%q: tensor<2x?x4x32xf32> {ringlet.name = "q"}, %k: tensor<2x?x4x32xf32>, %v: tensor<2x?x4x32xf32>)
+    -> tensor<2x?x4x32xf32> {
+  %o, %l = ringlet.attention %q, %k, %v branches [<w = *, r = 1>] causal window = [100, -1]
+      tilings = [#ringlet.tiling<query = 64, key = 48>]
+      : (tensor<2x?x4x32xf32>, tensor<2x?x4x32xf32>, tensor<2x?x4x32xf32>) -> (tensor<2x?x4x32xf32>, tensor<2x4x?xf32>)
+  return %o : tensor<2x?x4x32xf32>
+}
+
+// -----
+
+// Branches run coarse first through a partial output in f32; the one that
+// covers every row comes last and writes the bf16 result. Rows that the first
+// kernels do not reach start from lse = -inf.
+
+// CHECK-LABEL: rplan.func @chain(
+// CHECK-SAME:    outputs(%[[O:[^:]+]]: memref<1x256x4x16xbf16, {{.+}}>, %[[LSE:[^:]+]]: memref<1x4x256xf32
+// CHECK:         %[[WS:.+]] = rplan.workspace() : memref<1x256x4x16xf32>
+// CHECK:         rplan.launch @chain_fill_lse0 grid({{.+}}) args(%[[LSE]])
+// CHECK:         rplan.launch @chain_attention0_branch2 grid({{.+}}) args(%{{.+}}, %{{.+}}, %{{.+}}, %[[WS]], %[[LSE]])
+// CHECK:         rplan.launch @chain_attention0_branch1 grid({{.+}}) args(%{{.+}}, %{{.+}}, %{{.+}}, %[[WS]], %[[LSE]])
+// CHECK:         rplan.launch @chain_attention0_branch0 grid({{.+}}) args(%{{.+}}, %{{.+}}, %{{.+}}, %[[WS]], %[[O]], %[[LSE]])
+// CHECK-NEXT:    rplan.return
+
+// The residue follows the key head, and P is rounded before the product.
+
+// CHECK-LABEL: rtile.func @chain_attention0_branch2(
+// CHECK-SAME:    grid(%{{[^:]+}}: index, %[[SEGMENT:[^:]+]]: index, %[[HEAD:[^:]+]]: index
+// CHECK:         %[[KH:.+]] = arith.divui %[[HEAD]]
+// CHECK:         %[[RESIDUE:.+]] = arith.remui %[[KH]]
+// CHECK:         rtile.view %{{.+}}[%{{.+}}, *, %[[KH]], *] segment(%[[SEGMENT]]) residue(%[[RESIDUE]])
+// CHECK-SAME:      to !rtile.view<16x16xbf16, w = 128, rate = 4>
+// CHECK:         %[[BEFORE:.+]] = rtile.load
+// CHECK:         math.exp2
+// CHECK:         scf.for
+// CHECK:           %[[P:.+]] = arith.truncf %{{.+}} : tensor<16x16xf32> to tensor<16x16xbf16>
+// CHECK:           rtile.dot %[[P]]
+func.func @chain(%q: tensor<1x256x4x16xbf16>, %k: tensor<1x256x2x16xbf16>)
+    -> (tensor<1x256x4x16xbf16>, tensor<1x4x256xf32>) {
+  %o, %l = ringlet.attention %q, %k, %k branches [<w = 32, r = 1>, <w = 64, r = 2>, <w = 128, r = 4>]
+      tilings = [#ringlet.tiling<query = 16, key = 16>, #ringlet.tiling<query = 16, key = 16>, #ringlet.tiling<query = 16, key = 16>]
+      : (tensor<1x256x4x16xbf16>, tensor<1x256x2x16xbf16>, tensor<1x256x2x16xbf16>) -> (tensor<1x256x4x16xbf16>, tensor<1x4x256xf32>)
+  return %o, %l : tensor<1x256x4x16xbf16>, tensor<1x4x256xf32>
+}
+
+// -----
+
+// No branch covers every row: a last kernel writes the output and turns rows
+// that nothing reached into zeros. The chain needs lse although it is unused.
+
+// CHECK-LABEL: rplan.func @finish(
+// CHECK:         %[[LSE:.+]] = rplan.workspace() : memref<1x4x64xf32>
+// CHECK:         rplan.launch @finish_fill_lse0
+// CHECK:         rplan.launch @finish_attention0_branch1
+// CHECK:         rplan.launch @finish_attention0_branch0
+// CHECK:         rplan.launch @finish_finish0
+// CHECK-NEXT:    rplan.return
+
+// Head ranges shift the head, and constants fix the residue (B2).
+
+// CHECK-LABEL: rtile.func @finish_attention0_branch1(
+// CHECK:         %[[C3:.+]] = arith.constant 3 : index
+// CHECK:         residue(%[[C3]])
+// CHECK-LABEL: rtile.func @finish_attention0_branch0(
+// CHECK:         %[[HEAD:.+]] = arith.addi
+// CHECK:         rtile.view %{{.+}}[%{{.+}}, *, %[[HEAD]], *] segment
+// CHECK-LABEL: rtile.func @finish_finish0(
+// CHECK:         %[[HAS:.+]] = arith.cmpf ogt
+// CHECK:         %[[WIDE:.+]] = rtile.broadcast %[[HAS]]
+// CHECK:         arith.select %[[WIDE]]
+func.func @finish(%q: tensor<1x64x4x16xf32>) -> tensor<1x64x4x16xf32> {
+  %o, %l = ringlet.attention %q, %q, %q
+      branches [<w = 32, r = 1, heads = [1, 3]>, <w = 32, r = 4, offset = constant<7>>]
+      tilings = [#ringlet.tiling<query = 16, key = 16>, #ringlet.tiling<query = 16, key = 16>]
+      : (tensor<1x64x4x16xf32>, tensor<1x64x4x16xf32>, tensor<1x64x4x16xf32>) -> (tensor<1x64x4x16xf32>, tensor<1x4x64xf32>)
+  return %o : tensor<1x64x4x16xf32>
+}
+
+// -----
+
+// mix = sum: each branch has its own softmax and its own lse; the partial
+// output is a sum, scaled at the end (R2).
+
+// CHECK-LABEL: rplan.func @sum(
+// CHECK:         rplan.launch @sum_fill_lse0
+// CHECK:         rplan.launch @sum_fill_partial0
+// CHECK:         rplan.launch @sum_attention0_branch1
+// CHECK:         rplan.launch @sum_attention0_branch0
+// CHECK-NEXT:    rplan.return
+// CHECK-LABEL: rtile.func @sum_attention0_branch1(
+// CHECK:         %[[C1:.+]] = arith.constant 1 : index
+// CHECK:         rtile.view %{{.+}}[%[[C1]], %{{.+}}, %{{.+}}, *]
+// CHECK-LABEL: rtile.func @sum_attention0_branch0(
+// CHECK-DAG:     %[[HALF:.+]] = arith.constant dense<5.000000e-01>
+// CHECK:         scf.for
+// CHECK:         arith.divf
+// CHECK:         %[[SUM:.+]] = arith.addf
+// CHECK:         arith.mulf %[[SUM]], %[[HALF]]
+func.func @sum(%q: tensor<1x64x4x16xf16>) -> (tensor<1x64x4x16xf16>, tensor<2x1x4x64xf32>) {
+  %o, %l = ringlet.attention %q, %q, %q branches [<w = *, r = 1>, <w = 32, r = 2, offset = block>]
+      mix = sum output_scale = 0.5
+      tilings = [#ringlet.tiling<query = 16, key = 16>, #ringlet.tiling<query = 16, key = 16>]
+      : (tensor<1x64x4x16xf16>, tensor<1x64x4x16xf16>, tensor<1x64x4x16xf16>) -> (tensor<1x64x4x16xf16>, tensor<2x1x4x64xf32>)
+  return %o, %l : tensor<1x64x4x16xf16>, tensor<2x1x4x64xf32>
+}
+
+// -----
+
+// A runtime offset is read once by the host and shifts the first segment.
+
+// CHECK-LABEL: rplan.func @offset(
+// CHECK:         %[[P:.+]] = rplan.read %{{.+}} : memref<i64>
+// CHECK:         rplan.launch {{.+}} args({{.+}}, %[[P]])
+// CHECK-LABEL: rtile.func @offset_attention0_branch0(
+// CHECK:         %[[FIRST:.+]] = arith.floordivsi
+// CHECK:         %[[SEGMENT:.+]] = arith.addi %{{.+}}, %[[FIRST]]
+// CHECK:         origin(%{{.+}}) segment(%[[SEGMENT]])
+func.func @offset(%q: tensor<1x8x4x16xf16>, %k: tensor<1x64x4x16xf16>, %p: tensor<i64>) -> tensor<1x8x4x16xf16> {
+  %o, %l = ringlet.attention %q, %k, %k branches [<w = 32, r = 1>] q_offset(%p)
+      tilings = [#ringlet.tiling<query = 8, key = 16>]
+      : (tensor<1x8x4x16xf16>, tensor<1x64x4x16xf16>, tensor<1x64x4x16xf16>, tensor<i64>) -> (tensor<1x8x4x16xf16>, tensor<1x4x8xf32>)
+  return %o : tensor<1x8x4x16xf16>
+}

@@ -1,0 +1,133 @@
+// RUN: ringlet-opt %s --split-input-file --verify-diagnostics --ringlet-to-rtile
+
+// What has no lowering is refused with the rule's number.
+
+func.func @packed(%q: tensor<10x2x16xf32>, %c: tensor<3xi64>) -> tensor<10x2x16xf32> {
+  // expected-error@+1 {{expected no packed sequences; pad them or run them one by one: it has no lowering yet (S2)}}
+  %o, %l = ringlet.attention %q, %q, %q branches [<w = *, r = 1>] packed(%c, %c)
+      : (tensor<10x2x16xf32>, tensor<10x2x16xf32>, tensor<10x2x16xf32>, tensor<3xi64>, tensor<3xi64>)
+      -> (tensor<10x2x16xf32>, tensor<2x10xf32>)
+  return %o : tensor<10x2x16xf32>
+}
+
+// -----
+
+func.func @lengths(%q: tensor<3x8x2x16xf32>, %c: tensor<3xi64>) -> tensor<3x8x2x16xf32> {
+  // expected-error@+1 {{expected no lengths of padded sequences}}
+  %o, %l = ringlet.attention %q, %q, %q branches [<w = *, r = 1>] lengths(%c, %c)
+      : (tensor<3x8x2x16xf32>, tensor<3x8x2x16xf32>, tensor<3x8x2x16xf32>, tensor<3xi64>, tensor<3xi64>)
+      -> (tensor<3x8x2x16xf32>, tensor<3x2x8xf32>)
+  return %o : tensor<3x8x2x16xf32>
+}
+
+// -----
+
+func.func @sink(%q: tensor<1x8x2x16xf32>, %s: tensor<2xf32>) -> tensor<1x8x2x16xf32> {
+  // expected-error@+1 {{expected no sink: it has no lowering yet (R3)}}
+  %o, %l = ringlet.attention %q, %q, %q branches [<w = *, r = 1>] sink(%s)
+      : (tensor<1x8x2x16xf32>, tensor<1x8x2x16xf32>, tensor<1x8x2x16xf32>, tensor<2xf32>)
+      -> (tensor<1x8x2x16xf32>, tensor<1x2x8xf32>)
+  return %o : tensor<1x8x2x16xf32>
+}
+
+// -----
+
+func.func @softcap(%q: tensor<1x8x2x16xf32>) -> tensor<1x8x2x16xf32> {
+  // expected-error@+1 {{expected no softcap: it has no lowering yet (section 3)}}
+  %o, %l = ringlet.attention %q, %q, %q branches [<w = *, r = 1>] softcap = 30.0
+      : (tensor<1x8x2x16xf32>, tensor<1x8x2x16xf32>, tensor<1x8x2x16xf32>)
+      -> (tensor<1x8x2x16xf32>, tensor<1x2x8xf32>)
+  return %o : tensor<1x8x2x16xf32>
+}
+
+// -----
+
+func.func @grid_window(%q: tensor<1x64x2x16xf32>) -> tensor<1x64x2x16xf32> {
+  // expected-error@+1 {{expected no grid_window; window along the sequence is possible: it has no lowering yet (B5)}}
+  %o, %l = ringlet.attention %q, %q, %q branches [<w = *, r = 1>] grid_window = <grid = [8, 8], reach = [1, 1]>
+      : (tensor<1x64x2x16xf32>, tensor<1x64x2x16xf32>, tensor<1x64x2x16xf32>)
+      -> (tensor<1x64x2x16xf32>, tensor<1x2x64xf32>)
+  return %o : tensor<1x64x2x16xf32>
+}
+
+// -----
+
+func.func @block_mask(%q: tensor<1x64x2x16xf32>, %m: tensor<4x4xi1>) -> tensor<1x64x2x16xf32> {
+  // expected-error@+1 {{expected no block_mask: it has no lowering yet (B6)}}
+  %o, %l = ringlet.attention %q, %q, %q branches [<w = *, r = 1>] block_mask(%m) of [16, 16]
+      : (tensor<1x64x2x16xf32>, tensor<1x64x2x16xf32>, tensor<1x64x2x16xf32>, tensor<4x4xi1>)
+      -> (tensor<1x64x2x16xf32>, tensor<1x2x64xf32>)
+  return %o : tensor<1x64x2x16xf32>
+}
+
+// -----
+
+func.func @pattern_order(%q: tensor<1x64x2x16xf32>) -> tensor<1x64x2x16xf32> {
+  // expected-error@+1 {{expected no pattern_order: it has no lowering yet (O2)}}
+  %o, %l = ringlet.attention %q, %q, %q branches [<w = *, r = 1>] pattern_order = <hilbert, grid = [8, 8]>
+      : (tensor<1x64x2x16xf32>, tensor<1x64x2x16xf32>, tensor<1x64x2x16xf32>)
+      -> (tensor<1x64x2x16xf32>, tensor<1x2x64xf32>)
+  return %o : tensor<1x64x2x16xf32>
+}
+
+// -----
+
+func.func @runtime_w(%q: tensor<1x64x2x16xf32>, %w: tensor<i64>) -> tensor<1x64x2x16xf32> {
+  // expected-error@+1 {{expected no runtime w or r; constants are possible: it has no lowering yet (B1)}}
+  %o, %l = ringlet.attention %q, %q, %q branches [<w = ?, r = 1>] sizes(%w)
+      : (tensor<1x64x2x16xf32>, tensor<1x64x2x16xf32>, tensor<1x64x2x16xf32>, tensor<i64>)
+      -> (tensor<1x64x2x16xf32>, tensor<1x2x64xf32>)
+  return %o : tensor<1x64x2x16xf32>
+}
+
+// -----
+
+func.func @offset_by_sequence(%q: tensor<2x64x2x16xf32>, %p: tensor<2xi64>) -> tensor<2x64x2x16xf32> {
+  // expected-error@+1 {{expected no q_offset for each sequence; one tensor<i64> for all is possible: it has no lowering yet (S1)}}
+  %o, %l = ringlet.attention %q, %q, %q branches [<w = *, r = 1>] q_offset(%p)
+      : (tensor<2x64x2x16xf32>, tensor<2x64x2x16xf32>, tensor<2x64x2x16xf32>, tensor<2xi64>)
+      -> (tensor<2x64x2x16xf32>, tensor<2x2x64xf32>)
+  return %o : tensor<2x64x2x16xf32>
+}
+
+// -----
+
+#residue = #rlayout.layout<order = #rlayout.order<residue<4>>>
+#residue2 = #rlayout.layout<order = #rlayout.order<residue<4>>, axis = 2>
+
+func.func @ordered(%q: tensor<1x64x2x16xf32, #residue>) -> tensor<1x64x2x16xf32, #residue> {
+  // expected-error@+1 {{expected no operand or result with a layout; ringlet.reorder them to linear order: it has no lowering yet (O1)}}
+  %o, %l = ringlet.attention %q, %q, %q branches [<w = *, r = 1>]
+      : (tensor<1x64x2x16xf32, #residue>, tensor<1x64x2x16xf32, #residue>, tensor<1x64x2x16xf32, #residue>)
+      -> (tensor<1x64x2x16xf32, #residue>, tensor<1x2x64xf32, #residue2>)
+  return %o : tensor<1x64x2x16xf32, #residue>
+}
+
+// -----
+
+// The decision of an earlier pass is missing.
+
+func.func @no_tilings(%q: tensor<1x64x2x16xf32>) -> tensor<1x64x2x16xf32> {
+  // expected-error@+1 {{expected tilings: run ringlet-choose-tiling first}}
+  %o, %l = ringlet.attention %q, %q, %q branches [<w = *, r = 1>]
+      : (tensor<1x64x2x16xf32>, tensor<1x64x2x16xf32>, tensor<1x64x2x16xf32>)
+      -> (tensor<1x64x2x16xf32>, tensor<1x2x64xf32>)
+  return %o : tensor<1x64x2x16xf32>
+}
+
+// -----
+
+// Other dialects are refused by name.
+
+func.func @foreign(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  // expected-error@+1 {{expected an operation of ringlet, or arith.constant, in a function to compile, found arith.addf}}
+  %y = arith.addf %x, %x : tensor<4x4xf32>
+  return %y : tensor<4x4xf32>
+}
+
+// -----
+
+// expected-error@+1 {{expected arguments and results of ranked tensor type, found 'i32'}}
+func.func @scalar(%x: i32, %y: tensor<4xf32>) -> tensor<4xf32> {
+  return %y : tensor<4xf32>
+}
