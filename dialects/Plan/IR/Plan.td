@@ -139,7 +139,7 @@ def RPlan_RequireOp : RPlan_Op<"require", []> {
   let assemblyFormat = "$comparison $lhs `,` $rhs `,` $message attr-dict";
 }
 
-def RPlan_WorkspaceOp : RPlan_Op<"workspace", [MemoryEffects<[MemAlloc]>]> {
+def RPlan_WorkspaceOp : RPlan_Op<"workspace"> {
   let summary = "Memory that lives from its first use to its last";
   let description = [{
     A contiguous row-major buffer with undefined content. The runtime lets
@@ -156,7 +156,7 @@ def RPlan_WorkspaceOp : RPlan_Op<"workspace", [MemoryEffects<[MemAlloc]>]> {
     ```
   }];
   let arguments = (ins Variadic<Index>:$sizes);
-  let results = (outs AnyMemRef:$result);
+  let results = (outs Res<AnyMemRef, "the buffer", [MemAlloc]>:$result);
   let assemblyFormat = "`(` $sizes `)` attr-dict `:` type($result)";
   let hasVerifier = 1;
 }

@@ -58,7 +58,7 @@ func.func private @o1_grid_overflow() attributes {a = #rlayout.order<morton, gri
 
 // -----
 
-// expected-error@+1 {{hilbert}}
+// expected-error@+1 {{expected a grid of 2 or 3 sides for hilbert (O1), got 4 in [2, 2, 2, 2]}}
 func.func private @o1_hilbert_in_four_dimensions() attributes {a = #rlayout.order<hilbert, grid = [2, 2, 2, 2]>}
 
 // -----

@@ -1,0 +1,71 @@
+//===- ops.mlir - Plans are printed as they are read ---*- mlir -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+// RUN: ringlet-opt %s | ringlet-opt | FileCheck %s
+// RUN: ringlet-opt %s --mlir-print-op-generic | ringlet-opt | FileCheck %s
+// RUN: ringlet-opt %s --emit-bytecode | ringlet-opt --allow-bytecode \
+// RUN:   | FileCheck %s
+
+// CHECK-LABEL: rtile.func @kernel(
+rtile.func @kernel(%x: memref<?x64xf32, strided<[?, 1]>>, %w: memref<?x64xf32>,
+                   %table: memref<?xi64>, %n: index)
+    grid(%i: index, %j: index) {
+  rtile.return
+}
+
+// Inputs come before outputs, and each has the name that a caller sees.
+
+// CHECK-LABEL: rplan.func @main(
+// CHECK-SAME:    %[[X:[^:]+]]: memref<?x64xf32, strided<[?, 1]>>, %[[N:[^:]+]]: memref<i64>)
+// CHECK-SAME:    outputs(%[[Y:[^:]+]]: memref<?x64xf32, strided<[?, 1]>>)
+// CHECK-SAME:    names ["x", "n", "result0"]
+// CHECK-SAME:    attributes {note = "kept"}
+// CHECK:         %[[S:.+]] = rplan.size %[[X]][0] : memref<?x64xf32, strided<[?, 1]>>
+// CHECK:         %[[V:.+]] = rplan.read %[[N]] : memref<i64>
+// CHECK:         rplan.require eq %[[S]], %[[V]], "expected n rows (S2)"
+// CHECK:         rplan.require ne %[[S]], %[[V]], "a"
+// CHECK:         rplan.require lt %[[S]], %[[V]], "b"
+// CHECK:         rplan.require le %[[S]], %[[V]], "c"
+// CHECK:         %[[W:.+]] = rplan.workspace(%[[S]]) : memref<?x64xf32>
+// CHECK:         rplan.workspace() : memref<4xf32>
+// CHECK:         %[[T:.+]] = rplan.order_table #rlayout.order<hilbert, grid = [8, 8]> length(%[[S]]) : memref<?xi64>
+// CHECK:         rplan.order_table #rlayout.order<residue<4>, chunk = 4096> length(%[[S]]) inverse : memref<?xi64>
+// CHECK:         rplan.launch @kernel grid(%[[S]], %[[V]]) args(%[[X]], %[[W]], %[[T]], %[[S]]) : memref<?x64xf32, strided<[?, 1]>>, memref<?x64xf32>, memref<?xi64>, index
+// CHECK:         rplan.return
+rplan.func @main(%x: memref<?x64xf32, strided<[?, 1]>>, %n: memref<i64>)
+    outputs(%y: memref<?x64xf32, strided<[?, 1]>>) names ["x", "n", "result0"]
+    attributes {note = "kept"} {
+  %s = rplan.size %x[0] : memref<?x64xf32, strided<[?, 1]>>
+  %v = rplan.read %n : memref<i64>
+  rplan.require eq %s, %v, "expected n rows (S2)"
+  rplan.require ne %s, %v, "a"
+  rplan.require lt %s, %v, "b"
+  rplan.require le %s, %v, "c"
+  %w = rplan.workspace(%s) : memref<?x64xf32>
+  %u = rplan.workspace() : memref<4xf32>
+  %t = rplan.order_table #rlayout.order<hilbert, grid = [8, 8]> length(%s)
+      : memref<?xi64>
+  %i = rplan.order_table #rlayout.order<residue<4>, chunk = 4096> length(%s)
+      inverse : memref<?xi64>
+  rplan.launch @kernel grid(%s, %v) args(%x, %w, %t, %s)
+      : memref<?x64xf32, strided<[?, 1]>>, memref<?x64xf32>, memref<?xi64>,
+        index
+  rplan.return
+}
+
+// A kernel without parameters; a plan without arguments.
+
+// CHECK-LABEL: rtile.func @nothing() grid(%{{.+}}: index)
+rtile.func @nothing() grid(%i: index) { rtile.return }
+
+// CHECK-LABEL: rplan.func @empty() outputs() names []
+// CHECK:         rplan.launch @nothing grid(%{{.+}}) args(){{$}}
+rplan.func @empty() outputs() names [] {
+  %c1 = arith.constant 1 : index
+  rplan.launch @nothing grid(%c1) args()
+  rplan.return
+}
