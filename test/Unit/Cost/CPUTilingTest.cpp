@@ -1,0 +1,75 @@
+//===- CPUTilingTest.cpp - What the CPU cost model must say -----*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Cost/CPUTiling.h"
+
+#include <gtest/gtest.h>
+
+using namespace ringlet::cost;
+
+namespace {
+
+const CPUCore avx2{8, 32 * 1024, 512 * 1024};
+
+BranchShape shape(int64_t dim, int64_t rows, bool causal = false) {
+  return {dim, dim, rows, causal};
+}
+
+TEST(CPUTiling, ChoiceIsTheCheapestOfItsNeighbours) {
+  for (int64_t dim : {8, 20, 64, 128, 256})
+    for (int64_t rows : {0, 1, 16, 100, 2048})
+      for (bool causal : {false, true}) {
+        CPUTiling best = chooseTiling(avx2, shape(dim, rows, causal));
+        for (int64_t query : {8, 64, 128, 256})
+          for (int64_t key : {16, 64, 128, 256})
+            EXPECT_LE(best.cyclesPerScore,
+                      estimate(avx2, shape(dim, rows, causal), query, key)
+                          .cyclesPerScore)
+                << "dim " << dim << ", rows " << rows;
+      }
+}
+
+// A tile taller than the segment computes rows that nobody asked for.
+TEST(CPUTiling, ShortSegmentsGetShortTiles) {
+  for (int64_t rows : {1, 5, 16, 40}) {
+    CPUTiling tiling = chooseTiling(avx2, shape(64, rows));
+    EXPECT_LT(tiling.query, 2 * rows + 16);
+    EXPECT_LT(tiling.key, 2 * rows + 16);
+  }
+}
+
+// Packing K and V costs less a score when more rows share it.
+TEST(CPUTiling, TallTilesShareThePacking) {
+  EXPECT_LT(estimate(avx2, shape(64, 0), 64, 64).cyclesPerScore,
+            estimate(avx2, shape(64, 0), 8, 64).cyclesPerScore);
+}
+
+// The diagonal is a larger share of a short causal segment than of a long one.
+TEST(CPUTiling, CausalWasteFallsWithLength) {
+  double shortRows =
+      estimate(avx2, shape(64, 256, true), 128, 128).cyclesPerScore;
+  double longRows =
+      estimate(avx2, shape(64, 8192, true), 128, 128).cyclesPerScore;
+  EXPECT_LT(longRows, shortRows);
+}
+
+TEST(CPUTiling, TilesOutOfCacheCostMore) {
+  CPUCore small{8, 4 * 1024, 16 * 1024};
+  EXPECT_GT(estimate(small, shape(128, 0), 128, 128).cyclesPerScore,
+            estimate(avx2, shape(128, 0), 128, 128).cyclesPerScore);
+}
+
+TEST(CPUTiling, ExplanationNamesTheChoice) {
+  CPUTiling tiling = chooseTiling(avx2, shape(64, 2048));
+  std::string text = explain(tiling);
+  EXPECT_NE(text.find(std::to_string(tiling.query) + " queries x " +
+                      std::to_string(tiling.key) + " keys"),
+            std::string::npos)
+      << text;
+}
+
+} // namespace
