@@ -11,9 +11,13 @@
 #include "dialects/Plan/IR/PlanDialect.h"
 #include "dialects/Ringlet/IR/RingletDialect.h"
 #include "dialects/Tile/IR/TileDialect.h"
+#include "lib/Compiler/Pipelines.h"
 #include "passes/AttentionOpt/Passes.h"
 #include "passes/AttentionToTile/Passes.h"
 #include "passes/TileOpt/Passes.h"
+#ifdef HAS_CPU
+#include "passes/TileToCPU/Passes.h"
+#endif
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -35,5 +39,9 @@ void ringlet::registerAllPasses() {
   registerRingletAttentionOptPasses();
   registerRingletAttentionToTilePasses();
   registerRingletTileOptPasses();
+#ifdef HAS_CPU
+  registerTileToCPUPasses();
+#endif
   mlir::registerTransformsPasses();
+  registerPipelines();
 }

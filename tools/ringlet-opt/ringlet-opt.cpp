@@ -5,15 +5,78 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "lib/Compiler/SourceFile.h"
+#include "lib/Compiler/TextGuard.h"
+#include "lib/Compiler/Version.h"
 #include "ringlet/InitAll.h"
 
 #include "mlir/IR/DialectRegistry.h"
+#include "mlir/Support/FileUtilities.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/ToolOutputFile.h"
+
+static const char *const kOverview =
+    "ringlet-opt: runs passes on Ringlet IR\n\n"
+    "Reads IR as text, runs the passes and pipelines in the order in which "
+    "they are\ngiven, prints the result. The way from graph to machine code:\n"
+    "  --ringlet-decide          every choice about a graph, into the IR\n"
+    "  --ringlet-lower-to-rtile  the above, then host plans and tile programs\n"
+    "  --rtile-lower-to-cpu      tile programs to the llvm dialect\n"
+    "  --ringlet-lower-to-cpu    the last two\n"
+    "each with =\"level=x86-64-v4\" for another row of the architecture table.\n"
+    "\nExample: the kernels of a graph, and what was decided on the way:\n"
+    "  ringlet-opt test/Examples/longnet.mlir --ringlet-lower-to-rtile \\\n"
+    "    --mlir-use-nameloc-as-prefix \\\n"
+    "    --remarks-filter='.*' --remark-format=emitRemark\n\n";
+
+static llvm::cl::opt<bool> allowBytecode(
+    "allow-bytecode",
+    llvm::cl::desc("Accept MLIR bytecode, which is not checked as text is"));
+
+/// Hides what LLVM's libraries registered for their own tools.
+static void hideForeignOptions() {
+  for (auto &[name, option] : llvm::cl::getRegisteredOptions())
+    if (!name.starts_with("help") && name != "version" &&
+        option != &allowBytecode)
+      option->setHiddenFlag(llvm::cl::ReallyHidden);
+}
+
 int main(int argc, char **argv) {
+  llvm::setBugReportMsg(ringlet::kBugReportMessage);
+  llvm::InitLLVM init(argc, argv);
+  llvm::cl::SetVersionPrinter(ringlet::printVersion);
+  hideForeignOptions();
   mlir::DialectRegistry registry;
   ringlet::registerAllDialects(registry);
   ringlet::registerAllPasses();
-  return mlir::asMainReturnCode(mlir::MlirOptMain(
-      argc, argv, "ringlet-opt: runs passes on Ringlet IR\n", registry));
+  auto [input, output] =
+      mlir::registerAndParseCLIOptions(argc, argv, kOverview, registry);
+  auto config = mlir::MlirOptMainConfig::createFromCLOptions();
+  if (config.shouldShowDialects() || config.shouldListPasses())
+    return mlir::asMainReturnCode(
+        mlir::MlirOptMain(argc, argv, input, output, registry));
+
+  std::string error;
+  std::unique_ptr<llvm::MemoryBuffer> source =
+      ringlet::readSource(input, error);
+  if (source) {
+    std::string_view text(source->getBufferStart(), source->getBufferSize());
+    if (auto refused = ringlet::guardText(text, allowBytecode))
+      error = refused->format(source->getBufferIdentifier().str());
+  }
+  std::unique_ptr<llvm::ToolOutputFile> file;
+  if (error.empty())
+    file = mlir::openOutputFile(output, &error);
+  if (!error.empty()) {
+    llvm::errs() << error << "\n";
+    return 1;
+  }
+  if (failed(mlir::MlirOptMain(file->os(), std::move(source), registry,
+                               config)))
+    return 1;
+  file->keep();
+  return 0;
 }

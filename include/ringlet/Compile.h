@@ -1,0 +1,85 @@
+//===- Compile.h - IR in, artefact out --------------------------*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The whole compiler as one call, for C++ programs; ringlet-c/Compiler.h is the
+// same in C. Every call is independent of every other: any number of threads
+// may compile at once.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RINGLET_COMPILE_H
+#define RINGLET_COMPILE_H
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace mlir {
+class ModuleOp;
+} // namespace mlir
+
+namespace ringlet {
+
+/// What a compilation gives.
+enum class Emit {
+  Ringlet,  ///< The graph with every choice written into it, as text.
+  RTile,    ///< Host plans and tile programs, as text.
+  RPlan,    ///< Host plans alone, as text.
+  LLVM,     ///< Optimised LLVM IR of the kernels, as text.
+  Assembly, ///< Their machine code, as text.
+  Object,   ///< Their machine code, as an ELF object.
+  Artifact, ///< What the runtime runs.
+};
+
+struct CompileOptions {
+  Emit emit = Emit::Artifact;
+  /// Instruction-set levels to compile for, rows of lib/Arch. None stands for
+  /// all in an artefact, and for the least demanding one elsewhere, where
+  /// there can be one only.
+  std::vector<std::string> levels;
+  /// What messages call the input.
+  std::string inputName = "<input>";
+  /// The lld that links an artefact's code; empty: the one beside this program
+  /// or on PATH.
+  std::string linker;
+  /// Where to write a reproducer if a pass fails or crashes; empty: nowhere.
+  std::string reproducer;
+  /// Bytecode is not checked as text is: take it only from whom you would take
+  /// code.
+  bool allowBytecode = false;
+};
+
+struct CompileResult {
+  bool ok = false;
+  /// Text or bytes, as Emit says; empty on failure.
+  std::string output;
+  /// Errors and warnings, ready to print.
+  std::string diagnostics;
+  /// Every automatic choice with its reason, a line each.
+  std::string explanation;
+};
+
+/// Compiles text (or, if allowed, bytecode).
+CompileResult compile(std::string_view text,
+                      const CompileOptions &options = {});
+
+/// Compiles a module, which stays as it is. Dialects that are missing in its
+/// context are loaded into it; nothing else may use the context meanwhile.
+CompileResult compile(mlir::ModuleOp module,
+                      const CompileOptions &options = {});
+
+/// Sets the levels that "cpu" or "cpu:LEVEL,LEVEL" names. Returns an empty
+/// string, or what is wrong.
+std::string parseTarget(std::string_view target, CompileOptions &options);
+
+/// Sets what "ringlet", "rtile", "rplan", "llvm", "asm", "obj" or "rla" names.
+/// Returns an empty string, or what is wrong.
+std::string parseEmit(std::string_view name, CompileOptions &options);
+
+} // namespace ringlet
+
+#endif // RINGLET_COMPILE_H

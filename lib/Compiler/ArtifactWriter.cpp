@@ -1,0 +1,237 @@
+//===- ArtifactWriter.cpp - From lowered modules to an artefact -*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Compiler/ArtifactWriter.h"
+
+#include "dialects/Tile/IR/TileDialect.h"
+#include "lib/Compiler/AbiTypes.h"
+#include "lib/Compiler/GraphWriter.h"
+#include "lib/Compiler/Version.h"
+#include "ringlet/abi/Container.h"
+#include "ringlet/abi/Limits.h"
+#include "ringlet/abi/Verify.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+
+using namespace mlir;
+using namespace ringlet;
+
+/// Levels with the same plans and tile programs.
+struct ArtifactWriter::Group {
+  std::string text;
+  /// Kernels by symbol; numbers in the artefact.
+  llvm::StringMap<uint32_t> kernels;
+  std::vector<abi::PlanT *> plans;
+};
+
+ArtifactWriter::ArtifactWriter(StringRef moduleName) {
+  artifact.compiler = compilerId();
+  artifact.module_name = moduleName.str();
+}
+
+ArtifactWriter::~ArtifactWriter() = default;
+
+//===----------------------------------------------------------------------===//
+// Graphs
+//===----------------------------------------------------------------------===//
+
+void ArtifactWriter::addGraphs(ModuleOp source) {
+  for (auto function : source.getOps<func::FuncOp>()) {
+    Source &entry = sources[function.getSymName()];
+    entry.graph = makeGraph(function, artifact);
+    SmallVector<Type> types(function.getArgumentTypes());
+    llvm::append_range(types, function.getResultTypes());
+    for (Type type : types) {
+      std::string text;
+      auto tensor = dyn_cast<RankedTensorType>(type);
+      if (tensor && tensor.getEncoding())
+        llvm::raw_string_ostream(text) << tensor.getEncoding();
+      entry.layouts.push_back(std::move(text));
+    }
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+/// Whether a kernel may store through a parameter. Views are values, so their
+/// uses can be followed; a view that goes where they cannot counts as written.
+static bool mayStore(Value parameter) {
+  for (Operation *user : parameter.getUsers()) {
+    auto view = dyn_cast<rtile::ViewOp>(user);
+    if (!view)
+      return true;
+    if (view.getBuffer() != parameter)
+      continue; // the table of an indexed view
+    for (Operation *access : view->getUsers())
+      if (!isa<rtile::BoundsOp, rtile::LoadOp, rtile::RunOp, rtile::VisibleOp>(
+              access))
+        return true;
+  }
+  return false;
+}
+
+static std::string nameOf(BlockArgument argument) {
+  auto name = dyn_cast<NameLoc>(argument.getLoc());
+  return name ? name.getName().str() : "";
+}
+
+FailureOr<std::unique_ptr<abi::KernelT>>
+ArtifactWriter::makeKernel(Operation *tileOp, Operation *codeOp) {
+  auto tile = cast<rtile::FuncOp>(tileOp);
+  auto code = cast<LLVM::LLVMFuncOp>(codeOp);
+  auto kernel = std::make_unique<abi::KernelT>();
+  kernel->name = tile.getSymName().str();
+  auto rank = code->getAttrOfType<IntegerAttr>("rtile.grid_rank");
+  auto types = code->getAttrOfType<ArrayAttr>("rtile.parameters");
+  if (!rank || !types || types.size() != tile.getParameters().size())
+    return code.emitError("expected rtile.grid_rank and an rtile.parameters "
+                          "with ")
+           << tile.getParameters().size() << " types on a lowered kernel";
+  kernel->grid_rank = static_cast<uint8_t>(rank.getInt());
+  for (auto [attr, parameter] :
+       llvm::zip(types.getAsRange<TypeAttr>(), tile.getParameters())) {
+    auto param = toAbiParam(attr.getValue());
+    if (failed(param))
+      return tile.emitError("expected parameters that are index or memref "
+                            "without an offset, found ")
+             << attr.getValue();
+    (*param)->name = nameOf(parameter);
+    (*param)->writes = (*param)->kind == abi::ParamKind::Buffer &&
+                       mayStore(parameter);
+    kernel->params.push_back(std::move(*param));
+  }
+  return kernel;
+}
+
+LogicalResult ArtifactWriter::addCode(Group &group, ModuleOp lowered,
+                                      uint32_t codeObject) {
+  for (const auto &entry : group.kernels) {
+    auto code = lowered.lookupSymbol<LLVM::LLVMFuncOp>(entry.getKey());
+    auto scratch =
+        code ? code->getAttrOfType<IntegerAttr>("rtile.scratch_bytes")
+             : IntegerAttr();
+    if (!scratch)
+      return lowered.emitError("expected an llvm.func with "
+                               "rtile.scratch_bytes for @")
+             << entry.getKey();
+    auto kernelCode = std::make_unique<abi::KernelCodeT>();
+    kernelCode->code_object = codeObject;
+    kernelCode->symbol = entry.getKey().str();
+    kernelCode->scratch_bytes = static_cast<uint64_t>(scratch.getInt());
+    artifact.kernels[entry.getValue()]->code.push_back(std::move(kernelCode));
+  }
+  return success();
+}
+
+/// Hands each decision to the first kernel that it can be about: that of its
+/// function's name, else one that came from the same place in the source.
+static void
+attachDecisions(const Decisions &decisions,
+                ArrayRef<std::pair<rtile::FuncOp, abi::KernelT *>> kernels) {
+  for (const Decision &decision : decisions) {
+    abi::KernelT *target = nullptr;
+    for (auto [tile, kernel] : kernels)
+      if (!target && (decision.function == kernel->name ||
+                      (decision.function.empty() && decision.location &&
+                       tile.getLoc() == *decision.location)))
+        target = kernel;
+    if (!target || decision.pass.empty())
+      continue;
+    auto pair = std::make_unique<abi::KeyValueT>();
+    pair->key = decision.pass;
+    pair->value = decision.text;
+    target->decisions.push_back(std::move(pair));
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Levels
+//===----------------------------------------------------------------------===//
+
+LogicalResult ArtifactWriter::addLevel(ModuleOp tiles, ModuleOp lowered,
+                                       StringRef target,
+                                       std::string sharedObject,
+                                       const Decisions &decisions) {
+  auto object = static_cast<uint32_t>(artifact.code_objects.size());
+  auto code = std::make_unique<abi::CodeObjectT>();
+  code->target = target.str();
+  code->format = abi::CodeFormat::SharedObject;
+  code->bytes.assign(sharedObject.begin(), sharedObject.end());
+  artifact.code_objects.push_back(std::move(code));
+
+  std::string text;
+  llvm::raw_string_ostream(text) << tiles;
+  for (auto &group : groups)
+    if (group->text == text) {
+      for (abi::PlanT *plan : group->plans)
+        plan->code_objects.push_back(object);
+      return addCode(*group, lowered, object);
+    }
+
+  groups.push_back(std::make_unique<Group>());
+  Group &group = *groups.back();
+  group.text = std::move(text);
+  SmallVector<std::pair<rtile::FuncOp, abi::KernelT *>> kernels;
+  for (auto tile : tiles.getOps<rtile::FuncOp>()) {
+    auto lowerCode = lowered.lookupSymbol<LLVM::LLVMFuncOp>(tile.getSymName());
+    if (!lowerCode)
+      return tile.emitError("expected a lowered kernel of this name");
+    auto kernel = makeKernel(tile, lowerCode);
+    if (failed(kernel))
+      return failure();
+    group.kernels[tile.getSymName()] =
+        static_cast<uint32_t>(artifact.kernels.size());
+    kernels.emplace_back(tile, kernel->get());
+    artifact.kernels.push_back(std::move(*kernel));
+  }
+  attachDecisions(decisions, kernels);
+  if (failed(addCode(group, lowered, object)))
+    return failure();
+
+  for (auto plan : tiles.getOps<rplan::FuncOp>()) {
+    Entry &entry = entries[plan.getSymName()];
+    if (!entry.writer) {
+      artifact.functions.push_back(std::make_unique<abi::FunctionT>());
+      entry.function = artifact.functions.back().get();
+      entry.writer = std::make_unique<PlanWriter>(plan, *entry.function);
+      auto source = sources.find(plan.getSymName());
+      if (source != sources.end()) {
+        entry.function->graph = std::move(source->second.graph);
+        for (auto [argument, layout] : llvm::zip(
+                 entry.function->arguments, source->second.layouts))
+          argument->layout = layout;
+      }
+    }
+    if (failed(entry.writer->addPlan(plan, group.kernels, object)))
+      return failure();
+    group.plans.push_back(entry.function->plans.back().get());
+  }
+  return success();
+}
+
+FailureOr<std::vector<uint8_t>> ArtifactWriter::finish(Location loc) {
+  uint64_t bytes = 0;
+  for (const auto &object : artifact.code_objects)
+    bytes += object->bytes.size();
+  for (const auto &constant : artifact.constants)
+    bytes += constant->data.size();
+  // The builder has no way to fail: keep well away from its limit.
+  if (bytes > abi::kMaxPayload / 2)
+    return emitError(loc, "expected at most ")
+           << abi::kMaxPayload / 2 << " bytes of code and constants, found "
+           << bytes;
+  flatbuffers::FlatBufferBuilder builder(1 << 16);
+  abi::FinishArtifactBuffer(builder, abi::Artifact::Pack(builder, &artifact));
+  const abi::Artifact *root = nullptr;
+  std::string error =
+      abi::verifyArtifact(builder.GetBufferPointer(), builder.GetSize(), root);
+  if (!error.empty())
+    return emitError(loc, "cannot write this artefact: ") << error;
+  return abi::makeContainer(builder.GetBufferPointer(), builder.GetSize());
+}

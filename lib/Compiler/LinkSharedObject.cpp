@@ -1,0 +1,127 @@
+//===- LinkSharedObject.cpp - One object in, one shared object out -*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Compiler/EmitObject.h"
+
+#include "llvm/ADT/ScopeExit.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Object/ELFObjectFile.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Program.h"
+
+using namespace llvm;
+
+static constexpr unsigned kLinkSeconds = 60;
+
+static Error makeError(const Twine &message) {
+  return createStringError(inconvertibleErrorCode(), message);
+}
+
+Expected<std::string> ringlet::findLinker(StringRef option) {
+  if (!option.empty()) {
+    ErrorOr<std::string> path = sys::findProgramByName(option);
+    if (path && sys::fs::can_execute(*path))
+      return *path;
+    return makeError("expected the linker '" + option +
+                     "' to be a program, found none");
+  }
+  static int anchor;
+  std::string self = sys::fs::getMainExecutable(nullptr, &anchor);
+  StringRef folder = sys::path::parent_path(self);
+  for (StringRef name : {"ld.lld-22", "ld.lld"}) {
+    if (ErrorOr<std::string> path = sys::findProgramByName(name, {folder}))
+      return *path;
+    if (ErrorOr<std::string> path = sys::findProgramByName(name))
+      return *path;
+  }
+  return makeError("expected a linker, found neither ld.lld-22 nor ld.lld "
+                   "beside this program or on PATH: install the package "
+                   "lld-22, or name an lld with --linker");
+}
+
+/// Names of the symbols that an object needs and does not define.
+static Expected<SmallVector<std::string>> undefinedSymbols(StringRef bytes) {
+  Expected<std::unique_ptr<object::ObjectFile>> object =
+      object::ObjectFile::createObjectFile(MemoryBufferRef(bytes, "kernels.o"));
+  if (!object)
+    return object.takeError();
+  SmallVector<std::string> names;
+  for (const object::SymbolRef &symbol : (*object)->symbols()) {
+    Expected<uint32_t> flags = symbol.getFlags();
+    if (!flags)
+      return flags.takeError();
+    if (!(*flags & object::SymbolRef::SF_Undefined))
+      continue;
+    Expected<StringRef> name = symbol.getName();
+    if (!name)
+      return name.takeError();
+    // Every ELF symbol table begins with a nameless undefined entry.
+    if (!name->empty())
+      names.push_back("'" + name->str() + "'");
+  }
+  llvm::sort(names);
+  return names;
+}
+
+Expected<std::string> ringlet::linkSharedObject(StringRef object,
+                                                StringRef linker) {
+  Expected<SmallVector<std::string>> undefined = undefinedSymbols(object);
+  if (!undefined)
+    return undefined.takeError();
+  if (!undefined->empty())
+    return makeError("expected kernels that call nothing outside, found " +
+                     join(*undefined, ", "));
+  Expected<std::string> program = findLinker(linker);
+  if (!program)
+    return program.takeError();
+
+  SmallString<128> folder;
+  if (std::error_code code =
+          sys::fs::createUniqueDirectory("ringlet-link", folder))
+    return makeError("cannot create a folder for the linker: " +
+                     code.message());
+  scope_exit cleanup([&] { sys::fs::remove_directories(folder); });
+  std::string base = (folder + sys::path::get_separator()).str();
+  std::string input = base + "kernels.o", output = base + "kernels.so",
+              messages = base + "messages";
+  {
+    std::error_code code;
+    raw_fd_ostream stream(input, code);
+    if (!code) {
+      stream << object;
+      stream.close();
+      code = stream.error();
+      stream.clear_error();
+    }
+    if (code)
+      return makeError("cannot write " + input + ": " + code.message());
+  }
+
+  SmallVector<StringRef> arguments = {
+      *program, "-shared", "-o", output, input, "--no-undefined",
+      "--hash-style=gnu", "--build-id=none", "--gc-sections", "--strip-all", "-Bsymbolic",
+      "-z", "noexecstack", "-z", "relro", "-z", "now", "--threads=1"};
+  std::optional<StringRef> redirects[] = {StringRef(), StringRef(messages),
+                                          StringRef(messages)};
+  std::string error;
+  int status = sys::ExecuteAndWait(*program, arguments, std::nullopt, redirects,
+                                   kLinkSeconds, /*MemoryLimit=*/0, &error);
+  if (status != 0) {
+    std::string text = error;
+    if (auto buffer = MemoryBuffer::getFile(messages))
+      text += (*buffer)->getBuffer().trim();
+    return makeError(*program + " failed with status " + Twine(status) + ": " +
+                     text);
+  }
+  auto linked = MemoryBuffer::getFile(output);
+  if (!linked)
+    return makeError("cannot read " + output + ": " +
+                     linked.getError().message());
+  return (*linked)->getBuffer().str();
+}

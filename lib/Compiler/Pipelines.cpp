@@ -1,0 +1,72 @@
+//===- Pipelines.cpp - The way from graph to machine, by name -*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Compiler/Pipelines.h"
+
+#include "passes/AttentionOpt/Passes.h"
+#include "passes/AttentionToTile/Passes.h"
+#include "passes/TileOpt/Passes.h"
+#ifdef HAS_CPU
+#include "passes/TileToCPU/Passes.h"
+#endif
+
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+
+void ringlet::buildRingletOptPipeline(OpPassManager &pm,
+                                      const LevelOptions &options) {
+  // Chains of reorders fold before anything is decided about them.
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  pm.addPass(createRingletClampSegments());
+  RingletChooseTilingOptions tiling;
+  tiling.level = options.level;
+  pm.addPass(createRingletChooseTiling(tiling));
+}
+
+void ringlet::buildRingletToRTilePipeline(OpPassManager &pm,
+                                          const LevelOptions &options) {
+  buildRingletOptPipeline(pm, options);
+  pm.addPass(createRingletToRTile());
+  pm.addPass(createRTileSplitMaskedLoops());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+}
+
+void ringlet::buildRTileToCPUPipeline(OpPassManager &pm,
+                                      const LevelOptions &options) {
+#ifdef HAS_CPU
+  buildCPUPipeline(pm, options.level);
+#endif
+}
+
+void ringlet::buildRingletToCPUPipeline(OpPassManager &pm,
+                                        const LevelOptions &options) {
+  buildRingletToRTilePipeline(pm, options);
+  buildRTileToCPUPipeline(pm, options);
+}
+
+void ringlet::registerPipelines() {
+  PassPipelineRegistration<LevelOptions>(
+      "ringlet-decide",
+      "Make every choice about a graph and write it into the IR",
+      buildRingletOptPipeline);
+  PassPipelineRegistration<LevelOptions>(
+      "ringlet-lower-to-rtile",
+      "Turn a graph into a host plan and tile programs",
+      buildRingletToRTilePipeline);
+  PassPipelineRegistration<LevelOptions>(
+      "rtile-lower-to-cpu", "Lower tile programs to the llvm dialect",
+      buildRTileToCPUPipeline);
+  PassPipelineRegistration<LevelOptions>(
+      "ringlet-lower-to-cpu",
+      "ringlet-lower-to-rtile, then rtile-lower-to-cpu",
+      buildRingletToCPUPipeline);
+}

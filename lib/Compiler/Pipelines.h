@@ -1,0 +1,53 @@
+//===- Pipelines.h - The way from graph to machine, by name ---*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What ringlet-opt runs as `--ringlet-lower-to-cpu` and what the compiler runs
+// are the same functions.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RINGLET_LIB_COMPILER_PIPELINES_H
+#define RINGLET_LIB_COMPILER_PIPELINES_H
+
+#include "mlir/Pass/PassOptions.h"
+
+namespace mlir {
+class OpPassManager;
+} // namespace mlir
+
+namespace ringlet {
+
+/// Row of the architecture table that is compiled for when none is named.
+inline constexpr llvm::StringLiteral kDefaultLevel = "x86-64-v3";
+
+struct LevelOptions : mlir::PassPipelineOptions<LevelOptions> {
+  Option<std::string> level{
+      *this, "level",
+      llvm::cl::desc("Row of the architecture table to compile for"),
+      llvm::cl::init(kDefaultLevel.str())};
+};
+
+/// ringlet to ringlet: every choice made and written into the IR.
+void buildRingletOptPipeline(mlir::OpPassManager &pm,
+                             const LevelOptions &options);
+/// ringlet to rplan and rtile: the above, then kernels and plans.
+void buildRingletToRTilePipeline(mlir::OpPassManager &pm,
+                                 const LevelOptions &options);
+/// rtile to llvm.func; rplan is kept.
+void buildRTileToCPUPipeline(mlir::OpPassManager &pm,
+                             const LevelOptions &options);
+/// The two one after the other.
+void buildRingletToCPUPipeline(mlir::OpPassManager &pm,
+                               const LevelOptions &options);
+
+/// Registers the four under the names ringlet-decide, ringlet-lower-to-rtile,
+/// rtile-lower-to-cpu and ringlet-lower-to-cpu.
+void registerPipelines();
+
+} // namespace ringlet
+
+#endif // RINGLET_LIB_COMPILER_PIPELINES_H

@@ -1,0 +1,358 @@
+//===- PlanWriter.cpp - rplan.func to an artefact's plan ---*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Compiler/PlanWriter.h"
+
+#include "lib/Compiler/AbiTypes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace ringlet;
+using abi::ExprOp;
+
+/// What one plan adds to the function.
+struct PlanWriter::State {
+  explicit State(abi::PlanT *plan) : plan(plan) {}
+  abi::PlanT *plan;
+  llvm::DenseMap<Value, uint32_t> exprs;
+  llvm::DenseMap<Value, uint32_t> buffers;
+};
+
+PlanWriter::PlanWriter(rplan::FuncOp plan, abi::FunctionT &function)
+    : function(function), exprs(function) {
+  function.name = plan.getSymName().str();
+  for (BlockArgument argument : plan.getBody().getArguments()) {
+    auto entry = std::make_unique<abi::ArgumentT>();
+    auto type = cast<MemRefType>(argument.getType());
+    entry->name =
+        cast<StringAttr>(plan.getNames()[argument.getArgNumber()]).str();
+    entry->dtype = toAbi(type.getElementType());
+    entry->sizes = toAbiSizes(type.getShape());
+    entry->is_output =
+        argument.getArgNumber() >= static_cast<unsigned>(plan.getNumInputs());
+    function.arguments.push_back(std::move(entry));
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Expressions
+//===----------------------------------------------------------------------===//
+
+FailureOr<uint32_t> PlanWriter::expr(State &state, Value value) {
+  auto known = state.exprs.find(value);
+  if (known != state.exprs.end())
+    return known->second;
+  Operation *op = value.getDefiningOp();
+  FailureOr<uint32_t> result = failure();
+  if (!op)
+    return emitError(value.getLoc(), "expected an integer that the plan "
+                                     "computes, found an argument");
+  APInt constant;
+  if (matchPattern(value, m_ConstantInt(&constant)))
+    result = exprs.constant(constant.getBitWidth() == 1
+                                ? int64_t(constant.getZExtValue())
+                                : constant.getSExtValue());
+  else if (auto size = dyn_cast<rplan::SizeOp>(op))
+    result = sizeOf(state, size);
+  else if (auto read = dyn_cast<rplan::ReadOp>(op)) {
+    auto scalar = dyn_cast<BlockArgument>(read.getScalar());
+    if (!scalar || function.arguments[scalar.getArgNumber()]->is_output)
+      return read.emitOpError("expected an input of the plan");
+    result = exprs.scalar(scalar.getArgNumber());
+  } else
+    result = arithmetic(state, op);
+  if (succeeded(result))
+    state.exprs[value] = *result;
+  return result;
+}
+
+FailureOr<uint32_t> PlanWriter::sizeOf(State &state, rplan::SizeOp op) {
+  unsigned axis = op.getAxis();
+  if (auto argument = dyn_cast<BlockArgument>(op.getBuffer()))
+    return exprs.size(argument.getArgNumber(), axis);
+  auto type = cast<MemRefType>(op.getBuffer().getType());
+  if (!type.isDynamicDim(axis))
+    return exprs.constant(type.getDimSize(axis));
+  Operation *source = op.getBuffer().getDefiningOp();
+  if (auto workspace = dyn_cast<rplan::WorkspaceOp>(source))
+    return expr(state, workspace.getSizes()[type.getDynamicDimIndex(axis)]);
+  if (auto table = dyn_cast<rplan::OrderTableOp>(source))
+    return expr(state, table.getLength());
+  return op.emitOpError("expected an argument, a workspace or an order table");
+}
+
+// Conditions are the numbers 0 and 1, so that choices need no words of their
+// own in the artefact's arithmetic.
+FailureOr<uint32_t> PlanWriter::arithmetic(State &state, Operation *op) {
+  SmallVector<uint32_t, 3> in;
+  for (Value operand : op->getOperands()) {
+    FailureOr<uint32_t> number = expr(state, operand);
+    if (failed(number))
+      return failure();
+    in.push_back(*number);
+  }
+  auto zero = [&] { return exprs.constant(0); };
+  auto one = [&] { return exprs.constant(1); };
+  auto sub = [&](uint32_t a, uint32_t b) {
+    return exprs.binary(ExprOp::Sub, a, b);
+  };
+  /// 1 if a < b, else 0.
+  auto less = [&](uint32_t a, uint32_t b) {
+    return exprs.binary(ExprOp::Min, one(),
+                        exprs.binary(ExprOp::Max, zero(), sub(b, a)));
+  };
+  auto simple = [](Operation *op) -> std::optional<ExprOp> {
+    return llvm::TypeSwitch<Operation *, std::optional<ExprOp>>(op)
+        .Case([](arith::AddIOp) { return ExprOp::Add; })
+        .Case([](arith::SubIOp) { return ExprOp::Sub; })
+        .Case([](arith::MulIOp) { return ExprOp::Mul; })
+        .Case([](arith::FloorDivSIOp) { return ExprOp::FloorDiv; })
+        .Case([](arith::CeilDivSIOp) { return ExprOp::CeilDiv; })
+        .Case<arith::MinSIOp, arith::AndIOp>([](auto) { return ExprOp::Min; })
+        .Case<arith::MaxSIOp, arith::OrIOp>([](auto) { return ExprOp::Max; })
+        .Default([](Operation *) { return std::nullopt; });
+  };
+  bool isBitwise = isa<arith::AndIOp, arith::OrIOp>(op);
+  if (std::optional<ExprOp> word = simple(op))
+    if (!isBitwise || op->getResult(0).getType().isInteger(1))
+      return exprs.binary(*word, in[0], in[1]);
+
+  // The artefact rounds down; these round towards zero. With a positive
+  // divisor that is the same for each sign apart.
+  if (isa<arith::RemSIOp, arith::DivSIOp>(op)) {
+    std::optional<int64_t> divisor = exprs.constantOf(in[1]);
+    if (divisor && *divisor > 0) {
+      ExprOp word = isa<arith::RemSIOp>(op) ? ExprOp::FloorMod
+                                            : ExprOp::FloorDiv;
+      uint32_t positive = exprs.binary(ExprOp::Max, in[0], zero());
+      uint32_t negative = exprs.binary(ExprOp::Max, sub(zero(), in[0]), zero());
+      return sub(exprs.binary(word, positive, in[1]),
+                 exprs.binary(word, negative, in[1]));
+    }
+    return op->emitOpError("expected a divisor that is a positive constant");
+  }
+  if (isa<arith::IndexCastOp>(op) &&
+      (op->getOperand(0).getType().isInteger(64) ||
+       op->getResult(0).getType().isInteger(64)))
+    return in[0];
+  if (isa<arith::SelectOp>(op)) {
+    uint32_t yes = exprs.binary(ExprOp::Mul, in[0], in[1]);
+    uint32_t no = exprs.binary(ExprOp::Mul, sub(one(), in[0]), in[2]);
+    return exprs.binary(ExprOp::Add, yes, no);
+  }
+  if (auto compare = dyn_cast<arith::CmpIOp>(op)) {
+    switch (compare.getPredicate()) {
+    case arith::CmpIPredicate::slt:
+      return less(in[0], in[1]);
+    case arith::CmpIPredicate::sgt:
+      return less(in[1], in[0]);
+    case arith::CmpIPredicate::sle:
+      return sub(one(), less(in[1], in[0]));
+    case arith::CmpIPredicate::sge:
+      return sub(one(), less(in[0], in[1]));
+    case arith::CmpIPredicate::ne:
+      return exprs.binary(ExprOp::Max, less(in[0], in[1]),
+                          less(in[1], in[0]));
+    case arith::CmpIPredicate::eq:
+      return sub(one(), exprs.binary(ExprOp::Max, less(in[0], in[1]),
+                                     less(in[1], in[0])));
+    default:
+      break;
+    }
+    return op->emitOpError("expected a signed comparison");
+  }
+  return op->emitOpError("has no word in the arithmetic of a plan");
+}
+
+//===----------------------------------------------------------------------===//
+// Buffers and steps
+//===----------------------------------------------------------------------===//
+
+FailureOr<uint32_t> PlanWriter::buffer(State &state, Value value,
+                                       uint32_t step) {
+  auto [known, isNew] =
+      state.buffers.try_emplace(value, uint32_t(state.plan->buffers.size()));
+  uint32_t number = known->second;
+  if (!isNew) {
+    // Only a workspace has a lifetime; steps come in order.
+    if (state.plan->buffers[number]->kind == abi::BufferKind::Workspace)
+      state.plan->buffers[number]->last_step = step;
+    return number;
+  }
+  auto entry = std::make_unique<abi::BufferT>();
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    entry->kind = abi::BufferKind::Argument;
+    entry->index = argument.getArgNumber();
+  } else if (auto workspace = value.getDefiningOp<rplan::WorkspaceOp>()) {
+    auto type = cast<MemRefType>(value.getType());
+    entry->kind = abi::BufferKind::Workspace;
+    entry->dtype = toAbi(type.getElementType());
+    if (entry->dtype == abi::DType::None)
+      return workspace.emitOpError("expected elements that an artefact can "
+                                   "name, found ")
+             << type.getElementType();
+    auto dynamic = workspace.getSizes().begin();
+    for (int64_t size : type.getShape()) {
+      FailureOr<uint32_t> extent = ShapedType::isDynamic(size)
+                                       ? expr(state, *dynamic++)
+                                       : exprs.constant(size);
+      if (failed(extent))
+        return failure();
+      entry->sizes.push_back(*extent);
+    }
+    entry->first_step = entry->last_step = step;
+  } else if (auto table = value.getDefiningOp<rplan::OrderTableOp>()) {
+    entry->kind = abi::BufferKind::OrderTable;
+    entry->order = toAbi(table.getOrder());
+    entry->inverse = table.getInverse();
+    FailureOr<uint32_t> length = expr(state, table.getLength());
+    if (failed(length))
+      return failure();
+    entry->length = *length;
+  } else {
+    return emitError(value.getLoc(), "expected an argument, a workspace or an "
+                                     "order table as a buffer");
+  }
+  state.plan->buffers.push_back(std::move(entry));
+  return number;
+}
+
+LogicalResult PlanWriter::launch(State &state, rplan::LaunchOp op,
+                                 const llvm::StringMap<uint32_t> &kernels) {
+  auto kernel = kernels.find(op.getKernel());
+  if (kernel == kernels.end())
+    return op.emitOpError("expected a kernel, found no code for @")
+           << op.getKernel();
+  abi::LaunchT launch;
+  launch.kernel = kernel->second;
+  for (Value extent : op.getGrid()) {
+    FailureOr<uint32_t> number = expr(state, extent);
+    if (failed(number))
+      return failure();
+    launch.grid.push_back(*number);
+  }
+  auto step = static_cast<uint32_t>(state.plan->steps.size());
+  for (Value arg : op.getArgs()) {
+    bool isBuffer = isa<MemRefType>(arg.getType());
+    FailureOr<uint32_t> number =
+        isBuffer ? buffer(state, arg, step) : expr(state, arg);
+    if (failed(number))
+      return failure();
+    launch.args.emplace_back(isBuffer ? abi::LaunchArgKind::Buffer
+                                      : abi::LaunchArgKind::Expr,
+                             *number);
+  }
+  state.plan->steps.push_back(std::make_unique<abi::StepT>());
+  state.plan->steps.back()->action.Set(std::move(launch));
+  return success();
+}
+
+LogicalResult PlanWriter::require(State &state, rplan::RequireOp op) {
+  FailureOr<uint32_t> lhs = expr(state, op.getLhs());
+  FailureOr<uint32_t> rhs = expr(state, op.getRhs());
+  if (failed(lhs) || failed(rhs))
+    return failure();
+  abi::RequireT require;
+  require.compare = static_cast<abi::Compare>(op.getComparison());
+  require.lhs = *lhs;
+  require.rhs = *rhs;
+  // "expected r <= w (B1)": the values come between the sentence and the rule.
+  StringRef message = op.getMessage();
+  size_t open = message.rfind(" (");
+  if (open != StringRef::npos && message.ends_with(")") &&
+      message.size() - open <= 6) {
+    require.rule = message.slice(open + 2, message.size() - 1).str();
+    message = message.take_front(open);
+  }
+  require.message = message.str();
+  state.plan->steps.push_back(std::make_unique<abi::StepT>());
+  state.plan->steps.back()->action.Set(std::move(require));
+  return success();
+}
+
+LogicalResult PlanWriter::addPlan(rplan::FuncOp plan,
+                                  const llvm::StringMap<uint32_t> &kernels,
+                                  uint32_t codeObject) {
+  for (auto [argument, entry] :
+       llvm::zip(plan.getBody().getArguments(), function.arguments))
+    if (entry->dtype == abi::DType::None)
+      return plan.emitError("argument '")
+             << entry->name << "' has elements that an artefact cannot name: "
+             << argument.getType();
+  function.plans.push_back(std::make_unique<abi::PlanT>());
+  State state(function.plans.back().get());
+  state.plan->code_objects.push_back(codeObject);
+  for (Operation &op : plan.getBody().front()) {
+    LogicalResult result = success();
+    if (auto call = dyn_cast<rplan::LaunchOp>(op))
+      result = launch(state, call, kernels);
+    else if (auto condition = dyn_cast<rplan::RequireOp>(op))
+      result = require(state, condition);
+    else if (isa_and_present<arith::ArithDialect>(op.getDialect()) &&
+             !op.hasTrait<OpTrait::ConstantLike>())
+      // In order, so that no chain of operations is followed by recursion.
+      result = expr(state, op.getResult(0));
+    if (failed(result))
+      return failure();
+  }
+  if (function.plans.size() == 1)
+    inferOutputSizes(state, plan);
+  return success();
+}
+
+/// An output's size that the plan requires to be equal to something known
+/// before the call is that: callers can allocate outputs by it. Sizes of other
+/// outputs count once they are known.
+void PlanWriter::inferOutputSizes(State &state, rplan::FuncOp plan) {
+  std::map<std::pair<uint32_t, uint32_t>, uint32_t> known;
+  auto outputAxis = [&](Value value) {
+    auto size = value.getDefiningOp<rplan::SizeOp>();
+    auto argument =
+        size ? dyn_cast<BlockArgument>(size.getBuffer()) : BlockArgument();
+    bool isOutput =
+        argument && function.arguments[argument.getArgNumber()]->is_output;
+    return isOutput ? std::optional(std::make_pair(argument.getArgNumber(),
+                                                   unsigned(size.getAxis())))
+                    : std::nullopt;
+  };
+  auto learn = [&](Value output, Value other) {
+    auto axis = outputAxis(output);
+    if (!axis || known.count(*axis))
+      return false;
+    uint32_t number = state.exprs.lookup(other);
+    if (exprs.readsOutput(number)) {
+      auto source = outputAxis(other);
+      if (!source || !known.count(*source))
+        return false;
+      number = known[*source];
+    }
+    known[*axis] = number;
+    return true;
+  };
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (auto op : plan.getBody().getOps<rplan::RequireOp>())
+      if (op.getComparison() == rplan::Comparison::eq)
+        changed |= learn(op.getLhs(), op.getRhs()) ||
+                   learn(op.getRhs(), op.getLhs());
+  }
+  for (auto [index, argument] : llvm::enumerate(function.arguments)) {
+    if (!argument->is_output)
+      continue;
+    std::vector<uint32_t> sizes;
+    for (auto [axis, size] : llvm::enumerate(argument->sizes)) {
+      auto entry = known.find({uint32_t(index), uint32_t(axis)});
+      if (size >= 0)
+        sizes.push_back(exprs.constant(size));
+      else if (entry != known.end())
+        sizes.push_back(entry->second);
+    }
+    if (sizes.size() == argument->sizes.size())
+      argument->size_exprs = std::move(sizes);
+  }
+}

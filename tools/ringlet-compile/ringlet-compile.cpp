@@ -1,0 +1,125 @@
+//===- ringlet-compile.cpp - From IR to an artefact -*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Compiler/SourceFile.h"
+#include "lib/Compiler/Version.h"
+#include "ringlet/Compile.h"
+#include "ringlet/abi/Container.h"
+
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace llvm;
+
+static const char *const kOverview =
+    "ringlet-compile: compiles Ringlet IR to an artefact that ringlet-run and "
+    "the\nruntime run\n\n"
+    "The input holds attention graphs (func.func), or host plans and tile "
+    "programs\n(rplan.func, rtile.func) written by hand.\n"
+    "The input is a file of text, or - for standard input.\n";
+
+static cl::extrahelp examples(
+    "\nExit status: 0 compiled, 1 the input was refused, 2 a file could not be "
+    "read or\nwritten, or an option is wrong.\n\n"
+    "Example: read the kernels of a graph:\n"
+    "  ringlet-compile test/Examples/longnet.mlir --emit=rtile\n"
+    "Example: compile it, saying what was decided and why:\n"
+    "  ringlet-compile test/Examples/longnet.mlir -o longnet.rla --explain\n");
+
+static cl::OptionCategory category("ringlet-compile options");
+static cl::opt<std::string> input(cl::Positional, cl::Required,
+                                  cl::desc("INPUT.mlir"),
+                                  cl::cat(category));
+static cl::opt<std::string>
+    output("o", cl::value_desc("file"),
+           cl::desc("Output, or - for stdout (default: INPUT.rla or INPUT.o in "
+                    "this folder; text goes to stdout)"),
+           cl::cat(category));
+static cl::opt<std::string>
+    target("target", cl::init("cpu"), cl::value_desc("cpu[:LEVEL,...]"),
+           cl::desc("What to compile for (default: cpu, every level: "
+                    "x86-64-v3,x86-64-v4; the first where one is needed)"),
+           cl::cat(category));
+static cl::opt<std::string>
+    emit("emit", cl::init("rla"), cl::value_desc("form"),
+         cl::desc("ringlet, rtile, rplan, llvm, asm, obj or rla (default: rla)"),
+         cl::cat(category));
+static cl::opt<bool> explain(
+    "explain", cl::desc("Print every automatic choice with its reason"),
+    cl::cat(category));
+static cl::opt<std::string>
+    linker("linker", cl::value_desc("lld"),
+           cl::desc("The lld to use (default: beside this program, else on "
+                    "PATH)"),
+           cl::cat(category));
+static cl::opt<std::string> reproducer(
+    "reproducer", cl::value_desc("file"),
+    cl::desc("If a pass fails or crashes, write input and pipeline here"),
+    cl::cat(category));
+static cl::opt<bool> allowBytecode(
+    "allow-bytecode",
+    cl::desc("Accept MLIR bytecode, which is not checked as text is"),
+    cl::cat(category));
+
+static int fail(const Twine &message) {
+  errs() << "error: " << message << "\n";
+  return 2;
+}
+
+int main(int argc, char **argv) {
+  setBugReportMsg(ringlet::kBugReportMessage);
+  InitLLVM init(argc, argv);
+  cl::HideUnrelatedOptions(category);
+  cl::SetVersionPrinter(ringlet::printVersion);
+  cl::ParseCommandLineOptions(argc, argv, kOverview);
+
+  ringlet::CompileOptions options;
+  options.linker = linker;
+  options.reproducer = reproducer;
+  options.allowBytecode = allowBytecode;
+  std::string error = ringlet::parseTarget(target, options);
+  if (!error.empty())
+    return fail("--target: " + error);
+  error = ringlet::parseEmit(emit, options);
+  if (!error.empty())
+    return fail("--emit: " + error);
+  std::unique_ptr<MemoryBuffer> source = ringlet::readSource(input, error);
+  if (!source) {
+    errs() << error << "\n";
+    return 2;
+  }
+  options.inputName = source->getBufferIdentifier().str();
+  if (output.empty()) {
+    bool isBinary = options.emit == ringlet::Emit::Artifact ||
+                    options.emit == ringlet::Emit::Object;
+    output = input == "-" || !isBinary ? "-"
+             : options.emit == ringlet::Emit::Object
+                 ? (sys::path::stem(input) + ".o").str()
+                 : (sys::path::stem(input) + ".rla").str();
+  }
+
+  ringlet::CompileResult result =
+      ringlet::compile(source->getBuffer(), options);
+  errs() << result.diagnostics;
+  if (explain)
+    (output == "-" ? errs() : outs()) << result.explanation;
+  if (!result.ok)
+    return 1;
+  if (output != "-") {
+    error = ringlet::abi::writeFile(output, result.output.data(),
+                                    result.output.size());
+  } else {
+    outs() << result.output;
+    outs().flush();
+    if (outs().has_error())
+      error = "cannot write to stdout: " + outs().error().message();
+    outs().clear_error();
+  }
+  return error.empty() ? 0 : fail(error);
+}
