@@ -1,4 +1,4 @@
-//===- AbiTypes.cpp - Types of the IR in the words of an artefact -*- C++ -*-===//
+//===- AbiTypes.cpp - IR types in the words of an artefact ---*- C++ -*-===//
 //
 // Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

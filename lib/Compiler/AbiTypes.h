@@ -25,8 +25,7 @@ std::unique_ptr<abi::OrderT> toAbi(rlayout::OrderAttr order);
 
 /// Kind, sizes and strides of a kernel's parameter, a memref or an index.
 /// Fails, without a message, for any other type.
-llvm::FailureOr<std::unique_ptr<abi::KernelParamT>>
-toAbiParam(mlir::Type type);
+llvm::FailureOr<std::unique_ptr<abi::KernelParamT>> toAbiParam(mlir::Type type);
 
 } // namespace ringlet
 

@@ -102,8 +102,8 @@ ArtifactWriter::makeKernel(Operation *tileOp, Operation *codeOp) {
                             "without an offset, found ")
              << attr.getValue();
     (*param)->name = nameOf(parameter);
-    (*param)->writes = (*param)->kind == abi::ParamKind::Buffer &&
-                       mayStore(parameter);
+    (*param)->writes =
+        (*param)->kind == abi::ParamKind::Buffer && mayStore(parameter);
     kernel->params.push_back(std::move(*param));
   }
   return kernel;
@@ -113,9 +113,9 @@ LogicalResult ArtifactWriter::addCode(Group &group, ModuleOp lowered,
                                       uint32_t codeObject) {
   for (const auto &entry : group.kernels) {
     auto code = lowered.lookupSymbol<LLVM::LLVMFuncOp>(entry.getKey());
-    auto scratch =
-        code ? code->getAttrOfType<IntegerAttr>("rtile.scratch_bytes")
-             : IntegerAttr();
+    auto scratch = code
+                       ? code->getAttrOfType<IntegerAttr>("rtile.scratch_bytes")
+                       : IntegerAttr();
     if (!scratch)
       return lowered.emitError("expected an llvm.func with "
                                "rtile.scratch_bytes for @")
@@ -203,8 +203,8 @@ LogicalResult ArtifactWriter::addLevel(ModuleOp tiles, ModuleOp lowered,
       auto source = sources.find(plan.getSymName());
       if (source != sources.end()) {
         entry.function->graph = std::move(source->second.graph);
-        for (auto [argument, layout] : llvm::zip(
-                 entry.function->arguments, source->second.layouts))
+        for (auto [argument, layout] :
+             llvm::zip(entry.function->arguments, source->second.layouts))
           argument->layout = layout;
       }
     }

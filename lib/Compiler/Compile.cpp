@@ -82,9 +82,9 @@ LogicalResult Compilation::chooseLevels() {
   return success();
 }
 
-LogicalResult Compilation::runPipeline(
-    ModuleOp module, Level level,
-    void (*build)(OpPassManager &, const LevelOptions &)) {
+LogicalResult Compilation::runPipeline(ModuleOp module, Level level,
+                                       void (*build)(OpPassManager &,
+                                                     const LevelOptions &)) {
   PassManager pm(module.getContext());
   LevelOptions levelOptions;
   levelOptions.level = level->name;
@@ -191,8 +191,7 @@ LogicalResult Compilation::emitArtifact() {
   for (std::thread &thread : threads)
     thread.join();
 
-  ArtifactWriter writer(
-      llvm::sys::path::filename(options.inputName));
+  ArtifactWriter writer(llvm::sys::path::filename(options.inputName));
   writer.addGraphs(source);
   for (Work &work : all) {
     if (!work.error.empty())
@@ -304,8 +303,7 @@ std::string ringlet::parseTarget(std::string_view target,
   return "";
 }
 
-std::string ringlet::parseEmit(std::string_view name,
-                               CompileOptions &options) {
+std::string ringlet::parseEmit(std::string_view name, CompileOptions &options) {
   static const std::pair<std::string_view, Emit> kinds[] = {
       {"ringlet", Emit::Ringlet}, {"rtile", Emit::RTile},
       {"rplan", Emit::RPlan},     {"llvm", Emit::LLVM},

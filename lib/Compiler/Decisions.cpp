@@ -19,8 +19,8 @@ static std::string placeOf(Location loc) {
     auto file = dyn_cast<FileLineColLoc>(inner);
     if (!file)
       return WalkResult::advance();
-    place = std::to_string(file.getLine()) + ":" +
-            std::to_string(file.getColumn());
+    place =
+        std::to_string(file.getLine()) + ":" + std::to_string(file.getColumn());
     return WalkResult::interrupt();
   });
   return place;

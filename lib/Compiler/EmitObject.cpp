@@ -40,8 +40,8 @@ KernelCode::KernelCode(const arch::CPULevel &level)
     : level(level), context(std::make_unique<LLVMContext>()) {}
 KernelCode::~KernelCode() = default;
 
-std::unique_ptr<KernelCode>
-KernelCode::translate(mlir::ModuleOp module, const arch::CPULevel &level) {
+std::unique_ptr<KernelCode> KernelCode::translate(mlir::ModuleOp module,
+                                                  const arch::CPULevel &level) {
   mlir::DialectRegistry registry;
   mlir::registerBuiltinDialectTranslation(registry);
   mlir::registerLLVMDialectTranslation(registry);
@@ -92,8 +92,7 @@ static void prepare(Module &module, const TargetMachine &machine,
     function.addFnAttr("target-cpu", level.name);
     // LLVM prefers 256 bits on the first processors with 512; a row of the
     // table that says 512 means it.
-    function.addFnAttr("prefer-vector-width",
-                       std::to_string(level.vectorBits));
+    function.addFnAttr("prefer-vector-width", std::to_string(level.vectorBits));
     // There is no C library where this code runs: no loop may become memset.
     function.addFnAttr("no-builtins");
     function.setDoesNotThrow();
@@ -136,10 +135,10 @@ Expected<std::string> KernelCode::emit(CodeKind kind, StringRef linker) {
   raw_svector_ostream stream(bytes);
   legacy::PassManager passes;
   passes.add(new TargetLibraryInfoWrapperPass(library));
-  if ((*machine)->addPassesToEmitFile(
-          passes, stream, /*DwoOut=*/nullptr,
-          kind == CodeKind::Assembly ? CodeGenFileType::AssemblyFile
-                                     : CodeGenFileType::ObjectFile))
+  if ((*machine)->addPassesToEmitFile(passes, stream, /*DwoOut=*/nullptr,
+                                      kind == CodeKind::Assembly
+                                          ? CodeGenFileType::AssemblyFile
+                                          : CodeGenFileType::ObjectFile))
     return makeError("this LLVM cannot emit code for " + Twine(level.name));
   passes.run(*module);
   if (kind != CodeKind::SharedObject)

@@ -27,7 +27,9 @@ public:
 private:
   bool addValue(Value value, int32_t argument);
   /// The number of a value, -1 for none.
-  int32_t find(Value value) { return value ? numbers.lookup_or(value, -1) : -1; }
+  int32_t find(Value value) {
+    return value ? numbers.lookup_or(value, -1) : -1;
+  }
   bool addAttention(attn::AttentionOp op);
   bool addReorder(Value input, Value output, int32_t argument);
   bool addConstant(arith::ConstantOp op);

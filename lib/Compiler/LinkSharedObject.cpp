@@ -1,4 +1,5 @@
-//===- LinkSharedObject.cpp - One object in, one shared object out -*- C++ -*-===//
+//===- LinkSharedObject.cpp - One object in, one shared object out -*- C++
+//-*-===//
 //
 // Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -103,10 +104,24 @@ Expected<std::string> ringlet::linkSharedObject(StringRef object,
       return makeError("cannot write " + input + ": " + code.message());
   }
 
-  SmallVector<StringRef> arguments = {
-      *program, "-shared", "-o", output, input, "--no-undefined",
-      "--hash-style=gnu", "--build-id=none", "--gc-sections", "--strip-all", "-Bsymbolic",
-      "-z", "noexecstack", "-z", "relro", "-z", "now", "--threads=1"};
+  SmallVector<StringRef> arguments = {*program,
+                                      "-shared",
+                                      "-o",
+                                      output,
+                                      input,
+                                      "--no-undefined",
+                                      "--hash-style=gnu",
+                                      "--build-id=none",
+                                      "--gc-sections",
+                                      "--strip-all",
+                                      "-Bsymbolic",
+                                      "-z",
+                                      "noexecstack",
+                                      "-z",
+                                      "relro",
+                                      "-z",
+                                      "now",
+                                      "--threads=1"};
   std::optional<StringRef> redirects[] = {StringRef(), StringRef(messages),
                                           StringRef(messages)};
   std::string error;

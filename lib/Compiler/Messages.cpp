@@ -20,8 +20,7 @@ MessageCollector::MessageCollector(MLIRContext *context,
                                    llvm::SourceMgr &sources, std::string &text)
     : ScopedDiagnosticHandler(context), sources(sources), text(text) {
   setHandler([this](Diagnostic &diagnostic) {
-    print(diagnostic.getLocation(), diagnostic.getSeverity(),
-          diagnostic.str());
+    print(diagnostic.getLocation(), diagnostic.getSeverity(), diagnostic.str());
     for (Diagnostic &note : diagnostic.getNotes())
       print(note.getLocation(), note.getSeverity(), note.str());
     return success();
@@ -54,8 +53,8 @@ void MessageCollector::print(Location loc, DiagnosticSeverity severity,
   if (main && file &&
       file.getFilename() ==
           sources.getMemoryBuffer(main)->getBufferIdentifier())
-    place = sources.FindLocForLineAndColumn(main, file.getLine(),
-                                            file.getColumn());
+    place =
+        sources.FindLocForLineAndColumn(main, file.getLine(), file.getColumn());
   if (place.isValid()) {
     sources.PrintMessage(stream, place, kind, message, {}, {},
                          /*ShowColors=*/false);

@@ -66,7 +66,6 @@ void ringlet::registerPipelines() {
       "rtile-lower-to-cpu", "Lower tile programs to the llvm dialect",
       buildRTileToCPUPipeline);
   PassPipelineRegistration<LevelOptions>(
-      "ringlet-lower-to-cpu",
-      "ringlet-lower-to-rtile, then rtile-lower-to-cpu",
+      "ringlet-lower-to-cpu", "ringlet-lower-to-rtile, then rtile-lower-to-cpu",
       buildRingletToCPUPipeline);
 }

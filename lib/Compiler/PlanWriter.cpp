@@ -127,8 +127,8 @@ FailureOr<uint32_t> PlanWriter::arithmetic(State &state, Operation *op) {
   if (isa<arith::RemSIOp, arith::DivSIOp>(op)) {
     std::optional<int64_t> divisor = exprs.constantOf(in[1]);
     if (divisor && *divisor > 0) {
-      ExprOp word = isa<arith::RemSIOp>(op) ? ExprOp::FloorMod
-                                            : ExprOp::FloorDiv;
+      ExprOp word =
+          isa<arith::RemSIOp>(op) ? ExprOp::FloorMod : ExprOp::FloorDiv;
       uint32_t positive = exprs.binary(ExprOp::Max, in[0], zero());
       uint32_t negative = exprs.binary(ExprOp::Max, sub(zero(), in[0]), zero());
       return sub(exprs.binary(word, positive, in[1]),
@@ -156,8 +156,7 @@ FailureOr<uint32_t> PlanWriter::arithmetic(State &state, Operation *op) {
     case arith::CmpIPredicate::sge:
       return sub(one(), less(in[0], in[1]));
     case arith::CmpIPredicate::ne:
-      return exprs.binary(ExprOp::Max, less(in[0], in[1]),
-                          less(in[1], in[0]));
+      return exprs.binary(ExprOp::Max, less(in[0], in[1]), less(in[1], in[0]));
     case arith::CmpIPredicate::eq:
       return sub(one(), exprs.binary(ExprOp::Max, less(in[0], in[1]),
                                      less(in[1], in[0])));
@@ -338,8 +337,8 @@ void PlanWriter::inferOutputSizes(State &state, rplan::FuncOp plan) {
     changed = false;
     for (auto op : plan.getBody().getOps<rplan::RequireOp>())
       if (op.getComparison() == rplan::Comparison::eq)
-        changed |= learn(op.getLhs(), op.getRhs()) ||
-                   learn(op.getRhs(), op.getLhs());
+        changed |=
+            learn(op.getLhs(), op.getRhs()) || learn(op.getRhs(), op.getLhs());
   }
   for (auto [index, argument] : llvm::enumerate(function.arguments)) {
     if (!argument->is_output)

@@ -106,10 +106,10 @@ void Scanner::fail(size_t place, std::string message) {
     return;
   std::string_view before = text.substr(0, place);
   size_t newline = before.rfind('\n');
-  error = TextError{
-      size_t(std::count(before.begin(), before.end(), '\n')) + 1,
-      newline == std::string_view::npos ? place + 1 : place - newline,
-      std::move(message)};
+  error =
+      TextError{size_t(std::count(before.begin(), before.end(), '\n')) + 1,
+                newline == std::string_view::npos ? place + 1 : place - newline,
+                std::move(message)};
 }
 
 void Scanner::noteDepth(uint64_t depth, size_t place) {

@@ -17,8 +17,7 @@ std::string ringlet::compilerId() {
 }
 
 void ringlet::printVersion(llvm::raw_ostream &stream) {
-  stream << compilerId() << "\nartefact format " << abi::kFormatVersion
-         << "\n";
+  stream << compilerId() << "\nartefact format " << abi::kFormatVersion << "\n";
 }
 
 const char *const ringlet::kBugReportMessage =

@@ -34,8 +34,7 @@ static cl::extrahelp examples(
 
 static cl::OptionCategory category("ringlet-compile options");
 static cl::opt<std::string> input(cl::Positional, cl::Required,
-                                  cl::desc("INPUT.mlir"),
-                                  cl::cat(category));
+                                  cl::desc("INPUT.mlir"), cl::cat(category));
 static cl::opt<std::string>
     output("o", cl::value_desc("file"),
            cl::desc("Output, or - for stdout (default: INPUT.rla or INPUT.o in "
@@ -46,13 +45,13 @@ static cl::opt<std::string>
            cl::desc("What to compile for (default: cpu, every level: "
                     "x86-64-v3,x86-64-v4; the first where one is needed)"),
            cl::cat(category));
-static cl::opt<std::string>
-    emit("emit", cl::init("rla"), cl::value_desc("form"),
-         cl::desc("ringlet, rtile, rplan, llvm, asm, obj or rla (default: rla)"),
-         cl::cat(category));
-static cl::opt<bool> explain(
-    "explain", cl::desc("Print every automatic choice with its reason"),
+static cl::opt<std::string> emit(
+    "emit", cl::init("rla"), cl::value_desc("form"),
+    cl::desc("ringlet, rtile, rplan, llvm, asm, obj or rla (default: rla)"),
     cl::cat(category));
+static cl::opt<bool>
+    explain("explain", cl::desc("Print every automatic choice with its reason"),
+            cl::cat(category));
 static cl::opt<std::string>
     linker("linker", cl::value_desc("lld"),
            cl::desc("The lld to use (default: beside this program, else on "

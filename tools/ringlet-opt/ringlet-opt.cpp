@@ -26,7 +26,8 @@ static const char *const kOverview =
     "  --ringlet-lower-to-rtile  the above, then host plans and tile programs\n"
     "  --rtile-lower-to-cpu      tile programs to the llvm dialect\n"
     "  --ringlet-lower-to-cpu    the last two\n"
-    "each with =\"level=x86-64-v4\" for another row of the architecture table.\n"
+    "each with =\"level=x86-64-v4\" for another row of the architecture "
+    "table.\n"
     "\nExample: the kernels of a graph, and what was decided on the way:\n"
     "  ringlet-opt test/Examples/longnet.mlir --ringlet-lower-to-rtile \\\n"
     "    --mlir-use-nameloc-as-prefix \\\n"
@@ -74,8 +75,8 @@ int main(int argc, char **argv) {
     llvm::errs() << error << "\n";
     return 1;
   }
-  if (failed(mlir::MlirOptMain(file->os(), std::move(source), registry,
-                               config)))
+  if (failed(
+          mlir::MlirOptMain(file->os(), std::move(source), registry, config)))
     return 1;
   file->keep();
   return 0;

@@ -93,11 +93,10 @@ TEST(TextGuard, ExponentialAliasesAreRefused) {
   std::string text = "!a0 = tuple<i1, i1>\n";
   for (int i = 1; i < 60; ++i) {
     std::string before = "!a" + std::to_string(i - 1);
-    text += "!a" + std::to_string(i) + " = tuple<" + before + ", " + before +
-            ">\n";
+    text +=
+        "!a" + std::to_string(i) + " = tuple<" + before + ", " + before + ">\n";
   }
-  EXPECT_NE(refusal(text).find("once aliases are replaced"),
-            std::string::npos);
+  EXPECT_NE(refusal(text).find("once aliases are replaced"), std::string::npos);
 }
 
 TEST(TextGuard, LongWordsStringsAndExpressions) {
@@ -113,16 +112,15 @@ TEST(TextGuard, LongWordsStringsAndExpressions) {
   for (const char *op : {" + d0", " - d0", " * 2", " mod 2", " floordiv 2"})
     EXPECT_NE(refusal("affine_map<(d0) -> (d0" + repeat(op, 513) + ")>"), "")
         << op;
-  EXPECT_NE(refusal("affine_map<(d0) -> (" + repeat("-", 100000) + "d0)>"),
-            "");
+  EXPECT_NE(refusal("affine_map<(d0) -> (" + repeat("-", 100000) + "d0)>"), "");
 }
 
 TEST(TextGuard, WideIntegers) {
   for (const char *type : {"i1025", "si16777215", "ui99999999999999999999",
                            "tensor<4xi16777215>", "tensor<?xi2000>"})
     EXPECT_NE(refusal(type), "") << type;
-  for (const char *type : {"i1024", "tensor<4xi64>", "max2000", "pi4000",
-                           "index", "bf16", "i"})
+  for (const char *type :
+       {"i1024", "tensor<4xi64>", "max2000", "pi4000", "index", "bf16", "i"})
     EXPECT_EQ(refusal(type), "") << type;
 }
 
