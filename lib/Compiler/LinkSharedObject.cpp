@@ -1,5 +1,4 @@
-//===- LinkSharedObject.cpp - One object in, one shared object out -*- C++
-//-*-===//
+//===- LinkSharedObject.cpp - An object to a shared one ---*- C++ -*-===//
 //
 // Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
