@@ -18,6 +18,7 @@ Features for REQUIRES:
   root                  the tests run as root
 """
 
+import importlib.util
 import os
 import re
 import shutil
@@ -46,6 +47,10 @@ config.environment["PATH"] = os.pathsep.join(
 config.environment["FILECHECK_OPTS"] = (
     "--enable-var-scope --allow-unused-prefixes=false"
 )
+# A test that hangs is a test that fails. lit can only stop a test's children
+# with psutil.
+if importlib.util.find_spec("psutil"):
+    lit_config.maxIndividualTestTime = 900
 # Whatever the user has set, tests see none of it.
 for name in ("RINGLET_CACHE_DIR", "RINGLET_DUMP_DIR", "RINGLET_LOG"):
     config.environment.pop(name, None)

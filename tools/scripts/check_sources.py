@@ -1,0 +1,206 @@
+#!/usr/bin/env python3
+# Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Checks rules that no compiler checks, on every source file of a tree.
+
+    tools/scripts/check_sources.py CHECK [ROOT]
+
+  headers  every source file names its licence
+  layers   an include points down; LLVM is included only where it is linked
+  length   no source file is longer than 600 lines
+  text     no tab, trailing space, merge mark or missing last newline
+"""
+
+import os
+import pathlib
+import re
+import sys
+
+LICENCE = (
+    "Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.",
+    "SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception",
+)
+SOURCES = {
+    ".c", ".cc", ".cmake", ".cpp", ".def", ".fbs", ".h", ".in", ".inc",
+    ".mlir", ".py", ".pyi", ".sh", ".td", ".test",
+}  # fmt: skip
+# Written by a program, whose test compares it with what the program writes.
+GENERATED = {"include/ringlet/abi/ArtifactGenerated.h"}
+LONGEST = 600
+
+
+def source_files(root):
+    """Every source file below root, as paths relative to it."""
+    for folder, folders, names in os.walk(root):
+        relative = pathlib.Path(folder).relative_to(root)
+        folders[:] = sorted(
+            name
+            for name in folders
+            if not name.startswith(("build", "."))
+            and name not in ("__pycache__", "Data")
+            and not name.endswith(".egg-info")
+        )
+        for name in sorted(names):
+            path = relative / name
+            if (
+                path.suffix in SOURCES
+                or name == "CMakeLists.txt"
+                or is_script(root / path)
+            ):
+                yield path
+
+
+def is_script(path):
+    if path.suffix or path.is_symlink():
+        return False
+    with open(path, "rb") as file:
+        return file.read(2) == b"#!"
+
+
+def check_headers(root):
+    for path in source_files(root):
+        head = (root / path).read_text(errors="replace")[:1000]
+        for line in LICENCE:
+            if line not in head:
+                yield f"{path}: expected the line '{line}' at its top"
+                break
+
+
+def check_length(root):
+    for path in source_files(root):
+        if path.as_posix() in GENERATED:
+            continue
+        lines = (root / path).read_bytes().count(b"\n")
+        if lines > LONGEST:
+            yield f"{path}: expected at most {LONGEST} lines, found {lines}"
+
+
+def check_text(root):
+    for path in source_files(root):
+        if path.as_posix() in GENERATED:
+            continue
+        text = (root / path).read_text(errors="replace")
+        if text and not text.endswith("\n"):
+            yield f"{path}: expected a newline at the end"
+        for number, line in enumerate(text.split("\n"), 1):
+            if line.rstrip() != line:
+                yield f"{path}:{number}: expected no space at the end of a line"
+            if "\t" in line:
+                yield f"{path}:{number}: expected no tab"
+            if line.startswith(("<<<<<<< ", ">>>>>>> ")):
+                yield f"{path}:{number}: expected no merge mark"
+
+
+# ===----------------------------------------------------------------------===#
+# Layers
+# ===----------------------------------------------------------------------===#
+
+DECLARATION = re.compile(
+    r"^ringlet_add_(?:mlir_)?library\(\s*(\w+)\s+LAYER\s+(\d)", re.M
+)
+INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]', re.M)
+PROJECT = ("dialects/", "include/", "lib/", "passes/", "runtime/", "tools/")
+COMPILER = ("mlir/", "mlir-c/", "llvm/", "llvm-c/", "lld/", "clang/")
+# Folders whose layer no library declares.
+FIXED = {"include/ringlet/abi": 0, "include": 4, "tools": 5, "python-bindings": 5}
+# The runtime builds alone, and sees these folders only.
+RUNTIME_SEES = ("include/ringlet/abi", "lib/Layout", "runtime")
+
+
+def folder_layers(root):
+    """The layer of each folder: what its CMakeLists.txt says."""
+    layers = dict(FIXED)
+    for cmake in root.rglob("CMakeLists.txt"):
+        folder = cmake.parent.relative_to(root).as_posix()
+        if folder.startswith("build"):
+            continue
+        for _, layer in DECLARATION.findall(cmake.read_text()):
+            layers[folder] = max(layers.get(folder, 0), int(layer))
+    return layers
+
+
+def layer_of(path, layers):
+    """The layer of the innermost folder of path that has one, and its name."""
+    for parent in pathlib.PurePosixPath(path).parents:
+        if parent.as_posix() in layers:
+            return layers[parent.as_posix()], parent.as_posix()
+    return None, None
+
+
+def resolve(root, including, quote, name):
+    """The path in the tree that an include means, or None if it is outside."""
+    if name.startswith(PROJECT):
+        return name
+    if name.startswith("ringlet/"):
+        for base in ("include", "runtime/include"):
+            if (root / base / name).is_file():
+                return f"{base}/{name}"
+        return None
+    beside = including.parent / name
+    if quote == '"' and (root / beside).is_file():
+        return os.path.normpath(beside.as_posix()).replace(os.sep, "/")
+    return None
+
+
+def check_layers(root):
+    layers = folder_layers(root)
+    for path in source_files(root):
+        if path.parts[0] == "test" or path.suffix not in {".h", ".cpp", ".c"}:
+            continue
+        layer, _ = layer_of(path, layers)
+        in_runtime = path.parts[0] == "runtime"
+        text = (root / path).read_text(errors="replace")
+        for match in INCLUDE.finditer(text):
+            quote, name = match.groups()
+            line = text.count("\n", 0, match.start(2)) + 1
+            where = f"{path}:{line}"
+            if name.startswith(COMPILER):
+                if in_runtime or (layer is not None and layer < 2):
+                    yield f"{where}: expected no LLVM here, found {name}"
+                continue
+            target = resolve(root, path, quote, name)
+            if target is None:
+                continue
+            if in_runtime:
+                if not target.startswith(RUNTIME_SEES):
+                    yield (
+                        f"{where}: the runtime may include "
+                        f"{', '.join(RUNTIME_SEES)}, found {target}"
+                    )
+                continue
+            if target.startswith("runtime/"):
+                if layer is not None and layer < 4:
+                    yield f"{where}: layer {layer} may not include the runtime"
+                continue
+            below, folder = layer_of(target, layers)
+            if None not in (layer, below) and below > layer:
+                yield (
+                    f"{where}: layer {layer} may not include {target} of "
+                    f"{folder}, layer {below}"
+                )
+
+
+CHECKS = {
+    "headers": check_headers,
+    "layers": check_layers,
+    "length": check_length,
+    "text": check_text,
+}
+
+
+def main():
+    if len(sys.argv) not in (2, 3) or sys.argv[1] not in CHECKS:
+        sys.exit(__doc__)
+    root = pathlib.Path(
+        sys.argv[2] if len(sys.argv) == 3 else pathlib.Path(__file__).parents[2]
+    ).resolve()
+    files = sum(1 for _ in source_files(root))
+    problems = list(CHECKS[sys.argv[1]](root))
+    for problem in problems:
+        print(problem, file=sys.stderr)
+    print(f"{sys.argv[1]}: {files} files, {len(problems)} problems")
+    return 1 if problems or not files else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

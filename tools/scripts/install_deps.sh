@@ -1,0 +1,132 @@
+#!/usr/bin/env bash
+#===- install_deps.sh - Install the Debian packages that are missing -------===#
+#
+# Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+#===------------------------------------------------------------------------===#
+#
+# Usage: install_deps.sh build|test
+#
+#   build  what it takes to build the compiler, the runtime and the tools
+#   test   that, and what the tests use
+#
+# Does nothing, and asks no registry, when everything is there. Needs apt, and
+# root or sudo when something is missing. May be run again after an
+# interruption.
+#
+#===------------------------------------------------------------------------===#
+set -euo pipefail
+
+build_packages=(
+  cmake ninja-build g++ ccache   # compiler and build
+  libmlir-22-dev mlir-22-tools   # MLIR's libraries and mlir-tblgen
+  llvm-22-dev lld-22             # LLVM's; ld.lld links tools and artefacts
+  zlib1g-dev libzstd-dev         # LLVM's CMake files look for them
+  libflatbuffers-dev             # the artefact format
+)
+test_packages=(
+  llvm-22-tools                  # lit, FileCheck, not
+  libgtest-dev                   # unit tests
+  flatbuffers-compiler           # is the generated header up to date?
+  python3 python3-numpy          # scripts and the Python package
+  python3-psutil                 # stops tests that hang
+  python3-venv python3-pip python3-setuptools python3-wheel
+)
+# Tests that need these are skipped without them.
+optional_packages=(
+  clang-format-22
+)
+
+die() {
+  printf 'error: %s\n' "$*" >&2
+  exit 1
+}
+
+# The packages among "$@" that are not installed.
+missing() {
+  local package
+  for package in "$@"; do
+    case $(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null) in
+    installed) ;;
+    *) echo "$package" ;;
+    esac
+  done
+}
+
+case ${1:-} in
+build) wanted=("${build_packages[@]}") optional=() ;;
+test)
+  wanted=("${build_packages[@]}" "${test_packages[@]}")
+  optional=("${optional_packages[@]}")
+  ;;
+*) die "expected 'build' or 'test', found '${1:-}'" ;;
+esac
+
+command -v dpkg-query >/dev/null ||
+  die "expected a Debian system with dpkg and apt-get; elsewhere install" \
+    "these by hand and pass --no-install: ${wanted[*]}"
+
+mapfile -t need < <(missing "${wanted[@]}")
+mapfile -t nice < <(missing "${optional[@]}")
+if [ ${#need[@]} -eq 0 ]; then
+  # A missing optional package is asked for once, with the others, not each
+  # time.
+  exit 0
+fi
+
+sudo=()
+if [ "$(id -u)" -ne 0 ]; then
+  command -v sudo >/dev/null ||
+    die "expected root or sudo to install ${need[*]}; found neither"
+  sudo=(sudo)
+fi
+
+# Waits for another apt; asks nothing.
+apt() {
+  "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q \
+    -o DPkg::Lock::Timeout=600 -o Acquire::Retries=3 -o Dpkg::Use-Pty=0 "$@"
+}
+
+# What an interrupted installation has left.
+if [ -n "$(dpkg --audit 2>/dev/null)" ]; then
+  echo "completing an installation that was interrupted"
+  "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive dpkg --configure -a
+fi
+
+echo "installing ${#need[@]} packages: ${need[*]}"
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+if ! apt update >"$log" 2>&1; then
+  tail -n 5 "$log" >&2
+  echo "warning: the package lists could not be renewed; trying with the" \
+    "ones that are here" >&2
+fi
+
+# Is each package to be had, before anything changes?
+available() {
+  apt-cache policy "$1" 2>/dev/null |
+    awk '/Candidate:/ { found = $2 != "(none)" } END { exit !found }'
+}
+absent=()
+for package in "${need[@]}"; do
+  available "$package" || absent+=("$package")
+done
+if [ ${#absent[@]} -gt 0 ]; then
+  die "no package registry of this machine has ${absent[*]} (expected" \
+    "Debian 12 with its updates; see /etc/apt/sources.list)"
+fi
+for package in "${nice[@]}"; do
+  if available "$package"; then
+    need+=("$package")
+  else
+    echo "note: $package is not to be had; its tests will be skipped"
+  fi
+done
+
+if ! apt install -y --no-install-recommends "${need[@]}" >"$log" 2>&1; then
+  tail -n 20 "$log" >&2
+  die "apt-get could not install ${need[*]}; what it said is above"
+fi
+mapfile -t still < <(missing "${wanted[@]}")
+[ ${#still[@]} -eq 0 ] || die "still missing after installation: ${still[*]}"
