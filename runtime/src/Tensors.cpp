@@ -270,13 +270,14 @@ Status Binder::strides(const rl_tensor &tensor, TensorView &view) const {
     return {};
   int64_t inner;
   int axis = overlappingAxis(view, inner);
-  if (axis >= 0)
+  if (axis < 0)
+    return {};
+  if (view.strides[axis] == 0)
     return invalid(place(), "expected distinct elements, but axis ", axis,
-                   " has stride ", view.strides[axis],
-                   " where the axes "
-                   "within it reach over ",
-                   inner, " elements");
-  return {};
+                   " of size ", view.sizes[axis], " has stride 0");
+  return invalid(place(), "expected distinct elements, but axis ", axis,
+                 " has stride ", view.strides[axis],
+                 " where the axes within it reach over ", inner, " elements");
 }
 
 Status Binder::memory(const TensorView &view) const {

@@ -1,0 +1,262 @@
+//===- MemoryTest.cpp - Workspaces, order tables and their account ---*- C++
+//-*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "TestProgram.h"
+
+#include "runtime/src/Memory.h"
+#include "runtime/src/OrderTables.h"
+
+#include <cstdlib>
+#include <gtest/gtest.h>
+#include <random>
+#include <thread>
+
+namespace ringlet::test {
+
+using rt::Account;
+using rt::Lifetime;
+using rt::Status;
+
+TEST(LayOut, NothingThatMeetsOverlaps) {
+  std::mt19937 random(3);
+  for (int round = 0; round < 2000; ++round) {
+    std::vector<Lifetime> list(random() % 12);
+    uint64_t sum = 0;
+    for (Lifetime &lifetime : list) {
+      lifetime.first = random() % 10;
+      lifetime.last = lifetime.first + random() % 4;
+      lifetime.bytes = random() % 3 ? random() % 5000 : 0;
+      sum += (lifetime.bytes + 63) / 64 * 64;
+    }
+    uint64_t total;
+    ASSERT_TRUE(rt::layOut(list, 64, total));
+    EXPECT_LE(total, sum);
+    for (size_t i = 0; i < list.size(); ++i) {
+      const Lifetime &a = list[i];
+      EXPECT_EQ(a.offset % 64, 0u);
+      EXPECT_LE(a.offset + a.bytes, total);
+      for (size_t j = 0; j < i; ++j) {
+        const Lifetime &b = list[j];
+        bool meet = a.first <= b.last && b.first <= a.last;
+        bool apart =
+            a.offset + a.bytes <= b.offset || b.offset + b.bytes <= a.offset;
+        EXPECT_TRUE(!meet || apart);
+      }
+    }
+  }
+}
+
+TEST(LayOut, SharesWhereLifetimesEnd) {
+  std::vector<Lifetime> list = {{0, 1, 1000}, {2, 3, 900}, {1, 2, 100}};
+  uint64_t total;
+  ASSERT_TRUE(rt::layOut(list, 64, total));
+  EXPECT_EQ(list[0].offset, list[1].offset);
+  EXPECT_EQ(total, 1024u + 128u);
+}
+
+TEST(LayOut, RefusesOverflow) {
+  std::vector<Lifetime> list = {{0, 1, UINT64_MAX - 100}, {0, 1, 200}};
+  uint64_t total;
+  EXPECT_FALSE(rt::layOut(list, 64, total));
+}
+
+TEST(AccountTest, KeepsTheLimit) {
+  Account account(100);
+  EXPECT_TRUE(account.take(60));
+  EXPECT_FALSE(account.take(41));
+  EXPECT_FALSE(account.take(UINT64_MAX));
+  EXPECT_TRUE(account.take(40));
+  account.give(70);
+  EXPECT_EQ(account.used(), 30u);
+  EXPECT_EQ(account.peak(), 100u);
+}
+
+namespace {
+
+/// Memory only, with a count of the blocks that are out.
+class MemoryDriver : public rt::Driver {
+public:
+  int blocks = 0;
+  uint64_t available = UINT64_MAX;
+
+  const char *name() const override { return "memory"; }
+  std::string description() const override { return "memory"; }
+  uint32_t threads() const override { return 1; }
+  uint64_t alignment() const override { return 64; }
+  uint64_t freeBytes() const override { return available; }
+  uint64_t scratchBytes(uint64_t perThread) const override { return perThread; }
+  Status allocate(uint64_t bytes, char *&block) override {
+    ++blocks;
+    block = static_cast<char *>(std::malloc(bytes));
+    return {};
+  }
+  void release(char *block, uint64_t) override {
+    --blocks;
+    std::free(block);
+  }
+  int rank(const abi::CodeObject &, std::string &) const override { return -1; }
+  Status load(const abi::CodeObject &, const rt::Logger &,
+              std::shared_ptr<rt::Module> &) override {
+    return Status(RL_UNSUPPORTED, "no code");
+  }
+  Status launch(const rt::LaunchCall &) override { return {}; }
+  Status copy(const rt::TensorView &, const rt::TensorView &) override {
+    return {};
+  }
+};
+
+std::shared_ptr<const layout::Order> makeOrder(const std::string &curve,
+                                               std::vector<int64_t> grid = {},
+                                               int64_t rate = 0) {
+  layout::OrderSpec spec;
+  spec.curve = curve;
+  spec.grid = std::move(grid);
+  spec.rate = rate;
+  std::string error;
+  auto order = layout::makeOrder(spec, &error);
+  EXPECT_TRUE(order) << error;
+  return order;
+}
+
+} // namespace
+
+TEST(WorkspacePoolTest, ReusesBlocks) {
+  MemoryDriver driver;
+  Account account(0);
+  bool overLimit;
+  {
+    rt::WorkspacePool pool(driver, account);
+    char *first;
+    {
+      rt::Workspace a, b;
+      ASSERT_TRUE(pool.acquire(1000, a, overLimit).ok());
+      ASSERT_TRUE(pool.acquire(2000, b, overLimit).ok());
+      first = a.data();
+      EXPECT_EQ(driver.blocks, 2);
+      EXPECT_EQ(pool.held(), 3000u);
+    }
+    rt::Workspace small, large;
+    ASSERT_TRUE(pool.acquire(500, small, overLimit).ok());
+    EXPECT_EQ(small.data(), first); // The least that suffices.
+    ASSERT_TRUE(pool.acquire(4000, large, overLimit).ok());
+    EXPECT_EQ(driver.blocks, 2); // The idle one made room.
+    EXPECT_EQ(pool.held(), 5000u);
+  }
+  EXPECT_EQ(driver.blocks, 0);
+  EXPECT_EQ(account.used(), 0u);
+}
+
+TEST(WorkspacePoolTest, AsksTheSystemFirst) {
+  MemoryDriver driver;
+  driver.available = 999;
+  Account account(0);
+  rt::WorkspacePool pool(driver, account);
+  rt::Workspace workspace;
+  bool overLimit;
+  Status status = pool.acquire(1000, workspace, overLimit);
+  EXPECT_EQ(status.code(), RL_OUT_OF_MEMORY);
+  EXPECT_EQ(status.message(), "the system has 999 bytes free");
+  EXPECT_EQ(account.used(), 0u);
+  EXPECT_EQ(driver.blocks, 0);
+}
+
+TEST(OrderTablesTest, AreBijectiveAndInverse) {
+  MemoryDriver driver;
+  Account account(0);
+  rt::OrderTableCache cache(driver, account);
+  bool overLimit;
+  for (auto order : {makeOrder("hilbert", {5, 7}), makeOrder("snake", {5, 7}),
+                     makeOrder("residue", {}, 4)}) {
+    std::shared_ptr<const rt::OrderTable> forward, inverse;
+    ASSERT_TRUE(cache.get({order, 35, false}, forward, overLimit).ok());
+    ASSERT_TRUE(cache.get({order, 35, true}, inverse, overLimit).ok());
+    for (int64_t slot = 0; slot < 35; ++slot) {
+      EXPECT_EQ(forward->entries[size_t(slot)], order->token(slot, 35));
+      EXPECT_EQ(inverse->entries[size_t(forward->entries[size_t(slot)])], slot);
+    }
+  }
+  EXPECT_EQ(cache.built(), 6u);
+}
+
+// Equal by content, not by address; different in any part of the key is
+// another table.
+TEST(OrderTablesTest, KeyIsWhole) {
+  MemoryDriver driver;
+  Account account(0);
+  rt::OrderTableCache cache(driver, account);
+  bool overLimit;
+  std::shared_ptr<const rt::OrderTable> tables[5];
+  ASSERT_TRUE(
+      cache.get({makeOrder("hilbert", {4, 6}), 24, false}, tables[0], overLimit)
+          .ok());
+  ASSERT_TRUE(
+      cache.get({makeOrder("hilbert", {4, 6}), 24, false}, tables[1], overLimit)
+          .ok());
+  ASSERT_TRUE(
+      cache.get({makeOrder("hilbert", {6, 4}), 24, false}, tables[2], overLimit)
+          .ok());
+  ASSERT_TRUE(
+      cache.get({makeOrder("hilbert", {4, 6}), 24, true}, tables[3], overLimit)
+          .ok());
+  ASSERT_TRUE(
+      cache.get({makeOrder("snake", {4, 6}), 24, false}, tables[4], overLimit)
+          .ok());
+  EXPECT_EQ(tables[0], tables[1]);
+  EXPECT_EQ(cache.built(), 4u);
+  EXPECT_NE(tables[0]->entries, tables[2]->entries);
+}
+
+TEST(OrderTablesTest, OneBuildForAllThreads) {
+  MemoryDriver driver;
+  Account account(0);
+  rt::OrderTableCache cache(driver, account);
+  auto order = makeOrder("hilbert", {300, 300});
+  std::vector<std::thread> threads;
+  std::vector<std::shared_ptr<const rt::OrderTable>> tables(4);
+  for (auto &table : tables)
+    threads.emplace_back([&] {
+      bool overLimit;
+      EXPECT_TRUE(cache.get({order, 90000, false}, table, overLimit).ok());
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  EXPECT_EQ(cache.built(), 1u);
+  for (auto &table : tables)
+    EXPECT_EQ(table, tables[0]);
+}
+
+TEST(OrderTablesTest, CountAndTrim) {
+  MemoryDriver driver;
+  Account account(2000);
+  rt::OrderTableCache cache(driver, account);
+  auto order = makeOrder("residue", {}, 4);
+  std::shared_ptr<const rt::OrderTable> table, other;
+  bool overLimit;
+  ASSERT_TRUE(cache.get({order, 200, false}, table, overLimit).ok());
+  EXPECT_EQ(account.used(), 1600u);
+  EXPECT_FALSE(cache.get({order, 100, false}, other, overLimit).ok());
+  EXPECT_TRUE(overLimit);
+  cache.trim(); // In use: it stays.
+  EXPECT_EQ(cache.held(), 1600u);
+  table.reset();
+  cache.trim();
+  EXPECT_EQ(cache.held(), 0u);
+  EXPECT_EQ(account.used(), 0u);
+  EXPECT_TRUE(cache.get({order, 100, false}, other, overLimit).ok());
+
+  // Unused tables do not pile up.
+  for (int64_t length = 0; length < 200; ++length)
+    ASSERT_TRUE(cache.get({order, length % 2, false}, table, overLimit).ok());
+  for (int64_t length = 1; length < 200; ++length) {
+    auto chunked = makeOrder("residue", {}, length);
+    ASSERT_TRUE(cache.get({chunked, 1, false}, table, overLimit).ok());
+  }
+  EXPECT_LE(cache.held(), (rt::OrderTableCache::idleTables + 2) * 8 + 800);
+}
+
+} // namespace ringlet::test
