@@ -21,9 +21,11 @@ set(RINGLET_INCLUDE_DIRS ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include
     ${PROJECT_BINARY_DIR})
 set(RINGLET_WARNINGS -Wall -Wextra -Wno-unused-parameter)
 
-find_program(RINGLET_LLD NAMES ld.lld-22 ld.lld)
+# Debian's lld-22 puts no `ld.lld` on PATH, where the compiler looks for it.
+find_program(RINGLET_LLD NAMES ld.lld HINTS ${LLVM_TOOLS_BINARY_DIR})
 if(RINGLET_LLD)
-  add_link_options(-fuse-ld=lld)
+  get_filename_component(lld_folder ${RINGLET_LLD} DIRECTORY)
+  add_link_options(-fuse-ld=lld -B${lld_folder})
 endif()
 find_program(RINGLET_CCACHE ccache)
 if(RINGLET_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
