@@ -16,10 +16,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-func.func @longnet(%q: tensor<1x?x4x32xf16>, %k: tensor<1x?x4x32xf16>,
-                   %v: tensor<1x?x4x32xf16>)
+func.func @longnet(%query: tensor<1x?x4x32xf16>,
+                   %key: tensor<1x?x4x32xf16>,
+                   %value: tensor<1x?x4x32xf16>)
     -> (tensor<1x?x4x32xf16>, tensor<1x4x?xf32>) {
-  %output, %lse = ringlet.attention %q, %k, %v
+  %output, %lse = ringlet.attention %query, %key, %value
       branches [<w = 512, r = 1>, <w = 1024, r = 2>, <w = 4096, r = 4>]
       : (tensor<1x?x4x32xf16>, tensor<1x?x4x32xf16>, tensor<1x?x4x32xf16>)
       -> (tensor<1x?x4x32xf16>, tensor<1x4x?xf32>)

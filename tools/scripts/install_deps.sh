@@ -22,7 +22,6 @@ build_packages=(
   cmake ninja-build g++ ccache   # compiler and build
   libmlir-22-dev mlir-22-tools   # MLIR's libraries and mlir-tblgen
   llvm-22-dev lld-22             # LLVM's; ld.lld links tools and artefacts
-  zlib1g-dev libzstd-dev         # LLVM's CMake files look for them
   libflatbuffers-dev             # the artefact format
 )
 test_packages=(
