@@ -46,11 +46,12 @@ const std::vector<Tolerance> &toleranceTable() {
       {DType::f32, Quantity::Output, DType::f32, 2, 1, 0,
        "the sums run in another order, and a fused kernel rescales them and "
        "works in powers of 2"},
-      {DType::f16, Quantity::Lse, DType::f32, 2, 1, 1,
-       "lse is f32 whatever the inputs; as the log of a sum it carries the "
-       "sum's relative error as an absolute one, so no ulp is below that at 1"},
-      {DType::bf16, Quantity::Lse, DType::f32, 2, 1, 1, "as for f16"},
-      {DType::f32, Quantity::Lse, DType::f32, 2, 1, 1, "as for f16"},
+      {DType::f16, Quantity::Lse, DType::f32, 2, 2, 1,
+       "lse is f32 whatever the inputs. As the log of a sum it carries the "
+       "sum's relative error as an absolute one: no ulp is below that at 1. "
+       "The second ulp is for the change from powers of 2 to those of e"},
+      {DType::bf16, Quantity::Lse, DType::f32, 2, 2, 1, "as for f16"},
+      {DType::f32, Quantity::Lse, DType::f32, 2, 2, 1, "as for f16"},
   };
   return table;
 }
@@ -63,7 +64,8 @@ const Tolerance *findTolerance(DType inputs, Quantity quantity) {
 }
 
 Comparison compare(const TensorView &actual, const TensorView &reference,
-                   const TensorView &unfused, Quantity quantity, DType inputs) {
+                   const std::vector<TensorView> &unfused, Quantity quantity,
+                   DType inputs) {
   Comparison result;
   std::string name = nameOf(quantity);
   const Tolerance *row = findTolerance(inputs, quantity);
@@ -72,13 +74,18 @@ Comparison compare(const TensorView &actual, const TensorView &reference,
                   std::string(ringlet::nameOf(inputs));
     return result;
   }
-  if (actual.sizes() != reference.sizes() ||
-      unfused.sizes() != reference.sizes()) {
-    result.text = name + ": expected shape " + toString(reference.sizes()) +
-                  ", found " + toString(actual.sizes()) + " and unfused " +
-                  toString(unfused.sizes());
+  if (unfused.empty()) {
+    result.text = name + ": expected at least 1 unfused result, found none";
     return result;
   }
+  std::vector<TensorView> results = unfused;
+  results.push_back(actual);
+  for (const TensorView &view : results)
+    if (view.sizes() != reference.sizes()) {
+      result.text = name + ": expected shape " + toString(reference.sizes()) +
+                    ", found " + toString(view.sizes());
+      return result;
+    }
   if (actual.dtype() != row->stored) {
     result.text = name + ": expected type " +
                   std::string(ringlet::nameOf(row->stored)) + ", found " +
@@ -96,9 +103,13 @@ Comparison compare(const TensorView &actual, const TensorView &reference,
   double squares = 0;
   forEachIndex(reference.sizes(), [&](const int64_t *indices) {
     ++result.elements;
-    double error = std::fabs(unfused.get(indices) - exactAt(indices));
-    if (!std::isfinite(error))
-      return;
+    double exact = exactAt(indices);
+    double error = 0;
+    for (const TensorView &view : unfused) {
+      double one = std::fabs(view.get(indices) - exact);
+      if (std::isfinite(one))
+        error = std::max(error, one);
+    }
     result.unfusedMaxError = std::max(result.unfusedMaxError, error);
     squares += error * error;
   });

@@ -8,7 +8,8 @@
 // The one tolerance table (section 7) and the one comparison. A result is
 // measured against the exact one, beside the unfused computation of the same
 // precision: both its largest and its root-mean-square error may be a factor
-// of the unfused one's, plus a unit in the last place of the output.
+// of the unfused one's, plus a unit in the last place of the output. Unfused
+// results made in several ways count as one: at each element, the worst.
 //
 //===----------------------------------------------------------------------===//
 
@@ -49,7 +50,7 @@ const Tolerance *findTolerance(DType inputs, Quantity quantity);
 
 struct Comparison {
   bool ok = false;
-  /// Errors of the actual result and of the unfused one, against the exact
+  /// Errors of the actual result and of the unfused ones, against the exact
   /// one, over all finite elements.
   double maxError = 0;
   double rmsError = 0;
@@ -69,12 +70,13 @@ struct Comparison {
   std::string text;
 };
 
-/// Compares element by element; the three sizes must be equal. A NaN against
+/// Compares element by element; all sizes must be equal. A NaN against
 /// a number is a failure in either direction, and an infinity of the exact
 /// result must be met exactly: a row without keys has lse -inf and nothing
 /// near it (R3). `inputs` is the type of query, key and value.
 Comparison compare(const TensorView &actual, const TensorView &reference,
-                   const TensorView &unfused, Quantity quantity, DType inputs);
+                   const std::vector<TensorView> &unfused, Quantity quantity,
+                   DType inputs);
 
 } // namespace ringlet::oracle
 

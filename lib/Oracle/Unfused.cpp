@@ -18,19 +18,37 @@ namespace ringlet::oracle {
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr double kLog2E = 1.4426950408889634;
+constexpr double kLn2 = 0.6931471805599453;
+
+/// Sums `count` terms: term(i) in the order and lanes of the arithmetic.
+template <typename Term>
+float sumOf(size_t count, Arithmetic arithmetic, Term term) {
+  float sums[2] = {0, 0};
+  for (size_t i = 0; i < count; ++i)
+    if (arithmetic == Arithmetic::Binary)
+      sums[0] += term(count - 1 - i);
+    else
+      sums[arithmetic == Arithmetic::Lanes ? i % 2 : 0] += term(i);
+  return sums[0] + sums[1];
+}
 
 class Computation {
 public:
   Computation(const AttentionSpec &spec, const AttentionInputs &inputs,
               const Pattern &pattern, const RowReader<float> &queries,
-              const RowReader<float> &keys, const RowReader<float> &values)
+              const RowReader<float> &keys, const RowReader<float> &values,
+              Arithmetic arithmetic)
       : spec(spec), inputs(inputs), pattern(pattern), queries(queries),
-        keys(keys), values(values),
+        keys(keys), values(values), arithmetic(arithmetic),
+        binary(arithmetic == Arithmetic::Binary),
         dim(static_cast<size_t>(inputs.query.sizes().back())),
         valueDim(static_cast<size_t>(inputs.value.sizes().back())),
         scale(static_cast<float>(
-            spec.scale.value_or(1 / std::sqrt(static_cast<double>(dim))))),
-        scratch(std::max(dim, valueDim)), queryScratch(dim), sums(valueDim) {}
+            spec.scale.value_or(1 / std::sqrt(static_cast<double>(dim))) *
+            (binary && !spec.softcap ? kLog2E : 1))),
+        scratch(std::max(dim, valueDim)), queryScratch(dim), sums(valueDim),
+        laneSums(2 * valueDim) {}
 
   void operator()(const QueryRow &query, int64_t head, RowResult &result) {
     std::fill(sums.begin(), sums.end(), 0.0f);
@@ -57,28 +75,40 @@ public:
   }
 
 private:
+  float power(float exponent) const {
+    return binary ? std::exp2(exponent) : std::exp(exponent);
+  }
+  float toUnits(float logit) const {
+    return binary ? logit * static_cast<float>(kLog2E) : logit;
+  }
+  float fromUnits(float lse) const {
+    return binary ? lse * static_cast<float>(kLn2) : lse;
+  }
+
+  /// The score in units of the base's logarithm.
   float score(const float *queryRow, const float *keyRow) const {
-    float sum = 0;
-    for (size_t i = 0; i < dim; ++i)
-      sum += queryRow[i] * keyRow[i];
-    sum *= scale;
+    float sum = scale * sumOf(dim, arithmetic, [&](size_t i) {
+                  return queryRow[i] * keyRow[i];
+                });
     if (spec.softcap) {
       auto cap = static_cast<float>(*spec.softcap);
-      sum = cap * std::tanh(sum / cap);
+      sum = toUnits(cap * std::tanh(sum / cap));
     }
     return sum;
   }
 
   /// Adds the attention over the chosen keys to `sums`; returns its lse.
   float softmax(const QueryRow &query, int64_t head, bool hasSink) {
-    float sink =
-        hasSink ? static_cast<float>(inputs.sink->get({head})) : -kInfinity;
+    if (chosen.empty() && !hasSink)
+      return -kInfinity;
+    auto logit = hasSink ? static_cast<float>(inputs.sink->get({head})) : 0.0f;
     if (chosen.empty())
-      return sink;
+      return logit;
     const Sequences::Extent &extent = pattern.keys().extents[query.sequence];
     int64_t keyHead = pattern.keyHead(head);
     const float *queryRow =
         queries.row(query.batch, query.row, head, queryScratch.data());
+    float sink = hasSink ? toUnits(logit) : -kInfinity;
     float max = sink;
     scores.clear();
     for (int64_t u : chosen) {
@@ -88,20 +118,27 @@ private:
     }
     if (max == -kInfinity)
       return max;
-    float sum = hasSink ? std::exp(sink - max) : 0.0f;
-    for (float &entry : scores) {
-      entry = std::exp(entry - max);
-      sum += entry;
-    }
+    float sum = sumOf(scores.size(), arithmetic, [&](size_t k) {
+      return scores[k] = power(scores[k] - max);
+    });
+    sum += hasSink ? power(sink - max) : 0.0f;
     DType dtype = inputs.query.dtype();
-    for (size_t k = 0; k < chosen.size(); ++k) {
-      auto probability = static_cast<float>(roundTo(dtype, scores[k] / sum));
+    float before = binary ? 1 : sum;
+    float after = binary ? sum : 1;
+    std::fill(laneSums.begin(), laneSums.end(), 0.0f);
+    for (size_t term = 0; term < chosen.size(); ++term) {
+      size_t k = binary ? chosen.size() - 1 - term : term;
+      auto probability = static_cast<float>(roundTo(dtype, scores[k] / before));
       const float *valueRow = values.row(extent.batch, extent.first + chosen[k],
                                          keyHead, scratch.data());
+      float *lane = laneSums.data() +
+                    (arithmetic == Arithmetic::Lanes ? k % 2 * valueDim : 0);
       for (size_t i = 0; i < valueDim; ++i)
-        sums[i] += probability * valueRow[i];
+        lane[i] += probability * valueRow[i];
     }
-    return max + std::log(sum);
+    for (size_t i = 0; i < valueDim; ++i)
+      sums[i] += (laneSums[i] + laneSums[valueDim + i]) / after;
+    return fromUnits(max + (binary ? std::log2(sum) : std::log(sum)));
   }
 
   const AttentionSpec &spec;
@@ -110,19 +147,23 @@ private:
   const RowReader<float> &queries;
   const RowReader<float> &keys;
   const RowReader<float> &values;
+  Arithmetic arithmetic;
+  bool binary;
   size_t dim;
   size_t valueDim;
   float scale;
-  std::vector<float> scratch, queryScratch, sums;
+  std::vector<float> scratch, queryScratch, sums, laneSums;
   std::vector<float> scores;
   std::vector<int64_t> chosen;
 };
 
 } // namespace
 
-std::optional<AttentionResult>
-unfusedAttention(const AttentionSpec &spec, const AttentionInputs &inputs,
-                 std::string *error, const AttentionOptions &options) {
+std::optional<AttentionResult> unfusedAttention(const AttentionSpec &spec,
+                                                const AttentionInputs &inputs,
+                                                std::string *error,
+                                                const AttentionOptions &options,
+                                                Arithmetic arithmetic) {
   if (!validate(spec, inputs, error))
     return std::nullopt;
   Pattern pattern(spec, inputs);
@@ -133,7 +174,8 @@ unfusedAttention(const AttentionSpec &spec, const AttentionInputs &inputs,
   return runRows(
       spec, inputs, pattern, options, inputs.query.dtype(), DType::f32,
       [&]() -> RowFunction {
-        return Computation(spec, inputs, pattern, queries, keys, values);
+        return Computation(spec, inputs, pattern, queries, keys, values,
+                           arithmetic);
       },
       error);
 }

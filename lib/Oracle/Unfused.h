@@ -18,13 +18,33 @@
 
 namespace ringlet::oracle {
 
-/// Scores, softmax and all sums in f32, one term after the other; the
+/// Ways, equally sound, in which such an implementation may go about it. Their
+/// errors are of one size but not equal: on a small problem a single result can
+/// be exact by luck, and then says nothing about what to expect.
+enum class Arithmetic {
+  /// Sums from the first term to the last, powers of e, probabilities
+  /// normalised before they are rounded.
+  Natural,
+  /// Sums from the last term to the first, powers of 2 with log2(e) folded
+  /// into the scale, the output normalised at the end.
+  Binary,
+  /// As Natural, with sums over the even and the odd terms added at the end,
+  /// as vector units make them.
+  Lanes,
+};
+
+inline constexpr Arithmetic kArithmetics[] = {
+    Arithmetic::Natural, Arithmetic::Binary, Arithmetic::Lanes};
+
+/// Scores, softmax and all sums in f32, in an order that depends on the
+/// arithmetic; the
 /// probabilities rounded to the input type before they meet the values; one
 /// rounding to the input type at the end. The output has the input type, lse
 /// is f32. Needs memory for the scores of one row and head per thread.
 std::optional<AttentionResult>
 unfusedAttention(const AttentionSpec &spec, const AttentionInputs &inputs,
-                 std::string *error, const AttentionOptions &options = {});
+                 std::string *error, const AttentionOptions &options = {},
+                 Arithmetic arithmetic = Arithmetic::Natural);
 
 } // namespace ringlet::oracle
 
