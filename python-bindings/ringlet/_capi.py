@@ -1,0 +1,199 @@
+# Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The runtime's C API (ringlet/runtime.h) as ctypes declarations."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from ctypes import POINTER, c_char_p, c_int32, c_int64, c_size_t, c_uint32
+from ctypes import c_uint64, c_void_p
+
+from ringlet import _native
+from ringlet._errors import Error, RuntimeError
+
+ABI_VERSION = 1
+MAX_RANK = 8
+DYNAMIC = -1
+
+# rl_dtype, by name.
+DTYPES = {
+    "f16": 1,
+    "bf16": 2,
+    "f32": 3,
+    "f64": 4,
+    "i8": 5,
+    "u8": 6,
+    "i16": 7,
+    "i32": 8,
+    "i64": 9,
+    "bool": 10,
+}
+DTYPE_NAMES = {number: name for name, number in DTYPES.items()}
+DTYPE_SIZES = {
+    1: 2,
+    2: 2,
+    3: 4,
+    4: 8,
+    5: 1,
+    6: 1,
+    7: 2,
+    8: 4,
+    9: 8,
+    10: 1,
+}
+
+LogCallback = ctypes.CFUNCTYPE(None, c_void_p, ctypes.c_int, c_char_p)
+
+
+class _Sized(ctypes.Structure):
+    """A struct that begins with its own size."""
+
+    def __init__(self):
+        super().__init__(struct_size=ctypes.sizeof(self))
+
+
+class ContextOptions(_Sized):
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("device", c_int32),
+        ("flags", c_uint32),
+        ("threads", c_uint32),
+        ("log_level", c_uint32),
+        ("memory_limit", c_uint64),
+        ("driver", c_char_p),
+        ("target", c_char_p),
+        ("log", LogCallback),
+        ("log_user", c_void_p),
+    ]
+
+
+class Stats(_Sized):
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("threads", c_uint32),
+        ("reserved", c_uint32),
+        ("runs", c_uint64),
+        ("launches", c_uint64),
+        ("memory_bytes", c_uint64),
+        ("peak_memory_bytes", c_uint64),
+        ("workspace_bytes", c_uint64),
+        ("table_bytes", c_uint64),
+        ("tables_built", c_uint64),
+    ]
+
+
+class Argument(_Sized):
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("name", c_char_p),
+        ("dtype", c_int32),
+        ("rank", c_int32),
+        ("sizes", POINTER(c_int64)),
+        ("is_output", c_int32),
+        ("reserved", c_int32),
+        ("layout", c_char_p),
+    ]
+
+
+class Tensor(ctypes.Structure):
+    _fields_ = [
+        ("data", c_void_p),
+        ("dtype", c_int32),
+        ("rank", c_int32),
+        ("sizes", POINTER(c_int64)),
+        ("strides", POINTER(c_int64)),
+    ]
+
+
+class Estimate(_Sized):
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("workspace_bytes", c_uint64),
+        ("scratch_bytes", c_uint64),
+        ("table_bytes", c_uint64),
+        ("total_bytes", c_uint64),
+        ("launches", c_uint64),
+    ]
+
+
+# Name: (result type, argument types). The handles are plain addresses.
+_FUNCTIONS = {
+    "rl_abi_version": (c_uint32, []),
+    "rl_last_error": (c_char_p, []),
+    "rl_context_create": (c_int32, [POINTER(ContextOptions), POINTER(c_void_p)]),
+    "rl_context_destroy": (None, [c_void_p]),
+    "rl_context_stats": (c_int32, [c_void_p, POINTER(Stats)]),
+    "rl_context_trim": (c_int32, [c_void_p]),
+    "rl_program_load": (
+        c_int32,
+        [c_void_p, c_void_p, c_size_t, POINTER(c_void_p)],
+    ),
+    "rl_program_destroy": (None, [c_void_p]),
+    "rl_program_entry_count": (c_uint32, [c_void_p]),
+    "rl_program_entry_name": (c_char_p, [c_void_p, c_uint32]),
+    "rl_program_argument_count": (c_uint32, [c_void_p, c_uint32]),
+    "rl_program_target_count": (c_uint32, [c_void_p]),
+    "rl_program_target_name": (c_char_p, [c_void_p, c_uint32]),
+    "rl_program_target": (c_char_p, [c_void_p]),
+    "rl_program_compiler": (c_char_p, [c_void_p]),
+    "rl_program_module_name": (c_char_p, [c_void_p]),
+    "rl_program_explain": (c_char_p, [c_void_p, c_uint32]),
+    "rl_program_argument": (
+        c_int32,
+        [c_void_p, c_uint32, c_uint32, POINTER(Argument)],
+    ),
+    "rl_program_output_sizes": (
+        c_int32,
+        [c_void_p, c_uint32, POINTER(Tensor), c_uint32, POINTER(c_int64)],
+    ),
+    "rl_program_estimate": (
+        c_int32,
+        [c_void_p, c_uint32, POINTER(Tensor), c_uint32, POINTER(Estimate)],
+    ),
+    "rl_program_run": (
+        c_int32,
+        [c_void_p, c_uint32, POINTER(Tensor), c_uint32],
+    ),
+}
+
+_lock = threading.Lock()
+_library = None
+
+
+def library() -> ctypes.CDLL:
+    """The runtime, loaded by the first caller. Calls release the GIL."""
+    global _library
+    with _lock:
+        if _library is None:
+            _library = _load(_native.runtime_path())
+            _native.mark_runtime_loaded()
+        return _library
+
+
+def _load(path: str) -> ctypes.CDLL:
+    try:
+        result = ctypes.CDLL(path)
+        for name, (result_type, argument_types) in _FUNCTIONS.items():
+            function = getattr(result, name)
+            function.restype = result_type
+            function.argtypes = argument_types
+    except (OSError, AttributeError) as error:
+        raise Error(
+            f"expected the Ringlet runtime at '{path}', found: {error}; install "
+            "Ringlet, or name it with ringlet.configure(runtime=...)"
+        ) from None
+    version = result.rl_abi_version()
+    if version != ABI_VERSION:
+        raise Error(
+            f"expected a runtime of ABI version {ABI_VERSION}, found version "
+            f"{version} at '{path}'"
+        )
+    return result
+
+
+def check(status: int) -> None:
+    """Raises what the last call of this thread says, unless it succeeded."""
+    if status:
+        message = library().rl_last_error().decode(errors="replace")
+        raise RuntimeError(status, message)

@@ -1,0 +1,510 @@
+# Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Contexts and programs."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import dataclasses
+import os
+import pathlib
+import tempfile
+import threading
+import types
+import weakref
+from typing import Any, Callable, Mapping, Optional, Sequence, Union
+
+from ringlet import _capi
+
+from ringlet._tensors import Maker, View, describe, unwrapped, view_of
+
+_LOG_LEVELS = ("error", "warning", "info", "debug")
+
+
+@dataclasses.dataclass(frozen=True)
+class Stats:
+    """What a context has done and holds; bytes are bytes."""
+
+    threads: int
+    runs: int
+    launches: int
+    memory_bytes: int
+    peak_memory_bytes: int
+    workspace_bytes: int
+    table_bytes: int
+    tables_built: int
+
+
+class Context:
+    """A device with its threads and memory, for any number of programs.
+
+    threads       CPU threads, the calling one included; 0 takes all cores
+    memory_limit  bytes of workspace, scratch and tables; 0 sets no limit
+    target        only code for this target, as "x86-64-v3"; None takes the best
+                  that this machine can run
+    log           called as log(level, message), level being "error", "warning",
+                  "info" or "debug", from any thread
+    log_level     the most talkative level that is reported
+
+    Raises ringlet.RuntimeError if the device is not to be had.
+    """
+
+    def __init__(
+        self,
+        *,
+        threads: int = 0,
+        memory_limit: int = 0,
+        target: Optional[str] = None,
+        log: Optional[Callable[[str, str], None]] = None,
+        log_level: str = "warning",
+    ):
+        for name, value, limit in (
+            ("threads", threads, 2**32),
+            ("memory_limit", memory_limit, 2**64),
+        ):
+            if not 0 <= value < limit:
+                raise ValueError(
+                    f"expected {name} from 0 to {limit - 1}, found {value}"
+                )
+        if log_level not in _LOG_LEVELS:
+            raise ValueError(
+                f"expected log_level to be one of {', '.join(_LOG_LEVELS)}, "
+                f"found {log_level!r}"
+            )
+        options = _capi.ContextOptions()
+        options.threads = threads
+        options.memory_limit = memory_limit
+        options.target = None if target is None else target.encode()
+        options.log_level = _LOG_LEVELS.index(log_level)
+        if log is not None:
+            options.log = _capi.LogCallback(
+                lambda _, level, message: log(
+                    _LOG_LEVELS[level], message.decode(errors="replace")
+                )
+            )
+        library = _capi.library()
+        handle = ctypes.c_void_p()
+        _capi.check(
+            library.rl_context_create(ctypes.byref(options), ctypes.byref(handle))
+        )
+        self._handle = handle
+        # The options hold the callback, which the context needs to its end.
+        weakref.finalize(self, _destroy, library.rl_context_destroy, handle, options)
+
+    def stats(self) -> Stats:
+        """Counters and memory of this context, now."""
+        raw = _capi.Stats()
+        _capi.check(_capi.library().rl_context_stats(self._handle, ctypes.byref(raw)))
+        return Stats(*(getattr(raw, each.name) for each in dataclasses.fields(Stats)))
+
+    def trim(self) -> None:
+        """Returns idle workspaces and unused order tables to the system."""
+        _capi.check(_capi.library().rl_context_trim(self._handle))
+
+
+def _destroy(function, handle, _keep):
+    function(handle)
+
+
+_default_lock = threading.Lock()
+_default: Optional[Context] = None
+
+
+def default_context() -> Context:
+    """The context of whoever names none: all cores, no memory limit."""
+    global _default
+    with _default_lock:
+        if _default is None:
+            _default = Context()
+        return _default
+
+
+@dataclasses.dataclass(frozen=True)
+class Argument:
+    """A tensor that an entry takes or gives.
+
+    sizes   -1 stands for any size
+    dtype   "f32", "bf16", ...
+    layout  the encoding of the tensor's type, as text; "" if there is none
+    """
+
+    name: str
+    dtype: str
+    sizes: tuple
+    layout: str = ""
+
+    def __str__(self) -> str:
+        layout = f" {self.layout}" if self.layout else ""
+        number = _capi.DTYPES.get(self.dtype, 0)
+        return f"{self.name}: {describe(number, self.sizes)}{layout}"
+
+
+@dataclasses.dataclass(frozen=True)
+class Entry:
+    """A function of a program."""
+
+    name: str
+    inputs: tuple
+    outputs: tuple
+
+    def __str__(self) -> str:
+        inputs = ", ".join(map(str, self.inputs))
+        outputs = ", ".join(map(str, self.outputs))
+        return f"{self.name}({inputs}) -> ({outputs})"
+
+
+@dataclasses.dataclass(frozen=True)
+class Estimate:
+    """Memory that a run takes beside its arguments, in bytes.
+
+    workspace_bytes  for each run in flight
+    scratch_bytes    as well, all threads together
+    table_bytes      order tables, shared by all runs
+    total_bytes      the sum of these
+    launches         of kernels
+    """
+
+    workspace_bytes: int
+    scratch_bytes: int
+    table_bytes: int
+    total_bytes: int
+    launches: int
+
+
+class _Call:
+    """Tensors in the form of the C API; owns what the pointers point to."""
+
+    def __init__(self, count: int):
+        self.tensors = (_capi.Tensor * count)()
+        self._keep: list = []
+
+    def set(self, index: int, view: View) -> None:
+        rank = len(view.sizes)
+        tensor = self.tensors[index]
+        tensor.data = view.data
+        tensor.dtype = view.dtype
+        tensor.rank = rank
+        tensor.sizes = (ctypes.c_int64 * rank)(*view.sizes)
+        if view.strides is not None:
+            tensor.strides = (ctypes.c_int64 * rank)(*view.strides)
+        self._keep.append(view.owner)
+
+
+class Program:
+    """A compiled artefact, ready to run.
+
+    artifact  the bytes of an .rla file
+    context   where it runs; None is a context for the whole process, with all
+              cores
+    inspect   load it to be looked at only: `run` then refuses, and the artefact
+              need not have code for this machine
+
+    Artefacts are code: load only those that you would run as a program. One
+    that is damaged raises ringlet.RuntimeError with Status.BAD_ARTIFACT.
+
+    Any number of threads may use a program at once.
+    """
+
+    def __init__(
+        self,
+        artifact: bytes,
+        context: Optional[Context] = None,
+        *,
+        inspect: bool = False,
+    ):
+        self._artifact = bytes(artifact)
+        self.context = None if inspect else context or default_context()
+        library = _capi.library()
+        handle = ctypes.c_void_p()
+        _capi.check(
+            library.rl_program_load(
+                self.context._handle if self.context else None,
+                self._artifact,
+                len(self._artifact),
+                ctypes.byref(handle),
+            )
+        )
+        self._handle = handle
+        weakref.finalize(
+            self, _destroy, library.rl_program_destroy, handle, self.context
+        )
+        self._indices: dict[str, int] = {}
+        entries = {}
+        for index in range(library.rl_program_entry_count(handle)):
+            entry = self._read_entry(index)
+            self._indices[entry.name] = index
+            entries[entry.name] = entry
+        self._entries = types.MappingProxyType(entries)
+
+    @classmethod
+    def load(
+        cls,
+        path: Union[str, os.PathLike],
+        context: Optional[Context] = None,
+        *,
+        inspect: bool = False,
+    ) -> "Program":
+        """Reads an artefact that `save` or ringlet-compile wrote.
+
+        Raises OSError if the file cannot be read.
+        """
+        return cls(pathlib.Path(path).read_bytes(), context, inspect=inspect)
+
+    def save(self, path: Union[str, os.PathLike]) -> None:
+        """Writes the artefact: whole, or not at all."""
+        path = pathlib.Path(path)
+        number, name = tempfile.mkstemp(prefix=path.name, dir=path.parent)
+        try:
+            with os.fdopen(number, "wb") as file:
+                file.write(self._artifact)
+            mask = os.umask(0)
+            os.umask(mask)
+            os.chmod(name, 0o666 & ~mask)
+            os.replace(name, path)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(name)
+            raise
+
+    def _read_entry(self, index: int) -> Entry:
+        library = _capi.library()
+        inputs, outputs = [], []
+        for i in range(library.rl_program_argument_count(self._handle, index)):
+            raw = _capi.Argument()
+            _capi.check(
+                library.rl_program_argument(self._handle, index, i, ctypes.byref(raw))
+            )
+            (outputs if raw.is_output else inputs).append(
+                Argument(
+                    raw.name.decode(),
+                    _capi.DTYPE_NAMES.get(raw.dtype, str(raw.dtype)),
+                    tuple(raw.sizes[: raw.rank]) if raw.rank else (),
+                    (raw.layout or b"").decode(),
+                )
+            )
+        name = library.rl_program_entry_name(self._handle, index).decode()
+        return Entry(name, tuple(inputs), tuple(outputs))
+
+    # What it is.
+
+    @property
+    def entries(self) -> Mapping[str, Entry]:
+        """The functions of the program, by name."""
+        return self._entries
+
+    @property
+    def targets(self) -> tuple:
+        """The targets that the artefact has code for, as "x86-64-v3"."""
+        library = _capi.library()
+        return tuple(
+            library.rl_program_target_name(self._handle, i).decode()
+            for i in range(library.rl_program_target_count(self._handle))
+        )
+
+    @property
+    def target(self) -> str:
+        """The target whose code runs; "" for a program to be inspected."""
+        return _capi.library().rl_program_target(self._handle).decode()
+
+    @property
+    def compiler(self) -> str:
+        """Name and version of the compiler that made it."""
+        return _capi.library().rl_program_compiler(self._handle).decode()
+
+    def explain(self, entry: Optional[str] = None) -> str:
+        """What the compiler decided for each kernel, one "key: value" a line."""
+        index = self._indices[self._entry(entry).name]
+        return _capi.library().rl_program_explain(self._handle, index).decode()
+
+    def __repr__(self) -> str:
+        entries = "; ".join(map(str, self._entries.values()))
+        return f"<ringlet.Program {entries}>"
+
+    # What it does.
+
+    def __call__(self, *inputs: Any, out: Any = None, **named: Any) -> Any:
+        """Runs the only entry; see `run`."""
+        return self.run(*inputs, out=out, **named)
+
+    def run(
+        self,
+        *inputs: Any,
+        entry: Optional[str] = None,
+        out: Any = None,
+        **named: Any,
+    ) -> Any:
+        """Runs an entry and returns its outputs.
+
+        inputs, named  the entry's inputs, in order or by name: numpy arrays or
+                       objects with `__dlpack__` in CPU memory, as torch tensors,
+                       and ints for rank-0 i64. They are read where they lie. The
+                       last axis is contiguous; other strides are free.
+        entry          its name; needed only if the program has several
+        out            where the results go, else they are allocated: a tensor,
+                       a sequence of them or a dict by output name
+
+        Returns one tensor, or a tuple if the entry has several outputs; `out`'s
+        own, or new ones of the first input's kind.
+
+        Raises TypeError or ValueError for arguments that are no tensors of the
+        right kind, and ringlet.RuntimeError, with nothing written, for sizes
+        and types that the entry does not take.
+        """
+        chosen = self._entry(entry)
+        given = _bind(chosen, inputs, named)
+        count = len(chosen.inputs) + len(chosen.outputs)
+        call = _Call(count)
+        for i, (argument, value) in enumerate(zip(chosen.inputs, given)):
+            call.set(i, _viewed(argument, value))
+        if out is None:
+            results, views = self._allocate(chosen, call, given)
+        else:
+            results, views = _given_outputs(chosen, out)
+        for i, view in enumerate(views, len(chosen.inputs)):
+            call.set(i, view)
+        _capi.check(
+            _capi.library().rl_program_run(
+                self._handle, self._indices[chosen.name], call.tensors, count
+            )
+        )
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def estimate(
+        self, *inputs: Any, entry: Optional[str] = None, **named: Any
+    ) -> Estimate:
+        """The memory that a run would take, from sizes alone.
+
+        An input is a tensor as for `run`, or a tuple of its sizes; a rank-0 i64
+        is an int. All checks of a run are made.
+        """
+        chosen = self._entry(entry)
+        given = _bind(chosen, inputs, named)
+        count = len(chosen.inputs) + len(chosen.outputs)
+        call = _Call(count)
+        for i, (argument, value) in enumerate(zip(chosen.inputs, given)):
+            call.set(i, _viewed(argument, value, sizes_only=True))
+        sizes = self._output_sizes(chosen, call)
+        for i, (argument, each) in enumerate(
+            zip(chosen.outputs, sizes), len(chosen.inputs)
+        ):
+            number = _capi.DTYPES[argument.dtype]
+            call.set(i, View(None, number, each, None, False, None))
+        raw = _capi.Estimate()
+        _capi.check(
+            _capi.library().rl_program_estimate(
+                self._handle,
+                self._indices[chosen.name],
+                call.tensors,
+                count,
+                ctypes.byref(raw),
+            )
+        )
+        return Estimate(
+            *(getattr(raw, each.name) for each in dataclasses.fields(Estimate))
+        )
+
+    def _entry(self, name: Optional[str]) -> Entry:
+        if name is None and len(self._entries) == 1:
+            return next(iter(self._entries.values()))
+        if name in self._entries:
+            return self._entries[name]
+        known = ", ".join(self._entries)
+        found = "none" if name is None else f"'{name}'"
+        raise ValueError(f"expected entry to be one of {known}; found {found}")
+
+    def _output_sizes(self, entry: Entry, call: _Call) -> list:
+        flat = (ctypes.c_int64 * (_capi.MAX_RANK * max(1, len(entry.outputs))))()
+        _capi.check(
+            _capi.library().rl_program_output_sizes(
+                self._handle,
+                self._indices[entry.name],
+                call.tensors,
+                len(entry.inputs),
+                flat,
+            )
+        )
+        return [
+            tuple(flat[_capi.MAX_RANK * i :][: len(argument.sizes)])
+            for i, argument in enumerate(entry.outputs)
+        ]
+
+    def _allocate(self, entry: Entry, call: _Call, given: list) -> tuple:
+        maker = Maker(given)
+        results, views = [], []
+        for argument, sizes in zip(entry.outputs, self._output_sizes(entry, call)):
+            result, view = maker.make(sizes, _capi.DTYPES[argument.dtype])
+            results.append(result)
+            views.append(view)
+        return results, views
+
+
+def _bind(entry: Entry, inputs: Sequence, named: Mapping) -> list:
+    """The inputs in the entry's order."""
+    names = [argument.name for argument in entry.inputs]
+    if len(inputs) > len(names):
+        raise TypeError(
+            f"expected {len(names)} inputs ({', '.join(names)}), found {len(inputs)}"
+        )
+    values = dict(zip(names, inputs))
+    for name, value in named.items():
+        if name not in names:
+            raise TypeError(
+                f"expected inputs named {', '.join(names)}; found '{name}'"
+            )
+        if name in values:
+            raise TypeError(f"expected one value for input '{name}', found two")
+        values[name] = value
+    missing = [name for name in names if name not in values]
+    if missing:
+        raise TypeError(
+            f"expected {len(names)} inputs ({', '.join(names)}), found no "
+            f"{', '.join(missing)}"
+        )
+    return [values[name] for name in names]
+
+
+def _viewed(argument: Argument, value: Any, sizes_only: bool = False) -> View:
+    if sizes_only and isinstance(value, tuple):
+        return View(None, _capi.DTYPES[argument.dtype], value, None, True, None)
+    try:
+        view = view_of(value)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"argument '{argument.name}': {error}") from None
+    if len(view.sizes) > _capi.MAX_RANK:
+        raise ValueError(
+            f"argument '{argument.name}': expected at most {_capi.MAX_RANK} axes, "
+            f"found {len(view.sizes)}"
+        )
+    return view
+
+
+def _given_outputs(entry: Entry, out: Any) -> tuple:
+    """The outputs that the caller brought, and their views."""
+    names = [argument.name for argument in entry.outputs]
+    if isinstance(out, Mapping):
+        if set(out) != set(names):
+            raise TypeError(
+                f"expected out for {', '.join(names)}; found "
+                f"{', '.join(map(str, out)) or 'none'}"
+            )
+        values = [out[name] for name in names]
+    elif isinstance(out, (tuple, list)):
+        values = list(out)
+    else:
+        values = [out]
+    if len(values) != len(names):
+        raise TypeError(
+            f"expected {len(names)} outputs ({', '.join(names)}) in out, found "
+            f"{len(values)}"
+        )
+    views = []
+    for argument, value in zip(entry.outputs, values):
+        view = _viewed(argument, value)
+        if view.read_only:
+            raise ValueError(
+                f"argument '{argument.name}': expected an output that can be "
+                "written, found a read-only one"
+            )
+        views.append(view)
+    return [unwrapped(value) for value in values], views

@@ -1,0 +1,223 @@
+# Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The caller's arrays, as the runtime takes them, and arrays like them."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from typing import Any, Optional
+
+from ringlet import _dlpack
+from ringlet._capi import DTYPE_NAMES, DTYPE_SIZES, DTYPES
+
+_NUMPY_TO_DTYPE = {
+    "float16": DTYPES["f16"],
+    "bfloat16": DTYPES["bf16"],
+    "float32": DTYPES["f32"],
+    "float64": DTYPES["f64"],
+    "int8": DTYPES["i8"],
+    "uint8": DTYPES["u8"],
+    "int16": DTYPES["i16"],
+    "int32": DTYPES["i32"],
+    "int64": DTYPES["i64"],
+    "bool": DTYPES["bool"],
+}
+_DTYPE_TO_NUMPY = {dtype: name for name, dtype in _NUMPY_TO_DTYPE.items()}
+_BF16 = DTYPES["bf16"]
+
+
+class _Bits:
+    def __init__(self, array: Any, dtype: int):
+        self.array = array
+        self.dtype = dtype
+
+
+def bits(array: Any, dtype: str) -> Any:
+    """Says that an integer array holds the bits of another type.
+
+    numpy has no bf16 of its own. Where the package ml_dtypes is not to be had,
+    a numpy array of uint16 may carry the bits:
+
+        program(ringlet.bits(q, "bf16"), ringlet.bits(k, "bf16"), ...)
+
+    The results of such a call that are bf16 are arrays of uint16, too.
+
+    array  a numpy array of unsigned or signed integers, any shape and strides
+    dtype  "bf16", "f16", "f32" or "f64", of as many bytes as array's elements
+
+    Raises TypeError for anything else.
+    """
+    numpy = sys.modules.get("numpy")
+    if numpy is None or not isinstance(array, numpy.ndarray):
+        raise TypeError(f"expected a numpy array, found {type(array).__name__}")
+    if dtype not in ("bf16", "f16", "f32", "f64"):
+        raise TypeError(f"expected dtype 'bf16', 'f16', 'f32' or 'f64', found {dtype!r}")
+    number = DTYPES[dtype]
+    if (
+        array.dtype.kind not in "iu"
+        or array.dtype.itemsize != DTYPE_SIZES[number]
+        or not array.dtype.isnative
+    ):
+        raise TypeError(
+            f"expected an array of native integers of {DTYPE_SIZES[number]} bytes for "
+            f"{dtype}, found {array.dtype}"
+        )
+    return _Bits(array, number)
+
+
+class View:
+    """A tensor in memory. `strides` count elements; None is row-major."""
+
+    __slots__ = ("data", "dtype", "sizes", "strides", "read_only", "owner")
+
+    def __init__(self, data, dtype, sizes, strides, read_only, owner):
+        self.data = data
+        self.dtype = dtype
+        self.sizes = sizes
+        self.strides = strides
+        self.read_only = read_only
+        self.owner = owner
+
+
+# Names of dtypes are slow to make, and calls come with the same few of them.
+_known_dtypes: dict = {}
+
+
+def _numpy_dtype(dtype: Any) -> int:
+    if not dtype.isnative:
+        raise TypeError(f"expected native byte order, found {dtype.str}")
+    number = _NUMPY_TO_DTYPE.get(dtype.name)
+    if number is None:
+        raise TypeError(
+            "expected elements of f16, bf16, f32, f64, i8, u8, i16, i32, i64 or "
+            f"bool, found {dtype}; ringlet.bits() says what integers stand for"
+        )
+    _known_dtypes[dtype] = number
+    return number
+
+
+def _numpy_view(array: Any, dtype: Optional[int]) -> View:
+    if dtype is None:
+        dtype = _known_dtypes.get(array.dtype) or _numpy_dtype(array.dtype)
+    size = array.dtype.itemsize
+    if any(stride % size for stride in array.strides):
+        raise ValueError(
+            f"expected strides that are a multiple of the element's {size} bytes, "
+            f"found {array.strides}"
+        )
+    return View(
+        array.ctypes.data,
+        dtype,
+        array.shape,
+        tuple(stride // size for stride in array.strides),
+        not array.flags.writeable,
+        array,
+    )
+
+
+def view_of(value: Any) -> View:
+    """`value` where it lies; TypeError or ValueError if that cannot be."""
+    numpy = sys.modules.get("numpy")
+    if isinstance(value, _Bits):
+        return _numpy_view(value.array, value.dtype)
+    if numpy is not None:
+        if isinstance(value, numpy.ndarray):
+            return _numpy_view(value, None)
+        if isinstance(value, numpy.integer):
+            value = int(value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        if not -(2**63) <= value < 2**63:
+            raise ValueError(f"expected an integer of 64 bits, found {value}")
+        number = ctypes.c_int64(value)
+        return View(
+            ctypes.addressof(number), DTYPES["i64"], (), (), True, number
+        )
+    if hasattr(value, "__dlpack__") and hasattr(value, "__dlpack_device__"):
+        return View(*_dlpack.read(value))
+    raise TypeError(
+        "expected a numpy array, an object with __dlpack__, or an int for a "
+        f"rank-0 i64, found {type(value).__name__}"
+    )
+
+
+def unwrapped(value: Any) -> Any:
+    """The array itself: what a caller gets back for an output."""
+    return value.array if isinstance(value, _Bits) else value
+
+
+# ===---------------------------------------------------------------------=== #
+# Outputs like the inputs
+# ===---------------------------------------------------------------------=== #
+
+
+def _new_numpy(sizes: tuple, dtype: int, wide_bits: bool) -> Any:
+    import numpy
+
+    if dtype == _BF16:
+        if wide_bits:
+            return bits(numpy.empty(sizes, numpy.uint16), "bf16")
+        try:
+            import ml_dtypes
+        except ImportError:
+            raise TypeError(
+                "expected the package ml_dtypes for a bf16 result as a numpy "
+                "array; without it, pass ringlet.bits(array, 'bf16') as out"
+            ) from None
+        return numpy.empty(sizes, ml_dtypes.bfloat16)
+    return numpy.empty(sizes, _DTYPE_TO_NUMPY[dtype])
+
+
+def _new_torch(torch: Any, sizes: tuple, dtype: int) -> Any:
+    name = _DTYPE_TO_NUMPY[dtype]
+    return torch.empty(sizes, dtype=getattr(torch, name))
+
+
+def _importer(example: Any) -> Any:
+    """The function that makes the example's kind of tensor from another."""
+    if hasattr(example, "__array_namespace__"):
+        return example.__array_namespace__().from_dlpack
+    module = sys.modules.get(type(example).__module__.partition(".")[0])
+    found = getattr(module, "from_dlpack", None) or getattr(
+        type(example), "from_dlpack", None
+    )
+    if found is None:
+        raise TypeError(
+            f"expected from_dlpack in the library of {type(example).__name__}, "
+            "found none: pass out=..."
+        )
+    return found
+
+
+class Maker:
+    """Makes outputs of the kind that the inputs have: the first tensor's."""
+
+    def __init__(self, inputs: list):
+        tensors = [each for each in inputs if not isinstance(each, int)]
+        self._wide_bits = any(isinstance(each, _Bits) for each in tensors)
+        self._example = tensors[0] if tensors else None
+
+    def make(self, sizes: tuple, dtype: int) -> tuple:
+        """A new tensor: (what the caller gets, its view)."""
+        example = self._example
+        torch = sys.modules.get("torch")
+        numpy = sys.modules.get("numpy")
+        if torch is not None and isinstance(example, torch.Tensor):
+            made = _new_torch(torch, sizes, dtype)
+            return made, view_of(made)
+        if (
+            example is None
+            or isinstance(example, _Bits)
+            or (numpy is not None and isinstance(example, (numpy.ndarray, numpy.generic)))
+        ):
+            made = _new_numpy(sizes, dtype, self._wide_bits)
+            return unwrapped(made), view_of(made)
+        memory = _dlpack.Allocation(sizes, dtype)
+        view = View(memory.data, dtype, sizes, None, False, memory)
+        return _importer(example)(memory), view
+
+
+def describe(dtype: int, sizes: tuple) -> str:
+    """ "bf16[1, ?, 8, 64]" """
+    inner = ", ".join("?" if size < 0 else str(size) for size in sizes)
+    return f"{DTYPE_NAMES.get(dtype, dtype)}[{inner}]"
