@@ -30,12 +30,13 @@ die() {
   exit 1
 }
 
-# configure BUILD_FOLDER OPTION...: runs CMake unless that has been done; ninja
-# runs it again by itself when its input changes.
+# configure BUILD_FOLDER OPTION...: runs CMake unless that has been done with
+# these options; ninja runs it again by itself when its input changes.
 configure() {
   local build=$1 log
   shift
-  if [ -f "$build/build.ninja" ]; then
+  if [ -f "$build/build.ninja" ] &&
+    [ "$(cat "$build/configure.options" 2>/dev/null)" = "$*" ]; then
     return
   fi
   mkdir -p "$build"
@@ -46,10 +47,11 @@ configure() {
     rm -f "$build/CMakeCache.txt"
     die "the configuration failed; the whole log is $log"
   fi
+  echo "$*" >"$build/configure.options"
 }
 
-# Whether two processes' worth of a compiler fit into memory; else one at a
-# time. A file that includes MLIR's headers takes up to 1.5 GiB.
+# How many compilers run at once: one for each core, but no more than fit into
+# memory. A file that includes MLIR's headers takes up to 1.5 GiB.
 build_jobs() {
   local cores kibibytes fit
   cores=$(nproc)
@@ -59,4 +61,31 @@ build_jobs() {
     fit=1
   fi
   echo $((cores < fit ? cores : fit))
+}
+
+# build_targets BUILD_FOLDER NINJA_ARGUMENT...: builds, with a line of progress
+# every 20 seconds. Prints the errors and fails if something could not be built.
+build_targets() {
+  local build=$1 log ninja line
+  shift
+  log=$build/build.log
+  NINJA_STATUS='[%f/%t %e s] ' \
+    ninja -C "$build" -j "$(build_jobs)" "$@" >"$log" 2>&1 &
+  ninja=$!
+  # shellcheck disable=SC2064
+  trap "kill $ninja 2>/dev/null; exit 130" INT TERM
+  while kill -0 "$ninja" 2>/dev/null; do
+    for _ in {1..100}; do
+      kill -0 "$ninja" 2>/dev/null || break
+      sleep 0.2
+    done
+    line=$(grep -o '^\[[0-9/]* [0-9.]* s\]' "$log" | tail -n 1) || line=
+    [ -z "$line" ] || echo "   $line"
+  done
+  trap - INT TERM
+  if ! wait "$ninja"; then
+    grep -A 20 -E '^FAILED:|error:' "$log" | head -n 60 >&2 || true
+    echo "error: the build failed; the whole log is $log" >&2
+    return 1
+  fi
 }
