@@ -1,0 +1,152 @@
+//===- Options.cpp - Command line of ringlet-run ---*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tools/ringlet-run/Options.h"
+
+#include "ringlet/abi/Container.h"
+#include "ringlet/runtime.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <optional>
+#include <string_view>
+
+using namespace ringlet::run;
+
+static const char *const kHelp =
+    R"(OVERVIEW: ringlet-run: runs an entry of a compiled artefact on tensors
+
+Inputs are the tensors of a safetensors file that have the names of the entry's
+arguments; outputs are allocated and written as result0, result1, ... Their
+sizes follow from those of the inputs: the artefact says how, where the compiler
+knew. Where it does not say, the run is refused.
+
+USAGE: ringlet-run ARTEFACT --in=FILE [options]
+
+OPTIONS:
+  --in=FILE        Inputs, a .safetensors file
+  --out=FILE       Write the outputs here, as .safetensors
+  --entry=NAME     Entry to run (default: the only one)
+  --repeat=N       Run N times after one that is not counted, and give the
+                   median time (default: 1, counted as it is)
+  --check          Compare the outputs with the exact result, computed in f64
+                   from what the artefact says it computes; rows are sampled
+                   where that would take longer than --check-seconds
+  --check-seconds=S
+                   Time that a check may take (default: 10)
+  --threads=N      CPU threads (default: all cores)
+  --target=NAME    Use the code for this target, as x86-64-v3 (default: the
+                   best that this machine runs)
+  --explain        Print what the compiler decided for each kernel
+  --help           Print this
+  --version        Print the versions
+
+EXIT STATUS:
+  0  ran; with --check: the outputs are as exact as they must be
+  1  --check: they are not
+  2  a wrong option, or a file that cannot be read or written
+  3  the artefact, the inputs or the run were refused
+  4  --check: the artefact does not say what this entry computes
+
+EXAMPLE:
+  ringlet-compile test/Examples/longnet.mlir -o longnet.rla
+  ringlet-run longnet.rla --in=qkv.safetensors --out=o.safetensors --check
+)";
+
+static bool fail(int &exitCode, const std::string &message) {
+  std::fprintf(stderr, "error: %s\n", message.c_str());
+  exitCode = kBadUsage;
+  return false;
+}
+
+/// A number from `least` to `most`, and nothing else.
+static std::optional<uint32_t> parseNumber(const std::string &text,
+                                           uint32_t least, uint32_t most) {
+  if (text.empty() || text.size() > 9 ||
+      text.find_first_not_of("0123456789") != std::string::npos)
+    return std::nullopt;
+  unsigned long value = std::strtoul(text.c_str(), nullptr, 10);
+  if (value < least || value > most)
+    return std::nullopt;
+  return static_cast<uint32_t>(value);
+}
+
+/// "--name=VALUE", or "--name" and the next word.
+static bool takeValue(std::string_view name, int argc, char **argv, int &index,
+                      std::string &value) {
+  std::string_view word = argv[index];
+  if (word.substr(0, name.size()) != name)
+    return false;
+  if (word.size() > name.size() && word[name.size()] == '=') {
+    value = word.substr(name.size() + 1);
+    return true;
+  }
+  if (word.size() != name.size() || index + 1 >= argc)
+    return false;
+  value = argv[++index];
+  return true;
+}
+
+bool ringlet::run::parseOptions(int argc, char **argv, Options &options,
+                                int &exitCode) {
+  exitCode = kOk;
+  for (int i = 1; i < argc; ++i) {
+    std::string word = argv[i], value;
+    if (word == "--help" || word == "-h") {
+      std::fputs(kHelp, stdout);
+      return false;
+    }
+    if (word == "--version") {
+      std::printf("ringlet-run " RINGLET_VERSION
+                  "\nartefact format %u\nruntime ABI %u\n",
+                  abi::kFormatVersion, rl_abi_version());
+      return false;
+    }
+    if (word == "--check") {
+      options.check = true;
+    } else if (word == "--explain") {
+      options.explain = true;
+    } else if (takeValue("--in", argc, argv, i, options.in) ||
+               takeValue("--out", argc, argv, i, options.out) ||
+               takeValue("--entry", argc, argv, i, options.entry) ||
+               takeValue("--target", argc, argv, i, options.target)) {
+      continue;
+    } else if (takeValue("--repeat", argc, argv, i, value)) {
+      auto number = parseNumber(value, 1, 1000000);
+      if (!number)
+        return fail(exitCode, "--repeat: expected a number from 1 to 1000000, "
+                              "found '" +
+                                  value + "'");
+      options.repeat = *number;
+    } else if (takeValue("--threads", argc, argv, i, value)) {
+      auto number = parseNumber(value, 0, 4096);
+      if (!number)
+        return fail(exitCode, "--threads: expected a number from 0 (all cores) "
+                              "to 4096, found '" +
+                                  value + "'");
+      options.threads = *number;
+    } else if (takeValue("--check-seconds", argc, argv, i, value)) {
+      auto number = parseNumber(value, 1, 1000000);
+      if (!number)
+        return fail(exitCode, "--check-seconds: expected a number from 1 to "
+                              "1000000, found '" +
+                                  value + "'");
+      options.checkSeconds = *number;
+    } else if (word.size() > 1 && word[0] == '-') {
+      return fail(exitCode,
+                  "unknown option '" + word + "'; see ringlet-run --help");
+    } else if (options.artifact.empty()) {
+      options.artifact = word;
+    } else {
+      return fail(exitCode, "expected one artefact, found '" +
+                                options.artifact + "' and '" + word + "'");
+    }
+  }
+  if (options.artifact.empty())
+    return fail(exitCode, "expected an artefact; see ringlet-run --help");
+  return true;
+}

@@ -1,0 +1,337 @@
+//===- Session.cpp - One run of an entry ---*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tools/ringlet-run/Session.h"
+
+#include "ringlet/abi/Container.h"
+#include "ringlet/abi/Verify.h"
+#include "tools/ringlet-run/Graph.h"
+#include "tools/ringlet-run/Reference.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+
+using namespace ringlet;
+using namespace ringlet::run;
+
+bool Session::fail(ExitCode code, const std::string &message) {
+  std::fprintf(stderr, "error: %s\n", message.c_str());
+  exitCode = code;
+  return false;
+}
+
+bool Session::failRuntime(const std::string &what) {
+  return fail(kRefused, what + ": " + rl_last_error());
+}
+
+static std::string formatBytes(uint64_t bytes) {
+  char text[32];
+  if (bytes < 10240)
+    std::snprintf(text, sizeof text, "%llu bytes",
+                  static_cast<unsigned long long>(bytes));
+  else if (bytes < (uint64_t(10) << 20))
+    std::snprintf(text, sizeof text, "%.1f KiB", double(bytes) / 1024);
+  else
+    std::snprintf(text, sizeof text, "%.1f MiB", double(bytes) / (1 << 20));
+  return text;
+}
+
+/// 1234567 as "1,234,567".
+static std::string formatCount(double value) {
+  std::string digits = std::to_string(int64_t(value));
+  for (size_t i = digits.size(); i > 3; i -= 3)
+    digits.insert(i - 3, ",");
+  return digits;
+}
+
+//===----------------------------------------------------------------------===//
+// Artefact
+//===----------------------------------------------------------------------===//
+
+bool Session::loadArtifact() {
+  std::string error = abi::readFile(options.artifact, bytes);
+  if (!error.empty())
+    return fail(kBadUsage, error);
+  abi::Payload payload;
+  error = abi::openContainer(bytes.data(), bytes.size(), payload);
+  if (error.empty())
+    error = abi::verifyArtifact(payload.data, payload.size, artifact);
+  if (!error.empty())
+    return fail(kRefused, options.artifact + ": " + error);
+
+  rl_context_options contextOptions = RL_CONTEXT_OPTIONS_INIT;
+  contextOptions.threads = options.threads;
+  contextOptions.target =
+      options.target.empty() ? nullptr : options.target.c_str();
+  rl_context *newContext = nullptr;
+  if (rl_context_create(&contextOptions, &newContext) != RL_OK)
+    return failRuntime("cannot start");
+  context.reset(newContext);
+  rl_program *newProgram = nullptr;
+  if (rl_program_load(context.get(), bytes.data(), bytes.size(), &newProgram) !=
+      RL_OK)
+    return failRuntime(options.artifact);
+  program.reset(newProgram);
+
+  uint32_t count = rl_program_entry_count(program.get());
+  std::string list;
+  for (uint32_t i = 0; i < count; ++i)
+    list +=
+        (i ? ", " : "") + std::string(rl_program_entry_name(program.get(), i));
+  if (options.entry.empty() && count != 1)
+    return fail(kBadUsage, "expected --entry to name one of " +
+                               std::to_string(count) + " entries: " + list);
+  if (!options.entry.empty() &&
+      rl_program_find_entry(program.get(), options.entry.c_str(), &entry) !=
+          RL_OK)
+    return fail(kBadUsage, "expected --entry to name one of " + list +
+                               ", found '" + options.entry + "'");
+  function = artifact->functions()->Get(entry);
+
+  std::printf("artefact   %s, %s, %s\n", options.artifact.c_str(),
+              formatBytes(bytes.size()).c_str(),
+              rl_program_compiler(program.get()));
+  rl_stats stats = RL_STATS_INIT;
+  rl_context_stats(context.get(), &stats);
+  std::printf("target     %s, %u threads\n", rl_program_target(program.get()),
+              stats.threads);
+  std::printf("entry      %s\n", signature().c_str());
+  if (graph())
+    for (const std::string &line : describeGraph(*graph()))
+      std::printf("attention  %s\n", line.c_str());
+  if (options.explain)
+    std::fputs(rl_program_explain(program.get(), entry), stdout);
+  return true;
+}
+
+std::string Session::signature() const {
+  std::string text = function->name()->str() + "(";
+  bool outputs = false;
+  uint32_t count = rl_program_argument_count(program.get(), entry);
+  for (uint32_t i = 0; i < count; ++i) {
+    rl_argument argument = RL_ARGUMENT_INIT;
+    rl_program_argument(program.get(), entry, i, &argument);
+    if (argument.is_output && !outputs) {
+      text += ") -> (";
+      outputs = true;
+    } else if (i) {
+      text += ", ";
+    }
+    text += std::string(argument.name) + ": ";
+    for (int32_t axis = 0; axis < argument.rank; ++axis)
+      text += (argument.sizes[axis] == RL_DYNAMIC
+                   ? "?"
+                   : std::to_string(argument.sizes[axis])) +
+              "x";
+    text += rl_dtype_name(argument.dtype);
+  }
+  return text + ")";
+}
+
+//===----------------------------------------------------------------------===//
+// Tensors
+//===----------------------------------------------------------------------===//
+
+static int32_t toRuntime(DType dtype) {
+  switch (dtype) {
+  case DType::f16:
+    return RL_F16;
+  case DType::bf16:
+    return RL_BF16;
+  case DType::f32:
+    return RL_F32;
+  case DType::f64:
+    return RL_F64;
+  case DType::i1:
+    return RL_BOOL;
+  case DType::i32:
+    return RL_I32;
+  case DType::i64:
+    return RL_I64;
+  }
+  return 0;
+}
+
+static rl_tensor bind(Tensor &tensor) {
+  rl_tensor result = {};
+  result.data = tensor.data();
+  result.dtype = toRuntime(tensor.dtype());
+  result.rank = tensor.rank();
+  result.sizes = tensor.shape().data();
+  return result;
+}
+
+bool Session::bindInputs() {
+  Safetensors file;
+  if (!options.in.empty()) {
+    std::string error;
+    auto read = readSafetensors(options.in, &error);
+    if (!read)
+      return fail(kBadUsage, error);
+    file = std::move(*read);
+  }
+  std::string found;
+  for (const NamedTensor &tensor : file.tensors)
+    found += (found.empty() ? "" : ", ") + tensor.name;
+
+  uint32_t count = rl_program_argument_count(program.get(), entry);
+  for (uint32_t i = 0; i < count; ++i) {
+    rl_argument argument = RL_ARGUMENT_INIT;
+    rl_program_argument(program.get(), entry, i, &argument);
+    names.push_back(argument.name);
+    if (argument.is_output)
+      continue;
+    if (options.in.empty())
+      return fail(kBadUsage,
+                  "expected --in=FILE with the input '" + names.back() + "'");
+    auto tensor = std::find_if(
+        file.tensors.begin(), file.tensors.end(),
+        [&](const NamedTensor &item) { return item.name == names.back(); });
+    if (tensor == file.tensors.end())
+      return fail(kBadUsage, options.in + ": expected a tensor '" +
+                                 names.back() + "', found " +
+                                 (found.empty() ? "none" : found));
+    tensors.push_back(std::move(tensor->tensor));
+    file.tensors.erase(tensor);
+  }
+  inputCount = static_cast<uint32_t>(tensors.size());
+  for (const NamedTensor &tensor : file.tensors)
+    std::fprintf(stderr, "note: %s: '%s' is no input of the entry\n",
+                 options.in.c_str(), tensor.name.c_str());
+  for (Tensor &tensor : tensors)
+    bound.push_back(bind(tensor));
+  return true;
+}
+
+bool Session::allocateOutputs() {
+  uint32_t outputs = static_cast<uint32_t>(names.size()) - inputCount;
+  std::vector<int64_t> sizes(size_t(outputs) * RL_MAX_RANK + 1);
+  if (rl_program_output_sizes(program.get(), entry, bound.data(), inputCount,
+                              sizes.data()) != RL_OK)
+    return failRuntime("cannot tell the sizes of the outputs");
+  for (uint32_t i = 0; i < outputs; ++i) {
+    rl_argument argument = RL_ARGUMENT_INIT;
+    rl_program_argument(program.get(), entry, inputCount + i, &argument);
+    auto dtype = fromAbi(static_cast<abi::DType>(argument.dtype));
+    if (!dtype)
+      return fail(kRefused, "output '" + names[inputCount + i] + "' is of " +
+                                rl_dtype_name(argument.dtype) +
+                                ", which safetensors files here do not hold");
+    const int64_t *first = sizes.data() + size_t(i) * RL_MAX_RANK;
+    std::string error;
+    auto tensor =
+        Tensor::create(*dtype, Shape(first, first + argument.rank), &error);
+    if (!tensor)
+      return fail(kRefused, "output '" + names[inputCount + i] + "': " + error);
+    tensors.push_back(std::move(*tensor));
+  }
+  // Moving a tensor keeps its memory, but not its shape's.
+  bound.clear();
+  for (Tensor &tensor : tensors)
+    bound.push_back(bind(tensor));
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Running
+//===----------------------------------------------------------------------===//
+
+static double now() {
+  return std::chrono::duration<double>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+bool Session::run() {
+  auto count = static_cast<uint32_t>(bound.size());
+  rl_estimate estimate = RL_ESTIMATE_INIT;
+  if (rl_program_estimate(program.get(), entry, bound.data(), count,
+                          &estimate) != RL_OK)
+    return failRuntime("refused");
+  std::printf("memory     %s of workspace, %s of scratch, %s of tables; %llu "
+              "launches\n",
+              formatBytes(estimate.workspace_bytes).c_str(),
+              formatBytes(estimate.scratch_bytes).c_str(),
+              formatBytes(estimate.table_bytes).c_str(),
+              static_cast<unsigned long long>(estimate.launches));
+  std::fflush(stdout);
+
+  std::vector<double> times;
+  uint32_t warmup = options.repeat > 1 ? 1 : 0;
+  double start = now();
+  for (uint32_t i = 0; i < options.repeat + warmup; ++i) {
+    double begin = now();
+    if (rl_program_run(program.get(), entry, bound.data(), count) != RL_OK)
+      return failRuntime("refused");
+    double end = now();
+    if (i >= warmup)
+      times.push_back(end - begin);
+    if (end - start > 2 && i + 1 < options.repeat + warmup)
+      std::fprintf(stderr, "\rrun %u of %u", i + 1 - warmup, options.repeat);
+  }
+  if (now() - start > 2 && options.repeat > 1)
+    std::fprintf(stderr, "\r%40s\r", "");
+  std::sort(times.begin(), times.end());
+  size_t middle = times.size() / 2;
+  double median = times.size() % 2 ? times[middle]
+                                   : (times[middle - 1] + times[middle]) / 2;
+  std::printf("time       %.3f ms", median * 1e3);
+  if (times.size() > 1)
+    std::printf(" median of %zu runs (%.3f to %.3f)", times.size(),
+                times.front() * 1e3, times.back() * 1e3);
+  std::vector<TensorView> views;
+  for (const Tensor &tensor : tensors)
+    views.push_back(tensor.view());
+  int64_t tokens = graph() ? countTokens(*graph(), views) : 0;
+  if (tokens && median > 0)
+    std::printf(", %s tokens/s", formatCount(double(tokens) / median).c_str());
+  std::printf("\n");
+  return true;
+}
+
+bool Session::writeOutputs() {
+  if (options.out.empty())
+    return true;
+  Safetensors file;
+  for (size_t i = inputCount; i < tensors.size(); ++i)
+    file.tensors.push_back({names[i], Tensor::copyOf(tensors[i].view())});
+  std::string error;
+  if (!writeSafetensors(options.out, file, &error))
+    return fail(kBadUsage, error);
+  std::printf("outputs    %s\n", options.out.c_str());
+  return true;
+}
+
+bool Session::check() {
+  if (!options.check)
+    return true;
+  if (!graph() || !graph()->values() || !graph()->nodes())
+    return fail(kNotCheckable, "--check: the artefact does not say what '" +
+                                   function->name()->str() +
+                                   "' computes; only graphs of ringlet "
+                                   "operations can be checked");
+  std::vector<TensorView> views;
+  for (const Tensor &tensor : tensors)
+    views.push_back(tensor.view());
+  std::vector<uint32_t> outputs;
+  for (size_t i = inputCount; i < tensors.size(); ++i)
+    outputs.push_back(static_cast<uint32_t>(i));
+  std::fflush(stdout);
+  Reference reference(*artifact, *graph(), views, options.threads,
+                      options.checkSeconds);
+  CheckReport report;
+  std::string error = reference.check(outputs, report);
+  if (!error.empty())
+    return fail(kNotCheckable, "--check: " + error);
+  for (const std::string &line : report.lines)
+    std::printf("check      %s\n", line.c_str());
+  std::printf("check      %s\n", report.ok ? "passed" : "FAILED");
+  if (!report.ok)
+    exitCode = kCheckFailed;
+  return report.ok;
+}
