@@ -1,0 +1,89 @@
+# Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What is timed: the operation, its text for Ringlet, its peers in torch."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import peers
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    """Attention of q, k and v [1, length, heads, dim].
+
+    branches  (w, r) of each; w is None for a segment that holds every position
+    goal      peer time / our time that is aimed for
+    """
+
+    family: str
+    length: int
+    heads: int
+    dim: int
+    dtype: str
+    causal: bool
+    branches: tuple
+    goal: float
+
+    @property
+    def name(self) -> str:
+        kind = "causal" if self.causal else "full"
+        shape = f"S{self.length} H{self.heads} D{self.dim}"
+        return f"{self.family} {shape} {self.dtype} {kind}"
+
+    @property
+    def text(self) -> str:
+        """The graph; the length is dynamic, as a user would have it."""
+        tensor = f"tensor<1x?x{self.heads}x{self.dim}x{self.dtype}>"
+        lse = f"tensor<1x{self.heads}x?xf32>"
+        branches = ", ".join(
+            f"<w = {'*' if w is None else w}, r = {r}>" for w, r in self.branches
+        )
+        causal = " causal" if self.causal else ""
+        return f"""
+func.func @attend(%q: {tensor}, %k: {tensor}, %v: {tensor})
+    -> ({tensor}, {lse}) {{
+  %o, %lse = ringlet.attention %q, %k, %v branches [{branches}]{causal}
+      : ({tensor}, {tensor}, {tensor}) -> ({tensor}, {lse})
+  return %o, %lse : {tensor}, {lse}
+}}
+"""
+
+    @property
+    def flops(self) -> int:
+        """Of both products, counting only pairs that see each other."""
+        pairs = 0
+        for w, r in self.branches:
+            segment = self.length if w is None else w
+            segments, rows = self.length // segment, segment // r
+            # Each head sees one residue.
+            pairs += segments * (rows * (rows + 1) // 2 if self.causal else rows**2)
+        return 4 * pairs * self.heads * self.dim
+
+    @property
+    def peers(self) -> dict:
+        if self.family == "dense":
+            return {
+                "torch SDPA": peers.sdpa,
+                "torch SDPA (BHSD)": peers.sdpa_bhsd,
+            }
+        return {"torch gather + SDPA + mix": peers.longnet}
+
+
+def cpu_cases() -> list[Case]:
+    cases = []
+    for dim in (64, 128):
+        for dtype in ("f32", "bf16"):
+            for causal in (False, True):
+                cases.append(
+                    Case("dense", 2048, 8, dim, dtype, causal, ((None, 1),), 1.0)
+                )
+    branches = ((2048, 1), (4096, 2), (8192, 4))
+    for dtype in ("f32", "bf16"):
+        for causal in (False, True):
+            cases.append(
+                Case("longnet", 16384, 8, 64, dtype, causal, branches, 2.0)
+            )
+    return cases
+
