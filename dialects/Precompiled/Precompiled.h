@@ -1,4 +1,5 @@
-//===- Precompiled.h - Headers that nearly every MLIR file needs -*- C++ -*-===//
+//===- Precompiled.h - Headers that nearly every MLIR file needs -*- C++
+//-*-===//
 //
 // Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

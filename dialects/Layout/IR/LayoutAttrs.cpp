@@ -18,15 +18,11 @@ using ringlet::layout::OrderSpec;
 // Curves
 //===----------------------------------------------------------------------===//
 
-void LinearCurveAttr::describe(OrderSpec &spec) const {
-  spec.curve = "linear";
-}
+void LinearCurveAttr::describe(OrderSpec &spec) const { spec.curve = "linear"; }
 void HilbertCurveAttr::describe(OrderSpec &spec) const {
   spec.curve = "hilbert";
 }
-void MortonCurveAttr::describe(OrderSpec &spec) const {
-  spec.curve = "morton";
-}
+void MortonCurveAttr::describe(OrderSpec &spec) const { spec.curve = "morton"; }
 void SnakeCurveAttr::describe(OrderSpec &spec) const { spec.curve = "snake"; }
 void ResidueCurveAttr::describe(OrderSpec &spec) const {
   spec.curve = "residue";
@@ -52,9 +48,9 @@ void TableCurveAttr::describe(OrderSpec &spec) const {
 /// Parses a comma-separated list of integers in brackets.
 static ParseResult parseIntegers(AsmParser &parser,
                                  SmallVectorImpl<int64_t> &values) {
-  return parser.parseCommaSeparatedList(
-      AsmParser::Delimiter::Square,
-      [&] { return parser.parseInteger(values.emplace_back()); });
+  return parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
+    return parser.parseInteger(values.emplace_back());
+  });
 }
 
 /// Parses a curve: its mnemonic, and its parameters if it has any. The

@@ -14,8 +14,8 @@
 using namespace mlir;
 using namespace ringlet::rlayout;
 
-#include "dialects/Layout/IR/LayoutDialect.cpp.inc"
 #include "dialects/Layout/IR/LayoutAttrInterfaces.cpp.inc"
+#include "dialects/Layout/IR/LayoutDialect.cpp.inc"
 #include "dialects/Layout/IR/LayoutEnums.cpp.inc"
 
 // Registration needs the storage classes to be complete.

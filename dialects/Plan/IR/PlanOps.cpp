@@ -90,9 +90,8 @@ void FuncOp::print(OpAsmPrinter &printer) {
 LogicalResult FuncOp::verify() {
   Block &body = getBody().front();
   if (body.getNumArguments() < getNumInputs())
-    return emitOpError("expected ")
-           << getNumInputs() << " inputs, found " << body.getNumArguments()
-           << " arguments";
+    return emitOpError("expected ") << getNumInputs() << " inputs, found "
+                                    << body.getNumArguments() << " arguments";
   if (getNames().size() != body.getNumArguments())
     return emitOpError("expected one name for each of the ")
            << body.getNumArguments() << " arguments, found "
@@ -102,8 +101,8 @@ LogicalResult FuncOp::verify() {
     if (cast<StringAttr>(name).empty())
       return emitOpError("expected names that are not empty");
     if (!seen.insert(name).second)
-      return emitOpError("expected different names, found ") << name
-                                                             << " twice";
+      return emitOpError("expected different names, found ")
+             << name << " twice";
   }
   for (BlockArgument argument : body.getArguments())
     if (!isa<MemRefType>(argument.getType()))
@@ -142,8 +141,7 @@ LogicalResult WorkspaceOp::verify() {
   auto type = cast<MemRefType>(getResult().getType());
   if (!type.getLayout().isIdentity())
     return emitOpError("expected a contiguous buffer, found ") << type;
-  if (getSizes().size() !=
-      static_cast<size_t>(type.getNumDynamicDims()))
+  if (getSizes().size() != static_cast<size_t>(type.getNumDynamicDims()))
     return emitOpError("expected one size for each of the ")
            << type.getNumDynamicDims() << " '?' of " << type << ", found "
            << getSizes().size();
@@ -158,17 +156,16 @@ LogicalResult OrderTableOp::verify() {
 }
 
 LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
-  Operation *kernel =
-      symbols.lookupNearestSymbolFrom(*this, getKernelAttr());
+  Operation *kernel = symbols.lookupNearestSymbolFrom(*this, getKernelAttr());
   if (!kernel)
-    return emitOpError("expected a kernel, found no symbol ") << getKernelAttr();
+    return emitOpError("expected a kernel, found no symbol ")
+           << getKernelAttr();
   if (isa<FuncOp>(kernel))
     return emitOpError("expected a kernel, found the plan ") << getKernelAttr();
   // Any function-like operation with one entry block serves: rtile.func, or
   // what a lowering made of it.
   auto gridRank = kernel->getAttrOfType<IntegerAttr>("grid_rank");
-  if (!gridRank || kernel->getNumRegions() != 1 ||
-      kernel->getRegion(0).empty())
+  if (!gridRank || kernel->getNumRegions() != 1 || kernel->getRegion(0).empty())
     return success();
   uint64_t rank = gridRank.getInt();
   if (getGrid().size() != rank)
@@ -181,7 +178,8 @@ LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
   SmallVector<Type> types(body.getArgumentTypes());
   types.truncate(types.size() - rank);
   if (!llvm::equal(types, getArgs().getTypes())) {
-    InFlightDiagnostic diagnostic = emitOpError("expected arguments of types (");
+    InFlightDiagnostic diagnostic =
+        emitOpError("expected arguments of types (");
     llvm::interleaveComma(types, diagnostic);
     diagnostic << ") for " << getKernelAttr() << ", found (";
     llvm::interleaveComma(getArgs().getTypes(), diagnostic);

@@ -197,8 +197,8 @@ static LogicalResult verifyPattern(AttentionOp op) {
   }
   if (runtimeSizes != op.getSizes().size())
     return op.emitOpError("expected one size for each of the ")
-           << runtimeSizes << " '?' in branches, found "
-           << op.getSizes().size() << " (B1)";
+           << runtimeSizes << " '?' in branches, found " << op.getSizes().size()
+           << " (B1)";
   if (std::optional<ArrayRef<int64_t>> window = op.getWindow())
     for (int64_t side : *window)
       if (side < -1)
@@ -250,8 +250,8 @@ static LogicalResult verifyLengths(AttentionOp op) {
 static LogicalResult verifyOptions(AttentionOp op) {
   auto finitePositive = [&](std::optional<APFloat> value, StringRef name,
                             StringRef rule) -> LogicalResult {
-    if (!value || (value->isFinite() && !value->isNegative() &&
-                   !value->isZero()))
+    if (!value ||
+        (value->isFinite() && !value->isNegative() && !value->isZero()))
       return success();
     return op.emitOpError("expected a positive finite ")
            << name << ", found " << value->convertToDouble() << " (" << rule
@@ -283,8 +283,8 @@ static LogicalResult verifyOptions(AttentionOp op) {
     if (type.getRank() == 1 && !op.isPacked() &&
         !compatible(type.getDimSize(0), op.getQuery().getType().getDimSize(0)))
       return op.emitOpError("expected one q_offset for each of the ")
-             << op.getQuery().getType().getDimSize(0)
-             << " sequences, found " << type.getDimSize(0) << " (S1)";
+             << op.getQuery().getType().getDimSize(0) << " sequences, found "
+             << type.getDimSize(0) << " (S1)";
   }
   if (ArrayAttr tilings = op.getTilingsAttr();
       tilings && tilings.size() != op.getBranches().size())

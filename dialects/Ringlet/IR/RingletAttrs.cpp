@@ -96,8 +96,7 @@ static ParseResult parseField(AsmParser &parser, StringRef key, SMLoc loc,
     if (fields.headEnd < 0)
       return parser.emitError(loc)
              << "expected a non-empty range of heads, found ["
-             << fields.headBegin << ", " << fields.headEnd
-             << ") (section 2)";
+             << fields.headBegin << ", " << fields.headEnd << ") (section 2)";
     return success();
   }
   return parser.emitError(loc)

@@ -31,4 +31,3 @@ void RingletDialect::initialize() {
 #include "dialects/Ringlet/IR/RingletOps.cpp.inc"
       >();
 }
-

@@ -34,4 +34,3 @@ void RTileDialect::initialize() {
 #include "dialects/Tile/IR/TileOps.cpp.inc"
       >();
 }
-

@@ -25,14 +25,15 @@ parseAxes(OpAsmParser &parser,
           DenseI64ArrayAttr &axes) {
   SmallVector<int64_t> list;
   int64_t axis = 0;
-  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&]() -> ParseResult {
-        if (succeeded(parser.parseOptionalStar())) {
-          list.push_back(axis++);
-          return success();
-        }
-        ++axis;
-        return parser.parseOperand(fixed.emplace_back());
-      }))
+  if (parser.parseCommaSeparatedList(
+          AsmParser::Delimiter::Square, [&]() -> ParseResult {
+            if (succeeded(parser.parseOptionalStar())) {
+              list.push_back(axis++);
+              return success();
+            }
+            ++axis;
+            return parser.parseOperand(fixed.emplace_back());
+          }))
     return failure();
   axes = parser.getBuilder().getDenseI64ArrayAttr(list);
   return success();
@@ -184,11 +185,9 @@ LogicalResult ViewOp::verify() {
   MemRefType buffer = getBufferType();
   ArrayRef<int64_t> axes = getAxes();
   if (static_cast<int64_t>(axes.size()) != view.getRank())
-    return emitOpError("expected ")
-           << view.getRank() << " axes ('*') for " << view << ", found "
-           << axes.size();
-  if (static_cast<int64_t>(axes.size() + getFixed().size()) !=
-      buffer.getRank())
+    return emitOpError("expected ") << view.getRank() << " axes ('*') for "
+                                    << view << ", found " << axes.size();
+  if (static_cast<int64_t>(axes.size() + getFixed().size()) != buffer.getRank())
     return emitOpError("expected one entry for each of the ")
            << buffer.getRank() << " axes of the buffer, found "
            << axes.size() + getFixed().size();
@@ -235,8 +234,8 @@ LogicalResult LoadOp::inferReturnTypes(MLIRContext *, std::optional<Location>,
                                        ValueRange operands, DictionaryAttr,
                                        OpaqueProperties, RegionRange,
                                        SmallVectorImpl<Type> &inferred) {
-  auto view = operands.empty() ? ViewType()
-                               : dyn_cast<ViewType>(operands[0].getType());
+  auto view =
+      operands.empty() ? ViewType() : dyn_cast<ViewType>(operands[0].getType());
   if (!view)
     return failure();
   inferred.push_back(view.getTileType());
@@ -257,9 +256,8 @@ LogicalResult StoreOp::verify() {
 // Visibility
 //===----------------------------------------------------------------------===//
 
-static LogicalResult
-verifyPair(Operation *op, ViewType query, ViewType key,
-           std::optional<ArrayRef<int64_t>> window) {
+static LogicalResult verifyPair(Operation *op, ViewType query, ViewType key,
+                                std::optional<ArrayRef<int64_t>> window) {
   if (query.getSegmentLength() != key.getSegmentLength() ||
       query.getRate() != key.getRate())
     return op->emitOpError("expected views of one segment length and rate, "
@@ -291,8 +289,8 @@ LogicalResult RunOp::verify() {
 LogicalResult VisibleOp::verify() {
   SmallVector<int64_t, 2> shape{getQuery().getType().getShape()[0],
                                 getKey().getType().getShape()[0]};
-  auto expected = RankedTensorType::get(
-      shape, IntegerType::get(getContext(), 1));
+  auto expected =
+      RankedTensorType::get(shape, IntegerType::get(getContext(), 1));
   if (getResult().getType() != expected)
     return emitOpError("expected a mask of ")
            << expected << ", found " << getResult().getType();

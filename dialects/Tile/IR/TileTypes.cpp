@@ -44,8 +44,8 @@ Type ViewType::parse(AsmParser &parser) {
       if (parser.parseEqual() || parser.parseInteger(value))
         return {};
       if (value < 1) {
-        parser.emitError(keyLoc) << "expected " << key
-                                 << " of at least 1, found " << value;
+        parser.emitError(keyLoc)
+            << "expected " << key << " of at least 1, found " << value;
         return {};
       }
     } else {
@@ -57,7 +57,8 @@ Type ViewType::parse(AsmParser &parser) {
   if (parser.parseGreater())
     return {};
   return parser.getChecked<ViewType>(loc, parser.getContext(),
-                                     ArrayRef<int64_t>(shape), elementType, w, rate, indexed);
+                                     ArrayRef<int64_t>(shape), elementType, w,
+                                     rate, indexed);
 }
 
 void ViewType::print(AsmPrinter &printer) const {
