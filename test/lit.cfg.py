@@ -29,7 +29,7 @@ import lit.formats
 config.name = "Ringlet"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".mlir", ".test"]
-config.excludes = ["Inputs", "Data", "Examples", "Unit", "Bench"]
+config.excludes = ["Inputs", "Data", "Unit"]
 config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = os.path.join(config.ringlet_obj_root, "test")
 
@@ -51,6 +51,11 @@ config.environment["FILECHECK_OPTS"] = (
 # with psutil.
 if importlib.util.find_spec("psutil"):
     lit_config.maxIndividualTestTime = 900
+# What pip and ccache need to find their registry and their files.
+for name in os.environ:
+    if name in ("HOME", "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE") or name.lower(
+    ).startswith(("pip_", "ccache_", "http_proxy", "https_proxy", "no_proxy")):
+        config.environment[name] = os.environ[name]
 # Whatever the user has set, tests see none of it.
 for name in ("RINGLET_CACHE_DIR", "RINGLET_DUMP_DIR", "RINGLET_LOG"):
     config.environment.pop(name, None)

@@ -28,9 +28,8 @@ test_packages=(
   llvm-22-tools                  # lit, FileCheck, not
   libgtest-dev                   # unit tests
   flatbuffers-compiler           # is the generated header up to date?
-  python3 python3-numpy          # scripts and the Python package
+  python3 python3-venv           # scripts; the Python package's tests
   python3-psutil                 # stops tests that hang
-  python3-venv python3-pip python3-setuptools python3-wheel
 )
 # Tests that need these are skipped without them.
 optional_packages=(
