@@ -22,4 +22,16 @@ def RTileSplitMaskedLoops : Pass<"rtile-split-masked-loops"> {
                            "::mlir::scf::SCFDialect"];
 }
 
+def RTileLowerRuns : Pass<"rtile-lower-runs"> {
+  let summary = "Write rtile.run and rtile.bounds as index arithmetic";
+  let description = [{
+    Which rows a view has, and which keys a tile of queries sees, follows from
+    sizes, segments and rates by division (rules B3 and B4): `arith` on `index`,
+    whatever the target. `rtile.visible` stays, because the form of a mask
+    depends on the target.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::memref::MemRefDialect"];
+}
+
 #endif // RINGLET_PASSES_TILEOPT

@@ -1,0 +1,65 @@
+//===- RowRange.h - Which rows of a view exist -*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RINGLET_PASSES_TILEOPT_ROWRANGE_H
+#define RINGLET_PASSES_TILEOPT_ROWRANGE_H
+
+#include "dialects/Tile/IR/TileDialect.h"
+
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace ringlet {
+
+/// Row i of a view that is not indexed lies at position `base + i * rate`, and
+/// exists if `begin <= i < end`.
+struct RowRange {
+  mlir::Value base, begin, end;
+};
+
+/// Integer arithmetic on values of one type, index or i64, as `arith`
+/// operations. Rounds quotients down or up, also of negative numbers.
+class PositionBuilder {
+public:
+  PositionBuilder(mlir::ImplicitLocOpBuilder &builder, mlir::Type type)
+      : builder(builder), type(type) {}
+
+  mlir::Value constant(int64_t value);
+  mlir::Value add(mlir::Value a, mlir::Value b);
+  mlir::Value add(mlir::Value a, int64_t b);
+  mlir::Value sub(mlir::Value a, mlir::Value b);
+  mlir::Value mul(mlir::Value a, int64_t b);
+  mlir::Value floorDiv(mlir::Value a, int64_t b);
+  mlir::Value ceilDiv(mlir::Value a, int64_t b);
+  mlir::Value min(mlir::Value a, mlir::Value b);
+  mlir::Value max(mlir::Value a, mlir::Value b);
+  /// `a < b ? x : y`.
+  mlir::Value selectLess(mlir::Value a, mlir::Value b, mlir::Value x,
+                         mlir::Value y);
+
+private:
+  mlir::ImplicitLocOpBuilder &builder;
+  mlir::Type type;
+};
+
+/// The rows of a view of type `view` on `size` rows of memory. `origin`,
+/// `segment` and `residue` may be null, as in rtile.view.
+RowRange getRowRange(PositionBuilder &builder, rtile::ViewType view,
+                     mlir::Value size, mlir::Value origin, mlir::Value segment,
+                     mlir::Value residue);
+
+/// How far keys may lie to the right of a query, or nothing: `causal` and
+/// `window` taken together (B4).
+std::optional<int64_t>
+getRightLimit(bool causal, std::optional<mlir::ArrayRef<int64_t>> window);
+
+/// How far keys may lie to the left of a query, or nothing.
+std::optional<int64_t>
+getLeftLimit(std::optional<mlir::ArrayRef<int64_t>> window);
+
+} // namespace ringlet
+
+#endif // RINGLET_PASSES_TILEOPT_ROWRANGE_H

@@ -1,0 +1,131 @@
+//===- Decisions.cpp - What the CPU passes write into the IR -*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/TileToCPU/Decisions.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+
+using namespace mlir;
+using namespace ringlet;
+using namespace ringlet::cpu;
+
+bool cpu::isRowParallel(Operation *op) {
+  if (op->getNumResults() != 1 || !getTile(op->getResult(0)))
+    return false;
+  if (isa<arith::ConstantOp>(op))
+    return false;
+  return isa<rtile::DotOp, rtile::ReduceOp>(op) ||
+         isa<arith::ArithDialect, math::MathDialect>(op->getDialect());
+}
+
+bool cpu::isRepeated(Operation *op) {
+  return op && op->getNumResults() == 1 && getTile(op->getResult(0)) &&
+         isa<arith::ConstantOp, rtile::BroadcastOp, rtile::VisibleOp>(op) &&
+         getGroup(op) < 0;
+}
+
+static int64_t getInteger(Operation *op, StringRef name) {
+  auto attr = op ? op->getAttrOfType<IntegerAttr>(name) : IntegerAttr();
+  return attr ? attr.getInt() : -1;
+}
+
+int64_t cpu::getGroup(Operation *op) { return getInteger(op, groupAttr); }
+int64_t cpu::getPhase(Operation *op) { return getInteger(op, phaseAttr); }
+
+static RankedTensorType getWalked(Operation *op) {
+  if (auto reduce = dyn_cast<rtile::ReduceOp>(op))
+    return getTile(reduce.getInput());
+  return getTile(op->getResult(0));
+}
+
+int64_t cpu::getHeight(Operation *op) { return getWalked(op).getDimSize(0); }
+
+int64_t cpu::getWidth(Operation *op) {
+  RankedTensorType tile = getWalked(op);
+  return tile.getRank() == 2 ? tile.getDimSize(1) : 0;
+}
+
+static bool readsWhole(Operation *op, unsigned operand) {
+  if (auto broadcast = dyn_cast<rtile::BroadcastOp>(op))
+    return broadcast.getColumns();
+  return isa<rtile::DotOp>(op) && operand == 1;
+}
+
+static void walkUses(Value tile, bool whole,
+                     function_ref<void(OpOperand &, bool)> use) {
+  for (OpOperand &operand : tile.getUses()) {
+    Operation *user = operand.getOwner();
+    bool all = whole || readsWhole(user, operand.getOperandNumber());
+    if (isRepeated(user))
+      ::walkUses(user->getResult(0), all, use);
+    else
+      use(operand, all);
+  }
+}
+
+void cpu::walkUses(Value tile, function_ref<void(OpOperand &, bool)> use) {
+  ::walkUses(tile, false, use);
+}
+
+static void walkOperands(Operation *op, bool whole,
+                         function_ref<void(Value, bool)> operand) {
+  for (OpOperand &value : op->getOpOperands()) {
+    if (!getTile(value.get()))
+      continue;
+    bool all = whole || readsWhole(op, value.getOperandNumber());
+    if (isRepeated(value.get().getDefiningOp()))
+      ::walkOperands(value.get().getDefiningOp(), all, operand);
+    else
+      operand(value.get(), all);
+  }
+}
+
+void cpu::walkOperands(Operation *op, function_ref<void(Value, bool)> operand) {
+  ::walkOperands(op, false, operand);
+}
+
+bool cpu::isLocal(Value tile) {
+  int64_t group = getGroup(tile.getDefiningOp());
+  if (group < 0)
+    return false;
+  bool local = true;
+  walkUses(tile, [&](OpOperand &use, bool whole) {
+    local &= !whole && getGroup(use.getOwner()) == group;
+  });
+  return local;
+}
+
+bool cpu::needsPlace(Value tile) {
+  Operation *op = tile.getDefiningOp();
+  if (isa<rtile::DotOp>(op))
+    return true;
+  if (getTile(tile).getRank() == 1)
+    return !isLocal(tile);
+  bool needed = false;
+  walkUses(tile, [&](OpOperand &use, bool whole) {
+    needed |= whole || getGroup(use.getOwner()) != getGroup(op) ||
+              getPhase(use.getOwner()) != getPhase(op);
+  });
+  return needed;
+}
+
+bool cpu::hasForm(rtile::LoadOp load, StringRef form) {
+  auto forms = load->getAttrOfType<ArrayAttr>(formsAttr);
+  return forms && llvm::any_of(forms.getAsRange<StringAttr>(),
+                               [&](StringAttr one) { return one == form; });
+}
+
+Geometry Geometry::of(rtile::FuncOp func) {
+  return {getInteger(func, lanesAttr), getInteger(func, panelAttr)};
+}
+
+int64_t Geometry::tileBytes(RankedTensorType tile) const {
+  int64_t rows = paddedRows(tile.getDimSize(0));
+  return tile.getRank() == 1 ? 4 * rows
+                             : 4 * rows * paddedColumns(tile.getDimSize(1));
+}

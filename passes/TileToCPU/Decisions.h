@@ -1,0 +1,111 @@
+//===- Decisions.h - What the CPU passes write into the IR -*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Names of the attributes by which one pass tells the next what it decided,
+// and the questions that several passes ask of them.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RINGLET_PASSES_TILETOCPU_DECISIONS_H
+#define RINGLET_PASSES_TILETOCPU_DECISIONS_H
+
+#include "dialects/Tile/IR/TileDialect.h"
+
+#include "llvm/Support/MathExtras.h"
+
+namespace ringlet {
+namespace cpu {
+
+// rtile-fuse-rows.
+inline constexpr llvm::StringLiteral groupAttr = "rtile.group";
+inline constexpr llvm::StringLiteral phaseAttr = "rtile.phase";
+// rtile-pack-operands.
+inline constexpr llvm::StringLiteral lanesAttr = "rtile.lanes";
+inline constexpr llvm::StringLiteral panelAttr = "rtile.panel";
+inline constexpr llvm::StringLiteral formsAttr = "rtile.forms";
+inline constexpr llvm::StringLiteral blocksAttr = "rtile.blocks";
+inline constexpr llvm::StringLiteral repackAttr = "rtile.repack";
+// rtile-assign-scratch.
+inline constexpr llvm::StringLiteral slotsAttr = "rtile.slots";
+inline constexpr llvm::StringLiteral localAttr = "rtile.local";
+inline constexpr llvm::StringLiteral scratchAttr = "rtile.scratch_bytes";
+// rtile-to-cpu.
+inline constexpr llvm::StringLiteral parametersAttr = "rtile.parameters";
+inline constexpr llvm::StringLiteral gridRankAttr = "rtile.grid_rank";
+
+/// The type of a value if it is a tile, or null.
+inline mlir::RankedTensorType getTile(mlir::Value value) {
+  return llvm::dyn_cast<mlir::RankedTensorType>(value.getType());
+}
+
+/// True for dot, reduce, visible and elementwise operations on tiles: those
+/// that treat each row alone.
+bool isRowParallel(mlir::Operation *op);
+
+/// True for what costs less to compute again than to read: constants,
+/// broadcasts and masks, unless they are members of a group.
+bool isRepeated(mlir::Operation *op);
+
+/// Number of the group or phase of `op`, or -1.
+int64_t getGroup(mlir::Operation *op);
+int64_t getPhase(mlir::Operation *op);
+
+/// Height and width of what a row-parallel operation walks over: the tile it
+/// makes or, for a reduction, takes. The width of a tile of one axis is 0.
+int64_t getHeight(mlir::Operation *op);
+int64_t getWidth(mlir::Operation *op);
+
+/// Calls `use` for every use of `tile`, and for the uses of operations that
+/// repeat it (isRepeated). `whole`: the user reads all rows at once.
+void walkUses(mlir::Value tile,
+              llvm::function_ref<void(mlir::OpOperand &, bool whole)> use);
+
+/// Calls `operand` for each tile that `op` reads; repeated operations stand
+/// for what they read.
+void walkOperands(mlir::Operation *op,
+                  llvm::function_ref<void(mlir::Value, bool whole)> operand);
+
+/// True if the tile is used in its own group only.
+bool isLocal(mlir::Value tile);
+
+/// True if a member of a group has to leave its result in memory.
+bool needsPlace(mlir::Value tile);
+
+/// Has the load this form ("rows" or "panels")?
+bool hasForm(rtile::LoadOp load, llvm::StringRef form);
+
+/// Sizes in scratch memory, where every element takes 4 bytes: tiles of f16
+/// and bf16 hold rounded f32, those of i1 hold 0 or -1.
+struct Geometry {
+  int64_t lanes, panel;
+
+  static Geometry of(rtile::FuncOp func);
+
+  /// Rows of one panel of a tile of that height.
+  int64_t panelRows(int64_t height) const {
+    return height <= lanes ? lanes : panel;
+  }
+  int64_t panels(int64_t height) const {
+    return llvm::divideCeil(height, panelRows(height));
+  }
+  int64_t paddedRows(int64_t height) const {
+    return panels(height) * panelRows(height);
+  }
+  int64_t paddedColumns(int64_t width) const {
+    return llvm::alignTo(width, lanes);
+  }
+  int64_t panelBytes(int64_t height, int64_t width) const {
+    return 4 * panelRows(height) * paddedColumns(width);
+  }
+  /// Bytes of a whole tile of one or two axes, in rows or in panels.
+  int64_t tileBytes(mlir::RankedTensorType tile) const;
+};
+
+} // namespace cpu
+} // namespace ringlet
+
+#endif // RINGLET_PASSES_TILETOCPU_DECISIONS_H

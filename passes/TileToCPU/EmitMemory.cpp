@@ -1,0 +1,354 @@
+//===- EmitMemory.cpp - Views, loads and stores -*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Memory is read and written row by row, in the form "rows"; panels are made
+// of rows, and rows of panels, within scratch memory. Only what exists is
+// touched, without masked accesses: pieces of a row are cut to
+// powers of two.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/TileToCPU/Emitter.h"
+
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace ringlet;
+using namespace ringlet::cpu;
+
+/// Rows and columns of the blocks that `repack` turns round in registers.
+static constexpr int64_t blockSide = 8;
+
+static int64_t getBytes(Type element) {
+  return element.getIntOrFloatBitWidth() / 8;
+}
+
+//===----------------------------------------------------------------------===//
+// Views
+//===----------------------------------------------------------------------===//
+
+void Emitter::emitView(rtile::ViewOp op) {
+  const Buffer &buffer = buffers[op.getBuffer()];
+  rtile::ViewType type = op.getResult().getType();
+  int64_t bytes = getBytes(type.getElementType());
+  int64_t rank = op.getBufferType().getRank();
+  ArrayRef<int64_t> axes = op.getAxes();
+
+  Value base = buffer.base;
+  auto fixed = op.getFixed().begin();
+  for (int64_t axis = 0; axis < rank; ++axis)
+    if (!llvm::is_contained(axes, axis))
+      base = b.at(
+          base, b.mul(b.mul(getScalar(*fixed++), buffer.strides[axis]), bytes));
+
+  View view;
+  view.type = type;
+  Value stride = b.mul(buffer.strides[axes[0]], bytes);
+  view.rowStride = b.mul(stride, type.getRate());
+  view.size = buffer.sizes[axes[0]];
+  view.contiguous =
+      axes.back() == rank - 1 && (axes.size() == 2 || type.getRate() == 1);
+  view.staticColumns = 1;
+  if (axes.size() == 2) {
+    view.columnStride = b.mul(buffer.strides[axes[1]], bytes);
+    view.columns = buffer.sizes[axes[1]];
+    view.staticColumns = op.getBufferType().getDimSize(axes[1]);
+  }
+  Value zero = b.i64(0);
+  view.origin = op.getOrigin() ? getScalar(op.getOrigin()) : zero;
+  if (type.getIndexed()) {
+    const Buffer &table = buffers[op.getRows()];
+    view.table = table.base;
+    view.rows = {zero, zero, table.sizes[0]};
+    view.rowStride = stride;
+    view.rowZero = base;
+  } else {
+    PositionBuilder position(b, b.getI64Type());
+    auto get = [&](Value value) { return value ? getScalar(value) : Value(); };
+    view.rows = getRowRange(position, type, view.size, get(op.getOrigin()),
+                            get(op.getSegment()), get(op.getResidue()));
+    view.rowZero =
+        b.at(base, b.mul(b.sub(view.rows.base, view.origin), stride));
+  }
+  views[op] = view;
+}
+
+void Emitter::forEachRow(const View &view, Value row, RowBody exists,
+                         std::optional<function_ref<void(Value)>> missing) {
+  Value zero = b.i64(0), one = b.i64(1);
+  Value height = b.i64(view.type.getShape()[0]);
+  auto cut = [&](Value bound) {
+    return b.min(b.max(b.sub(bound, row), zero), height);
+  };
+  Value begin = cut(view.rows.begin), end = b.max(cut(view.rows.end), begin);
+  auto skip = [&](Value from, Value to) {
+    if (missing)
+      b.loop(from, to, one, *missing);
+  };
+  skip(zero, begin);
+  b.loop(begin, end, one, [&](Value index) {
+    Value at = b.add(row, index);
+    if (!view.table)
+      return exists(index, b.at(view.rowZero, b.mul(at, view.rowStride)));
+    // The table says where the row is, if anywhere.
+    Value place = b.sub(
+        b.load(b.getI64Type(), b.at(view.table, b.mul(at, 8)), 8), view.origin);
+    Value inside = b.both(b.lessEqual(zero, place), b.less(place, view.size));
+    auto then = [&] {
+      exists(index, b.at(view.rowZero, b.mul(place, view.rowStride)));
+    };
+    if (missing)
+      b.ifElse(inside, then, [&] { (*missing)(index); });
+    else
+      b.ifElse(inside, then, nullptr);
+  });
+  skip(end, height);
+}
+
+//===----------------------------------------------------------------------===//
+// Rows between a buffer and scratch memory
+//===----------------------------------------------------------------------===//
+
+/// Moves `lanes` neighbouring elements and converts them: f32 in the tile.
+void Emitter::copyElement(Type element, int64_t lanes, Value memory, Value tile,
+                          bool toMemory) {
+  int64_t bytes = getBytes(element);
+  Type f32 = b.getVector(b.getF32Type(), lanes);
+  Type i32 = b.getVector(b.getI32Type(), lanes);
+  Type i16 = b.getVector(b.getI16Type(), lanes);
+  Type narrow = b.getVector(element, lanes);
+  Value value;
+  if (toMemory) {
+    value = b.load(f32, tile, 4);
+    // Tiles hold values that are rounded: this is exact.
+    if (element.isF16())
+      value = b.convertFloat(narrow, value);
+    else if (element.isBF16())
+      value = arith::TruncIOp::create(
+          b, i16,
+          arith::ShRUIOp::create(b, b.bitcast(b.getI32Type(), value),
+                                 b.integer(i32, 16)));
+    return b.store(value, memory, bytes);
+  }
+  if (element.isBF16()) {
+    value = arith::ExtUIOp::create(b, i32, b.load(i16, memory, bytes));
+    value = b.bitcast(b.getF32Type(),
+                      arith::ShLIOp::create(b, value, b.integer(i32, 16)));
+  } else {
+    value = b.load(narrow, memory, bytes);
+    if (element.isF16())
+      value = b.convertFloat(f32, value);
+  }
+  b.store(value, tile, 4);
+}
+
+/// Moves `width` neighbouring elements.
+void Emitter::copyRun(Type element, int64_t width, Value memory, Value tile,
+                      bool toMemory) {
+  int64_t bytes = getBytes(element);
+  int64_t whole = width / geometry.lanes * geometry.lanes;
+  if (whole > 0)
+    b.loop(0, whole, geometry.lanes, [&](Value index) {
+      copyElement(element, geometry.lanes, b.at(memory, b.mul(index, bytes)),
+                  b.at(tile, b.mul(index, 4)), toMemory);
+    });
+  for (int64_t lanes = geometry.lanes / 2; lanes > 0; lanes /= 2)
+    if (width & lanes) {
+      copyElement(element, lanes, b.at(memory, whole * bytes),
+                  b.at(tile, whole * 4), toMemory);
+      whole += lanes;
+    }
+}
+
+/// Moves the columns [column, column + width) of one row, of which those that
+/// do not exist read as zero. `memory` is the address of column 0.
+void Emitter::copyRow(const View &view, Value column, int64_t width,
+                      Value memory, Value tile, bool toMemory) {
+  Type element = view.type.getElementType();
+  if (view.type.getRank() == 1)
+    return copyElement(element, 1, memory, tile, toMemory);
+  auto copyAll = [&] {
+    copyRun(element, width, b.at(memory, b.mul(column, getBytes(element))),
+            tile, toMemory);
+  };
+  auto copyEach = [&] {
+    b.loop(0, width, 1, [&](Value index) {
+      Value at = b.add(column, index), to = b.at(tile, b.mul(index, 4));
+      Value exists =
+          b.both(b.lessEqual(b.i64(0), at), b.less(at, view.columns));
+      auto copy = [&] {
+        copyElement(element, 1, b.at(memory, b.mul(at, view.columnStride)), to,
+                    toMemory);
+      };
+      auto clear = [&] { b.store(b.real(b.getF32Type(), 0.0), to, 4); };
+      if (toMemory)
+        b.ifElse(exists, copy, nullptr);
+      else
+        b.ifElse(exists, copy, clear);
+    });
+  };
+  if (!view.contiguous)
+    return copyEach();
+  APInt start;
+  if (matchPattern(column, m_ConstantInt(&start)) &&
+      !ShapedType::isDynamic(view.staticColumns)) {
+    int64_t first = start.getSExtValue();
+    if (first >= 0 && first + width <= view.staticColumns)
+      return copyAll();
+  }
+  Value inside = b.both(b.lessEqual(b.i64(0), column),
+                        b.lessEqual(b.add(column, b.i64(width)), view.columns));
+  b.ifElse(inside, copyAll, copyEach);
+}
+
+void Emitter::emitLoad(rtile::LoadOp op) {
+  const View &view = views[op.getView()];
+  RankedTensorType tile = getTile(op);
+  int64_t height = tile.getDimSize(0);
+  bool single = tile.getRank() == 1;
+  int64_t width = single ? 1 : tile.getDimSize(1);
+  int64_t rowBytes = 4 * (single ? 1 : geometry.paddedColumns(width));
+  Value row = getScalar(op.getOffsets()[0]);
+  Value column = single ? Value() : getScalar(op.getOffsets()[1]);
+  Value rows = getPlace(getSlots(op)[single ? 0 : 1]);
+
+  auto copy = [&](Value index, Value memory) {
+    copyRow(view, column, width, memory, b.at(rows, b.mul(index, rowBytes)),
+            /*toMemory=*/false);
+  };
+  auto clear = [&](Value index) {
+    Value to = b.at(rows, b.mul(index, rowBytes));
+    if (single)
+      return b.store(b.real(b.getF32Type(), 0.0), to, 4);
+    Type vector = b.getVector(b.getF32Type(), geometry.lanes);
+    b.loop(0, rowBytes, 4 * geometry.lanes, [&](Value at) {
+      b.store(b.real(vector, 0.0), b.at(to, at), 4 * geometry.lanes);
+    });
+  };
+  auto copyRows = [&] { forEachRow(view, row, copy, clear); };
+  if (single && view.contiguous && !view.table) {
+    Value inside =
+        b.both(b.lessEqual(view.rows.begin, row),
+               b.lessEqual(b.add(row, b.i64(height)), view.rows.end));
+    b.ifElse(
+        inside,
+        [&] {
+          copyRun(tile.getElementType(), height,
+                  b.at(view.rowZero, b.mul(row, view.rowStride)), rows,
+                  /*toMemory=*/false);
+        },
+        copyRows);
+  } else {
+    copyRows();
+  }
+  if (!single && hasForm(op, "panels"))
+    repack(rows, getPlace(getSlots(op)[0]), height, width, /*toPanels=*/true);
+}
+
+void Emitter::emitStore(rtile::StoreOp op) {
+  const View &view = views[op.getView()];
+  RankedTensorType tile = getTile(op.getTile());
+  int64_t height = tile.getDimSize(0);
+  bool single = tile.getRank() == 1;
+  int64_t width = single ? 1 : tile.getDimSize(1);
+  int64_t rowBytes = 4 * (single ? 1 : geometry.paddedColumns(width));
+  Value row = getScalar(op.getOffsets()[0]);
+  Value column = single ? Value() : getScalar(op.getOffsets()[1]);
+
+  Value rows;
+  if (single) {
+    rows = getPlace(getSlot(op.getTile()));
+  } else if (getSlots(op)[0] >= 0) {
+    rows = getPlace(getSlots(op)[0]);
+    repack(rows, getPlace(getSlot(op.getTile())), height, width,
+           /*toPanels=*/false);
+  } else {
+    rows = getPlace(getSlots(op.getTile().getDefiningOp())[1]);
+  }
+  auto copyRows = [&] {
+    forEachRow(
+        view, row,
+        [&](Value index, Value memory) {
+          copyRow(view, column, width, memory,
+                  b.at(rows, b.mul(index, rowBytes)), /*toMemory=*/true);
+        },
+        std::nullopt);
+  };
+  if (!single || !view.contiguous || view.table)
+    return copyRows();
+  Value inside = b.both(b.lessEqual(view.rows.begin, row),
+                        b.lessEqual(b.add(row, b.i64(height)), view.rows.end));
+  b.ifElse(
+      inside,
+      [&] {
+        copyRun(tile.getElementType(), height,
+                b.at(view.rowZero, b.mul(row, view.rowStride)), rows,
+                /*toMemory=*/true);
+      },
+      copyRows);
+}
+
+//===----------------------------------------------------------------------===//
+// Rows to panels and back
+//===----------------------------------------------------------------------===//
+
+/// Turns a square of 8 vectors round in three steps, each of which the machine
+/// does in one instruction a vector: pairs of elements, of pairs, of halves.
+static SmallVector<Value> transpose(CodeBuilder &b, ArrayRef<Value> rows) {
+  SmallVector<Value> now(rows), next(blockSide);
+  for (int64_t i = 0; i < blockSide; i += 2) {
+    next[i] = b.shuffle(now[i], now[i + 1], {0, 8, 1, 9, 4, 12, 5, 13});
+    next[i + 1] = b.shuffle(now[i], now[i + 1], {2, 10, 3, 11, 6, 14, 7, 15});
+  }
+  std::swap(now, next);
+  for (int64_t i = 0; i < blockSide; i += 4)
+    for (int64_t j = 0; j < 2; ++j) {
+      Value low = now[i + j], high = now[i + j + 2];
+      next[i + 2 * j] = b.shuffle(low, high, {0, 1, 8, 9, 4, 5, 12, 13});
+      next[i + 2 * j + 1] = b.shuffle(low, high, {2, 3, 10, 11, 6, 7, 14, 15});
+    }
+  std::swap(now, next);
+  for (int64_t i = 0; i < blockSide / 2; ++i) {
+    next[i] = b.shuffle(now[i], now[i + 4], {0, 1, 2, 3, 8, 9, 10, 11});
+    next[i + 4] = b.shuffle(now[i], now[i + 4], {4, 5, 6, 7, 12, 13, 14, 15});
+  }
+  return next;
+}
+
+void Emitter::repack(Value rows, Value panels, int64_t height, int64_t width,
+                     bool toPanels) {
+  int64_t panelRows = geometry.panelRows(height);
+  int64_t paddedWidth = geometry.paddedColumns(width);
+  int64_t panelBytes = geometry.panelBytes(height, width);
+  Type vector = b.getVector(b.getF32Type(), blockSide);
+  // Strides of the two forms; both are padded to whole blocks.
+  int64_t rowBytes = 4 * paddedWidth, columnBytes = 4 * panelRows;
+  constexpr int64_t alignment = 4 * blockSide;
+  auto move = [&](Value from, int64_t fromStride, Value to, int64_t toStride) {
+    SmallVector<Value> block;
+    for (int64_t i = 0; i < blockSide; ++i)
+      block.push_back(b.load(vector, b.at(from, i * fromStride), alignment));
+    for (auto [i, value] : llvm::enumerate(transpose(b, block)))
+      b.store(value, b.at(to, i * toStride), alignment);
+  };
+  b.loop(0, geometry.panels(height), 1, [&](Value panel) {
+    Value panelStart = b.at(panels, b.mul(panel, panelBytes));
+    Value rowStart = b.at(rows, b.mul(panel, panelRows * rowBytes));
+    b.loop(0, panelRows, blockSide, [&](Value row) {
+      b.loop(0, paddedWidth, blockSide, [&](Value column) {
+        Value inRows =
+            b.at(b.at(rowStart, b.mul(row, rowBytes)), b.mul(column, 4));
+        Value inPanel =
+            b.at(b.at(panelStart, b.mul(column, columnBytes)), b.mul(row, 4));
+        if (toPanels)
+          move(inRows, rowBytes, inPanel, columnBytes);
+        else
+          move(inPanel, columnBytes, inRows, rowBytes);
+      });
+    });
+  });
+}

@@ -1,0 +1,346 @@
+//===- EmitRows.cpp - Groups of operations on panels of rows -*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/TileToCPU/Emitter.h"
+
+using namespace mlir;
+using namespace ringlet;
+using namespace ringlet::cpu;
+
+//===----------------------------------------------------------------------===//
+// Registers and panels
+//===----------------------------------------------------------------------===//
+
+Type Emitter::getRegisterType(RankedTensorType tile, int64_t lanes) {
+  Type element = tile.getElementType();
+  if (isa<FloatType>(element))
+    element = b.getF32Type();
+  return b.getVector(element, lanes);
+}
+
+Value Emitter::loadTile(RankedTensorType tile, Value pointer, int64_t lanes) {
+  int64_t alignment = std::min<int64_t>(4 * lanes, 64);
+  if (!tile.getElementType().isInteger(1))
+    return b.load(getRegisterType(tile, lanes), pointer, alignment);
+  Type words = b.getVector(b.getI32Type(), lanes);
+  return b.compare(arith::CmpIPredicate::ne, b.load(words, pointer, alignment),
+                   b.integer(words, 0));
+}
+
+void Emitter::storeTile(Value vector, Value pointer) {
+  Type type = vector.getType();
+  int64_t alignment = std::min<int64_t>(4 * CodeBuilder::lanesOf(vector), 64);
+  if (getElementTypeOrSelf(type).isInteger(1))
+    vector = arith::ExtSIOp::create(
+        b, CodeBuilder::withElement(type, b.getI32Type()), vector);
+  b.store(vector, pointer, alignment);
+}
+
+Value Emitter::getPanelAddress(int64_t slot, RankedTensorType tile, bool local,
+                               const Panel &panel) {
+  Value place = getPlace(slot);
+  if (local)
+    return place;
+  int64_t bytes = tile.getRank() == 1
+                      ? getVectorBytes(panel)
+                      : geometry.panelBytes(panel.height, tile.getDimSize(1));
+  return b.at(place, b.mul(panel.index, bytes));
+}
+
+Value Emitter::getPanelAddress(Value tile, const Panel &panel) {
+  Operation *op = tile.getDefiningOp();
+  return getPanelAddress(getSlot(tile), getTile(tile),
+                         op && op->hasAttr(localAttr), panel);
+}
+
+void Emitter::forEachPanel(int64_t height, function_ref<void(Panel &)> body) {
+  Panel panel(height, geometry.panelRows(height));
+  int64_t count = geometry.panels(height);
+  if (count == 1) {
+    panel.index = b.i64(0);
+    return body(panel);
+  }
+  b.loop(0, count, 1, [&](Value index) {
+    panel.index = index;
+    body(panel);
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Values of one column
+//===----------------------------------------------------------------------===//
+
+Value Emitter::emitConstant(arith::ConstantOp op, int64_t lanes) {
+  auto splat = cast<SplatElementsAttr>(op.getValue());
+  Type type = getRegisterType(getTile(op), lanes);
+  if (isa<FloatType>(splat.getElementType()))
+    return b.real(type, splat.getSplatValue<APFloat>().convertToDouble());
+  return b.integer(type, splat.getSplatValue<APInt>().getSExtValue());
+}
+
+Value Emitter::getRowValue(Value tile, Panel &panel) {
+  if (Value known = panel.rowValues.lookup(tile))
+    return known;
+  Value result;
+  if (auto constant = tile.getDefiningOp<arith::ConstantOp>();
+      constant && isRepeated(constant)) {
+    result = emitConstant(constant, panel.rows);
+  } else {
+    result = loadTile(getTile(tile), getPanelAddress(tile, panel), panel.rows);
+  }
+  panel.rowValues[tile] = result;
+  return result;
+}
+
+void Emitter::prepare(Value tile, Panel &panel, int64_t group, int64_t phase) {
+  Operation *op = tile.getDefiningOp();
+  if (!op)
+    return;
+  if (isRepeated(op) || (getGroup(op) == group && getPhase(op) == phase)) {
+    if (auto mask = dyn_cast<rtile::VisibleOp>(op))
+      return prepareMask(mask, panel);
+    if (auto broadcast = dyn_cast<rtile::BroadcastOp>(op)) {
+      if (!broadcast.getColumns())
+        getRowValue(broadcast.getInput(), panel);
+      return;
+    }
+    for (Value operand : op->getOperands())
+      if (getTile(operand))
+        prepare(operand, panel, group, phase);
+  }
+}
+
+Value Emitter::getColumnValue(Value tile, Panel &panel, Column &column) {
+  if (Value known = column.values.lookup(tile))
+    return known;
+  Operation *op = tile.getDefiningOp();
+  Value result;
+  bool here = op && (isRepeated(op) || (getGroup(op) == column.group &&
+                                        getPhase(op) == column.phase));
+  if (!here) {
+    Value from = b.at(getPanelAddress(tile, panel),
+                      b.mul(column.index, getVectorBytes(panel)));
+    result = loadTile(getTile(tile), from, panel.rows);
+  } else if (isa<arith::ConstantOp>(op)) {
+    result = emitConstant(cast<arith::ConstantOp>(op), panel.rows);
+  } else if (auto mask = dyn_cast<rtile::VisibleOp>(op)) {
+    result = emitMask(mask, panel, column);
+  } else if (auto broadcast = dyn_cast<rtile::BroadcastOp>(op)) {
+    Value input = broadcast.getInput();
+    if (!broadcast.getColumns() || isRepeated(input.getDefiningOp()))
+      return getRowValue(input, panel);
+    Value from = b.at(getPlace(getSlot(input)), b.mul(column.index, 4));
+    result = b.splat(loadTile(getTile(input), from, 1), panel.rows);
+  } else {
+    SmallVector<Value> operands;
+    for (Value operand : op->getOperands())
+      operands.push_back(getTile(operand)
+                             ? getColumnValue(operand, panel, column)
+                             : getScalar(operand));
+    result = emitElementwise(b, op, operands);
+  }
+  column.values[tile] = result;
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Masks
+//===----------------------------------------------------------------------===//
+
+/// Each row sees an interval of columns: its ends are computed once a panel,
+/// and a column costs two comparisons.
+void Emitter::prepareMask(rtile::VisibleOp op, Panel &panel) {
+  if (panel.seen.count(op))
+    return;
+  const View &query = views[op.getQuery()], &key = views[op.getKey()];
+  int64_t rate = key.type.getRate();
+  PositionBuilder position(b, b.getI64Type());
+  Value queryRow =
+      b.add(getScalar(op.getQueryRow()), b.mul(panel.index, panel.rows));
+  Value keyRow = getScalar(op.getKeyRow());
+  // Position of the panel's first row, counted from that of column 0.
+  Value distance = b.sub(b.add(query.rows.base, b.mul(queryRow, rate)),
+                         b.add(key.rows.base, b.mul(keyRow, rate)));
+  // Far more than a tile has rows or columns.
+  constexpr int64_t far = 1 << 20;
+  Type type = b.getVector(b.getI32Type(), panel.rows);
+  auto spread = [&](Value value) {
+    value = b.max(b.min(value, b.i64(far)), b.i64(-far));
+    return b.splat(arith::TruncIOp::create(b, b.getI32Type(), value),
+                   panel.rows);
+  };
+  Value row = b.iota(panel.rows);
+  Value first = spread(b.max(b.sub(key.rows.begin, keyRow), b.i64(0)));
+  Value last = spread(b.sub(key.rows.end, keyRow));
+  if (auto right = getRightLimit(op.getCausal(), op.getWindow())) {
+    Value count = position.add(
+        position.floorDiv(position.add(distance, *right), rate), 1);
+    last = b.min(last, b.add(row, spread(count)));
+  }
+  if (auto left = getLeftLimit(op.getWindow()))
+    first =
+        b.max(first, b.add(row, spread(position.ceilDiv(
+                                    position.add(distance, -*left), rate))));
+  // Rows that do not exist see nothing.
+  Value exists =
+      b.both(b.lessEqual(spread(b.sub(query.rows.begin, queryRow)), row),
+             b.less(row, spread(b.sub(query.rows.end, queryRow))));
+  last = b.select(exists, last, b.integer(type, 0));
+  panel.seen[op] = {first, last};
+}
+
+Value Emitter::emitMask(rtile::VisibleOp op, Panel &panel, Column &column) {
+  auto [first, last] = panel.seen.lookup(op);
+  Value index = b.splat(
+      arith::TruncIOp::create(b, b.getI32Type(), column.index), panel.rows);
+  return b.both(b.lessEqual(first, index), b.less(index, last));
+}
+
+//===----------------------------------------------------------------------===//
+// Groups
+//===----------------------------------------------------------------------===//
+
+void Emitter::emitGroup(ArrayRef<Operation *> members) {
+  SmallVector<SmallVector<Operation *>> phases;
+  for (Operation *op : members) {
+    phases.resize(std::max<size_t>(phases.size(), getPhase(op) + 1));
+    phases[getPhase(op)].push_back(op);
+    if (auto dot = dyn_cast<rtile::DotOp>(op);
+        dot && dot->hasAttr(repackAttr)) {
+      RankedTensorType tile = getTile(dot.getRhs());
+      repack(getPlace(getSlots(op)[1]), getPlace(getSlot(dot.getRhs())),
+             tile.getDimSize(0), tile.getDimSize(1), /*toPanels=*/false);
+    }
+  }
+  forEachPanel(getHeight(members.front()), [&](Panel &panel) {
+    for (ArrayRef<Operation *> phase : phases) {
+      // Of a product's phase, it comes last.
+      b.setLoc(phase.back()->getLoc());
+      if (auto dot = dyn_cast<rtile::DotOp>(phase.back()))
+        emitDot(dot, panel);
+      else if (getWidth(phase.front()) == 0)
+        emitRowsPhase(phase, panel);
+      else
+        emitColumnsPhase(phase, panel);
+    }
+  });
+}
+
+void Emitter::emitRowsPhase(ArrayRef<Operation *> members, Panel &panel) {
+  // Another value may get the place of an operand: all reads come first.
+  for (Operation *op : members)
+    for (Value operand : op->getOperands())
+      if (getTile(operand) &&
+          !llvm::is_contained(members, operand.getDefiningOp()))
+        getRowValue(operand, panel);
+  for (Operation *op : members) {
+    if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
+      panel.rowValues[constant] = emitConstant(constant, panel.rows);
+      continue;
+    }
+    SmallVector<Value> operands;
+    for (Value operand : op->getOperands())
+      operands.push_back(getTile(operand) ? getRowValue(operand, panel)
+                                          : getScalar(operand));
+    panel.rowValues[op->getResult(0)] = emitElementwise(b, op, operands);
+  }
+  for (Operation *op : members)
+    if (getSlot(op->getResult(0)) >= 0)
+      storeTile(panel.rowValues[op->getResult(0)],
+                getPanelAddress(op->getResult(0), panel));
+}
+
+/// Registers of a reduction: the value so far and, for max and min, whose
+/// instructions drop a NaN, whether one was seen.
+static void startReduction(CodeBuilder &b, rtile::ReduceOp op, int64_t lanes,
+                           SmallVectorImpl<Value> &registers) {
+  Type type = b.getVector(b.getF32Type(), lanes);
+  double infinity = std::numeric_limits<double>::infinity();
+  if (op.getKind() == rtile::ReduceKind::sum) {
+    registers.push_back(b.real(type, 0.0));
+    return;
+  }
+  registers.push_back(b.real(
+      type, op.getKind() == rtile::ReduceKind::max ? -infinity : infinity));
+  registers.push_back(b.integer(b.getVector(b.getI32Type(), lanes), 0));
+}
+
+static void stepReduction(CodeBuilder &b, rtile::ReduceOp op, Value value,
+                          ValueRange &before, SmallVectorImpl<Value> &after) {
+  Value so = before.front();
+  before = before.drop_front();
+  if (op.getKind() == rtile::ReduceKind::sum) {
+    after.push_back(arith::AddFOp::create(b, so, value));
+    return;
+  }
+  auto better = op.getKind() == rtile::ReduceKind::max
+                    ? arith::CmpFPredicate::OGT
+                    : arith::CmpFPredicate::OLT;
+  after.push_back(b.select(b.compare(better, value, so), value, so));
+  Value nan = arith::ExtSIOp::create(
+      b, CodeBuilder::withElement(value.getType(), b.getI32Type()),
+      b.compare(arith::CmpFPredicate::UNO, value, value));
+  after.push_back(arith::OrIOp::create(b, before.front(), nan));
+  before = before.drop_front();
+}
+
+static Value endReduction(CodeBuilder &b, rtile::ReduceOp op,
+                          ArrayRef<Value> &registers) {
+  Value result = registers.front();
+  registers = registers.drop_front();
+  if (op.getKind() == rtile::ReduceKind::sum)
+    return result;
+  Value nan = registers.front();
+  registers = registers.drop_front();
+  return b.select(
+      b.compare(arith::CmpIPredicate::ne, nan, b.integer(nan.getType(), 0)),
+      b.real(result.getType(), std::numeric_limits<double>::quiet_NaN()),
+      result);
+}
+
+void Emitter::emitColumnsPhase(ArrayRef<Operation *> members, Panel &panel) {
+  int64_t group = getGroup(members.front());
+  int64_t phase = getPhase(members.front());
+  SmallVector<Value> registers;
+  for (Operation *op : members) {
+    prepare(op->getResult(0), panel, group, phase);
+    if (auto reduce = dyn_cast<rtile::ReduceOp>(op))
+      startReduction(b, reduce, panel.rows, registers);
+  }
+  registers = b.loop(0, getWidth(members.front()), 1, registers,
+                     [&](Value index, ValueRange before) {
+                       Column column(index, group, phase);
+                       SmallVector<Value> after;
+                       for (Operation *op : members) {
+                         if (auto reduce = dyn_cast<rtile::ReduceOp>(op))
+                           stepReduction(
+                               b, reduce,
+                               getColumnValue(reduce.getInput(), panel, column),
+                               before, after);
+                         else
+                           getColumnValue(op->getResult(0), panel, column);
+                       }
+                       // Another value may have the place of an operand: all
+                       // writes come last.
+                       for (Operation *op : members)
+                         if (Value result = op->getResult(0);
+                             !isa<rtile::ReduceOp>(op) && getSlot(result) >= 0)
+                           storeTile(getColumnValue(result, panel, column),
+                                     b.at(getPanelAddress(result, panel),
+                                          b.mul(index, getVectorBytes(panel))));
+                       return after;
+                     });
+  ArrayRef<Value> rest = registers;
+  for (Operation *op : members) {
+    auto reduce = dyn_cast<rtile::ReduceOp>(op);
+    if (!reduce)
+      continue;
+    Value result = panel.rowValues[reduce] = endReduction(b, reduce, rest);
+    if (getSlot(reduce) >= 0)
+      storeTile(result, getPanelAddress(reduce, panel));
+  }
+}

@@ -1,0 +1,229 @@
+//===- Emitter.cpp - Scalars, loops and branches of a kernel -*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/TileToCPU/Emitter.h"
+
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace ringlet;
+using namespace ringlet::cpu;
+
+//===----------------------------------------------------------------------===//
+// Places
+//===----------------------------------------------------------------------===//
+
+ArrayRef<int64_t> Emitter::getSlots(Operation *op) {
+  auto slots = op->getAttrOfType<DenseI64ArrayAttr>(slotsAttr);
+  return slots ? slots.asArrayRef() : ArrayRef<int64_t>();
+}
+
+int64_t Emitter::getSlot(Value tile) {
+  if (auto argument = dyn_cast<BlockArgument>(tile)) {
+    // The first argument of a loop's body is its counter.
+    Operation *loop = argument.getOwner()->getParentOp();
+    return getSlots(loop)[argument.getArgNumber() - 1];
+  }
+  ArrayRef<int64_t> slots = getSlots(tile.getDefiningOp());
+  size_t index = cast<OpResult>(tile).getResultNumber();
+  return index < slots.size() ? slots[index] : -1;
+}
+
+//===----------------------------------------------------------------------===//
+// Blocks
+//===----------------------------------------------------------------------===//
+
+void Emitter::emitBlock(Block &block) {
+  DenseMap<int64_t, SmallVector<Operation *>> groups;
+  for (Operation &op : block)
+    if (int64_t group = getGroup(&op); group >= 0)
+      groups[group].push_back(&op);
+  for (Operation &op : block.without_terminator()) {
+    b.setLoc(op.getLoc());
+    if (int64_t group = getGroup(&op); group >= 0) {
+      if (groups[group].back() == &op)
+        emitGroup(groups[group]);
+    } else if (!isRepeated(&op)) {
+      emitOperation(&op);
+    }
+  }
+}
+
+void Emitter::emitOperation(Operation *op) {
+  if (auto view = dyn_cast<rtile::ViewOp>(op))
+    emitView(view);
+  else if (auto load = dyn_cast<rtile::LoadOp>(op))
+    emitLoad(load);
+  else if (auto store = dyn_cast<rtile::StoreOp>(op))
+    emitStore(store);
+  else if (auto loop = dyn_cast<scf::ForOp>(op))
+    emitLoop(loop);
+  else if (auto branch = dyn_cast<scf::IfOp>(op))
+    emitBranch(branch);
+  else
+    emitScalar(op);
+}
+
+//===----------------------------------------------------------------------===//
+// Scalars
+//===----------------------------------------------------------------------===//
+
+Type Emitter::getCodeType(Type type) {
+  return type.isIndex() ? b.getI64Type() : type;
+}
+
+SmallVector<Value> Emitter::getScalars(ValueRange values) {
+  SmallVector<Value> result;
+  for (Value value : values)
+    if (!getTile(value))
+      result.push_back(getScalar(value));
+  return result;
+}
+
+void Emitter::emitScalar(Operation *op) {
+  if (auto dim = dyn_cast<memref::DimOp>(op)) {
+    APInt axis;
+    matchPattern(dim.getIndex(), m_ConstantInt(&axis));
+    bind(dim, buffers[dim.getSource()].sizes[axis.getSExtValue()]);
+    return;
+  }
+  Location loc = op->getLoc();
+  if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
+    TypedAttr value = constant.getValue();
+    if (auto integer = dyn_cast<IntegerAttr>(value);
+        integer && integer.getType().isIndex())
+      value = b.getI64IntegerAttr(integer.getInt());
+    bind(constant, Value(arith::ConstantOp::create(b, value)));
+    return;
+  }
+  SmallVector<Value> operands = getScalars(op->getOperands());
+  if (isa<arith::IndexCastOp, arith::IndexCastUIOp>(op)) {
+    Type from = operands[0].getType();
+    Type to = getCodeType(op->getResult(0).getType());
+    unsigned fromBits = from.getIntOrFloatBitWidth();
+    unsigned toBits = to.getIntOrFloatBitWidth();
+    Value result = operands[0];
+    if (fromBits > toBits)
+      result = arith::TruncIOp::create(b, to, result);
+    else if (fromBits < toBits && isa<arith::IndexCastOp>(op))
+      result = arith::ExtSIOp::create(b, to, result);
+    else if (fromBits < toBits)
+      result = arith::ExtUIOp::create(b, to, result);
+    bind(op->getResult(0), result);
+    return;
+  }
+  OperationState state(loc, op->getName());
+  state.addOperands(operands);
+  for (Type type : op->getResultTypes())
+    state.addTypes(getCodeType(type));
+  state.addAttributes(op->getAttrs());
+  Operation *copy = b.create(state);
+  for (auto [from, to] : llvm::zip_equal(op->getResults(), copy->getResults()))
+    bind(from, to);
+}
+
+//===----------------------------------------------------------------------===//
+// Loops and branches: scalars are carried as values, tiles in their places
+//===----------------------------------------------------------------------===//
+
+void Emitter::emitLoop(scf::ForOp loop) {
+  for (auto [argument, init] :
+       llvm::zip_equal(loop.getRegionIterArgs(), loop.getInitArgs()))
+    if (getTile(init))
+      copyTo(getSlot(argument), init);
+  auto copy = scf::ForOp::create(
+      b, getScalar(loop.getLowerBound()), getScalar(loop.getUpperBound()),
+      getScalar(loop.getStep()), getScalars(loop.getInitArgs()));
+  bind(loop.getInductionVar(), copy.getInductionVar());
+  auto argument = copy.getRegionIterArgs().begin();
+  auto result = copy.getResults().begin();
+  for (auto [from, to] :
+       llvm::zip_equal(loop.getRegionIterArgs(), loop.getResults()))
+    if (!getTile(from)) {
+      bind(from, *argument++);
+      bind(to, *result++);
+    }
+  OpBuilder::InsertionGuard guard(b);
+  Block *body = copy.getBody();
+  if (copy.getNumResults() == 0)
+    body->getTerminator()->erase();
+  b.setInsertionPointToEnd(body);
+  emitBlock(*loop.getBody());
+  emitYield(loop, loop.getYieldedValues());
+}
+
+void Emitter::emitBranch(scf::IfOp branch) {
+  SmallVector<Type> types;
+  for (Value result : branch.getResults())
+    if (!getTile(result))
+      types.push_back(getCodeType(result.getType()));
+  bool hasElse = !branch.getElseRegion().empty();
+  auto copy = scf::IfOp::create(b, TypeRange(types),
+                                getScalar(branch.getCondition()), hasElse);
+  auto result = copy.getResults().begin();
+  for (Value from : branch.getResults())
+    if (!getTile(from))
+      bind(from, *result++);
+  OpBuilder::InsertionGuard guard(b);
+  auto emitSide = [&](Block *from, Block *to) {
+    if (!to->empty())
+      to->getTerminator()->erase();
+    b.setInsertionPointToEnd(to);
+    emitBlock(*from);
+    emitYield(branch, from->getTerminator()->getOperands());
+  };
+  emitSide(branch.thenBlock(), copy.thenBlock());
+  if (hasElse)
+    emitSide(branch.elseBlock(), copy.elseBlock());
+}
+
+void Emitter::emitYield(Operation *parent, ValueRange values) {
+  ArrayRef<int64_t> slots = getSlots(parent);
+  // A loop may yield one of its own places as another: those first go to a
+  // place in between.
+  auto getTemporary = [&](size_t index) {
+    return slots.size() > values.size() ? slots[values.size() + index] : -1;
+  };
+  for (auto [index, value] : llvm::enumerate(values))
+    if (getTile(value) && getTemporary(index) >= 0)
+      copyTo(getTemporary(index), value);
+  for (auto [index, value] : llvm::enumerate(values)) {
+    if (!getTile(value))
+      continue;
+    if (int64_t temporary = getTemporary(index); temporary >= 0) {
+      RankedTensorType tile = getTile(value);
+      int64_t bytes = 4 * geometry.lanes;
+      Value from = getPlace(temporary), to = getPlace(slots[index]);
+      b.loop(0, geometry.tileBytes(tile), bytes, [&](Value at) {
+        Type type = b.getVector(b.getF32Type(), geometry.lanes);
+        b.store(b.load(type, b.at(from, at), bytes), b.at(to, at), bytes);
+      });
+    } else {
+      copyTo(slots[index], value);
+    }
+  }
+  scf::YieldOp::create(b, getScalars(values));
+}
+
+void Emitter::copyTo(int64_t slot, Value tile) {
+  Operation *source = tile.getDefiningOp();
+  if (!isRepeated(source) && getSlot(tile) == slot)
+    return;
+  RankedTensorType type = getTile(tile);
+  forEachPanel(type.getDimSize(0), [&](Panel &panel) {
+    Value to = getPanelAddress(slot, type, /*local=*/false, panel);
+    if (type.getRank() == 1)
+      return storeTile(getRowValue(tile, panel), to);
+    prepare(tile, panel, /*group=*/-2, /*phase=*/-2);
+    b.loop(0, type.getDimSize(1), 1, [&](Value index) {
+      Column column(index, /*group=*/-2, /*phase=*/-2);
+      storeTile(getColumnValue(tile, panel, column),
+                b.at(to, b.mul(index, getVectorBytes(panel))));
+    });
+  });
+}

@@ -1,0 +1,170 @@
+//===- Emitter.h - Emits the body of a CPU kernel -*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RINGLET_PASSES_TILETOCPU_EMITTER_H
+#define RINGLET_PASSES_TILETOCPU_EMITTER_H
+
+#include "passes/TileOpt/RowRange.h"
+#include "passes/TileToCPU/CodeBuilder.h"
+#include "passes/TileToCPU/Decisions.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+namespace ringlet {
+namespace cpu {
+
+/// A parameter of the kernel: sizes and strides count elements.
+struct Buffer {
+  mlir::Value base;
+  mlir::SmallVector<mlir::Value> sizes, strides;
+};
+
+/// Code for one elementwise operation. Operands and result are vectors: of f32
+/// for tiles of f32, f16 and bf16, whose values are rounded here.
+mlir::Value emitElementwise(CodeBuilder &b, mlir::Operation *op,
+                            mlir::ValueRange operands);
+
+/// Rounds a vector of f32 to values of `element`, ties to even.
+mlir::Value emitRounding(CodeBuilder &b, mlir::Type element,
+                         mlir::Value vector);
+
+/// Emits one point of a kernel's grid, following the decisions of the passes
+/// before. Every value of type index becomes an i64.
+class Emitter {
+  using Value = mlir::Value;
+
+public:
+  Emitter(rtile::FuncOp func, CodeBuilder &builder, Value scratch)
+      : geometry(Geometry::of(func)), b(builder), scratch(scratch) {}
+
+  void bind(Value scalar, Value code) { scalars[scalar] = code; }
+  void bind(Value buffer, Buffer code) { buffers[buffer] = std::move(code); }
+
+  void emitBlock(mlir::Block &block);
+
+private:
+  //===--------------------------------------------------------------------===//
+  // Scalars and control (Emitter.cpp)
+  //===--------------------------------------------------------------------===//
+
+  Value getScalar(Value value) { return scalars.lookup(value); }
+  mlir::Type getCodeType(mlir::Type type);
+  void emitOperation(mlir::Operation *op);
+  void emitScalar(mlir::Operation *op);
+  void emitLoop(mlir::scf::ForOp loop);
+  void emitBranch(mlir::scf::IfOp branch);
+  mlir::SmallVector<Value> getScalars(mlir::ValueRange values);
+  /// Copies tiles to the places that a loop or branch has for them.
+  void emitYield(mlir::Operation *parent, mlir::ValueRange values);
+  void copyTo(int64_t slot, Value tile);
+
+  //===--------------------------------------------------------------------===//
+  // Memory (EmitMemory.cpp)
+  //===--------------------------------------------------------------------===//
+
+  struct View {
+    rtile::ViewType type;
+    /// Row 0, bytes to the next row and to the next column.
+    Value rowZero, rowStride, columnStride;
+    RowRange rows;
+    /// Elements of a row (or of the rows, for a view of one axis) are
+    /// neighbours in memory.
+    bool contiguous;
+    Value columns;
+    int64_t staticColumns;
+    /// For an indexed view: the table, position of index 0 and size of the row
+    /// axis.
+    Value table, origin, size;
+  };
+
+  void emitView(rtile::ViewOp op);
+  void emitLoad(rtile::LoadOp op);
+  void emitStore(rtile::StoreOp op);
+  using RowBody = llvm::function_ref<void(Value index, Value pointer)>;
+  /// Calls `exists` for each row of a tile that exists, with its address, and
+  /// `missing`, if any, for the others.
+  void forEachRow(const View &view, Value row, RowBody exists,
+                  std::optional<llvm::function_ref<void(Value)>> missing);
+  void copyRow(const View &view, Value column, int64_t width, Value memory,
+               Value tile, bool toMemory);
+  void copyRun(mlir::Type element, int64_t width, Value memory, Value tile,
+               bool toMemory);
+  void copyElement(mlir::Type element, int64_t lanes, Value memory, Value tile,
+                   bool toMemory);
+  void repack(Value rows, Value panels, int64_t height, int64_t width,
+              bool toPanels);
+
+  //===--------------------------------------------------------------------===//
+  // Groups of row-parallel operations (EmitRows.cpp, EmitDot.cpp)
+  //===--------------------------------------------------------------------===//
+
+  /// The panel at work.
+  struct Panel {
+    Panel(int64_t height, int64_t rows) : height(height), rows(rows) {}
+
+    Value index;
+    int64_t height, rows;
+    llvm::DenseMap<Value, Value> rowValues;
+    /// Columns that each row of an rtile.visible sees, as [first, second).
+    llvm::DenseMap<mlir::Operation *, std::pair<Value, Value>> seen;
+  };
+  /// The column at work, with the values computed or loaded for it.
+  struct Column {
+    Column(Value index, int64_t group, int64_t phase)
+        : index(index), group(group), phase(phase) {}
+
+    Value index;
+    int64_t group, phase;
+    llvm::DenseMap<Value, Value> values;
+  };
+
+  void emitGroup(llvm::ArrayRef<mlir::Operation *> members);
+  void emitRowsPhase(llvm::ArrayRef<mlir::Operation *> members, Panel &panel);
+  void emitColumnsPhase(llvm::ArrayRef<mlir::Operation *> members,
+                        Panel &panel);
+  void emitDot(rtile::DotOp dot, Panel &panel);
+  void emitBlocks(rtile::DotOp dot, Panel &panel, int64_t first, int64_t width,
+                  int64_t count);
+  void forEachPanel(int64_t height, llvm::function_ref<void(Panel &)> body);
+
+  /// Makes ready what `tile` needs outside the loop over columns.
+  void prepare(Value tile, Panel &panel, int64_t group, int64_t phase);
+  Value emitConstant(mlir::arith::ConstantOp op, int64_t lanes);
+  Value getRowValue(Value tile, Panel &panel);
+  Value getColumnValue(Value tile, Panel &panel, Column &column);
+  Value emitMask(rtile::VisibleOp op, Panel &panel, Column &column);
+  void prepareMask(rtile::VisibleOp op, Panel &panel);
+  mlir::Type getRegisterType(mlir::RankedTensorType tile, int64_t lanes);
+  Value loadTile(mlir::RankedTensorType tile, Value pointer, int64_t lanes);
+  void storeTile(Value vector, Value pointer);
+
+  //===--------------------------------------------------------------------===//
+  // Places
+  //===--------------------------------------------------------------------===//
+
+  static llvm::ArrayRef<int64_t> getSlots(mlir::Operation *op);
+  /// Offset of a tile's place, in panels, or -1.
+  static int64_t getSlot(Value tile);
+  Value getPlace(int64_t slot) { return b.at(scratch, slot); }
+  /// Address of a panel of a tile (of its rows, for a tile of one axis).
+  Value getPanelAddress(int64_t slot, mlir::RankedTensorType tile, bool local,
+                        const Panel &panel);
+  Value getPanelAddress(Value tile, const Panel &panel);
+  int64_t getVectorBytes(const Panel &panel) const { return 4 * panel.rows; }
+
+  Geometry geometry;
+  CodeBuilder &b;
+  Value scratch;
+  llvm::DenseMap<Value, Value> scalars;
+  llvm::DenseMap<Value, Buffer> buffers;
+  llvm::DenseMap<Value, View> views;
+};
+
+} // namespace cpu
+} // namespace ringlet
+
+#endif // RINGLET_PASSES_TILETOCPU_EMITTER_H

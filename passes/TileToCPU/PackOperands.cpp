@@ -1,0 +1,108 @@
+//===- PackOperands.cpp - How tiles lie in scratch memory -*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Arch/CPU.h"
+#include "passes/TileToCPU/Decisions.h"
+#include "passes/TileToCPU/Passes.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Remarks.h"
+
+namespace ringlet {
+#define GEN_PASS_DEF_RTILEPACKOPERANDS
+#include "passes/TileToCPU/Passes.h.inc"
+} // namespace ringlet
+
+using namespace mlir;
+using namespace ringlet;
+using namespace ringlet::cpu;
+
+namespace {
+
+/// Vectors in a column of a panel. Two halve the loads of broadcast elements
+/// for each multiplication; with more, the register blocks get too narrow.
+constexpr int64_t vectorsPerColumn = 2;
+
+/// Columns of the largest register block: accumulators, one column of the left
+/// operand and two registers for broadcast elements are held at once.
+int64_t getLargestBlock(const arch::CPULevel &level, int64_t vectors) {
+  return (level.vectorRegisters - vectors - 2) / vectors;
+}
+
+/// Cuts `columns` into blocks of nearly equal width, as pairs (width, count):
+/// no block is left with so few accumulators that it waits for latency.
+SmallVector<int64_t> cutIntoBlocks(int64_t columns, int64_t largest) {
+  int64_t blocks = llvm::divideCeil(columns, largest);
+  int64_t wide = llvm::divideCeil(columns, blocks);
+  int64_t wideCount = columns - blocks * (wide - 1);
+  SmallVector<int64_t> pairs{wide, wideCount};
+  if (wideCount < blocks)
+    pairs.append({wide - 1, blocks - wideCount});
+  return pairs;
+}
+
+struct PackOperands : ringlet::impl::RTilePackOperandsBase<PackOperands> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    std::string error;
+    const arch::CPULevel *row = arch::lookupCPULevel(level, &error);
+    if (!row) {
+      emitError(getOperation()->getLoc()) << error;
+      return signalPassFailure();
+    }
+    getOperation()->walk([&](rtile::FuncOp func) {
+      Builder builder(func.getContext());
+      Geometry geometry{row->lanes(), vectorsPerColumn * row->lanes()};
+      func->setAttr(lanesAttr, builder.getI64IntegerAttr(geometry.lanes));
+      func->setAttr(panelAttr, builder.getI64IntegerAttr(geometry.panel));
+      func.walk([&](rtile::LoadOp load) { chooseForms(load); });
+      func.walk([&](rtile::DotOp dot) { chooseBlocks(dot, *row, geometry); });
+    });
+  }
+
+  /// Rows for the right operands of products and for copies to memory, panels
+  /// for everything else.
+  void chooseForms(rtile::LoadOp load) {
+    if (getTile(load).getRank() != 2)
+      return;
+    bool rows = false, panels = false;
+    walkUses(load, [&](OpOperand &use, bool whole) {
+      bool asRows = isa<rtile::StoreOp>(use.getOwner()) ||
+                    (isa<rtile::DotOp>(use.getOwner()) && whole);
+      (asRows ? rows : panels) = true;
+    });
+    SmallVector<StringRef> forms;
+    if (rows || !panels)
+      forms.push_back("rows");
+    if (panels)
+      forms.push_back("panels");
+    load->setAttr(formsAttr, Builder(load).getStrArrayAttr(forms));
+  }
+
+  void chooseBlocks(rtile::DotOp dot, const arch::CPULevel &row,
+                    const Geometry &geometry) {
+    Builder builder(dot);
+    auto type = cast<RankedTensorType>(dot.getResult().getType());
+    int64_t vectors = geometry.panelRows(type.getDimSize(0)) / geometry.lanes;
+    SmallVector<int64_t> blocks =
+        cutIntoBlocks(type.getDimSize(1), getLargestBlock(row, vectors));
+    dot->setAttr(blocksAttr, builder.getDenseI64ArrayAttr(blocks));
+    if (dot.getRhs().getDefiningOp<rtile::LoadOp>())
+      dot->removeDiscardableAttr(repackAttr);
+    else
+      dot->setAttr(repackAttr, builder.getUnitAttr());
+    remark::passed(dot.getLoc(), remark::RemarkOpts::name("PackOperands")
+                                     .category("rtile-pack-operands"))
+        << "register blocks of " << std::to_string(vectors * geometry.lanes)
+        << "x" << std::to_string(blocks[0])
+        << (dot->hasAttr(repackAttr) ? ", right operand repacked" : "");
+  }
+};
+
+} // namespace

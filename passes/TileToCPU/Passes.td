@@ -1,0 +1,112 @@
+//===- Passes.td - passes from rtile to CPU kernels ---*- tablegen -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RINGLET_PASSES_TILETOCPU
+#define RINGLET_PASSES_TILETOCPU
+
+include "mlir/Pass/PassBase.td"
+
+def RTileCheckCPU : Pass<"rtile-check-cpu"> {
+  let summary = "Refuse kernels that the CPU lowering does not cover";
+  let description = [{
+    The passes after this one rely on it and change nothing before it has seen
+    the whole module. It refuses, at the operation: operations on tiles that
+    have no lowering, views that do not come from `rtile.view` in the same
+    kernel, tiles of `i64` or `index`, constants with more than one value.
+  }];
+}
+
+def RTileFuseRows : Pass<"rtile-fuse-rows"> {
+  let summary = "Group operations that a CPU runs row panel by row panel";
+  let description = [{
+    `rtile.dot` (in the rows of its left operand), `rtile.reduce`,
+    `rtile.visible` and elementwise operations treat each row of a tile alone.
+    A maximal run of them over tiles of one height becomes one group, which
+    later is one loop over panels of rows: all values of a panel stay in the
+    first cache. Inside a group, phases follow each other for each panel:
+
+      * a phase of `rtile.dot` is a matrix product; an elementwise operation
+        that only makes its `init` runs inside;
+      * a phase of columns is one loop over columns, with every reduction in
+        it;
+      * a phase of rows works on one value a row.
+
+    Writes `rtile.group` and `rtile.phase` on each operation. Constants,
+    `rtile.broadcast` and `rtile.visible` get none, as they are repeated where
+    they are used, unless someone needs them in memory.
+
+    ```mlir
+    %s = rtile.dot %q, %k transposed {rtile.group = 1, rtile.phase = 0}
+    %m = rtile.reduce max %s {rtile.group = 1, rtile.phase = 1}
+    %n = arith.maximumf %m0, %m {rtile.group = 1, rtile.phase = 2}
+    ```
+  }];
+}
+
+def RTilePackOperands : Pass<"rtile-pack-operands"> {
+  let summary = "Choose how tiles lie in a CPU's scratch memory";
+  let description = [{
+    A tile lies in *panels*: `rtile.panel` rows (`rtile.lanes` for a tile of no
+    more rows), column after column, so that one column of a panel is one or
+    two vectors. In this form elementwise operations and reductions need no
+    shuffles, and a tile is the packed operand of the micro-kernel as it is.
+    The right operand of `rtile.dot` lies in *rows* instead, as in memory: the
+    micro-kernel broadcasts its elements.
+
+    Writes on the kernel `rtile.lanes` and `rtile.panel`; on each load of two
+    axes `rtile.forms` ("rows", "panels" or both); on each dot `rtile.blocks`,
+    pairs of columns in a register block and number of such blocks, and
+    `rtile.repack` if its right operand is there in panels only.
+  }];
+  let options = [Option<"level", "level", "std::string", "\"x86-64-v3\"",
+    "instruction-set level, a row of the table of CPU levels">];
+}
+
+def RTileAssignScratch : Pass<"rtile-assign-scratch"> {
+  let summary = "Give each tile its place in the scratch memory of a thread";
+  let description = [{
+    Needs the decisions of `rtile-fuse-rows` and `rtile-pack-operands`. A tile
+    that no other phase reads gets no place; one that lives inside a group gets
+    room for a single panel. Carried values of loops, the initial values and
+    results of products and of elementwise operations share one place where
+    their lifetimes allow, so that accumulation is in place; where they do not,
+    the emission copies. Other places are reused by lifetime.
+
+    Writes `rtile.slots` (byte offsets, -1 for none) and `rtile.local` on
+    operations and `rtile.scratch_bytes` on the kernel.
+  }];
+}
+
+def RTileToCPU : Pass<"rtile-to-cpu", "::mlir::ModuleOp"> {
+  let summary = "Emit kernels as llvm.func over vectors";
+  let description = [{
+    Follows the decisions of the passes before; decides nothing itself. Each
+    `rtile.func` becomes
+
+    ```mlir
+    llvm.func @name(%params: !llvm.ptr, %begin: i64, %end: i64,
+                    %scratch: !llvm.ptr)
+        attributes {rtile.parameters = [...], rtile.grid_rank = 1 : i64,
+                    rtile.scratch_bytes = 4096 : i64, ...}
+    ```
+
+    which runs the points [begin, end) of the flattened grid, first axis
+    fastest. `params` are words of 64 bits: for each buffer its base, dynamic
+    sizes and dynamic strides; scalars; after them the extents of the grid.
+    `scratch` is aligned to 64 bytes. The body is `scf` and `arith` on vectors
+    with loads and stores of the `llvm` dialect, and calls nothing: exponentials
+    and logarithms are polynomials (exp2 within 2 ulp; results below 2^-125.5
+    are 0).
+  }];
+  let options = [Option<"level", "level", "std::string", "\"x86-64-v3\"",
+    "instruction-set level, a row of the table of CPU levels">];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::scf::SCFDialect"];
+}
+
+#endif // RINGLET_PASSES_TILETOCPU

@@ -1,0 +1,149 @@
+//===- TileToCPU.cpp - Kernels as llvm.func -*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Arch/CPU.h"
+#include "passes/TileToCPU/Emitter.h"
+#include "passes/TileToCPU/Passes.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace ringlet {
+#define GEN_PASS_DEF_RTILETOCPU
+#include "passes/TileToCPU/Passes.h.inc"
+} // namespace ringlet
+
+using namespace mlir;
+using namespace ringlet;
+using namespace ringlet::cpu;
+
+namespace {
+
+/// Arguments of a CPU kernel.
+enum Argument { Parameters, Begin, End, Scratch };
+
+/// The function without a body. LLVM must not make calls of loops: there is no
+/// library where kernels run.
+LLVM::LLVMFuncOp createFunction(OpBuilder &builder, rtile::FuncOp func,
+                                const arch::CPULevel &level) {
+  Type pointer = LLVM::LLVMPointerType::get(builder.getContext());
+  Type word = builder.getI64Type();
+  auto type =
+      LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(builder.getContext()),
+                                  {pointer, word, word, pointer});
+  auto result =
+      LLVM::LLVMFuncOp::create(builder, func.getLoc(), func.getSymName(), type);
+  auto pair = [&](StringRef key, const Twine &value) -> Attribute {
+    return builder.getArrayAttr(
+        {builder.getStringAttr(key), builder.getStringAttr(value)});
+  };
+  SmallVector<Attribute> passthrough{
+      pair("target-cpu", level.name),
+      pair("prefer-vector-width", Twine(level.vectorBits)),
+      builder.getStringAttr("no-builtins"), builder.getStringAttr("nounwind")};
+  if (level.features[0])
+    passthrough.push_back(pair("target-features", level.features));
+  result.setPassthroughAttr(builder.getArrayAttr(passthrough));
+  result.setArgAttr(Parameters, "llvm.noalias", builder.getUnitAttr());
+  result.setArgAttr(Scratch, "llvm.noalias", builder.getUnitAttr());
+  result.setArgAttr(Scratch, "llvm.align", builder.getI64IntegerAttr(64));
+  SmallVector<Attribute> types;
+  for (Value parameter : func.getParameters())
+    types.push_back(TypeAttr::get(parameter.getType()));
+  result->setAttr(parametersAttr, builder.getArrayAttr(types));
+  result->setAttr(gridRankAttr, builder.getI64IntegerAttr(func.getGridRank()));
+  result->setAttr(scratchAttr, func->getAttr(scratchAttr));
+  return result;
+}
+
+/// Reads the words of the parameters one after the other.
+class ParameterReader {
+public:
+  ParameterReader(CodeBuilder &b, Value words) : b(b), words(words) {}
+
+  Value next(Type type) { return b.load(type, b.at(words, 8 * count++), 8); }
+
+  Buffer nextBuffer(MemRefType type) {
+    Buffer buffer{next(b.getPointer()), {}, {}};
+    SmallVector<int64_t> strides;
+    int64_t offset;
+    // The verifier of rtile.func has seen to it.
+    (void)type.getStridesAndOffset(strides, offset);
+    auto read = [&](ArrayRef<int64_t> known, SmallVectorImpl<Value> &values) {
+      for (int64_t value : known)
+        values.push_back(ShapedType::isDynamic(value) ? next(b.getI64Type())
+                                                      : b.i64(value));
+    };
+    read(type.getShape(), buffer.sizes);
+    read(strides, buffer.strides);
+    return buffer;
+  }
+
+private:
+  CodeBuilder &b;
+  Value words;
+  int64_t count = 0;
+};
+
+void emit(rtile::FuncOp func, const arch::CPULevel &level) {
+  OpBuilder builder(func);
+  LLVM::LLVMFuncOp result = createFunction(builder, func, level);
+  Block *entry = result.addEntryBlock(builder);
+  CodeBuilder b(func.getLoc(), OpBuilder::atBlockBegin(entry));
+  Emitter emitter(func, b, entry->getArgument(Scratch));
+
+  ParameterReader reader(b, entry->getArgument(Parameters));
+  for (Value parameter : func.getParameters()) {
+    if (auto type = dyn_cast<MemRefType>(parameter.getType()))
+      emitter.bind(parameter, reader.nextBuffer(type));
+    else
+      emitter.bind(parameter, reader.next(b.getI64Type()));
+  }
+  SmallVector<Value> extents;
+  for (int64_t axis = 0; axis < int64_t(func.getGridRank()); ++axis)
+    extents.push_back(reader.next(b.getI64Type()));
+
+  b.loop(entry->getArgument(Begin), entry->getArgument(End), b.i64(1),
+         [&](Value item) {
+           for (auto [axis, extent] : llvm::enumerate(extents)) {
+             Value point = item;
+             if (axis + 1 < extents.size()) {
+               point = arith::RemUIOp::create(b, item, extent);
+               item = arith::DivUIOp::create(b, item, extent);
+             }
+             emitter.bind(func.getGridPoint()[axis], point);
+           }
+           emitter.emitBlock(func.getBody().front());
+         });
+  b.setLoc(func.getLoc());
+  LLVM::ReturnOp::create(b, ValueRange());
+  func.erase();
+}
+
+struct TileToCPU : ringlet::impl::RTileToCPUBase<TileToCPU> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    std::string error;
+    const arch::CPULevel *row = arch::lookupCPULevel(level, &error);
+    if (!row) {
+      emitError(getOperation()->getLoc()) << error;
+      return signalPassFailure();
+    }
+    auto funcs = llvm::to_vector(getOperation().getOps<rtile::FuncOp>());
+    for (rtile::FuncOp func : funcs) {
+      if (func->hasAttr(scratchAttr) && func->hasAttr(panelAttr))
+        continue;
+      func.emitOpError("expected the decisions of rtile-assign-scratch");
+      return signalPassFailure();
+    }
+    for (rtile::FuncOp func : funcs)
+      emit(func, *row);
+  }
+};
+
+} // namespace
