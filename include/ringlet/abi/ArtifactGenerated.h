@@ -1628,7 +1628,7 @@ inline flatbuffers::Offset<Constant> CreateConstantDirect(
     const std::vector<int64_t> *sizes = nullptr,
     const std::vector<uint8_t> *data = nullptr) {
   auto sizes__ = sizes ? _fbb.CreateVector<int64_t>(*sizes) : 0;
-  if (data) { _fbb.ForceVectorAlignment(data->size(), sizeof(uint8_t), 64); }
+  if (data) { _fbb.ForceVectorAlignment(data->size(), sizeof(uint8_t), 32); }
   auto data__ = data ? _fbb.CreateVector<uint8_t>(*data) : 0;
   return ringlet::abi::CreateConstant(
       _fbb,
@@ -3928,7 +3928,7 @@ inline flatbuffers::Offset<Constant> CreateConstant(flatbuffers::FlatBufferBuild
   struct _VectorArgs { flatbuffers::FlatBufferBuilder *__fbb; const ConstantT* __o; const flatbuffers::rehasher_function_t *__rehasher; } _va = { &_fbb, _o, _rehasher}; (void)_va;
   auto _dtype = _o->dtype;
   auto _sizes = _o->sizes.size() ? _fbb.CreateVector(_o->sizes) : 0;
-  _fbb.ForceVectorAlignment(_o->data.size(), sizeof(uint8_t), 64);
+  _fbb.ForceVectorAlignment(_o->data.size(), sizeof(uint8_t), 32);
   auto _data = _o->data.size() ? _fbb.CreateVector(_o->data) : 0;
   return ringlet::abi::CreateConstant(
       _fbb,

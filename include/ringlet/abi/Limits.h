@@ -38,6 +38,9 @@ inline constexpr uint32_t kMaxName = 1024;
 inline constexpr uint32_t kMaxText = 1u << 20;
 /// Bytes of scratch for each thread.
 inline constexpr uint64_t kMaxScratch = uint64_t(1) << 32;
+/// Of a constant's data, from the start of the payload; the schema's
+/// force_align, and the most that FlatBuffers grants.
+inline constexpr uint32_t kConstantAlignment = 32;
 /// FlatBuffers offsets are 32-bit and signed.
 inline constexpr uint64_t kMaxPayload = (uint64_t(1) << 31) - 64;
 

@@ -29,7 +29,9 @@ namespace ringlet::abi {
 struct Artifact;
 enum class DType : uint8_t;
 
-/// Returns an empty string and the root, or what is wrong and null.
+/// Returns an empty string and the root, or what is wrong and null. The payload
+/// must lie at a multiple of 8 bytes, as it does behind the header of a file
+/// that was read into allocated memory.
 std::string verifyArtifact(const uint8_t *payload, size_t size,
                            const Artifact *&artifact);
 

@@ -27,7 +27,8 @@ namespace ringlet::abi {
 
 class Verifier {
 public:
-  explicit Verifier(const Artifact &artifact) : artifact(artifact) {}
+  Verifier(const Artifact &artifact, const uint8_t *payload)
+      : artifact(artifact), payload(payload) {}
 
   bool verify();
   std::string error;
@@ -49,6 +50,15 @@ private:
   checkPairs(const std::string &place,
              const flatbuffers::Vector<flatbuffers::Offset<KeyValue>> *pairs);
   bool checkDType(const std::string &place, DType dtype);
+  /// FlatBuffers sees to the alignment of tables, but not to that of elements
+  /// that are larger than the count in front of them.
+  template <typename T>
+  bool checkAligned(const std::string &place,
+                    const flatbuffers::Vector<T> *list, size_t alignment) {
+    return sizeOf(list) == 0 || checkOffset(place, list->Data(), alignment);
+  }
+  bool checkOffset(const std::string &place, const uint8_t *data,
+                   size_t alignment);
   /// Rank within bounds, every size at least `least`.
   bool checkSizes(const std::string &place, const char *what,
                   const flatbuffers::Vector<int64_t> *sizes, int64_t least);
@@ -91,6 +101,7 @@ private:
               const Graph &graph, const char *what, int32_t value);
 
   const Artifact &artifact;
+  const uint8_t *payload;
   /// For each expression of the current function: depends on an output's size.
   std::vector<bool> readsOutput;
   /// For each value of the current graph: input, or result of a node so far.

@@ -141,10 +141,21 @@ bool Verifier::checkDType(const std::string &place, DType dtype) {
                          std::to_string(int(dtype)));
 }
 
+bool Verifier::checkOffset(const std::string &place, const uint8_t *data,
+                           size_t alignment) {
+  auto offset = size_t(data - payload);
+  if (offset % alignment == 0)
+    return true;
+  return fail(place, "expected a list at a multiple of " +
+                         std::to_string(alignment) + " bytes, found it at " +
+                         std::to_string(offset));
+}
+
 bool Verifier::checkSizes(const std::string &place, const char *what,
                           const flatbuffers::Vector<int64_t> *sizes,
                           int64_t least) {
-  if (!checkCount(place, "axes", sizeOf(sizes), kMaxRank))
+  if (!checkCount(place, "axes", sizeOf(sizes), kMaxRank) ||
+      !checkAligned(place, sizes, alignof(int64_t)))
     return false;
   for (uint32_t i = 0; i < sizeOf(sizes); ++i)
     if (sizes->Get(i) < least)
@@ -165,7 +176,8 @@ bool Verifier::checkOrder(const std::string &place, const Order &order) {
                        "found " +
                            std::to_string(order.chunk()) + " and " +
                            std::to_string(order.rate()));
-  return checkSizes(place, "grid side", order.grid(), 1);
+  return checkSizes(place, "grid side", order.grid(), 1) &&
+         checkAligned(place, order.table(), alignof(int64_t));
 }
 
 //===----------------------------------------------------------------------===//
@@ -204,7 +216,8 @@ bool Verifier::verifyConstants() {
     const Constant &constant = *artifact.constants()->Get(i);
     std::string place = "constant " + std::to_string(i);
     if (!checkDType(place, constant.dtype()) ||
-        !checkSizes(place, "size", constant.sizes(), 0))
+        !checkSizes(place, "size", constant.sizes(), 0) ||
+        !checkAligned(place, constant.data(), kConstantAlignment))
       return false;
     uint64_t bytes = dtypeSize(constant.dtype());
     for (uint32_t j = 0; j < sizeOf(constant.sizes()); ++j)
@@ -370,6 +383,9 @@ std::string ringlet::abi::verifyArtifact(const uint8_t *payload, size_t size,
     return "malformed artefact: expected a payload of at most " +
            std::to_string(kMaxPayload) + " bytes, found " +
            std::to_string(size);
+  if (reinterpret_cast<uintptr_t>(payload) % alignof(int64_t) != 0)
+    return "expected a payload at an address that is a multiple of " +
+           std::to_string(alignof(int64_t));
   // Deeper than the schema nests. A table counts once for each way that leads
   // to it: this bounds the time that a file of shared tables can take.
   flatbuffers::Verifier structure(payload, size, /*max_depth=*/16,
@@ -378,7 +394,7 @@ std::string ringlet::abi::verifyArtifact(const uint8_t *payload, size_t size,
     return "malformed artefact: the payload is not a FlatBuffer of the "
            "artefact schema";
   const Artifact *root = GetArtifact(payload);
-  Verifier verifier(*root);
+  Verifier verifier(*root, payload);
   if (!verifier.verify())
     return verifier.error;
   artifact = root;

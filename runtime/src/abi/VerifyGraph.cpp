@@ -30,8 +30,8 @@ bool Verifier::verifyValue(const std::string &place, const Function &function,
       return false;
     const Constant &constant =
         *artifact.constants()->Get(uint32_t(value.constant()));
-    bool same = constant.dtype() == value.dtype() &&
-                sizeOf(constant.sizes()) == rank;
+    bool same =
+        constant.dtype() == value.dtype() && sizeOf(constant.sizes()) == rank;
     for (uint32_t i = 0; same && i < rank; ++i)
       same = constant.sizes()->Get(i) == value.sizes()->Get(i);
     if (!same)

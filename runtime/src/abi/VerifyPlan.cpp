@@ -21,7 +21,8 @@ bool Verifier::verifyExprs(const std::string &place, const Function &function) {
     const Expr &expr = *function.exprs()->Get(i);
     std::string at = place + ", expression " + std::to_string(i);
     if (!checkText(at, "name", expr.name()) ||
-        !checkCount(at, "terms", expr.terms()->size(), kMaxExprTerms))
+        !checkCount(at, "terms", expr.terms()->size(), kMaxExprTerms) ||
+        !checkAligned(at, expr.terms(), alignof(ExprTerm)))
       return false;
 
     uint32_t depth = 0;
