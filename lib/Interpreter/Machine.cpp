@@ -1,0 +1,353 @@
+//===- Machine.cpp - State of a run ---------------------------------------===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Interpreter/Machine.h"
+
+#include "dialects/Tile/IR/TileDialect.h"
+
+#include <algorithm>
+#include <cstring>
+
+using namespace mlir;
+using namespace ringlet;
+using namespace ringlet::interpreter;
+
+//===----------------------------------------------------------------------===//
+// Helpers
+//===----------------------------------------------------------------------===//
+
+void interpreter::roundValues(std::vector<float> &values, Kind kind) {
+  if (kind == Kind::F16)
+    for (float &value : values)
+      value = f16ToFloat(floatToF16(value));
+  else if (kind == Kind::BF16)
+    for (float &value : values)
+      value = bf16ToFloat(floatToBF16(value));
+}
+
+uint64_t interpreter::mix(uint64_t seed, ArrayRef<int64_t> values) {
+  uint64_t state = seed;
+  auto stir = [&](uint64_t value) {
+    state += value + 0x9e3779b97f4a7c15u;
+    state = (state ^ (state >> 30)) * 0xbf58476d1ce4e5b9u;
+    state = (state ^ (state >> 27)) * 0x94d049bb133111ebu;
+    state ^= state >> 31;
+  };
+  stir(0);
+  for (int64_t value : values)
+    stir(static_cast<uint64_t>(value));
+  return state;
+}
+
+//===----------------------------------------------------------------------===//
+// Run: buffers
+//===----------------------------------------------------------------------===//
+
+LogicalResult Run::fail(Operation *op, const Twine &message) {
+  error = describe(op) + message.str();
+  return failure();
+}
+
+LogicalResult Run::reserve(int64_t wanted, Operation *op) {
+  if (wanted > options.maxBytes - bytes)
+    return fail(op, "expected at most " + Twine(options.maxBytes) +
+                        " bytes of memory for the interpreter, found need of " +
+                        Twine(wanted) + " beside " + Twine(bytes));
+  bytes += wanted;
+  return success();
+}
+
+LogicalResult Run::allocate(Buffer &buffer, Operation *op) {
+  Shape sizes(buffer.sizes.begin(), buffer.sizes.end());
+  std::optional<int64_t> count = numBytes(sizes, buffer.dtype);
+  if (!count)
+    return fail(op, "expected sizes of at least 0 and fewer than 2^63 bytes, "
+                    "found " +
+                        toString(sizes));
+  if (failed(reserve(*count, op)))
+    return failure();
+  auto &block = memory.emplace_back(new (std::nothrow) char[*count + 1]);
+  if (!block)
+    return fail(op, "expected " + Twine(*count) +
+                        " bytes of free memory, "
+                        "found fewer");
+  buffer.data = block.get();
+  Shape strides = contiguousStrides(sizes);
+  buffer.strides.assign(strides.begin(), strides.end());
+  // All ones is a NaN in every float type, and -1 in every integer type.
+  std::memset(buffer.data, options.poison ? 0xff : 0, *count);
+  auto address = reinterpret_cast<uintptr_t>(buffer.data);
+  return addShadow(address, address + *count, sizeOf(buffer.dtype), {&buffer},
+                   op);
+}
+
+static std::optional<DType> dtypeOf(Type type) {
+  std::string text;
+  llvm::raw_string_ostream(text) << type;
+  return parseDType(text);
+}
+
+/// First and one past the last byte of a buffer, if addresses hold them.
+static bool extentOf(const Buffer &buffer, uintptr_t &begin, uintptr_t &end) {
+  auto base = static_cast<__int128>(reinterpret_cast<uintptr_t>(buffer.data));
+  __int128 low = 0, high = 0;
+  for (auto [size, stride] : llvm::zip(buffer.sizes, buffer.strides)) {
+    if (size == 0) {
+      begin = end = reinterpret_cast<uintptr_t>(buffer.data);
+      return true;
+    }
+    __int128 reach = static_cast<__int128>(size - 1) * stride;
+    (reach < 0 ? low : high) += reach;
+    // The greatest offset in bytes must fit in 64 bits (S3).
+    if (low < -(__int128(1) << 59) || high > (__int128(1) << 59))
+      return false;
+  }
+  low = base + low * sizeOf(buffer.dtype);
+  high = base + (high + 1) * sizeOf(buffer.dtype);
+  if (low < 0 || high > static_cast<__int128>(UINTPTR_MAX))
+    return false;
+  begin = static_cast<uintptr_t>(low);
+  end = static_cast<uintptr_t>(high);
+  return true;
+}
+
+LogicalResult Run::bind(Buffer &buffer, const MutableTensorView &tensor,
+                        MemRefType type, Operation *op, const Twine &what) {
+  std::optional<DType> dtype = dtypeOf(type.getElementType());
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  if (!dtype || failed(type.getStridesAndOffset(strides, offset)) ||
+      offset != 0) {
+    std::string text;
+    llvm::raw_string_ostream(text) << type;
+    return fail(op, "expected a strided buffer with offset 0 of a known "
+                    "element type, found " +
+                        text + " for " + what);
+  }
+  if (tensor.dtype() != *dtype)
+    return fail(op, "expected elements of " + Twine(nameOf(*dtype)) + " for " +
+                        what + ", found " + Twine(nameOf(tensor.dtype())));
+  if (tensor.rank() != type.getRank() ||
+      tensor.strides().size() != tensor.sizes().size())
+    return fail(op, "expected rank " + Twine(type.getRank()) + " for " + what +
+                        ", found " + Twine(tensor.rank()));
+  std::optional<int64_t> elements = numElements(tensor.sizes());
+  if (!elements)
+    return fail(op, "expected sizes of at least 0 and fewer than 2^63 "
+                    "elements for " +
+                        what + ", found " + toString(tensor.sizes()));
+  if (*elements > 0 && !tensor.data())
+    return fail(op, "expected memory for " + what + ", found none");
+  bool identity = type.getLayout().isIdentity();
+  Shape contiguous = contiguousStrides(tensor.sizes());
+  for (int64_t axis = 0; axis < type.getRank(); ++axis) {
+    int64_t size = tensor.size(axis);
+    if (!type.isDynamicDim(axis) && size != type.getDimSize(axis))
+      return fail(op, "expected size " + Twine(type.getDimSize(axis)) +
+                          " of axis " + Twine(axis) + " of " + what +
+                          ", found " + Twine(size));
+    // The stride of an axis of size 1 is never used.
+    bool fixed = identity || !ShapedType::isDynamic(strides[axis]);
+    int64_t expected = identity ? contiguous[axis] : strides[axis];
+    if (fixed && size > 1 && *elements > 0 && tensor.stride(axis) != expected)
+      return fail(op, "expected stride " + Twine(expected) + " of axis " +
+                          Twine(axis) + " of " + what + ", found " +
+                          Twine(tensor.stride(axis)));
+  }
+  buffer.data = static_cast<char *>(tensor.data());
+  buffer.dtype = *dtype;
+  buffer.sizes.assign(tensor.sizes().begin(), tensor.sizes().end());
+  buffer.strides.assign(tensor.strides().begin(), tensor.strides().end());
+  buffer.isArgument = true;
+  uintptr_t begin, end;
+  if (!extentOf(buffer, begin, end))
+    return fail(op, "expected offsets within 64 bits for " + what +
+                        ", found sizes " + toString(tensor.sizes()) +
+                        " and strides " + toString(tensor.strides()) + " (S3)");
+  return success();
+}
+
+LogicalResult Run::addShadow(uintptr_t begin, uintptr_t end, int64_t granule,
+                             ArrayRef<Buffer *> users, Operation *op) {
+  if (!options.detectRaces || begin == end)
+    return success();
+  Shadow &shadow = shadows.emplace_back(begin, end, granule);
+  if (failed(reserve(shadow.bytes(), op)))
+    return failure();
+  if (!shadow.reserve())
+    return fail(op, "expected " + Twine(shadow.bytes()) +
+                        " bytes of free memory for race records, found fewer");
+  for (Buffer *user : users)
+    user->shadow = &shadow;
+  return success();
+}
+
+LogicalResult Run::addShadows(ArrayRef<Buffer *> bound, Operation *op) {
+  struct Extent {
+    uintptr_t begin, end;
+    Buffer *buffer;
+  };
+  SmallVector<Extent> extents;
+  for (Buffer *buffer : bound) {
+    Extent extent{0, 0, buffer};
+    extentOf(*buffer, extent.begin, extent.end);
+    if (extent.begin != extent.end)
+      extents.push_back(extent);
+  }
+  llvm::sort(extents, [](const Extent &a, const Extent &b) {
+    return a.begin < b.begin;
+  });
+  for (size_t i = 0, next; i < extents.size(); i = next) {
+    uintptr_t end = extents[i].end;
+    int64_t granule = 8;
+    SmallVector<Buffer *> users;
+    for (next = i;
+         next < extents.size() && (next == i || extents[next].begin < end);
+         ++next) {
+      end = std::max(end, extents[next].end);
+      granule = std::min(granule, sizeOf(extents[next].buffer->dtype));
+      users.push_back(extents[next].buffer);
+    }
+    if (failed(addShadow(extents[i].begin, end, granule, users, op)))
+      return failure();
+  }
+  return success();
+}
+
+void Run::poisonOutputs(ArrayRef<Buffer *> bound, size_t first) {
+  for (Buffer *output : bound.drop_front(first)) {
+    uintptr_t begin, end;
+    extentOf(*output, begin, end);
+    bool apart = llvm::all_of(bound.take_front(first), [&](Buffer *input) {
+      uintptr_t inputBegin, inputEnd;
+      extentOf(*input, inputBegin, inputEnd);
+      return inputEnd <= begin || end <= inputBegin;
+    });
+    if (!apart)
+      continue;
+    // Element by element: what lies between them is not the output's.
+    int64_t size = sizeOf(output->dtype);
+    Shape sizes(output->sizes.begin(), output->sizes.end());
+    forEachIndex(sizes, [&](const int64_t *indices) {
+      int64_t offset = 0;
+      for (size_t axis = 0; axis < sizes.size(); ++axis)
+        offset += indices[axis] * output->strides[axis];
+      std::memset(output->data + offset * size, 0xff, size);
+    });
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Run: launches
+//===----------------------------------------------------------------------===//
+
+/// A permutation of 0 .. count - 1 drawn from `seed`.
+static std::vector<int64_t> shuffled(int64_t count, uint64_t seed) {
+  std::vector<int64_t> order(count);
+  for (int64_t i = 0; i < count; ++i)
+    order[i] = i;
+  for (int64_t i = count - 1; i > 0; --i)
+    std::swap(order[i], order[mix(seed, {i}) % static_cast<uint64_t>(i + 1)]);
+  return order;
+}
+
+LogicalResult Run::launchKernel(Operation *op, Operation *kernel,
+                                ArrayRef<int64_t> grid,
+                                ArrayRef<const Datum *> arguments) {
+  auto function = dyn_cast_or_null<rtile::FuncOp>(kernel);
+  if (!function)
+    return fail(op, "expected a kernel that is an rtile.func, found " +
+                        (kernel ? "'" + kernel->getName().getStringRef() + "'"
+                                : Twine("none")));
+  if (static_cast<int64_t>(grid.size()) !=
+          static_cast<int64_t>(function.getGridRank()) ||
+      arguments.size() != function.getParameters().size())
+    return fail(op, "expected " + Twine(function.getParameters().size()) +
+                        " arguments and a grid of rank " +
+                        Twine(function.getGridRank()) + ", found " +
+                        Twine(arguments.size()) + " and " + Twine(grid.size()));
+  __int128 points = 1;
+  for (int64_t extent : grid) {
+    if (extent < 0)
+      return fail(op, "expected grid extents of at least 0, found " +
+                          Twine(extent));
+    points = std::min<__int128>(points * extent, __int128(1) << 62);
+  }
+  if (points > std::min(options.maxSteps - steps, Stamp::kMaxPoints))
+    return fail(
+        op, "expected a grid of at most " +
+                Twine(std::min(options.maxSteps - steps, Stamp::kMaxPoints)) +
+                " points, found more: its extents are " +
+                toString(Shape(grid.begin(), grid.end())));
+
+  std::unique_ptr<Program> &program = kernels[kernel];
+  if (!program) {
+    program = std::make_unique<Program>();
+    if (!program->compile(kernel, &error))
+      return failure();
+  }
+  ++launch;
+  Machine machine(*this, *program);
+  ArrayRef<uint32_t> slots = program->body.arguments;
+  for (auto [slot, argument] : llvm::zip(slots, arguments))
+    machine[slot] = *argument;
+  std::vector<int64_t> order;
+  if (options.seed)
+    order =
+        shuffled(static_cast<int64_t>(points), mix(*options.seed, {launch}));
+  for (int64_t i = 0; i < static_cast<int64_t>(points); ++i) {
+    point = options.seed ? order[i] : i;
+    int64_t rest = point;
+    for (auto [slot, extent] : llvm::zip(slots.take_back(grid.size()), grid)) {
+      machine[slot].ints.assign(1, rest % extent);
+      rest /= extent;
+    }
+    if (succeeded(machine.step(kernel)) &&
+        succeeded(machine.execute(program->body)))
+      continue;
+    std::string where;
+    rest = point;
+    for (int64_t extent : grid) {
+      where += (where.empty() ? "" : ", ") + std::to_string(rest % extent);
+      rest /= extent;
+    }
+    error += ", at point (" + where + ") of @" + function.getSymName().str();
+    return failure();
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Machine
+//===----------------------------------------------------------------------===//
+
+Machine::Machine(Run &run, const Program &program)
+    : run(run), program(program), slots(program.types.size()) {
+  for (const auto &[slot, value] : program.constants)
+    slots[slot] = value;
+}
+
+LogicalResult Machine::execute(const Sequence &sequence) {
+  for (const Instruction &instruction : sequence.code)
+    if (failed(step(instruction.op)) ||
+        failed(instruction.handler(*this, instruction)))
+      return failure();
+  return success();
+}
+
+std::vector<int64_t> &Machine::intResult(const Instruction &instruction,
+                                         unsigned i) {
+  uint32_t slot = instruction.results[i];
+  slots[slot].ints.resize(program.types[slot].count);
+  return slots[slot].ints;
+}
+
+std::vector<float> &Machine::floatResult(const Instruction &instruction) {
+  uint32_t slot = instruction.results[0];
+  slots[slot].floats.resize(program.types[slot].count);
+  return slots[slot].floats;
+}

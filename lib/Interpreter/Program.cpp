@@ -1,0 +1,249 @@
+//===- Program.cpp - A function made ready to run -------------------------===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Interpreter/Program.h"
+
+#include "dialects/Plan/IR/PlanDialect.h"
+#include "dialects/Tile/IR/TileDialect.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <optional>
+
+using namespace mlir;
+using namespace ringlet;
+using namespace ringlet::interpreter;
+
+/// More than any tile of a view; a guard against absurd constants.
+static constexpr int64_t kMaxElements = int64_t(1) << 22;
+/// Nesting of loops; a guard of the stack.
+static constexpr int kMaxDepth = 64;
+
+std::string interpreter::describe(Operation *op) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  if (auto loc = op->getLoc()->findInstanceOf<FileLineColLoc>())
+    stream << loc.getFilename().getValue() << ':' << loc.getLine() << ':'
+           << loc.getColumn();
+  else
+    stream << op->getLoc();
+  stream << ": '" << op->getName() << "' op ";
+  return text;
+}
+
+namespace {
+class Compiler {
+public:
+  Compiler(Program &program, std::string *error)
+      : program(program), error(error) {}
+
+  bool run();
+
+private:
+  bool fail(Operation *op, const Twine &message) {
+    *error = describe(op) + message.str();
+    return false;
+  }
+  std::optional<SlotType> typeOf(Type type);
+  bool addSlot(Value value, Operation *op, uint32_t &slot);
+  bool compileBlock(Block &block, Sequence &sequence, int depth);
+  bool compileOp(Operation *op, Sequence &sequence, int depth);
+  bool compileConstant(arith::ConstantOp op, uint32_t slot);
+
+  Program &program;
+  std::string *error;
+  DenseMap<Value, uint32_t> slots;
+};
+} // namespace
+
+static const HandlerTable &handlers() {
+  static const HandlerTable table = [] {
+    HandlerTable table;
+    registerArith(table);
+    registerArithFloat(table);
+    registerMath(table);
+    registerControl(table);
+    registerViews(table);
+    registerVisibility(table);
+    registerTiles(table);
+    registerPlan(table);
+    return table;
+  }();
+  return table;
+}
+
+std::optional<SlotType> Compiler::typeOf(Type type) {
+  SlotType slot;
+  if (isa<MemRefType>(type)) {
+    slot.kind = Kind::Buffer;
+    return slot;
+  }
+  if (isa<rtile::ViewType>(type)) {
+    slot.kind = Kind::View;
+    return slot;
+  }
+  if (auto tile = dyn_cast<RankedTensorType>(type)) {
+    // Encodings are for lower forms.
+    if (!tile.hasStaticShape() || tile.getEncoding())
+      return std::nullopt;
+    for (int64_t size : tile.getShape()) {
+      if (size > kMaxElements)
+        return std::nullopt;
+      slot.count *= size;
+      if (slot.count > kMaxElements)
+        return std::nullopt;
+    }
+    type = tile.getElementType();
+  }
+  if (type.isF16()) {
+    slot.kind = Kind::F16;
+  } else if (type.isBF16()) {
+    slot.kind = Kind::BF16;
+  } else if (type.isF32()) {
+    slot.kind = Kind::F32;
+  } else if (auto integer = dyn_cast<IntegerType>(type)) {
+    if (!integer.isSignless() || integer.getWidth() < 1 ||
+        integer.getWidth() > 64)
+      return std::nullopt;
+    slot.width = integer.getWidth();
+  } else if (!type.isIndex()) {
+    return std::nullopt;
+  }
+  return slot;
+}
+
+bool Compiler::addSlot(Value value, Operation *op, uint32_t &slot) {
+  std::optional<SlotType> type = typeOf(value.getType());
+  if (!type) {
+    std::string text;
+    llvm::raw_string_ostream(text) << value.getType();
+    return fail(op, "expected values of index, integers up to 64 bits, f16, "
+                    "bf16, f32, plain tiles of them of static shape and at "
+                    "most " +
+                        Twine(kMaxElements) +
+                        " elements, buffers and views, found " + text);
+  }
+  slot = program.types.size();
+  program.types.push_back(*type);
+  slots[value] = slot;
+  return true;
+}
+
+bool Compiler::run() {
+  Operation *function = program.function;
+  if (function->getNumRegions() != 1 || !function->getRegion(0).hasOneBlock())
+    return fail(function, "expected a body of one block");
+  return compileBlock(function->getRegion(0).front(), program.body, 0);
+}
+
+bool Compiler::compileBlock(Block &block, Sequence &sequence, int depth) {
+  if (depth > kMaxDepth)
+    return fail(block.getParentOp(),
+                "expected at most " + Twine(kMaxDepth) + " nested regions");
+  for (BlockArgument argument : block.getArguments())
+    if (!addSlot(argument, block.getParentOp(),
+                 sequence.arguments.emplace_back()))
+      return false;
+  for (Operation &op : block) {
+    if (!op.hasTrait<OpTrait::IsTerminator>()) {
+      if (!compileOp(&op, sequence, depth))
+        return false;
+      continue;
+    }
+    if (!isa<rtile::ReturnOp, rplan::ReturnOp>(op) &&
+        op.getName().getStringRef() != "scf.yield")
+      return fail(&op, "is not supported by the interpreter");
+    for (Value operand : op.getOperands())
+      sequence.yields.push_back(slots.lookup(operand));
+  }
+  return true;
+}
+
+bool Compiler::compileOp(Operation *op, Sequence &sequence, int depth) {
+  // A plan has no tiles and a kernel launches nothing. Plans are run twice,
+  // see Plan.cpp, which only works for what may stand in one.
+  StringRef dialect = op->getName().getDialectNamespace();
+  if (dialect == (isa<rplan::FuncOp>(program.function) ? "rtile" : "rplan"))
+    return fail(op, "cannot stand in " +
+                        program.function->getName().getStringRef());
+  auto handler = handlers().find(op->getName().getStringRef());
+  auto constant = dyn_cast<arith::ConstantOp>(op);
+  if (!constant && handler == handlers().end())
+    return fail(op, "is not supported by the interpreter");
+
+  Instruction instruction;
+  instruction.op = op;
+  for (Value operand : op->getOperands())
+    instruction.operands.push_back(slots.lookup(operand));
+  for (Region &region : op->getRegions()) {
+    Sequence &body = instruction.bodies.emplace_back();
+    if (region.empty())
+      continue;
+    if (!region.hasOneBlock())
+      return fail(op, "expected regions of one block");
+    if (!compileBlock(region.front(), body, depth + 1))
+      return false;
+  }
+  for (Value result : op->getResults())
+    if (!addSlot(result, op, instruction.results.emplace_back()))
+      return false;
+  if (constant)
+    return compileConstant(constant, instruction.results[0]);
+  instruction.handler = handler->second;
+  sequence.code.push_back(std::move(instruction));
+  return true;
+}
+
+/// The value of an integer attribute's content, sign-extended.
+static int64_t toInt(const APInt &value) {
+  return value.getBitWidth() <= 64 ? value.getSExtValue() : 0;
+}
+
+static float toFloat(APFloat value) {
+  bool inexact;
+  value.convert(APFloat::IEEEsingle(), APFloat::rmNearestTiesToEven, &inexact);
+  return value.convertToFloat();
+}
+
+bool Compiler::compileConstant(arith::ConstantOp op, uint32_t slot) {
+  const SlotType &type = program.types[slot];
+  Datum datum;
+  Attribute value = op.getValue();
+  if (auto integer = dyn_cast<IntegerAttr>(value)) {
+    datum.ints.assign(1, toInt(integer.getValue()));
+  } else if (auto number = dyn_cast<FloatAttr>(value)) {
+    datum.floats.assign(1, toFloat(number.getValue()));
+  } else if (auto dense = dyn_cast<DenseElementsAttr>(value)) {
+    if (type.isFloat()) {
+      if (dense.isSplat())
+        datum.floats.assign(type.count,
+                            toFloat(dense.getSplatValue<APFloat>()));
+      else
+        for (APFloat element : dense.getValues<APFloat>())
+          datum.floats.push_back(toFloat(element));
+    } else {
+      if (dense.isSplat())
+        datum.ints.assign(type.count, toInt(dense.getSplatValue<APInt>()));
+      else
+        for (APInt element : dense.getValues<APInt>())
+          datum.ints.push_back(toInt(element));
+    }
+  } else {
+    return fail(op, "expected an integer, a float or a dense constant");
+  }
+  program.constants.emplace_back(slot, std::move(datum));
+  return true;
+}
+
+bool Program::compile(Operation *op, std::string *error) {
+  function = op;
+  return Compiler(*this, error).run();
+}

@@ -1,0 +1,131 @@
+//===- Program.h - A function made ready to run -----------------*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Private to this folder. Every SSA value of a function gets a slot and every
+// operation a handler, once; running is then a walk over arrays.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RINGLET_LIB_INTERPRETER_PROGRAM_H
+#define RINGLET_LIB_INTERPRETER_PROGRAM_H
+
+#include "lib/Tensor/Tensor.h"
+
+#include "mlir/IR/Operation.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringMap.h"
+
+#include <vector>
+
+namespace ringlet::interpreter {
+
+class Machine;
+class Shadow;
+struct Sequence;
+
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+enum class Kind : uint8_t { Integer, F16, BF16, F32, Buffer, View };
+
+/// What a slot can hold. Scalars are tiles of one element.
+struct SlotType {
+  Kind kind = Kind::Integer;
+  /// Bits of an integer; an index has 64.
+  uint8_t width = 64;
+  int64_t count = 1;
+
+  bool isFloat() const { return kind >= Kind::F16 && kind <= Kind::F32; }
+};
+
+/// Memory with a shape, owned by the caller or the run.
+struct Buffer {
+  char *data = nullptr;
+  DType dtype = DType::f32;
+  llvm::SmallVector<int64_t, 4> sizes;
+  llvm::SmallVector<int64_t, 4> strides;
+  /// Null when accesses are not recorded.
+  Shadow *shadow = nullptr;
+  bool readOnly = false;
+  /// In the caller's memory, readable before anything runs.
+  bool isArgument = false;
+};
+
+/// What rtile.view makes.
+struct View {
+  const Buffer *buffer = nullptr;
+  const Buffer *rows = nullptr;
+  mlir::Operation *definition = nullptr;
+  llvm::SmallVector<int64_t, 4> fixed;
+  int64_t origin = 0;
+  int64_t segment = 0;
+  int64_t residue = 0;
+};
+
+/// One value. Integers of any width are kept sign-extended (a true i1 is -1),
+/// 16-bit floats widened. Memory is kept from one execution to the next.
+struct Datum {
+  std::vector<int64_t> ints;
+  std::vector<float> floats;
+  const Buffer *buffer = nullptr;
+  View view;
+};
+
+//===----------------------------------------------------------------------===//
+// Code
+//===----------------------------------------------------------------------===//
+
+struct Instruction;
+using Handler = mlir::LogicalResult (*)(Machine &, const Instruction &);
+
+struct Instruction {
+  Handler handler = nullptr;
+  mlir::Operation *op = nullptr;
+  llvm::SmallVector<uint32_t, 4> operands;
+  llvm::SmallVector<uint32_t, 2> results;
+  /// One for each region; empty regions have empty sequences.
+  std::vector<Sequence> bodies;
+};
+
+/// A block.
+struct Sequence {
+  std::vector<Instruction> code;
+  llvm::SmallVector<uint32_t, 4> arguments;
+  /// Operands of the terminator.
+  llvm::SmallVector<uint32_t, 4> yields;
+};
+
+using HandlerTable = llvm::StringMap<Handler>;
+
+struct Program {
+  mlir::Operation *function = nullptr;
+  std::vector<SlotType> types;
+  /// Slots of constants with their values.
+  std::vector<std::pair<uint32_t, Datum>> constants;
+  Sequence body;
+
+  /// Reads a function whose body is one block. False: `*error` says what
+  /// cannot be run, and where.
+  bool compile(mlir::Operation *function, std::string *error);
+};
+
+/// "file:line:column: 'op' op ".
+std::string describe(mlir::Operation *op);
+
+void registerArith(HandlerTable &table);
+void registerArithFloat(HandlerTable &table);
+void registerMath(HandlerTable &table);
+void registerControl(HandlerTable &table);
+void registerViews(HandlerTable &table);
+void registerVisibility(HandlerTable &table);
+void registerTiles(HandlerTable &table);
+void registerPlan(HandlerTable &table);
+
+} // namespace ringlet::interpreter
+
+#endif // RINGLET_LIB_INTERPRETER_PROGRAM_H
