@@ -84,7 +84,9 @@ build_targets() {
   done
   trap - INT TERM
   if ! wait "$ninja"; then
-    grep -A 20 -E '^FAILED:|error:' "$log" | head -n 60 >&2 || true
+    # The start of the first errors: what follows is mostly their echo.
+    grep -A 15 '^FAILED:' "$log" | cut -c -400 | head -n 40 >&2 ||
+      tail -n 20 "$log" >&2
     echo "error: the build failed; the whole log is $log" >&2
     return 1
   fi
