@@ -253,6 +253,7 @@ CompileResult ringlet::compile(std::string_view text,
   // One compilation is one thread's: the passes are short, and a library must
   // not start threads for each call.
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
+  context.printOpOnDiagnostic(false);
   llvm::SourceMgr sources;
   sources.AddNewSourceBuffer(
       llvm::MemoryBuffer::getMemBufferCopy(StringRef(text.data(), text.size()),

@@ -1,0 +1,97 @@
+//===- Compiler.cpp - The compiler's C API ---*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ringlet-c/Compiler.h"
+
+#include "lib/Compiler/Version.h"
+#include "ringlet/Compile.h"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+using namespace ringlet;
+
+struct rlc_result {
+  CompileResult content;
+};
+
+uint32_t rlc_abi_version(void) { return RLC_ABI_VERSION; }
+
+const char *rlc_compiler_id(void) {
+  static const std::string id = compilerId();
+  return id.c_str();
+}
+
+/// Reads as much of the caller's options as the caller's version had. Returns
+/// an empty string, or what is wrong.
+static std::string readOptions(const rlc_options *given,
+                               CompileOptions &options) {
+  rlc_options all = RLC_OPTIONS_INIT;
+  if (given) {
+    size_t size = given->struct_size;
+    if (size < sizeof(size_t) || size > 4096)
+      return "expected struct_size to be set by RLC_OPTIONS_INIT, found " +
+             std::to_string(size);
+    std::memcpy(&all, given, std::min(size, sizeof all));
+    // Bytes of a later version are options that this one does not know.
+    auto *bytes = reinterpret_cast<const unsigned char *>(given);
+    if (std::any_of(bytes + std::min(size, sizeof all), bytes + size,
+                    [](unsigned char byte) { return byte != 0; }))
+      return "an option that this version of the library does not know";
+    if (all.reserved != 0)
+      return "expected reserved to be 0, found " + std::to_string(all.reserved);
+  }
+  std::string error = all.target ? parseTarget(all.target, options) : "";
+  if (error.empty() && all.emit)
+    error = parseEmit(all.emit, options);
+  if (all.input_name)
+    options.inputName = all.input_name;
+  if (all.linker)
+    options.linker = all.linker;
+  options.allowBytecode = all.allow_bytecode != 0;
+  return error;
+}
+
+rlc_status rlc_compile(const char *text, size_t size,
+                       const rlc_options *options, rlc_result **out_result) {
+  if (!out_result)
+    return RLC_INVALID_ARGUMENT;
+  *out_result = new (std::nothrow) rlc_result;
+  if (!*out_result)
+    return RLC_OUT_OF_MEMORY;
+  CompileResult &result = (*out_result)->content;
+  CompileOptions compileOptions;
+  std::string error = readOptions(options, compileOptions);
+  if (error.empty() && !text && size != 0)
+    error = "expected text, found NULL";
+  if (!error.empty()) {
+    result.diagnostics = "error: " + error + "\n";
+    return RLC_INVALID_ARGUMENT;
+  }
+  result = compile(std::string_view(text ? text : "", size), compileOptions);
+  return result.ok ? RLC_OK : RLC_REFUSED;
+}
+
+const void *rlc_result_bytes(const rlc_result *result) {
+  return result && result->content.ok ? result->content.output.c_str()
+                                      : nullptr;
+}
+
+size_t rlc_result_size(const rlc_result *result) {
+  return result && result->content.ok ? result->content.output.size() : 0;
+}
+
+const char *rlc_result_diagnostics(const rlc_result *result) {
+  return result ? result->content.diagnostics.c_str() : "";
+}
+
+const char *rlc_result_explanation(const rlc_result *result) {
+  return result ? result->content.explanation.c_str() : "";
+}
+
+void rlc_result_destroy(rlc_result *result) { delete result; }
