@@ -11,6 +11,7 @@
 
 #include <cmath>
 #include <limits>
+#include <new>
 
 namespace ringlet::oracle {
 
@@ -161,17 +162,24 @@ std::optional<AttentionResult> attention(const AttentionSpec &spec,
                                          const AttentionOptions &options) {
   if (!validate(spec, inputs, error))
     return std::nullopt;
-  Pattern pattern(spec, inputs);
-  RowReader<double> queries(pattern.queries().view);
-  RowReader<double> keys(pattern.keys().view);
-  RowReader<double> values(
-      Sequences::make(inputs.value, inputs.cuSeqlensK, inputs.lengthsK).view);
-  return runRows(
-      spec, inputs, pattern, options, DType::f64, DType::f64,
-      [&]() -> RowFunction {
-        return Computation(spec, inputs, pattern, queries, keys, values);
-      },
-      error);
+  try {
+    Pattern pattern(spec, inputs);
+    RowReader<double> queries(pattern.queries().view, false);
+    RowReader<double> keys(pattern.keys().view, true);
+    RowReader<double> values(
+        Sequences::make(inputs.value, inputs.cuSeqlensK, inputs.lengthsK).view,
+        true);
+    return runRows(
+        spec, inputs, pattern, options, DType::f64, DType::f64,
+        [&]() -> RowFunction {
+          return Computation(spec, inputs, pattern, queries, keys, values);
+        },
+        error);
+  } catch (const std::bad_alloc &) {
+    if (error)
+      *error = "not enough memory to widen keys and values";
+    return std::nullopt;
+  }
 }
 
 } // namespace ringlet::oracle

@@ -47,8 +47,9 @@ void widenRow(const TensorView &view, int64_t offset, T *out) {
 } // namespace
 
 template <typename T>
-RowReader<T>::RowReader(TensorView source) : view(std::move(source)) {
-  if (view.elements() > kWidenLimit)
+RowReader<T>::RowReader(TensorView source, bool readOften)
+    : view(std::move(source)) {
+  if (!readOften || view.elements() > kWidenLimit)
     return;
   wide.resize(static_cast<size_t>(view.elements()));
   T *next = wide.data();

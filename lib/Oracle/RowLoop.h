@@ -21,12 +21,12 @@
 namespace ringlet::oracle {
 
 /// Reads rows of a `[batch, row, head, dim]` view, the last axis contiguous,
-/// as numbers of type T (float or double, both exact). Small tensors are
-/// widened once, large ones row by row.
+/// as numbers of type T (float or double, both exact). Small tensors that are
+/// read often are widened once, all others row by row.
 template <typename T>
 class RowReader {
 public:
-  explicit RowReader(TensorView view);
+  RowReader(TensorView view, bool readOften);
   /// `scratch` has room for one row; the result points into it or not.
   const T *row(int64_t batch, int64_t row, int64_t head, T *scratch) const;
 

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <new>
 
 namespace ringlet::oracle {
 
@@ -166,18 +167,25 @@ std::optional<AttentionResult> unfusedAttention(const AttentionSpec &spec,
                                                 Arithmetic arithmetic) {
   if (!validate(spec, inputs, error))
     return std::nullopt;
-  Pattern pattern(spec, inputs);
-  RowReader<float> queries(pattern.queries().view);
-  RowReader<float> keys(pattern.keys().view);
-  RowReader<float> values(
-      Sequences::make(inputs.value, inputs.cuSeqlensK, inputs.lengthsK).view);
-  return runRows(
-      spec, inputs, pattern, options, inputs.query.dtype(), DType::f32,
-      [&]() -> RowFunction {
-        return Computation(spec, inputs, pattern, queries, keys, values,
-                           arithmetic);
-      },
-      error);
+  try {
+    Pattern pattern(spec, inputs);
+    RowReader<float> queries(pattern.queries().view, false);
+    RowReader<float> keys(pattern.keys().view, true);
+    RowReader<float> values(
+        Sequences::make(inputs.value, inputs.cuSeqlensK, inputs.lengthsK).view,
+        true);
+    return runRows(
+        spec, inputs, pattern, options, inputs.query.dtype(), DType::f32,
+        [&]() -> RowFunction {
+          return Computation(spec, inputs, pattern, queries, keys, values,
+                             arithmetic);
+        },
+        error);
+  } catch (const std::bad_alloc &) {
+    if (error)
+      *error = "not enough memory to widen keys and values";
+    return std::nullopt;
+  }
 }
 
 } // namespace ringlet::oracle
