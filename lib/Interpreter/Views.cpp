@@ -116,6 +116,18 @@ static LogicalResult runBounds(Machine &machine,
   return success();
 }
 
+/// What passes write in place of bounds.
+static LogicalResult runDim(Machine &machine, const Instruction &instruction) {
+  const Buffer &buffer = *machine.operand(instruction, 0).buffer;
+  int64_t axis = machine.scalar(instruction, 1);
+  auto rank = static_cast<int64_t>(buffer.sizes.size());
+  if (axis < 0 || axis >= rank)
+    return machine.fail(instruction, "expected an axis in [0, " + Twine(rank) +
+                                         "), found " + Twine(axis));
+  machine.intResult(instruction)[0] = buffer.sizes[axis];
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // load and store
 //===----------------------------------------------------------------------===//
@@ -309,6 +321,7 @@ static LogicalResult runStore(Machine &machine,
 void interpreter::registerViews(HandlerTable &table) {
   table["rtile.view"] = runView;
   table["rtile.bounds"] = runBounds;
+  table["memref.dim"] = runDim;
   table["rtile.load"] = runLoad;
   table["rtile.store"] = runStore;
 }

@@ -319,6 +319,34 @@ TEST(View, IndicesOutsideAFixedAxisAreErrorsWhereTheyMatter) {
   }
 }
 
+TEST(View, SizesOfBuffers) {
+  Module module(R"(
+    rtile.func @f(%X: memref<?x3xf32, strided<[?, 1]>>, %axis: index)
+        grid(%i: index) {
+      %one = arith.constant dense<1.0> : tensor<1xf32>
+      %c0 = arith.constant 0 : index
+      %n = memref.dim %X, %axis : memref<?x3xf32, strided<[?, 1]>>
+      %x = rtile.view %X[%c0, *] : memref<?x3xf32, strided<[?, 1]>>
+          to !rtile.view<1xf32>
+      %c1 = arith.constant 1 : index
+      %m = arith.subi %n, %c1 : index
+      rtile.store %one, %x[%m] : !rtile.view<1xf32>
+      rtile.return
+    })");
+  auto dim = [&](int64_t axis) {
+    Tensor x(DType::f32, {2, 3});
+    std::string error = module.runKernel("f", {x.view(), axis}, {1});
+    for (int64_t i = 0; i < 3; ++i)
+      if (x.get({0, i}) == 1)
+        return std::to_string(i + 1);
+    return error;
+  };
+  EXPECT_EQ(dim(0), "2");
+  EXPECT_EQ(dim(1), "3");
+  EXPECT_NE(dim(2).find("expected an axis in [0, 2), found 2"),
+            std::string::npos);
+}
+
 TEST(View, StridesOfAnySignAndZero) {
   Module module(R"(
     rtile.func @f(%X: memref<?x2xf32, strided<[?, 1]>>,
