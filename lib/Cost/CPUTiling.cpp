@@ -1,4 +1,5 @@
-//===- CPUTiling.cpp - Tile shapes for a CPU, by estimated cycles -*- C++ -*-===//
+//===- CPUTiling.cpp - Tile shapes for a CPU, by estimated cycles -*- C++
+//-*-===//
 //
 // Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -33,7 +34,8 @@ struct CostTable {
 
 constexpr CostTable table;
 
-constexpr int64_t queryCandidates[] = {8, 16, 24, 32, 48, 64, 96, 128, 192, 256};
+constexpr int64_t queryCandidates[] = {8,  16, 24,  32,  48,
+                                       64, 96, 128, 192, 256};
 constexpr int64_t keyCandidates[] = {16, 32, 48, 64, 96, 128, 192, 256};
 
 double ceilDiv(int64_t a, int64_t b) {
@@ -53,8 +55,8 @@ CPUTiling ringlet::cost::estimate(const CPUCore &core,
   double panel = 4.0 * n * (d > dv ? d : dv);
   double working = panel + 4.0 * m * n;
   double all = 4.0 * (m * d + n * d + n * dv + m * n + m * dv);
-  double dots = m * n * (d + dv) / lanes / table.multiplyAdds /
-                table.microKernel;
+  double dots =
+      m * n * (d + dv) / lanes / table.multiplyAdds / table.microKernel;
   double cached = dots;
   if (working > core.l1Bytes)
     cached *= table.outsideL1;

@@ -55,8 +55,8 @@ struct ChooseTiling : ringlet::impl::RingletChooseTilingBase<ChooseTiling> {
         cost::BranchShape shape{op.getHeadDim(), op.getValueDim(),
                                 getRowsOfSegment(op, branch), op.getCausal()};
         cost::CPUTiling tiling = cost::chooseTiling(core, shape);
-        tilings.push_back(attn::TilingAttr::get(op.getContext(), tiling.query,
-                                                tiling.key));
+        tilings.push_back(
+            attn::TilingAttr::get(op.getContext(), tiling.query, tiling.key));
         remark::passed(op.getLoc(), remark::RemarkOpts::name("ChooseTiling")
                                         .category("ringlet-choose-tiling"))
             << ("branch " + std::to_string(index) + " on " + row->name + ": " +

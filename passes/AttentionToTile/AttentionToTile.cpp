@@ -31,6 +31,12 @@ using namespace ringlet;
 
 namespace {
 
+std::string toString(Type type) {
+  std::string text;
+  llvm::raw_string_ostream(text) << type;
+  return text;
+}
+
 /// Lowers one function.
 class FunctionLowering {
 public:
@@ -73,7 +79,8 @@ void FunctionLowering::lower() {
     ++operation;
   }
   // What is returned without being computed into its place is copied there.
-  auto terminator = cast<func::ReturnOp>(function.getBody().front().getTerminator());
+  auto terminator =
+      cast<func::ReturnOp>(function.getBody().front().getTerminator());
   plan.setLoc(terminator.getLoc());
   for (OpOperand &operand : terminator->getOpOperands()) {
     HostTensor output = plan.getOutput(operand.getOperandNumber());
@@ -81,9 +88,9 @@ void FunctionLowering::lower() {
     if (from.buffer == output.buffer)
       continue;
     for (auto [a, b] : llvm::zip_equal(output.sizes, from.sizes))
-      plan.requireEqual(a, b, "expected result" +
-                                  Twine(operand.getOperandNumber()) +
-                                  " to have the sizes of the graph's value");
+      plan.requireEqual(a, b,
+                        "expected result" + Twine(operand.getOperandNumber()) +
+                            " to have the sizes of the graph's value");
     emitReorder(plan, kernelName("copy"), output.sizes.size() > 1 ? 1 : 0, from,
                 nullptr, output, nullptr);
     ++operation;
@@ -104,6 +111,13 @@ HostTensor FunctionLowering::target(OpResult result, ArrayRef<Value> sizes) {
                             "(section 3)");
     return output;
   }
+  // A type may promise more than the inputs' types do.
+  for (auto [axis, extent] : llvm::enumerate(type.getShape()))
+    if (!ShapedType::isDynamic(extent))
+      plan.requireEqual(sizes[axis], plan.constant(extent),
+                        "expected axis " + Twine(axis) + " of the graph's " +
+                            "result of type " + toString(type) +
+                            " to have the size of its type (section 3)");
   return plan.workspace(type.getShape(), type.getElementType(), sizes);
 }
 
@@ -146,7 +160,8 @@ void FunctionLowering::lowerAttention(attn::AttentionOp op) {
   // row last: it writes the output.
   auto covers = [&](unsigned index) {
     auto branch = cast<attn::BranchAttr>(op.getBranches()[index]);
-    return branch.getR() == 1 && branch.hasAllHeads();
+    return branch.getR() == 1 && branch.getHeadBegin() == 0 &&
+           (branch.hasAllHeads() || branch.getHeadEnd() == op.getQueryHeads());
   };
   auto rate = [&](unsigned index) {
     return cast<attn::BranchAttr>(op.getBranches()[index]).getR();
@@ -174,21 +189,21 @@ void FunctionLowering::lowerAttention(attn::AttentionOp op) {
   if (!single) {
     partial = output;
     if (!output.getElementType().isF32())
-      partial = plan.workspace(cast<RankedTensorType>(op.getOutput().getType())
-                                   .getShape(),
-                               plan.getBuilder().getF32Type(), outputSizes);
+      partial = plan.workspace(
+          cast<RankedTensorType>(op.getOutput().getType()).getShape(),
+          plan.getBuilder().getF32Type(), outputSizes);
   }
 
   // Rows outside every branch that comes first hold nothing yet.
   bool firstCovers = covers(chain.front());
   bool lseCovered = isSum ? llvm::all_of(chain, covers) : firstCovers;
   if (lse && !lseCovered)
-    emitFill(plan, kernelName("fill_lse"), lse,
+    emitFill(plan, kernelName("fill_lse"), lse, lse.sizes.size() - 1,
              -std::numeric_limits<double>::infinity());
   if (single && !finishes)
-    emitFill(plan, kernelName("fill_output"), output, 0.0);
+    emitFill(plan, kernelName("fill_output"), output, /*axis=*/1, 0.0);
   if (!single && isSum && !firstCovers)
-    emitFill(plan, kernelName("fill_partial"), partial, 0.0);
+    emitFill(plan, kernelName("fill_partial"), partial, /*axis=*/1, 0.0);
 
   for (auto [position, index] : llvm::enumerate(chain)) {
     bool last = single || (finishes && position + 1 == chain.size());
@@ -212,8 +227,9 @@ void FunctionLowering::lowerAttention(attn::AttentionOp op) {
 
   tensors[op.getOutput()] = output;
   tensors[op.getLse()] = lse;
-  remark::passed(op.getLoc(), remark::RemarkOpts::name("Attention")
-                                  .category("ringlet-to-rtile"))
+  remark::passed(
+      op.getLoc(),
+      remark::RemarkOpts::name("Attention").category("ringlet-to-rtile"))
       << (std::to_string(chain.size()) + " branch kernels, " +
           (single     ? "no partial results"
            : finishes ? "the last one writes the output"

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 //
-// The kernel that AttentionToTile emits for each branch: a tile of query rows of
-// one segment and residue visits the key tiles that it sees, with a running
+// The kernel that AttentionToTile emits for each branch: a tile of query rows
+// of one segment and residue visits the key tiles that it sees, with a running
 // maximum m, sum l and accumulator acc (Milakov and Gimelshein,
 // arXiv:1805.02867; Rabe and Staats, arXiv:2112.05682). Exponentials are to the
 // base 2, with log2(e) folded into the scale.
@@ -116,15 +116,15 @@ void BranchKernel::declare() {
   Value length = step.query.sizes[1];
   Value rows = plan.ceilDiv(length, branch.getR());
   if (!branch.isUnbounded())
-    rows = plan.min(rows, plan.constant(
-                              layout::ceilDiv(branch.getW(), branch.getR())));
+    rows = plan.min(
+        rows, plan.constant(layout::ceilDiv(branch.getW(), branch.getR())));
   tile = k.addGridAxis("tile", plan.ceilDiv(rows, queryRows));
   if (!branch.isUnbounded()) {
     // Segments from that of the first query position to that of the last.
     Value last = plan.sub(plan.add(step.queryOffset, length), plan.constant(1));
     Value first = plan.floorDiv(step.queryOffset, branch.getW());
-    Value count = plan.add(
-        plan.sub(plan.floorDiv(last, branch.getW()), first), plan.constant(1));
+    Value count = plan.add(plan.sub(plan.floorDiv(last, branch.getW()), first),
+                           plan.constant(1));
     segment = k.addGridAxis("segment", count);
   }
   int64_t headEnd = branch.getHeadEnd() == BranchAttr::kAllHeads
@@ -176,25 +176,22 @@ void BranchKernel::makeViews() {
                viewType({keyRows, depth}, element), keys);
   value = k.view("v", V, {batch, nullptr, keyHead, nullptr},
                  viewType({keyRows, width}, element), keys);
-  targetView =
-      k.view(step.last ? "o" : "partial_rows", target,
-             {batch, nullptr, head, nullptr},
-             viewType({queryRows, width}, step.target.getElementType()),
-             queries);
+  targetView = k.view(
+      step.last ? "o" : "partial_rows", target, {batch, nullptr, head, nullptr},
+      viewType({queryRows, width}, step.target.getElementType()), queries);
   if (partial == target)
     partialView = targetView;
   else if (partial)
-    partialView = k.view("partial_rows", partial,
-                         {batch, nullptr, head, nullptr},
-                         viewType({queryRows, width}, plan.getBuilder().getF32Type()),
-                         queries);
+    partialView = k.view(
+        "partial_rows", partial, {batch, nullptr, head, nullptr},
+        viewType({queryRows, width}, plan.getBuilder().getF32Type()), queries);
   if (lse) {
     SmallVector<Value> axes{batch, head, nullptr};
     if (op.getMix() == attn::Mix::Sum)
       axes.insert(axes.begin(), k.constant(step.branch));
-    lseView = k.view("lse", lse, axes,
-                     viewType({queryRows}, plan.getBuilder().getF32Type()),
-                     queries);
+    lseView =
+        k.view("lse", lse, axes,
+               viewType({queryRows}, plan.getBuilder().getF32Type()), queries);
   }
 }
 
@@ -227,8 +224,8 @@ void BranchKernel::initialState() {
                                          k.splat("log2e", log2e, rows));
   maximum = k.create<arith::MaximumFOp>("max_before", scaled, floor);
   // 1 for a row with keys, 0 for one without.
-  sum = exp2("sum_before",
-             k.create<arith::SubFOp>("distance", scaled, maximum));
+  sum =
+      exp2("sum_before", k.create<arith::SubFOp>("distance", scaled, maximum));
   Value some = k.create<arith::CmpFOp>(
       "has_keys", arith::CmpFPredicate::OGT, before,
       k.splat("minus_inf", -std::numeric_limits<double>::infinity(), rows));
@@ -264,9 +261,9 @@ void BranchKernel::loop() {
     OpBuilder::InsertionGuard guard(body);
     body.setInsertionPointToStart(loop.getBody());
     Value keyTile = k.load("k_tile", key, keyRow);
-    Value product = k.create<rtile::DotOp>("product", square, queryTile,
-                                           keyTile, Value(),
-                                           /*transposed=*/true);
+    Value product =
+        k.create<rtile::DotOp>("product", square, queryTile, keyTile, Value(),
+                               /*transposed=*/true);
     Value scores = k.create<arith::MulFOp>("scores", product, scale);
     Value seen = k.create<rtile::VisibleOp>(
         "seen", RankedTensorType::get({queryRows, keyRows}, body.getI1Type()),
@@ -274,20 +271,17 @@ void BranchKernel::loop() {
     Value masked =
         k.create<arith::SelectOp>("masked_scores", seen, scores, hidden);
 
-    Value tileMaximum = k.create<rtile::ReduceOp>(
-        "tile_max", rtile::ReduceKind::max, masked);
-    Value newMaximum =
-        k.create<arith::MaximumFOp>("m_new", m, tileMaximum);
-    Value weights =
-        exp2("p", k.create<arith::SubFOp>(
-                      "below_max", masked,
-                      alongColumns("m_wide", newMaximum, keyRows)));
+    Value tileMaximum =
+        k.create<rtile::ReduceOp>("tile_max", rtile::ReduceKind::max, masked);
+    Value newMaximum = k.create<arith::MaximumFOp>("m_new", m, tileMaximum);
+    Value weights = exp2("p", k.create<arith::SubFOp>(
+                                  "below_max", masked,
+                                  alongColumns("m_wide", newMaximum, keyRows)));
     Value decay =
         exp2("alpha", k.create<arith::SubFOp>("m_change", m, newMaximum));
     Value newSum = k.create<arith::AddFOp>(
         "l_new", k.create<arith::MulFOp>("l_decayed", l, decay),
-        k.create<rtile::ReduceOp>("tile_sum", rtile::ReduceKind::sum,
-                                  weights));
+        k.create<rtile::ReduceOp>("tile_sum", rtile::ReduceKind::sum, weights));
 
     // R4: the sum is of the weights as computed, the product of them rounded.
     Value rounded =
@@ -296,9 +290,9 @@ void BranchKernel::loop() {
     Value decayed = k.create<arith::MulFOp>(
         "acc_decayed", acc,
         alongColumns("alpha_wide", decay, op.getValueDim()));
-    Value newAccumulator = k.create<rtile::DotOp>(
-        "acc_new", acc.getType(), rounded, valueTile, decayed,
-        /*transposed=*/false);
+    Value newAccumulator = k.create<rtile::DotOp>("acc_new", acc.getType(),
+                                                  rounded, valueTile, decayed,
+                                                  /*transposed=*/false);
     scf::YieldOp::create(body, plan.getLoc(),
                          ValueRange{newMaximum, newSum, newAccumulator});
   }

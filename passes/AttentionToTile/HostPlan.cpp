@@ -110,8 +110,7 @@ HostTensor HostPlan::workspace(ArrayRef<int64_t> shape, Type element,
   for (auto [extent, size] : llvm::zip_equal(shape, sizes))
     if (ShapedType::isDynamic(extent))
       dynamic.push_back(size);
-  Value buffer =
-      rplan::WorkspaceOp::create(builder, location, type, dynamic);
+  Value buffer = rplan::WorkspaceOp::create(builder, location, type, dynamic);
   return {buffer, SmallVector<Value>(sizes)};
 }
 

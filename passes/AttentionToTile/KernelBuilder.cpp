@@ -38,8 +38,8 @@ Value KernelBuilder::addGridAxis(StringRef name, Value extent) {
 void KernelBuilder::launch() {
   kernel.setGridRank(hostGrid.size());
   rtile::ReturnOp::create(body, plan.getLoc());
-  rplan::LaunchOp::create(plan.getBuilder(), plan.getLoc(),
-                          kernel.getSymName(), hostGrid, hostArguments);
+  rplan::LaunchOp::create(plan.getBuilder(), plan.getLoc(), kernel.getSymName(),
+                          hostGrid, hostArguments);
 }
 
 Value KernelBuilder::constant(int64_t value) {
@@ -54,7 +54,8 @@ Value KernelBuilder::constant(int64_t value) {
   return result;
 }
 
-Value KernelBuilder::splat(StringRef name, double value, RankedTensorType type) {
+Value KernelBuilder::splat(StringRef name, double value,
+                           RankedTensorType type) {
   auto element = cast<FloatType>(type.getElementType());
   return create<arith::ConstantOp>(
       name, DenseElementsAttr::get(type, body.getFloatAttr(element, value)));
@@ -82,12 +83,11 @@ Value KernelBuilder::view(StringRef name, Value buffer, ArrayRef<Value> axes,
     else
       free.push_back(axis);
   }
-  return create<rtile::ViewOp>(
-      name, type, buffer, fixed, rows.origin,
-      type.isSegmented() ? rows.segment : Value(),
-      type.isStrided() ? rows.residue : Value(),
-      type.getIndexed() ? rows.table : Value(),
-      body.getDenseI64ArrayAttr(free));
+  return create<rtile::ViewOp>(name, type, buffer, fixed, rows.origin,
+                               type.isSegmented() ? rows.segment : Value(),
+                               type.isStrided() ? rows.residue : Value(),
+                               type.getIndexed() ? rows.table : Value(),
+                               body.getDenseI64ArrayAttr(free));
 }
 
 Value KernelBuilder::load(StringRef name, Value view, Value row) {

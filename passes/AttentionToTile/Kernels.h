@@ -36,9 +36,9 @@ struct BranchStep {
 /// Streams a branch's queries over its keys with a running maximum and sum.
 void emitBranch(HostPlan &plan, const BranchStep &step);
 
-/// Sets every element of `tensor`.
+/// Sets every element of `tensor`, in tiles along `axis`.
 void emitFill(HostPlan &plan, const llvm::Twine &name, const HostTensor &tensor,
-              double value);
+              int64_t axis, double value);
 
 /// Writes the output from the partial one: rows that no branch reached (lse of
 /// -inf, R3) become zero, and under mix = sum everything is scaled.

@@ -42,8 +42,8 @@ public:
     }
     for (int64_t other = last; other >= 0; --other)
       if (other != axis && !(other == last && axis < last))
-        fixed.push_back(k.addGridAxis("axis" + std::to_string(other),
-                                      shape.sizes[other]));
+        fixed.push_back(
+            k.addGridAxis("axis" + std::to_string(other), shape.sizes[other]));
     std::reverse(fixed.begin(), fixed.end());
     row = k.mul("row", row, tileRows);
     column = column ? k.mul("column", column, columns) : k.constant(0);
@@ -96,13 +96,8 @@ private:
 } // namespace
 
 void ringlet::emitFill(HostPlan &plan, const Twine &name,
-                       const HostTensor &tensor, double value) {
-  // Rows along axis 1 of [batch, sequence, head, dim]; an lse has its rows
-  // along the last axis.
-  int64_t rank = tensor.getType().getRank();
-  bool isLse = tensor.getElementType().isF32() && rank != 4;
-  HostTensor shape = tensor;
-  RowKernel kernel(plan, name, isLse ? rank - 1 : 1, shape);
+                       const HostTensor &tensor, int64_t axis, double value) {
+  RowKernel kernel(plan, name, axis, tensor);
   Value buffer = kernel.k.addBuffer("X", tensor.buffer);
   kernel.declareGrid();
   Value view = kernel.view("x", buffer, tensor.getElementType());
@@ -139,11 +134,11 @@ void ringlet::emitFinish(HostPlan &plan, const Twine &name,
   } else {
     // Rows that no branch reached hold nothing.
     RankedTensorType rows = k.tileType({tileRows});
-    Value lseView = k.view("lse", lseBuffer,
-                           {kernel.fixed[0], kernel.fixed[1], nullptr},
-                           rtile::ViewType::get({tileRows}, f32), {});
-    Value total = k.create<rtile::LoadOp>("lse_rows", lseView,
-                                          ValueRange{kernel.row});
+    Value lseView =
+        k.view("lse", lseBuffer, {kernel.fixed[0], kernel.fixed[1], nullptr},
+               rtile::ViewType::get({tileRows}, f32), {});
+    Value total =
+        k.create<rtile::LoadOp>("lse_rows", lseView, ValueRange{kernel.row});
     Value some = k.create<arith::CmpFOp>(
         "has_keys", arith::CmpFPredicate::OGT, total,
         k.splat("minus_inf", -std::numeric_limits<double>::infinity(), rows));
@@ -176,8 +171,8 @@ void ringlet::emitReorder(HostPlan &plan, const Twine &name, int64_t axis,
   Value length = to.sizes[axis];
   Value fromTable, toTable;
   if (fromOrder) {
-    fromTable = k.addBuffer("from_slot",
-                            plan.orderTable(fromOrder, length, true));
+    fromTable =
+        k.addBuffer("from_slot", plan.orderTable(fromOrder, length, true));
     if (toOrder)
       toTable = k.addBuffer("to_slot", plan.orderTable(toOrder, length, true));
   } else if (toOrder) {

@@ -36,8 +36,8 @@ LogicalResult ringlet::checkSupported(attn::AttentionOp op) {
     return refuse("pattern_order", "O2");
   if (!op.getSizes().empty())
     return refuse("runtime w or r; constants are possible", "B1");
-  for (Value value : {op.getQuery(), op.getKey(), op.getValue(),
-                      op.getOutput(), op.getLse()})
+  for (Value value :
+       {op.getQuery(), op.getKey(), op.getValue(), op.getOutput(), op.getLse()})
     if (cast<RankedTensorType>(value.getType()).getEncoding())
       return refuse("operand or result with a layout; ringlet.reorder them to "
                     "linear order",

@@ -107,8 +107,8 @@ struct SplitMaskedLoops
     }
     scf::ForOp whole =
         cloneLoop(builder, loop, wholeBegin, run.getWholeEnd(), state);
-    scf::ForOp after = cloneLoop(builder, loop, run.getWholeEnd(),
-                                 run.getEnd(), whole.getResults());
+    scf::ForOp after = cloneLoop(builder, loop, run.getWholeEnd(), run.getEnd(),
+                                 whole.getResults());
     loop.replaceAllUsesWith(after.getResults());
     loop.erase();
     for (rtile::VisibleOp mask : getMasks(whole, run))

@@ -156,3 +156,26 @@ func.func @offset(%q: tensor<1x8x4x16xf16>, %k: tensor<1x64x4x16xf16>, %p: tenso
       : (tensor<1x8x4x16xf16>, tensor<1x64x4x16xf16>, tensor<1x64x4x16xf16>, tensor<i64>) -> (tensor<1x8x4x16xf16>, tensor<1x4x8xf32>)
   return %o : tensor<1x8x4x16xf16>
 }
+
+// -----
+
+// An intermediate result whose type promises a length that the inputs leave
+// open: the host compares them. A range that names every head covers every row.
+
+// CHECK-LABEL: rplan.func @intermediate(
+// CHECK:         %[[LENGTH:.+]] = rplan.size %{{.+}}[1]
+// CHECK:         rplan.require eq %[[LENGTH]], %c64, "expected axis 1 of the graph's result of type tensor<1x64x4x16xf32> to have the size of its type (section 3)"
+// CHECK:         %[[WS:.+]] = rplan.workspace() : memref<1x64x4x16xf32>
+// CHECK:         rplan.launch @intermediate_attention0_branch0 {{.+}} args({{.+}}, %[[WS]]
+// CHECK-NOT:     finish
+// CHECK:         rplan.launch @intermediate_attention1_branch0 {{.+}} args(%[[WS]], %[[WS]], %[[WS]]
+// CHECK:         rplan.return
+func.func @intermediate(%q: tensor<1x?x4x16xf32>) -> tensor<1x64x4x16xf32> {
+  %x, %l = ringlet.attention %q, %q, %q branches [<w = *, r = 1, heads = [0, 4]>]
+      tilings = [#ringlet.tiling<query = 16, key = 16>]
+      : (tensor<1x?x4x16xf32>, tensor<1x?x4x16xf32>, tensor<1x?x4x16xf32>) -> (tensor<1x64x4x16xf32>, tensor<1x4x?xf32>)
+  %o, %m = ringlet.attention %x, %x, %x branches [<w = *, r = 1>]
+      tilings = [#ringlet.tiling<query = 16, key = 16>]
+      : (tensor<1x64x4x16xf32>, tensor<1x64x4x16xf32>, tensor<1x64x4x16xf32>) -> (tensor<1x64x4x16xf32>, tensor<1x4x64xf32>)
+  return %o : tensor<1x64x4x16xf32>
+}
