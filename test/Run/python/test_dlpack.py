@@ -1,0 +1,113 @@
+# Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The exchange of tensors with libraries that speak DLPack."""
+
+import gc
+
+import numpy as np
+import pytest
+
+import ringlet
+from ringlet import _dlpack
+
+
+class Foreign:
+    """Tensor of a library that is neither numpy nor torch."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __dlpack__(self, **options):
+        return self.array.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+    @classmethod
+    def from_dlpack(cls, tensor):
+        return cls(np.from_dlpack(tensor))
+
+
+class Old(Foreign):
+    """From before DLPack 1.0, whose method takes no version."""
+
+    def __dlpack__(self, stream=None):
+        return self.array.__dlpack__(stream=stream)
+
+
+class Standard(Foreign):
+    """Says where its functions are, as the array API standard has it."""
+
+    from_dlpack = None
+
+    def __array_namespace__(self):
+        class Namespace:
+            from_dlpack = staticmethod(lambda x: Standard(np.from_dlpack(x)))
+
+        return Namespace
+
+
+class Elsewhere(Foreign):
+    def __dlpack_device__(self):
+        return (2, 0)  # A CUDA device.
+
+
+@pytest.mark.parametrize("kind", [Foreign, Old, Standard])
+def test_same_kind_comes_back(dense, inputs, kind):
+    want, want_lse = dense(*inputs)
+    out, lse = dense(*map(kind, inputs))
+    assert type(out) is kind and type(lse) is kind
+    np.testing.assert_array_equal(out.array, want)
+    np.testing.assert_array_equal(lse.array, want_lse)
+    assert out.array.flags.writeable or kind is Old
+
+
+def test_memory_is_given_back(dense, inputs):
+    """Results free their memory when they die, and inputs are let go."""
+    import sys
+
+    tensors = [Foreign(each) for each in inputs]
+    holders = [sys.getrefcount(each) for each in inputs]
+    out = dense(*tensors)
+    assert len(_dlpack._exports) == 2
+    del out
+    gc.collect()
+    assert not _dlpack._exports
+    assert [sys.getrefcount(each) for each in inputs] == holders
+
+
+def test_unconsumed_export_is_given_back():
+    tensor = _dlpack.Allocation((3, 4), 3)
+    for options in ({}, {"max_version": (1, 0)}):
+        capsule = tensor.__dlpack__(**options)
+        assert len(_dlpack._exports) == 1
+        del capsule
+        assert not _dlpack._exports
+
+
+def test_strided_and_empty(dense, inputs):
+    q, k, v = inputs
+    out, _ = dense(Foreign(q[:, ::3]), Foreign(k), Foreign(v))
+    want, _ = dense(np.ascontiguousarray(q[:, ::3]), k, v)
+    np.testing.assert_array_equal(out.array, want)
+    out, lse = dense(Foreign(q[:, :0]), Foreign(k), Foreign(v))
+    assert out.array.shape == (2, 0, 4, 64) and lse.array.shape == (2, 4, 0)
+
+
+def test_other_devices_are_refused(dense, inputs):
+    with pytest.raises(ValueError, match="'q': expected a tensor in CPU memory"):
+        dense(*map(Elsewhere, inputs))
+
+
+def test_element_types_without_a_name(dense, inputs):
+    tensors = [Foreign(each.astype(np.complex64)) for each in inputs]
+    with pytest.raises(TypeError, match=r"'q': expected elements of f16.*code 5"):
+        dense(*tensors)
+
+
+def test_read_only_outputs_are_refused(dense, inputs):
+    out, lse = dense(*inputs)
+    out.flags.writeable = False
+    for given in (out, Foreign(out)):
+        with pytest.raises(ValueError, match="'result0': expected an output"):
+            dense(*inputs, out=(given, lse))
