@@ -31,11 +31,18 @@ static Matrix matrix(const int64_t *words) {
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
+/* Another code object, to tell from the first. */
+#ifdef RINGLET_TEST_OTHER
+#define FACTOR(s) (-(s))
+#else
+#define FACTOR(s) (s)
+#endif
+
 /* y = x * s; one item is a tile of rows. */
 KERNEL(scale) {
   (void)scratch;
   Matrix x = matrix(params), y = matrix(params + 4);
-  float s = (float)params[8];
+  float s = FACTOR((float)params[8]);
   for (int64_t item = begin; item < end; ++item)
     for (int64_t i = item * tileRows; i < least((item + 1) * tileRows, x.rows);
          ++i)
