@@ -23,6 +23,7 @@ build_packages=(
   libmlir-22-dev mlir-22-tools   # MLIR's libraries and mlir-tblgen
   llvm-22-dev lld-22             # LLVM's; ld.lld links tools and artefacts
   libflatbuffers-dev             # the artefact format
+  nlohmann-json3-dev             # headers of safetensors files
 )
 test_packages=(
   llvm-22-tools                  # lit, FileCheck, not
