@@ -1,0 +1,65 @@
+//===- GPU.h - Table of NVIDIA architectures -*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RINGLET_LIB_ARCH_GPU_H
+#define RINGLET_LIB_ARCH_GPU_H
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace ringlet {
+namespace arch {
+
+/// What code generation may assume of a GPU. Everything that differs between
+/// architectures is a column here: passes read columns and never ask for a
+/// name.
+struct GPUArch {
+  /// Name of the architecture in LLVM's tables, in PTX and for ptxas.
+  const char *name;
+  /// The oldest PTX version with everything that is emitted for it, as an LLVM
+  /// feature: the older it is, the more drivers take the text.
+  const char *ptxFeature;
+  /// What ptxas of CUDA 13.0 is asked to assemble for. It no longer makes code
+  /// for the oldest architectures: their PTX is assembled for a newer one, as a
+  /// check, and travels as text.
+  const char *ptxasName;
+  /// Largest shared memory of a block, opt-in included, and of a whole
+  /// multiprocessor.
+  int64_t sharedBytes;
+  int64_t sharedBytesOfSM;
+  /// Registers of 32 bits of a multiprocessor, and most of one thread.
+  int registersOfSM;
+  int registersOfThread;
+  /// Most threads of a multiprocessor.
+  int threadsOfSM;
+  /// Depth of one mma.sync with f32 sums, 0 if there is none.
+  int mmaDepthF16;
+  int mmaDepthBF16;
+  /// Copies from global to shared memory that bypass registers.
+  bool hasCpAsync;
+
+  /// True if ptxas makes code for the architecture itself.
+  bool hasCubin() const { return std::string(name) == ptxasName; }
+};
+
+/// Most threads of a block, threads of a warp: the same everywhere.
+inline constexpr int kMaxBlockThreads = 1024;
+inline constexpr int kWarpThreads = 32;
+
+/// Every architecture, the oldest first.
+const std::vector<GPUArch> &getGPUArchs();
+
+/// The row of that name. If there is none, null, and `error` (unless null)
+/// lists the rows.
+const GPUArch *lookupGPUArch(const std::string &name,
+                             std::string *error = nullptr);
+
+} // namespace arch
+} // namespace ringlet
+
+#endif // RINGLET_LIB_ARCH_GPU_H
