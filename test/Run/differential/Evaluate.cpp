@@ -1,0 +1,215 @@
+//===- Evaluate.cpp - A graph computed by the oracle ------------*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/Run/differential/Evaluate.h"
+
+#include "lib/Layout/Order.h"
+#include "lib/Oracle/Attention.h"
+#include "lib/Oracle/Unfused.h"
+
+#include <cstdio>
+#include <iterator>
+#include <numeric>
+#include <utility>
+
+namespace ringlet::differential {
+
+namespace {
+
+using oracle::AttentionInputs;
+using oracle::AttentionResult;
+
+/// A value of the graph.
+struct Known {
+  Expected expected;
+  /// What an operation that reads the value sees: the exact one rounded to the
+  /// value's type, and the unfused ones.
+  TensorView rounded;
+  std::vector<TensorView> unfused;
+};
+
+/// The tokens of the slots.
+std::optional<std::vector<int64_t>>
+tokensOf(const std::optional<layout::OrderSpec> &order, int64_t length,
+         std::string *error) {
+  if (!order) {
+    std::vector<int64_t> tokens(static_cast<size_t>(length));
+    std::iota(tokens.begin(), tokens.end(), 0);
+    return tokens;
+  }
+  auto made = layout::makeOrder(*order, error);
+  if (!made)
+    return std::nullopt;
+  std::vector<int64_t> tokens = made->permutation(length, error);
+  if (static_cast<int64_t>(tokens.size()) != length)
+    return std::nullopt;
+  return tokens;
+}
+
+class Evaluation {
+public:
+  Evaluation(const Graph &graph, const std::vector<TensorView> &inputs,
+             bool withUnfused, std::string *error)
+      : graph(graph), inputs(inputs), withUnfused(withUnfused), error(error),
+        known(graph.values.size()) {}
+
+  std::optional<std::vector<Expected>> run() {
+    for (int i = 0; i < graph.arguments; ++i) {
+      Known &value = known[i];
+      value.rounded = inputs[i];
+      value.unfused.assign(std::size(oracle::kArithmetics), inputs[i]);
+      value.expected.inputs = inputs[i].dtype();
+    }
+    for (const Operation &op : graph.operations)
+      if (!(op.attention ? attention(op) : reorder(op)))
+        return std::nullopt;
+    std::vector<Expected> results;
+    for (int result : graph.results) {
+      Expected expected = known[result].expected;
+      if (result < graph.arguments)
+        expected.exact = Tensor::copyOf(inputs[result], DType::f64);
+      results.push_back(std::move(expected));
+    }
+    return results;
+  }
+
+private:
+  /// Takes a value that was just computed.
+  void define(int result, Expected expected) {
+    Known &value = known[result];
+    value.expected = std::move(expected);
+    store.push_back(std::make_unique<Tensor>(Tensor::copyOf(
+        value.expected.exact.view(), graph.values[result].dtype)));
+    value.rounded = std::as_const(*store.back()).view();
+    value.unfused.assign(std::size(oracle::kArithmetics), value.rounded);
+    for (size_t i = 0; i < value.expected.unfused.size(); ++i)
+      value.unfused[i] = std::as_const(value.expected.unfused[i]).view();
+  }
+
+  bool attention(const Operation &op) {
+    std::optional<Tensor> offset;
+    if (op.offsetConstant) {
+      offset = Tensor(DType::i64, {1});
+      *offset->as<int64_t>() = *op.offsetConstant;
+    } else if (op.offsetOperand) {
+      offset = Tensor(DType::i64, {1});
+      *offset->as<int64_t>() = inputs[*op.offsetOperand].getInt({});
+    }
+    auto operands = [&](auto view) {
+      AttentionInputs list;
+      list.query = view(known[op.operands[0]]);
+      list.key = view(known[op.operands[1]]);
+      list.value = view(known[op.operands[2]]);
+      if (offset)
+        list.qOffset = std::as_const(*offset).view();
+      return list;
+    };
+    oracle::AttentionOptions options;
+    options.threads = 1;
+    std::optional<AttentionResult> exact = oracle::attention(
+        *op.attention, operands([](Known &value) { return value.rounded; }),
+        error, options);
+    if (!exact)
+      return false;
+    Expected output, lse;
+    output.exact = exact->output;
+    lse.exact = exact->lse;
+    lse.quantity = oracle::Quantity::Lse;
+    output.inputs = lse.inputs = graph.values[op.operands[0]].dtype;
+    for (size_t i = 0; withUnfused && i < std::size(oracle::kArithmetics);
+         ++i) {
+      std::optional<AttentionResult> unfused = oracle::unfusedAttention(
+          *op.attention,
+          operands([&](Known &value) { return value.unfused[i]; }), error,
+          options, oracle::kArithmetics[i]);
+      if (!unfused)
+        return false;
+      output.unfused.push_back(std::move(unfused->output));
+      lse.unfused.push_back(std::move(unfused->lse));
+    }
+    define(op.results[0], std::move(output));
+    define(op.results[1], std::move(lse));
+    return true;
+  }
+
+  bool reorder(const Operation &op) {
+    int from = op.operands[0], to = op.results[0];
+    const ValueType &source = graph.values[from];
+    const ValueType &target = graph.values[to];
+    int axis = source.order ? source.axis : target.order ? target.axis : 1;
+    int64_t length = known[from].rounded.size(axis);
+    auto tokens = tokensOf(source.order, length, error);
+    auto wanted = tokensOf(target.order, length, error);
+    if (!tokens || !wanted)
+      return false;
+    std::vector<int64_t> slotOf(tokens->size());
+    for (size_t slot = 0; slot < tokens->size(); ++slot)
+      slotOf[(*tokens)[slot]] = static_cast<int64_t>(slot);
+    std::vector<int64_t> taken;
+    for (int64_t token : *wanted)
+      taken.push_back(slotOf[token]);
+
+    Expected expected = known[from].expected;
+    TensorView exact = from < graph.arguments
+                           ? known[from].rounded
+                           : std::as_const(expected.exact).view();
+    Tensor moved = takeIndices(exact, axis, taken);
+    for (Tensor &unfused : expected.unfused)
+      unfused = takeIndices(std::as_const(unfused).view(), axis, taken);
+    expected.exact = Tensor::copyOf(std::as_const(moved).view(), DType::f64);
+    define(to, std::move(expected));
+    return true;
+  }
+
+  const Graph &graph;
+  const std::vector<TensorView> &inputs;
+  bool withUnfused;
+  std::string *error;
+  std::vector<Known> known;
+  std::vector<std::unique_ptr<Tensor>> store;
+};
+
+std::string compareMoved(const Expected &expected, const TensorView &actual) {
+  if (actual.sizes() != expected.exact.shape())
+    return "moved tensor: expected shape " + toString(expected.exact.shape()) +
+           ", found " + toString(actual.sizes());
+  std::string text;
+  TensorView exact = expected.exact.view();
+  forEachIndex(actual.sizes(), [&](const int64_t *indices) {
+    double got = actual.get(indices), want = exact.get(indices);
+    if (!text.empty() || got == want)
+      return;
+    char numbers[80];
+    std::snprintf(numbers, sizeof numbers, ": got %.9g, expected %.9g", got,
+                  want);
+    text = "moved tensor: first difference at " +
+           toString(Shape(indices, indices + actual.rank())) + numbers;
+  });
+  return text;
+}
+
+} // namespace
+
+std::optional<std::vector<Expected>>
+evaluate(const Graph &graph, const std::vector<TensorView> &inputs,
+         bool withUnfused, std::string *error) {
+  return Evaluation(graph, inputs, withUnfused, error).run();
+}
+
+std::string compareResult(const Expected &expected, const TensorView &actual) {
+  if (expected.unfused.empty())
+    return compareMoved(expected, actual);
+  std::vector<TensorView> unfused;
+  for (const Tensor &one : expected.unfused)
+    unfused.push_back(one.view());
+  oracle::Comparison comparison =
+      oracle::compare(actual, std::as_const(expected.exact).view(), unfused,
+                      expected.quantity, expected.inputs);
+  return comparison.ok ? "" : comparison.text;
+}
+
+} // namespace ringlet::differential

@@ -1,0 +1,77 @@
+//===- Generate.h - Random graphs and ways to call them ---------*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A graph is compiled once and called with several configurations: sizes,
+// strides and data. Both follow from a seed and a number alone.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RINGLET_TEST_RUN_DIFFERENTIAL_GENERATE_H
+#define RINGLET_TEST_RUN_DIFFERENTIAL_GENERATE_H
+
+#include "test/Run/differential/Dice.h"
+#include "test/Run/differential/Graph.h"
+
+#include <set>
+
+namespace ringlet::differential {
+
+/// The graphs of a run. Case c calls graph c mod kGraphs, so that a short run
+/// sees many graphs, and a long one compiles none twice.
+constexpr int64_t kGraphs = 112;
+
+/// Size variables.
+enum Variable { kBatch, kQueries, kKeys, kOther, kVariables };
+
+struct DrawnGraph {
+  Graph graph;
+  /// The size that a variable must have: the types say it, or an order does.
+  std::optional<int64_t> fixed[kVariables];
+};
+
+DrawnGraph drawGraph(uint64_t seed, int64_t number);
+
+/// Where a tensor lies: elements from the start of an allocation.
+struct Placement {
+  int allocation = 0;
+  int64_t offset = 0;
+  Shape sizes;
+  Shape strides;
+};
+
+/// What the elements of query and key make of the scores.
+enum class Data { Normal, Sharp, Equal, Rising, Falling, Jump };
+
+/// One call of a graph.
+struct Configuration {
+  std::vector<Placement> arguments;
+  std::vector<Placement> results;
+  /// Elements and type of each allocation.
+  std::vector<std::pair<int64_t, DType>> allocations;
+  /// The value of an i64 argument.
+  int64_t offset = 0;
+  Data data = Data::Normal;
+  uint64_t dataSeed = 0;
+  /// What is special about this call, by name: see coverageNames.
+  std::set<std::string> features;
+};
+
+Configuration drawConfiguration(uint64_t seed, int64_t number,
+                                const DrawnGraph &drawn);
+
+/// Features that a whole run must have met.
+const std::vector<std::string> &coverageNames();
+
+/// One line for people.
+std::string describe(const Configuration &configuration);
+
+/// The number of multiply-adds that a tile program spends, tails included.
+double costOf(const Graph &graph, const int64_t *variables);
+
+} // namespace ringlet::differential
+
+#endif // RINGLET_TEST_RUN_DIFFERENTIAL_GENERATE_H

@@ -1,0 +1,416 @@
+//===- GenerateCase.cpp - Random sizes, strides and data --------*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Layout/Dilation.h"
+#include "test/Run/differential/Generate.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace ringlet::differential {
+
+namespace {
+
+/// A case costs at most this, a few percent of them ten times as much.
+constexpr double kUsualCost = 6e6;
+
+class ConfigurationDraw {
+public:
+  ConfigurationDraw(uint64_t seed, int64_t number, const DrawnGraph &drawn)
+      : dice(seed, static_cast<uint64_t>(number) + (uint64_t(1) << 32)),
+        drawn(drawn), graph(drawn.graph) {}
+
+  Configuration draw() {
+    drawSizes();
+    drawOffset();
+    place();
+    result.data =
+        dice.pick({Data::Normal, Data::Normal, Data::Sharp, Data::Equal,
+                   Data::Rising, Data::Falling, Data::Jump});
+    result.dataSeed = dice.next();
+    collectFeatures();
+    return std::move(result);
+  }
+
+private:
+  void drawSizes();
+  void drawOffset();
+  void place();
+  bool placeFused();
+  Placement placeAlone(const ValueType &type, bool isOutput);
+  void collectFeatures();
+  void collectFeatures(const Operation &op);
+
+  bool has(const std::string &feature) {
+    return result.features.count(feature) != 0;
+  }
+  void note(const char *feature, bool when = true) {
+    if (when)
+      result.features.insert(feature);
+  }
+  Shape sizesOf(const ValueType &type) {
+    Shape sizes = type.shape;
+    for (size_t axis = 0; axis < sizes.size(); ++axis)
+      if (type.variables[axis] >= 0)
+        sizes[axis] = variables[type.variables[axis]];
+    return sizes;
+  }
+  int addAllocation(int64_t elements, DType dtype) {
+    result.allocations.emplace_back(elements, dtype);
+    return static_cast<int>(result.allocations.size()) - 1;
+  }
+
+  Dice dice;
+  const DrawnGraph &drawn;
+  const Graph &graph;
+  int64_t variables[kVariables] = {};
+  Configuration result;
+};
+
+void ConfigurationDraw::drawSizes() {
+  auto length = [&] {
+    int64_t kind = dice.between(0, 99);
+    if (kind < 5)
+      return int64_t(0);
+    if (kind < 12)
+      return int64_t(1);
+    if (kind < 35)
+      return dice.pick<int64_t>({15, 16, 17, 31, 32, 33, 63, 64, 65, 129});
+    return dice.between(2, kind < 65 ? 50 : kind < 85 ? 140 : 300);
+  };
+  variables[kBatch] = dice.pick<int64_t>({1, 1, 2, 3});
+  variables[kOther] = dice.pick<int64_t>({1, 3, 70});
+  variables[kQueries] = length();
+  variables[kKeys] = dice.oneIn(2)   ? variables[kQueries]
+                     : dice.oneIn(3) ? variables[kQueries] + dice.between(1, 90)
+                                     : length();
+  if (dice.oneIn(12))
+    variables[kQueries] = dice.between(1, 4);
+  double limit = kUsualCost * (dice.percent(4) ? 10 : 1);
+  for (int i = 0; i < kVariables; ++i)
+    if (drawn.fixed[i])
+      variables[i] = *drawn.fixed[i];
+  while (costOf(graph, variables) > limit) {
+    int64_t before = variables[kBatch] + variables[kQueries] + variables[kKeys];
+    if (!drawn.fixed[kBatch] && variables[kBatch] > 1)
+      --variables[kBatch];
+    for (Variable side : {kQueries, kKeys})
+      if (!drawn.fixed[side])
+        variables[side] -= variables[side] / 4;
+    if (before == variables[kBatch] + variables[kQueries] + variables[kKeys])
+      break;
+  }
+}
+
+void ConfigurationDraw::drawOffset() {
+  int64_t usual = variables[kKeys] - variables[kQueries];
+  result.offset = dice.pick<int64_t>(
+      {0, usual, usual, -1, dice.between(-200, -1), dice.between(0, 300),
+       usual + dice.between(-8, 8), 100000});
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+Placement ConfigurationDraw::placeAlone(const ValueType &type, bool isOutput) {
+  Placement placement;
+  placement.sizes = sizesOf(type);
+  int rank = static_cast<int>(placement.sizes.size());
+  placement.strides.assign(static_cast<size_t>(rank), 1);
+  // Axes from the innermost on; the last one stays innermost.
+  std::vector<int> axes;
+  for (int axis = rank - 2; axis >= 0; --axis)
+    axes.push_back(axis);
+  bool plain = dice.percent(35);
+  if (!plain && rank == 4 && dice.oneIn(2)) {
+    // [B, H, S, D].
+    std::swap(axes[0], axes[1]);
+    note(isOutput ? "permuted output" : "permuted input");
+  } else if (!plain && rank >= 3 && dice.oneIn(4)) {
+    std::reverse(axes.begin(), axes.end());
+  }
+  bool pad = !plain && dice.oneIn(2);
+  note(isOutput ? "padded output" : "padded input", pad);
+  auto padding = [&] { return pad && dice.oneIn(2) ? dice.between(1, 9) : 0; };
+  int64_t extent = rank ? placement.sizes[rank - 1] + padding() : 1;
+  int64_t begin = 0;
+  int repeated = -1;
+  if (!plain && !isOutput && rank == 4 && dice.oneIn(5)) {
+    repeated = dice.oneIn(3) ? 1 : 0;
+    note(repeated ? "stride-0 sequence" : "stride-0 batch");
+  }
+  int reversed = !plain && rank >= 2 && dice.oneIn(10)
+                     ? static_cast<int>(dice.between(0, rank - 2))
+                     : -1;
+  for (int axis : axes) {
+    if (axis == repeated) {
+      placement.strides[axis] = 0;
+      continue;
+    }
+    placement.strides[axis] = extent;
+    if (axis == reversed && placement.sizes[axis] > 0) {
+      begin += extent * (placement.sizes[axis] - 1);
+      placement.strides[axis] = -extent;
+      note("negative stride");
+    }
+    extent = extent * std::max<int64_t>(placement.sizes[axis], 1) + padding();
+  }
+  constexpr int64_t guard = 64;
+  placement.offset = guard + dice.between(0, 3) + begin;
+  placement.allocation = addAllocation(extent + 2 * guard + 4, type.dtype);
+  return placement;
+}
+
+/// Query, key and value (or key and value) as slices of one tensor.
+bool ConfigurationDraw::placeFused() {
+  const std::vector<ValueType> &types = graph.values;
+  if (graph.arguments < 3 || graph.names[0] != "q" || !dice.oneIn(5))
+    return false;
+  Shape q = sizesOf(types[0]), k = sizesOf(types[1]), v = sizesOf(types[2]);
+  if (k[3] != v[3])
+    return false;
+  int first = q[1] == k[1] ? 0 : 1;
+  int64_t heads = 0;
+  for (int i = first; i < 3; ++i)
+    heads += types[i].shape[2];
+  int64_t dim = k[3], rows = k[1], batches = k[0];
+  constexpr int64_t guard = 64;
+  int allocation =
+      addAllocation(batches * rows * heads * dim + 2 * guard, types[1].dtype);
+  if (first == 1)
+    result.arguments.push_back(placeAlone(types[0], /*isOutput=*/false));
+  int64_t begin = guard;
+  for (int i = first; i < 3; ++i) {
+    Placement placement;
+    placement.allocation = allocation;
+    placement.offset = begin;
+    placement.sizes = sizesOf(types[i]);
+    placement.strides = {rows * heads * dim, heads * dim, dim, 1};
+    result.arguments.push_back(placement);
+    begin += types[i].shape[2] * dim;
+  }
+  note(first == 0 ? "fused qkv" : "fused kv");
+  return true;
+}
+
+void ConfigurationDraw::place() {
+  placeFused();
+  while (static_cast<int>(result.arguments.size()) < graph.arguments)
+    result.arguments.push_back(
+        placeAlone(graph.values[result.arguments.size()], /*isOutput=*/false));
+  for (int value : graph.results)
+    result.results.push_back(
+        placeAlone(graph.values[value], /*isOutput=*/true));
+}
+
+//===----------------------------------------------------------------------===//
+// Coverage
+//===----------------------------------------------------------------------===//
+
+void ConfigurationDraw::collectFeatures(const Operation &op) {
+  const oracle::AttentionSpec &spec = *op.attention;
+  int64_t queries = variables[kQueries], keys = variables[kKeys];
+  note("no queries", queries == 0);
+  note("no keys", keys == 0);
+  note("one query", queries == 1);
+  note("one key", keys == 1);
+  int64_t offset = op.offsetConstant  ? *op.offsetConstant
+                   : op.offsetOperand ? result.offset
+                                      : keys - queries;
+  note("q_offset operand", op.offsetOperand.has_value());
+  note("q_offset constant", op.offsetConstant.has_value());
+  note("negative positions", offset < 0 && queries > 0);
+  note("positions past the keys", offset + queries > keys);
+  note("decoding", queries > 0 && queries <= 4 && keys > 16 && offset > 0);
+  note("causal", spec.causal);
+  note("window left", spec.windowLeft.has_value());
+  note("window right", spec.windowRight.has_value());
+  note("window of 0", spec.windowLeft == 0 || spec.windowRight == 0);
+  note("mix sum", spec.mix == oracle::Mix::Sum);
+  note("output_scale", spec.outputScale.has_value());
+  note("scale", spec.scale.has_value());
+  note("forced tiling", !op.tilings.empty());
+  note("chosen tiling", op.tilings.empty());
+  int64_t ratio = graph.values[op.operands[0]].shape[2] /
+                  graph.values[op.operands[1]].shape[2];
+  note("grouped heads", ratio > 1);
+  note("dim no multiple of 8", graph.values[op.operands[0]].shape[3] % 8 != 0);
+  note("value dim of its own", graph.values[op.operands[0]].shape[3] !=
+                                   graph.values[op.operands[2]].shape[3]);
+  static const char *const counts[] = {"1 branch", "2 branches", "3 branches",
+                                       "4 branches"};
+  note(counts[spec.branches.size() - 1]);
+  bool covered = false;
+  for (const oracle::Branch &branch : spec.branches) {
+    int64_t w = branch.segment.value_or(layout::unboundedSegment);
+    note("unbounded segment", !branch.segment);
+    note("segment beyond the sequence", w > std::max(keys, queries));
+    note("several segments", branch.segment && w < keys);
+    note("segment tail", branch.segment && w < keys && keys % w != 0);
+    note("dilated", branch.dilation > 1);
+    note("rate no divisor of segment",
+         branch.segment && w % branch.dilation != 0);
+    note("offset block",
+         branch.dilation > 1 && branch.offset == layout::OffsetRule::Block);
+    note("offset constant",
+         branch.dilation > 1 && branch.offset == layout::OffsetRule::Constant);
+    note("offset by query", branch.dilation > 1 && branch.offsetByQuery);
+    note("head range", branch.heads.has_value());
+    covered |= branch.dilation == 1 && !branch.heads;
+  }
+  note("finishing kernel", !covered && spec.branches.size() > 1);
+}
+
+void ConfigurationDraw::collectFeatures() {
+  for (const Operation &op : graph.operations) {
+    if (op.attention) {
+      collectFeatures(op);
+      continue;
+    }
+    note("reorder", true);
+    for (int value : {op.operands[0], op.results[0]})
+      if (const auto &order = graph.values[value].order) {
+        note("hilbert order", order->curve == "hilbert");
+        note("residue order", order->curve == "residue");
+        note("table order", order->curve == "table");
+        note("order with a short tail",
+             order->chunk && variables[kQueries] % order->chunk);
+      }
+  }
+  static const char *const types[] = {"f16", "bf16", "f32"};
+  note(types[static_cast<int>(graph.values[0].dtype)]);
+  bool dynamic = false;
+  for (const ValueType &type : graph.values)
+    for (int64_t size : type.shape)
+      dynamic |= size == kDynamic;
+  note(dynamic ? "dynamic sizes" : "static sizes");
+  note("two attentions", graph.operations.size() == 2 &&
+                             graph.operations[0].attention &&
+                             graph.operations[1].attention);
+  note("rising scores", result.data == Data::Rising);
+  note("late maximum", result.data == Data::Jump);
+}
+
+} // namespace
+
+Configuration drawConfiguration(uint64_t seed, int64_t number,
+                                const DrawnGraph &drawn) {
+  return ConfigurationDraw(seed, number, drawn).draw();
+}
+
+const std::vector<std::string> &coverageNames() {
+  static const std::vector<std::string> names = {"f16",
+                                                 "bf16",
+                                                 "f32",
+                                                 "dynamic sizes",
+                                                 "static sizes",
+                                                 "no queries",
+                                                 "no keys",
+                                                 "one query",
+                                                 "one key",
+                                                 "negative positions",
+                                                 "positions past the keys",
+                                                 "decoding",
+                                                 "q_offset operand",
+                                                 "q_offset constant",
+                                                 "causal",
+                                                 "window left",
+                                                 "window right",
+                                                 "window of 0",
+                                                 "mix sum",
+                                                 "output_scale",
+                                                 "scale",
+                                                 "grouped heads",
+                                                 "dim no multiple of 8",
+                                                 "value dim of its own",
+                                                 "1 branch",
+                                                 "2 branches",
+                                                 "3 branches",
+                                                 "4 branches",
+                                                 "unbounded segment",
+                                                 "segment beyond the sequence",
+                                                 "several segments",
+                                                 "segment tail",
+                                                 "dilated",
+                                                 "rate no divisor of segment",
+                                                 "offset block",
+                                                 "offset constant",
+                                                 "offset by query",
+                                                 "head range",
+                                                 "finishing kernel",
+                                                 "forced tiling",
+                                                 "chosen tiling",
+                                                 "two attentions",
+                                                 "reorder",
+                                                 "hilbert order",
+                                                 "residue order",
+                                                 "table order",
+                                                 "order with a short tail",
+                                                 "permuted input",
+                                                 "permuted output",
+                                                 "padded input",
+                                                 "padded output",
+                                                 "stride-0 batch",
+                                                 "stride-0 sequence",
+                                                 "negative stride",
+                                                 "fused qkv",
+                                                 "fused kv",
+                                                 "rising scores",
+                                                 "late maximum"};
+  return names;
+}
+
+std::string describe(const Configuration &configuration) {
+  std::string text;
+  auto add = [&](const Placement &placement) {
+    text += " " + toString(placement.sizes) + " strides " +
+            toString(placement.strides) + ",";
+  };
+  for (const Placement &placement : configuration.arguments)
+    add(placement);
+  text += " results";
+  for (const Placement &placement : configuration.results)
+    add(placement);
+  static const char *const data[] = {"normal", "sharp",   "equal",
+                                     "rising", "falling", "jump"};
+  return text + " offset " + std::to_string(configuration.offset) + ", " +
+         data[static_cast<int>(configuration.data)] + " scores";
+}
+
+double costOf(const Graph &graph, const int64_t *variables) {
+  double total = 0;
+  auto queries = static_cast<double>(variables[kQueries]);
+  auto keys = static_cast<double>(variables[kKeys]);
+  for (const Operation &op : graph.operations) {
+    if (!op.attention)
+      continue;
+    const Shape &q = graph.values[op.operands[0]].shape;
+    auto dims =
+        static_cast<double>(q[3] + graph.values[op.operands[2]].shape.back());
+    for (size_t i = 0; i < op.attention->branches.size(); ++i) {
+      const oracle::Branch &branch = op.attention->branches[i];
+      Tiling tiling = op.tilings.empty() ? Tiling{32, 64} : op.tilings[i];
+      auto rate = static_cast<double>(branch.dilation);
+      double segment =
+          branch.segment ? static_cast<double>(*branch.segment) : 1e300;
+      double segments = std::ceil(std::max(queries, 1.0) / segment);
+      auto tiles = [&](double length, int64_t rows) {
+        double seen = std::ceil(std::min(length, segment) / rate);
+        return std::ceil(seen / static_cast<double>(rows));
+      };
+      // Operations on a tile have a price of their own.
+      double tile = static_cast<double>(tiling.query * tiling.key) * dims + 4e3;
+      total += static_cast<double>(variables[kBatch] * q[2]) * segments *
+               tiles(queries, tiling.query) * (tiles(keys, tiling.key) + 1) *
+               tile;
+    }
+  }
+  return total;
+}
+
+} // namespace ringlet::differential

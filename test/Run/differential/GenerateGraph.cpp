@@ -1,0 +1,364 @@
+//===- GenerateGraph.cpp - Random graphs ------------------------*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/Run/differential/Generate.h"
+
+#include "lib/Layout/Order.h"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+namespace ringlet::differential {
+
+namespace {
+
+using oracle::AttentionSpec;
+using oracle::Branch;
+
+class GraphDraw {
+public:
+  GraphDraw(uint64_t seed, int64_t number)
+      : dice(seed, static_cast<uint64_t>(number)), number(number) {}
+
+  DrawnGraph draw() {
+    // In turn, so that every combination of the two occurs.
+    dtype = std::array{DType::f32, DType::bf16, DType::f16}[number % 3];
+    constexpr std::array<int64_t, 9> dims = {64,  8,  100, 16, 63,
+                                             128, 46, 32,  20};
+    depth = dims[(number / 3) % 9];
+    width =
+        dice.oneIn(4) ? dice.pick<int64_t>({1, 8, 24, 48, 64, 80, 99}) : depth;
+    keyHeads = dice.pick<int64_t>({1, 1, 2, 2, 3, 4});
+    queryHeads =
+        keyHeads *
+        std::min<int64_t>(dice.pick<int64_t>({1, 1, 2, 3, 4}), 8 / keyHeads);
+    switch (number % 14) {
+    case 13:
+      drawReorders();
+      break;
+    case 12:
+      drawReorderedAttention();
+      break;
+    case 11:
+      drawTwoAttentions();
+      break;
+    default:
+      drawOneAttention();
+    }
+    return std::move(drawn);
+  }
+
+private:
+  void drawOneAttention();
+  void drawTwoAttentions();
+  void drawReorderedAttention();
+  void drawReorders();
+
+  void drawStaticSizes();
+  AttentionSpec drawSpec();
+  Branch drawBranch();
+  layout::OrderSpec drawOrder(std::optional<int64_t> &length);
+  void drawInputs();
+  /// Adds an attention; numbers of output and lse.
+  std::pair<int, int> addAttention(int q, int k, int v, std::string suffix);
+  int addReorder(int value, std::optional<layout::OrderSpec> order, int axis,
+                 std::string name);
+
+  Graph &graph() { return drawn.graph; }
+  int64_t sizeInType(Variable variable) {
+    return isStatic[variable] ? *drawn.fixed[variable] : kDynamic;
+  }
+  ValueType tensor(Variable rows, int64_t heads, int64_t dim) {
+    ValueType type;
+    type.dtype = dtype;
+    type.shape = {sizeInType(kBatch), sizeInType(rows), heads, dim};
+    type.variables = {kBatch, rows, -1, -1};
+    return type;
+  }
+
+  Dice dice;
+  int64_t number;
+  DrawnGraph drawn;
+  /// Sizes that types know.
+  bool isStatic[kVariables] = {};
+  DType dtype;
+  int64_t depth, width, queryHeads, keyHeads;
+  std::optional<int> offset;
+  int q = 0, k = 0, v = 0;
+};
+
+//===----------------------------------------------------------------------===//
+// Parts
+//===----------------------------------------------------------------------===//
+
+void GraphDraw::drawStaticSizes() {
+  auto fix = [&](Variable variable, int64_t size) {
+    drawn.fixed[variable] = size;
+    isStatic[variable] = true;
+  };
+  int64_t kind = dice.between(0, 99);
+  if (kind >= 60 || dice.oneIn(8))
+    fix(kBatch, dice.between(1, 3));
+  if (kind >= 75)
+    fix(kKeys, dice.pick<int64_t>({1, 16, 33, 64, 65, 100, 127}));
+  if (kind >= 85)
+    fix(kQueries, dice.pick<int64_t>({1, 16, 33, 64, 65, 100, 127}));
+}
+
+Branch GraphDraw::drawBranch() {
+  Branch branch;
+  int64_t kind = dice.between(0, 99);
+  if (kind < 60)
+    branch.segment = dice.pick<int64_t>({1, 2, 7, 16, 50, 64, 100, 128, 256});
+  else if (kind < 66)
+    branch.segment =
+        dice.pick<int64_t>({4096, int64_t(1) << 40, int64_t(1) << 62});
+  else if (kind < 74)
+    branch.segment = drawn.fixed[kKeys].value_or(63) + dice.between(0, 1);
+  int64_t widest = std::min<int64_t>(branch.segment.value_or(1000), 1000);
+  branch.dilation = dice.percent(45)
+                        ? 1
+                        : dice.pick<int64_t>({2, 2, 3, 4, 4, 5, 7, 8, 16, 61});
+  branch.dilation = std::min(branch.dilation, widest);
+  if (dice.oneIn(20))
+    branch.dilation = widest;
+  branch.offset =
+      dice.pick({layout::OffsetRule::Modulo, layout::OffsetRule::Block,
+                 layout::OffsetRule::Constant});
+  if (branch.offset == layout::OffsetRule::Constant)
+    branch.constant = dice.between(-9, 40);
+  branch.offsetByQuery = dice.oneIn(3);
+  if (dice.oneIn(4)) {
+    int64_t begin = dice.between(0, queryHeads - 1);
+    branch.heads =
+        oracle::HeadRange{begin, dice.between(begin + 1, queryHeads)};
+  }
+  return branch;
+}
+
+AttentionSpec GraphDraw::drawSpec() {
+  AttentionSpec spec;
+  int64_t branches = dice.pick<int64_t>({1, 1, 1, 1, 2, 2, 2, 3, 3, 4});
+  for (int64_t i = 0; i < branches; ++i)
+    spec.branches.push_back(drawBranch());
+  spec.causal = dice.oneIn(2);
+  if (dice.oneIn(3)) {
+    auto side = [&]() -> std::optional<int64_t> {
+      if (dice.oneIn(4))
+        return std::nullopt;
+      return dice.pick<int64_t>({0, 1, 5, 31, 64, 100});
+    };
+    spec.windowLeft = side();
+    spec.windowRight = side();
+  }
+  if (dice.oneIn(4)) {
+    spec.mix = oracle::Mix::Sum;
+    if (dice.oneIn(2))
+      spec.outputScale = dice.pick({0.25, 0.5, -1.25, 3.0});
+  }
+  if (dice.oneIn(3))
+    spec.scale = dice.pick({0.05, 0.2, 0.125, -0.1, 0.0});
+  return spec;
+}
+
+layout::OrderSpec GraphDraw::drawOrder(std::optional<int64_t> &length) {
+  layout::OrderSpec order;
+  if (dice.oneIn(4)) {
+    order.curve = "residue";
+    order.rate = dice.between(1, 9);
+    if (dice.oneIn(3))
+      order.chunk = dice.between(1, 50);
+    return order;
+  }
+  order.curve = dice.pick<const char *>(
+      {"hilbert", "hilbert", "morton", "snake", "linear", "table"});
+  if (order.curve == "table") {
+    // The length may already be that of another order.
+    int64_t count = length.value_or(dice.between(1, 40));
+    order.table.resize(static_cast<size_t>(count));
+    std::iota(order.table.begin(), order.table.end(), 0);
+    for (int64_t i = count - 1; i > 0; --i)
+      std::swap(order.table[i], order.table[dice.between(0, i)]);
+    if (dice.oneIn(2) || count == 0)
+      order.chunk = count;
+    else
+      length = count;
+    return order;
+  }
+  int64_t volume = 1;
+  if (dice.oneIn(2) || length) {
+    int64_t rank = dice.between(2, 3);
+    for (int64_t i = 0; i < rank; ++i)
+      order.grid.push_back(dice.between(1, rank == 2 ? 12 : 5));
+    for (int64_t side : order.grid)
+      volume *= side;
+    order.chunk = volume;
+  } else {
+    order.grid = {dice.between(1, 14), dice.between(1, 14)};
+    length = order.grid[0] * order.grid[1];
+  }
+  return order;
+}
+
+void GraphDraw::drawInputs() {
+  q = graph().addValue(tensor(kQueries, queryHeads, depth), "q");
+  k = graph().addValue(tensor(kKeys, keyHeads, depth), "k");
+  v = graph().addValue(tensor(kKeys, keyHeads, width), "v");
+  if (dice.oneIn(4)) {
+    ValueType scalar;
+    scalar.dtype = DType::i64;
+    offset = graph().addValue(scalar, "position");
+  }
+  graph().arguments = static_cast<int>(graph().values.size());
+}
+
+std::pair<int, int> GraphDraw::addAttention(int query, int key, int value,
+                                            std::string suffix) {
+  Operation op;
+  op.operands = {query, key, value};
+  op.attention = drawSpec();
+  if (offset)
+    op.offsetOperand = offset;
+  else if (dice.oneIn(4))
+    op.offsetConstant = dice.pick<int64_t>({0, 0, 1, 17, 64, -3, -70, 1000});
+  if (dice.oneIn(2))
+    for (size_t i = 0; i < op.attention->branches.size(); ++i)
+      op.tilings.push_back(
+          {dice.pick<int64_t>({1, 4, 5, 8, 16, 24, 32, 64, 96}),
+           dice.pick<int64_t>({1, 3, 8, 16, 32, 64, 128})});
+
+  ValueType output = tensor(kQueries, queryHeads, width);
+  ValueType lse;
+  lse.dtype = DType::f32;
+  lse.shape = {sizeInType(kBatch), queryHeads, sizeInType(kQueries)};
+  lse.variables = {kBatch, -1, kQueries};
+  if (op.attention->mix == oracle::Mix::Sum) {
+    auto branches = static_cast<int64_t>(op.attention->branches.size());
+    lse.shape.insert(lse.shape.begin(), branches);
+    lse.variables.insert(lse.variables.begin(), -1);
+  }
+  int o = graph().addValue(output, "o" + suffix);
+  int l = graph().addValue(lse, "lse" + suffix);
+  op.results = {o, l};
+  graph().operations.push_back(std::move(op));
+  return {o, l};
+}
+
+int GraphDraw::addReorder(int value, std::optional<layout::OrderSpec> order,
+                          int axis, std::string name) {
+  ValueType type = graph().values[value];
+  type.order = std::move(order);
+  type.axis = axis;
+  Operation op;
+  op.operands = {value};
+  op.results = {graph().addValue(type, std::move(name))};
+  graph().operations.push_back(op);
+  return op.results[0];
+}
+
+//===----------------------------------------------------------------------===//
+// Whole graphs
+//===----------------------------------------------------------------------===//
+
+void GraphDraw::drawOneAttention() {
+  drawStaticSizes();
+  drawInputs();
+  auto [o, l] = addAttention(q, k, v, "");
+  graph().results = {o};
+  if (dice.percent(75))
+    graph().results.push_back(l);
+  else if (dice.oneIn(3))
+    graph().results = {l};
+}
+
+void GraphDraw::drawTwoAttentions() {
+  // A second attention that reads what the first one made is compared in f32
+  // only: narrow types would round differently in between, and rightly so.
+  bool chain = dtype == DType::f32;
+  if (chain)
+    width = depth;
+  drawStaticSizes();
+  drawInputs();
+  auto [first, firstLse] = addAttention(q, k, v, "");
+  auto [second, secondLse] = addAttention(chain ? first : q, k, v, "_2");
+  graph().results = {second, first, secondLse};
+  if (dice.oneIn(2))
+    graph().results.push_back(firstLse);
+  if (dice.oneIn(3))
+    graph().results.push_back(second);
+}
+
+void GraphDraw::drawReorderedAttention() {
+  std::optional<int64_t> &queries = drawn.fixed[kQueries];
+  std::optional<int64_t> &keys = drawn.fixed[kKeys];
+  layout::OrderSpec queryOrder = drawOrder(queries);
+  layout::OrderSpec keyOrder = drawOrder(keys);
+  drawInputs();
+  graph().values[q].order = queryOrder;
+  graph().values[k].order = keyOrder;
+  graph().values[v].order = keyOrder;
+  int linearQ = addReorder(q, std::nullopt, 1, "q_linear");
+  int linearK = addReorder(k, std::nullopt, 1, "k_linear");
+  int linearV = addReorder(v, std::nullopt, 1, "v_linear");
+  auto [o, l] = addAttention(linearQ, linearK, linearV, "");
+  int o2 = addReorder(o, queryOrder, 1, "o_ordered");
+  graph().results = {o2};
+  if (dice.oneIn(2)) {
+    int axis = static_cast<int>(graph().values[l].shape.size()) - 1;
+    graph().results.push_back(addReorder(l, queryOrder, axis, "lse_ordered"));
+  }
+  if (dice.oneIn(3))
+    graph().results.push_back(o);
+}
+
+void GraphDraw::drawReorders() {
+  auto rank = static_cast<int>(dice.between(1, 4));
+  auto axis = static_cast<int>(dice.between(0, rank - 1));
+  ValueType type;
+  type.dtype = dtype;
+  for (int i = 0; i < rank; ++i) {
+    bool dynamic = i == axis || dice.oneIn(2);
+    type.shape.push_back(dynamic ? kDynamic
+                                 : dice.pick<int64_t>({1, 2, 3, 40, 300}));
+    type.variables.push_back(!dynamic    ? -1
+                             : i == axis ? kQueries
+                             : i == 0    ? kBatch
+                                         : kOther);
+  }
+  std::optional<int64_t> &length = drawn.fixed[kQueries];
+  if (dice.oneIn(2)) {
+    type.order = drawOrder(length);
+    type.axis = axis;
+  }
+  int value = graph().addValue(type, "x");
+  graph().arguments = 1;
+  int64_t steps = dice.between(1, 3);
+  std::vector<int> made;
+  for (int64_t i = 0; i < steps; ++i) {
+    std::optional<layout::OrderSpec> order;
+    // Somebody must say which axis is the sequence; without a layout it is 1.
+    bool mayBeLinear = graph().values[value].order || axis == 1;
+    if (!mayBeLinear || !dice.oneIn(4))
+      order = drawOrder(length);
+    value = addReorder(value, order, axis, "y" + std::to_string(i));
+    made.push_back(value);
+  }
+  graph().results = {value};
+  if (dice.oneIn(2))
+    graph().results.push_back(made.front());
+  if (dice.oneIn(4))
+    graph().results.push_back(0);
+}
+
+} // namespace
+
+DrawnGraph drawGraph(uint64_t seed, int64_t number) {
+  return GraphDraw(seed, number).draw();
+}
+
+} // namespace ringlet::differential

@@ -1,0 +1,179 @@
+//===- Graph.cpp - A function of ringlet operations as text -----*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/Run/differential/Graph.h"
+
+#include <cstdio>
+
+namespace ringlet::differential {
+
+namespace {
+
+using oracle::AttentionSpec;
+
+/// A number that MLIR's parser takes for a float, without loss.
+std::string number(double value) {
+  char buffer[48];
+  std::snprintf(buffer, sizeof buffer, "%.17e", value);
+  return buffer;
+}
+
+std::string list(const std::vector<int64_t> &values) {
+  std::string text = "[";
+  for (size_t i = 0; i < values.size(); ++i)
+    text += (i ? ", " : "") + std::to_string(values[i]);
+  return text + "]";
+}
+
+std::string orderText(const layout::OrderSpec &order) {
+  std::string text = "<" + order.curve;
+  if (order.curve == "residue")
+    text += "<" + std::to_string(order.rate) + ">";
+  if (order.curve == "table")
+    text += "<" + list(order.table) + ">";
+  if (!order.grid.empty())
+    text += ", grid = " + list(order.grid);
+  if (order.chunk != 0)
+    text += ", chunk = " + std::to_string(order.chunk);
+  return text + ">";
+}
+
+std::string branchText(const oracle::Branch &branch) {
+  std::string text =
+      "<w = " + (branch.segment ? std::to_string(*branch.segment) : "*") +
+      ", r = " + std::to_string(branch.dilation);
+  if (branch.offset == layout::OffsetRule::Block)
+    text += ", offset = block";
+  if (branch.offset == layout::OffsetRule::Constant)
+    text += ", offset = constant<" + std::to_string(branch.constant) + ">";
+  if (branch.offsetByQuery)
+    text += ", by = query";
+  if (branch.heads)
+    text += ", heads = [" + std::to_string(branch.heads->begin) + ", " +
+            std::to_string(branch.heads->end) + "]";
+  return text + ">";
+}
+
+/// The clauses of an attention, in the syntax of the operation.
+std::string clauses(const AttentionSpec &spec) {
+  std::string text = "branches [";
+  for (size_t i = 0; i < spec.branches.size(); ++i)
+    text += (i ? ", " : "") + branchText(spec.branches[i]);
+  text += "]";
+  if (spec.causal)
+    text += " causal";
+  if (spec.windowLeft || spec.windowRight)
+    text += " window = " +
+            list({spec.windowLeft.value_or(-1), spec.windowRight.value_or(-1)});
+  if (spec.scale)
+    text += " scale = " + number(*spec.scale);
+  if (spec.softcap)
+    text += " softcap = " + number(*spec.softcap);
+  if (spec.mix == oracle::Mix::Sum)
+    text += " mix = sum";
+  if (spec.outputScale)
+    text += " output_scale = " + number(*spec.outputScale);
+  return text;
+}
+
+} // namespace
+
+std::string toIR(const ValueType &type) {
+  std::string text = "tensor<";
+  for (int64_t size : type.shape)
+    text += (size == kDynamic ? "?" : std::to_string(size)) + "x";
+  text += nameOf(type.dtype);
+  if (type.order) {
+    text += ", #rlayout.layout<order = " + orderText(*type.order);
+    // The default is not printed, so it is not written.
+    if (type.axis != 1)
+      text += ", axis = " + std::to_string(type.axis);
+    text += ">";
+  }
+  return text + ">";
+}
+
+std::string meaningOf(const Graph &graph) {
+  std::string text;
+  for (int i = 0; i < graph.arguments; ++i)
+    text +=
+        "argument " + std::to_string(i) + ": " + toIR(graph.values[i]) + "\n";
+  for (const Operation &op : graph.operations) {
+    for (int result : op.results)
+      text += std::to_string(result) + " " + toIR(graph.values[result]) + " ";
+    text += op.attention ? "= attention " : "= reorder ";
+    for (int operand : op.operands)
+      text += std::to_string(operand) + " ";
+    if (op.attention)
+      text += clauses(*op.attention);
+    if (op.offsetOperand)
+      text += " offset value " + std::to_string(*op.offsetOperand);
+    if (op.offsetConstant)
+      text += " offset " + std::to_string(*op.offsetConstant);
+    text += "\n";
+  }
+  text += "return";
+  for (int result : graph.results)
+    text += " " + std::to_string(result);
+  return text + "\n";
+}
+
+std::string toIR(const Graph &graph) {
+  auto name = [&](int value) { return "%" + graph.names[value]; };
+  auto type = [&](int value) { return toIR(graph.values[value]); };
+  auto join = [](const std::vector<int> &values, auto print) {
+    std::string text;
+    for (size_t i = 0; i < values.size(); ++i)
+      text += (i ? ", " : "") + print(values[i]);
+    return text;
+  };
+
+  std::string text = "func.func @" + graph.name + "(";
+  for (int i = 0; i < graph.arguments; ++i)
+    text += (i ? ",\n    " : "") + name(i) + ": " + type(i) +
+            " {ringlet.name = \"" + graph.names[i] + "\"}";
+  text += ")\n    -> (" + join(graph.results, type) + ") {\n";
+  int constants = 0;
+  for (const Operation &op : graph.operations) {
+    std::vector<int> operands = op.operands;
+    std::string types = join(operands, type);
+    std::string offset;
+    if (op.offsetConstant) {
+      std::string constant = "%offset" + std::to_string(constants++);
+      text += "  " + constant + " = arith.constant dense<" +
+              std::to_string(*op.offsetConstant) + "> : tensor<i64>\n";
+      offset = " q_offset(" + constant + ")";
+      types += ", tensor<i64>";
+    } else if (op.offsetOperand) {
+      offset = " q_offset(" + name(*op.offsetOperand) + ")";
+      types += ", tensor<i64>";
+    }
+    text += "  " + join(op.results, name) + " = ";
+    if (!op.attention) {
+      text += "ringlet.reorder " + name(operands[0]) + " : " + types + " to " +
+              type(op.results[0]) + "\n";
+      continue;
+    }
+    text += "ringlet.attention " + join(operands, name) + "\n      " +
+            clauses(*op.attention) + offset;
+    if (!op.tilings.empty()) {
+      text += "\n      tilings = [";
+      for (size_t i = 0; i < op.tilings.size(); ++i)
+        text += std::string(i ? ", " : "") + "#ringlet.tiling<query = " +
+                std::to_string(op.tilings[i].query) +
+                ", key = " + std::to_string(op.tilings[i].key) + ">";
+      text += "]";
+    }
+    text += "\n      : (" + types + ")\n      -> (" + join(op.results, type) +
+            ")\n";
+  }
+  text += "  return " + join(graph.results, name) + " : " +
+          join(graph.results, type) + "\n}\n";
+  return text;
+}
+
+} // namespace ringlet::differential

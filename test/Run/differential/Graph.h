@@ -1,0 +1,81 @@
+//===- Graph.h - A function of ringlet operations as plain data -*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What the generator draws, what is written as IR text, and what is read back
+// from IR after each pass: one struct for all, so that the two ends can be
+// compared without trusting what lies between.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RINGLET_TEST_RUN_DIFFERENTIAL_GRAPH_H
+#define RINGLET_TEST_RUN_DIFFERENTIAL_GRAPH_H
+
+#include "lib/Oracle/AttentionSpec.h"
+
+namespace ringlet::differential {
+
+constexpr int64_t kDynamic = -1;
+
+struct ValueType {
+  DType dtype = DType::f32;
+  /// kDynamic where the type does not know.
+  Shape shape;
+  /// For each axis the size variable that it is, or -1 for a fixed number.
+  /// Known to the generator only.
+  std::vector<int> variables;
+  /// The order of the tokens of `axis`; nothing stands for no encoding.
+  std::optional<layout::OrderSpec> order;
+  int axis = 1;
+};
+
+struct Tiling {
+  int64_t query;
+  int64_t key;
+};
+
+/// An attention (results: output, lse) or, without `attention`, a reorder.
+struct Operation {
+  /// Numbers of values: query, key, value, or the tensor to reorder.
+  std::vector<int> operands;
+  std::vector<int> results;
+  std::optional<oracle::AttentionSpec> attention;
+  /// The value or the number that is q_offset.
+  std::optional<int> offsetOperand;
+  std::optional<int64_t> offsetConstant;
+  /// Empty where the compiler is to choose.
+  std::vector<Tiling> tilings;
+};
+
+struct Graph {
+  std::string name = "entry";
+  /// The first values are the arguments.
+  int arguments = 0;
+  std::vector<ValueType> values;
+  std::vector<std::string> names;
+  std::vector<Operation> operations;
+  std::vector<int> results;
+
+  int addValue(ValueType type, std::string valueName) {
+    values.push_back(std::move(type));
+    names.push_back(std::move(valueName));
+    return static_cast<int>(values.size()) - 1;
+  }
+};
+
+/// What the graph computes, in a canonical text: graphs with equal texts give
+/// equal results. Tilings are no part of it.
+std::string meaningOf(const Graph &graph);
+
+/// The graph as an MLIR module that every tool accepts.
+std::string toIR(const Graph &graph);
+
+/// "tensor<2x?x4x64xf16>".
+std::string toIR(const ValueType &type);
+
+} // namespace ringlet::differential
+
+#endif // RINGLET_TEST_RUN_DIFFERENTIAL_GRAPH_H

@@ -1,0 +1,63 @@
+//===- Lowering.h - Every stage of a graph on its way down ------*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RINGLET_TEST_RUN_DIFFERENTIAL_LOWERING_H
+#define RINGLET_TEST_RUN_DIFFERENTIAL_LOWERING_H
+
+#include "test/Run/differential/Graph.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/OwningOpRef.h"
+
+#include <memory>
+
+namespace ringlet::differential {
+
+/// The module as one pass left it.
+struct Stage {
+  enum class Kind {
+    /// Functions of ringlet operations: the oracle can compute it.
+    Graph,
+    /// Plans and tile programs: the interpreter can run it.
+    Tile,
+  };
+  /// The pass, "graph" for the input; the second pass of a name is "name#2".
+  std::string name;
+  Kind kind = Kind::Graph;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  std::string text;
+};
+
+/// A graph taken through the pipelines that the compiler runs, whatever passes
+/// they consist of, with the module kept after each one that changed it and
+/// that something can execute.
+class Lowering {
+  /// Outlives the modules.
+  mlir::MLIRContext context;
+
+public:
+  Lowering();
+  /// Parses `text` and lowers it, to tile programs or on to machine code;
+  /// false, and `*error` set, if that fails.
+  bool run(const std::string &text, bool toMachine, std::string *error);
+
+  std::vector<Stage> stages;
+  /// Every pass that ran, in order.
+  std::vector<std::string> passes;
+
+  /// The last stage of a kind, or null.
+  Stage *last(Stage::Kind kind);
+  mlir::MLIRContext &getContext() { return context; }
+
+private:
+  class Snapshots;
+};
+
+} // namespace ringlet::differential
+
+#endif // RINGLET_TEST_RUN_DIFFERENTIAL_LOWERING_H

@@ -1,0 +1,146 @@
+//===- Memory.cpp - The caller's tensors, under guard -----------*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/Run/differential/Memory.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+namespace ringlet::differential {
+
+namespace {
+
+/// A quiet NaN that no computation makes, or for integers an unlikely number.
+uint64_t poisonOf(DType dtype) {
+  switch (dtype) {
+  case DType::f16:
+    return 0x7e5a;
+  case DType::bf16:
+    return 0x7fda;
+  case DType::f32:
+    return 0x7fc0dead;
+  default:
+    return 0x5a5a5a5a5a5a5a5a;
+  }
+}
+
+void poison(Tensor &tensor) {
+  uint64_t pattern = poisonOf(tensor.dtype());
+  int64_t size = sizeOf(tensor.dtype());
+  auto *bytes = static_cast<char *>(tensor.data());
+  for (int64_t i = 0; i < tensor.elements(); ++i)
+    std::memcpy(bytes + i * size, &pattern, static_cast<size_t>(size));
+}
+
+} // namespace
+
+Memory::Memory(const Graph &graph, const Configuration &configuration)
+    : configuration(configuration) {
+  for (auto [elements, dtype] : configuration.allocations) {
+    allocations.emplace_back(dtype, Shape{elements});
+    poison(allocations.back());
+  }
+  auto view = [&](const Placement &placement) {
+    Tensor &memory = allocations[placement.allocation];
+    char *base = static_cast<char *>(memory.data()) +
+                 placement.offset * sizeOf(memory.dtype());
+    return MutableTensorView(base, memory.dtype(), placement.sizes,
+                             placement.strides);
+  };
+  for (size_t i = 0; i < configuration.arguments.size(); ++i) {
+    writableInputs.push_back(view(configuration.arguments[i]));
+    fillInput(graph, static_cast<int>(i), writableInputs.back());
+    inputViews.push_back(writableInputs.back());
+  }
+  for (const Placement &placement : configuration.results) {
+    outputViews.push_back(view(placement));
+    outputAllocations.push_back(placement.allocation);
+  }
+  originals = allocations;
+}
+
+void Memory::fillInput(const Graph &graph, int argument,
+                       const MutableTensorView &view) {
+  if (view.dtype() == DType::i64) {
+    *static_cast<int64_t *>(view.data()) = configuration.offset;
+    return;
+  }
+  Dice dice(configuration.dataSeed, static_cast<uint64_t>(argument));
+  const std::string &name = graph.names[argument];
+  Data data = name == "q" || name == "k" ? configuration.data : Data::Normal;
+  double root =
+      view.rank() ? std::sqrt(static_cast<double>(view.sizes().back())) : 1;
+  auto rows = static_cast<double>(view.rank() == 4 ? view.size(1) : 1);
+  auto element = [&](double row) {
+    switch (data) {
+    case Data::Normal:
+      return dice.normal();
+    case Data::Sharp:
+      return 2.5 * dice.normal();
+    case Data::Equal:
+      return name == "q" ? 0.5 : 0.25;
+    default:
+      break;
+    }
+    // Scores that follow the position of the key alone, or nearly.
+    if (name == "q")
+      return 0.5 + 0.5 * dice.uniform();
+    double noise = 0.1 * dice.normal();
+    if (data == Data::Jump)
+      return noise + (row == std::floor(0.75 * rows) ? 60 / root : 0);
+    return noise + (data == Data::Rising ? 30 : -30) * row / (rows * root);
+  };
+  forEachIndex(view.sizes(), [&](const int64_t *indices) {
+    view.set(indices,
+             element(view.rank() == 4 ? static_cast<double>(indices[1]) : 0));
+  });
+}
+
+std::vector<MutableTensorView> Memory::arguments() const {
+  std::vector<MutableTensorView> all = writableInputs;
+  all.insert(all.end(), outputViews.begin(), outputViews.end());
+  return all;
+}
+
+void Memory::reset() {
+  for (int allocation : outputAllocations)
+    poison(allocations[allocation]);
+}
+
+std::string Memory::check() const {
+  for (size_t i = 0; i < allocations.size(); ++i) {
+    const Tensor &memory = allocations[i];
+    const Tensor &original = originals[i];
+    int64_t size = sizeOf(memory.dtype());
+    std::vector<bool> writable(static_cast<size_t>(memory.elements()));
+    std::string what = "an input";
+    for (size_t output = 0; output < outputAllocations.size(); ++output) {
+      if (outputAllocations[output] != static_cast<int>(i))
+        continue;
+      what = "the surroundings of result " + std::to_string(output);
+      const TensorView &view = outputViews[output];
+      forEachIndex(view.sizes(), [&](const int64_t *indices) {
+        writable[configuration.results[output].offset +
+                 view.offsetOf(indices)] = true;
+      });
+    }
+    auto bytesOf = [&](const Tensor &tensor, int64_t element) {
+      return static_cast<const char *>(tensor.data()) + element * size;
+    };
+    for (int64_t element = 0; element < memory.elements(); ++element)
+      if (!writable[element] &&
+          std::memcmp(bytesOf(memory, element), bytesOf(original, element),
+                      static_cast<size_t>(size)) != 0)
+        return "memory of " + what + " was changed, element " +
+               std::to_string(element) + " of " +
+               std::to_string(memory.elements());
+  }
+  return "";
+}
+
+} // namespace ringlet::differential

@@ -1,0 +1,160 @@
+//===- ReadGraph.cpp - The meaning of IR ------------------------*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/Run/differential/ReadGraph.h"
+
+#include "dialects/Ringlet/IR/RingletDialect.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/Matchers.h"
+
+namespace ringlet::differential {
+
+namespace {
+
+using namespace mlir;
+
+class Reader {
+public:
+  Reader(func::FuncOp function, std::string *error)
+      : function(function), error(error) {}
+
+  std::optional<Graph> read() {
+    graph.name = function.getName().str();
+    for (BlockArgument argument : function.getArguments())
+      define(argument);
+    graph.arguments = static_cast<int>(graph.values.size());
+    for (mlir::Operation &op : function.getBody().front()) {
+      if (auto attention = dyn_cast<attn::AttentionOp>(op)) {
+        if (!readAttention(attention))
+          return std::nullopt;
+      } else if (auto reorder = dyn_cast<attn::ReorderOp>(op)) {
+        Operation result;
+        result.operands = {numbers.lookup(reorder.getInput())};
+        result.results = {define(reorder.getOutput())};
+        graph.operations.push_back(result);
+      } else if (auto terminator = dyn_cast<func::ReturnOp>(op)) {
+        for (Value value : terminator.getOperands())
+          graph.results.push_back(numbers.lookup(value));
+      } else if (!isa<arith::ConstantOp>(op)) {
+        *error = "unexpected operation " + op.getName().getStringRef().str();
+        return std::nullopt;
+      }
+    }
+    return graph;
+  }
+
+private:
+  int define(Value value) {
+    ValueType type;
+    auto tensor = cast<RankedTensorType>(value.getType());
+    for (int64_t size : tensor.getShape())
+      type.shape.push_back(ShapedType::isDynamic(size) ? kDynamic : size);
+    Type element = tensor.getElementType();
+    type.dtype = element.isF16()    ? DType::f16
+                 : element.isBF16() ? DType::bf16
+                 : element.isF32()  ? DType::f32
+                                    : DType::i64;
+    if (rlayout::LayoutAttr layout = rlayout::getLayout(tensor)) {
+      type.axis = static_cast<int>(layout.getAxis());
+      if (layout.getOrder())
+        type.order = layout.getOrder().getSpec();
+    }
+    int number = graph.addValue(type, "v" + std::to_string(numbers.size()));
+    numbers[value] = number;
+    return number;
+  }
+
+  oracle::Branch readBranch(attn::BranchAttr attribute) {
+    oracle::Branch branch;
+    if (!attribute.isUnbounded())
+      branch.segment = attribute.getW();
+    branch.dilation = attribute.getR();
+    switch (attribute.getOffset()) {
+    case attn::OffsetRule::Modulo:
+      branch.offset = layout::OffsetRule::Modulo;
+      break;
+    case attn::OffsetRule::Block:
+      branch.offset = layout::OffsetRule::Block;
+      break;
+    case attn::OffsetRule::Constant:
+      branch.offset = layout::OffsetRule::Constant;
+      branch.constant = attribute.getConstant();
+      break;
+    }
+    branch.offsetByQuery = attribute.getBy() == attn::HeadKind::Query;
+    if (!attribute.hasAllHeads())
+      branch.heads =
+          oracle::HeadRange{attribute.getHeadBegin(), attribute.getHeadEnd()};
+    return branch;
+  }
+
+  bool readAttention(attn::AttentionOp op) {
+    oracle::AttentionSpec spec;
+    for (attn::BranchAttr branch : op.getBranchRange()) {
+      if (branch.isRuntimeR() || branch.isRuntimeW()) {
+        *error = "unexpected runtime w or r";
+        return false;
+      }
+      spec.branches.push_back(readBranch(branch));
+    }
+    spec.causal = op.getCausal();
+    if (auto window = op.getWindow()) {
+      if ((*window)[0] >= 0)
+        spec.windowLeft = (*window)[0];
+      if ((*window)[1] >= 0)
+        spec.windowRight = (*window)[1];
+    }
+    auto read = [](std::optional<APFloat> value) -> std::optional<double> {
+      if (!value)
+        return std::nullopt;
+      return value->convertToDouble();
+    };
+    spec.scale = read(op.getScale());
+    spec.softcap = read(op.getSoftcap());
+    spec.outputScale = read(op.getOutputScale());
+    if (op.getMix() == attn::Mix::Sum)
+      spec.mix = oracle::Mix::Sum;
+    if (op.isPacked() || op.getQueryLengths() || op.getSink() ||
+        op.getBlockMask() || op.getGridWindow() || op.getPatternOrder()) {
+      *error = "unexpected clause of ringlet.attention";
+      return false;
+    }
+
+    Operation result;
+    result.operands = {numbers.lookup(op.getQuery()),
+                       numbers.lookup(op.getKey()),
+                       numbers.lookup(op.getValue())};
+    if (Value offset = op.getQOffset()) {
+      DenseIntElementsAttr constant;
+      if (matchPattern(offset, m_Constant(&constant)))
+        result.offsetConstant = constant.getSplatValue<int64_t>();
+      else
+        result.offsetOperand = numbers.lookup(offset);
+    }
+    result.attention = spec;
+    int output = define(op.getOutput());
+    result.results = {output, define(op.getLse())};
+    graph.operations.push_back(result);
+    return true;
+  }
+
+  func::FuncOp function;
+  std::string *error;
+  Graph graph;
+  llvm::DenseMap<Value, int> numbers;
+};
+
+} // namespace
+
+std::optional<Graph> readGraph(mlir::func::FuncOp function,
+                               std::string *error) {
+  return Reader(function, error).read();
+}
+
+} // namespace ringlet::differential

@@ -1,0 +1,203 @@
+//===- Runner.cpp - One graph, compiled once and called often ---*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/Run/differential/Runner.h"
+
+#include "lib/Interpreter/Interpreter.h"
+#include "test/Run/differential/ReadGraph.h"
+
+#include "llvm/Support/raw_ostream.h"
+
+#include <chrono>
+#include <cstring>
+
+namespace ringlet::differential {
+
+namespace {
+
+class Timer {
+public:
+  double seconds() const {
+    std::chrono::duration<double> time =
+        std::chrono::steady_clock::now() - begin;
+    return time.count();
+  }
+
+private:
+  std::chrono::steady_clock::time_point begin =
+      std::chrono::steady_clock::now();
+};
+
+/// Exact results must be equal, bit by bit.
+std::string compareExact(const std::vector<Expected> &expected,
+                         const std::vector<Expected> &found) {
+  if (expected.size() != found.size())
+    return "expected " + std::to_string(expected.size()) + " results, found " +
+           std::to_string(found.size());
+  for (size_t i = 0; i < expected.size(); ++i) {
+    const Tensor &want = expected[i].exact, &got = found[i].exact;
+    std::string where = "result " + std::to_string(i);
+    if (want.shape() != got.shape())
+      return where + ": expected shape " + toString(want.shape()) + ", found " +
+             toString(got.shape());
+    if (std::memcmp(want.data(), got.data(),
+                    static_cast<size_t>(want.bytes())) == 0)
+      continue;
+    std::string text;
+    forEachIndex(want.shape(), [&](const int64_t *indices) {
+      double a = want.view().get(indices), b = got.view().get(indices);
+      if (text.empty() && std::memcmp(&a, &b, sizeof a) != 0)
+        text = where + ": the graph's value changed, first at " +
+               toString(Shape(indices, indices + want.rank())) + ": " +
+               std::to_string(a) + " became " + std::to_string(b);
+    });
+    return text;
+  }
+  return "";
+}
+
+/// The one function of a module.
+std::optional<Graph> readModule(mlir::ModuleOp module, std::string *error) {
+  auto functions = module.getOps<mlir::func::FuncOp>();
+  if (!functions.empty())
+    return readGraph(*functions.begin(), error);
+  *error = "expected a function, found none";
+  return std::nullopt;
+}
+
+} // namespace
+
+std::unique_ptr<Call> makeCall(const DrawnGraph &drawn,
+                               Configuration configuration,
+                               std::string *error) {
+  auto call = std::make_unique<Call>(drawn, std::move(configuration));
+  std::optional<std::vector<Expected>> expected =
+      evaluate(drawn.graph, call->memory.inputs(), /*withUnfused=*/true, error);
+  if (!expected) {
+    *error = "the oracle refused the case: " + *error;
+    return nullptr;
+  }
+  call->expected = std::move(*expected);
+  return call;
+}
+
+std::string checkCall(const Call &call) {
+  std::string text;
+  const std::vector<MutableTensorView> &outputs = call.memory.outputs();
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    std::string failure = compareResult(call.expected[i], outputs[i]);
+    if (!failure.empty())
+      text += "result " + std::to_string(i) + ": " + failure + "\n";
+  }
+  std::string damage = call.memory.check();
+  return damage.empty() ? text : text + damage + "\n";
+}
+
+std::string checkGraph(mlir::ModuleOp module, const Call &call) {
+  std::string error;
+  std::optional<Graph> graph = readModule(module, &error);
+  if (!graph)
+    return "the graph cannot be read back: " + error;
+  auto found = evaluate(*graph, call.memory.inputs(), false, &error);
+  if (!found)
+    return "the oracle refused the graph that was read back: " + error;
+  return compareExact(call.expected, *found);
+}
+
+std::string interpretCall(mlir::ModuleOp module, const std::string &entry,
+                          Call &call, uint64_t seed) {
+  interpreter::Options options;
+  options.seed = seed;
+  options.chooseFreely = seed % 2 == 1;
+  call.memory.reset();
+  std::string error;
+  if (mlir::failed(interpreter::interpret(
+          module, entry, call.memory.arguments(), &error, options)))
+    return "the interpreter stopped: " + error;
+  return checkCall(call);
+}
+
+std::vector<Outcome> Runner::prepare() {
+  std::vector<Outcome> outcomes;
+  text = toIR(drawn.graph);
+  std::string error;
+  Timer timer;
+  isLowered = lowering.run(text, !options.levels.empty(), &error);
+  outcomes.push_back({"lowering", error, timer.seconds()});
+  if (!isLowered || options.levels.empty() || !wants("native"))
+    return outcomes;
+  Timer compileTimer;
+  error.clear();
+  native = NativeProgram::create(text, options.levels, &error);
+  outcomes.push_back({"compile", error, compileTimer.seconds()});
+  return outcomes;
+}
+
+void Runner::print() const {
+  for (const Stage &stage : lowering.stages)
+    llvm::outs() << "// after " << stage.name << "\n" << stage.text << "\n";
+}
+
+std::string Runner::checkGraphStage(Stage &stage, const Call &call,
+                                    bool thorough) {
+  // Equal texts have equal results. Once a graph that is computed all the same.
+  std::string error;
+  std::optional<Graph> graph = readModule(*stage.module, &error);
+  if (graph && !thorough && meaningOf(*graph) == meaningOf(drawn.graph))
+    return "";
+  return checkGraph(*stage.module, call);
+}
+
+std::vector<Outcome> Runner::run(int64_t number, Configuration configuration,
+                                 bool thorough) {
+  std::vector<Outcome> outcomes;
+  auto record = [&](const std::string &stage, auto check) {
+    Timer timer;
+    std::string failure = check();
+    outcomes.push_back({stage, std::move(failure), timer.seconds()});
+  };
+  std::unique_ptr<Call> call;
+  record("oracle", [&] {
+    std::string error;
+    call = makeCall(drawn, std::move(configuration), &error);
+    return error;
+  });
+  if (!call || !isLowered)
+    return outcomes;
+
+  std::vector<Stage *> tiles;
+  for (Stage &stage : lowering.stages) {
+    if (!wants(stage.name))
+      continue;
+    if (stage.kind == Stage::Kind::Tile)
+      tiles.push_back(&stage);
+    else
+      record(stage.name,
+             [&] { return checkGraphStage(stage, *call, thorough); });
+  }
+  if (!thorough && !tiles.empty())
+    tiles = {tiles[static_cast<size_t>(number) / kGraphs % tiles.size()]};
+  for (Stage *stage : tiles)
+    record(stage->name, [&] {
+      return interpretCall(*stage->module, drawn.graph.name, *call,
+                           static_cast<uint64_t>(number));
+    });
+  for (size_t i = 0; native && i < options.levels.size(); ++i) {
+    std::string name = "native " + options.levels[i];
+    if (!wants(name))
+      continue;
+    record(name, [&] {
+      call->memory.reset();
+      std::string failure =
+          native->run(i, drawn.graph.name, call->memory.arguments());
+      return failure.empty() ? checkCall(*call) : failure;
+    });
+  }
+  return outcomes;
+}
+
+} // namespace ringlet::differential

@@ -1,0 +1,270 @@
+//===- IndexMutations.cpp - Wrong keys, rows and launches -------*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/Run/planted/Edit.h"
+#include "test/Run/planted/Mutations.h"
+
+#include "dialects/Plan/IR/PlanDialect.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace ringlet;
+using namespace ringlet::planted;
+
+namespace {
+
+/// Adds `distance` to a result, for all users.
+bool shift(Operation *op, Value result, int64_t distance) {
+  OpBuilder builder(op->getContext());
+  builder.setInsertionPointAfter(op);
+  Value amount = makeIndex(builder, op->getLoc(), distance);
+  Value sum = arith::AddIOp::create(builder, op->getLoc(), result, amount);
+  result.replaceAllUsesExcept(sum, sum.getDefiningOp());
+  return true;
+}
+
+bool dropLastKey(ModuleOp module) {
+  return editEach<rtile::RunOp>(
+      module, [](rtile::RunOp run) { return shift(run, run.getEnd(), -1); });
+}
+
+bool skipFirstKey(ModuleOp module) {
+  return editEach<rtile::RunOp>(
+      module, [](rtile::RunOp run) { return shift(run, run.getBegin(), 1); });
+}
+
+bool wholeStepTooFar(ModuleOp module) {
+  return editEach<rtile::RunOp>(module, [](rtile::RunOp run) {
+    if (run.getWholeEnd().use_empty())
+      return false;
+    return shift(run, run.getWholeEnd(), run.getKey().getType().getShape()[0]);
+  });
+}
+
+bool ignoreWholeBegin(ModuleOp module) {
+  return editEach<rtile::RunOp>(module, [](rtile::RunOp run) {
+    if (run.getWholeBegin().use_empty())
+      return false;
+    run.getWholeBegin().replaceAllUsesWith(run.getBegin());
+    return true;
+  });
+}
+
+bool dropMasks(ModuleOp module) {
+  return editEach<rtile::VisibleOp>(module, [](rtile::VisibleOp mask) {
+    OpBuilder builder(mask);
+    auto type = cast<ShapedType>(mask.getResult().getType());
+    Value all = arith::ConstantOp::create(
+        builder, mask.getLoc(),
+        DenseElementsAttr::get(type, builder.getBoolAttr(true)));
+    mask.getResult().replaceAllUsesWith(all);
+    return true;
+  });
+}
+
+bool forgetCausal(ModuleOp module) {
+  return editEach<rtile::VisibleOp>(module, [](rtile::VisibleOp mask) {
+    bool was = mask.getCausal();
+    mask.setCausal(false);
+    return was;
+  });
+}
+
+bool widenWindows(ModuleOp module) {
+  auto widen = [](auto op) {
+    std::optional<ArrayRef<int64_t>> window = op.getWindow();
+    if (!window)
+      return false;
+    SmallVector<int64_t> sides(*window);
+    for (int64_t &side : sides)
+      side += side >= 0;
+    op.setWindow(sides);
+    return true;
+  };
+  bool runs = editEach<rtile::RunOp>(module, widen);
+  return editEach<rtile::VisibleOp>(module, widen) && runs;
+}
+
+/// The residue that follows, in the given views.
+bool nextResidue(ArrayRef<rtile::ViewOp> views) {
+  bool changed = false;
+  for (rtile::ViewOp view : views) {
+    Value residue = view.getResidue();
+    if (!residue)
+      continue;
+    OpBuilder builder(view);
+    int64_t rate = view.getResult().getType().getRate();
+    Value one = makeIndex(builder, view.getLoc(), 1);
+    Value next = arith::AddIOp::create(builder, view.getLoc(), residue, one);
+    view.getResidueMutable().assign(arith::RemUIOp::create(
+        builder, view.getLoc(), next, makeIndex(builder, view.getLoc(), rate)));
+    changed = true;
+  }
+  return changed;
+}
+
+bool wrongResidueOfKeys(ModuleOp module) {
+  SmallVector<rtile::ViewOp> views = keyViews(module);
+  views.append(valueViews(module));
+  return nextResidue(views);
+}
+
+bool wrongResidueOfValues(ModuleOp module) {
+  return nextResidue(valueViews(module));
+}
+
+/// The same rounding for positive numbers only.
+bool truncateSegments(ModuleOp module) {
+  return editEach<arith::FloorDivSIOp>(module, [](arith::FloorDivSIOp div) {
+    OpBuilder builder(div);
+    Value quotient = arith::DivSIOp::create(builder, div.getLoc(), div.getLhs(),
+                                            div.getRhs());
+    div.getResult().replaceAllUsesWith(quotient);
+    div.erase();
+    return true;
+  });
+}
+
+bool forgetOrigins(ModuleOp module) {
+  return editEach<rtile::ViewOp>(module, [](rtile::ViewOp view) {
+    if (!view.getOrigin())
+      return false;
+    view.getOriginMutable().clear();
+    return true;
+  });
+}
+
+/// Heads in turn instead of in groups.
+bool interleaveHeads(ModuleOp module) {
+  bool changed = false;
+  SmallVector<rtile::ViewOp> views = keyViews(module);
+  views.append(valueViews(module));
+  for (rtile::ViewOp view : views) {
+    Operation *division = view.getFixed()[1].getDefiningOp();
+    if (!isa_and_nonnull<arith::DivUIOp, arith::DivSIOp, arith::FloorDivSIOp>(
+            division))
+      continue;
+    OpBuilder builder(view);
+    Value heads =
+        makeIndex(builder, view.getLoc(), view.getBufferType().getDimSize(2));
+    view.getFixedMutable()[1].set(arith::RemUIOp::create(
+        builder, view.getLoc(), division->getOperand(0), heads));
+    changed = true;
+  }
+  return changed;
+}
+
+bool firstBatch(ModuleOp module) {
+  bool changed = false;
+  for (rtile::ViewOp view : keyViews(module)) {
+    OpBuilder builder(view);
+    view.getFixedMutable()[0].set(makeIndex(builder, view.getLoc(), 0));
+    changed = true;
+  }
+  return changed;
+}
+
+/// Tiles of query rows that overlap by a row.
+bool overlapTiles(ModuleOp module) {
+  return editEach<rtile::FuncOp>(module, [](rtile::FuncOp kernel) {
+    for (Operation *user : kernel.getGridPoint()[0].getUsers()) {
+      APInt factor;
+      auto product = dyn_cast<arith::MulIOp>(user);
+      if (!product || !matchPattern(product.getRhs(), m_ConstantInt(&factor)) ||
+          factor.getSExtValue() < 2)
+        continue;
+      OpBuilder builder(product);
+      product.getRhsMutable().assign(
+          makeIndex(builder, product.getLoc(), factor.getSExtValue() - 1));
+      return true;
+    }
+    return false;
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Launches
+//===----------------------------------------------------------------------===//
+
+SmallVector<rplan::LaunchOp> launchesOf(ModuleOp module, StringRef part) {
+  SmallVector<rplan::LaunchOp> launches;
+  module.walk([&](rplan::LaunchOp launch) {
+    if (launch.getKernel().contains(part))
+      launches.push_back(launch);
+  });
+  return launches;
+}
+
+bool skipLaunches(ModuleOp module, StringRef part) {
+  SmallVector<rplan::LaunchOp> launches = launchesOf(module, part);
+  for (rplan::LaunchOp launch : launches)
+    launch.erase();
+  return !launches.empty();
+}
+
+bool skipFinish(ModuleOp module) { return skipLaunches(module, "_finish"); }
+bool skipFill(ModuleOp module) { return skipLaunches(module, "_fill_"); }
+
+/// The branch that writes the output goes before one whose rows it needs.
+bool swapBranches(ModuleOp module) {
+  SmallVector<rplan::LaunchOp> launches = launchesOf(module, "0_branch");
+  if (launches.size() < 2)
+    return false;
+  launches[0]->moveAfter(launches.back());
+  return true;
+}
+
+bool oneTileShort(ModuleOp module) {
+  bool changed = false;
+  for (rplan::LaunchOp launch : launchesOf(module, "_branch")) {
+    OpBuilder builder(launch);
+    Value one = makeIndex(builder, launch.getLoc(), 1);
+    OpOperand &tiles = launch.getGridMutable()[0];
+    Value fewer =
+        arith::SubIOp::create(builder, launch.getLoc(), tiles.get(), one);
+    tiles.set(arith::MaxSIOp::create(builder, launch.getLoc(), fewer, one));
+    changed = true;
+  }
+  return changed;
+}
+
+bool invertOrders(ModuleOp module) {
+  return editEach<rplan::OrderTableOp>(module, [](rplan::OrderTableOp table) {
+    table.setInverse(!table.getInverse());
+    return true;
+  });
+}
+
+} // namespace
+
+std::vector<Mutation> planted::indexMutations() {
+  constexpr const char *stage = "ringlet-to-rtile";
+  constexpr const char *split = "rtile-split-masked-loops";
+  return {
+      {"the last key of a run is dropped", stage, dropLastKey},
+      {"the first key of a run is skipped", stage, skipFirstKey},
+      {"one step too many goes without a mask", split, wholeStepTooFar},
+      {"steps before the whole ones go without a mask", split,
+       ignoreWholeBegin},
+      {"masks are dropped", stage, dropMasks},
+      {"masks forget causality", stage, forgetCausal},
+      {"windows are one too wide", stage, widenWindows},
+      {"keys are of another residue than queries", stage, wrongResidueOfKeys},
+      {"values are of another residue than keys", stage, wrongResidueOfValues},
+      {"segments of negative positions are truncated", stage, truncateSegments},
+      {"q_offset is ignored by views", stage, forgetOrigins},
+      {"query heads read key heads in turn", stage, interleaveHeads},
+      {"every sequence reads the keys of the first", stage, firstBatch},
+      {"tiles of query rows overlap", stage, overlapTiles},
+      {"the last tile of query rows is not launched", stage, oneTileShort},
+      {"rows of no branch are not finished", stage, skipFinish},
+      {"rows of no branch are not filled", stage, skipFill},
+      {"the first branch is launched last", stage, swapBranches},
+      {"orders are applied backwards", stage, invertOrders},
+  };
+}

@@ -1,0 +1,136 @@
+//===- Main.cpp - Every planted miscompile must be caught -------*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Lowers the graphs of the differential test, damages the module after a pass,
+// and calls it as the differential test does. A mistake counts as caught when
+// a call fails that is right without it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/Run/differential/Runner.h"
+#include "test/Run/planted/Mutations.h"
+
+#include "mlir/IR/Verifier.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+using namespace ringlet::differential;
+using namespace ringlet::planted;
+
+namespace {
+
+constexpr uint64_t kSeed = 20261128;
+/// Calls of each graph.
+constexpr int64_t kCalls = 3;
+
+struct Hunt {
+  Mutation mutation;
+  /// Graphs that had a place for the mistake, and calls of them.
+  int places = 0, calls = 0;
+  bool caught = false;
+  int64_t number = 0;
+  std::string failure;
+};
+
+/// The oracle on a damaged graph, or the interpreter on a damaged program.
+std::string check(Stage::Kind kind, mlir::ModuleOp module,
+                  const DrawnGraph &drawn, Call &call, int64_t number) {
+  if (kind == Stage::Kind::Graph)
+    return checkGraph(module, call);
+  return interpretCall(module, drawn.graph.name, call,
+                       static_cast<uint64_t>(number));
+}
+
+/// Lets the mistakes that are still at large loose on one graph.
+bool hunt(int64_t graph, std::vector<Hunt> &hunts) {
+  DrawnGraph drawn = drawGraph(kSeed, graph);
+  Lowering lowering;
+  std::string error;
+  if (!lowering.run(toIR(drawn.graph), /*toMachine=*/false, &error)) {
+    std::printf("graph %lld: %s\n", static_cast<long long>(graph),
+                error.c_str());
+    return false;
+  }
+  std::vector<std::unique_ptr<Call>> calls(kCalls);
+  for (Hunt &hunt : hunts) {
+    if (hunt.caught)
+      continue;
+    auto stage = std::find_if(
+        lowering.stages.begin(), lowering.stages.end(),
+        [&](const Stage &entry) { return entry.name == hunt.mutation.stage; });
+    if (stage == lowering.stages.end())
+      continue;
+    mlir::OwningOpRef<mlir::ModuleOp> damaged = stage->module->clone();
+    if (!hunt.mutation.apply(*damaged))
+      continue;
+    if (mlir::failed(mlir::verify(*damaged))) {
+      std::printf("'%s' leaves a module that does not verify\n",
+                  hunt.mutation.name);
+      return false;
+    }
+    ++hunt.places;
+    for (int64_t i = 0; i < kCalls && !hunt.caught; ++i) {
+      int64_t number = graph + i * kGraphs;
+      if (!calls[i])
+        calls[i] =
+            makeCall(drawn, drawConfiguration(kSeed, number, drawn), &error);
+      if (!calls[i]) {
+        std::printf("case %lld: %s\n", static_cast<long long>(number),
+                    error.c_str());
+        return false;
+      }
+      ++hunt.calls;
+      std::string failure =
+          check(stage->kind, *damaged, drawn, *calls[i], number);
+      if (failure.empty() ||
+          !check(stage->kind, *stage->module, drawn, *calls[i], number).empty())
+        continue;
+      hunt.caught = true;
+      hunt.number = number;
+      hunt.failure = failure.substr(0, failure.find('\n'));
+    }
+  }
+  return true;
+}
+
+} // namespace
+
+int main() {
+  std::vector<Hunt> hunts;
+  for (auto list : {graphMutations(), indexMutations(), arithmeticMutations()})
+    for (const Mutation &mutation : list) {
+      Hunt entry;
+      entry.mutation = mutation;
+      hunts.push_back(entry);
+    }
+  auto isCaught = [](const Hunt &hunt) { return hunt.caught; };
+  for (int64_t graph = 0; graph < kGraphs; ++graph) {
+    if (std::all_of(hunts.begin(), hunts.end(), isCaught))
+      break;
+    if (!hunt(graph, hunts))
+      return EXIT_FAILURE;
+  }
+
+  int failed = 0;
+  for (const Hunt &hunt : hunts) {
+    if (hunt.caught) {
+      std::printf("caught: %s\n  by call %d, case %lld: %.110s\n",
+                  hunt.mutation.name, hunt.calls,
+                  static_cast<long long>(hunt.number), hunt.failure.c_str());
+      continue;
+    }
+    ++failed;
+    std::printf("FAILED: nothing noticed that %s, in %d calls of %d graphs\n",
+                hunt.mutation.name, hunt.calls, hunt.places);
+  }
+  std::printf("%d passed, %d failed\n", static_cast<int>(hunts.size()) - failed,
+              failed);
+  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
