@@ -5,8 +5,7 @@
 from __future__ import annotations
 
 import dataclasses
-
-import peers
+import re
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,6 +62,9 @@ func.func @attend(%q: {tensor}, %k: {tensor}, %v: {tensor})
 
     @property
     def peers(self) -> dict:
+        # Not before a process needs it: it brings torch.
+        import peers
+
         if self.family == "dense":
             return {
                 "torch SDPA": peers.sdpa,
@@ -87,3 +89,7 @@ def cpu_cases() -> list[Case]:
             )
     return cases
 
+
+def chosen(pattern: str) -> list[Case]:
+    """The cases whose names the regular expression matches."""
+    return [case for case in cpu_cases() if re.search(pattern, case.name)]

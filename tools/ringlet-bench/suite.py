@@ -1,20 +1,16 @@
 # Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Runs the cases and writes what was measured, and nothing else."""
+"""Runs the cases, ours and the peer's, in this process."""
 
 from __future__ import annotations
 
-import datetime
-import json
 import os
 import pathlib
 import platform
 import random
 import re
-import shlex
 import statistics
 import subprocess
-import sys
 import time
 
 import torch
@@ -103,7 +99,7 @@ class Measurement:
                 f"{TOLERANCE[case.dtype]} from {name}, found {error:.3g}"
             )
 
-    def result(self, peaks: dict) -> dict:
+    def result(self) -> dict:
         ours = self.times["ringlet"]
         peer = min(self.case.peers, key=lambda name: statistics.median(self.times[name]))
         theirs = self.times[peer]
@@ -122,21 +118,9 @@ class Measurement:
             "peer_min": round(min(theirs), 3),
             "peer_max": round(max(theirs), 3),
             "gflops": round(rate, 1),
-            "share_of_f32_peak": round(rate / peaks["f32"], 3),
             "error": float(f"{self.errors['ringlet']:.2e}"),
             "peer_error": float(f"{self.errors[peer]:.2e}"),
         }
-
-
-def processor() -> tuple:
-    """The name of the processor, and the same for a file's name."""
-    fields = {}
-    for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines():
-        key, _, value = line.partition(":")
-        fields.setdefault(key.strip(), value.strip())
-    model = fields.get("model name", platform.machine())
-    card = f"{model} family {fields.get('cpu family')} model {fields.get('model')}"
-    return card, re.sub(r"[^a-z0-9]+", "-", card.lower()).strip("-")
 
 
 def versions(root, program) -> dict:
@@ -157,42 +141,36 @@ def versions(root, program) -> dict:
     }
 
 
-def run(options) -> int:
+def run(options, mkl: str) -> dict:
+    """Everything that one process measures."""
     build = pathlib.Path(options.build)
     ringlet.configure(
         runtime=build / "lib/libringlet_runtime.so.1",
         compiler=build / "bin/ringlet-compile",
     )
-    chosen = [each for each in cases.cpu_cases() if re.search(options.only, each.name)]
-    if not chosen:
-        names = "\n  ".join(each.name for each in cases.cpu_cases())
-        print(f"expected --only to match one of\n  {names}", file=sys.stderr)
-        return 2
+    chosen = cases.chosen(options.only)
     torch.set_num_threads(options.threads)
     torch.manual_seed(1)
     random.seed(1)
     context = ringlet.Context(threads=options.threads)
-    load = os.getloadavg()[0]
-    print(f"{options.threads} threads, load of the machine before: {load:.2f}")
+    load = round(os.getloadavg()[0], 2)
+    print(f"{options.threads} threads, MKL {mkl}, load of the machine before: {load}")
     peaks = {
         name: round(matmul_peak(dtype, options.repeat), 1)
         for name, dtype in _TORCH.items()
     }
     print(f"matrix product by torch: {peaks['f32']} GFLOP/s f32, {peaks['bf16']} bf16")
-    results = []
-    try:
-        for case in chosen:
-            results.append(measure(case, context, options, peaks))
-    except (Failure, ringlet.Error) as error:
-        print(f"ringlet-bench: {error}", file=sys.stderr)
-        return 1
-    if options.write:
-        program = ringlet.compile(chosen[0].text, options.target, context=context)
-        write(options, results, peaks, versions(options.root, program), load)
-    return 0
+    results = [measure(case, context, options, mkl) for case in chosen]
+    program = ringlet.compile(chosen[0].text, options.target, context=context)
+    return {
+        "versions": versions(options.root, program),
+        "load": load,
+        "peaks": peaks,
+        "cases": results,
+    }
 
 
-def measure(case, context, options, peaks) -> dict:
+def measure(case, context, options, mkl) -> dict:
     program = ringlet.compile(case.text, options.target, context=context)
     measurement = Measurement(case, program)
     measurement.check_poisoned()
@@ -201,33 +179,14 @@ def measure(case, context, options, peaks) -> dict:
         # Nobody always runs behind the same neighbour.
         random.shuffle(names)
         measurement.round(names)
-    result = measurement.result(peaks)
+    result = measurement.result()
+    if mkl == "as-on-intel":
+        result["peer"] += ", MKL as on Intel"
     print(
         f"{result['name']:36} {result['value']:9.2f} ms   {result['peer']} "
         f"{result['peer_value']:9.2f} ms   {result['speedup']:5.2f}x   "
-        f"{result['gflops']:6.0f} GFLOP/s, {result['share_of_f32_peak']:.2f} of f32 "
-        f"peak   error {result['error']:.1e}, peer {result['peer_error']:.1e}",
+        f"{result['gflops']:6.0f} GFLOP/s   error {result['error']:.1e}, peer "
+        f"{result['peer_error']:.1e}",
         flush=True,
     )
     return result
-
-
-def write(options, results, peaks, found, load) -> None:
-    card, slug = processor()
-    if options.card:
-        card = options.card
-        slug = re.sub(r"[^a-z0-9]+", "-", card.lower()).strip("-")
-    content = {
-        "card": f"{card}, {options.threads} threads",
-        "date": datetime.date.today().isoformat(),
-        "versions": found,
-        "command": shlex.join(["ringlet-bench", *sys.argv[1:]]),
-        "load_before": round(load, 2),
-        "repeats": options.repeat,
-        "matmul_gflops": peaks,
-        "cases": results,
-    }
-    path = options.root / "test/Bench/results" / f"cpu-{slug}.json"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(content, indent=2) + "\n")
-    print(f"wrote {path}")
