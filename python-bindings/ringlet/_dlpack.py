@@ -117,12 +117,15 @@ def read(tensor: Any) -> Content:
     except TypeError:  # A producer from before DLPack 1.0.
         capsule = tensor.__dlpack__()
     # The capsule is not consumed: it frees what it holds when it dies.
+    managed: Any
     if _is_capsule(capsule, _VERSIONED_NAME):
         managed = _ManagedVersioned.from_address(
             _capsule_content(capsule, _VERSIONED_NAME)
         )
         if managed.major != 1:
-            raise ValueError(f"expected DLPack version 1, found version {managed.major}")
+            raise ValueError(
+                f"expected DLPack version 1, found version {managed.major}"
+            )
         read_only = bool(managed.flags & _READ_ONLY)
     else:
         managed = _Managed.from_address(_capsule_content(capsule, _LEGACY_NAME))
@@ -184,9 +187,7 @@ class Allocation:
     def __dlpack_device__(self) -> tuple:
         return (DEVICE_CPU, 0)
 
-    def __dlpack__(
-        self, *, stream=None, max_version=None, dl_device=None, copy=None
-    ):
+    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
         if dl_device not in (None, (DEVICE_CPU, 0)) or copy:
             raise BufferError("expected a consumer of CPU memory that takes no copy")
         rank = len(self.sizes)

@@ -16,7 +16,6 @@ import weakref
 from typing import Any, Callable, Mapping, Optional, Sequence, Union
 
 from ringlet import _capi
-
 from ringlet._tensors import Maker, View, describe, unwrapped, view_of
 
 _LOG_LEVELS = ("error", "warning", "info", "debug")
@@ -269,7 +268,8 @@ class Program:
 
     def _read_entry(self, index: int) -> Entry:
         library = _capi.library()
-        inputs, outputs = [], []
+        inputs: list = []
+        outputs: list = []
         for i in range(library.rl_program_argument_count(self._handle, index)):
             raw = _capi.Argument()
             _capi.check(
@@ -407,7 +407,7 @@ class Program:
     def _entry(self, name: Optional[str]) -> Entry:
         if name is None and len(self._entries) == 1:
             return next(iter(self._entries.values()))
-        if name in self._entries:
+        if name is not None and name in self._entries:
             return self._entries[name]
         known = ", ".join(self._entries)
         found = "none" if name is None else f"'{name}'"
@@ -449,9 +449,7 @@ def _bind(entry: Entry, inputs: Sequence, named: Mapping) -> list:
     values = dict(zip(names, inputs))
     for name, value in named.items():
         if name not in names:
-            raise TypeError(
-                f"expected inputs named {', '.join(names)}; found '{name}'"
-            )
+            raise TypeError(f"expected inputs named {', '.join(names)}; found '{name}'")
         if name in values:
             raise TypeError(f"expected one value for input '{name}', found two")
         values[name] = value

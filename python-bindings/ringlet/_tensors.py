@@ -52,7 +52,9 @@ def bits(array: Any, dtype: str) -> Any:
     if numpy is None or not isinstance(array, numpy.ndarray):
         raise TypeError(f"expected a numpy array, found {type(array).__name__}")
     if dtype not in ("bf16", "f16", "f32", "f64"):
-        raise TypeError(f"expected dtype 'bf16', 'f16', 'f32' or 'f64', found {dtype!r}")
+        raise TypeError(
+            f"expected dtype 'bf16', 'f16', 'f32' or 'f64', found {dtype!r}"
+        )
     number = DTYPES[dtype]
     if (
         array.dtype.kind not in "iu"
@@ -130,9 +132,7 @@ def view_of(value: Any) -> View:
         if not -(2**63) <= value < 2**63:
             raise ValueError(f"expected an integer of 64 bits, found {value}")
         number = ctypes.c_int64(value)
-        return View(
-            ctypes.addressof(number), DTYPES["i64"], (), (), True, number
-        )
+        return View(ctypes.addressof(number), DTYPES["i64"], (), (), True, number)
     if hasattr(value, "__dlpack__") and hasattr(value, "__dlpack_device__"):
         return View(*_dlpack.read(value))
     raise TypeError(
@@ -208,7 +208,10 @@ class Maker:
         if (
             example is None
             or isinstance(example, _Bits)
-            or (numpy is not None and isinstance(example, (numpy.ndarray, numpy.generic)))
+            or (
+                numpy is not None
+                and isinstance(example, (numpy.ndarray, numpy.generic))
+            )
         ):
             made = _new_numpy(sizes, dtype, self._wide_bits)
             return unwrapped(made), view_of(made)

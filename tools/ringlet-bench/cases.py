@@ -84,9 +84,7 @@ def cpu_cases() -> list[Case]:
     branches = ((2048, 1), (4096, 2), (8192, 4))
     for dtype in ("f32", "bf16"):
         for causal in (False, True):
-            cases.append(
-                Case("longnet", 16384, 8, 64, dtype, causal, branches, 2.0)
-            )
+            cases.append(Case("longnet", 16384, 8, 64, dtype, causal, branches, 2.0))
     return cases
 
 

@@ -101,7 +101,9 @@ class Measurement:
 
     def result(self) -> dict:
         ours = self.times["ringlet"]
-        peer = min(self.case.peers, key=lambda name: statistics.median(self.times[name]))
+        peer = min(
+            self.case.peers, key=lambda name: statistics.median(self.times[name])
+        )
         theirs = self.times[peer]
         value, peer_value = statistics.median(ours), statistics.median(theirs)
         rate = self.case.flops / value / 1e6

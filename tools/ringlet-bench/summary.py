@@ -3,8 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Renders test/Bench/results/*.json as the tables of docs/Performance.md.
 
-    tools/ringlet-bench/summary.py            writes them
-    tools/ringlet-bench/summary.py --check    fails if they are not up to date
+Writes them; with --check, fails if they are not up to date.
 """
 
 import argparse

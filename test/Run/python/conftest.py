@@ -14,7 +14,9 @@ import ringlet
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 
 
-def graph(dim=64, heads=4, key_heads=None, dtype="f32", branches="<w = *, r = 1>", more=""):
+def graph(
+    dim=64, heads=4, key_heads=None, dtype="f32", branches="<w = *, r = 1>", more=""
+):
     """An attention with dynamic batch and lengths, as text."""
     query = f"tensor<?x?x{heads}x{dim}x{dtype}>"
     key = f"tensor<?x?x{key_heads or heads}x{dim}x{dtype}>"
@@ -57,8 +59,9 @@ def attention(q, k, v, branches=((None, 1),), causal=False):
     return out, lse
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture
 def rng():
+    """The same numbers for each test, whatever ran before."""
     return np.random.default_rng(20)
 
 

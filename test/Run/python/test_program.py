@@ -4,7 +4,9 @@
 
 import gc
 import os
+import re
 import stat
+import textwrap
 import threading
 
 import numpy as np
@@ -199,3 +201,19 @@ def test_examples_compile():
     assert len(examples) >= 3
     for path in examples:
         assert ringlet.compile(path).entries, path
+
+
+@pytest.mark.parametrize("name", ["README.md", "ringlet/__init__.py"])
+def test_documented_code_runs(name, tmp_path, monkeypatch):
+    text = (ROOT / "python-bindings" / name).read_text()
+    pattern = (
+        r"```python\n(.*?)```"
+        if name.endswith(".md")
+        else r"\n\n(    import.*?)\n\nThis"
+    )
+    (code,) = re.findall(pattern, text, re.S)
+    (tmp_path / "test").symlink_to(ROOT / "test")
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    exec(textwrap.dedent(code), names)
+    assert np.isfinite(names["out"]).all() and np.isfinite(names["lse"]).all()

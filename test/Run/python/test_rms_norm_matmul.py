@@ -33,13 +33,16 @@ def test_against_numpy(kernel, rng, rows, columns):
     # The rounding of the operands costs as little as it should.
     exact = (x / norm * g) @ w
     error = from_bits(y) - exact
-    assert np.sqrt((error**2).mean()) <= 2**-8 * np.sqrt((exact**2).mean())
+    size = max(np.sqrt((exact**2).mean()), 16)  # That of a sum of 256 terms.
+    assert np.sqrt((error**2).mean()) <= 2**-8 * size
 
 
 def test_a_row_of_zeros(kernel):
     x = np.zeros((3, 256), np.uint16)
     w = np.full((256, 5), 0x3F80, np.uint16)
-    y = kernel(ringlet.bits(x, "bf16"), np.ones(256, np.float32), ringlet.bits(w, "bf16"))
+    y = kernel(
+        ringlet.bits(x, "bf16"), np.ones(256, np.float32), ringlet.bits(w, "bf16")
+    )
     assert (y == 0).all()
 
 

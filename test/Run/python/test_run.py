@@ -84,9 +84,7 @@ def test_by_name(dense, inputs):
 
 def test_f16(rng):
     program = ringlet.compile(graph(dtype="f16"))
-    q, k, v = (
-        rng.standard_normal((1, 40, 4, 64)).astype(np.float16) for _ in range(3)
-    )
+    q, k, v = (rng.standard_normal((1, 40, 4, 64)).astype(np.float16) for _ in range(3))
     out, _ = program(q, k, v)
     assert out.dtype == np.float16
     np.testing.assert_allclose(out, attention(q, k, v)[0], rtol=4e-3, atol=4e-4)
@@ -139,9 +137,7 @@ def test_torch(dense, narrow, inputs):
         want, _ = attention(*(each.float().numpy() for each in tensors))
         np.testing.assert_allclose(out.float().numpy(), want, **bounds)
         # Heads before rows in memory.
-        turned = [
-            each.transpose(1, 2).contiguous().transpose(1, 2) for each in tensors
-        ]
+        turned = [each.transpose(1, 2).contiguous().transpose(1, 2) for each in tensors]
         again, _ = program(*turned)
         assert torch.equal(again, out)
         given = torch.full_like(out, torch.nan), torch.full_like(lse, torch.nan)
@@ -170,7 +166,10 @@ def test_real_data():
     part, _ = program(*(each[:, 4608:4700] for each in (q, k, v)))
     np.testing.assert_allclose(part, want, rtol=4e-3, atol=2e-3)
     whole = np.concatenate(
-        [program(*(each[:, a : a + 512] for each in (q, k, v)))[0] for a in range(0, 5120, 512)],
+        [
+            program(*(each[:, a : a + 512] for each in (q, k, v)))[0]
+            for a in range(0, 5120, 512)
+        ],
         axis=1,
     )
     np.testing.assert_array_equal(out, whole)
