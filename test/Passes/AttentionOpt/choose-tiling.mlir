@@ -1,3 +1,10 @@
+//===- choose-tiling.mlir - Tile shapes by the cost model ---*- mlir -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
 // RUN: ringlet-opt %s --split-input-file --ringlet-choose-tiling | FileCheck %s
 // RUN: ringlet-opt %s --split-input-file --ringlet-choose-tiling --remarks-filter='ringlet-.*' --remark-format=emitRemark -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 // RUN: not ringlet-opt %s --split-input-file '--ringlet-choose-tiling=level=pentium' 2>&1 | FileCheck %s --check-prefix=UNKNOWN

@@ -1,3 +1,10 @@
+//===- clamp-segments.mlir - Segments that hold the whole sequence ---*- mlir -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
 // RUN: ringlet-opt %s --split-input-file --ringlet-clamp-segments | FileCheck %s
 // RUN: ringlet-opt %s --split-input-file --ringlet-clamp-segments --remarks-filter='ringlet-.*' --remark-format=emitRemark -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 

@@ -1,3 +1,10 @@
+//===- attention.mlir - Plans and kernels of attentions ---*- mlir -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
 // RUN: ringlet-opt %s --split-input-file --ringlet-to-rtile --canonicalize | FileCheck %s
 
 // Dense attention is one kernel: no partial results, and no lse if nobody reads

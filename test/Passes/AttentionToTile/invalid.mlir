@@ -1,3 +1,10 @@
+//===- invalid.mlir - What has no lowering yet ---*- mlir -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
 // RUN: ringlet-opt %s --split-input-file --verify-diagnostics --ringlet-to-rtile
 
 // What has no lowering is refused with the rule's number.

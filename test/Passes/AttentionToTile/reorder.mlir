@@ -1,3 +1,10 @@
+//===- reorder.mlir - Kernels that move tokens ---*- mlir -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
 // RUN: ringlet-opt %s --split-input-file --ringlet-to-rtile --canonicalize | FileCheck %s
 
 #hilbert = #rlayout.layout<order = #rlayout.order<hilbert, grid = [8, 8]>>

@@ -1,3 +1,10 @@
+//===- split-masked-loops.mlir - Steps without a mask ---*- mlir -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
 // RUN: ringlet-opt %s --split-input-file --rtile-split-masked-loops | FileCheck %s
 
 // Causal steps that every row sees come first and lose their mask; the steps
