@@ -30,11 +30,12 @@ def test_against_numpy(kernel, rng, rows, columns):
     want = lhs @ w / norm
     error = np.abs(from_bits(y) - want)
     assert (error <= 2**-8 * np.abs(want) + 1e-4).all()
-    # The rounding of the operands costs as little as it should.
-    exact = (x / norm * g) @ w
-    error = from_bits(y) - exact
-    size = max(np.sqrt((exact**2).mean()), 16)  # That of a sum of 256 terms.
-    assert np.sqrt((error**2).mean()) <= 2**-8 * size
+    # The rounding of the operands costs as little as it should; a mean over a
+    # handful of values would say nothing of that.
+    if y.size >= 64:
+        exact = (x / norm * g) @ w
+        error = from_bits(y) - exact
+        assert np.sqrt((error**2).mean()) <= 2**-8 * np.sqrt((exact**2).mean())
 
 
 def test_a_row_of_zeros(kernel):
