@@ -39,7 +39,7 @@ def RTileFuseRows : Pass<"rtile-fuse-rows"> {
     `rtile.broadcast` and `rtile.visible` get none, as they are repeated where
     they are used, unless someone needs them in memory.
 
-    ```mlir
+    ```
     %s = rtile.dot %q, %k transposed {rtile.group = 1, rtile.phase = 0}
     %m = rtile.reduce max %s {rtile.group = 1, rtile.phase = 1}
     %n = arith.maximumf %m0, %m {rtile.group = 1, rtile.phase = 2}
@@ -58,7 +58,9 @@ def RTilePackOperands : Pass<"rtile-pack-operands"> {
     micro-kernel broadcasts its elements.
 
     Writes on the kernel `rtile.lanes` and `rtile.panel`; on each load of two
-    axes `rtile.forms` ("rows", "panels" or both); on each dot `rtile.blocks`,
+    axes `rtile.forms` ("rows", "panels" or both), and `rtile.prefetch` if its
+    row is the counter of a loop, whose next tile is then fetched into the second
+    cache; on each dot `rtile.blocks`,
     pairs of columns in a register block and number of such blocks, and
     `rtile.repack` if its right operand is there in panels only.
   }];
@@ -87,7 +89,7 @@ def RTileToCPU : Pass<"rtile-to-cpu", "::mlir::ModuleOp"> {
     Follows the decisions of the passes before; decides nothing itself. Each
     `rtile.func` becomes
 
-    ```mlir
+    ```
     llvm.func @name(%params: !llvm.ptr, %begin: i64, %end: i64,
                     %scratch: !llvm.ptr)
         attributes {rtile.parameters = [...], rtile.grid_rank = 1 : i64,
