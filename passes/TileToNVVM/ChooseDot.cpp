@@ -1,0 +1,51 @@
+//===- ChooseDot.cpp - Instructions of matrix products -*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Arch/GPU.h"
+#include "passes/TileToNVVM/Decisions.h"
+#include "passes/TileToNVVM/Passes.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/Diagnostics.h"
+
+namespace ringlet {
+#define GEN_PASS_DEF_RTILECHOOSEDOT
+#include "passes/TileToNVVM/Passes.h.inc"
+} // namespace ringlet
+
+using namespace mlir;
+using namespace ringlet;
+using namespace ringlet::gpu;
+
+namespace {
+
+StringRef chooseStrategy(rtile::DotOp dot, const arch::GPUArch &row) {
+  Type lhs = getTile(dot.getLhs()).getElementType();
+  Type rhs = getTile(dot.getRhs()).getElementType();
+  bool hasMma = (lhs.isF16() && row.mmaDepthF16 > 0) ||
+                (lhs.isBF16() && row.mmaDepthBF16 > 0);
+  return lhs == rhs && hasMma ? mmaDot : simtDot;
+}
+
+struct ChooseDot : ringlet::impl::RTileChooseDotBase<ChooseDot> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    std::string error;
+    const arch::GPUArch *row = arch::lookupGPUArch(arch, &error);
+    if (!row) {
+      emitError(getOperation()->getLoc()) << error;
+      return signalPassFailure();
+    }
+    Builder builder(&getContext());
+    getOperation()->walk([&](rtile::DotOp dot) {
+      dot->setAttr(dotAttr, builder.getStringAttr(chooseStrategy(dot, *row)));
+    });
+  }
+};
+
+} // namespace

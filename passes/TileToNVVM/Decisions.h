@@ -1,0 +1,83 @@
+//===- Decisions.h - What the GPU passes write into the IR -*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RINGLET_PASSES_TILETONVVM_DECISIONS_H
+#define RINGLET_PASSES_TILETONVVM_DECISIONS_H
+
+#include "dialects/Tile/IR/TileDialect.h"
+
+#include "llvm/Support/MathExtras.h"
+
+namespace ringlet {
+namespace gpu {
+
+// rtile-gpu-choose-warps.
+inline constexpr llvm::StringLiteral warpsAttr = "rtile.warps";
+// rtile-gpu-choose-dot.
+inline constexpr llvm::StringLiteral dotAttr = "rtile.dot";
+inline constexpr llvm::StringLiteral mmaDot = "mma";
+inline constexpr llvm::StringLiteral simtDot = "simt";
+// rtile-gpu-assign-shared.
+inline constexpr llvm::StringLiteral sharedAttr = "rtile.shared";
+inline constexpr llvm::StringLiteral sharedBytesAttr = "rtile.shared_bytes";
+// rtile-to-nvvm.
+inline constexpr llvm::StringLiteral threadsAttr = "rtile.threads";
+inline constexpr llvm::StringLiteral parametersAttr = "rtile.parameters";
+inline constexpr llvm::StringLiteral gridRankAttr = "rtile.grid_rank";
+inline constexpr llvm::StringLiteral scratchAttr = "rtile.scratch_bytes";
+
+/// The type of a value if it is a tile, or null.
+inline mlir::RankedTensorType getTile(mlir::Value value) {
+  return llvm::dyn_cast<mlir::RankedTensorType>(value.getType());
+}
+
+/// Bytes of one element in memory.
+int64_t getBytes(mlir::Type element);
+
+/// How the tiles of a kernel lie in the registers of its threads.
+struct Fragments {
+  int64_t warps;
+
+  static Fragments of(rtile::FuncOp func);
+
+  int64_t threads() const { return 32 * warps; }
+  /// Rows that all warps hold together before the first one holds the next.
+  int64_t rowsAtOnce() const { return 16 * warps; }
+  int64_t rowBlocks(int64_t height) const {
+    return llvm::divideCeil(height, rowsAtOnce());
+  }
+  static int64_t columnBlocks(int64_t width) {
+    return llvm::divideCeil(width, 8);
+  }
+  /// Elements of a tile that one thread holds: of two axes, 4 for each block of
+  /// rows and columns; of one, 2 for each block of rows.
+  int64_t elements(mlir::RankedTensorType tile) const;
+};
+
+/// A tile in shared memory. One of two axes is padded with zeros to multiples
+/// of 16 rows and columns, and its rows are 16 bytes further apart than they
+/// are long: eight neighbouring rows begin in different banks.
+struct Image {
+  int64_t rows, columns, pitch, bytes;
+
+  static Image of(mlir::RankedTensorType tile);
+};
+
+/// True for operands that are read from shared memory.
+bool needsImage(mlir::OpOperand &operand);
+
+/// True if such an operand has its image from the load on, instead of getting
+/// it for the operation that reads it.
+bool isLoadedImage(mlir::OpOperand &operand);
+
+/// Byte offset number `index` of an operation, or -1.
+int64_t getShared(mlir::Operation *op, unsigned index = 0);
+
+} // namespace gpu
+} // namespace ringlet
+
+#endif // RINGLET_PASSES_TILETONVVM_DECISIONS_H

@@ -1,0 +1,205 @@
+//===- EmitControl.cpp - Scalars, loops, branches, barriers -*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/TileToNVVM/Emitter.h"
+
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/Matchers.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace ringlet;
+using namespace ringlet::gpu;
+
+Emitter::Emitter(rtile::FuncOp func, const arch::GPUArch &row,
+                 GPUBuilder &builder, Value shared)
+    : layout(Fragments::of(func)), arch(row), b(builder), shared(shared) {
+  thread = b.threadIndex();
+  lane = b.remUnsigned(thread, 32);
+  warp = b.divUnsigned(thread, 32);
+  laneRow = b.add(b.mul(warp, 16), b.divUnsigned(lane, 4));
+  laneColumn = b.mul(b.remUnsigned(lane, 4), 2);
+}
+
+void Emitter::emitBlock(Block &block) {
+  for (Operation &op : block.without_terminator()) {
+    b.setLoc(op.getLoc());
+    emitOperation(&op);
+  }
+}
+
+void Emitter::emitOperation(Operation *op) {
+  llvm::TypeSwitch<Operation *>(op)
+      .Case([&](rtile::ViewOp view) { emitView(view); })
+      .Case([&](rtile::LoadOp load) { emitLoad(load); })
+      .Case([&](rtile::StoreOp store) { emitStore(store); })
+      .Case([&](rtile::DotOp dot) { emitDot(dot); })
+      .Case([&](rtile::ReduceOp reduce) { emitReduce(reduce); })
+      .Case([&](rtile::BroadcastOp broadcast) { emitBroadcast(broadcast); })
+      .Case([&](rtile::VisibleOp visible) { emitVisible(visible); })
+      .Case([&](scf::ForOp loop) { emitLoop(loop); })
+      .Case([&](scf::IfOp branch) { emitBranch(branch); })
+      .Default([&](Operation *) {
+        if (!getTile(op->getResult(0)))
+          emitScalar(op);
+        else if (auto constant = dyn_cast<arith::ConstantOp>(op))
+          emitConstant(constant);
+        else
+          emitElementwise(op);
+      });
+}
+
+//===----------------------------------------------------------------------===//
+// Scalars
+//===----------------------------------------------------------------------===//
+
+Type Emitter::getCodeType(Type type) {
+  return type.isIndex() ? b.getI64Type() : type;
+}
+
+void Emitter::emitScalar(Operation *op) {
+  if (auto dim = dyn_cast<memref::DimOp>(op)) {
+    APInt axis;
+    matchPattern(dim.getIndex(), m_ConstantInt(&axis));
+    bind(dim, buffers[dim.getSource()].sizes[axis.getSExtValue()]);
+    return;
+  }
+  if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
+    TypedAttr value = constant.getValue();
+    if (auto integer = dyn_cast<IntegerAttr>(value);
+        integer && integer.getType().isIndex())
+      value = b.getI64IntegerAttr(integer.getInt());
+    bind(constant, Value(arith::ConstantOp::create(b, value)));
+    return;
+  }
+  SmallVector<Value> operands = flatten(op->getOperands());
+  if (isa<arith::IndexCastOp, arith::IndexCastUIOp>(op)) {
+    Value result = operands[0];
+    Type to = getCodeType(op->getResult(0).getType());
+    unsigned fromBits = result.getType().getIntOrFloatBitWidth();
+    unsigned toBits = to.getIntOrFloatBitWidth();
+    if (fromBits > toBits)
+      result = arith::TruncIOp::create(b, to, result);
+    else if (fromBits < toBits && isa<arith::IndexCastOp>(op))
+      result = arith::ExtSIOp::create(b, to, result);
+    else if (fromBits < toBits)
+      result = arith::ExtUIOp::create(b, to, result);
+    bind(op->getResult(0), result);
+    return;
+  }
+  OperationState state(op->getLoc(), op->getName());
+  state.addOperands(operands);
+  for (Type type : op->getResultTypes())
+    state.addTypes(getCodeType(type));
+  state.addAttributes(op->getAttrs());
+  bindFlat(op->getResults(), b.create(state)->getResults());
+}
+
+SmallVector<Value> Emitter::flatten(ValueRange values) {
+  SmallVector<Value> result;
+  for (Value value : values) {
+    if (getTile(value))
+      llvm::append_range(result, fragments[value]);
+    else
+      result.push_back(getScalar(value));
+  }
+  return result;
+}
+
+void Emitter::bindFlat(ValueRange values, ValueRange code) {
+  for (Value value : values) {
+    size_t count = 1;
+    if (RankedTensorType tile = getTile(value)) {
+      count = layout.elements(tile);
+      fragments[value] = llvm::to_vector(code.take_front(count));
+    } else {
+      bind(value, code.front());
+    }
+    code = code.drop_front(count);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Loops and branches, which all threads of a block take alike
+//===----------------------------------------------------------------------===//
+
+void Emitter::emitLoop(scf::ForOp loop) {
+  auto copy = scf::ForOp::create(
+      b, getScalar(loop.getLowerBound()), getScalar(loop.getUpperBound()),
+      getScalar(loop.getStep()), flatten(loop.getInitArgs()));
+  bind(loop.getInductionVar(), copy.getInductionVar());
+  bindFlat(loop.getRegionIterArgs(), copy.getRegionIterArgs());
+  Hazards before = hazards;
+  // What comes before the first operation of a turn may be the last one of the
+  // turn before.
+  hazards.addAll(loop);
+  loop.walk([&](rtile::LoadOp load) {
+    copiesPending |= arch.hasCpAsync && gpu::getShared(load) >= 0;
+  });
+  {
+    OpBuilder::InsertionGuard guard(b);
+    Block *body = copy.getBody();
+    if (copy.getNumResults() == 0)
+      body->getTerminator()->erase();
+    b.setInsertionPointToEnd(body);
+    emitBlock(*loop.getBody());
+    scf::YieldOp::create(b, flatten(loop.getYieldedValues()));
+  }
+  bindFlat(loop.getResults(), copy.getResults());
+  hazards.merge(before);
+}
+
+void Emitter::emitBranch(scf::IfOp branch) {
+  SmallVector<Type> types;
+  for (Value result : branch.getResults()) {
+    RankedTensorType tile = getTile(result);
+    types.append(tile ? layout.elements(tile) : 1,
+                 tile ? tile.getElementType() : getCodeType(result.getType()));
+  }
+  bool hasElse = !branch.getElseRegion().empty();
+  auto copy = scf::IfOp::create(b, TypeRange(types),
+                                getScalar(branch.getCondition()), hasElse);
+  Hazards before = hazards, after = hazards;
+  auto emitSide = [&](Block *from, Block *to) {
+    OpBuilder::InsertionGuard guard(b);
+    if (!to->empty())
+      to->getTerminator()->erase();
+    b.setInsertionPointToEnd(to);
+    hazards = before;
+    emitBlock(*from);
+    scf::YieldOp::create(b, flatten(from->getTerminator()->getOperands()));
+    after.merge(hazards);
+  };
+  emitSide(branch.thenBlock(), copy.thenBlock());
+  if (hasElse)
+    emitSide(branch.elseBlock(), copy.elseBlock());
+  hazards = after;
+  bindFlat(branch.getResults(), copy.getResults());
+}
+
+//===----------------------------------------------------------------------===//
+// Barriers
+//===----------------------------------------------------------------------===//
+
+void Emitter::await(const SharedAccess &access) {
+  switch (hazards.before(access)) {
+  case Hazards::Need::Nothing:
+    break;
+  case Hazards::Need::WarpBarrier:
+    b.warpBarrier();
+    break;
+  case Hazards::Need::BlockBarrier:
+    if (copiesPending)
+      b.waitForCopies();
+    copiesPending = false;
+    b.blockBarrier();
+    hazards.clear();
+    break;
+  }
+  hazards.add(access);
+}

@@ -1,0 +1,192 @@
+//===- EmitTiles.cpp - Operations on tiles in registers -*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/TileToCPU/Emitter.h"
+#include "passes/TileToNVVM/Emitter.h"
+
+#include "mlir/Dialect/Math/IR/Math.h"
+
+#include <limits>
+
+using namespace mlir;
+using namespace ringlet;
+using namespace ringlet::gpu;
+
+void Emitter::emitConstant(arith::ConstantOp op) {
+  auto splat = cast<SplatElementsAttr>(op.getValue());
+  Value value = arith::ConstantOp::create(
+      b, cast<TypedAttr>(splat.getSplatValue<Attribute>()));
+  fragments[op] = Fragment(layout.elements(getTile(op)), value);
+}
+
+Value Emitter::toF32(Value value) {
+  Type type = value.getType();
+  return isa<FloatType>(type) && !type.isF32()
+             ? b.convertFloat(b.getF32Type(), value)
+             : value;
+}
+
+void Emitter::emitElementwise(Operation *op) {
+  Value result = op->getResult(0);
+  Type element = getTile(result).getElementType();
+  Fragment code;
+  for (int64_t index = 0; index < layout.elements(getTile(result)); ++index) {
+    Fragment operands;
+    for (Value operand : op->getOperands())
+      operands.push_back(getTile(operand) ? fragments[operand][index]
+                                          : getScalar(operand));
+    // These round once or not at all; all others compute in f32.
+    if (isa<arith::ExtFOp, arith::TruncFOp>(op)) {
+      code.push_back(operands[0].getType() == element
+                         ? operands[0]
+                         : b.convertFloat(element, operands[0]));
+      continue;
+    }
+    if (isa<arith::SelectOp>(op)) {
+      code.push_back(b.select(operands[0], operands[1], operands[2]));
+      continue;
+    }
+    for (Value &operand : operands)
+      operand = toF32(operand);
+    Value value = isa<math::Exp2Op>(op) ? b.exp2(operands[0])
+                                        : cpu::emitElementwise(b, op, operands);
+    if (value.getType() != element)
+      value = b.convertFloat(element, value);
+    code.push_back(value);
+  }
+  fragments[result] = std::move(code);
+}
+
+void Emitter::emitReduce(rtile::ReduceOp op) {
+  RankedTensorType tile = getTile(op.getInput());
+  const Fragment &input = fragments[op.getInput()];
+  int64_t width = tile.getDimSize(1), blocks = Fragments::columnBlocks(width);
+  double infinity = std::numeric_limits<double>::infinity();
+  double neutral = op.getKind() == rtile::ReduceKind::sum   ? 0.0
+                   : op.getKind() == rtile::ReduceKind::max ? -infinity
+                                                            : infinity;
+  auto combine = [&](Value x, Value y) -> Value {
+    switch (op.getKind()) {
+    case rtile::ReduceKind::sum:
+      return arith::AddFOp::create(b, x, y);
+    case rtile::ReduceKind::max:
+      return arith::MaximumFOp::create(b, x, y);
+    case rtile::ReduceKind::min:
+      return arith::MinimumFOp::create(b, x, y);
+    }
+    llvm_unreachable("every kind is handled");
+  };
+  Fragment result;
+  for (int64_t row = 0; row < 2 * layout.rowBlocks(tile.getDimSize(0)); ++row) {
+    SmallVector<Value> values;
+    for (int64_t block = 0; block < blocks; ++block)
+      for (int64_t which = 0; which < 2; ++which) {
+        Value value =
+            input[((row / 2) * blocks + block) * 4 + (row % 2) * 2 + which];
+        if (Value inside = isInside(width, block, which))
+          value = b.select(inside, value, b.real(b.getF32Type(), neutral));
+        values.push_back(value);
+      }
+    // Halves with halves: the chain of operations stays short, sums accurate.
+    while (values.size() > 1) {
+      size_t half = llvm::divideCeil(values.size(), 2);
+      for (size_t index = half; index < values.size(); ++index)
+        values[index - half] = combine(values[index - half], values[index]);
+      values.truncate(half);
+    }
+    for (int64_t mask : {1, 2})
+      values[0] = combine(values[0], b.shuffleXor(values[0], mask));
+    result.push_back(values[0]);
+  }
+  fragments[op] = std::move(result);
+}
+
+void Emitter::emitBroadcast(rtile::BroadcastOp op) {
+  RankedTensorType tile = getTile(op);
+  int64_t width = tile.getDimSize(1), blocks = Fragments::columnBlocks(width);
+  int64_t rows = layout.rowBlocks(tile.getDimSize(0));
+  Fragment result;
+  if (!op.getColumns()) {
+    const Fragment &input = fragments[op.getInput()];
+    for (int64_t row = 0; row < rows; ++row)
+      for (int64_t block = 0; block < blocks; ++block)
+        for (int64_t which = 0; which < 4; ++which)
+          result.push_back(input[2 * row + which / 2]);
+    fragments[op] = std::move(result);
+    return;
+  }
+  SmallVector<SharedAccess> list = getSharedAccesses(op);
+  ArrayRef<SharedAccess> accesses = list;
+  int64_t offset = prepareImage(op.getInputMutable(), accesses);
+  await(accesses.front());
+  Type element = tile.getElementType();
+  bool isBool = element.isInteger(1);
+  int64_t bytes = getBytes(element);
+  SmallVector<Value> columns;
+  for (int64_t block = 0; block < blocks; ++block)
+    for (int64_t which = 0; which < 2; ++which) {
+      Value index = getColumnIndex(block, which);
+      if (isInside(width, block, which))
+        index = b.min(index, b.i32(width - 1));
+      Value pointer = b.at(getShared(offset), b.mul(b.toI64(index), bytes));
+      Value value =
+          b.load(isBool ? Type(b.getI8Type()) : element, pointer, bytes);
+      columns.push_back(
+          isBool ? arith::TruncIOp::create(b, element, value).getResult()
+                 : value);
+    }
+  for (int64_t row = 0; row < rows; ++row)
+    for (int64_t block = 0; block < blocks; ++block)
+      for (int64_t which = 0; which < 4; ++which)
+        result.push_back(columns[2 * block + which % 2]);
+  fragments[op] = std::move(result);
+}
+
+/// Each row sees an interval of columns: its ends are computed once, and an
+/// element costs two comparisons.
+void Emitter::emitVisible(rtile::VisibleOp op) {
+  const View &query = views[op.getQuery()], &key = views[op.getKey()];
+  int64_t rate = key.type.getRate();
+  PositionBuilder position(b, b.getI64Type());
+  Value queryRow = getScalar(op.getQueryRow());
+  Value keyRow = getScalar(op.getKeyRow());
+  // Position of the tile's first row, counted from that of its first column.
+  Value distance = b.sub(b.add(query.rows.base, b.mul(queryRow, rate)),
+                         b.add(key.rows.base, b.mul(keyRow, rate)));
+  Value first = b.clampToI32(b.max(b.sub(key.rows.begin, keyRow), b.i64(0)));
+  Value last = b.clampToI32(b.sub(key.rows.end, keyRow));
+  Value existBegin = b.clampToI32(b.sub(query.rows.begin, queryRow));
+  Value existEnd = b.clampToI32(b.sub(query.rows.end, queryRow));
+  Value right, left;
+  if (auto limit = getRightLimit(op.getCausal(), op.getWindow()))
+    right = b.clampToI32(position.add(
+        position.floorDiv(position.add(distance, *limit), rate), 1));
+  if (auto limit = getLeftLimit(op.getWindow()))
+    left =
+        b.clampToI32(position.ceilDiv(position.add(distance, -*limit), rate));
+
+  RankedTensorType tile = getTile(op);
+  int64_t blocks = Fragments::columnBlocks(tile.getDimSize(1));
+  int64_t rows = layout.rowBlocks(tile.getDimSize(0));
+  Fragment result(layout.elements(tile));
+  for (int64_t row = 0; row < 2 * rows; ++row) {
+    Value index = getRowIndex(row / 2, row % 2);
+    Value low = left ? b.max(first, b.add(index, left)) : first;
+    Value high = right ? b.min(last, b.add(index, right)) : last;
+    // Rows that do not exist see nothing.
+    Value exists =
+        b.both(b.lessEqual(existBegin, index), b.less(index, existEnd));
+    high = b.select(exists, high, b.i32(0));
+    for (int64_t block = 0; block < blocks; ++block)
+      for (int64_t which = 0; which < 2; ++which) {
+        Value column = getColumnIndex(block, which);
+        result[((row / 2) * blocks + block) * 4 + (row % 2) * 2 + which] =
+            b.both(b.lessEqual(low, column), b.less(column, high));
+      }
+  }
+  fragments[op] = std::move(result);
+}

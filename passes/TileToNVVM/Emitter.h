@@ -1,0 +1,173 @@
+//===- Emitter.h - Emits the body of a GPU kernel -*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RINGLET_PASSES_TILETONVVM_EMITTER_H
+#define RINGLET_PASSES_TILETONVVM_EMITTER_H
+
+#include "lib/Arch/GPU.h"
+#include "passes/TileOpt/RowRange.h"
+#include "passes/TileToNVVM/Decisions.h"
+#include "passes/TileToNVVM/GPUBuilder.h"
+#include "passes/TileToNVVM/Hazards.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+namespace ringlet {
+namespace gpu {
+
+/// A parameter of the kernel: sizes and strides count elements.
+struct Buffer {
+  mlir::Value base;
+  mlir::SmallVector<mlir::Value> sizes, strides;
+};
+
+/// Emits one point of a kernel's grid for one thread of its block, following
+/// the decisions of the passes before. Every value of type index becomes an
+/// i64, every tile the elements that the thread holds.
+class Emitter {
+  using Value = mlir::Value;
+  using Type = mlir::Type;
+
+public:
+  /// `shared` is the beginning of the block's shared memory; null without any.
+  Emitter(rtile::FuncOp func, const arch::GPUArch &row, GPUBuilder &builder,
+          Value shared);
+
+  void bind(Value scalar, Value code) { scalars[scalar] = code; }
+  void bind(Value buffer, Buffer code) { buffers[buffer] = std::move(code); }
+
+  void emitBlock(mlir::Block &block);
+
+private:
+  /// Elements of a tile that this thread holds, in the order that `Fragments`
+  /// counts them.
+  using Fragment = llvm::SmallVector<Value>;
+
+  //===--------------------------------------------------------------------===//
+  // Scalars and control (EmitControl.cpp)
+  //===--------------------------------------------------------------------===//
+
+  Value getScalar(Value value) { return scalars.lookup(value); }
+  Type getCodeType(Type type);
+  void emitOperation(mlir::Operation *op);
+  void emitScalar(mlir::Operation *op);
+  void emitLoop(mlir::scf::ForOp loop);
+  void emitBranch(mlir::scf::IfOp branch);
+  /// Tiles become several values.
+  llvm::SmallVector<Value> flatten(mlir::ValueRange values);
+  void bindFlat(mlir::ValueRange values, mlir::ValueRange code);
+  /// Places the barrier that an access to shared memory needs.
+  void await(const SharedAccess &access);
+
+  //===--------------------------------------------------------------------===//
+  // Memory (EmitMemory.cpp)
+  //===--------------------------------------------------------------------===//
+
+  struct View {
+    rtile::ViewType type;
+    /// Row 0, bytes to the next row and to the next column.
+    Value rowZero, rowStride, columnStride;
+    RowRange rows;
+    /// Elements of a row are neighbours in memory.
+    bool contiguous;
+    Value columns;
+    int64_t staticColumns;
+    /// For an indexed view: the table, position of index 0 and size of the row
+    /// axis.
+    Value table, origin, size;
+  };
+  /// One tile of a view: what all threads have in common.
+  struct Window {
+    const View *view;
+    Value row;
+    /// Address of row 0 of the tile (of the buffer, for an indexed view) at
+    /// column 0 of the tile.
+    Value base;
+    /// Rows and columns of the tile that exist, as i32. Columns are null where
+    /// all exist.
+    Value rowBegin, rowEnd, columnBegin, columnEnd;
+  };
+  struct Row {
+    Value pointer, exists;
+  };
+
+  void emitView(rtile::ViewOp op);
+  void emitLoad(rtile::LoadOp op);
+  void emitStore(rtile::StoreOp op);
+  Window getWindow(const View &view, mlir::ValueRange offsets);
+  Row getRow(const Window &window, Value row);
+  /// Address of a column and, in `exists`, whether it and its row exist.
+  Value getColumn(const Window &window, const Row &row, Value column,
+                  Value &exists);
+  /// Calls `element` for each element that the thread holds.
+  void forEachElement(
+      const Window &window, mlir::RankedTensorType tile,
+      llvm::function_ref<void(int64_t index, Value pointer, Value exists)>
+          element);
+  void copyToShared(const Window &window, mlir::RankedTensorType tile,
+                    int64_t offset);
+  void copyPieces(const Window &window, mlir::RankedTensorType tile,
+                  Value image);
+  void copyElements(const Window &window, mlir::RankedTensorType tile,
+                    Value image);
+  /// Between registers and an image in shared memory.
+  void writeImage(mlir::RankedTensorType tile, const Fragment &fragment,
+                  int64_t offset);
+  Fragment readImage(mlir::RankedTensorType tile, int64_t offset);
+  Value getShared(int64_t offset) { return b.at(shared, offset); }
+
+  //===--------------------------------------------------------------------===//
+  // Tiles (EmitTiles.cpp, EmitDot.cpp)
+  //===--------------------------------------------------------------------===//
+
+  void emitConstant(mlir::arith::ConstantOp op);
+  void emitElementwise(mlir::Operation *op);
+  void emitReduce(rtile::ReduceOp op);
+  void emitBroadcast(rtile::BroadcastOp op);
+  void emitVisible(rtile::VisibleOp op);
+  void emitDot(rtile::DotOp op);
+  /// Writes the operand's image if it has none yet; its offset.
+  int64_t prepareImage(mlir::OpOperand &operand,
+                       llvm::ArrayRef<SharedAccess> &accesses);
+  Fragment emitSimt(rtile::DotOp op, int64_t lhs, int64_t rhs, Fragment sums);
+  Fragment emitMma(rtile::DotOp op, int64_t lhs, int64_t rhs, Fragment sums);
+
+  /// Row of the tile that the thread's element 0 or 2 (`half` 1) lies in, for
+  /// one block of rows; column of its element 0 or 1, for one block of columns.
+  Value getRowIndex(int64_t block, int64_t half) {
+    return b.add(laneRow, block * layout.rowsAtOnce() + 8 * half);
+  }
+  Value getColumnIndex(int64_t block, int64_t which) {
+    return b.add(laneColumn, 8 * block + which);
+  }
+  /// True where the column belongs to the tile; null if that is known.
+  Value isInside(int64_t width, int64_t block, int64_t which) {
+    return 8 * (block + 1) <= width
+               ? Value()
+               : b.less(getColumnIndex(block, which), b.i32(width));
+  }
+  Value toF32(Value value);
+
+  Fragments layout;
+  const arch::GPUArch &arch;
+  GPUBuilder &b;
+  Value shared;
+  /// Of the thread: number, lane, warp, first row and column that it holds.
+  Value thread, lane, warp, laneRow, laneColumn;
+  Hazards hazards;
+  /// Asynchronous copies may be under way.
+  bool copiesPending = false;
+  llvm::DenseMap<Value, Value> scalars;
+  llvm::DenseMap<Value, Buffer> buffers;
+  llvm::DenseMap<Value, View> views;
+  llvm::DenseMap<Value, Fragment> fragments;
+};
+
+} // namespace gpu
+} // namespace ringlet
+
+#endif // RINGLET_PASSES_TILETONVVM_EMITTER_H

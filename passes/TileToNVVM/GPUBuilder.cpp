@@ -1,0 +1,220 @@
+//===- GPUBuilder.cpp - Code of one GPU thread with short names -*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/TileToNVVM/GPUBuilder.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+
+using namespace mlir;
+using namespace ringlet::gpu;
+
+namespace {
+
+// Address spaces of NVPTX.
+enum : unsigned { Global = 1, Shared = 3 };
+
+constexpr int64_t allLanes = -1;
+
+} // namespace
+
+Value GPUBuilder::intrinsic(StringRef name, Type result, ValueRange operands) {
+  StringAttr attr = getStringAttr(name);
+  if (!result) {
+    LLVM::CallIntrinsicOp::create(*this, attr, operands);
+    return Value();
+  }
+  return LLVM::CallIntrinsicOp::create(*this, result, attr, operands)
+      .getResult(0);
+}
+
+Value GPUBuilder::assembly(Type result, StringRef text, StringRef constraints,
+                           ValueRange operands) {
+  auto op = LLVM::InlineAsmOp::create(
+      *this, result ? TypeRange(result) : TypeRange(), operands, text,
+      constraints, /*has_side_effects=*/true, /*is_align_stack=*/false,
+      LLVM::TailCallKind::None,
+      LLVM::AsmDialectAttr::get(getContext(), LLVM::AsmDialect::AD_ATT),
+      ArrayAttr());
+  return result ? op.getResult(0) : Value();
+}
+
+//===----------------------------------------------------------------------===//
+// Integers
+//===----------------------------------------------------------------------===//
+
+Value GPUBuilder::add(Value a, int64_t b) {
+  return b == 0 ? a : CodeBuilder::add(a, integer(a.getType(), b));
+}
+Value GPUBuilder::divUnsigned(Value a, int64_t b) {
+  return arith::DivUIOp::create(*this, a, integer(a.getType(), b));
+}
+Value GPUBuilder::remUnsigned(Value a, int64_t b) {
+  return arith::RemUIOp::create(*this, a, integer(a.getType(), b));
+}
+Value GPUBuilder::toI32(Value value) {
+  return arith::TruncIOp::create(*this, getI32Type(), value);
+}
+Value GPUBuilder::toI64(Value value) {
+  return arith::ExtSIOp::create(*this, getI64Type(), value);
+}
+Value GPUBuilder::clampToI32(Value value) {
+  // Far more than a tile has rows or columns.
+  constexpr int64_t far = 1 << 20;
+  return toI32(max(min(value, i64(far)), i64(-far)));
+}
+
+//===----------------------------------------------------------------------===//
+// Threads
+//===----------------------------------------------------------------------===//
+
+Value GPUBuilder::threadIndex() {
+  return intrinsic("llvm.nvvm.read.ptx.sreg.tid.x", getI32Type(), {});
+}
+Value GPUBuilder::blockIndex() {
+  return intrinsic("llvm.nvvm.read.ptx.sreg.ctaid.x", getI32Type(), {});
+}
+void GPUBuilder::blockBarrier() {
+  intrinsic("llvm.nvvm.barrier.cta.sync.aligned.all", Type(), i32(0));
+}
+void GPUBuilder::warpBarrier() {
+  intrinsic("llvm.nvvm.bar.warp.sync", Type(), i32(allLanes));
+}
+Value GPUBuilder::shuffleXor(Value value, int64_t mask) {
+  return intrinsic("llvm.nvvm.shfl.sync.bfly.f32", getF32Type(),
+                   {i32(allLanes), value, i32(mask), i32(31)});
+}
+
+//===----------------------------------------------------------------------===//
+// Global memory
+//===----------------------------------------------------------------------===//
+
+Value GPUBuilder::globalPointer(Value word) {
+  return LLVM::IntToPtrOp::create(
+      *this, LLVM::LLVMPointerType::get(getContext(), Global), word);
+}
+
+/// Names of a register of that width in constraints and instructions.
+static std::pair<StringRef, StringRef> getRegister(unsigned bits) {
+  if (bits == 16)
+    return {"h", "b16"};
+  return bits == 32 ? std::pair<StringRef, StringRef>{"r", "b32"}
+                    : std::pair<StringRef, StringRef>{"l", "b64"};
+}
+
+Value GPUBuilder::loadGlobal(Type type, Value pointer, Value predicate) {
+  unsigned bits = type.getIntOrFloatBitWidth();
+  auto [name, suffix] = getRegister(bits);
+  std::string text =
+      ("mov." + suffix + " $0, 0; @$2 ld.global." + suffix + " $0, [$1];")
+          .str();
+  Value loaded =
+      assembly(getIntegerType(bits), text,
+               ("=&" + name + ",l,b,~{memory}").str(), {pointer, predicate});
+  return isa<FloatType>(type) ? bitcast(type, loaded) : loaded;
+}
+
+Value GPUBuilder::loadGlobal16(Value pointer, Value predicate) {
+  Type i32 = getI32Type();
+  Type words =
+      LLVM::LLVMStructType::getLiteral(getContext(), {i32, i32, i32, i32});
+  Value loaded =
+      assembly(words,
+               "mov.b32 $0, 0; mov.b32 $1, 0; mov.b32 $2, 0; mov.b32 $3, 0; "
+               "@$5 ld.global.v4.b32 {$0, $1, $2, $3}, [$4];",
+               "=&r,=&r,=&r,=&r,l,b,~{memory}", {pointer, predicate});
+  Type type = getVector(i32, 4);
+  Value vector = LLVM::PoisonOp::create(*this, type);
+  for (int64_t word = 0; word < 4; ++word)
+    vector = LLVM::InsertElementOp::create(
+        *this, type, vector, LLVM::ExtractValueOp::create(*this, loaded, word),
+        i64(word));
+  return vector;
+}
+
+void GPUBuilder::storeGlobal(Value value, Value pointer, Value predicate) {
+  unsigned bits = value.getType().getIntOrFloatBitWidth();
+  auto [name, suffix] = getRegister(bits);
+  if (isa<FloatType>(value.getType()))
+    value = bitcast(getIntegerType(bits), value);
+  assembly(Type(), ("@$2 st.global." + suffix + " [$1], $0;").str(),
+           (name + ",l,b,~{memory}").str(), {value, pointer, predicate});
+}
+
+//===----------------------------------------------------------------------===//
+// Shared memory
+//===----------------------------------------------------------------------===//
+
+Value GPUBuilder::sharedBase(StringRef symbol) {
+  return LLVM::AddressOfOp::create(
+      *this, LLVM::LLVMPointerType::get(getContext(), Shared), symbol);
+}
+
+void GPUBuilder::copyAsync16(Value shared, Value global, Value predicate) {
+  intrinsic("llvm.nvvm.cp.async.cg.shared.global.16.s", Type(),
+            {shared, global, select(predicate, i32(16), i32(0))});
+}
+
+void GPUBuilder::waitForCopies() {
+  intrinsic("llvm.nvvm.cp.async.wait.all", Type(), {});
+}
+
+SmallVector<Value> GPUBuilder::loadMatrices(Value pointer, bool transposed) {
+  Type i32 = getI32Type();
+  Type words =
+      LLVM::LLVMStructType::getLiteral(getContext(), {i32, i32, i32, i32});
+  Value loaded =
+      intrinsic(transposed ? "llvm.nvvm.ldmatrix.sync.aligned.m8n8.x4.trans.b16"
+                           : "llvm.nvvm.ldmatrix.sync.aligned.m8n8.x4.b16",
+                words, pointer);
+  SmallVector<Value> result;
+  for (int64_t word = 0; word < 4; ++word)
+    result.push_back(LLVM::ExtractValueOp::create(*this, loaded, word));
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Arithmetic
+//===----------------------------------------------------------------------===//
+
+Value GPUBuilder::extract(Value vector, int64_t index) {
+  return LLVM::ExtractElementOp::create(*this, vector, i64(index));
+}
+
+Value GPUBuilder::pair(Value first, Value second) {
+  Type type = getVector(first.getType(), 2);
+  Value vector = LLVM::PoisonOp::create(*this, type);
+  vector = LLVM::InsertElementOp::create(*this, type, vector, first, i64(0));
+  return LLVM::InsertElementOp::create(*this, type, vector, second, i64(1));
+}
+
+Value GPUBuilder::toWord(Value pair) {
+  return LLVM::BitcastOp::create(*this, getI32Type(), pair);
+}
+
+Value GPUBuilder::exp2(Value x) {
+  return intrinsic("llvm.nvvm.ex2.approx.ftz", getF32Type(), x);
+}
+
+void GPUBuilder::mma(Type element, int64_t depth, MutableArrayRef<Value> d,
+                     ValueRange a, ValueRange b) {
+  bool isF16 = element.isF16();
+  std::string name = "llvm.nvvm.mma.m16n8k" + std::to_string(depth) +
+                     ".row.col." + (isF16 ? "f32.f32" : "bf16");
+  SmallVector<Value> operands;
+  for (ValueRange words : {a, b})
+    for (Value word : words)
+      operands.push_back(isF16 ? Value(LLVM::BitcastOp::create(
+                                     *this, getVector(element, 2), word))
+                               : word);
+  operands.append(d.begin(), d.end());
+  Type f32 = getF32Type();
+  Type sums =
+      LLVM::LLVMStructType::getLiteral(getContext(), {f32, f32, f32, f32});
+  Value result = intrinsic(name, sums, operands);
+  for (auto [index, sum] : llvm::enumerate(d))
+    sum = LLVM::ExtractValueOp::create(*this, result, int64_t(index));
+}

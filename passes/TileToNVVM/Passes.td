@@ -1,0 +1,103 @@
+//===- Passes.td - passes from rtile to GPU kernels ---*- tablegen -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RINGLET_PASSES_TILETONVVM
+#define RINGLET_PASSES_TILETONVVM
+
+include "mlir/Pass/PassBase.td"
+
+def RTileCheckGPU : Pass<"rtile-check-gpu"> {
+  let summary = "Refuse kernels that the GPU lowering does not cover";
+  let description = [{
+    The passes after this one rely on it and change nothing before it has seen
+    the whole module. It refuses, at the operation: operations on tiles that
+    have no lowering, views that do not come from `rtile.view` in the same
+    kernel, tiles of `i64` or `index`, constants with more than one value.
+  }];
+}
+
+def RTileChooseWarps : Pass<"rtile-gpu-choose-warps"> {
+  let summary = "Choose how many warps run one point of a kernel's grid";
+  let description = [{
+    All tiles of a kernel lie in registers in one way, that of the sums of
+    `mma.m16n8`: with W warps, rows `16 w` to `16 w + 15` of every `16 W` rows
+    belong to warp w; of every 16 x 8 elements lane l holds rows `l / 4` and
+    `l / 4 + 8`, columns `2 (l mod 4)` and the next. A tile of one axis lies as
+    if it were a column, the same in the four lanes of a row. So a reduction
+    needs two exchanges in a row's four lanes, and what a product gives is the
+    left operand of the next one as it is.
+
+    W is one for every 16 rows of the highest tile, at most 8. Writes
+    `rtile.warps` on the kernel.
+  }];
+}
+
+def RTileChooseDot : Pass<"rtile-gpu-choose-dot"> {
+  let summary = "Choose the instructions of each matrix product";
+  let description = [{
+    Writes `rtile.dot` on each `rtile.dot`:
+
+      * `mma`: `mma.sync` with operands by `ldmatrix`, where the architecture
+        multiplies the element type so and sums in f32;
+      * `simt`: multiply-adds from shared memory, everywhere else. f32 operands
+        always go this way: their products are exact f32 products (rule R4).
+  }];
+  let options = [Option<"arch", "arch", "std::string", "\"sm_80\"",
+    "architecture, a row of the table of GPU architectures">];
+}
+
+def RTileAssignShared : Pass<"rtile-gpu-assign-shared"> {
+  let summary = "Give tiles that threads share their place in shared memory";
+  let description = [{
+    Needs the decisions of `rtile-gpu-choose-dot`. In shared memory lie operands
+    of products, except left operands of `mma` that were computed and so are in
+    the right registers already, and the operands of `rtile.broadcast` with
+    `columns`. A loaded operand has its place from the load on; a computed one
+    just for the operation that reads it. Rows are padded with 16 bytes, which
+    puts eight neighbouring rows into different banks; places are reused by
+    lifetime.
+
+    Writes `rtile.shared` (byte offsets, -1 for none) on `rtile.load`,
+    `rtile.dot` and `rtile.broadcast`, and `rtile.shared_bytes` on the kernel.
+    Refuses a kernel that needs more than a block of the architecture can have.
+  }];
+  let options = [Option<"arch", "arch", "std::string", "\"sm_80\"",
+    "architecture, a row of the table of GPU architectures">];
+}
+
+def RTileToNVVM : Pass<"rtile-to-nvvm", "::mlir::ModuleOp"> {
+  let summary = "Emit kernels as llvm.func for NVPTX";
+  let description = [{
+    Follows the decisions of the passes before; decides nothing itself. Each
+    `rtile.func` becomes
+
+    ```mlir
+    llvm.func ptx_kernelcc @name(%base: i64, %size: i64, %extent: i64)
+        attributes {rtile.parameters = [...], rtile.grid_rank = 1 : i64,
+                    rtile.scratch_bytes = 0 : i64, rtile.threads = 128 : i64,
+                    rtile.shared_bytes = 36864 : i64, ...}
+    ```
+
+    Its parameters are words of 64 bits: for each buffer its base, dynamic sizes
+    and dynamic strides; scalars; after them the extents of the grid. A block
+    runs one point of the flattened grid, first axis fastest, which is
+    `blockIdx.x`; it wants `rtile.threads` threads along x and
+    `rtile.shared_bytes` bytes of dynamic shared memory.
+
+    The body is one flat function over scalars. Memory outside the buffers is
+    never touched: every access to global memory is predicated. Barriers stand
+    only where threads would otherwise see shared memory too early or change it
+    too soon.
+  }];
+  let options = [Option<"arch", "arch", "std::string", "\"sm_80\"",
+    "architecture, a row of the table of GPU architectures">];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::scf::SCFDialect"];
+}
+
+#endif // RINGLET_PASSES_TILETONVVM

@@ -1,0 +1,149 @@
+//===- TileToNVVM.cpp - Kernels as llvm.func for NVPTX -*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Arch/GPU.h"
+#include "passes/TileToNVVM/Emitter.h"
+#include "passes/TileToNVVM/Passes.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace ringlet {
+#define GEN_PASS_DEF_RTILETONVVM
+#include "passes/TileToNVVM/Passes.h.inc"
+} // namespace ringlet
+
+using namespace mlir;
+using namespace ringlet;
+using namespace ringlet::gpu;
+
+namespace {
+
+/// Name of the dynamic shared memory of a block.
+constexpr StringLiteral sharedSymbol = "ringlet_shared";
+
+/// Sizes and strides of a buffer, of which the dynamic ones are parameters.
+SmallVector<int64_t> getExtents(MemRefType type) {
+  SmallVector<int64_t> extents(type.getShape()), strides;
+  int64_t offset;
+  // The verifier of rtile.func has seen to it.
+  (void)type.getStridesAndOffset(strides, offset);
+  extents.append(strides);
+  return extents;
+}
+
+/// Words of the parameters of a kernel, the extents of the grid included.
+int64_t countWords(rtile::FuncOp func) {
+  int64_t words = func.getParameters().size() + func.getGridRank();
+  for (Value parameter : func.getParameters())
+    if (auto type = dyn_cast<MemRefType>(parameter.getType()))
+      words += llvm::count_if(getExtents(type), ShapedType::isDynamic);
+  return words;
+}
+
+/// The function without a body.
+LLVM::LLVMFuncOp createFunction(OpBuilder &builder, rtile::FuncOp func) {
+  MLIRContext *context = builder.getContext();
+  SmallVector<Type> words(countWords(func), builder.getI64Type());
+  auto type =
+      LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context), words);
+  auto result = LLVM::LLVMFuncOp::create(
+      builder, func.getLoc(), func.getSymName(), type, LLVM::Linkage::External,
+      /*dsoLocal=*/false, LLVM::CConv::PTX_Kernel);
+  int64_t threads = Fragments::of(func).threads();
+  result.setPassthroughAttr(builder.getArrayAttr(
+      {builder.getArrayAttr({builder.getStringAttr("nvvm.maxntid"),
+                             builder.getStringAttr(std::to_string(threads))}),
+       builder.getStringAttr("nounwind")}));
+  SmallVector<Attribute> types;
+  for (Value parameter : func.getParameters())
+    types.push_back(TypeAttr::get(parameter.getType()));
+  result->setAttr(parametersAttr, builder.getArrayAttr(types));
+  result->setAttr(gridRankAttr, builder.getI64IntegerAttr(func.getGridRank()));
+  result->setAttr(scratchAttr, builder.getI64IntegerAttr(0));
+  result->setAttr(threadsAttr, builder.getI64IntegerAttr(threads));
+  result->setAttr(sharedBytesAttr, func->getAttr(sharedBytesAttr));
+  return result;
+}
+
+void emit(rtile::FuncOp func, const arch::GPUArch &row) {
+  OpBuilder builder(func);
+  LLVM::LLVMFuncOp result = createFunction(builder, func);
+  Block *entry = result.addEntryBlock(builder);
+  GPUBuilder b(func.getLoc(), OpBuilder::atBlockBegin(entry));
+  bool hasShared = func->getAttrOfType<IntegerAttr>(sharedBytesAttr).getInt();
+  Emitter emitter(func, row, b,
+                  hasShared ? b.sharedBase(sharedSymbol) : Value());
+
+  auto word = entry->getArguments().begin();
+  for (Value parameter : func.getParameters()) {
+    auto type = dyn_cast<MemRefType>(parameter.getType());
+    if (!type) {
+      emitter.bind(parameter, *word++);
+      continue;
+    }
+    Buffer buffer;
+    buffer.base = b.globalPointer(*word++);
+    for (auto [index, extent] : llvm::enumerate(getExtents(type))) {
+      Value value =
+          ShapedType::isDynamic(extent) ? Value(*word++) : b.i64(extent);
+      (int64_t(index) < type.getRank() ? buffer.sizes : buffer.strides)
+          .push_back(value);
+    }
+    emitter.bind(parameter, std::move(buffer));
+  }
+  // Grids have less than 2^31 blocks.
+  Value item = b.blockIndex();
+  for (auto [axis, point] : llvm::enumerate(func.getGridPoint())) {
+    Value here = item, extent = b.toI32(*word++);
+    if (axis + 1 < size_t(func.getGridRank())) {
+      here = arith::RemUIOp::create(b, item, extent);
+      item = arith::DivUIOp::create(b, item, extent);
+    }
+    emitter.bind(point, b.toI64(here));
+  }
+  emitter.emitBlock(func.getBody().front());
+  b.setLoc(func.getLoc());
+  LLVM::ReturnOp::create(b, ValueRange());
+  func.erase();
+}
+
+struct TileToNVVM : ringlet::impl::RTileToNVVMBase<TileToNVVM> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    std::string error;
+    const arch::GPUArch *row = arch::lookupGPUArch(arch, &error);
+    if (!row) {
+      emitError(getOperation()->getLoc()) << error;
+      return signalPassFailure();
+    }
+    auto funcs = llvm::to_vector(getOperation().getOps<rtile::FuncOp>());
+    bool hasShared = false;
+    for (rtile::FuncOp func : funcs) {
+      auto bytes = func->getAttrOfType<IntegerAttr>(sharedBytesAttr);
+      if (!bytes || !func->hasAttr(warpsAttr)) {
+        func.emitOpError("expected the decisions of rtile-gpu-choose-warps and "
+                         "rtile-gpu-assign-shared");
+        return signalPassFailure();
+      }
+      hasShared |= bytes.getInt() > 0;
+    }
+    if (hasShared) {
+      OpBuilder builder = OpBuilder::atBlockBegin(getOperation().getBody());
+      LLVM::GlobalOp::create(builder, getOperation().getLoc(),
+                             LLVM::LLVMArrayType::get(builder.getI8Type(), 0),
+                             /*isConstant=*/false, LLVM::Linkage::External,
+                             sharedSymbol, Attribute(), /*alignment=*/16,
+                             /*addrSpace=*/3);
+    }
+    for (rtile::FuncOp func : funcs)
+      emit(func, *row);
+  }
+};
+
+} // namespace
