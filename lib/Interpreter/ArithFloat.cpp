@@ -177,17 +177,8 @@ static LogicalResult runIntToFloat(Machine &machine,
       result[i] = static_cast<float>(exact);
       continue;
     }
-    // Anything that double rounds is far beyond what 16 bits resolve, except
-    // next to a tie; there the sticky bit of an odd number decides.
     auto rounded = static_cast<double>(exact);
-    if (rounded != exact) {
-      double toward = rounded > exact ? -INFINITY : INFINITY;
-      double other = std::nextafter(rounded, toward);
-      uint64_t bits;
-      std::memcpy(&bits, &rounded, sizeof bits);
-      if ((bits & 1) == 0)
-        rounded = other;
-    }
+    rounded = stickToOdd(rounded, static_cast<double>(exact - rounded));
     result[i] = kind == Kind::F16 ? f16ToFloat(doubleToF16(rounded))
                                   : bf16ToFloat(doubleToBF16(rounded));
   }

@@ -10,6 +10,7 @@
 #include "dialects/Tile/IR/TileDialect.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 using namespace mlir;
@@ -27,6 +28,15 @@ void interpreter::roundValues(std::vector<float> &values, Kind kind) {
   else if (kind == Kind::BF16)
     for (float &value : values)
       value = bf16ToFloat(floatToBF16(value));
+}
+
+double interpreter::stickToOdd(double rounded, double error) {
+  uint64_t bits;
+  std::memcpy(&bits, &rounded, sizeof bits);
+  // Of the two doubles around the exact value one is odd.
+  if (error == 0 || !std::isfinite(rounded) || (bits & 1) != 0)
+    return rounded;
+  return std::nextafter(rounded, error > 0 ? INFINITY : -INFINITY);
 }
 
 uint64_t interpreter::mix(uint64_t seed, ArrayRef<int64_t> values) {

@@ -127,6 +127,11 @@ private:
 /// Rounds f32 values to what `kind` can hold.
 void roundValues(std::vector<float> &values, Kind kind);
 
+/// Makes the last bit of a rounded double say that it was rounded, `error`
+/// being the sign of what was lost: a second rounding, to a narrower type, then
+/// gives what a single one would.
+double stickToOdd(double rounded, double error);
+
 /// The low `width` bits of `value`, sign-extended.
 inline int64_t wrap(int64_t value, unsigned width) {
   unsigned shift = 64 - width;

@@ -68,8 +68,11 @@ static LogicalResult runFma(Machine &machine, const Instruction &instruction) {
   std::vector<float> &result = machine.floatResult(instruction);
   Kind kind = machine.resultType(instruction).kind;
   for (size_t i = 0; i < result.size(); ++i) {
-    // A 16-bit product is exact in double.
-    double wide = static_cast<double>(a[i]) * b[i] + c[i];
+    // A 16-bit product is exact in double; the sum may not be.
+    double product = static_cast<double>(a[i]) * b[i];
+    double wide = product + c[i];
+    double part = wide - product;
+    wide = stickToOdd(wide, (product - (wide - part)) + (c[i] - part));
     result[i] = kind == Kind::F32   ? std::fma(a[i], b[i], c[i])
                 : kind == Kind::F16 ? f16ToFloat(doubleToF16(wide))
                                     : bf16ToFloat(doubleToBF16(wide));

@@ -44,7 +44,7 @@ Module::Module(const std::string &text) {
   mlir::ParserConfig config(&context());
   module = mlir::parseSourceString<mlir::ModuleOp>(text, config, "test.mlir");
   if (!module) {
-    ADD_FAILURE() << "the program does not parse:\n" << text;
+    ADD_FAILURE() << "the program does not parse:\n" << text.substr(0, 4000);
     std::abort();
   }
 }

@@ -81,6 +81,11 @@ TEST(Judge, RacesThroughOverlappingBuffers) {
   expectPart(move(x, y, 4, 4, 3), "of the same launch");
   MutableTensorView apart(memory.as<float>() + 12, DType::f32, {4});
   EXPECT_EQ(move(x, apart, 4, 4, 1), "");
+  // One element in common is enough, in either order.
+  MutableTensorView head(memory.data(), DType::f32, {8});
+  MutableTensorView last(memory.as<float>() + 7, DType::f32, {8});
+  expectPart(move(head, last, 4, 4, 2), "of the same launch");
+  expectPart(move(last, head, 4, 4, 2), "of the same launch");
   // Rows that share memory.
   Module module(R"(
     rtile.func @f(%y: memref<?x2xf32, strided<[?, 1]>>) grid(%i: index) {
@@ -177,6 +182,11 @@ TEST(Judge, UnsupportedOperationsAreNamed) {
     %r = arith.constant dense<1.0> : tensor<1xf32>)",
                      1),
              "at most 4194304 elements");
+  expectPart(errorOf(R"(
+    %a = arith.constant dense<1.0> : tensor<1xf32, "placed">
+    %r = arith.constant dense<1.0> : tensor<1xf32>)",
+                     1),
+             "plain tiles");
   // Each in its own kind of function.
   expectPart(errorOf(R"(
     %s = rplan.size %out[0] : memref<1xf32>

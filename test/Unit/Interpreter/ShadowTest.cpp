@@ -40,8 +40,8 @@ TEST(Shadow, ReadersConflictWithALaterWriter) {
   EXPECT_EQ(write->point, 1);
   EXPECT_FALSE(shadow.read(1012, 4, a));
   EXPECT_FALSE(shadow.read(1012, 4, b)) << "readers do not conflict";
-  write = shadow.write(1012, 4, b);
-  ASSERT_TRUE(write) << "b is not the only reader";
+  write = shadow.write(1012, 4, a);
+  ASSERT_TRUE(write) << "a is the first reader, not the only one";
   EXPECT_EQ(write->point, -1);
   EXPECT_FALSE(shadow.write(1016, 4, c));
 }
