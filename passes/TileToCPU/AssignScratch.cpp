@@ -107,7 +107,9 @@ private:
                    StringRef form = "panels") {
     int64_t bytes =
         local ? geometry.panelBytes(tile.getDimSize(0), tile.getDimSize(1))
-              : geometry.tileBytes(tile);
+        : form == "rows"
+            ? geometry.rowsBytes(tile.getDimSize(0), tile.getDimSize(1))
+            : geometry.tileBytes(tile);
     return plan.addPlace(bytes, getShape(tile, local, form));
   }
 

@@ -101,8 +101,20 @@ struct Geometry {
   int64_t panelBytes(int64_t height, int64_t width) const {
     return 4 * panelRows(height) * paddedColumns(width);
   }
-  /// Bytes of a whole tile of one or two axes, in rows or in panels.
+  /// Bytes of a whole tile of one or two axes, in panels.
   int64_t tileBytes(mlir::RankedTensorType tile) const;
+
+  /// Bytes from one row to the next of a tile in rows. Elements of one column
+  /// in neighbouring rows are read at the same time: with rows of whole cache
+  /// lines they would meet in one bank of the cache.
+  int64_t rowStride(int64_t width) const {
+    return 4 * paddedColumns(width) + rowAlignment;
+  }
+  int64_t rowsBytes(int64_t height, int64_t width) const {
+    return paddedRows(height) * rowStride(width);
+  }
+  /// What the addresses of rows are multiples of.
+  static constexpr int64_t rowAlignment = 16;
 };
 
 } // namespace cpu

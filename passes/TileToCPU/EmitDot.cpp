@@ -20,6 +20,10 @@ using namespace mlir;
 using namespace ringlet;
 using namespace ringlet::cpu;
 
+/// Steps along the depth in one turn of the innermost loop: few turns, whose
+/// end the processor can foresee.
+static constexpr int64_t stepsPerTurn = 4;
+
 void Emitter::emitDot(rtile::DotOp dot, Panel &panel) {
   if (dot.getInit())
     prepare(dot.getInit(), panel, getGroup(dot), getPhase(dot));
@@ -37,7 +41,7 @@ void Emitter::emitBlocks(rtile::DotOp dot, Panel &panel, int64_t first,
   bool transposed = dot.getTransposed();
   RankedTensorType rhsType = getTile(dot.getRhs());
   int64_t depth = rhsType.getDimSize(transposed ? 1 : 0);
-  int64_t rhsRow = 4 * geometry.paddedColumns(rhsType.getDimSize(1));
+  int64_t rhsRow = geometry.rowStride(rhsType.getDimSize(1));
   // Bytes in the right operand to the next column of the result and to the
   // next step of the depth.
   int64_t columnStep = transposed ? rhsRow : 4;
@@ -63,19 +67,31 @@ void Emitter::emitBlocks(rtile::DotOp dot, Panel &panel, int64_t first,
       sums.push_back(getColumnValue(dot.getInit(), panel, at));
     }
     Value block = b.at(rhs, b.mul(start, columnStep));
-    sums = b.loop(0, depth, 1, sums, [&](Value step, ValueRange before) {
-      Value left = b.load(vector, b.at(lhs, b.mul(step, vectorBytes)),
-                          std::min<int64_t>(vectorBytes, 64));
+    auto emitSteps = [&](Value step, int64_t steps, ValueRange before) {
+      SmallVector<Value> after(before);
+      Value left = b.at(lhs, b.mul(step, vectorBytes));
       Value right = b.at(block, b.mul(step, depthStep));
-      SmallVector<Value> after;
-      for (int64_t column = 0; column < width; ++column) {
-        Value element =
-            b.load(b.getF32Type(), b.at(right, column * columnStep), 4);
-        after.push_back(
-            b.fma(b.splat(element, panel.rows), left, before[column]));
+      for (int64_t i = 0; i < steps; ++i) {
+        Value rows = b.load(vector, b.at(left, i * vectorBytes),
+                            std::min<int64_t>(vectorBytes, 64));
+        for (int64_t column = 0; column < width; ++column) {
+          Value element =
+              b.load(b.getF32Type(),
+                     b.at(right, i * depthStep + column * columnStep), 4);
+          after[column] =
+              b.fma(b.splat(element, panel.rows), rows, after[column]);
+        }
       }
       return after;
-    });
+    };
+    int64_t whole = depth / stepsPerTurn * stepsPerTurn;
+    if (whole > 0)
+      sums = b.loop(0, whole, stepsPerTurn, sums,
+                    [&](Value step, ValueRange before) {
+                      return emitSteps(step, stepsPerTurn, before);
+                    });
+    if (whole < depth)
+      sums = emitSteps(b.i64(whole), depth - whole, sums);
     Value to = b.at(result, b.mul(start, vectorBytes));
     for (int64_t column = 0; column < width; ++column)
       storeTile(sums[column], b.at(to, column * vectorBytes));

@@ -211,7 +211,7 @@ void Emitter::emitLoad(rtile::LoadOp op) {
   int64_t height = tile.getDimSize(0);
   bool single = tile.getRank() == 1;
   int64_t width = single ? 1 : tile.getDimSize(1);
-  int64_t rowBytes = 4 * (single ? 1 : geometry.paddedColumns(width));
+  int64_t rowBytes = single ? 4 : geometry.rowStride(width);
   Value row = getScalar(op.getOffsets()[0]);
   Value column = single ? Value() : getScalar(op.getOffsets()[1]);
   Value rows = getPlace(getSlots(op)[single ? 0 : 1]);
@@ -225,9 +225,10 @@ void Emitter::emitLoad(rtile::LoadOp op) {
     if (single)
       return b.store(b.real(b.getF32Type(), 0.0), to, 4);
     Type vector = b.getVector(b.getF32Type(), geometry.lanes);
-    b.loop(0, rowBytes, 4 * geometry.lanes, [&](Value at) {
-      b.store(b.real(vector, 0.0), b.at(to, at), 4 * geometry.lanes);
-    });
+    b.loop(0, 4 * geometry.paddedColumns(width), 4 * geometry.lanes,
+           [&](Value at) {
+             b.store(b.real(vector, 0.0), b.at(to, at), Geometry::rowAlignment);
+           });
   };
   auto copyRows = [&] { forEachRow(view, row, copy, clear); };
   if (single && view.contiguous && !view.table) {
@@ -255,7 +256,7 @@ void Emitter::emitStore(rtile::StoreOp op) {
   int64_t height = tile.getDimSize(0);
   bool single = tile.getRank() == 1;
   int64_t width = single ? 1 : tile.getDimSize(1);
-  int64_t rowBytes = 4 * (single ? 1 : geometry.paddedColumns(width));
+  int64_t rowBytes = single ? 4 : geometry.rowStride(width);
   Value row = getScalar(op.getOffsets()[0]);
   Value column = single ? Value() : getScalar(op.getOffsets()[1]);
 
@@ -326,8 +327,8 @@ void Emitter::repack(Value rows, Value panels, int64_t height, int64_t width,
   int64_t panelBytes = geometry.panelBytes(height, width);
   Type vector = b.getVector(b.getF32Type(), blockSide);
   // Strides of the two forms; both are padded to whole blocks.
-  int64_t rowBytes = 4 * paddedWidth, columnBytes = 4 * panelRows;
-  constexpr int64_t alignment = 4 * blockSide;
+  int64_t rowBytes = geometry.rowStride(width), columnBytes = 4 * panelRows;
+  constexpr int64_t alignment = Geometry::rowAlignment;
   auto move = [&](Value from, int64_t fromStride, Value to, int64_t toStride) {
     SmallVector<Value> block;
     for (int64_t i = 0; i < blockSide; ++i)

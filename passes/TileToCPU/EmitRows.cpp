@@ -104,8 +104,9 @@ void Emitter::prepare(Value tile, Panel &panel, int64_t group, int64_t phase) {
     if (auto mask = dyn_cast<rtile::VisibleOp>(op))
       return prepareMask(mask, panel);
     if (auto broadcast = dyn_cast<rtile::BroadcastOp>(op)) {
-      if (!broadcast.getColumns())
-        getRowValue(broadcast.getInput(), panel);
+      Value input = broadcast.getInput();
+      if (!broadcast.getColumns() || isRepeated(input.getDefiningOp()))
+        getRowValue(input, panel);
       return;
     }
     for (Value operand : op->getOperands())

@@ -58,9 +58,7 @@ def RTilePackOperands : Pass<"rtile-pack-operands"> {
     micro-kernel broadcasts its elements.
 
     Writes on the kernel `rtile.lanes` and `rtile.panel`; on each load of two
-    axes `rtile.forms` ("rows", "panels" or both), and `rtile.prefetch` if its
-    row is the counter of a loop, whose next tile is then fetched into the second
-    cache; on each dot `rtile.blocks`,
+    axes `rtile.forms` ("rows", "panels" or both); on each dot `rtile.blocks`,
     pairs of columns in a register block and number of such blocks, and
     `rtile.repack` if its right operand is there in panels only.
   }];
