@@ -59,46 +59,28 @@ TEST(Validate, Refusals) {
   static constexpr int64_t least = std::numeric_limits<int64_t>::min();
   const Refusal refusals[] = {
       {"section 1", "found i32",
-       [](Problem &p) {
-         p.query = Tensor(DType::i32, {2, 6, 4, 3});
-       }},
+       [](Problem &p) { p.query = Tensor(DType::i32, {2, 6, 4, 3}); }},
       {"section 1", "found f64",
-       [](Problem &p) {
-         p.query = Tensor(DType::f64, {2, 6, 4, 3});
-       }},
+       [](Problem &p) { p.query = Tensor(DType::f64, {2, 6, 4, 3}); }},
       {"section 1", "query's type f32 (section 1), found f16",
-       [](Problem &p) {
-         p.key = Tensor(DType::f16, {2, 8, 2, 3});
-       }},
+       [](Problem &p) { p.key = Tensor(DType::f16, {2, 8, 2, 3}); }},
       {"section 1", "found 3 and 7",
-       [](Problem &p) {
-         p.key = Tensor(DType::f32, {2, 8, 2, 7});
-       }},
+       [](Problem &p) { p.key = Tensor(DType::f32, {2, 8, 2, 7}); }},
       {"section 1", "[2, 8, 2, 3] and [2, 9, 2, 5]",
-       [](Problem &p) {
-         p.value = Tensor(DType::f32, {2, 9, 2, 5});
-       }},
+       [](Problem &p) { p.value = Tensor(DType::f32, {2, 9, 2, 5}); }},
       {"section 1", "found 4 and 3; nearest legal choice: 6 query heads",
        [](Problem &p) {
          p.key = Tensor(DType::f32, {2, 8, 3, 3});
          p.value = Tensor(DType::f32, {2, 8, 3, 5});
        }},
       {"section 1", "[2, 6, 0, 3]",
-       [](Problem &p) {
-         p.query = Tensor(DType::f32, {2, 6, 0, 3});
-       }},
+       [](Problem &p) { p.query = Tensor(DType::f32, {2, 6, 0, 3}); }},
       {"section 1", "[2, 6, 4, 0]",
-       [](Problem &p) {
-         p.query = Tensor(DType::f32, {2, 6, 4, 0});
-       }},
+       [](Problem &p) { p.query = Tensor(DType::f32, {2, 6, 4, 0}); }},
       {"S2", "found shape [6, 4, 3]",
-       [](Problem &p) {
-         p.query = Tensor(DType::f32, {6, 4, 3});
-       }},
+       [](Problem &p) { p.query = Tensor(DType::f32, {6, 4, 3}); }},
       {"S2", "found shape [2, 8, 2, 3]",
-       [](Problem &p) {
-         p.cuSeqlensK = vectorOf(DType::i32, {0, 8});
-       }},
+       [](Problem &p) { p.cuSeqlensK = vectorOf(DType::i32, {0, 8}); }},
       {"S2", "found both",
        [](Problem &p) {
          p.query = Tensor(DType::f32, {6, 4, 3});
@@ -131,31 +113,19 @@ TEST(Validate, Refusals) {
          p.cuSeqlensQ = vectorOf(DType::i32, {0, 6});
        }},
       {"S2", "type f32",
-       [](Problem &p) {
-         p.lengthsK = vectorOf(DType::f32, {3, 3});
-       }},
+       [](Problem &p) { p.lengthsK = vectorOf(DType::f32, {3, 3}); }},
       {"S2", "2 entries of lengths_k",
-       [](Problem &p) {
-         p.lengthsK = vectorOf(DType::i32, {3, 3, 3});
-       }},
+       [](Problem &p) { p.lengthsK = vectorOf(DType::i32, {3, 3, 3}); }},
       {"S2", "found 9 for batch item 1; nearest legal choice: 8",
-       [](Problem &p) {
-         p.lengthsK = vectorOf(DType::i32, {3, 9});
-       }},
+       [](Problem &p) { p.lengthsK = vectorOf(DType::i32, {3, 9}); }},
       {"S2", "found -1 for batch item 0; nearest legal choice: 0",
-       [](Problem &p) {
-         p.lengthsQ = vectorOf(DType::i64, {-1, 3});
-       }},
+       [](Problem &p) { p.lengthsQ = vectorOf(DType::i64, {-1, 3}); }},
       {"S1", "found 3",
-       [](Problem &p) {
-         p.qOffset = vectorOf(DType::i64, {0, 0, 0});
-       }},
+       [](Problem &p) { p.qOffset = vectorOf(DType::i64, {0, 0, 0}); }},
       {"S1", "found 0",
        [](Problem &p) { p.qOffset = vectorOf(DType::i64, {}); }},
       {"S1", "found 2305843009213693952 for sequence 1",
-       [](Problem &p) {
-         p.qOffset = vectorOf(DType::i64, {0, 0x1p61});
-       }},
+       [](Problem &p) { p.qOffset = vectorOf(DType::i64, {0, 0x1p61}); }},
       {"S1", "found -9223372036854775808",
        [](Problem &p) {
          p.qOffset = vectorOf(DType::i64, {static_cast<double>(least)});
@@ -174,53 +144,33 @@ TEST(Validate, Refusals) {
       {"B1", "dilation 5 and segment 4; nearest legal choice: dilation 4",
        [](Problem &p) { p.spec.branches[0].dilation = 5; }},
       {"B2", "[0, 4) (B2), found [2, 5)",
-       [](Problem &p) {
-         p.spec.branches[0].heads = HeadRange{2, 5};
-       }},
+       [](Problem &p) { p.spec.branches[0].heads = HeadRange{2, 5}; }},
       {"B2", "found [3, 2)",
-       [](Problem &p) {
-         p.spec.branches[0].heads = HeadRange{3, 2};
-       }},
+       [](Problem &p) { p.spec.branches[0].heads = HeadRange{3, 2}; }},
       {"B2", "found [-1, 2)",
-       [](Problem &p) {
-         p.spec.branches[0].heads = HeadRange{-1, 2};
-       }},
+       [](Problem &p) { p.spec.branches[0].heads = HeadRange{-1, 2}; }},
       {"B4", "found -1; nearest legal choice: 0",
        [](Problem &p) { p.spec.windowLeft = -1; }},
       {"B4", "to the right", [](Problem &p) { p.spec.windowRight = least; }},
       {"B5", "found [2, 0]",
-       [](Problem &p) {
-         p.spec.gridWindow = GridWindow{{2, 0}, {1, 1}};
-       }},
+       [](Problem &p) { p.spec.gridWindow = GridWindow{{2, 0}, {1, 1}}; }},
       {"B5", "found []",
-       [](Problem &p) {
-         p.spec.gridWindow = GridWindow{{}, {}};
-       }},
+       [](Problem &p) { p.spec.gridWindow = GridWindow{{}, {}}; }},
       {"B5", "found 1",
-       [](Problem &p) {
-         p.spec.gridWindow = GridWindow{{2, 4}, {1}};
-       }},
+       [](Problem &p) { p.spec.gridWindow = GridWindow{{2, 4}, {1}}; }},
       {"B5", "found -2",
-       [](Problem &p) {
-         p.spec.gridWindow = GridWindow{{2, 4}, {1, -2}};
-       }},
+       [](Problem &p) { p.spec.gridWindow = GridWindow{{2, 4}, {1, -2}}; }},
       {"B5", "of 6 cells (B5), found position 7",
-       [](Problem &p) {
-         p.spec.gridWindow = GridWindow{{2, 3}, {1, 1}};
-       }},
+       [](Problem &p) { p.spec.gridWindow = GridWindow{{2, 3}, {1, 1}}; }},
       {"B5", "found position -1",
        [](Problem &p) {
          p.spec.gridWindow = GridWindow{{2, 4}, {1, 1}};
          p.qOffset = vectorOf(DType::i32, {0, -1});
        }},
       {"B6", "found none",
-       [](Problem &p) {
-         p.spec.blockMask = BlockSizes{2, 2};
-       }},
+       [](Problem &p) { p.spec.blockMask = BlockSizes{2, 2}; }},
       {"B6", "found none",
-       [](Problem &p) {
-         p.blockMask = Tensor(DType::i1, {4, 4});
-       }},
+       [](Problem &p) { p.blockMask = Tensor(DType::i1, {4, 4}); }},
       {"B6", "found 0 and 2",
        [](Problem &p) {
          p.spec.blockMask = BlockSizes{0, 2};
@@ -266,13 +216,9 @@ TEST(Validate, Refusals) {
       {"section 3", "finite softcap",
        [](Problem &p) { p.spec.softcap = HUGE_VAL; }},
       {"R3", "found shape [3]",
-       [](Problem &p) {
-         p.sink = vectorOf(DType::f32, {1, 2, 3});
-       }},
+       [](Problem &p) { p.sink = vectorOf(DType::f32, {1, 2, 3}); }},
       {"R3", "type i32",
-       [](Problem &p) {
-         p.sink = vectorOf(DType::i32, {1, 2, 3, 4});
-       }},
+       [](Problem &p) { p.sink = vectorOf(DType::i32, {1, 2, 3, 4}); }},
   };
   for (const Refusal &refusal : refusals) {
     Problem problem = legal();
@@ -313,22 +259,14 @@ TEST(Validate, Permits) {
   const std::function<void(Problem &)> permitted[] = {
       [](Problem &p) { p.spec.branches = {branchOf(1, 1)}; },
       [](Problem &p) { p.spec.branches = {branchOf(std::nullopt, 1000)}; },
-      [](Problem &p) {
-        p.spec.branches[0].heads = HeadRange{2, 2};
-      },
-      [](Problem &p) {
-        p.spec.branches[0].heads = HeadRange{0, 4};
-      },
+      [](Problem &p) { p.spec.branches[0].heads = HeadRange{2, 2}; },
+      [](Problem &p) { p.spec.branches[0].heads = HeadRange{0, 4}; },
       [](Problem &p) { p.spec.scale = -1; },
       [](Problem &p) { p.spec.windowLeft = p.spec.windowRight = 0; },
       [](Problem &p) { p.qOffset = vectorOf(DType::i32, {-100}); },
-      [](Problem &p) {
-        p.lengthsK = vectorOf(DType::i32, {0, 8});
-      },
+      [](Problem &p) { p.lengthsK = vectorOf(DType::i32, {0, 8}); },
       [](Problem &p) { p.spec.patternOrder = layout::OrderSpec(); },
-      [](Problem &p) {
-        p.sink = vectorOf(DType::bf16, {0, 0, 0, -HUGE_VAL});
-      },
+      [](Problem &p) { p.sink = vectorOf(DType::bf16, {0, 0, 0, -HUGE_VAL}); },
   };
   for (const auto &change : permitted) {
     Problem problem = legal();

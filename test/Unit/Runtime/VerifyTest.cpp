@@ -72,9 +72,7 @@ const Malformed malformed[] = {
     {"ConstantBytes", "expected 8 bytes of data, found 4",
      [](auto &a) { a.constants[0]->sizes = {2}; }},
     {"ConstantOverflow", "overflows 64 bits",
-     [](auto &a) {
-       a.constants[0]->sizes = {INT64_MAX, INT64_MAX};
-     }},
+     [](auto &a) { a.constants[0]->sizes = {INT64_MAX, INT64_MAX}; }},
     {"ConstantType", "element type from 1 to 10, found 77",
      [](auto &a) { a.constants[0]->dtype = DType(77); }},
     {"ParamStrides", "one stride for each of 2 sizes, found 1",
@@ -99,9 +97,7 @@ const Malformed malformed[] = {
     {"FunctionTwice", "a second function named 'copy'",
      [](auto &a) { a.functions[3]->name = "copy"; }},
     {"SizeExprOfInput", "size expressions on an output only",
-     [](auto &a) {
-       affine(a).arguments[0]->size_exprs = {0, 1};
-     }},
+     [](auto &a) { affine(a).arguments[0]->size_exprs = {0, 1}; }},
     {"SizeExprOfOutput", "size of axis 1 depends on an output",
      [](auto &a) { affine(a).exprs[1]->terms = {dim(2, 1)}; }},
     // Expressions.
@@ -152,9 +148,7 @@ const Malformed malformed[] = {
     {"LaunchKernel", "a kernel below 3, found 3",
      [](auto &a) { launch(a).kernel = 3; }},
     {"LaunchGrid", "expects a grid of rank 1, found 2",
-     [](auto &a) {
-       launch(a).grid = {0, 0};
-     }},
+     [](auto &a) { launch(a).grid = {0, 0}; }},
     {"LaunchCount", "expects 3 arguments, found 2",
      [](auto &a) { launch(a).args.pop_back(); }},
     {"LaunchKind", "expects a scalar, found kind 0",
@@ -181,9 +175,7 @@ const Malformed malformed[] = {
        a.functions[2]->plans[0]->steps[0]->action.AsCopy()->source = 1;
      }},
     {"PlanTwice", "a second plan for code object 0",
-     [](auto &a) {
-       plan(a).code_objects = {0, 0};
-     }},
+     [](auto &a) { plan(a).code_objects = {0, 0}; }},
     {"PlanNothing", "expected a code object, found none",
      [](auto &a) { plan(a).code_objects.clear(); }},
     // Graphs.
