@@ -202,6 +202,80 @@ rl_status rl_context_trim(rl_context *context) {
 }
 
 //===----------------------------------------------------------------------===//
+// Devices and their memory
+//===----------------------------------------------------------------------===//
+
+rl_status rl_device_count(const char *driver, uint32_t *out_count) {
+  if (out_count)
+    *out_count = 0;
+  return guarded([&]() -> Status {
+    RL_EXPECT(out_count);
+    return countDevices(driver ? driver : "cpu", *out_count);
+  });
+}
+
+rl_status rl_device_describe(const char *driver, uint32_t index,
+                             rl_device *out_device) {
+  return guarded([&]() -> Status {
+    RL_EXPECT(out_device);
+    RL_TRY(clearStruct("rl_device", out_device));
+    rl_device device = RL_DEVICE_INIT;
+    RL_TRY(describeDevice(driver ? driver : "cpu", index, device));
+    writeStruct(device, out_device);
+    return {};
+  });
+}
+
+rl_status rl_memory_allocate(rl_context *context, uint64_t bytes,
+                             void **out_memory) {
+  if (out_memory)
+    *out_memory = nullptr;
+  return guarded([&]() -> Status {
+    RL_EXPECT(out_memory);
+    RL_EXPECT(context);
+    char *block = nullptr;
+    // A block of nothing has an address, too.
+    RL_TRY(
+        context->impl->driver->allocate(std::max<uint64_t>(bytes, 1), block));
+    *out_memory = block;
+    return {};
+  });
+}
+
+rl_status rl_memory_release(rl_context *context, void *memory) {
+  return guarded([&]() -> Status {
+    RL_EXPECT(context);
+    if (memory)
+      context->impl->driver->release(static_cast<char *>(memory), 0);
+    return {};
+  });
+}
+
+rl_status rl_memory_copy(rl_context *context, void *to, const void *from,
+                         uint64_t bytes, rl_transfer transfer) {
+  return guarded([&]() -> Status {
+    RL_EXPECT(context);
+    if (bytes == 0)
+      return {};
+    RL_EXPECT(to);
+    RL_EXPECT(from);
+    switch (transfer) {
+    case RL_TO_DEVICE:
+      return context->impl->driver->transfer(to, from, bytes,
+                                             Transfer::ToDevice);
+    case RL_FROM_DEVICE:
+      return context->impl->driver->transfer(to, from, bytes,
+                                             Transfer::FromDevice);
+    case RL_ON_DEVICE:
+      return context->impl->driver->transfer(to, from, bytes,
+                                             Transfer::OnDevice);
+    }
+    return invalid("expected a transfer from ", int(RL_TO_DEVICE), " to ",
+                   int(RL_ON_DEVICE), ", got ", int(transfer));
+  });
+}
+
+//===----------------------------------------------------------------------===//
 // Program
 //===----------------------------------------------------------------------===//
 
@@ -433,6 +507,20 @@ rl_status rl_program_run(const rl_program *program, uint32_t entry,
     RL_TRY(needEntry("rl_program_run", program, entry, found));
     Call call(*program->impl, *found);
     RL_TRY(call.prepare(tensors, count, Binding::Complete));
-    return call.execute();
+    Driver &driver = *program->impl->context->driver;
+    RL_TRY(call.execute(driver.ownStream()));
+    return driver.wait(driver.ownStream());
+  });
+}
+
+rl_status rl_program_enqueue(const rl_program *program, uint32_t entry,
+                             const rl_tensor *tensors, uint32_t count,
+                             void *stream) {
+  return guarded([&]() -> Status {
+    const Entry *found = nullptr;
+    RL_TRY(needEntry("rl_program_enqueue", program, entry, found));
+    Call call(*program->impl, *found);
+    RL_TRY(call.prepare(tensors, count, Binding::Complete));
+    return call.execute(stream);
   });
 }

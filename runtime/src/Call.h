@@ -29,7 +29,8 @@ public:
 
   Status prepare(const rl_tensor *tensors, uint32_t count, Binding binding);
   void fill(rl_estimate &estimate) const;
-  Status execute();
+  /// Queues the steps; complete on return where the driver has no queues.
+  Status execute(Stream stream);
 
 private:
   /// A kernel of the plan with its parameters in `words`.
@@ -58,8 +59,9 @@ private:
   Status prepareParam(const abi::Kernel &kernel, uint32_t index,
                       uint32_t buffer);
   Status prepareCopy(const abi::Copy &copy);
+  Status checkPlace(uint32_t buffer) const;
   Status planMemory();
-  Status obtain(Workspace &workspace);
+  Status obtain(Stream stream, bool captured, Workspace &workspace);
   std::string needs() const;
 
   const Program &program;

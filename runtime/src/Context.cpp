@@ -8,15 +8,48 @@
 #include "Context.h"
 
 #include "cpu/CpuDriver.h"
+#include "cuda/CudaDriver.h"
+
+#include <algorithm>
+#include <cstring>
 
 using namespace ringlet::rt;
+
+static Status unknownDriver(const std::string &name) {
+  return failure(RL_UNAVAILABLE, "expected the driver 'cpu' or 'cuda', got '",
+                 name, "'");
+}
 
 Status ringlet::rt::makeDriver(const std::string &name,
                                const rl_context_options &options,
                                std::unique_ptr<Driver> &driver) {
   if (name == "cpu")
     return makeCpuDriver(options, driver);
-  return failure(RL_UNAVAILABLE, "expected the driver 'cpu', got '", name, "'");
+  if (name == "cuda")
+    return makeCudaDriver(options, driver);
+  return unknownDriver(name);
+}
+
+Status ringlet::rt::countDevices(const std::string &name, uint32_t &count) {
+  if (name == "cpu") {
+    count = 1;
+    return {};
+  }
+  return name == "cuda" ? countCudaDevices(count) : unknownDriver(name);
+}
+
+Status ringlet::rt::describeDevice(const std::string &name, uint32_t index,
+                                   rl_device &device) {
+  if (name == "cpu")
+    return describeCpu(index, device);
+  if (name == "cuda")
+    return describeCudaDevice(index, device);
+  return unknownDriver(name);
+}
+
+Status Driver::transfer(void *to, const void *from, uint64_t bytes, Transfer) {
+  std::memcpy(to, from, bytes);
+  return {};
 }
 
 Context::Context(const rl_context_options &options,
@@ -53,8 +86,10 @@ void Context::fill(rl_stats &stats) const {
   stats.threads = driver->threads();
   stats.runs = runs;
   stats.launches = launches;
-  stats.memory_bytes = account.used();
-  stats.peak_memory_bytes = account.peak();
+  // What the driver holds in stream order is not in the account once it is let
+  // go.
+  stats.memory_bytes = account.used() + driver->orderedBytes();
+  stats.peak_memory_bytes = std::max(account.peak(), stats.memory_bytes);
   stats.workspace_bytes = workspaces.held();
   stats.table_bytes = tables.held();
   stats.tables_built = tables.built();

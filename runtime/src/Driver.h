@@ -7,7 +7,8 @@
 //
 // One subclass for each kind of device. The interpreter checks a call, lays out
 // memory and walks the plan's steps; a driver holds memory, loads code and
-// starts kernels.
+// starts kernels. What has a default here is the answer of a driver that works
+// on the host's memory and whose calls return when all is done.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,9 +40,18 @@ struct TensorView {
 class Module {
 public:
   virtual ~Module() = default;
-  /// The kernel behind a symbol, for Driver::launch of the same driver.
-  virtual Status find(const std::string &symbol, void *&kernel) = 0;
+  /// The code of a kernel, for Driver::launch of the same driver; it lives as
+  /// long as the module. `code` is the description's for this code object.
+  virtual Status find(const abi::Kernel &description,
+                      const abi::KernelCode &code, void *&kernel) = 0;
 };
+
+/// A queue of the device, as the embedder names it (CUstream). Null is a queue,
+/// too, where the driver has queues, and means nothing where it has none.
+using Stream = void *;
+
+/// Between which memories Driver::transfer copies.
+enum class Transfer { ToDevice, FromDevice, OnDevice };
 
 /// One run of a kernel over all items of its grid.
 struct LaunchCall {
@@ -54,6 +64,7 @@ struct LaunchCall {
   /// Driver::scratchBytes(bytes for one thread) bytes of this run's own.
   char *scratch;
   uint64_t scratchPerThread;
+  Stream stream;
 };
 
 class Driver {
@@ -74,6 +85,21 @@ public:
   virtual uint64_t freeBytes() const = 0;
   /// Scratch for all threads of a launch.
   virtual uint64_t scratchBytes(uint64_t perThread) const = 0;
+  /// True if kernels work on the host's memory.
+  virtual bool usesHostMemory() const { return true; }
+  /// Where kernels can read these bytes of the host, which stay where they are
+  /// and unchanged until discard(): right there, or a copy on the device.
+  virtual Status upload(const void *bytes, uint64_t size, const char *&data) {
+    (void)size;
+    data = static_cast<const char *>(bytes);
+    return {};
+  }
+  virtual void discard(const char *data, uint64_t size) {
+    (void)data, (void)size;
+  }
+  /// Complete on return.
+  virtual Status transfer(void *to, const void *from, uint64_t bytes,
+                          Transfer direction);
 
   //===--- Code -----------------------------------------------------------===//
 
@@ -83,17 +109,50 @@ public:
   virtual Status load(const abi::CodeObject &code, const Logger &logger,
                       std::shared_ptr<Module> &module) = 0;
 
-  //===--- Work, complete on return. Any thread may call, also at once. ---===//
+  //===--- Work. Any thread may call, also at once. -----------------------===//
 
+  /// The most items that one launch can have.
+  virtual int64_t mostItems() const { return INT64_MAX; }
   virtual Status launch(const LaunchCall &call) = 0;
   /// Same element type and sizes, no overlap.
-  virtual Status copy(const TensorView &source,
-                      const TensorView &destination) = 0;
+  virtual Status copy(const TensorView &source, const TensorView &destination,
+                      Stream stream) = 0;
+
+  //===--- Queues. Without them, work is complete on return. --------------===//
+
+  /// The queue of runs for which the embedder gives none.
+  virtual Stream ownStream() const { return nullptr; }
+  virtual Status wait(Stream) { return {}; }
+  /// True if what is queued becomes a graph, to be run later and again: memory
+  /// that it uses must stay.
+  virtual Status isCaptured(Stream, bool &captured) {
+    captured = false;
+    return {};
+  }
+  /// True if the memory of a run comes and goes in the order of its queue, by
+  /// what follows; else a run keeps its block to its end.
+  virtual bool ordersMemory() const { return false; }
+  virtual Status allocateOn(Stream stream, uint64_t bytes, char *&block) {
+    (void)stream;
+    return allocate(bytes, block);
+  }
+  virtual void releaseOn(Stream stream, char *block, uint64_t bytes) {
+    (void)stream;
+    release(block, bytes);
+  }
+  /// Held for such memory, in use or idle.
+  virtual uint64_t orderedBytes() const { return 0; }
+  /// Gives the idle part back.
+  virtual void trim() {}
 };
 
 /// The driver called `name`, or why there is none.
 Status makeDriver(const std::string &name, const rl_context_options &options,
                   std::unique_ptr<Driver> &driver);
+/// The devices of the driver called `name`.
+Status countDevices(const std::string &name, uint32_t &count);
+Status describeDevice(const std::string &name, uint32_t index,
+                      rl_device &device);
 
 } // namespace ringlet::rt
 

@@ -15,7 +15,7 @@ std::string Call::needs() const {
               ", scratch ", scratchBytes, ", order tables ", tableBytes, ")");
 }
 
-Status Call::obtain(Workspace &workspace) {
+Status Call::obtain(Stream stream, bool captured, Workspace &workspace) {
   Context &context = *program.context;
   if (totalBytes > context.account.maximum())
     return failed(failure(RL_OUT_OF_MEMORY, needs(), ", the memory limit is ",
@@ -31,12 +31,14 @@ Status Call::obtain(Workspace &workspace) {
     Status status;
     tables.assign(tableUses.size(), nullptr);
     for (uint32_t i = 0; i < tableUses.size() && status.ok(); ++i)
-      status = context.tables.get(tableUses[i].key, tables[i], overLimit);
+      status =
+          context.tables.get(tableUses[i].key, tables[i], overLimit, !captured);
     if (status.ok())
-      status = context.workspaces.acquire(block, workspace, overLimit);
+      status = context.workspaces.acquire(block, stream, workspace, overLimit);
     if (status.ok())
       return {};
-    if (!trimmed) {
+    // To free memory is to wait, which a capture does not allow.
+    if (!trimmed && !captured) {
       tables.clear();
       context.trim();
       continue;
@@ -50,16 +52,20 @@ Status Call::obtain(Workspace &workspace) {
   return {};
 }
 
-Status Call::execute() {
+Status Call::execute(Stream stream) {
   Context &context = *program.context;
+  bool captured = false;
+  RL_TRY(context.driver->isCaptured(stream, captured));
   Workspace workspace;
-  RL_TRY(obtain(workspace));
+  RL_TRY(obtain(stream, captured, workspace));
+  if (captured)
+    program.keep(tables);
   for (uint32_t i = 0; i < lifetimes.size(); ++i)
     buffers[workspaceBuffers[i]].data = workspace.data() + lifetimes[i].offset;
   for (uint32_t i = 0; i < tables.size(); ++i)
     // Kernels only read it: the verifier has seen to that.
-    buffers[tableUses[i].buffer].data = reinterpret_cast<char *>(
-        const_cast<int64_t *>(tables[i]->entries.data()));
+    buffers[tableUses[i].buffer].data =
+        const_cast<char *>(tables[i]->upload.data());
   for (const Address &address : addresses)
     words[address.word] =
         int64_t(reinterpret_cast<intptr_t>(buffers[address.buffer].data));
@@ -73,12 +79,13 @@ Status Call::execute() {
       const KernelEntry &kernel = program.kernel(launch.kernel);
       LaunchCall call = {
           kernel.code,  words.data() + launch.firstWord,  launch.wordCount,
-          launch.items, workspace.data() + scratchOffset, kernel.scratchBytes};
+          launch.items, workspace.data() + scratchOffset, kernel.scratchBytes,
+          stream};
       status = context.driver->launch(call);
     } else {
       const Copy &copy = copies[step.index];
-      status =
-          context.driver->copy(buffers[copy.source], buffers[copy.destination]);
+      status = context.driver->copy(buffers[copy.source],
+                                    buffers[copy.destination], stream);
     }
     if (!status.ok())
       return failed(status);

@@ -46,14 +46,33 @@ uint64_t Account::peak() const {
 
 Workspace::~Workspace() {
   if (pool)
-    pool->release(block, bytes);
+    pool->release(*this);
 }
 
-Status WorkspacePool::acquire(uint64_t bytes, Workspace &workspace,
-                              bool &overLimit) {
+Status WorkspacePool::acquireOrdered(uint64_t bytes, Workspace &workspace,
+                                     bool &overLimit) {
+  if (!account.take(bytes)) {
+    overLimit = true;
+    return failure(RL_OUT_OF_MEMORY, "over the memory limit");
+  }
+  Status status = driver.allocateOn(workspace.stream, bytes, workspace.block);
+  if (!status.ok()) {
+    account.give(bytes);
+    return status;
+  }
+  workspace.pool = this;
+  workspace.bytes = bytes;
+  return {};
+}
+
+Status WorkspacePool::acquire(uint64_t bytes, Stream stream,
+                              Workspace &workspace, bool &overLimit) {
   overLimit = false;
   if (bytes == 0)
     return {};
+  workspace.stream = stream;
+  if (driver.ordersMemory())
+    return acquireOrdered(bytes, workspace, overLimit);
   Idle small = {nullptr, 0};
   {
     std::lock_guard<std::mutex> lock(mutex);
@@ -101,15 +120,20 @@ Status WorkspacePool::acquire(uint64_t bytes, Workspace &workspace,
   return {};
 }
 
-void WorkspacePool::release(char *block, uint64_t bytes) {
+void WorkspacePool::release(const Workspace &workspace) {
+  if (driver.ordersMemory()) {
+    driver.releaseOn(workspace.stream, workspace.block, workspace.bytes);
+    account.give(workspace.bytes);
+    return;
+  }
   {
     std::lock_guard<std::mutex> lock(mutex);
     if (idle.size() < idle.capacity()) {
-      idle.push_back({block, bytes});
+      idle.push_back({workspace.block, workspace.bytes});
       return;
     }
   }
-  free({block, bytes});
+  free({workspace.block, workspace.bytes});
 }
 
 void WorkspacePool::free(Idle block) {
@@ -125,17 +149,18 @@ void WorkspacePool::trim() {
     {
       std::lock_guard<std::mutex> lock(mutex);
       if (idle.empty())
-        return;
+        break;
       block = idle.back();
       idle.pop_back();
     }
     free(block);
   }
+  driver.trim();
 }
 
 uint64_t WorkspacePool::held() const {
   std::lock_guard<std::mutex> lock(mutex);
-  return total;
+  return total + driver.orderedBytes();
 }
 
 //===----------------------------------------------------------------------===//

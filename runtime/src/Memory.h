@@ -52,21 +52,24 @@ public:
 private:
   friend class WorkspacePool;
   WorkspacePool *pool = nullptr;
+  Stream stream = nullptr;
   char *block = nullptr;
   uint64_t bytes = 0;
 };
 
 /// Keeps the blocks of finished runs for the next ones: after the first run of
-/// a shape, none allocates.
+/// a shape, none allocates. A driver that orders memory does so itself; then a
+/// workspace may be let go as soon as the last kernel that uses it is queued.
 class WorkspacePool {
 public:
   WorkspacePool(Driver &driver, Account &account)
       : driver(driver), account(account) {}
   ~WorkspacePool() { trim(); }
 
-  /// A block of at least `bytes`; an idle one if there is one. On failure,
-  /// `overLimit` tells whether the account refused.
-  Status acquire(uint64_t bytes, Workspace &workspace, bool &overLimit);
+  /// A block of at least `bytes` for work on the stream; an idle one if there
+  /// is one. On failure, `overLimit` tells whether the account refused.
+  Status acquire(uint64_t bytes, Stream stream, Workspace &workspace,
+                 bool &overLimit);
   /// Frees all idle blocks.
   void trim();
   /// Bytes in use and idle.
@@ -78,7 +81,8 @@ private:
     char *block;
     uint64_t bytes;
   };
-  void release(char *block, uint64_t bytes);
+  Status acquireOrdered(uint64_t bytes, Workspace &workspace, bool &overLimit);
+  void release(const Workspace &workspace);
   void free(Idle idle);
 
   Driver &driver;
@@ -86,6 +90,32 @@ private:
   mutable std::mutex mutex;
   std::vector<Idle> idle;
   uint64_t total = 0;
+};
+
+/// Bytes of the host where kernels can read them.
+class Upload {
+public:
+  Upload() = default;
+  Upload(const Upload &) = delete;
+  Upload &operator=(const Upload &) = delete;
+  ~Upload() {
+    if (driver)
+      driver->discard(place, size);
+  }
+
+  /// Once; see Driver::upload.
+  Status make(Driver &owner, const void *bytes, uint64_t count) {
+    RL_TRY(owner.upload(bytes, count, place));
+    driver = &owner;
+    size = count;
+    return {};
+  }
+  const char *data() const { return place; }
+
+private:
+  Driver *driver = nullptr;
+  const char *place = nullptr;
+  uint64_t size = 0;
 };
 
 /// Memory that is needed from one step to another, both inclusive.

@@ -70,6 +70,11 @@ Status OrderTableCache::build(Entry &entry, bool &overLimit) {
                       ? fill(entry.key, entry.table)
                       : failure(RL_OUT_OF_MEMORY, "the system has ", available,
                                 " bytes free");
+  OrderTable &table = entry.table;
+  if (status.ok())
+    status = table.upload.make(driver, table.entries.data(), bytes);
+  if (!driver.usesHostMemory() || !status.ok())
+    std::vector<int64_t>().swap(table.entries);
   if (!status.ok()) {
     account.give(bytes);
     return status;
@@ -84,7 +89,7 @@ Status OrderTableCache::build(Entry &entry, bool &overLimit) {
 
 Status OrderTableCache::get(const OrderTableKey &key,
                             std::shared_ptr<const OrderTable> &table,
-                            bool &overLimit) {
+                            bool &overLimit, bool mayFree) {
   overLimit = false;
   std::shared_ptr<Entry> entry;
   {
@@ -103,7 +108,8 @@ Status OrderTableCache::get(const OrderTableKey &key,
   RL_TRY(build(*entry, overLimit));
   table = std::shared_ptr<const OrderTable>(entry, &entry->table);
   entry.reset();
-  evict(idleBytes, idleTables);
+  if (mayFree)
+    evict(idleBytes, idleTables);
   return {};
 }
 

@@ -27,7 +27,9 @@ Status makeOrder(const abi::Order &order,
 /// An order written out for one length: entry m is the token of slot m or,
 /// inverse, the slot of token m.
 struct OrderTable {
+  /// Empty where kernels do not read the host's memory.
   std::vector<int64_t> entries;
+  Upload upload;
 };
 
 struct OrderTableKey {
@@ -56,9 +58,9 @@ public:
 
   /// The table, built now or before. Two threads that want the same one at
   /// once build it once. On failure, `overLimit` tells whether the account
-  /// refused.
+  /// refused. Unless `mayFree`, tables that nobody uses stay, however many.
   Status get(const OrderTableKey &key, std::shared_ptr<const OrderTable> &table,
-             bool &overLimit);
+             bool &overLimit, bool mayFree = true);
   /// Frees all tables that no run uses.
   void trim() { evict(0, 0); }
   uint64_t held() const;

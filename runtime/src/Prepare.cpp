@@ -97,9 +97,7 @@ Status Call::prepareBuffer(uint32_t index, const ExprValues &exprs) {
       return failed(invalid("constant ", buffer.index(),
                             " has offsets that overflow 64 bits (S3)"));
     // Kernels only read it: the verifier has seen to that.
-    if (constant.data())
-      view.data = const_cast<char *>(
-          reinterpret_cast<const char *>(constant.data()->data()));
+    view.data = const_cast<char *>(program.constant(buffer.index()));
     return {};
   }
 
@@ -167,10 +165,25 @@ Status Call::planMemory() {
 // Steps
 //===----------------------------------------------------------------------===//
 
+Status Call::checkPlace(uint32_t index) const {
+  const abi::Buffer &buffer = *entry.plan->buffers()->Get(index);
+  if (program.context->driver->usesHostMemory() ||
+      buffer.kind() != abi::BufferKind::Argument)
+    return {};
+  const abi::Argument &argument =
+      *entry.function->arguments()->Get(buffer.index());
+  if (!isHostScalar(argument))
+    return {};
+  return failed(failure(RL_UNSUPPORTED, "input '", argument.name()->str(),
+                        "' is a number of the host; no kernel of ",
+                        program.context->driver->name(), " can read it"));
+}
+
 Status Call::prepareParam(const abi::Kernel &kernel, uint32_t index,
                           uint32_t buffer) {
   const abi::KernelParam &param = *kernel.params()->Get(index);
   const TensorView &view = buffers[buffer];
+  RL_TRY(checkPlace(buffer));
   addresses.push_back({uint32_t(words.size()), buffer});
   words.push_back(0);
   auto mismatch = [&](const char *what, uint32_t axis, int64_t wanted,
@@ -228,6 +241,11 @@ Status Call::prepareLaunch(const abi::Launch &launch, const ExprValues &exprs) {
   if (tooMany)
     return failed(invalid("the grid of kernel '", kernel.name()->str(),
                           "' has more than 2^63 items"));
+  if (items > program.context->driver->mostItems())
+    return failed(failure(RL_UNSUPPORTED, "the grid of kernel '",
+                          kernel.name()->str(), "' has ", items,
+                          " items, the device takes ",
+                          program.context->driver->mostItems()));
   steps.push_back({Step::LaunchStep, uint32_t(launches.size())});
   launches.push_back(
       {launch.kernel(), firstWord, uint32_t(words.size()) - firstWord, items});
@@ -236,6 +254,7 @@ Status Call::prepareLaunch(const abi::Launch &launch, const ExprValues &exprs) {
 
 Status Call::prepareCopy(const abi::Copy &copy) {
   const TensorView &source = buffers[copy.source()];
+  RL_TRY(checkPlace(copy.source()));
   const TensorView &destination = buffers[copy.destination()];
   for (uint32_t axis = 0; axis < source.rank; ++axis)
     if (source.sizes[axis] != destination.sizes[axis])

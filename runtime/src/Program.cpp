@@ -95,11 +95,18 @@ Status Program::loadCode(uint32_t object) {
       const abi::KernelCode &entry = *kernel.code()->Get(j);
       if (entry.code_object() != object)
         continue;
-      RL_TRY(module->find(entry.symbol()->str(), kernels[i].code));
+      RL_TRY(module->find(kernel, entry, kernels[i].code));
       // 64-byte aligned for each thread; kMaxScratch leaves room for it.
       if (!roundUp(entry.scratch_bytes(), 64, kernels[i].scratchBytes))
         return failure(RL_BAD_ARTIFACT, "scratch overflows 64 bits");
     }
+  }
+  for (uint32_t i = 0; i < sizeOf(root->constants()); ++i) {
+    const auto *data = root->constants()->Get(i)->data();
+    constants.emplace_back();
+    if (sizeOf(data))
+      RL_TRY(
+          constants.back().make(*context->driver, data->data(), data->size()));
   }
   for (Entry &entry : entryList) {
     entry.plan = planFor(*entry.function, object);
@@ -116,6 +123,12 @@ Status Program::loadCode(uint32_t object) {
     }
   }
   return {};
+}
+
+void Program::keep(
+    const std::vector<std::shared_ptr<const OrderTable>> &tables) const {
+  std::lock_guard<std::mutex> lock(keeping);
+  kept.insert(tables.begin(), tables.end());
 }
 
 /// Kernels of the entry in the order of their first launch, over all plans

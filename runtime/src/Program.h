@@ -12,7 +12,10 @@
 
 #include "ringlet/abi/Container.h"
 
+#include <deque>
 #include <memory>
+#include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -34,7 +37,8 @@ struct KernelEntry {
   uint64_t scratchBytes = 0;
 };
 
-/// Immutable after load: any number of threads may run it.
+/// Immutable after load, but for what it keeps alive: any number of threads may
+/// run it.
 class Program {
 public:
   /// `context` may be null: to inspect only.
@@ -47,6 +51,10 @@ public:
   const std::vector<Entry> &entries() const { return entryList; }
   const KernelEntry &kernel(uint32_t index) const { return kernels[index]; }
   const std::string &target() const { return targetName; }
+  /// A constant of the artefact, where kernels can read it.
+  const char *constant(uint32_t index) const { return constants[index].data(); }
+  /// Keeps order tables for graphs that hold their addresses.
+  void keep(const std::vector<std::shared_ptr<const OrderTable>> &tables) const;
 
 private:
   explicit Program(std::shared_ptr<Context> context)
@@ -65,6 +73,9 @@ private:
   const abi::Artifact *root = nullptr;
   std::vector<Entry> entryList;
   std::vector<KernelEntry> kernels;
+  std::deque<Upload> constants;
+  mutable std::mutex keeping;
+  mutable std::set<std::shared_ptr<const OrderTable>> kept;
   std::string targetName;
   std::shared_ptr<Module> module;
 };

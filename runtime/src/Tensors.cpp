@@ -30,6 +30,11 @@ int64_t rt::elementCount(const TensorView &view) {
   return count;
 }
 
+bool rt::isHostScalar(const abi::Argument &argument) {
+  return argument.dtype() == abi::DType::I64 && !argument.is_output() &&
+         (!argument.sizes() || argument.sizes()->size() == 0);
+}
+
 bool rt::makeContiguous(TensorView &view) {
   int64_t stride = 1;
   for (uint32_t i = view.rank; i-- > 0;) {
@@ -281,8 +286,7 @@ Status Binder::strides(const rl_tensor &tensor, TensorView &view) const {
 }
 
 Status Binder::memory(const TensorView &view) const {
-  bool scalar =
-      view.rank == 0 && view.dtype == abi::DType::I64 && !argument.is_output();
+  bool scalar = isHostScalar(argument);
   if (isEmpty(view))
     return {};
   if (!view.data) {

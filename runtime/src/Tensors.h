@@ -32,6 +32,10 @@ Status bindTensors(const abi::Function &function, const rl_tensor *tensors,
                    uint32_t count, Binding binding,
                    std::vector<TensorView> &views);
 
+/// A rank-0 i64 input is a number for the plan, in the host's memory whatever
+/// the device.
+bool isHostScalar(const abi::Argument &argument);
+
 /// Sets row-major strides; false if an offset in bytes overflows 64 bits.
 bool makeContiguous(TensorView &view);
 

@@ -92,7 +92,7 @@ typedef struct rl_context_options {
   uint32_t threads;      /* CPU threads, the caller's included; 0: all cores */
   uint32_t log_level;    /* an rl_log_level: the most talkative to report    */
   uint64_t memory_limit; /* bytes of workspace, scratch and tables; 0: none  */
-  const char *driver;    /* "cpu"; NULL: "cpu"                               */
+  const char *driver;    /* "cpu" or "cuda"; NULL: "cpu"                     */
   const char *target;    /* use only code for this target, as "x86-64-v3";
                             NULL: the best that this machine can run         */
   rl_log_callback log;   /* NULL: errors and warnings are dropped, unless the
@@ -130,6 +130,42 @@ RL_API rl_status rl_context_stats(const rl_context *context,
                                   rl_stats *out_stats);
 /* Returns idle workspaces and unused order tables to the system. */
 RL_API rl_status rl_context_trim(rl_context *context);
+
+/*===- Devices and their memory -------------------------------------------===*/
+
+typedef struct rl_device {
+  size_t struct_size;
+  char name[128];            /* "NVIDIA H200"                                */
+  char architecture[32];     /* "sm_90", "x86-64-v4"                         */
+  uint64_t memory_bytes;     /* in all                                       */
+  uint32_t multiprocessors;  /* of a GPU; cores of a CPU                     */
+  uint32_t reserved;         /* 0                                            */
+} rl_device;
+#define RL_DEVICE_INIT { sizeof(rl_device), "", "", 0u, 0u, 0u }
+
+/* The devices that a driver ("cpu", "cuda"; NULL: "cpu") sees. */
+RL_API rl_status rl_device_count(const char *driver, uint32_t *out_count);
+RL_API rl_status rl_device_describe(const char *driver, uint32_t device,
+                                    rl_device *out_device);
+
+/* Memory where the kernels of a context read and write tensors: device memory
+ * of a GPU, the host's on a CPU. It does not count against the memory limit,
+ * and is released through the same context. */
+RL_API rl_status rl_memory_allocate(rl_context *context, uint64_t bytes,
+                                    void **out_memory);
+/* Waits for the device. NULL does nothing. */
+RL_API rl_status rl_memory_release(rl_context *context, void *memory);
+
+typedef enum rl_transfer {
+  RL_TO_DEVICE = 0,   /* from the host                                       */
+  RL_FROM_DEVICE = 1, /* to the host                                         */
+  RL_ON_DEVICE = 2
+} rl_transfer;
+
+/* Complete on return. The two may not overlap. */
+RL_API rl_status rl_memory_copy(rl_context *context, void *to,
+                                const void *from, uint64_t bytes,
+                                rl_transfer transfer);
 
 /*===- Program ------------------------------------------------------------===*/
 
@@ -246,9 +282,21 @@ RL_API rl_status rl_program_estimate(const rl_program *program, uint32_t entry,
 
 /* Runs an entry on its arguments: inputs first, then outputs. Everything is
  * checked before the first kernel starts; a refused call leaves the outputs
- * untouched. Returns when the outputs are complete. */
+ * untouched. Returns when the outputs are complete. On a GPU, tensors lie in
+ * its memory, but for rank-0 i64 inputs, and must be complete but for what the
+ * default stream computes. */
 RL_API rl_status rl_program_run(const rl_program *program, uint32_t entry,
                                 const rl_tensor *tensors, uint32_t count);
+
+/* The same, but returns once the work is queued on `stream`, a CUstream of the
+ * device's primary context (0: the default stream). It never waits for the
+ * stream. The stream may be in capture: the graph then holds all memory that it
+ * needs but the tensors, and must not run any more once the program is
+ * destroyed. Rank-0 i64 inputs are read before the call returns. On a CPU the
+ * stream is ignored and the outputs are complete on return. */
+RL_API rl_status rl_program_enqueue(const rl_program *program, uint32_t entry,
+                                    const rl_tensor *tensors, uint32_t count,
+                                    void *stream);
 
 #ifdef __cplusplus
 }

@@ -55,7 +55,8 @@ public:
                               logger, module);
   }
   Status launch(const LaunchCall &call) override;
-  Status copy(const TensorView &source, const TensorView &destination) override;
+  Status copy(const TensorView &source, const TensorView &destination,
+              Stream) override;
 
 private:
   std::unique_ptr<ThreadPool> pool;
@@ -115,8 +116,8 @@ static void copyRows(void *context, int64_t begin, int64_t end, uint32_t) {
   }
 }
 
-Status CpuDriver::copy(const TensorView &source,
-                       const TensorView &destination) {
+Status CpuDriver::copy(const TensorView &source, const TensorView &destination,
+                       Stream) {
   size_t elementBytes = abi::dtypeSize(source.dtype);
   if (source.rank == 0) {
     std::memcpy(destination.data, source.data, elementBytes);
@@ -130,6 +131,19 @@ Status CpuDriver::copy(const TensorView &source,
     rows *= source.sizes[axis]; // Counts elements that exist: cannot overflow.
   CopyJob job = {source, destination, last * elementBytes, elementBytes};
   pool->run(rows, copyRows, &job);
+  return {};
+}
+
+Status rt::describeCpu(uint32_t index, rl_device &device) {
+  if (index != 0)
+    return invalid("the cpu driver has device 0 only, got device ", index);
+  auto put = [](const std::string &string, char *place, size_t size) {
+    std::strncpy(place, string.c_str(), size - 1);
+  };
+  put(processorName(), device.name, sizeof(device.name));
+  put(bestLevel(), device.architecture, sizeof(device.architecture));
+  device.memory_bytes = totalSystemMemory();
+  device.multiprocessors = std::max(1u, std::thread::hardware_concurrency());
   return {};
 }
 

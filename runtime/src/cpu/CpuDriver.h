@@ -14,6 +14,7 @@ namespace ringlet::rt {
 
 Status makeCpuDriver(const rl_context_options &options,
                      std::unique_ptr<Driver> &driver);
+Status describeCpu(uint32_t index, rl_device &device);
 
 } // namespace ringlet::rt
 

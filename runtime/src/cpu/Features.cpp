@@ -149,6 +149,21 @@ bool cpu::hasFeature(const std::string &name) {
   return false;
 }
 
+std::string cpu::processorName() {
+  std::string name;
+#if defined(__x86_64__)
+  for (uint32_t leaf = 0x80000002; leaf <= 0x80000004; ++leaf) {
+    uint32_t regs[4];
+    if (!__get_cpuid(leaf, &regs[EAX], &regs[EBX], &regs[ECX], &regs[EDX]))
+      break;
+    name.append(reinterpret_cast<const char *>(regs), sizeof(regs));
+  }
+  name.erase(std::find(name.begin(), name.end(), '\0'), name.end());
+  name.erase(0, name.find_first_not_of(' '));
+#endif
+  return name.empty() ? "unknown processor" : name;
+}
+
 std::string cpu::bestLevel() {
   if (!isX86)
     return "no x86-64";

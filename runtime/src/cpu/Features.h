@@ -19,6 +19,9 @@ namespace ringlet::rt::cpu {
 /// supported.
 bool hasFeature(const std::string &name);
 
+/// What the processor calls itself, "unknown processor" if it does not.
+std::string processorName();
+
 /// The best x86-64 level that this processor has ("x86-64-v3"); for messages.
 std::string bestLevel();
 

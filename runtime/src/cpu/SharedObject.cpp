@@ -14,6 +14,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+using namespace ringlet;
 using namespace ringlet::rt;
 using namespace ringlet::rt::cpu;
 
@@ -112,7 +113,9 @@ SharedObject::~SharedObject() {
   ::close(file);
 }
 
-Status SharedObject::find(const std::string &symbol, void *&kernel) {
+Status SharedObject::find(const abi::Kernel &, const abi::KernelCode &code,
+                          void *&kernel) {
+  const std::string symbol = code.symbol()->str();
   kernel = ::dlsym(handle, symbol.c_str());
   if (kernel)
     return {};

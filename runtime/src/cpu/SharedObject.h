@@ -18,7 +18,8 @@ public:
   static Status load(const uint8_t *bytes, size_t size, const Logger &logger,
                      std::shared_ptr<Module> &module);
   ~SharedObject() override;
-  Status find(const std::string &symbol, void *&kernel) override;
+  Status find(const abi::Kernel &description, const abi::KernelCode &code,
+              void *&kernel) override;
 
 private:
   SharedObject(int file, void *handle, const Logger &logger)

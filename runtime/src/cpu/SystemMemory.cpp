@@ -44,3 +44,10 @@ uint64_t ringlet::rt::cpu::availableSystemMemory() {
   }
   return available;
 }
+
+uint64_t ringlet::rt::cpu::totalSystemMemory() {
+  uint64_t kilobytes = 0;
+  if (!readNumber("/proc/meminfo", "MemTotal:", kilobytes))
+    return 0;
+  return kilobytes * 1024;
+}

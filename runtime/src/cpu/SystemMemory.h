@@ -17,6 +17,9 @@ namespace ringlet::rt::cpu {
 /// neither can be read.
 uint64_t availableSystemMemory();
 
+/// All that the system has; 0 if it does not say.
+uint64_t totalSystemMemory();
+
 } // namespace ringlet::rt::cpu
 
 #endif // RINGLET_RUNTIME_CPU_SYSTEMMEMORY_H

@@ -1,0 +1,362 @@
+//===- cuda/CudaDriver.cpp - An NVIDIA GPU as a device ---*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Every call makes the device's primary context current and puts back what the
+// caller had. Work goes to the caller's stream; what a run does once, such as
+// to write down a table, goes to a stream of its own, which nobody captures.
+//
+//===----------------------------------------------------------------------===//
+
+#include "CudaDriver.h"
+
+#include "Blocks.h"
+#include "CudaModule.h"
+#include "Device.h"
+
+#include <algorithm>
+#include <cstring>
+
+using namespace ringlet;
+using namespace ringlet::rt;
+using namespace ringlet::rt::cuda;
+
+namespace {
+
+/// What cuMemAlloc promises.
+const uint64_t blockAlignment = 256;
+
+Address toAddress(const void *pointer) {
+  return Address(reinterpret_cast<uintptr_t>(pointer));
+}
+char *toPointer(Address address) {
+  return reinterpret_cast<char *>(uintptr_t(address));
+}
+
+class CudaDriver : public Driver {
+public:
+  explicit CudaDriver(std::shared_ptr<const Device> device)
+      : api(device->api), device(std::move(device)) {}
+  ~CudaDriver() override;
+  Status start(uint64_t memoryLimit);
+
+  const char *name() const override { return "cuda"; }
+  std::string description() const override {
+    return device->properties.machine.architecture();
+  }
+  uint32_t threads() const override { return 1; }
+
+  uint64_t alignment() const override { return blockAlignment; }
+  Status allocate(uint64_t bytes, char *&block) override;
+  void release(char *block, uint64_t) override;
+  uint64_t freeBytes() const override;
+  uint64_t scratchBytes(uint64_t) const override { return 0; }
+  bool usesHostMemory() const override { return false; }
+  Status upload(const void *bytes, uint64_t size, const char *&data) override;
+  void discard(const char *data, uint64_t size) override {
+    release(const_cast<char *>(data), size);
+  }
+  Status transfer(void *to, const void *from, uint64_t bytes,
+                  Transfer direction) override;
+
+  int rank(const abi::CodeObject &code, std::string &why) const override {
+    return rankTarget(code, device->properties.machine, why);
+  }
+  Status load(const abi::CodeObject &code, const Logger &,
+              std::shared_ptr<Module> &module) override {
+    return CudaModule::load(device, code, module);
+  }
+
+  int64_t mostItems() const override { return device->properties.maxGrid; }
+  Status launch(const LaunchCall &call) override;
+  Status copy(const TensorView &source, const TensorView &destination,
+              Stream stream) override;
+
+  Stream ownStream() const override { return runs; }
+  Status wait(Stream stream) override;
+  Status isCaptured(Stream stream, bool &captured) override;
+  bool ordersMemory() const override { return true; }
+  Status allocateOn(Stream stream, uint64_t bytes, char *&block) override;
+  void releaseOn(Stream stream, char *block, uint64_t bytes) override;
+  uint64_t orderedBytes() const override;
+  void trim() override;
+
+private:
+  Status move(void *to, const void *from, uint64_t bytes, Transfer direction,
+              StreamHandle stream);
+
+  const Api &api;
+  const std::shared_ptr<const Device> device;
+  StreamHandle runs = nullptr; // Waits for the default stream, and it for it.
+  StreamHandle uploads = nullptr; // Waits for nothing.
+  PoolHandle pool = nullptr;      // Null where the device has none.
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Life
+//===----------------------------------------------------------------------===//
+
+Status CudaDriver::start(uint64_t memoryLimit) {
+  OutsideCapture outside(api);
+  Current current(api, device->context());
+  RL_TRY(current.status());
+  RL_TRY(api.check(api.streamCreate(&runs, 0), "create a stream"));
+  RL_TRY(api.check(api.streamCreate(&uploads, NonBlockingStream),
+                   "create a stream"));
+  if (!device->properties.hasPools)
+    return {};
+  PoolProps props;
+  props.location = device->id();
+  RL_TRY(api.check(api.poolCreate(&pool, &props), "create a memory pool"));
+  // By default a pool gives all back whenever somebody waits.
+  uint64_t keep = memoryLimit ? memoryLimit : UINT64_MAX;
+  return api.check(api.poolSetAttribute(pool, pool::ReleaseThreshold, &keep),
+                   "set up a memory pool");
+}
+
+CudaDriver::~CudaDriver() {
+  OutsideCapture outside(api);
+  Current current(api, device->context());
+  if (!current.ok())
+    return;
+  if (pool)
+    (void)api.poolDestroy(pool);
+  for (StreamHandle stream : {runs, uploads})
+    if (stream)
+      (void)api.streamDestroy(stream);
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+Status CudaDriver::allocate(uint64_t bytes, char *&block) {
+  OutsideCapture outside(api);
+  Current current(api, device->context());
+  RL_TRY(current.status());
+  Address address = 0;
+  RL_TRY(api.check(api.memAlloc(&address, bytes),
+                   text("allocate ", bytes, " bytes")));
+  block = toPointer(address);
+  return {};
+}
+
+void CudaDriver::release(char *block, uint64_t) {
+  OutsideCapture outside(api);
+  Current current(api, device->context());
+  if (!current.ok())
+    return;
+  // Kernels may still be on their way to it.
+  (void)api.ctxSynchronize();
+  (void)api.memFree(toAddress(block));
+}
+
+uint64_t CudaDriver::freeBytes() const {
+  OutsideCapture outside(api);
+  Current current(api, device->context());
+  size_t available = 0, total = 0;
+  if (!current.ok() || api.memGetInfo(&available, &total) != result::Success)
+    return UINT64_MAX;
+  return available;
+}
+
+Status CudaDriver::move(void *to, const void *from, uint64_t bytes,
+                        Transfer direction, StreamHandle stream) {
+  OutsideCapture outside(api);
+  Current current(api, device->context());
+  RL_TRY(current.status());
+  std::string what = text("copy ", bytes, " bytes");
+  Result code = result::Success;
+  switch (direction) {
+  case Transfer::ToDevice:
+    code = api.copyToDevice(toAddress(to), from, bytes, stream);
+    break;
+  case Transfer::FromDevice:
+    code = api.copyFromDevice(to, toAddress(from), bytes, stream);
+    break;
+  case Transfer::OnDevice:
+    code = api.copyOnDevice(toAddress(to), toAddress(from), bytes, stream);
+    break;
+  }
+  RL_TRY(api.check(code, what));
+  return api.check(api.streamSynchronize(stream), what);
+}
+
+Status CudaDriver::upload(const void *bytes, uint64_t size, const char *&data) {
+  data = nullptr;
+  char *block = nullptr;
+  RL_TRY(allocate(std::max<uint64_t>(size, 1), block));
+  Status status = move(block, bytes, size, Transfer::ToDevice, uploads);
+  if (!status.ok()) {
+    release(block, size);
+    return status;
+  }
+  data = block;
+  return {};
+}
+
+Status CudaDriver::transfer(void *to, const void *from, uint64_t bytes,
+                            Transfer direction) {
+  return move(to, from, bytes, direction, runs);
+}
+
+//===----------------------------------------------------------------------===//
+// Work
+//===----------------------------------------------------------------------===//
+
+Status CudaDriver::launch(const LaunchCall &call) {
+  const auto &kernel = *static_cast<const Kernel *>(call.kernel);
+  // The words are the parameters, one after the other: no list of pointers.
+  size_t bytes = call.paramCount * sizeof(int64_t);
+  void *extra[] = {launch::Buffer, const_cast<int64_t *>(call.params),
+                   launch::BufferBytes, &bytes, launch::End};
+  Current current(api, device->context());
+  RL_TRY(current.status());
+  Result code = api.launchKernel(kernel.function, unsigned(call.items), 1, 1,
+                                 kernel.threads, 1, 1, kernel.sharedBytes,
+                                 call.stream, nullptr, extra);
+  if (code == result::Success)
+    return {};
+  return api.check(code, text("start a kernel of ", call.items, " blocks of ",
+                              kernel.threads, " threads with ",
+                              kernel.sharedBytes, " bytes of shared memory"));
+}
+
+Status CudaDriver::copy(const TensorView &source, const TensorView &destination,
+                        Stream stream) {
+  Current current(api, device->context());
+  RL_TRY(current.status());
+  for (const Block &block :
+       splitCopy(source, destination, device->properties.maxPitch)) {
+    Address from = toAddress(source.data + block.source);
+    Address to = toAddress(destination.data + block.target);
+    Result code;
+    if (block.height == 1) {
+      code = api.copyOnDevice(to, from, size_t(block.width), stream);
+    } else {
+      Copy2D shape = {};
+      shape.sourceType = shape.targetType = DeviceMemory;
+      shape.sourceDevice = from;
+      shape.targetDevice = to;
+      shape.sourcePitch = size_t(block.sourcePitch);
+      shape.targetPitch = size_t(block.targetPitch);
+      shape.width = size_t(block.width);
+      shape.height = size_t(block.height);
+      code = api.copy2D(&shape, stream);
+    }
+    if (code != result::Success)
+      return api.check(code, text("copy ", block.height, " rows of ",
+                                  block.width, " bytes"));
+  }
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Streams
+//===----------------------------------------------------------------------===//
+
+Status CudaDriver::wait(Stream stream) {
+  OutsideCapture outside(api);
+  Current current(api, device->context());
+  RL_TRY(current.status());
+  Result code = api.streamSynchronize(stream);
+  return code == result::Success ? Status()
+                                 : api.check(code, "finish the work");
+}
+
+Status CudaDriver::isCaptured(Stream stream, bool &captured) {
+  Current current(api, device->context());
+  RL_TRY(current.status());
+  int status = capture::None;
+  Result code = api.streamIsCapturing(stream, &status);
+  captured = status != capture::None;
+  return code == result::Success ? Status()
+                                 : api.check(code, "look at the stream");
+}
+
+Status CudaDriver::allocateOn(Stream stream, uint64_t bytes, char *&block) {
+  if (!pool)
+    return allocate(bytes, block);
+  Current current(api, device->context());
+  RL_TRY(current.status());
+  Address address = 0;
+  Result code = api.allocFromPool(&address, bytes, pool, stream);
+  if (code != result::Success)
+    return api.check(code, text("allocate ", bytes, " bytes"));
+  block = toPointer(address);
+  return {};
+}
+
+void CudaDriver::releaseOn(Stream stream, char *block, uint64_t bytes) {
+  if (!pool)
+    return release(block, bytes);
+  Current current(api, device->context());
+  if (current.ok())
+    (void)api.freeAsync(toAddress(block), stream);
+}
+
+uint64_t CudaDriver::orderedBytes() const {
+  uint64_t bytes = 0;
+  Current current(api, device->context());
+  if (!pool || !current.ok() ||
+      api.poolGetAttribute(pool, pool::ReservedNow, &bytes) != result::Success)
+    return 0;
+  return bytes;
+}
+
+void CudaDriver::trim() {
+  OutsideCapture outside(api);
+  Current current(api, device->context());
+  if (!pool || !current.ok())
+    return;
+  // What runs have let go of but not finished with cannot be given back.
+  (void)api.ctxSynchronize();
+  (void)api.poolTrimTo(pool, 0);
+}
+
+//===----------------------------------------------------------------------===//
+// Devices
+//===----------------------------------------------------------------------===//
+
+Status rt::makeCudaDriver(const rl_context_options &options,
+                          std::unique_ptr<Driver> &driver) {
+  const Api *api = nullptr;
+  RL_TRY(Api::get(api));
+  std::shared_ptr<const Device> device;
+  RL_TRY(Device::open(*api, options.device, device));
+  auto made = std::make_unique<CudaDriver>(std::move(device));
+  RL_TRY(made->start(options.memory_limit));
+  driver = std::move(made);
+  return {};
+}
+
+Status rt::countCudaDevices(uint32_t &count) {
+  const Api *api = nullptr;
+  RL_TRY(Api::get(api));
+  int found = 0;
+  RL_TRY(cuda::countDevices(*api, found));
+  count = uint32_t(found);
+  return {};
+}
+
+Status rt::describeCudaDevice(uint32_t index, rl_device &device) {
+  const Api *api = nullptr;
+  RL_TRY(Api::get(api));
+  Properties properties;
+  int ordinal = int(std::min<uint32_t>(index, INT32_MAX));
+  RL_TRY(readProperties(*api, ordinal, properties));
+  auto put = [](const std::string &string, char *place, size_t size) {
+    std::strncpy(place, string.c_str(), size - 1);
+  };
+  put(properties.name, device.name, sizeof(device.name));
+  put(properties.machine.architecture(), device.architecture,
+      sizeof(device.architecture));
+  device.memory_bytes = properties.memoryBytes;
+  device.multiprocessors = uint32_t(properties.multiprocessors);
+  return {};
+}
