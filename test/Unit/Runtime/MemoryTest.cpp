@@ -105,7 +105,8 @@ public:
     return Status(RL_UNSUPPORTED, "no code");
   }
   Status launch(const rt::LaunchCall &) override { return {}; }
-  Status copy(const rt::TensorView &, const rt::TensorView &) override {
+  Status copy(const rt::TensorView &, const rt::TensorView &,
+              rt::Stream) override {
     return {};
   }
 };
@@ -134,16 +135,16 @@ TEST(WorkspacePoolTest, ReusesBlocks) {
     char *first;
     {
       rt::Workspace a, b;
-      ASSERT_TRUE(pool.acquire(1000, a, overLimit).ok());
-      ASSERT_TRUE(pool.acquire(2000, b, overLimit).ok());
+      ASSERT_TRUE(pool.acquire(1000, nullptr, a, overLimit).ok());
+      ASSERT_TRUE(pool.acquire(2000, nullptr, b, overLimit).ok());
       first = a.data();
       EXPECT_EQ(driver.blocks, 2);
       EXPECT_EQ(pool.held(), 3000u);
     }
     rt::Workspace small, large;
-    ASSERT_TRUE(pool.acquire(500, small, overLimit).ok());
+    ASSERT_TRUE(pool.acquire(500, nullptr, small, overLimit).ok());
     EXPECT_EQ(small.data(), first); // The least that suffices.
-    ASSERT_TRUE(pool.acquire(4000, large, overLimit).ok());
+    ASSERT_TRUE(pool.acquire(4000, nullptr, large, overLimit).ok());
     EXPECT_EQ(driver.blocks, 2); // The idle one made room.
     EXPECT_EQ(pool.held(), 5000u);
   }
@@ -158,7 +159,7 @@ TEST(WorkspacePoolTest, AsksTheSystemFirst) {
   rt::WorkspacePool pool(driver, account);
   rt::Workspace workspace;
   bool overLimit;
-  Status status = pool.acquire(1000, workspace, overLimit);
+  Status status = pool.acquire(1000, nullptr, workspace, overLimit);
   EXPECT_EQ(status.code(), RL_OUT_OF_MEMORY);
   EXPECT_EQ(status.message(), "the system has 999 bytes free");
   EXPECT_EQ(account.used(), 0u);
