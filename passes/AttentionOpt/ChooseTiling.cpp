@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Ringlet/IR/RingletDialect.h"
-#include "lib/Arch/CPU.h"
-#include "lib/Cost/CPUTiling.h"
+#include "lib/Arch/Target.h"
+#include "lib/Cost/GPUTiling.h"
 #include "passes/AttentionOpt/Passes.h"
 
 #include "mlir/IR/Builders.h"
@@ -36,17 +36,40 @@ int64_t getRowsOfSegment(attn::AttentionOp op, attn::BranchAttr branch) {
   return llvm::divideCeil(std::max<int64_t>(length, 1), branch.getR());
 }
 
+/// Rows of the tiles of Q and of K and V, and why.
+struct Choice {
+  int64_t query, key;
+  std::string reason;
+};
+
+Choice chooseFor(const arch::CPULevel &row, const cost::BranchShape &shape) {
+  cost::CPUCore core{row.lanes(), row.l1Bytes, row.l2Bytes};
+  cost::CPUTiling tiling = cost::chooseTiling(core, shape);
+  return {tiling.query, tiling.key, cost::explain(tiling)};
+}
+
+Choice chooseFor(const arch::GPUArch &row, const cost::BranchShape &shape,
+                 Type element) {
+  bool hasMma = (element.isF16() && row.mmaDepthF16 > 0) ||
+                (element.isBF16() && row.mmaDepthBF16 > 0);
+  cost::GPUCore core{row.sharedBytes,   row.sharedBytesOfSM,
+                     row.registersOfSM, row.registersOfThread,
+                     row.threadsOfSM,   hasMma};
+  cost::GPUTiling tiling =
+      cost::chooseTiling(core, shape, element.getIntOrFloatBitWidth() / 8);
+  return {tiling.query, tiling.key, cost::explain(tiling)};
+}
+
 struct ChooseTiling : ringlet::impl::RingletChooseTilingBase<ChooseTiling> {
   using Base::Base;
 
   void runOnOperation() override {
     std::string error;
-    const arch::CPULevel *row = arch::lookupCPULevel(level, &error);
-    if (!row) {
+    arch::Target target = arch::lookupTarget(level, &error);
+    if (!target) {
       emitError(getOperation()->getLoc()) << error;
       return signalPassFailure();
     }
-    cost::CPUCore core{row->lanes(), row->l1Bytes, row->l2Bytes};
     getOperation()->walk([&](attn::AttentionOp op) {
       if (op.getTilings())
         return;
@@ -54,13 +77,16 @@ struct ChooseTiling : ringlet::impl::RingletChooseTilingBase<ChooseTiling> {
       for (auto [index, branch] : llvm::enumerate(op.getBranchRange())) {
         cost::BranchShape shape{op.getHeadDim(), op.getValueDim(),
                                 getRowsOfSegment(op, branch), op.getCausal()};
-        cost::CPUTiling tiling = cost::chooseTiling(core, shape);
+        Choice choice =
+            target.cpu ? chooseFor(*target.cpu, shape)
+                       : chooseFor(*target.gpu, shape,
+                                   op.getQuery().getType().getElementType());
         tilings.push_back(
-            attn::TilingAttr::get(op.getContext(), tiling.query, tiling.key));
+            attn::TilingAttr::get(op.getContext(), choice.query, choice.key));
         remark::passed(op.getLoc(), remark::RemarkOpts::name("ChooseTiling")
                                         .category("ringlet-choose-tiling"))
-            << ("branch " + std::to_string(index) + " on " + row->name + ": " +
-                cost::explain(tiling));
+            << ("branch " + std::to_string(index) + " on " + target.name() +
+                ": " + choice.reason);
       }
       op.setTilingsAttr(ArrayAttr::get(op.getContext(), tilings));
     });

@@ -46,12 +46,14 @@ def RingletChooseTiling : Pass<"ringlet-choose-tiling"> {
     for every candidate shape: the matrix products, the packing of K and V,
     which a taller query tile shares among more rows, the softmax, what does not
     fit in the first two caches, and the rows and columns of a tile that a short
-    segment leaves empty. A remark gives the figures of the choice.
+    segment leaves empty. For a GPU it counts the same work of a multiprocessor,
+    with shapes that would not fit in shared memory or registers left out. A
+    remark gives the figures of the choice.
 
     Tilings that are there already are kept: a forced choice is honoured.
   }];
   let options = [Option<"level", "level", "std::string",
-    /*default=*/"\"x86-64-v3\"", "Row of the architecture table to tile for">];
+    /*default=*/"\"x86-64-v3\"", "Row of the table of CPU levels or of GPU architectures to tile for">];
 }
 
 #endif // RINGLET_PASSES_ATTENTIONOPT

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "lib/Arch/GPU.h"
+#include "lib/Arch/Target.h"
 
 #include <gtest/gtest.h>
 
@@ -54,4 +54,17 @@ TEST(GPU, UnknownNameListsRows) {
                    "sm_80, sm_86, sm_89, sm_90a, sm_100, sm_120), found "
                    "'sm_90'");
   EXPECT_EQ(arch::lookupGPUArch("", nullptr), nullptr);
+}
+
+TEST(Target, EitherTable) {
+  EXPECT_EQ(arch::lookupTarget("sm_80").gpu, arch::lookupGPUArch("sm_80"));
+  EXPECT_EQ(arch::lookupTarget("sm_80").cpu, nullptr);
+  EXPECT_EQ(arch::lookupTarget("x86-64-v4").cpu,
+            arch::lookupCPULevel("x86-64-v4"));
+  EXPECT_STREQ(arch::lookupTarget("sm_90a").name(), "sm_90a");
+  std::string error;
+  EXPECT_FALSE(arch::lookupTarget("pentium", &error));
+  EXPECT_EQ(error, "expected a CPU level (x86-64-v3, x86-64-v4) or a GPU "
+                   "architecture (sm_60, sm_61, sm_70, sm_75, sm_80, sm_86, "
+                   "sm_89, sm_90a, sm_100, sm_120), found 'pentium'");
 }

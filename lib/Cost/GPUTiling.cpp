@@ -1,0 +1,144 @@
+//===- GPUTiling.cpp - Cost model of attention tiles on a GPU -*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Cost/GPUTiling.h"
+
+#include <algorithm>
+#include <cstdio>
+
+using namespace ringlet::cost;
+
+namespace {
+
+/// Cycles of a multiprocessor's elementary work. The only place with such
+/// numbers.
+struct CostTable {
+  /// Multiply-adds a cycle that products reach, by mma.sync and without it.
+  double mma = 500.0, simt = 30.0;
+  /// Instructions for scale, mask, maximum, exp2, sum and rounding of a score,
+  /// and threads that issue one in a cycle.
+  double softmax = 14.0, lanes = 128.0;
+  /// Bytes a cycle from the second-level cache.
+  double cacheBytes = 32.0;
+  /// Cycles of a step that nothing hides in a lone warp: barriers, and waiting
+  /// for K and V.
+  double step = 1500.0;
+  /// Registers of a thread beside accumulator and scores; times that a score is
+  /// held while masks and exponentials are made of it.
+  int64_t mmaRegisters = 76, simtRegisters = 100, scoreCopies = 3;
+};
+
+constexpr CostTable table;
+
+// The first is the smallest.
+constexpr int64_t queryCandidates[] = {16, 32, 64, 128};
+constexpr int64_t keyCandidates[] = {16, 32, 64, 128};
+
+// The layout of tiles that the GPU lowering uses: 16 rows a warp at a time, at
+// most 8 warps; rows in shared memory padded to 16 elements and by 16 bytes.
+constexpr int64_t warpRows = 16, maxWarps = 8, warpThreads = 32;
+
+int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+int64_t roundUp(int64_t a, int64_t b) { return ceilDiv(a, b) * b; }
+
+int64_t imageBytes(int64_t rows, int64_t columns, int64_t elementBytes) {
+  return roundUp(rows, 16) * (roundUp(columns, 16) * elementBytes + 16);
+}
+
+} // namespace
+
+GPUTiling ringlet::cost::estimate(const GPUCore &core,
+                                  const BranchShape &branch,
+                                  int64_t elementBytes, int64_t query,
+                                  int64_t key) {
+  GPUTiling result;
+  result.query = query;
+  result.key = key;
+  result.candidates = 1;
+  const int64_t d = branch.headDim, dv = branch.valueDim;
+
+  int64_t warps = std::min(maxWarps, ceilDiv(query, warpRows));
+  int64_t rowBlocks = ceilDiv(query, warpRows * warps);
+  result.threads = warps * warpThreads;
+  // K is no longer needed where V and, without mma, the weights come.
+  int64_t weights = core.hasMma ? 0 : imageBytes(query, key, elementBytes);
+  result.sharedBytes = imageBytes(query, d, elementBytes) +
+                       std::max(imageBytes(key, d, elementBytes),
+                                imageBytes(key, dv, elementBytes) + weights);
+  result.registers =
+      (core.hasMma ? table.mmaRegisters : table.simtRegisters) +
+      rowBlocks * (roundUp(dv, 8) + table.scoreCopies * roundUp(key, 8)) / 2;
+  result.fits = result.sharedBytes <= core.sharedBytes &&
+                result.registers <= core.registersOfThread &&
+                result.registers * result.threads <= core.registersOfSM;
+  // A block takes 1 KiB beside what it asks for.
+  int64_t blocks =
+      std::min({core.sharedBytesOfSM / (result.sharedBytes + 1024),
+                core.registersOfSM / (result.registers * result.threads),
+                core.threadsOfSM / result.threads});
+  result.blocks = std::max<int64_t>(blocks, 1);
+
+  const double m = query, n = key;
+  double dots = m * n * (roundUp(d, 16) + roundUp(dv, 16)) /
+                (core.hasMma ? table.mma : table.simt);
+  double softmax = m * n * table.softmax / table.lanes;
+  double loads = n * (d + dv) * elementBytes / table.cacheBytes;
+  double hidden = static_cast<double>(result.blocks * warps);
+  double cycles = dots + softmax + loads + table.step / hidden;
+
+  // The part of the computed scores that somebody asked for.
+  double useful = 1.0;
+  if (branch.rowsOfSegment > 0) {
+    double rows = static_cast<double>(branch.rowsOfSegment);
+    useful = rows /
+             (static_cast<double>(roundUp(branch.rowsOfSegment, query))) *
+             rows / (static_cast<double>(roundUp(branch.rowsOfSegment, key)));
+    // A causal tile on the diagonal computes about half for nothing.
+    if (branch.causal)
+      useful *= rows / (rows + m + n);
+  }
+  result.cyclesPerScore = cycles / (m * n * useful);
+  result.dotShare = dots / (m * n) / result.cyclesPerScore;
+  return result;
+}
+
+GPUTiling ringlet::cost::chooseTiling(const GPUCore &core,
+                                      const BranchShape &branch,
+                                      int64_t elementBytes) {
+  GPUTiling best = estimate(core, branch, elementBytes, queryCandidates[0],
+                            keyCandidates[0]);
+  int64_t candidates = 0;
+  for (int64_t query : queryCandidates)
+    for (int64_t key : keyCandidates) {
+      ++candidates;
+      GPUTiling next = estimate(core, branch, elementBytes, query, key);
+      if (next.fits &&
+          (!best.fits || next.cyclesPerScore < best.cyclesPerScore))
+        best = next;
+    }
+  best.candidates = candidates;
+  return best;
+}
+
+std::string ringlet::cost::explain(const GPUTiling &tiling) {
+  char text[300];
+  std::snprintf(
+      text, sizeof(text),
+      "tiles of %lld queries x %lld keys: %.3f cycles a score by the "
+      "cost model (%.0f%% in products), blocks of %lld threads with "
+      "%lld bytes of shared memory and about %lld registers a thread, "
+      "%lld at a time%s, best of %lld shapes",
+      static_cast<long long>(tiling.query), static_cast<long long>(tiling.key),
+      tiling.cyclesPerScore, 100.0 * tiling.dotShare,
+      static_cast<long long>(tiling.threads),
+      static_cast<long long>(tiling.sharedBytes),
+      static_cast<long long>(tiling.registers),
+      static_cast<long long>(tiling.blocks),
+      tiling.fits ? "" : ", more than the device has",
+      static_cast<long long>(tiling.candidates));
+  return text;
+}

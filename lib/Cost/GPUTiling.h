@@ -1,0 +1,51 @@
+//===- GPUTiling.h - Cost model of attention tiles on a GPU -*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RINGLET_LIB_COST_GPUTILING_H
+#define RINGLET_LIB_COST_GPUTILING_H
+
+#include "lib/Cost/CPUTiling.h"
+
+namespace ringlet::cost {
+
+/// What the model knows of a multiprocessor.
+struct GPUCore {
+  int64_t sharedBytes;     ///< most of a block
+  int64_t sharedBytesOfSM; ///< of all its blocks
+  int64_t registersOfSM;
+  int64_t registersOfThread; ///< most of one
+  int64_t threadsOfSM;
+  bool hasMma; ///< matrix instructions for the element type of the branch
+};
+
+struct GPUTiling {
+  int64_t query, key;    ///< rows of the tiles of Q and of K and V
+  double cyclesPerScore; ///< estimate, of a multiprocessor, for a useful pair
+  double dotShare;       ///< part of it that the two products would take alone
+  int64_t sharedBytes;   ///< of a block
+  int64_t registers;     ///< of a thread, estimated
+  int64_t threads;       ///< of a block
+  int64_t blocks;        ///< that a multiprocessor holds at once
+  bool fits;             ///< a block does not exceed the multiprocessor
+  int64_t candidates;    ///< shapes that were compared
+};
+
+/// The estimate for one shape and elements of Q, K and V of that many bytes.
+GPUTiling estimate(const GPUCore &core, const BranchShape &branch,
+                   int64_t elementBytes, int64_t query, int64_t key);
+
+/// The candidate of least estimated cycles among those that fit; if none does,
+/// the smallest one.
+GPUTiling chooseTiling(const GPUCore &core, const BranchShape &branch,
+                       int64_t elementBytes);
+
+/// One line for people: the choice and the figures behind it.
+std::string explain(const GPUTiling &tiling);
+
+} // namespace ringlet::cost
+
+#endif // RINGLET_LIB_COST_GPUTILING_H

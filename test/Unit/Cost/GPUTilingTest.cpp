@@ -1,0 +1,87 @@
+//===- GPUTilingTest.cpp - What the GPU cost model must say -*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Cost/GPUTiling.h"
+
+#include <gtest/gtest.h>
+
+using namespace ringlet::cost;
+
+namespace {
+
+const GPUCore small{48 << 10, 64 << 10, 65536, 255, 2048, false};
+const GPUCore large{163 << 10, 164 << 10, 65536, 255, 2048, true};
+
+BranchShape shape(int64_t dim, int64_t rows, bool causal = false) {
+  return {dim, dim, rows, causal};
+}
+
+TEST(GPUTiling, ChoiceFitsAndIsTheCheapest) {
+  for (const GPUCore &core : {small, large})
+    for (int64_t dim : {16, 20, 64, 128, 256})
+      for (int64_t rows : {0, 1, 100, 4096})
+        for (int64_t bytes : {2, 4}) {
+          if (core.hasMma && bytes == 4)
+            continue;
+          GPUTiling best = chooseTiling(core, shape(dim, rows), bytes);
+          EXPECT_TRUE(best.fits) << "dim " << dim << ", bytes " << bytes;
+          EXPECT_LE(best.sharedBytes, core.sharedBytes);
+          EXPECT_LE(best.registers, core.registersOfThread);
+          for (int64_t query : {16, 32, 64, 128})
+            for (int64_t key : {16, 32, 64, 128}) {
+              GPUTiling other =
+                  estimate(core, shape(dim, rows), bytes, query, key);
+              if (other.fits) {
+                EXPECT_LE(best.cyclesPerScore, other.cyclesPerScore)
+                    << "dim " << dim << ", rows " << rows;
+              }
+            }
+        }
+}
+
+// Q of 64 rows and K of 32 rows, 128 columns of 2 bytes and 16 more of padding;
+// V takes K's place.
+TEST(GPUTiling, SharedMemoryIsThatOfTheLowering) {
+  EXPECT_EQ(estimate(large, shape(128, 0), 2, 64, 32).sharedBytes,
+            (64 + 32) * (2 * 128 + 16));
+  // Without matrix instructions the weights lie beside V.
+  GPUCore simt = large;
+  simt.hasMma = false;
+  EXPECT_EQ(estimate(simt, shape(128, 0), 2, 64, 32).sharedBytes,
+            (64 + 32) * (2 * 128 + 16) + 64 * (2 * 32 + 16));
+}
+
+TEST(GPUTiling, NothingFitsWhereThereIsNoRoom) {
+  GPUCore tiny = small;
+  tiny.sharedBytes = 1 << 10;
+  GPUTiling tiling = chooseTiling(tiny, shape(128, 0), 4);
+  EXPECT_FALSE(tiling.fits);
+  EXPECT_EQ(tiling.query, 16);
+  EXPECT_EQ(tiling.key, 16);
+  EXPECT_NE(explain(tiling).find("more than the device has"),
+            std::string::npos);
+}
+
+// A tile taller than the segment computes rows that nobody asked for.
+TEST(GPUTiling, ShortSegmentsGetShortTiles) {
+  for (int64_t rows : {1, 16}) {
+    GPUTiling tiling = chooseTiling(large, shape(64, rows), 2);
+    EXPECT_EQ(tiling.query, 16);
+    EXPECT_EQ(tiling.key, 16);
+  }
+  EXPECT_GT(chooseTiling(large, shape(64, 0), 2).query, 16);
+}
+
+TEST(GPUTiling, ExplainNamesTheFigures) {
+  GPUTiling tiling = estimate(large, shape(128, 0), 2, 64, 32);
+  std::string text = explain(tiling);
+  EXPECT_NE(text.find("64 queries x 32 keys"), std::string::npos) << text;
+  EXPECT_NE(text.find("26112 bytes of shared memory"), std::string::npos)
+      << text;
+}
+
+} // namespace
