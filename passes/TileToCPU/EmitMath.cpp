@@ -163,9 +163,10 @@ public:
     Value power = exp(arith::AddFOp::create(b, size, size));
     Value quotient = arith::DivFOp::create(
         b, real(2.0), arith::AddFOp::create(b, power, real(1.0)));
-    Value large = b.copySign(arith::SubFOp::create(b, real(1.0), quotient), x);
-    return b.select(b.compare(arith::CmpFPredicate::OGE, size, real(0.625)),
-                    large, small);
+    Value large = arith::SubFOp::create(b, real(1.0), quotient);
+    Value result = b.select(
+        b.compare(arith::CmpFPredicate::OGE, size, real(0.625)), large, small);
+    return b.copySign(result, x);
   }
 
 private:

@@ -1,0 +1,121 @@
+//===- lower-runs.mlir - Runs and bounds as arithmetic ---*- mlir -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+// RUN: ringlet-opt %s --split-input-file --rtile-lower-runs --canonicalize | FileCheck %s
+
+// Everything is constant here, so that the arithmetic folds to the rows, which
+// stand in the brackets: begin, begin and end of whole steps, end.
+
+// Causal: rows 40 to 71 see keys up to 71; the first of them sees 41, which is two
+// whole steps of 16.
+
+// CHECK-LABEL: rtile.func @causal(
+// CHECK:         rtile.load %{{.+}}[%c0, %c0]
+// CHECK:         rtile.load %{{.+}}[%c0, %c0]
+// CHECK:         rtile.load %{{.+}}[%c32, %c0]
+// CHECK:         rtile.load %{{.+}}[%c72, %c0]
+rtile.func @causal(%X: memref<100x8xf32>, %Y: memref<100x8xf32>) grid(%i: index) {
+  %c0 = arith.constant 0 : index
+  %c40 = arith.constant 40 : index
+  %q = rtile.view %X[*, *] : memref<100x8xf32> to !rtile.view<32x8xf32>
+  %k = rtile.view %X[*, *] : memref<100x8xf32> to !rtile.view<16x8xf32>
+  %y = rtile.view %Y[*, *] : memref<100x8xf32> to !rtile.view<16x8xf32>
+  %b, %wb, %we, %e = rtile.run %q[%c40], %k causal : !rtile.view<32x8xf32>, !rtile.view<16x8xf32>
+  %0 = rtile.load %k[%b, %c0] : !rtile.view<16x8xf32>
+  rtile.store %0, %y[%b, %c0] : !rtile.view<16x8xf32>
+  %1 = rtile.load %k[%wb, %c0] : !rtile.view<16x8xf32>
+  rtile.store %1, %y[%wb, %c0] : !rtile.view<16x8xf32>
+  %2 = rtile.load %k[%we, %c0] : !rtile.view<16x8xf32>
+  rtile.store %2, %y[%we, %c0] : !rtile.view<16x8xf32>
+  %3 = rtile.load %k[%e, %c0] : !rtile.view<16x8xf32>
+  rtile.store %3, %y[%e, %c0] : !rtile.view<16x8xf32>
+  rtile.return
+}
+
+// -----
+
+// Rows 50 to 57 with 40 keys to the left and 5 to the right: 10 to 62. All rows
+// see 17 to 55, of which the steps from 18 to 49 are whole.
+
+// CHECK-LABEL: rtile.func @window(
+// CHECK:         rtile.load %{{.+}}[%c10, %c0]
+// CHECK:         rtile.load %{{.+}}[%c18, %c0]
+// CHECK:         rtile.load %{{.+}}[%c50, %c0]
+// CHECK:         rtile.load %{{.+}}[%c63, %c0]
+rtile.func @window(%X: memref<100x8xf32>, %Y: memref<100x8xf32>) grid(%i: index) {
+  %c0 = arith.constant 0 : index
+  %c50 = arith.constant 50 : index
+  %q = rtile.view %X[*, *] : memref<100x8xf32> to !rtile.view<8x8xf32>
+  %y = rtile.view %Y[*, *] : memref<100x8xf32> to !rtile.view<8x8xf32>
+  %b, %wb, %we, %e = rtile.run %q[%c50], %q window = [40, 5] : !rtile.view<8x8xf32>, !rtile.view<8x8xf32>
+  %0 = rtile.load %q[%b, %c0] : !rtile.view<8x8xf32>
+  rtile.store %0, %y[%b, %c0] : !rtile.view<8x8xf32>
+  %1 = rtile.load %q[%wb, %c0] : !rtile.view<8x8xf32>
+  rtile.store %1, %y[%wb, %c0] : !rtile.view<8x8xf32>
+  %2 = rtile.load %q[%we, %c0] : !rtile.view<8x8xf32>
+  rtile.store %2, %y[%we, %c0] : !rtile.view<8x8xf32>
+  %3 = rtile.load %q[%e, %c0] : !rtile.view<8x8xf32>
+  rtile.store %3, %y[%e, %c0] : !rtile.view<8x8xf32>
+  rtile.return
+}
+
+// -----
+
+// No step is whole: both ends of the whole steps are begin. No query exists: all
+// four are.
+
+// CHECK-LABEL: rtile.func @none(
+// CHECK:         rtile.store %{{.+}}, %{{.+}}[%c30, %c0]
+// CHECK:         rtile.store %{{.+}}, %{{.+}}[%c30, %c0]
+// CHECK:         rtile.store %{{.+}}, %{{.+}}[%c72, %c0]
+// CHECK:         rtile.store %{{.+}}, %{{.+}}[%c0, %c0]
+// CHECK:         rtile.store %{{.+}}, %{{.+}}[%c0, %c0]
+rtile.func @none(%X: memref<100x8xf32>) grid(%i: index) {
+  %c0 = arith.constant 0 : index
+  %c40 = arith.constant 40 : index
+  %c100 = arith.constant 100 : index
+  %t = arith.constant dense<1.0> : tensor<32x8xf32>
+  %q = rtile.view %X[*, *] : memref<100x8xf32> to !rtile.view<32x8xf32>
+  %b, %wb, %we, %e = rtile.run %q[%c40], %q window = [10, 0] : !rtile.view<32x8xf32>, !rtile.view<32x8xf32>
+  rtile.store %t, %q[%wb, %c0] : !rtile.view<32x8xf32>
+  rtile.store %t, %q[%we, %c0] : !rtile.view<32x8xf32>
+  rtile.store %t, %q[%e, %c0] : !rtile.view<32x8xf32>
+  %b1, %wb1, %we1, %e1 = rtile.run %q[%c100], %q : !rtile.view<32x8xf32>, !rtile.view<32x8xf32>
+  rtile.store %t, %q[%we1, %c0] : !rtile.view<32x8xf32>
+  rtile.store %t, %q[%e1, %c0] : !rtile.view<32x8xf32>
+  rtile.return
+}
+
+// -----
+
+// Bounds. Segment 1 of 40 with residue 1 and rate 3 holds positions 41, 44, ...;
+// the buffer ends at position 75, behind row 11. Positions before the origin do
+// not exist: with base 2 and rate 4 the first at -7 or later is -6, row -2.
+
+// CHECK-LABEL: rtile.func @bounds(
+// CHECK:         rtile.store %{{.+}}, %{{.+}}[%c0]
+// CHECK:         rtile.store %{{.+}}, %{{.+}}[%c12]
+// CHECK:         rtile.store %{{.+}}, %{{.+}}[%c-2]
+// CHECK:         rtile.store %{{.+}}, %{{.+}}[%c16]
+rtile.func @bounds(%X: memref<70xf32>) grid(%i: index) {
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c5 = arith.constant 5 : index
+  %cm7 = arith.constant -7 : index
+  %t = arith.constant dense<1.0> : tensor<8xf32>
+  %x = rtile.view %X[*] origin(%c5) segment(%c1) residue(%c1)
+      : memref<70xf32> to !rtile.view<8xf32, w = 40, rate = 3>
+  %b, %e = rtile.bounds %x : !rtile.view<8xf32, w = 40, rate = 3>
+  rtile.store %t, %x[%b] : !rtile.view<8xf32, w = 40, rate = 3>
+  rtile.store %t, %x[%e] : !rtile.view<8xf32, w = 40, rate = 3>
+  %y = rtile.view %X[*] origin(%cm7) residue(%c2)
+      : memref<70xf32> to !rtile.view<8xf32, rate = 4>
+  %b1, %e1 = rtile.bounds %y : !rtile.view<8xf32, rate = 4>
+  rtile.store %t, %y[%b1] : !rtile.view<8xf32, rate = 4>
+  rtile.store %t, %y[%e1] : !rtile.view<8xf32, rate = 4>
+  rtile.return
+}

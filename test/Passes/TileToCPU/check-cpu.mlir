@@ -1,0 +1,55 @@
+//===- check-cpu.mlir - What the CPU lowering refuses ---*- mlir -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+// RUN: ringlet-opt %s --split-input-file --verify-diagnostics --rtile-check-cpu
+
+rtile.func @unknown_function(%X: memref<?xf32, strided<[1]>>) grid(%i: index) {
+  %xv = rtile.view %X[*] : memref<?xf32, strided<[1]>> to !rtile.view<8xf32>
+  %x = rtile.load %xv[%i] : !rtile.view<8xf32>
+  // expected-error @below {{'math.erf' op is an operation on tiles that the CPU lowering does not cover}}
+  %y = math.erf %x : tensor<8xf32>
+  rtile.store %y, %xv[%i] : !rtile.view<8xf32>
+  rtile.return
+}
+
+// -----
+
+rtile.func @wide_integers() grid(%i: index) {
+  // expected-error @below {{expected tiles of f32, f16, bf16, i32 or i1 on a CPU, found 'tensor<8xi64>'}}
+  %x = arith.constant dense<1> : tensor<8xi64>
+  rtile.return
+}
+
+// -----
+
+rtile.func @table() grid(%i: index) {
+  // expected-error @below {{expected the same value in every element of a constant tile on a CPU; pass other tables as a buffer}}
+  %x = arith.constant dense<[1.0, 2.0]> : tensor<2xf32>
+  rtile.return
+}
+
+// -----
+
+rtile.func @chosen_view(%X: memref<?xf32, strided<[1]>>) grid(%i: index) {
+  %c0 = arith.constant 0 : index
+  %first = arith.cmpi eq, %i, %c0 : index
+  %a = rtile.view %X[*] : memref<?xf32, strided<[1]>> to !rtile.view<8xf32>
+  %b = rtile.view %X[*] origin(%i) : memref<?xf32, strided<[1]>> to !rtile.view<8xf32>
+  // expected-error @below {{expected integer, index or float values outside tiles, found '!rtile.view<8xf32>'}}
+  %v = arith.select %first, %a, %b : !rtile.view<8xf32>
+  // expected-error @below {{expected a view made by rtile.view, found one that passes through a block or an operation}}
+  %x = rtile.load %v[%i] : !rtile.view<8xf32>
+  rtile.return
+}
+
+// -----
+
+rtile.func @foreign_scalar(%X: memref<?xf32, strided<[1]>>) grid(%i: index) {
+  // expected-error @below {{'math.absi' op is an operation that the CPU lowering does not cover}}
+  %j = math.absi %i : index
+  rtile.return
+}
