@@ -129,17 +129,27 @@ LogicalResult ArtifactWriter::addCode(Group &group, ModuleOp lowered,
   return success();
 }
 
-/// Hands each decision to the first kernel that it can be about: that of its
-/// function's name, else one that came from the same place in the source.
+/// Hands each decision to one kernel: that of its function's name, or of the
+/// name that its text begins with; else, where it is about an operation of the
+/// source, the first of the kernels that came from there, or the one of the
+/// branch that its text begins with.
 static void
 attachDecisions(const Decisions &decisions,
                 ArrayRef<std::pair<rtile::FuncOp, abi::KernelT *>> kernels) {
   for (const Decision &decision : decisions) {
     abi::KernelT *target = nullptr;
+    unsigned number = 0;
+    StringRef text = decision.text;
+    bool isBranch =
+        text.consume_front("branch ") && !text.consumeInteger(10, number);
+    std::string suffix = "_branch" + std::to_string(number);
     for (auto [tile, kernel] : kernels)
-      if (!target && (decision.function == kernel->name ||
-                      (decision.function.empty() && decision.location &&
-                       tile.getLoc() == *decision.location)))
+      if (decision.function == kernel->name ||
+          StringRef(decision.text).starts_with(kernel->name + ": "))
+        target = kernel;
+    for (auto [tile, kernel] : kernels)
+      if (!target && decision.location && tile.getLoc() == *decision.location &&
+          (!isBranch || StringRef(kernel->name).ends_with(suffix)))
         target = kernel;
     if (!target || decision.pass.empty())
       continue;

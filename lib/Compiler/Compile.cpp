@@ -16,7 +16,6 @@
 #include "lib/Compiler/TextGuard.h"
 #include "ringlet/InitAll.h"
 
-#include "mlir/IR/Remarks.h"
 #include "mlir/Pass/PassManager.h"
 
 #include "llvm/Support/Path.h"
@@ -42,7 +41,7 @@ private:
 
   LogicalResult chooseLevels();
   /// Runs one of the pipelines, with a reproducer if it fails.
-  LogicalResult runPipeline(ModuleOp module, Level level,
+  LogicalResult runPipeline(ModuleOp module, Level level, DecisionLog &log,
                             void (*build)(OpPassManager &,
                                           const LevelOptions &));
   LogicalResult emitText(Level level);
@@ -82,10 +81,11 @@ LogicalResult Compilation::chooseLevels() {
   return success();
 }
 
-LogicalResult Compilation::runPipeline(ModuleOp module, Level level,
-                                       void (*build)(OpPassManager &,
-                                                     const LevelOptions &)) {
+LogicalResult
+Compilation::runPipeline(ModuleOp module, Level level, DecisionLog &log,
+                         void (*build)(OpPassManager &, const LevelOptions &)) {
   PassManager pm(module.getContext());
+  log.watch(pm);
   LevelOptions levelOptions;
   levelOptions.level = level->name;
   build(pm, levelOptions);
@@ -106,14 +106,14 @@ void Compilation::explain(Level level, const Decisions &decisions) {
 }
 
 LogicalResult Compilation::emitText(Level level) {
-  auto decisions = collectDecisions(*source.getContext());
+  DecisionLog log(*source.getContext());
   OwningOpRef<ModuleOp> module = source.clone();
-  if (failed(runPipeline(*module, level,
+  if (failed(runPipeline(*module, level, log,
                          options.emit == Emit::Ringlet
                              ? buildRingletOptPipeline
                              : buildRingletToRTilePipeline)))
     return failure();
-  explain(level, *decisions);
+  explain(level, log.get());
   OpPrintingFlags flags;
   flags.printNameLocAsPrefix();
   llvm::raw_string_ostream stream(result.output);
@@ -130,11 +130,11 @@ LogicalResult Compilation::emitText(Level level) {
 }
 
 LogicalResult Compilation::emitCode(Level level) {
-  auto decisions = collectDecisions(*source.getContext());
+  DecisionLog log(*source.getContext());
   OwningOpRef<ModuleOp> module = source.clone();
-  if (failed(runPipeline(*module, level, buildRingletToCPUPipeline)))
+  if (failed(runPipeline(*module, level, log, buildRingletToCPUPipeline)))
     return failure();
-  explain(level, *decisions);
+  explain(level, log.get());
   std::unique_ptr<KernelCode> code = KernelCode::translate(*module, *level);
   if (!code)
     return failure();
@@ -152,7 +152,7 @@ LogicalResult Compilation::emitArtifact() {
   struct Work {
     Level level;
     OwningOpRef<ModuleOp> tiles, lowered;
-    std::shared_ptr<Decisions> decisions;
+    Decisions decisions;
     std::unique_ptr<KernelCode> code;
     std::string object, error;
   };
@@ -160,14 +160,16 @@ LogicalResult Compilation::emitArtifact() {
   for (Level level : levels) {
     Work &work = all.emplace_back();
     work.level = level;
-    work.decisions = collectDecisions(*source.getContext());
+    DecisionLog log(*source.getContext());
     work.lowered = source.clone();
-    if (failed(runPipeline(*work.lowered, level, buildRingletToRTilePipeline)))
+    if (failed(runPipeline(*work.lowered, level, log,
+                           buildRingletToRTilePipeline)))
       return failure();
     work.tiles = work.lowered->clone();
-    if (failed(runPipeline(*work.lowered, level, buildRTileToCPUPipeline)))
+    if (failed(runPipeline(*work.lowered, level, log, buildRTileToCPUPipeline)))
       return failure();
-    explain(level, *work.decisions);
+    work.decisions = log.get();
+    explain(level, work.decisions);
     work.code = KernelCode::translate(*work.lowered, *level);
     if (!work.code)
       return failure();
@@ -197,7 +199,7 @@ LogicalResult Compilation::emitArtifact() {
     if (!work.error.empty())
       return fail("code for " + Twine(work.level->name) + ": " + work.error);
     if (failed(writer.addLevel(*work.tiles, *work.lowered, work.level->name,
-                               std::move(work.object), *work.decisions)))
+                               std::move(work.object), work.decisions)))
       return failure();
   }
   FailureOr<std::vector<uint8_t>> bytes = writer.finish(source.getLoc());
@@ -232,7 +234,6 @@ LogicalResult Compilation::run() {
 static void compileModule(ModuleOp module, const CompileOptions &options,
                           CompileResult &result) {
   result.ok = succeeded(Compilation(module, options, result).run());
-  module.getContext()->setRemarkEngine(nullptr);
   if (!result.ok) {
     result.output.clear();
     if (result.diagnostics.empty())

@@ -9,6 +9,9 @@
 
 #include "mlir/IR/Location.h"
 #include "mlir/IR/Remarks.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Pass/PassInstrumentation.h"
+#include "mlir/Pass/PassManager.h"
 
 using namespace mlir;
 using namespace ringlet;
@@ -26,12 +29,20 @@ static std::string placeOf(Location loc) {
   return place;
 }
 
+/// Outlives the log: the context and the pass manager hold on to it.
+struct DecisionLog::State {
+  Decisions decisions;
+  /// Names of what the running passes run on, "" for a module.
+  std::vector<std::string> running;
+};
+
 namespace {
 
 class Collector : public remark::detail::MLIRRemarkStreamerBase {
 public:
-  explicit Collector(std::shared_ptr<Decisions> decisions)
-      : decisions(std::move(decisions)) {}
+  Collector(Decisions &decisions, const std::vector<std::string> &running,
+            std::shared_ptr<void> owner)
+      : decisions(decisions), running(running), owner(std::move(owner)) {}
 
   void streamOptimizationRemark(const remark::detail::Remark &remark) override {
     Decision decision;
@@ -39,6 +50,8 @@ public:
     decision.name = remark.getRemarkName().str();
     if (remark.getFunction() != "<unknown function>")
       decision.function = remark.getFunction().str();
+    else if (!running.empty())
+      decision.function = running.back();
     decision.location = remark.getLocation();
     decision.place = placeOf(remark.getLocation());
     for (const remark::detail::Remark::Arg &arg : remark.getArgs()) {
@@ -51,26 +64,53 @@ public:
     }
     while (!decision.text.empty() && decision.text.back() == ' ')
       decision.text.pop_back();
-    decisions->push_back(std::move(decision));
+    decisions.push_back(std::move(decision));
   }
 
 private:
-  std::shared_ptr<Decisions> decisions;
+  Decisions &decisions;
+  const std::vector<std::string> &running;
+  std::shared_ptr<void> owner;
+};
+
+class Watcher : public PassInstrumentation {
+public:
+  Watcher(std::vector<std::string> &running, std::shared_ptr<void> owner)
+      : running(running), owner(std::move(owner)) {}
+
+  void runBeforePass(Pass *, Operation *op) override {
+    auto name = op->getAttrOfType<StringAttr>(SymbolTable::getSymbolAttrName());
+    running.push_back(name && !isa<ModuleOp>(op) ? name.str() : "");
+  }
+  void runAfterPass(Pass *, Operation *) override { running.pop_back(); }
+  void runAfterPassFailed(Pass *, Operation *) override { running.pop_back(); }
+
+private:
+  std::vector<std::string> &running;
+  std::shared_ptr<void> owner;
 };
 
 } // namespace
 
-std::shared_ptr<Decisions> ringlet::collectDecisions(MLIRContext &context) {
-  auto decisions = std::make_shared<Decisions>();
+DecisionLog::DecisionLog(MLIRContext &context)
+    : context(context), state(std::make_shared<State>()) {
   remark::RemarkCategories everything;
   everything.passed = everything.missed = everything.analysis =
       everything.failed = ".*";
   if (failed(remark::enableOptimizationRemarks(
-          context, std::make_unique<Collector>(decisions),
+          context,
+          std::make_unique<Collector>(state->decisions, state->running, state),
           std::make_unique<remark::RemarkEmittingPolicyAll>(), everything)))
     emitWarning(UnknownLoc::get(&context), "remarks are not available");
-  return decisions;
 }
+
+DecisionLog::~DecisionLog() { context.setRemarkEngine(nullptr); }
+
+void DecisionLog::watch(PassManager &pm) {
+  pm.addInstrumentation(std::make_unique<Watcher>(state->running, state));
+}
+
+const Decisions &DecisionLog::get() const { return state->decisions; }
 
 std::string ringlet::formatDecisions(const Decisions &decisions) {
   std::string lines;

@@ -21,6 +21,10 @@
 #include <string>
 #include <vector>
 
+namespace mlir {
+class PassManager;
+} // namespace mlir
+
 namespace ringlet {
 
 struct Decision {
@@ -38,9 +42,21 @@ struct Decision {
 
 using Decisions = std::vector<Decision>;
 
-/// From now on remarks of `context` go to the returned list, which lives until
-/// its last owner forgets it; one collector at a time.
-std::shared_ptr<Decisions> collectDecisions(mlir::MLIRContext &context);
+/// Collects the remarks of a context while it lives; one at a time.
+class DecisionLog {
+public:
+  explicit DecisionLog(mlir::MLIRContext &context);
+  ~DecisionLog();
+
+  /// Remarks of passes that run on a function or a kernel get its name.
+  void watch(mlir::PassManager &pm);
+  const Decisions &get() const;
+
+private:
+  struct State;
+  mlir::MLIRContext &context;
+  std::shared_ptr<State> state;
+};
 
 /// One line a decision: "12:8: ringlet-choose-tiling: TEXT".
 std::string formatDecisions(const Decisions &decisions);

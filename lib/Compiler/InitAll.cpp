@@ -15,9 +15,7 @@
 #include "passes/AttentionOpt/Passes.h"
 #include "passes/AttentionToTile/Passes.h"
 #include "passes/TileOpt/Passes.h"
-#ifdef HAS_CPU
 #include "passes/TileToCPU/Passes.h"
-#endif
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -39,9 +37,7 @@ void ringlet::registerAllPasses() {
   registerRingletAttentionOptPasses();
   registerRingletAttentionToTilePasses();
   registerRingletTileOptPasses();
-#ifdef HAS_CPU
   registerTileToCPUPasses();
-#endif
   mlir::registerTransformsPasses();
   registerPipelines();
 }

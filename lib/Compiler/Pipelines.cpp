@@ -10,9 +10,7 @@
 #include "passes/AttentionOpt/Passes.h"
 #include "passes/AttentionToTile/Passes.h"
 #include "passes/TileOpt/Passes.h"
-#ifdef HAS_CPU
 #include "passes/TileToCPU/Passes.h"
-#endif
 
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
@@ -42,9 +40,7 @@ void ringlet::buildRingletToRTilePipeline(OpPassManager &pm,
 
 void ringlet::buildRTileToCPUPipeline(OpPassManager &pm,
                                       const LevelOptions &options) {
-#ifdef HAS_CPU
   buildCPUPipeline(pm, options.level);
-#endif
 }
 
 void ringlet::buildRingletToCPUPipeline(OpPassManager &pm,

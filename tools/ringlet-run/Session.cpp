@@ -26,7 +26,7 @@ bool Session::fail(ExitCode code, const std::string &message) {
 }
 
 bool Session::failRuntime(const std::string &what) {
-  return fail(kRefused, what + ": " + rl_last_error());
+  return fail(kRefused, (what.empty() ? "" : what + ": ") + rl_last_error());
 }
 
 static std::string formatBytes(uint64_t bytes) {
@@ -213,7 +213,7 @@ bool Session::allocateOutputs() {
   std::vector<int64_t> sizes(size_t(outputs) * RL_MAX_RANK + 1);
   if (rl_program_output_sizes(program.get(), entry, bound.data(), inputCount,
                               sizes.data()) != RL_OK)
-    return failRuntime("cannot tell the sizes of the outputs");
+    return failRuntime("");
   for (uint32_t i = 0; i < outputs; ++i) {
     rl_argument argument = RL_ARGUMENT_INIT;
     rl_program_argument(program.get(), entry, inputCount + i, &argument);
@@ -252,7 +252,7 @@ bool Session::run() {
   rl_estimate estimate = RL_ESTIMATE_INIT;
   if (rl_program_estimate(program.get(), entry, bound.data(), count,
                           &estimate) != RL_OK)
-    return failRuntime("refused");
+    return failRuntime("");
   std::printf("memory     %s of workspace, %s of scratch, %s of tables; %llu "
               "launches\n",
               formatBytes(estimate.workspace_bytes).c_str(),
@@ -267,7 +267,7 @@ bool Session::run() {
   for (uint32_t i = 0; i < options.repeat + warmup; ++i) {
     double begin = now();
     if (rl_program_run(program.get(), entry, bound.data(), count) != RL_OK)
-      return failRuntime("refused");
+      return failRuntime("");
     double end = now();
     if (i >= warmup)
       times.push_back(end - begin);

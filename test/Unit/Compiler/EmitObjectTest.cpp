@@ -41,18 +41,59 @@ bool contains(const std::string &text, StringRef part) {
 
 } // namespace
 
+// One sum of sixteen floats: a register of 512 bits, or two of 256.
+static const char *const kVector = R"mlir(
+llvm.func @add(%p: !llvm.ptr) {
+  %x = llvm.load %p : !llvm.ptr -> vector<16xf32>
+  %y = llvm.fadd %x, %x : vector<16xf32>
+  %z = llvm.fadd %y, %x : vector<16xf32>
+  llvm.store %z, %p : vector<16xf32>, !llvm.ptr
+  llvm.return
+}
+)mlir";
+
 TEST(EmitObject, LevelsDiffer) {
-  std::string v3 = emit(kDoublingCode, CodeKind::Assembly, "x86-64-v3");
-  std::string v4 = emit(kDoublingCode, CodeKind::Assembly, "x86-64-v4");
+  std::string v3 = emit(kVector, CodeKind::Assembly, "x86-64-v3");
+  std::string v4 = emit(kVector, CodeKind::Assembly, "x86-64-v4");
   EXPECT_TRUE(contains(v3, "ymm")) << v3;
   EXPECT_FALSE(contains(v3, "zmm"));
   EXPECT_TRUE(contains(v4, "zmm")) << v4;
 }
 
 TEST(EmitObject, TextIsOptimised) {
-  std::string text = emit(kDoublingCode, CodeKind::LLVMText, "x86-64-v3");
-  EXPECT_TRUE(contains(text, "define void @double")) << text;
-  EXPECT_TRUE(contains(text, "<8 x float>")) << text;
+  std::string text = emit("llvm.func @f() -> i64 {\n"
+                          "  %a = llvm.mlir.constant(20 : i64) : i64\n"
+                          "  %b = llvm.add %a, %a : i64\n"
+                          "  llvm.return %b : i64\n}",
+                          CodeKind::LLVMText, "x86-64-v3");
+  EXPECT_TRUE(contains(text, "ret i64 40")) << text;
+}
+
+TEST(EmitObject, LoopsUnrollOnlyIfTheySaySo) {
+  auto loop = [](StringRef annotation) {
+    return ("llvm.func @f(%p: !llvm.ptr, %end: i64) {\n"
+            "  %zero = llvm.mlir.constant(0 : i64) : i64\n"
+            "  %one = llvm.mlir.constant(1 : i64) : i64\n"
+            "  llvm.br ^head(%zero : i64)\n"
+            "^head(%i: i64):\n"
+            "  %q = llvm.getelementptr %p[%i] : (!llvm.ptr, i64) -> !llvm.ptr, "
+            "i64\n"
+            "  %x = llvm.load volatile %q : !llvm.ptr -> i64\n"
+            "  %n = llvm.add %i, %one : i64\n"
+            "  %more = llvm.icmp \"slt\" %n, %end : i64\n"
+            "  llvm.cond_br %more, ^head(%n : i64), ^exit " +
+            annotation + "\n^exit:\n  llvm.return\n}")
+        .str();
+  };
+  auto loads = [&](StringRef annotation) {
+    std::string text = emit(loop(annotation), CodeKind::LLVMText, "x86-64-v3");
+    EXPECT_FALSE(contains(text, "error:")) << text;
+    return StringRef(text).count("load volatile");
+  };
+  EXPECT_EQ(loads(""), 1u);
+  EXPECT_GE(loads("{loop_annotation = #llvm.loop_annotation<unroll = "
+                  "<disable = false, count = 4 : i32>>}"),
+            4u);
 }
 
 TEST(EmitObject, ObjectsAreElf) {
