@@ -38,9 +38,12 @@ OPTIONS:
                    where that would take longer than --check-seconds
   --check-seconds=S
                    Time that a check may take (default: 10)
+  --driver=NAME    Where to run: cpu, or cuda for an NVIDIA GPU (default: cpu)
+  --device=N       Which device of the driver (default: 0)
+  --devices        List the devices of all drivers and leave
   --threads=N      CPU threads (default: all cores)
-  --target=NAME    Use the code for this target, as x86-64-v3 (default: the
-                   best that this machine runs)
+  --target=NAME    Use the code for this target, as x86-64-v3 or sm_80
+                   (default: the best that the device runs)
   --explain        Print what the compiler decided for each kernel
   --help           Print this
   --version        Print the versions
@@ -113,8 +116,18 @@ bool ringlet::run::parseOptions(int argc, char **argv, Options &options,
     } else if (takeValue("--in", argc, argv, i, options.in) ||
                takeValue("--out", argc, argv, i, options.out) ||
                takeValue("--entry", argc, argv, i, options.entry) ||
-               takeValue("--target", argc, argv, i, options.target)) {
+               takeValue("--target", argc, argv, i, options.target) ||
+               takeValue("--driver", argc, argv, i, options.driver)) {
       continue;
+    } else if (word == "--devices") {
+      options.listDevices = true;
+    } else if (takeValue("--device", argc, argv, i, value)) {
+      auto number = parseNumber(value, 0, 4095);
+      if (!number)
+        return fail(exitCode, "--device: expected a number from 0 to 4095, "
+                              "found '" +
+                                  value + "'");
+      options.device = *number;
     } else if (takeValue("--repeat", argc, argv, i, value)) {
       auto number = parseNumber(value, 1, 1000000);
       if (!number)
@@ -146,7 +159,7 @@ bool ringlet::run::parseOptions(int argc, char **argv, Options &options,
                                 options.artifact + "' and '" + word + "'");
     }
   }
-  if (options.artifact.empty())
+  if (options.artifact.empty() && !options.listDevices)
     return fail(exitCode, "expected an artefact; see ringlet-run --help");
   return true;
 }

@@ -28,12 +28,15 @@ struct Options {
   std::string out;
   std::string entry;
   std::string target;
+  std::string driver = "cpu";
+  uint32_t device = 0;
   uint32_t threads = 0;
   uint32_t repeat = 1;
   /// Seconds that a check may take before rows are sampled.
   double checkSeconds = 10;
   bool check = false;
   bool explain = false;
+  bool listDevices = false;
 };
 
 /// Reads the command line. Returns true to go on; otherwise `exitCode` is set

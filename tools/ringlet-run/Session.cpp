@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <cstring>
 
 using namespace ringlet;
 using namespace ringlet::run;
@@ -66,6 +67,8 @@ bool Session::loadArtifact() {
 
   rl_context_options contextOptions = RL_CONTEXT_OPTIONS_INIT;
   contextOptions.threads = options.threads;
+  contextOptions.driver = options.driver.c_str();
+  contextOptions.device = int32_t(options.device);
   contextOptions.target =
       options.target.empty() ? nullptr : options.target.c_str();
   rl_context *newContext = nullptr;
@@ -98,8 +101,15 @@ bool Session::loadArtifact() {
               rl_program_compiler(program.get()));
   rl_stats stats = RL_STATS_INIT;
   rl_context_stats(context.get(), &stats);
-  std::printf("target     %s, %u threads\n", rl_program_target(program.get()),
-              stats.threads);
+  std::printf("target     %s, ", rl_program_target(program.get()));
+  rl_device device = RL_DEVICE_INIT;
+  if (options.driver == "cpu")
+    std::printf("%u threads\n", stats.threads);
+  else if (rl_device_describe(options.driver.c_str(), options.device,
+                              &device) == RL_OK)
+    std::printf("%s\n", describe(device).c_str());
+  else
+    return failRuntime("cannot describe the device");
   std::printf("entry      %s\n", signature().c_str());
   if (graph())
     for (const std::string &line : describeGraph(*graph()))
@@ -234,6 +244,39 @@ bool Session::allocateOutputs() {
   bound.clear();
   for (Tensor &tensor : tensors)
     bound.push_back(bind(tensor));
+  return true;
+}
+
+bool Session::placeTensors() {
+  if (options.driver == "cpu")
+    return true;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    Tensor &tensor = tensors[i];
+    // Numbers for the plan stay with the host.
+    if (i < inputCount && tensor.rank() == 0 && tensor.dtype() == DType::i64)
+      continue;
+    auto bytes = uint64_t(tensor.bytes());
+    // An element that no kernel writes shall not look like a result.
+    if (i >= inputCount)
+      std::memset(tensor.data(), 0xff, bytes);
+    placed.emplace_back(context.get(), i, bytes);
+    if (!placed.back().data() ||
+        rl_memory_copy(context.get(), placed.back().data(), tensor.data(),
+                       bytes, RL_TO_DEVICE) != RL_OK)
+      return failRuntime("cannot place '" + names[i] + "' on the device");
+    bound[i].data = placed.back().data();
+  }
+  return true;
+}
+
+bool Session::fetchOutputs() {
+  for (const DeviceMemory &memory : placed) {
+    if (memory.argument() < inputCount)
+      continue;
+    if (rl_memory_copy(context.get(), tensors[memory.argument()].data(),
+                       memory.data(), memory.bytes(), RL_FROM_DEVICE) != RL_OK)
+      return failRuntime("cannot fetch '" + names[memory.argument()] + "'");
+  }
   return true;
 }
 

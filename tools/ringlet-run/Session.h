@@ -11,6 +11,7 @@
 #include "lib/Tensor/Safetensors.h"
 #include "ringlet/abi/ArtifactGenerated.h"
 #include "ringlet/runtime.h"
+#include "tools/ringlet-run/Devices.h"
 #include "tools/ringlet-run/Options.h"
 
 #include <memory>
@@ -27,7 +28,9 @@ public:
   bool loadArtifact();
   bool bindInputs();
   bool allocateOutputs();
+  bool placeTensors();
   bool run();
+  bool fetchOutputs();
   bool writeOutputs();
   bool check();
 
@@ -55,6 +58,8 @@ private:
   std::vector<Tensor> tensors;
   uint32_t inputCount = 0;
   std::vector<rl_tensor> bound;
+  /// One for each argument that lies on the device; freed before the context.
+  std::vector<DeviceMemory> placed;
 };
 
 } // namespace ringlet::run

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "tools/ringlet-run/Devices.h"
 #include "tools/ringlet-run/Options.h"
 #include "tools/ringlet-run/Session.h"
 
@@ -15,11 +16,14 @@ int main(int argc, char **argv) {
   int exitCode = kOk;
   if (!parseOptions(argc, argv, options, exitCode))
     return exitCode;
+  if (options.listDevices)
+    return listDevices();
   Session session(options);
   // Outputs are written before they are checked: a failed check is when
   // somebody wants to look at them.
   if (session.loadArtifact() && session.bindInputs() &&
-      session.allocateOutputs() && session.run() && session.writeOutputs())
+      session.allocateOutputs() && session.placeTensors() && session.run() &&
+      session.fetchOutputs() && session.writeOutputs())
     session.check();
   return session.exitCode;
 }

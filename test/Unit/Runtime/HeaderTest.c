@@ -19,6 +19,8 @@ int runtimeHeaderInC(void) {
   rl_stats stats = RL_STATS_INIT;
   rl_argument argument = RL_ARGUMENT_INIT;
   rl_estimate estimate = RL_ESTIMATE_INIT;
+  rl_device device = RL_DEVICE_INIT;
+  uint32_t devices = 0;
   rl_context *context = NULL;
   rl_program *program = NULL;
   int64_t sizes[2] = {2, 3};
@@ -40,6 +42,11 @@ int runtimeHeaderInC(void) {
           RL_INVALID_ARGUMENT ||
       rl_program_run(program, 0, &tensor, 1) != RL_INVALID_ARGUMENT)
     return 5;
+  if (rl_device_count("cpu", &devices) != RL_OK || devices != 1 ||
+      rl_device_describe(NULL, 0, &device) != RL_OK ||
+      device.architecture[0] == '\0' ||
+      rl_device_describe("cpu", 1, &device) != RL_INVALID_ARGUMENT)
+    return 6;
   rl_program_destroy(program);
   rl_context_destroy(context);
   return 0;

@@ -13,3 +13,4 @@ rl_context_options headerOptions = RL_CONTEXT_OPTIONS_INIT;
 rl_stats headerStats = RL_STATS_INIT;
 rl_argument headerArgument = RL_ARGUMENT_INIT;
 rl_estimate headerEstimate = RL_ESTIMATE_INIT;
+rl_device headerDevice = RL_DEVICE_INIT;

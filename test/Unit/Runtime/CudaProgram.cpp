@@ -1,0 +1,84 @@
+//===- CudaProgram.cpp - Test artefacts for a GPU ---*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CudaProgram.h"
+
+#include <gtest/gtest.h>
+
+// The files are part of the program: it may run on another machine.
+#define EMBED(name, path)                                                      \
+  __asm__(".section .rodata\n"                                                 \
+          ".balign 16\n" #name "Begin: .incbin \"" path "\"\n" #name           \
+          "End: .byte 0\n"                                                     \
+          ".previous\n");                                                      \
+  extern "C" const uint8_t name##Begin[], name##End[]
+
+EMBED(ptxFile, RINGLET_TEST_PTX);
+#ifdef RINGLET_TEST_CUBIN
+EMBED(cubinFile, RINGLET_TEST_CUBIN);
+#endif
+
+namespace ringlet::test {
+
+const std::vector<uint8_t> &ptxCode() {
+  static const std::vector<uint8_t> code(ptxFileBegin, ptxFileEnd);
+  return code;
+}
+
+const std::vector<uint8_t> &cubinCode() {
+#ifdef RINGLET_TEST_CUBIN
+  static const std::vector<uint8_t> code(cubinFileBegin, cubinFileEnd);
+#else
+  static const std::vector<uint8_t> code;
+#endif
+  return code;
+}
+
+void setResource(Builder &builder, uint32_t kernel, const std::string &key,
+                 const std::string &value) {
+  auto &resources = builder.artifact.kernels[kernel]->code[0]->resources;
+  for (auto &resource : resources)
+    if (resource->key == key) {
+      resource->value = value;
+      return;
+    }
+  auto resource = std::make_unique<abi::KeyValueT>();
+  resource->key = key;
+  resource->value = value;
+  resources.push_back(std::move(resource));
+}
+
+void useCuda(Builder &builder, const std::string &target,
+             abi::CodeFormat format, const std::vector<uint8_t> &code) {
+  abi::CodeObjectT &object = *builder.artifact.code_objects.at(0);
+  object.target = target;
+  object.format = format;
+  object.bytes = code;
+  for (uint32_t i = 0; i < builder.artifact.kernels.size(); ++i) {
+    abi::KernelT &kernel = *builder.artifact.kernels[i];
+    bool probe = kernel.code[0]->symbol == "probe";
+    kernel.code[0]->scratch_bytes = 0;
+    setResource(builder, i, "threads", "128");
+    setResource(builder, i, "shared_bytes", probe ? "65536" : "0");
+  }
+}
+
+void usePtx(Builder &builder) {
+  useCuda(builder, "sm_80", abi::CodeFormat::Ptx, ptxCode());
+}
+
+ContextPtr makeCudaContext(bool mayFail, uint64_t memoryLimit) {
+  rl_context_options options = RL_CONTEXT_OPTIONS_INIT;
+  options.driver = "cuda";
+  options.memory_limit = memoryLimit;
+  rl_context *context;
+  rl_status status = rl_context_create(&options, &context);
+  EXPECT_TRUE(mayFail || status == RL_OK) << rl_last_error();
+  return ContextPtr(context);
+}
+
+} // namespace ringlet::test

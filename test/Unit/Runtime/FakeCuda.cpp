@@ -1,0 +1,346 @@
+//===- FakeCuda.cpp - A libcuda without a GPU ---*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "FakeCuda.h"
+
+#include "runtime/src/cuda/Types.h"
+
+#include <cstdlib>
+#include <cstring>
+
+using namespace ringlet::rt::cuda;
+using ringlet::test::FakeCuda;
+
+#define EXPORT extern "C" __attribute__((visibility("default")))
+
+extern "C" {
+using HostKernel = void(const int64_t *, int64_t, int64_t, void *);
+HostKernel scale, shift, gather, visit;
+}
+
+static FakeCuda fake;
+EXPORT FakeCuda *fakeCuda() { return &fake; }
+
+static const struct FakeKernel {
+  const char *name;
+  HostKernel *code;
+} kernels[] = {
+    {"scale", scale}, {"shift", shift}, {"gather", gather}, {"visit", visit}};
+
+/// Writes the call down; true if it is to fail with `code`.
+static bool fails(const char *symbol, Result &code) {
+  fake.calls.push_back(symbol);
+  auto found = fake.failures.find(symbol);
+  if (found == fake.failures.end())
+    return false;
+  code = found->second;
+  return true;
+}
+#define CALL(symbol)                                                           \
+  do {                                                                         \
+    if (Result code; fails(symbol, code))                                      \
+      return code;                                                             \
+  } while (false)
+/// As CALL, and the device must be current.
+#define CALL_IN_CONTEXT(symbol)                                                \
+  CALL(symbol);                                                                \
+  if (fake.current.empty() || fake.current.back() != theContext)               \
+  return 201
+
+static void *const theContext = &fake;
+static const Result invalidValue = 1, captureUnsupported = 900;
+
+EXPORT Result cuDriverGetVersion(int *version) {
+  CALL("cuDriverGetVersion");
+  *version = fake.version;
+  return 0;
+}
+EXPORT Result cuInit(unsigned) {
+  CALL("cuInit");
+  return 0;
+}
+EXPORT Result cuGetErrorName(Result, const char **name) {
+  *name = "CUDA_ERROR_FAKE";
+  return 0;
+}
+EXPORT Result cuGetErrorString(Result, const char **text) {
+  *text = "a fake failure";
+  return 0;
+}
+
+//===----------------------------------------------------------------------===//
+// Devices and contexts
+//===----------------------------------------------------------------------===//
+
+EXPORT Result cuDeviceGetCount(int *count) {
+  CALL("cuDeviceGetCount");
+  *count = fake.devices;
+  return 0;
+}
+EXPORT Result cuDeviceGet(DeviceId *device, int ordinal) {
+  CALL("cuDeviceGet");
+  *device = 100 + ordinal;
+  return 0;
+}
+EXPORT Result cuDeviceGetName(char *name, int size, DeviceId device) {
+  CALL("cuDeviceGetName");
+  std::strncpy(name, device == 100 ? "Fake GPU" : "Other GPU", size_t(size));
+  return 0;
+}
+EXPORT Result cuDeviceTotalMem_v2(size_t *bytes, DeviceId) {
+  CALL("cuDeviceTotalMem");
+  *bytes = size_t(80) << 30;
+  return 0;
+}
+EXPORT Result cuDeviceGetAttribute(int *value, int attribute, DeviceId) {
+  CALL("cuDeviceGetAttribute");
+  const std::map<int, int> values = {{attribute::MaxThreadsPerBlock, 1024},
+                                     {attribute::MaxGridX, fake.maxGrid},
+                                     {attribute::MaxPitch, 2147483647},
+                                     {attribute::Multiprocessors, 132},
+                                     {attribute::CapabilityMajor, fake.major},
+                                     {attribute::CapabilityMinor, fake.minor},
+                                     {attribute::MaxSharedOptIn, 232448},
+                                     {attribute::MemoryPools, fake.pools}};
+  auto found = values.find(attribute);
+  if (found == values.end())
+    return invalidValue;
+  *value = found->second;
+  return 0;
+}
+EXPORT Result cuDevicePrimaryCtxRetain(void **context, DeviceId) {
+  CALL("cuDevicePrimaryCtxRetain");
+  ++fake.contexts;
+  *context = theContext;
+  return 0;
+}
+EXPORT Result cuDevicePrimaryCtxRelease_v2(DeviceId) {
+  CALL("cuDevicePrimaryCtxRelease");
+  --fake.contexts;
+  return 0;
+}
+EXPORT Result cuCtxPushCurrent_v2(void *context) {
+  CALL("cuCtxPushCurrent");
+  fake.current.push_back(context);
+  return 0;
+}
+EXPORT Result cuCtxPopCurrent_v2(void **context) {
+  CALL("cuCtxPopCurrent");
+  *context = fake.current.back();
+  fake.current.pop_back();
+  return 0;
+}
+EXPORT Result cuCtxSynchronize() {
+  CALL_IN_CONTEXT("cuCtxSynchronize");
+  return fake.capturing.empty() ? 0 : captureUnsupported;
+}
+
+//===----------------------------------------------------------------------===//
+// Code
+//===----------------------------------------------------------------------===//
+
+EXPORT Result cuModuleLoadDataEx(void **module, const void *image, unsigned,
+                                 int *, void **values) {
+  CALL_IN_CONTEXT("cuModuleLoadDataEx");
+  const char *text = static_cast<const char *>(image);
+  if (std::strstr(text, "syntax error")) {
+    std::strcpy(static_cast<char *>(values[0]), "ptxas: line 1; syntax error");
+    return result::InvalidPtx;
+  }
+  ++fake.modules;
+  *module = &fake.modules;
+  return 0;
+}
+EXPORT Result cuModuleUnload(void *) {
+  CALL_IN_CONTEXT("cuModuleUnload");
+  --fake.modules;
+  return 0;
+}
+EXPORT Result cuModuleGetFunction(const void **function, void *,
+                                  const char *name) {
+  CALL_IN_CONTEXT("cuModuleGetFunction");
+  for (const FakeKernel &kernel : kernels)
+    if (std::strcmp(kernel.name, name) == 0) {
+      *function = &kernel;
+      return 0;
+    }
+  return result::NotFound;
+}
+EXPORT Result cuFuncGetAttribute(int *value, int attribute, const void *) {
+  CALL_IN_CONTEXT("cuFuncGetAttribute");
+  *value = attribute == function::MaxThreads ? fake.kernelThreads
+                                             : fake.staticShared;
+  return 0;
+}
+EXPORT Result cuFuncSetAttribute(const void *function, int attribute,
+                                 int value) {
+  CALL_IN_CONTEXT("cuFuncSetAttribute");
+  if (attribute != function::MaxDynamicShared)
+    return invalidValue;
+  fake.dynamicShared[static_cast<const FakeKernel *>(function)->name] = value;
+  return 0;
+}
+EXPORT Result cuLaunchKernel(const void *function, unsigned x, unsigned y,
+                             unsigned z, unsigned threads, unsigned threadsY,
+                             unsigned threadsZ, unsigned shared, void *stream,
+                             void **params, void **extra) {
+  CALL_IN_CONTEXT("cuLaunchKernel");
+  const auto &kernel = *static_cast<const FakeKernel *>(function);
+  if (y != 1 || z != 1 || threadsY != 1 || threadsZ != 1 || params ||
+      extra[0] != launch::Buffer || extra[2] != launch::BufferBytes ||
+      extra[4] != launch::End)
+    return invalidValue;
+  auto limit = fake.dynamicShared.find(kernel.name);
+  if (int(shared) >
+      (limit == fake.dynamicShared.end() ? 48 * 1024 : limit->second))
+    return invalidValue;
+  const auto *words = static_cast<const int64_t *>(extra[1]);
+  size_t count = *static_cast<const size_t *>(extra[3]) / sizeof(int64_t);
+  fake.launches.push_back(
+      {kernel.name, x, threads, shared, stream, {words, words + count}});
+  if (!fake.capturing.count(stream))
+    kernel.code(words, 0, x, nullptr);
+  return 0;
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+static Result take(Address *address, size_t bytes) {
+  void *block = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
+  *address = reinterpret_cast<uintptr_t>(block);
+  fake.memory[*address] = bytes;
+  return 0;
+}
+static Result give(Address address) {
+  if (!fake.memory.erase(address))
+    return invalidValue;
+  std::free(reinterpret_cast<void *>(address));
+  return 0;
+}
+/// While a stream is captured, only a relaxed thread may allocate and wait.
+static bool forbidden() {
+  return !fake.capturing.empty() && fake.captureMode != capture::Relaxed;
+}
+
+EXPORT Result cuMemAlloc_v2(Address *address, size_t bytes) {
+  CALL_IN_CONTEXT("cuMemAlloc");
+  return forbidden() ? captureUnsupported : take(address, bytes);
+}
+EXPORT Result cuMemFree_v2(Address address) {
+  CALL_IN_CONTEXT("cuMemFree");
+  return forbidden() ? captureUnsupported : give(address);
+}
+EXPORT Result cuMemGetInfo_v2(size_t *available, size_t *total) {
+  CALL_IN_CONTEXT("cuMemGetInfo");
+  *available = *total = size_t(80) << 30;
+  return 0;
+}
+EXPORT Result cuMemcpyHtoDAsync_v2(Address to, const void *from, size_t bytes,
+                                   void *stream) {
+  CALL_IN_CONTEXT("cuMemcpyHtoDAsync");
+  if (fake.capturing.count(stream))
+    return captureUnsupported;
+  std::memcpy(reinterpret_cast<void *>(to), from, bytes);
+  return 0;
+}
+EXPORT Result cuMemcpyDtoHAsync_v2(void *to, Address from, size_t bytes,
+                                   void *) {
+  CALL_IN_CONTEXT("cuMemcpyDtoHAsync");
+  std::memcpy(to, reinterpret_cast<void *>(from), bytes);
+  return 0;
+}
+EXPORT Result cuMemcpyDtoDAsync_v2(Address to, Address from, size_t bytes,
+                                   void *) {
+  CALL_IN_CONTEXT("cuMemcpyDtoDAsync");
+  std::memcpy(reinterpret_cast<void *>(to), reinterpret_cast<void *>(from),
+              bytes);
+  return 0;
+}
+EXPORT Result cuMemcpy2DAsync_v2(const Copy2D *shape, void *) {
+  CALL_IN_CONTEXT("cuMemcpy2DAsync");
+  if (shape->sourceType != DeviceMemory || shape->targetType != DeviceMemory ||
+      shape->width > shape->sourcePitch || shape->width > shape->targetPitch)
+    return invalidValue;
+  for (size_t row = 0; row < shape->height; ++row)
+    std::memcpy(reinterpret_cast<void *>(shape->targetDevice +
+                                         row * shape->targetPitch),
+                reinterpret_cast<void *>(shape->sourceDevice +
+                                         row * shape->sourcePitch),
+                shape->width);
+  return 0;
+}
+
+//===----------------------------------------------------------------------===//
+// Streams and pools
+//===----------------------------------------------------------------------===//
+
+EXPORT Result cuStreamCreate(void **stream, unsigned) {
+  CALL_IN_CONTEXT("cuStreamCreate");
+  ++fake.streams;
+  *stream = reinterpret_cast<void *>(uintptr_t(0x1000 + fake.calls.size()));
+  return 0;
+}
+EXPORT Result cuStreamDestroy_v2(void *) {
+  CALL_IN_CONTEXT("cuStreamDestroy");
+  --fake.streams;
+  return 0;
+}
+EXPORT Result cuStreamSynchronize(void *stream) {
+  CALL_IN_CONTEXT("cuStreamSynchronize");
+  return fake.capturing.count(stream) || forbidden() ? captureUnsupported : 0;
+}
+EXPORT Result cuStreamIsCapturing(void *stream, int *status) {
+  CALL_IN_CONTEXT("cuStreamIsCapturing");
+  *status = fake.capturing.count(stream) ? 1 : 0;
+  return 0;
+}
+EXPORT Result cuThreadExchangeStreamCaptureMode(int *mode) {
+  CALL("cuThreadExchangeStreamCaptureMode");
+  std::swap(*mode, fake.captureMode);
+  return 0;
+}
+EXPORT Result cuMemPoolCreate(void **pool, const PoolProps *props) {
+  CALL("cuMemPoolCreate");
+  if (props->location < 100)
+    return invalidValue;
+  ++fake.memoryPools;
+  *pool = &fake.memoryPools;
+  return 0;
+}
+EXPORT Result cuMemPoolDestroy(void *) {
+  CALL("cuMemPoolDestroy");
+  --fake.memoryPools;
+  return 0;
+}
+EXPORT Result cuMemPoolSetAttribute(void *, int attribute, void *value) {
+  CALL("cuMemPoolSetAttribute");
+  if (attribute != pool::ReleaseThreshold)
+    return invalidValue;
+  std::memcpy(&fake.releaseThreshold, value, sizeof(uint64_t));
+  return 0;
+}
+EXPORT Result cuMemPoolGetAttribute(void *, int attribute, void *value) {
+  CALL("cuMemPoolGetAttribute");
+  const uint64_t reserved = 4096;
+  std::memcpy(value, &reserved, sizeof(reserved));
+  return attribute == pool::ReservedNow ? 0 : invalidValue;
+}
+EXPORT Result cuMemPoolTrimTo(void *, size_t) {
+  CALL("cuMemPoolTrimTo");
+  return 0;
+}
+EXPORT Result cuMemAllocFromPoolAsync(Address *address, size_t bytes, void *,
+                                      void *) {
+  CALL_IN_CONTEXT("cuMemAllocFromPoolAsync");
+  return take(address, bytes);
+}
+EXPORT Result cuMemFreeAsync(Address address, void *) {
+  CALL_IN_CONTEXT("cuMemFreeAsync");
+  return give(address);
+}

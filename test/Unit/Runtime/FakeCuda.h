@@ -1,0 +1,68 @@
+//===- FakeCuda.h - A libcuda without a GPU ---*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// FakeCuda.cpp is a shared library with the functions that the runtime uses of
+// libcuda. Device memory is the host's, kernels are those of Kernels.c and run
+// when they are started; what a test wants to know is written down, and what it
+// wants to fail fails.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RINGLET_TEST_UNIT_RUNTIME_FAKECUDA_H
+#define RINGLET_TEST_UNIT_RUNTIME_FAKECUDA_H
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace ringlet::test {
+
+struct FakeLaunch {
+  std::string kernel;
+  unsigned grid, threads, sharedBytes;
+  void *stream;
+  std::vector<int64_t> words;
+};
+
+/// Of the only device, unless `devices` says otherwise.
+struct FakeCuda {
+  int version = 12080;
+  int devices = 1;
+  int major = 9, minor = 0;
+  bool pools = true;
+  int maxGrid = 2147483647;
+  int staticShared = 0;
+  int kernelThreads = 1024;
+
+  /// Symbols without their version suffix, in the order of the calls.
+  std::vector<std::string> calls;
+  std::vector<FakeLaunch> launches;
+  /// What a symbol returns instead of doing something.
+  std::map<std::string, int> failures;
+  /// The contexts that are current, the last one on top.
+  std::vector<void *> current;
+  std::set<void *> capturing;
+  /// Memory by address: its bytes.
+  std::map<uint64_t, uint64_t> memory;
+  std::map<std::string, int> dynamicShared;
+  int contexts = 0, modules = 0, streams = 0, memoryPools = 0;
+  int captureMode = 0;
+  uint64_t releaseThreshold = 0;
+
+  int count(const std::string &symbol) const {
+    int found = 0;
+    for (const std::string &call : calls)
+      found += call == symbol;
+    return found;
+  }
+};
+
+} // namespace ringlet::test
+
+#endif // RINGLET_TEST_UNIT_RUNTIME_FAKECUDA_H
