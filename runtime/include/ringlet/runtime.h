@@ -101,10 +101,16 @@ typedef struct rl_context_options {
   void *log_user;
 } rl_context_options;
 #define RL_CONTEXT_OPTIONS_INIT                                                \
-  {                                                                            \
-    sizeof(rl_context_options), 0, 0u, 0u, RL_LOG_WARNING, 0u, NULL, NULL,     \
-        NULL, NULL                                                             \
-  }
+  {sizeof(rl_context_options),                                                 \
+   0,                                                                          \
+   0u,                                                                         \
+   0u,                                                                         \
+   RL_LOG_WARNING,                                                             \
+   0u,                                                                         \
+   NULL,                                                                       \
+   NULL,                                                                       \
+   NULL,                                                                       \
+   NULL}
 
 /* options may be NULL: all defaults. */
 RL_API rl_status rl_context_create(const rl_context_options *options,
@@ -123,8 +129,7 @@ typedef struct rl_stats {
   uint64_t table_bytes;       /* held now for order tables                   */
   uint64_t tables_built;
 } rl_stats;
-#define RL_STATS_INIT                                                          \
-  { sizeof(rl_stats), 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u }
+#define RL_STATS_INIT {sizeof(rl_stats), 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u}
 
 RL_API rl_status rl_context_stats(const rl_context *context,
                                   rl_stats *out_stats);
@@ -135,13 +140,13 @@ RL_API rl_status rl_context_trim(rl_context *context);
 
 typedef struct rl_device {
   size_t struct_size;
-  char name[128];            /* "NVIDIA H200"                                */
-  char architecture[32];     /* "sm_90", "x86-64-v4"                         */
-  uint64_t memory_bytes;     /* in all                                       */
-  uint32_t multiprocessors;  /* of a GPU; cores of a CPU                     */
-  uint32_t reserved;         /* 0                                            */
+  char name[128];           /* "NVIDIA H200"                                */
+  char architecture[32];    /* "sm_90", "x86-64-v4"                         */
+  uint64_t memory_bytes;    /* in all                                       */
+  uint32_t multiprocessors; /* of a GPU; cores of a CPU                     */
+  uint32_t reserved;        /* 0                                            */
 } rl_device;
-#define RL_DEVICE_INIT { sizeof(rl_device), "", "", 0u, 0u, 0u }
+#define RL_DEVICE_INIT {sizeof(rl_device), "", "", 0u, 0u, 0u}
 
 /* The devices that a driver ("cpu", "cuda"; NULL: "cpu") sees. */
 RL_API rl_status rl_device_count(const char *driver, uint32_t *out_count);
@@ -163,9 +168,8 @@ typedef enum rl_transfer {
 } rl_transfer;
 
 /* Complete on return. The two may not overlap. */
-RL_API rl_status rl_memory_copy(rl_context *context, void *to,
-                                const void *from, uint64_t bytes,
-                                rl_transfer transfer);
+RL_API rl_status rl_memory_copy(rl_context *context, void *to, const void *from,
+                                uint64_t bytes, rl_transfer transfer);
 
 /*===- Program ------------------------------------------------------------===*/
 
@@ -210,8 +214,7 @@ typedef struct rl_argument {
   int32_t reserved;     /* 0                                               */
   const char *layout;   /* the encoding of the tensor type, as text, or "" */
 } rl_argument;
-#define RL_ARGUMENT_INIT                                                       \
-  { sizeof(rl_argument), NULL, 0, 0, NULL, 0, 0, NULL }
+#define RL_ARGUMENT_INIT {sizeof(rl_argument), NULL, 0, 0, NULL, 0, 0, NULL}
 
 /* These take an index below the count and return 0, NULL or "" for any other,
  * and for a NULL program. */
@@ -261,8 +264,7 @@ typedef struct rl_estimate {
   uint64_t total_bytes;     /* the sum of these                              */
   uint64_t launches;        /* of kernels                                    */
 } rl_estimate;
-#define RL_ESTIMATE_INIT                                                       \
-  { sizeof(rl_estimate), 0u, 0u, 0u, 0u, 0u }
+#define RL_ESTIMATE_INIT {sizeof(rl_estimate), 0u, 0u, 0u, 0u, 0u}
 
 /* Sizes of the outputs for given inputs. `tensors` holds the `count` inputs of
  * the entry; the sizes of its output i are written to out_sizes[RL_MAX_RANK *

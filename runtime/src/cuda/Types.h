@@ -28,8 +28,7 @@ using StreamHandle = void *;
 using PoolHandle = struct PoolHandleTag *;
 
 namespace result {
-inline constexpr Result Success = 0, OutOfMemory = 2, 
-                        InvalidPtx = 218,
+inline constexpr Result Success = 0, OutOfMemory = 2, InvalidPtx = 218,
                         NotFound = 500;
 } // namespace result
 
