@@ -143,9 +143,13 @@ Value FunctionLowering::queryOffset(attn::AttentionOp op,
   DenseIntElementsAttr constant;
   if (matchPattern(offset, m_Constant(&constant)))
     return plan.constant(constant.getSplatValue<int64_t>());
-  return rplan::ReadOp::create(plan.getBuilder(), op.getLoc(),
-                               plan.getBuilder().getIndexType(),
-                               tensors.lookup(offset).buffer);
+  Value read = rplan::ReadOp::create(plan.getBuilder(), op.getLoc(),
+                                     plan.getBuilder().getIndexType(),
+                                     tensors.lookup(offset).buffer);
+  StringRef message = "expected q_offset within +-2^60 (S1)";
+  plan.requireAtMost(read, plan.constant(kMaxOffset), message);
+  plan.requireAtMost(plan.constant(-kMaxOffset), read, message);
+  return read;
 }
 
 void FunctionLowering::lowerAttention(attn::AttentionOp op) {
@@ -177,15 +181,16 @@ void FunctionLowering::lowerAttention(attn::AttentionOp op) {
   SmallVector<Value> outputSizes(query.sizes);
   outputSizes.back() = value.sizes.back();
   HostTensor output = target(op->getOpResult(0), outputSizes);
-  // The chain carries lse; otherwise it is computed only for a reader.
-  SmallVector<Value> lseSizes{query.sizes[0], query.sizes[2], query.sizes[1]};
+  // Computed only for a reader.
+  SmallVector<Value> rowSizes{query.sizes[0], query.sizes[2], query.sizes[1]};
+  SmallVector<Value> lseSizes = rowSizes;
   if (isSum)
     lseSizes.insert(lseSizes.begin(), plan.constant(chain.size()));
   HostTensor lse;
-  if (!op.getLse().use_empty() || (!isSum && !single))
+  if (!op.getLse().use_empty())
     lse = target(op->getOpResult(1), lseSizes);
 
-  HostTensor partial;
+  HostTensor partial, maximum, sum;
   if (!single) {
     partial = output;
     if (!output.getElementType().isF32())
@@ -193,11 +198,19 @@ void FunctionLowering::lowerAttention(attn::AttentionOp op) {
           cast<RankedTensorType>(op.getOutput().getType()).getShape(),
           plan.getBuilder().getF32Type(), outputSizes);
   }
+  if (!single && !isSum) {
+    ArrayRef<int64_t> shape = query.getType().getShape();
+    SmallVector<int64_t> rowShape{shape[0], shape[2], shape[1]};
+    maximum =
+        plan.workspace(rowShape, plan.getBuilder().getF32Type(), rowSizes);
+    sum = plan.workspace(rowShape, plan.getBuilder().getF32Type(), rowSizes);
+  }
 
   // Rows outside every branch that comes first hold nothing yet.
   bool firstCovers = covers(chain.front());
-  bool lseCovered = isSum ? llvm::all_of(chain, covers) : firstCovers;
-  if (lse && !lseCovered)
+  if (sum && !firstCovers)
+    emitFill(plan, kernelName("fill_sum"), sum, /*axis=*/2, 0.0);
+  if (lse && !sum && !llvm::all_of(chain, covers))
     emitFill(plan, kernelName("fill_lse"), lse, lse.sizes.size() - 1,
              -std::numeric_limits<double>::infinity());
   if (single && !finishes)
@@ -218,12 +231,18 @@ void FunctionLowering::lowerAttention(attn::AttentionOp op) {
     step.target = last ? output : partial;
     if (!single && !(position == 0 && firstCovers))
       step.partial = partial;
-    step.lse = lse;
+    step.maximum = maximum;
+    step.sum = sum;
+    if (isSum || last)
+      step.lse = lse;
     step.last = last;
     emitBranch(plan, step);
   }
-  if (!single && !finishes)
-    emitFinish(plan, kernelName("finish"), op, partial, lse, output);
+  if (!single && !finishes) {
+    emitFinish(plan, kernelName("finish"), op, partial, sum, output);
+    if (sum && lse)
+      emitFinishLse(plan, kernelName("finish_lse"), maximum, sum, lse);
+  }
 
   tensors[op.getOutput()] = output;
   tensors[op.getLse()] = lse;

@@ -21,6 +21,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -66,11 +67,15 @@ private:
   void initialState();
   void loop();
   void epilogue();
+  /// w, or what is beyond every position all the same, so that the ends of the
+  /// segments around 0 fit in 64 bits (B1).
+  int64_t segmentLength() { return std::min(branch.getW(), 4 * kMaxOffset); }
   rtile::ViewType viewType(ArrayRef<int64_t> shape, Type element) {
     return rtile::ViewType::get(shape, element,
-                                branch.isUnbounded() ? 0 : branch.getW(),
+                                branch.isUnbounded() ? 0 : segmentLength(),
                                 branch.getR());
   }
+  DenseI64ArrayAttr window();
   Value exp2(StringRef name, Value tile) {
     return k.create<math::Exp2Op>(name, tile);
   }
@@ -91,11 +96,11 @@ private:
   int64_t queryRows, keyRows;
 
   // Parameters and the point of the grid; null where there is none.
-  Value Q, K, V, target, partial, lse, queryOffset;
+  Value Q, K, V, target, partial, maxima, sums, lse, queryOffset;
   Value tile, segment, head, keyHead, batch;
   // Views, the first row of the tile, and the state.
-  Value q, key, value, targetView, partialView, lseView;
-  Value row, queryTile, maximum, sum, accumulator, seenBefore;
+  Value q, key, value, targetView, partialView, maximumView, sumView, lseView;
+  Value row, queryTile, maximum, sum, accumulator;
 };
 
 /// Parameters and grid: tiles of a segment, segments, heads, batch.
@@ -108,6 +113,10 @@ void BranchKernel::declare() {
   target = k.addBuffer(step.last ? "O" : "partial", step.target.buffer);
   if (step.partial && !partial)
     partial = target;
+  if (step.sum) {
+    maxima = k.addBuffer("row_max", step.maximum.buffer);
+    sums = k.addBuffer("row_sum", step.sum.buffer);
+  }
   if (step.lse)
     lse = k.addBuffer("LSE", step.lse.buffer);
   if (getConstant(step.queryOffset) != 0)
@@ -117,14 +126,15 @@ void BranchKernel::declare() {
   Value rows = plan.ceilDiv(length, branch.getR());
   if (!branch.isUnbounded())
     rows = plan.min(
-        rows, plan.constant(layout::ceilDiv(branch.getW(), branch.getR())));
+        rows, plan.constant(layout::ceilDiv(segmentLength(), branch.getR())));
   tile = k.addGridAxis("tile", plan.ceilDiv(rows, queryRows));
   if (!branch.isUnbounded()) {
     // Segments from that of the first query position to that of the last.
     Value last = plan.sub(plan.add(step.queryOffset, length), plan.constant(1));
-    Value first = plan.floorDiv(step.queryOffset, branch.getW());
-    Value count = plan.add(plan.sub(plan.floorDiv(last, branch.getW()), first),
-                           plan.constant(1));
+    Value first = plan.floorDiv(step.queryOffset, segmentLength());
+    Value count =
+        plan.add(plan.sub(plan.floorDiv(last, segmentLength()), first),
+                 plan.constant(1));
     segment = k.addGridAxis("segment", count);
   }
   int64_t headEnd = branch.getHeadEnd() == BranchAttr::kAllHeads
@@ -135,7 +145,7 @@ void BranchKernel::declare() {
 
   if (queryOffset && segment) {
     Value first = k.create<arith::FloorDivSIOp>("first_segment", queryOffset,
-                                                k.constant(branch.getW()));
+                                                k.constant(segmentLength()));
     segment = k.add("segment_number", segment, first);
   }
   if (branch.getHeadBegin() != 0)
@@ -185,13 +195,16 @@ void BranchKernel::makeViews() {
     partialView = k.view(
         "partial_rows", partial, {batch, nullptr, head, nullptr},
         viewType({queryRows, width}, plan.getBuilder().getF32Type()), queries);
+  rtile::ViewType rows = viewType({queryRows}, plan.getBuilder().getF32Type());
+  SmallVector<Value> axes{batch, head, nullptr};
+  if (sums) {
+    maximumView = k.view("maxima", maxima, axes, rows, queries);
+    sumView = k.view("sums", sums, axes, rows, queries);
+  }
   if (lse) {
-    SmallVector<Value> axes{batch, head, nullptr};
     if (op.getMix() == attn::Mix::Sum)
       axes.insert(axes.begin(), k.constant(step.branch));
-    lseView =
-        k.view("lse", lse, axes,
-               viewType({queryRows}, plan.getBuilder().getF32Type()), queries);
+    lseView = k.view("lse", lse, axes, rows, queries);
   }
 }
 
@@ -213,32 +226,39 @@ void BranchKernel::initialState() {
   RankedTensorType wide = k.tileType({queryRows, op.getValueDim()});
   Value floor = k.splat("lowest", lowest, rows);
   Value zero = k.splat("zero", 0.0, wide);
-  if (!partial || op.getMix() == attn::Mix::Sum) {
+  Value none = k.splat("none", 0.0, rows);
+  if (!partial || !sums) {
     maximum = floor;
-    sum = k.splat("none", 0.0, rows);
+    sum = none;
     accumulator = zero;
     return;
   }
-  Value before = k.load("lse_before", lseView, row);
-  Value scaled = k.create<arith::MulFOp>("lse_base2", before,
-                                         k.splat("log2e", log2e, rows));
-  maximum = k.create<arith::MaximumFOp>("max_before", scaled, floor);
-  // 1 for a row with keys, 0 for one without.
-  sum =
-      exp2("sum_before", k.create<arith::SubFOp>("distance", scaled, maximum));
-  Value some = k.create<arith::CmpFOp>(
-      "has_keys", arith::CmpFPredicate::OGT, before,
-      k.splat("minus_inf", -std::numeric_limits<double>::infinity(), rows));
-  Value left = k.load("partial_tile", partialView, row);
+  // The softmax goes on where another branch left it. Rows that none reached
+  // have the sum 0, and nothing else that is defined.
+  sum = k.load("l_before", sumView, row);
+  Value some =
+      k.create<arith::CmpFOp>("has_keys", arith::CmpFPredicate::OGT, sum, none);
+  maximum = k.create<arith::SelectOp>(
+      "m_before", some, k.load("maxima_tile", maximumView, row), floor);
   accumulator = k.create<arith::SelectOp>(
-      "acc_before", alongColumns("has_keys_wide", some, op.getValueDim()), left,
-      zero);
+      "acc_before", alongColumns("has_keys_wide", some, op.getValueDim()),
+      k.load("partial_tile", partialView, row), zero);
+}
+
+/// The window; a side that reaches beyond every position is unlimited.
+DenseI64ArrayAttr BranchKernel::window() {
+  std::optional<ArrayRef<int64_t>> sides = op.getWindow();
+  if (!sides)
+    return nullptr;
+  auto limit = [](int64_t side) { return side > 4 * kMaxOffset ? -1 : side; };
+  int64_t left = limit((*sides)[0]), right = limit((*sides)[1]);
+  if (left == -1 && right == -1)
+    return nullptr;
+  return DenseI64ArrayAttr::get(op.getContext(), {left, right});
 }
 
 void BranchKernel::loop() {
-  auto window = op.getWindowAttr();
-  if (window && window[0] == -1 && window[1] == -1)
-    window = nullptr;
+  DenseI64ArrayAttr window = this->window();
   auto run = rtile::RunOp::create(k.getBuilder(), plan.getLoc(), q, row, key,
                                   op.getCausal(), window);
   RankedTensorType square = k.tileType({queryRows, keyRows});
@@ -301,9 +321,16 @@ void BranchKernel::loop() {
   accumulator = loop.getResult(2);
 }
 
-/// Output and lse of the tile's rows. A row without keys has sum and
-/// accumulator 0, so its output is 0 and its lse -inf (R3).
+/// Output and lse of the tile's rows, or the state of their softmax. A row
+/// without keys has sum and accumulator 0, so its output is 0 and its lse -inf
+/// (R3).
 void BranchKernel::epilogue() {
+  if (sums && !step.last) {
+    k.store(accumulator, targetView, row);
+    k.store(maximum, maximumView, row);
+    k.store(sum, sumView, row);
+    return;
+  }
   RankedTensorType rows = k.tileType({queryRows});
   RankedTensorType wide = k.tileType({queryRows, op.getValueDim()});
   Value divisor =
@@ -325,14 +352,18 @@ void BranchKernel::epilogue() {
           targetView, row);
   if (!lse)
     return;
-  Value total = k.create<arith::AddFOp>(
-      "lse_rows",
-      k.create<arith::MulFOp>("m_natural", maximum, k.splat("ln2", ln2, rows)),
-      k.create<math::LogOp>("l_log", sum));
-  k.store(total, lseView, row);
+  k.store(makeLse(k, maximum, sum), lseView, row);
 }
 
 } // namespace
+
+Value ringlet::makeLse(KernelBuilder &k, Value maximum, Value sum) {
+  auto rows = cast<RankedTensorType>(sum.getType());
+  return k.create<arith::AddFOp>(
+      "lse_rows",
+      k.create<arith::MulFOp>("m_natural", maximum, k.splat("ln2", ln2, rows)),
+      k.create<math::LogOp>("l_log", sum));
+}
 
 void ringlet::emitBranch(HostPlan &plan, const BranchStep &step) {
   BranchKernel(plan, step).emit();

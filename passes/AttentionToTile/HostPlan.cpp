@@ -103,6 +103,11 @@ void HostPlan::requireEqual(Value a, Value b, const Twine &message) {
                            builder.getStringAttr(message));
 }
 
+void HostPlan::requireAtMost(Value a, Value b, const Twine &message) {
+  rplan::RequireOp::create(builder, location, rplan::Comparison::le, a, b,
+                           builder.getStringAttr(message));
+}
+
 HostTensor HostPlan::workspace(ArrayRef<int64_t> shape, Type element,
                                ArrayRef<Value> sizes) {
   auto type = MemRefType::get(shape, element);

@@ -58,6 +58,9 @@ public:
   /// Refuses the call unless a == b, where that is not known already.
   void requireEqual(mlir::Value a, mlir::Value b, const llvm::Twine &message);
 
+  /// Refuses the call unless a <= b.
+  void requireAtMost(mlir::Value a, mlir::Value b, const llvm::Twine &message);
+
   /// A buffer for a tensor of `type`, whose dynamic sizes are those of
   /// `sizes`.
   HostTensor workspace(llvm::ArrayRef<int64_t> shape, mlir::Type element,

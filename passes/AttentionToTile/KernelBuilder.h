@@ -15,6 +15,11 @@
 
 namespace ringlet {
 
+class KernelBuilder;
+
+/// Natural logarithm of `sum` * 2^`maximum`, for tiles of rows.
+mlir::Value makeLse(KernelBuilder &k, mlir::Value maximum, mlir::Value sum);
+
 /// Builds one kernel and, at the end, its launch: a parameter or grid axis is
 /// named once and tied to the host's value there and then. The names of values
 /// are kept as locations, for a printer that shows them.

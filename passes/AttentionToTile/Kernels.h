@@ -16,6 +16,12 @@ namespace ringlet {
 /// Fails with the rule's number if an attention says what has no lowering yet.
 mlir::LogicalResult checkSupported(attn::AttentionOp op);
 
+/// Positions up to this magnitude leave room for every sum that kernels make
+/// of them: q_offset stays within it.
+constexpr int64_t kMaxOffset = int64_t(1) << 60;
+/// Greatest dilation, for the same reason.
+constexpr int64_t kMaxDilation = int64_t(1) << 40;
+
 /// One kernel of the chain that an attention becomes.
 struct BranchStep {
   attn::AttentionOp op;
@@ -28,7 +34,12 @@ struct BranchStep {
   HostTensor target;
   /// The partial output that other branches left, f32; null if there is none.
   HostTensor partial;
-  /// Null if nobody reads it.
+  /// The running maximum (to the base 2) and sum of a softmax over several
+  /// branches, `[batch, head, sequence]`; null if no kernel comes before or
+  /// after this one, or each branch has its own softmax. Where the sum is 0
+  /// the maximum and the partial output are undefined.
+  HostTensor maximum, sum;
+  /// Null if this kernel does not write it.
   HostTensor lse;
   bool last;
 };
@@ -40,11 +51,16 @@ void emitBranch(HostPlan &plan, const BranchStep &step);
 void emitFill(HostPlan &plan, const llvm::Twine &name, const HostTensor &tensor,
               int64_t axis, double value);
 
-/// Writes the output from the partial one: rows that no branch reached (lse of
-/// -inf, R3) become zero, and under mix = sum everything is scaled.
+/// Writes the output from the partial one: divided by the sum, rows that no
+/// branch reached (R3) become zero, or under mix = sum (`sum` is null) scaled.
 void emitFinish(HostPlan &plan, const llvm::Twine &name, attn::AttentionOp op,
-                const HostTensor &partial, const HostTensor &lse,
+                const HostTensor &partial, const HostTensor &sum,
                 const HostTensor &output);
+
+/// Writes lse from the running maximum and sum of the last branch.
+void emitFinishLse(HostPlan &plan, const llvm::Twine &name,
+                   const HostTensor &maximum, const HostTensor &sum,
+                   const HostTensor &lse);
 
 /// Copies `from` to `to`, row by row of `axis`, each in its own order (null is
 /// linear).

@@ -19,11 +19,11 @@ def RingletToRTile : Pass<"ringlet-to-rtile", "::mlir::ModuleOp"> {
 
     An attention becomes one kernel for each branch. A kernel streams over the
     keys of its branch with a running maximum and sum. With several branches the
-    kernels form a chain: each begins with the partial output and lse that the
-    ones before left for its rows, in f32, so that the union of all branches
-    goes through one softmax (rule R1). Branches that see few rows come first;
-    a branch that covers every row comes last and writes the result, and where
-    there is none a small kernel finishes it.
+    kernels form a chain: each goes on from the maximum, sum and accumulator
+    that the ones before left for its rows, in f32, so that the union of all
+    branches goes through one softmax (rule R1). Branches that see few rows come
+    first; a branch that covers every row comes last and writes the result, and
+    where there is none small kernels finish it.
 
     Needs `tilings` (see `ringlet-choose-tiling`). What has no lowering yet is
     refused with the rule's number: packed and padded sequences (S2), q_offset

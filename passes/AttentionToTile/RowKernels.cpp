@@ -108,16 +108,22 @@ void ringlet::emitFill(HostPlan &plan, const Twine &name,
   kernel.k.launch();
 }
 
+/// True for rows with a key, of which `sum` is that of the weights.
+static Value hasKeys(KernelBuilder &k, Value sum) {
+  auto rows = cast<RankedTensorType>(sum.getType());
+  return k.create<arith::CmpFOp>("has_keys", arith::CmpFPredicate::OGT, sum,
+                                 k.splat("none", 0.0, rows));
+}
+
 void ringlet::emitFinish(HostPlan &plan, const Twine &name,
                          attn::AttentionOp op, const HostTensor &partial,
-                         const HostTensor &lse, const HostTensor &output) {
+                         const HostTensor &sum, const HostTensor &output) {
   RowKernel kernel(plan, name, /*axis=*/1, output);
   KernelBuilder &k = kernel.k;
   bool inPlace = partial.buffer == output.buffer;
-  bool isSum = op.getMix() == attn::Mix::Sum;
   Value from = k.addBuffer("partial", partial.buffer);
   Value to = inPlace ? from : k.addBuffer("O", output.buffer);
-  Value lseBuffer = isSum ? Value() : k.addBuffer("LSE", lse.buffer);
+  Value sums = sum ? k.addBuffer("row_sum", sum.buffer) : Value();
   kernel.declareGrid();
   Type f32 = k.getBuilder().getF32Type();
   Value fromView = kernel.view("partial_rows", from, f32);
@@ -125,32 +131,51 @@ void ringlet::emitFinish(HostPlan &plan, const Twine &name,
       inPlace ? fromView : kernel.view("o", to, output.getElementType());
   Value result = kernel.load("partial_tile", fromView);
   auto wide = cast<RankedTensorType>(result.getType());
-  if (isSum) {
+  if (!sum) {
     if (op.getOutputScale())
       result = k.create<arith::MulFOp>(
           "out_scaled", result,
           k.splat("output_scale", op.getOutputScale()->convertToDouble(),
                   wide));
   } else {
-    // Rows that no branch reached hold nothing.
-    RankedTensorType rows = k.tileType({tileRows});
-    Value lseView =
-        k.view("lse", lseBuffer, {kernel.fixed[0], kernel.fixed[1], nullptr},
+    Value sumView =
+        k.view("sums", sums, {kernel.fixed[0], kernel.fixed[1], nullptr},
                rtile::ViewType::get({tileRows}, f32), {});
-    Value total =
-        k.create<rtile::LoadOp>("lse_rows", lseView, ValueRange{kernel.row});
-    Value some = k.create<arith::CmpFOp>(
-        "has_keys", arith::CmpFPredicate::OGT, total,
-        k.splat("minus_inf", -std::numeric_limits<double>::infinity(), rows));
-    Value mask = k.create<rtile::BroadcastOp>(
-        "has_keys_wide",
-        RankedTensorType::get(wide.getShape(), k.getBuilder().getI1Type()),
-        some, /*columns=*/false);
-    result = k.create<arith::SelectOp>("out", mask, result,
-                                       k.splat("zero", 0.0, wide));
+    Value rows = k.create<rtile::LoadOp>("l", sumView, ValueRange{kernel.row});
+    auto widen = [&](StringRef label, Value value) -> Value {
+      Type element = cast<RankedTensorType>(value.getType()).getElementType();
+      return k.create<rtile::BroadcastOp>(label, wide.clone(element), value,
+                                          /*columns=*/false);
+    };
+    Value quotient =
+        k.create<arith::DivFOp>("quotient", result, widen("l_wide", rows));
+    result = k.create<arith::SelectOp>("out",
+                                       widen("has_keys_wide", hasKeys(k, rows)),
+                                       quotient, k.splat("zero", 0.0, wide));
   }
   kernel.store(k.convert("out_rounded", result, output.getElementType()),
                toView);
+  k.launch();
+}
+
+void ringlet::emitFinishLse(HostPlan &plan, const Twine &name,
+                            const HostTensor &maximum, const HostTensor &sum,
+                            const HostTensor &lse) {
+  RowKernel kernel(plan, name, /*axis=*/2, lse);
+  KernelBuilder &k = kernel.k;
+  Value maxima = k.addBuffer("row_max", maximum.buffer);
+  Value sums = k.addBuffer("row_sum", sum.buffer);
+  Value result = k.addBuffer("LSE", lse.buffer);
+  kernel.declareGrid();
+  Type f32 = k.getBuilder().getF32Type();
+  Value m = kernel.load("m", kernel.view("maxima", maxima, f32));
+  Value l = kernel.load("l", kernel.view("sums", sums, f32));
+  auto rows = cast<RankedTensorType>(l.getType());
+  Value total = makeLse(k, m, l);
+  Value chosen = k.create<arith::SelectOp>(
+      "lse_rows", hasKeys(k, l), total,
+      k.splat("minus_inf", -std::numeric_limits<double>::infinity(), rows));
+  kernel.store(chosen, kernel.view("lse", result, f32));
   k.launch();
 }
 

@@ -7,6 +7,8 @@
 
 #include "passes/AttentionToTile/Kernels.h"
 
+#include "mlir/IR/Matchers.h"
+
 using namespace mlir;
 using namespace ringlet;
 
@@ -42,6 +44,16 @@ LogicalResult ringlet::checkSupported(attn::AttentionOp op) {
       return refuse("operand or result with a layout; ringlet.reorder them to "
                     "linear order",
                     "O1");
+  for (attn::BranchAttr branch : op.getBranchRange())
+    if (branch.getR() > kMaxDilation)
+      return op.emitOpError("expected a dilation of at most 2^40, found ")
+             << branch.getR() << " (B1)";
+  DenseIntElementsAttr offset;
+  if (op.getQOffset() && matchPattern(op.getQOffset(), m_Constant(&offset)))
+    if (int64_t value = offset.getSplatValue<int64_t>();
+        value > kMaxOffset || value < -kMaxOffset)
+      return op.emitOpError("expected q_offset within +-2^60, found ")
+             << value << " (S1)";
   if (!op.getTilings())
     return op.emitOpError("expected tilings: run ringlet-choose-tiling first");
   for (auto tiling : op.getTilings()->getAsRange<attn::TilingAttr>())

@@ -52,16 +52,19 @@ func.func @dense(%q: tensor<2x?x4x32xf32> {ringlet.name = "q"}, %k: tensor<2x?x4
 // -----
 
 // Branches run coarse first through a partial output in f32; the one that
-// covers every row comes last and writes the bf16 result. Rows that the first
-// kernels do not reach start from lse = -inf.
+// covers every row comes last and writes the bf16 result. They share one running
+// maximum and sum: no kernel but the last divides. Rows that the first kernels
+// do not reach start from sum 0.
 
 // CHECK-LABEL: rplan.func @chain(
 // CHECK-SAME:    outputs(%[[O:[^:]+]]: memref<1x256x4x16xbf16, {{.+}}>, %[[LSE:[^:]+]]: memref<1x4x256xf32
 // CHECK:         %[[WS:.+]] = rplan.workspace() : memref<1x256x4x16xf32>
-// CHECK:         rplan.launch @chain_fill_lse0 grid({{.+}}) args(%[[LSE]])
-// CHECK:         rplan.launch @chain_attention0_branch2 grid({{.+}}) args(%{{.+}}, %{{.+}}, %{{.+}}, %[[WS]], %[[LSE]])
-// CHECK:         rplan.launch @chain_attention0_branch1 grid({{.+}}) args(%{{.+}}, %{{.+}}, %{{.+}}, %[[WS]], %[[LSE]])
-// CHECK:         rplan.launch @chain_attention0_branch0 grid({{.+}}) args(%{{.+}}, %{{.+}}, %{{.+}}, %[[WS]], %[[O]], %[[LSE]])
+// CHECK:         %[[MAX:.+]] = rplan.workspace() : memref<1x4x256xf32>
+// CHECK:         %[[SUM:.+]] = rplan.workspace() : memref<1x4x256xf32>
+// CHECK:         rplan.launch @chain_fill_sum0 grid({{.+}}) args(%[[SUM]])
+// CHECK:         rplan.launch @chain_attention0_branch2 grid({{.+}}) args(%{{.+}}, %{{.+}}, %{{.+}}, %[[WS]], %[[MAX]], %[[SUM]])
+// CHECK:         rplan.launch @chain_attention0_branch1 grid({{.+}}) args(%{{.+}}, %{{.+}}, %{{.+}}, %[[WS]], %[[MAX]], %[[SUM]])
+// CHECK:         rplan.launch @chain_attention0_branch0 grid({{.+}}) args(%{{.+}}, %{{.+}}, %{{.+}}, %[[WS]], %[[O]], %[[MAX]], %[[SUM]], %[[LSE]])
 // CHECK-NEXT:    rplan.return
 
 // The residue follows the key head, and P is rounded before the product.
@@ -72,11 +75,21 @@ func.func @dense(%q: tensor<2x?x4x32xf32> {ringlet.name = "q"}, %k: tensor<2x?x4
 // CHECK:         %[[RESIDUE:.+]] = arith.remui %[[KH]]
 // CHECK:         rtile.view %{{.+}}[%{{.+}}, *, %[[KH]], *] segment(%[[SEGMENT]]) residue(%[[RESIDUE]])
 // CHECK-SAME:      to !rtile.view<16x16xbf16, w = 128, rate = 4>
-// CHECK:         %[[BEFORE:.+]] = rtile.load
-// CHECK:         math.exp2
-// CHECK:         scf.for
+// CHECK:         %[[BEFORE:.+]] = rtile.load %{{.+}} : !rtile.view<16xf32
+// CHECK:         %[[SOME:.+]] = arith.cmpf ogt, %[[BEFORE]]
+// CHECK:         %[[M:.+]] = arith.select %[[SOME]]
+// CHECK:         %[[STATE:.+]]:3 = scf.for {{.+}} iter_args(%{{.+}} = %[[M]], %{{.+}} = %[[BEFORE]], %{{.+}} = %{{.+}})
 // CHECK:           %[[P:.+]] = arith.truncf %{{.+}} : tensor<16x16xf32> to tensor<16x16xbf16>
 // CHECK:           rtile.dot %[[P]]
+// CHECK:         }
+// CHECK-NEXT:    rtile.store %[[STATE]]#2
+// CHECK-NEXT:    rtile.store %[[STATE]]#0
+// CHECK-NEXT:    rtile.store %[[STATE]]#1
+// CHECK-NEXT:    rtile.return
+
+// CHECK-LABEL: rtile.func @chain_attention0_branch0(
+// CHECK:         arith.divf
+// CHECK:         math.log
 func.func @chain(%q: tensor<1x256x4x16xbf16>, %k: tensor<1x256x2x16xbf16>)
     -> (tensor<1x256x4x16xbf16>, tensor<1x4x256xf32>) {
   %o, %l = ringlet.attention %q, %k, %k branches [<w = 32, r = 1>, <w = 64, r = 2>, <w = 128, r = 4>]
@@ -87,15 +100,17 @@ func.func @chain(%q: tensor<1x256x4x16xbf16>, %k: tensor<1x256x2x16xbf16>)
 
 // -----
 
-// No branch covers every row: a last kernel writes the output and turns rows
-// that nothing reached into zeros. The chain needs lse although it is unused.
+// No branch covers every row: a last kernel divides by the sum and turns rows
+// that nothing reached into zeros. Nobody reads lse, so nobody computes it.
 
 // CHECK-LABEL: rplan.func @finish(
-// CHECK:         %[[LSE:.+]] = rplan.workspace() : memref<1x4x64xf32>
-// CHECK:         rplan.launch @finish_fill_lse0
+// CHECK-SAME:    outputs(%[[O:[^:]+]]:
+// CHECK:         %[[MAX:.+]] = rplan.workspace() : memref<1x4x64xf32>
+// CHECK:         %[[SUM:.+]] = rplan.workspace() : memref<1x4x64xf32>
+// CHECK:         rplan.launch @finish_fill_sum0
 // CHECK:         rplan.launch @finish_attention0_branch1
 // CHECK:         rplan.launch @finish_attention0_branch0
-// CHECK:         rplan.launch @finish_finish0
+// CHECK:         rplan.launch @finish_finish0 grid({{.+}}) args(%[[O]], %[[SUM]])
 // CHECK-NEXT:    rplan.return
 
 // Head ranges shift the head, and constants fix the residue (B2).
@@ -107,6 +122,7 @@ func.func @chain(%q: tensor<1x256x4x16xbf16>, %k: tensor<1x256x2x16xbf16>)
 // CHECK:         %[[HEAD:.+]] = arith.addi
 // CHECK:         rtile.view %{{.+}}[%{{.+}}, *, %[[HEAD]], *] segment
 // CHECK-LABEL: rtile.func @finish_finish0(
+// CHECK:         arith.divf
 // CHECK:         %[[HAS:.+]] = arith.cmpf ogt
 // CHECK:         %[[WIDE:.+]] = rtile.broadcast %[[HAS]]
 // CHECK:         arith.select %[[WIDE]]
@@ -184,5 +200,46 @@ func.func @intermediate(%q: tensor<1x?x4x16xf32>) -> tensor<1x64x4x16xf32> {
   %o, %m = ringlet.attention %x, %x, %x branches [<w = *, r = 1>]
       tilings = [#ringlet.tiling<query = 16, key = 16>]
       : (tensor<1x64x4x16xf32>, tensor<1x64x4x16xf32>, tensor<1x64x4x16xf32>) -> (tensor<1x64x4x16xf32>, tensor<1x4x64xf32>)
+  return %o : tensor<1x64x4x16xf32>
+}
+
+// -----
+
+// An lse that somebody reads comes from a small kernel of its own.
+
+// CHECK-LABEL: rplan.func @finish_both(
+// CHECK-SAME:    outputs(%[[O:[^:]+]]: memref<1x64x4x16xf16, {{.+}}>, %[[LSE:[^:]+]]: memref<1x4x64xf32
+// CHECK:         rplan.launch @finish_both_finish0 grid({{.+}}) args(%{{.+}}, %[[O]], %[[SUM:.+]])
+// CHECK:         rplan.launch @finish_both_finish_lse0 grid({{.+}}) args(%{{.+}}, %[[SUM]], %[[LSE]])
+// CHECK-NEXT:    rplan.return
+// CHECK-LABEL: rtile.func @finish_both_finish_lse0(
+// CHECK:         %[[LOG:.+]] = math.log
+// CHECK:         %[[SUM:.+]] = arith.addf %{{.+}}, %[[LOG]]
+// CHECK:         %[[TOTAL:.+]] = arith.select %{{.+}}, %[[SUM]]
+// CHECK:         rtile.store %[[TOTAL]]
+func.func @finish_both(%q: tensor<1x64x4x16xf16>) -> (tensor<1x64x4x16xf16>, tensor<1x4x64xf32>) {
+  %o, %l = ringlet.attention %q, %q, %q branches [<w = 32, r = 2>, <w = 64, r = 4>]
+      tilings = [#ringlet.tiling<query = 16, key = 16>, #ringlet.tiling<query = 16, key = 16>]
+      : (tensor<1x64x4x16xf16>, tensor<1x64x4x16xf16>, tensor<1x64x4x16xf16>) -> (tensor<1x64x4x16xf16>, tensor<1x4x64xf32>)
+  return %o, %l : tensor<1x64x4x16xf16>, tensor<1x4x64xf32>
+}
+
+// -----
+
+// A segment and a window that reach beyond every position become ones whose ends
+// can be computed in 64 bits, and a runtime offset is checked for the same reason.
+
+// CHECK-LABEL: rplan.func @extremes(
+// CHECK:         %[[P:.+]] = rplan.read
+// CHECK:         rplan.require le %[[P]], %c1152921504606846976{{.*}}, "expected q_offset within +-2^60 (S1)"
+// CHECK:         rplan.require le %c-1152921504606846976{{.*}}, %[[P]], "expected q_offset within +-2^60 (S1)"
+// CHECK-LABEL: rtile.func @extremes_attention0_branch0(
+// CHECK:         !rtile.view<16x16xf32, w = 4611686018427387904>
+// CHECK:         rtile.run {{.+}} window = [-1, 3]
+func.func @extremes(%q: tensor<1x64x4x16xf32>, %p: tensor<i64>) -> tensor<1x64x4x16xf32> {
+  %o, %l = ringlet.attention %q, %q, %q branches [<w = 9223372036854775807, r = 1>]
+      window = [9223372036854775807, 3] q_offset(%p)
+      tilings = [#ringlet.tiling<query = 16, key = 16>]
+      : (tensor<1x64x4x16xf32>, tensor<1x64x4x16xf32>, tensor<1x64x4x16xf32>, tensor<i64>) -> (tensor<1x64x4x16xf32>, tensor<1x4x64xf32>)
   return %o : tensor<1x64x4x16xf32>
 }

@@ -138,3 +138,26 @@ func.func @foreign(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
 func.func @scalar(%x: i32, %y: tensor<4xf32>) -> tensor<4xf32> {
   return %y : tensor<4xf32>
 }
+
+// -----
+
+// Numbers whose sums with positions could pass 64 bits.
+
+func.func @dilation(%q: tensor<1x8x2x16xf32>) -> tensor<1x8x2x16xf32> {
+  // expected-error@+1 {{expected a dilation of at most 2^40, found 1099511627777 (B1)}}
+  %o, %l = ringlet.attention %q, %q, %q branches [<w = *, r = 1>, <w = *, r = 1099511627777>]
+      : (tensor<1x8x2x16xf32>, tensor<1x8x2x16xf32>, tensor<1x8x2x16xf32>)
+      -> (tensor<1x8x2x16xf32>, tensor<1x2x8xf32>)
+  return %o : tensor<1x8x2x16xf32>
+}
+
+// -----
+
+func.func @offset_range(%q: tensor<1x8x2x16xf32>) -> tensor<1x8x2x16xf32> {
+  %p = arith.constant dense<-1152921504606846977> : tensor<i64>
+  // expected-error@+1 {{expected q_offset within +-2^60, found -1152921504606846977 (S1)}}
+  %o, %l = ringlet.attention %q, %q, %q branches [<w = *, r = 1>] q_offset(%p)
+      : (tensor<1x8x2x16xf32>, tensor<1x8x2x16xf32>, tensor<1x8x2x16xf32>, tensor<i64>)
+      -> (tensor<1x8x2x16xf32>, tensor<1x2x8xf32>)
+  return %o : tensor<1x8x2x16xf32>
+}
