@@ -108,9 +108,10 @@ void ConfigurationDraw::drawSizes() {
 
 void ConfigurationDraw::drawOffset() {
   int64_t usual = variables[kKeys] - variables[kQueries];
-  result.offset = dice.pick<int64_t>(
-      {0, usual, usual, -1, dice.between(-200, -1), dice.between(0, 300),
-       usual + dice.between(-8, 8), 100000});
+  result.offset =
+      dice.pick<int64_t>({0, usual, usual, -1, dice.between(-200, -1),
+                          dice.between(0, 300), usual + dice.between(-8, 8),
+                          100000, int64_t(1) << 60, -(int64_t(1) << 60)});
 }
 
 //===----------------------------------------------------------------------===//
@@ -246,7 +247,8 @@ void ConfigurationDraw::collectFeatures(const Operation &op) {
                                        "4 branches"};
   note(counts[spec.branches.size() - 1]);
   bool covered = false;
-  for (const oracle::Branch &branch : spec.branches) {
+  for (size_t i = 0; i < spec.branches.size(); ++i) {
+    const oracle::Branch &branch = spec.branches[i];
     int64_t w = branch.segment.value_or(layout::unboundedSegment);
     note("unbounded segment", !branch.segment);
     note("segment beyond the sequence", w > std::max(keys, queries));
@@ -261,6 +263,17 @@ void ConfigurationDraw::collectFeatures(const Operation &op) {
          branch.dilation > 1 && branch.offset == layout::OffsetRule::Constant);
     note("offset by query", branch.dilation > 1 && branch.offsetByQuery);
     note("head range", branch.heads.has_value());
+    if (spec.windowLeft && !op.tilings.empty()) {
+      // Keys that all rows of a tile see, and room for a step before them.
+      Tiling tiling = op.tilings[i];
+      int64_t reach = spec.causal ? 0 : spec.windowRight.value_or(keys);
+      int64_t common = std::min(*spec.windowLeft, keys) +
+                       std::min(reach, keys) - tiling.query * branch.dilation;
+      note("whole steps behind a left window",
+           common >= 2 * tiling.key * branch.dilation &&
+               std::min(keys, queries) > *spec.windowLeft &&
+               (!branch.segment || w > 2 * *spec.windowLeft));
+    }
     covered |= branch.dilation == 1 && !branch.heads;
   }
   note("finishing kernel", !covered && spec.branches.size() > 1);
@@ -304,64 +317,66 @@ Configuration drawConfiguration(uint64_t seed, int64_t number,
 }
 
 const std::vector<std::string> &coverageNames() {
-  static const std::vector<std::string> names = {"f16",
-                                                 "bf16",
-                                                 "f32",
-                                                 "dynamic sizes",
-                                                 "static sizes",
-                                                 "no queries",
-                                                 "no keys",
-                                                 "one query",
-                                                 "one key",
-                                                 "negative positions",
-                                                 "positions past the keys",
-                                                 "decoding",
-                                                 "q_offset operand",
-                                                 "q_offset constant",
-                                                 "causal",
-                                                 "window left",
-                                                 "window right",
-                                                 "window of 0",
-                                                 "mix sum",
-                                                 "output_scale",
-                                                 "scale",
-                                                 "grouped heads",
-                                                 "dim no multiple of 8",
-                                                 "value dim of its own",
-                                                 "1 branch",
-                                                 "2 branches",
-                                                 "3 branches",
-                                                 "4 branches",
-                                                 "unbounded segment",
-                                                 "segment beyond the sequence",
-                                                 "several segments",
-                                                 "segment tail",
-                                                 "dilated",
-                                                 "rate no divisor of segment",
-                                                 "offset block",
-                                                 "offset constant",
-                                                 "offset by query",
-                                                 "head range",
-                                                 "finishing kernel",
-                                                 "forced tiling",
-                                                 "chosen tiling",
-                                                 "two attentions",
-                                                 "reorder",
-                                                 "hilbert order",
-                                                 "residue order",
-                                                 "table order",
-                                                 "order with a short tail",
-                                                 "permuted input",
-                                                 "permuted output",
-                                                 "padded input",
-                                                 "padded output",
-                                                 "stride-0 batch",
-                                                 "stride-0 sequence",
-                                                 "negative stride",
-                                                 "fused qkv",
-                                                 "fused kv",
-                                                 "rising scores",
-                                                 "late maximum"};
+  static const std::vector<std::string> names = {
+      "f16",
+      "bf16",
+      "f32",
+      "dynamic sizes",
+      "static sizes",
+      "no queries",
+      "no keys",
+      "one query",
+      "one key",
+      "negative positions",
+      "positions past the keys",
+      "decoding",
+      "q_offset operand",
+      "q_offset constant",
+      "causal",
+      "window left",
+      "window right",
+      "window of 0",
+      "whole steps behind a left window",
+      "mix sum",
+      "output_scale",
+      "scale",
+      "grouped heads",
+      "dim no multiple of 8",
+      "value dim of its own",
+      "1 branch",
+      "2 branches",
+      "3 branches",
+      "4 branches",
+      "unbounded segment",
+      "segment beyond the sequence",
+      "several segments",
+      "segment tail",
+      "dilated",
+      "rate no divisor of segment",
+      "offset block",
+      "offset constant",
+      "offset by query",
+      "head range",
+      "finishing kernel",
+      "forced tiling",
+      "chosen tiling",
+      "two attentions",
+      "reorder",
+      "hilbert order",
+      "residue order",
+      "table order",
+      "order with a short tail",
+      "permuted input",
+      "permuted output",
+      "padded input",
+      "padded output",
+      "stride-0 batch",
+      "stride-0 sequence",
+      "negative stride",
+      "fused qkv",
+      "fused kv",
+      "rising scores",
+      "late maximum"};
   return names;
 }
 

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <numeric>
 
 namespace ringlet::differential {
@@ -116,8 +117,8 @@ Branch GraphDraw::drawBranch() {
   if (kind < 60)
     branch.segment = dice.pick<int64_t>({1, 2, 7, 16, 50, 64, 100, 128, 256});
   else if (kind < 66)
-    branch.segment =
-        dice.pick<int64_t>({4096, int64_t(1) << 40, int64_t(1) << 62});
+    branch.segment = dice.pick<int64_t>(
+        {4096, int64_t(1) << 40, std::numeric_limits<int64_t>::max()});
   else if (kind < 74)
     branch.segment = drawn.fixed[kKeys].value_or(63) + dice.between(0, 1);
   int64_t widest = std::min<int64_t>(branch.segment.value_or(1000), 1000);
@@ -127,6 +128,8 @@ Branch GraphDraw::drawBranch() {
   branch.dilation = std::min(branch.dilation, widest);
   if (dice.oneIn(20))
     branch.dilation = widest;
+  if (!branch.segment && dice.oneIn(12))
+    branch.dilation = int64_t(1) << 40;
   branch.offset =
       dice.pick({layout::OffsetRule::Modulo, layout::OffsetRule::Block,
                  layout::OffsetRule::Constant});
@@ -151,7 +154,8 @@ AttentionSpec GraphDraw::drawSpec() {
     auto side = [&]() -> std::optional<int64_t> {
       if (dice.oneIn(4))
         return std::nullopt;
-      return dice.pick<int64_t>({0, 1, 5, 31, 64, 100});
+      return dice.pick<int64_t>(
+          {0, 1, 5, 31, 64, 100, std::numeric_limits<int64_t>::max()});
     };
     spec.windowLeft = side();
     spec.windowRight = side();
@@ -226,11 +230,15 @@ std::pair<int, int> GraphDraw::addAttention(int query, int key, int value,
     op.offsetOperand = offset;
   else if (dice.oneIn(4))
     op.offsetConstant = dice.pick<int64_t>({0, 0, 1, 17, 64, -3, -70, 1000});
-  if (dice.oneIn(2))
+  // A step without a mask must fit into the window.
+  bool small = op.attention->windowLeft && dice.oneIn(2);
+  if (small || dice.oneIn(2))
     for (size_t i = 0; i < op.attention->branches.size(); ++i)
       op.tilings.push_back(
-          {dice.pick<int64_t>({1, 4, 5, 8, 16, 24, 32, 64, 96}),
-           dice.pick<int64_t>({1, 3, 8, 16, 32, 64, 128})});
+          small ? Tiling{dice.pick<int64_t>({4, 5, 8, 16}),
+                         dice.pick<int64_t>({3, 4, 8, 16})}
+                : Tiling{dice.pick<int64_t>({1, 4, 5, 8, 16, 24, 32, 64, 96}),
+                         dice.pick<int64_t>({1, 3, 8, 16, 32, 64, 128})});
 
   ValueType output = tensor(kQueries, queryHeads, width);
   ValueType lse;

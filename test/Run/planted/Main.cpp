@@ -28,7 +28,7 @@ namespace {
 
 constexpr uint64_t kSeed = 20261128;
 /// Calls of each graph.
-constexpr int64_t kCalls = 3;
+constexpr int64_t kCalls = 9;
 
 struct Hunt {
   Mutation mutation;
