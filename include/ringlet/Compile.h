@@ -33,19 +33,25 @@ enum class Emit {
   Assembly, ///< Their machine code, as text.
   Object,   ///< Their machine code, as an ELF object.
   Artifact, ///< What the runtime runs.
+  PTX,      ///< The kernels for one GPU architecture, as PTX.
+  Cubin,    ///< Their machine code, as ptxas makes it.
 };
 
 struct CompileOptions {
   Emit emit = Emit::Artifact;
-  /// Instruction-set levels to compile for, rows of lib/Arch. None stands for
-  /// all in an artefact, and for the least demanding one elsewhere, where
-  /// there can be one only.
+  /// Instruction-set levels and GPU architectures to compile for, rows of
+  /// lib/Arch. None stands for all CPU levels in an artefact, and for the least
+  /// demanding one elsewhere, where there can be one only.
   std::vector<std::string> levels;
   /// What messages call the input.
   std::string inputName = "<input>";
   /// The lld that links an artefact's code; empty: the one beside this program
   /// or on PATH.
   std::string linker;
+  /// The ptxas that makes code for GPUs; empty: that of CUDA_HOME or CUDA_PATH,
+  /// else the one on PATH or in /usr/local/cuda. Without any, an artefact has
+  /// PTX alone.
+  std::string ptxas;
   /// Where to write a reproducer if a pass fails or crashes; empty: nowhere.
   std::string reproducer;
   /// Bytecode is not checked as text is: take it only from whom you would take
@@ -72,12 +78,12 @@ CompileResult compile(std::string_view text,
 CompileResult compile(mlir::ModuleOp module,
                       const CompileOptions &options = {});
 
-/// Sets the levels that "cpu" or "cpu:LEVEL,LEVEL" names. Returns an empty
-/// string, or what is wrong.
+/// Sets the levels that a list like "cpu", "cpu:LEVEL,LEVEL" or
+/// "cpu,sm_80,sm_90a" names. Returns an empty string, or what is wrong.
 std::string parseTarget(std::string_view target, CompileOptions &options);
 
-/// Sets what "ringlet", "rtile", "rplan", "llvm", "asm", "obj" or "rla" names.
-/// Returns an empty string, or what is wrong.
+/// Sets what "ringlet", "rtile", "rplan", "llvm", "asm", "obj", "ptx", "cubin"
+/// or "rla" names. Returns an empty string, or what is wrong.
 std::string parseEmit(std::string_view name, CompileOptions &options);
 
 } // namespace ringlet

@@ -109,8 +109,27 @@ ArtifactWriter::makeKernel(Operation *tileOp, Operation *codeOp) {
   return kernel;
 }
 
+/// What whoever launches a GPU kernel must know, and what ptxas found.
+static void addResources(abi::KernelCodeT &code, LLVM::LLVMFuncOp kernel,
+                         const KernelReport *report) {
+  auto add = [&](StringRef key, int64_t value) {
+    auto pair = std::make_unique<abi::KeyValueT>();
+    pair->key = key.str();
+    pair->value = std::to_string(value);
+    code.resources.push_back(std::move(pair));
+  };
+  for (StringRef key : {"threads", "shared_bytes"})
+    if (auto value = kernel->getAttrOfType<IntegerAttr>(("rtile." + key).str()))
+      add(key, value.getInt());
+  if (!report)
+    return;
+  add("registers", report->registers);
+  add("stack_bytes", report->stackBytes);
+}
+
 LogicalResult ArtifactWriter::addCode(Group &group, ModuleOp lowered,
-                                      uint32_t codeObject) {
+                                      uint32_t codeObject,
+                                      const PtxasReport *report) {
   for (const auto &entry : group.kernels) {
     auto code = lowered.lookupSymbol<LLVM::LLVMFuncOp>(entry.getKey());
     auto scratch = code
@@ -124,6 +143,8 @@ LogicalResult ArtifactWriter::addCode(Group &group, ModuleOp lowered,
     kernelCode->code_object = codeObject;
     kernelCode->symbol = entry.getKey().str();
     kernelCode->scratch_bytes = static_cast<uint64_t>(scratch.getInt());
+    addResources(*kernelCode, code,
+                 report ? report->find(entry.getKey()) : nullptr);
     artifact.kernels[entry.getValue()]->code.push_back(std::move(kernelCode));
   }
   return success();
@@ -165,15 +186,14 @@ attachDecisions(const Decisions &decisions,
 //===----------------------------------------------------------------------===//
 
 LogicalResult ArtifactWriter::addLevel(ModuleOp tiles, ModuleOp lowered,
-                                       StringRef target,
-                                       std::string sharedObject,
+                                       const Code &code,
                                        const Decisions &decisions) {
   auto object = static_cast<uint32_t>(artifact.code_objects.size());
-  auto code = std::make_unique<abi::CodeObjectT>();
-  code->target = target.str();
-  code->format = abi::CodeFormat::SharedObject;
-  code->bytes.assign(sharedObject.begin(), sharedObject.end());
-  artifact.code_objects.push_back(std::move(code));
+  auto codeObject = std::make_unique<abi::CodeObjectT>();
+  codeObject->target = code.target.str();
+  codeObject->format = code.format;
+  codeObject->bytes.assign(code.bytes.begin(), code.bytes.end());
+  artifact.code_objects.push_back(std::move(codeObject));
 
   std::string text;
   llvm::raw_string_ostream(text) << tiles;
@@ -181,7 +201,7 @@ LogicalResult ArtifactWriter::addLevel(ModuleOp tiles, ModuleOp lowered,
     if (group->text == text) {
       for (abi::PlanT *plan : group->plans)
         plan->code_objects.push_back(object);
-      return addCode(*group, lowered, object);
+      return addCode(*group, lowered, object, code.report);
     }
 
   groups.push_back(std::make_unique<Group>());
@@ -201,7 +221,7 @@ LogicalResult ArtifactWriter::addLevel(ModuleOp tiles, ModuleOp lowered,
     artifact.kernels.push_back(std::move(*kernel));
   }
   attachDecisions(decisions, kernels);
-  if (failed(addCode(group, lowered, object)))
+  if (failed(addCode(group, lowered, object, code.report)))
     return failure();
 
   for (auto plan : tiles.getOps<rplan::FuncOp>()) {

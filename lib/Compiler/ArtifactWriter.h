@@ -10,6 +10,7 @@
 
 #include "lib/Compiler/Decisions.h"
 #include "lib/Compiler/PlanWriter.h"
+#include "lib/Compiler/Ptxas.h"
 
 #include "mlir/IR/BuiltinOps.h"
 
@@ -28,12 +29,20 @@ public:
   /// types' encodings. Call before lowering.
   void addGraphs(mlir::ModuleOp source);
 
+  /// Code for one target. `report` may be null; it says what the kernels of a
+  /// GPU need.
+  struct Code {
+    llvm::StringRef target;
+    abi::CodeFormat format;
+    llvm::StringRef bytes;
+    const PtxasReport *report = nullptr;
+  };
+
   /// Adds code for one target: `tiles` holds the rplan.funcs and the kernels as
   /// rtile.funcs, `lowered` the same kernels as llvm.funcs. Targets whose tile
   /// programs are the same, to the letter, share plans and kernels.
   mlir::LogicalResult addLevel(mlir::ModuleOp tiles, mlir::ModuleOp lowered,
-                               llvm::StringRef target, std::string sharedObject,
-                               const Decisions &decisions);
+                               const Code &code, const Decisions &decisions);
 
   /// The artefact file, checked as a reader would.
   mlir::FailureOr<std::vector<uint8_t>> finish(mlir::Location loc);
@@ -44,7 +53,7 @@ private:
   mlir::FailureOr<std::unique_ptr<abi::KernelT>>
   makeKernel(mlir::Operation *tile, mlir::Operation *code);
   mlir::LogicalResult addCode(Group &group, mlir::ModuleOp lowered,
-                              uint32_t codeObject);
+                              uint32_t codeObject, const PtxasReport *report);
 
   abi::ArtifactT artifact;
   /// By name, in the order of the first level's plans.

@@ -7,12 +7,11 @@
 
 #include "ringlet/Compile.h"
 
-#include "lib/Arch/CPU.h"
 #include "lib/Compiler/ArtifactWriter.h"
-#include "lib/Compiler/EmitObject.h"
 #include "lib/Compiler/Messages.h"
 #include "lib/Compiler/Parse.h"
 #include "lib/Compiler/Pipelines.h"
+#include "lib/Compiler/TargetCode.h"
 #include "lib/Compiler/TextGuard.h"
 #include "ringlet/InitAll.h"
 
@@ -37,17 +36,17 @@ public:
   LogicalResult run();
 
 private:
-  using Level = const arch::CPULevel *;
+  using Target = arch::Target;
 
-  LogicalResult chooseLevels();
+  LogicalResult chooseTargets();
   /// Runs one of the pipelines, with a reproducer if it fails.
-  LogicalResult runPipeline(ModuleOp module, Level level, DecisionLog &log,
-                            void (*build)(OpPassManager &,
-                                          const LevelOptions &));
-  LogicalResult emitText(Level level);
-  LogicalResult emitCode(Level level);
+  LogicalResult
+  runPipeline(ModuleOp module, const Target &target, DecisionLog &log,
+              void (*build)(OpPassManager &, const LevelOptions &));
+  LogicalResult emitText(const Target &target);
+  LogicalResult emitCode(const Target &target);
   LogicalResult emitArtifact();
-  void explain(Level level, const Decisions &decisions);
+  void explain(const Target &target, const Decisions &decisions);
   LogicalResult fail(const Twine &message) {
     return emitError(source.getLoc()) << message;
   }
@@ -55,39 +54,46 @@ private:
   ModuleOp source;
   const CompileOptions &options;
   CompileResult &result;
-  SmallVector<Level> levels;
+  SmallVector<Target> targets;
 };
 
 } // namespace
 
-LogicalResult Compilation::chooseLevels() {
+LogicalResult Compilation::chooseTargets() {
   std::string error;
   for (const std::string &name : options.levels) {
-    Level level = arch::lookupCPULevel(name, &error);
-    if (!level)
+    Target target = arch::lookupTarget(name, &error);
+    if (!target)
       return fail(error);
-    if (llvm::is_contained(levels, level))
+    if (llvm::is_contained(targets, target))
       return fail("expected different levels, found '" + name + "' twice");
-    levels.push_back(level);
+    targets.push_back(target);
   }
   bool single = options.emit != Emit::Artifact;
-  if (levels.empty())
+  if (targets.empty())
     for (const arch::CPULevel &level : arch::getCPULevels())
-      if (!single || levels.empty())
-        levels.push_back(&level);
-  if (single && levels.size() > 1)
+      if (!single || targets.empty())
+        targets.push_back({&level, nullptr});
+  if (single && targets.size() > 1)
     return fail("expected one level for anything but an artefact, found " +
-                Twine(levels.size()));
+                Twine(targets.size()));
+  for (const Target &target : targets)
+    if (!hasForm(target, options.emit))
+      return fail(Twine("expected a form of code that ") + target.name() +
+                  " has: " +
+                  (target.cpu ? "llvm, asm or obj, or a GPU target"
+                              : "llvm, ptx or cubin"));
   return success();
 }
 
-LogicalResult
-Compilation::runPipeline(ModuleOp module, Level level, DecisionLog &log,
-                         void (*build)(OpPassManager &, const LevelOptions &)) {
+LogicalResult Compilation::runPipeline(ModuleOp module, const Target &target,
+                                       DecisionLog &log,
+                                       void (*build)(OpPassManager &,
+                                                     const LevelOptions &)) {
   PassManager pm(module.getContext());
   log.watch(pm);
   LevelOptions levelOptions;
-  levelOptions.level = level->name;
+  levelOptions.level = std::string(target.name());
   build(pm, levelOptions);
   if (!options.reproducer.empty())
     pm.enableCrashReproducerGeneration(options.reproducer);
@@ -100,20 +106,20 @@ Compilation::runPipeline(ModuleOp module, Level level, DecisionLog &log,
   return failure();
 }
 
-void Compilation::explain(Level level, const Decisions &decisions) {
-  result.explanation += "for " + std::string(level->name) + ":\n";
+void Compilation::explain(const Target &target, const Decisions &decisions) {
+  result.explanation += "for " + std::string(target.name()) + ":\n";
   result.explanation += formatDecisions(decisions);
 }
 
-LogicalResult Compilation::emitText(Level level) {
+LogicalResult Compilation::emitText(const Target &target) {
   DecisionLog log(*source.getContext());
   OwningOpRef<ModuleOp> module = source.clone();
-  if (failed(runPipeline(*module, level, log,
+  if (failed(runPipeline(*module, target, log,
                          options.emit == Emit::Ringlet
                              ? buildRingletOptPipeline
                              : buildRingletToRTilePipeline)))
     return failure();
-  explain(level, log.get());
+  explain(target, log.get());
   OpPrintingFlags flags;
   flags.printNameLocAsPrefix();
   llvm::raw_string_ostream stream(result.output);
@@ -129,19 +135,18 @@ LogicalResult Compilation::emitText(Level level) {
   return success();
 }
 
-LogicalResult Compilation::emitCode(Level level) {
+LogicalResult Compilation::emitCode(const Target &target) {
   DecisionLog log(*source.getContext());
   OwningOpRef<ModuleOp> module = source.clone();
-  if (failed(runPipeline(*module, level, log, buildRingletToCPUPipeline)))
+  if (failed(runPipeline(*module, target, log,
+                         target.cpu ? buildRingletToCPUPipeline
+                                    : buildRingletToNVVMPipeline)))
     return failure();
-  explain(level, log.get());
-  std::unique_ptr<KernelCode> code = KernelCode::translate(*module, *level);
+  explain(target, log.get());
+  std::unique_ptr<TargetCode> code = TargetCode::translate(*module, target);
   if (!code)
     return failure();
-  CodeKind kind = options.emit == Emit::LLVM       ? CodeKind::LLVMText
-                  : options.emit == Emit::Assembly ? CodeKind::Assembly
-                                                   : CodeKind::Object;
-  llvm::Expected<std::string> output = code->emit(kind, options.linker);
+  llvm::Expected<std::string> output = code->emit(options);
   if (!output)
     return fail(llvm::toString(output.takeError()));
   result.output = std::move(*output);
@@ -150,40 +155,43 @@ LogicalResult Compilation::emitCode(Level level) {
 
 LogicalResult Compilation::emitArtifact() {
   struct Work {
-    Level level;
+    Target target;
     OwningOpRef<ModuleOp> tiles, lowered;
     Decisions decisions;
-    std::unique_ptr<KernelCode> code;
-    std::string object, error;
+    std::unique_ptr<TargetCode> code;
+    TargetCode::Objects objects;
+    std::string error;
   };
   std::vector<Work> all;
-  for (Level level : levels) {
+  for (const Target &target : targets) {
     Work &work = all.emplace_back();
-    work.level = level;
+    work.target = target;
     DecisionLog log(*source.getContext());
     work.lowered = source.clone();
-    if (failed(runPipeline(*work.lowered, level, log,
+    if (failed(runPipeline(*work.lowered, target, log,
                            buildRingletToRTilePipeline)))
       return failure();
     work.tiles = work.lowered->clone();
-    if (failed(runPipeline(*work.lowered, level, log, buildRTileToCPUPipeline)))
+    if (failed(runPipeline(*work.lowered, target, log,
+                           target.cpu ? buildRTileToCPUPipeline
+                                      : buildRTileToNVVMPipeline)))
       return failure();
     work.decisions = log.get();
-    explain(level, work.decisions);
-    work.code = KernelCode::translate(*work.lowered, *level);
+    explain(target, work.decisions);
+    work.code = TargetCode::translate(*work.lowered, target);
     if (!work.code)
       return failure();
   }
 
   // Most of the time goes into LLVM, which has no state in common between
-  // levels.
+  // targets.
   auto emit = [&](Work &work) {
-    llvm::Expected<std::string> object =
-        work.code->emit(CodeKind::SharedObject, options.linker);
-    if (object)
-      work.object = std::move(*object);
+    llvm::Expected<TargetCode::Objects> objects =
+        work.code->emitObjects(options);
+    if (objects)
+      work.objects = std::move(*objects);
     else
-      work.error = llvm::toString(object.takeError());
+      work.error = llvm::toString(objects.takeError());
     work.code.reset();
   };
   std::vector<std::thread> threads;
@@ -197,10 +205,22 @@ LogicalResult Compilation::emitArtifact() {
   writer.addGraphs(source);
   for (Work &work : all) {
     if (!work.error.empty())
-      return fail("code for " + Twine(work.level->name) + ": " + work.error);
-    if (failed(writer.addLevel(*work.tiles, *work.lowered, work.level->name,
-                               std::move(work.object), work.decisions)))
-      return failure();
+      return fail("code for " + Twine(work.target.name()) + ": " + work.error);
+    if (work.target.gpu && work.objects.report.kernels.empty())
+      emitWarning(source.getLoc())
+          << "no ptxas found: code for " << work.target.name()
+          << " is PTX alone, which a driver compiles when it is loaded";
+    for (const KernelReport &kernel : work.objects.report.kernels)
+      result.explanation += "for " + std::string(work.target.name()) +
+                            ": ptxas gives " + kernel.name + " " +
+                            std::to_string(kernel.registers) +
+                            " registers a thread\n";
+    for (const TargetCode::Object &object : work.objects.list)
+      if (failed(writer.addLevel(*work.tiles, *work.lowered,
+                                 {work.target.name(), object.format,
+                                  object.bytes, &work.objects.report},
+                                 work.decisions)))
+        return failure();
   }
   FailureOr<std::vector<uint8_t>> bytes = writer.finish(source.getLoc());
   if (failed(bytes))
@@ -210,17 +230,19 @@ LogicalResult Compilation::emitArtifact() {
 }
 
 LogicalResult Compilation::run() {
-  if (failed(chooseLevels()) || failed(verifyVocabulary(source)))
+  if (failed(chooseTargets()) || failed(verifyVocabulary(source)))
     return failure();
   switch (options.emit) {
   case Emit::Ringlet:
   case Emit::RTile:
   case Emit::RPlan:
-    return emitText(levels.front());
+    return emitText(targets.front());
   case Emit::LLVM:
   case Emit::Assembly:
   case Emit::Object:
-    return emitCode(levels.front());
+  case Emit::PTX:
+  case Emit::Cubin:
+    return emitCode(targets.front());
   case Emit::Artifact:
     break;
   }
@@ -288,17 +310,21 @@ CompileResult ringlet::compile(ModuleOp module, const CompileOptions &options) {
 
 std::string ringlet::parseTarget(std::string_view target,
                                  CompileOptions &options) {
-  StringRef rest(target.data(), target.size());
-  if (!rest.consume_front("cpu") || !(rest.empty() || rest.starts_with(":")))
-    return "expected the target cpu or cpu:LEVEL,..., found '" +
-           std::string(target) + "'";
-  if (rest.empty())
-    return "";
   SmallVector<StringRef> names;
-  rest.drop_front().split(names, ',');
+  StringRef(target.data(), target.size()).split(names, ',');
+  // "cpu" alone leaves the choice to the compiler.
+  if (target == "cpu")
+    return "";
   for (StringRef name : names) {
+    if (name == "cpu") {
+      for (const arch::CPULevel &level : arch::getCPULevels())
+        options.levels.push_back(level.name);
+      continue;
+    }
     std::string error;
-    if (!arch::lookupCPULevel(name.str(), &error))
+    bool isLevel = name.consume_front("cpu:");
+    if (isLevel ? !arch::lookupCPULevel(name.str(), &error)
+                : !arch::lookupTarget(name.str(), &error))
       return error;
     options.levels.push_back(name.str());
   }
@@ -310,6 +336,7 @@ std::string ringlet::parseEmit(std::string_view name, CompileOptions &options) {
       {"ringlet", Emit::Ringlet}, {"rtile", Emit::RTile},
       {"rplan", Emit::RPlan},     {"llvm", Emit::LLVM},
       {"asm", Emit::Assembly},    {"obj", Emit::Object},
+      {"ptx", Emit::PTX},         {"cubin", Emit::Cubin},
       {"rla", Emit::Artifact}};
   std::string list;
   for (auto [known, kind] : kinds) {

@@ -8,12 +8,9 @@
 #include "lib/Compiler/EmitObject.h"
 
 #include "lib/Arch/CPU.h"
+#include "lib/Compiler/TranslateKernels.h"
 
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
-#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
-#include "mlir/Target/LLVMIR/Export.h"
 
 #include "llvm/Analysis/TargetLibraryInfo.h"
 #include "llvm/IR/LLVMContext.h"
@@ -42,22 +39,8 @@ KernelCode::~KernelCode() = default;
 
 std::unique_ptr<KernelCode> KernelCode::translate(mlir::ModuleOp module,
                                                   const arch::CPULevel &level) {
-  mlir::DialectRegistry registry;
-  mlir::registerBuiltinDialectTranslation(registry);
-  mlir::registerLLVMDialectTranslation(registry);
-  module.getContext()->appendDialectRegistry(registry);
-
-  mlir::OpBuilder builder(module.getContext());
-  mlir::OwningOpRef<mlir::ModuleOp> kernels =
-      mlir::ModuleOp::create(module.getLoc());
-  builder.setInsertionPointToEnd(kernels->getBody());
-  for (mlir::Operation &op : *module.getBody())
-    if (isa<mlir::LLVM::LLVMDialect>(op.getDialect()))
-      builder.clone(op);
-
   auto code = std::unique_ptr<KernelCode>(new KernelCode(level));
-  code->module = mlir::translateModuleToLLVMIR(kernels->getOperation(),
-                                               *code->context, "kernels");
+  code->module = translateKernels(module, *code->context);
   return code->module ? std::move(code) : nullptr;
 }
 

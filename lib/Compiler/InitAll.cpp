@@ -16,6 +16,7 @@
 #include "passes/AttentionToTile/Passes.h"
 #include "passes/TileOpt/Passes.h"
 #include "passes/TileToCPU/Passes.h"
+#include "passes/TileToNVVM/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -38,6 +39,7 @@ void ringlet::registerAllPasses() {
   registerRingletAttentionToTilePasses();
   registerRingletTileOptPasses();
   registerTileToCPUPasses();
+  registerTileToNVVMPasses();
   mlir::registerTransformsPasses();
   registerPipelines();
 }

@@ -11,6 +11,7 @@
 #include "passes/AttentionToTile/Passes.h"
 #include "passes/TileOpt/Passes.h"
 #include "passes/TileToCPU/Passes.h"
+#include "passes/TileToNVVM/Passes.h"
 
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
@@ -43,10 +44,21 @@ void ringlet::buildRTileToCPUPipeline(OpPassManager &pm,
   buildCPUPipeline(pm, options.level);
 }
 
+void ringlet::buildRTileToNVVMPipeline(OpPassManager &pm,
+                                       const LevelOptions &options) {
+  buildGPUPipeline(pm, options.level);
+}
+
 void ringlet::buildRingletToCPUPipeline(OpPassManager &pm,
                                         const LevelOptions &options) {
   buildRingletToRTilePipeline(pm, options);
   buildRTileToCPUPipeline(pm, options);
+}
+
+void ringlet::buildRingletToNVVMPipeline(OpPassManager &pm,
+                                         const LevelOptions &options) {
+  buildRingletToRTilePipeline(pm, options);
+  buildRTileToNVVMPipeline(pm, options);
 }
 
 void ringlet::registerPipelines() {
@@ -62,6 +74,14 @@ void ringlet::registerPipelines() {
       "rtile-lower-to-cpu", "Lower tile programs to the llvm dialect",
       buildRTileToCPUPipeline);
   PassPipelineRegistration<LevelOptions>(
+      "rtile-lower-to-nvvm",
+      "Lower tile programs to the llvm dialect for a GPU architecture",
+      buildRTileToNVVMPipeline);
+  PassPipelineRegistration<LevelOptions>(
       "ringlet-lower-to-cpu", "ringlet-lower-to-rtile, then rtile-lower-to-cpu",
       buildRingletToCPUPipeline);
+  PassPipelineRegistration<LevelOptions>(
+      "ringlet-lower-to-nvvm",
+      "ringlet-lower-to-rtile, then rtile-lower-to-nvvm",
+      buildRingletToNVVMPipeline);
 }

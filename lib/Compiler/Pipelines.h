@@ -40,12 +40,19 @@ void buildRingletToRTilePipeline(mlir::OpPassManager &pm,
 /// rtile to llvm.func; rplan is kept.
 void buildRTileToCPUPipeline(mlir::OpPassManager &pm,
                              const LevelOptions &options);
-/// The two one after the other.
+/// rtile to llvm.func for NVPTX; rplan is kept.
+void buildRTileToNVVMPipeline(mlir::OpPassManager &pm,
+                              const LevelOptions &options);
+/// ringlet-lower-to-rtile, then rtile-lower-to-cpu.
 void buildRingletToCPUPipeline(mlir::OpPassManager &pm,
                                const LevelOptions &options);
+/// ringlet-lower-to-rtile, then rtile-lower-to-nvvm.
+void buildRingletToNVVMPipeline(mlir::OpPassManager &pm,
+                                const LevelOptions &options);
 
-/// Registers the four under the names ringlet-decide, ringlet-lower-to-rtile,
-/// rtile-lower-to-cpu and ringlet-lower-to-cpu.
+/// Registers them under the names ringlet-decide, ringlet-lower-to-rtile,
+/// rtile-lower-to-cpu, rtile-lower-to-nvvm, ringlet-lower-to-cpu and
+/// ringlet-lower-to-nvvm.
 void registerPipelines();
 
 } // namespace ringlet

@@ -52,8 +52,12 @@ void Emitter::emitElementwise(Operation *op) {
     }
     for (Value &operand : operands)
       operand = toF32(operand);
-    Value value = isa<math::Exp2Op>(op) ? b.exp2(operands[0])
-                                        : cpu::emitElementwise(b, op, operands);
+    // Instructions that GPUs have and vectors of a CPU do not.
+    Value value =
+        isa<math::Exp2Op>(op)        ? b.exp2(operands[0])
+        : isa<arith::MaximumFOp>(op) ? b.maximum(operands[0], operands[1])
+        : isa<arith::MinimumFOp>(op) ? b.minimum(operands[0], operands[1])
+                                     : cpu::emitElementwise(b, op, operands);
     if (value.getType() != element)
       value = b.convertFloat(element, value);
     code.push_back(value);
@@ -74,9 +78,9 @@ void Emitter::emitReduce(rtile::ReduceOp op) {
     case rtile::ReduceKind::sum:
       return arith::AddFOp::create(b, x, y);
     case rtile::ReduceKind::max:
-      return arith::MaximumFOp::create(b, x, y);
+      return b.maximum(x, y);
     case rtile::ReduceKind::min:
-      return arith::MinimumFOp::create(b, x, y);
+      return b.minimum(x, y);
     }
     llvm_unreachable("every kind is handled");
   };

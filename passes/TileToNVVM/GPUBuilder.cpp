@@ -199,6 +199,13 @@ Value GPUBuilder::exp2(Value x) {
   return intrinsic("llvm.nvvm.ex2.approx.ftz", getF32Type(), x);
 }
 
+Value GPUBuilder::maximum(Value x, Value y) {
+  return LLVM::MaximumOp::create(*this, x, y);
+}
+Value GPUBuilder::minimum(Value x, Value y) {
+  return LLVM::MinimumOp::create(*this, x, y);
+}
+
 void GPUBuilder::mma(Type element, int64_t depth, MutableArrayRef<Value> d,
                      ValueRange a, ValueRange b) {
   bool isF16 = element.isF16();

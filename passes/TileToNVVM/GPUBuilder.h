@@ -61,6 +61,9 @@ public:
   Value toWord(Value pair);
 
   Value exp2(Value x);
+  /// A NaN stays a NaN. (min and max are of integers.)
+  Value maximum(Value x, Value y);
+  Value minimum(Value x, Value y);
   /// d += a * b by mma.sync with `depth` 8 or 16. `a` and `b` are i32 with two
   /// elements each.
   void mma(Type element, int64_t depth, llvm::MutableArrayRef<Value> d,

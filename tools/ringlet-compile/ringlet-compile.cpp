@@ -30,7 +30,9 @@ static cl::extrahelp examples(
     "Example: read the kernels of a graph:\n"
     "  ringlet-compile test/Examples/longnet.mlir --emit=rtile\n"
     "Example: compile it, saying what was decided and why:\n"
-    "  ringlet-compile test/Examples/longnet.mlir -o longnet.rla --explain\n");
+    "  ringlet-compile test/Examples/longnet.mlir -o longnet.rla --explain\n"
+    "Example: compile it for CPUs and two GPUs:\n"
+    "  ringlet-compile test/Examples/longnet.mlir --target=cpu,sm_80,sm_90a\n");
 
 static cl::OptionCategory category("ringlet-compile options");
 static cl::opt<std::string> input(cl::Positional, cl::Required,
@@ -40,15 +42,17 @@ static cl::opt<std::string>
            cl::desc("Output, or - for stdout (default: INPUT.rla or INPUT.o in "
                     "this folder; text goes to stdout)"),
            cl::cat(category));
-static cl::opt<std::string>
-    target("target", cl::init("cpu"), cl::value_desc("cpu[:LEVEL,...]"),
-           cl::desc("What to compile for (default: cpu, every level: "
-                    "x86-64-v3,x86-64-v4; the first where one is needed)"),
-           cl::cat(category));
-static cl::opt<std::string> emit(
-    "emit", cl::init("rla"), cl::value_desc("form"),
-    cl::desc("ringlet, rtile, rplan, llvm, asm, obj or rla (default: rla)"),
+static cl::opt<std::string> target(
+    "target", cl::init("cpu"), cl::value_desc("cpu[:LEVEL],sm_XX,..."),
+    cl::desc("What to compile for: CPU levels, GPU architectures or both "
+             "(default: cpu, every level: x86-64-v3,x86-64-v4; the "
+             "first where one is needed)"),
     cl::cat(category));
+static cl::opt<std::string>
+    emit("emit", cl::init("rla"), cl::value_desc("form"),
+         cl::desc("ringlet, rtile, rplan, llvm, asm, obj, ptx, cubin or rla "
+                  "(default: rla)"),
+         cl::cat(category));
 static cl::opt<bool>
     explain("explain", cl::desc("Print every automatic choice with its reason"),
             cl::cat(category));
@@ -57,6 +61,11 @@ static cl::opt<std::string>
            cl::desc("The lld to use (default: beside this program, else on "
                     "PATH)"),
            cl::cat(category));
+static cl::opt<std::string>
+    ptxas("ptxas", cl::value_desc("program"),
+          cl::desc("The ptxas to use for GPUs (default: that of CUDA_HOME or "
+                   "CUDA_PATH, else on PATH, else /usr/local/cuda's)"),
+          cl::cat(category));
 static cl::opt<std::string> reproducer(
     "reproducer", cl::value_desc("file"),
     cl::desc("If a pass fails or crashes, write input and pipeline here"),
@@ -80,6 +89,7 @@ int main(int argc, char **argv) {
 
   ringlet::CompileOptions options;
   options.linker = linker;
+  options.ptxas = ptxas;
   options.reproducer = reproducer;
   options.allowBytecode = allowBytecode;
   std::string error = ringlet::parseTarget(target, options);
@@ -96,10 +106,13 @@ int main(int argc, char **argv) {
   options.inputName = source->getBufferIdentifier().str();
   if (output.empty()) {
     bool isBinary = options.emit == ringlet::Emit::Artifact ||
-                    options.emit == ringlet::Emit::Object;
+                    options.emit == ringlet::Emit::Object ||
+                    options.emit == ringlet::Emit::Cubin;
     output = input == "-" || !isBinary ? "-"
              : options.emit == ringlet::Emit::Object
                  ? (sys::path::stem(input) + ".o").str()
+             : options.emit == ringlet::Emit::Cubin
+                 ? (sys::path::stem(input) + ".cubin").str()
                  : (sys::path::stem(input) + ".rla").str();
   }
 

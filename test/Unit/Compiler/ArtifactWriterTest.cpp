@@ -38,7 +38,9 @@ struct Writing {
       ADD_FAILURE() << context.messages;
       return failure();
     }
-    return writer.addLevel(*tiles, *code, level, std::move(object), decisions);
+    return writer.addLevel(*tiles, *code,
+                           {level, abi::CodeFormat::SharedObject, object},
+                           decisions);
   }
 
   void finish() {
