@@ -4,7 +4,7 @@
 
 The two binaries are copied from a build folder: the one that
 
-    pip install ./python-bindings -C build-dir=PATH
+    pip install ./python-bindings --config-settings build-dir=PATH
 
 names, else `build` beside this project, if it is there. Without one the wheel
 is pure Python, and the package takes the Ringlet that is installed on PATH.

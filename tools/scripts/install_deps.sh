@@ -29,7 +29,8 @@ test_packages=(
   llvm-22-tools                  # lit, FileCheck, not
   libgtest-dev                   # unit tests
   flatbuffers-compiler           # is the generated header up to date?
-  python3 python3-venv           # scripts; the Python package's tests
+  python3 python3-venv           # scripts, the Python package and its tests
+  python3-numpy python3-pytest python3-hypothesis
   python3-psutil                 # stops tests that hang
 )
 # Tests that need these are skipped without them.
