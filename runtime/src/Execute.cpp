@@ -1,4 +1,4 @@
-//===- Execute.cpp - A prepared call, run ---*- C++ -*-===//
+//===- Execute.cpp - A call, checked and run ---*- C++ -*-===//
 //
 // Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -7,32 +7,83 @@
 
 #include "Call.h"
 
+#include <cstring>
+
 using namespace ringlet;
 using namespace ringlet::rt;
 
+Status Call::failed(const Status &status) const {
+  return failure(status.code(), "entry '", entry.function->name()->str(),
+                 "': ", status.message());
+}
+
+/// All that prepare() reads of the arguments.
+static std::vector<int64_t> keyOf(const abi::Function &function,
+                                  const std::vector<TensorView> &arguments) {
+  std::vector<int64_t> key;
+  size_t size = 0;
+  for (const TensorView &view : arguments)
+    size += view.rank ? 2 * view.rank : 1;
+  key.reserve(size);
+  for (uint32_t i = 0; i < arguments.size(); ++i) {
+    const TensorView &view = arguments[i];
+    key.insert(key.end(), view.sizes, view.sizes + view.rank);
+    key.insert(key.end(), view.strides, view.strides + view.rank);
+    if (isHostScalar(*function.arguments()->Get(i))) {
+      key.push_back(0);
+      std::memcpy(&key.back(), view.data, sizeof(int64_t));
+    }
+  }
+  return key;
+}
+
+Status Call::prepare(const rl_tensor *tensors, uint32_t count,
+                     Binding binding) {
+  if (!entry.plan)
+    return failed(invalid("expected a program loaded into a context, got one "
+                          "that can be inspected only"));
+  RL_TRY(bindTensors(*entry.function, tensors, count, binding, arguments));
+  std::vector<int64_t> key = keyOf(*entry.function, arguments);
+  shape = entry.prepared->find(key);
+  if (shape)
+    return {};
+  RL_TRY(rt::prepare(program, entry, arguments, shape));
+  entry.prepared->insert(std::move(key), shape);
+  return {};
+}
+
+void Call::fill(rl_estimate &estimate) const {
+  estimate.workspace_bytes = shape->workspaceBytes;
+  estimate.scratch_bytes = shape->scratchBytes;
+  estimate.table_bytes = shape->tableBytes;
+  estimate.total_bytes = shape->totalBytes;
+  estimate.launches = shape->launches.size();
+}
+
 std::string Call::needs() const {
-  return text("needs ", totalBytes, " bytes (workspace ", workspaceBytes,
-              ", scratch ", scratchBytes, ", order tables ", tableBytes, ")");
+  return text("needs ", shape->totalBytes, " bytes (workspace ",
+              shape->workspaceBytes, ", scratch ", shape->scratchBytes,
+              ", order tables ", shape->tableBytes, ")");
 }
 
 Status Call::obtain(Stream stream, bool captured, Workspace &workspace) {
   Context &context = *program.context;
-  if (totalBytes > context.account.maximum())
+  if (shape->totalBytes > context.account.maximum())
     return failed(failure(RL_OUT_OF_MEMORY, needs(), ", the memory limit is ",
                           context.account.maximum()));
   uint64_t block;
-  if (!roundUp(workspaceBytes, 64, block) ||
-      __builtin_add_overflow(block, scratchBytes, &block))
+  if (!roundUp(shape->workspaceBytes, 64, block) ||
+      __builtin_add_overflow(block, shape->scratchBytes, &block))
     return failed(failure(RL_OUT_OF_MEMORY, needs()));
 
   // Idle memory of other shapes may stand in the way: give it back, once.
   for (bool trimmed : {false, true}) {
     bool overLimit = false;
     Status status;
-    tables.assign(tableUses.size(), nullptr);
-    for (uint32_t i = 0; i < tableUses.size() && status.ok(); ++i)
-      status =
-          context.tables.get(tableUses[i].key, tables[i], overLimit, !captured);
+    tables.assign(shape->tableUses.size(), nullptr);
+    for (uint32_t i = 0; i < tables.size() && status.ok(); ++i)
+      status = context.tables.get(shape->tableUses[i].key, tables[i], overLimit,
+                                  !captured);
     if (status.ok())
       status = context.workspaces.acquire(block, stream, workspace, overLimit);
     if (status.ok())
@@ -52,6 +103,26 @@ Status Call::obtain(Stream stream, bool captured, Workspace &workspace) {
   return {};
 }
 
+Status Call::runStep(const Prepared::Step &step,
+                     const std::vector<char *> &places,
+                     const std::vector<int64_t> &words, char *scratch,
+                     Stream stream) const {
+  Driver &driver = *program.context->driver;
+  if (step.kind == Prepared::Step::LaunchStep) {
+    const Prepared::Launch &launch = shape->launches[step.index];
+    const KernelEntry &kernel = program.kernel(launch.kernel);
+    return driver.launch({kernel.code, words.data() + launch.firstWord,
+                          launch.wordCount, launch.items, scratch,
+                          kernel.scratchBytes, stream});
+  }
+  const Prepared::Copy &copy = shape->copies[step.index];
+  TensorView source = shape->buffers[copy.source];
+  TensorView destination = shape->buffers[copy.destination];
+  source.data = places[copy.source];
+  destination.data = places[copy.destination];
+  return driver.copy(source, destination, stream);
+}
+
 Status Call::execute(Stream stream) {
   Context &context = *program.context;
   bool captured = false;
@@ -60,40 +131,37 @@ Status Call::execute(Stream stream) {
   RL_TRY(obtain(stream, captured, workspace));
   if (captured)
     program.keep(tables);
-  for (uint32_t i = 0; i < lifetimes.size(); ++i)
-    buffers[workspaceBuffers[i]].data = workspace.data() + lifetimes[i].offset;
+
+  std::vector<char *> places(shape->buffers.size());
+  for (uint32_t i = 0; i < places.size(); ++i)
+    places[i] = shape->buffers[i].data;
+  for (const Prepared::ArgumentUse &use : shape->argumentUses)
+    places[use.buffer] = arguments[use.argument].data;
+  for (uint32_t i = 0; i < shape->lifetimes.size(); ++i)
+    places[shape->workspaceBuffers[i]] =
+        workspace.data() + shape->lifetimes[i].offset;
   for (uint32_t i = 0; i < tables.size(); ++i)
     // Kernels only read it: the verifier has seen to that.
-    buffers[tableUses[i].buffer].data =
+    places[shape->tableUses[i].buffer] =
         const_cast<char *>(tables[i]->upload.data());
-  for (const Address &address : addresses)
+  std::vector<int64_t> words = shape->words;
+  for (const Prepared::Address &address : shape->addresses)
     words[address.word] =
-        int64_t(reinterpret_cast<intptr_t>(buffers[address.buffer].data));
+        int64_t(reinterpret_cast<intptr_t>(places[address.buffer]));
 
   uint64_t scratchOffset = 0;
-  (void)roundUp(workspaceBytes, 64, scratchOffset);
-  for (const Step &step : steps) {
-    Status status;
-    if (step.kind == Step::LaunchStep) {
-      const Launch &launch = launches[step.index];
-      const KernelEntry &kernel = program.kernel(launch.kernel);
-      LaunchCall call = {
-          kernel.code,  words.data() + launch.firstWord,  launch.wordCount,
-          launch.items, workspace.data() + scratchOffset, kernel.scratchBytes,
-          stream};
-      status = context.driver->launch(call);
-    } else {
-      const Copy &copy = copies[step.index];
-      status = context.driver->copy(buffers[copy.source],
-                                    buffers[copy.destination], stream);
-    }
+  (void)roundUp(shape->workspaceBytes, 64, scratchOffset);
+  for (const Prepared::Step &step : shape->steps) {
+    Status status =
+        runStep(step, places, words, workspace.data() + scratchOffset, stream);
     if (!status.ok())
       return failed(status);
   }
+  size_t launches = shape->launches.size();
   context.runs.fetch_add(1, std::memory_order_relaxed);
-  context.launches.fetch_add(launches.size(), std::memory_order_relaxed);
+  context.launches.fetch_add(launches, std::memory_order_relaxed);
   if (context.logger.wants(RL_LOG_DEBUG))
     context.logger.log(RL_LOG_DEBUG, "ran '", entry.function->name()->str(),
-                       "': ", launches.size(), " launches, ", needs());
+                       "': ", launches, " launches, ", needs());
   return {};
 }

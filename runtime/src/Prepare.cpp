@@ -1,5 +1,4 @@
-//===- Prepare.cpp - What can be known of a call before it runs ---*- C++
-//-*-===//
+//===- Prepare.cpp - What a plan makes of given sizes ---*- C++ -*-===//
 //
 // Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,7 +16,37 @@ using namespace ringlet;
 using namespace ringlet::rt;
 using abi::sizeOf;
 
-Status Call::failed(const Status &status) const {
+namespace {
+
+/// Fills a Prepared from the plan.
+class Planner : public Prepared {
+public:
+  Planner(const Program &program, const Entry &entry,
+          const std::vector<TensorView> &arguments)
+      : program(program), entry(entry), arguments(arguments) {}
+
+  Status plan();
+
+private:
+  Status failed(const Status &status) const;
+  Status checkRequirements(const ExprValues &exprs) const;
+  Status checkOutputs(const ExprValues &exprs) const;
+  Status prepareBuffer(uint32_t index, const ExprValues &exprs);
+  Status checkPlace(uint32_t buffer) const;
+  Status prepareLaunch(const abi::Launch &launch, const ExprValues &exprs);
+  Status prepareParam(const abi::Kernel &kernel, uint32_t index,
+                      uint32_t buffer);
+  Status prepareCopy(const abi::Copy &copy);
+  Status planMemory();
+
+  const Program &program;
+  const Entry &entry;
+  const std::vector<TensorView> &arguments;
+};
+
+} // namespace
+
+Status Planner::failed(const Status &status) const {
   return failure(status.code(), "entry '", entry.function->name()->str(),
                  "': ", status.message());
 }
@@ -40,7 +69,7 @@ static bool holds(abi::Compare compare, int64_t lhs, int64_t rhs) {
   return false;
 }
 
-Status Call::checkRequirements(const ExprValues &exprs) const {
+Status Planner::checkRequirements(const ExprValues &exprs) const {
   for (uint32_t i = 0; i < sizeOf(entry.plan->steps()); ++i) {
     const auto *require = entry.plan->steps()->Get(i)->action_as_Require();
     if (!require)
@@ -59,7 +88,7 @@ Status Call::checkRequirements(const ExprValues &exprs) const {
   return {};
 }
 
-Status Call::checkOutputs(const ExprValues &exprs) const {
+Status Planner::checkOutputs(const ExprValues &exprs) const {
   for (uint32_t i = 0; i < arguments.size(); ++i) {
     const abi::Argument &argument = *entry.function->arguments()->Get(i);
     for (uint32_t axis = 0; axis < sizeOf(argument.size_exprs()); ++axis) {
@@ -78,12 +107,14 @@ Status Call::checkOutputs(const ExprValues &exprs) const {
 // Buffers
 //===----------------------------------------------------------------------===//
 
-Status Call::prepareBuffer(uint32_t index, const ExprValues &exprs) {
+Status Planner::prepareBuffer(uint32_t index, const ExprValues &exprs) {
   const abi::Buffer &buffer = *entry.plan->buffers()->Get(index);
   TensorView &view = buffers[index];
   switch (buffer.kind()) {
   case abi::BufferKind::Argument:
     view = arguments[buffer.index()];
+    view.data = nullptr;
+    argumentUses.push_back({index, buffer.index()});
     return {};
 
   case abi::BufferKind::Constant: {
@@ -136,7 +167,7 @@ Status Call::prepareBuffer(uint32_t index, const ExprValues &exprs) {
   return {};
 }
 
-Status Call::planMemory() {
+Status Planner::planMemory() {
   const Driver &driver = *program.context->driver;
   bool fits = layOut(lifetimes, driver.alignment(), workspaceBytes);
   for (const Launch &launch : launches)
@@ -145,7 +176,7 @@ Status Call::planMemory() {
   scratchBytes = driver.scratchBytes(scratchPerThread);
   for (auto use = tableUses.begin(); use != tableUses.end(); ++use) {
     bool again =
-        std::any_of(tableUses.begin(), use, [&](const BlockUse &other) {
+        std::any_of(tableUses.begin(), use, [&](const TableUse &other) {
           return other.key == use->key;
         });
     if (!again &&
@@ -165,7 +196,7 @@ Status Call::planMemory() {
 // Steps
 //===----------------------------------------------------------------------===//
 
-Status Call::checkPlace(uint32_t index) const {
+Status Planner::checkPlace(uint32_t index) const {
   const abi::Buffer &buffer = *entry.plan->buffers()->Get(index);
   if (program.context->driver->usesHostMemory() ||
       buffer.kind() != abi::BufferKind::Argument)
@@ -179,8 +210,8 @@ Status Call::checkPlace(uint32_t index) const {
                         program.context->driver->name(), " can read it"));
 }
 
-Status Call::prepareParam(const abi::Kernel &kernel, uint32_t index,
-                          uint32_t buffer) {
+Status Planner::prepareParam(const abi::Kernel &kernel, uint32_t index,
+                             uint32_t buffer) {
   const abi::KernelParam &param = *kernel.params()->Get(index);
   const TensorView &view = buffers[buffer];
   RL_TRY(checkPlace(buffer));
@@ -211,7 +242,8 @@ Status Call::prepareParam(const abi::Kernel &kernel, uint32_t index,
   return {};
 }
 
-Status Call::prepareLaunch(const abi::Launch &launch, const ExprValues &exprs) {
+Status Planner::prepareLaunch(const abi::Launch &launch,
+                              const ExprValues &exprs) {
   const abi::Kernel &kernel =
       *program.artifact().kernels()->Get(launch.kernel());
   auto firstWord = uint32_t(words.size());
@@ -252,7 +284,7 @@ Status Call::prepareLaunch(const abi::Launch &launch, const ExprValues &exprs) {
   return {};
 }
 
-Status Call::prepareCopy(const abi::Copy &copy) {
+Status Planner::prepareCopy(const abi::Copy &copy) {
   const TensorView &source = buffers[copy.source()];
   RL_TRY(checkPlace(copy.source()));
   const TensorView &destination = buffers[copy.destination()];
@@ -267,12 +299,7 @@ Status Call::prepareCopy(const abi::Copy &copy) {
   return {};
 }
 
-Status Call::prepare(const rl_tensor *tensors, uint32_t count,
-                     Binding binding) {
-  if (!entry.plan)
-    return failed(invalid("expected a program loaded into a context, got one "
-                          "that can be inspected only"));
-  RL_TRY(bindTensors(*entry.function, tensors, count, binding, arguments));
+Status Planner::plan() {
   ExprValues exprs(*entry.function, arguments);
   RL_TRY(checkRequirements(exprs));
   RL_TRY(checkOutputs(exprs));
@@ -289,12 +316,13 @@ Status Call::prepare(const rl_tensor *tensors, uint32_t count,
   return planMemory();
 }
 
-void Call::fill(rl_estimate &estimate) const {
-  estimate.workspace_bytes = workspaceBytes;
-  estimate.scratch_bytes = scratchBytes;
-  estimate.table_bytes = tableBytes;
-  estimate.total_bytes = totalBytes;
-  estimate.launches = launches.size();
+Status rt::prepare(const Program &program, const Entry &entry,
+                   const std::vector<TensorView> &arguments,
+                   std::shared_ptr<const Prepared> &prepared) {
+  Planner planner(program, entry, arguments);
+  RL_TRY(planner.plan());
+  prepared = std::make_shared<const Prepared>(std::move(planner));
+  return {};
 }
 
 Status rt::outputSizes(const Entry &entry, const rl_tensor *tensors,

@@ -9,6 +9,7 @@
 #define RINGLET_RUNTIME_PROGRAM_H
 
 #include "Context.h"
+#include "Prepared.h"
 
 #include "ringlet/abi/Container.h"
 
@@ -29,6 +30,7 @@ struct Entry {
   /// For each buffer of the plan: its order, if it is an order table.
   std::vector<std::shared_ptr<const layout::Order>> orders;
   std::string explanation;
+  std::unique_ptr<PreparedCache> prepared = std::make_unique<PreparedCache>();
 };
 
 /// Code of one kernel in the chosen code object.

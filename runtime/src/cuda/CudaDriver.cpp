@@ -151,8 +151,7 @@ void CudaDriver::release(char *block, uint64_t) {
   Current current(api, device->context());
   if (!current.ok())
     return;
-  // Kernels may still be on their way to it.
-  (void)api.ctxSynchronize();
+  // It waits for the kernels that are on their way to the block.
   (void)api.memFree(toAddress(block));
 }
 

@@ -66,7 +66,7 @@ protected:
   }
 
   ProgramPtr load(bool cubin = false) {
-    Builder builder;
+    Builder builder("sm_80", ptxCode());
     addAffine(builder);
     addReorder(builder, "hilbert", order("hilbert", {64, 48}));
     addVisit(builder);

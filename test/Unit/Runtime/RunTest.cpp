@@ -113,6 +113,20 @@ TEST_P(Run, OutputsMayInterleave) {
     EXPECT_EQ(buffer[size_t(i)], -1); // -1 * 2 + 1
 }
 
+// What is kept of a call holds for calls that agree in all that it read.
+TEST_P(Run, NumbersAreReadEachTime) {
+  Rows x(2, 3, 3), y(2, 3, 3);
+  x.count();
+  for (int64_t factor : {3, 5, 0, 3, -1, 5}) {
+    rl_status expected = factor < 1 ? RL_INVALID_ARGUMENT : RL_OK;
+    ASSERT_EQ(call("affine", {x.arg(), {&factor, RL_I64, {}}, y.arg()}),
+              expected);
+    if (factor >= 1) {
+      EXPECT_EQ(y.at(1, 2), 6 * float(factor) + 1);
+    }
+  }
+}
+
 TEST_P(Run, RequirementNamesRuleAndValues) {
   Rows x(2, 2, 2), y(2, 2, 2, 7);
   int64_t factor = -4;

@@ -64,13 +64,13 @@ abi::OrderT order(const std::string &curve, std::vector<int64_t> grid,
 // Builder
 //===----------------------------------------------------------------------===//
 
-Builder::Builder(const std::string &target) {
+Builder::Builder(const std::string &target, const std::vector<uint8_t> &bytes) {
   artifact.compiler = "test 1.0";
   artifact.module_name = "module";
   auto code = std::make_unique<abi::CodeObjectT>();
   code->target = target;
   code->format = abi::CodeFormat::SharedObject;
-  code->bytes = kernelCode();
+  code->bytes = bytes;
   artifact.code_objects.push_back(std::move(code));
   auto one = std::make_unique<abi::ConstantT>();
   one->dtype = DType::F32;

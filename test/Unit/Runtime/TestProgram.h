@@ -41,7 +41,8 @@ abi::ExprTerm op(abi::ExprOp op);
 class Builder {
 public:
   /// With one code object for `target`, and a constant f32 [1] = 1.
-  explicit Builder(const std::string &target = "x86-64");
+  explicit Builder(const std::string &target = "x86-64",
+                   const std::vector<uint8_t> &code = kernelCode());
 
   abi::ArtifactT artifact;
 

@@ -1,0 +1,91 @@
+//===- Prepared.h - A call but for its addresses ---*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RINGLET_RUNTIME_PREPARED_H
+#define RINGLET_RUNTIME_PREPARED_H
+
+#include "Memory.h"
+#include "OrderTables.h"
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace ringlet::rt {
+
+class Program;
+struct Entry;
+
+/// All of a call that follows from the sizes and strides of its tensors and
+/// from the numbers that its plan reads. Calls that agree in these share it.
+struct Prepared {
+  /// A kernel of the plan with its parameters in `words`.
+  struct Launch {
+    uint32_t kernel;
+    uint32_t firstWord, wordCount;
+    int64_t items;
+  };
+  /// A word that receives the address of a buffer once it is known.
+  struct Address {
+    uint32_t word, buffer;
+  };
+  struct Copy {
+    uint32_t source, destination;
+  };
+  struct Step {
+    enum { LaunchStep, CopyStep } kind;
+    uint32_t index;
+  };
+  struct TableUse {
+    uint32_t buffer;
+    OrderTableKey key;
+  };
+  struct ArgumentUse {
+    uint32_t buffer, argument;
+  };
+
+  /// One for each buffer of the plan; data is set for constants only.
+  std::vector<TensorView> buffers;
+  std::vector<int64_t> words;
+  std::vector<Address> addresses;
+  std::vector<Launch> launches;
+  std::vector<Copy> copies;
+  std::vector<Step> steps;
+  std::vector<ArgumentUse> argumentUses;
+  std::vector<TableUse> tableUses;
+  std::vector<uint32_t> workspaceBuffers;
+  std::vector<Lifetime> lifetimes; // One for each of workspaceBuffers.
+  uint64_t workspaceBytes = 0, scratchPerThread = 0, scratchBytes = 0;
+  uint64_t tableBytes = 0, totalBytes = 0;
+};
+
+/// Checks the plan's requirements of these arguments and works out the rest.
+Status prepare(const Program &program, const Entry &entry,
+               const std::vector<TensorView> &arguments,
+               std::shared_ptr<const Prepared> &prepared);
+
+/// What an entry was last called with.
+class PreparedCache {
+public:
+  static constexpr size_t most = 16;
+
+  std::shared_ptr<const Prepared> find(const std::vector<int64_t> &key);
+  void insert(std::vector<int64_t> key,
+              std::shared_ptr<const Prepared> prepared);
+
+private:
+  struct Item {
+    std::vector<int64_t> key;
+    std::shared_ptr<const Prepared> prepared;
+  };
+  std::mutex mutex;
+  std::vector<Item> items; // Last used first.
+};
+
+} // namespace ringlet::rt
+
+#endif // RINGLET_RUNTIME_PREPARED_H
