@@ -155,11 +155,15 @@ LogicalResult ReorderOp::verify() {
 
 OpFoldResult ReorderOp::fold(FoldAdaptor) {
   // The same order on both sides moves nothing.
-  if (getInput().getType() == getOutput().getType())
+  if (getInput().getType() == getOutput().getType() &&
+      getInput() != getOutput())
     return getInput();
   // A chain goes straight to its end; back to where it began, it is nothing.
+  // In a block that nothing reaches, or in a module, values may go in circles:
+  // only a step back in one block is sure to come to an end.
   auto previous = getInput().getDefiningOp<ReorderOp>();
-  if (!previous)
+  if (!previous || previous->getBlock() != getOperation()->getBlock() ||
+      !previous->isBeforeInBlock(getOperation()))
     return {};
   // Not over a change of the sequence axis, which takes two permutations, nor
   // over a dynamic size in the middle that hides two different static ones.

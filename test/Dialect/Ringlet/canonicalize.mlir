@@ -107,6 +107,21 @@ func.func @contradiction(%x: tensor<1x100xf32>) -> tensor<1x64xf32> {
   return %z : tensor<1x64xf32>
 }
 
+// Where nothing orders values they may go in circles, which must not keep a
+// pass busy for ever.
+
+// CHECK-LABEL: func.func @after_circles(
+func.func @after_circles() {
+  return
+}
+%self = ringlet.reorder %self : tensor<1x64xf32> to tensor<1x64xf32>
+%there = ringlet.reorder %back
+    : tensor<1x64xf32> to tensor<1x64xf32, #hilbert>
+%back = ringlet.reorder %there
+    : tensor<1x64xf32, #hilbert> to tensor<1x64xf32>
+%beside = ringlet.reorder %back
+    : tensor<1x64xf32> to tensor<1x64xf32, #residue>
+
 // A dead attention is removed: it has no side effect.
 
 // CHECK-LABEL: func.func @dead_attention(
