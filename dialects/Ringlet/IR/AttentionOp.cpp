@@ -246,6 +246,10 @@ static LogicalResult verifyLengths(AttentionOp op) {
   return success();
 }
 
+/// Greatest magnitude of a factor: finite in f32, in which scores and merges
+/// are (R4), with room for a change of the exponential's base.
+static constexpr double kMaxFactor = 1e38;
+
 /// Sections 1 and 3: optional operands and numbers.
 static LogicalResult verifyOptions(AttentionOp op) {
   auto finitePositive = [&](std::optional<APFloat> value, StringRef name,
@@ -259,12 +263,21 @@ static LogicalResult verifyOptions(AttentionOp op) {
   };
   if (failed(finitePositive(op.getSoftcap(), "softcap", "section 3")))
     return failure();
-  if (op.getScale() && !op.getScale()->isFinite())
-    return op.emitOpError("expected a finite scale (section 3)");
+  // Factors of f32 values: one that is infinite there makes NaN of a zero.
+  auto factor = [&](std::optional<APFloat> value, StringRef name,
+                    StringRef rule) -> LogicalResult {
+    if (!value || std::abs(value->convertToDouble()) <= kMaxFactor)
+      return success();
+    return op.emitOpError("expected ")
+           << name << " within +-1e38, found " << value->convertToDouble()
+           << " (" << rule << ")";
+  };
+  if (failed(factor(op.getScale(), "scale", "R4")))
+    return failure();
   if (op.getOutputScale() && op.getMix() != Mix::Sum)
     return op.emitOpError("expected output_scale only with mix = sum (R2)");
-  if (op.getOutputScale() && !op.getOutputScale()->isFinite())
-    return op.emitOpError("expected a finite output_scale (R2)");
+  if (failed(factor(op.getOutputScale(), "output_scale", "R2, R4")))
+    return failure();
   if (op.getSink() &&
       !compatible(cast<ShapedType>(op.getSink().getType()).getDimSize(0),
                   op.getQueryHeads()))

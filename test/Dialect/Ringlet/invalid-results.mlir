@@ -64,7 +64,7 @@ func.func @r2_output_scale_under_softmax(%q: tensor<1x64x4x16xf32>, %k: tensor<1
 // -----
 
 func.func @r2_output_scale_infinite(%q: tensor<1x64x4x16xf32>, %k: tensor<1x64x4x16xf32>, %v: tensor<1x64x4x16xf32>) {
-  // expected-error@+1 {{expected a finite output_scale (R2)}}
+  // expected-error@+1 {{expected output_scale within +-1e38, found inf (R2, R4)}}
   %o, %lse = ringlet.attention %q, %k, %v branches [<w = 8, r = 1>] mix = sum output_scale = 0x7FF0000000000000
       : (tensor<1x64x4x16xf32>, tensor<1x64x4x16xf32>, tensor<1x64x4x16xf32>) -> (tensor<1x64x4x16xf32>, tensor<1x1x4x64xf32>)
   return
@@ -73,8 +73,19 @@ func.func @r2_output_scale_infinite(%q: tensor<1x64x4x16xf32>, %k: tensor<1x64x4
 // -----
 
 func.func @scale_nan(%q: tensor<1x64x4x16xf32>, %k: tensor<1x64x4x16xf32>, %v: tensor<1x64x4x16xf32>) {
-  // expected-error@+1 {{expected a finite scale (section 3)}}
+  // expected-error@+1 {{expected scale within +-1e38, found nan (R4)}}
   %o, %lse = ringlet.attention %q, %k, %v branches [<w = 8, r = 1>] scale = 0x7FF8000000000000
+      : (tensor<1x64x4x16xf32>, tensor<1x64x4x16xf32>, tensor<1x64x4x16xf32>) -> (tensor<1x64x4x16xf32>, tensor<1x4x64xf32>)
+  return
+}
+
+// -----
+
+// In f32 this factor is infinite, and a score of zero would be NaN.
+
+func.func @r4_scale_huge(%q: tensor<1x64x4x16xf32>, %k: tensor<1x64x4x16xf32>, %v: tensor<1x64x4x16xf32>) {
+  // expected-error@+1 {{expected scale within +-1e38, found -1.000000e+39 (R4)}}
+  %o, %lse = ringlet.attention %q, %k, %v branches [<w = 8, r = 1>] scale = -1.0e39
       : (tensor<1x64x4x16xf32>, tensor<1x64x4x16xf32>, tensor<1x64x4x16xf32>) -> (tensor<1x64x4x16xf32>, tensor<1x4x64xf32>)
   return
 }
