@@ -314,6 +314,10 @@ LogicalResult checkFunction(func::FuncOp function) {
       if (!type || type.getRank() != 0 || !type.getElementType().isInteger(64))
         return op.emitOpError("expected a constant of tensor<i64>, found ")
                << constant.getType();
+      if (!isa<DenseIntElementsAttr>(constant.getValue()))
+        return op.emitOpError("expected a constant written as dense<...>, "
+                              "found ")
+               << constant.getValue();
     } else if (!isa<func::ReturnOp>(op)) {
       return op.emitOpError("expected an operation of ringlet, or "
                             "arith.constant, in a function to compile, found ")

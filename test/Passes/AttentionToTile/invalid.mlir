@@ -161,3 +161,22 @@ func.func @offset_range(%q: tensor<1x8x2x16xf32>) -> tensor<1x8x2x16xf32> {
       -> (tensor<1x8x2x16xf32>, tensor<1x2x8xf32>)
   return %o : tensor<1x8x2x16xf32>
 }
+
+// -----
+
+func.func @s1_resource(%x: tensor<1x8x1x8xf32>) -> tensor<1x8x1x8xf32> {
+  // expected-error @below {{expected a constant written as dense<...>, found dense_resource<place> : tensor<i64>}}
+  %p = arith.constant dense_resource<place> : tensor<i64>
+  %o, %l = ringlet.attention %x, %x, %x branches [<w = *, r = 1>] q_offset(%p)
+      : (tensor<1x8x1x8xf32>, tensor<1x8x1x8xf32>, tensor<1x8x1x8xf32>, tensor<i64>)
+      -> (tensor<1x8x1x8xf32>, tensor<1x1x8xf32>)
+  return %o : tensor<1x8x1x8xf32>
+}
+
+{-#
+  dialect_resources: {
+    builtin: {
+      place: "0x080000000300000000000000"
+    }
+  }
+#-}
