@@ -43,7 +43,7 @@ def compile(
              operations; or the path of a file: an os.PathLike, or a string that
              ends in ".mlir"
     target   of ringlet-compile's --target: "cpu" for this kind of machine
-    options  further options of ringlet-compile, as "--level=x86-64-v3"
+    options  further options of ringlet-compile, as "--linker=/opt/llvm/bin/lld"
     context  where the program runs; None is a context for the whole process
     cache    take the program from an earlier call with the same text, options
              and compiler in this process, or keep it for a later one
