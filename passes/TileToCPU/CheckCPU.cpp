@@ -59,6 +59,14 @@ LogicalResult checkTile(Operation *op, Type type) {
   return success();
 }
 
+/// Scalars that need no library: LLVM calls one for wider types, and has no
+/// instructions for narrower floats.
+bool isScalar(Type type) {
+  return type.isIndex() || type.isF16() || type.isBF16() || type.isF32() ||
+         type.isF64() ||
+         (type.isSignlessInteger() && type.getIntOrFloatBitWidth() <= 64);
+}
+
 LogicalResult checkScalars(Operation *op) {
   if (isa<memref::DimOp>(op)) {
     auto dim = cast<memref::DimOp>(op);
@@ -74,16 +82,16 @@ LogicalResult checkScalars(Operation *op) {
   for (Type type :
        llvm::concat<const Type>(llvm::to_vector(op->getOperandTypes()),
                                 llvm::to_vector(op->getResultTypes())))
-    if (!type.isIntOrIndexOrFloat())
-      return op->emitOpError("expected integer, index or float values outside "
-                             "tiles, found ")
+    if (!isScalar(type))
+      return op->emitOpError("expected index, integers of at most 64 bits, "
+                             "f16, bf16, f32 or f64 outside tiles, found ")
              << type;
   return success();
 }
 
 LogicalResult checkCarried(Operation *op) {
   for (Type type : op->getResultTypes())
-    if (!type.isIntOrIndexOrFloat() && !isa<RankedTensorType>(type))
+    if (!isScalar(type) && !isa<RankedTensorType>(type))
       return op->emitOpError("expected scalars and tiles as results, found ")
              << type;
   return success();
@@ -109,6 +117,9 @@ LogicalResult check(Operation *op) {
                              "kernel");
     return success();
   }
+  if (auto loop = dyn_cast<scf::ForOp>(op); loop && loop.getUnsignedCmp())
+    return op->emitOpError("expected a loop over signed numbers, found "
+                           "scf.for unsigned");
   if (isa<scf::ForOp, scf::IfOp>(op))
     return checkCarried(op);
   bool onTiles = llvm::any_of(op->getResults(), [](Value result) {
@@ -123,6 +134,11 @@ LogicalResult check(Operation *op) {
                              "buffer");
     return success();
   }
+  if (auto truncate = dyn_cast<arith::TruncFOp>(op))
+    if (auto mode = truncate.getRoundingmode();
+        mode && *mode != arith::RoundingMode::to_nearest_even)
+      return op->emitOpError("expected rounding to_nearest_even, found ")
+             << arith::stringifyRoundingMode(*mode) << " (R4)";
   if (!isElementwise(op))
     return op->emitOpError("is an operation on tiles that the CPU lowering "
                            "does not cover");

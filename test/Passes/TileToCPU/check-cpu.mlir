@@ -39,7 +39,7 @@ rtile.func @chosen_view(%X: memref<?xf32, strided<[1]>>) grid(%i: index) {
   %first = arith.cmpi eq, %i, %c0 : index
   %a = rtile.view %X[*] : memref<?xf32, strided<[1]>> to !rtile.view<8xf32>
   %b = rtile.view %X[*] origin(%i) : memref<?xf32, strided<[1]>> to !rtile.view<8xf32>
-  // expected-error @below {{expected integer, index or float values outside tiles, found '!rtile.view<8xf32>'}}
+  // expected-error @below {{expected index, integers of at most 64 bits, f16, bf16, f32 or f64 outside tiles, found '!rtile.view<8xf32>'}}
   %v = arith.select %first, %a, %b : !rtile.view<8xf32>
   // expected-error @below {{expected a view made by rtile.view, found one that passes through a block or an operation}}
   %x = rtile.load %v[%i] : !rtile.view<8xf32>
@@ -51,5 +51,40 @@ rtile.func @chosen_view(%X: memref<?xf32, strided<[1]>>) grid(%i: index) {
 rtile.func @foreign_scalar(%X: memref<?xf32, strided<[1]>>) grid(%i: index) {
   // expected-error @below {{'math.absi' op is an operation that the CPU lowering does not cover}}
   %j = math.absi %i : index
+  rtile.return
+}
+
+// -----
+
+rtile.func @narrow_scalar(%n: index) grid(%i: index) {
+  %bits = arith.index_cast %n : index to i64
+  // expected-error @below {{outside tiles, found 'f8E4M3FN'}}
+  %x = arith.sitofp %bits : i64 to f8E4M3FN
+  rtile.return
+}
+
+// -----
+
+rtile.func @wide_scalar(%n: index) grid(%i: index) {
+  // expected-error @below {{outside tiles, found 'i128'}}
+  %x = arith.index_cast %n : index to i128
+  rtile.return
+}
+
+// -----
+
+rtile.func @unsigned_loop(%n: index) grid(%i: index) {
+  // expected-error @below {{expected a loop over signed numbers, found scf.for unsigned}}
+  scf.for unsigned %j = %i to %n step %n {
+  }
+  rtile.return
+}
+
+// -----
+
+rtile.func @rounding() grid(%i: index) {
+  %x = arith.constant dense<1.0> : tensor<8xf32>
+  // expected-error @below {{expected rounding to_nearest_even, found toward_zero (R4)}}
+  %y = arith.truncf %x toward_zero : tensor<8xf32> to tensor<8xbf16>
   rtile.return
 }
