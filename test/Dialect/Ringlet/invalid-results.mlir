@@ -64,7 +64,7 @@ func.func @r2_output_scale_under_softmax(%q: tensor<1x64x4x16xf32>, %k: tensor<1
 // -----
 
 func.func @r2_output_scale_infinite(%q: tensor<1x64x4x16xf32>, %k: tensor<1x64x4x16xf32>, %v: tensor<1x64x4x16xf32>) {
-  // expected-error@+1 {{expected output_scale within +-1e38, found inf (R2, R4)}}
+  // expected-error@+1 {{expected output_scale within +-1e38, found INF (R2, R4)}}
   %o, %lse = ringlet.attention %q, %k, %v branches [<w = 8, r = 1>] mix = sum output_scale = 0x7FF0000000000000
       : (tensor<1x64x4x16xf32>, tensor<1x64x4x16xf32>, tensor<1x64x4x16xf32>) -> (tensor<1x64x4x16xf32>, tensor<1x1x4x64xf32>)
   return
