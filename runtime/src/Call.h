@@ -33,7 +33,7 @@ public:
 
 private:
   Status failed(const Status &status) const;
-  Status obtain(Stream stream, bool captured, Workspace &workspace);
+  Status obtain(Stream stream, Workspace &workspace);
   Status runStep(const Prepared::Step &step, const std::vector<char *> &places,
                  const std::vector<int64_t> &words, char *scratch,
                  Stream stream) const;

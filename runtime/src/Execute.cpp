@@ -66,8 +66,12 @@ std::string Call::needs() const {
               ", order tables ", shape->tableBytes, ")");
 }
 
-Status Call::obtain(Stream stream, bool captured, Workspace &workspace) {
+Status Call::obtain(Stream stream, Workspace &workspace) {
   Context &context = *program.context;
+  // To ask takes time, and only tables outlive what is queued.
+  bool captured = false;
+  if (!shape->tableUses.empty())
+    RL_TRY(context.driver->isCaptured(stream, captured));
   if (shape->totalBytes > context.account.maximum())
     return failed(failure(RL_OUT_OF_MEMORY, needs(), ", the memory limit is ",
                           context.account.maximum()));
@@ -86,9 +90,14 @@ Status Call::obtain(Stream stream, bool captured, Workspace &workspace) {
                                   !captured);
     if (status.ok())
       status = context.workspaces.acquire(block, stream, workspace, overLimit);
-    if (status.ok())
+    if (status.ok()) {
+      if (captured)
+        program.keep(tables);
       return {};
+    }
     // To free memory is to wait, which a capture does not allow.
+    if (!trimmed)
+      RL_TRY(context.driver->isCaptured(stream, captured));
     if (!trimmed && !captured) {
       tables.clear();
       context.trim();
@@ -125,12 +134,8 @@ Status Call::runStep(const Prepared::Step &step,
 
 Status Call::execute(Stream stream) {
   Context &context = *program.context;
-  bool captured = false;
-  RL_TRY(context.driver->isCaptured(stream, captured));
   Workspace workspace;
-  RL_TRY(obtain(stream, captured, workspace));
-  if (captured)
-    program.keep(tables);
+  RL_TRY(obtain(stream, workspace));
 
   std::vector<char *> places(shape->buffers.size());
   for (uint32_t i = 0; i < places.size(); ++i)

@@ -38,13 +38,19 @@ struct Api {
 /// Makes a context current and, at its end, what was current before.
 class Current {
 public:
-  Current(const Api &api, CtxHandle context)
-      : api(api), code(api.ctxPush(context)) {}
+  Current(const Api &api, CtxHandle context) : api(api) {
+    // Mostly it is current already, and to look takes less than to change.
+    CtxHandle before = nullptr;
+    if (api.ctxGetCurrent(&before) == result::Success && before == context)
+      return;
+    code = api.ctxPush(context);
+    pushed = code == result::Success;
+  }
   Current(const Current &) = delete;
   Current &operator=(const Current &) = delete;
   ~Current() {
     CtxHandle popped;
-    if (code == result::Success)
+    if (pushed)
       (void)api.ctxPop(&popped);
   }
   Status status() const { return api.check(code, "make the device current"); }
@@ -52,7 +58,8 @@ public:
 
 private:
   const Api &api;
-  const Result code;
+  Result code = result::Success;
+  bool pushed = false;
 };
 
 /// Lets this thread allocate and wait while some stream is captured. Only for

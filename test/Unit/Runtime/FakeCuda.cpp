@@ -123,6 +123,11 @@ EXPORT Result cuDevicePrimaryCtxRelease_v2(DeviceId) {
   --fake.contexts;
   return 0;
 }
+EXPORT Result cuCtxGetCurrent(void **context) {
+  CALL("cuCtxGetCurrent");
+  *context = fake.current.empty() ? nullptr : fake.current.back();
+  return 0;
+}
 EXPORT Result cuCtxPushCurrent_v2(void *context) {
   CALL("cuCtxPushCurrent");
   fake.current.push_back(context);

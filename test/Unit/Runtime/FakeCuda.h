@@ -48,6 +48,8 @@ struct FakeCuda {
   /// The contexts that are current, the last one on top.
   std::vector<void *> current;
   std::set<void *> capturing;
+  /// The primary context.
+  void *primary = nullptr;
   /// Memory by address: its bytes.
   std::map<uint64_t, uint64_t> memory;
   std::map<std::string, int> dynamicShared;
