@@ -1,3 +1,10 @@
+//===- explain.mlir - Choices with their places ---*- mlir -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
 // --explain gives each choice a line: where, which pass, what and why. It is
 // apart from the output, whichever of the two goes to stdout.
 

@@ -1,3 +1,10 @@
+//===- pipelines.mlir - The pipelines by name ---*- mlir -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
 // The pipelines that people name are those that the compiler runs. This locks
 // what they consist of, and that their option arrives.
 
