@@ -170,17 +170,32 @@ Value CodeBuilder::compare(arith::CmpIPredicate predicate, Value a, Value b) {
 // Control
 //===----------------------------------------------------------------------===//
 
+/// What should be made of vectors is so already, and most loops are as long as
+/// they should be: LLVM's own attempts cost half of its time.
+static void annotate(Operation *loop, Unroll unroll) {
+  if (unroll == Unroll::ByLLVM)
+    return;
+  MLIRContext *context = loop->getContext();
+  // Becomes that of the branch back to the loop's head.
+  loop->setAttr("loop_annotation",
+                LLVM::LoopAnnotationAttr::get(
+                    context, /*disableNonforced=*/BoolAttr::get(context, true),
+                    {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}));
+}
+
 void CodeBuilder::loop(Value begin, Value end, Value step,
-                       function_ref<void(Value)> body) {
+                       function_ref<void(Value)> body, Unroll unroll) {
   auto op = scf::ForOp::create(*this, begin, end, step);
+  annotate(op, unroll);
   OpBuilder::InsertionGuard guard(*this);
   setInsertionPoint(op.getBody()->getTerminator());
   body(op.getInductionVar());
 }
 
 void CodeBuilder::loop(int64_t begin, int64_t end, int64_t step,
-                       function_ref<void(Value)> body) {
-  loop(i64(begin), i64(end), i64(step), body);
+                       function_ref<void(Value)> body, Unroll unroll) {
+  Value first = i64(begin), last = i64(end), stride = i64(step);
+  loop(first, last, stride, body, unroll);
 }
 
 SmallVector<Value>
@@ -192,6 +207,7 @@ CodeBuilder::loop(int64_t begin, int64_t end, int64_t step, ValueRange inits,
   }
   Value first = i64(begin), last = i64(end), stride = i64(step);
   auto op = scf::ForOp::create(*this, first, last, stride, inits);
+  annotate(op, Unroll::Never);
   OpBuilder::InsertionGuard guard(*this);
   setInsertionPointToStart(op.getBody());
   scf::YieldOp::create(*this,

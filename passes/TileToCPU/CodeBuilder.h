@@ -19,6 +19,9 @@
 namespace ringlet {
 namespace cpu {
 
+/// Who decides how often the body of a loop stands in the code.
+enum class Unroll { Never, ByLLVM };
+
 class CodeBuilder : public mlir::ImplicitLocOpBuilder {
 public:
   using Value = mlir::Value;
@@ -71,9 +74,11 @@ public:
 
   // Control. Bounds are i64.
   void loop(Value begin, Value end, Value step,
-            llvm::function_ref<void(Value)> body);
+            llvm::function_ref<void(Value)> body,
+            Unroll unroll = Unroll::Never);
   void loop(int64_t begin, int64_t end, int64_t step,
-            llvm::function_ref<void(Value)> body);
+            llvm::function_ref<void(Value)> body,
+            Unroll unroll = Unroll::Never);
   llvm::SmallVector<Value>
   loop(int64_t begin, int64_t end, int64_t step, mlir::ValueRange inits,
        llvm::function_ref<llvm::SmallVector<Value>(Value, mlir::ValueRange)>

@@ -98,5 +98,5 @@ void Emitter::emitBlocks(rtile::DotOp dot, Panel &panel, int64_t first,
   };
   if (count == 1)
     return emitBlock(b.i64(first));
-  b.loop(first, first + width * count, width, emitBlock);
+  b.loop(first, first + width * count, width, emitBlock, Unroll::ByLLVM);
 }

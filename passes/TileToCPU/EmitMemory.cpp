@@ -113,6 +113,13 @@ void Emitter::forEachRow(const View &view, Value row, RowBody exists,
 // Rows between a buffer and scratch memory
 //===----------------------------------------------------------------------===//
 
+/// Whether [at, at + count) lies in [begin, end). Nothing is added to `at`,
+/// which may be any number.
+Value Emitter::fits(Value begin, Value at, int64_t count, Value end) {
+  return b.both(b.lessEqual(begin, at),
+                b.lessEqual(at, b.sub(end, b.i64(count))));
+}
+
 /// Moves `lanes` neighbouring elements and converts them: f32 in the tile.
 void Emitter::copyElement(Type element, int64_t lanes, Value memory, Value tile,
                           bool toMemory) {
@@ -152,10 +159,14 @@ void Emitter::copyRun(Type element, int64_t width, Value memory, Value tile,
   int64_t bytes = getBytes(element);
   int64_t whole = width / geometry.lanes * geometry.lanes;
   if (whole > 0)
-    b.loop(0, whole, geometry.lanes, [&](Value index) {
-      copyElement(element, geometry.lanes, b.at(memory, b.mul(index, bytes)),
-                  b.at(tile, b.mul(index, 4)), toMemory);
-    });
+    b.loop(
+        0, whole, geometry.lanes,
+        [&](Value index) {
+          copyElement(element, geometry.lanes,
+                      b.at(memory, b.mul(index, bytes)),
+                      b.at(tile, b.mul(index, 4)), toMemory);
+        },
+        Unroll::ByLLVM);
   for (int64_t lanes = geometry.lanes / 2; lanes > 0; lanes /= 2)
     if (width & lanes) {
       copyElement(element, lanes, b.at(memory, whole * bytes),
@@ -197,11 +208,10 @@ void Emitter::copyRow(const View &view, Value column, int64_t width,
   if (matchPattern(column, m_ConstantInt(&start)) &&
       !ShapedType::isDynamic(view.staticColumns)) {
     int64_t first = start.getSExtValue();
-    if (first >= 0 && first + width <= view.staticColumns)
+    if (first >= 0 && first <= view.staticColumns - width)
       return copyAll();
   }
-  Value inside = b.both(b.lessEqual(b.i64(0), column),
-                        b.lessEqual(b.add(column, b.i64(width)), view.columns));
+  Value inside = fits(b.i64(0), column, width, view.columns);
   b.ifElse(inside, copyAll, copyEach);
 }
 
@@ -232,9 +242,7 @@ void Emitter::emitLoad(rtile::LoadOp op) {
   };
   auto copyRows = [&] { forEachRow(view, row, copy, clear); };
   if (single && view.contiguous && !view.table) {
-    Value inside =
-        b.both(b.lessEqual(view.rows.begin, row),
-               b.lessEqual(b.add(row, b.i64(height)), view.rows.end));
+    Value inside = fits(view.rows.begin, row, height, view.rows.end);
     b.ifElse(
         inside,
         [&] {
@@ -281,8 +289,7 @@ void Emitter::emitStore(rtile::StoreOp op) {
   };
   if (!single || !view.contiguous || view.table)
     return copyRows();
-  Value inside = b.both(b.lessEqual(view.rows.begin, row),
-                        b.lessEqual(b.add(row, b.i64(height)), view.rows.end));
+  Value inside = fits(view.rows.begin, row, height, view.rows.end);
   b.ifElse(
       inside,
       [&] {

@@ -93,6 +93,7 @@ private:
                Value tile, bool toMemory);
   void copyRun(mlir::Type element, int64_t width, Value memory, Value tile,
                bool toMemory);
+  Value fits(Value begin, Value at, int64_t count, Value end);
   void copyElement(mlir::Type element, int64_t lanes, Value memory, Value tile,
                    bool toMemory);
   void repack(Value rows, Value panels, int64_t height, int64_t width,
