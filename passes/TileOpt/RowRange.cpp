@@ -64,18 +64,22 @@ RowRange ringlet::getRowRange(PositionBuilder &builder, rtile::ViewType view,
           builder.ceilDiv(builder.sub(high, base), rate)};
 }
 
-std::optional<int64_t>
-ringlet::getRightLimit(bool causal, std::optional<ArrayRef<int64_t>> window) {
-  if (causal)
-    return 0;
-  if (window && (*window)[1] >= 0)
-    return (*window)[1];
+/// One side of a window, nothing if it is unlimited. No position is that far
+/// from another one, and a sum with a greater number would not fit in 64 bits.
+static std::optional<int64_t> getLimit(std::optional<ArrayRef<int64_t>> window,
+                                       unsigned side) {
+  constexpr int64_t farthest = int64_t(1) << 62;
+  if (window && (*window)[side] >= 0 && (*window)[side] <= farthest)
+    return (*window)[side];
   return std::nullopt;
 }
 
 std::optional<int64_t>
+ringlet::getRightLimit(bool causal, std::optional<ArrayRef<int64_t>> window) {
+  return causal ? 0 : getLimit(window, 1);
+}
+
+std::optional<int64_t>
 ringlet::getLeftLimit(std::optional<ArrayRef<int64_t>> window) {
-  if (window && (*window)[0] >= 0)
-    return (*window)[0];
-  return std::nullopt;
+  return getLimit(window, 0);
 }

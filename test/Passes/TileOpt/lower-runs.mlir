@@ -65,6 +65,26 @@ rtile.func @window(%X: memref<100x8xf32>, %Y: memref<100x8xf32>) grid(%i: index)
 
 // -----
 
+// A window beyond every position is none: no sum with it leaves 64 bits.
+
+// CHECK-LABEL: rtile.func @far_window(
+// CHECK:         rtile.store %{{.+}}, %{{.+}}[%c0, %c0]
+// CHECK:         rtile.store %{{.+}}, %{{.+}}[%c96, %c0]
+// CHECK:         rtile.store %{{.+}}, %{{.+}}[%c100, %c0]
+rtile.func @far_window(%X: memref<100x8xf32>) grid(%i: index) {
+  %c0 = arith.constant 0 : index
+  %c40 = arith.constant 40 : index
+  %t = arith.constant dense<1.0> : tensor<16x8xf32>
+  %q = rtile.view %X[*, *] : memref<100x8xf32> to !rtile.view<16x8xf32>
+  %b, %wb, %we, %e = rtile.run %q[%c40], %q window = [9223372036854775807, 9223372036854775807] : !rtile.view<16x8xf32>, !rtile.view<16x8xf32>
+  rtile.store %t, %q[%b, %c0] : !rtile.view<16x8xf32>
+  rtile.store %t, %q[%we, %c0] : !rtile.view<16x8xf32>
+  rtile.store %t, %q[%e, %c0] : !rtile.view<16x8xf32>
+  rtile.return
+}
+
+// -----
+
 // No step is whole: both ends of the whole steps are begin. No query exists: all
 // four are.
 
