@@ -10,6 +10,7 @@
 #include "dialects/Tile/IR/TileDialect.h"
 #include "lib/Compiler/AbiTypes.h"
 #include "lib/Compiler/GraphWriter.h"
+#include "lib/Compiler/TranslateKernels.h"
 #include "lib/Compiler/Version.h"
 #include "ringlet/abi/Container.h"
 #include "ringlet/abi/Limits.h"
@@ -23,7 +24,7 @@ using namespace ringlet;
 /// Levels with the same plans and tile programs.
 struct ArtifactWriter::Group {
   std::string text;
-  /// Kernels by symbol; numbers in the artefact.
+  /// Kernels by name; numbers in the artefact.
   llvm::StringMap<uint32_t> kernels;
   std::vector<abi::PlanT *> plans;
 };
@@ -141,10 +142,10 @@ LogicalResult ArtifactWriter::addCode(Group &group, ModuleOp lowered,
              << entry.getKey();
     auto kernelCode = std::make_unique<abi::KernelCodeT>();
     kernelCode->code_object = codeObject;
-    kernelCode->symbol = entry.getKey().str();
+    kernelCode->symbol = getCodeSymbol(entry.getKey());
     kernelCode->scratch_bytes = static_cast<uint64_t>(scratch.getInt());
     addResources(*kernelCode, code,
-                 report ? report->find(entry.getKey()) : nullptr);
+                 report ? report->find(kernelCode->symbol) : nullptr);
     artifact.kernels[entry.getValue()]->code.push_back(std::move(kernelCode));
   }
   return success();

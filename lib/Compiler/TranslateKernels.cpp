@@ -14,9 +14,22 @@
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/Module.h"
 
 using namespace mlir;
+
+std::string ringlet::getCodeSymbol(llvm::StringRef kernel) {
+  std::string symbol = "rl_";
+  for (char c : kernel) {
+    if (llvm::isAlnum(c) || c == '_')
+      symbol += c;
+    else
+      symbol += '$' + llvm::utohexstr(static_cast<unsigned char>(c),
+                                      /*LowerCase=*/true, /*Width=*/2);
+  }
+  return symbol;
+}
 
 std::unique_ptr<llvm::Module>
 ringlet::translateKernels(ModuleOp module, llvm::LLVMContext &context) {
@@ -28,7 +41,10 @@ ringlet::translateKernels(ModuleOp module, llvm::LLVMContext &context) {
   OwningOpRef<ModuleOp> kernels = ModuleOp::create(module.getLoc());
   OpBuilder builder = OpBuilder::atBlockEnd(kernels->getBody());
   for (Operation &op : *module.getBody())
-    if (isa<LLVM::LLVMDialect>(op.getDialect()))
-      builder.clone(op);
+    if (isa<LLVM::LLVMDialect>(op.getDialect())) {
+      auto kernel = dyn_cast<LLVM::LLVMFuncOp>(builder.clone(op));
+      if (kernel && !kernel.isExternal())
+        kernel.setSymName(getCodeSymbol(kernel.getSymName()));
+    }
   return translateModuleToLLVMIR(kernels->getOperation(), context, "kernels");
 }

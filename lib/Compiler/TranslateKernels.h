@@ -9,10 +9,12 @@
 #define RINGLET_LIB_COMPILER_TRANSLATEKERNELS_H
 
 #include <memory>
+#include <string>
 
 namespace llvm {
 class LLVMContext;
 class Module;
+class StringRef;
 } // namespace llvm
 namespace mlir {
 class ModuleOp;
@@ -20,8 +22,14 @@ class ModuleOp;
 
 namespace ringlet {
 
+/// The symbol that the code of a kernel has: its name in characters that every
+/// assembler takes, with a prefix that keeps it apart from names of LLVM, the
+/// linker and the loader (llvm.sqrt, _init).
+std::string getCodeSymbol(llvm::StringRef kernel);
+
 /// Translates every operation of the llvm dialect at the top of `module`, which
-/// stays as it is. Null on failure; errors go to the module's diagnostics.
+/// stays as it is; kernels get their code symbols. Null on failure; errors go
+/// to the module's diagnostics.
 std::unique_ptr<llvm::Module> translateKernels(mlir::ModuleOp module,
                                                llvm::LLVMContext &context);
 

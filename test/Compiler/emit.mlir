@@ -1,3 +1,10 @@
+//===- emit.mlir - Each form of one graph ---*- mlir -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
 // Every form that ringlet-compile prints, of one graph with a static length.
 
 // RUN: ringlet-compile %s --emit=ringlet | FileCheck %s --check-prefix=RINGLET
@@ -33,10 +40,10 @@
 // RTILE:       scf.for
 
 // LLVM:        target triple = "x86_64-unknown-linux-gnu"
-// LLVM:        define void @attend
+// LLVM:        define void @rl_attend
 // LLVM-NOT:    declare {{.*}}@mem
 
-// ASM:         .globl attend
+// ASM:         .globl rl_attend
 
 // OBJ:         Type: REL
 
