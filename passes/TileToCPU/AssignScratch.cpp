@@ -78,6 +78,11 @@ public:
       : func(func), geometry(Geometry::of(func)), time(func) {}
 
   void run() {
+    // What the input may say already is no decision of this pass.
+    func.walk([](Operation *op) {
+      op->removeDiscardableAttr(slotsAttr);
+      op->removeDiscardableAttr(localAttr);
+    });
     func.walk<WalkOrder::PreOrder>([&](Operation *op) { addPlaces(op); });
     // Loops first: what they carry is read and written most often.
     func.walk([&](scf::ForOp loop) { shareCarried(loop); });

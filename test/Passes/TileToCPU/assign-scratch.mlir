@@ -101,3 +101,23 @@ rtile.func @reuse(%X: memref<?x16xf32, strided<[?, 1]>>) grid(%i: index) {
   rtile.store %b, %xv[%c0, %c0] : !rtile.view<16x16xf32>
   rtile.return
 }
+
+// -----
+
+// What the input says of places is not believed: a tile that is stored does not
+// live inside its group.
+
+// CHECK-LABEL: rtile.func @stale(
+// CHECK-NOT:     rtile.local
+// CHECK:         arith.negf {{.*}} rtile.slots = array<i64: [[S:[0-9]+]]>
+// CHECK-NOT:     rtile.local
+// CHECK-NOT:     77
+// CHECK:         rtile.return
+rtile.func @stale(%X: memref<?x16xf32, strided<[?, 1]>>) grid(%i: index) {
+  %c0 = arith.constant 0 : index
+  %xv = rtile.view %X[*, *] : memref<?x16xf32, strided<[?, 1]>> to !rtile.view<64x16xf32>
+  %x = rtile.load %xv[%i, %c0] : !rtile.view<64x16xf32>
+  %a = arith.negf %x {rtile.local, rtile.slots = array<i64: 77>} : tensor<64x16xf32>
+  rtile.store %a, %xv[%i, %c0] : !rtile.view<64x16xf32>
+  rtile.return {rtile.slots = array<i64: 77>}
+}
