@@ -10,7 +10,7 @@ import re
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """Attention of q, k and v [1, length, heads, dim].
+    """Attention of q, k and v [batch, length, heads, dim].
 
     branches  (w, r) of each; w is None for a segment that holds every position
     goal      peer time / our time that is aimed for
@@ -24,18 +24,21 @@ class Case:
     causal: bool
     branches: tuple
     goal: float
+    batch: int = 1
 
     @property
     def name(self) -> str:
         kind = "causal" if self.causal else "full"
         shape = f"S{self.length} H{self.heads} D{self.dim}"
+        if self.batch != 1:
+            shape = f"B{self.batch} {shape}"
         return f"{self.family} {shape} {self.dtype} {kind}"
 
     @property
     def text(self) -> str:
         """The graph; the length is dynamic, as a user would have it."""
-        tensor = f"tensor<1x?x{self.heads}x{self.dim}x{self.dtype}>"
-        lse = f"tensor<1x{self.heads}x?xf32>"
+        tensor = f"tensor<{self.batch}x?x{self.heads}x{self.dim}x{self.dtype}>"
+        lse = f"tensor<{self.batch}x{self.heads}x?xf32>"
         branches = ", ".join(
             f"<w = {'*' if w is None else w}, r = {r}>" for w, r in self.branches
         )
@@ -58,7 +61,7 @@ func.func @attend(%q: {tensor}, %k: {tensor}, %v: {tensor})
             segments, rows = self.length // segment, segment // r
             # Each head sees one residue.
             pairs += segments * (rows * (rows + 1) // 2 if self.causal else rows**2)
-        return 4 * pairs * self.heads * self.dim
+        return 4 * pairs * self.batch * self.heads * self.dim
 
     @property
     def peers(self) -> dict:
@@ -88,6 +91,24 @@ def cpu_cases() -> list[Case]:
     return cases
 
 
-def chosen(pattern: str) -> list[Case]:
+def cuda_cases() -> list[Case]:
+    """Dense attention at the sizes that cuDNN is measured at, and a branch."""
+    dense = ((None, 1),)
+    return [
+        Case("dense", 16384, 16, 128, "bf16", False, dense, 1.15),
+        Case("dense", 16384, 16, 128, "bf16", True, dense, 1.25),
+        Case("dense", 16384, 16, 128, "f16", False, dense, 1.10),
+        Case("dense", 16384, 32, 64, "bf16", False, dense, 1.15),
+        Case("dense", 16384, 32, 64, "bf16", True, dense, 1.15),
+        Case("dense", 16384, 8, 256, "bf16", False, dense, 1.10),
+        Case("dense", 16384, 8, 256, "bf16", True, dense, 1.10),
+        Case("dense", 2048, 16, 128, "bf16", False, dense, 1.08, batch=8),
+        Case("dense", 2048, 16, 128, "bf16", True, dense, 1.12, batch=8),
+        Case("branch", 131072, 16, 128, "bf16", False, ((8192, 4),), 1.40),
+    ]
+
+
+def chosen(pattern: str, suite: str = "cpu") -> list[Case]:
     """The cases whose names the regular expression matches."""
-    return [case for case in cpu_cases() if re.search(pattern, case.name)]
+    cases = cuda_cases() if suite == "cuda" else cpu_cases()
+    return [case for case in cases if re.search(pattern, case.name)]

@@ -35,9 +35,14 @@ def check_result(path, result):
             )
 
 
+def digits(value):
+    """One decimal, or three digits of what is small."""
+    return f"{value:.1f}" if value >= 10 else f"{value:.3g}"
+
+
 def spread(case, prefix):
     low, high = case.get(f"{prefix}min"), case.get(f"{prefix}max")
-    return f" ({low:.1f} to {high:.1f})" if low is not None else ""
+    return f" ({digits(low)} to {digits(high)})" if low is not None else ""
 
 
 def table(result):
@@ -63,8 +68,8 @@ def table(result):
         share = case.get("share_of_f32_peak")
         rate = case.get("gflops")
         lines.append(
-            f"| {case['name']} | {case['value']:.1f} {case['unit']}{spread(case, '')} "
-            f"| {case['peer']} | {case['peer_value']:.1f} {case['unit']}"
+            f"| {case['name']} | {digits(case['value'])} {case['unit']}{spread(case, '')} "
+            f"| {case['peer']} | {digits(case['peer_value'])} {case['unit']}"
             f"{spread(case, 'peer_')} | {case['speedup']:.2f}x | {case['goal']:.2f}x "
             f"| {'' if rate is None else f'{rate:.0f}'} "
             f"| {'' if share is None else f'{share:.2f}'} |"
