@@ -75,7 +75,7 @@ def RTileToNVVM : Pass<"rtile-to-nvvm", "::mlir::ModuleOp"> {
     Follows the decisions of the passes before; decides nothing itself. Each
     `rtile.func` becomes
 
-    ```mlir
+    ```
     llvm.func ptx_kernelcc @name(%base: i64, %size: i64, %extent: i64)
         attributes {rtile.parameters = [...], rtile.grid_rank = 1 : i64,
                     rtile.scratch_bytes = 0 : i64, rtile.threads = 128 : i64,
