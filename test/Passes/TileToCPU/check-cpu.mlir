@@ -88,3 +88,15 @@ rtile.func @rounding() grid(%i: index) {
   %y = arith.truncf %x toward_zero : tensor<8xf32> to tensor<8xbf16>
   rtile.return
 }
+
+// -----
+
+rtile.func @twice_rounded() grid(%i: index) {
+  %x = arith.constant dense<1.0> : tensor<8xbf16>
+  // expected-error @below {{expected a result of f32, to be rounded once, found 'tensor<8xbf16>' (R4)}}
+  %y = math.fma %x, %x, %x : tensor<8xbf16>
+  %n = arith.constant dense<1077936129> : tensor<8xi32>
+  // expected-error @below {{expected a result of f32, to be rounded once, found 'tensor<8xbf16>' (R4)}}
+  %z = arith.sitofp %n : tensor<8xi32> to tensor<8xbf16>
+  rtile.return
+}
