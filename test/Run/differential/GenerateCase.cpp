@@ -82,7 +82,7 @@ void ConfigurationDraw::drawSizes() {
       return dice.pick<int64_t>({15, 16, 17, 31, 32, 33, 63, 64, 65, 129});
     return dice.between(2, kind < 65 ? 50 : kind < 85 ? 140 : 300);
   };
-  variables[kBatch] = dice.pick<int64_t>({1, 1, 2, 3});
+  variables[kBatch] = dice.oneIn(60) ? 0 : dice.pick<int64_t>({1, 1, 2, 3});
   variables[kOther] = dice.pick<int64_t>({1, 3, 70});
   variables[kQueries] = length();
   variables[kKeys] = dice.oneIn(2)   ? variables[kQueries]
@@ -216,6 +216,7 @@ void ConfigurationDraw::place() {
 void ConfigurationDraw::collectFeatures(const Operation &op) {
   const oracle::AttentionSpec &spec = *op.attention;
   int64_t queries = variables[kQueries], keys = variables[kKeys];
+  note("no sequences", variables[kBatch] == 0);
   note("no queries", queries == 0);
   note("no keys", keys == 0);
   note("one query", queries == 1);
@@ -323,6 +324,7 @@ const std::vector<std::string> &coverageNames() {
       "f32",
       "dynamic sizes",
       "static sizes",
+      "no sequences",
       "no queries",
       "no keys",
       "one query",

@@ -29,9 +29,9 @@ public:
   DrawnGraph draw() {
     // In turn, so that every combination of the two occurs.
     dtype = std::array{DType::f32, DType::bf16, DType::f16}[number % 3];
-    constexpr std::array<int64_t, 9> dims = {64,  8,  100, 16, 63,
-                                             128, 46, 32,  20};
-    depth = dims[(number / 3) % 9];
+    constexpr std::array<int64_t, 11> dims = {64, 8,  100, 16, 63, 128,
+                                              46, 32, 20,  1,  256};
+    depth = dims[(number / 3) % dims.size()];
     width =
         dice.oneIn(4) ? dice.pick<int64_t>({1, 8, 24, 48, 64, 80, 99}) : depth;
     keyHeads = dice.pick<int64_t>({1, 1, 2, 2, 3, 4});
