@@ -346,7 +346,6 @@ struct AttentionToTile : ringlet::impl::RingletToRTileBase<AttentionToTile> {
       if (failed(checkFunction(function)))
         return signalPassFailure();
     for (func::FuncOp function : functions) {
-      std::string name = function.getName().str();
       {
         SymbolTable symbols(module);
         symbols.remove(function);

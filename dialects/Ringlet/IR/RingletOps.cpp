@@ -43,10 +43,15 @@ static void printBranches(OpAsmPrinter &printer, Operation *,
 /// `[left, right]`.
 static ParseResult parseWindow(OpAsmParser &parser, DenseI64ArrayAttr &window) {
   SmallVector<int64_t> sides;
+  SMLoc loc = parser.getCurrentLocation();
   if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
         return parser.parseInteger(sides.emplace_back());
       }))
     return failure();
+  if (sides.size() != 2)
+    return parser.emitError(loc)
+           << "expected two window sides, left and right, found "
+           << sides.size() << " (B4)";
   window = parser.getBuilder().getDenseI64ArrayAttr(sides);
   return success();
 }

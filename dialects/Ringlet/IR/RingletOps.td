@@ -108,7 +108,6 @@ def Ringlet_AttentionOp : Ringlet_Op<"attention",
     attr-dict `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;
-  let hasFolder = 0;
   let extraClassDeclaration = [{
     bool isPacked() { return static_cast<bool>(getQueryStarts()); }
     auto getBranchRange() {

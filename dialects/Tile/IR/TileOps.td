@@ -77,7 +77,9 @@ def RTile_ViewOp : RTile_Op<"view", [Pure, AttrSizedOperandSegments]> {
   let summary = "Makes a view on some axes of a buffer";
   let description = [{
     In the brackets stands, for each axis of `buffer`, an index that fixes it
-    or a `*` for an axis of the view. The first `*` is the row axis:
+    or a `*` for an axis of the view. An index must lie in its axis wherever a
+    tile of the view has an element; compiled code does not check that. The
+    first `*` is the row axis:
 
       * `origin(%p)`: index 0 of that axis is position %p (default 0), so the
         view's rows are positions, as rule S1 counts them;
