@@ -62,12 +62,19 @@ makeTargetMachine(const arch::GPUArch &arch) {
       /*RM=*/std::nullopt, /*CM=*/std::nullopt, CodeGenOptLevel::Aggressive));
 }
 
+/// Kernels arrive unrolled as far as registers allow, in scalars on purpose:
+/// more of either only spills.
 static void optimise(Module &module, TargetMachine &machine) {
+  PipelineTuningOptions tuning;
+  tuning.LoopUnrolling = false;
+  tuning.LoopInterleaving = false;
+  tuning.LoopVectorization = false;
+  tuning.SLPVectorization = false;
   LoopAnalysisManager loops;
   FunctionAnalysisManager functions;
   CGSCCAnalysisManager components;
   ModuleAnalysisManager modules;
-  PassBuilder builder(&machine);
+  PassBuilder builder(&machine, tuning);
   builder.registerModuleAnalyses(modules);
   builder.registerCGSCCAnalyses(components);
   builder.registerFunctionAnalyses(functions);

@@ -29,7 +29,7 @@ struct CostTable {
   double step = 1500.0;
   /// Registers of a thread beside accumulator and scores; times that a score is
   /// held while masks and exponentials are made of it.
-  int64_t mmaRegisters = 76, simtRegisters = 100, scoreCopies = 3;
+  int64_t mmaRegisters = 96, simtRegisters = 100, scoreCopies = 3;
 };
 
 constexpr CostTable table;

@@ -89,6 +89,16 @@ LogicalResult checkCarried(Operation *op) {
   return success();
 }
 
+/// Operations whose f32 result, rounded again to 16 bits, is not always that of
+/// one rounding.
+bool roundsTwice(Operation *op) {
+  if (!isa<math::FmaOp, arith::SIToFPOp, arith::UIToFPOp>(op))
+    return false;
+  auto elementOf = [](Value value) { return getElementTypeOrSelf(value); };
+  return !elementOf(op->getResult(0)).isF32() &&
+         !elementOf(op->getOperand(0)).isInteger(1);
+}
+
 LogicalResult check(Operation *op) {
   for (Type type : op->getResultTypes())
     if (failed(checkTile(op, type)))
@@ -129,6 +139,15 @@ LogicalResult check(Operation *op) {
                              "buffer");
     return success();
   }
+  if (auto truncate = dyn_cast<arith::TruncFOp>(op))
+    if (auto mode = truncate.getRoundingmode();
+        mode && *mode != arith::RoundingMode::to_nearest_even)
+      return op->emitOpError("expected rounding to_nearest_even, found ")
+             << arith::stringifyRoundingMode(*mode) << " (R4)";
+  if (roundsTwice(op))
+    return op->emitOpError("expected a result of f32, to be rounded once, "
+                           "found ")
+           << op->getResult(0).getType() << " (R4)";
   if (!isElementwise(op))
     return op->emitOpError("is an operation on tiles that the GPU lowering "
                            "does not cover");

@@ -54,8 +54,9 @@ Emitter::Fragment Emitter::emitSimt(rtile::DotOp op, int64_t lhs, int64_t rhs,
   int64_t rightBytes = getBytes(rightElement);
   int64_t rows = 2 * layout.rowBlocks(left.getDimSize(0));
   int64_t blocks = Fragments::columnBlocks(getTile(op).getDimSize(1));
-  // As many steps along the depth as both operands have in one piece.
-  int64_t steps = 16 / std::max(leftBytes, rightBytes);
+  // Steps along the depth in one turn of the loop: 16 bytes of f32. More of
+  // shorter elements would take more registers.
+  constexpr int64_t steps = 4;
 
   SmallVector<Value> leftRows, rightRows;
   for (int64_t row = 0; row < rows; ++row) {
@@ -81,7 +82,7 @@ Emitter::Fragment Emitter::emitSimt(rtile::DotOp op, int64_t lhs, int64_t rhs,
                        column % 2];
     sum = b.fma(x, y, sum);
   };
-  return b.loop(
+  Fragment result = b.loop(
       0, leftImage.columns, steps, sums, [&](Value depth, ValueRange before) {
         SmallVector<Value> after(before);
         Value leftStep = b.mul(depth, leftBytes);
@@ -122,6 +123,9 @@ Emitter::Fragment Emitter::emitSimt(rtile::DotOp op, int64_t lhs, int64_t rhs,
           }
         return after;
       });
+  // Sums take most of the registers: there is no room for a second step.
+  b.forbidUnrolling(result);
+  return result;
 }
 
 //===----------------------------------------------------------------------===//

@@ -88,6 +88,17 @@ Value GPUBuilder::shuffleXor(Value value, int64_t mask) {
                    {i32(allLanes), value, i32(mask), i32(31)});
 }
 
+void GPUBuilder::forbidUnrolling(ValueRange results) {
+  auto yes = BoolAttr::get(getContext(), true);
+  auto unroll = LLVM::LoopUnrollAttr::get(getContext(), /*disable=*/yes, {}, {},
+                                          {}, {}, {}, {});
+  // Becomes that of the branch back to the loop's head.
+  results.front().getDefiningOp()->setAttr(
+      "loop_annotation",
+      LLVM::LoopAnnotationAttr::get(getContext(), {}, {}, {}, unroll, {}, {},
+                                    {}, {}, {}, {}, {}, {}, {}, {}, {}));
+}
+
 //===----------------------------------------------------------------------===//
 // Global memory
 //===----------------------------------------------------------------------===//

@@ -38,6 +38,9 @@ public:
   /// The value of the lane whose number differs in the bits of `mask`.
   Value shuffleXor(Value value, int64_t mask);
 
+  /// Keeps the loop that made `results` as it is, also from ptxas.
+  void forbidUnrolling(mlir::ValueRange results);
+
   // Global memory. A load whose predicate is false gives zero.
   Value globalPointer(Value word);
   Value loadGlobal(Type type, Value pointer, Value predicate);

@@ -55,9 +55,14 @@ LLVM::LLVMFuncOp createFunction(OpBuilder &builder, rtile::FuncOp func) {
       builder, func.getLoc(), func.getSymName(), type, LLVM::Linkage::External,
       /*dsoLocal=*/false, LLVM::CConv::PTX_Kernel);
   int64_t threads = Fragments::of(func).threads();
+  auto pair = [&](StringRef key, const Twine &value) -> Attribute {
+    return builder.getArrayAttr(
+        {builder.getStringAttr(key), builder.getStringAttr(value)});
+  };
+  // Without the second, ptxas would rather spill a few registers than let a
+  // multiprocessor have one block less.
   result.setPassthroughAttr(builder.getArrayAttr(
-      {builder.getArrayAttr({builder.getStringAttr("nvvm.maxntid"),
-                             builder.getStringAttr(std::to_string(threads))}),
+      {pair("nvvm.maxntid", Twine(threads)), pair("nvvm.minctasm", "1"),
        builder.getStringAttr("nounwind")}));
   SmallVector<Attribute> types;
   for (Value parameter : func.getParameters())
