@@ -63,6 +63,7 @@ def run(options) -> int:
             code = subprocess.call(
                 [sys.executable, *sys.argv, f"--mkl={way}", f"--part={part}"],
                 env=environment,
+                start_new_session=True,  # A group of its own for the scheduler.
             )
             if code:
                 return code
@@ -82,6 +83,11 @@ def _measure(options) -> int:
     import ringlet
     import suite
 
+    if options.nice:
+        os.setpriority(os.PRIO_PROCESS, 0, options.nice)
+        group = pathlib.Path("/proc/self/autogroup")
+        if group.exists():
+            group.write_text(str(options.nice))
     try:
         found = suite.run(options, options.mkl)
     except (suite.Failure, ringlet.Error) as error:

@@ -34,6 +34,24 @@ def timed(call) -> tuple:
     return (time.perf_counter() - begin) * 1e3, result
 
 
+def threads() -> set:
+    """The ids of this process's threads."""
+    return set(map(int, os.listdir("/proc/self/task")))
+
+
+def bind(start, cpus: list):
+    """Calls `start` and binds the threads that it starts to a core each.
+
+    The first core is the caller's. A scheduler with other things to do may put
+    two threads on one core and leave them there for many runs.
+    """
+    before = threads()
+    result = start()
+    for index, thread in enumerate(sorted(threads() - before), 1):
+        os.sched_setaffinity(thread, {cpus[index % len(cpus)]})
+    return result
+
+
 def matmul_peak(dtype, repeat: int) -> float:
     """GFLOP/s of a large matrix product by torch."""
     n = 2048
@@ -154,7 +172,10 @@ def run(options, mkl: str) -> dict:
     torch.set_num_threads(options.threads)
     torch.manual_seed(1)
     random.seed(1)
-    context = ringlet.Context(threads=options.threads)
+    cpus = sorted(os.sched_getaffinity(0))
+    context = bind(lambda: ringlet.Context(threads=options.threads), cpus)
+    bind(lambda: torch.randn(512, 512) @ torch.randn(512, 512), cpus)
+    os.sched_setaffinity(0, {cpus[0]})
     load = round(os.getloadavg()[0], 2)
     print(f"{options.threads} threads, MKL {mkl}, load of the machine before: {load}")
     peaks = {

@@ -37,7 +37,7 @@ def check_result(path, result):
 
 def digits(value):
     """One decimal, or three digits of what is small."""
-    return f"{value:.1f}" if value >= 10 else f"{value:.3g}"
+    return f"{value:.1f}" if value >= 10 else f"{value:#.3g}"
 
 
 def spread(case, prefix):
@@ -53,6 +53,8 @@ def table(result):
         f"{result['date']}; `{result['command']}`; medians of "
         f"{result.get('repeats', 1)} runs, lowest and highest in brackets.",
     ]
+    if "load_before" in result:
+        lines.append(f"Load of the machine before: {result['load_before']:.1f}.")
     if "matmul_gflops" in result:
         peaks = result["matmul_gflops"]
         lines.append(
