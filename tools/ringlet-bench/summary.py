@@ -37,7 +37,8 @@ def check_result(path, result):
 
 def digits(value):
     """One decimal, or three digits of what is small."""
-    return f"{value:.1f}" if value >= 10 else f"{value:#.3g}"
+    text = f"{value:.1f}" if value >= 10 else f"{value:.3g}"
+    return text if "." in text else text + ".0"
 
 
 def spread(case, prefix):
