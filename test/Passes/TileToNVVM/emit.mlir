@@ -45,7 +45,7 @@
 // SM80-COUNT-2:    "llvm.nvvm.mma.m16n8k16.row.col.bf16"
 // SM61:            scf.for
 // SM61-COUNT-32:     llvm.intr.fma
-// SM61:            } {loop_annotation = 
+// SM61:            } {loop_annotation =
 // CHECK:           "llvm.nvvm.barrier.cta.sync.aligned.all"
 // SM80:            "llvm.nvvm.barrier.cta.sync.aligned.all"
 // SM80-NOT:        "llvm.nvvm.barrier.cta.sync.aligned.all"
