@@ -414,7 +414,7 @@ func.func @b4_window_side(%q: tensor<1x64x4x16xf32>, %k: tensor<1x64x4x16xf32>, 
 // -----
 
 func.func @b4_window_count(%q: tensor<1x64x4x16xf32>, %k: tensor<1x64x4x16xf32>, %v: tensor<1x64x4x16xf32>) {
-  // expected-error@+1 {{attribute 'window' failed to satisfy constraint: i64 dense array attribute with exactly 2 elements}}
+  // expected-error@+1 {{expected two window sides, left and right, found 1 (B4)}}
   %o, %lse = ringlet.attention %q, %k, %v branches [<w = 8, r = 1>] window = [4]
       : (tensor<1x64x4x16xf32>, tensor<1x64x4x16xf32>, tensor<1x64x4x16xf32>) -> (tensor<1x64x4x16xf32>, tensor<1x4x64xf32>)
   return

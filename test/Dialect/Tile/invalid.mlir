@@ -326,7 +326,7 @@ rtile.func @b4_run_window(%x: memref<?x64xf32, strided<[?, 1]>>, %t: memref<?xi6
 rtile.func @b4_run_window_count(%x: memref<?x64xf32, strided<[?, 1]>>, %t: memref<?xi64>, %n: index)
     grid(%i: index) {
   %v = rtile.view %x[*, *] : memref<?x64xf32, strided<[?, 1]>> to !rtile.view<16x64xf32>
-  // expected-error@+1 {{attribute 'window' failed to satisfy constraint}}
+  // expected-error@+1 {{expected two window sides, left and right, found 0 (B4)}}
   %r:4 = rtile.run %v[%n], %v window = [] : !rtile.view<16x64xf32>, !rtile.view<16x64xf32>
   rtile.return
 }
