@@ -29,7 +29,9 @@ struct CostTable {
   double step = 1500.0;
   /// Registers of a thread beside accumulator and scores; times that a score is
   /// held while masks and exponentials are made of it.
-  int64_t mmaRegisters = 96, simtRegisters = 100, scoreCopies = 3;
+  int64_t mmaRegisters = 78, simtRegisters = 100, scoreCopies = 3;
+  /// As many more where columns do not fill the depth of an instruction.
+  int64_t raggedRegisters = 32;
 };
 
 constexpr CostTable table;
@@ -71,6 +73,7 @@ GPUTiling ringlet::cost::estimate(const GPUCore &core,
                                 imageBytes(key, dv, elementBytes) + weights);
   result.registers =
       (core.hasMma ? table.mmaRegisters : table.simtRegisters) +
+      (d % 16 != 0 || dv % 16 != 0 ? table.raggedRegisters : 0) +
       rowBlocks * (roundUp(dv, 8) + table.scoreCopies * roundUp(key, 8)) / 2;
   result.fits = result.sharedBytes <= core.sharedBytes &&
                 result.registers <= core.registersOfThread &&
