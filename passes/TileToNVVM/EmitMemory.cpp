@@ -95,7 +95,7 @@ Emitter::Window Emitter::getWindow(const View &view, ValueRange offsets) {
   APInt first;
   if (matchPattern(offsets[1], m_ConstantInt(&first)) &&
       !ShapedType::isDynamic(view.staticColumns) && !first.isNegative() &&
-      first.getSExtValue() + shape[1] <= view.staticColumns)
+      first.getSExtValue() <= view.staticColumns - shape[1])
     return window;
   window.columnBegin = distance(b.i64(0), column);
   window.columnEnd = b.min(distance(view.columns, column), b.i32(shape[1]));
