@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Ringlet/IR/RingletDialect.h"
+#include "dialects/Support/Window.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -37,31 +38,6 @@ static void printBranches(OpAsmPrinter &printer, Operation *,
   printer << '[';
   llvm::interleaveComma(branches.getAsRange<BranchAttr>(), printer,
                         [&](BranchAttr branch) { branch.print(printer); });
-  printer << ']';
-}
-
-/// `[left, right]`.
-static ParseResult parseWindow(OpAsmParser &parser, DenseI64ArrayAttr &window) {
-  SmallVector<int64_t> sides;
-  SMLoc loc = parser.getCurrentLocation();
-  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
-        return parser.parseInteger(sides.emplace_back());
-      }))
-    return failure();
-  if (sides.size() != 2)
-    return parser.emitError(loc)
-           << "expected two window sides, left and right, found "
-           << sides.size() << " (B4)";
-  window = parser.getBuilder().getDenseI64ArrayAttr(sides);
-  return success();
-}
-
-static void printWindow(OpAsmPrinter &printer, Operation *,
-                        DenseI64ArrayAttr window) {
-  if (!window)
-    return;
-  printer << '[';
-  llvm::interleaveComma(window.asArrayRef(), printer);
   printer << ']';
 }
 

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/Support/Window.h"
 #include "dialects/Tile/IR/TileDialect.h"
 
 #include "mlir/IR/Builders.h"
@@ -12,6 +13,7 @@
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
 using namespace mlir;
+using namespace ringlet;
 using namespace ringlet::rtile;
 
 //===----------------------------------------------------------------------===//
@@ -52,30 +54,6 @@ static void printAxes(OpAsmPrinter &printer, Operation *, OperandRange fixed,
     else
       printer << *next++;
   }
-  printer << ']';
-}
-
-/// `[left, right]`.
-static ParseResult parseWindow(OpAsmParser &parser, DenseI64ArrayAttr &window) {
-  SmallVector<int64_t> sides;
-  SMLoc loc = parser.getCurrentLocation();
-  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
-        return parser.parseInteger(sides.emplace_back());
-      }))
-    return failure();
-  if (sides.size() != 2)
-    return parser.emitError(loc)
-           << "expected two window sides, left and right, found "
-           << sides.size() << " (B4)";
-  window = parser.getBuilder().getDenseI64ArrayAttr(sides);
-  return success();
-}
-
-static void printWindow(OpAsmPrinter &printer, Operation *,
-                        DenseI64ArrayAttr window) {
-  printer << '[';
-  if (window)
-    llvm::interleaveComma(window.asArrayRef(), printer);
   printer << ']';
 }
 
