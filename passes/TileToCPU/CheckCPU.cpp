@@ -5,168 +5,21 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/TileToCPU/Decisions.h"
+#include "passes/TileOpt/CheckKernels.h"
 #include "passes/TileToCPU/Passes.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/IR/Matchers.h"
 
 namespace ringlet {
 #define GEN_PASS_DEF_RTILECHECKCPU
 #include "passes/TileToCPU/Passes.h.inc"
 } // namespace ringlet
 
-using namespace mlir;
-using namespace ringlet;
-using namespace ringlet::cpu;
-
 namespace {
-
-/// Elementwise operations with a lowering: those that upstream lowers to one
-/// instruction on vectors, and those that EmitMath.cpp writes out.
-bool isElementwise(Operation *op) {
-  return isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::DivFOp,
-             arith::NegFOp, arith::MaximumFOp, arith::MinimumFOp,
-             arith::MaxNumFOp, arith::MinNumFOp, arith::CmpFOp, arith::SelectOp,
-             arith::ExtFOp, arith::TruncFOp, arith::AndIOp, arith::OrIOp,
-             arith::XOrIOp, arith::AddIOp, arith::SubIOp, arith::MulIOp,
-             arith::CmpIOp, arith::MaxSIOp, arith::MinSIOp, arith::ExtSIOp,
-             arith::ExtUIOp, arith::SIToFPOp, arith::UIToFPOp, math::AbsFOp,
-             math::CeilOp, math::ExpOp, math::Exp2Op, math::FloorOp,
-             math::FmaOp, math::LogOp, math::Log2Op, math::RoundEvenOp,
-             math::RsqrtOp, math::SqrtOp, math::TanhOp>(op);
-}
-
-LogicalResult checkTile(Operation *op, Type type) {
-  auto tile = dyn_cast<RankedTensorType>(type);
-  if (!tile)
-    return success();
-  if (!tile.hasStaticShape() || tile.getRank() < 1 || tile.getRank() > 2)
-    return op->emitOpError("expected tiles of 1 or 2 static axes, found ")
-           << tile;
-  Type element = tile.getElementType();
-  if (!element.isF32() && !element.isF16() && !element.isBF16() &&
-      !element.isInteger(1) && !element.isInteger(32))
-    return op->emitOpError("expected tiles of f32, f16, bf16, i32 or i1 on a "
-                           "CPU, found ")
-           << tile;
-  if (tile.getEncoding())
-    return op->emitOpError("expected tiles without encoding, found ") << tile;
-  return success();
-}
-
-/// Scalars that need no library: LLVM calls one for wider types, and has no
-/// instructions for narrower floats.
-bool isScalar(Type type) {
-  return type.isIndex() || type.isF16() || type.isBF16() || type.isF32() ||
-         type.isF64() ||
-         (type.isSignlessInteger() && type.getIntOrFloatBitWidth() <= 64);
-}
-
-LogicalResult checkScalars(Operation *op) {
-  if (isa<memref::DimOp>(op)) {
-    auto dim = cast<memref::DimOp>(op);
-    if (!isa<BlockArgument>(dim.getSource()))
-      return op->emitOpError("expected a parameter of the kernel");
-    if (!matchPattern(dim.getIndex(), m_Constant()))
-      return op->emitOpError("expected a constant axis");
-    return success();
-  }
-  if (!isa<arith::ArithDialect>(op->getDialect()))
-    return op->emitOpError("is an operation that the CPU lowering does not "
-                           "cover");
-  for (Type type :
-       llvm::concat<const Type>(llvm::to_vector(op->getOperandTypes()),
-                                llvm::to_vector(op->getResultTypes())))
-    if (!isScalar(type))
-      return op->emitOpError("expected index, integers of at most 64 bits, "
-                             "f16, bf16, f32 or f64 outside tiles, found ")
-             << type;
-  return success();
-}
-
-LogicalResult checkCarried(Operation *op) {
-  for (Type type : op->getResultTypes())
-    if (!isScalar(type) && !isa<RankedTensorType>(type))
-      return op->emitOpError("expected scalars and tiles as results, found ")
-             << type;
-  return success();
-}
-
-/// Operations whose f32 result, rounded again to 16 bits, is not always that of
-/// one rounding.
-bool roundsTwice(Operation *op) {
-  if (!isa<math::FmaOp, arith::SIToFPOp, arith::UIToFPOp>(op))
-    return false;
-  auto elementOf = [](Value value) { return getElementTypeOrSelf(value); };
-  return !elementOf(op->getResult(0)).isF32() &&
-         !elementOf(op->getOperand(0)).isInteger(1);
-}
-
-LogicalResult check(Operation *op) {
-  for (Type type : op->getResultTypes())
-    if (failed(checkTile(op, type)))
-      return failure();
-  for (Value operand : op->getOperands())
-    if (isa<rtile::ViewType>(operand.getType()) &&
-        !operand.getDefiningOp<rtile::ViewOp>())
-      return op->emitOpError("expected a view made by rtile.view, found one "
-                             "that passes through a block or an operation");
-  if (isa<rtile::ReturnOp, rtile::LoadOp, rtile::StoreOp, rtile::VisibleOp,
-          rtile::DotOp, rtile::ReduceOp, rtile::BroadcastOp, rtile::RunOp,
-          rtile::BoundsOp, scf::YieldOp>(op))
-    return success();
-  if (auto view = dyn_cast<rtile::ViewOp>(op)) {
-    if (!isa<BlockArgument>(view.getBuffer()) ||
-        (view.getRows() && !isa<BlockArgument>(view.getRows())))
-      return op->emitOpError("expected buffers that are parameters of the "
-                             "kernel");
-    return success();
-  }
-  if (auto loop = dyn_cast<scf::ForOp>(op); loop && loop.getUnsignedCmp())
-    return op->emitOpError("expected a loop over signed numbers, found "
-                           "scf.for unsigned");
-  if (isa<scf::ForOp, scf::IfOp>(op))
-    return checkCarried(op);
-  bool onTiles = llvm::any_of(op->getResults(), [](Value result) {
-    return isa<RankedTensorType>(result.getType());
-  });
-  if (!onTiles)
-    return checkScalars(op);
-  if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
-    if (!isa<SplatElementsAttr>(constant.getValue()))
-      return op->emitOpError("expected the same value in every element of a "
-                             "constant tile on a CPU; pass other tables as a "
-                             "buffer");
-    return success();
-  }
-  if (auto truncate = dyn_cast<arith::TruncFOp>(op))
-    if (auto mode = truncate.getRoundingmode();
-        mode && *mode != arith::RoundingMode::to_nearest_even)
-      return op->emitOpError("expected rounding to_nearest_even, found ")
-             << arith::stringifyRoundingMode(*mode) << " (R4)";
-  if (roundsTwice(op))
-    return op->emitOpError("expected a result of f32, to be rounded once, "
-                           "found ")
-           << op->getResult(0).getType() << " (R4)";
-  if (!isElementwise(op))
-    return op->emitOpError("is an operation on tiles that the CPU lowering "
-                           "does not cover");
-  return success();
-}
 
 struct CheckCPU : ringlet::impl::RTileCheckCPUBase<CheckCPU> {
   void runOnOperation() override {
-    bool failed = false;
-    getOperation()->walk([&](rtile::FuncOp func) {
-      func.getBody().walk(
-          [&](Operation *op) { failed |= mlir::failed(check(op)); });
-    });
-    if (failed)
+    if (failed(ringlet::checkKernels(getOperation(), "CPU")))
       signalPassFailure();
     markAllAnalysesPreserved();
   }

@@ -51,3 +51,17 @@ rtile.func @no_lowering() grid(%i: index) {
   %y = math.erf %x : tensor<16xf32>
   rtile.return
 }
+
+// -----
+
+rtile.func @unsigned_loop(%x: memref<64x64xf32>) grid(%i: index) {
+  %c0 = arith.constant 0 : index
+  %c16 = arith.constant 16 : index
+  %xs = rtile.view %x[*, *] : memref<64x64xf32> to !rtile.view<16x64xf32>
+  // expected-error@+1 {{expected a loop over signed numbers, found scf.for unsigned}}
+  scf.for unsigned %j = %c0 to %i step %c16 {
+    %t = rtile.load %xs[%j, %c0] : !rtile.view<16x64xf32>
+    rtile.store %t, %xs[%j, %c0] : !rtile.view<16x64xf32>
+  }
+  rtile.return
+}

@@ -1,0 +1,22 @@
+//===- CheckKernels.h - What no target lowers -*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RINGLET_PASSES_TILEOPT_CHECKKERNELS_H
+#define RINGLET_PASSES_TILEOPT_CHECKKERNELS_H
+
+#include "mlir/IR/Operation.h"
+
+namespace ringlet {
+
+/// Fails, with an error at each operation, if a kernel below `root` has
+/// something that code for a target cannot be made of. `target` is its name in
+/// messages, "CPU" or "GPU".
+mlir::LogicalResult checkKernels(mlir::Operation *root, llvm::StringRef target);
+
+} // namespace ringlet
+
+#endif // RINGLET_PASSES_TILEOPT_CHECKKERNELS_H
