@@ -41,6 +41,7 @@ def RTile_Dialect : Dialect {
     room for the placement that lower forms need.
   }];
   let useDefaultTypePrinterParser = 1;
+  let useDefaultAttributePrinterParser = 1;
 }
 
 //===----------------------------------------------------------------------===//
@@ -92,8 +93,11 @@ def RTile_ViewType : TypeDef<RTile_Dialect, "View"> {
     }]>];
 }
 
+include "dialects/Tile/IR/TileScheduleTypes.td"
+
 def RTile_Tile : StaticShapeTensorOf<[F16, BF16, F32, I1, I32, I64, Index]>;
 
 include "dialects/Tile/IR/TileOps.td"
+include "dialects/Tile/IR/TileScheduleOps.td"
 
 #endif // RINGLET_TILE

@@ -20,11 +20,18 @@ using namespace ringlet::rtile;
 #include "dialects/Tile/IR/TileDialect.cpp.inc"
 #include "dialects/Tile/IR/TileEnums.cpp.inc"
 
+#define GET_ATTRDEF_CLASSES
+#include "dialects/Tile/IR/TileAttrs.cpp.inc"
+
 // Registration needs the storage classes to be complete.
 #define GET_TYPEDEF_CLASSES
 #include "dialects/Tile/IR/TileTypes.cpp.inc"
 
 void RTileDialect::initialize() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "dialects/Tile/IR/TileAttrs.cpp.inc"
+      >();
   addTypes<
 #define GET_TYPEDEF_LIST
 #include "dialects/Tile/IR/TileTypes.cpp.inc"

@@ -20,10 +20,23 @@
 #include "dialects/Tile/IR/TileDialect.h.inc"
 #include "dialects/Tile/IR/TileEnums.h.inc"
 
+#define GET_ATTRDEF_CLASSES
+#include "dialects/Tile/IR/TileAttrs.h.inc"
+
 #define GET_TYPEDEF_CLASSES
 #include "dialects/Tile/IR/TileTypes.h.inc"
 
 #define GET_OP_CLASSES
 #include "dialects/Tile/IR/TileOps.h.inc"
+
+namespace ringlet::rtile {
+
+/// Checks shapes and element types of a product (see `rtile.dot`).
+llvm::LogicalResult verifyProduct(mlir::Operation *op,
+                                  mlir::RankedTensorType lhs,
+                                  mlir::RankedTensorType rhs, bool transposed,
+                                  mlir::RankedTensorType result);
+
+} // namespace ringlet::rtile
 
 #endif // RINGLET_DIALECTS_TILE_IR_TILEDIALECT_H

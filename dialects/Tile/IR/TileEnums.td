@@ -19,5 +19,25 @@ def RTile_ReduceKind : RTile_Enum<"ReduceKind", "How a tile is reduced", [
   I32EnumAttrCase<"sum", 0>, I32EnumAttrCase<"max", 1>,
   I32EnumAttrCase<"min", 2>]>;
 
+/// Without an attribute of its own: a parameter of one.
+class RTile_PlainEnum<string name, string summary, list<I32EnumCase> cases>
+    : I32Enum<name, summary, cases> {
+  let cppNamespace = "::ringlet::rtile";
+}
+
+def RTile_Recipe : RTile_PlainEnum<"Recipe",
+    "How a plain kernel becomes a scheduled one", [
+  I32EnumCase<"fa_fwd_overlap", 0>, I32EnumCase<"fa_fwd_lazy", 1>]>;
+
+def RTile_Dispatch : RTile_PlainEnum<"Dispatch",
+    "How the points of a grid get to blocks", [
+  I32EnumCase<"each", 0>, I32EnumCase<"strided", 1>,
+  I32EnumCase<"dynamic", 2>]>;
+
+def RTile_FragmentKind : RTile_PlainEnum<"FragmentKind",
+    "What a tile in registers is for", [
+  I32EnumCase<"accumulator", 0>, I32EnumCase<"operand", 1>,
+  I32EnumCase<"row", 2>]>;
+
 
 #endif // RINGLET_TILE_ENUMS

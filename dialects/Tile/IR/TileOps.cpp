@@ -57,6 +57,60 @@ static void printAxes(OpAsmPrinter &printer, Operation *, OperandRange fixed,
   printer << ']';
 }
 
+/// The type of the view, behind that of the tile where it is not the view's.
+static ParseResult parseStoredTile(OpAsmParser &parser, Type &tile,
+                                   Type &view) {
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseType(view))
+    return failure();
+  if (succeeded(parser.parseOptionalComma())) {
+    tile = view;
+    loc = parser.getCurrentLocation();
+    if (parser.parseType(view))
+      return failure();
+  }
+  auto type = dyn_cast<ViewType>(view);
+  if (!type)
+    return parser.emitError(loc) << "expected a view, found " << view;
+  if (!tile)
+    tile = type.getTileType();
+  return success();
+}
+
+static void printStoredTile(OpAsmPrinter &printer, Operation *, Type tile,
+                            ViewType view) {
+  if (tile != view.getTileType())
+    printer << tile << ", ";
+  printer << view;
+}
+
+/// The type of a finished product.
+static ParseResult parsePendingTile(OpAsmParser &parser, Type &pending) {
+  RankedTensorType tile;
+  if (parser.parseType(tile))
+    return failure();
+  pending = PendingType::get(tile);
+  return success();
+}
+
+static void printPendingTile(OpAsmPrinter &printer, Operation *,
+                             PendingType pending) {
+  printer << pending.getTile();
+}
+
+static ParseResult parseFinishedTile(OpAsmParser &parser, Type &pending,
+                                     Type &result) {
+  if (parsePendingTile(parser, pending))
+    return failure();
+  result = cast<PendingType>(pending).getTile();
+  return success();
+}
+
+static void printFinishedTile(OpAsmPrinter &printer, Operation *operation,
+                              PendingType pending, Type) {
+  printPendingTile(printer, operation, pending);
+}
+
 #define GET_OP_CLASSES
 #include "dialects/Tile/IR/TileOps.cpp.inc"
 
@@ -94,8 +148,19 @@ ParseResult FuncOp::parse(OpAsmParser &parser, OperationState &result) {
                                /*allowType=*/true) ||
       parser.parseKeyword("grid") ||
       parser.parseArgumentList(grid, AsmParser::Delimiter::Paren,
-                               /*allowType=*/true) ||
-      parser.parseOptionalAttrDictWithKeyword(result.attributes))
+                               /*allowType=*/true))
+    return failure();
+  if (succeeded(parser.parseOptionalKeyword("scheduled")))
+    properties.scheduled = parser.getBuilder().getUnitAttr();
+  if (succeeded(parser.parseOptionalKeyword("recipe")) &&
+      (parser.parseEqual() ||
+       parser.parseCustomAttributeWithFallback(properties.recipe)))
+    return failure();
+  if (succeeded(parser.parseOptionalKeyword("walk")) &&
+      (parser.parseEqual() ||
+       parser.parseCustomAttributeWithFallback(properties.walk)))
+    return failure();
+  if (parser.parseOptionalAttrDictWithKeyword(result.attributes))
     return failure();
   properties.sym_name = name;
   properties.grid_rank = parser.getBuilder().getI64IntegerAttr(grid.size());
@@ -116,8 +181,20 @@ void FuncOp::print(OpAsmPrinter &printer) {
   printList(getParameters());
   printer << " grid";
   printList(getGridPoint());
+  if (getScheduled())
+    printer << " scheduled";
+  if (RecipeAttr recipe = getRecipeAttr()) {
+    printer << " recipe = ";
+    printer.printStrippedAttrOrType(recipe);
+  }
+  if (WalkAttr walk = getWalkAttr()) {
+    printer << " walk = ";
+    printer.printStrippedAttrOrType(walk);
+  }
   printer.printOptionalAttrDictWithKeyword(
-      (*this)->getAttrs(), {getSymNameAttrName(), getGridRankAttrName()});
+      (*this)->getAttrs(),
+      {getSymNameAttrName(), getGridRankAttrName(), getScheduledAttrName(),
+       getRecipeAttrName(), getWalkAttrName()});
   printer << ' ';
   printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
 }
@@ -207,7 +284,9 @@ static LogicalResult verifyAccess(Operation *op, ViewType view, size_t offsets,
   if (static_cast<int64_t>(offsets) != view.getRank())
     return op->emitOpError("expected ")
            << view.getRank() << " offsets, found " << offsets;
-  if (tile != view.getTileType())
+  auto found = cast<RankedTensorType>(tile);
+  if (found.getShape() != view.getShape() ||
+      found.getElementType() != view.getElementType())
     return op->emitOpError("expected a tile of ")
            << view.getTileType() << ", found " << tile;
   return success();
@@ -272,8 +351,9 @@ LogicalResult RunOp::verify() {
 LogicalResult VisibleOp::verify() {
   SmallVector<int64_t, 2> shape{getQuery().getType().getShape()[0],
                                 getKey().getType().getShape()[0]};
-  auto expected =
-      RankedTensorType::get(shape, IntegerType::get(getContext(), 1));
+  auto found = cast<RankedTensorType>(getResult().getType());
+  auto expected = RankedTensorType::get(
+      shape, IntegerType::get(getContext(), 1), found.getEncoding());
   if (getResult().getType() != expected)
     return emitOpError("expected a mask of ")
            << expected << ", found " << getResult().getType();
@@ -285,25 +365,34 @@ LogicalResult VisibleOp::verify() {
 // Arithmetic across rows and columns
 //===----------------------------------------------------------------------===//
 
-LogicalResult DotOp::verify() {
-  auto lhs = cast<RankedTensorType>(getLhs().getType());
-  auto rhs = cast<RankedTensorType>(getRhs().getType());
-  auto result = cast<RankedTensorType>(getResult().getType());
+LogicalResult ringlet::rtile::verifyProduct(Operation *op, RankedTensorType lhs,
+                                            RankedTensorType rhs,
+                                            bool transposed,
+                                            RankedTensorType result) {
   if (!lhs.hasStaticShape() || !rhs.hasStaticShape() ||
       !result.hasStaticShape())
-    return emitOpError("expected tiles of static shape");
+    return op->emitOpError("expected tiles of static shape");
   if (lhs.getElementType() != rhs.getElementType())
-    return emitOpError("expected operands of one element type, found ")
+    return op->emitOpError("expected operands of one element type, found ")
            << lhs.getElementType() << " and " << rhs.getElementType();
-  int64_t depth = rhs.getDimSize(getTransposed() ? 1 : 0);
-  int64_t columns = rhs.getDimSize(getTransposed() ? 0 : 1);
+  int64_t depth = rhs.getDimSize(transposed ? 1 : 0);
+  int64_t columns = rhs.getDimSize(transposed ? 0 : 1);
   if (lhs.getDimSize(1) != depth)
-    return emitOpError("expected operands of one depth, found ")
+    return op->emitOpError("expected operands of one depth, found ")
            << lhs.getDimSize(1) << " and " << depth;
   if (result.getDimSize(0) != lhs.getDimSize(0) ||
       result.getDimSize(1) != columns)
-    return emitOpError("expected a result of ")
+    return op->emitOpError("expected a result of ")
            << lhs.getDimSize(0) << "x" << columns << ", found " << result;
+  return success();
+}
+
+LogicalResult DotOp::verify() {
+  auto result = cast<RankedTensorType>(getResult().getType());
+  if (failed(verifyProduct(*this, cast<RankedTensorType>(getLhs().getType()),
+                           cast<RankedTensorType>(getRhs().getType()),
+                           getTransposed(), result)))
+    return failure();
   if (getInit() && getInit().getType() != result)
     return emitOpError("expected init of ")
            << result << ", found " << getInit().getType();
@@ -319,8 +408,13 @@ LogicalResult ReduceOp::inferReturnTypes(MLIRContext *, std::optional<Location>,
                    : dyn_cast<RankedTensorType>(operands[0].getType());
   if (!input || input.getRank() != 2)
     return failure();
+  // Rows of an accumulator lie where its elements do.
+  Attribute encoding;
+  if (auto fragment = dyn_cast_or_null<FragmentAttr>(input.getEncoding()))
+    encoding = FragmentAttr::get(fragment.getContext(), FragmentKind::row,
+                                 fragment.getWarps());
   inferred.push_back(RankedTensorType::get(input.getShape().take_front(),
-                                           input.getElementType()));
+                                           input.getElementType(), encoding));
   return success();
 }
 
@@ -337,5 +431,87 @@ LogicalResult BroadcastOp::verify() {
     return emitOpError("expected operand and result of one element type, "
                        "found ")
            << input.getElementType() << " and " << result.getElementType();
+  return success();
+}
+
+LogicalResult FoldOp::verify() {
+  auto input = cast<RankedTensorType>(getInput().getType());
+  auto result = cast<RankedTensorType>(getResult().getType());
+  if (!input.hasStaticShape() || !result.hasStaticShape())
+    return emitOpError("expected tiles of static shape");
+  if (input.getDimSize(0) != result.getDimSize(0) ||
+      result.getDimSize(1) == 0 ||
+      input.getDimSize(1) % result.getDimSize(1) != 0)
+    return emitOpError("expected a result of ")
+           << input.getDimSize(0) << " rows whose width divides "
+           << input.getDimSize(1) << ", found " << result;
+  return success();
+}
+
+LogicalResult SliceOp::verify() {
+  auto input = cast<RankedTensorType>(getInput().getType());
+  auto result = cast<RankedTensorType>(getResult().getType());
+  if (!input.hasStaticShape() || !result.hasStaticShape())
+    return emitOpError("expected tiles of static shape");
+  if (input.getElementType() != result.getElementType() ||
+      input.getDimSize(0) != result.getDimSize(0))
+    return emitOpError("expected a result of ")
+           << input.getDimSize(0) << " rows of " << input.getElementType()
+           << ", found " << result;
+  int64_t begin = getBegin(), width = result.getDimSize(1);
+  if (begin > input.getDimSize(1) || width > input.getDimSize(1) - begin)
+    return emitOpError("expected columns of a tile with ")
+           << input.getDimSize(1) << " of them, found " << begin << " to "
+           << begin + width - 1;
+  return success();
+}
+
+OpFoldResult SliceOp::fold(FoldAdaptor adaptor) {
+  if (getInput().getType() == getResult().getType())
+    return getInput();
+  if (auto splat = dyn_cast_if_present<SplatElementsAttr>(adaptor.getInput()))
+    return splat.resizeSplat(cast<ShapedType>(getResult().getType()));
+  return {};
+}
+
+LogicalResult JoinOp::verify() {
+  auto result = cast<RankedTensorType>(getResult().getType());
+  int64_t columns = 0;
+  for (Value value : getInputs()) {
+    auto input = cast<RankedTensorType>(value.getType());
+    if (!input.hasStaticShape() || !result.hasStaticShape())
+      return emitOpError("expected tiles of static shape");
+    if (input.getElementType() != result.getElementType() ||
+        input.getDimSize(0) != result.getDimSize(0))
+      return emitOpError("expected operands of ")
+             << result.getDimSize(0) << " rows of " << result.getElementType()
+             << ", found " << input;
+    columns += input.getDimSize(1);
+  }
+  if (columns != result.getDimSize(1))
+    return emitOpError("expected a result of ")
+           << columns << " columns, found " << result;
+  return success();
+}
+
+LogicalResult RebaseOp::inferReturnTypes(MLIRContext *, std::optional<Location>,
+                                         ValueRange operands, DictionaryAttr,
+                                         OpaqueProperties, RegionRange,
+                                         SmallVectorImpl<Type> &inferred) {
+  llvm::append_range(inferred, operands.getTypes());
+  return success();
+}
+
+LogicalResult RebaseOp::verify() {
+  auto reference = cast<RankedTensorType>(getReference().getType());
+  auto sums = cast<RankedTensorType>(getSums().getType());
+  if (!reference.hasStaticShape() ||
+      sums.getDimSize(0) != reference.getDimSize(0))
+    return emitOpError("expected sums of ")
+           << reference.getDimSize(0) << " rows, found " << sums;
+  for (Type type : getTiles().getTypes())
+    if (cast<RankedTensorType>(type).getDimSize(0) != reference.getDimSize(0))
+      return emitOpError("expected tiles of ")
+             << reference.getDimSize(0) << " rows, found " << type;
   return success();
 }

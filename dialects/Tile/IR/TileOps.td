@@ -45,7 +45,9 @@ def RTile_FuncOp : RTile_Op<"func", [IsolatedFromAbove, Symbol]> {
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name,
-    ConfinedAttr<I64Attr, [IntMinValue<1>, IntMaxValue<4>]>:$grid_rank);
+    ConfinedAttr<I64Attr, [IntMinValue<1>, IntMaxValue<4>]>:$grid_rank,
+    UnitAttr:$scheduled, OptionalAttr<RTile_RecipeAttr>:$recipe,
+    OptionalAttr<RTile_WalkAttr>:$walk);
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
@@ -169,19 +171,19 @@ def RTile_LoadOp : RTile_Op<"load",
   let hasVerifier = 1;
 }
 
-def RTile_StoreOp : RTile_Op<"store", [MemoryEffects<[MemWrite]>,
-    TypesMatchWith<"the tile has the view's tile type", "view", "tile",
-      "::llvm::cast<::ringlet::rtile::ViewType>($_self).getTileType()">]> {
+def RTile_StoreOp : RTile_Op<"store", [MemoryEffects<[MemWrite]>]> {
   let summary = "Writes one tile of a view";
   let description = [{
-    Elements that do not exist in the view are not written.
+    Elements that do not exist in the view are not written. The tile's type
+    stands in front of the view's where it has an encoding.
 
     Example: see `rtile.func`.
   }];
   let arguments = (ins RTile_Tile:$tile, RTile_ViewType:$view,
     Variadic<Index>:$offsets);
   let assemblyFormat =
-    "$tile `,` $view `[` $offsets `]` attr-dict `:` qualified(type($view))";
+    "$tile `,` $view `[` $offsets `]` attr-dict `:` "
+    "custom<StoredTile>(type($tile), type($view))";
   let hasVerifier = 1;
 }
 
@@ -358,6 +360,142 @@ def RTile_BroadcastOp : RTile_Op<"broadcast", [Pure]> {
   let results = (outs 2DTensorOf<[F16, BF16, F32, I1]>:$result);
   let assemblyFormat = [{
     $input (`columns` $columns^)? attr-dict `:` type($input) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def RTile_FoldOp : RTile_Op<"fold", [Pure]> {
+  let summary = "Adds columns whose numbers agree modulo a width";
+  let description = [{
+    Takes a tile of M x N to one of M x W, W a divisor of N: column j of the
+    result is the sum of the columns j, j + W, j + 2 W and so on. Sums that a
+    loop carries stay in the threads that made them; one `rtile.reduce` after
+    the loop adds the rest.
+
+    Example:
+
+    ```mlir
+    rtile.func @example() grid(%i: index) {
+      %x = arith.constant dense<1.0> : tensor<16x64xf32>
+      %part = rtile.fold %x : tensor<16x64xf32> -> tensor<16x8xf32>
+      %sum = rtile.reduce sum %part : tensor<16x8xf32>
+      rtile.return
+    }
+    ```
+  }];
+  let arguments = (ins 2DTensorOf<[F32]>:$input);
+  let results = (outs 2DTensorOf<[F32]>:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def RTile_AnyOp : RTile_Op<"any", [Pure]> {
+  let summary = "True if some element of a mask is set";
+  let description = [{
+    Example:
+
+    ```mlir
+    rtile.func @example() grid(%i: index) {
+      %x = arith.constant dense<true> : tensor<16xi1>
+      %some = rtile.any %x : tensor<16xi1>
+      rtile.return
+    }
+    ```
+  }];
+  let arguments = (ins StaticShapeTensorOf<[I1]>:$input);
+  let results = (outs I1:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input)";
+}
+
+def RTile_SliceOp : RTile_Op<"slice", [Pure]> {
+  let summary = "Some neighbouring columns of a tile";
+  let description = [{
+    Takes a tile of M x N to its columns `begin` to `begin + W - 1`, W the width
+    of the result.
+
+    Example:
+
+    ```mlir
+    rtile.func @example() grid(%i: index) {
+      %x = arith.constant dense<1.0> : tensor<16x64xf32>
+      %right = rtile.slice %x[32] : tensor<16x64xf32> -> tensor<16x32xf32>
+      rtile.return
+    }
+    ```
+  }];
+  let arguments = (ins 2DTensorOf<[F16, BF16, F32, I1]>:$input,
+    ConfinedAttr<I64Attr, [IntNonNegative]>:$begin);
+  let results = (outs 2DTensorOf<[F16, BF16, F32, I1]>:$result);
+  let assemblyFormat =
+    "$input `[` $begin `]` attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def RTile_JoinOp : RTile_Op<"join", [Pure]> {
+  let summary = "Puts tiles of one height side by side";
+  let description = [{
+    The counterpart of `rtile.slice`.
+
+    Example:
+
+    ```mlir
+    rtile.func @example() grid(%i: index) {
+      %x = arith.constant dense<1.0> : tensor<16x32xf32>
+      %y = arith.constant dense<2.0> : tensor<16x32xf32>
+      %both = rtile.join %x, %y : tensor<16x32xf32>, tensor<16x32xf32>
+          -> tensor<16x64xf32>
+      rtile.return
+    }
+    ```
+  }];
+  let arguments = (ins Variadic<2DTensorOf<[F16, BF16, F32, I1]>>:$inputs);
+  let results = (outs 2DTensorOf<[F16, BF16, F32, I1]>:$result);
+  let assemblyFormat =
+    "$inputs attr-dict `:` type($inputs) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def RTile_RebaseOp : RTile_Op<"rebase", [Pure,
+    DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
+  let summary = "Moves the reference of rows whose sums have grown too large";
+  let description = [{
+    A softmax without a running maximum holds, for each row, weights
+    2^(s - reference), their `sums` (a tile of one or of two axes) and products
+    of them. Multiplying all of them by one power of two and adding its exponent
+    to the reference changes nothing that the row stands for, so any row may be
+    rebased at any time. Rows with an entry of `sums` above 2^`bound` are:
+
+        e = max(0, exponent of the greatest entry of the row)
+        newReference = reference + e
+        newSums, results = sums * 2^-e, tiles * 2^-e
+
+    A target may rebase further rows along with them by the same formula.
+    Weights that are infinite or NaN stay so: what they are part of has to be
+    computed in another way.
+
+    Example:
+
+    ```mlir
+    rtile.func @example() grid(%i: index) {
+      %m = arith.constant dense<0.0> : tensor<16xf32>
+      %l = arith.constant dense<1.0e30> : tensor<16x8xf32>
+      %acc = arith.constant dense<1.0> : tensor<16x64xf32>
+      %m1, %l1, %acc1 = rtile.rebase %m, %l bound = 40 tiles(%acc)
+          : tensor<16xf32>, tensor<16x8xf32>, tensor<16x64xf32>
+      rtile.return
+    }
+    ```
+  }];
+  let arguments = (ins 1DTensorOf<[F32]>:$reference,
+    StaticShapeTensorOf<[F32]>:$sums, Variadic<2DTensorOf<[F32]>>:$tiles,
+    ConfinedAttr<I64Attr, [IntNonNegative, IntMaxValue<100>]>:$bound);
+  let results = (outs 1DTensorOf<[F32]>:$newReference,
+    StaticShapeTensorOf<[F32]>:$newSums,
+    Variadic<2DTensorOf<[F32]>>:$results);
+  let assemblyFormat = [{
+    $reference `,` $sums `bound` `=` $bound (`tiles` `(` $tiles^ `)`)? attr-dict
+    `:` type($reference) `,` type($sums) (`,` type($tiles)^)?
   }];
   let hasVerifier = 1;
 }

@@ -99,3 +99,68 @@ LogicalResult ViewType::verify(function_ref<InFlightDiagnostic()> emitError,
     return emitError() << "expected neither w nor rate in an indexed view";
   return success();
 }
+
+//===----------------------------------------------------------------------===//
+// Channels and slots
+//===----------------------------------------------------------------------===//
+
+/// `<128x64xbf16>`
+static RankedTensorType parseHeldTile(AsmParser &parser) {
+  SmallVector<int64_t> shape;
+  Type element;
+  if (parser.parseLess() ||
+      parser.parseDimensionList(shape, /*allowDynamic=*/false) ||
+      parser.parseType(element) || parser.parseGreater())
+    return {};
+  return RankedTensorType::get(shape, element);
+}
+
+static void printHeldTile(AsmPrinter &printer, RankedTensorType tile) {
+  printer << '<';
+  for (int64_t size : tile.getShape())
+    printer << size << 'x';
+  printer << tile.getElementType() << '>';
+}
+
+static LogicalResult
+verifyHeldTile(function_ref<InFlightDiagnostic()> emitError,
+               RankedTensorType tile) {
+  if (tile.getRank() != 2 || !tile.hasStaticShape() || tile.getEncoding() ||
+      (!tile.getElementType().isF16() && !tile.getElementType().isBF16()))
+    return emitError() << "expected a tile of two axes of f16 or bf16, found "
+                       << tile;
+  return success();
+}
+
+Type ChannelType::parse(AsmParser &parser) {
+  SMLoc loc = parser.getCurrentLocation();
+  RankedTensorType tile = parseHeldTile(parser);
+  return tile ? parser.getChecked<ChannelType>(loc, parser.getContext(), tile)
+              : Type();
+}
+
+void ChannelType::print(AsmPrinter &printer) const {
+  printHeldTile(printer, getTile());
+}
+
+LogicalResult
+ChannelType::verify(function_ref<InFlightDiagnostic()> emitError,
+                    RankedTensorType tile) {
+  return verifyHeldTile(emitError, tile);
+}
+
+Type SlotType::parse(AsmParser &parser) {
+  SMLoc loc = parser.getCurrentLocation();
+  RankedTensorType tile = parseHeldTile(parser);
+  return tile ? parser.getChecked<SlotType>(loc, parser.getContext(), tile)
+              : Type();
+}
+
+void SlotType::print(AsmPrinter &printer) const {
+  printHeldTile(printer, getTile());
+}
+
+LogicalResult SlotType::verify(function_ref<InFlightDiagnostic()> emitError,
+                               RankedTensorType tile) {
+  return verifyHeldTile(emitError, tile);
+}

@@ -1,0 +1,108 @@
+//===- TileAttrs.cpp - Attributes of the rtile dialect -*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Tile/IR/TileDialect.h"
+
+#include "mlir/IR/DialectImplementation.h"
+
+using namespace mlir;
+using namespace ringlet::rtile;
+
+LogicalResult
+FragmentAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                     FragmentKind kind, int64_t warps) {
+  if (warps < 1 || warps > 32)
+    return emitError() << "expected 1 to 32 warps, found " << warps;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// WalkAttr
+//===----------------------------------------------------------------------===//
+
+/// `<strided, order = [1, 0, 2], reversed = [0], section = 4>`
+Attribute WalkAttr::parse(AsmParser &parser, Type) {
+  SMLoc loc = parser.getCurrentLocation();
+  StringRef name;
+  if (parser.parseLess() || parser.parseKeyword(&name))
+    return {};
+  std::optional<Dispatch> dispatch = symbolizeDispatch(name);
+  if (!dispatch) {
+    parser.emitError(loc) << "expected each, strided or dynamic, found '"
+                          << name << "'";
+    return {};
+  }
+  SmallVector<int64_t> order, reversed;
+  int64_t section = 0;
+  auto parseList = [&](SmallVectorImpl<int64_t> &list) {
+    return parser.parseCommaSeparatedList(
+        AsmParser::Delimiter::Square,
+        [&]() { return parser.parseInteger(list.emplace_back()); });
+  };
+  SmallVector<StringRef, 4> seen;
+  while (succeeded(parser.parseOptionalComma())) {
+    SMLoc keyLoc = parser.getCurrentLocation();
+    StringRef key;
+    if (parser.parseKeyword(&key) || parser.parseEqual())
+      return {};
+    if (llvm::is_contained(seen, key)) {
+      parser.emitError(keyLoc) << "expected '" << key << "' once";
+      return {};
+    }
+    seen.push_back(key);
+    if (key == "order" || key == "reversed") {
+      if (parseList(key == "order" ? order : reversed))
+        return {};
+    } else if (key == "section") {
+      if (parser.parseInteger(section))
+        return {};
+    } else {
+      parser.emitError(keyLoc)
+          << "expected order, reversed or section, found '" << key << "'";
+      return {};
+    }
+  }
+  if (parser.parseGreater())
+    return {};
+  return parser.getChecked<WalkAttr>(loc, parser.getContext(), *dispatch,
+                                     ArrayRef<int64_t>(order),
+                                     ArrayRef<int64_t>(reversed), section);
+}
+
+void WalkAttr::print(AsmPrinter &printer) const {
+  auto printList = [&](StringRef key, ArrayRef<int64_t> list) {
+    if (list.empty())
+      return;
+    printer << ", " << key << " = [";
+    llvm::interleaveComma(list, printer);
+    printer << ']';
+  };
+  printer << '<' << stringifyDispatch(getDispatch());
+  printList("order", getOrder());
+  printList("reversed", getReversed());
+  if (getSection() != 0)
+    printer << ", section = " << getSection();
+  printer << '>';
+}
+
+LogicalResult WalkAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                               Dispatch, ArrayRef<int64_t> order,
+                               ArrayRef<int64_t> reversed, int64_t section) {
+  SmallVector<int64_t> sorted(order);
+  llvm::sort(sorted);
+  for (auto [index, axis] : llvm::enumerate(sorted))
+    if (axis != static_cast<int64_t>(index))
+      return emitError() << "expected an order of the axes 0 to "
+                         << order.size() - 1 << ", found axis " << axis;
+  for (int64_t axis : reversed)
+    if (axis < 0 || axis > 3)
+      return emitError() << "expected reversed axes from 0 to 3, found "
+                         << axis;
+  if (section < 0)
+    return emitError() << "expected a section of at least 0, found " << section;
+  return success();
+}

@@ -1,0 +1,168 @@
+//===- TileScheduleTypes.td - types of scheduled kernels ---*- tablegen -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RINGLET_TILE_SCHEDULE_TYPES
+#define RINGLET_TILE_SCHEDULE_TYPES
+
+//===----------------------------------------------------------------------===//
+// Where a tile is
+//===----------------------------------------------------------------------===//
+
+def RTile_FragmentAttr : AttrDef<RTile_Dialect, "Fragment"> {
+  let mnemonic = "fragment";
+  let summary = "Encoding of a tile that lies in the registers of its role";
+  let description = [{
+    With W warps, rows `16 w` to `16 w + 15` of every `16 W` rows belong to warp
+    w; of every 16 x 8 elements lane l holds rows `l / 4` and `l / 4 + 8`,
+    columns `2 (l mod 4)` and the next: the layout of the sums of `mma.m16n8`
+    and, for four warps, of `wgmma.m64` (PTX ISA). Kinds:
+
+      * `accumulator`: the elements as they are, f32 or a mask;
+      * `operand`: 16-bit elements, two neighbours of a row in one register: the
+        left operand of a product. Rounding an accumulator gives one without
+        any exchange between lanes;
+      * `row`: a tile of one axis, as if it were a column, the same in the four
+        lanes of a row.
+
+    Example:
+
+    ```mlir
+    !sums = tensor<128x64xf32, #rtile.fragment<accumulator, 8>>
+    !left = tensor<128x64xbf16, #rtile.fragment<operand, 8>>
+    !rows = tensor<128xf32, #rtile.fragment<row, 8>>
+    ```
+  }];
+  let parameters = (ins
+    EnumParameter<RTile_FragmentKind>:$kind, "int64_t":$warps);
+  let assemblyFormat = "`<` $kind `,` $warps `>`";
+  let genVerifyDecl = 1;
+}
+
+def RTile_SwizzledAttr : AttrDef<RTile_Dialect, "Swizzled"> {
+  let mnemonic = "swizzled";
+  let summary = "Encoding of a tile that lies in a slot of shared memory";
+  let description = [{
+    Columns lie in panels of 128 bytes: panel p holds columns 64 p to 64 p + 63
+    of 16-bit elements, one row after the other. Of each 128 bytes, the piece of
+    16 bytes number c of row i lies at place `c xor (i mod 8)`: any eight
+    neighbouring rows of a column of pieces are in different banks. Panels begin
+    at multiples of 1024 bytes; columns beyond the tile's are zero. This is
+    what TMA writes as SWIZZLE_128B, and what both majors of `wgmma` and
+    `ldmatrix` read (PTX ISA, "Shared memory matrix layout").
+
+    Example:
+
+    ```mlir
+    !keys = tensor<128x128xbf16, #rtile.swizzled>
+    ```
+  }];
+  let assemblyFormat = "";
+}
+
+//===----------------------------------------------------------------------===//
+// Handing tiles from role to role
+//===----------------------------------------------------------------------===//
+
+class RTile_TileHolder<string name, string typeMnemonic>
+    : TypeDef<RTile_Dialect, name> {
+  let mnemonic = typeMnemonic;
+  let parameters = (ins "::mlir::RankedTensorType":$tile);
+  // `<128x128xbf16>`
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let builders = [TypeBuilderWithInferredContext<
+    (ins "::mlir::RankedTensorType":$tile), [{
+      return $_get(tile.getContext(), tile);
+    }]>];
+}
+
+def RTile_ChannelType : RTile_TileHolder<"Channel", "channel"> {
+  let summary = "A ring of slots of shared memory that tiles pass through";
+  let description = [{
+    Made by `rtile.channel`.
+
+    Example:
+
+    ```mlir
+    !keys = !rtile.channel<128x128xbf16>
+    ```
+  }];
+}
+
+def RTile_SlotType : RTile_TileHolder<"Slot", "slot"> {
+  let summary = "One slot of a channel, acquired or awaited";
+  let description = [{
+    Example:
+
+    ```mlir
+    !keys = !rtile.slot<128x128xbf16>
+    ```
+  }];
+}
+
+def RTile_PendingType : TypeDef<RTile_Dialect, "Pending"> {
+  let mnemonic = "pending";
+  let summary = "A product under way";
+  let description = [{
+    What `rtile.start_dot` makes and `rtile.finish_dot` turns into a tile: the
+    registers cannot be read before.
+
+    Example:
+
+    ```mlir
+    !scores = !rtile.pending<tensor<128x128xf32, #rtile.fragment<accumulator, 8>>>
+    ```
+  }];
+  let parameters = (ins "::mlir::RankedTensorType":$tile);
+  let assemblyFormat = "`<` $tile `>`";
+  let builders = [TypeBuilderWithInferredContext<
+    (ins "::mlir::RankedTensorType":$tile), [{
+      return $_get(tile.getContext(), tile);
+    }]>];
+}
+
+//===----------------------------------------------------------------------===//
+// Order of work
+//===----------------------------------------------------------------------===//
+
+def RTile_RecipeAttr : EnumAttr<RTile_Dialect, RTile_Recipe, "recipe"> {
+  let assemblyFormat = "`<` $value `>`";
+}
+
+def RTile_WalkAttr : AttrDef<RTile_Dialect, "Walk"> {
+  let mnemonic = "walk";
+  let summary = "In which order blocks visit the points of a grid";
+  let description = [{
+    Points are numbered with axis `order[0]` running fastest, axes in `reversed`
+    from their last point to their first. `section` (0: none) cuts the fastest
+    axis into sections of so many points: all points of a section come before
+    the next one, and within it the next axis runs; so what the points of a
+    section share stays in a cache.
+
+      * `each`: block i runs point i and ends;
+      * `strided`: as many blocks as run at once; block i runs points i, i +
+        blocks and so on. Channels go on from point to point, so loads for the
+        next one begin early;
+      * `dynamic`: the same, but a block takes the next point that no other one
+        has taken.
+
+    Example: longest first where later tiles see more keys, head after head.
+
+    ```mlir
+    #last_tile_first = #rtile.walk<each, order = [1, 0, 2], reversed = [0], section = 4>
+    ```
+  }];
+  let parameters = (ins
+    EnumParameter<RTile_Dispatch>:$dispatch,
+    OptionalArrayRefParameter<"int64_t">:$order,
+    OptionalArrayRefParameter<"int64_t">:$reversed,
+    DefaultValuedParameter<"int64_t", "0">:$section);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+}
+
+#endif // RINGLET_TILE_SCHEDULE_TYPES
