@@ -14,9 +14,28 @@ using namespace ringlet::rtile;
 
 LogicalResult
 FragmentAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                     FragmentKind kind, int64_t warps) {
+                     int64_t warps) {
   if (warps < 1 || warps > 32)
     return emitError() << "expected 1 to 32 warps, found " << warps;
+  return success();
+}
+
+LogicalResult MapAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                              int64_t buffer, int64_t rows, int64_t columns,
+                              ArrayRef<int64_t> fixed, int64_t rate,
+                              ArrayRef<int64_t> box) {
+  if (buffer < 0 || rows < 0 || columns <= rows)
+    return emitError() << "expected a buffer, its rows and behind them its "
+                          "columns, found "
+                       << buffer << ", " << rows << " and " << columns;
+  if (rate < 1)
+    return emitError() << "expected a rate of at least 1, found " << rate;
+  size_t axes = fixed.size() + (rate > 1 ? 3 : 2);
+  if (axes > 5)
+    return emitError() << "expected at most 5 axes, found " << axes;
+  if (box.size() != 2 || box[0] < 1 || box[0] > 256 || box[1] < 1 ||
+      box[1] > 64)
+    return emitError() << "expected a box of 1 to 256 rows and 1 to 64 columns";
   return success();
 }
 

@@ -34,10 +34,4 @@ def RTile_Dispatch : RTile_PlainEnum<"Dispatch",
   I32EnumCase<"each", 0>, I32EnumCase<"strided", 1>,
   I32EnumCase<"dynamic", 2>]>;
 
-def RTile_FragmentKind : RTile_PlainEnum<"FragmentKind",
-    "What a tile in registers is for", [
-  I32EnumCase<"accumulator", 0>, I32EnumCase<"operand", 1>,
-  I32EnumCase<"row", 2>]>;
-
-
 #endif // RINGLET_TILE_ENUMS

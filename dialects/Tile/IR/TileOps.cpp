@@ -408,13 +408,9 @@ LogicalResult ReduceOp::inferReturnTypes(MLIRContext *, std::optional<Location>,
                    : dyn_cast<RankedTensorType>(operands[0].getType());
   if (!input || input.getRank() != 2)
     return failure();
-  // Rows of an accumulator lie where its elements do.
-  Attribute encoding;
-  if (auto fragment = dyn_cast_or_null<FragmentAttr>(input.getEncoding()))
-    encoding = FragmentAttr::get(fragment.getContext(), FragmentKind::row,
-                                 fragment.getWarps());
   inferred.push_back(RankedTensorType::get(input.getShape().take_front(),
-                                           input.getElementType(), encoding));
+                                           input.getElementType(),
+                                           input.getEncoding()));
   return success();
 }
 

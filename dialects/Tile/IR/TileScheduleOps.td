@@ -54,26 +54,26 @@ def RTile_RoleOp : RTile_Op<"role",
       }
       rtile.role "compute" warps = 4 registers = 232 {
         %zero = arith.constant dense<0.0>
-            : tensor<64x64xf32, #rtile.fragment<accumulator, 4>>
+            : tensor<64x64xf32, #rtile.fragment<4>>
         %sum = scf.for %n = %c0 to %c8 step %c1 iter_args(%acc = %zero)
-            -> (tensor<64x64xf32, #rtile.fragment<accumulator, 4>>) {
+            -> (tensor<64x64xf32, #rtile.fragment<4>>) {
           %slot = rtile.await %keys : !rtile.channel<64x64xbf16>
           %tile = rtile.read %slot : !rtile.slot<64x64xbf16>
               -> tensor<64x64xbf16, #rtile.swizzled>
           %left = rtile.read %slot : !rtile.slot<64x64xbf16>
-              -> tensor<64x64xbf16, #rtile.fragment<operand, 4>>
+              -> tensor<64x64xbf16, #rtile.fragment<4>>
           %started = rtile.start_dot %left, %tile transposed init(%acc)
-              : tensor<64x64xbf16, #rtile.fragment<operand, 4>>,
+              : tensor<64x64xbf16, #rtile.fragment<4>>,
                 tensor<64x64xbf16, #rtile.swizzled>
-              -> tensor<64x64xf32, #rtile.fragment<accumulator, 4>>
+              -> tensor<64x64xf32, #rtile.fragment<4>>
           %next = rtile.finish_dot %started
-              : tensor<64x64xf32, #rtile.fragment<accumulator, 4>>
+              : tensor<64x64xf32, #rtile.fragment<4>>
           rtile.release %slot : !rtile.slot<64x64xbf16>
           scf.yield %next
-              : tensor<64x64xf32, #rtile.fragment<accumulator, 4>>
+              : tensor<64x64xf32, #rtile.fragment<4>>
         }
         rtile.store %sum, %y[%c0, %c0]
-            : tensor<64x64xf32, #rtile.fragment<accumulator, 4>>,
+            : tensor<64x64xf32, #rtile.fragment<4>>,
               !rtile.view<64x64xf32>
       }
       rtile.return
@@ -168,7 +168,7 @@ def RTile_ReadOp : RTile_Op<"read", [MemoryEffects<[MemRead]>]> {
   let description = [{
     With the encoding `#rtile.swizzled` the tile stays in the slot, which must
     not be released before everything that uses the tile has finished. With
-    `#rtile.fragment<operand, W>` it is loaded to registers. A tile without an
+    `#rtile.fragment<W>` it is loaded to registers. A tile without an
     encoding has not been decided about.
 
     Example: see `rtile.role`.
@@ -265,16 +265,16 @@ def RTile_InTurnOp : RTile_Op<"in_turn",
         %tile = rtile.read %slot : !rtile.slot<128x64xbf16>
             -> tensor<128x64xbf16, #rtile.swizzled>
         %started = rtile.in_turn
-            -> !rtile.pending<tensor<128x128xf32, #rtile.fragment<accumulator, 8>>> {
+            -> !rtile.pending<tensor<128x128xf32, #rtile.fragment<8>>> {
           %gram = rtile.start_dot %tile, %tile transposed
               : tensor<128x64xbf16, #rtile.swizzled>,
                 tensor<128x64xbf16, #rtile.swizzled>
-              -> tensor<128x128xf32, #rtile.fragment<accumulator, 8>>
+              -> tensor<128x128xf32, #rtile.fragment<8>>
           rtile.yield %gram
-              : !rtile.pending<tensor<128x128xf32, #rtile.fragment<accumulator, 8>>>
+              : !rtile.pending<tensor<128x128xf32, #rtile.fragment<8>>>
         }
         %gram = rtile.finish_dot %started
-            : tensor<128x128xf32, #rtile.fragment<accumulator, 8>>
+            : tensor<128x128xf32, #rtile.fragment<8>>
         rtile.release %slot : !rtile.slot<128x64xbf16>
       }
       rtile.return

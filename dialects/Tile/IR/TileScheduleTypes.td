@@ -19,26 +19,21 @@ def RTile_FragmentAttr : AttrDef<RTile_Dialect, "Fragment"> {
     With W warps, rows `16 w` to `16 w + 15` of every `16 W` rows belong to warp
     w; of every 16 x 8 elements lane l holds rows `l / 4` and `l / 4 + 8`,
     columns `2 (l mod 4)` and the next: the layout of the sums of `mma.m16n8`
-    and, for four warps, of `wgmma.m64` (PTX ISA). Kinds:
-
-      * `accumulator`: the elements as they are, f32 or a mask;
-      * `operand`: 16-bit elements, two neighbours of a row in one register: the
-        left operand of a product. Rounding an accumulator gives one without
-        any exchange between lanes;
-      * `row`: a tile of one axis, as if it were a column, the same in the four
-        lanes of a row.
+    and, four warps a time, of `wgmma.m64` (PTX ISA). Two neighbours of 16 bits
+    share a register, which makes a tile of them a left operand of either: to
+    round sums to an operand no lane exchanges anything. A tile of one axis
+    lies as if it were a column, the same in the four lanes of a row.
 
     Example:
 
     ```mlir
-    !sums = tensor<128x64xf32, #rtile.fragment<accumulator, 8>>
-    !left = tensor<128x64xbf16, #rtile.fragment<operand, 8>>
-    !rows = tensor<128xf32, #rtile.fragment<row, 8>>
+    !sums = tensor<128x64xf32, #rtile.fragment<8>>
+    !left = tensor<128x64xbf16, #rtile.fragment<8>>
+    !rows = tensor<128xf32, #rtile.fragment<8>>
     ```
   }];
-  let parameters = (ins
-    EnumParameter<RTile_FragmentKind>:$kind, "int64_t":$warps);
-  let assemblyFormat = "`<` $kind `,` $warps `>`";
+  let parameters = (ins "int64_t":$warps);
+  let assemblyFormat = "`<` $warps `>`";
   let genVerifyDecl = 1;
 }
 
@@ -114,7 +109,7 @@ def RTile_PendingType : TypeDef<RTile_Dialect, "Pending"> {
     Example:
 
     ```mlir
-    !scores = !rtile.pending<tensor<128x128xf32, #rtile.fragment<accumulator, 8>>>
+    !scores = !rtile.pending<tensor<128x128xf32, #rtile.fragment<8>>>
     ```
   }];
   let parameters = (ins "::mlir::RankedTensorType":$tile);
@@ -162,6 +157,42 @@ def RTile_WalkAttr : AttrDef<RTile_Dialect, "Walk"> {
     OptionalArrayRefParameter<"int64_t">:$reversed,
     DefaultValuedParameter<"int64_t", "0">:$section);
   let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+}
+
+def RTile_MapAttr : AttrDef<RTile_Dialect, "Map"> {
+  let mnemonic = "map";
+  let summary = "How to describe a buffer to the copy engine";
+  let description = [{
+    A recipe for a tensor map (CUDA driver, cuTensorMapEncodeTiled) of the
+    kernel's parameter number `buffer`, which the runtime makes for each call
+    from the buffer's address, sizes and strides. Axes of the map, innermost
+    first:
+
+      * the buffer's axis `columns`, of stride 1;
+      * its axis `rows`; with a `rate` r above 1, every r-th row of it: size
+        divided by r, which must leave no rest, r times the stride;
+      * the axes `fixed`, in their order;
+      * with a rate, the r rows between two of the second axis.
+
+    A box is `box[0]` rows by `box[1]` columns, written with the 128-byte
+    swizzle of `#rtile.swizzled`.
+
+    Example: 128 rows of 64 columns of a tensor [batch, sequence, head, depth].
+
+    ```mlir
+    #keys = #rtile.map<buffer = 1, rows = 1, columns = 3, fixed = [0, 2], rate = 1, box = [128, 64]>
+    ```
+  }];
+  let parameters = (ins "int64_t":$buffer, "int64_t":$rows,
+    "int64_t":$columns,
+    OptionalArrayRefParameter<"int64_t">:$fixed, "int64_t":$rate,
+    ArrayRefParameter<"int64_t">:$box);
+  let assemblyFormat = [{
+    `<` `buffer` `=` $buffer `,` `rows` `=` $rows `,` `columns` `=` $columns `,`
+    `fixed` `=` `[` (`]`) : ($fixed^ `]`)? `,` `rate` `=` $rate `,` `box` `=` `[`
+    $box `]` `>`
+  }];
   let genVerifyDecl = 1;
 }
 
