@@ -1,0 +1,28 @@
+//===- Passes.h - Passes from plain to scheduled kernels -*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RINGLET_PASSES_TILESCHEDULE_PASSES_H
+#define RINGLET_PASSES_TILESCHEDULE_PASSES_H
+
+#include "mlir/Pass/Pass.h"
+
+namespace ringlet {
+
+#define GEN_PASS_DECL
+#include "passes/TileSchedule/Passes.h.inc"
+
+#define GEN_PASS_REGISTRATION
+#include "passes/TileSchedule/Passes.h.inc"
+
+/// From plain kernels that name a recipe to scheduled ones, for one row of the
+/// table of architectures. Other kernels, and other operations of the module,
+/// stay as they are; so does everything for a row that is not a GPU's.
+void buildSchedulePipeline(mlir::OpPassManager &pm, llvm::StringRef level);
+
+} // namespace ringlet
+
+#endif // RINGLET_PASSES_TILESCHEDULE_PASSES_H

@@ -1,0 +1,88 @@
+//===- Passes.td - passes from plain to scheduled kernels ---*- tablegen -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RINGLET_PASSES_TILESCHEDULE
+#define RINGLET_PASSES_TILESCHEDULE
+
+include "mlir/Pass/PassBase.td"
+
+def RTileChooseSchedule : Pass<"rtile-choose-schedule"> {
+  let summary = "Choose warps, registers, slots and walk of kernels to schedule";
+  let description = [{
+    For every kernel with a `recipe`, writes the attribute `rtile.schedule`:
+
+      * `compute_warps`: four for every 64 query rows;
+      * `load_warps`: four, because registers change hands by groups of four
+        warps; one thread of them works;
+      * `compute_registers` and `load_registers`: of each thread;
+      * `slots`: of the channels of keys and of values;
+      * `query_in_registers`: whether the query tile is read to registers once;
+      * `walk`: `strided` where every tile of queries sees the same number of
+        keys; else the longest first, sections of heads whose keys and values
+        stay in the second-level cache.
+
+    A kernel that cannot be scheduled for the architecture loses its recipe and
+    stays as it is; the remark says what is missing.
+  }];
+  let options = [Option<"level", "level", "std::string", "\"sm_90a\"",
+    "Row of the table of architectures to schedule for">];
+}
+
+def RTileAssignRoles : Pass<"rtile-assign-roles"> {
+  let summary = "Split a kernel into a role that loads and one that computes";
+  let description = [{
+    A kernel with `rtile.schedule` becomes a scheduled one. Scalars and views of
+    the function's body stay where all roles see them. Every view whose tiles
+    are operands of products gets a channel. The role "load" is what remains of
+    the kernel when each such load is a copy to an acquired slot; the role
+    "compute" is what remains when it is read from an awaited slot, which is
+    released after the last use. Loops stand in both, and carry what each role
+    needs.
+
+    In a loop, slots whose products need nothing that the step computes are
+    awaited together at its beginning.
+
+    A kernel with another form, say a load whose tile is not only an operand of
+    products, loses its recipe and stays as it is; the remark says why.
+  }];
+  let dependentDialects = ["::ringlet::rtile::RTileDialect"];
+}
+
+def RTileStartDots : Pass<"rtile-start-dots"> {
+  let summary = "Let products of a role run beside its other work";
+  let description = [{
+    In roles, `rtile.dot` becomes `rtile.start_dot` and `rtile.finish_dot`. A
+    product is started as soon as its operands are there and the one before it
+    is started. It is finished
+
+      * right before its first use, if it begins a sum;
+      * if it adds to one (`init`): after what does not depend on it. Scores
+        that are computed in slices of columns are computed up to the first
+        slice before the wait, and from the second one on after it.
+
+    Tiles are rounded to left operands after all products of their step, since
+    the registers of a running product must not be written. A slot is released
+    right after the last product that reads it.
+
+    With `turns`, groups of four warps take turns to start the products of a
+    step.
+  }];
+  let options = [Option<"turns", "turns", "bool", "false",
+    "Groups of four warps start the products of a step in turn">];
+  let dependentDialects = ["::ringlet::rtile::RTileDialect"];
+}
+
+def RTileEncodeTiles : Pass<"rtile-encode-tiles"> {
+  let summary = "Say of every tile of a role where it is";
+  let description = [{
+    Right operands of products stay in their slots (`#rtile.swizzled`), and so do
+    left operands that were read to stay there. Every other tile of a role lies
+    in the registers of its warps (`#rtile.fragment`).
+  }];
+}
+
+#endif // RINGLET_PASSES_TILESCHEDULE
