@@ -12,31 +12,33 @@ using namespace ringlet;
 const std::vector<arch::GPUArch> &arch::getGPUArchs() {
   // Sizes: CUDA C++ Programming Guide, "Compute Capabilities". A block may use
   // 1 KiB less than a multiprocessor has from sm_80 on. Instructions and the
-  // PTX versions that brought them: PTX ISA, "ldmatrix", "mma", "cp.async".
+  // PTX versions that brought them: PTX ISA, "ldmatrix", "mma", "cp.async",
+  // "wgmma", "cp.async.bulk.tensor".
   constexpr int64_t k = 1024;
   static const std::vector<GPUArch> rows = {
       // name, PTX, ptxas, shared of block and SM, registers of SM and thread,
-      // threads of SM, depth of f16 and bf16 mma, cp.async
+      // threads of SM, depth of f16 and bf16 mma, cp.async, products of warp
+      // groups, copy engine
       {"sm_60", "+ptx60", "sm_75", 48 * k, 64 * k, 65536, 255, 2048, 0, 0,
-       false},
+       false, false, false},
       {"sm_61", "+ptx60", "sm_75", 48 * k, 96 * k, 65536, 255, 2048, 0, 0,
-       false},
+       false, false, false},
       {"sm_70", "+ptx60", "sm_75", 96 * k, 96 * k, 65536, 255, 2048, 0, 0,
-       false},
+       false, false, false},
       {"sm_75", "+ptx65", "sm_75", 64 * k, 64 * k, 65536, 255, 1024, 8, 0,
-       false},
+       false, false, false},
       {"sm_80", "+ptx70", "sm_80", 163 * k, 164 * k, 65536, 255, 2048, 16, 16,
-       true},
+       true, false, false},
       {"sm_86", "+ptx71", "sm_86", 99 * k, 100 * k, 65536, 255, 1536, 16, 16,
-       true},
+       true, false, false},
       {"sm_89", "+ptx78", "sm_89", 99 * k, 100 * k, 65536, 255, 1536, 16, 16,
-       true},
+       true, false, false},
       {"sm_90a", "+ptx80", "sm_90a", 227 * k, 228 * k, 65536, 255, 2048, 16, 16,
-       true},
+       true, true, true},
       {"sm_100", "+ptx86", "sm_100", 227 * k, 228 * k, 65536, 255, 2048, 16, 16,
-       true},
+       true, false, true},
       {"sm_120", "+ptx87", "sm_120", 99 * k, 100 * k, 65536, 255, 1536, 16, 16,
-       true},
+       true, false, true},
   };
   return rows;
 }

@@ -42,6 +42,14 @@ struct GPUArch {
   int mmaDepthBF16;
   /// Copies from global to shared memory that bypass registers.
   bool hasCpAsync;
+  /// wgmma and setmaxnreg: products of four warps with operands in shared
+  /// memory, and registers that warps hand to each other.
+  bool hasWgmma;
+  /// cp.async.bulk.tensor: boxes copied by the tensor map of a buffer.
+  bool hasTensorCopies;
+
+  /// True if kernels in the scheduled form (rtile.role) can be lowered.
+  bool hasScheduledForm() const { return hasWgmma && hasTensorCopies; }
 
   /// True if ptxas makes code for the architecture itself.
   bool hasCubin() const { return std::string(name) == ptxasName; }

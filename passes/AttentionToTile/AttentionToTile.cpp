@@ -236,6 +236,12 @@ void FunctionLowering::lowerAttention(attn::AttentionOp op) {
     if (isSum || last)
       step.lse = lse;
     step.last = last;
+    auto tiling = cast<attn::TilingAttr>((*op.getTilings())[index]);
+    if (tiling.getRecipe()) {
+      ArrayRef<int64_t> shape = query.getType().getShape();
+      step.redo = plan.workspace({shape[0], shape[2], shape[1]},
+                                 plan.getBuilder().getF32Type(), rowSizes);
+    }
     emitBranch(plan, step);
   }
   if (!single && !finishes) {

@@ -38,35 +38,37 @@ constexpr double ln2 = 0.6931471805599453;
 constexpr double lowest = -std::numeric_limits<float>::max();
 /// Smallest normal f32: a divisor for rows that saw no key.
 constexpr double tiny = std::numeric_limits<float>::min();
+/// Sums up to 2^-60 may have lost weights to underflow.
+constexpr double least = 0x1p-60;
+
+/// What a kernel has to do with the marks of rows to compute again.
+enum class Marks { None, Writes, Reads };
 
 class BranchKernel {
 public:
-  BranchKernel(HostPlan &plan, const BranchStep &step)
-      : plan(plan), step(step), op(step.op), k(plan, step.name),
-        branch(cast<BranchAttr>(op.getBranches()[step.branch])) {
-    auto tiling = cast<attn::TilingAttr>((*op.getTilings())[step.branch]);
-    queryRows = tiling.getQuery();
-    keyRows = tiling.getKey();
+  BranchKernel(HostPlan &plan, const BranchStep &step, const Twine &name,
+               attn::TilingAttr tiling, Marks marks)
+      : plan(plan), step(step), op(step.op), k(plan, name),
+        branch(cast<BranchAttr>(op.getBranches()[step.branch])), marks(marks),
+        queryRows(tiling.getQuery()), keyRows(tiling.getKey()) {
+    if (tiling.getRecipe())
+      k.setRecipe(toTileRecipe(*tiling.getRecipe()));
   }
 
-  void emit() {
-    declare();
-    makeViews();
-    loadQuery();
-    initialState();
-    loop();
-    epilogue();
-    k.launch();
-  }
+  void emit();
 
 private:
+  static rtile::Recipe toTileRecipe(attn::Recipe recipe);
   void declare();
   Value residue();
   void makeViews();
-  void loadQuery();
+  void makeRow();
+  void streamKeys();
   void initialState();
   void loop();
   void epilogue();
+  Value anyMarked();
+  void storeMarks();
   /// w, or what is beyond every position all the same, so that the ends of the
   /// segments around 0 fit in 64 bits (B1).
   int64_t segmentLength() { return std::min(branch.getW(), 4 * kMaxOffset); }
@@ -93,15 +95,51 @@ private:
   attn::AttentionOp op;
   KernelBuilder k;
   BranchAttr branch;
+  Marks marks;
   int64_t queryRows, keyRows;
 
   // Parameters and the point of the grid; null where there is none.
-  Value Q, K, V, target, partial, maxima, sums, lse, queryOffset;
+  Value Q, K, V, target, partial, maxima, sums, lse, redo, queryOffset;
   Value tile, segment, head, keyHead, batch;
   // Views, the first row of the tile, and the state.
-  Value q, key, value, targetView, partialView, maximumView, sumView, lseView;
+  Value q, key, value, targetView, partialView, maximumView, sumView, lseView,
+      redoView;
   Value row, queryTile, maximum, sum, accumulator;
 };
+
+void BranchKernel::emit() {
+  declare();
+  makeViews();
+  makeRow();
+  OpBuilder::InsertionGuard guard(k.getBuilder());
+  if (marks == Marks::Reads) {
+    auto body = scf::IfOp::create(k.getBuilder(), plan.getLoc(), anyMarked(),
+                                  /*withElseRegion=*/false);
+    k.getBuilder().setInsertionPointToStart(body.thenBlock());
+    streamKeys();
+    k.getBuilder().setInsertionPointAfter(body);
+  } else {
+    streamKeys();
+  }
+  k.launch(marks == Marks::Writes ? step.redo.buffer : Value());
+}
+
+void BranchKernel::streamKeys() {
+  queryTile = k.load("q_tile", q, row);
+  initialState();
+  loop();
+  epilogue();
+}
+
+rtile::Recipe BranchKernel::toTileRecipe(attn::Recipe recipe) {
+  switch (recipe) {
+  case attn::Recipe::fa_fwd_overlap:
+    return rtile::Recipe::fa_fwd_overlap;
+  case attn::Recipe::fa_fwd_lazy:
+    return rtile::Recipe::fa_fwd_lazy;
+  }
+  llvm_unreachable("every recipe of a graph is one of a kernel");
+}
 
 /// Parameters and grid: tiles of a segment, segments, heads, batch.
 void BranchKernel::declare() {
@@ -119,6 +157,8 @@ void BranchKernel::declare() {
   }
   if (step.lse)
     lse = k.addBuffer("LSE", step.lse.buffer);
+  if (marks != Marks::None)
+    redo = k.addBuffer("redo", step.redo.buffer);
   if (getConstant(step.queryOffset) != 0)
     queryOffset = k.addScalar("q_offset", step.queryOffset);
 
@@ -201,6 +241,8 @@ void BranchKernel::makeViews() {
     maximumView = k.view("maxima", maxima, axes, rows, queries);
     sumView = k.view("sums", sums, axes, rows, queries);
   }
+  if (redo)
+    redoView = k.view("redo_rows", redo, axes, rows, queries);
   if (lse) {
     if (op.getMix() == attn::Mix::Sum)
       axes.insert(axes.begin(), k.constant(step.branch));
@@ -208,7 +250,7 @@ void BranchKernel::makeViews() {
   }
 }
 
-void BranchKernel::loadQuery() {
+void BranchKernel::makeRow() {
   Value offset = k.mul("tile_row", tile, queryRows);
   // The view's first row is not row 0 where the positions do not begin with
   // the segment.
@@ -217,7 +259,37 @@ void BranchKernel::loadQuery() {
     auto bounds = rtile::BoundsOp::create(k.getBuilder(), plan.getLoc(), q);
     row = k.add("row", bounds.getBegin(), offset);
   }
-  queryTile = k.load("q_tile", q, row);
+}
+
+/// True if a row of the tile waits to be computed again.
+Value BranchKernel::anyMarked() {
+  RankedTensorType rows = k.tileType({queryRows});
+  Value marked = k.create<arith::CmpFOp>("marked", arith::CmpFPredicate::OGT,
+                                         k.load("redo_tile", redoView, row),
+                                         k.splat("none", 0.0, rows));
+  return k.create<rtile::AnyOp>("some_marked", marked);
+}
+
+/// Marks rows whose sum or accumulator shows that weights have left the range
+/// of f32. Elements that are not finite make the sum of them so, too.
+void BranchKernel::storeMarks() {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  RankedTensorType rows = k.tileType({queryRows});
+  auto isBetween = [&](StringRef name, Value value, double low, double high) {
+    Value above = k.create<arith::CmpFOp>("above", arith::CmpFPredicate::OGT,
+                                          value, k.splat("low", low, rows));
+    Value below = k.create<arith::CmpFOp>("below", arith::CmpFPredicate::OLT,
+                                          value, k.splat("high", high, rows));
+    return k.create<arith::AndIOp>(name, above, below);
+  };
+  Value total =
+      k.create<rtile::ReduceOp>("acc_sum", rtile::ReduceKind::sum, accumulator);
+  Value fine = k.create<arith::AndIOp>(
+      "fine", isBetween("sum_fine", sum, least, infinity),
+      isBetween("acc_fine", total, -infinity, infinity));
+  k.store(k.create<arith::SelectOp>("mark", fine, k.splat("none", 0.0, rows),
+                                    k.splat("one", 1.0, rows)),
+          redoView, row);
 }
 
 /// Nothing seen yet, or what other branches of one softmax left (R1).
@@ -350,9 +422,10 @@ void BranchKernel::epilogue() {
   }
   k.store(k.convert("out_rounded", result, step.target.getElementType()),
           targetView, row);
-  if (!lse)
-    return;
-  k.store(makeLse(k, maximum, sum), lseView, row);
+  if (lse)
+    k.store(makeLse(k, maximum, sum), lseView, row);
+  if (marks == Marks::Writes)
+    storeMarks();
 }
 
 } // namespace
@@ -366,5 +439,13 @@ Value ringlet::makeLse(KernelBuilder &k, Value maximum, Value sum) {
 }
 
 void ringlet::emitBranch(HostPlan &plan, const BranchStep &step) {
-  BranchKernel(plan, step).emit();
+  attn::AttentionOp op = step.op;
+  auto tiling = cast<attn::TilingAttr>((*op.getTilings())[step.branch]);
+  if (!tiling.getRecipe()) {
+    BranchKernel(plan, step, step.name, tiling, Marks::None).emit();
+    return;
+  }
+  BranchKernel(plan, step, step.name, tiling, Marks::Writes).emit();
+  BranchKernel(plan, step, step.name + "_redo", tiling.getRedo(), Marks::Reads)
+      .emit();
 }

@@ -35,7 +35,11 @@ Value KernelBuilder::addGridAxis(StringRef name, Value extent) {
   return kernel.getBody().addArgument(body.getIndexType(), named(name));
 }
 
-void KernelBuilder::launch() {
+void KernelBuilder::setRecipe(rtile::Recipe recipe) {
+  kernel.setRecipeAttr(rtile::RecipeAttr::get(body.getContext(), recipe));
+}
+
+void KernelBuilder::launch(Value /*fallback*/) {
   kernel.setGridRank(hostGrid.size());
   rtile::ReturnOp::create(body, plan.getLoc());
   rplan::LaunchOp::create(plan.getBuilder(), plan.getLoc(), kernel.getSymName(),

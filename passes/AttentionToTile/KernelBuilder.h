@@ -31,8 +31,10 @@ public:
   mlir::Value addScalar(llvm::StringRef name, mlir::Value value);
   /// Axes are added from the fastest to the slowest.
   mlir::Value addGridAxis(llvm::StringRef name, mlir::Value extent);
-  /// Ends the kernel and launches it.
-  void launch();
+  void setRecipe(rtile::Recipe recipe);
+  /// Ends the kernel and launches it. With `fallback`, a device that cannot run
+  /// the kernel on the buffers at hand fills that buffer with 1.0 in its place.
+  void launch(mlir::Value fallback = {});
 
   mlir::OpBuilder &getBuilder() { return body; }
   mlir::Location named(llvm::StringRef name) {

@@ -42,9 +42,13 @@ struct BranchStep {
   /// Null if this kernel does not write it.
   HostTensor lse;
   bool last;
+  /// With a recipe: a mark for each row that its kernel could not compute, f32
+  /// `[batch, head, sequence]`, 0 or 1.
+  HostTensor redo;
 };
 
 /// Streams a branch's queries over its keys with a running maximum and sum.
+/// With a recipe, a second kernel does so again for marked rows.
 void emitBranch(HostPlan &plan, const BranchStep &step);
 
 /// Sets every element of `tensor`, in tiles along `axis`.

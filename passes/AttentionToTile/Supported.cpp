@@ -56,6 +56,12 @@ LogicalResult ringlet::checkSupported(attn::AttentionOp op) {
              << value << " (S1)";
   if (!op.getTilings())
     return op.emitOpError("expected tilings: run ringlet-choose-tiling first");
+  for (auto tiling : op.getTilings()->getAsRange<attn::TilingAttr>())
+    if (tiling.getRecipe() && op.getBranches().size() != 1)
+      return op.emitOpError("expected recipe ")
+             << stringifyRecipe(*tiling.getRecipe())
+             << " only where there is one branch, found "
+             << op.getBranches().size() << " branches of one softmax";
   if (op.getHeadDim() > 1024 || op.getValueDim() > 1024)
     return op.emitOpError("expected head dimensions of at most 1024, found ")
            << op.getHeadDim() << " and " << op.getValueDim() << " (section 1)";

@@ -115,15 +115,26 @@ def Ringlet_TilingAttr : Ringlet_Attr<"Tiling", "tiling"> {
     Written by `ringlet-choose-tiling`, read by `ringlet-to-rtile`: `query`
     rows of Q are worked on at a time, against `key` rows of K and V.
 
+    With a `recipe` the branch becomes two kernels. The first one is scheduled
+    by the recipe (see `rtile.func`) and may take short cuts with the maximum of
+    a row, as long as it marks the rows for which they went wrong; the second
+    one, plain and with the tile shape `redo`, computes marked rows again.
+
     Example:
 
     ```mlir
-    #tiling = #ringlet.tiling<query = 64, key = 64>
+    #plain = #ringlet.tiling<query = 64, key = 64>
+    #scheduled = #ringlet.tiling<query = 128, key = 128, recipe = fa_fwd_lazy, redo = <query = 64, key = 64>>
     ```
   }];
-  let parameters = (ins "int64_t":$query, "int64_t":$key);
+  let parameters = (ins "int64_t":$query, "int64_t":$key,
+    OptionalParameter<"::std::optional<::ringlet::attn::Recipe>">:$recipe,
+    OptionalParameter<"::ringlet::attn::TilingAttr">:$redo);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
+  let builders = [AttrBuilder<(ins "int64_t":$query, "int64_t":$key), [{
+    return $_get($_ctxt, query, key, ::std::nullopt, TilingAttr());
+  }]>];
 }
 
 include "dialects/Ringlet/IR/RingletOps.td"

@@ -30,5 +30,9 @@ def Ringlet_Mix : Ringlet_Enum<"Mix", "How branches are combined (R1, R2)", [
       I32EnumAttrCase<"Softmax", 0, "softmax">,
       I32EnumAttrCase<"Sum", 1, "sum">]>;
 
+def Ringlet_Recipe : Ringlet_Enum<"Recipe",
+    "How a branch's kernel is scheduled", [
+      I32EnumAttrCase<"fa_fwd_overlap", 0>,
+      I32EnumAttrCase<"fa_fwd_lazy", 1>]>;
 
 #endif // RINGLET_RINGLET_ENUMS

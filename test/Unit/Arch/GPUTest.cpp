@@ -40,6 +40,10 @@ TEST(GPU, RowsMakeSense) {
     // Before sm_75 no instruction of those columns exists.
     EXPECT_TRUE(number >= 75 || row.mmaDepthF16 == 0) << row.name;
     EXPECT_TRUE(number >= 80 || !row.hasCpAsync) << row.name;
+    // wgmma came with sm_90 and left with it; the copy engine stayed.
+    EXPECT_EQ(row.hasWgmma, number == 90) << row.name;
+    EXPECT_EQ(row.hasTensorCopies, number >= 90) << row.name;
+    EXPECT_EQ(row.hasScheduledForm(), number == 90) << row.name;
     // What only checks an older text is itself a row.
     EXPECT_NE(arch::lookupGPUArch(row.ptxasName), nullptr) << row.name;
     EXPECT_EQ(row.hasCubin(), number >= 75) << row.name;
