@@ -134,7 +134,8 @@ static LogicalResult runLaunch(Machine &machine,
   size_t gridRank = op.getGrid().size();
   SmallVector<int64_t> grid;
   SmallVector<const Datum *> arguments;
-  for (size_t i = 0; i < instruction.operands.size(); ++i) {
+  // Here every kernel runs: nothing is ever filled in place of one.
+  for (size_t i = 0; i < gridRank + op.getArgs().size(); ++i) {
     if (i < gridRank)
       grid.push_back(machine.scalar(instruction, i));
     else

@@ -195,14 +195,43 @@ def RPlan_LaunchOp : RPlan_Op<"launch",
     `args` match the parameters of the kernel in number and type; launches run
     in the order of the plan.
 
-    Example: see `rplan.func`.
+    A kernel that reads its buffers through the copy engine of a GPU asks more
+    of their addresses and strides than other kernels do. Where they do not
+    comply, a launch with a `fallback` does not run: every element of that
+    workspace of f32 becomes 1.0 instead, for a later kernel to see. On a device
+    without copy engine it has no meaning.
+
+    Example: `@exact` runs for the rows that `@fast` has marked with 1.0, which
+    are all of them where `@fast` could not run.
+
+    ```mlir
+    rtile.func @fast(%x: memref<?xf32>, %marks: memref<?xf32>) grid(%i: index) {
+      rtile.return
+    }
+    rtile.func @exact(%x: memref<?xf32>, %marks: memref<?xf32>) grid(%i: index) {
+      rtile.return
+    }
+    rplan.func @main(%x: memref<?xf32>) outputs() names ["x"] {
+      %n = rplan.size %x[0] : memref<?xf32>
+      %marks = rplan.workspace(%n) : memref<?xf32>
+      rplan.launch @fast grid(%n) args(%x, %marks)
+          otherwise fill(%marks : memref<?xf32>)
+          : memref<?xf32>, memref<?xf32>
+      rplan.launch @exact grid(%n) args(%x, %marks)
+          : memref<?xf32>, memref<?xf32>
+      rplan.return
+    }
+    ```
   }];
   let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<Index>:$grid,
-    Variadic<AnyTypeOf<[AnyMemRef, Index]>>:$args);
+    Variadic<AnyTypeOf<[AnyMemRef, Index]>>:$args,
+    Optional<AnyMemRef>:$fallback);
   let assemblyFormat = [{
-    $kernel `grid` `(` $grid `)` `args` `(` $args `)` attr-dict
+    $kernel `grid` `(` $grid `)` `args` `(` $args `)`
+    (`otherwise` `fill` `(` $fallback^ `:` type($fallback) `)`)? attr-dict
     (`:` type($args)^)?
   }];
+  let hasVerifier = 1;
 }
 
 #endif // RINGLET_PLAN

@@ -155,6 +155,19 @@ LogicalResult OrderTableOp::verify() {
   return success();
 }
 
+LogicalResult LaunchOp::verify() {
+  if (!getFallback())
+    return success();
+  auto type = cast<MemRefType>(getFallback().getType());
+  if (!getFallback().getDefiningOp<WorkspaceOp>() ||
+      !type.getElementType().isF32())
+    return emitOpError("expected a workspace of f32 to fill, found ")
+           << (getFallback().getDefiningOp<WorkspaceOp>() ? "one of "
+                                                          : "a buffer of ")
+           << type.getElementType();
+  return success();
+}
+
 LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
   Operation *kernel = symbols.lookupNearestSymbolFrom(*this, getKernelAttr());
   if (!kernel)

@@ -35,6 +35,7 @@ rtile.func @kernel(%x: memref<?x64xf32, strided<[?, 1]>>, %w: memref<?x64xf32>,
 // CHECK:         %[[T:.+]] = rplan.order_table #rlayout.order<hilbert, grid = [8, 8]> length(%[[S]]) : memref<?xi64>
 // CHECK:         rplan.order_table #rlayout.order<residue<4>, chunk = 4096> length(%[[S]]) inverse : memref<?xi64>
 // CHECK:         rplan.launch @kernel grid(%[[S]], %[[V]]) args(%[[X]], %[[W]], %[[T]], %[[S]]) : memref<?x64xf32, strided<[?, 1]>>, memref<?x64xf32>, memref<?xi64>, index
+// CHECK:         rplan.launch @kernel grid(%[[S]], %[[V]]) args(%[[X]], %[[W]], %[[T]], %[[S]]) otherwise fill(%[[W]] : memref<?x64xf32>) : memref<?x64xf32, strided<[?, 1]>>, memref<?x64xf32>, memref<?xi64>, index
 // CHECK:         rplan.return
 rplan.func @main(%x: memref<?x64xf32, strided<[?, 1]>>, %n: memref<i64>)
     outputs(%y: memref<?x64xf32, strided<[?, 1]>>) names ["x", "n", "result0"]
@@ -52,6 +53,10 @@ rplan.func @main(%x: memref<?x64xf32, strided<[?, 1]>>, %n: memref<i64>)
   %i = rplan.order_table #rlayout.order<residue<4>, chunk = 4096> length(%s)
       inverse : memref<?xi64>
   rplan.launch @kernel grid(%s, %v) args(%x, %w, %t, %s)
+      : memref<?x64xf32, strided<[?, 1]>>, memref<?x64xf32>, memref<?xi64>,
+        index
+  rplan.launch @kernel grid(%s, %v) args(%x, %w, %t, %s)
+      otherwise fill(%w : memref<?x64xf32>)
       : memref<?x64xf32, strided<[?, 1]>>, memref<?x64xf32>, memref<?xi64>,
         index
   rplan.return
