@@ -65,8 +65,11 @@ typedef struct rlc_options {
   int32_t allow_bytecode; /* not 0: accept MLIR bytecode, which is not checked
                              as text is                                       */
   int32_t reserved;       /* 0                                                */
+  const char *recipe;     /* how kernels of a GPU divide their work: "plain",
+                             "fa_fwd_overlap", "fa_fwd_lazy"; NULL: "auto"       */
 } rlc_options;
-#define RLC_OPTIONS_INIT {sizeof(rlc_options), NULL, NULL, NULL, NULL, 0, 0}
+#define RLC_OPTIONS_INIT                                                       \
+  {sizeof(rlc_options), NULL, NULL, NULL, NULL, 0, 0, NULL}
 
 typedef struct rlc_result rlc_result;
 

@@ -43,6 +43,10 @@ struct CompileOptions {
   /// lib/Arch. None stands for all CPU levels in an artefact, and for the least
   /// demanding one elsewhere, where there can be one only.
   std::vector<std::string> levels;
+  /// How kernels of a GPU divide their work: "plain", "fa_fwd_overlap" or
+  /// "fa_fwd_lazy", which a function that no kernel of that kind can compute
+  /// refuses; "auto" chooses for each.
+  std::string recipe = "auto";
   /// What messages call the input.
   std::string inputName = "<input>";
   /// The lld that links an artefact's code; empty: the one beside this program
@@ -85,6 +89,10 @@ std::string parseTarget(std::string_view target, CompileOptions &options);
 /// Sets what "ringlet", "rtile", "rplan", "llvm", "asm", "obj", "ptx", "cubin"
 /// or "rla" names. Returns an empty string, or what is wrong.
 std::string parseEmit(std::string_view name, CompileOptions &options);
+
+/// Sets the recipe called "auto", "plain", "fa_fwd_overlap" or "fa_fwd_lazy".
+/// Returns an empty string, or what is wrong.
+std::string parseRecipe(std::string_view name, CompileOptions &options);
 
 } // namespace ringlet
 

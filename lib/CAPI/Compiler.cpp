@@ -49,6 +49,8 @@ static std::string readOptions(const rlc_options *given,
   std::string error = all.target ? parseTarget(all.target, options) : "";
   if (error.empty() && all.emit)
     error = parseEmit(all.emit, options);
+  if (error.empty() && all.recipe)
+    error = parseRecipe(all.recipe, options);
   if (all.input_name)
     options.inputName = all.input_name;
   if (all.linker)

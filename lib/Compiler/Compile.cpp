@@ -94,6 +94,9 @@ LogicalResult Compilation::runPipeline(ModuleOp module, const Target &target,
   log.watch(pm);
   LevelOptions levelOptions;
   levelOptions.level = std::string(target.name());
+  // A CPU has one kind of kernel: the choice is about the GPUs beside it.
+  if (target.gpu)
+    levelOptions.recipe = options.recipe;
   build(pm, levelOptions);
   if (!options.reproducer.empty())
     pm.enableCrashReproducerGeneration(options.reproducer);
@@ -329,6 +332,20 @@ std::string ringlet::parseTarget(std::string_view target,
     options.levels.push_back(name.str());
   }
   return "";
+}
+
+std::string ringlet::parseRecipe(std::string_view name,
+                                 CompileOptions &options) {
+  std::string list;
+  for (std::string_view known :
+       {"auto", "plain", "fa_fwd_overlap", "fa_fwd_lazy"}) {
+    if (known == name) {
+      options.recipe = name;
+      return "";
+    }
+    list += (list.empty() ? "" : ", ") + std::string(known);
+  }
+  return "expected one of " + list + ", found '" + std::string(name) + "'";
 }
 
 std::string ringlet::parseEmit(std::string_view name, CompileOptions &options) {

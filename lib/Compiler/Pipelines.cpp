@@ -27,6 +27,7 @@ void ringlet::buildRingletOptPipeline(OpPassManager &pm,
   pm.addPass(createRingletClampSegments());
   RingletChooseTilingOptions tiling;
   tiling.level = options.level;
+  tiling.recipe = options.recipe;
   pm.addPass(createRingletChooseTiling(tiling));
 }
 

@@ -29,6 +29,11 @@ struct LevelOptions : mlir::PassPipelineOptions<LevelOptions> {
       *this, "level",
       llvm::cl::desc("Row of the architecture table to compile for"),
       llvm::cl::init(kDefaultLevel.str())};
+  Option<std::string> recipe{
+      *this, "recipe",
+      llvm::cl::desc("How kernels of a GPU divide their work: plain, "
+                     "fa_fwd_overlap, fa_fwd_lazy, or auto to choose"),
+      llvm::cl::init("auto")};
 };
 
 /// ringlet to ringlet: every choice made and written into the IR.

@@ -53,7 +53,9 @@ def RingletChooseTiling : Pass<"ringlet-choose-tiling"> {
     Tilings that are there already are kept: a forced choice is honoured.
   }];
   let options = [Option<"level", "level", "std::string",
-    /*default=*/"\"x86-64-v3\"", "Row of the table of CPU levels or of GPU architectures to tile for">];
+    /*default=*/"\"x86-64-v3\"", "Row of the table of CPU levels or of GPU architectures to tile for">,
+    Option<"recipe", "recipe", "std::string",
+    /*default=*/"\"auto\"", "How kernels of a GPU divide their work: plain, fa_fwd_overlap, fa_fwd_lazy, or auto to choose">];
 }
 
 #endif // RINGLET_PASSES_ATTENTIONOPT

@@ -39,11 +39,11 @@ void KernelBuilder::setRecipe(rtile::Recipe recipe) {
   kernel.setRecipeAttr(rtile::RecipeAttr::get(body.getContext(), recipe));
 }
 
-void KernelBuilder::launch(Value /*fallback*/) {
+void KernelBuilder::launch(Value fallback) {
   kernel.setGridRank(hostGrid.size());
   rtile::ReturnOp::create(body, plan.getLoc());
   rplan::LaunchOp::create(plan.getBuilder(), plan.getLoc(), kernel.getSymName(),
-                          hostGrid, hostArguments);
+                          hostGrid, hostArguments, fallback);
 }
 
 Value KernelBuilder::constant(int64_t value) {

@@ -53,6 +53,11 @@ static cl::opt<std::string>
          cl::desc("ringlet, rtile, rplan, llvm, asm, obj, ptx, cubin or rla "
                   "(default: rla)"),
          cl::cat(category));
+static cl::opt<std::string> recipe(
+    "recipe", cl::init("auto"), cl::value_desc("name"),
+    cl::desc("How kernels of a GPU divide their work: plain, fa_fwd_overlap, "
+             "fa_fwd_lazy, or auto to choose (default: auto)"),
+    cl::cat(category));
 static cl::opt<bool>
     explain("explain", cl::desc("Print every automatic choice with its reason"),
             cl::cat(category));
@@ -98,6 +103,9 @@ int main(int argc, char **argv) {
   error = ringlet::parseEmit(emit, options);
   if (!error.empty())
     return fail("--emit: " + error);
+  error = ringlet::parseRecipe(recipe, options);
+  if (!error.empty())
+    return fail("--recipe: " + error);
   std::unique_ptr<MemoryBuffer> source = ringlet::readSource(input, error);
   if (!source) {
     errs() << error << "\n";

@@ -92,6 +92,19 @@ TEST(CompilerC, ArgumentsAreChecked) {
   EXPECT_STREQ(rlc_result_diagnostics(nullptr), "");
 }
 
+TEST(CompilerC, RecipesHaveNames) {
+  rlc_options options = emitting("rplan");
+  options.recipe = "fast";
+  Call wrong(kGood, std::strlen(kGood), &options);
+  EXPECT_EQ(wrong.status, RLC_INVALID_ARGUMENT);
+  EXPECT_EQ(wrong.diagnostics(),
+            "error: expected one of auto, plain, fa_fwd_overlap, fa_fwd_lazy, "
+            "found 'fast'\n");
+  options.recipe = "plain";
+  Call plain(kGood, std::strlen(kGood), &options);
+  EXPECT_EQ(plain.status, RLC_OK) << plain.diagnostics();
+}
+
 TEST(CompilerC, OptionsOfOtherVersions) {
   // An older caller knows the first option only; what lies behind its struct
   // is not read.
