@@ -16,6 +16,7 @@ include "mlir/IR/OpAsmInterface.td"
 include "mlir/IR/OpBase.td"
 include "mlir/IR/RegionKindInterface.td"
 include "mlir/IR/SymbolInterfaces.td"
+include "mlir/IR/TensorEncoding.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 include "dialects/Tile/IR/TileEnums.td"
@@ -36,10 +37,17 @@ def RTile_Dialect : Dialect {
     zero and is not stored. No operation sees an address, so a program says
     nothing about strides, padding or the target.
 
+    Kernels come in two forms. In the *plain* form one thread of control does
+    everything, and a tile is a value that lies nowhere. In the *scheduled* form
+    the block is split into roles that run at the same time and hand each other
+    tiles through channels, products run beside other work, and encodings say
+    where each tile lies (`rtile.role`).
+
     Why tiles are builtin tensors: every fold, constant and elementwise
     operation of upstream works on them as they are, and a tensor's encoding has
-    room for the placement that lower forms need.
+    room for its placement.
   }];
+  let hasConstantMaterializer = 1;
   let useDefaultTypePrinterParser = 1;
   let useDefaultAttributePrinterParser = 1;
 }

@@ -12,11 +12,31 @@
 using namespace mlir;
 using namespace ringlet::rtile;
 
-LogicalResult
-FragmentAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                     int64_t warps) {
+LogicalResult FragmentAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                   int64_t warps) {
   if (warps < 1 || warps > 32)
     return emitError() << "expected 1 to 32 warps, found " << warps;
+  return success();
+}
+
+LogicalResult FragmentAttr::verifyEncoding(
+    ArrayRef<int64_t> shape, Type,
+    function_ref<InFlightDiagnostic()> emitError) const {
+  if (shape.size() < 1 || shape.size() > 2)
+    return emitError() << "expected a tile of 1 or 2 axes in registers, found "
+                       << shape.size();
+  return success();
+}
+
+LogicalResult SwizzledAttr::verifyEncoding(
+    ArrayRef<int64_t> shape, Type element,
+    function_ref<InFlightDiagnostic()> emitError) const {
+  if (shape.size() != 2)
+    return emitError() << "expected a tile of 2 axes in a slot, found "
+                       << shape.size();
+  if (!element.isF16() && !element.isBF16())
+    return emitError() << "expected elements of f16 or bf16 in a slot, found "
+                       << element;
   return success();
 }
 
@@ -58,9 +78,9 @@ Attribute WalkAttr::parse(AsmParser &parser, Type) {
   SmallVector<int64_t> order, reversed;
   int64_t section = 0;
   auto parseList = [&](SmallVectorImpl<int64_t> &list) {
-    return parser.parseCommaSeparatedList(
-        AsmParser::Delimiter::Square,
-        [&]() { return parser.parseInteger(list.emplace_back()); });
+    return parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&]() {
+      return parser.parseInteger(list.emplace_back());
+    });
   };
   SmallVector<StringRef, 4> seen;
   while (succeeded(parser.parseOptionalComma())) {

@@ -12,6 +12,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "mlir/Interfaces/FoldInterfaces.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -27,7 +28,20 @@ using namespace ringlet::rtile;
 #define GET_TYPEDEF_CLASSES
 #include "dialects/Tile/IR/TileTypes.cpp.inc"
 
+namespace {
+/// What is constant in a role stays there: its tiles lie in the registers of
+/// its warps.
+struct RoleFolds : DialectFoldInterface {
+  using DialectFoldInterface::DialectFoldInterface;
+
+  bool shouldMaterializeInto(Region *region) const final {
+    return isa<RoleOp>(region->getParentOp());
+  }
+};
+} // namespace
+
 void RTileDialect::initialize() {
+  addInterfaces<RoleFolds>();
   addAttributes<
 #define GET_ATTRDEF_LIST
 #include "dialects/Tile/IR/TileAttrs.cpp.inc"
@@ -40,4 +54,10 @@ void RTileDialect::initialize() {
 #define GET_OP_LIST
 #include "dialects/Tile/IR/TileOps.cpp.inc"
       >();
+}
+
+Operation *RTileDialect::materializeConstant(OpBuilder &builder,
+                                             Attribute value, Type type,
+                                             Location loc) {
+  return arith::ConstantOp::materialize(builder, value, type, loc);
 }

@@ -14,6 +14,7 @@
 #include "mlir/IR/OpDefinition.h"
 #include "mlir/IR/OpImplementation.h"
 #include "mlir/IR/SymbolTable.h"
+#include "mlir/IR/TensorEncoding.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
@@ -31,7 +32,21 @@
 
 namespace ringlet::rtile {
 
-/// Checks shapes and element types of a product (see `rtile.dot`).
+/// The warps whose registers hold tiles of `type`; 0 if it says nothing of it.
+int64_t getWarpsOf(mlir::Type type);
+
+/// True if tiles of `type` lie in slots of shared memory.
+bool liesInSlot(mlir::Type type);
+
+/// Checks that nothing says of tiles of `type` that they lie elsewhere than in
+/// registers.
+llvm::LogicalResult verifyInRegisters(mlir::Operation *op, mlir::Type type);
+
+/// Checks that all tiles among operands and results of `op` have one encoding,
+/// that of registers, or none.
+llvm::LogicalResult verifyOneEncoding(mlir::Operation *op);
+
+/// Checks shapes, element types and encodings of a product (see `rtile.dot`).
 llvm::LogicalResult verifyProduct(mlir::Operation *op,
                                   mlir::RankedTensorType lhs,
                                   mlir::RankedTensorType rhs, bool transposed,

@@ -77,6 +77,26 @@ static ParseResult parseStoredTile(OpAsmParser &parser, Type &tile,
   return success();
 }
 
+static ParseResult parseLoadedTile(OpAsmParser &parser, Type &view,
+                                   Type &tile) {
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseType(view))
+    return failure();
+  auto type = dyn_cast<ViewType>(view);
+  if (!type)
+    return parser.emitError(loc) << "expected a view, found " << view;
+  tile = type.getTileType();
+  return succeeded(parser.parseOptionalArrow()) ? parser.parseType(tile)
+                                                : success();
+}
+
+static void printLoadedTile(OpAsmPrinter &printer, Operation *, ViewType view,
+                            Type tile) {
+  printer << view;
+  if (tile != view.getTileType())
+    printer << " -> " << tile;
+}
+
 static void printStoredTile(OpAsmPrinter &printer, Operation *, Type tile,
                             ViewType view) {
   if (tile != view.getTileType())
@@ -289,7 +309,7 @@ static LogicalResult verifyAccess(Operation *op, ViewType view, size_t offsets,
       found.getElementType() != view.getElementType())
     return op->emitOpError("expected a tile of ")
            << view.getTileType() << ", found " << tile;
-  return success();
+  return verifyInRegisters(op, tile);
 }
 
 LogicalResult LoadOp::inferReturnTypes(MLIRContext *, std::optional<Location>,
@@ -302,6 +322,10 @@ LogicalResult LoadOp::inferReturnTypes(MLIRContext *, std::optional<Location>,
     return failure();
   inferred.push_back(view.getTileType());
   return success();
+}
+
+bool LoadOp::isCompatibleReturnTypes(TypeRange inferred, TypeRange found) {
+  return inferred.size() == found.size();
 }
 
 LogicalResult LoadOp::verify() {
@@ -359,155 +383,4 @@ LogicalResult VisibleOp::verify() {
            << expected << ", found " << getResult().getType();
   return verifyPair(*this, getQuery().getType(), getKey().getType(),
                     getWindow());
-}
-
-//===----------------------------------------------------------------------===//
-// Arithmetic across rows and columns
-//===----------------------------------------------------------------------===//
-
-LogicalResult ringlet::rtile::verifyProduct(Operation *op, RankedTensorType lhs,
-                                            RankedTensorType rhs,
-                                            bool transposed,
-                                            RankedTensorType result) {
-  if (!lhs.hasStaticShape() || !rhs.hasStaticShape() ||
-      !result.hasStaticShape())
-    return op->emitOpError("expected tiles of static shape");
-  if (lhs.getElementType() != rhs.getElementType())
-    return op->emitOpError("expected operands of one element type, found ")
-           << lhs.getElementType() << " and " << rhs.getElementType();
-  int64_t depth = rhs.getDimSize(transposed ? 1 : 0);
-  int64_t columns = rhs.getDimSize(transposed ? 0 : 1);
-  if (lhs.getDimSize(1) != depth)
-    return op->emitOpError("expected operands of one depth, found ")
-           << lhs.getDimSize(1) << " and " << depth;
-  if (result.getDimSize(0) != lhs.getDimSize(0) ||
-      result.getDimSize(1) != columns)
-    return op->emitOpError("expected a result of ")
-           << lhs.getDimSize(0) << "x" << columns << ", found " << result;
-  return success();
-}
-
-LogicalResult DotOp::verify() {
-  auto result = cast<RankedTensorType>(getResult().getType());
-  if (failed(verifyProduct(*this, cast<RankedTensorType>(getLhs().getType()),
-                           cast<RankedTensorType>(getRhs().getType()),
-                           getTransposed(), result)))
-    return failure();
-  if (getInit() && getInit().getType() != result)
-    return emitOpError("expected init of ")
-           << result << ", found " << getInit().getType();
-  return success();
-}
-
-LogicalResult ReduceOp::inferReturnTypes(MLIRContext *, std::optional<Location>,
-                                         ValueRange operands, DictionaryAttr,
-                                         OpaqueProperties, RegionRange,
-                                         SmallVectorImpl<Type> &inferred) {
-  auto input = operands.empty()
-                   ? RankedTensorType()
-                   : dyn_cast<RankedTensorType>(operands[0].getType());
-  if (!input || input.getRank() != 2)
-    return failure();
-  inferred.push_back(RankedTensorType::get(input.getShape().take_front(),
-                                           input.getElementType(),
-                                           input.getEncoding()));
-  return success();
-}
-
-LogicalResult BroadcastOp::verify() {
-  auto input = cast<RankedTensorType>(getInput().getType());
-  auto result = cast<RankedTensorType>(getResult().getType());
-  if (!input.hasStaticShape() || !result.hasStaticShape())
-    return emitOpError("expected tiles of static shape");
-  int64_t expected = result.getDimSize(getColumns() ? 1 : 0);
-  if (input.getDimSize(0) != expected)
-    return emitOpError("expected an operand of ")
-           << expected << " elements, found " << input.getDimSize(0);
-  if (input.getElementType() != result.getElementType())
-    return emitOpError("expected operand and result of one element type, "
-                       "found ")
-           << input.getElementType() << " and " << result.getElementType();
-  return success();
-}
-
-LogicalResult FoldOp::verify() {
-  auto input = cast<RankedTensorType>(getInput().getType());
-  auto result = cast<RankedTensorType>(getResult().getType());
-  if (!input.hasStaticShape() || !result.hasStaticShape())
-    return emitOpError("expected tiles of static shape");
-  if (input.getDimSize(0) != result.getDimSize(0) ||
-      result.getDimSize(1) == 0 ||
-      input.getDimSize(1) % result.getDimSize(1) != 0)
-    return emitOpError("expected a result of ")
-           << input.getDimSize(0) << " rows whose width divides "
-           << input.getDimSize(1) << ", found " << result;
-  return success();
-}
-
-LogicalResult SliceOp::verify() {
-  auto input = cast<RankedTensorType>(getInput().getType());
-  auto result = cast<RankedTensorType>(getResult().getType());
-  if (!input.hasStaticShape() || !result.hasStaticShape())
-    return emitOpError("expected tiles of static shape");
-  if (input.getElementType() != result.getElementType() ||
-      input.getDimSize(0) != result.getDimSize(0))
-    return emitOpError("expected a result of ")
-           << input.getDimSize(0) << " rows of " << input.getElementType()
-           << ", found " << result;
-  int64_t begin = getBegin(), width = result.getDimSize(1);
-  if (begin > input.getDimSize(1) || width > input.getDimSize(1) - begin)
-    return emitOpError("expected columns of a tile with ")
-           << input.getDimSize(1) << " of them, found " << begin << " to "
-           << begin + width - 1;
-  return success();
-}
-
-OpFoldResult SliceOp::fold(FoldAdaptor adaptor) {
-  if (getInput().getType() == getResult().getType())
-    return getInput();
-  if (auto splat = dyn_cast_if_present<SplatElementsAttr>(adaptor.getInput()))
-    return splat.resizeSplat(cast<ShapedType>(getResult().getType()));
-  return {};
-}
-
-LogicalResult JoinOp::verify() {
-  auto result = cast<RankedTensorType>(getResult().getType());
-  int64_t columns = 0;
-  for (Value value : getInputs()) {
-    auto input = cast<RankedTensorType>(value.getType());
-    if (!input.hasStaticShape() || !result.hasStaticShape())
-      return emitOpError("expected tiles of static shape");
-    if (input.getElementType() != result.getElementType() ||
-        input.getDimSize(0) != result.getDimSize(0))
-      return emitOpError("expected operands of ")
-             << result.getDimSize(0) << " rows of " << result.getElementType()
-             << ", found " << input;
-    columns += input.getDimSize(1);
-  }
-  if (columns != result.getDimSize(1))
-    return emitOpError("expected a result of ")
-           << columns << " columns, found " << result;
-  return success();
-}
-
-LogicalResult RebaseOp::inferReturnTypes(MLIRContext *, std::optional<Location>,
-                                         ValueRange operands, DictionaryAttr,
-                                         OpaqueProperties, RegionRange,
-                                         SmallVectorImpl<Type> &inferred) {
-  llvm::append_range(inferred, operands.getTypes());
-  return success();
-}
-
-LogicalResult RebaseOp::verify() {
-  auto reference = cast<RankedTensorType>(getReference().getType());
-  auto sums = cast<RankedTensorType>(getSums().getType());
-  if (!reference.hasStaticShape() ||
-      sums.getDimSize(0) != reference.getDimSize(0))
-    return emitOpError("expected sums of ")
-           << reference.getDimSize(0) << " rows, found " << sums;
-  for (Type type : getTiles().getTypes())
-    if (cast<RankedTensorType>(type).getDimSize(0) != reference.getDimSize(0))
-      return emitOpError("expected tiles of ")
-             << reference.getDimSize(0) << " rows, found " << type;
-  return success();
 }

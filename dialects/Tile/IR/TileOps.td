@@ -23,6 +23,12 @@ def RTile_FuncOp : RTile_Op<"func", [IsolatedFromAbove, Symbol]> {
     the first axis running fastest. Points run in any order and at the same
     time, so no point may read what another one writes.
 
+    A `scheduled` kernel consists of roles (`rtile.role`): its body has scalars,
+    views, constants and channels, then roles, then the return. A kernel that is
+    not has neither roles nor channels, and its tiles have no encoding. `recipe`
+    says how the passes make a scheduled kernel of a plain one; `walk` in which
+    order blocks visit the grid.
+
     Example:
 
     ```mlir
@@ -51,6 +57,7 @@ def RTile_FuncOp : RTile_Op<"func", [IsolatedFromAbove, Symbol]> {
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
+  let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
     /// Buffers and scalars, without the point of the grid.
     ::mlir::Block::BlockArgListType getParameters();
@@ -160,15 +167,22 @@ def RTile_LoadOp : RTile_Op<"load",
   let summary = "Reads one tile of a view";
   let description = [{
     `offsets` are the row and column of the tile's first element. Elements that
-    do not exist in the view read as zero.
+    do not exist in the view read as zero. The tile's type stands behind the
+    view's where it has an encoding.
 
     Example: see `rtile.func`.
   }];
   let arguments = (ins RTile_ViewType:$view, Variadic<Index>:$offsets);
   let results = (outs RTile_Tile:$result);
   let assemblyFormat =
-    "$view `[` $offsets `]` attr-dict `:` qualified(type($view))";
+    "$view `[` $offsets `]` attr-dict `:` "
+    "custom<LoadedTile>(type($view), type($result))";
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// True: the verifier compares shapes and leaves the encoding open.
+    static bool isCompatibleReturnTypes(::mlir::TypeRange inferred,
+                                        ::mlir::TypeRange found);
+  }];
 }
 
 def RTile_StoreOp : RTile_Op<"store", [MemoryEffects<[MemWrite]>]> {
@@ -387,6 +401,7 @@ def RTile_FoldOp : RTile_Op<"fold", [Pure]> {
   let results = (outs 2DTensorOf<[F32]>:$result);
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
   let hasVerifier = 1;
+  let hasFolder = 1;
 }
 
 def RTile_AnyOp : RTile_Op<"any", [Pure]> {
@@ -405,6 +420,7 @@ def RTile_AnyOp : RTile_Op<"any", [Pure]> {
   let arguments = (ins StaticShapeTensorOf<[I1]>:$input);
   let results = (outs I1:$result);
   let assemblyFormat = "$input attr-dict `:` type($input)";
+  let hasFolder = 1;
 }
 
 def RTile_SliceOp : RTile_Op<"slice", [Pure]> {
@@ -454,6 +470,7 @@ def RTile_JoinOp : RTile_Op<"join", [Pure]> {
   let assemblyFormat =
     "$inputs attr-dict `:` type($inputs) `->` type($result)";
   let hasVerifier = 1;
+  let hasFolder = 1;
 }
 
 def RTile_RebaseOp : RTile_Op<"rebase", [Pure,

@@ -14,10 +14,262 @@ using namespace ringlet;
 using namespace ringlet::rtile;
 
 //===----------------------------------------------------------------------===//
-// Roles and channels
+// Kernels
 //===----------------------------------------------------------------------===//
 
-LogicalResult RoleOp::verify() { return success(); }
+/// Warps of the largest block.
+constexpr int64_t mostWarps = 32;
+
+/// Types and operations of the scheduled form alone.
+static LogicalResult verifyPlain(Operation *op) {
+  if (isa<RoleOp, ChannelOp>(op))
+    return op->emitOpError("expected a kernel marked as scheduled around it");
+  auto check = [&](Type type) -> LogicalResult {
+    if (getWarpsOf(type) != 0 || liesInSlot(type))
+      return op->emitOpError("expected tiles without encoding in a plain "
+                             "kernel, found ")
+             << type;
+    if (isa<ChannelType, SlotType, PendingType>(type))
+      return op->emitOpError("expected types of the plain form in a plain "
+                             "kernel, found ")
+             << type;
+    return success();
+  };
+  for (Type type : op->getResultTypes())
+    if (failed(check(type)))
+      return failure();
+  for (Region &region : op->getRegions())
+    for (Type type : region.getArgumentTypes())
+      if (failed(check(type)))
+        return failure();
+  return success();
+}
+
+/// What stands in front of the roles of a scheduled kernel: what all roles
+/// know, without effects and without tiles other than constants.
+static LogicalResult verifyShared(Operation *op) {
+  if (isa<ChannelOp>(op))
+    return success();
+  if (!isMemoryEffectFree(op))
+    return op->emitOpError("expected operations without effects in front of "
+                           "the roles of a kernel");
+  if (op->hasTrait<OpTrait::ConstantLike>())
+    return success();
+  for (Type type : op->getResultTypes())
+    if (!type.isIntOrIndexOrFloat() && !isa<ViewType>(type))
+      return op->emitOpError("expected scalars and views in front of the roles "
+                             "of a kernel, found ")
+             << type;
+  return success();
+}
+
+static LogicalResult verifyScheduled(FuncOp func) {
+  int64_t warps = 0;
+  SmallVector<StringRef> names;
+  for (Operation &op : func.getBody().front().without_terminator()) {
+    auto role = dyn_cast<RoleOp>(op);
+    if (!role) {
+      if (!names.empty())
+        return op.emitOpError("expected nothing but roles behind the first "
+                              "role of a kernel");
+      if (failed(verifyShared(&op)))
+        return failure();
+      continue;
+    }
+    if (llvm::is_contained(names, role.getName()))
+      return role.emitOpError("expected roles of different names, found '")
+             << role.getName() << "' twice";
+    names.push_back(role.getName());
+    warps += role.getWarps();
+  }
+  if (names.empty())
+    return func.emitOpError("expected at least one role in a scheduled kernel");
+  if (warps > mostWarps)
+    return func.emitOpError("expected roles of at most ")
+           << mostWarps << " warps together, found " << warps;
+  return success();
+}
+
+static LogicalResult verifyWalk(FuncOp func, WalkAttr walk) {
+  int64_t rank = func.getGridRank();
+  if (!walk.getOrder().empty() &&
+      static_cast<int64_t>(walk.getOrder().size()) != rank)
+    return func.emitOpError("expected an order of the ")
+           << rank << " axes of the grid, found " << walk.getOrder().size();
+  SmallVector<int64_t> seen;
+  for (int64_t axis : walk.getReversed()) {
+    if (axis >= rank)
+      return func.emitOpError("expected reversed axes below ")
+             << rank << ", found " << axis;
+    if (llvm::is_contained(seen, axis))
+      return func.emitOpError("expected reversed axes once, found ")
+             << axis << " twice";
+    seen.push_back(axis);
+  }
+  return success();
+}
+
+LogicalResult FuncOp::verifyRegions() {
+  if (WalkAttr walk = getWalkAttr())
+    if (failed(verifyWalk(*this, walk)))
+      return failure();
+  if (getScheduled())
+    return verifyScheduled(*this);
+  WalkResult result = getBody().walk([](Operation *op) {
+    return failed(verifyPlain(op)) ? WalkResult::interrupt()
+                                   : WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
+//===----------------------------------------------------------------------===//
+// Roles
+//===----------------------------------------------------------------------===//
+
+LogicalResult RoleOp::verify() {
+  int64_t registers = getRegisters();
+  if (registers == 0)
+    return success();
+  if (registers % 8 != 0 || registers < 24 || registers > 240) {
+    int64_t nearest = std::clamp<int64_t>((registers + 4) / 8 * 8, 24, 240);
+    return emitOpError("expected a multiple of 8 registers from 24 to 240, or "
+                       "0 to leave them as they are, found ")
+           << registers << "; the nearest is " << nearest;
+  }
+  if (getWarps() % 4 != 0)
+    return emitOpError("expected a multiple of 4 warps, which change their "
+                       "registers together, found ")
+           << getWarps() << "; the nearest is " << llvm::alignTo(getWarps(), 4);
+  return success();
+}
+
+/// Checks that tiles of `type` lie in the registers of `role` if they lie in
+/// registers.
+static LogicalResult verifyWarps(Operation *op, Type type, RoleOp role) {
+  if (auto pending = dyn_cast<PendingType>(type))
+    type = pending.getTile();
+  int64_t warps = getWarpsOf(type);
+  if (warps != 0 && warps != static_cast<int64_t>(role.getWarps()))
+    return op->emitOpError("expected tiles in the registers of the ")
+           << role.getWarps() << " warps of role '" << role.getName()
+           << "', found " << type;
+  return success();
+}
+
+LogicalResult RoleOp::verifyRegions() {
+  WalkResult result = getBody().walk([&](Operation *op) {
+    auto check = [&](TypeRange types) {
+      return llvm::all_of(types, [&](Type type) {
+        return succeeded(verifyWarps(op, type, *this));
+      });
+    };
+    if (!check(op->getOperandTypes()) || !check(op->getResultTypes()))
+      return WalkResult::interrupt();
+    for (Region &region : op->getRegions())
+      if (!check(region.getArgumentTypes()))
+        return WalkResult::interrupt();
+    // Upstream operations compare shapes; that they compute in registers, on
+    // one placement, is known here.
+    if (op->hasTrait<OpTrait::Elementwise>() && failed(verifyOneEncoding(op)))
+      return WalkResult::interrupt();
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
+/// The role around `op`; reports if there is none.
+static RoleOp roleOf(Operation *op) {
+  auto role = op->getParentOfType<RoleOp>();
+  if (!role)
+    op->emitOpError("expected a role (rtile.role) around it");
+  return role;
+}
+
+//===----------------------------------------------------------------------===//
+// Channels
+//===----------------------------------------------------------------------===//
+
+/// The one role among the users of a channel that are an OpT.
+template <typename OpT>
+static LogicalResult verifyEnd(ChannelOp channel, StringRef what) {
+  RoleOp found;
+  for (Operation *user : channel.getResult().getUsers()) {
+    auto role = isa<OpT>(user) ? user->getParentOfType<RoleOp>() : RoleOp();
+    if (!role)
+      continue;
+    if (found && found != role)
+      return channel.emitOpError("expected one role that ")
+             << what << " it, found '" << found.getName() << "' and '"
+             << role.getName() << "'";
+    found = role;
+  }
+  if (!found)
+    return channel.emitOpError("expected a role that ")
+           << what << " it, found none";
+  return success();
+}
+
+LogicalResult ChannelOp::verify() {
+  if (getOffset().has_value() != getBarriers().has_value())
+    return emitOpError("expected an offset and barriers, or neither");
+  auto isPlace = [](std::optional<uint64_t> place, int64_t unit) {
+    auto value = static_cast<int64_t>(place.value_or(0));
+    return value >= 0 && value % unit == 0;
+  };
+  if (!isPlace(getOffset(), 1024))
+    return emitOpError("expected an offset that is a multiple of 1024, found ")
+           << static_cast<int64_t>(*getOffset());
+  if (!isPlace(getBarriers(), 8))
+    return emitOpError("expected barriers at a multiple of 8, found ")
+           << static_cast<int64_t>(*getBarriers());
+  for (Operation *user : getResult().getUsers())
+    if (!isa<AcquireOp, AwaitOp>(user))
+      return emitOpError("expected rtile.acquire and rtile.await as its only "
+                         "uses, found ")
+             << user->getName();
+  if (failed(verifyEnd<AcquireOp>(*this, "acquires slots of")) ||
+      failed(verifyEnd<AwaitOp>(*this, "awaits slots of")))
+    return failure();
+  return success();
+}
+
+static LogicalResult verifyMade(Operation *op, ValueRange channels) {
+  if (!roleOf(op))
+    return failure();
+  for (Value channel : channels)
+    if (!channel.getDefiningOp<ChannelOp>())
+      return op->emitOpError("expected a channel made by rtile.channel, found "
+                             "one that passes through a block or an operation");
+  return success();
+}
+
+LogicalResult AcquireOp::verify() { return verifyMade(*this, getChannel()); }
+
+LogicalResult AwaitOp::verify() {
+  if (getChannels().empty())
+    return emitOpError("expected at least one channel");
+  SmallVector<Value> seen;
+  for (Value channel : getChannels()) {
+    if (llvm::is_contained(seen, channel))
+      return emitOpError("expected each channel once");
+    seen.push_back(channel);
+  }
+  return verifyMade(*this, getChannels());
+}
+
+/// Checks that a slot whose origin is in sight comes from an OpT.
+template <typename OpT>
+static LogicalResult verifyOrigin(Operation *op, Value slot) {
+  Operation *origin = slot.getDefiningOp();
+  if (isa_and_nonnull<AcquireOp, AwaitOp>(origin) && !isa<OpT>(origin))
+    return op->emitOpError("expected a slot of ")
+           << OpT::getOperationName() << ", found one of " << origin->getName();
+  return success(roleOf(op) != nullptr);
+}
+
+LogicalResult ReleaseOp::verify() {
+  return verifyOrigin<AwaitOp>(*this, getSlot());
+}
 
 static LogicalResult inferSlots(ValueRange operands,
                                 SmallVectorImpl<Type> &inferred) {
@@ -52,9 +304,8 @@ LogicalResult CopyOp::verify() {
            << view.getRank() << " offsets, found " << getOffsets().size();
   if (getSlot().getType().getTile() != view.getTileType())
     return emitOpError("expected a slot for tiles of ")
-           << view.getTileType() << ", found "
-           << getSlot().getType().getTile();
-  return success();
+           << view.getTileType() << ", found " << getSlot().getType().getTile();
+  return verifyOrigin<AcquireOp>(*this, getSlot());
 }
 
 LogicalResult ReadOp::verify() {
@@ -63,7 +314,7 @@ LogicalResult ReadOp::verify() {
   if (tile.getShape() != held.getShape() ||
       tile.getElementType() != held.getElementType())
     return emitOpError("expected a tile of ") << held << ", found " << tile;
-  return success();
+  return verifyOrigin<AwaitOp>(*this, getSlot());
 }
 
 //===----------------------------------------------------------------------===//
@@ -71,12 +322,16 @@ LogicalResult ReadOp::verify() {
 //===----------------------------------------------------------------------===//
 
 LogicalResult StartDotOp::verify() {
+  if (!roleOf(*this))
+    return failure();
   return verifyProduct(*this, cast<RankedTensorType>(getLhs().getType()),
                        cast<RankedTensorType>(getRhs().getType()),
                        getTransposed(), getResult().getType().getTile());
 }
 
 LogicalResult FinishDotOp::verify() {
+  if (!roleOf(*this))
+    return failure();
   if (getResult().getType() != getPending().getType().getTile())
     return emitOpError("expected a result of ")
            << getPending().getType().getTile() << ", found "
@@ -85,6 +340,14 @@ LogicalResult FinishDotOp::verify() {
 }
 
 LogicalResult InTurnOp::verify() {
+  RoleOp role = roleOf(*this);
+  if (!role)
+    return failure();
+  if (role.getWarps() % 4 != 0)
+    return emitOpError("expected a role of a multiple of 4 warps, found ")
+           << role.getWarps();
+  if ((*this)->getParentOfType<InTurnOp>())
+    return emitOpError("expected turns that are not inside others");
   auto yield = getBody().front().empty()
                    ? YieldOp()
                    : dyn_cast<YieldOp>(getBody().front().back());

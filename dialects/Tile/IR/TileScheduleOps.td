@@ -90,6 +90,7 @@ def RTile_RoleOp : RTile_Op<"role",
     attr-dict-with-keyword $body
   }];
   let hasVerifier = 1;
+  let hasRegionVerifier = 1;
 }
 
 def RTile_ChannelOp : RTile_Op<"channel", [HasParent<"FuncOp">]> {
@@ -116,6 +117,7 @@ def RTile_ChannelOp : RTile_Op<"channel", [HasParent<"FuncOp">]> {
     `slots` `=` $slots (`offset` `=` $offset^ `barriers` `=` $barriers)?
     attr-dict `:` qualified(type($result))
   }];
+  let hasVerifier = 1;
 }
 
 def RTile_AcquireOp : RTile_Op<"acquire",
@@ -127,6 +129,7 @@ def RTile_AcquireOp : RTile_Op<"acquire",
   let arguments = (ins RTile_ChannelType:$channel);
   let results = (outs RTile_SlotType:$slot);
   let assemblyFormat = "$channel attr-dict `:` qualified(type($channel))";
+  let hasVerifier = 1;
 }
 
 def RTile_CopyOp : RTile_Op<"copy"> {
@@ -161,6 +164,7 @@ def RTile_AwaitOp : RTile_Op<"await",
   let arguments = (ins Variadic<RTile_ChannelType>:$channels);
   let results = (outs Variadic<RTile_SlotType>:$slots);
   let assemblyFormat = "$channels attr-dict `:` qualified(type($channels))";
+  let hasVerifier = 1;
 }
 
 def RTile_ReadOp : RTile_Op<"read", [MemoryEffects<[MemRead]>]> {
@@ -190,6 +194,7 @@ def RTile_ReleaseOp : RTile_Op<"release"> {
   }];
   let arguments = (ins RTile_SlotType:$slot);
   let assemblyFormat = "$slot attr-dict `:` qualified(type($slot))";
+  let hasVerifier = 1;
 }
 
 //===----------------------------------------------------------------------===//

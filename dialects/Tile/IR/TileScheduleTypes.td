@@ -12,7 +12,8 @@
 // Where a tile is
 //===----------------------------------------------------------------------===//
 
-def RTile_FragmentAttr : AttrDef<RTile_Dialect, "Fragment"> {
+def RTile_FragmentAttr : AttrDef<RTile_Dialect, "Fragment",
+    [DeclareAttrInterfaceMethods<VerifiableTensorEncoding>]> {
   let mnemonic = "fragment";
   let summary = "Encoding of a tile that lies in the registers of its role";
   let description = [{
@@ -37,7 +38,8 @@ def RTile_FragmentAttr : AttrDef<RTile_Dialect, "Fragment"> {
   let genVerifyDecl = 1;
 }
 
-def RTile_SwizzledAttr : AttrDef<RTile_Dialect, "Swizzled"> {
+def RTile_SwizzledAttr : AttrDef<RTile_Dialect, "Swizzled",
+    [DeclareAttrInterfaceMethods<VerifiableTensorEncoding>]> {
   let mnemonic = "swizzled";
   let summary = "Encoding of a tile that lies in a slot of shared memory";
   let description = [{
@@ -114,6 +116,7 @@ def RTile_PendingType : TypeDef<RTile_Dialect, "Pending"> {
   }];
   let parameters = (ins "::mlir::RankedTensorType":$tile);
   let assemblyFormat = "`<` $tile `>`";
+  let genVerifyDecl = 1;
   let builders = [TypeBuilderWithInferredContext<
     (ins "::mlir::RankedTensorType":$tile), [{
       return $_get(tile.getContext(), tile);

@@ -1,4 +1,4 @@
-//===- TileTypes.cpp - View types -*- C++ -*-===//
+//===- TileTypes.cpp - Types of the rtile dialect -*- C++ -*-===//
 //
 // Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -143,9 +143,8 @@ void ChannelType::print(AsmPrinter &printer) const {
   printHeldTile(printer, getTile());
 }
 
-LogicalResult
-ChannelType::verify(function_ref<InFlightDiagnostic()> emitError,
-                    RankedTensorType tile) {
+LogicalResult ChannelType::verify(function_ref<InFlightDiagnostic()> emitError,
+                                  RankedTensorType tile) {
   return verifyHeldTile(emitError, tile);
 }
 
@@ -163,4 +162,12 @@ void SlotType::print(AsmPrinter &printer) const {
 LogicalResult SlotType::verify(function_ref<InFlightDiagnostic()> emitError,
                                RankedTensorType tile) {
   return verifyHeldTile(emitError, tile);
+}
+
+LogicalResult PendingType::verify(function_ref<InFlightDiagnostic()> emitError,
+                                  RankedTensorType tile) {
+  if (tile.getRank() != 2 || !tile.hasStaticShape() ||
+      !tile.getElementType().isF32())
+    return emitError() << "expected a tile of two axes of f32, found " << tile;
+  return success();
 }
