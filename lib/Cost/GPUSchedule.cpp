@@ -1,0 +1,191 @@
+//===- GPUSchedule.cpp - Cost model of scheduled attention -*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Cost/GPUSchedule.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <numeric>
+
+using namespace ringlet::cost;
+
+namespace {
+
+/// Cycles of a multiprocessor's elementary work, fitted to what hand-written
+/// kernels of this structure reached on an H100 (share of the peak rate of
+/// products, full attention): D = 128, 128 x 128 with Q in registers 0.949, in
+/// shared memory 0.915; 128 x 176 0.839; D = 64, 192 x 128 0.663, 128 x 192
+/// 0.619; D = 256, 128 x 80 0.953, 128 x 64 0.955. The only place with such
+/// numbers.
+struct CostTable {
+  /// Multiply-adds of a product, exponentials and bytes of shared memory a
+  /// cycle.
+  double products = 2048.0, exponentials = 16.0, sharedBytes = 128.0;
+  /// Instructions of a warp for a row of 32 scores, and for a step.
+  double scoreInstructions = 3.85, stepInstructions = 506.0;
+  /// Cycles of a group's softmax that nothing of its own hides: for each key,
+  /// and for a step.
+  double keyLatency = 4.6, stepLatency = 750.0;
+  /// Operands in shared memory are read at less than the full rate.
+  double sharedFactor = 1.2;
+  /// Resources that are used side by side add up as the norm of this order: a
+  /// step takes a little longer than the busiest of them.
+  double overlap = 8.0;
+  /// Loss for each key beyond 128: threads that hold more scores have no
+  /// registers to spare for the order of instructions.
+  double wideTile = 0.003;
+  /// A step with a mask, and the end of the overlap around it, costs as much
+  /// more as that many steps without.
+  double maskedStep = 3.0;
+  /// Registers of a thread beside tiles and sums, and the fewest that kernels
+  /// ran with without spilling.
+  int64_t otherRegisters = 40, leastOtherRegisters = 32;
+};
+
+constexpr CostTable table;
+
+// A group's rows are those of one wgmma, its keys fill the depth of one.
+constexpr int64_t groupRows = 64, groupThreads = 128, keyDepth = 16;
+constexpr int64_t maxGroups = 3, maxKey = 192;
+// Slots: panels of 64 columns; two barriers each. A kilobyte stays free.
+constexpr int64_t panelColumns = 64, elementBytes = 2, barrierBytes = 16,
+                  slots = 2, reservedBytes = 1024;
+// What setmaxnreg leaves to the warps that load, and the most it is asked for.
+constexpr int64_t mostRegisters = 240;
+/// Rows of a sequence whose length is not known.
+constexpr double unknownRows = 16384.0;
+
+int64_t roundUp(int64_t a, int64_t b) { return (a + b - 1) / b * b; }
+
+int64_t registerLimit(const GPUCore &core, int64_t groups) {
+  int64_t together = core.registersOfSM / groupThreads;
+  int64_t load = groups <= 2 ? 40 : 32;
+  return std::min((together - load) / groups / 8 * 8, mostRegisters);
+}
+
+int64_t slotBytes(int64_t rows, int64_t columns) {
+  return rows * roundUp(columns, panelColumns) * elementBytes + barrierBytes;
+}
+
+/// The part of the computed scores that somebody asked for; masked steps count
+/// for more.
+double usefulShare(const BranchShape &branch, int64_t query, int64_t key) {
+  double rows = branch.rowsOfSegment > 0
+                    ? static_cast<double>(branch.rowsOfSegment)
+                    : unknownRows;
+  double useful = 1.0;
+  if (branch.rowsOfSegment > 0)
+    useful = rows / static_cast<double>(roundUp(branch.rowsOfSegment, query));
+  if (branch.causal) {
+    // Keys of masked steps, on average over the places that a tile's first row
+    // can have in a key tile. Half of them are computed for nothing.
+    double masked = static_cast<double>(query + key - std::gcd(query, key));
+    return useful * rows / (rows + masked * (1.0 + 2.0 * table.maskedStep));
+  }
+  if (branch.rowsOfSegment > 0)
+    useful *= rows / static_cast<double>(roundUp(branch.rowsOfSegment, key));
+  return useful;
+}
+
+} // namespace
+
+GPUSchedule ringlet::cost::estimateSchedule(const GPUCore &core,
+                                            const BranchShape &branch,
+                                            int64_t query, int64_t key) {
+  // wgmma takes depths of 16, and columns of 8.
+  const int64_t depth = roundUp(branch.headDim, 16);
+  const int64_t width = roundUp(branch.valueDim, 8);
+  GPUSchedule result;
+  result.query = query;
+  result.key = key;
+  result.groups = query / groupRows;
+
+  int64_t tiles = width / 2 + key / 2 + key / 4;
+  int64_t withQuery = tiles + depth / 4 + table.otherRegisters;
+  result.registerLimit = registerLimit(core, result.groups);
+  result.queryInRegisters = withQuery <= result.registerLimit;
+  result.registers =
+      result.queryInRegisters
+          ? withQuery
+          : tiles + (tiles + table.otherRegisters <= result.registerLimit
+                         ? table.otherRegisters
+                         : table.leastOtherRegisters);
+  result.sharedBytes = slotBytes(query, branch.headDim) +
+                       slots * (slotBytes(key, branch.headDim) +
+                                slotBytes(key, branch.valueDim));
+  result.fits = result.registers <= result.registerLimit &&
+                result.sharedBytes <= core.sharedBytes - reservedBytes;
+
+  // Cycles of one step of all groups, by the resource that they share.
+  const double groups = static_cast<double>(result.groups);
+  const double m = groupRows, n = static_cast<double>(key);
+  const double d = static_cast<double>(depth), dv = static_cast<double>(width);
+  double firstDot = m * n * d / table.products;
+  double dots = groups * (firstDot + m * n * dv / table.products);
+  double exponentials = groups * m * n / table.exponentials;
+  double warpScores = m * n / 128.0;
+  double issue =
+      groups * (table.scoreInstructions * warpScores + table.stepInstructions);
+  double chain = firstDot + table.keyLatency * n + table.stepLatency;
+  double leftBytes = result.queryInRegisters ? 0.0 : m * d * elementBytes;
+  double shared = table.sharedFactor * groups *
+                  (leftBytes + n * (d + dv) * elementBytes) / table.sharedBytes;
+  double sum = 0.0;
+  for (double cycles : {dots, exponentials, issue, chain, shared})
+    sum += std::pow(cycles / dots, table.overlap);
+  double cycles = dots * std::pow(sum, 1.0 / table.overlap) *
+                  (1.0 + table.wideTile * std::max(n - 128.0, 0.0));
+
+  double scores = groups * m * n;
+  result.cyclesPerScore = cycles / (scores * usefulShare(branch, query, key));
+  result.dotShare = dots / scores / result.cyclesPerScore;
+  return result;
+}
+
+GPUSchedule ringlet::cost::chooseSchedule(const GPUCore &core,
+                                          const BranchShape &branch,
+                                          int64_t keyMultiple) {
+  GPUSchedule best = estimateSchedule(core, branch, groupRows, keyDepth);
+  bool found = false;
+  int64_t candidates = 0;
+  for (int64_t groups = 1; groups <= maxGroups; ++groups)
+    for (int64_t key = keyDepth; key <= maxKey; key += keyDepth) {
+      if (keyMultiple > 0 && keyMultiple % key != 0)
+        continue;
+      ++candidates;
+      GPUSchedule next =
+          estimateSchedule(core, branch, groups * groupRows, key);
+      if (next.fits && (!found || next.cyclesPerScore < best.cyclesPerScore)) {
+        best = next;
+        found = true;
+      }
+    }
+  best.fits = found;
+  best.candidates = candidates;
+  return best;
+}
+
+std::string ringlet::cost::explain(const GPUSchedule &schedule) {
+  char text[400];
+  std::snprintf(
+      text, sizeof(text),
+      "tiles of %lld queries x %lld keys: %.3f cycles a score by the cost "
+      "model (%.0f%% in products), %lld groups of 64 rows with about %lld of "
+      "%lld registers a thread, Q in %s, %lld bytes of shared memory%s, best "
+      "of %lld shapes",
+      static_cast<long long>(schedule.query),
+      static_cast<long long>(schedule.key), schedule.cyclesPerScore,
+      100.0 * schedule.dotShare, static_cast<long long>(schedule.groups),
+      static_cast<long long>(schedule.registers),
+      static_cast<long long>(schedule.registerLimit),
+      schedule.queryInRegisters ? "registers" : "shared memory",
+      static_cast<long long>(schedule.sharedBytes),
+      schedule.fits ? "" : ", more than the device has",
+      static_cast<long long>(schedule.candidates));
+  return text;
+}

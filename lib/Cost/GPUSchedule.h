@@ -1,0 +1,51 @@
+//===- GPUSchedule.h - Cost model of scheduled attention -*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Kernels in the scheduled form: one warp copies tiles of K and V to two slots
+// each, groups of four warps multiply them by 64 query rows a group, with
+// products that run beside the softmax (wgmma, see `rtile.role`). Elements have
+// 16 bits.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RINGLET_LIB_COST_GPUSCHEDULE_H
+#define RINGLET_LIB_COST_GPUSCHEDULE_H
+
+#include "lib/Cost/CPUTiling.h"
+#include "lib/Cost/GPUTiling.h"
+
+namespace ringlet::cost {
+
+struct GPUSchedule {
+  int64_t query, key;     ///< rows of the tiles of Q and of K and V
+  int64_t groups;         ///< of four warps that compute
+  bool queryInRegisters;  ///< the tile of Q is read from shared memory once
+  double cyclesPerScore;  ///< estimate, of a multiprocessor, for a useful pair
+  double dotShare;        ///< part of it that the two products would take alone
+  int64_t sharedBytes;    ///< of a block
+  int64_t registers;      ///< of a thread that computes, estimated
+  int64_t registerLimit;  ///< what it may have
+  bool fits;              ///< a block does not exceed the multiprocessor
+  int64_t candidates = 1; ///< shapes that were compared
+};
+
+/// The estimate for one shape: `query` a multiple of 64, `key` of 16.
+GPUSchedule estimateSchedule(const GPUCore &core, const BranchShape &branch,
+                             int64_t query, int64_t key);
+
+/// The candidate of least estimated cycles among those that fit and whose key
+/// tile divides `keyMultiple` (0: any); if there is none, one with `fits`
+/// false.
+GPUSchedule chooseSchedule(const GPUCore &core, const BranchShape &branch,
+                           int64_t keyMultiple);
+
+/// One line for people: the choice and the figures behind it.
+std::string explain(const GPUSchedule &schedule);
+
+} // namespace ringlet::cost
+
+#endif // RINGLET_LIB_COST_GPUSCHEDULE_H

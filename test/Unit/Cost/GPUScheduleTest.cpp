@@ -1,0 +1,116 @@
+//===- GPUScheduleTest.cpp - Tiles of scheduled kernels -*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Cost/GPUSchedule.h"
+
+#include <gtest/gtest.h>
+
+using namespace ringlet::cost;
+
+namespace {
+
+const GPUCore hopper{227 << 10, 228 << 10, 65536, 255, 2048, true};
+
+BranchShape shape(int64_t dim, int64_t rows = 16384, bool causal = false) {
+  return {dim, dim, rows, causal};
+}
+
+void expectShape(const BranchShape &branch, int64_t query, int64_t key,
+                 bool queryInRegisters) {
+  GPUSchedule best = chooseSchedule(hopper, branch, 0);
+  EXPECT_TRUE(best.fits);
+  EXPECT_EQ(best.query, query) << explain(best);
+  EXPECT_EQ(best.key, key) << explain(best);
+  EXPECT_EQ(best.queryInRegisters, queryInRegisters) << explain(best);
+}
+
+// The shapes that were fastest on the device.
+TEST(GPUSchedule, MeasuredShapesWin) {
+  expectShape(shape(64), 192, 128, false);
+  expectShape(shape(64, 16384, true), 192, 128, false);
+  expectShape(shape(128), 128, 128, true);
+  expectShape(shape(128, 16384, true), 128, 128, true);
+  expectShape(shape(256), 128, 80, false);
+  expectShape(shape(256, 16384, true), 128, 64, false);
+  // Unknown lengths are taken for long ones.
+  expectShape(shape(128, 0), 128, 128, true);
+  expectShape(shape(256, 0, true), 128, 64, false);
+}
+
+// Estimates are near the share of the products' peak that was measured.
+TEST(GPUSchedule, EstimatesAgreeWithMeasurements) {
+  struct {
+    int64_t dim, query, key;
+    double share;
+  } measured[] = {{128, 128, 128, 0.949}, {64, 192, 128, 0.663},
+                  {64, 128, 192, 0.619},  {256, 128, 80, 0.953},
+                  {256, 128, 64, 0.955},  {128, 128, 176, 0.839}};
+  for (const auto &row : measured)
+    EXPECT_NEAR(estimateSchedule(hopper, shape(row.dim, 0), row.query, row.key)
+                    .dotShare,
+                row.share, 0.02)
+        << row.dim << ": " << row.query << " x " << row.key;
+}
+
+TEST(GPUSchedule, ChoiceFitsForEveryHeadDimension) {
+  for (int64_t dim = 16; dim <= 256; dim += 8)
+    for (int64_t width = 16; width <= 256; width += 8)
+      for (bool causal : {false, true}) {
+        GPUSchedule best = chooseSchedule(hopper, {dim, width, 0, causal}, 0);
+        ASSERT_TRUE(best.fits) << dim << ", " << width;
+        EXPECT_LE(best.registers, best.registerLimit) << dim << ", " << width;
+        EXPECT_LT(best.sharedBytes, hopper.sharedBytes) << dim << ", " << width;
+        EXPECT_LE(best.groups * best.registerLimit + 32, 512);
+        // Less than half the rate of the largest tiles would be a bad choice.
+        EXPECT_GE(best.query * best.key, 128 * 64) << dim << ", " << width;
+      }
+}
+
+// Key tiles do not cross the end of a segment.
+TEST(GPUSchedule, KeyTileDividesTheSegment) {
+  for (int64_t multiple : {16, 48, 2048, 2064, 80})
+    for (int64_t dim : {64, 128, 256}) {
+      GPUSchedule best = chooseSchedule(hopper, shape(dim, multiple), multiple);
+      ASSERT_TRUE(best.fits) << multiple;
+      EXPECT_EQ(multiple % best.key, 0) << multiple << ": " << explain(best);
+    }
+  EXPECT_EQ(chooseSchedule(hopper, shape(256, 2048), 2048).key, 64);
+  EXPECT_FALSE(chooseSchedule(hopper, shape(64, 100), 100).fits);
+}
+
+// Q takes 128 x 256 bytes, each of two slots of K and of V 80 x 512; two
+// barriers a slot.
+TEST(GPUSchedule, SharedMemoryIsThatOfTheChannels) {
+  EXPECT_EQ(estimateSchedule(hopper, {128, 256, 0}, 128, 80).sharedBytes,
+            128 * 256 + 16 + 2 * (80 * 256 + 16 + 80 * 512 + 16));
+  // Columns fill panels of 64.
+  EXPECT_EQ(estimateSchedule(hopper, shape(72), 64, 64).sharedBytes,
+            5 * (64 * 256 + 16));
+}
+
+TEST(GPUSchedule, NothingFitsWhereThereIsNoRoom) {
+  GPUCore tiny = hopper;
+  tiny.sharedBytes = 8 << 10;
+  GPUSchedule best = chooseSchedule(tiny, shape(128), 0);
+  EXPECT_FALSE(best.fits);
+  EXPECT_NE(explain(best).find("more than the device has"), std::string::npos);
+}
+
+TEST(GPUSchedule, ShortSegmentsGetShortTiles) {
+  EXPECT_EQ(chooseSchedule(hopper, shape(128, 64), 0).query, 64);
+  EXPECT_LE(chooseSchedule(hopper, shape(128, 64), 0).key, 64);
+}
+
+TEST(GPUSchedule, ExplainNamesTheFigures) {
+  std::string text = explain(estimateSchedule(hopper, shape(128), 128, 128));
+  for (const char *part :
+       {"128 queries x 128 keys", "2 groups of 64 rows",
+        "about 232 of 232 registers", "Q in registers", "163920 bytes"})
+    EXPECT_NE(text.find(part), std::string::npos) << part << ": " << text;
+}
+
+} // namespace
