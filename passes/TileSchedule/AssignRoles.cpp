@@ -1,0 +1,312 @@
+//===- AssignRoles.cpp - One role loads, one computes -*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/TileSchedule/Passes.h"
+#include "passes/TileSchedule/Schedule.h"
+#include "passes/TileSchedule/Skeleton.h"
+
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/Remarks.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace ringlet {
+#define GEN_PASS_DEF_RTILEASSIGNROLES
+#include "passes/TileSchedule/Passes.h.inc"
+} // namespace ringlet
+
+using namespace mlir;
+using namespace ringlet;
+using namespace ringlet::schedule;
+
+namespace {
+
+constexpr StringLiteral passName = "rtile-assign-roles";
+
+/// `loc` as the name of a value, `base` followed by `suffix`.
+Location named(Location loc, StringRef suffix) {
+  StringRef base = "tile";
+  if (auto name = dyn_cast<NameLoc>(loc))
+    base = name.getName();
+  base.consume_back("_tile");
+  return NameLoc::get(
+      StringAttr::get(loc.getContext(), base.str() + suffix.str()), loc);
+}
+
+class RoleBuilder {
+public:
+  RoleBuilder(rtile::FuncOp func, const Schedule &schedule,
+              const Products &products)
+      : func(func), body(func.getBody().front()), schedule(schedule),
+        builder(func.getContext()) {
+    for (const Feed &feed : products.feeds)
+      uses[feed.load] = feed.use;
+  }
+
+  LogicalResult build(std::string &reason);
+
+private:
+  using Key = std::pair<Value, Use>;
+  Key getKey(rtile::LoadOp load) { return {load.getView(), uses[load]}; }
+  bool isFeed(Operation *op) {
+    auto load = dyn_cast<rtile::LoadOp>(op);
+    return load && uses.contains(load);
+  }
+
+  void findShared();
+  void makeChannels();
+  rtile::RoleOp makeRole(StringRef name, int64_t warps, int64_t registers);
+  void makeLoadRole(const Skeleton &skeleton);
+  void makeComputeRole(const Skeleton &skeleton);
+  SmallVector<rtile::LoadOp> getTogether(rtile::LoadOp first);
+  Value await(OpBuilder &at, rtile::LoadOp load);
+  void release(rtile::ReadOp read);
+
+  rtile::FuncOp func;
+  Block &body;
+  const Schedule &schedule;
+  OpBuilder builder;
+  llvm::MapVector<Operation *, Use> uses;
+  /// Scalars and views, which stay in the body of the function.
+  llvm::DenseSet<Operation *> shared;
+  llvm::MapVector<Key, rtile::ChannelOp> channels;
+  /// Slots awaited already for a load further down.
+  llvm::DenseMap<Operation *, Value> awaited;
+  SmallVector<rtile::ReadOp> reads;
+};
+
+} // namespace
+
+/// What all roles know: operations that do not touch tiles, depend on nothing
+/// that does, and do not run in a loop.
+void RoleBuilder::findShared() {
+  for (Operation &op : body) {
+    auto isScalar = [](Type type) { return !getTile(type); };
+    auto isShared = [&](Value value) {
+      Operation *source = value.getDefiningOp();
+      return !source || shared.contains(source);
+    };
+    if (op.getNumRegions() == 0 && isMemoryEffectFree(&op) &&
+        !op.hasTrait<OpTrait::IsTerminator>() &&
+        llvm::all_of(op.getResultTypes(), isScalar) &&
+        llvm::all_of(op.getOperands(), isShared))
+      shared.insert(&op);
+  }
+}
+
+/// A channel for each view and way to use its tiles, with the slots of the
+/// schedule if a loop fills it.
+void RoleBuilder::makeChannels() {
+  for (auto [op, use] : uses) {
+    auto load = cast<rtile::LoadOp>(op);
+    bool inLoop = op->getBlock() != &body;
+    rtile::ChannelOp &channel = channels[getKey(load)];
+    int64_t slots = inLoop ? schedule.slots : 1;
+    if (channel) {
+      channel.setSlots(std::max<int64_t>(channel.getSlots(), slots));
+      continue;
+    }
+    auto view = load.getView();
+    channel = rtile::ChannelOp::create(
+        builder, named(view.getLoc(), "_slots"),
+        rtile::ChannelType::get(view.getType().getTileType()), slots,
+        /*offset=*/nullptr, /*barriers=*/nullptr);
+  }
+}
+
+rtile::RoleOp RoleBuilder::makeRole(StringRef name, int64_t warps,
+                                    int64_t registers) {
+  auto role =
+      rtile::RoleOp::create(builder, func.getLoc(), name, warps, registers);
+  role.getBody().emplaceBlock();
+  return role;
+}
+
+void RoleBuilder::makeLoadRole(const Skeleton &skeleton) {
+  auto role = makeRole("load", schedule.loadWarps, schedule.loadRegisters);
+  OpBuilder inside = OpBuilder::atBlockBegin(&role.getBody().front());
+  skeleton.copyTo(inside, [&](OpBuilder &at, Operation *op,
+                              IRMapping &mapping) {
+    if (!isFeed(op))
+      return false;
+    auto load = cast<rtile::LoadOp>(op);
+    Value slot = rtile::AcquireOp::create(at, named(op->getLoc(), "_slot"),
+                                          channels[getKey(load)].getResult());
+    SmallVector<Value> offsets;
+    for (Value offset : load.getOffsets())
+      offsets.push_back(mapping.lookupOrDefault(offset));
+    rtile::CopyOp::create(at, op->getLoc(),
+                          mapping.lookupOrDefault(load.getView()), offsets,
+                          slot);
+    return true;
+  });
+}
+
+/// `first` and the loads after it in its loop whose slots are awaited with it:
+/// they go to products that need nothing else of the step, which can all be
+/// started at its beginning.
+SmallVector<rtile::LoadOp> RoleBuilder::getTogether(rtile::LoadOp first) {
+  Block *block = first->getBlock();
+  SmallVector<rtile::LoadOp> together{first};
+  if (!isa<scf::ForOp>(block->getParentOp()))
+    return together;
+  auto isAtHand = [&](Value value) {
+    Operation *source = value.getDefiningOp();
+    return !source || source->getBlock() != block || isFeed(source);
+  };
+  auto needsNothingElse = [&](rtile::LoadOp load) {
+    return llvm::all_of(load->getUsers(), [&](Operation *dot) {
+      return dot->getBlock() == block &&
+             llvm::all_of(dot->getOperands(), isAtHand);
+    });
+  };
+  if (!needsNothingElse(first))
+    return together;
+  for (Operation *op = first->getNextNode(); op; op = op->getNextNode()) {
+    if (!isFeed(op))
+      continue;
+    auto load = cast<rtile::LoadOp>(op);
+    bool isTwice = llvm::any_of(together, [&](rtile::LoadOp other) {
+      return getKey(other) == getKey(load);
+    });
+    // A channel's slots come in the order of its loads.
+    if (isTwice)
+      break;
+    if (needsNothingElse(load))
+      together.push_back(load);
+  }
+  return together;
+}
+
+/// The slot for `load`, awaited now unless it has been.
+Value RoleBuilder::await(OpBuilder &at, rtile::LoadOp load) {
+  if (Value slot = awaited.lookup(load))
+    return slot;
+  SmallVector<rtile::LoadOp> together = getTogether(load);
+  SmallVector<Value> sources;
+  SmallVector<Type> types;
+  for (rtile::LoadOp each : together) {
+    sources.push_back(channels[getKey(each)].getResult());
+    types.push_back(
+        rtile::SlotType::get(each.getView().getType().getTileType()));
+  }
+  auto op =
+      rtile::AwaitOp::create(at, named(load.getLoc(), "_slot"), types, sources);
+  for (auto [each, slot] : llvm::zip(together, op.getSlots()))
+    awaited[each] = slot;
+  return op.getSlots().front();
+}
+
+/// Gives the slot of `read` back: at once if the tile is in registers, else
+/// after its last use.
+void RoleBuilder::release(rtile::ReadOp read) {
+  Operation *last = read;
+  auto tile = cast<RankedTensorType>(read.getTile().getType());
+  if (isa<rtile::SwizzledAttr>(tile.getEncoding()))
+    for (Operation *user : read.getTile().getUsers()) {
+      Operation *around = read->getBlock()->findAncestorOpInBlock(*user);
+      if (last->isBeforeInBlock(around))
+        last = around;
+    }
+  OpBuilder after(read.getContext());
+  after.setInsertionPointAfter(last);
+  rtile::ReleaseOp::create(after, read.getLoc(), read.getSlot());
+}
+
+void RoleBuilder::makeComputeRole(const Skeleton &skeleton) {
+  auto role =
+      makeRole("compute", schedule.computeWarps, schedule.computeRegisters);
+  OpBuilder inside = OpBuilder::atBlockBegin(&role.getBody().front());
+  MLIRContext *context = func.getContext();
+  skeleton.copyTo(inside, [&](OpBuilder &at, Operation *op,
+                              IRMapping &mapping) {
+    if (!isFeed(op))
+      return false;
+    auto load = cast<rtile::LoadOp>(op);
+    Value slot = await(at, load);
+    Attribute place = rtile::SwizzledAttr::get(context);
+    if (uses[op] == Use::Left && schedule.queryInRegisters)
+      place = rtile::FragmentAttr::get(context, schedule.computeWarps);
+    auto type = cast<RankedTensorType>(load.getResult().getType());
+    auto read = rtile::ReadOp::create(
+        at, op->getLoc(),
+        RankedTensorType::get(type.getShape(), type.getElementType(), place),
+        slot);
+    mapping.map(load.getResult(), read.getTile());
+    reads.push_back(read);
+    return true;
+  });
+  for (rtile::ReadOp read : reads)
+    release(read);
+}
+
+LogicalResult RoleBuilder::build(std::string &reason) {
+  findShared();
+  auto isShared = [&](Operation *op) { return shared.contains(op); };
+  Skeleton loading(body, isShared), computing(body, isShared);
+  for (auto [op, use] : uses) {
+    loading.addRoot(op, op->getOperands());
+    computing.addRoot(op, {});
+  }
+  func.walk([&](rtile::StoreOp store) {
+    computing.addRoot(store, store->getOperands());
+  });
+  for (Value value : loading.getNeeded())
+    if (getTile(value.getType())) {
+      reason = "expected loads of rows that do not depend on tiles, found one "
+               "that does";
+      return failure();
+    }
+
+  SmallVector<Operation *> old;
+  for (Operation &op : body.without_terminator())
+    if (!isShared(&op))
+      old.push_back(&op);
+  builder.setInsertionPoint(body.getTerminator());
+  makeChannels();
+  makeLoadRole(loading);
+  makeComputeRole(computing);
+  for (Operation *op : llvm::reverse(old))
+    op->erase();
+  func.removeRecipeAttr();
+  func->removeAttr(scheduleAttr);
+  func.setScheduled(true);
+  func.setWalkAttr(schedule.walk);
+  return success();
+}
+
+namespace {
+
+struct AssignRoles : ringlet::impl::RTileAssignRolesBase<AssignRoles> {
+  void runOnOperation() override {
+    auto result = getOperation()->walk([&](rtile::FuncOp func) {
+      if (!func->hasAttr(scheduleAttr) || func.getScheduled())
+        return WalkResult::advance();
+      FailureOr<Schedule> schedule = Schedule::get(func);
+      if (failed(schedule))
+        return WalkResult::interrupt();
+      std::string reason;
+      FailureOr<Products> products = findProducts(func, reason);
+      if (failed(products) ||
+          failed(RoleBuilder(func, *schedule, *products).build(reason))) {
+        func->removeAttr(scheduleAttr);
+        keepPlain(func, "AssignRoles", passName, reason);
+        return WalkResult::advance();
+      }
+      remark::passed(func.getLoc(),
+                     remark::RemarkOpts::name("AssignRoles").category(passName))
+          << func.getSymName().str() << ": one role copies the tiles of "
+          << std::to_string(llvm::range_size(
+                 func.getBody().front().getOps<rtile::ChannelOp>()))
+          << " channels, one computes";
+      return WalkResult::advance();
+    });
+    if (result.wasInterrupted())
+      signalPassFailure();
+  }
+};
+
+} // namespace

@@ -1,0 +1,173 @@
+//===- Schedule.cpp - What the scheduling passes share -*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/TileSchedule/Schedule.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/Remarks.h"
+
+using namespace mlir;
+using namespace ringlet;
+using namespace ringlet::schedule;
+
+//===----------------------------------------------------------------------===//
+// The attribute
+//===----------------------------------------------------------------------===//
+
+DictionaryAttr Schedule::toAttr(MLIRContext *context) const {
+  Builder builder(context);
+  NamedAttrList list;
+  list.set("compute_warps", builder.getI64IntegerAttr(computeWarps));
+  list.set("load_warps", builder.getI64IntegerAttr(loadWarps));
+  list.set("compute_registers", builder.getI64IntegerAttr(computeRegisters));
+  list.set("load_registers", builder.getI64IntegerAttr(loadRegisters));
+  list.set("slots", builder.getI64IntegerAttr(slots));
+  list.set("query_in_registers", builder.getBoolAttr(queryInRegisters));
+  list.set("walk", walk);
+  return list.getDictionary(context);
+}
+
+FailureOr<Schedule> Schedule::get(rtile::FuncOp func) {
+  Schedule result;
+  Attribute attr = func->getAttr(scheduleAttr);
+  auto list = dyn_cast<DictionaryAttr>(attr);
+  if (!list) {
+    func.emitError("expected ")
+        << scheduleAttr << " to be a list, found " << attr;
+    return failure();
+  }
+  auto read = [&](StringRef name, int64_t &value, int64_t least,
+                  int64_t most) -> LogicalResult {
+    auto number = list.getAs<IntegerAttr>(name);
+    if (number && number.getType().isInteger(64) && number.getInt() >= least &&
+        number.getInt() <= most) {
+      value = number.getInt();
+      return success();
+    }
+    return func.emitError("expected ")
+           << scheduleAttr << " with " << name << " in [" << least << ", "
+           << most << "], found " << list;
+  };
+  auto inRegisters = list.getAs<BoolAttr>("query_in_registers");
+  result.walk = list.getAs<rtile::WalkAttr>("walk");
+  if (!inRegisters || !result.walk) {
+    func.emitError("expected ")
+        << scheduleAttr << " with query_in_registers and walk, found " << list;
+    return failure();
+  }
+  result.queryInRegisters = inRegisters.getValue();
+  if (failed(read("compute_warps", result.computeWarps, 1, 31)) ||
+      failed(read("load_warps", result.loadWarps, 1, 31)) ||
+      failed(read("compute_registers", result.computeRegisters, 0, 256)) ||
+      failed(read("load_registers", result.loadRegisters, 0, 256)) ||
+      failed(read("slots", result.slots, 1, 16)))
+    return failure();
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+RankedTensorType schedule::getTile(Type type) {
+  return dyn_cast<RankedTensorType>(type);
+}
+
+rtile::LoadOp schedule::getLoad(Value tile) {
+  return tile.getDefiningOp<rtile::LoadOp>();
+}
+
+int64_t Products::getHeight() const {
+  rtile::DotOp first = dots.front();
+  return getTile(first.getLhs().getType()).getDimSize(0);
+}
+
+static std::string toText(Type type) {
+  std::string text;
+  llvm::raw_string_ostream(text) << type;
+  return text;
+}
+
+/// Why `dot` is none for roles, or "".
+static std::string checkDot(rtile::DotOp dot) {
+  RankedTensorType lhs = getTile(dot.getLhs().getType());
+  RankedTensorType rhs = getTile(dot.getRhs().getType());
+  if (lhs.getElementTypeBitWidth() != 16 ||
+      lhs.getElementType() != rhs.getElementType())
+    return "expected operands of products of one type of 16 bits, found " +
+           toText(lhs) + " and " + toText(rhs);
+  if (!getLoad(dot.getRhs()))
+    return "expected right operands that are loaded, found a computed one of " +
+           toText(rhs);
+  if (lhs.getDimSize(0) % groupRows != 0)
+    return "expected left operands of a multiple of " +
+           std::to_string(groupRows) + " rows, found " + toText(lhs);
+  return "";
+}
+
+/// The same of `load`, whose use it finds.
+static std::string checkLoad(rtile::LoadOp load, Use &use) {
+  use = Use::Left;
+  for (OpOperand &operand : load.getResult().getUses()) {
+    auto dot = dyn_cast<rtile::DotOp>(operand.getOwner());
+    if (!dot)
+      return "expected loads for products alone, found a tile of " +
+             toText(load.getResult().getType()) + " that " +
+             operand.getOwner()->getName().getStringRef().str() + " uses";
+    if (operand.get() != dot.getRhs())
+      continue;
+    use = dot.getTransposed() ? Use::Transposed : Use::Right;
+  }
+  if (load.getResult().use_empty())
+    return "expected loads for products alone, found one that nothing uses";
+  return "";
+}
+
+FailureOr<Products> schedule::findProducts(rtile::FuncOp func,
+                                           std::string &reason) {
+  Products products;
+  func.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (auto dot = dyn_cast<rtile::DotOp>(op)) {
+      reason = checkDot(dot);
+      products.dots.push_back(dot);
+    } else if (auto load = dyn_cast<rtile::LoadOp>(op)) {
+      Use use;
+      reason = checkLoad(load, use);
+      products.feeds.push_back({load, use});
+    } else if (op->getNumRegions() != 0 &&
+               !isa<rtile::FuncOp, scf::ForOp, scf::IfOp>(op)) {
+      reason = "expected loops and conditions of scf.for and scf.if, found " +
+               op->getName().getStringRef().str();
+    } else if (!isMemoryEffectFree(op) &&
+               !isa<rtile::FuncOp, rtile::StoreOp, scf::ForOp, scf::IfOp>(op)) {
+      reason = "expected loads and stores alone to touch memory, found " +
+               op->getName().getStringRef().str();
+    }
+    return reason.empty() ? WalkResult::advance() : WalkResult::interrupt();
+  });
+  if (reason.empty() && products.dots.empty())
+    reason = "expected products of tiles, found none";
+  if (!reason.empty())
+    return failure();
+  for (rtile::DotOp dot : products.dots)
+    if (int64_t height = getTile(dot.getLhs().getType()).getDimSize(0);
+        height != products.getHeight()) {
+      reason = "expected left operands of one height, found " +
+               std::to_string(products.getHeight()) + " and " +
+               std::to_string(height);
+      return failure();
+    }
+  return products;
+}
+
+void schedule::keepPlain(rtile::FuncOp func, StringRef name, StringRef pass,
+                         StringRef reason) {
+  func.removeRecipeAttr();
+  remark::missed(func.getLoc(), remark::RemarkOpts::name(name).category(pass))
+      << func.getSymName().str() << " stays plain: " << reason.str();
+}

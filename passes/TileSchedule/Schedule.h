@@ -1,0 +1,78 @@
+//===- Schedule.h - What the scheduling passes share -*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RINGLET_PASSES_TILESCHEDULE_SCHEDULE_H
+#define RINGLET_PASSES_TILESCHEDULE_SCHEDULE_H
+
+#include "dialects/Tile/IR/TileDialect.h"
+
+#include <string>
+
+namespace ringlet::schedule {
+
+/// Name of the attribute that rtile-choose-schedule writes.
+inline constexpr llvm::StringLiteral scheduleAttr = "rtile.schedule";
+
+/// Warps that change registers, and multiply, together; rows of their products.
+inline constexpr int64_t groupWarps = 4;
+inline constexpr int64_t groupRows = 64;
+
+/// What rtile-choose-schedule decides.
+struct Schedule {
+  int64_t computeWarps, loadWarps;
+  int64_t computeRegisters, loadRegisters;
+  /// Of each channel that a loop fills.
+  int64_t slots;
+  bool queryInRegisters;
+  rtile::WalkAttr walk;
+
+  mlir::DictionaryAttr toAttr(mlir::MLIRContext *context) const;
+  /// Reads it from a kernel that has the attribute; an error if it lacks
+  /// something.
+  static mlir::FailureOr<Schedule> get(rtile::FuncOp func);
+};
+
+/// Where a loaded tile is used.
+enum class Use {
+  Left,       ///< As the left operand of products alone.
+  Transposed, ///< First as a right operand with rows along the sum's columns.
+  Right,      ///< First as another right operand.
+};
+
+/// A load whose tile goes to products.
+struct Feed {
+  rtile::LoadOp load;
+  Use use;
+};
+
+/// The products of a kernel and what feeds them, in program order.
+struct Products {
+  llvm::SmallVector<rtile::DotOp> dots;
+  llvm::SmallVector<Feed> feeds;
+
+  /// Height of the left operands.
+  int64_t getHeight() const;
+};
+
+/// Finds them if the kernel has the form that roles need: right operands are
+/// loaded, loaded tiles go to products alone, left operands have one height of
+/// whole groups of warps. Failure: `reason` says what else was found.
+mlir::FailureOr<Products> findProducts(rtile::FuncOp func, std::string &reason);
+
+/// The load that made `tile`, or null.
+rtile::LoadOp getLoad(mlir::Value tile);
+
+/// `type` as a tile, or null.
+mlir::RankedTensorType getTile(mlir::Type type);
+
+/// Takes the recipe of `func` away, and tells why.
+void keepPlain(rtile::FuncOp func, llvm::StringRef name, llvm::StringRef pass,
+               llvm::StringRef reason);
+
+} // namespace ringlet::schedule
+
+#endif // RINGLET_PASSES_TILESCHEDULE_SCHEDULE_H

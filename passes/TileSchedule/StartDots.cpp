@@ -1,0 +1,367 @@
+//===- StartDots.cpp - Products beside other work -*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/TileSchedule/Passes.h"
+#include "passes/TileSchedule/Schedule.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/Remarks.h"
+
+namespace ringlet {
+#define GEN_PASS_DEF_RTILESTARTDOTS
+#include "passes/TileSchedule/Passes.h.inc"
+} // namespace ringlet
+
+using namespace mlir;
+using namespace ringlet;
+using namespace ringlet::schedule;
+
+namespace {
+
+/// A name for what becomes of the value named by `loc`.
+Location named(Location loc, StringRef suffix) {
+  auto name = dyn_cast<NameLoc>(loc);
+  if (!name)
+    return loc;
+  return NameLoc::get(
+      StringAttr::get(loc.getContext(), name.getName().str() + suffix.str()),
+      loc);
+}
+
+/// True if `tile` is, at once or in a later step, the left operand of a
+/// product that is read from registers.
+bool feedsProduct(Value tile) {
+  SmallVector<Value> pending{tile};
+  llvm::SmallDenseSet<Value> seen;
+  auto add = [&](Value value) {
+    if (seen.insert(value).second)
+      pending.push_back(value);
+  };
+  while (!pending.empty())
+    for (OpOperand &use : pending.pop_back_val().getUses()) {
+      Operation *user = use.getOwner();
+      if (isa<rtile::DotOp, rtile::StartDotOp>(user))
+        return true;
+      if (auto loop = dyn_cast<scf::ForOp>(user)) {
+        if (BlockArgument argument = loop.getTiedLoopRegionIterArg(&use)) {
+          add(argument);
+          add(loop.getTiedLoopResult(&use));
+        }
+      } else if (isa<scf::YieldOp>(user)) {
+        unsigned number = use.getOperandNumber();
+        if (auto loop = dyn_cast<scf::ForOp>(user->getParentOp()))
+          add(loop.getRegionIterArg(number));
+        add(user->getParentOp()->getResult(number));
+      }
+    }
+  return false;
+}
+
+/// The products of one block of a role.
+class BlockSchedule {
+public:
+  explicit BlockSchedule(Block &block) : block(block) {}
+
+  /// Returns how many products run beside other work.
+  int64_t run(bool turns);
+
+private:
+  bool isAtHand(Value operand, Operation *place);
+  void startEarly(MutableArrayRef<rtile::DotOp> dots);
+  rtile::StartDotOp start(rtile::DotOp dot);
+  void finishBeforeUse(rtile::DotOp dot, rtile::StartDotOp started);
+  bool finishAfterOtherWork(rtile::DotOp dot, rtile::StartDotOp started);
+  llvm::DenseSet<Operation *> findLate(rtile::DotOp dot,
+                                       rtile::StartDotOp started);
+  void takeTurns(MutableArrayRef<rtile::StartDotOp> started);
+
+  Block &block;
+  /// Products that were started right after the one before.
+  llvm::DenseSet<Operation *> followers;
+};
+
+} // namespace
+
+/// True if `operand` is there at `place`, or can be read there.
+bool BlockSchedule::isAtHand(Value operand, Operation *place) {
+  Operation *source = operand.getDefiningOp();
+  if (!source || source->getBlock() != &block || source->isBeforeInBlock(place))
+    return true;
+  auto read = dyn_cast<rtile::ReadOp>(source);
+  return read && isAtHand(read.getSlot(), place);
+}
+
+/// Moves each product up to the one before it, if its operands are there.
+void BlockSchedule::startEarly(MutableArrayRef<rtile::DotOp> dots) {
+  for (auto [before, dot] : llvm::zip(dots, dots.drop_front())) {
+    Operation *place = before;
+    bool inOneStep = true;
+    for (Operation *op = place->getNextNode(); op != dot;
+         op = op->getNextNode())
+      inOneStep &= op->getNumRegions() == 0;
+    if (!inOneStep || llvm::is_contained(dot.getOperands(), before.getResult()))
+      continue;
+    auto atHand = [&](Value operand) { return isAtHand(operand, place); };
+    if (!llvm::all_of(dot->getOperands(), atHand))
+      continue;
+    for (Value operand : {dot.getLhs(), dot.getRhs()}) {
+      Operation *source = operand.getDefiningOp();
+      if (source && source->getBlock() == &block &&
+          place->isBeforeInBlock(source)) {
+        source->moveAfter(place);
+        place = source;
+      }
+    }
+    dot->moveAfter(place);
+    followers.insert(dot);
+  }
+}
+
+rtile::StartDotOp BlockSchedule::start(rtile::DotOp dot) {
+  OpBuilder builder(dot);
+  auto type = cast<RankedTensorType>(dot.getResult().getType());
+  return rtile::StartDotOp::create(
+      builder, named(dot.getLoc(), "_started"), rtile::PendingType::get(type),
+      dot.getLhs(), dot.getRhs(), dot.getInit(), dot.getTransposed());
+}
+
+static void replace(rtile::DotOp dot, rtile::FinishDotOp finish) {
+  dot.getResult().replaceAllUsesWith(finish.getResult());
+  dot.erase();
+}
+
+void BlockSchedule::finishBeforeUse(rtile::DotOp dot,
+                                    rtile::StartDotOp started) {
+  Operation *first = nullptr;
+  for (Operation *user : dot.getResult().getUsers()) {
+    Operation *around = block.findAncestorOpInBlock(*user);
+    if (!first || around->isBeforeInBlock(first))
+      first = around;
+  }
+  OpBuilder builder(started->getContext());
+  if (first)
+    builder.setInsertionPoint(first);
+  else
+    builder.setInsertionPointAfter(dot);
+  replace(dot, rtile::FinishDotOp::create(builder, dot.getLoc(),
+                                          dot.getResult().getType(),
+                                          started.getResult(), ValueRange()));
+}
+
+/// Operations after `dot` that have to wait for it, or had better do so.
+llvm::DenseSet<Operation *> BlockSchedule::findLate(rtile::DotOp dot,
+                                                    rtile::StartDotOp started) {
+  llvm::DenseSet<Operation *> late;
+  SmallVector<Operation *> early;
+  auto mustWait = [&](Operation *op) {
+    bool waits = false;
+    op->walk([&](Operation *inner) {
+      for (Value operand : inner->getOperands()) {
+        Operation *source = operand.getDefiningOp();
+        waits |= source == dot || (source && late.contains(source));
+      }
+    });
+    if (waits || op->hasTrait<OpTrait::IsTerminator>() ||
+        op->getNumRegions() != 0)
+      return true;
+    // The product that was started before this one finishes before it.
+    if (auto finish = dyn_cast<rtile::FinishDotOp>(op))
+      return !finish.getPending().getDefiningOp()->isBeforeInBlock(dot);
+    if (!isMemoryEffectFree(op) || isa<rtile::DotOp>(op))
+      return true;
+    // Columns of scores beside this product, the other ones after it.
+    if (auto slice = dyn_cast<rtile::SliceOp>(op))
+      return slice.getBegin() > 0;
+    return isa<arith::TruncFOp>(op) && feedsProduct(op->getResult(0));
+  };
+  for (Operation *op = dot->getNextNode(); op; op = op->getNextNode()) {
+    if (mustWait(op))
+      late.insert(op);
+    else
+      early.push_back(op);
+  }
+  // To repeat a value along columns is no work that hides a product, and what
+  // is repeated late needs no registers until then.
+  for (Operation *op : llvm::reverse(early)) {
+    auto isLate = [&](Operation *user) {
+      return late.contains(block.findAncestorOpInBlock(*user));
+    };
+    if (isa<rtile::BroadcastOp, arith::ConstantOp>(op) &&
+        llvm::all_of(op->getUsers(), isLate))
+      late.insert(op);
+  }
+  return late;
+}
+
+/// Splits what follows `dot` into work beside the product and work after it.
+/// Returns true if there is any beside it.
+bool BlockSchedule::finishAfterOtherWork(rtile::DotOp dot,
+                                         rtile::StartDotOp started) {
+  llvm::DenseSet<Operation *> late = findLate(dot, started);
+  SmallVector<Operation *> lateInOrder;
+  SmallVector<Value> after;
+  Operation *lastEarly = nullptr;
+  for (Operation *op = dot->getNextNode(); op; op = op->getNextNode()) {
+    if (late.contains(op)) {
+      lateInOrder.push_back(op);
+      continue;
+    }
+    lastEarly = op;
+    auto isLate = [&](Operation *user) {
+      return late.contains(block.findAncestorOpInBlock(*user));
+    };
+    if (isa<rtile::FinishDotOp>(op) || !llvm::all_of(op->getUsers(), isLate))
+      continue;
+    for (Value result : op->getResults())
+      if (RankedTensorType tile = getTile(result.getType());
+          tile && tile.getElementType().isF32())
+        after.push_back(result);
+  }
+  for (Operation *op : lateInOrder)
+    op->moveBefore(&block, block.end());
+  OpBuilder builder(dot.getContext());
+  builder.setInsertionPointAfter(lastEarly ? lastEarly : dot);
+  replace(dot, rtile::FinishDotOp::create(builder, dot.getLoc(),
+                                          dot.getResult().getType(),
+                                          started.getResult(), after));
+  return !after.empty();
+}
+
+/// Puts starts that follow each other in a body of rtile.in_turn.
+void BlockSchedule::takeTurns(MutableArrayRef<rtile::StartDotOp> started) {
+  OpBuilder builder(started.back());
+  SmallVector<Type> types;
+  for (rtile::StartDotOp start : started)
+    types.push_back(start.getResult().getType());
+  auto turn = rtile::InTurnOp::create(builder, started.front().getLoc(), types);
+  Block &body = turn.getBody().emplaceBlock();
+  SmallVector<Value> yielded;
+  for (auto [start, result] : llvm::zip(started, turn.getResults())) {
+    start.getResult().replaceAllUsesWith(result);
+    start->moveBefore(&body, body.end());
+    yielded.push_back(start.getResult());
+  }
+  builder.setInsertionPointToEnd(&body);
+  rtile::YieldOp::create(builder, turn.getLoc(), yielded);
+}
+
+int64_t BlockSchedule::run(bool turns) {
+  SmallVector<rtile::DotOp> dots(block.getOps<rtile::DotOp>());
+  if (dots.empty())
+    return 0;
+  startEarly(dots);
+  SmallVector<SmallVector<rtile::StartDotOp>> batches;
+  int64_t hidden = 0;
+  for (rtile::DotOp dot : dots) {
+    if (!followers.contains(dot))
+      batches.emplace_back();
+    rtile::StartDotOp started = start(dot);
+    batches.back().push_back(started);
+    if (dot.getInit())
+      hidden += finishAfterOtherWork(dot, started);
+    else
+      finishBeforeUse(dot, started);
+  }
+  if (turns && isa<scf::ForOp>(block.getParentOp()))
+    for (SmallVector<rtile::StartDotOp> &batch : batches)
+      takeTurns(batch);
+  return hidden;
+}
+
+//===----------------------------------------------------------------------===//
+// Slots
+//===----------------------------------------------------------------------===//
+
+/// The operation after which `user` no longer reads a slot.
+static Operation *getEnd(Operation *user) {
+  auto started = dyn_cast<rtile::StartDotOp>(user);
+  if (!started)
+    return user;
+  Value pending = started.getResult();
+  while (!pending.use_empty()) {
+    OpOperand &use = *pending.use_begin();
+    if (!isa<rtile::YieldOp>(use.getOwner()))
+      return use.getOwner();
+    pending = use.getOwner()->getParentOp()->getResult(use.getOperandNumber());
+  }
+  return user;
+}
+
+/// Puts `release` behind everything that reads its slot.
+static void placeRelease(rtile::ReleaseOp release) {
+  Value slot = release.getSlot();
+  Block *block = release->getBlock();
+  Operation *last = slot.getDefiningOp();
+  auto extend = [&](Operation *op) {
+    Operation *around = block->findAncestorOpInBlock(*op);
+    if (around && last->isBeforeInBlock(around))
+      last = around;
+  };
+  for (Operation *user : slot.getUsers()) {
+    auto read = dyn_cast<rtile::ReadOp>(user);
+    if (!read)
+      continue;
+    extend(read);
+    auto tile = cast<RankedTensorType>(read.getTile().getType());
+    if (isa_and_nonnull<rtile::FragmentAttr>(tile.getEncoding()))
+      continue;
+    for (Operation *reader : read.getTile().getUsers())
+      extend(getEnd(reader));
+  }
+  release->moveAfter(last);
+}
+
+namespace {
+
+struct StartDots : ringlet::impl::RTileStartDotsBase<StartDots> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    getOperation()->walk([&](rtile::RoleOp role) {
+      SmallVector<Block *> blocks;
+      role.walk([&](rtile::DotOp dot) {
+        if (!llvm::is_contained(blocks, dot->getBlock()))
+          blocks.push_back(dot->getBlock());
+      });
+      if (blocks.empty())
+        return;
+      // Where slots are given back follows from where products finish.
+      SmallVector<rtile::ReleaseOp> releases;
+      SmallVector<Block *> homes;
+      role.walk([&](rtile::ReleaseOp release) {
+        releases.push_back(release);
+        homes.push_back(release->getBlock());
+      });
+      for (auto [release, home] : llvm::zip(releases, homes)) {
+        // At the end of its block it is in nobody's way.
+        if (home->mightHaveTerminator() &&
+            home->back().hasTrait<OpTrait::IsTerminator>())
+          release->moveBefore(home->getTerminator());
+        else
+          release->moveBefore(home, home->end());
+      }
+      bool takeTurns = turns && role.getWarps() >= 2 * groupWarps;
+      int64_t hidden = 0;
+      for (Block *block : blocks)
+        hidden += BlockSchedule(*block).run(takeTurns);
+      for (rtile::ReleaseOp release : releases)
+        placeRelease(release);
+      remark::passed(
+          role.getLoc(),
+          remark::RemarkOpts::name("StartDots").category("rtile-start-dots"))
+          << role->getParentOfType<rtile::FuncOp>().getSymName().str()
+          << ": in " << std::to_string(blocks.size()) << " places, "
+          << std::to_string(hidden)
+          << " products run beside work that does not need them"
+          << (takeTurns ? ", groups start them in turn" : "");
+    });
+  }
+};
+
+} // namespace
