@@ -1,0 +1,254 @@
+//===- LazyReference.cpp - A softmax without a running maximum -*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A softmax is the same whatever its weights are measured by, as long as they
+// are numbers. So the maximum of a row's first tile serves as the reference of
+// the whole row: the loops look for no maximum and decay nothing. Sums that
+// grow all the same are moved back by a power of two, which costs next to
+// nothing where none does (`rtile.rebase`).
+//
+// What can go wrong shows in the sum of the row, so that whoever reads it can
+// compute the row in another way:
+//
+//   * a weight beyond f32, because a score is that far above the reference:
+//     the sum is infinite or NaN;
+//   * weights below f32, because the row sees no key in its first tile and has
+//     reference 0: the sum is tiny. A reference that is a score has weight 1.
+//   * weights below f16, for the same reason. Here the sum need not be tiny:
+//     the pass makes it 0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/TileOpt/Passes.h"
+#include "passes/TileOpt/SoftmaxLoops.h"
+
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/IR/Remarks.h"
+
+#include <limits>
+#include <vector>
+
+namespace ringlet {
+#define GEN_PASS_DEF_RTILELAZYREFERENCE
+#include "passes/TileOpt/Passes.h.inc"
+} // namespace ringlet
+
+using namespace mlir;
+using namespace ringlet;
+
+namespace {
+
+/// Columns of the sums that loops carry: as many as lie in one lane and the
+/// three beside it.
+constexpr int64_t kSumColumns = 8;
+/// Sums are below 2^kBound, and with them weights: far enough from the end of
+/// f32 that products of 2^40 weights and values do not reach it.
+constexpr int64_t kBound = 40;
+/// For weights in f16, which ends at 2^16.
+constexpr int64_t kBoundF16 = 10;
+/// A row with a key in its first tile has a sum of at least 1.
+constexpr double kLeastSumF16 = 0.5;
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+struct Match {
+  SoftmaxStep first;
+  SmallVector<scf::ForOp> loops;
+  std::vector<SoftmaxStep> steps;
+};
+
+std::optional<Match> matchKernel(rtile::FuncOp func, std::string &why) {
+  Match match;
+  match.loops = getKernelLoops(func);
+  if (match.loops.empty()) {
+    why = "expected loops over the keys, found none";
+    return std::nullopt;
+  }
+  scf::ForOp front = match.loops.front();
+  if (front.getInitArgs().size() != kStateSize) {
+    why = "expected loops that carry 3 values, found " +
+          std::to_string(front.getInitArgs().size());
+    return std::nullopt;
+  }
+  auto first = matchSoftmaxStep({}, front.getInitArgs(), front, &why);
+  if (!first) {
+    why = "before the loops " + why;
+    return std::nullopt;
+  }
+  match.first = *first;
+  for (scf::ForOp loop : match.loops) {
+    std::string inLoop;
+    Operation *yield = loop.getBody()->getTerminator();
+    auto step = matchSoftmaxStep(loop.getRegionIterArgs(), yield->getOperands(),
+                                 yield, &inLoop);
+    if (!step) {
+      why = "in a loop " + inLoop;
+      return std::nullopt;
+    }
+    for (BlockArgument argument : loop.getRegionIterArgs())
+      for (Operation *user : argument.getUsers())
+        if (!step->operations.contains(user)) {
+          why = "expected the state to stay in the step, found a use by " +
+                user->getName().getStringRef().str();
+          return std::nullopt;
+        }
+    match.steps.push_back(*step);
+  }
+  int64_t columns = first->product.getResult().getType().getDimSize(1);
+  if (columns % kSumColumns != 0) {
+    why = "expected a key tile of a multiple of " +
+          std::to_string(kSumColumns) + " rows, found " +
+          std::to_string(columns);
+    return std::nullopt;
+  }
+  return match;
+}
+
+class Rewriter {
+public:
+  explicit Rewriter(Match &match)
+      : match(match),
+        builder(match.first.product.getLoc(), match.first.product) {
+    Type f32 = builder.getF32Type();
+    auto scores = match.first.product.getResult().getType();
+    int64_t rows = scores.getDimSize(0);
+    rowType = RankedTensorType::get({rows}, f32);
+    sumType = RankedTensorType::get({rows, kSumColumns}, f32);
+    wideType = RankedTensorType::get(scores.getShape(), f32);
+    isF16 = cast<RankedTensorType>(match.first.rounded.getType())
+                .getElementType()
+                .isF16();
+  }
+
+  void run();
+
+private:
+  template <typename OpTy, typename... Args>
+  auto create(StringRef name, Args &&...args) {
+    return OpTy::create(builder, named(builder.getLoc(), name),
+                        std::forward<Args>(args)...);
+  }
+  Value splat(StringRef name, double number, RankedTensorType type) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(entry);
+    return createSplat(builder, name, number, type);
+  }
+  void rewriteFirst();
+  void rewriteLoop(scf::ForOp loop, SoftmaxStep &step);
+  void rewriteSum(scf::ForOp last);
+
+  Match &match;
+  ImplicitLocOpBuilder builder;
+  RankedTensorType rowType, sumType, wideType;
+  Block *entry = match.first.product->getBlock();
+  bool isF16 = false;
+};
+
+/// Scores of the first tile give the reference: their maximum, or 0 if all are
+/// hidden.
+void Rewriter::rewriteFirst() {
+  SoftmaxStep &step = match.first;
+  builder.setInsertionPoint(step.maximum);
+  Value maximum = step.tileMaximum;
+  Value none = splat("none", 0.0, rowType);
+  Value isHidden =
+      create<arith::CmpFOp>("no_key", arith::CmpFPredicate::OEQ, maximum,
+                            splat("no_score", -kInfinity, rowType));
+  Value reference = create<arith::SelectOp>("m", isHidden, none, maximum);
+  step.maximum.getResult().replaceAllUsesWith(reference);
+  step.maximum.erase();
+
+  builder.setInsertionPoint(step.tileSum);
+  Value sum = create<rtile::FoldOp>("l", sumType, step.weights);
+  step.tileSum.getResult().replaceAllUsesWith(sum);
+  step.tileSum.erase();
+}
+
+void Rewriter::rewriteLoop(scf::ForOp loop, SoftmaxStep &step) {
+  Value reference = loop.getRegionIterArg(kMaximum);
+  BlockArgument sum = loop.getRegionIterArg(kSum);
+  Value accumulator = loop.getRegionIterArg(kAccumulator);
+  sum.setType(sumType);
+  loop.getResult(kSum).setType(sumType);
+
+  builder.setInsertionPoint(step.rounded);
+  // One instruction an element: scale * product - reference.
+  Value scale = step.getScale();
+  if (!scale)
+    scale = splat("scale", 1.0, wideType);
+  Value negated = create<arith::NegFOp>("neg_m", reference);
+  Value negatedWide =
+      create<rtile::BroadcastOp>("neg_m_wide", wideType, negated, false);
+  Value below = create<math::FmaOp>("below", step.product.getResult(), scale,
+                                    negatedWide);
+  if (step.seen)
+    below = create<arith::SelectOp>("masked", step.seen.getResult(), below,
+                                    step.masked.getFalseValue());
+  Value weights = create<math::Exp2Op>("p", below);
+  Value tileSum = create<rtile::FoldOp>("tile_sum", sumType, weights);
+  Value newSum = create<arith::AddFOp>("l_new", sum, tileSum);
+  auto rebase = create<rtile::RebaseOp>(
+      "rebased", reference, newSum, ValueRange{accumulator, weights},
+      builder.getI64IntegerAttr(isF16 ? kBoundF16 : kBound));
+  step.rounded.getInMutable().assign(rebase.getResults()[1]);
+  step.accumulator.getInitMutable().assign(rebase.getResults()[0]);
+  Operation *yield = loop.getBody()->getTerminator();
+  yield->setOperand(kMaximum, rebase.getNewReference());
+  yield->setOperand(kSum, rebase.getNewSums());
+  eraseDead(*loop.getBody());
+}
+
+void Rewriter::rewriteSum(scf::ForOp last) {
+  builder.setInsertionPointAfter(last);
+  Value columns = last.getResult(kSum);
+  SmallVector<OpOperand *> uses;
+  for (OpOperand &use : columns.getUses())
+    uses.push_back(&use);
+  Value sum = create<rtile::ReduceOp>("sum", rtile::ReduceKind::sum, columns);
+  if (isF16) {
+    Value isFine =
+        create<arith::CmpFOp>("is_fine", arith::CmpFPredicate::OGE, sum,
+                              splat("least_sum", kLeastSumF16, rowType));
+    sum = create<arith::SelectOp>("sum_or_none", isFine, sum,
+                                  splat("none", 0.0, rowType));
+  }
+  for (OpOperand *use : uses)
+    use->set(sum);
+}
+
+void Rewriter::run() {
+  std::string text =
+      "weights of a row are measured by the maximum of its first tile; they "
+      "move where their sum exceeds 2^" +
+      std::to_string(isF16 ? kBoundF16 : kBound);
+  remark::passed(match.first.product.getLoc(),
+                 remark::RemarkOpts::name("LazyReference")
+                     .category("rtile-lazy-reference"))
+      << text;
+  rewriteFirst();
+  for (auto [loop, step] : llvm::zip_equal(match.loops, match.steps))
+    rewriteLoop(loop, step);
+  rewriteSum(match.loops.back());
+  eraseDead(*entry);
+}
+
+struct LazyReference : ringlet::impl::RTileLazyReferenceBase<LazyReference> {
+  void runOnOperation() override {
+    getOperation()->walk([&](rtile::FuncOp func) {
+      if (func.getScheduled() || !func.getRecipe() ||
+          *func.getRecipe() != rtile::Recipe::fa_fwd_lazy)
+        return;
+      std::string why;
+      if (std::optional<Match> match = matchKernel(func, why))
+        return Rewriter(*match).run();
+      remark::missed(func.getLoc(), remark::RemarkOpts::name("LazyReference")
+                                        .category("rtile-lazy-reference"))
+          << why;
+    });
+  }
+};
+
+} // namespace

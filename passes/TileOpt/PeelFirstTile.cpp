@@ -1,0 +1,258 @@
+//===- PeelFirstTile.cpp - Key tiles from last to first -*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/TileOpt/Passes.h"
+#include "passes/TileOpt/RowRange.h"
+#include "passes/TileOpt/SoftmaxLoops.h"
+
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/Remarks.h"
+
+#include <limits>
+
+namespace ringlet {
+#define GEN_PASS_DEF_RTILEPEELFIRSTTILE
+#include "passes/TileOpt/Passes.h.inc"
+} // namespace ringlet
+
+using namespace mlir;
+using namespace ringlet;
+
+namespace {
+
+/// The loops over a run as rtile-split-masked-loops leaves them, in order.
+struct RunLoops {
+  rtile::RunOp run;
+  int64_t step = 0;
+  /// Null without a left window.
+  scf::ForOp left;
+  scf::ForOp whole, tail;
+};
+
+/// Whether `step` is one of `run` at `row`, with or without a mask.
+bool isStepOf(const SoftmaxStep &step, rtile::RunOp run, Value row,
+              bool isMasked) {
+  SoftmaxStep copy = step;
+  if (copy.keyTile.getView() != run.getKey() ||
+      copy.keyTile.getOffsets().front() != row ||
+      copy.valueTile.getOffsets().front() != row ||
+      static_cast<bool>(copy.seen) != isMasked)
+    return false;
+  return !isMasked ||
+         (copy.seen.getQuery() == run.getQuery() &&
+          copy.seen.getQueryRow() == run.getRow() &&
+          copy.seen.getKey() == run.getKey() && copy.seen.getKeyRow() == row &&
+          copy.seen.getCausal() == run.getCausal() &&
+          copy.seen.getWindowAttr() == run.getWindowAttr());
+}
+
+std::optional<RunLoops> matchLoops(rtile::FuncOp func, std::string &why) {
+  SmallVector<scf::ForOp> chain = getKernelLoops(func);
+  if (chain.size() != 2 && chain.size() != 3) {
+    why = "expected 2 or 3 loops over the keys, found " +
+          std::to_string(chain.size());
+    return std::nullopt;
+  }
+  RunLoops loops;
+  loops.tail = chain.back();
+  loops.whole = chain[chain.size() - 2];
+  loops.left = chain.size() == 3 ? chain.front() : scf::ForOp();
+  loops.run = loops.tail.getUpperBound().getDefiningOp<rtile::RunOp>();
+  if (!loops.run) {
+    why = "expected a loop up to the end of an rtile.run, found another bound";
+    return std::nullopt;
+  }
+  rtile::RunOp run = loops.run;
+  loops.step = run.getKey().getType().getShape()[0];
+  Value wholeBegin = loops.left ? run.getWholeBegin() : run.getBegin();
+  auto walks = [](scf::ForOp loop, Value begin, Value end) {
+    return loop.getLowerBound() == begin && loop.getUpperBound() == end;
+  };
+  if (!walks(loops.tail, run.getWholeEnd(), run.getEnd()) ||
+      !walks(loops.whole, wholeBegin, run.getWholeEnd()) ||
+      (loops.left && !walks(loops.left, run.getBegin(), wholeBegin))) {
+    why = "expected loops over the parts of the rtile.run, found other bounds";
+    return std::nullopt;
+  }
+  for (scf::ForOp loop : chain) {
+    APInt step;
+    if (!matchPattern(loop.getStep(), m_ConstantInt(&step)) ||
+        step.getSExtValue() != loops.step) {
+      why = "expected steps of " + std::to_string(loops.step) +
+            ", the height of the key tile, found another step";
+      return std::nullopt;
+    }
+    auto softmax = matchSoftmaxLoop(loop, &why);
+    if (!softmax)
+      return std::nullopt;
+    if (!isStepOf(*softmax, run, loop.getInductionVar(),
+                  /*isMasked=*/loop != loops.whole)) {
+      why = "expected loads and masks at the loop's rows of the rtile.run, "
+            "found others";
+      return std::nullopt;
+    }
+  }
+  ValueRange state = chain.front().getInitArgs();
+  if (!isSplat(state[kMaximum], -std::numeric_limits<float>::max()) ||
+      !isSplat(state[kSum], 0) || !isSplat(state[kAccumulator], 0)) {
+    why = "expected a softmax that begins with these loops, found one that "
+          "goes on from another state";
+    return std::nullopt;
+  }
+  return loops;
+}
+
+class Peeler {
+public:
+  explicit Peeler(const RunLoops &loops)
+      : loops(loops), builder(this->loops.run.getLoc(), this->loops.run) {
+    builder.setInsertionPointAfter(this->loops.run);
+  }
+
+  void run();
+
+private:
+  Value index(StringRef name, int64_t value) {
+    return arith::ConstantIndexOp::create(builder,
+                                          named(builder.getLoc(), name), value);
+  }
+  template <typename OpTy>
+  Value create(StringRef name, Value a, Value b) {
+    return OpTy::create(builder, named(builder.getLoc(), name), a, b);
+  }
+  void findLastTile();
+  Value distance(StringRef name, Value row);
+  SmallVector<Value> peel();
+  SmallVector<Value> createLoop(scf::ForOp source, Value begin, Value end,
+                                ValueRange state);
+
+  RunLoops loops;
+  ImplicitLocOpBuilder builder;
+  Value step, lastRow, restRows;
+};
+
+/// The last step begins at `lastRow`, `restRows` rows after the run. An empty
+/// run counts one step, in which no row sees a key.
+void Peeler::findLastTile() {
+  step = index("c" + std::to_string(loops.step), loops.step);
+  Value one = index("c1", 1);
+  Value begin = loops.run.getBegin();
+  Value span = create<arith::SubIOp>("span", loops.run.getEnd(), begin);
+  Value ceiling = create<arith::CeilDivSIOp>("full_steps", span, step);
+  Value steps = create<arith::MaxSIOp>("steps", ceiling, one);
+  Value rest = create<arith::SubIOp>("rest", steps, one);
+  restRows = create<arith::MulIOp>("rest_rows", rest, step);
+  lastRow = create<arith::AddIOp>("last_row", begin, restRows);
+}
+
+/// Rows from `row` up to the last step, 0 if it comes later.
+Value Peeler::distance(StringRef name, Value row) {
+  Value first = create<arith::MinSIOp>((name + "_row").str(), row, lastRow);
+  return create<arith::SubIOp>(name, lastRow, first);
+}
+
+/// The last step, before which nothing was seen: what its maximum decays and
+/// its sums are added to is 0.
+SmallVector<Value> Peeler::peel() {
+  scf::ForOp source = loops.tail;
+  ValueRange state =
+      loops.left ? loops.left.getInitArgs() : loops.whole.getInitArgs();
+  IRMapping mapping;
+  mapping.map(source.getInductionVar(), lastRow);
+  mapping.map(source.getRegionIterArgs(), state);
+  for (Operation &op : source.getBody()->without_terminator())
+    builder.clone(op, mapping);
+  SmallVector<Value> next;
+  for (Value value : source.getBody()->getTerminator()->getOperands())
+    next.push_back(mapping.lookupOrDefault(value));
+  auto product = next[kAccumulator].getDefiningOp<rtile::DotOp>();
+  product.getInitMutable().clear();
+  auto sum = next[kSum].getDefiningOp<arith::AddFOp>();
+  next[kSum] = sum.getLhs().getDefiningOp<rtile::ReduceOp>() ? sum.getLhs()
+                                                             : sum.getRhs();
+  return next;
+}
+
+/// Appends a loop over the steps of `source` from the one that ends `begin`
+/// rows before the last step to the one that begins `end` rows before it.
+SmallVector<Value> Peeler::createLoop(scf::ForOp source, Value begin, Value end,
+                                      ValueRange state) {
+  auto loop =
+      scf::ForOp::create(builder, source.getLoc(), begin, end, step, state);
+  loop.getInductionVar().setLoc(named(source.getLoc(), "later_rows"));
+  for (auto [argument, old] :
+       llvm::zip_equal(loop.getRegionIterArgs(), source.getRegionIterArgs()))
+    argument.setLoc(old.getLoc());
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(loop.getBody());
+  Value rows = create<arith::AddIOp>("rows", loop.getInductionVar(), step);
+  Value row = create<arith::SubIOp>("key_row", lastRow, rows);
+  IRMapping mapping;
+  mapping.map(source.getInductionVar(), row);
+  mapping.map(source.getRegionIterArgs(), loop.getRegionIterArgs());
+  for (Operation &op : *source.getBody())
+    builder.clone(op, mapping);
+  return loop.getResults();
+}
+
+void Peeler::run() {
+  scf::ForOp first = loops.left ? loops.left : loops.whole;
+  findLastTile();
+  // Without limits to what a row sees only the end of the keys hides any, and
+  // that lies in the last step.
+  bool hasTail =
+      loops.left ||
+      getRightLimit(loops.run.getCausal(), loops.run.getWindow()).has_value();
+  Value zero = index("c0", 0);
+  Value wholeFrom =
+      hasTail ? distance("tail_rows", loops.run.getWholeEnd()) : zero;
+  Value leftFrom =
+      loops.left ? distance("whole_rows", loops.run.getWholeBegin()) : restRows;
+
+  builder.setInsertionPoint(first);
+  SmallVector<Value> state = peel();
+  if (hasTail)
+    state = createLoop(loops.tail, zero, wholeFrom, state);
+  state = createLoop(loops.whole, wholeFrom, leftFrom, state);
+  if (loops.left)
+    state = createLoop(loops.left, leftFrom, restRows, state);
+
+  int64_t count = 1 + hasTail + static_cast<bool>(loops.left);
+  std::string text = "key tiles run from the last to the first; the last "
+                     "stands before " +
+                     std::to_string(count) + (count == 1 ? " loop" : " loops") +
+                     " over the others";
+  remark::passed(first.getLoc(), remark::RemarkOpts::name("PeelFirstTile")
+                                     .category("rtile-peel-first-tile"))
+      << text;
+  Block *block = first->getBlock();
+  loops.tail.replaceAllUsesWith(state);
+  loops.tail.erase();
+  loops.whole.erase();
+  if (loops.left)
+    loops.left.erase();
+  eraseDead(*block);
+}
+
+struct PeelFirstTile : ringlet::impl::RTilePeelFirstTileBase<PeelFirstTile> {
+  void runOnOperation() override {
+    getOperation()->walk([&](rtile::FuncOp func) {
+      if (!func.getRecipe() || func.getScheduled())
+        return;
+      std::string why;
+      if (std::optional<RunLoops> loops = matchLoops(func, why))
+        return Peeler(*loops).run();
+      remark::missed(func.getLoc(), remark::RemarkOpts::name("PeelFirstTile")
+                                        .category("rtile-peel-first-tile"))
+          << why;
+    });
+  }
+};
+
+} // namespace

@@ -1,0 +1,304 @@
+//===- SoftmaxLoops.cpp - Loops that stream a softmax -*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/TileOpt/SoftmaxLoops.h"
+
+#include "mlir/IR/Matchers.h"
+
+#include <limits>
+
+using namespace mlir;
+using namespace ringlet;
+
+Value SoftmaxStep::getScale() const {
+  if (!scores)
+    return nullptr;
+  SoftmaxStep copy = *this;
+  return copy.scores.getLhs() == copy.product.getResult()
+             ? copy.scores.getRhs()
+             : copy.scores.getLhs();
+}
+
+bool ringlet::isSplat(Value value, double number) {
+  DenseFPElementsAttr elements;
+  return matchPattern(value, m_Constant(&elements)) && elements.isSplat() &&
+         elements.getSplatValue<APFloat>().convertToDouble() == number;
+}
+
+Value ringlet::createSplat(OpBuilder &builder, StringRef name, double number,
+                           RankedTensorType like) {
+  auto value = builder.getFloatAttr(like.getElementType(), number);
+  return arith::ConstantOp::create(builder,
+                                   named(builder.getUnknownLoc(), name),
+                                   DenseElementsAttr::get(like, value));
+}
+
+Location ringlet::named(Location loc, StringRef name) {
+  if (auto old = dyn_cast<NameLoc>(loc))
+    loc = old.getChildLoc();
+  return NameLoc::get(StringAttr::get(loc.getContext(), name), loc);
+}
+
+void ringlet::eraseDead(Block &block) {
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+    if (isOpTriviallyDead(&op))
+      op.erase();
+}
+
+namespace {
+
+std::string describe(Value value) {
+  if (!value)
+    return "none";
+  if (Operation *op = value.getDefiningOp())
+    return op->getName().getStringRef().str();
+  return "a block argument";
+}
+
+/// The operand of a commutative operation that is not `known`, or null.
+Value getOther(Operation *op, Value known) {
+  if (op->getOperand(0) == known)
+    return op->getOperand(1);
+  return op->getOperand(1) == known ? op->getOperand(0) : Value();
+}
+
+class Matcher {
+public:
+  explicit Matcher(std::string *why) : why(why) {}
+
+  std::optional<SoftmaxStep> match(ValueRange state, ValueRange next);
+
+private:
+  /// The operation that makes `value`, which the step needs as its `role`.
+  template <typename OpTy>
+  OpTy get(Value value, StringRef role) {
+    auto op = value ? value.getDefiningOp<OpTy>() : OpTy();
+    if (op)
+      step.operations.insert(op);
+    else
+      fail(role, OpTy::getOperationName(), describe(value));
+    return op;
+  }
+  bool fail(StringRef role, StringRef expected, const std::string &found) {
+    if (why && why->empty())
+      *why = "expected " + expected.str() + " as " + role.str() + ", found " +
+             found;
+    return false;
+  }
+  bool require(bool holds, StringRef role, StringRef expected) {
+    return holds || fail(role, expected, "another form");
+  }
+  bool matchWeights(Value next);
+  bool matchScores(Value masked);
+  bool matchReductions(Value maximumBefore, Value nextSum);
+  bool matchDecay(ValueRange state, ValueRange next);
+
+  std::string *why;
+  SoftmaxStep step;
+};
+
+/// From the accumulator back to the scores below the maximum.
+bool Matcher::matchWeights(Value next) {
+  if (!(step.accumulator = get<rtile::DotOp>(next, "the new accumulator")) ||
+      !require(!step.accumulator.getTransposed(), "the new accumulator",
+               "a product that is not transposed") ||
+      !(step.rounded = get<arith::TruncFOp>(step.accumulator.getLhs(),
+                                            "the rounded weights")) ||
+      !(step.valueTile =
+            get<rtile::LoadOp>(step.accumulator.getRhs(), "the value tile")) ||
+      !(step.weights = get<math::Exp2Op>(step.rounded.getIn(), "the weights")))
+    return false;
+  auto below = get<arith::SubFOp>(step.weights.getOperand(),
+                                  "the distance from the maximum");
+  if (!below)
+    return false;
+  auto wide = get<rtile::BroadcastOp>(below.getRhs(), "the maximum");
+  if (!wide || !require(!wide.getColumns(), "the maximum", "one value a row"))
+    return false;
+  step.maximum = get<arith::MaximumFOp>(wide.getInput(), "the new maximum");
+  return step.maximum && matchScores(below.getLhs());
+}
+
+bool Matcher::matchScores(Value masked) {
+  Value scores = masked;
+  if ((step.masked = masked.getDefiningOp<arith::SelectOp>())) {
+    step.operations.insert(step.masked);
+    step.seen =
+        get<rtile::VisibleOp>(step.masked.getCondition(), "the mask of scores");
+    if (!step.seen ||
+        !require(isSplat(step.masked.getFalseValue(),
+                         -std::numeric_limits<double>::infinity()),
+                 "the score of a hidden key", "-inf"))
+      return false;
+    scores = step.masked.getTrueValue();
+  }
+  Value product = scores;
+  if ((step.scores = scores.getDefiningOp<arith::MulFOp>())) {
+    step.operations.insert(step.scores);
+    product = step.scores.getLhs();
+    if (!product.getDefiningOp<rtile::DotOp>())
+      product = step.scores.getRhs();
+  }
+  step.product = get<rtile::DotOp>(product, "the product of query and key");
+  if (!step.product ||
+      !require(step.product.getTransposed() && !step.product.getInit(),
+               "the product of query and key",
+               "a transposed product without init"))
+    return false;
+  if (Value scale = step.getScale()) {
+    DenseFPElementsAttr elements;
+    if (!require(matchPattern(scale, m_Constant(&elements)) &&
+                     elements.isSplat(),
+                 "the scale", "one constant"))
+      return false;
+  }
+  step.keyTile = get<rtile::LoadOp>(step.product.getRhs(), "the key tile");
+  return static_cast<bool>(step.keyTile);
+}
+
+/// Maximum and sum of the tile's rows.
+bool Matcher::matchReductions(Value maximumBefore, Value nextSum) {
+  Value scores =
+      step.weights.getOperand().getDefiningOp<arith::SubFOp>().getLhs();
+  for (Value operand : step.maximum->getOperands())
+    if (auto reduce = operand.getDefiningOp<rtile::ReduceOp>();
+        reduce && reduce.getInput() == scores &&
+        reduce.getKind() == rtile::ReduceKind::max)
+      step.tileMaximum = reduce;
+  if (!require(static_cast<bool>(step.tileMaximum), "the maximum of the tile",
+               "rtile.reduce max of the scores"))
+    return false;
+  step.operations.insert(step.tileMaximum);
+  Value before = getOther(step.maximum, step.tileMaximum);
+  if (!require(maximumBefore
+                   ? before == maximumBefore
+                   : isSplat(before, -std::numeric_limits<float>::max()),
+               "the maximum before the step",
+               maximumBefore ? "the carried one" : "the lowest number"))
+    return false;
+  for (Operation *user : step.weights->getUsers())
+    if (auto reduce = dyn_cast<rtile::ReduceOp>(user);
+        reduce && reduce.getKind() == rtile::ReduceKind::sum)
+      step.tileSum = reduce;
+  if (!require(static_cast<bool>(step.tileSum), "the sum of the tile",
+               "rtile.reduce sum of the weights"))
+    return false;
+  step.operations.insert(step.tileSum);
+  return maximumBefore || require(nextSum == step.tileSum.getResult(),
+                                  "the first sum", "that of the tile");
+}
+
+/// What came before counts less by 2^(maximum before - maximum).
+bool Matcher::matchDecay(ValueRange state, ValueRange next) {
+  auto sum = get<arith::AddFOp>(next[kSum], "the new sum");
+  if (!sum)
+    return false;
+  auto decayedSum =
+      get<arith::MulFOp>(getOther(sum, step.tileSum), "the sum before");
+  auto decayed =
+      get<arith::MulFOp>(step.accumulator.getInit(), "the accumulator before");
+  if (!decayedSum || !decayed)
+    return false;
+  auto wide = get<rtile::BroadcastOp>(getOther(decayed, state[kAccumulator]),
+                                      "the decay of the accumulator");
+  auto decay = get<math::Exp2Op>(getOther(decayedSum, state[kSum]),
+                                 "the decay of the sum");
+  if (!wide || !decay ||
+      !require(wide.getInput() == decay.getResult() && !wide.getColumns(),
+               "the decay of the accumulator", "that of the sum"))
+    return false;
+  auto change =
+      get<arith::SubFOp>(decay.getOperand(), "the change of the maximum");
+  return change && require(change.getLhs() == state[kMaximum] &&
+                               change.getRhs() == step.maximum.getResult(),
+                           "the change of the maximum",
+                           "the one before less the new one");
+}
+
+std::optional<SoftmaxStep> Matcher::match(ValueRange state, ValueRange next) {
+  bool isFirst = state.empty();
+  if (!matchWeights(next[kAccumulator]) ||
+      !require(step.maximum.getResult() == next[kMaximum], "the new maximum",
+               "the one of the weights") ||
+      !matchReductions(isFirst ? Value() : state[kMaximum], next[kSum]))
+    return std::nullopt;
+  if (isFirst ? !require(!step.accumulator.getInit(), "the first accumulator",
+                         "a product without init")
+              : !matchDecay(state, next))
+    return std::nullopt;
+  return step;
+}
+
+} // namespace
+
+std::optional<SoftmaxStep> ringlet::matchSoftmaxStep(ValueRange state,
+                                                     ValueRange next,
+                                                     Operation *consumer,
+                                                     std::string *why) {
+  auto step = Matcher(why).match(state, next);
+  if (!step)
+    return std::nullopt;
+  for (Operation *op : step->operations) {
+    std::string stray;
+    if (op->getBlock() != step->rounded->getBlock())
+      stray = op->getName().getStringRef().str() + " outside";
+    for (Operation *user : op->getUsers())
+      if (user != consumer && !step->operations.contains(user))
+        stray = "a use by " + user->getName().getStringRef().str();
+    if (stray.empty())
+      continue;
+    if (why)
+      *why = "expected the values of a step to stay in it, found " + stray;
+    return std::nullopt;
+  }
+  return step;
+}
+
+std::optional<SoftmaxStep> ringlet::matchSoftmaxLoop(scf::ForOp loop,
+                                                     std::string *why) {
+  if (loop.getNumRegionIterArgs() != kStateSize) {
+    if (why)
+      *why = "expected a loop that carries 3 values, found " +
+             std::to_string(loop.getNumRegionIterArgs());
+    return std::nullopt;
+  }
+  Operation *yield = loop.getBody()->getTerminator();
+  auto step = matchSoftmaxStep(loop.getRegionIterArgs(), yield->getOperands(),
+                               yield, why);
+  if (!step)
+    return std::nullopt;
+  for (Operation &op : loop.getBody()->without_terminator())
+    if (!step->operations.contains(&op)) {
+      if (why)
+        *why = "expected nothing but a softmax step in the loop, found " +
+               op.getName().getStringRef().str();
+      return std::nullopt;
+    }
+  return step;
+}
+
+SmallVector<scf::ForOp> ringlet::getLoopChain(scf::ForOp first) {
+  SmallVector<scf::ForOp> chain{first};
+  while (first.getNumResults() != 0) {
+    auto users = first->getUsers();
+    auto next =
+        users.empty() ? scf::ForOp() : dyn_cast<scf::ForOp>(*users.begin());
+    if (!next || next->getBlock() != first->getBlock() ||
+        !llvm::all_of(users, [&](Operation *user) { return user == next; }) ||
+        !llvm::equal(next.getInitArgs(), first.getResults()))
+      break;
+    chain.push_back(next);
+    first = next;
+  }
+  return chain;
+}
+
+SmallVector<scf::ForOp> ringlet::getKernelLoops(rtile::FuncOp func) {
+  auto loops = func.getBody().front().getOps<scf::ForOp>();
+  return loops.empty() ? SmallVector<scf::ForOp>()
+                       : getLoopChain(*loops.begin());
+}

@@ -1,0 +1,83 @@
+//===- SoftmaxLoops.h - Loops that stream a softmax -*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RINGLET_PASSES_TILEOPT_SOFTMAXLOOPS_H
+#define RINGLET_PASSES_TILEOPT_SOFTMAXLOOPS_H
+
+#include "dialects/Tile/IR/TileDialect.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+#include <optional>
+#include <string>
+
+namespace ringlet {
+
+/// One step of a streaming softmax: what a tile of keys and values adds to the
+/// state of some query rows, which is a running maximum, the sum of the weights
+/// 2^(score - maximum), and the sum of the values with these weights.
+struct SoftmaxStep {
+  rtile::LoadOp keyTile, valueTile;
+  rtile::DotOp product;
+  /// Null where scores are the product itself.
+  mlir::arith::MulFOp scores;
+  /// Null where every row sees every key.
+  rtile::VisibleOp seen;
+  mlir::arith::SelectOp masked;
+  rtile::ReduceOp tileMaximum;
+  mlir::arith::MaximumFOp maximum;
+  mlir::math::Exp2Op weights;
+  rtile::ReduceOp tileSum;
+  mlir::arith::TruncFOp rounded;
+  rtile::DotOp accumulator;
+  /// All operations of the step.
+  llvm::SmallPtrSet<mlir::Operation *, 32> operations;
+
+  /// Of the scores; null if it is 1.
+  mlir::Value getScale() const;
+};
+
+/// Where the state is in loops and steps that this file matches.
+enum SoftmaxState : unsigned { kMaximum, kSum, kAccumulator, kStateSize };
+
+/// Matches the step that takes `state` to `next`; a first step has no state.
+/// `consumer` is the only other operation that may use a value of the step.
+/// Sets `*why` if there is no match.
+std::optional<SoftmaxStep> matchSoftmaxStep(mlir::ValueRange state,
+                                            mlir::ValueRange next,
+                                            mlir::Operation *consumer,
+                                            std::string *why);
+
+/// Matches the body of a loop.
+std::optional<SoftmaxStep> matchSoftmaxLoop(mlir::scf::ForOp loop,
+                                            std::string *why);
+
+/// `first` and the loops after it, each of which starts from the results of
+/// the one before and has no other use for them.
+llvm::SmallVector<mlir::scf::ForOp> getLoopChain(mlir::scf::ForOp first);
+
+/// The first chain of loops at the top level of a kernel; empty if it has none.
+llvm::SmallVector<mlir::scf::ForOp> getKernelLoops(rtile::FuncOp func);
+
+/// Whether all elements are `number`.
+bool isSplat(mlir::Value value, double number);
+
+/// `number` everywhere; `like` gives the shape.
+mlir::Value createSplat(mlir::OpBuilder &builder, llvm::StringRef name,
+                        double number, mlir::RankedTensorType like);
+
+/// `loc` with a name for the printed value.
+mlir::Location named(mlir::Location loc, llvm::StringRef name);
+
+/// Erases operations of `block` without effects or uses.
+void eraseDead(mlir::Block &block);
+
+} // namespace ringlet
+
+#endif // RINGLET_PASSES_TILEOPT_SOFTMAXLOOPS_H
