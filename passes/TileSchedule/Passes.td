@@ -85,4 +85,24 @@ def RTileEncodeTiles : Pass<"rtile-encode-tiles"> {
   }];
 }
 
+def RTileVerifySchedule : Pass<"rtile-verify-schedule"> {
+  let summary = "Prove that the roles of a schedule fit each other";
+  let description = [{
+    Runs the roles of every scheduled kernel as a state machine, for any number
+    of steps of its loops, and fails with the way that leads to a fault if there
+    is one:
+
+      * a role waits for ever, or a channel is not empty after a point;
+      * a slot is not copied to, awaited and released once each, or it is used
+        before or after;
+      * a product is not finished once, in order, and before its slots are
+        released and its registers written.
+
+    docs/VerifySchedule.md says how, and why the result holds for every speed of
+    the roles and every length of the loops. Nothing is changed.
+  }];
+  let options = [Option<"maxStates", "max-states", "uint64_t", "1000000",
+    "Give up, with an error, after so many states of a kernel">];
+}
+
 #endif // RINGLET_PASSES_TILESCHEDULE
