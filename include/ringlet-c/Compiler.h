@@ -57,8 +57,9 @@ typedef struct rlc_options {
   size_t struct_size;
   const char *target;     /* "cpu", "cpu:LEVEL,...", "sm_XX" or a list of these;
                              NULL: "cpu", every level                            */
-  const char *emit;       /* "ringlet", "rtile", "rplan", "llvm", "asm", "obj",
-                             "ptx", "cubin" or "rla"; NULL: "rla", an artefact   */
+  const char *emit;       /* "ringlet", "rtile", "schedule", "rplan", "llvm",
+                             "asm", "obj", "ptx", "cubin" or "rla"; NULL: "rla",
+                             an artefact                                         */
   const char *input_name; /* in diagnostics; NULL: "<input>"                  */
   const char *linker;     /* path of an lld; NULL: one beside the program or
                              on PATH                                          */

@@ -28,6 +28,7 @@ namespace ringlet {
 enum class Emit {
   Ringlet,  ///< The graph with every choice written into it, as text.
   RTile,    ///< Host plans and tile programs, as text.
+  Schedule, ///< The same after kernels have got roles, where they get any.
   RPlan,    ///< Host plans alone, as text.
   LLVM,     ///< Optimised LLVM IR of the kernels, as text.
   Assembly, ///< Their machine code, as text.
@@ -86,8 +87,8 @@ CompileResult compile(mlir::ModuleOp module,
 /// "cpu,sm_80,sm_90a" names. Returns an empty string, or what is wrong.
 std::string parseTarget(std::string_view target, CompileOptions &options);
 
-/// Sets what "ringlet", "rtile", "rplan", "llvm", "asm", "obj", "ptx", "cubin"
-/// or "rla" names. Returns an empty string, or what is wrong.
+/// Sets what "ringlet", "rtile", "schedule", "rplan", "llvm", "asm", "obj",
+/// "ptx", "cubin" or "rla" names. Returns an empty string, or what is wrong.
 std::string parseEmit(std::string_view name, CompileOptions &options);
 
 /// Sets the recipe called "auto", "plain", "fa_fwd_overlap" or "fa_fwd_lazy".

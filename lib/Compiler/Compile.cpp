@@ -118,8 +118,9 @@ LogicalResult Compilation::emitText(const Target &target) {
   DecisionLog log(*source.getContext());
   OwningOpRef<ModuleOp> module = source.clone();
   if (failed(runPipeline(*module, target, log,
-                         options.emit == Emit::Ringlet
-                             ? buildRingletOptPipeline
+                         options.emit == Emit::Ringlet ? buildRingletOptPipeline
+                         : options.emit == Emit::Schedule
+                             ? buildRingletToSchedulePipeline
                              : buildRingletToRTilePipeline)))
     return failure();
   explain(target, log.get());
@@ -238,6 +239,7 @@ LogicalResult Compilation::run() {
   switch (options.emit) {
   case Emit::Ringlet:
   case Emit::RTile:
+  case Emit::Schedule:
   case Emit::RPlan:
     return emitText(targets.front());
   case Emit::LLVM:
@@ -350,11 +352,11 @@ std::string ringlet::parseRecipe(std::string_view name,
 
 std::string ringlet::parseEmit(std::string_view name, CompileOptions &options) {
   static const std::pair<std::string_view, Emit> kinds[] = {
-      {"ringlet", Emit::Ringlet}, {"rtile", Emit::RTile},
-      {"rplan", Emit::RPlan},     {"llvm", Emit::LLVM},
-      {"asm", Emit::Assembly},    {"obj", Emit::Object},
-      {"ptx", Emit::PTX},         {"cubin", Emit::Cubin},
-      {"rla", Emit::Artifact}};
+      {"ringlet", Emit::Ringlet},   {"rtile", Emit::RTile},
+      {"schedule", Emit::Schedule}, {"rplan", Emit::RPlan},
+      {"llvm", Emit::LLVM},         {"asm", Emit::Assembly},
+      {"obj", Emit::Object},        {"ptx", Emit::PTX},
+      {"cubin", Emit::Cubin},       {"rla", Emit::Artifact}};
   std::string list;
   for (auto [known, kind] : kinds) {
     if (known == name) {

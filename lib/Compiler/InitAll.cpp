@@ -15,6 +15,7 @@
 #include "passes/AttentionOpt/Passes.h"
 #include "passes/AttentionToTile/Passes.h"
 #include "passes/TileOpt/Passes.h"
+#include "passes/TileSchedule/Passes.h"
 #include "passes/TileToCPU/Passes.h"
 #include "passes/TileToNVVM/Passes.h"
 
@@ -38,6 +39,7 @@ void ringlet::registerAllPasses() {
   registerRingletAttentionOptPasses();
   registerRingletAttentionToTilePasses();
   registerRingletTileOptPasses();
+  registerRingletTileSchedulePasses();
   registerTileToCPUPasses();
   registerTileToNVVMPasses();
   mlir::registerTransformsPasses();

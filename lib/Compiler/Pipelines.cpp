@@ -10,6 +10,7 @@
 #include "passes/AttentionOpt/Passes.h"
 #include "passes/AttentionToTile/Passes.h"
 #include "passes/TileOpt/Passes.h"
+#include "passes/TileSchedule/Passes.h"
 #include "passes/TileToCPU/Passes.h"
 #include "passes/TileToNVVM/Passes.h"
 
@@ -40,6 +41,17 @@ void ringlet::buildRingletToRTilePipeline(OpPassManager &pm,
   pm.addPass(createCSEPass());
 }
 
+void ringlet::buildRTileSchedulePipeline(OpPassManager &pm,
+                                         const LevelOptions &options) {
+  buildSchedulePipeline(pm, options.level);
+}
+
+void ringlet::buildRingletToSchedulePipeline(OpPassManager &pm,
+                                             const LevelOptions &options) {
+  buildRingletToRTilePipeline(pm, options);
+  buildRTileSchedulePipeline(pm, options);
+}
+
 void ringlet::buildRTileToCPUPipeline(OpPassManager &pm,
                                       const LevelOptions &options) {
   buildCPUPipeline(pm, options.level);
@@ -47,6 +59,7 @@ void ringlet::buildRTileToCPUPipeline(OpPassManager &pm,
 
 void ringlet::buildRTileToNVVMPipeline(OpPassManager &pm,
                                        const LevelOptions &options) {
+  buildRTileSchedulePipeline(pm, options);
   buildGPUPipeline(pm, options.level);
 }
 
@@ -71,6 +84,11 @@ void ringlet::registerPipelines() {
       "ringlet-lower-to-rtile",
       "Turn a graph into a host plan and tile programs",
       buildRingletToRTilePipeline);
+  PassPipelineRegistration<LevelOptions>(
+      "rtile-schedule",
+      "Split tile programs that name a recipe into roles, for a GPU that runs "
+      "them",
+      buildRTileSchedulePipeline);
   PassPipelineRegistration<LevelOptions>(
       "rtile-lower-to-cpu", "Lower tile programs to the llvm dialect",
       buildRTileToCPUPipeline);

@@ -42,10 +42,17 @@ void buildRingletOptPipeline(mlir::OpPassManager &pm,
 /// ringlet to rplan and rtile: the above, then kernels and plans.
 void buildRingletToRTilePipeline(mlir::OpPassManager &pm,
                                  const LevelOptions &options);
+/// rtile to rtile: kernels that name a recipe get roles, if the level runs
+/// them.
+void buildRTileSchedulePipeline(mlir::OpPassManager &pm,
+                                const LevelOptions &options);
+/// ringlet-lower-to-rtile, then rtile-schedule.
+void buildRingletToSchedulePipeline(mlir::OpPassManager &pm,
+                                    const LevelOptions &options);
 /// rtile to llvm.func; rplan is kept.
 void buildRTileToCPUPipeline(mlir::OpPassManager &pm,
                              const LevelOptions &options);
-/// rtile to llvm.func for NVPTX; rplan is kept.
+/// rtile to llvm.func for NVPTX, rtile-schedule included; rplan is kept.
 void buildRTileToNVVMPipeline(mlir::OpPassManager &pm,
                               const LevelOptions &options);
 /// ringlet-lower-to-rtile, then rtile-lower-to-cpu.
@@ -56,8 +63,8 @@ void buildRingletToNVVMPipeline(mlir::OpPassManager &pm,
                                 const LevelOptions &options);
 
 /// Registers them under the names ringlet-decide, ringlet-lower-to-rtile,
-/// rtile-lower-to-cpu, rtile-lower-to-nvvm, ringlet-lower-to-cpu and
-/// ringlet-lower-to-nvvm.
+/// rtile-schedule, rtile-lower-to-cpu, rtile-lower-to-nvvm,
+/// ringlet-lower-to-cpu and ringlet-lower-to-nvvm.
 void registerPipelines();
 
 } // namespace ringlet

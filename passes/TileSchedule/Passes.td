@@ -60,9 +60,9 @@ def RTileStartDots : Pass<"rtile-start-dots"> {
     is started. It is finished
 
       * right before its first use, if it begins a sum;
-      * if it adds to one (`init`): after what does not depend on it. Scores
-        that are computed in slices of columns are computed up to the first
-        slice before the wait, and from the second one on after it.
+      * if it adds to one (`init`): after what does not depend on it. Of a tile
+        whose parts are computed one by one and joined, only the first part is
+        computed before the wait.
 
     Tiles are rounded to left operands after all products of their step, since
     the registers of a running product must not be written. A slot is released

@@ -77,8 +77,9 @@ private:
   rtile::StartDotOp start(rtile::DotOp dot);
   void finishBeforeUse(rtile::DotOp dot, rtile::StartDotOp started);
   bool finishAfterOtherWork(rtile::DotOp dot, rtile::StartDotOp started);
-  llvm::DenseSet<Operation *> findLate(rtile::DotOp dot,
-                                       rtile::StartDotOp started);
+  llvm::DenseSet<Operation *> findSources(rtile::DotOp dot, ValueRange roots);
+  llvm::DenseSet<Operation *> findLaterParts(rtile::DotOp dot);
+  llvm::DenseSet<Operation *> findLate(rtile::DotOp dot);
   void takeTurns(MutableArrayRef<rtile::StartDotOp> started);
 
   Block &block;
@@ -154,10 +155,41 @@ void BlockSchedule::finishBeforeUse(rtile::DotOp dot,
                                           started.getResult(), ValueRange()));
 }
 
+/// Everything in the block behind `dot` that `roots` are computed from.
+llvm::DenseSet<Operation *> BlockSchedule::findSources(rtile::DotOp dot,
+                                                       ValueRange roots) {
+  llvm::DenseSet<Operation *> sources;
+  SmallVector<Value> pending(roots);
+  while (!pending.empty()) {
+    Operation *source = pending.pop_back_val().getDefiningOp();
+    if (source && source->getBlock() == &block &&
+        dot->isBeforeInBlock(source) && sources.insert(source).second)
+      pending.append(source->operand_begin(), source->operand_end());
+  }
+  return sources;
+}
+
+/// What is computed for the second and later parts of joined tiles alone: it
+/// is left for the time after `dot`, so that the first part runs beside it.
+llvm::DenseSet<Operation *> BlockSchedule::findLaterParts(rtile::DotOp dot) {
+  llvm::DenseSet<Operation *> first, later;
+  for (auto join : block.getOps<rtile::JoinOp>()) {
+    if (!dot->isBeforeInBlock(join))
+      continue;
+    for (Operation *op : findSources(dot, join.getInputs().take_front()))
+      first.insert(op);
+    for (Operation *op : findSources(dot, join.getInputs().drop_front()))
+      later.insert(op);
+  }
+  for (Operation *op : first)
+    later.erase(op);
+  return later;
+}
+
 /// Operations after `dot` that have to wait for it, or had better do so.
-llvm::DenseSet<Operation *> BlockSchedule::findLate(rtile::DotOp dot,
-                                                    rtile::StartDotOp started) {
+llvm::DenseSet<Operation *> BlockSchedule::findLate(rtile::DotOp dot) {
   llvm::DenseSet<Operation *> late;
+  llvm::DenseSet<Operation *> laterParts = findLaterParts(dot);
   SmallVector<Operation *> early;
   auto mustWait = [&](Operation *op) {
     bool waits = false;
@@ -175,10 +207,8 @@ llvm::DenseSet<Operation *> BlockSchedule::findLate(rtile::DotOp dot,
       return !finish.getPending().getDefiningOp()->isBeforeInBlock(dot);
     if (!isMemoryEffectFree(op) || isa<rtile::DotOp>(op))
       return true;
-    // Columns of scores beside this product, the other ones after it.
-    if (auto slice = dyn_cast<rtile::SliceOp>(op))
-      return slice.getBegin() > 0;
-    return isa<arith::TruncFOp>(op) && feedsProduct(op->getResult(0));
+    return laterParts.contains(op) ||
+           (isa<arith::TruncFOp>(op) && feedsProduct(op->getResult(0)));
   };
   for (Operation *op = dot->getNextNode(); op; op = op->getNextNode()) {
     if (mustWait(op))
@@ -203,7 +233,7 @@ llvm::DenseSet<Operation *> BlockSchedule::findLate(rtile::DotOp dot,
 /// Returns true if there is any beside it.
 bool BlockSchedule::finishAfterOtherWork(rtile::DotOp dot,
                                          rtile::StartDotOp started) {
-  llvm::DenseSet<Operation *> late = findLate(dot, started);
+  llvm::DenseSet<Operation *> late = findLate(dot);
   SmallVector<Operation *> lateInOrder;
   SmallVector<Value> after;
   Operation *lastEarly = nullptr;

@@ -284,8 +284,8 @@ struct VerifySchedule : ringlet::impl::RTileVerifyScheduleBase<VerifySchedule> {
     remark::passed(func.getLoc(), remark::RemarkOpts::name("VerifiedSchedule")
                                       .category("rtile-verify-schedule"))
         << "no role waits for ever, and every slot and product is used as it "
-           "has to be; states: "
-        << std::to_string(exploration.states);
+           "has to be: proved in " +
+               std::to_string(exploration.states) + " states";
     return success();
   }
 };

@@ -50,8 +50,8 @@ static cl::opt<std::string> target(
     cl::cat(category));
 static cl::opt<std::string>
     emit("emit", cl::init("rla"), cl::value_desc("form"),
-         cl::desc("ringlet, rtile, rplan, llvm, asm, obj, ptx, cubin or rla "
-                  "(default: rla)"),
+         cl::desc("ringlet, rtile, schedule, rplan, llvm, asm, obj, ptx, cubin "
+                  "or rla (default: rla)"),
          cl::cat(category));
 static cl::opt<std::string> recipe(
     "recipe", cl::init("auto"), cl::value_desc("name"),

@@ -1,0 +1,34 @@
+//===- Pipeline.cpp - From plain kernels to scheduled ones -*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Arch/GPU.h"
+#include "passes/TileOpt/Passes.h"
+#include "passes/TileSchedule/Passes.h"
+
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace ringlet;
+
+void ringlet::buildSchedulePipeline(OpPassManager &pm, StringRef level) {
+  if (!arch::lookupGPUArch(level.str()))
+    return;
+  // First, so that a kernel that stays plain keeps the form of plain kernels.
+  pm.addPass(createRTileChooseSchedule({level.str()}));
+  pm.addPass(createRTilePeelFirstTile());
+  pm.addPass(createRTileLazyReference());
+  pm.addPass(createRTileDelayDots());
+  pm.addPass(createRTileSplitColumns());
+  // No canonicalization below: it would move constants out of roles.
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  pm.addPass(createRTileAssignRoles());
+  pm.addPass(createRTileStartDots());
+  pm.addPass(createRTileEncodeTiles());
+  pm.addPass(createRTileVerifySchedule());
+}
