@@ -7,7 +7,9 @@
 
 #include "dialects/Ringlet/IR/RingletDialect.h"
 #include "lib/Arch/Target.h"
+#include "lib/Cost/GPUSchedule.h"
 #include "lib/Cost/GPUTiling.h"
+#include "passes/AttentionOpt/ChooseRecipe.h"
 #include "passes/AttentionOpt/Passes.h"
 
 #include "mlir/IR/Builders.h"
@@ -36,61 +38,141 @@ int64_t getRowsOfSegment(attn::AttentionOp op, attn::BranchAttr branch) {
   return llvm::divideCeil(std::max<int64_t>(length, 1), branch.getR());
 }
 
-/// Rows of the tiles of Q and of K and V, and why.
+/// The tiling of a branch, and why.
 struct Choice {
-  int64_t query, key;
+  attn::TilingAttr tiling;
   std::string reason;
+  /// Why there is no recipe, where one could have been expected.
+  std::string missed;
 };
 
-Choice chooseFor(const arch::CPULevel &row, const cost::BranchShape &shape) {
+struct ChooseTiling : ringlet::impl::RingletChooseTilingBase<ChooseTiling> {
+  using Base::Base;
+
+  void runOnOperation() override;
+
+private:
+  FailureOr<Choice> choose(attn::AttentionOp op, attn::BranchAttr branch);
+  Choice chooseForCPU(MLIRContext *context, const cost::BranchShape &shape);
+  Choice chooseForGPU(attn::AttentionOp op, attn::BranchAttr branch,
+                      const cost::BranchShape &shape);
+
+  arch::Target target;
+  RecipeRequest request;
+};
+
+} // namespace
+
+Choice ChooseTiling::chooseForCPU(MLIRContext *context,
+                                  const cost::BranchShape &shape) {
+  const arch::CPULevel &row = *target.cpu;
   cost::CPUCore core{row.lanes(), row.l1Bytes, row.l2Bytes};
   cost::CPUTiling tiling = cost::chooseTiling(core, shape);
-  return {tiling.query, tiling.key, cost::explain(tiling)};
+  return {attn::TilingAttr::get(context, tiling.query, tiling.key),
+          cost::explain(tiling), ""};
 }
 
-Choice chooseFor(const arch::GPUArch &row, const cost::BranchShape &shape,
-                 Type element) {
+/// Plain tiles or, where a recipe is possible and not forbidden, those of it,
+/// whichever the cost models expect to be faster.
+Choice ChooseTiling::chooseForGPU(attn::AttentionOp op, attn::BranchAttr branch,
+                                  const cost::BranchShape &shape) {
+  const arch::GPUArch &row = *target.gpu;
+  Type element = op.getQuery().getType().getElementType();
   bool hasMma = (element.isF16() && row.mmaDepthF16 > 0) ||
                 (element.isBF16() && row.mmaDepthBF16 > 0);
   cost::GPUCore core{row.sharedBytes,   row.sharedBytesOfSM,
                      row.registersOfSM, row.registersOfThread,
                      row.threadsOfSM,   hasMma};
-  cost::GPUTiling tiling =
+  cost::GPUTiling plain =
       cost::chooseTiling(core, shape, element.getIntOrFloatBitWidth() / 8);
-  return {tiling.query, tiling.key, cost::explain(tiling)};
+  auto plainTiling =
+      attn::TilingAttr::get(op.getContext(), plain.query, plain.key);
+  Choice result{plainTiling, cost::explain(plain), ""};
+  // Who did not ask is not told that an older architecture has no recipes.
+  if (request.isPlain() || request.isAuto ||
+      (request.isAuto && !row.hasScheduledForm()))
+    return result;
+
+  result.missed = whyNotScheduled(op, target);
+  if (!result.missed.empty())
+    return result;
+  int64_t multiple = getKeyMultiple(branch);
+  cost::GPUSchedule schedule = cost::chooseSchedule(core, shape, multiple);
+  if (!schedule.fits) {
+    result.missed = "expected w / r a multiple of a key tile, of 16 rows or "
+                    "more, found " +
+                    std::to_string(multiple) + "; nearest " +
+                    std::to_string(llvm::alignTo(multiple, 16)) + " (B1)";
+    return result;
+  }
+  if (request.isAuto && schedule.cyclesPerScore >= plain.cyclesPerScore) {
+    result.missed =
+        "plain tiles are expected to cost less than " + cost::explain(schedule);
+    return result;
+  }
+  attn::Recipe recipe = request.forced.value_or(attn::Recipe::fa_fwd_lazy);
+  result.tiling = attn::TilingAttr::get(op.getContext(), schedule.query,
+                                        schedule.key, recipe, plainTiling);
+  result.reason = "recipe " + attn::stringifyRecipe(recipe).str() + ", " +
+                  cost::explain(schedule) +
+                  "; rows that it marks are computed again in tiles of " +
+                  std::to_string(plain.query) + " x " +
+                  std::to_string(plain.key);
+  return result;
 }
 
-struct ChooseTiling : ringlet::impl::RingletChooseTilingBase<ChooseTiling> {
-  using Base::Base;
+FailureOr<Choice> ChooseTiling::choose(attn::AttentionOp op,
+                                       attn::BranchAttr branch) {
+  cost::BranchShape shape{op.getHeadDim(), op.getValueDim(),
+                          getRowsOfSegment(op, branch), op.getCausal()};
+  Choice choice;
+  if (target.gpu)
+    choice = chooseForGPU(op, branch, shape);
+  else
+    choice = chooseForCPU(op.getContext(), shape);
+  if (!request.forced || choice.tiling.getRecipe())
+    return choice;
+  if (choice.missed.empty())
+    choice.missed = whyNotScheduled(op, target);
+  return op.emitOpError("recipe ") << attn::stringifyRecipe(*request.forced)
+                                   << " is not possible: " << choice.missed;
+}
 
-  void runOnOperation() override {
-    std::string error;
-    arch::Target target = arch::lookupTarget(level, &error);
-    if (!target) {
-      emitError(getOperation()->getLoc()) << error;
-      return signalPassFailure();
-    }
-    getOperation()->walk([&](attn::AttentionOp op) {
-      if (op.getTilings())
-        return;
-      SmallVector<Attribute> tilings;
-      for (auto [index, branch] : llvm::enumerate(op.getBranchRange())) {
-        cost::BranchShape shape{op.getHeadDim(), op.getValueDim(),
-                                getRowsOfSegment(op, branch), op.getCausal()};
-        Choice choice =
-            target.cpu ? chooseFor(*target.cpu, shape)
-                       : chooseFor(*target.gpu, shape,
-                                   op.getQuery().getType().getElementType());
-        tilings.push_back(
-            attn::TilingAttr::get(op.getContext(), choice.query, choice.key));
-        remark::passed(op.getLoc(), remark::RemarkOpts::name("ChooseTiling")
-                                        .category("ringlet-choose-tiling"))
-            << ("branch " + std::to_string(index) + " on " + target.name() +
-                ": " + choice.reason);
-      }
-      op.setTilingsAttr(ArrayAttr::get(op.getContext(), tilings));
-    });
+void ChooseTiling::runOnOperation() {
+  std::string error;
+  target = arch::lookupTarget(level, &error);
+  std::optional<RecipeRequest> parsed;
+  if (target)
+    parsed = parseRecipeRequest(recipe, error);
+  if (!parsed) {
+    emitError(getOperation()->getLoc()) << error;
+    return signalPassFailure();
   }
-};
-
-} // namespace
+  request = *parsed;
+  auto report = [&](remark::detail::InFlightRemark remark, unsigned branch,
+                    const std::string &text) {
+    remark << ("branch " + std::to_string(branch) + " on " + target.name() +
+               ": " + text);
+  };
+  auto options = remark::RemarkOpts::name("ChooseTiling")
+                     .category("ringlet-choose-tiling");
+  WalkResult walk = getOperation()->walk([&](attn::AttentionOp op) {
+    if (op.getTilings())
+      return WalkResult::advance();
+    SmallVector<Attribute> tilings;
+    for (auto [index, branch] : llvm::enumerate(op.getBranchRange())) {
+      FailureOr<Choice> choice = choose(op, branch);
+      if (failed(choice))
+        return WalkResult::interrupt();
+      tilings.push_back(choice->tiling);
+      report(remark::passed(op.getLoc(), options), index, choice->reason);
+      if (!choice->missed.empty())
+        report(remark::missed(op.getLoc(), options), index,
+               "no recipe: " + choice->missed);
+    }
+    op.setTilingsAttr(ArrayAttr::get(op.getContext(), tilings));
+    return WalkResult::advance();
+  });
+  if (walk.wasInterrupted())
+    signalPassFailure();
+}

@@ -50,7 +50,31 @@ def RingletChooseTiling : Pass<"ringlet-choose-tiling"> {
     with shapes that would not fit in shared memory or registers left out. A
     remark gives the figures of the choice.
 
+    On an architecture with products of warp groups and a copy engine, a branch
+    may get a `recipe`, with tiles by a model of its own, and `redo`, the tiles
+    that plain kernels get. `recipe=auto` takes `fa_fwd_lazy` where it is
+    possible and expected to be faster than plain tiles; a remark says why it is
+    not. It is possible for f16 and bf16, D and Dv that are multiples of 8 from
+    16 to 256, and an attention of one branch with one softmax, whose segments
+    are unbounded or cut into whole key tiles (w / r a multiple of 16, and no
+    left window). A recipe that is asked for by name and not possible is an
+    error.
+
     Tilings that are there already are kept: a forced choice is honoured.
+
+    Before:
+
+    ```mlir
+    func.func @f(%q: tensor<1x?x8x128xbf16>) -> tensor<1x?x8x128xbf16> {
+      %o, %l = ringlet.attention %q, %q, %q branches [<w = *, r = 1>]
+          : (tensor<1x?x8x128xbf16>, tensor<1x?x8x128xbf16>, tensor<1x?x8x128xbf16>)
+          -> (tensor<1x?x8x128xbf16>, tensor<1x8x?xf32>)
+      return %o : tensor<1x?x8x128xbf16>
+    }
+    ```
+
+    After, for `level=sm_90a`: `tilings = [#ringlet.tiling<query = 128,
+    key = 128, recipe = fa_fwd_lazy, redo = <query = 128, key = 64>>]`.
   }];
   let options = [Option<"level", "level", "std::string",
     /*default=*/"\"x86-64-v3\"", "Row of the table of CPU levels or of GPU architectures to tile for">,

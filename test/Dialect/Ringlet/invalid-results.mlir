@@ -174,7 +174,8 @@ func.func @redo_of_redo(%q: tensor<1x64x4x16xf16>) {
 // -----
 
 func.func @redo_side(%q: tensor<1x64x4x16xf16>) {
-  // expected-error@+1 {{expected tile sides in [1, 1024], found 0}}
+  // expected-error@+2 {{expected tile sides in [1, 1024], found 0}}
+  // expected-error@+1 {{failed to parse Ringlet_TilingAttr parameter 'redo'}}
   %o, %lse = ringlet.attention %q, %q, %q branches [<w = 8, r = 1>] tilings = [#ringlet.tiling<query = 64, key = 64, recipe = fa_fwd_lazy, redo = <query = 16, key = 0>>]
       : (tensor<1x64x4x16xf16>, tensor<1x64x4x16xf16>, tensor<1x64x4x16xf16>) -> (tensor<1x64x4x16xf16>, tensor<1x4x64xf32>)
   return

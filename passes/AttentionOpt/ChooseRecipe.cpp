@@ -1,0 +1,113 @@
+//===- ChooseRecipe.cpp - Which branches can be scheduled -*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/AttentionOpt/ChooseRecipe.h"
+
+#include <algorithm>
+
+using namespace mlir;
+using namespace ringlet;
+using attn::BranchAttr;
+
+namespace {
+
+/// Head dimensions that products of warp groups and the copy engine take.
+constexpr int64_t leastDim = 16, mostDim = 256, dimStep = 8;
+/// Segments up to this length keep their length when positions are cut to 64
+/// bits.
+constexpr int64_t mostSegment = int64_t(1) << 60;
+
+std::string number(int64_t value) { return std::to_string(value); }
+
+std::string checkTarget(const arch::Target &target) {
+  if (target.gpu && target.gpu->hasScheduledForm())
+    return "";
+  std::string names;
+  for (const arch::GPUArch &row : arch::getGPUArchs())
+    if (row.hasScheduledForm())
+      names += (names.empty() ? "" : ", ") + std::string(row.name);
+  return "expected an architecture with products of warp groups and a copy "
+         "engine (" +
+         names + "), found " + target.name();
+}
+
+std::string checkDim(StringRef name, int64_t dim) {
+  if (dim % dimStep == 0 && dim >= leastDim && dim <= mostDim)
+    return "";
+  int64_t nearest =
+      std::clamp((dim + dimStep / 2) / dimStep * dimStep, leastDim, mostDim);
+  return "expected " + name.str() + " a multiple of " + number(dimStep) +
+         " from " + number(leastDim) + " to " + number(mostDim) + ", found " +
+         number(dim) + "; nearest " + number(nearest);
+}
+
+std::string checkBranch(BranchAttr branch, bool leftWindow) {
+  if (branch.isRuntimeR() || branch.isRuntimeW())
+    return "expected w and r that are known, found runtime ones (B1)";
+  if (branch.isUnbounded())
+    return "";
+  int64_t w = branch.getW(), r = branch.getR();
+  if (w > mostSegment)
+    return "expected w of at most 2^60, found " + number(w) + " (B1)";
+  // A copy that begins in a segment must end in it: what lies behind is copied
+  // as it is, and an infinite value times a weight of 0 is no 0.
+  if (w % r != 0)
+    return "expected r to divide w = " + number(w) +
+           ", found r = " + number(r) + " (B1)";
+  if (leftWindow)
+    return "expected no left window beside segments, whose first key tile "
+           "begins anywhere in a segment (B4)";
+  return "";
+}
+
+} // namespace
+
+std::optional<RecipeRequest> ringlet::parseRecipeRequest(StringRef name,
+                                                         std::string &error) {
+  RecipeRequest request;
+  request.isAuto = name == "auto";
+  if (request.isAuto || name == "plain")
+    return request;
+  request.forced = attn::symbolizeRecipe(name);
+  if (request.forced)
+    return request;
+  error = "expected one of auto, plain";
+  for (uint32_t i = 0; i <= attn::getMaxEnumValForRecipe(); ++i)
+    if (std::optional<attn::Recipe> recipe = attn::symbolizeRecipe(i))
+      error += ", " + attn::stringifyRecipe(*recipe).str();
+  error += ", found '" + name.str() + "'";
+  return std::nullopt;
+}
+
+std::string ringlet::whyNotScheduled(attn::AttentionOp op,
+                                     const arch::Target &target) {
+  std::string problem = checkTarget(target);
+  Type element = op.getQuery().getType().getElementType();
+  if (problem.empty() && element.getIntOrFloatBitWidth() != 16)
+    problem = std::string("expected elements of f16 or bf16, found ") +
+              (element.isF32() ? "f32" : "others");
+  if (problem.empty())
+    problem = checkDim("D", op.getHeadDim());
+  if (problem.empty())
+    problem = checkDim("Dv", op.getValueDim());
+  if (problem.empty() && op.getBranches().size() != 1)
+    problem = "expected one branch, whose softmax is finished in its kernel, "
+              "found " +
+              number(op.getBranches().size());
+  if (problem.empty() && op.getMix() != attn::Mix::Softmax)
+    problem = "expected mix = softmax, found mix = sum (R2)";
+  if (problem.empty()) {
+    std::optional<ArrayRef<int64_t>> window = op.getWindow();
+    problem = checkBranch(cast<BranchAttr>(op.getBranches()[0]),
+                          window && (*window)[0] >= 0);
+  }
+  return problem;
+}
+
+int64_t ringlet::getKeyMultiple(BranchAttr branch) {
+  return branch.isUnbounded() ? 0 : branch.getW() / branch.getR();
+}

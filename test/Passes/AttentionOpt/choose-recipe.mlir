@@ -1,0 +1,98 @@
+//===- choose-recipe.mlir - Recipes and their tiles ---*- mlir -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+// RUN: ringlet-opt %s --split-input-file '--ringlet-choose-tiling=level=sm_90a' | FileCheck %s
+// RUN: ringlet-opt %s --split-input-file '--ringlet-choose-tiling=level=sm_90a recipe=plain' | FileCheck %s --check-prefix=PLAIN
+// RUN: ringlet-opt %s --split-input-file '--ringlet-choose-tiling=level=sm_80' --remarks-filter='ringlet-.*' --remark-format=emitRemark 2>&1 | FileCheck %s --check-prefix=PLAIN
+// RUN: ringlet-opt %s --split-input-file '--ringlet-choose-tiling=level=sm_90a' --remarks-filter='ringlet-.*' --remark-format=emitRemark -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
+
+// Without a request for recipes there are none, and nothing is said about them.
+
+// PLAIN-NOT: recipe
+
+// Full attention gets the tiles that were fastest, and the tiles of plain
+// kernels for rows that have to be computed again.
+
+// REMARK: [Passed] ChooseTiling {{.+}}"branch 0 on sm_90a: recipe fa_fwd_lazy, tiles of 128 queries x 128 keys: {{.+}} 2 groups of 64 rows with about 232 of 232 registers a thread, Q in registers, {{.+}}; rows that it marks are computed again in tiles of [[Q:[0-9]+]] x [[K:[0-9]+]]"
+
+// CHECK-LABEL: func.func @full(
+// CHECK:         tilings = [#ringlet.tiling<query = 128, key = 128, recipe = fa_fwd_lazy, redo = <query = {{[0-9]+}}, key = {{[0-9]+}}>>]
+func.func @full(%x: tensor<1x?x2x128xbf16>) -> tensor<1x?x2x128xbf16> {
+  %o, %l = ringlet.attention %x, %x, %x branches [<w = *, r = 1>]
+      : (tensor<1x?x2x128xbf16>, tensor<1x?x2x128xbf16>, tensor<1x?x2x128xbf16>)
+      -> (tensor<1x?x2x128xbf16>, tensor<1x2x?xf32>)
+  return %o : tensor<1x?x2x128xbf16>
+}
+
+// -----
+
+// Short heads have three groups of warps, and causal attention of long ones key
+// tiles that divide the query tile.
+
+// REMARK: [Passed] {{.+}} 3 groups of 64 rows {{.+}} Q in shared memory
+// REMARK: [Passed] {{.+}} tiles of 128 queries x 64 keys
+
+// CHECK-LABEL: func.func @dims(
+// CHECK:         tilings = [#ringlet.tiling<query = 192, key = 128, recipe = fa_fwd_lazy
+// CHECK:         tilings = [#ringlet.tiling<query = 128, key = 64, recipe = fa_fwd_lazy
+func.func @dims(%x: tensor<1x16384x2x64xf16>, %y: tensor<1x16384x2x256xbf16>)
+    -> (tensor<1x16384x2x64xf16>, tensor<1x16384x2x256xbf16>) {
+  %o, %l = ringlet.attention %x, %x, %x branches [<w = *, r = 1>]
+      : (tensor<1x16384x2x64xf16>, tensor<1x16384x2x64xf16>, tensor<1x16384x2x64xf16>)
+      -> (tensor<1x16384x2x64xf16>, tensor<1x2x16384xf32>)
+  %p, %m = ringlet.attention %y, %y, %y branches [<w = *, r = 1>] causal
+      : (tensor<1x16384x2x256xbf16>, tensor<1x16384x2x256xbf16>, tensor<1x16384x2x256xbf16>)
+      -> (tensor<1x16384x2x256xbf16>, tensor<1x2x16384xf32>)
+  return %o, %p : tensor<1x16384x2x64xf16>, tensor<1x16384x2x256xbf16>
+}
+
+// -----
+
+// Key tiles divide a segment's rows: 240 = 960 / 4.
+
+// REMARK: [Passed] {{.+}} tiles of {{.+}} x {{16|48|80|240}} keys
+
+// CHECK-LABEL: func.func @segments(
+// CHECK:         tilings = [#ringlet.tiling<query = {{[0-9]+}}, key = {{16|48|80|240}}, recipe = fa_fwd_lazy
+func.func @segments(%x: tensor<1x?x2x128xbf16>) -> tensor<1x?x2x128xbf16> {
+  %o, %l = ringlet.attention %x, %x, %x branches [<w = 960, r = 4>]
+      : (tensor<1x?x2x128xbf16>, tensor<1x?x2x128xbf16>, tensor<1x?x2x128xbf16>)
+      -> (tensor<1x?x2x128xbf16>, tensor<1x2x?xf32>)
+  return %o : tensor<1x?x2x128xbf16>
+}
+
+// -----
+
+// Segments of a few rows are better off with small plain tiles.
+
+// REMARK: [Passed] {{.+}} "branch 0 on sm_90a: tiles of 16 queries x 16 keys
+// REMARK: [Missed] {{.+}} "branch 0 on sm_90a: no recipe: plain tiles are expected to cost less than tiles of 64 queries x 16 keys
+
+// CHECK-LABEL: func.func @short(
+// CHECK:         tilings = [#ringlet.tiling<query = 16, key = 16>]
+func.func @short(%x: tensor<1x?x2x64xbf16>) -> tensor<1x?x2x64xbf16> {
+  %o, %l = ringlet.attention %x, %x, %x branches [<w = 64, r = 4>]
+      : (tensor<1x?x2x64xbf16>, tensor<1x?x2x64xbf16>, tensor<1x?x2x64xbf16>)
+      -> (tensor<1x?x2x64xbf16>, tensor<1x2x?xf32>)
+  return %o : tensor<1x?x2x64xbf16>
+}
+
+// -----
+
+// A chain of branches goes on from one kernel to the next.
+
+// REMARK: [Missed] {{.+}} "branch 0 on sm_90a: no recipe: expected one branch, whose softmax is finished in its kernel, found 2"
+// REMARK: [Missed] {{.+}} "branch 1 on sm_90a: no recipe: expected one branch
+
+// CHECK-LABEL: func.func @chain(
+// CHECK-NOT:     recipe
+func.func @chain(%x: tensor<1x?x2x64xbf16>) -> tensor<1x?x2x64xbf16> {
+  %o, %l = ringlet.attention %x, %x, %x branches [<w = *, r = 2>, <w = 1024, r = 1>]
+      : (tensor<1x?x2x64xbf16>, tensor<1x?x2x64xbf16>, tensor<1x?x2x64xbf16>)
+      -> (tensor<1x?x2x64xbf16>, tensor<1x2x?xf32>)
+  return %o : tensor<1x?x2x64xbf16>
+}

@@ -1,0 +1,93 @@
+//===- recipe.mlir - Branches with a recipe ---*- mlir -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+// RUN: ringlet-opt %s --split-input-file --ringlet-to-rtile --canonicalize | FileCheck %s
+
+// The first kernel has the recipe and writes a mark for each row; a device that
+// cannot run it marks all rows instead. The second one comes after it and reads
+// the marks.
+
+// CHECK-LABEL: rplan.func @full(
+// CHECK-SAME:    outputs(%[[O:[^:]+]]: memref
+// CHECK:         %[[MARKS:.+]] = rplan.workspace(%{{.+}}) : memref<2x4x?xf32>
+// CHECK:         rplan.launch @full_attention0_branch0 grid({{.+}}) args(%{{.+}}, %{{.+}}, %{{.+}}, %[[O]], %[[MARKS]]) otherwise fill(%[[MARKS]] : memref<2x4x?xf32>)
+// CHECK:         rplan.launch @full_attention0_branch0_redo grid({{.+}}) args(%{{.+}}, %{{.+}}, %{{.+}}, %[[O]], %[[MARKS]]) :
+// CHECK-NEXT:    rplan.return
+
+// A row is fine if its sum lies in (2^-60, inf) and every element of its
+// accumulator is finite.
+
+// CHECK-LABEL: rtile.func @full_attention0_branch0(
+// CHECK-SAME:    recipe = <fa_fwd_lazy>
+// CHECK-DAG:     %[[LEAST:.+]] = arith.constant dense<8.67361737E-19> : tensor<64xf32>
+// CHECK-DAG:     %[[INF:.+]] = arith.constant dense<0x7F800000> : tensor<64xf32>
+// CHECK-DAG:     %[[MINUS:.+]] = arith.constant dense<0xFF800000> : tensor<64xf32>
+// CHECK-DAG:     %[[ZERO:.+]] = arith.constant dense<0.000000e+00> : tensor<64xf32>
+// CHECK-DAG:     %[[ONE:.+]] = arith.constant dense<1.000000e+00> : tensor<64xf32>
+// CHECK:         %[[ROWS:.+]] = rtile.view %{{.+}}[%{{.+}}, %{{.+}}, *] : memref<2x4x?xf32> to !rtile.view<64xf32>
+// CHECK-NOT:     scf.if
+// CHECK:         %[[STATE:.+]]:3 = scf.for
+// CHECK-DAG:     %[[TOTAL:.+]] = rtile.reduce sum %[[STATE]]#2 : tensor<64x32xf32>
+// CHECK-DAG:     %[[A:.+]] = arith.cmpf ogt, %[[TOTAL]], %[[MINUS]]
+// CHECK-DAG:     %[[B:.+]] = arith.cmpf olt, %[[TOTAL]], %[[INF]]
+// CHECK-DAG:     %[[AB:.+]] = arith.andi %[[A]], %[[B]]
+// CHECK-DAG:     %[[C:.+]] = arith.cmpf ogt, %[[STATE]]#1, %[[LEAST]]
+// CHECK-DAG:     %[[D:.+]] = arith.cmpf olt, %[[STATE]]#1, %[[INF]]
+// CHECK-DAG:     %[[CD:.+]] = arith.andi %[[C]], %[[D]]
+// CHECK:         %[[FINE:.+]] = arith.andi %[[CD]], %[[AB]]
+// CHECK:         %[[MARK:.+]] = arith.select %[[FINE]], %[[ZERO]], %[[ONE]]
+// CHECK:         rtile.store %[[MARK]], %[[ROWS]][%{{.+}}]
+
+// The second one is plain, has tiles of its own, and works only where a row of
+// its tile is marked.
+
+// CHECK-LABEL: rtile.func @full_attention0_branch0_redo(
+// CHECK-NOT:     recipe
+// CHECK:         rtile.view %{{.+}} to !rtile.view<16x32xbf16>
+// CHECK:         rtile.view %{{.+}} to !rtile.view<24x32xbf16>
+// CHECK:         %[[ROWS:.+]] = rtile.view %{{.+}}[%{{.+}}, %{{.+}}, *] : memref<2x4x?xf32> to !rtile.view<16xf32>
+// CHECK:         %[[MARKS:.+]] = rtile.load %[[ROWS]]
+// CHECK-NEXT:    %[[MARKED:.+]] = arith.cmpf ogt, %[[MARKS]], %{{.+}} : tensor<16xf32>
+// CHECK-NEXT:    %[[SOME:.+]] = rtile.any %[[MARKED]]
+// CHECK-NEXT:    scf.if %[[SOME]] {
+// CHECK:           scf.for
+// CHECK:           rtile.store %{{.+}} : !rtile.view<16x32xbf16>
+// CHECK-NOT:       rtile.store
+// CHECK:         }
+// CHECK-NEXT:    rtile.return
+func.func @full(%q: tensor<2x?x4x32xbf16>) -> tensor<2x?x4x32xbf16> {
+  %o, %l = ringlet.attention %q, %q, %q branches [<w = *, r = 1>]
+      tilings = [#ringlet.tiling<query = 64, key = 48, recipe = fa_fwd_lazy, redo = <query = 16, key = 24>>]
+      : (tensor<2x?x4x32xbf16>, tensor<2x?x4x32xbf16>, tensor<2x?x4x32xbf16>) -> (tensor<2x?x4x32xbf16>, tensor<2x4x?xf32>)
+  return %o : tensor<2x?x4x32xbf16>
+}
+
+// -----
+
+// Marks lie on the same rows as the output and lse do: of the segment, residue
+// and origin. Rows that no head reaches (R3) are filled as without a recipe.
+
+// CHECK-LABEL: rplan.func @dilated(
+// CHECK-DAG:     rplan.launch @dilated_fill_lse0
+// CHECK-DAG:     rplan.launch @dilated_fill_output0
+// CHECK:         rplan.launch @dilated_attention0_branch0 {{.+}} otherwise fill
+// CHECK:         rplan.launch @dilated_attention0_branch0_redo
+
+// CHECK-LABEL: rtile.func @dilated_attention0_branch0(
+// CHECK-SAME:    recipe = <fa_fwd_overlap>
+// CHECK:         rtile.view %[[MARKS:.+]][%{{.+}}, %{{.+}}, *] origin(%[[P:.+]]) segment(%[[S:.+]]) residue(%[[R:.+]]) : memref<1x4x?xf32> to !rtile.view<64xf32, w = 256, rate = 4>
+// CHECK-NEXT:    rtile.view %{{.+}}[%{{.+}}, %{{.+}}, *] origin(%[[P]]) segment(%[[S]]) residue(%[[R]]) : memref<1x4x?xf32, strided<[?, ?, 1]>> to !rtile.view<64xf32, w = 256, rate = 4>
+
+// CHECK-LABEL: rtile.func @dilated_attention0_branch0_redo(
+// CHECK:         rtile.view %{{.+}} : memref<1x4x?xf32> to !rtile.view<32xf32, w = 256, rate = 4>
+func.func @dilated(%q: tensor<1x?x4x16xf16>, %k: tensor<1x?x2x16xf16>)
+    -> (tensor<1x?x4x16xf16>, tensor<1x4x?xf32>) {
+  %o, %l = ringlet.attention %q, %k, %k branches [<w = 256, r = 4>] causal
+      tilings = [#ringlet.tiling<query = 64, key = 64, recipe = fa_fwd_overlap, redo = <query = 32, key = 16>>]
+      : (tensor<1x?x4x16xf16>, tensor<1x?x2x16xf16>, tensor<1x?x2x16xf16>) -> (tensor<1x?x4x16xf16>, tensor<1x4x?xf32>)
+  return %o, %l : tensor<1x?x4x16xf16>, tensor<1x4x?xf32>
+}
