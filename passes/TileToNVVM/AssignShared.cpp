@@ -27,7 +27,8 @@ namespace {
 /// A tile's place, from the first operation that writes it to the last one that
 /// reads it, both as numbers in program order.
 struct Place {
-  Operation *op;
+  /// Several loads, where a loop carries what they load from turn to turn.
+  SmallVector<Operation *, 1> ops;
   unsigned index;
   RankedTensorType tile;
   int64_t begin, end;
@@ -69,17 +70,36 @@ private:
       return addLoad(load);
     for (OpOperand &operand : op->getOpOperands())
       if (needsImage(operand) && !isLoadedImage(operand))
-        places.push_back({op, operand.getOperandNumber(),
-                          getTile(operand.get()), begins[op], begins[op]});
+        places.push_back({{op},
+                          operand.getOperandNumber(),
+                          getTile(operand.get()),
+                          begins[op],
+                          begins[op]});
   }
 
   void addLoad(rtile::LoadOp load) {
     int64_t begin = begins[load], end = -1;
-    for (OpOperand &use : load->getUses())
+    Operation *first = load, *loop = nullptr;
+    for (OpOperand &use : load->getUses()) {
       if (isLoadedImage(use) && needsImage(use))
         end = std::max(end, getLastRead(load, use.getOwner()));
-    if (end >= 0)
-      places.push_back({load, 0, getTile(load), begin, end});
+      if (!isCarriedOn(use, &loop))
+        continue;
+      // The loop may go on with the next tile until its end.
+      end = std::max(end, ends[loop]);
+      if (isa<scf::YieldOp>(use.getOwner()))
+        first = getImageLoad(cast<scf::ForOp>(loop)
+                                 .getRegionIterArgs()[use.getOperandNumber()]);
+    }
+    if (end < 0)
+      return;
+    for (Place &place : places)
+      if (place.ops.front() == first) {
+        place.ops.push_back(load);
+        place.end = std::max(place.end, end);
+        return;
+      }
+    places.push_back({{load}, 0, getTile(load), begin, end});
   }
 
   /// What comes from outside a loop is needed until its last turn.
@@ -129,7 +149,7 @@ private:
     int64_t rows = (row.sharedBytes - (total - image.bytes)) / image.pitch;
     rows = rows / 16 * 16;
     auto diagnostic =
-        largest->op->emitOpError("expected tiles that need at most ")
+        largest->ops.front()->emitOpError("expected tiles that need at most ")
         << row.sharedBytes << " bytes of shared memory on " << row.name
         << ", found " << total << ", of which " << image.bytes << " for "
         << largest->tile;
@@ -143,11 +163,12 @@ private:
   void write(int64_t total) {
     Builder builder(func.getContext());
     DenseMap<Operation *, SmallVector<int64_t>> offsets;
-    for (const Place &place : places) {
-      SmallVector<int64_t> &list = offsets[place.op];
-      list.resize(isa<rtile::DotOp>(place.op) ? 2 : 1, -1);
-      list[place.index] = place.offset;
-    }
+    for (const Place &place : places)
+      for (Operation *op : place.ops) {
+        SmallVector<int64_t> &list = offsets[op];
+        list.resize(isa<rtile::DotOp>(op) ? 2 : 1, -1);
+        list[place.index] = place.offset;
+      }
     for (auto &[op, list] : offsets)
       op->setAttr(sharedAttr, builder.getDenseI64ArrayAttr(list));
     func->setAttr(sharedBytesAttr, builder.getI64IntegerAttr(total));
@@ -176,6 +197,9 @@ struct AssignShared : ringlet::impl::RTileAssignSharedBase<AssignShared> {
       return signalPassFailure();
     }
     WalkResult result = getOperation()->walk([&](rtile::FuncOp func) {
+      // Channels are rtile-gpu-assign-channels' matter.
+      if (func.getScheduled())
+        return WalkResult::skip();
       bool decided = true;
       func.walk([&](rtile::DotOp dot) { decided &= dot->hasAttr(dotAttr); });
       if (!decided) {

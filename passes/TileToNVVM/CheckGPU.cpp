@@ -6,7 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/TileOpt/CheckKernels.h"
+#include "passes/TileToNVVM/CheckScheduled.h"
 #include "passes/TileToNVVM/Passes.h"
+
+#include "dialects/Tile/IR/TileDialect.h"
 
 #include "mlir/IR/BuiltinOps.h"
 
@@ -15,11 +18,19 @@ namespace ringlet {
 #include "passes/TileToNVVM/Passes.h.inc"
 } // namespace ringlet
 
+using namespace mlir;
+using namespace ringlet;
+
 namespace {
 
 struct CheckGPU : ringlet::impl::RTileCheckGPUBase<CheckGPU> {
   void runOnOperation() override {
-    if (failed(ringlet::checkKernels(getOperation(), "GPU")))
+    bool failed = false;
+    getOperation()->walk([&](rtile::FuncOp func) {
+      failed |= mlir::failed(func.getScheduled() ? gpu::checkScheduled(func)
+                                                 : checkKernels(func, "GPU"));
+    });
+    if (failed)
       signalPassFailure();
     markAllAnalysesPreserved();
   }

@@ -40,6 +40,9 @@ int64_t getHeight(rtile::FuncOp func) {
 struct ChooseWarps : ringlet::impl::RTileChooseWarpsBase<ChooseWarps> {
   void runOnOperation() override {
     getOperation()->walk([&](rtile::FuncOp func) {
+      // Roles say how many warps they have.
+      if (func.getScheduled())
+        return;
       int64_t height = getHeight(func);
       int64_t warps = std::min<int64_t>(maxWarps, llvm::divideCeil(height, 16));
       Builder builder(func.getContext());

@@ -7,6 +7,8 @@
 
 #include "passes/TileToNVVM/Decisions.h"
 
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
 using namespace mlir;
 using namespace ringlet;
 using namespace ringlet::gpu;
@@ -37,9 +39,53 @@ Image Image::of(RankedTensorType tile) {
   return {rows, columns, pitch, rows * pitch};
 }
 
+/// True if the value number `index` of those that `loop` carries is ahead.
+static bool isAhead(Operation *loop, int64_t index) {
+  auto ahead = loop->getAttrOfType<DenseI64ArrayAttr>(aheadAttr);
+  return ahead && llvm::is_contained(ahead.asArrayRef(), index);
+}
+
+/// What the loop that carries `tile` ahead starts from, or null.
+static Value getAheadInit(Value tile) {
+  scf::ForOp loop;
+  int64_t index;
+  if (auto argument = dyn_cast<BlockArgument>(tile)) {
+    loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
+    index = int64_t(argument.getArgNumber()) - 1;
+  } else {
+    loop = tile.getDefiningOp<scf::ForOp>();
+    index = cast<OpResult>(tile).getResultNumber();
+  }
+  if (!loop)
+    return nullptr;
+  return isAhead(loop, index) ? loop.getInitArgs()[index] : Value();
+}
+
+bool gpu::isCarriedOn(OpOperand &operand, Operation **loop) {
+  Operation *owner = operand.getOwner();
+  int64_t index = operand.getOperandNumber();
+  auto result = dyn_cast<scf::ForOp>(owner);
+  if (result)
+    index -= result.getNumControlOperands();
+  else if (isa<scf::YieldOp>(owner))
+    result = dyn_cast<scf::ForOp>(owner->getParentOp());
+  if (!result || !isAhead(result, index))
+    return false;
+  if (loop)
+    *loop = result;
+  return true;
+}
+
+bool gpu::isCarriedImage(Value tile) { return getAheadInit(tile) != nullptr; }
+
+rtile::LoadOp gpu::getImageLoad(Value tile) {
+  while (Value init = getAheadInit(tile))
+    tile = init;
+  return tile.getDefiningOp<rtile::LoadOp>();
+}
+
 bool gpu::isLoadedImage(OpOperand &operand) {
-  return isa<rtile::DotOp>(operand.getOwner()) &&
-         operand.get().getDefiningOp<rtile::LoadOp>();
+  return isa<rtile::DotOp>(operand.getOwner()) && getImageLoad(operand.get());
 }
 
 bool gpu::needsImage(OpOperand &operand) {

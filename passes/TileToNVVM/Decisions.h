@@ -21,6 +21,8 @@ inline constexpr llvm::StringLiteral warpsAttr = "rtile.warps";
 inline constexpr llvm::StringLiteral dotAttr = "rtile.dot";
 inline constexpr llvm::StringLiteral mmaDot = "mma";
 inline constexpr llvm::StringLiteral simtDot = "simt";
+// rtile-gpu-prefetch-loads.
+inline constexpr llvm::StringLiteral aheadAttr = "rtile.ahead";
 // rtile-gpu-assign-shared.
 inline constexpr llvm::StringLiteral sharedAttr = "rtile.shared";
 inline constexpr llvm::StringLiteral sharedBytesAttr = "rtile.shared_bytes";
@@ -66,6 +68,18 @@ struct Image {
 
   static Image of(mlir::RankedTensorType tile);
 };
+
+/// The load whose place in shared memory a tile has: its own, or for what a
+/// loop carries ahead, the load before the loop. Null for tiles in registers.
+rtile::LoadOp getImageLoad(mlir::Value tile);
+
+/// True for what a loop carries from turn to turn in shared memory instead of
+/// registers: an argument of its body or a result.
+bool isCarriedImage(mlir::Value tile);
+
+/// True if a loop carries the operand on so: what it starts from, or what its
+/// body yields. If `loop` is not null, it gets the loop.
+bool isCarriedOn(mlir::OpOperand &operand, mlir::Operation **loop = nullptr);
 
 /// True for operands that are read from shared memory.
 bool needsImage(mlir::OpOperand &operand);

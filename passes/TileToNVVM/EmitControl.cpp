@@ -18,8 +18,15 @@ using namespace ringlet::gpu;
 
 Emitter::Emitter(rtile::FuncOp func, const arch::GPUArch &row,
                  GPUBuilder &builder, Value shared)
-    : layout(Fragments::of(func)), arch(row), b(builder), shared(shared) {
-  thread = b.threadIndex();
+    : func(func), layout{1}, arch(row), b(builder), async(builder),
+      shared(shared) {
+  if (!func.getScheduled())
+    setThread(b.threadIndex(), Fragments::of(func));
+}
+
+void Emitter::setThread(Value number, Fragments fragments) {
+  layout = fragments;
+  thread = number;
   lane = b.remUnsigned(thread, 32);
   warp = b.divUnsigned(thread, 32);
   laneRow = b.add(b.mul(warp, 16), b.divUnsigned(lane, 4));
@@ -34,6 +41,8 @@ void Emitter::emitBlock(Block &block) {
 }
 
 void Emitter::emitOperation(Operation *op) {
+  if (role && emitInRole(op))
+    return;
   llvm::TypeSwitch<Operation *>(op)
       .Case([&](rtile::ViewOp view) { emitView(view); })
       .Case([&](rtile::LoadOp load) { emitLoad(load); })
@@ -42,6 +51,11 @@ void Emitter::emitOperation(Operation *op) {
       .Case([&](rtile::ReduceOp reduce) { emitReduce(reduce); })
       .Case([&](rtile::BroadcastOp broadcast) { emitBroadcast(broadcast); })
       .Case([&](rtile::VisibleOp visible) { emitVisible(visible); })
+      .Case([&](rtile::FoldOp fold) { emitFold(fold); })
+      .Case([&](rtile::AnyOp any) { emitAny(any); })
+      .Case([&](rtile::SliceOp slice) { emitSlice(slice); })
+      .Case([&](rtile::JoinOp join) { emitJoin(join); })
+      .Case([&](rtile::RebaseOp rebase) { emitRebase(rebase); })
       .Case([&](scf::ForOp loop) { emitLoop(loop); })
       .Case([&](scf::IfOp branch) { emitBranch(branch); })
       .Default([&](Operation *) {
@@ -115,7 +129,7 @@ void Emitter::bindFlat(ValueRange values, ValueRange code) {
   for (Value value : values) {
     size_t count = 1;
     if (RankedTensorType tile = getTile(value)) {
-      count = layout.elements(tile);
+      count = getRegisters(tile);
       fragments[value] = llvm::to_vector(code.take_front(count));
     } else {
       bind(value, code.front());
@@ -128,12 +142,24 @@ void Emitter::bindFlat(ValueRange values, ValueRange code) {
 // Loops and branches, which all threads of a block take alike
 //===----------------------------------------------------------------------===//
 
+/// Of what `loop` carries, `values` in registers: the rest stays in its place in
+/// shared memory.
+static SmallVector<Value> getInRegisters(scf::ForOp loop, ValueRange values) {
+  SmallVector<Value> result;
+  for (auto [value, argument] : llvm::zip(values, loop.getRegionIterArgs()))
+    if (!isCarriedImage(argument))
+      result.push_back(value);
+  return result;
+}
+
 void Emitter::emitLoop(scf::ForOp loop) {
   auto copy = scf::ForOp::create(
       b, getScalar(loop.getLowerBound()), getScalar(loop.getUpperBound()),
-      getScalar(loop.getStep()), flatten(loop.getInitArgs()));
+      getScalar(loop.getStep()),
+      flatten(getInRegisters(loop, loop.getInitArgs())));
   bind(loop.getInductionVar(), copy.getInductionVar());
-  bindFlat(loop.getRegionIterArgs(), copy.getRegionIterArgs());
+  SmallVector<Value> arguments(loop.getRegionIterArgs());
+  bindFlat(getInRegisters(loop, arguments), copy.getRegionIterArgs());
   Hazards before = hazards;
   // What comes before the first operation of a turn may be the last one of the
   // turn before.
@@ -148,9 +174,10 @@ void Emitter::emitLoop(scf::ForOp loop) {
       body->getTerminator()->erase();
     b.setInsertionPointToEnd(body);
     emitBlock(*loop.getBody());
-    scf::YieldOp::create(b, flatten(loop.getYieldedValues()));
+    scf::YieldOp::create(
+        b, flatten(getInRegisters(loop, loop.getYieldedValues())));
   }
-  bindFlat(loop.getResults(), copy.getResults());
+  bindFlat(getInRegisters(loop, loop.getResults()), copy.getResults());
   hazards.merge(before);
 }
 

@@ -14,7 +14,7 @@ using namespace ringlet::gpu;
 int64_t Emitter::prepareImage(OpOperand &operand,
                               ArrayRef<SharedAccess> &accesses) {
   if (isLoadedImage(operand))
-    return gpu::getShared(operand.get().getDefiningOp());
+    return gpu::getShared(getImageLoad(operand.get()));
   int64_t offset =
       gpu::getShared(operand.getOwner(), operand.getOperandNumber());
   await(accesses.front());

@@ -20,7 +20,7 @@ void Emitter::emitConstant(arith::ConstantOp op) {
   auto splat = cast<SplatElementsAttr>(op.getValue());
   Value value = arith::ConstantOp::create(
       b, cast<TypedAttr>(splat.getSplatValue<Attribute>()));
-  fragments[op] = Fragment(layout.elements(getTile(op)), value);
+  bindUnpacked(op, Fragment(layout.elements(getTile(op)), value));
 }
 
 Value Emitter::toF32(Value value) {
@@ -34,11 +34,13 @@ void Emitter::emitElementwise(Operation *op) {
   Value result = op->getResult(0);
   Type element = getTile(result).getElementType();
   Fragment code;
+  SmallVector<Fragment> tiles;
+  for (Value operand : op->getOperands())
+    tiles.push_back(getTile(operand) ? unpack(operand) : Fragment());
   for (int64_t index = 0; index < layout.elements(getTile(result)); ++index) {
     Fragment operands;
-    for (Value operand : op->getOperands())
-      operands.push_back(getTile(operand) ? fragments[operand][index]
-                                          : getScalar(operand));
+    for (auto [operand, tile] : llvm::zip(op->getOperands(), tiles))
+      operands.push_back(tile.empty() ? getScalar(operand) : tile[index]);
     // These round once or not at all; all others compute in f32.
     if (isa<arith::ExtFOp, arith::TruncFOp>(op)) {
       code.push_back(operands[0].getType() == element
@@ -62,7 +64,7 @@ void Emitter::emitElementwise(Operation *op) {
       value = b.convertFloat(element, value);
     code.push_back(value);
   }
-  fragments[result] = std::move(code);
+  bindUnpacked(result, std::move(code));
 }
 
 void Emitter::emitReduce(rtile::ReduceOp op) {
@@ -120,7 +122,7 @@ void Emitter::emitBroadcast(rtile::BroadcastOp op) {
       for (int64_t block = 0; block < blocks; ++block)
         for (int64_t which = 0; which < 4; ++which)
           result.push_back(input[2 * row + which / 2]);
-    fragments[op] = std::move(result);
+    bindUnpacked(op, std::move(result));
     return;
   }
   SmallVector<SharedAccess> list = getSharedAccesses(op);

@@ -10,6 +10,8 @@
 
 #include "lib/Arch/GPU.h"
 #include "passes/TileOpt/RowRange.h"
+#include "passes/TileToNVVM/AsyncBuilder.h"
+#include "passes/TileToNVVM/Channels.h"
 #include "passes/TileToNVVM/Decisions.h"
 #include "passes/TileToNVVM/GPUBuilder.h"
 #include "passes/TileToNVVM/Hazards.h"
@@ -41,6 +43,14 @@ public:
   void bind(Value buffer, Buffer code) { buffers[buffer] = std::move(code); }
 
   void emitBlock(mlir::Block &block);
+  /// All of a kernel in the scheduled form. `extents` are the grid's, `maps`
+  /// the address of its tensor maps.
+  void emitRoles(mlir::ValueRange extents, Value maps);
+  /// What a thread does before it ends.
+  void finish() {
+    if (copiesPending)
+      b.waitForCopies();
+  }
 
 private:
   /// Elements of a tile that this thread holds, in the order that `Fragments`
@@ -152,9 +162,100 @@ private:
   }
   Value toF32(Value value);
 
+  void emitFold(rtile::FoldOp op);
+  void emitAny(rtile::AnyOp op);
+  void emitSlice(rtile::SliceOp op);
+  void emitJoin(rtile::JoinOp op);
+  void emitRebase(rtile::RebaseOp op);
+
+  //===--------------------------------------------------------------------===//
+  // Roles (EmitRoles.cpp)
+  //===--------------------------------------------------------------------===//
+
+  /// Where a role is on its way round a channel.
+  struct Cursor {
+    /// Either visits so far, or the next slot and how often the ring has gone
+    /// round (only its parity counts).
+    llvm::SmallVector<Value> values;
+  };
+  struct Slot {
+    rtile::ChannelOp channel;
+    /// As i32; null for the only slot.
+    Value number;
+    Value parity;
+  };
+  using Channels = llvm::SmallVector<rtile::ChannelOp>;
+
+  void emitRoleChain(llvm::ArrayRef<rtile::RoleOp> roles, int64_t firstWarp,
+                     Value warpNumber, mlir::ValueRange extents);
+  void emitRole(rtile::RoleOp role, int64_t firstWarp,
+                mlir::ValueRange extents);
+  void emitPoint(rtile::RoleOp role, Value item, mlir::ValueRange extents);
+  void emitBarriers();
+  /// Point number `item` of the grid, as the kernel's walk counts them.
+  llvm::SmallVector<Value> decodePoint(Value item, mlir::ValueRange extents);
+  void setThread(Value number, Fragments fragments);
+  /// True if the operation was one that only roles have, or has another form
+  /// in them.
+  bool emitInRole(mlir::Operation *op);
+  void emitRoleLoop(mlir::scf::ForOp loop);
+  void emitRoleBranch(mlir::scf::IfOp branch);
+
+  //===--------------------------------------------------------------------===//
+  // Channels and products under way (EmitChannels.cpp)
+  //===--------------------------------------------------------------------===//
+
+  Channels getVisited(mlir::Operation *op);
+  llvm::SmallVector<Value> flattenCursors(llvm::ArrayRef<rtile::ChannelOp> of);
+  void bindCursors(llvm::ArrayRef<rtile::ChannelOp> of, mlir::ValueRange code);
+  Slot visit(rtile::ChannelOp channel);
+  Place getFull(const Slot &slot);
+  Place getEmpty(const Slot &slot);
+  /// Beginning of the slot's memory.
+  Place getMemory(const Slot &slot);
+  void emitAcquire(rtile::AcquireOp op);
+  void emitCopy(rtile::CopyOp op);
+  void emitAwait(rtile::AwaitOp op);
+  void emitRead(rtile::ReadOp op);
+  void emitRelease(rtile::ReleaseOp op);
+  void emitStartDot(rtile::StartDotOp op);
+  void emitFinishDot(rtile::FinishDotOp op);
+  bool emitRoleElementwise(mlir::Operation *op);
+  bool emitRoleStore(rtile::StoreOp op);
+
+  /// Two neighbours of 16 bits share a register in roles, an i32.
+  bool isPacked(mlir::RankedTensorType tile) {
+    return role && tile.getRank() == 2 &&
+           tile.getElementType().isIntOrFloat() &&
+           tile.getElementType().getIntOrFloatBitWidth() == 16;
+  }
+  Type getRegister(mlir::RankedTensorType tile) {
+    return isPacked(tile) ? Type(b.getI32Type()) : tile.getElementType();
+  }
+  int64_t getRegisters(mlir::RankedTensorType tile) {
+    return layout.elements(tile) / (isPacked(tile) ? 2 : 1);
+  }
+  Fragment unpack(Value tile);
+  void bindUnpacked(Value tile, Fragment elements);
+
+  rtile::FuncOp func;
+  /// The role that is emitted; null in plain kernels.
+  rtile::RoleOp role;
+  Value maps;
+  /// True in the role's first thread, in the first lane of each warp; null in a
+  /// role of one thread.
+  Value isLeader, isFirstLane;
+  /// Number of the role's group of four warps.
+  Value group;
+  llvm::DenseMap<mlir::Operation *, Cursor> cursors;
+  llvm::DenseMap<Value, Slot> slots;
+  /// Products that were started and not waited for, the oldest first.
+  llvm::SmallVector<Value> underWay;
+
   Fragments layout;
   const arch::GPUArch &arch;
   GPUBuilder &b;
+  AsyncBuilder async;
   Value shared;
   /// Of the thread: number, lane, warp, first row and column that it holds.
   Value thread, lane, warp, laneRow, laneColumn;

@@ -7,6 +7,8 @@
 
 #include "passes/TileToNVVM/GPUBuilder.h"
 
+#include "passes/TileToNVVM/AsmBlock.h"
+
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
 using namespace mlir;
@@ -77,11 +79,20 @@ Value GPUBuilder::threadIndex() {
 Value GPUBuilder::blockIndex() {
   return intrinsic("llvm.nvvm.read.ptx.sreg.ctaid.x", getI32Type(), {});
 }
+Value GPUBuilder::blockCount() {
+  return intrinsic("llvm.nvvm.read.ptx.sreg.nctaid.x", getI32Type(), {});
+}
 void GPUBuilder::blockBarrier() {
   intrinsic("llvm.nvvm.barrier.cta.sync.aligned.all", Type(), i32(0));
 }
 void GPUBuilder::warpBarrier() {
   intrinsic("llvm.nvvm.bar.warp.sync", Type(), i32(allLanes));
+}
+Value GPUBuilder::anyInBlock(Value predicate) {
+  AsmBlock block;
+  std::string any = block.result(getI1Type());
+  block += "bar.red.or.pred " + any + ", 0, " + block.use(predicate) + ";";
+  return block.emit(*this).front();
 }
 Value GPUBuilder::shuffleXor(Value value, int64_t mask) {
   return intrinsic("llvm.nvvm.shfl.sync.bfly.f32", getF32Type(),
@@ -89,14 +100,17 @@ Value GPUBuilder::shuffleXor(Value value, int64_t mask) {
 }
 
 void GPUBuilder::forbidUnrolling(ValueRange results) {
+  keepRolled(results.front().getDefiningOp());
+}
+
+void GPUBuilder::keepRolled(Operation *loop) {
   auto yes = BoolAttr::get(getContext(), true);
   auto unroll = LLVM::LoopUnrollAttr::get(getContext(), /*disable=*/yes, {}, {},
                                           {}, {}, {}, {});
   // Becomes that of the branch back to the loop's head.
-  results.front().getDefiningOp()->setAttr(
-      "loop_annotation",
-      LLVM::LoopAnnotationAttr::get(getContext(), {}, {}, {}, unroll, {}, {},
-                                    {}, {}, {}, {}, {}, {}, {}, {}, {}));
+  loop->setAttr("loop_annotation", LLVM::LoopAnnotationAttr::get(
+                                       getContext(), {}, {}, {}, unroll, {}, {},
+                                       {}, {}, {}, {}, {}, {}, {}, {}, {}));
 }
 
 //===----------------------------------------------------------------------===//
@@ -155,6 +169,22 @@ void GPUBuilder::storeGlobal(Value value, Value pointer, Value predicate) {
            (name + ",l,b,~{memory}").str(), {value, pointer, predicate});
 }
 
+void GPUBuilder::storeGlobalVector(ValueRange values, Value pointer,
+                                   int64_t bytes, Value predicate) {
+  AsmBlock block;
+  std::string list;
+  for (Value value : values)
+    list += (list.empty() ? "" : ", ") + block.use(value);
+  std::string suffix = values.front().getType().isF32() ? ".f32 " : ".b32 ";
+  std::string count =
+      values.size() == 1 ? "" : ".v" + std::to_string(values.size());
+  std::string when = block.use(predicate), place = block.use(pointer);
+  block += "@" + when + " st.global" + count + suffix + "[" + place + "+" +
+           std::to_string(bytes) + "], " +
+           (values.size() == 1 ? list : "{" + list + "}") + ";";
+  block.emit(*this);
+}
+
 //===----------------------------------------------------------------------===//
 // Shared memory
 //===----------------------------------------------------------------------===//
@@ -204,6 +234,21 @@ Value GPUBuilder::pair(Value first, Value second) {
 
 Value GPUBuilder::toWord(Value pair) {
   return LLVM::BitcastOp::create(*this, getI32Type(), pair);
+}
+
+Value GPUBuilder::roundPair(Type element, Value first, Value second) {
+  // The first operand of the instruction becomes the upper half.
+  return toWord(intrinsic(element.isF16() ? "llvm.nvvm.ff2f16x2.rn"
+                                          : "llvm.nvvm.ff2bf16x2.rn",
+                          getVector(element, 2), {second, first}));
+}
+
+Value GPUBuilder::log2(Value x) {
+  return intrinsic("llvm.nvvm.lg2.approx.f", getF32Type(), x);
+}
+
+Value GPUBuilder::divideFast(Value x, Value y) {
+  return intrinsic("llvm.nvvm.div.full", getF32Type(), {x, y});
 }
 
 Value GPUBuilder::exp2(Value x) {

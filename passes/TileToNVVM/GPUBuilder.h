@@ -33,13 +33,17 @@ public:
   // Threads.
   Value threadIndex();
   Value blockIndex();
+  Value blockCount();
   void blockBarrier();
   void warpBarrier();
+  /// True if the predicate of some thread of the block is: a barrier, too.
+  Value anyInBlock(Value predicate);
   /// The value of the lane whose number differs in the bits of `mask`.
   Value shuffleXor(Value value, int64_t mask);
 
   /// Keeps the loop that made `results` as it is, also from ptxas.
   void forbidUnrolling(mlir::ValueRange results);
+  void keepRolled(mlir::Operation *loop);
 
   // Global memory. A load whose predicate is false gives zero.
   Value globalPointer(Value word);
@@ -47,6 +51,9 @@ public:
   /// 16 bytes, as a vector of four i32.
   Value loadGlobal16(Value pointer, Value predicate);
   void storeGlobal(Value value, Value pointer, Value predicate);
+  /// One, two or four registers of 32 bits, `bytes` behind the pointer.
+  void storeGlobalVector(mlir::ValueRange values, Value pointer, int64_t bytes,
+                         Value predicate);
 
   // Shared memory.
   Value sharedBase(llvm::StringRef symbol);
@@ -63,7 +70,14 @@ public:
   /// Two elements of 16 bits as one i32.
   Value toWord(Value pair);
 
+  /// Rounds two f32 to 16 bits each, as one i32.
+  Value roundPair(Type element, Value first, Value second);
+
   Value exp2(Value x);
+  /// The logarithm to base 2, off by at most 2^-22 where it is small.
+  Value log2(Value x);
+  /// A quotient of any two f32, off by at most two units in the last place.
+  Value divideFast(Value x, Value y);
   /// A NaN stays a NaN. (min and max are of integers.)
   Value maximum(Value x, Value y);
   Value minimum(Value x, Value y);

@@ -20,7 +20,9 @@ SmallVector<SharedAccess> gpu::getSharedAccesses(Operation *op) {
   if (auto load = dyn_cast<rtile::LoadOp>(op)) {
     if (int64_t offset = getShared(op); offset >= 0) {
       add(offset, load, /*isWrite=*/true, /*byOwnRows=*/false);
-      if (!llvm::all_of(load->getUses(), isLoadedImage))
+      if (!llvm::all_of(load->getUses(), [](OpOperand &use) {
+            return isLoadedImage(use) || isCarriedOn(use);
+          }))
         add(offset, load, /*isWrite=*/false, /*byOwnRows=*/true);
     }
     return accesses;
@@ -39,7 +41,7 @@ SmallVector<SharedAccess> gpu::getSharedAccesses(Operation *op) {
           /*isWrite=*/true, /*byOwnRows=*/true);
   for (OpOperand *operand : images) {
     int64_t offset = isLoadedImage(*operand)
-                         ? getShared(operand->get().getDefiningOp())
+                         ? getShared(getImageLoad(operand->get()))
                          : getShared(op, operand->getOperandNumber());
     add(offset, operand->get(), /*isWrite=*/false, isLeft(operand));
   }

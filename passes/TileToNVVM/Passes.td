@@ -50,6 +50,35 @@ def RTileChooseDot : Pass<"rtile-gpu-choose-dot"> {
     "architecture, a row of the table of GPU architectures">];
 }
 
+def RTilePrefetchLoads : Pass<"rtile-gpu-prefetch-loads"> {
+  let summary = "Load operands of matrix products before they are needed";
+  let description = [{
+    Where the architecture copies to shared memory asynchronously, in each loop
+    whose body loads tiles for `mma` products at rows that walk with the loop:
+
+      * the tile that is needed first is loaded a turn ahead, as soon as the
+        last product of this turn has read it: the loop carries it, and so its
+        place in shared memory, from turn to turn (`rtile.ahead` on the loop
+        lists the numbers of such values). A loop that goes on where another
+        one ended, as those of whole and masked steps do, takes over the tile
+        that is under way;
+      * the others are loaded at the beginning of the turn, while the first
+        product is computed.
+
+    So a turn of attention has two barriers: one after which K of this turn is
+    there and V of the last one is free, one after which V of this turn is
+    there and K is free. The last turn loads rows that nobody reads; those that
+    do not exist cost no traffic.
+
+    Kernels whose tiles do not fit into shared memory beside each other stay as
+    they are. Must run before `rtile-lower-runs`, whose operations say that a
+    loop goes on where another one ended.
+  }];
+  let options = [Option<"arch", "arch", "std::string", "\"sm_80\"",
+    "architecture, a row of the table of GPU architectures">];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def RTileAssignShared : Pass<"rtile-gpu-assign-shared"> {
   let summary = "Give tiles that threads share their place in shared memory";
   let description = [{
@@ -66,6 +95,37 @@ def RTileAssignShared : Pass<"rtile-gpu-assign-shared"> {
     Refuses a kernel that needs more than a block of the architecture can have.
   }];
   let options = [Option<"arch", "arch", "std::string", "\"sm_80\"",
+    "architecture, a row of the table of GPU architectures">];
+}
+
+def RTilePlanMaps : Pass<"rtile-gpu-plan-maps"> {
+  let summary = "Plan the tensor maps that a scheduled kernel copies through";
+  let description = [{
+    Every `rtile.copy` reads through a tensor map, which the runtime makes for
+    each call from the buffer's address, sizes and strides. Writes the recipes
+    on the kernel, each one once, and on each copy the number of its own:
+
+    ```
+    rtile.maps = [#rtile.map<buffer = 0, rows = 1, columns = 3, fixed = [0, 2],
+                             rate = 1, box = [128, 64]>, ...]
+    ```
+
+    A box is one panel of a slot: 64 columns, which is as wide as the 128-byte
+    swizzle allows. Refuses, at the copy, what no map describes: indexed views,
+    columns that are not the last axis, more than 256 rows, more than 5 axes.
+  }];
+}
+
+def RTileAssignChannels : Pass<"rtile-gpu-assign-channels"> {
+  let summary = "Give the slots and barriers of channels their place";
+  let description = [{
+    In a kernel in the scheduled form, nothing but channels lies in shared
+    memory, and all of them live as long as the block. Slots come first, each at
+    a multiple of 1024 bytes, then all barriers. Writes `offset` and `barriers`
+    on each `rtile.channel` and `rtile.shared_bytes` on the kernel. Refuses a
+    kernel that needs more than a block of the architecture can have.
+  }];
+  let options = [Option<"arch", "arch", "std::string", "\"sm_90a\"",
     "architecture, a row of the table of GPU architectures">];
 }
 
@@ -88,6 +148,12 @@ def RTileToNVVM : Pass<"rtile-to-nvvm", "::mlir::ModuleOp"> {
     `blockIdx.x`; it wants `rtile.threads` threads along x and
     `rtile.shared_bytes` bytes of dynamic shared memory.
 
+    A kernel in the scheduled form that reads through N tensor maps has them as
+    its first parameter, `N * 128` bytes by value, aligned to 64; the words come
+    after it. If its walk is `strided`, it has the attribute `rtile.persistent`:
+    a block goes on to the points `blockIdx.x + gridDim.x` and so on, so there
+    need be no more blocks than run at once.
+
     The body is one flat function over scalars. Memory outside the buffers is
     never touched: every access to global memory is predicated. Barriers stand
     only where threads would otherwise see shared memory too early or change it
@@ -96,6 +162,7 @@ def RTileToNVVM : Pass<"rtile-to-nvvm", "::mlir::ModuleOp"> {
   let options = [Option<"arch", "arch", "std::string", "\"sm_80\"",
     "architecture, a row of the table of GPU architectures">];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect",
+                           "::mlir::NVVM::NVVMDialect",
                            "::mlir::arith::ArithDialect",
                            "::mlir::scf::SCFDialect"];
 }

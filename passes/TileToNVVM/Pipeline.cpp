@@ -8,6 +8,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -28,10 +29,13 @@ using namespace ringlet;
 
 void ringlet::buildGPUPipeline(OpPassManager &pm, StringRef arch) {
   pm.addPass(createRTileCheckGPU());
+  pm.addPass(createRTileChooseDot({arch.str()}));
+  pm.addPass(createRTilePrefetchLoads({arch.str()}));
   pm.addPass(createRTileLowerRuns());
   pm.addPass(createRTileChooseWarps());
-  pm.addPass(createRTileChooseDot({arch.str()}));
   pm.addPass(createRTileAssignShared({arch.str()}));
+  pm.addPass(createRTilePlanMaps());
+  pm.addPass(createRTileAssignChannels({arch.str()}));
   pm.addPass(createRTileToNVVM({arch.str()}));
   {
     OpPassManager &kernels = pm.nest<LLVM::LLVMFuncOp>();

@@ -10,6 +10,7 @@
 #include "passes/TileToNVVM/Passes.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/IR/BuiltinOps.h"
 
 namespace ringlet {
@@ -45,16 +46,43 @@ int64_t countWords(rtile::FuncOp func) {
   return words;
 }
 
+/// Tensor maps come before all words, as bytes of the parameters themselves.
+void addMaps(LLVM::LLVMFuncOp result, ArrayAttr maps) {
+  Builder builder(result.getContext());
+  Type bytes =
+      LLVM::LLVMArrayType::get(builder.getI8Type(), maps.size() * mapBytes);
+  result.setArgAttr(0, LLVM::LLVMDialect::getByValAttrName(),
+                    TypeAttr::get(bytes));
+  result.setArgAttr(0, LLVM::LLVMDialect::getAlignAttrName(),
+                    builder.getI64IntegerAttr(64));
+  result.setArgAttr(0, NVVM::NVVMDialect::getGridConstantAttrName(),
+                    builder.getUnitAttr());
+  result->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(),
+                  builder.getUnitAttr());
+  result->setAttr(mapsAttr, maps);
+}
+
+ArrayAttr getMaps(rtile::FuncOp func) {
+  auto maps = func->getAttrOfType<ArrayAttr>(mapsAttr);
+  return maps && !maps.empty() ? maps : nullptr;
+}
+
 /// The function without a body.
 LLVM::LLVMFuncOp createFunction(OpBuilder &builder, rtile::FuncOp func) {
   MLIRContext *context = builder.getContext();
   SmallVector<Type> words(countWords(func), builder.getI64Type());
+  ArrayAttr maps = getMaps(func);
+  if (maps)
+    words.insert(words.begin(), LLVM::LLVMPointerType::get(context));
   auto type =
       LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context), words);
   auto result = LLVM::LLVMFuncOp::create(
       builder, func.getLoc(), func.getSymName(), type, LLVM::Linkage::External,
       /*dsoLocal=*/false, LLVM::CConv::PTX_Kernel);
-  int64_t threads = Fragments::of(func).threads();
+  if (maps)
+    addMaps(result, maps);
+  int64_t threads =
+      func.getScheduled() ? getThreads(func) : Fragments::of(func).threads();
   auto pair = [&](StringRef key, const Twine &value) -> Attribute {
     return builder.getArrayAttr(
         {builder.getStringAttr(key), builder.getStringAttr(value)});
@@ -72,6 +100,9 @@ LLVM::LLVMFuncOp createFunction(OpBuilder &builder, rtile::FuncOp func) {
   result->setAttr(scratchAttr, builder.getI64IntegerAttr(0));
   result->setAttr(threadsAttr, builder.getI64IntegerAttr(threads));
   result->setAttr(sharedBytesAttr, func->getAttr(sharedBytesAttr));
+  if (rtile::WalkAttr walk = func.getWalkAttr();
+      walk && walk.getDispatch() == rtile::Dispatch::strided)
+    result->setAttr(persistentAttr, builder.getUnitAttr());
   return result;
 }
 
@@ -85,6 +116,7 @@ void emit(rtile::FuncOp func, const arch::GPUArch &row) {
                   hasShared ? b.sharedBase(sharedSymbol) : Value());
 
   auto word = entry->getArguments().begin();
+  Value maps = getMaps(func) ? Value(*word++) : Value();
   for (Value parameter : func.getParameters()) {
     auto type = dyn_cast<MemRefType>(parameter.getType());
     if (!type) {
@@ -101,6 +133,14 @@ void emit(rtile::FuncOp func, const arch::GPUArch &row) {
     }
     emitter.bind(parameter, std::move(buffer));
   }
+  if (func.getScheduled()) {
+    ValueRange words = entry->getArguments();
+    emitter.emitRoles(words.take_back(func.getGridRank()), maps);
+    b.setLoc(func.getLoc());
+    LLVM::ReturnOp::create(b, ValueRange());
+    func.erase();
+    return;
+  }
   // Grids have less than 2^31 blocks.
   Value item = b.blockIndex();
   for (auto [axis, point] : llvm::enumerate(func.getGridPoint())) {
@@ -113,6 +153,7 @@ void emit(rtile::FuncOp func, const arch::GPUArch &row) {
   }
   emitter.emitBlock(func.getBody().front());
   b.setLoc(func.getLoc());
+  emitter.finish();
   LLVM::ReturnOp::create(b, ValueRange());
   func.erase();
 }
@@ -128,22 +169,27 @@ struct TileToNVVM : ringlet::impl::RTileToNVVMBase<TileToNVVM> {
       return signalPassFailure();
     }
     auto funcs = llvm::to_vector(getOperation().getOps<rtile::FuncOp>());
-    bool hasShared = false;
+    bool hasShared = false, hasChannels = false;
     for (rtile::FuncOp func : funcs) {
       auto bytes = func->getAttrOfType<IntegerAttr>(sharedBytesAttr);
-      if (!bytes || !func->hasAttr(warpsAttr)) {
-        func.emitOpError("expected the decisions of rtile-gpu-choose-warps and "
-                         "rtile-gpu-assign-shared");
+      if (func.getScheduled() ? !bytes || !func->hasAttr(mapsAttr)
+                              : !bytes || !func->hasAttr(warpsAttr)) {
+        func.emitOpError("expected the decisions of ")
+            << (func.getScheduled()
+                    ? "rtile-gpu-plan-maps and rtile-gpu-assign-channels"
+                    : "rtile-gpu-choose-warps and rtile-gpu-assign-shared");
         return signalPassFailure();
       }
       hasShared |= bytes.getInt() > 0;
+      hasChannels |= func.getScheduled();
     }
     if (hasShared) {
       OpBuilder builder = OpBuilder::atBlockBegin(getOperation().getBody());
       LLVM::GlobalOp::create(builder, getOperation().getLoc(),
                              LLVM::LLVMArrayType::get(builder.getI8Type(), 0),
                              /*isConstant=*/false, LLVM::Linkage::External,
-                             sharedSymbol, Attribute(), /*alignment=*/16,
+                             sharedSymbol, Attribute(),
+                             /*alignment=*/hasChannels ? 1024 : 16,
                              /*addrSpace=*/3);
     }
     for (rtile::FuncOp func : funcs)

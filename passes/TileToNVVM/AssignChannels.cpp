@@ -1,0 +1,151 @@
+//===- AssignChannels.cpp - Where channels lie in shared memory -*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Arch/GPU.h"
+#include "passes/TileToNVVM/Channels.h"
+#include "passes/TileToNVVM/Decisions.h"
+#include "passes/TileToNVVM/Passes.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/Remarks.h"
+
+namespace ringlet {
+#define GEN_PASS_DEF_RTILEASSIGNCHANNELS
+#include "passes/TileToNVVM/Passes.h.inc"
+} // namespace ringlet
+
+using namespace mlir;
+using namespace ringlet;
+using namespace ringlet::gpu;
+
+//===----------------------------------------------------------------------===//
+// What roles say about channels
+//===----------------------------------------------------------------------===//
+
+bool gpu::isSingleThread(rtile::RoleOp role) {
+  WalkResult found = role.getBody().walk([](Operation *op) {
+    auto isTile = [](Type type) { return isa<RankedTensorType>(type); };
+    return llvm::any_of(op->getResultTypes(), isTile) ||
+                   llvm::any_of(op->getOperandTypes(), isTile)
+               ? WalkResult::interrupt()
+               : WalkResult::advance();
+  });
+  return !found.wasInterrupted();
+}
+
+int64_t gpu::getThreads(rtile::FuncOp func) {
+  int64_t warps = 0;
+  for (auto role : func.getBody().getOps<rtile::RoleOp>())
+    warps += role.getWarps();
+  return 32 * warps;
+}
+
+int64_t gpu::getLaunchRegisters(rtile::FuncOp func, const arch::GPUArch &row) {
+  // Given out in eights.
+  return std::min<int64_t>(row.registersOfThread,
+                           row.registersOfSM / getThreads(func)) /
+         8 * 8;
+}
+
+int64_t gpu::getReleases(rtile::ChannelOp channel) {
+  for (Operation *user : channel->getUsers())
+    if (isa<rtile::AwaitOp>(user)) {
+      auto role = user->getParentOfType<rtile::RoleOp>();
+      return isSingleThread(role) ? 1 : role.getWarps();
+    }
+  return 1;
+}
+
+namespace {
+
+/// What a slot begins with a multiple of (the 128-byte swizzle).
+constexpr int64_t slotAlignment = 1024;
+
+LogicalResult refuse(rtile::FuncOp func, const arch::GPUArch &row,
+                     int64_t total) {
+  rtile::ChannelOp largest;
+  int64_t bytes = 0;
+  for (auto channel : func.getBody().getOps<rtile::ChannelOp>()) {
+    int64_t own =
+        channel.getSlots() *
+        SlotImage::of(channel.getResult().getType().getTile()).bytes();
+    if (own > bytes) {
+      bytes = own;
+      largest = channel;
+    }
+  }
+  RankedTensorType tile = largest.getResult().getType().getTile();
+  int64_t slots = largest.getSlots();
+  SlotImage image = SlotImage::of(tile);
+  int64_t left = row.sharedBytes - (total - bytes);
+  int64_t rows = left / (slots * image.panels * SlotImage::rowBytes) / 8 * 8;
+  auto diagnostic = largest.emitOpError("expected channels that need at most ")
+                    << row.sharedBytes << " bytes of shared memory on "
+                    << row.name << ", found " << total << ", of which " << bytes
+                    << " for " << slots
+                    << (slots == 1 ? " slot of " : " slots of ") << tile;
+  if (int64_t fewer = left / image.bytes(); fewer > 0)
+    diagnostic << "; " << fewer << (fewer == 1 ? " slot" : " slots")
+               << " of it would fit";
+  else if (rows > 0)
+    diagnostic << "; " << rows << " rows of it would fit";
+  else
+    diagnostic << "; several tiles of the kernel must be smaller";
+  return diagnostic;
+}
+
+LogicalResult assign(rtile::FuncOp func, const arch::GPUArch &row) {
+  int64_t offset = 0;
+  auto channels = llvm::to_vector(func.getBody().getOps<rtile::ChannelOp>());
+  for (rtile::ChannelOp channel : channels) {
+    RankedTensorType tile = channel.getResult().getType().getTile();
+    SlotImage image = SlotImage::of(tile);
+    if (image.panelBytes() % slotAlignment != 0)
+      return channel.emitOpError("expected slots whose rows are a multiple of ")
+             << slotAlignment / SlotImage::rowBytes << ", found " << tile;
+    channel.setOffset(offset);
+    offset += channel.getSlots() * image.bytes();
+  }
+  int64_t slotBytes = offset;
+  for (rtile::ChannelOp channel : channels) {
+    channel.setBarriers(offset);
+    offset += 2 * channel.getSlots() * barrierBytes;
+  }
+  offset += pinBytes;
+  if (offset > row.sharedBytes)
+    return refuse(func, row, offset);
+  Builder builder(func.getContext());
+  func->setAttr(sharedBytesAttr, builder.getI64IntegerAttr(offset));
+  remark::passed(func.getLoc(), remark::RemarkOpts::name("AssignChannels")
+                                    .category("rtile-gpu-assign-channels"))
+      << func.getSymName().str() << ": " << std::to_string(slotBytes)
+      << " bytes for slots, " << std::to_string(offset) << " of "
+      << std::to_string(row.sharedBytes) << " bytes of shared memory on "
+      << row.name;
+  return success();
+}
+
+struct AssignChannels : ringlet::impl::RTileAssignChannelsBase<AssignChannels> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    std::string error;
+    const arch::GPUArch *row = arch::lookupGPUArch(arch, &error);
+    if (!row) {
+      emitError(getOperation()->getLoc()) << error;
+      return signalPassFailure();
+    }
+    WalkResult result = getOperation()->walk([&](rtile::FuncOp func) {
+      return func.getScheduled() ? WalkResult(assign(func, *row))
+                                 : WalkResult::skip();
+    });
+    if (result.wasInterrupted())
+      signalPassFailure();
+  }
+};
+
+} // namespace

@@ -1,0 +1,275 @@
+//===- AsyncBuilder.cpp - Barriers, copies, products under way -*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// PTX ISA: "mbarrier", "cp.async.bulk.tensor", "wgmma.mma_async",
+// "Matrix descriptor".
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/TileToNVVM/AsyncBuilder.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace ringlet::gpu;
+
+/// Probes of a barrier before a kernel traps. A probe that fails takes about a
+/// microsecond.
+static constexpr int64_t mostProbes = 20000000;
+
+std::string AsyncBuilder::address(AsmBlock &block, Place place) {
+  // PTX has no literal addresses of shared memory.
+  if (!place.more)
+    return "[" + block.use(b.i32(place.address)) + "]";
+  return "[" + block.use(place.more) + "+" + std::to_string(place.address) +
+         "]";
+}
+
+std::string AsyncBuilder::guard(AsmBlock &block, Value predicate) {
+  return predicate ? "@" + block.use(predicate) + " " : "";
+}
+
+//===----------------------------------------------------------------------===//
+// Barriers
+//===----------------------------------------------------------------------===//
+
+void AsyncBuilder::initBarrier(Place barrier, int64_t arrivals) {
+  AsmBlock block;
+  block += "mbarrier.init.shared::cta.b64 " + address(block, barrier) + ", " +
+           std::to_string(arrivals) + ";";
+  block.emit(b);
+}
+
+void AsyncBuilder::fenceBarriers() {
+  AsmBlock block;
+  block += "fence.mbarrier_init.release.cluster;";
+  block.emit(b);
+}
+
+void AsyncBuilder::arrive(Place barrier, Value predicate) {
+  AsmBlock block;
+  std::string when = guard(block, predicate);
+  block += when + "mbarrier.arrive.shared::cta.b64 _, " +
+           address(block, barrier) + ";";
+  block.emit(b);
+}
+
+void AsyncBuilder::expectBytes(Place barrier, int64_t bytes, Value predicate) {
+  AsmBlock block;
+  std::string when = guard(block, predicate);
+  block += when + "mbarrier.arrive.expect_tx.shared::cta.b64 _, " +
+           address(block, barrier) + ", " + std::to_string(bytes) + ";";
+  block.emit(b);
+}
+
+void AsyncBuilder::wait(ArrayRef<Wait> waits) {
+  AsmBlock block;
+  block += "{\n.reg .pred p, q;\n.reg .u32 n;\nmov.u32 n, 0;\nL:\n";
+  for (auto [number, wait] : llvm::enumerate(waits)) {
+    std::string place = address(block, wait.barrier);
+    block += "mbarrier.try_wait.parity.shared::cta.b64 " +
+             Twine(number ? "q, " : "p, ") + place + ", " +
+             block.use(wait.parity) + ";\n";
+    if (number)
+      block += "and.pred p, p, q;\n";
+  }
+  block += "@p bra E;\nadd.u32 n, n, 1;\nsetp.gt.u32 q, n, " +
+           Twine(mostProbes) + ";\n@q trap;\nbra L;\nE:\n}";
+  block.emit(b);
+}
+
+//===----------------------------------------------------------------------===//
+// The copy engine
+//===----------------------------------------------------------------------===//
+
+void AsyncBuilder::prefetchMap(Value map, Value predicate) {
+  AsmBlock block;
+  std::string when = guard(block, predicate);
+  block += when + "prefetch.tensormap [" + block.use(map) + "];";
+  block.emit(b);
+}
+
+void AsyncBuilder::copyBox(Place to, Value map, ValueRange coordinates,
+                           Place barrier, Value predicate) {
+  AsmBlock block;
+  std::string when = guard(block, predicate), place = address(block, to);
+  std::string source = block.use(map), list;
+  for (Value coordinate : coordinates)
+    list += (list.empty() ? "" : ", ") + block.use(coordinate);
+  block += when + "cp.async.bulk.tensor." + Twine(coordinates.size()) +
+           "d.shared::cluster.global.tile.mbarrier::complete_tx::bytes " +
+           place + ", [" + source + ", {" + list + "}], " +
+           address(block, barrier) + ";";
+  block.emit(b);
+}
+
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+// High word of a descriptor: swizzle of 128 bytes, 1024 bytes from one group of
+// eight rows to the next.
+static constexpr StringLiteral highWord = "0x40000040";
+// Depth of one instruction, in 16-byte units along a row and, in rows, along a
+// column.
+static constexpr int64_t stepDepth = 16, stepUnits = 2, stepRowUnits = 128;
+static constexpr int64_t panelSteps = 4;
+// 16-byte units of a row of a panel.
+static constexpr int64_t rowUnits = 8;
+
+Value AsyncBuilder::descriptor(Place place, int64_t rows, bool alongRows) {
+  // Along rows the distance of panels is not used; 1 is what it should be then.
+  int64_t panels = alongRows ? 1 : rows * rowUnits;
+  int64_t word = (place.address >> 4) | (panels << 16);
+  if (!place.more)
+    return b.i32(word);
+  return b.add(arith::ShRUIOp::create(b, place.more, b.i32(4)).getResult(),
+               word);
+}
+
+/// Where step `step` of the depth begins, in units from the tile's beginning.
+static int64_t getStepUnits(int64_t step, int64_t rows, bool alongRows) {
+  if (!alongRows)
+    return step * stepRowUnits;
+  return step / panelSteps * rows * rowUnits + step % panelSteps * stepUnits;
+}
+
+SmallVector<Value> AsyncBuilder::startProduct(const ProductShape &shape,
+                                              ValueRange sums, ValueRange words,
+                                              Value lhs, Value rhs) {
+  int64_t count = shape.columns / 2 * shape.rowBlocks;
+  AsmBlock block;
+  SmallVector<std::string> registers;
+  for (int64_t index = 0; index < count; ++index)
+    registers.push_back(sums.empty() ? block.result(b.getF32Type())
+                                     : block.change(sums[index]));
+  SmallVector<std::string> left;
+  for (Value word : words)
+    left.push_back(block.use(word));
+  std::string lhsWord = lhs ? block.use(lhs) : "", rhsWord = block.use(rhs);
+
+  block += "{\n.reg .pred add;\n.reg .b32 low;\n.reg .b64 left, right;\n";
+  // Orders what was done to the registers before the products.
+  if (!shape.follows)
+    block += "wgmma.fence.sync.aligned;\n";
+  std::string type = shape.element.isF16() ? "f16" : "bf16";
+  std::string name = "wgmma.mma_async.sync.aligned.m64n" +
+                     std::to_string(shape.columns) + "k16.f32." + type + "." +
+                     type + " ";
+  auto describe = [&](StringRef target, const std::string &word,
+                      int64_t units) {
+    if (units)
+      block += "add.u32 low, " + word + ", " + Twine(units) + ";\n";
+    block += "mov.b64 " + target + ", {" + (units ? "low" : word) + ", " +
+             highWord + "};\n";
+  };
+  int64_t steps = llvm::divideCeil(shape.depth, stepDepth);
+  for (int64_t rows = 0; rows < shape.rowBlocks; ++rows) {
+    std::string list;
+    for (int64_t index = 0; index < shape.columns / 2; ++index)
+      list +=
+          (index ? ", " : "") + registers[rows * (shape.columns / 2) + index];
+    for (int64_t step = 0; step < steps; ++step) {
+      if (step < 2)
+        block += "setp.eq.u32 add, 0, " +
+                 Twine(step || !sums.empty() ? "0" : "1") + ";\n";
+      std::string operand;
+      if (lhs) {
+        describe("left", lhsWord,
+                 rows * shape.lhsRowStep * rowUnits +
+                     getStepUnits(step, shape.lhsRows, /*alongRows=*/true));
+        operand = "left";
+      } else {
+        for (int64_t word = 0; word < 4; ++word)
+          operand +=
+              (word ? ", " : "{") + left[(rows * steps + step) * 4 + word];
+        operand += "}";
+      }
+      describe("right", rhsWord,
+               getStepUnits(step, shape.rhsRows, shape.rhsTransposed));
+      block += name + "{" + list + "}, " + operand + ", right, add, 1, 1" +
+               (lhs ? ", 0, " : ", ") + (shape.rhsTransposed ? "0" : "1") +
+               ";\n";
+    }
+  }
+  block += "wgmma.commit_group.sync.aligned;\n}";
+  return block.emit(b);
+}
+
+SmallVector<Value> AsyncBuilder::finishProducts(int64_t later,
+                                                ValueRange sums) {
+  AsmBlock block;
+  for (Value sum : sums)
+    (void)block.change(sum);
+  block += "wgmma.wait_group.sync.aligned " + Twine(later) + ";";
+  return block.emit(b);
+}
+
+SmallVector<Value> AsyncBuilder::hold(ValueRange sums) {
+  AsmBlock block;
+  for (Value sum : sums)
+    (void)block.change(sum);
+  return block.emit(b);
+}
+
+void AsyncBuilder::pin(ValueRange values, Place place) {
+  Type i32 = b.getI32Type();
+  Value all;
+  for (Value value : values) {
+    Value bits = b.bitcast(i32, value);
+    all = all ? arith::OrIOp::create(b, all, bits).getResult() : bits;
+  }
+  AsmBlock block;
+  std::string word = block.use(all);
+  block += "{\n.reg .pred p;\nsetp.lt.s32 p, " + word +
+           ", 0;\n@p st.shared.b32 " + address(block, place) + ", " + word +
+           ";\n}";
+  block.emit(b);
+}
+
+//===----------------------------------------------------------------------===//
+// Warps
+//===----------------------------------------------------------------------===//
+
+SmallVector<Value> AsyncBuilder::loadMatrices(Place place) {
+  AsmBlock block;
+  std::string list;
+  for (int64_t word = 0; word < 4; ++word)
+    list += (word ? ", " : "") + block.result(b.getI32Type());
+  block += "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {" + list + "}, " +
+           address(block, place) + ";";
+  return block.emit(b);
+}
+
+Value AsyncBuilder::uniform(Value value) {
+  AsmBlock block;
+  std::string result = block.result(b.getI32Type());
+  block +=
+      "shfl.sync.idx.b32 " + result + ", " + block.use(value) + ", 0, 31, -1;";
+  return block.emit(b).front();
+}
+
+Value AsyncBuilder::anyInWarp(Value predicate) {
+  AsmBlock block;
+  std::string result = block.result(b.getI1Type());
+  block +=
+      "vote.sync.any.pred " + result + ", " + block.use(predicate) + ", -1;";
+  return block.emit(b).front();
+}
+
+void AsyncBuilder::setRegisters(int64_t count, int64_t before) {
+  AsmBlock block;
+  block += "setmaxnreg." + Twine(count > before ? "inc" : "dec") +
+           ".sync.aligned.u32 " + Twine(count) + ";";
+  block.emit(b);
+}
+
+void AsyncBuilder::trap(Value predicate) {
+  AsmBlock block;
+  block += guard(block, predicate) + "trap;";
+  block.emit(b);
+}

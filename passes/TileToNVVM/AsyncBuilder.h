@@ -1,0 +1,108 @@
+//===- AsyncBuilder.h - Barriers, copies, products under way -*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RINGLET_PASSES_TILETONVVM_ASYNCBUILDER_H
+#define RINGLET_PASSES_TILETONVVM_ASYNCBUILDER_H
+
+#include "passes/TileToNVVM/AsmBlock.h"
+#include "passes/TileToNVVM/GPUBuilder.h"
+
+namespace ringlet {
+namespace gpu {
+
+/// An address in shared memory: a number that the assembler knows, and a
+/// register (i32) on top of it where the address differs from time to time.
+struct Place {
+  int64_t address;
+  mlir::Value more;
+};
+
+/// One product of 64 rows for each group of four warps, as wgmma instructions:
+/// sizes in elements, distances in the 16-byte units of descriptors.
+struct ProductShape {
+  mlir::Type element;
+  int64_t columns, depth;
+  /// Rows of the tiles that the operands are in.
+  int64_t lhsRows, rhsRows;
+  bool rhsTransposed;
+  /// Another product starts right before this one.
+  bool follows;
+  /// One for each 64 rows of a group.
+  int64_t rowBlocks;
+  /// From one of these to the next, in rows of the left tile.
+  int64_t lhsRowStep;
+};
+
+/// What warps of a scheduled kernel do that is not arithmetic, each a piece of
+/// PTX: LLVM must neither reorder nor split any of it.
+class AsyncBuilder {
+  using Value = mlir::Value;
+
+public:
+  explicit AsyncBuilder(GPUBuilder &builder) : b(builder) {}
+
+  // Barriers of shared memory (mbarrier).
+  void initBarrier(Place barrier, int64_t arrivals);
+  /// Makes initialised barriers visible to the copy engine.
+  void fenceBarriers();
+  void arrive(Place barrier, Value predicate);
+  /// Arrives, and lets the barrier wait for that many bytes.
+  void expectBytes(Place barrier, int64_t bytes, Value predicate);
+  struct Wait {
+    Place barrier;
+    Value parity;
+  };
+  /// Until the phase of that parity is complete, for all of them. A kernel that
+  /// waits for seconds is wrong: it traps instead of hanging.
+  void wait(llvm::ArrayRef<Wait> waits);
+
+  // The copy engine (TMA).
+  void prefetchMap(Value map, Value predicate);
+  void copyBox(Place to, Value map, mlir::ValueRange coordinates, Place barrier,
+               Value predicate);
+
+  // Products (wgmma).
+  /// Starts products and commits them as one group. `sums` are the sums to add
+  /// to, or null values. The left operand is `words`, or lies at the descriptor
+  /// word `lhs`. Gives the registers of the sums.
+  llvm::SmallVector<Value> startProduct(const ProductShape &shape,
+                                        mlir::ValueRange sums,
+                                        mlir::ValueRange words, Value lhs,
+                                        Value rhs);
+  /// Waits until at most `later` groups are under way; the sums that are then
+  /// complete.
+  llvm::SmallVector<Value> finishProducts(int64_t later, mlir::ValueRange sums);
+  /// Keeps what uses the sums behind this point.
+  llvm::SmallVector<Value> hold(mlir::ValueRange sums);
+  /// Keeps what follows behind the computation of `values`: the assembler sees
+  /// a store of them that would be executed under a condition that it cannot
+  /// know.
+  void pin(mlir::ValueRange values, Place place);
+
+  /// Low word of the descriptor of a tile at `place` that is multiplied along
+  /// its rows or along its columns. The high word is the same for all.
+  Value descriptor(Place place, int64_t rows, bool alongRows);
+
+  llvm::SmallVector<Value> loadMatrices(Place place);
+
+  // Warps.
+  Value uniform(Value value);
+  Value anyInWarp(Value predicate);
+  void setRegisters(int64_t count, int64_t before);
+  void trap(Value predicate);
+
+private:
+  std::string address(AsmBlock &block, Place place);
+  std::string guard(AsmBlock &block, Value predicate);
+
+  GPUBuilder &b;
+};
+
+} // namespace gpu
+} // namespace ringlet
+
+#endif // RINGLET_PASSES_TILETONVVM_ASYNCBUILDER_H

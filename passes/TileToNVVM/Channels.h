@@ -1,0 +1,65 @@
+//===- Channels.h - Slots, barriers and maps of scheduled kernels -*- C++
+//-*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RINGLET_PASSES_TILETONVVM_CHANNELS_H
+#define RINGLET_PASSES_TILETONVVM_CHANNELS_H
+
+#include "dialects/Tile/IR/TileDialect.h"
+#include "lib/Arch/GPU.h"
+
+#include "llvm/Support/MathExtras.h"
+
+namespace ringlet {
+namespace gpu {
+
+// rtile-gpu-plan-maps: the maps of a kernel, and the number of the one that a
+// copy reads through.
+inline constexpr llvm::StringLiteral mapsAttr = "rtile.maps";
+inline constexpr llvm::StringLiteral mapAttr = "rtile.map";
+// rtile-to-nvvm: blocks go on to further points of the grid.
+inline constexpr llvm::StringLiteral persistentAttr = "rtile.persistent";
+
+/// Bytes of a tensor map (cuTensorMapEncodeTiled).
+inline constexpr int64_t mapBytes = 128;
+/// Bytes of one barrier, and of the place that AsyncBuilder::pin names.
+inline constexpr int64_t barrierBytes = 8, pinBytes = 8;
+
+/// Where the dynamic shared memory of a block begins on architectures with the
+/// scheduled form, if there is no static one; kernels check it.
+inline constexpr int64_t sharedBaseAddress = 1024;
+
+/// A tile in a slot, as `#rtile.swizzled` says.
+struct SlotImage {
+  static constexpr int64_t panelColumns = 64, rowBytes = 128;
+  int64_t rows, panels;
+
+  static SlotImage of(mlir::RankedTensorType tile) {
+    return {tile.getDimSize(0),
+            int64_t(llvm::divideCeil(tile.getDimSize(1), panelColumns))};
+  }
+  int64_t panelBytes() const { return rows * rowBytes; }
+  int64_t bytes() const { return panels * panelBytes(); }
+};
+
+/// True if one thread runs the role: nothing in it is spread over threads.
+bool isSingleThread(rtile::RoleOp role);
+
+/// Threads of a kernel in the scheduled form.
+int64_t getThreads(rtile::FuncOp func);
+
+/// Registers that each thread of it begins with.
+int64_t getLaunchRegisters(rtile::FuncOp func, const arch::GPUArch &row);
+
+/// How many times a slot is released before it is empty: once by every warp of
+/// the role that reads the channel.
+int64_t getReleases(rtile::ChannelOp channel);
+
+} // namespace gpu
+} // namespace ringlet
+
+#endif // RINGLET_PASSES_TILETONVVM_CHANNELS_H

@@ -1,0 +1,229 @@
+//===- CheckScheduled.cpp - What roles may consist of on a GPU -*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/TileToNVVM/CheckScheduled.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace ringlet;
+
+namespace {
+
+/// Rows of one wgmma, and what its other sizes are multiples of.
+constexpr int64_t productRows = 64, productDepth = 16, productColumns = 8;
+constexpr int64_t mostProductColumns = 256;
+/// Columns that lie in the same places of every thread.
+constexpr int64_t columnBlock = 8;
+
+RankedTensorType getTile(Value value) {
+  return dyn_cast<RankedTensorType>(value.getType());
+}
+
+bool isElementwise(Operation *op) {
+  return isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::DivFOp,
+             arith::NegFOp, arith::MaximumFOp, arith::MinimumFOp,
+             arith::MaxNumFOp, arith::MinNumFOp, arith::CmpFOp, arith::SelectOp,
+             arith::ExtFOp, arith::TruncFOp, arith::AndIOp, arith::OrIOp,
+             arith::XOrIOp, math::AbsFOp, math::ExpOp, math::Exp2Op,
+             math::FmaOp, math::LogOp, math::Log2Op, math::RsqrtOp,
+             math::SqrtOp, math::TanhOp>(op);
+}
+
+LogicalResult checkTile(Operation *op, RankedTensorType tile) {
+  Type element = tile.getElementType();
+  if (tile.getRank() > 2 || !(element.isF32() || element.isF16() ||
+                              element.isBF16() || element.isInteger(1)))
+    return op->emitOpError("expected tiles of 1 or 2 axes of f32, f16, bf16 or "
+                           "i1 in a role, found ")
+           << tile;
+  if (!tile.getEncoding())
+    return op->emitOpError("expected a tile with an encoding in a role, found ")
+           << tile << "; rtile-encode-tiles gives it one";
+  return success();
+}
+
+LogicalResult checkStart(rtile::StartDotOp op) {
+  auto role = op->getParentOfType<rtile::RoleOp>();
+  RankedTensorType lhs = getTile(op.getLhs()), rhs = getTile(op.getRhs());
+  int64_t height = lhs.getDimSize(0),
+          width = op.getResult().getType().getTile().getDimSize(1);
+  int64_t rows = 16 * role.getWarps();
+  if (role.getWarps() % 4 != 0 || height % rows != 0)
+    return op.emitOpError("expected products of a multiple of ")
+           << productRows << " rows for every four warps, found " << height
+           << " rows for " << role.getWarps() << " warps";
+  if (width % productColumns != 0 || width > mostProductColumns)
+    return op.emitOpError("expected products of a multiple of ")
+           << productColumns << " columns, at most " << mostProductColumns
+           << ", found " << width;
+  int64_t depth = lhs.getDimSize(1);
+  if (!op.getTransposed() && depth % productDepth != 0)
+    return op.emitOpError("expected a depth that is a multiple of ")
+           << productDepth << ", found " << depth;
+  if (!isa_and_nonnull<rtile::SwizzledAttr>(rhs.getEncoding()))
+    return op.emitOpError("expected a right operand in a slot, found ") << rhs;
+  for (Value operand : {op.getLhs(), op.getRhs()})
+    if (isa<rtile::SwizzledAttr>(getTile(operand).getEncoding()) &&
+        !operand.getDefiningOp<rtile::ReadOp>())
+      return op.emitOpError("expected operands in slots to come from "
+                            "rtile.read");
+  return success();
+}
+
+/// Registers of a product under way are known to one block of operations.
+LogicalResult checkFinish(rtile::FinishDotOp op) {
+  auto start = op.getPending().getDefiningOp<rtile::StartDotOp>();
+  if (!start || start->getBlock() != op->getBlock() ||
+      !op.getPending().hasOneUse())
+    return op.emitOpError("expected a product that was started in the same "
+                          "block and is waited for once");
+  return success();
+}
+
+LogicalResult checkColumns(Operation *op, RankedTensorType tile) {
+  if (tile.getDimSize(1) % columnBlock == 0)
+    return success();
+  return op->emitOpError("expected a multiple of ")
+         << columnBlock << " columns in a role, found " << tile;
+}
+
+LogicalResult checkInRole(Operation *op) {
+  for (Type type : op->getResultTypes())
+    if (auto tile = dyn_cast<RankedTensorType>(type))
+      if (failed(checkTile(op, tile)))
+        return failure();
+  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+      .Case<rtile::AcquireOp, rtile::AwaitOp>([](auto op) -> LogicalResult {
+        for (Value channel : op->getOperands())
+          if (!channel.template getDefiningOp<rtile::ChannelOp>())
+            return op.emitOpError("expected a channel made by rtile.channel");
+        return success();
+      })
+      .Case<rtile::CopyOp, rtile::ReleaseOp, rtile::ReadOp>(
+          [](auto op) -> LogicalResult {
+            Operation *slot = op.getSlot().getDefiningOp();
+            if (!isa_and_nonnull<rtile::AcquireOp, rtile::AwaitOp>(slot))
+              return op.emitOpError("expected a slot that was acquired or "
+                                    "awaited, found one that passes through a "
+                                    "block or an operation");
+            return success();
+          })
+      .Case([](rtile::StartDotOp op) { return checkStart(op); })
+      .Case([](rtile::FinishDotOp op) { return checkFinish(op); })
+      .Case([](rtile::FoldOp op) { return checkColumns(op, getTile(op)); })
+      .Case([](rtile::SliceOp op) -> LogicalResult {
+        if (op.getBegin() % columnBlock != 0)
+          return op.emitOpError("expected a multiple of ")
+                 << columnBlock << " as the first column, found "
+                 << op.getBegin();
+        return checkColumns(op, getTile(op));
+      })
+      .Case([](rtile::JoinOp op) -> LogicalResult {
+        for (Value input : op.getInputs())
+          if (failed(checkColumns(op, getTile(input))))
+            return failure();
+        return success();
+      })
+      .Case([](rtile::RebaseOp op) -> LogicalResult {
+        RankedTensorType sums = getTile(op.getSums());
+        return sums.getRank() == 1 ? success() : checkColumns(op, sums);
+      })
+      .Case([](rtile::BroadcastOp op) -> LogicalResult {
+        if (op.getColumns())
+          return op.emitOpError("expected values of rows in a role, found "
+                                "values of columns");
+        return success();
+      })
+      .Case<rtile::StoreOp, rtile::ReduceOp, rtile::VisibleOp, rtile::LoadOp,
+            scf::ForOp, scf::IfOp, scf::YieldOp>([](auto) { return success(); })
+      .Default([](Operation *op) -> LogicalResult {
+        bool onTiles = llvm::any_of(op->getResultTypes(), [](Type type) {
+          return isa<RankedTensorType>(type);
+        });
+        if (auto constant = dyn_cast<arith::ConstantOp>(op);
+            constant && onTiles && !isa<SplatElementsAttr>(constant.getValue()))
+          return op->emitOpError("expected the same value in every element of "
+                                 "a constant tile");
+        if (onTiles ? isElementwise(op) || isa<arith::ConstantOp>(op)
+                    : isa<arith::ArithDialect>(op->getDialect()))
+          return success();
+        return op->emitOpError("is an operation that roles on a GPU do not "
+                               "cover");
+      });
+}
+
+/// Control that is the same for all threads of a role: what no tile decides.
+LogicalResult checkCommon(Operation *op) {
+  if (auto view = dyn_cast<rtile::ViewOp>(op)) {
+    if (!isa<BlockArgument>(view.getBuffer()))
+      return op->emitOpError("expected buffers that are parameters of the "
+                             "kernel");
+    return success();
+  }
+  if (auto dim = dyn_cast<memref::DimOp>(op)) {
+    if (!isa<BlockArgument>(dim.getSource()) ||
+        !matchPattern(dim.getIndex(), m_Constant()))
+      return op->emitOpError("expected a constant axis of a parameter");
+    return success();
+  }
+  if (isa<rtile::ChannelOp, rtile::RunOp, rtile::BoundsOp, rtile::ReturnOp>(
+          op) ||
+      isa<arith::ArithDialect>(op->getDialect()))
+    return success();
+  return op->emitOpError("is an operation that scheduled kernels on a GPU do "
+                         "not have outside of roles");
+}
+
+LogicalResult checkRole(rtile::RoleOp role, int64_t firstWarp) {
+  if (role.getRegisters() && (role.getWarps() % 4 != 0 || firstWarp % 4 != 0))
+    return role.emitOpError("expected groups of four warps to have registers "
+                            "of their own, found warps ")
+           << firstWarp << " to " << firstWarp + role.getWarps() - 1;
+  if (role.getRegisters() % 8 != 0 ||
+      (role.getRegisters() && role.getRegisters() < 24))
+    return role.emitOpError("expected a multiple of 8 registers from 24 on, "
+                            "found ")
+           << role.getRegisters();
+  bool failed = false;
+  role.getBody().walk([&](Operation *op) {
+    failed |= mlir::failed(checkInRole(op));
+    if (isa<rtile::StartDotOp>(op) && firstWarp % 4 != 0 && !failed) {
+      op->emitOpError("expected a role with products to begin with a group of "
+                      "four warps, found warp ")
+          << firstWarp;
+      failed = true;
+    }
+  });
+  return failure(failed);
+}
+
+} // namespace
+
+LogicalResult gpu::checkScheduled(rtile::FuncOp func) {
+  if (rtile::WalkAttr walk = func.getWalkAttr();
+      walk && walk.getDispatch() == rtile::Dispatch::dynamic)
+    return func.emitOpError("expected a walk that is each or strided, found "
+                            "dynamic, which is not lowered yet");
+  bool failed = false;
+  int64_t warps = 0;
+  for (Operation &op : func.getBody().front()) {
+    if (auto role = dyn_cast<rtile::RoleOp>(op)) {
+      failed |= mlir::failed(checkRole(role, warps));
+      warps += role.getWarps();
+    } else {
+      failed |= mlir::failed(checkCommon(&op));
+    }
+  }
+  return failure(failed);
+}

@@ -1,0 +1,117 @@
+//===- PlanMaps.cpp - Which tensor maps a kernel reads through -*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/TileToNVVM/Channels.h"
+#include "passes/TileToNVVM/Passes.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/Remarks.h"
+
+#include "llvm/ADT/SetVector.h"
+
+namespace ringlet {
+#define GEN_PASS_DEF_RTILEPLANMAPS
+#include "passes/TileToNVVM/Passes.h.inc"
+} // namespace ringlet
+
+using namespace mlir;
+using namespace ringlet;
+using namespace ringlet::gpu;
+
+namespace {
+
+/// Limits of cuTensorMapEncodeTiled.
+constexpr int64_t mostAxes = 5, mostBoxRows = 256;
+
+/// Columns beyond a tile's have to arrive as zeros: they do if they lie outside
+/// of the buffer, or if there are none.
+LogicalResult checkColumns(rtile::CopyOp copy, rtile::ViewOp view) {
+  int64_t axis = view.getAxes()[1];
+  int64_t width = copy.getView().getType().getShape()[1];
+  int64_t columns = view.getBufferType().getDimSize(axis);
+  if (!matchPattern(copy.getOffsets()[1], m_Zero()))
+    return copy.emitOpError("expected column 0 as the first one");
+  if (width % SlotImage::panelColumns != 0 && columns != width)
+    return copy.emitOpError("expected a tile as wide as its buffer or a "
+                            "multiple of ")
+           << SlotImage::panelColumns << " columns, found " << width
+           << " columns of "
+           << (ShapedType::isDynamic(columns) ? std::string("any number")
+                                              : std::to_string(columns));
+  return success();
+}
+
+FailureOr<rtile::MapAttr> getMap(rtile::CopyOp copy) {
+  auto view = copy.getView().getDefiningOp<rtile::ViewOp>();
+  rtile::ViewType type = copy.getView().getType();
+  if (!view || type.getIndexed() || type.getRank() != 2)
+    return copy.emitOpError("expected a view of two axes without a table of "
+                            "rows, made by rtile.view, found ")
+           << type;
+  ArrayRef<int64_t> axes = view.getAxes();
+  int64_t rank = view.getBufferType().getRank();
+  if (axes[1] != rank - 1)
+    return copy.emitOpError("expected columns along the last axis of the "
+                            "buffer, found axis ")
+           << axes[1] << " of " << rank;
+  if (failed(checkColumns(copy, view)))
+    return failure();
+  SmallVector<int64_t> fixed;
+  for (int64_t axis = 0; axis < rank; ++axis)
+    if (!llvm::is_contained(axes, axis))
+      fixed.push_back(axis);
+  int64_t rate = type.getRate();
+  int64_t count = 2 + fixed.size() + (rate > 1);
+  if (count > mostAxes)
+    return copy.emitOpError("expected a map of at most ")
+           << mostAxes << " axes, found " << count
+           << (rate > 1 ? ", of which one for the rate" : "");
+  int64_t rows = type.getShape()[0];
+  if (rows > mostBoxRows)
+    return copy.emitOpError("expected a tile of at most ")
+           << mostBoxRows << " rows, found " << rows;
+  auto buffer = cast<BlockArgument>(view.getBuffer());
+  return rtile::MapAttr::get(copy.getContext(), buffer.getArgNumber(), axes[0],
+                             axes[1], fixed, rate,
+                             {rows, SlotImage::panelColumns});
+}
+
+LogicalResult plan(rtile::FuncOp func) {
+  llvm::SetVector<Attribute> maps;
+  Builder builder(func.getContext());
+  WalkResult result = func.getBody().walk([&](rtile::CopyOp copy) {
+    FailureOr<rtile::MapAttr> map = getMap(copy);
+    if (failed(map))
+      return WalkResult::interrupt();
+    maps.insert(*map);
+    int64_t number = llvm::find(maps, *map) - maps.begin();
+    copy->setAttr(mapAttr, builder.getI64IntegerAttr(number));
+    return WalkResult::advance();
+  });
+  if (result.wasInterrupted())
+    return failure();
+  func->setAttr(mapsAttr, builder.getArrayAttr(maps.getArrayRef()));
+  remark::passed(
+      func.getLoc(),
+      remark::RemarkOpts::name("PlanMaps").category("rtile-gpu-plan-maps"))
+      << func.getSymName().str() << ": " << std::to_string(maps.size())
+      << " tensor maps";
+  return success();
+}
+
+struct PlanMaps : ringlet::impl::RTilePlanMapsBase<PlanMaps> {
+  void runOnOperation() override {
+    WalkResult result = getOperation()->walk([&](rtile::FuncOp func) {
+      return func.getScheduled() ? WalkResult(plan(func)) : WalkResult::skip();
+    });
+    if (result.wasInterrupted())
+      signalPassFailure();
+  }
+};
+
+} // namespace
