@@ -154,14 +154,10 @@ bool Explorer::visit(State state, size_t origin) {
   if (!seen.insert(normalize(machine, state)).second)
     return false;
   result.states = seen.size();
+  if (seen.size() > maxStates)
+    return fail(Fault{FaultKind::TooManyStates}, state, origin);
   if (decider == Step::none)
     return false;
-  if (seen.size() > maxStates) {
-    fault = Fault{FaultKind::TooManyStates};
-    fault.program = state.processes[decider].program;
-    fault.step = state.processes[decider].step;
-    return fail(std::move(fault), state, origin);
-  }
   open.push_back({std::move(state), origin});
   return false;
 }

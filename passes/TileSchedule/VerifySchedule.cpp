@@ -236,6 +236,8 @@ void Reporter::report() {
   Operation *at = getPlace(fault.program, fault.step);
   if (losesSomething())
     at = getDefinition();
+  else if (fault.kind == FaultKind::TooManyStates)
+    at = program.roles.front()->getParentOp();
   else if (fault.kind == FaultKind::Unbalanced)
     at = program.channels[fault.channel];
   InFlightDiagnostic error = at->emitError(getMessage());
