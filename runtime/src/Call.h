@@ -37,6 +37,12 @@ private:
   Status runStep(const Prepared::Step &step, const std::vector<char *> &places,
                  const std::vector<int64_t> &words, char *scratch,
                  Stream stream) const;
+  Status runLaunch(const Prepared::Launch &launch,
+                   const std::vector<char *> &places,
+                   const std::vector<int64_t> &words, char *scratch,
+                   Stream stream) const;
+  Status fill(uint32_t buffer, const std::vector<char *> &places,
+              Stream stream) const;
   std::string needs() const;
 
   const Program &program;

@@ -47,6 +47,15 @@ Status ringlet::rt::describeDevice(const std::string &name, uint32_t index,
   return unknownDriver(name);
 }
 
+Status Driver::encodeMap(const MapShape &, EncodedMap &) const {
+  return failure(RL_UNSUPPORTED, "the ", name(), " driver has no tensor maps");
+}
+
+Status Driver::fill(float *data, uint64_t count, float value, Stream) {
+  std::fill_n(data, count, value);
+  return {};
+}
+
 Status Driver::transfer(void *to, const void *from, uint64_t bytes, Transfer) {
   std::memcpy(to, from, bytes);
   return {};

@@ -36,6 +36,21 @@ struct TensorView {
   int64_t strides[abi::kMaxRank] = {};
 };
 
+/// A tensor as the copy engine of a GPU sees it. Axis 0 is the innermost, of
+/// elements one after the other; strides count bytes.
+struct MapShape {
+  abi::DType dtype = abi::DType::None;
+  uint32_t rank = 0;
+  uint64_t sizes[abi::kMaxMapRank] = {};
+  uint64_t strides[abi::kMaxMapRank] = {};
+  uint32_t box[abi::kMaxMapRank] = {};
+};
+
+/// The same in the form that a device takes, but for the address.
+struct alignas(64) EncodedMap {
+  unsigned char bytes[128];
+};
+
 /// A loaded code object; unloaded with the last reference.
 class Module {
 public:
@@ -59,6 +74,11 @@ struct LaunchCall {
   /// The flat array of the kernel ABI (see KernelParam in artifact.fbs).
   const int64_t *params;
   uint32_t paramCount;
+  /// Those of KernelCode in artifact.fbs, and the address that each gets, a
+  /// multiple of kMapAlignment.
+  const EncodedMap *maps;
+  char *const *mapAddresses;
+  uint32_t mapCount;
   /// The product of the grid's extents; at least 1.
   int64_t items;
   /// Driver::scratchBytes(bytes for one thread) bytes of this run's own.
@@ -114,6 +134,10 @@ public:
   /// The most items that one launch can have.
   virtual int64_t mostItems() const { return INT64_MAX; }
   virtual Status launch(const LaunchCall &call) = 0;
+  /// Fails, with the reason, for what the device cannot copy.
+  virtual Status encodeMap(const MapShape &shape, EncodedMap &map) const;
+  /// Sets `count` elements, which follow each other.
+  virtual Status fill(float *data, uint64_t count, float value, Stream stream);
   /// Same element type and sizes, no overlap.
   virtual Status copy(const TensorView &source, const TensorView &destination,
                       Stream stream) = 0;

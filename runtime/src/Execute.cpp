@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Call.h"
+#include "Maps.h"
 
 #include <cstring>
 
@@ -112,24 +113,65 @@ Status Call::obtain(Stream stream, Workspace &workspace) {
   return {};
 }
 
+Status Call::fill(uint32_t buffer, const std::vector<char *> &places,
+                  Stream stream) const {
+  // A workspace of f32, as the verifier has seen: its elements follow each
+  // other.
+  return program.context->driver->fill(
+      reinterpret_cast<float *>(places[buffer]),
+      uint64_t(elementCount(shape->buffers[buffer])), 1.0f, stream);
+}
+
+Status Call::runLaunch(const Prepared::Launch &launch,
+                       const std::vector<char *> &places,
+                       const std::vector<int64_t> &words, char *scratch,
+                       Stream stream) const {
+  char *addresses[abi::kMaxMaps];
+  for (uint32_t i = 0; i < launch.mapCount; ++i) {
+    uint32_t buffer = shape->mapBuffers[launch.firstMap + i];
+    addresses[i] = places[buffer];
+    if (reinterpret_cast<uintptr_t>(addresses[i]) % abi::kMapAlignment == 0)
+      continue;
+    if (launch.fallback >= 0 && !program.context->logger.wants(RL_LOG_DEBUG))
+      return fill(uint32_t(launch.fallback), places, stream);
+    Status status = invalid(
+        "kernel '",
+        program.artifact().kernels()->Get(launch.kernel)->name()->str(),
+        "' expects ", nameOfBuffer(*entry.function, *entry.plan, buffer),
+        " at a multiple of ", abi::kMapAlignment, " bytes, got it ",
+        reinterpret_cast<uintptr_t>(addresses[i]) % abi::kMapAlignment,
+        " bytes behind one");
+    if (launch.fallback < 0)
+      return status;
+    logFallback(program.context->logger, status);
+    return fill(uint32_t(launch.fallback), places, stream);
+  }
+  const KernelEntry &kernel = program.kernel(launch.kernel);
+  return program.context->driver->launch(
+      {kernel.code, words.data() + launch.firstWord, launch.wordCount,
+       shape->maps.data() + launch.firstMap, addresses, launch.mapCount,
+       launch.items, scratch, kernel.scratchBytes, stream});
+}
+
 Status Call::runStep(const Prepared::Step &step,
                      const std::vector<char *> &places,
                      const std::vector<int64_t> &words, char *scratch,
                      Stream stream) const {
-  Driver &driver = *program.context->driver;
-  if (step.kind == Prepared::Step::LaunchStep) {
-    const Prepared::Launch &launch = shape->launches[step.index];
-    const KernelEntry &kernel = program.kernel(launch.kernel);
-    return driver.launch({kernel.code, words.data() + launch.firstWord,
-                          launch.wordCount, launch.items, scratch,
-                          kernel.scratchBytes, stream});
+  switch (step.kind) {
+  case Prepared::Step::LaunchStep:
+    return runLaunch(shape->launches[step.index], places, words, scratch,
+                     stream);
+  case Prepared::Step::FillStep:
+    return fill(step.index, places, stream);
+  case Prepared::Step::CopyStep:
+    break;
   }
   const Prepared::Copy &copy = shape->copies[step.index];
   TensorView source = shape->buffers[copy.source];
   TensorView destination = shape->buffers[copy.destination];
   source.data = places[copy.source];
   destination.data = places[copy.destination];
-  return driver.copy(source, destination, stream);
+  return program.context->driver->copy(source, destination, stream);
 }
 
 Status Call::execute(Stream stream) {

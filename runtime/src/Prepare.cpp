@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Call.h"
+#include "Maps.h"
 
 #include "abi/Lists.h"
 #include "ringlet/abi/Verify.h"
@@ -36,6 +37,7 @@ private:
   Status prepareLaunch(const abi::Launch &launch, const ExprValues &exprs);
   Status prepareParam(const abi::Kernel &kernel, uint32_t index,
                       uint32_t buffer);
+  Status prepareMaps(const abi::Kernel &kernel, const abi::Launch &launch);
   Status prepareCopy(const abi::Copy &copy);
   Status planMemory();
 
@@ -278,9 +280,42 @@ Status Planner::prepareLaunch(const abi::Launch &launch,
                           kernel.name()->str(), "' has ", items,
                           " items, the device takes ",
                           program.context->driver->mostItems()));
+  auto firstMap = uint32_t(maps.size());
+  Status status = prepareMaps(kernel, launch);
+  if (!status.ok()) {
+    if (launch.fallback() < 0)
+      return failed(status);
+    logFallback(program.context->logger, status);
+    maps.resize(firstMap);
+    mapBuffers.resize(firstMap);
+    steps.push_back({Step::FillStep, uint32_t(launch.fallback())});
+    return {};
+  }
   steps.push_back({Step::LaunchStep, uint32_t(launches.size())});
   launches.push_back(
-      {launch.kernel(), firstWord, uint32_t(words.size()) - firstWord, items});
+      {launch.kernel(), firstWord, uint32_t(words.size()) - firstWord, firstMap,
+       uint32_t(maps.size()) - firstMap, items, launch.fallback()});
+  return {};
+}
+
+Status Planner::prepareMaps(const abi::Kernel &kernel,
+                            const abi::Launch &launch) {
+  const abi::KernelCode &code = *program.kernel(launch.kernel()).description;
+  for (uint32_t i = 0; i < sizeOf(code.maps()); ++i) {
+    const abi::TensorMap &map = *code.maps()->Get(i);
+    uint32_t buffer = launch.args()->Get(map.param())->index();
+    MapShape shape;
+    maps.emplace_back();
+    mapBuffers.push_back(buffer);
+    Status status = shapeMap(map, buffers[buffer], shape);
+    if (status.ok())
+      status = program.context->driver->encodeMap(shape, maps.back());
+    if (!status.ok())
+      return failure(status.code(), "kernel '", kernel.name()->str(),
+                     "' copies ",
+                     nameOfBuffer(*entry.function, *entry.plan, buffer), ": ",
+                     status.message());
+  }
   return {};
 }
 

@@ -27,7 +27,10 @@ struct Prepared {
   struct Launch {
     uint32_t kernel;
     uint32_t firstWord, wordCount;
+    uint32_t firstMap, mapCount;
     int64_t items;
+    /// What becomes 1.0 if an address is not what the maps need, or -1.
+    int32_t fallback;
   };
   /// A word that receives the address of a buffer once it is known.
   struct Address {
@@ -36,8 +39,9 @@ struct Prepared {
   struct Copy {
     uint32_t source, destination;
   };
+  /// FillStep: of the buffer `index`, with 1.0, in place of a launch.
   struct Step {
-    enum { LaunchStep, CopyStep } kind;
+    enum { LaunchStep, CopyStep, FillStep } kind;
     uint32_t index;
   };
   struct TableUse {
@@ -52,6 +56,8 @@ struct Prepared {
   std::vector<TensorView> buffers;
   std::vector<int64_t> words;
   std::vector<Address> addresses;
+  std::vector<EncodedMap> maps;
+  std::vector<uint32_t> mapBuffers; // One for each of maps.
   std::vector<Launch> launches;
   std::vector<Copy> copies;
   std::vector<Step> steps;

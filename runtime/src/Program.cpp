@@ -96,6 +96,7 @@ Status Program::loadCode(uint32_t object) {
       if (entry.code_object() != object)
         continue;
       RL_TRY(module->find(kernel, entry, kernels[i].code));
+      kernels[i].description = &entry;
       // 64-byte aligned for each thread; kMaxScratch leaves room for it.
       if (!roundUp(entry.scratch_bytes(), 64, kernels[i].scratchBytes))
         return failure(RL_BAD_ARTIFACT, "scratch overflows 64 bits");
@@ -176,6 +177,11 @@ std::string Program::explain(const Entry &entry, int64_t object,
           text("  target: ",
                root->code_objects()->Get(code.code_object())->target()->str(),
                "\n  scratch bytes: ", code.scratch_bytes(), "\n");
+      if (sizeOf(code.maps()))
+        out += text("  tensor maps: ", sizeOf(code.maps()), "\n");
+      if (code.blocks_per_multiprocessor())
+        out += text("  blocks a multiprocessor: ",
+                    uint32_t(code.blocks_per_multiprocessor()), "\n");
       pairs(code.resources());
     }
   }

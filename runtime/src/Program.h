@@ -37,6 +37,7 @@ struct Entry {
 struct KernelEntry {
   void *code = nullptr;
   uint64_t scratchBytes = 0;
+  const abi::KernelCode *description = nullptr;
 };
 
 /// Immutable after load, but for what it keeps alive: any number of threads may

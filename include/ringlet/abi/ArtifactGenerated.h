@@ -44,6 +44,10 @@ struct KernelParam;
 struct KernelParamBuilder;
 struct KernelParamT;
 
+struct TensorMap;
+struct TensorMapBuilder;
+struct TensorMapT;
+
 struct KernelCode;
 struct KernelCodeBuilder;
 struct KernelCodeT;
@@ -1305,12 +1309,165 @@ inline flatbuffers::Offset<KernelParam> CreateKernelParamDirect(
 
 flatbuffers::Offset<KernelParam> CreateKernelParam(flatbuffers::FlatBufferBuilder &_fbb, const KernelParamT *_o, const flatbuffers::rehasher_function_t *_rehasher = nullptr);
 
+struct TensorMapT : public flatbuffers::NativeTable {
+  typedef TensorMap TableType;
+  uint32_t param = 0;
+  uint8_t rows = 0;
+  uint8_t columns = 0;
+  std::vector<uint8_t> fixed{};
+  int64_t rate = 1LL;
+  uint32_t box_rows = 0;
+  uint32_t box_columns = 0;
+};
+
+/// How a buffer is described to the copy engine of a GPU, with the 128-byte
+/// swizzle and zeros for what lies outside. Axes of the map, innermost first:
+///   - `columns`, of stride 1;
+///   - `rows`; with a rate r above 1 every r-th of them: size divided by r,
+///     which must leave no rest, r times the stride;
+///   - those of `fixed`, in their order;
+///   - with a rate, the r rows between two of the second axis.
+/// The buffer's address and its strides in bytes, but where an axis of the map
+/// has one element, are multiples of 16; strides lie above 0 and below 2^40,
+/// sizes above 0 and up to 2^32. A box holds box_rows x box_columns elements
+/// and one of each other axis.
+struct TensorMap FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
+  typedef TensorMapT NativeTableType;
+  typedef TensorMapBuilder Builder;
+  enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
+    VT_PARAM = 4,
+    VT_ROWS = 6,
+    VT_COLUMNS = 8,
+    VT_FIXED = 10,
+    VT_RATE = 12,
+    VT_BOX_ROWS = 14,
+    VT_BOX_COLUMNS = 16
+  };
+  uint32_t param() const {
+    return GetField<uint32_t>(VT_PARAM, 0);
+  }
+  uint8_t rows() const {
+    return GetField<uint8_t>(VT_ROWS, 0);
+  }
+  uint8_t columns() const {
+    return GetField<uint8_t>(VT_COLUMNS, 0);
+  }
+  const flatbuffers::Vector<uint8_t> *fixed() const {
+    return GetPointer<const flatbuffers::Vector<uint8_t> *>(VT_FIXED);
+  }
+  int64_t rate() const {
+    return GetField<int64_t>(VT_RATE, 1LL);
+  }
+  uint32_t box_rows() const {
+    return GetField<uint32_t>(VT_BOX_ROWS, 0);
+  }
+  uint32_t box_columns() const {
+    return GetField<uint32_t>(VT_BOX_COLUMNS, 0);
+  }
+  bool Verify(flatbuffers::Verifier &verifier) const {
+    return VerifyTableStart(verifier) &&
+           VerifyField<uint32_t>(verifier, VT_PARAM, 4) &&
+           VerifyField<uint8_t>(verifier, VT_ROWS, 1) &&
+           VerifyField<uint8_t>(verifier, VT_COLUMNS, 1) &&
+           VerifyOffset(verifier, VT_FIXED) &&
+           verifier.VerifyVector(fixed()) &&
+           VerifyField<int64_t>(verifier, VT_RATE, 8) &&
+           VerifyField<uint32_t>(verifier, VT_BOX_ROWS, 4) &&
+           VerifyField<uint32_t>(verifier, VT_BOX_COLUMNS, 4) &&
+           verifier.EndTable();
+  }
+  TensorMapT *UnPack(const flatbuffers::resolver_function_t *_resolver = nullptr) const;
+  void UnPackTo(TensorMapT *_o, const flatbuffers::resolver_function_t *_resolver = nullptr) const;
+  static flatbuffers::Offset<TensorMap> Pack(flatbuffers::FlatBufferBuilder &_fbb, const TensorMapT* _o, const flatbuffers::rehasher_function_t *_rehasher = nullptr);
+};
+
+struct TensorMapBuilder {
+  typedef TensorMap Table;
+  flatbuffers::FlatBufferBuilder &fbb_;
+  flatbuffers::uoffset_t start_;
+  void add_param(uint32_t param) {
+    fbb_.AddElement<uint32_t>(TensorMap::VT_PARAM, param, 0);
+  }
+  void add_rows(uint8_t rows) {
+    fbb_.AddElement<uint8_t>(TensorMap::VT_ROWS, rows, 0);
+  }
+  void add_columns(uint8_t columns) {
+    fbb_.AddElement<uint8_t>(TensorMap::VT_COLUMNS, columns, 0);
+  }
+  void add_fixed(flatbuffers::Offset<flatbuffers::Vector<uint8_t>> fixed) {
+    fbb_.AddOffset(TensorMap::VT_FIXED, fixed);
+  }
+  void add_rate(int64_t rate) {
+    fbb_.AddElement<int64_t>(TensorMap::VT_RATE, rate, 1LL);
+  }
+  void add_box_rows(uint32_t box_rows) {
+    fbb_.AddElement<uint32_t>(TensorMap::VT_BOX_ROWS, box_rows, 0);
+  }
+  void add_box_columns(uint32_t box_columns) {
+    fbb_.AddElement<uint32_t>(TensorMap::VT_BOX_COLUMNS, box_columns, 0);
+  }
+  explicit TensorMapBuilder(flatbuffers::FlatBufferBuilder &_fbb)
+        : fbb_(_fbb) {
+    start_ = fbb_.StartTable();
+  }
+  flatbuffers::Offset<TensorMap> Finish() {
+    const auto end = fbb_.EndTable(start_);
+    auto o = flatbuffers::Offset<TensorMap>(end);
+    return o;
+  }
+};
+
+inline flatbuffers::Offset<TensorMap> CreateTensorMap(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    uint32_t param = 0,
+    uint8_t rows = 0,
+    uint8_t columns = 0,
+    flatbuffers::Offset<flatbuffers::Vector<uint8_t>> fixed = 0,
+    int64_t rate = 1LL,
+    uint32_t box_rows = 0,
+    uint32_t box_columns = 0) {
+  TensorMapBuilder builder_(_fbb);
+  builder_.add_rate(rate);
+  builder_.add_box_columns(box_columns);
+  builder_.add_box_rows(box_rows);
+  builder_.add_fixed(fixed);
+  builder_.add_param(param);
+  builder_.add_columns(columns);
+  builder_.add_rows(rows);
+  return builder_.Finish();
+}
+
+inline flatbuffers::Offset<TensorMap> CreateTensorMapDirect(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    uint32_t param = 0,
+    uint8_t rows = 0,
+    uint8_t columns = 0,
+    const std::vector<uint8_t> *fixed = nullptr,
+    int64_t rate = 1LL,
+    uint32_t box_rows = 0,
+    uint32_t box_columns = 0) {
+  auto fixed__ = fixed ? _fbb.CreateVector<uint8_t>(*fixed) : 0;
+  return ringlet::abi::CreateTensorMap(
+      _fbb,
+      param,
+      rows,
+      columns,
+      fixed__,
+      rate,
+      box_rows,
+      box_columns);
+}
+
+flatbuffers::Offset<TensorMap> CreateTensorMap(flatbuffers::FlatBufferBuilder &_fbb, const TensorMapT *_o, const flatbuffers::rehasher_function_t *_rehasher = nullptr);
+
 struct KernelCodeT : public flatbuffers::NativeTable {
   typedef KernelCode TableType;
   uint32_t code_object = 0;
   std::string symbol{};
   uint64_t scratch_bytes = 0;
   std::vector<std::unique_ptr<ringlet::abi::KeyValueT>> resources{};
+  std::vector<std::unique_ptr<ringlet::abi::TensorMapT>> maps{};
+  uint8_t blocks_per_multiprocessor = 0;
   KernelCodeT() = default;
   KernelCodeT(const KernelCodeT &o);
   KernelCodeT(KernelCodeT&&) FLATBUFFERS_NOEXCEPT = default;
@@ -1323,6 +1480,10 @@ struct KernelCodeT : public flatbuffers::NativeTable {
 /// and runs the items [begin, end) of the flattened grid, whose first
 /// dimension varies fastest. `scratch` has scratch_bytes bytes, is 64-byte
 /// aligned and belongs to the calling thread until the call returns.
+/// On a GPU, its parameters are the maps, of 128 bytes each and at a multiple of
+/// 64, then the words. A block runs the item of its number; with
+/// blocks_per_multiprocessor B above 0, there are at most B blocks a
+/// multiprocessor, N together, and block i runs items i, i + N and so on.
 struct KernelCode FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   typedef KernelCodeT NativeTableType;
   typedef KernelCodeBuilder Builder;
@@ -1330,7 +1491,9 @@ struct KernelCode FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_CODE_OBJECT = 4,
     VT_SYMBOL = 6,
     VT_SCRATCH_BYTES = 8,
-    VT_RESOURCES = 10
+    VT_RESOURCES = 10,
+    VT_MAPS = 12,
+    VT_BLOCKS_PER_MULTIPROCESSOR = 14
   };
   uint32_t code_object() const {
     return GetField<uint32_t>(VT_CODE_OBJECT, 0);
@@ -1344,6 +1507,12 @@ struct KernelCode FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   const flatbuffers::Vector<flatbuffers::Offset<ringlet::abi::KeyValue>> *resources() const {
     return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<ringlet::abi::KeyValue>> *>(VT_RESOURCES);
   }
+  const flatbuffers::Vector<flatbuffers::Offset<ringlet::abi::TensorMap>> *maps() const {
+    return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<ringlet::abi::TensorMap>> *>(VT_MAPS);
+  }
+  uint8_t blocks_per_multiprocessor() const {
+    return GetField<uint8_t>(VT_BLOCKS_PER_MULTIPROCESSOR, 0);
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyField<uint32_t>(verifier, VT_CODE_OBJECT, 4) &&
@@ -1353,6 +1522,10 @@ struct KernelCode FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            VerifyOffset(verifier, VT_RESOURCES) &&
            verifier.VerifyVector(resources()) &&
            verifier.VerifyVectorOfTables(resources()) &&
+           VerifyOffset(verifier, VT_MAPS) &&
+           verifier.VerifyVector(maps()) &&
+           verifier.VerifyVectorOfTables(maps()) &&
+           VerifyField<uint8_t>(verifier, VT_BLOCKS_PER_MULTIPROCESSOR, 1) &&
            verifier.EndTable();
   }
   KernelCodeT *UnPack(const flatbuffers::resolver_function_t *_resolver = nullptr) const;
@@ -1376,6 +1549,12 @@ struct KernelCodeBuilder {
   void add_resources(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<ringlet::abi::KeyValue>>> resources) {
     fbb_.AddOffset(KernelCode::VT_RESOURCES, resources);
   }
+  void add_maps(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<ringlet::abi::TensorMap>>> maps) {
+    fbb_.AddOffset(KernelCode::VT_MAPS, maps);
+  }
+  void add_blocks_per_multiprocessor(uint8_t blocks_per_multiprocessor) {
+    fbb_.AddElement<uint8_t>(KernelCode::VT_BLOCKS_PER_MULTIPROCESSOR, blocks_per_multiprocessor, 0);
+  }
   explicit KernelCodeBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -1393,12 +1572,16 @@ inline flatbuffers::Offset<KernelCode> CreateKernelCode(
     uint32_t code_object = 0,
     flatbuffers::Offset<flatbuffers::String> symbol = 0,
     uint64_t scratch_bytes = 0,
-    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<ringlet::abi::KeyValue>>> resources = 0) {
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<ringlet::abi::KeyValue>>> resources = 0,
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<ringlet::abi::TensorMap>>> maps = 0,
+    uint8_t blocks_per_multiprocessor = 0) {
   KernelCodeBuilder builder_(_fbb);
   builder_.add_scratch_bytes(scratch_bytes);
+  builder_.add_maps(maps);
   builder_.add_resources(resources);
   builder_.add_symbol(symbol);
   builder_.add_code_object(code_object);
+  builder_.add_blocks_per_multiprocessor(blocks_per_multiprocessor);
   return builder_.Finish();
 }
 
@@ -1407,15 +1590,20 @@ inline flatbuffers::Offset<KernelCode> CreateKernelCodeDirect(
     uint32_t code_object = 0,
     const char *symbol = nullptr,
     uint64_t scratch_bytes = 0,
-    const std::vector<flatbuffers::Offset<ringlet::abi::KeyValue>> *resources = nullptr) {
+    const std::vector<flatbuffers::Offset<ringlet::abi::KeyValue>> *resources = nullptr,
+    const std::vector<flatbuffers::Offset<ringlet::abi::TensorMap>> *maps = nullptr,
+    uint8_t blocks_per_multiprocessor = 0) {
   auto symbol__ = symbol ? _fbb.CreateString(symbol) : 0;
   auto resources__ = resources ? _fbb.CreateVector<flatbuffers::Offset<ringlet::abi::KeyValue>>(*resources) : 0;
+  auto maps__ = maps ? _fbb.CreateVector<flatbuffers::Offset<ringlet::abi::TensorMap>>(*maps) : 0;
   return ringlet::abi::CreateKernelCode(
       _fbb,
       code_object,
       symbol__,
       scratch_bytes,
-      resources__);
+      resources__,
+      maps__,
+      blocks_per_multiprocessor);
 }
 
 flatbuffers::Offset<KernelCode> CreateKernelCode(flatbuffers::FlatBufferBuilder &_fbb, const KernelCodeT *_o, const flatbuffers::rehasher_function_t *_rehasher = nullptr);
@@ -1953,6 +2141,7 @@ struct LaunchT : public flatbuffers::NativeTable {
   uint32_t kernel = 0;
   std::vector<uint32_t> grid{};
   std::vector<ringlet::abi::LaunchArg> args{};
+  int32_t fallback = -1;
 };
 
 struct Launch FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
@@ -1961,7 +2150,8 @@ struct Launch FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
     VT_KERNEL = 4,
     VT_GRID = 6,
-    VT_ARGS = 8
+    VT_ARGS = 8,
+    VT_FALLBACK = 10
   };
   uint32_t kernel() const {
     return GetField<uint32_t>(VT_KERNEL, 0);
@@ -1972,6 +2162,9 @@ struct Launch FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   const flatbuffers::Vector<const ringlet::abi::LaunchArg *> *args() const {
     return GetPointer<const flatbuffers::Vector<const ringlet::abi::LaunchArg *> *>(VT_ARGS);
   }
+  int32_t fallback() const {
+    return GetField<int32_t>(VT_FALLBACK, -1);
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyField<uint32_t>(verifier, VT_KERNEL, 4) &&
@@ -1979,6 +2172,7 @@ struct Launch FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            verifier.VerifyVector(grid()) &&
            VerifyOffset(verifier, VT_ARGS) &&
            verifier.VerifyVector(args()) &&
+           VerifyField<int32_t>(verifier, VT_FALLBACK, 4) &&
            verifier.EndTable();
   }
   LaunchT *UnPack(const flatbuffers::resolver_function_t *_resolver = nullptr) const;
@@ -1999,6 +2193,9 @@ struct LaunchBuilder {
   void add_args(flatbuffers::Offset<flatbuffers::Vector<const ringlet::abi::LaunchArg *>> args) {
     fbb_.AddOffset(Launch::VT_ARGS, args);
   }
+  void add_fallback(int32_t fallback) {
+    fbb_.AddElement<int32_t>(Launch::VT_FALLBACK, fallback, -1);
+  }
   explicit LaunchBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -2014,8 +2211,10 @@ inline flatbuffers::Offset<Launch> CreateLaunch(
     flatbuffers::FlatBufferBuilder &_fbb,
     uint32_t kernel = 0,
     flatbuffers::Offset<flatbuffers::Vector<uint32_t>> grid = 0,
-    flatbuffers::Offset<flatbuffers::Vector<const ringlet::abi::LaunchArg *>> args = 0) {
+    flatbuffers::Offset<flatbuffers::Vector<const ringlet::abi::LaunchArg *>> args = 0,
+    int32_t fallback = -1) {
   LaunchBuilder builder_(_fbb);
+  builder_.add_fallback(fallback);
   builder_.add_args(args);
   builder_.add_grid(grid);
   builder_.add_kernel(kernel);
@@ -2026,14 +2225,16 @@ inline flatbuffers::Offset<Launch> CreateLaunchDirect(
     flatbuffers::FlatBufferBuilder &_fbb,
     uint32_t kernel = 0,
     const std::vector<uint32_t> *grid = nullptr,
-    const std::vector<ringlet::abi::LaunchArg> *args = nullptr) {
+    const std::vector<ringlet::abi::LaunchArg> *args = nullptr,
+    int32_t fallback = -1) {
   auto grid__ = grid ? _fbb.CreateVector<uint32_t>(*grid) : 0;
   auto args__ = args ? _fbb.CreateVectorOfStructs<ringlet::abi::LaunchArg>(*args) : 0;
   return ringlet::abi::CreateLaunch(
       _fbb,
       kernel,
       grid__,
-      args__);
+      args__,
+      fallback);
 }
 
 flatbuffers::Offset<Launch> CreateLaunch(flatbuffers::FlatBufferBuilder &_fbb, const LaunchT *_o, const flatbuffers::rehasher_function_t *_rehasher = nullptr);
@@ -3795,12 +3996,59 @@ inline flatbuffers::Offset<KernelParam> CreateKernelParam(flatbuffers::FlatBuffe
       _writes);
 }
 
+inline TensorMapT *TensorMap::UnPack(const flatbuffers::resolver_function_t *_resolver) const {
+  auto _o = std::unique_ptr<TensorMapT>(new TensorMapT());
+  UnPackTo(_o.get(), _resolver);
+  return _o.release();
+}
+
+inline void TensorMap::UnPackTo(TensorMapT *_o, const flatbuffers::resolver_function_t *_resolver) const {
+  (void)_o;
+  (void)_resolver;
+  { auto _e = param(); _o->param = _e; }
+  { auto _e = rows(); _o->rows = _e; }
+  { auto _e = columns(); _o->columns = _e; }
+  { auto _e = fixed(); if (_e) { _o->fixed.resize(_e->size()); std::copy(_e->begin(), _e->end(), _o->fixed.begin()); } }
+  { auto _e = rate(); _o->rate = _e; }
+  { auto _e = box_rows(); _o->box_rows = _e; }
+  { auto _e = box_columns(); _o->box_columns = _e; }
+}
+
+inline flatbuffers::Offset<TensorMap> TensorMap::Pack(flatbuffers::FlatBufferBuilder &_fbb, const TensorMapT* _o, const flatbuffers::rehasher_function_t *_rehasher) {
+  return CreateTensorMap(_fbb, _o, _rehasher);
+}
+
+inline flatbuffers::Offset<TensorMap> CreateTensorMap(flatbuffers::FlatBufferBuilder &_fbb, const TensorMapT *_o, const flatbuffers::rehasher_function_t *_rehasher) {
+  (void)_rehasher;
+  (void)_o;
+  struct _VectorArgs { flatbuffers::FlatBufferBuilder *__fbb; const TensorMapT* __o; const flatbuffers::rehasher_function_t *__rehasher; } _va = { &_fbb, _o, _rehasher}; (void)_va;
+  auto _param = _o->param;
+  auto _rows = _o->rows;
+  auto _columns = _o->columns;
+  auto _fixed = _o->fixed.size() ? _fbb.CreateVector(_o->fixed) : 0;
+  auto _rate = _o->rate;
+  auto _box_rows = _o->box_rows;
+  auto _box_columns = _o->box_columns;
+  return ringlet::abi::CreateTensorMap(
+      _fbb,
+      _param,
+      _rows,
+      _columns,
+      _fixed,
+      _rate,
+      _box_rows,
+      _box_columns);
+}
+
 inline KernelCodeT::KernelCodeT(const KernelCodeT &o)
       : code_object(o.code_object),
         symbol(o.symbol),
-        scratch_bytes(o.scratch_bytes) {
+        scratch_bytes(o.scratch_bytes),
+        blocks_per_multiprocessor(o.blocks_per_multiprocessor) {
   resources.reserve(o.resources.size());
   for (const auto &resources_ : o.resources) { resources.emplace_back((resources_) ? new ringlet::abi::KeyValueT(*resources_) : nullptr); }
+  maps.reserve(o.maps.size());
+  for (const auto &maps_ : o.maps) { maps.emplace_back((maps_) ? new ringlet::abi::TensorMapT(*maps_) : nullptr); }
 }
 
 inline KernelCodeT &KernelCodeT::operator=(KernelCodeT o) FLATBUFFERS_NOEXCEPT {
@@ -3808,6 +4056,8 @@ inline KernelCodeT &KernelCodeT::operator=(KernelCodeT o) FLATBUFFERS_NOEXCEPT {
   std::swap(symbol, o.symbol);
   std::swap(scratch_bytes, o.scratch_bytes);
   std::swap(resources, o.resources);
+  std::swap(maps, o.maps);
+  std::swap(blocks_per_multiprocessor, o.blocks_per_multiprocessor);
   return *this;
 }
 
@@ -3824,6 +4074,8 @@ inline void KernelCode::UnPackTo(KernelCodeT *_o, const flatbuffers::resolver_fu
   { auto _e = symbol(); if (_e) _o->symbol = _e->str(); }
   { auto _e = scratch_bytes(); _o->scratch_bytes = _e; }
   { auto _e = resources(); if (_e) { _o->resources.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->resources[_i] = std::unique_ptr<ringlet::abi::KeyValueT>(_e->Get(_i)->UnPack(_resolver)); } } }
+  { auto _e = maps(); if (_e) { _o->maps.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->maps[_i] = std::unique_ptr<ringlet::abi::TensorMapT>(_e->Get(_i)->UnPack(_resolver)); } } }
+  { auto _e = blocks_per_multiprocessor(); _o->blocks_per_multiprocessor = _e; }
 }
 
 inline flatbuffers::Offset<KernelCode> KernelCode::Pack(flatbuffers::FlatBufferBuilder &_fbb, const KernelCodeT* _o, const flatbuffers::rehasher_function_t *_rehasher) {
@@ -3838,12 +4090,16 @@ inline flatbuffers::Offset<KernelCode> CreateKernelCode(flatbuffers::FlatBufferB
   auto _symbol = _fbb.CreateString(_o->symbol);
   auto _scratch_bytes = _o->scratch_bytes;
   auto _resources = _o->resources.size() ? _fbb.CreateVector<flatbuffers::Offset<ringlet::abi::KeyValue>> (_o->resources.size(), [](size_t i, _VectorArgs *__va) { return CreateKeyValue(*__va->__fbb, __va->__o->resources[i].get(), __va->__rehasher); }, &_va ) : 0;
+  auto _maps = _o->maps.size() ? _fbb.CreateVector<flatbuffers::Offset<ringlet::abi::TensorMap>> (_o->maps.size(), [](size_t i, _VectorArgs *__va) { return CreateTensorMap(*__va->__fbb, __va->__o->maps[i].get(), __va->__rehasher); }, &_va ) : 0;
+  auto _blocks_per_multiprocessor = _o->blocks_per_multiprocessor;
   return ringlet::abi::CreateKernelCode(
       _fbb,
       _code_object,
       _symbol,
       _scratch_bytes,
-      _resources);
+      _resources,
+      _maps,
+      _blocks_per_multiprocessor);
 }
 
 inline KernelT::KernelT(const KernelT &o)
@@ -4065,6 +4321,7 @@ inline void Launch::UnPackTo(LaunchT *_o, const flatbuffers::resolver_function_t
   { auto _e = kernel(); _o->kernel = _e; }
   { auto _e = grid(); if (_e) { _o->grid.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->grid[_i] = _e->Get(_i); } } }
   { auto _e = args(); if (_e) { _o->args.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->args[_i] = *_e->Get(_i); } } }
+  { auto _e = fallback(); _o->fallback = _e; }
 }
 
 inline flatbuffers::Offset<Launch> Launch::Pack(flatbuffers::FlatBufferBuilder &_fbb, const LaunchT* _o, const flatbuffers::rehasher_function_t *_rehasher) {
@@ -4078,11 +4335,13 @@ inline flatbuffers::Offset<Launch> CreateLaunch(flatbuffers::FlatBufferBuilder &
   auto _kernel = _o->kernel;
   auto _grid = _o->grid.size() ? _fbb.CreateVector(_o->grid) : 0;
   auto _args = _o->args.size() ? _fbb.CreateVectorOfStructs(_o->args) : 0;
+  auto _fallback = _o->fallback;
   return ringlet::abi::CreateLaunch(
       _fbb,
       _kernel,
       _grid,
-      _args);
+      _args,
+      _fallback);
 }
 
 inline RequireT *Require::UnPack(const flatbuffers::resolver_function_t *_resolver) const {

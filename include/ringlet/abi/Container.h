@@ -11,10 +11,13 @@
 //   offset  bytes
 //        0      8  magic "RINGLET\0"
 //        8      4  format version
-//       12      4  flags, 0 in version 1
+//       12      4  flags, 0 in all versions
 //       16      8  length of the payload
 //       24     32  SHA-256 of the payload
 //       56         payload, to the end of the file
+//
+// Version 2 has tensor maps, kernels that run several items a block, and
+// launches with a fallback; all else is as in version 1.
 //
 // The digest catches damage, not malice: an artefact is code, and whoever may
 // write it may do anything that the process that runs it may do.
@@ -33,7 +36,7 @@
 namespace ringlet::abi {
 
 /// The version that this library writes, and the newest that it reads.
-inline constexpr uint32_t kFormatVersion = 1;
+inline constexpr uint32_t kFormatVersion = 2;
 inline constexpr size_t kHeaderSize = 56;
 
 using Sha256Digest = std::array<uint8_t, 32>;

@@ -67,6 +67,10 @@ private:
   bool verifyCodeObjects();
   bool verifyConstants();
   bool verifyKernel(const std::string &place, const Kernel &kernel);
+  bool verifyMaps(const std::string &place, const Kernel &kernel,
+                  const KernelCode &code);
+  bool verifyMap(const std::string &place, const Kernel &kernel,
+                 const TensorMap &map);
   bool verifyFunction(const std::string &place, const Function &function);
 
   // VerifyPlan.cpp
@@ -77,6 +81,8 @@ private:
                     const Plan &plan, const Buffer &buffer);
   bool verifyLaunch(const std::string &place, const Function &function,
                     const Plan &plan, uint32_t step, const Launch &launch);
+  bool verifyFallback(const std::string &place, const Function &function,
+                      const Plan &plan, uint32_t step, const Launch &launch);
   bool verifyRequire(const std::string &place, const Function &function,
                      const Require &require);
   bool verifyCopy(const std::string &place, const Function &function,

@@ -274,7 +274,77 @@ bool Verifier::verifyKernel(const std::string &place, const Kernel &kernel) {
       return fail(place, "expected at most " + std::to_string(kMaxScratch) +
                              " bytes of scratch, found " +
                              std::to_string(code.scratch_bytes()));
+    if (!verifyMaps(place, kernel, code))
+      return false;
   }
+  return true;
+}
+
+bool Verifier::verifyMaps(const std::string &place, const Kernel &kernel,
+                          const KernelCode &code) {
+  uint32_t count = sizeOf(code.maps());
+  uint32_t blocks = code.blocks_per_multiprocessor();
+  std::string at =
+      place + ", code object " + std::to_string(code.code_object());
+  if (!checkCount(at, "tensor maps", count, kMaxMaps) ||
+      !checkCount(at, "blocks a multiprocessor", blocks,
+                  kMaxBlocksPerMultiprocessor))
+    return false;
+  const CodeObject &object = *artifact.code_objects()->Get(code.code_object());
+  if (object.format() == CodeFormat::SharedObject && (count || blocks))
+    return fail(at, "expected neither tensor maps nor blocks a multiprocessor "
+                    "in code for a CPU, found " +
+                        std::to_string(count) + " and " +
+                        std::to_string(blocks));
+  for (uint32_t i = 0; i < count; ++i)
+    if (!verifyMap(at + ", tensor map " + std::to_string(i), kernel,
+                   *code.maps()->Get(i)))
+      return false;
+  return true;
+}
+
+bool Verifier::verifyMap(const std::string &place, const Kernel &kernel,
+                         const TensorMap &map) {
+  if (!checkIndex(place, "a parameter", map.param(), sizeOf(kernel.params())))
+    return false;
+  const KernelParam &param = *kernel.params()->Get(map.param());
+  if (param.kind() != ParamKind::Buffer || dtypeSize(param.dtype()) != 2)
+    return fail(place, "expected parameter " + std::to_string(map.param()) +
+                           " to be a buffer of 16-bit elements, found " +
+                           (param.kind() == ParamKind::Buffer
+                                ? dtypeName(param.dtype())
+                                : "a scalar"));
+  if (map.rate() < 1)
+    return fail(place, "expected a rate of at least 1, found " +
+                           std::to_string(map.rate()));
+
+  uint32_t most = kMaxMapRank - 2 - (map.rate() > 1);
+  if (!checkCount(place, "fixed axes", sizeOf(map.fixed()), most))
+    return false;
+  std::vector<uint32_t> axes = {map.rows(), map.columns()};
+  for (uint32_t i = 0; i < sizeOf(map.fixed()); ++i)
+    axes.push_back(map.fixed()->Get(i));
+  std::set<uint32_t> seen;
+  for (uint32_t axis : axes) {
+    if (!checkIndex(place, "an axis of the buffer", axis,
+                    sizeOf(param.sizes())))
+      return false;
+    if (!seen.insert(axis).second)
+      return fail(place, "axis " + std::to_string(axis) + " comes twice");
+  }
+  int64_t stride = param.strides()->Get(map.columns());
+  if (stride != 1)
+    return fail(place, "expected stride 1 on axis " +
+                           std::to_string(map.columns()) +
+                           ", the columns, found " + std::to_string(stride));
+  if (map.box_rows() < 1 || map.box_rows() > kMaxBoxRows ||
+      map.box_columns() < 1 || map.box_columns() > kMaxBoxColumns ||
+      map.box_columns() * dtypeSize(param.dtype()) % kMapAlignment != 0)
+    return fail(place, "expected a box of 1 to " + std::to_string(kMaxBoxRows) +
+                           " rows of 8 to " + std::to_string(kMaxBoxColumns) +
+                           " columns, a multiple of 8, found " +
+                           std::to_string(map.box_rows()) + " rows of " +
+                           std::to_string(map.box_columns()));
   return true;
 }
 

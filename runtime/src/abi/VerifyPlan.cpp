@@ -210,6 +210,26 @@ bool Verifier::verifyLaunch(const std::string &place, const Function &function,
                             std::to_string(given));
     }
   }
+  return verifyFallback(place, function, plan, step, launch);
+}
+
+bool Verifier::verifyFallback(const std::string &place,
+                              const Function &function, const Plan &plan,
+                              uint32_t step, const Launch &launch) {
+  if (launch.fallback() == -1)
+    return true;
+  // Other negative numbers become too large.
+  auto index = uint32_t(launch.fallback());
+  if (!checkIndex(place, "a fallback of -1 or", index,
+                  sizeOf(plan.buffers())) ||
+      !checkUse(place, function, plan, step, index, /*writes=*/true))
+    return false;
+  const Buffer &buffer = *plan.buffers()->Get(index);
+  if (buffer.kind() != BufferKind::Workspace || buffer.dtype() != DType::F32)
+    return fail(place, "expected a workspace of f32 as the fallback, found "
+                       "buffer " +
+                           std::to_string(index) + " of kind " +
+                           std::to_string(int(buffer.kind())));
   return true;
 }
 

@@ -62,6 +62,8 @@ Status Api::load(const char *path, Api &api) {
   if (!api.poolCreate || !api.poolDestroy || !api.poolSetAttribute ||
       !api.poolGetAttribute || !api.poolTrimTo || !api.freeAsync)
     api.allocFromPool = nullptr;
+  if (!api.mapReplaceAddress)
+    api.mapEncode = nullptr;
   return {};
 }
 

@@ -72,6 +72,8 @@ public:
 
   int64_t mostItems() const override { return device->properties.maxGrid; }
   Status launch(const LaunchCall &call) override;
+  Status encodeMap(const MapShape &shape, EncodedMap &map) const override;
+  Status fill(float *data, uint64_t count, float value, Stream stream) override;
   Status copy(const TensorView &source, const TensorView &destination,
               Stream stream) override;
 
@@ -210,20 +212,76 @@ Status CudaDriver::transfer(void *to, const void *from, uint64_t bytes,
 
 Status CudaDriver::launch(const LaunchCall &call) {
   const auto &kernel = *static_cast<const Kernel *>(call.kernel);
-  // The words are the parameters, one after the other: no list of pointers.
-  size_t bytes = call.paramCount * sizeof(int64_t);
-  void *extra[] = {launch::Buffer, const_cast<int64_t *>(call.params),
-                   launch::BufferBytes, &bytes, launch::End};
   Current current(api, device->context());
   RL_TRY(current.status());
-  Result code = api.launchKernel(kernel.function, unsigned(call.items), 1, 1,
-                                 kernel.threads, 1, 1, kernel.sharedBytes,
-                                 call.stream, nullptr, extra);
+  // The words are the parameters, one after the other: no list of pointers.
+  const void *params = call.params;
+  size_t bytes = call.paramCount * sizeof(int64_t);
+  // Maps stand in front of them. The call's are shared by all runs of its
+  // shape: each run gives addresses to a copy.
+  EncodedMap copy[mostWords / wordsOfMap];
+  if (call.mapCount) {
+    for (uint32_t i = 0; i < call.mapCount; ++i) {
+      copy[i] = call.maps[i];
+      Result code = api.mapReplaceAddress(&copy[i], call.mapAddresses[i]);
+      if (code != result::Success)
+        return api.check(code, text("point tensor map ", i, " to address ",
+                                    toAddress(call.mapAddresses[i])));
+    }
+    std::memcpy(copy + call.mapCount, params, bytes);
+    bytes += call.mapCount * sizeof(EncodedMap);
+    params = copy;
+  }
+  void *extra[] = {launch::Buffer, const_cast<void *>(params),
+                   launch::BufferBytes, &bytes, launch::End};
+  auto blocks = unsigned(call.items);
+  if (kernel.mostBlocks)
+    blocks = std::min(blocks, kernel.mostBlocks);
+  Result code =
+      api.launchKernel(kernel.function, blocks, 1, 1, kernel.threads, 1, 1,
+                       kernel.sharedBytes, call.stream, nullptr, extra);
   if (code == result::Success)
     return {};
-  return api.check(code, text("start a kernel of ", call.items, " blocks of ",
+  return api.check(code, text("start a kernel of ", blocks, " blocks of ",
                               kernel.threads, " threads with ",
                               kernel.sharedBytes, " bytes of shared memory"));
+}
+
+Status CudaDriver::encodeMap(const MapShape &shape, EncodedMap &map) const {
+  if (!api.mapEncode)
+    return failure(RL_UNSUPPORTED,
+                   "expected a driver for CUDA 12.0 or later, "
+                   "which has tensor maps, got one for CUDA ",
+                   api.versionName());
+  int type = shape.dtype == abi::DType::F16    ? tensor::F16
+             : shape.dtype == abi::DType::BF16 ? tensor::BF16
+                                               : tensor::U16;
+  const uint32_t steps[abi::kMaxMapRank] = {1, 1, 1, 1, 1};
+  // Each launch has an address of its own; this one is legal.
+  void *anywhere = reinterpret_cast<void *>(uintptr_t(blockAlignment));
+  Current current(api, device->context());
+  RL_TRY(current.status());
+  Result code = api.mapEncode(&map, type, shape.rank, anywhere, shape.sizes,
+                              shape.strides + 1, shape.box, steps,
+                              tensor::NotInterleaved, tensor::Swizzle128,
+                              tensor::Promote128, tensor::ZerosOutside);
+  return code == result::Success ? Status()
+                                 : api.check(code, "make a tensor map");
+}
+
+Status CudaDriver::fill(float *data, uint64_t count, float value,
+                        Stream stream) {
+  if (count == 0)
+    return {};
+  uint32_t bits;
+  static_assert(sizeof(bits) == sizeof(value));
+  std::memcpy(&bits, &value, sizeof(bits));
+  Current current(api, device->context());
+  RL_TRY(current.status());
+  Result code = api.fill32(toAddress(data), bits, count, stream);
+  return code == result::Success
+             ? Status()
+             : api.check(code, text("fill ", count, " elements"));
 }
 
 Status CudaDriver::copy(const TensorView &source, const TensorView &destination,

@@ -129,9 +129,10 @@ static Status readResource(const abi::KernelCode &code, const char *key,
   return failure(RL_BAD_ARTIFACT, place, "a resource '", key, "', found none");
 }
 
-/// Words of the kernel ABI.
-static uint64_t countWords(const abi::Kernel &kernel) {
-  uint64_t words = kernel.grid_rank();
+/// Words of the kernel's parameters.
+static uint64_t countWords(const abi::Kernel &kernel,
+                           const abi::KernelCode &code) {
+  uint64_t words = kernel.grid_rank() + wordsOfMap * sizeOf(code.maps());
   auto dynamic = [](const flatbuffers::Vector<int64_t> *list) {
     uint64_t count = 0;
     for (uint32_t i = 0; i < sizeOf(list); ++i)
@@ -161,10 +162,12 @@ Status CudaModule::find(const abi::Kernel &description,
     return failure(RL_BAD_ARTIFACT, "kernel '", symbol,
                    "': expected no scratch on a GPU, got ",
                    code.scratch_bytes(), " bytes");
-  if (countWords(description) > mostWords)
+  uint64_t words = countWords(description, code);
+  if (words > mostWords)
     return failure(RL_UNSUPPORTED, "kernel '", symbol, "': expected at most ",
-                   mostWords, " words of parameters, got ",
-                   countWords(description));
+                   mostWords, " words of parameters, got ", words);
+  found.mostBlocks =
+      code.blocks_per_multiprocessor() * uint32_t(limits.multiprocessors);
 
   OutsideCapture outside(api);
   Current current(api, device->context());

@@ -20,11 +20,14 @@ struct Kernel {
   FunctionHandle function = nullptr;
   uint32_t threads = 0;
   uint32_t sharedBytes = 0; // Dynamic.
+  /// 0: a block for each item.
+  uint32_t mostBlocks = 0;
 };
 
-/// Words of 64 bits that a kernel may have as parameters: 4 KiB, which every
-/// architecture takes.
+/// Words of 64 bits that a kernel may have as parameters, those of tensor maps
+/// included: 4 KiB, which every architecture takes.
 inline constexpr uint32_t mostWords = 512;
+inline constexpr uint32_t wordsOfMap = sizeof(EncodedMap) / sizeof(int64_t);
 
 /// A cubin or PTX text, loaded into a device's primary context.
 class CudaModule : public Module {

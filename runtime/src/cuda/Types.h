@@ -16,6 +16,10 @@
 #include <cstddef>
 #include <cstdint>
 
+namespace ringlet::rt {
+struct EncodedMap; // A CUtensorMap.
+} // namespace ringlet::rt
+
 namespace ringlet::rt::cuda {
 
 using Result = int;
@@ -55,6 +59,14 @@ namespace capture {
 inline constexpr int None = 0;    // A stream's status.
 inline constexpr int Relaxed = 2; // A thread's mode.
 } // namespace capture
+
+namespace tensor {
+inline constexpr int U16 = 1, F16 = 6, BF16 = 9; // Element types.
+inline constexpr int NotInterleaved = 0;
+inline constexpr int Swizzle128 = 3;
+inline constexpr int Promote128 = 2; // L2 reads at least so many bytes.
+inline constexpr int ZerosOutside = 0;
+} // namespace tensor
 
 namespace launch {
 inline void *const End = nullptr;

@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/src/Driver.h"
 #include "runtime/src/cuda/Types.h"
 
 #include <cstddef>
@@ -64,6 +65,16 @@ static_assert(pool::ReleaseThreshold == CU_MEMPOOL_ATTR_RELEASE_THRESHOLD &&
               pool::ReservedNow == CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT);
 static_assert(jit::ErrorLog == CU_JIT_ERROR_LOG_BUFFER &&
               jit::ErrorLogBytes == CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES);
+static_assert(tensor::U16 == CU_TENSOR_MAP_DATA_TYPE_UINT16 &&
+              tensor::F16 == CU_TENSOR_MAP_DATA_TYPE_FLOAT16 &&
+              tensor::BF16 == CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 &&
+              tensor::NotInterleaved == CU_TENSOR_MAP_INTERLEAVE_NONE &&
+              tensor::Swizzle128 == CU_TENSOR_MAP_SWIZZLE_128B &&
+              tensor::Promote128 == CU_TENSOR_MAP_L2_PROMOTION_L2_128B &&
+              tensor::ZerosOutside == CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+// cuda.h 13 aligns it to 128 bytes; the functions ask for 64.
+static_assert(sizeof(EncodedMap) == sizeof(CUtensorMap) &&
+              alignof(EncodedMap) >= 64);
 static_assert(capture::None == CU_STREAM_CAPTURE_STATUS_NONE &&
               capture::Relaxed == CU_STREAM_CAPTURE_MODE_RELAXED);
 static_assert(CU_LAUNCH_PARAM_END_AS_INT == 0 &&

@@ -9,17 +9,20 @@
 
 #include "runtime/src/cuda/Types.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
 using namespace ringlet::rt::cuda;
+using ringlet::rt::EncodedMap;
 using ringlet::test::FakeCuda;
+using ringlet::test::FakeMap;
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
 
 extern "C" {
 using HostKernel = void(const int64_t *, int64_t, int64_t, void *);
-HostKernel scale, shift, gather, visit;
+HostKernel scale, shift, gather, visit, mark;
 }
 
 static FakeCuda fake;
@@ -28,8 +31,11 @@ EXPORT FakeCuda *fakeCuda() { return &fake; }
 static const struct FakeKernel {
   const char *name;
   HostKernel *code;
-} kernels[] = {
-    {"scale", scale}, {"shift", shift}, {"gather", gather}, {"visit", visit}};
+} kernels[] = {{"scale", scale},
+               {"shift", shift},
+               {"gather", gather},
+               {"visit", visit},
+               {"mark", mark}};
 
 /// Writes the call down; true if it is to fail with `code`.
 static bool fails(const char *symbol, Result &code) {
@@ -203,10 +209,20 @@ EXPORT Result cuLaunchKernel(const void *function, unsigned x, unsigned y,
   if (int(shared) >
       (limit == fake.dynamicShared.end() ? 48 * 1024 : limit->second))
     return invalidValue;
-  const auto *words = static_cast<const int64_t *>(extra[1]);
-  size_t count = *static_cast<const size_t *>(extra[3]) / sizeof(int64_t);
-  fake.launches.push_back(
-      {kernel.name, x, threads, shared, stream, {words, words + count}});
+  auto maps = fake.mapCounts.find(kernel.name);
+  size_t mapCount = maps == fake.mapCounts.end() ? 0 : maps->second;
+  const auto *map = static_cast<const FakeMap *>(extra[1]);
+  const auto *words = reinterpret_cast<const int64_t *>(map + mapCount);
+  size_t count =
+      (*static_cast<const size_t *>(extra[3]) - mapCount * sizeof(FakeMap)) /
+      sizeof(int64_t);
+  fake.launches.push_back({kernel.name,
+                           x,
+                           threads,
+                           shared,
+                           stream,
+                           {words, words + count},
+                           {map, map + mapCount}});
   if (!fake.capturing.count(stream))
     kernel.code(words, 0, x, nullptr);
   return 0;
@@ -278,6 +294,67 @@ EXPORT Result cuMemcpy2DAsync_v2(const Copy2D *shape, void *) {
                 reinterpret_cast<void *>(shape->sourceDevice +
                                          row * shape->sourcePitch),
                 shape->width);
+  return 0;
+}
+
+EXPORT Result cuMemsetD32Async(Address to, unsigned value, size_t count,
+                               void *stream) {
+  CALL_IN_CONTEXT("cuMemsetD32Async");
+  if (to % 4 != 0)
+    return invalidValue;
+  if (!fake.capturing.count(stream))
+    std::fill_n(reinterpret_cast<unsigned *>(to), count, value);
+  return 0;
+}
+
+//===----------------------------------------------------------------------===//
+// Tensor maps
+//===----------------------------------------------------------------------===//
+
+/// What cuda.h says of addresses.
+static bool isMisplaced(const EncodedMap *map, const void *address) {
+  return reinterpret_cast<uintptr_t>(map) % 64 != 0 ||
+         reinterpret_cast<uintptr_t>(address) % 16 != 0;
+}
+
+EXPORT Result cuTensorMapEncodeTiled(EncodedMap *map, int type, unsigned rank,
+                                     void *address, const uint64_t *sizes,
+                                     const uint64_t *strides,
+                                     const unsigned *box, const unsigned *steps,
+                                     int interleave, int swizzle, int promotion,
+                                     int fill) {
+  CALL_IN_CONTEXT("cuTensorMapEncodeTiled");
+  if (isMisplaced(map, address) || rank < 1 || rank > 5 ||
+      interleave != tensor::NotInterleaved || swizzle != tensor::Swizzle128 ||
+      promotion != tensor::Promote128 || fill != tensor::ZerosOutside)
+    return invalidValue;
+  FakeMap made = {};
+  made.address = reinterpret_cast<uintptr_t>(address);
+  made.type = type;
+  made.rank = rank;
+  for (unsigned i = 0; i < rank; ++i) {
+    made.sizes[i] = sizes[i];
+    made.box[i] = box[i];
+    if (sizes[i] < 1 || sizes[i] > uint64_t(1) << 32 || box[i] < 1 ||
+        box[i] > 256 || steps[i] != 1)
+      return invalidValue;
+    if (i + 1 == rank)
+      break;
+    made.strides[i] = strides[i];
+    if (strides[i] % 16 != 0 || strides[i] >= uint64_t(1) << 40)
+      return invalidValue;
+  }
+  if (box[0] * 2 % 16 != 0 || box[0] * 2 > 128)
+    return invalidValue;
+  std::memcpy(map, &made, sizeof(made));
+  return 0;
+}
+EXPORT Result cuTensorMapReplaceAddress(EncodedMap *map, void *address) {
+  CALL_IN_CONTEXT("cuTensorMapReplaceAddress");
+  if (isMisplaced(map, address))
+    return invalidValue;
+  auto value = uint64_t(reinterpret_cast<uintptr_t>(address));
+  std::memcpy(map, &value, sizeof(value));
   return 0;
 }
 

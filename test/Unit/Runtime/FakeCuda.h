@@ -23,11 +23,23 @@
 
 namespace ringlet::test {
 
+/// What a tensor map of this library holds.
+struct FakeMap {
+  uint64_t address;
+  int type;
+  unsigned rank;
+  uint64_t sizes[5], strides[4]; // Strides of axes 1 and on, in bytes.
+  unsigned box[5];
+  unsigned spare[5];
+};
+static_assert(sizeof(FakeMap) == 128);
+
 struct FakeLaunch {
   std::string kernel;
   unsigned grid, threads, sharedBytes;
   void *stream;
   std::vector<int64_t> words;
+  std::vector<FakeMap> maps;
 };
 
 /// Of the only device, unless `devices` says otherwise.
@@ -53,6 +65,8 @@ struct FakeCuda {
   /// Memory by address: its bytes.
   std::map<uint64_t, uint64_t> memory;
   std::map<std::string, int> dynamicShared;
+  /// How many tensor maps stand before the words of a kernel.
+  std::map<std::string, size_t> mapCounts;
   int contexts = 0, modules = 0, streams = 0, memoryPools = 0;
   int captureMode = 0;
   uint64_t releaseThreshold = 0;

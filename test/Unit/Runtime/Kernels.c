@@ -84,6 +84,15 @@ KERNEL(visit) {
   }
 }
 
+/* Marks each row of x, f16 or bf16 [?, ?, ?] with strides [?, ?, 1], with 2;
+ * one item is a row. */
+KERNEL(mark) {
+  (void)scratch;
+  float *marks = (float *)(intptr_t)params[6];
+  for (int64_t item = begin; item < end; ++item)
+    marks[item] = 2;
+}
+
 /* out[item] = 1 if the thread's scratch, of 1000 bytes, is aligned and keeps
  * what is written to it. */
 KERNEL(probe) {

@@ -293,6 +293,32 @@ void addCopy(Builder &b) {
   b.copy(in, out);
 }
 
+void addMapped(Builder &b) {
+  uint32_t mark = b.kernel("mark", 1);
+  b.param(DType::BF16, {-1, -1, -1}, {-1, -1, 1});
+  b.param(DType::F32, {-1}, {1}, true);
+  b.function("mapped");
+  uint32_t x = b.argument("x", DType::BF16, {-1, -1, -1});
+  uint32_t y = b.argument("result0", DType::F32, {-1}, true, {0});
+  uint32_t rows = b.expr({dim(x, 1)}, "rows");
+  uint32_t in = b.argumentBuffer(x), out = b.argumentBuffer(y);
+  uint32_t marks = b.workspace(DType::F32, {rows}, 0, 1);
+  b.launch(mark, {rows}, {buffer(in), buffer(marks)});
+  b.plan().steps.back()->action.AsLaunch()->fallback = int32_t(marks);
+  b.copy(marks, out);
+}
+
+std::unique_ptr<abi::TensorMapT> mapOfRows(int64_t rate) {
+  auto map = std::make_unique<abi::TensorMapT>();
+  map->rows = 1;
+  map->columns = 2;
+  map->fixed = {0};
+  map->rate = rate;
+  map->box_rows = 64;
+  map->box_columns = 32;
+  return map;
+}
+
 void addGraph(Builder &b) {
   b.function("graph");
   uint32_t arguments[5] = {

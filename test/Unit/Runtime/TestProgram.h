@@ -96,6 +96,12 @@ void addVisit(Builder &builder);
 void addProbe(Builder &builder);
 /// Entry "copy": result0 = x, by a copy step.
 void addCopy(Builder &builder);
+/// Entry "mapped": result0[i] = 2 where the kernel "mark" runs, 1 where its
+/// fallback does; x is bf16 [?, ?, ?] and i one of its rows, axis 1. The kernel
+/// has no tensor maps yet.
+void addMapped(Builder &builder);
+/// The map of x: rows on axis 1, columns on axis 2, axis 0 fixed, 64 x 32.
+std::unique_ptr<abi::TensorMapT> mapOfRows(int64_t rate = 1);
 /// Adds a reference graph: attention over q, k, v, then a reorder. The function
 /// has no plan.
 void addGraph(Builder &builder);

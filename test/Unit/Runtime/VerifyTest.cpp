@@ -35,6 +35,19 @@ static void fillAll(Builder &b) {
   addReorder(b, "reorder", order("residue", {}, 8, 4));
   addCopy(b);
   addGraph(b);
+  addMapped(b);
+  // The code is for a CPU, but nobody runs it.
+  auto gpu = std::make_unique<abi::CodeObjectT>();
+  gpu->target = "sm_90a";
+  gpu->format = abi::CodeFormat::Cubin;
+  gpu->bytes = {1, 2, 3};
+  b.artifact.code_objects.push_back(std::move(gpu));
+  b.artifact.functions.back()->plans[0]->code_objects = {1};
+  abi::KernelT &kernel = *b.artifact.kernels.back();
+  kernel.code[0]->code_object = 1;
+  kernel.code[0]->blocks_per_multiprocessor = 2;
+  for (int64_t rate : {1, 4})
+    kernel.code[0]->maps.push_back(mapOfRows(rate));
 }
 
 TEST(Verify, AcceptsAll) {
@@ -55,6 +68,11 @@ abi::FunctionT &affine(abi::ArtifactT &a) { return *a.functions[0]; }
 abi::PlanT &plan(abi::ArtifactT &a) { return *affine(a).plans[0]; }
 abi::LaunchT &launch(abi::ArtifactT &a) {
   return *plan(a).steps[1]->action.AsLaunch();
+}
+abi::KernelCodeT &mapped(abi::ArtifactT &a) { return *a.kernels[3]->code[0]; }
+abi::TensorMapT &map(abi::ArtifactT &a) { return *mapped(a).maps[1]; }
+abi::LaunchT &mappedLaunch(abi::ArtifactT &a) {
+  return *a.functions[4]->plans[0]->steps[0]->action.AsLaunch();
 }
 abi::GraphT &graph(abi::ArtifactT &a) { return *a.functions[3]->graph; }
 abi::AttentionT &attention(abi::ArtifactT &a) {
@@ -85,8 +103,68 @@ const Malformed malformed[] = {
      [](auto &a) { a.kernels[0]->grid_rank = 5; }},
     {"Scratch", "bytes of scratch, found",
      [](auto &a) { a.kernels[0]->code[0]->scratch_bytes = UINT64_MAX; }},
-    {"KernelCode", "a code object below 1, found 4",
+    {"KernelCode", "a code object below 2, found 4",
      [](auto &a) { a.kernels[0]->code[0]->code_object = 4; }},
+    // Tensor maps.
+    {"MapsOnCpu", "in code for a CPU, found 2 and 0",
+     [](auto &a) {
+       mapped(a).blocks_per_multiprocessor = 0;
+       a.code_objects[1]->format = abi::CodeFormat::SharedObject;
+     }},
+    {"BlocksOnCpu", "in code for a CPU, found 0 and 1",
+     [](auto &a) { a.kernels[0]->code[0]->blocks_per_multiprocessor = 1; }},
+    {"ManyBlocks", "at most 32 blocks a multiprocessor, found 33",
+     [](auto &a) { mapped(a).blocks_per_multiprocessor = 33; }},
+    {"ManyMaps", "at most 16 tensor maps, found 17",
+     [](auto &a) {
+       while (mapped(a).maps.size() < 17)
+         mapped(a).maps.push_back(mapOfRows());
+     }},
+    {"MapParam", "tensor map 1: expected a parameter below 2, found 2",
+     [](auto &a) { map(a).param = 2; }},
+    {"MapType", "parameter 1 to be a buffer of 16-bit elements, found f32",
+     [](auto &a) { map(a).param = 1; }},
+    {"MapScalar", "parameter 1 to be a buffer of 16-bit elements, found a sc",
+     [](auto &a) {
+       map(a).param = 1;
+       a.kernels[3]->params[1]->kind = abi::ParamKind::Scalar;
+     }},
+    {"MapRate", "a rate of at least 1, found 0",
+     [](auto &a) { map(a).rate = 0; }},
+    {"MapAxis", "an axis of the buffer below 3, found 3",
+     [](auto &a) { map(a).fixed = {3}; }},
+    {"MapAxisTwice", "axis 1 comes twice", [](auto &a) { map(a).fixed = {1}; }},
+    {"MapRank", "at most 2 fixed axes, found 3",
+     [](auto &a) { map(a).fixed = {0, 3, 4}; }},
+    {"MapColumns", "stride 1 on axis 0, the columns, found -1",
+     [](auto &a) {
+       map(a).columns = 0;
+       map(a).fixed = {2};
+     }},
+    {"MapNoRows", "columns, a multiple of 8, found 0 rows of 32",
+     [](auto &a) { map(a).box_rows = 0; }},
+    {"MapManyRows", "found 257 rows of 32",
+     [](auto &a) { map(a).box_rows = 257; }},
+    {"MapManyColumns", "found 64 rows of 72",
+     [](auto &a) { map(a).box_columns = 72; }},
+    {"MapOddColumns", "found 64 rows of 12",
+     [](auto &a) { map(a).box_columns = 12; }},
+    {"FallbackIndex", "expected a fallback of -1 or below 3, found 3",
+     [](auto &a) { mappedLaunch(a).fallback = 3; }},
+    {"FallbackNegative", "a fallback of -1 or below 3, found 4294967294",
+     [](auto &a) { mappedLaunch(a).fallback = -2; }},
+    {"FallbackOutput", "a workspace of f32 as the fallback, found buffer 1 of",
+     [](auto &a) { mappedLaunch(a).fallback = 1; }},
+    {"FallbackInput", "neither an output nor a workspace",
+     [](auto &a) { mappedLaunch(a).fallback = 0; }},
+    {"FallbackLifetime", "used at step 0, but lives from step 1 to step 1",
+     [](auto &a) {
+       auto &plan = *a.functions[4]->plans[0];
+       auto other = std::make_unique<abi::BufferT>(*plan.buffers[2]);
+       other->first_step = 1;
+       plan.buffers.push_back(std::move(other));
+       mappedLaunch(a).fallback = 3;
+     }},
     // Arguments.
     {"InputAfterOutput", "an input after an output",
      [](auto &a) { affine(a).arguments[0]->is_output = true; }},
@@ -145,8 +223,8 @@ const Malformed malformed[] = {
      [](auto &a) { a.functions[1]->plans[0]->buffers[2]->order->chunk = -1; }},
     {"StepEmpty", "action from 1 to 3, found 0",
      [](auto &a) { plan(a).steps[0]->action.Reset(); }},
-    {"LaunchKernel", "a kernel below 3, found 3",
-     [](auto &a) { launch(a).kernel = 3; }},
+    {"LaunchKernel", "a kernel below 4, found 4",
+     [](auto &a) { launch(a).kernel = 4; }},
     {"LaunchGrid", "expects a grid of rank 1, found 2",
      [](auto &a) { launch(a).grid = {0, 0}; }},
     {"LaunchCount", "expects 3 arguments, found 2",

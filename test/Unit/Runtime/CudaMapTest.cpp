@@ -1,0 +1,361 @@
+//===- CudaMapTest.cpp - Tensor maps over a library without a GPU -*- C++
+//-*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CudaFixture.h"
+
+#include "runtime/src/cuda/Types.h"
+
+#include <algorithm>
+#include <chrono>
+
+namespace ringlet::test {
+
+namespace {
+
+namespace tensor = rt::cuda::tensor;
+
+/// Entry "mapped", whose kernel has maps of x.
+class CudaMaps : public Cuda {
+protected:
+  /// One map for each rate.
+  ProgramPtr load(const std::vector<int64_t> &rates, bool fallback = true) {
+    addMapped(builder);
+    usePtx(builder);
+    abi::KernelCodeT &code = *builder.artifact.kernels[0]->code[0];
+    for (int64_t rate : rates)
+      code.maps.push_back(mapOfRows(rate));
+    if (!fallback)
+      builder.plan().steps[0]->action.AsLaunch()->fallback = -1;
+    change(code);
+    fake.mapCounts["mark"] = code.maps.size();
+    rl_context_options options = RL_CONTEXT_OPTIONS_INIT;
+    options.driver = "cuda";
+    options.log = [](void *lines, rl_log_level, const char *line) {
+      static_cast<std::vector<std::string> *>(lines)->push_back(line);
+    };
+    options.log_user = &log;
+    options.log_level = RL_LOG_DEBUG;
+    rl_context *made = nullptr;
+    EXPECT_EQ(rl_context_create(&options, &made), RL_OK) << rl_last_error();
+    context.reset(made);
+    x = std::make_unique<OnDevice<uint16_t>>(made,
+                                             std::vector<uint16_t>(1 << 15));
+    y = std::make_unique<OnDevice<float>>(made, std::vector<float>(10000));
+    return loadProgram(made, builder.artifact);
+  }
+  /// Runs it on x from its element `offset` on.
+  rl_status runOn(const rl_program *program, std::vector<int64_t> sizes,
+                  std::vector<int64_t> strides, size_t offset = 0) {
+    int64_t rows = sizes[1];
+    return enqueue(program, "mapped",
+                   {{static_cast<uint16_t *>(x->data) + offset, RL_BF16,
+                     std::move(sizes), std::move(strides)},
+                    {y->data, RL_F32, {rows}}});
+  }
+  /// 2 where the kernel ran, 1 where its fallback did.
+  float outcome(size_t rows) {
+    std::vector<float> values = y->read();
+    std::vector<float> expected(values.size(), 0);
+    std::fill_n(expected.begin(), rows, values[0]);
+    EXPECT_EQ(values, expected);
+    return values[0];
+  }
+  bool wasLogged(const std::string &part) const {
+    return std::any_of(log.begin(), log.end(), [&](const std::string &line) {
+      return line.find(part) != std::string::npos;
+    });
+  }
+  uint64_t addressOf(size_t element) const {
+    return reinterpret_cast<uintptr_t>(x->data) + element * 2;
+  }
+
+  std::function<void(abi::KernelCodeT &)> change = [](abi::KernelCodeT &) {};
+  std::vector<std::string> log;
+  ContextPtr context;
+  std::unique_ptr<OnDevice<uint16_t>> x;
+  std::unique_ptr<OnDevice<float>> y;
+};
+
+using Sizes = std::vector<uint64_t>;
+template <typename T, size_t N>
+Sizes list(const T (&array)[N], size_t count) {
+  return Sizes(array, array + count);
+}
+
+} // namespace
+
+TEST_F(CudaMaps, Encoding) {
+  ProgramPtr program = load({1, 4});
+  ASSERT_EQ(runOn(program.get(), {3, 20, 40}, {1600, 80, 1}), RL_OK)
+      << rl_last_error();
+  EXPECT_EQ(outcome(20), 2);
+  ASSERT_EQ(fake.launches.size(), 1u);
+  const FakeLaunch &launch = fake.launches[0];
+  EXPECT_EQ(launch.grid, 20u);
+  // The words follow the maps.
+  EXPECT_EQ(launch.words,
+            (std::vector<int64_t>{int64_t(addressOf(0)), 3, 20, 40, 1600, 80,
+                                  launch.words[6], 20, 20}));
+  ASSERT_EQ(launch.maps.size(), 2u);
+  const FakeMap &whole = launch.maps[0], &fourth = launch.maps[1];
+  EXPECT_EQ(whole.address, addressOf(0));
+  EXPECT_EQ(whole.type, tensor::BF16);
+  EXPECT_EQ(whole.rank, 3u);
+  EXPECT_EQ(list(whole.sizes, 3), (Sizes{40, 20, 3}));
+  EXPECT_EQ(list(whole.strides, 2), (Sizes{160, 3200}));
+  EXPECT_EQ(list(whole.box, 3), (Sizes{32, 64, 1}));
+  EXPECT_EQ(fourth.address, addressOf(0));
+  EXPECT_EQ(fourth.rank, 4u);
+  EXPECT_EQ(list(fourth.sizes, 4), (Sizes{40, 5, 3, 4}));
+  EXPECT_EQ(list(fourth.strides, 3), (Sizes{640, 3200, 160}));
+  EXPECT_EQ(list(fourth.box, 4), (Sizes{32, 64, 1, 1}));
+  EXPECT_NE(std::string(rl_program_explain(program.get(), 0))
+                .find("  tensor maps: 2\n"),
+            std::string::npos);
+}
+
+TEST_F(CudaMaps, ElementTypes) {
+  for (auto [ours, theirs] : {std::pair(abi::DType::F16, tensor::F16),
+                              std::pair(abi::DType::I16, tensor::U16)}) {
+    builder = Builder();
+    addMapped(builder);
+    usePtx(builder);
+    builder.artifact.kernels[0]->code[0]->maps.push_back(mapOfRows());
+    builder.artifact.kernels[0]->params[0]->dtype = ours;
+    builder.function().arguments[0]->dtype = ours;
+    fake.mapCounts["mark"] = 1;
+    ContextPtr context = makeCudaContext();
+    ProgramPtr program = loadProgram(context.get(), builder.artifact);
+    OnDevice<uint16_t> x(context.get(), std::vector<uint16_t>(64));
+    OnDevice<float> y(context.get(), std::vector<float>(4));
+    ASSERT_EQ(
+        enqueue(program.get(), "mapped",
+                {{x.data, rl_dtype(ours), {1, 4, 16}}, {y.data, RL_F32, {4}}}),
+        RL_OK)
+        << rl_last_error();
+    EXPECT_EQ(fake.launches.back().maps.at(0).type, theirs);
+  }
+}
+
+// One encoding for a shape; an address for each call, and nothing else.
+TEST_F(CudaMaps, AddressesChangeFromCallToCall) {
+  ProgramPtr program = load({1, 2});
+  for (size_t offset : {0, 8, 800}) {
+    ASSERT_EQ(runOn(program.get(), {1, 20, 40}, {800, 40, 1}, offset), RL_OK)
+        << rl_last_error();
+    for (const FakeMap &map : fake.launches.back().maps)
+      EXPECT_EQ(map.address, addressOf(offset));
+  }
+  EXPECT_EQ(fake.count("cuTensorMapEncodeTiled"), 2);
+  EXPECT_EQ(fake.count("cuTensorMapReplaceAddress"), 6);
+  fake.calls.clear();
+  ASSERT_EQ(runOn(program.get(), {1, 20, 40}, {800, 40, 1}), RL_OK);
+  std::vector<std::string> calls;
+  for (const std::string &call : fake.calls)
+    if (call.compare(0, 5, "cuCtx") != 0)
+      calls.push_back(call);
+  EXPECT_EQ(calls, (std::vector<std::string>{
+                       "cuMemAllocFromPoolAsync", "cuTensorMapReplaceAddress",
+                       "cuTensorMapReplaceAddress", "cuLaunchKernel",
+                       "cuMemcpyDtoDAsync", "cuMemFreeAsync"}));
+  // Other strides are another shape.
+  ASSERT_EQ(runOn(program.get(), {1, 20, 40}, {960, 48, 1}), RL_OK);
+  EXPECT_EQ(fake.count("cuTensorMapEncodeTiled"), 2);
+  EXPECT_EQ(list(fake.launches.back().maps[0].strides, 2), (Sizes{96, 16}));
+}
+
+// What nobody steps along has no stride that could be wrong.
+TEST_F(CudaMaps, AxesOfOneElement) {
+  ProgramPtr program = load({1, 4});
+  ASSERT_EQ(runOn(program.get(), {1, 4, 12}, {7, 16, 1}), RL_OK)
+      << rl_last_error();
+  EXPECT_EQ(outcome(4), 2);
+  const FakeLaunch &launch = fake.launches.at(0);
+  EXPECT_EQ(list(launch.maps[0].strides, 2), (Sizes{32, 16}));
+  EXPECT_EQ(list(launch.maps[1].sizes, 4), (Sizes{12, 1, 1, 4}));
+  EXPECT_EQ(list(launch.maps[1].strides, 3), (Sizes{16, 16, 32}));
+}
+
+TEST_F(CudaMaps, Fallback) {
+  struct {
+    std::vector<int64_t> sizes, strides;
+    size_t offset;
+    const char *reason;
+  } cases[] = {
+      {{1, 20, 40}, {800, 40, 1}, 0, nullptr},
+      {{1, 20, 40},
+       {800, 40, 1},
+       1,
+       "kernel 'mark' expects input 'x' at a multiple of 16 bytes, got it 2 "
+       "bytes behind one"},
+      {{1, 20, 36},
+       {720, 36, 1},
+       0,
+       "kernel 'mark' copies input 'x': expected a stride from 8 to "
+       "549755813880 on axis 1, a multiple of 8, got 36"},
+      {{2, 20, 40}, {804, 40, 1}, 0, "on axis 0, a multiple of 8, got 804"},
+      // A tensor that repeats itself.
+      {{2, 20, 40}, {0, 40, 1}, 0, "on axis 0, a multiple of 8, got 0"},
+      {{1, 18, 40},
+       {720, 40, 1},
+       0,
+       "expected a size on axis 1 that is a multiple of the rate 4, got 18: "
+       "the nearest are 16 and 20"},
+      {{0, 20, 40},
+       {800, 40, 1},
+       0,
+       "expected a size from 1 to 4294967296 on axis 0, got 0"},
+      {{1, 20, 0}, {800, 40, 1}, 0, "on axis 2, got 0"},
+  };
+  ProgramPtr program = load({1, 4});
+  for (const auto &item : cases) {
+    log.clear();
+    fake.calls.clear();
+    ASSERT_EQ(runOn(program.get(), item.sizes, item.strides, item.offset),
+              RL_OK)
+        << rl_last_error();
+    auto rows = size_t(item.sizes[1]);
+    EXPECT_EQ(y->read()[0], item.reason ? 1 : 2);
+    EXPECT_EQ(y->read()[rows - 1], item.reason ? 1 : 2);
+    EXPECT_EQ(fake.count("cuLaunchKernel"), !item.reason);
+    EXPECT_EQ(fake.count("cuMemsetD32Async"), item.reason ? 1 : 0);
+    EXPECT_TRUE(!item.reason || wasLogged(item.reason)) << log.at(0);
+  }
+}
+
+// A stride that only the copy engine cannot count; the memory is never touched.
+TEST_F(CudaMaps, LongStrides) {
+  ProgramPtr program = load({4});
+  fake.capturing = {someStream};
+  const int64_t most = 549755813880;
+  for (auto [stride, good] :
+       {std::pair(most / 4 / 8 * 8, true),
+        std::pair(most / 4 / 8 * 8 + 8, false), std::pair(most + 8, false)}) {
+    fake.launches.clear();
+    log.clear();
+    // Eight rows, two of each residue.
+    EXPECT_EQ(runOn(program.get(), {1, 8, 8}, {8 * stride, stride, 1}), RL_OK)
+        << rl_last_error();
+    EXPECT_EQ(fake.launches.size(), good ? 1u : 0u) << stride;
+    EXPECT_EQ(wasLogged("expected a stride from 8 to 137438953470 on axis 1"),
+              !good);
+  }
+  fake.capturing.clear();
+}
+
+TEST_F(CudaMaps, WithoutFallback) {
+  ProgramPtr program = load({1, 4}, /*fallback=*/false);
+  ASSERT_EQ(runOn(program.get(), {1, 20, 40}, {800, 40, 1}), RL_OK)
+      << rl_last_error();
+  fake.calls.clear();
+  EXPECT_EQ(runOn(program.get(), {1, 20, 40}, {800, 40, 1}, 3),
+            RL_INVALID_ARGUMENT);
+  EXPECT_STREQ(rl_last_error(),
+               "entry 'mapped': kernel 'mark' expects input 'x' at a multiple "
+               "of 16 bytes, got it 6 bytes behind one");
+  EXPECT_EQ(runOn(program.get(), {1, 22, 40}, {880, 40, 1}),
+            RL_INVALID_ARGUMENT);
+  EXPECT_STREQ(rl_last_error(),
+               "entry 'mapped': kernel 'mark' copies input 'x': expected a "
+               "size on axis 1 that is a multiple of the rate 4, got 22: the "
+               "nearest are 20 and 24");
+  EXPECT_EQ(fake.count("cuLaunchKernel"), 0);
+}
+
+// Where the driver refuses a map, the reason is its own.
+TEST_F(CudaMaps, RefusedByTheDriver) {
+  fake.failures = {{"cuTensorMapEncodeTiled", 801}};
+  ProgramPtr program = load({1});
+  ASSERT_EQ(runOn(program.get(), {1, 20, 40}, {800, 40, 1}), RL_OK)
+      << rl_last_error();
+  EXPECT_EQ(outcome(20), 1);
+  EXPECT_TRUE(wasLogged("cuda cannot make a tensor map: CUDA_ERROR_FAKE (801)"))
+      << log.at(0);
+  fake.failures = {{"cuMemsetD32Async", 700}};
+  EXPECT_EQ(runOn(program.get(), {1, 20, 40}, {800, 40, 1}), RL_DEVICE_ERROR);
+  EXPECT_STREQ(rl_last_error(),
+               "entry 'mapped': cuda cannot fill 20 elements: CUDA_ERROR_FAKE "
+               "(700), a fake failure");
+  fake.failures = {{"cuTensorMapReplaceAddress", 1}};
+  EXPECT_EQ(runOn(program.get(), {1, 16, 40}, {640, 40, 1}), RL_DEVICE_ERROR);
+  EXPECT_EQ(std::string(rl_last_error())
+                .find("entry 'mapped': cuda cannot point tensor map 0 to "
+                      "address "),
+            0u)
+      << rl_last_error();
+  fake.failures.clear();
+}
+
+// Both ways can be captured: nothing waits, nothing is allocated but in the
+// order of the stream.
+TEST_F(CudaMaps, Capture) {
+  ProgramPtr program = load({1});
+  fake.capturing = {someStream};
+  fake.calls.clear();
+  for (size_t offset : {0, 1})
+    ASSERT_EQ(runOn(program.get(), {1, 20, 40}, {800, 40, 1}, offset), RL_OK)
+        << rl_last_error();
+  EXPECT_EQ(fake.count("cuLaunchKernel"), 1);
+  EXPECT_EQ(fake.count("cuMemsetD32Async"), 1);
+  EXPECT_EQ(fake.count("cuMemAlloc") + fake.count("cuStreamSynchronize") +
+                fake.count("cuThreadExchangeStreamCaptureMode"),
+            0);
+  fake.capturing.clear();
+}
+
+TEST_F(CudaMaps, Estimate) {
+  ProgramPtr program = load({4});
+  rl_estimate estimate = RL_ESTIMATE_INIT;
+  for (int64_t rows : {20, 18}) {
+    ASSERT_EQ(test::run(program.get(), 0,
+                        {{x->data, RL_BF16, {1, rows, 40}},
+                         {y->data, RL_F32, {rows}}},
+                        &estimate),
+              RL_OK)
+        << rl_last_error();
+    EXPECT_EQ(estimate.launches, rows == 20 ? 1u : 0u);
+    EXPECT_EQ(estimate.workspace_bytes, 256u);
+  }
+  EXPECT_EQ(fake.launches.size(), 0u);
+}
+
+TEST_F(CudaMaps, BlocksThatStay) {
+  change = [](abi::KernelCodeT &code) { code.blocks_per_multiprocessor = 2; };
+  ProgramPtr program = load({});
+  EXPECT_NE(std::string(rl_program_explain(program.get(), 0))
+                .find("  blocks a multiprocessor: 2\n"),
+            std::string::npos);
+  for (int64_t rows : {3, 264, 265, 10000}) {
+    ASSERT_EQ(runOn(program.get(), {1, rows, 1}, {1, 1, 1}), RL_OK)
+        << rl_last_error();
+    EXPECT_EQ(fake.launches.back().grid, std::min<int64_t>(rows, 132 * 2));
+    EXPECT_EQ(fake.launches.back().words.back(), rows);
+  }
+}
+
+TEST_F(CudaMaps, RoomForParameters) {
+  // 16 maps take half of the room, nine of the words are the kernel's.
+  addMapped(builder);
+  usePtx(builder);
+  abi::KernelT &kernel = *builder.artifact.kernels[0];
+  for (int i = 0; i < 16; ++i)
+    kernel.code[0]->maps.push_back(mapOfRows());
+  while (kernel.params.size() < 2 + 248) {
+    kernel.params.push_back(std::make_unique<abi::KernelParamT>());
+    kernel.params.back()->kind = abi::ParamKind::Scalar;
+  }
+  builder.artifact.functions.clear();
+  ContextPtr context = makeCudaContext();
+  EXPECT_EQ(loadStatus(context.get()), RL_UNSUPPORTED);
+  EXPECT_STREQ(rl_last_error(), "kernel 'mark': expected at most 512 words of "
+                                "parameters, got 513");
+  kernel.params.pop_back();
+  EXPECT_EQ(loadStatus(context.get()), RL_OK) << rl_last_error();
+}
+
+} // namespace ringlet::test
