@@ -53,7 +53,8 @@ bool feedsProduct(Value tile) {
           add(argument);
           add(loop.getTiedLoopResult(&use));
         }
-      } else if (isa<scf::YieldOp>(user)) {
+      } else if (isa<scf::YieldOp>(user) &&
+                 isa<scf::ForOp, scf::IfOp>(user->getParentOp())) {
         unsigned number = use.getOperandNumber();
         if (auto loop = dyn_cast<scf::ForOp>(user->getParentOp()))
           add(loop.getRegionIterArg(number));
@@ -61,6 +62,11 @@ bool feedsProduct(Value tile) {
       }
     }
   return false;
+}
+
+/// True if `op` writes registers that a product reads.
+bool roundsOperand(Operation *op) {
+  return isa<arith::TruncFOp>(op) && feedsProduct(op->getResult(0));
 }
 
 /// The products of one block of a role.
@@ -83,8 +89,10 @@ private:
   void takeTurns(MutableArrayRef<rtile::StartDotOp> started);
 
   Block &block;
-  /// Products that were started right after the one before.
+  /// Products that were moved up to the one before.
   llvm::DenseSet<Operation *> followers;
+  /// Products of a batch that have not been finished.
+  llvm::DenseSet<Operation *> running;
 };
 
 } // namespace
@@ -106,7 +114,7 @@ void BlockSchedule::startEarly(MutableArrayRef<rtile::DotOp> dots) {
     for (Operation *op = place->getNextNode(); op != dot;
          op = op->getNextNode())
       inOneStep &= op->getNumRegions() == 0;
-    if (!inOneStep || llvm::is_contained(dot.getOperands(), before.getResult()))
+    if (!inOneStep)
       continue;
     auto atHand = [&](Value operand) { return isAtHand(operand, place); };
     if (!llvm::all_of(dot->getOperands(), atHand))
@@ -137,19 +145,22 @@ static void replace(rtile::DotOp dot, rtile::FinishDotOp finish) {
   dot.erase();
 }
 
+/// Finishes `dot` where its result is used, or registers are written that it
+/// may be reading.
 void BlockSchedule::finishBeforeUse(rtile::DotOp dot,
                                     rtile::StartDotOp started) {
-  Operation *first = nullptr;
-  for (Operation *user : dot.getResult().getUsers()) {
-    Operation *around = block.findAncestorOpInBlock(*user);
-    if (!first || around->isBeforeInBlock(first))
-      first = around;
-  }
+  Operation *last = dot;
+  auto uses = [&](Operation *op) {
+    return llvm::any_of(dot->getUsers(), [&](Operation *user) {
+      return block.findAncestorOpInBlock(*user) == op;
+    });
+  };
+  if (!dot.getResult().use_empty())
+    for (Operation *op = dot->getNextNode(); !uses(op) && !roundsOperand(op);
+         op = op->getNextNode())
+      last = op;
   OpBuilder builder(started->getContext());
-  if (first)
-    builder.setInsertionPoint(first);
-  else
-    builder.setInsertionPointAfter(dot);
+  builder.setInsertionPointAfter(last);
   replace(dot, rtile::FinishDotOp::create(builder, dot.getLoc(),
                                           dot.getResult().getType(),
                                           started.getResult(), ValueRange()));
@@ -196,19 +207,22 @@ llvm::DenseSet<Operation *> BlockSchedule::findLate(rtile::DotOp dot) {
     op->walk([&](Operation *inner) {
       for (Value operand : inner->getOperands()) {
         Operation *source = operand.getDefiningOp();
-        waits |= source == dot || (source && late.contains(source));
+        waits |= source && (late.contains(source) || running.contains(source));
       }
     });
     if (waits || op->hasTrait<OpTrait::IsTerminator>() ||
         op->getNumRegions() != 0)
       return true;
+    if (isa<rtile::DotOp>(op))
+      return !running.contains(op);
     // The product that was started before this one finishes before it.
-    if (auto finish = dyn_cast<rtile::FinishDotOp>(op))
-      return !finish.getPending().getDefiningOp()->isBeforeInBlock(dot);
-    if (!isMemoryEffectFree(op) || isa<rtile::DotOp>(op))
-      return true;
-    return laterParts.contains(op) ||
-           (isa<arith::TruncFOp>(op) && feedsProduct(op->getResult(0)));
+    if (auto finish = dyn_cast<rtile::FinishDotOp>(op)) {
+      Operation *start = finish.getPending().getDefiningOp();
+      return !start || start->getBlock() != &block ||
+             !start->isBeforeInBlock(dot);
+    }
+    return !isMemoryEffectFree(op) || laterParts.contains(op) ||
+           roundsOperand(op);
   };
   for (Operation *op = dot->getNextNode(); op; op = op->getNextNode()) {
     if (mustWait(op))
@@ -246,7 +260,8 @@ bool BlockSchedule::finishAfterOtherWork(rtile::DotOp dot,
     auto isLate = [&](Operation *user) {
       return late.contains(block.findAncestorOpInBlock(*user));
     };
-    if (isa<rtile::FinishDotOp>(op) || !llvm::all_of(op->getUsers(), isLate))
+    if (isa<rtile::FinishDotOp, rtile::DotOp>(op) || op->use_empty() ||
+        !llvm::all_of(op->getUsers(), isLate))
       continue;
     for (Value result : op->getResults())
       if (RankedTensorType tile = getTile(result.getType());
@@ -286,21 +301,28 @@ int64_t BlockSchedule::run(bool turns) {
   if (dots.empty())
     return 0;
   startEarly(dots);
-  SmallVector<SmallVector<rtile::StartDotOp>> batches;
-  int64_t hidden = 0;
+  SmallVector<SmallVector<rtile::DotOp>> batches;
   for (rtile::DotOp dot : dots) {
     if (!followers.contains(dot))
       batches.emplace_back();
-    rtile::StartDotOp started = start(dot);
-    batches.back().push_back(started);
-    if (dot.getInit())
-      hidden += finishAfterOtherWork(dot, started);
-    else
-      finishBeforeUse(dot, started);
+    batches.back().push_back(dot);
   }
-  if (turns && isa<scf::ForOp>(block.getParentOp()))
-    for (SmallVector<rtile::StartDotOp> &batch : batches)
-      takeTurns(batch);
+  int64_t hidden = 0;
+  for (ArrayRef<rtile::DotOp> batch : batches) {
+    SmallVector<rtile::StartDotOp> starts;
+    running.insert_range(batch);
+    for (rtile::DotOp dot : batch) {
+      rtile::StartDotOp started = starts.emplace_back(start(dot));
+      Operation *done = dot;
+      if (dot.getInit())
+        hidden += finishAfterOtherWork(dot, started);
+      else
+        finishBeforeUse(dot, started);
+      running.erase(done);
+    }
+    if (turns && isa<scf::ForOp>(block.getParentOp()))
+      takeTurns(starts);
+  }
   return hidden;
 }
 

@@ -135,7 +135,8 @@ Walk schedule::chooseWalk(rtile::FuncOp func, const Products &products) {
   int64_t section = hasHeads ? chooseSection(products) : 0;
   return {rtile::WalkAttr::get(context, rtile::Dispatch::each, order, {tile},
                                section),
-          "later tiles see more keys, so one block a point, the last tiles "
+          "tiles see different numbers of keys, so one block a point, the last "
+          "tiles "
           "first" +
               (section ? ", in sections of " + std::to_string(section) +
                              " heads whose keys and values stay in a cache"
