@@ -101,6 +101,39 @@ bool roundsTwice(Operation *op) {
          !elementOf(op->getOperand(0)).isInteger(1);
 }
 
+/// Operations that take columns apart or put them together.
+bool isOnColumns(Operation *op) {
+  return isa<rtile::FoldOp, rtile::AnyOp, rtile::SliceOp, rtile::JoinOp,
+             rtile::RebaseOp>(op);
+}
+
+/// On a GPU, a thread holds the same part of every eight columns: whole blocks
+/// of them can be moved.
+LogicalResult checkBlocks(Operation *op) {
+  constexpr int64_t block = 8;
+  auto refuse = [&](StringRef what, int64_t found) -> LogicalResult {
+    return op->emitOpError("expected a multiple of ")
+           << block << " " << what << " on a GPU, found " << found;
+  };
+  auto getWidth = [](Value tile) {
+    auto type = cast<RankedTensorType>(tile.getType());
+    return type.getRank() == 2 ? type.getDimSize(1) : block;
+  };
+  if (auto slice = dyn_cast<rtile::SliceOp>(op);
+      slice && slice.getBegin() % block != 0)
+    return refuse("as the first column", slice.getBegin());
+  if (auto fold = dyn_cast<rtile::FoldOp>(op); fold && getWidth(fold) % block)
+    return refuse("columns", getWidth(fold));
+  if (auto rebase = dyn_cast<rtile::RebaseOp>(op);
+      rebase && getWidth(rebase.getSums()) % block)
+    return refuse("columns of sums", getWidth(rebase.getSums()));
+  if (auto join = dyn_cast<rtile::JoinOp>(op))
+    for (Value input : join.getInputs().drop_back())
+      if (getWidth(input) % block)
+        return refuse("columns", getWidth(input));
+  return success();
+}
+
 LogicalResult check(Operation *op, StringRef target) {
   for (Type type : op->getResultTypes())
     if (failed(checkTile(op, type, target)))
@@ -114,6 +147,12 @@ LogicalResult check(Operation *op, StringRef target) {
           rtile::DotOp, rtile::ReduceOp, rtile::BroadcastOp, rtile::RunOp,
           rtile::BoundsOp, scf::YieldOp>(op))
     return success();
+  // So far only a GPU runs kernels with marks and parts of tiles.
+  if (target == "GPU" && isa<rtile::AnyOp, rtile::FoldOp, rtile::SliceOp,
+                             rtile::JoinOp, rtile::RebaseOp>(op))
+    return success();
+  if (target == "GPU" && isOnColumns(op))
+    return checkBlocks(op);
   if (auto view = dyn_cast<rtile::ViewOp>(op)) {
     if (!isa<BlockArgument>(view.getBuffer()) ||
         (view.getRows() && !isa<BlockArgument>(view.getRows())))
