@@ -332,12 +332,14 @@ void Splitter::run() {
   for (Operation *op : llvm::reverse(done))
     op->erase();
   eraseDead(*loop.getBody());
+  std::string text = "weights of " + std::to_string(tile.getDimSize(1)) +
+                     " keys are computed in two parts, of " +
+                     std::to_string(widths[0]) + " and " +
+                     std::to_string(widths[1]);
   remark::passed(
       match.product.getLoc(),
       remark::RemarkOpts::name("SplitColumns").category("rtile-split-columns"))
-      << "weights of " << std::to_string(tile.getDimSize(1))
-      << " keys are computed in two parts, of " << std::to_string(widths[0])
-      << " and " << std::to_string(widths[1]);
+      << text;
 }
 
 struct SplitColumns : ringlet::impl::RTileSplitColumnsBase<SplitColumns> {
