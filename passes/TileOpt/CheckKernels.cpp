@@ -147,10 +147,6 @@ LogicalResult check(Operation *op, StringRef target) {
           rtile::DotOp, rtile::ReduceOp, rtile::BroadcastOp, rtile::RunOp,
           rtile::BoundsOp, scf::YieldOp>(op))
     return success();
-  // So far only a GPU runs kernels with marks and parts of tiles.
-  if (target == "GPU" && isa<rtile::AnyOp, rtile::FoldOp, rtile::SliceOp,
-                             rtile::JoinOp, rtile::RebaseOp>(op))
-    return success();
   if (target == "GPU" && isOnColumns(op))
     return checkBlocks(op);
   if (auto view = dyn_cast<rtile::ViewOp>(op)) {
