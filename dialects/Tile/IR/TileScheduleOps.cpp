@@ -115,7 +115,7 @@ LogicalResult FuncOp::verifyRegions() {
       return failure();
   if (getScheduled())
     return verifyScheduled(*this);
-  WalkResult result = getBody().walk([](Operation *op) {
+  WalkResult result = getBody().walk<WalkOrder::PreOrder>([](Operation *op) {
     return failed(verifyPlain(op)) ? WalkResult::interrupt()
                                    : WalkResult::advance();
   });
@@ -157,7 +157,7 @@ static LogicalResult verifyWarps(Operation *op, Type type, RoleOp role) {
 }
 
 LogicalResult RoleOp::verifyRegions() {
-  WalkResult result = getBody().walk([&](Operation *op) {
+  WalkResult result = getBody().walk<WalkOrder::PreOrder>([&](Operation *op) {
     auto check = [&](TypeRange types) {
       return llvm::all_of(types, [&](Type type) {
         return succeeded(verifyWarps(op, type, *this));
@@ -168,8 +168,7 @@ LogicalResult RoleOp::verifyRegions() {
     for (Region &region : op->getRegions())
       if (!check(region.getArgumentTypes()))
         return WalkResult::interrupt();
-    // Upstream operations compare shapes; that they compute in registers, on
-    // one placement, is known here.
+    // Upstream operations know of no slots.
     if (op->hasTrait<OpTrait::Elementwise>() && failed(verifyOneEncoding(op)))
       return WalkResult::interrupt();
     return WalkResult::advance();

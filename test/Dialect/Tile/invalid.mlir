@@ -293,7 +293,7 @@ rtile.func @store_type(%x: memref<?x64xf32, strided<[?, 1]>>, %t: memref<?xi64>,
     grid(%i: index) {
   %v = rtile.view %x[*, *] : memref<?x64xf32, strided<[?, 1]>> to !rtile.view<16x64xf32>
   %a = arith.constant dense<1.0> : tensor<16x4xf32>
-  // expected-error@+1 {{failed to verify that the tile has the view's tile type}}
+  // expected-error@+1 {{expected a tile of 'tensor<16x64xf32>', found 'tensor<16x4xf32>'}}
   "rtile.store"(%a, %v, %n, %n) : (tensor<16x4xf32>, !rtile.view<16x64xf32>, index, index) -> ()
   rtile.return
 }

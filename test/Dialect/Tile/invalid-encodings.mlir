@@ -1,0 +1,190 @@
+//===- invalid-encodings.mlir - Attributes and types of schedules that are refused ---*- mlir -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+// RUN: ringlet-opt %s --split-input-file --verify-diagnostics
+
+// Somebody holds a tile in registers.
+
+rtile.func @f() grid(%i: index) {
+  // expected-error@+1 {{expected 1 to 32 warps, found 0}}
+  %u = builtin.unrealized_conversion_cast %i : index to tensor<64x64xf32, #rtile.fragment<0>>
+  rtile.return
+}
+
+// -----
+
+// A block has at most 32 warps.
+
+rtile.func @f() grid(%i: index) {
+  // expected-error@+1 {{expected 1 to 32 warps, found 33}}
+  %u = builtin.unrealized_conversion_cast %i : index to tensor<64x64xf32, #rtile.fragment<33>>
+  rtile.return
+}
+
+// -----
+
+// Registers hold matrices and their rows.
+
+rtile.func @f() grid(%i: index) {
+  // expected-error@+1 {{expected a tile of 1 or 2 axes in registers, found 3}}
+  %u = builtin.unrealized_conversion_cast %i : index to tensor<4x4x4xf32, #rtile.fragment<4>>
+  rtile.return
+}
+
+// -----
+
+// The panels of a slot are of matrices.
+
+rtile.func @f() grid(%i: index) {
+  // expected-error@+1 {{expected a tile of 2 axes in a slot, found 1}}
+  %u = builtin.unrealized_conversion_cast %i : index to tensor<64xbf16, #rtile.swizzled>
+  rtile.return
+}
+
+// -----
+
+// They are of 16-bit elements.
+
+rtile.func @f() grid(%i: index) {
+  // expected-error@+1 {{expected elements of f16 or bf16 in a slot, found 'f32'}}
+  %u = builtin.unrealized_conversion_cast %i : index to tensor<64x64xf32, #rtile.swizzled>
+  rtile.return
+}
+
+// -----
+
+// So is what passes through a channel.
+
+rtile.func @f() grid(%i: index) {
+  // expected-error@+1 {{expected a tile of two axes of f16 or bf16, found 'tensor<64x64xf32>'}}
+  %u = builtin.unrealized_conversion_cast %i : index to !rtile.channel<64x64xf32>
+  rtile.return
+}
+
+// -----
+
+// It has two axes.
+
+rtile.func @f() grid(%i: index) {
+  // expected-error@+1 {{expected a tile of two axes of f16 or bf16, found 'tensor<64xbf16>'}}
+  %u = builtin.unrealized_conversion_cast %i : index to !rtile.slot<64xbf16>
+  rtile.return
+}
+
+// -----
+
+// Sums are of f32.
+
+rtile.func @f() grid(%i: index) {
+  // expected-error@+1 {{expected a tile of two axes of f32, found 'tensor<64x64xbf16>'}}
+  %u = builtin.unrealized_conversion_cast %i : index to !rtile.pending<tensor<64x64xbf16>>
+  rtile.return
+}
+
+// -----
+
+// Their shape is known.
+
+rtile.func @f() grid(%i: index) {
+  // expected-error@+1 {{expected a tile of two axes of f32, found 'tensor<?x64xf32>'}}
+  %u = builtin.unrealized_conversion_cast %i : index to !rtile.pending<tensor<?x64xf32>>
+  rtile.return
+}
+
+// -----
+
+// A walk says how blocks get their points.
+
+// expected-error@+1 {{expected each, strided or dynamic, found 'all'}}
+#walk = #rtile.walk<all>
+
+// -----
+
+// An order has every axis once.
+
+// expected-error@+1 {{expected an order of the axes 0 to 1, found axis 2}}
+#walk = #rtile.walk<each, order = [0, 2]>
+
+// -----
+
+// No axis comes twice.
+
+// expected-error@+1 {{expected an order of the axes 0 to 1, found axis 0}}
+#walk = #rtile.walk<each, order = [0, 0]>
+
+// -----
+
+// A grid has at most four axes.
+
+// expected-error@+1 {{expected reversed axes from 0 to 3, found 4}}
+#walk = #rtile.walk<each, reversed = [4]>
+
+// -----
+
+// Sections have points.
+
+// expected-error@+1 {{expected a section of at least 0, found -1}}
+#walk = #rtile.walk<each, section = -1>
+
+// -----
+
+// Each part of a walk is given once.
+
+// expected-error@+1 {{expected 'section' once}}
+#walk = #rtile.walk<each, section = 1, section = 2>
+
+// -----
+
+// It has no other parts.
+
+// expected-error@+1 {{expected order, reversed or section, found 'stride'}}
+#walk = #rtile.walk<each, stride = 1>
+
+// -----
+
+// Columns are an axis behind the rows.
+
+// expected-error@+1 {{expected a buffer, its rows and behind them its columns, found 0, 1 and 1}}
+#map = #rtile.map<buffer = 0, rows = 1, columns = 1, fixed = [], rate = 1, box = [64, 64]>
+
+// -----
+
+// Rows have a distance.
+
+// expected-error@+1 {{expected a rate of at least 1, found 0}}
+#map = #rtile.map<buffer = 0, rows = 0, columns = 1, fixed = [], rate = 0, box = [64, 64]>
+
+// -----
+
+// A tensor map has at most five axes; a rate needs one.
+
+// expected-error@+1 {{expected at most 5 axes, found 6}}
+#map = #rtile.map<buffer = 0, rows = 0, columns = 4, fixed = [1, 2, 3], rate = 2, box = [64, 64]>
+
+// -----
+
+// A box has at most 256 rows.
+
+// expected-error@+1 {{expected a box of 1 to 256 rows and 1 to 64 columns}}
+#map = #rtile.map<buffer = 0, rows = 0, columns = 1, fixed = [], rate = 1, box = [257, 64]>
+
+// -----
+
+// Its columns are those of one panel.
+
+// expected-error@+1 {{expected a box of 1 to 256 rows and 1 to 64 columns}}
+#map = #rtile.map<buffer = 0, rows = 0, columns = 1, fixed = [], rate = 1, box = [64, 128]>
+
+// -----
+
+// Recipes are known by name.
+
+// expected-error@+2 {{expected one of [fa_fwd_overlap, fa_fwd_lazy] for How a plain kernel becomes a scheduled one, got: fa_bwd}}
+// expected-error@+1 {{failed to parse RTile_RecipeAttr parameter}}
+rtile.func @f() grid(%i: index) recipe = <fa_bwd> {
+  rtile.return
+}
