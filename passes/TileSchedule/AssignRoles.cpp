@@ -298,10 +298,10 @@ struct AssignRoles : ringlet::impl::RTileAssignRolesBase<AssignRoles> {
       }
       remark::passed(func.getLoc(),
                      remark::RemarkOpts::name("AssignRoles").category(passName))
-          << func.getSymName().str() << ": one role copies the tiles of "
-          << std::to_string(llvm::range_size(
-                 func.getBody().front().getOps<rtile::ChannelOp>()))
-          << " channels, one computes";
+          << (func.getSymName().str() + ": one role copies the tiles of " +
+              std::to_string(llvm::range_size(
+                  func.getBody().front().getOps<rtile::ChannelOp>())) +
+              " channels, one computes");
       return WalkResult::advance();
     });
     if (result.wasInterrupted())

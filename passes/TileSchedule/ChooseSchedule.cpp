@@ -144,7 +144,7 @@ struct ChooseSchedule : ringlet::impl::RTileChooseScheduleBase<ChooseSchedule> {
       remark::passed(
           func.getLoc(),
           remark::RemarkOpts::name("ChooseSchedule").category(passName))
-          << func.getSymName().str() << ": " << reason;
+          << (func.getSymName().str() + ": " + reason);
     });
   }
 

@@ -107,10 +107,10 @@ struct EncodeTiles : ringlet::impl::RTileEncodeTilesBase<EncodeTiles> {
         return;
       remark::passed(role.getLoc(), remark::RemarkOpts::name("EncodeTiles")
                                         .category("rtile-encode-tiles"))
-          << role->getParentOfType<rtile::FuncOp>().getSymName().str() << ": "
-          << std::to_string(count) << " tiles of role " << role.getName().str()
-          << " lie in registers of " << std::to_string(role.getWarps())
-          << " warps";
+          << (role->getParentOfType<rtile::FuncOp>().getSymName().str() + ": " +
+              std::to_string(count) + " tiles of role " + role.getName().str() +
+              " lie in registers of " + std::to_string(role.getWarps()) +
+              " warps");
     });
   }
 };

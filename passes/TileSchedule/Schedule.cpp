@@ -169,5 +169,5 @@ void schedule::keepPlain(rtile::FuncOp func, StringRef name, StringRef pass,
                          StringRef reason) {
   func.removeRecipeAttr();
   remark::missed(func.getLoc(), remark::RemarkOpts::name(name).category(pass))
-      << func.getSymName().str() << " stays plain: " << reason.str();
+      << (func.getSymName() + " stays plain: " + reason).str();
 }

@@ -377,7 +377,9 @@ struct StartDots : ringlet::impl::RTileStartDotsBase<StartDots> {
   void runOnOperation() override {
     getOperation()->walk([&](rtile::RoleOp role) {
       SmallVector<Block *> blocks;
+      int64_t count = 0;
       role.walk([&](rtile::DotOp dot) {
+        ++count;
         if (!llvm::is_contained(blocks, dot->getBlock()))
           blocks.push_back(dot->getBlock());
       });
@@ -407,11 +409,10 @@ struct StartDots : ringlet::impl::RTileStartDotsBase<StartDots> {
       remark::passed(
           role.getLoc(),
           remark::RemarkOpts::name("StartDots").category("rtile-start-dots"))
-          << role->getParentOfType<rtile::FuncOp>().getSymName().str()
-          << ": in " << std::to_string(blocks.size()) << " places, "
-          << std::to_string(hidden)
-          << " products run beside work that does not need them"
-          << (takeTurns ? ", groups start them in turn" : "");
+          << (role->getParentOfType<rtile::FuncOp>().getSymName().str() + ": " +
+              std::to_string(hidden) + " of " + std::to_string(count) +
+              " products run beside work that does not need them" +
+              (takeTurns ? ", groups start them in turn" : ""));
     });
   }
 };
