@@ -128,6 +128,42 @@ static void addResources(abi::KernelCodeT &code, LLVM::LLVMFuncOp kernel,
   add("stack_bytes", report->stackBytes);
 }
 
+/// Null for numbers that have no room.
+static std::unique_ptr<abi::TensorMapT> toAbi(rtile::MapAttr attr) {
+  auto map = std::make_unique<abi::TensorMapT>();
+  map->param = static_cast<uint32_t>(attr.getBuffer());
+  map->rows = static_cast<uint8_t>(attr.getRows());
+  map->columns = static_cast<uint8_t>(attr.getColumns());
+  map->rate = attr.getRate();
+  map->box_rows = static_cast<uint32_t>(attr.getBox()[0]);
+  map->box_columns = static_cast<uint32_t>(attr.getBox()[1]);
+  bool fits = attr.getBuffer() < abi::kMaxParams &&
+              attr.getRows() < abi::kMaxRank &&
+              attr.getColumns() < abi::kMaxRank;
+  for (int64_t axis : attr.getFixed()) {
+    map->fixed.push_back(static_cast<uint8_t>(axis));
+    fits &= axis >= 0 && axis < abi::kMaxRank;
+  }
+  return fits ? std::move(map) : nullptr;
+}
+
+/// The tensor maps of a lowered kernel, and how many of its blocks stay.
+static LogicalResult addLaunchForm(abi::KernelCodeT &code,
+                                   LLVM::LLVMFuncOp kernel) {
+  if (auto maps = kernel->getAttrOfType<ArrayAttr>("rtile.maps"))
+    for (Attribute attr : maps) {
+      auto map = dyn_cast<rtile::MapAttr>(attr);
+      auto entry = map ? toAbi(map) : nullptr;
+      if (!entry)
+        return kernel.emitError("expected rtile.maps that an artefact can "
+                                "hold, found ")
+               << attr;
+      code.maps.push_back(std::move(entry));
+    }
+  code.blocks_per_multiprocessor = kernel->hasAttr("rtile.persistent");
+  return success();
+}
+
 LogicalResult ArtifactWriter::addCode(Group &group, ModuleOp lowered,
                                       uint32_t codeObject,
                                       const PtxasReport *report) {
@@ -146,6 +182,8 @@ LogicalResult ArtifactWriter::addCode(Group &group, ModuleOp lowered,
     kernelCode->scratch_bytes = static_cast<uint64_t>(scratch.getInt());
     addResources(*kernelCode, code,
                  report ? report->find(kernelCode->symbol) : nullptr);
+    if (failed(addLaunchForm(*kernelCode, code)))
+      return failure();
     artifact.kernels[entry.getValue()]->code.push_back(std::move(kernelCode));
   }
   return success();

@@ -246,6 +246,12 @@ LogicalResult PlanWriter::launch(State &state, rplan::LaunchOp op,
                                       : abi::LaunchArgKind::Expr,
                              *number);
   }
+  if (op.getFallback()) {
+    FailureOr<uint32_t> number = buffer(state, op.getFallback(), step);
+    if (failed(number))
+      return failure();
+    launch.fallback = static_cast<int32_t>(*number);
+  }
   state.plan->steps.push_back(std::make_unique<abi::StepT>());
   state.plan->steps.back()->action.Set(std::move(launch));
   return success();

@@ -129,6 +129,105 @@ TEST(ArtifactWriter, ALoweringThatLeftNothingIsRefused) {
       << w.context.messages;
 }
 
+namespace {
+
+/// A kernel of a GPU that reads through tensor maps: what the writer sees of
+/// it. `maps` stands in the lowered kernel.
+struct WritingMaps : Writing {
+  explicit WritingMaps(const std::string &maps) {
+    tiles = context.parse(R"mlir(
+      rtile.func @k(%x: memref<?x?x64xbf16, strided<[?, ?, 1]>>,
+                    %marks: memref<?xf32>) grid(%i: index) { rtile.return }
+      rplan.func @main(%x: memref<?x?x64xbf16, strided<[?, ?, 1]>>) outputs()
+          names ["x"] {
+        %n = rplan.size %x[1] : memref<?x?x64xbf16, strided<[?, ?, 1]>>
+        %marks = rplan.workspace(%n) : memref<?xf32>
+        rplan.launch @k grid(%n) args(%x, %marks)
+            otherwise fill(%marks : memref<?xf32>)
+            : memref<?x?x64xbf16, strided<[?, ?, 1]>>, memref<?xf32>
+        rplan.return
+      }
+    )mlir");
+    std::string text = R"mlir(
+      llvm.func @k(%a: !llvm.ptr) attributes {rtile.grid_rank = 1 : i64,
+          rtile.scratch_bytes = 0 : i64, rtile.threads = 384 : i64,
+          rtile.parameters = [memref<?x?x64xbf16, strided<[?, ?, 1]>>,
+                              memref<?xf32>], )mlir";
+    code = context.parse((text + maps + "} { llvm.return }").c_str());
+  }
+  LogicalResult addCubin() {
+    if (!tiles || !code) {
+      ADD_FAILURE() << context.messages;
+      return failure();
+    }
+    return writer.addLevel(*tiles, *code,
+                           {"sm_90a", abi::CodeFormat::Cubin, "code"}, {});
+  }
+};
+
+} // namespace
+
+TEST(ArtifactWriter, TensorMapsAndBlocksThatStay) {
+  WritingMaps w("rtile.persistent, rtile.maps = ["
+                "#rtile.map<buffer = 0, rows = 1, columns = 2, fixed = [0], "
+                "rate = 1, box = [128, 64]>, "
+                "#rtile.map<buffer = 0, rows = 1, columns = 2, fixed = [], "
+                "rate = 4, box = [80, 32]>]");
+  ASSERT_TRUE(succeeded(w.addCubin())) << w.context.messages;
+  w.finish();
+  ASSERT_TRUE(w.artifact);
+  const abi::KernelCode &code = *w.artifact->kernels()->Get(0)->code()->Get(0);
+  EXPECT_EQ(code.blocks_per_multiprocessor(), 1);
+  ASSERT_EQ(code.maps()->size(), 2u);
+  const abi::TensorMap &first = *code.maps()->Get(0),
+                       &second = *code.maps()->Get(1);
+  EXPECT_EQ(first.param(), 0u);
+  EXPECT_EQ(first.rows(), 1);
+  EXPECT_EQ(first.columns(), 2);
+  ASSERT_EQ(first.fixed()->size(), 1u);
+  EXPECT_EQ(first.fixed()->Get(0), 0);
+  EXPECT_EQ(first.rate(), 1);
+  EXPECT_EQ(first.box_rows(), 128u);
+  EXPECT_EQ(first.box_columns(), 64u);
+  EXPECT_EQ(second.rate(), 4);
+  EXPECT_EQ(second.box_rows(), 80u);
+  EXPECT_EQ(second.box_columns(), 32u);
+  EXPECT_EQ(second.fixed(), nullptr);
+  const abi::Plan &plan = *w.artifact->functions()->Get(0)->plans()->Get(0);
+  EXPECT_EQ(plan.steps()->Get(0)->action_as_Launch()->fallback(), 1);
+}
+
+TEST(ArtifactWriter, KernelsWithoutMapsHaveNone) {
+  WritingMaps w("rtile.maps = []");
+  ASSERT_TRUE(succeeded(w.addCubin())) << w.context.messages;
+  w.finish();
+  ASSERT_TRUE(w.artifact);
+  const abi::KernelCode &code = *w.artifact->kernels()->Get(0)->code()->Get(0);
+  EXPECT_TRUE(!code.maps() || code.maps()->size() == 0);
+  EXPECT_EQ(code.blocks_per_multiprocessor(), 0);
+}
+
+TEST(ArtifactWriter, MapsThatAreNoneAreRefused) {
+  WritingMaps other("rtile.maps = [42 : i64]");
+  EXPECT_TRUE(failed(other.addCubin()));
+  EXPECT_NE(other.context.messages.find(
+                "expected rtile.maps that an artefact can hold, found 42"),
+            std::string::npos)
+      << other.context.messages;
+  WritingMaps far("rtile.maps = [#rtile.map<buffer = 0, rows = 257, columns = "
+                  "258, fixed = [], rate = 1, box = [128, 64]>]");
+  EXPECT_TRUE(failed(far.addCubin()));
+  // What fits is checked as a reader would.
+  WritingMaps wrong("rtile.maps = [#rtile.map<buffer = 1, rows = 0, columns = "
+                    "1, fixed = [], rate = 1, box = [128, 64]>]");
+  ASSERT_TRUE(succeeded(wrong.addCubin())) << wrong.context.messages;
+  EXPECT_TRUE(failed(wrong.writer.finish(wrong.tiles->getLoc())));
+  EXPECT_NE(wrong.context.messages.find("expected parameter 1 to be a buffer "
+                                        "of 16-bit elements, found f32"),
+            std::string::npos)
+      << wrong.context.messages;
+}
+
 TEST(ArtifactWriter, TheRuntimeRunsIt) {
   Writing w;
   auto code =

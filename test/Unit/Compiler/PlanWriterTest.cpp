@@ -263,6 +263,25 @@ TEST(PlanWriter, BuffersLiveFromFirstToLastUse) {
                   "table residue 4 inverse; arg 2; ");
 }
 
+TEST(PlanWriter, FallbacksAreWorkspaces) {
+  Plan plan("rplan.func @f(%x: memref<4xf32>) outputs() names [\"x\"] {\n"
+            "%c = arith.constant 4 : index\n"
+            "%m = rplan.workspace() : memref<4xf32>\n"
+            "rplan.launch @k grid(%c) args(%x) : memref<4xf32>\n"
+            "rplan.launch @k1 grid(%c) args(%x) otherwise fill(%m : "
+            "memref<4xf32>) : memref<4xf32>\n"
+            "rplan.launch @k2 grid(%c) args(%m) : memref<4xf32>\n"
+            "rplan.return }");
+  ASSERT_TRUE(plan.ok) << plan.context.messages;
+  const abi::PlanT &written = *plan.function.plans[0];
+  EXPECT_EQ(written.steps[0]->action.AsLaunch()->fallback, -1);
+  ASSERT_EQ(written.steps[1]->action.AsLaunch()->fallback, 1);
+  EXPECT_EQ(written.buffers[1]->kind, abi::BufferKind::Workspace);
+  EXPECT_EQ(written.buffers[1]->first_step, 1u);
+  EXPECT_EQ(written.buffers[1]->last_step, 2u);
+  EXPECT_EQ(written.steps[1]->action.AsLaunch()->args.size(), 1u);
+}
+
 TEST(PlanWriter, OutputSizesComeFromRequirements) {
   Plan plan(kWorkspaces);
   ASSERT_TRUE(plan.ok) << plan.context.messages;
