@@ -403,6 +403,9 @@ void BranchKernel::epilogue() {
     k.store(sum, sumView, row);
     return;
   }
+  // Before the division, so that the accumulator need not outlive it.
+  if (marks == Marks::Writes)
+    storeMarks();
   RankedTensorType rows = k.tileType({queryRows});
   RankedTensorType wide = k.tileType({queryRows, op.getValueDim()});
   Value divisor =
@@ -422,10 +425,9 @@ void BranchKernel::epilogue() {
   }
   k.store(k.convert("out_rounded", result, step.target.getElementType()),
           targetView, row);
-  if (lse)
-    k.store(makeLse(k, maximum, sum), lseView, row);
-  if (marks == Marks::Writes)
-    storeMarks();
+  if (!lse)
+    return;
+  k.store(makeLse(k, maximum, sum), lseView, row);
 }
 
 } // namespace
