@@ -444,7 +444,7 @@ rtile.func @k() grid(%i: index) { rtile.return }
 rplan.func @fills_an_output(%x: memref<4xf32>) outputs(%y: memref<4xf32>)
     names ["x", "y"] {
   %c = arith.constant 4 : index
-  // expected-error@+1 {{expected a workspace of f32 to fill, found a buffer of f32}}
+  // expected-error@+1 {{expected a workspace of f32 to fill, found a buffer of 'f32'}}
   rplan.launch @k grid(%c) args() otherwise fill(%y : memref<4xf32>)
   rplan.return
 }
@@ -456,7 +456,7 @@ rtile.func @k() grid(%i: index) { rtile.return }
 rplan.func @fills_integers() outputs() names [] {
   %c = arith.constant 4 : index
   %w = rplan.workspace() : memref<4xi32>
-  // expected-error@+1 {{expected a workspace of f32 to fill, found one of i32}}
+  // expected-error@+1 {{expected a workspace of f32 to fill, found one of 'i32'}}
   rplan.launch @k grid(%c) args() otherwise fill(%w : memref<4xi32>)
   rplan.return
 }
