@@ -376,10 +376,13 @@ Progress Executor::move(const State &state, Process &process, const Step &step,
 Progress Executor::drop(const State &state, Process &process, const Step &step,
                         Fault &fault) const {
   const Program &program = getProgram(process);
-  for (unsigned var : step.reads)
-    if (isOnlyName(program, process, var, step.reads))
-      return fail(fault, getLoss(state, program.vars[var], process.vars[var]),
-                  process, var);
+  // Products first: a slot that is not released may wait for one of them.
+  for (VarKind kind : {VarKind::Product, VarKind::Slot})
+    for (unsigned var : step.reads)
+      if (program.vars[var] == kind &&
+          isOnlyName(program, process, var, step.reads))
+        return fail(fault, getLoss(state, kind, process.vars[var]), process,
+                    var);
   for (unsigned var : step.reads)
     process.vars[var] = noToken;
   return Progress::Done;

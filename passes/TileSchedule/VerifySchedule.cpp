@@ -211,13 +211,11 @@ void Reporter::noteWay(InFlightDiagnostic &error) const {
     auto [taken, left] = count;
     Diagnostic &note = error.attachNote(op->getLoc());
     if (isa<scf::IfOp>(op))
-      note << "on the way, the condition was true " << taken
-           << " times and false " << left << " times";
+      note << "on the way: condition true: " << taken << ", false: " << left;
     else if (isa<rtile::RoleOp>(op))
-      note << "on the way, " << taken << " points of the grid were begun";
+      note << "on the way: points of the grid begun: " << taken;
     else
-      note << "on the way, the loop ran " << taken << " steps and ended "
-           << left << " times";
+      note << "on the way: steps of this loop: " << taken << ", ends: " << left;
   }
 }
 
@@ -248,7 +246,7 @@ void Reporter::report() {
   }
   if (losesSomething())
     error.attachNote(getPlace(fault.program, fault.step)->getLoc())
-        << "its last name ends with this";
+        << "nothing names it any more after this";
   else if (fault.var != Step::none && getDefinition() != at)
     error.attachNote(getDefinition()->getLoc()) << "it begins here";
   if (fault.other != Step::none)
