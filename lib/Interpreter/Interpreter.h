@@ -41,8 +41,8 @@ struct Options {
   /// been written shows in the results.
   bool poison = true;
   /// Where the description of an operation leaves a choice (bounds of an empty
-  /// view, how many steps of a run count as whole), takes one drawn from the
-  /// seed and the operands instead of the natural one.
+  /// view, how many steps of a run count as whole, which rows are rebased),
+  /// takes one drawn from the seed and the operands instead of the natural one.
   bool chooseFreely = false;
   /// Operations and loop iterations until a program counts as endless.
   int64_t maxSteps = 200'000'000;

@@ -356,8 +356,9 @@ std::vector<int64_t> &Machine::intResult(const Instruction &instruction,
   return slots[slot].ints;
 }
 
-std::vector<float> &Machine::floatResult(const Instruction &instruction) {
-  uint32_t slot = instruction.results[0];
+std::vector<float> &Machine::floatResult(const Instruction &instruction,
+                                         unsigned i) {
+  uint32_t slot = instruction.results[i];
   slots[slot].floats.resize(program.types[slot].count);
   return slots[slot].floats;
 }

@@ -113,7 +113,8 @@ public:
   /// The content of a result, with room for all its elements.
   std::vector<int64_t> &intResult(const Instruction &instruction,
                                   unsigned i = 0);
-  std::vector<float> &floatResult(const Instruction &instruction);
+  std::vector<float> &floatResult(const Instruction &instruction,
+                                  unsigned i = 0);
 
   Run &run;
   const Program &program;

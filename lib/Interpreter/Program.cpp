@@ -141,6 +141,10 @@ bool Compiler::run() {
   Operation *function = program.function;
   if (function->getNumRegions() != 1 || !function->getRegion(0).hasOneBlock())
     return fail(function, "expected a body of one block");
+  if (auto kernel = dyn_cast<rtile::FuncOp>(function);
+      kernel && kernel.getScheduled())
+    return fail(function, "expected a plain kernel, found the scheduled '" +
+                              kernel.getSymName() + "'");
   return compileBlock(function->getRegion(0).front(), program.body, 0);
 }
 

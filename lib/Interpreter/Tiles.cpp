@@ -102,8 +102,131 @@ static LogicalResult runBroadcast(Machine &machine,
   return success();
 }
 
+//===----------------------------------------------------------------------===//
+// Columns
+//===----------------------------------------------------------------------===//
+
+static int64_t columnsOf(Value tile) {
+  return cast<RankedTensorType>(tile.getType()).getDimSize(1);
+}
+
+static LogicalResult runFold(Machine &machine, const Instruction &instruction) {
+  auto op = cast<rtile::FoldOp>(instruction.op);
+  int64_t columns = columnsOf(op.getInput()), width = columnsOf(op.getResult());
+  const std::vector<float> &input = machine.operand(instruction, 0).floats;
+  std::vector<float> &result = machine.floatResult(instruction);
+  std::fill(result.begin(), result.end(), 0.0f);
+  for (size_t i = 0; i < input.size(); ++i) {
+    int64_t row = i / columns, column = i % columns;
+    result[row * width + column % width] += input[i];
+  }
+  return success();
+}
+
+static LogicalResult runAny(Machine &machine, const Instruction &instruction) {
+  const std::vector<int64_t> &input = machine.operand(instruction, 0).ints;
+  bool found = llvm::any_of(input, [](int64_t value) { return value != 0; });
+  machine.intResult(instruction)[0] = -static_cast<int64_t>(found);
+  return success();
+}
+
+/// Copies `count` columns of every row, from one tile to another.
+template <typename T>
+static void copyColumns(const std::vector<T> &from, int64_t fromColumns,
+                        int64_t fromBegin, std::vector<T> &to,
+                        int64_t toColumns, int64_t toBegin, int64_t count) {
+  int64_t rows = toColumns == 0 ? 0 : to.size() / toColumns;
+  for (int64_t row = 0; row < rows; ++row)
+    std::copy_n(from.begin() + row * fromColumns + fromBegin, count,
+                to.begin() + row * toColumns + toBegin);
+}
+
+static LogicalResult runSlice(Machine &machine,
+                              const Instruction &instruction) {
+  auto op = cast<rtile::SliceOp>(instruction.op);
+  int64_t from = columnsOf(op.getInput()), to = columnsOf(op.getResult());
+  const Datum &input = machine.operand(instruction, 0);
+  if (machine.resultType(instruction).isFloat())
+    copyColumns(input.floats, from, op.getBegin(),
+                machine.floatResult(instruction), to, 0, to);
+  else
+    copyColumns(input.ints, from, op.getBegin(), machine.intResult(instruction),
+                to, 0, to);
+  return success();
+}
+
+static LogicalResult runJoin(Machine &machine, const Instruction &instruction) {
+  auto op = cast<rtile::JoinOp>(instruction.op);
+  int64_t to = columnsOf(op.getResult()), begin = 0;
+  for (auto [i, value] : llvm::enumerate(op.getInputs())) {
+    int64_t count = columnsOf(value);
+    const Datum &input = machine.operand(instruction, i);
+    if (machine.resultType(instruction).isFloat())
+      copyColumns(input.floats, count, 0, machine.floatResult(instruction), to,
+                  begin, count);
+    else
+      copyColumns(input.ints, count, 0, machine.intResult(instruction), to,
+                  begin, count);
+    begin += count;
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// References
+//===----------------------------------------------------------------------===//
+
+/// By how many powers of two a row with these sums is rebased.
+static int rebasedBy(Machine &machine, rtile::RebaseOp op, const float *sums,
+                     int64_t columns, int64_t row) {
+  float greatest = 0.0f;
+  for (int64_t j = 0; j < columns; ++j) {
+    // Neither an infinity nor a NaN has an exponent to move.
+    if (!std::isfinite(sums[j]))
+      return 0;
+    greatest = std::max(greatest, sums[j]);
+  }
+  bool wanted = greatest > std::ldexp(1.0f, static_cast<int>(op.getBound()));
+  const Options &options = machine.run.options;
+  if (!wanted && options.chooseFreely)
+    wanted = mix(options.seed.value_or(0), {machine.run.point, row, 4}) & 1;
+  if (!wanted || greatest < 1.0f)
+    return 0;
+  return std::ilogb(greatest);
+}
+
+static LogicalResult runRebase(Machine &machine,
+                               const Instruction &instruction) {
+  auto op = cast<rtile::RebaseOp>(instruction.op);
+  const std::vector<float> &reference = machine.operand(instruction, 0).floats;
+  int64_t rows = reference.size();
+  const std::vector<float> &sums = machine.operand(instruction, 1).floats;
+  int64_t columns = rows == 0 ? 0 : sums.size() / rows;
+  std::vector<int> exponents(rows);
+  for (int64_t row = 0; row < rows; ++row)
+    exponents[row] =
+        rebasedBy(machine, op, sums.data() + row * columns, columns, row);
+  std::vector<float> &moved = machine.floatResult(instruction);
+  for (int64_t row = 0; row < rows; ++row)
+    moved[row] = reference[row] + static_cast<float>(exponents[row]);
+  for (unsigned i = 1; i < instruction.results.size(); ++i) {
+    const std::vector<float> &input = machine.operand(instruction, i).floats;
+    std::vector<float> &result = machine.floatResult(instruction, i);
+    for (size_t at = 0; at < result.size(); ++at) {
+      int64_t width = result.size() / rows;
+      result[at] = std::ldexp(input[at], -exponents[at / width]);
+    }
+  }
+  return success();
+}
+
 void ringlet::interpreter::registerTiles(HandlerTable &table) {
   table["rtile.dot"] = runDot;
   table["rtile.reduce"] = runReduce;
   table["rtile.broadcast"] = runBroadcast;
+  table["rtile.fold"] = runFold;
+  table["rtile.any"] = runAny;
+  table["rtile.slice"] = runSlice;
+  table["rtile.join"] = runJoin;
+  table["rtile.rebase"] = runRebase;
 }

@@ -9,6 +9,7 @@
 
 #include <cmath>
 #include <gtest/gtest.h>
+#include <tuple>
 
 using namespace ringlet;
 using namespace ringlet::interpreter::test;
@@ -138,4 +139,126 @@ TEST(Tile, BroadcastsAlongEitherAxis) {
                 .runKernel("f", {a.view(), b.view(), r.view()}, {1}),
             "");
   EXPECT_EQ(elements(r), (std::vector<double>{0, 0, 0, 1, 1, 1}));
+}
+
+TEST(Tile, FoldAddsColumnsThatAgreeModuloTheWidth) {
+  Tensor a = makeTensor(DType::f32, {2, 6},
+                        {1, 2, 3, 10, 20, 30, //
+                         4, 5, 6, 40, 50, INFINITY});
+  Tensor unused(DType::f32, {1});
+  Tensor r(DType::f32, {2, 3});
+  ASSERT_EQ(Module(program("f32", {2, 6}, {1}, {2, 3},
+                           "  %r = rtile.fold %a : tensor<2x6xf32> -> "
+                           "tensor<2x3xf32>"))
+                .runKernel("f", {a.view(), unused.view(), r.view()}, {1}),
+            "");
+  EXPECT_EQ(elements(r), (std::vector<double>{11, 22, 33, 44, 55, INFINITY}));
+}
+
+TEST(Tile, SlicesAndJoins) {
+  for (DType dtype : {DType::f32, DType::f16, DType::bf16}) {
+    std::string type(nameOf(dtype));
+    Tensor a = makeTensor(dtype, {2, 3}, {1, 2, 3, 4, 5, 6});
+    Tensor b = makeTensor(dtype, {2, 2}, {7, 8, 9, 10});
+    Tensor r(DType::f32, {2, 4});
+    std::string body =
+        "    %s = rtile.slice %a[1] : tensor<2x3x" + type + "> -> tensor<2x2x" +
+        type + ">\n    %j = rtile.join %b, %s : tensor<2x2x" + type +
+        ">, tensor<2x2x" + type + "> -> tensor<2x4x" + type + ">\n";
+    body += dtype == DType::f32
+                ? "    %r = arith.negf %j : tensor<2x4xf32>"
+                : "    %w = arith.extf %j : tensor<2x4x" + type +
+                      "> to tensor<2x4xf32>\n"
+                      "    %r = arith.negf %w : tensor<2x4xf32>";
+    ASSERT_EQ(Module(program(type, {2, 3}, {2, 2}, {2, 4}, body))
+                  .runKernel("f", {a.view(), b.view(), r.view()}, {1}),
+              "");
+    EXPECT_EQ(elements(r),
+              (std::vector<double>{-7, -8, -2, -3, -9, -10, -5, -6}))
+        << type;
+  }
+}
+
+TEST(Tile, MasksAreCutAndAskedForAnyElement) {
+  for (auto [row, column, expected] :
+       {std::tuple<int64_t, int64_t, double>{0, 0, 20},
+        {0, 2, 10},
+        {1, 1, 10},
+        {1, 0, 20},
+        {-1, -1, 20}}) {
+    Tensor a = filled(DType::f32, {2, 3}, 0);
+    if (row >= 0)
+      a.set({row, column}, 1);
+    Tensor b(DType::f32, {1});
+    Tensor r(DType::f32, {1});
+    // Of columns 1 and 2.
+    ASSERT_EQ(Module(program("f32", {2, 3}, {1}, {1}, R"(
+    %zero = arith.constant dense<0.0> : tensor<2x3xf32>
+    %set = arith.cmpf une, %a, %zero : tensor<2x3xf32>
+    %right = rtile.slice %set[1] : tensor<2x3xi1> -> tensor<2x2xi1>
+    %twice = rtile.join %right, %right : tensor<2x2xi1>, tensor<2x2xi1>
+        -> tensor<2x4xi1>
+    %some = rtile.any %twice : tensor<2x4xi1>
+    %yes = arith.constant dense<10.0> : tensor<1xf32>
+    %no = arith.constant dense<20.0> : tensor<1xf32>
+    %r = arith.select %some, %yes, %no : tensor<1xf32>)"))
+                  .runKernel("f", {a.view(), b.view(), r.view()}, {1}),
+              "");
+    EXPECT_EQ(r.get({0}), expected) << row << ", " << column;
+  }
+}
+
+TEST(Tile, RebaseMovesRowsAboveTheBound) {
+  // References 5; sums 2^9 + 2^8 (above 2^8), 2^8, 0.25, not finite.
+  Tensor a = makeTensor(DType::f32, {5, 2},
+                        {768, 2, 256, 1, 0.25, 0, INFINITY, 1, NAN, 512});
+  Tensor b = filled(DType::f32, {5}, 5);
+  std::string text = program("f32", {5, 2}, {5}, {5, 4}, R"(
+    %ones = arith.constant dense<1.0> : tensor<5x1xf32>
+    %m, %l, %t = rtile.rebase %b, %a bound = 8 tiles(%ones)
+        : tensor<5xf32>, tensor<5x2xf32>, tensor<5x1xf32>
+    %mw = rtile.broadcast %m : tensor<5xf32> -> tensor<5x1xf32>
+    %r = rtile.join %mw, %l, %t
+        : tensor<5x1xf32>, tensor<5x2xf32>, tensor<5x1xf32> -> tensor<5x4xf32>)");
+  Tensor r(DType::f32, {5, 4});
+  ASSERT_EQ(Module(text).runKernel("f", {a.view(), b.view(), r.view()}, {1}),
+            "");
+  auto row = [&](int64_t i) {
+    return std::vector<double>{r.get({i, 0}), r.get({i, 1}), r.get({i, 2}),
+                               r.get({i, 3})};
+  };
+  EXPECT_EQ(row(0), (std::vector<double>{14, 1.5, 0x1p-8, 0x1p-9}));
+  EXPECT_EQ(row(1), (std::vector<double>{5, 256, 1, 1}));
+  EXPECT_EQ(row(2), (std::vector<double>{5, 0.25, 0, 1}));
+  EXPECT_EQ(row(3), (std::vector<double>{5, INFINITY, 1, 1}));
+  EXPECT_EQ(r.get({4, 0}), 5);
+  EXPECT_TRUE(std::isnan(r.get({4, 1})));
+
+  // Other rows may be rebased, too; none changes what it stands for.
+  bool moved = false;
+  for (uint64_t seed = 0; seed < 16; ++seed) {
+    interpreter::Options options;
+    options.seed = seed;
+    options.chooseFreely = true;
+    ASSERT_EQ(Module(text).runKernel("f", {a.view(), b.view(), r.view()}, {1},
+                                     options),
+              "");
+    moved |= r.get({1, 0}) == 13;
+    for (int64_t i = 0; i < 3; ++i) {
+      EXPECT_EQ(std::ldexp(r.get({i, 1}), r.get({i, 0}) - 5), a.get({i, 0}));
+      EXPECT_EQ(std::ldexp(r.get({i, 3}), r.get({i, 0}) - 5), 1);
+    }
+  }
+  EXPECT_TRUE(moved);
+}
+
+TEST(Tile, ScheduledKernelsAreRefusedByName) {
+  EXPECT_EQ(Module(R"(rtile.func @f() grid(%i: index) scheduled {
+  rtile.role "compute" warps = 4 {
+  }
+  rtile.return
+})")
+                .runKernel("f", {}, {1}),
+            "test.mlir:1:1: 'rtile.func' op expected a plain kernel, found the "
+            "scheduled 'f'");
 }
