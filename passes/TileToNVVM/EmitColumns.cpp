@@ -37,6 +37,16 @@ void Emitter::emitFold(rtile::FoldOp op) {
 
 void Emitter::emitSlice(rtile::SliceOp op) {
   RankedTensorType from = getTile(op.getInput()), to = getTile(op);
+  if (auto known = visible.find(op.getInput());
+      role && known != visible.end()) {
+    Intervals intervals = known->second;
+    for (auto &[low, high] : intervals) {
+      low = b.add(low, -int64_t(op.getBegin()));
+      high = b.add(high, -int64_t(op.getBegin()));
+    }
+    visible[op] = std::move(intervals);
+    return;
+  }
   const Fragment &input = fragments[op.getInput()];
   int64_t blocks = Fragments::columnBlocks(from.getDimSize(1));
   int64_t width = Fragments::columnBlocks(to.getDimSize(1));
@@ -57,8 +67,10 @@ void Emitter::emitJoin(rtile::JoinOp op) {
     for (Value input : op.getInputs()) {
       int64_t count =
           perBlock * Fragments::columnBlocks(getTile(input).getDimSize(1));
-      llvm::append_range(
-          result, ArrayRef<Value>(fragments[input]).slice(row * count, count));
+      Fragment part =
+          visible.contains(input) ? expandVisible(input) : fragments[input];
+      llvm::append_range(result,
+                         ArrayRef<Value>(part).slice(row * count, count));
     }
   fragments[op] = std::move(result);
 }

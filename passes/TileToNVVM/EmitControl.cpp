@@ -118,7 +118,9 @@ SmallVector<Value> Emitter::flatten(ValueRange values) {
   SmallVector<Value> result;
   for (Value value : values) {
     if (getTile(value))
-      llvm::append_range(result, fragments[value]);
+      llvm::append_range(result, role && visible.contains(value)
+                                     ? expandVisible(value)
+                                     : fragments[value]);
     else
       result.push_back(getScalar(value));
   }
@@ -142,8 +144,8 @@ void Emitter::bindFlat(ValueRange values, ValueRange code) {
 // Loops and branches, which all threads of a block take alike
 //===----------------------------------------------------------------------===//
 
-/// Of what `loop` carries, `values` in registers: the rest stays in its place in
-/// shared memory.
+/// Of what `loop` carries, `values` in registers: the rest stays in its place
+/// in shared memory.
 static SmallVector<Value> getInRegisters(scf::ForOp loop, ValueRange values) {
   SmallVector<Value> result;
   for (auto [value, argument] : llvm::zip(values, loop.getRegionIterArgs()))

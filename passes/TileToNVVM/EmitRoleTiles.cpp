@@ -26,6 +26,8 @@ using namespace ringlet::gpu;
 
 Emitter::Fragment Emitter::unpack(Value value) {
   RankedTensorType tile = getTile(value);
+  if (visible.contains(value))
+    return expandVisible(value);
   if (!isPacked(tile))
     return fragments[value];
   Fragment elements;
@@ -70,6 +72,21 @@ bool Emitter::emitRoleElementwise(Operation *op) {
   }
   if (!tile.getElementType().isF32())
     return false;
+  auto select = dyn_cast<arith::SelectOp>(op);
+  if (auto mask = select
+                      ? select.getCondition().getDefiningOp<rtile::VisibleOp>()
+                      : nullptr) {
+    int64_t blocks = Fragments::columnBlocks(tile.getDimSize(1));
+    const Fragment &seen = fragments[select.getTrueValue()];
+    const Fragment &hidden = fragments[select.getFalseValue()];
+    const Intervals &intervals = visible[select.getCondition()];
+    Fragment result;
+    for (auto [index, value] : llvm::enumerate(seen))
+      result.push_back(
+          b.select(isVisible(intervals, blocks, index), value, hidden[index]));
+    fragments[op->getResult(0)] = std::move(result);
+    return true;
+  }
   if (isa<math::LogOp>(op)) {
     constexpr double ln2 = 0.69314718055994530942;
     Fragment logarithms;
@@ -102,10 +119,26 @@ bool Emitter::emitRoleElementwise(Operation *op) {
 // Stores
 //===----------------------------------------------------------------------===//
 
+void Emitter::renewView(Value view) {
+  auto op = view.getDefiningOp<rtile::ViewOp>();
+  Buffer &buffer = buffers[op.getBuffer()];
+  Buffer known = buffer;
+  auto renew = [&](Value &value) {
+    if (!value.getDefiningOp<arith::ConstantOp>())
+      value = async.hold(value).front();
+  };
+  renew(buffer.base);
+  llvm::for_each(buffer.sizes, renew);
+  llvm::for_each(buffer.strides, renew);
+  emitView(op);
+  buffers[op.getBuffer()] = known;
+}
+
 /// Two neighbours are stored at once, if addresses allow that, which is known
 /// when the kernel runs.
 bool Emitter::emitRoleStore(rtile::StoreOp op) {
   RankedTensorType tile = getTile(op.getTile());
+  renewView(op.getView());
   if (tile.getRank() != 2)
     return false;
   const View &view = views[op.getView()];

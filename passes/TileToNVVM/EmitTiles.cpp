@@ -175,10 +175,8 @@ void Emitter::emitVisible(rtile::VisibleOp op) {
     left =
         b.clampToI32(position.ceilDiv(position.add(distance, -*limit), rate));
 
-  RankedTensorType tile = getTile(op);
-  int64_t blocks = Fragments::columnBlocks(tile.getDimSize(1));
-  int64_t rows = layout.rowBlocks(tile.getDimSize(0));
-  Fragment result(layout.elements(tile));
+  Intervals intervals;
+  int64_t rows = layout.rowBlocks(getTile(op).getDimSize(0));
   for (int64_t row = 0; row < 2 * rows; ++row) {
     Value index = getRowIndex(row / 2, row % 2);
     Value low = left ? b.max(first, b.add(index, left)) : first;
@@ -187,12 +185,29 @@ void Emitter::emitVisible(rtile::VisibleOp op) {
     Value exists =
         b.both(b.lessEqual(existBegin, index), b.less(index, existEnd));
     high = b.select(exists, high, b.i32(0));
-    for (int64_t block = 0; block < blocks; ++block)
-      for (int64_t which = 0; which < 2; ++which) {
-        Value column = getColumnIndex(block, which);
-        result[((row / 2) * blocks + block) * 4 + (row % 2) * 2 + which] =
-            b.both(b.lessEqual(low, column), b.less(column, high));
-      }
+    // Counted from the first column of the thread, so that columns are numbers
+    // that the assembler knows.
+    intervals.emplace_back(b.sub(low, laneColumn), b.sub(high, laneColumn));
   }
-  fragments[op] = std::move(result);
+  visible[op] = std::move(intervals);
+  // In roles, each element is compared where it is used: there are more of
+  // them than predicate registers.
+  if (!role)
+    fragments[op] = expandVisible(op);
+}
+
+Value Emitter::isVisible(const Intervals &intervals, int64_t blocks,
+                         int64_t index) {
+  auto [low, high] = intervals[index / (4 * blocks) * 2 + index % 4 / 2];
+  Value column = b.i32(index / 4 % blocks * 8 + index % 2);
+  return b.both(b.lessEqual(low, column), b.less(column, high));
+}
+
+Emitter::Fragment Emitter::expandVisible(Value mask) {
+  RankedTensorType tile = getTile(mask);
+  int64_t blocks = Fragments::columnBlocks(tile.getDimSize(1));
+  Fragment result;
+  for (int64_t index = 0; index < layout.elements(tile); ++index)
+    result.push_back(isVisible(visible[mask], blocks, index));
+  return result;
 }

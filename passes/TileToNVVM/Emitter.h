@@ -138,7 +138,13 @@ private:
   void emitElementwise(mlir::Operation *op);
   void emitReduce(rtile::ReduceOp op);
   void emitBroadcast(rtile::BroadcastOp op);
+  /// Of each row of a tile that the thread holds, the columns that it sees:
+  /// the first one and one past the last, counted from the thread's first
+  /// column.
+  using Intervals = llvm::SmallVector<std::pair<Value, Value>>;
   void emitVisible(rtile::VisibleOp op);
+  Value isVisible(const Intervals &intervals, int64_t blocks, int64_t index);
+  Fragment expandVisible(Value mask);
   void emitDot(rtile::DotOp op);
   /// Writes the operand's image if it has none yet; its offset.
   int64_t prepareImage(mlir::OpOperand &operand,
@@ -222,6 +228,9 @@ private:
   void emitFinishDot(rtile::FinishDotOp op);
   bool emitRoleElementwise(mlir::Operation *op);
   bool emitRoleStore(rtile::StoreOp op);
+  /// Finds the addresses of a view anew, so that none of them lies in registers
+  /// from the beginning of a point to its end.
+  void renewView(Value view);
 
   /// Two neighbours of 16 bits share a register in roles, an i32.
   bool isPacked(mlir::RankedTensorType tile) {
@@ -266,6 +275,7 @@ private:
   llvm::DenseMap<Value, Buffer> buffers;
   llvm::DenseMap<Value, View> views;
   llvm::DenseMap<Value, Fragment> fragments;
+  llvm::DenseMap<Value, Intervals> visible;
 };
 
 } // namespace gpu
