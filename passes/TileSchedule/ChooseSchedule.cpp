@@ -39,7 +39,9 @@ constexpr int64_t mostRegisters = 240;
 constexpr int64_t panelColumns = 64;
 /// Most rows that the copy engine takes at once.
 constexpr int64_t mostBoxRows = 256;
-/// What a program of no shared memory has left in reserve.
+/// Most columns of a product and of what it sums over.
+constexpr int64_t mostColumns = 256;
+/// Kept free: panels begin at multiples of it.
 constexpr int64_t reservedShared = 1024;
 /// Two barriers for each slot.
 constexpr int64_t barrierBytes = 16;
@@ -100,6 +102,9 @@ std::string checkCopy(rtile::LoadOp load, bool leftWindow, bool isKey) {
     return "expected rows of a multiple of 16 bytes, found " +
            number(columns * 2) + " (" + number(columns) +
            " elements; nearest " + number(llvm::alignTo(columns, 8)) + ")";
+  if (columns > mostColumns)
+    return "expected views of at most " + number(mostColumns) +
+           " columns to multiply, found " + number(columns);
   if (rows > mostBoxRows)
     return "expected tiles of at most " + number(mostBoxRows) +
            " rows to copy, found " + number(rows);
@@ -218,15 +223,17 @@ FailureOr<Schedule> ChooseSchedule::choose(rtile::FuncOp func,
   }
   bool queryInRegisters = sizes.getRegisters(otherRegisters, true) <= registers;
   Walk walk = chooseWalk(func, *products);
-  reason = number(warps) + " warps compute, 4 for every 64 of " +
+  reason = number(warps) + " warps compute, " + number(groupWarps) +
+           " for every " + number(groupRows) + " of " +
            number(sizes.groups * groupRows) + " rows, with " +
-           number(registers) + " registers a thread (about " +
-           number(sizes.getRegisters(otherRegisters, queryInRegisters)) +
-           " in use, query tile in " +
-           (queryInRegisters ? "registers" : "shared memory") +
-           "), 4 load with " + number(loadRegisters) + "; " + number(slots) +
-           " slots, " + number(sizes.getSharedBytes(slots)) + " of " +
-           number(limit) + " bytes of shared memory; " + walk.reason;
+           number(registers) + " registers a thread (" +
+           number(sizes.getRegisters(0, queryInRegisters)) +
+           " for tiles, query tile in " +
+           (queryInRegisters ? "registers" : "shared memory") + "), " +
+           number(groupWarps) + " load with " + number(loadRegisters) + "; " +
+           number(slots) + (slots == 1 ? " slot, " : " slots, ") +
+           number(sizes.getSharedBytes(slots)) + " of " + number(limit) +
+           " bytes of shared memory; " + walk.reason;
   return Schedule{warps, groupWarps,       registers, loadRegisters,
                   slots, queryInRegisters, walk.attr};
 }

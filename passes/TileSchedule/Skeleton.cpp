@@ -41,6 +41,7 @@ void Skeleton::keep(Operation *op, ValueRange operands) {
 }
 
 void Skeleton::addRoot(Operation *op, ValueRange operands) {
+  roots.insert(op);
   keep(op, operands);
   while (!pending.empty()) {
     Value value = pending.pop_back_val();
@@ -80,7 +81,9 @@ void Skeleton::needResult(Operation *op, unsigned number) {
     keep(op, {});
     return;
   }
-  keep(op, op->getOperands());
+  // What a root needs has been said.
+  if (!roots.contains(op))
+    keep(op, op->getOperands());
 }
 
 //===----------------------------------------------------------------------===//

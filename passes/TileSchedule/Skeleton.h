@@ -25,7 +25,8 @@ public:
   Skeleton(mlir::Block &body,
            llvm::function_ref<bool(mlir::Operation *)> isShared);
 
-  /// Keeps `op`, with the values `operands`.
+  /// Keeps `op`, with the values `operands` and no others of its operands.
+  /// Roots have to be added before others that use their results.
   void addRoot(mlir::Operation *op, mlir::ValueRange operands);
 
   bool keeps(mlir::Operation *op) const { return kept.contains(op); }
@@ -50,7 +51,7 @@ private:
               mlir::IRMapping &mapping, Emit emit) const;
 
   mlir::Block &body;
-  llvm::DenseSet<mlir::Operation *> shared, kept;
+  llvm::DenseSet<mlir::Operation *> shared, roots, kept;
   llvm::DenseSet<mlir::Value> needed;
   llvm::SmallVector<mlir::Value> pending;
 };
