@@ -155,6 +155,8 @@ private:
     }
     if (inTurn)
       writer.leave();
+    if (turns && pick(4) == 0)
+      writer.meet();
     for (unsigned slot : held)
       writer.release(slot);
   }
