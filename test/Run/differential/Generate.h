@@ -44,7 +44,7 @@ struct Placement {
 };
 
 /// What the elements of query and key make of the scores.
-enum class Data { Normal, Sharp, Equal, Rising, Falling, Jump };
+enum class Data { Normal, Sharp, Equal, Rising, Falling, Jump, Leap, Cliff };
 
 /// One call of a graph.
 struct Configuration {

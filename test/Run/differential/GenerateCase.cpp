@@ -28,9 +28,9 @@ public:
     drawSizes();
     drawOffset();
     place();
-    result.data =
-        dice.pick({Data::Normal, Data::Normal, Data::Sharp, Data::Equal,
-                   Data::Rising, Data::Falling, Data::Jump});
+    result.data = dice.pick({Data::Normal, Data::Normal, Data::Sharp,
+                             Data::Equal, Data::Rising, Data::Falling,
+                             Data::Jump, Data::Leap, Data::Cliff});
     result.dataSeed = dice.next();
     collectFeatures();
     return std::move(result);
@@ -308,6 +308,8 @@ void ConfigurationDraw::collectFeatures() {
                              graph.operations[1].attention);
   note("rising scores", result.data == Data::Rising);
   note("late maximum", result.data == Data::Jump);
+  note("a score beyond all others", result.data == Data::Leap);
+  note("scores that fall out of f32", result.data == Data::Cliff);
 }
 
 } // namespace
@@ -378,7 +380,9 @@ const std::vector<std::string> &coverageNames() {
       "fused qkv",
       "fused kv",
       "rising scores",
-      "late maximum"};
+      "late maximum",
+      "a score beyond all others",
+      "scores that fall out of f32"};
   return names;
 }
 
@@ -393,8 +397,8 @@ std::string describe(const Configuration &configuration) {
   text += " results";
   for (const Placement &placement : configuration.results)
     add(placement);
-  static const char *const data[] = {"normal", "sharp",   "equal",
-                                     "rising", "falling", "jump"};
+  static const char *const data[] = {"normal",  "sharp", "equal",   "rising",
+                                     "falling", "jump",  "leaping", "plunging"};
   return text + " offset " + std::to_string(configuration.offset) + ", " +
          data[static_cast<int>(configuration.data)] + " scores";
 }

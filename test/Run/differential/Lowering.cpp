@@ -10,6 +10,7 @@
 #include "dialects/Plan/IR/PlanDialect.h"
 #include "dialects/Tile/IR/TileDialect.h"
 #include "lib/Compiler/Pipelines.h"
+#include "passes/TileOpt/Passes.h"
 #include "ringlet/InitAll.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -18,6 +19,9 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassInstrumentation.h"
 #include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
+
+#include "llvm/Support/xxhash.h"
 
 namespace ringlet::differential {
 
@@ -62,15 +66,17 @@ std::optional<Stage::Kind> classify(ModuleOp module) {
 /// Keeps the module after each pass.
 class Lowering::Snapshots : public PassInstrumentation {
 public:
-  explicit Snapshots(Lowering &lowering) : lowering(lowering) {}
+  /// Names of stages begin with `prefix`.
+  explicit Snapshots(Lowering &lowering, std::string prefix = "")
+      : lowering(lowering), prefix(std::move(prefix)) {}
 
   void runAfterPass(Pass *pass, mlir::Operation *op) override {
     auto module = dyn_cast<ModuleOp>(op);
     if (!module || pass->getArgument().empty())
       return;
-    auto occurrences = llvm::count(lowering.passes, pass->getArgument());
-    lowering.passes.push_back(pass->getArgument().str());
-    std::string name = pass->getArgument().str();
+    std::string name = prefix + pass->getArgument().str();
+    auto occurrences = llvm::count(lowering.passes, name);
+    lowering.passes.push_back(name);
     if (occurrences)
       name += "#" + std::to_string(occurrences + 1);
     take(std::move(name), module);
@@ -78,7 +84,8 @@ public:
 
   void take(std::string name, ModuleOp module) {
     std::optional<Stage::Kind> kind = classify(module);
-    if (!kind)
+    // Graphs of a recipe are those without it.
+    if (!kind || (!prefix.empty() && *kind == Stage::Kind::Graph))
       return;
     std::string text = print(module);
     if (!lowering.stages.empty() && lowering.stages.back().text == text)
@@ -89,6 +96,7 @@ public:
 
 private:
   Lowering &lowering;
+  std::string prefix;
 };
 
 Lowering::Lowering() : context(MLIRContext::Threading::DISABLED) {
@@ -124,6 +132,68 @@ bool Lowering::run(const std::string &text, bool toMachine,
              *error;
     return false;
   }
+  return true;
+}
+
+/// Gives each attention that can have a recipe one; false if none can.
+static bool forceRecipe(ModuleOp module, attn::Recipe recipe, int64_t queryRows,
+                        int64_t keyRows) {
+  bool isAny = false;
+  MLIRContext *context = module.getContext();
+  module.walk([&](attn::AttentionOp op) {
+    Type element = op.getQuery().getType().getElementType();
+    if (op.getBranches().size() != 1 || !(element.isF16() || element.isBF16()))
+      return;
+    auto redo = attn::TilingAttr::get(context, keyRows, queryRows);
+    auto tiling =
+        attn::TilingAttr::get(context, queryRows, keyRows, recipe, redo);
+    op.setTilingsAttr(ArrayAttr::get(context, tiling));
+    isAny = true;
+  });
+  return isAny;
+}
+
+bool Lowering::runRecipe(const std::string &text, attn::Recipe recipe,
+                         int64_t queryRows, int64_t keyRows,
+                         std::string *error) {
+  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
+    if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
+      *error += diagnostic.str() + "\n";
+    return success();
+  });
+  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, &context);
+  if (!module) {
+    *error = "the graph does not parse: " + *error;
+    return false;
+  }
+  if (!forceRecipe(*module, recipe, queryRows, keyRows))
+    return true;
+  PassManager pm(&context);
+  pm.addInstrumentation(std::make_unique<Snapshots>(
+      *this, attn::stringifyRecipe(recipe).str() + "/"));
+  buildRingletToRTilePipeline(pm, LevelOptions());
+  pm.addPass(createRTilePeelFirstTile());
+  pm.addPass(createRTileLazyReference());
+  pm.addPass(createRTileDelayDots());
+  pm.addPass(createRTileSplitColumns());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  if (succeeded(pm.run(*module)))
+    return true;
+  *error = "lowering failed after " +
+           (passes.empty() ? std::string("nothing") : passes.back()) + ": " +
+           *error;
+  return false;
+}
+
+bool Lowering::runRecipes(const std::string &text, std::string *error) {
+  constexpr int64_t queryRows[] = {16, 32}, keyRows[] = {16, 32, 48, 80};
+  uint64_t hash = llvm::xxh3_64bits(text);
+  for (attn::Recipe recipe :
+       {attn::Recipe::fa_fwd_overlap, attn::Recipe::fa_fwd_lazy})
+    if (!runRecipe(text, recipe, queryRows[hash % 2], keyRows[hash / 2 % 4],
+                   error))
+      return false;
   return true;
 }
 

@@ -10,6 +10,8 @@
 
 #include "test/Run/differential/Graph.h"
 
+#include "dialects/Ringlet/IR/RingletDialect.h"
+
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -47,6 +49,10 @@ public:
   bool run(const std::string &text, bool toMachine, std::string *error);
 
   std::vector<Stage> stages;
+  /// Adds the stages of kernels that recipes are forced on, as long as they are
+  /// plain tile programs, with tile heights that follow from the text.
+  /// Attention that no recipe is possible for adds nothing.
+  bool runRecipes(const std::string &text, std::string *error);
   /// Every pass that ran, in order.
   std::vector<std::string> passes;
 
@@ -55,6 +61,8 @@ public:
   mlir::MLIRContext &getContext() { return context; }
 
 private:
+  bool runRecipe(const std::string &text, attn::Recipe recipe,
+                 int64_t queryRows, int64_t keyRows, std::string *error);
   class Snapshots;
 };
 

@@ -93,7 +93,10 @@ void Memory::fillInput(const Graph &graph, int argument,
     double noise = 0.1 * dice.normal();
     if (data == Data::Jump)
       return noise + (row == std::floor(0.75 * rows) ? 60 / root : 0);
-    return noise + (data == Data::Rising ? 30 : -30) * row / (rows * root);
+    if (data == Data::Leap)
+      return noise + (row == std::floor(0.25 * rows) ? 13000 / root : 0);
+    double slope = data == Data::Rising ? 30 : data == Data::Cliff ? -600 : -30;
+    return noise + slope * row / (rows * root);
   };
   forEachIndex(view.sizes(), [&](const int64_t *indices) {
     view.set(indices,

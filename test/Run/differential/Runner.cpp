@@ -127,6 +127,7 @@ std::vector<Outcome> Runner::prepare() {
   std::string error;
   Timer timer;
   isLowered = lowering.run(text, !options.levels.empty(), &error);
+  isLowered = isLowered && lowering.runRecipes(text, &error);
   outcomes.push_back({"lowering", error, timer.seconds()});
   if (!isLowered || options.levels.empty() || !wants("native"))
     return outcomes;
