@@ -210,12 +210,74 @@ TEST_F(CudaDevice, Graph) {
   }
 }
 
+// What the copy engine makes of maps whose address changes from call to call:
+// odd numbers of rows and columns, strides of all kinds, more points than
+// blocks.
+TEST_F(CudaDevice, TensorMaps) {
+  if (architecture != "sm_90")
+    GTEST_SKIP() << "the kernel is for sm_90, the GPU is " << architecture;
+  Builder builder;
+  addBoxes(builder, 2);
+  addBoxes(builder, 4);
+  ProgramPtr program = loadProgram(context.get(), builder.artifact);
+  ASSERT_TRUE(program);
+  std::vector<uint16_t> values(1 << 22);
+  std::iota(values.begin(), values.end(), uint16_t(1));
+  OnDevice<uint16_t> x(context.get(), values);
+  const struct {
+    std::vector<int64_t> sizes, strides;
+    int64_t offset;
+  } cases[] = {
+      {{1, 64, 64}, {4096, 64, 1}, 0},
+      {{1, 256, 64}, {16384, 64, 1}, 0},
+      {{3, 200, 80}, {16000, 80, 1}, 8},
+      {{2, 500, 37}, {20000, 40, 1}, 16},
+      {{16, 512, 128}, {128, 2048, 1}, 8 * 1001}, // [rows, batch, columns].
+      {{7, 1024, 256}, {262144, 256, 1}, 0},
+      {{1, 4, 8}, {3, 8, 1}, 64},
+  };
+  for (int64_t rate : {2, 4})
+    for (const auto &item : cases) {
+      int64_t count = item.sizes[0] * item.sizes[1] * item.sizes[2];
+      OnDevice<uint16_t> y(context.get(),
+                           std::vector<uint16_t>(size_t(count), 0));
+      ASSERT_EQ(enqueue(program.get(), "boxes" + std::to_string(rate),
+                        {{static_cast<uint16_t *>(x.data) + item.offset,
+                          RL_BF16, item.sizes, item.strides},
+                         {y.data, RL_BF16, item.sizes}}),
+                RL_OK)
+          << rl_last_error();
+      wait();
+      std::vector<uint16_t> copied = y.read();
+      ASSERT_EQ(copied.size(), size_t(count));
+      size_t at = 0;
+      for (int64_t i = 0; i < item.sizes[0]; ++i)
+        for (int64_t j = 0; j < item.sizes[1]; ++j)
+          for (int64_t k = 0; k < item.sizes[2]; ++k, ++at)
+            ASSERT_EQ(copied[at],
+                      values[size_t(item.offset + i * item.strides[0] +
+                                    j * item.strides[1] + k)])
+                << rate << ": " << i << ", " << j << ", " << k;
+    }
+  EXPECT_EQ(
+      enqueue(program.get(), "boxes2",
+              {{static_cast<uint16_t *>(x.data) + 4, RL_BF16, {1, 64, 64}},
+               {static_cast<uint16_t *>(x.data) + 8192, RL_BF16, {1, 64, 64}}}),
+      RL_INVALID_ARGUMENT);
+}
+
 // Nothing here can fail but by refusal; the figures are for people.
 TEST_F(CudaDevice, LaunchOverhead) {
   ProgramPtr program = load(!cubinCode().empty() && architecture == "sm_90");
   OnDevice<float> x(context.get(), counted(64)), y(context.get(), counted(64));
   OnDevice<int64_t> out(context.get(), std::vector<int64_t>(1, 0));
+  OnDevice<uint16_t> rows(context.get(), std::vector<uint16_t>(2 * 4096));
   int64_t factor = 2;
+  Builder builder;
+  addBoxes(builder, 2);
+  ProgramPtr boxes = architecture == "sm_90"
+                         ? loadProgram(context.get(), builder.artifact)
+                         : ProgramPtr();
   struct {
     const char *what, *entry;
     std::vector<TensorArg> arguments;
@@ -226,8 +288,17 @@ TEST_F(CudaDevice, LaunchOverhead) {
        {{x.data, RL_F32, {8, 8}},
         {&factor, RL_I64, {}},
         {y.data, RL_F32, {8, 8}}}},
+      {"one kernel with a tensor map",
+       "boxes2",
+       {{rows.data, RL_BF16, {1, 64, 64}},
+        {static_cast<uint16_t *>(rows.data) + 4096, RL_BF16, {1, 64, 64}}}},
   };
   for (auto &item : cases) {
+    bool mapped = item.entry == std::string("boxes2");
+    if (mapped && !boxes)
+      continue;
+    if (mapped)
+      program = std::move(boxes);
     uint32_t entry = findEntry(program.get(), item.entry);
     std::vector<rl_tensor> list = toTensors(item.arguments);
     auto queue = [&] {

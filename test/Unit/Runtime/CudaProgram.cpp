@@ -18,6 +18,7 @@
   extern "C" const uint8_t name##Begin[], name##End[]
 
 EMBED(ptxFile, RINGLET_TEST_PTX);
+EMBED(boxesFile, RINGLET_TEST_BOXES);
 #ifdef RINGLET_TEST_CUBIN
 EMBED(cubinFile, RINGLET_TEST_CUBIN);
 #endif
@@ -69,6 +70,31 @@ void useCuda(Builder &builder, const std::string &target,
 
 void usePtx(Builder &builder) {
   useCuda(builder, "sm_80", abi::CodeFormat::Ptx, ptxCode());
+}
+
+void addBoxes(Builder &b, int64_t rate) {
+  std::string number = std::to_string(rate);
+  uint32_t boxes = b.kernel("boxes", 4);
+  b.param(abi::DType::BF16, {-1, -1, -1}, {-1, -1, 1});
+  b.param(abi::DType::BF16, {-1, -1, -1}, {-1, -1, 1}, true);
+  b.function("boxes" + number);
+  uint32_t x = b.argument("x", abi::DType::BF16, {-1, -1, -1});
+  uint32_t y = b.argument("result0", abi::DType::BF16, {-1, -1, -1}, true);
+  uint32_t panels = b.expr({dim(x, 2), constant(64), op(abi::ExprOp::CeilDiv)});
+  uint32_t tiles =
+      b.expr({dim(x, 1), constant(64 * rate), op(abi::ExprOp::CeilDiv)});
+  uint32_t residues = b.expr({constant(rate)}), batch = b.expr({dim(x, 0)});
+  uint32_t in = b.argumentBuffer(x), out = b.argumentBuffer(y);
+  b.launch(boxes, {panels, tiles, residues, batch}, {buffer(in), buffer(out)});
+  b.artifact.code_objects[0]->target = "sm_90";
+  b.artifact.code_objects[0]->format = abi::CodeFormat::Ptx;
+  b.artifact.code_objects[0]->bytes.assign(boxesFileBegin, boxesFileEnd);
+  setResource(b, boxes, "threads", "128");
+  setResource(b, boxes, "shared_bytes", "8200");
+  abi::KernelCodeT &code = *b.artifact.kernels[boxes]->code[0];
+  code.blocks_per_multiprocessor = 1;
+  code.maps.push_back(mapOfRows(rate));
+  code.maps[0]->box_columns = 64;
 }
 
 ContextPtr makeCudaContext(bool mayFail, uint64_t memoryLimit) {

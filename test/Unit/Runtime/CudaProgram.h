@@ -26,6 +26,10 @@ void usePtx(Builder &builder);
 void setResource(Builder &builder, uint32_t kernel, const std::string &key,
                  const std::string &value);
 
+/// Entry "boxes<rate>": result0 = x, bf16 [?, ?, ?], by way of a copy engine,
+/// and Boxes.ptx as the code of the builder. The rate is at least 2.
+void addBoxes(Builder &builder, int64_t rate);
+
 /// Null, after it has failed the test unless `mayFail`, if there is none.
 ContextPtr makeCudaContext(bool mayFail = false, uint64_t memoryLimit = 0);
 

@@ -201,9 +201,10 @@ EXPORT Result cuLaunchKernel(const void *function, unsigned x, unsigned y,
                              void **params, void **extra) {
   CALL_IN_CONTEXT("cuLaunchKernel");
   const auto &kernel = *static_cast<const FakeKernel *>(function);
-  if (y != 1 || z != 1 || threadsY != 1 || threadsZ != 1 || params ||
-      extra[0] != launch::Buffer || extra[2] != launch::BufferBytes ||
-      extra[4] != launch::End)
+  if (y != 1 || z != 1 || threadsY != 1 || threadsZ != 1 || !params == !extra)
+    return invalidValue;
+  if (extra && (extra[0] != launch::Buffer || extra[2] != launch::BufferBytes ||
+                extra[4] != launch::End))
     return invalidValue;
   auto limit = fake.dynamicShared.find(kernel.name);
   if (int(shared) >
@@ -211,20 +212,24 @@ EXPORT Result cuLaunchKernel(const void *function, unsigned x, unsigned y,
     return invalidValue;
   auto maps = fake.mapCounts.find(kernel.name);
   size_t mapCount = maps == fake.mapCounts.end() ? 0 : maps->second;
-  const auto *map = static_cast<const FakeMap *>(extra[1]);
-  const auto *words = reinterpret_cast<const int64_t *>(map + mapCount);
-  size_t count =
-      (*static_cast<const size_t *>(extra[3]) - mapCount * sizeof(FakeMap)) /
-      sizeof(int64_t);
-  fake.launches.push_back({kernel.name,
-                           x,
-                           threads,
-                           shared,
-                           stream,
-                           {words, words + count},
-                           {map, map + mapCount}});
+  // Where a parameter of that alignment begins, only a list of pointers says.
+  if ((mapCount > 0) != (params != nullptr))
+    return invalidValue;
+  const FakeMap *map = nullptr;
+  std::vector<int64_t> words;
+  if (params) {
+    map = static_cast<const FakeMap *>(params[0]);
+    for (void **word = params + 1; *word; ++word)
+      words.push_back(*static_cast<const int64_t *>(*word));
+  } else {
+    const auto *first = static_cast<const int64_t *>(extra[1]);
+    words.assign(first, first + *static_cast<const size_t *>(extra[3]) /
+                                    sizeof(int64_t));
+  }
+  fake.launches.push_back(
+      {kernel.name, x, threads, shared, stream, words, {map, map + mapCount}});
   if (!fake.capturing.count(stream))
-    kernel.code(words, 0, x, nullptr);
+    kernel.code(words.data(), 0, x, nullptr);
   return 0;
 }
 
