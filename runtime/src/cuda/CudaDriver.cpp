@@ -215,31 +215,37 @@ Status CudaDriver::launch(const LaunchCall &call) {
   Current current(api, device->context());
   RL_TRY(current.status());
   // The words are the parameters, one after the other: no list of pointers.
-  const void *params = call.params;
   size_t bytes = call.paramCount * sizeof(int64_t);
-  // Maps stand in front of them. The call's are shared by all runs of its
-  // shape: each run gives addresses to a copy.
-  EncodedMap copy[mostWords / wordsOfMap];
+  void *packed[] = {launch::Buffer, const_cast<int64_t *>(call.params),
+                    launch::BufferBytes, &bytes, launch::End};
+  void **extra = packed, **list = nullptr;
+  // Maps are one parameter in front of them. Where it lies is the compiler's
+  // choice, as the first place of parameters is a multiple of 16 bytes only:
+  // the driver knows. Maps of a call are shared by all runs of its shape: each
+  // run gives addresses to a copy.
+  EncodedMap maps[abi::kMaxMaps];
+  void *places[1 + mostWords];
   if (call.mapCount) {
     for (uint32_t i = 0; i < call.mapCount; ++i) {
-      copy[i] = call.maps[i];
-      Result code = api.mapReplaceAddress(&copy[i], call.mapAddresses[i]);
+      maps[i] = call.maps[i];
+      Result code = api.mapReplaceAddress(&maps[i], call.mapAddresses[i]);
       if (code != result::Success)
         return api.check(code, text("point tensor map ", i, " to address ",
                                     toAddress(call.mapAddresses[i])));
     }
-    std::memcpy(copy + call.mapCount, params, bytes);
-    bytes += call.mapCount * sizeof(EncodedMap);
-    params = copy;
+    places[0] = maps;
+    for (uint32_t i = 0; i < call.paramCount; ++i)
+      places[1 + i] = const_cast<int64_t *>(call.params + i);
+    list = places;
+    extra = nullptr;
   }
-  void *extra[] = {launch::Buffer, const_cast<void *>(params),
-                   launch::BufferBytes, &bytes, launch::End};
   auto blocks = unsigned(call.items);
   if (kernel.mostBlocks)
     blocks = std::min(blocks, kernel.mostBlocks);
-  Result code =
-      api.launchKernel(kernel.function, blocks, 1, 1, kernel.threads, 1, 1,
-                       kernel.sharedBytes, call.stream, nullptr, extra);
+  Result code = api.launchKernel(kernel.function, blocks, 1, 1, kernel.threads,
+                                 1, 1, kernel.sharedBytes, call.stream,
+                                 call.mapCount ? pointers : nullptr,
+                                 call.mapCount ? nullptr : extra);
   if (code == result::Success)
     return {};
   return api.check(code, text("start a kernel of ", blocks, " blocks of ",

@@ -201,33 +201,33 @@ EXPORT Result cuLaunchKernel(const void *function, unsigned x, unsigned y,
                              void **params, void **extra) {
   CALL_IN_CONTEXT("cuLaunchKernel");
   const auto &kernel = *static_cast<const FakeKernel *>(function);
-  if (y != 1 || z != 1 || threadsY != 1 || threadsZ != 1 || !params == !extra)
+  if (y != 1 || z != 1 || threadsY != 1 || threadsZ != 1)
     return invalidValue;
-  if (extra && (extra[0] != launch::Buffer || extra[2] != launch::BufferBytes ||
-                extra[4] != launch::End))
-    return invalidValue;
-  auto limit = fake.dynamicShared.find(kernel.name);
-  if (int(shared) >
-      (limit == fake.dynamicShared.end() ? 48 * 1024 : limit->second))
-    return invalidValue;
-  auto maps = fake.mapCounts.find(kernel.name);
-  size_t mapCount = maps == fake.mapCounts.end() ? 0 : maps->second;
-  // Where a parameter of that alignment begins, only a list of pointers says.
-  if ((mapCount > 0) != (params != nullptr))
-    return invalidValue;
-  const FakeMap *map = nullptr;
+  // Words alone come packed; maps do not, as their place has no simple rule.
   std::vector<int64_t> words;
-  if (params) {
-    map = static_cast<const FakeMap *>(params[0]);
-    for (void **word = params + 1; *word; ++word)
-      words.push_back(*static_cast<const int64_t *>(*word));
+  std::vector<FakeMap> maps;
+  auto mapped = fake.mapped.find(kernel.name);
+  if (mapped != fake.mapped.end() && mapped->second.maps) {
+    if (!params || extra)
+      return invalidValue;
+    const auto *first = static_cast<const FakeMap *>(params[0]);
+    maps.assign(first, first + mapped->second.maps);
+    for (size_t i = 0; i < mapped->second.words; ++i)
+      words.push_back(*static_cast<const int64_t *>(params[1 + i]));
   } else {
+    if (params || extra[0] != launch::Buffer ||
+        extra[2] != launch::BufferBytes || extra[4] != launch::End)
+      return invalidValue;
     const auto *first = static_cast<const int64_t *>(extra[1]);
     words.assign(first, first + *static_cast<const size_t *>(extra[3]) /
                                     sizeof(int64_t));
   }
+  auto limit = fake.dynamicShared.find(kernel.name);
+  if (int(shared) >
+      (limit == fake.dynamicShared.end() ? 48 * 1024 : limit->second))
+    return invalidValue;
   fake.launches.push_back(
-      {kernel.name, x, threads, shared, stream, words, {map, map + mapCount}});
+      {kernel.name, x, threads, shared, stream, words, std::move(maps)});
   if (!fake.capturing.count(stream))
     kernel.code(words.data(), 0, x, nullptr);
   return 0;
