@@ -31,7 +31,7 @@ public:
         inRegisters(
             rtile::FragmentAttr::get(role.getContext(), role.getWarps())) {}
 
-  /// Returns how many tiles got one.
+  /// Returns how many tiles turned out to lie in registers.
   int64_t run();
 
 private:
@@ -61,7 +61,7 @@ void RoleEncoder::encodeReads() {
              (dot && dot.getRhs() == read.getTile());
     });
     read.getTile().setType(encode(tile, isRight ? inSlot : inRegisters));
-    ++count;
+    count += !isRight;
   });
 }
 
