@@ -242,10 +242,9 @@ Status CudaDriver::launch(const LaunchCall &call) {
   auto blocks = unsigned(call.items);
   if (kernel.mostBlocks)
     blocks = std::min(blocks, kernel.mostBlocks);
-  Result code = api.launchKernel(kernel.function, blocks, 1, 1, kernel.threads,
-                                 1, 1, kernel.sharedBytes, call.stream,
-                                 call.mapCount ? pointers : nullptr,
-                                 call.mapCount ? nullptr : extra);
+  Result code =
+      api.launchKernel(kernel.function, blocks, 1, 1, kernel.threads, 1, 1,
+                       kernel.sharedBytes, call.stream, list, extra);
   if (code == result::Success)
     return {};
   return api.check(code, text("start a kernel of ", blocks, " blocks of ",

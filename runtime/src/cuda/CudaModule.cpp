@@ -132,7 +132,9 @@ static Status readResource(const abi::KernelCode &code, const char *key,
 /// Words of the kernel's parameters.
 static uint64_t countWords(const abi::Kernel &kernel,
                            const abi::KernelCode &code) {
-  uint64_t words = kernel.grid_rank() + wordsOfMap * sizeOf(code.maps());
+  uint64_t words = kernel.grid_rank();
+  if (sizeOf(code.maps()))
+    words += wordsOfMap * sizeOf(code.maps()) + 64 / sizeof(int64_t);
   auto dynamic = [](const flatbuffers::Vector<int64_t> *list) {
     uint64_t count = 0;
     for (uint32_t i = 0; i < sizeOf(list); ++i)

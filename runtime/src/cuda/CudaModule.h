@@ -25,7 +25,8 @@ struct Kernel {
 };
 
 /// Words of 64 bits that a kernel may have as parameters, those of tensor maps
-/// included: 4 KiB, which every architecture takes.
+/// included: 4 KiB, which every architecture takes. Maps cost 64 bytes more,
+/// for their alignment.
 inline constexpr uint32_t mostWords = 512;
 inline constexpr uint32_t wordsOfMap = sizeof(EncodedMap) / sizeof(int64_t);
 

@@ -32,7 +32,7 @@ protected:
     if (!fallback)
       builder.plan().steps[0]->action.AsLaunch()->fallback = -1;
     change(code);
-    fake.mapCounts["mark"] = code.maps.size();
+    fake.mapped["mark"] = {code.maps.size(), 9};
     rl_context_options options = RL_CONTEXT_OPTIONS_INIT;
     options.driver = "cuda";
     options.log = [](void *lines, rl_log_level, const char *line) {
@@ -97,7 +97,6 @@ TEST_F(CudaMaps, Encoding) {
   ASSERT_EQ(fake.launches.size(), 1u);
   const FakeLaunch &launch = fake.launches[0];
   EXPECT_EQ(launch.grid, 20u);
-  // The words follow the maps.
   EXPECT_EQ(launch.words,
             (std::vector<int64_t>{int64_t(addressOf(0)), 3, 20, 40, 1600, 80,
                                   launch.words[6], 20, 20}));
@@ -128,7 +127,7 @@ TEST_F(CudaMaps, ElementTypes) {
     builder.artifact.kernels[0]->code[0]->maps.push_back(mapOfRows());
     builder.artifact.kernels[0]->params[0]->dtype = ours;
     builder.function().arguments[0]->dtype = ours;
-    fake.mapCounts["mark"] = 1;
+    fake.mapped["mark"] = {1, 9};
     ContextPtr context = makeCudaContext();
     ProgramPtr program = loadProgram(context.get(), builder.artifact);
     OnDevice<uint16_t> x(context.get(), std::vector<uint16_t>(64));
@@ -339,13 +338,13 @@ TEST_F(CudaMaps, BlocksThatStay) {
 }
 
 TEST_F(CudaMaps, RoomForParameters) {
-  // 16 maps take half of the room, nine of the words are the kernel's.
+  // 16 maps take half of the room and 8 words, the kernel itself needs 9.
   addMapped(builder);
   usePtx(builder);
   abi::KernelT &kernel = *builder.artifact.kernels[0];
   for (int i = 0; i < 16; ++i)
     kernel.code[0]->maps.push_back(mapOfRows());
-  while (kernel.params.size() < 2 + 248) {
+  while (kernel.params.size() < 2 + 240) {
     kernel.params.push_back(std::make_unique<abi::KernelParamT>());
     kernel.params.back()->kind = abi::ParamKind::Scalar;
   }

@@ -65,8 +65,12 @@ struct FakeCuda {
   /// Memory by address: its bytes.
   std::map<uint64_t, uint64_t> memory;
   std::map<std::string, int> dynamicShared;
-  /// How many tensor maps stand before the words of a kernel.
-  std::map<std::string, size_t> mapCounts;
+  /// What the code of a kernel knows of its parameters: a first one of tensor
+  /// maps, then words.
+  struct Mapped {
+    size_t maps, words;
+  };
+  std::map<std::string, Mapped> mapped;
   int contexts = 0, modules = 0, streams = 0, memoryPools = 0;
   int captureMode = 0;
   uint64_t releaseThreshold = 0;
