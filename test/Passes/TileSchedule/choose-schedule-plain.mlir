@@ -1,0 +1,392 @@
+//===- choose-schedule-plain.mlir - Kernels that stay plain -*- mlir -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+// RUN: ringlet-opt %s --split-input-file --rtile-choose-schedule | FileCheck %s
+// RUN: ringlet-opt %s --split-input-file --rtile-choose-schedule --remarks-filter='rtile-.*' --remark-format=emitRemark -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
+
+// Groups of warps multiply 64 rows.
+
+// CHECK-LABEL: rtile.func @heights(
+// CHECK-NOT:     recipe
+// CHECK-NOT:     rtile.schedule
+// CHECK:         rtile.return
+// REMARK: [Missed] ChooseSchedule {{.*}}"heights stays plain: expected left operands of a multiple of 64 rows, found tensor<96x64xbf16>"
+rtile.func @heights(%Q: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %K: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %V: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %O: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>)
+    grid(%tile: index, %head: index, %batch: index) recipe = <fa_fwd_lazy> {
+  %c0 = arith.constant 0 : index
+  %height = arith.constant 96 : index
+  %step = arith.constant 64 : index
+  %zero = arith.constant dense<0.0> : tensor<96x64xf32>
+  %q = rtile.view %Q[%batch, *, %head, *] : memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>> to !rtile.view<96x64xbf16>
+  %k = rtile.view %K[%batch, *, %head, *] : memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>> to !rtile.view<64x64xbf16>
+  %v = rtile.view %V[%batch, *, %head, *] : memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>> to !rtile.view<64x64xbf16>
+  %o = rtile.view %O[%batch, *, %head, *] : memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>> to !rtile.view<96x64xbf16>
+  %row = arith.muli %tile, %height : index
+  %q_tile = rtile.load %q[%row, %c0] : !rtile.view<96x64xbf16>
+  %begin, %wb, %we, %end = rtile.run %q[%row], %k : !rtile.view<96x64xbf16>, !rtile.view<64x64xbf16>
+  %sums = scf.for %n = %begin to %end step %step iter_args(%acc = %zero) -> (tensor<96x64xf32>) {
+    %k_tile = rtile.load %k[%n, %c0] : !rtile.view<64x64xbf16>
+    %s = rtile.dot %q_tile, %k_tile transposed : tensor<96x64xbf16>, tensor<64x64xbf16> -> tensor<96x64xf32>
+    %p = arith.truncf %s : tensor<96x64xf32> to tensor<96x64xbf16>
+    %v_tile = rtile.load %v[%n, %c0] : !rtile.view<64x64xbf16>
+    %next = rtile.dot %p, %v_tile init(%acc) : tensor<96x64xbf16>, tensor<64x64xbf16> -> tensor<96x64xf32>
+    scf.yield %next : tensor<96x64xf32>
+  }
+  %out = arith.truncf %sums : tensor<96x64xf32> to tensor<96x64xbf16>
+  rtile.store %out, %o[%row, %c0] : !rtile.view<96x64xbf16>
+  rtile.return
+}
+
+// -----
+
+// The copy engine moves 16 bytes at a time.
+
+// CHECK-LABEL: rtile.func @odd_depth(
+// CHECK-NOT:     recipe
+// CHECK-NOT:     rtile.schedule
+// CHECK:         rtile.return
+// REMARK: [Missed] ChooseSchedule {{.*}}"odd_depth stays plain: expected rows of a multiple of 16 bytes, found 40 (20 elements; nearest 24)"
+rtile.func @odd_depth(%Q: memref<1x?x8x20xbf16, strided<[?, ?, ?, 1]>>, %K: memref<1x?x8x20xbf16, strided<[?, ?, ?, 1]>>, %V: memref<1x?x8x20xbf16, strided<[?, ?, ?, 1]>>, %O: memref<1x?x8x20xbf16, strided<[?, ?, ?, 1]>>)
+    grid(%tile: index, %head: index, %batch: index) recipe = <fa_fwd_lazy> {
+  %c0 = arith.constant 0 : index
+  %height = arith.constant 64 : index
+  %step = arith.constant 64 : index
+  %zero = arith.constant dense<0.0> : tensor<64x20xf32>
+  %q = rtile.view %Q[%batch, *, %head, *] : memref<1x?x8x20xbf16, strided<[?, ?, ?, 1]>> to !rtile.view<64x20xbf16>
+  %k = rtile.view %K[%batch, *, %head, *] : memref<1x?x8x20xbf16, strided<[?, ?, ?, 1]>> to !rtile.view<64x20xbf16>
+  %v = rtile.view %V[%batch, *, %head, *] : memref<1x?x8x20xbf16, strided<[?, ?, ?, 1]>> to !rtile.view<64x20xbf16>
+  %o = rtile.view %O[%batch, *, %head, *] : memref<1x?x8x20xbf16, strided<[?, ?, ?, 1]>> to !rtile.view<64x20xbf16>
+  %row = arith.muli %tile, %height : index
+  %q_tile = rtile.load %q[%row, %c0] : !rtile.view<64x20xbf16>
+  %begin, %wb, %we, %end = rtile.run %q[%row], %k : !rtile.view<64x20xbf16>, !rtile.view<64x20xbf16>
+  %sums = scf.for %n = %begin to %end step %step iter_args(%acc = %zero) -> (tensor<64x20xf32>) {
+    %k_tile = rtile.load %k[%n, %c0] : !rtile.view<64x20xbf16>
+    %s = rtile.dot %q_tile, %k_tile transposed : tensor<64x20xbf16>, tensor<64x20xbf16> -> tensor<64x64xf32>
+    %p = arith.truncf %s : tensor<64x64xf32> to tensor<64x64xbf16>
+    %v_tile = rtile.load %v[%n, %c0] : !rtile.view<64x20xbf16>
+    %next = rtile.dot %p, %v_tile init(%acc) : tensor<64x64xbf16>, tensor<64x20xbf16> -> tensor<64x20xf32>
+    scf.yield %next : tensor<64x20xf32>
+  }
+  %out = arith.truncf %sums : tensor<64x20xf32> to tensor<64x20xbf16>
+  rtile.store %out, %o[%row, %c0] : !rtile.view<64x20xbf16>
+  rtile.return
+}
+
+// -----
+
+// Products sum over 16 keys at a time.
+
+// CHECK-LABEL: rtile.func @odd_keys(
+// CHECK-NOT:     recipe
+// CHECK-NOT:     rtile.schedule
+// CHECK:         rtile.return
+// REMARK: [Missed] ChooseSchedule {{.*}}"odd_keys stays plain: expected key tiles of a multiple of 16 rows, found 40; nearest 48"
+rtile.func @odd_keys(%Q: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %K: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %V: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %O: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>)
+    grid(%tile: index, %head: index, %batch: index) recipe = <fa_fwd_lazy> {
+  %c0 = arith.constant 0 : index
+  %height = arith.constant 64 : index
+  %step = arith.constant 40 : index
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  %q = rtile.view %Q[%batch, *, %head, *] : memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>> to !rtile.view<64x64xbf16>
+  %k = rtile.view %K[%batch, *, %head, *] : memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>> to !rtile.view<40x64xbf16>
+  %v = rtile.view %V[%batch, *, %head, *] : memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>> to !rtile.view<40x64xbf16>
+  %o = rtile.view %O[%batch, *, %head, *] : memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>> to !rtile.view<64x64xbf16>
+  %row = arith.muli %tile, %height : index
+  %q_tile = rtile.load %q[%row, %c0] : !rtile.view<64x64xbf16>
+  %begin, %wb, %we, %end = rtile.run %q[%row], %k : !rtile.view<64x64xbf16>, !rtile.view<40x64xbf16>
+  %sums = scf.for %n = %begin to %end step %step iter_args(%acc = %zero) -> (tensor<64x64xf32>) {
+    %k_tile = rtile.load %k[%n, %c0] : !rtile.view<40x64xbf16>
+    %s = rtile.dot %q_tile, %k_tile transposed : tensor<64x64xbf16>, tensor<40x64xbf16> -> tensor<64x40xf32>
+    %p = arith.truncf %s : tensor<64x40xf32> to tensor<64x40xbf16>
+    %v_tile = rtile.load %v[%n, %c0] : !rtile.view<40x64xbf16>
+    %next = rtile.dot %p, %v_tile init(%acc) : tensor<64x40xbf16>, tensor<40x64xbf16> -> tensor<64x64xf32>
+    scf.yield %next : tensor<64x64xf32>
+  }
+  %out = arith.truncf %sums : tensor<64x64xf32> to tensor<64x64xbf16>
+  rtile.store %out, %o[%row, %c0] : !rtile.view<64x64xbf16>
+  rtile.return
+}
+
+// -----
+
+// Sums and scores of 256 columns do not fit.
+
+// CHECK-LABEL: rtile.func @many_registers(
+// CHECK-NOT:     recipe
+// CHECK-NOT:     rtile.schedule
+// CHECK:         rtile.return
+// REMARK: [Missed] ChooseSchedule {{.*}}"many_registers stays plain: expected at most 232 registers a thread, 2 groups of 64 rows, found 304: 128 for sums, 96 for scores, 48 for weights, 32 for the rest"
+rtile.func @many_registers(%Q: memref<1x?x8x256xbf16, strided<[?, ?, ?, 1]>>, %K: memref<1x?x8x256xbf16, strided<[?, ?, ?, 1]>>, %V: memref<1x?x8x256xbf16, strided<[?, ?, ?, 1]>>, %O: memref<1x?x8x256xbf16, strided<[?, ?, ?, 1]>>)
+    grid(%tile: index, %head: index, %batch: index) recipe = <fa_fwd_lazy> {
+  %c0 = arith.constant 0 : index
+  %height = arith.constant 128 : index
+  %step = arith.constant 192 : index
+  %zero = arith.constant dense<0.0> : tensor<128x256xf32>
+  %q = rtile.view %Q[%batch, *, %head, *] : memref<1x?x8x256xbf16, strided<[?, ?, ?, 1]>> to !rtile.view<128x256xbf16>
+  %k = rtile.view %K[%batch, *, %head, *] : memref<1x?x8x256xbf16, strided<[?, ?, ?, 1]>> to !rtile.view<192x256xbf16>
+  %v = rtile.view %V[%batch, *, %head, *] : memref<1x?x8x256xbf16, strided<[?, ?, ?, 1]>> to !rtile.view<192x256xbf16>
+  %o = rtile.view %O[%batch, *, %head, *] : memref<1x?x8x256xbf16, strided<[?, ?, ?, 1]>> to !rtile.view<128x256xbf16>
+  %row = arith.muli %tile, %height : index
+  %q_tile = rtile.load %q[%row, %c0] : !rtile.view<128x256xbf16>
+  %begin, %wb, %we, %end = rtile.run %q[%row], %k : !rtile.view<128x256xbf16>, !rtile.view<192x256xbf16>
+  %sums = scf.for %n = %begin to %end step %step iter_args(%acc = %zero) -> (tensor<128x256xf32>) {
+    %k_tile = rtile.load %k[%n, %c0] : !rtile.view<192x256xbf16>
+    %s = rtile.dot %q_tile, %k_tile transposed : tensor<128x256xbf16>, tensor<192x256xbf16> -> tensor<128x192xf32>
+    %p = arith.truncf %s : tensor<128x192xf32> to tensor<128x192xbf16>
+    %v_tile = rtile.load %v[%n, %c0] : !rtile.view<192x256xbf16>
+    %next = rtile.dot %p, %v_tile init(%acc) : tensor<128x192xbf16>, tensor<192x256xbf16> -> tensor<128x256xf32>
+    scf.yield %next : tensor<128x256xf32>
+  }
+  %out = arith.truncf %sums : tensor<128x256xf32> to tensor<128x256xbf16>
+  rtile.store %out, %o[%row, %c0] : !rtile.view<128x256xbf16>
+  rtile.return
+}
+
+// -----
+
+// Products have at most 256 columns.
+
+// CHECK-LABEL: rtile.func @wide(
+// CHECK-NOT:     recipe
+// CHECK-NOT:     rtile.schedule
+// CHECK:         rtile.return
+// REMARK: [Missed] ChooseSchedule {{.*}}"wide stays plain: expected views of at most 256 columns to multiply, found 264"
+rtile.func @wide(%Q: memref<1x?x8x264xbf16, strided<[?, ?, ?, 1]>>, %K: memref<1x?x8x264xbf16, strided<[?, ?, ?, 1]>>, %V: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %O: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>)
+    grid(%tile: index, %head: index, %batch: index) recipe = <fa_fwd_lazy> {
+  %c0 = arith.constant 0 : index
+  %height = arith.constant 64 : index
+  %step = arith.constant 64 : index
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  %q = rtile.view %Q[%batch, *, %head, *] : memref<1x?x8x264xbf16, strided<[?, ?, ?, 1]>> to !rtile.view<64x264xbf16>
+  %k = rtile.view %K[%batch, *, %head, *] : memref<1x?x8x264xbf16, strided<[?, ?, ?, 1]>> to !rtile.view<64x264xbf16>
+  %v = rtile.view %V[%batch, *, %head, *] : memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>> to !rtile.view<64x64xbf16>
+  %o = rtile.view %O[%batch, *, %head, *] : memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>> to !rtile.view<64x64xbf16>
+  %row = arith.muli %tile, %height : index
+  %q_tile = rtile.load %q[%row, %c0] : !rtile.view<64x264xbf16>
+  %begin, %wb, %we, %end = rtile.run %q[%row], %k : !rtile.view<64x264xbf16>, !rtile.view<64x264xbf16>
+  %sums = scf.for %n = %begin to %end step %step iter_args(%acc = %zero) -> (tensor<64x64xf32>) {
+    %k_tile = rtile.load %k[%n, %c0] : !rtile.view<64x264xbf16>
+    %s = rtile.dot %q_tile, %k_tile transposed : tensor<64x264xbf16>, tensor<64x264xbf16> -> tensor<64x64xf32>
+    %p = arith.truncf %s : tensor<64x64xf32> to tensor<64x64xbf16>
+    %v_tile = rtile.load %v[%n, %c0] : !rtile.view<64x64xbf16>
+    %next = rtile.dot %p, %v_tile init(%acc) : tensor<64x64xbf16>, tensor<64x64xbf16> -> tensor<64x64xf32>
+    scf.yield %next : tensor<64x64xf32>
+  }
+  %out = arith.truncf %sums : tensor<64x64xf32> to tensor<64x64xbf16>
+  rtile.store %out, %o[%row, %c0] : !rtile.view<64x64xbf16>
+  rtile.return
+}
+
+// -----
+
+// What lies behind a segment would be multiplied.
+
+// CHECK-LABEL: rtile.func @cut_segment(
+// CHECK-NOT:     recipe
+// CHECK-NOT:     rtile.schedule
+// CHECK:         rtile.return
+// REMARK: [Missed] ChooseSchedule {{.*}}"cut_segment stays plain: expected segments of a multiple of 512 positions, key tile 128 times rate 4, found w = 8000 (B1)"
+rtile.func @cut_segment(%Q: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %K: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %V: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %O: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>)
+    grid(%tile: index, %segment: index, %head: index, %batch: index) recipe = <fa_fwd_lazy> {
+  %c0 = arith.constant 0 : index
+  %height = arith.constant 128 : index
+  %step = arith.constant 128 : index
+  %zero = arith.constant dense<0.0> : tensor<128x128xf32>
+  %q = rtile.view %Q[%batch, *, %head, *] segment(%segment) residue(%c0) : memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>> to !rtile.view<128x128xbf16, w = 8000, rate = 4>
+  %k = rtile.view %K[%batch, *, %head, *] segment(%segment) residue(%c0) : memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>> to !rtile.view<128x128xbf16, w = 8000, rate = 4>
+  %v = rtile.view %V[%batch, *, %head, *] segment(%segment) residue(%c0) : memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>> to !rtile.view<128x128xbf16, w = 8000, rate = 4>
+  %o = rtile.view %O[%batch, *, %head, *] segment(%segment) residue(%c0) : memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>> to !rtile.view<128x128xbf16, w = 8000, rate = 4>
+  %row = arith.muli %tile, %height : index
+  %q_tile = rtile.load %q[%row, %c0] : !rtile.view<128x128xbf16, w = 8000, rate = 4>
+  %begin, %wb, %we, %end = rtile.run %q[%row], %k : !rtile.view<128x128xbf16, w = 8000, rate = 4>, !rtile.view<128x128xbf16, w = 8000, rate = 4>
+  %sums = scf.for %n = %begin to %end step %step iter_args(%acc = %zero) -> (tensor<128x128xf32>) {
+    %k_tile = rtile.load %k[%n, %c0] : !rtile.view<128x128xbf16, w = 8000, rate = 4>
+    %s = rtile.dot %q_tile, %k_tile transposed : tensor<128x128xbf16>, tensor<128x128xbf16> -> tensor<128x128xf32>
+    %p = arith.truncf %s : tensor<128x128xf32> to tensor<128x128xbf16>
+    %v_tile = rtile.load %v[%n, %c0] : !rtile.view<128x128xbf16, w = 8000, rate = 4>
+    %next = rtile.dot %p, %v_tile init(%acc) : tensor<128x128xbf16>, tensor<128x128xbf16> -> tensor<128x128xf32>
+    scf.yield %next : tensor<128x128xf32>
+  }
+  %out = arith.truncf %sums : tensor<128x128xf32> to tensor<128x128xbf16>
+  rtile.store %out, %o[%row, %c0] : !rtile.view<128x128xbf16, w = 8000, rate = 4>
+  rtile.return
+}
+
+// -----
+
+// With a left window the first tile may begin anywhere in the segment.
+
+// CHECK-LABEL: rtile.func @left_window(
+// CHECK-NOT:     recipe
+// CHECK-NOT:     rtile.schedule
+// CHECK:         rtile.return
+// REMARK: [Missed] ChooseSchedule {{.*}}"left_window stays plain: expected segments without a left window, whose first key tile may begin anywhere and the last one cross the end of the segment (B4)"
+rtile.func @left_window(%Q: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %K: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %V: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %O: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>)
+    grid(%tile: index, %segment: index, %head: index, %batch: index) recipe = <fa_fwd_lazy> {
+  %c0 = arith.constant 0 : index
+  %height = arith.constant 128 : index
+  %step = arith.constant 128 : index
+  %zero = arith.constant dense<0.0> : tensor<128x128xf32>
+  %q = rtile.view %Q[%batch, *, %head, *] segment(%segment) : memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>> to !rtile.view<128x128xbf16, w = 8192>
+  %k = rtile.view %K[%batch, *, %head, *] segment(%segment) : memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>> to !rtile.view<128x128xbf16, w = 8192>
+  %v = rtile.view %V[%batch, *, %head, *] segment(%segment) : memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>> to !rtile.view<128x128xbf16, w = 8192>
+  %o = rtile.view %O[%batch, *, %head, *] segment(%segment) : memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>> to !rtile.view<128x128xbf16, w = 8192>
+  %row = arith.muli %tile, %height : index
+  %q_tile = rtile.load %q[%row, %c0] : !rtile.view<128x128xbf16, w = 8192>
+  %begin, %wb, %we, %end = rtile.run %q[%row], %k window = [512, 0] : !rtile.view<128x128xbf16, w = 8192>, !rtile.view<128x128xbf16, w = 8192>
+  %sums = scf.for %n = %begin to %end step %step iter_args(%acc = %zero) -> (tensor<128x128xf32>) {
+    %k_tile = rtile.load %k[%n, %c0] : !rtile.view<128x128xbf16, w = 8192>
+    %s = rtile.dot %q_tile, %k_tile transposed : tensor<128x128xbf16>, tensor<128x128xbf16> -> tensor<128x128xf32>
+    %p = arith.truncf %s : tensor<128x128xf32> to tensor<128x128xbf16>
+    %v_tile = rtile.load %v[%n, %c0] : !rtile.view<128x128xbf16, w = 8192>
+    %next = rtile.dot %p, %v_tile init(%acc) : tensor<128x128xbf16>, tensor<128x128xbf16> -> tensor<128x128xf32>
+    scf.yield %next : tensor<128x128xf32>
+  }
+  %out = arith.truncf %sums : tensor<128x128xf32> to tensor<128x128xbf16>
+  rtile.store %out, %o[%row, %c0] : !rtile.view<128x128xbf16, w = 8192>
+  rtile.return
+}
+
+// -----
+
+// A copy has at most 256 rows.
+
+// CHECK-LABEL: rtile.func @high(
+// CHECK-NOT:     recipe
+// CHECK-NOT:     rtile.schedule
+// CHECK:         rtile.return
+// REMARK: [Missed] ChooseSchedule {{.*}}"high stays plain: expected tiles of at most 256 rows to copy, found 320"
+rtile.func @high(%Q: memref<1x?x8x16xbf16, strided<[?, ?, ?, 1]>>, %K: memref<1x?x8x16xbf16, strided<[?, ?, ?, 1]>>, %V: memref<1x?x8x16xbf16, strided<[?, ?, ?, 1]>>, %O: memref<1x?x8x16xbf16, strided<[?, ?, ?, 1]>>)
+    grid(%tile: index, %head: index, %batch: index) recipe = <fa_fwd_lazy> {
+  %c0 = arith.constant 0 : index
+  %height = arith.constant 320 : index
+  %step = arith.constant 16 : index
+  %zero = arith.constant dense<0.0> : tensor<320x16xf32>
+  %q = rtile.view %Q[%batch, *, %head, *] : memref<1x?x8x16xbf16, strided<[?, ?, ?, 1]>> to !rtile.view<320x16xbf16>
+  %k = rtile.view %K[%batch, *, %head, *] : memref<1x?x8x16xbf16, strided<[?, ?, ?, 1]>> to !rtile.view<16x16xbf16>
+  %v = rtile.view %V[%batch, *, %head, *] : memref<1x?x8x16xbf16, strided<[?, ?, ?, 1]>> to !rtile.view<16x16xbf16>
+  %o = rtile.view %O[%batch, *, %head, *] : memref<1x?x8x16xbf16, strided<[?, ?, ?, 1]>> to !rtile.view<320x16xbf16>
+  %row = arith.muli %tile, %height : index
+  %q_tile = rtile.load %q[%row, %c0] : !rtile.view<320x16xbf16>
+  %begin, %wb, %we, %end = rtile.run %q[%row], %k : !rtile.view<320x16xbf16>, !rtile.view<16x16xbf16>
+  %sums = scf.for %n = %begin to %end step %step iter_args(%acc = %zero) -> (tensor<320x16xf32>) {
+    %k_tile = rtile.load %k[%n, %c0] : !rtile.view<16x16xbf16>
+    %s = rtile.dot %q_tile, %k_tile transposed : tensor<320x16xbf16>, tensor<16x16xbf16> -> tensor<320x16xf32>
+    %p = arith.truncf %s : tensor<320x16xf32> to tensor<320x16xbf16>
+    %v_tile = rtile.load %v[%n, %c0] : !rtile.view<16x16xbf16>
+    %next = rtile.dot %p, %v_tile init(%acc) : tensor<320x16xbf16>, tensor<16x16xbf16> -> tensor<320x16xf32>
+    scf.yield %next : tensor<320x16xf32>
+  }
+  %out = arith.truncf %sums : tensor<320x16xf32> to tensor<320x16xbf16>
+  rtile.store %out, %o[%row, %c0] : !rtile.view<320x16xbf16>
+  rtile.return
+}
+
+// -----
+
+// A tile that is read in another way, too, cannot stay in its slot.
+
+// CHECK-LABEL: rtile.func @other_use(
+// CHECK-NOT:     recipe
+// CHECK-NOT:     rtile.schedule
+// CHECK:         rtile.return
+// REMARK: [Missed] ChooseSchedule {{.*}}"other_use stays plain: expected loads for products alone, found a tile of tensor<64x64xbf16> that arith.negf uses"
+rtile.func @other_use(%Q: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %K: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %V: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %O: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>)
+    grid(%tile: index, %head: index, %batch: index) recipe = <fa_fwd_lazy> {
+  %c0 = arith.constant 0 : index
+  %height = arith.constant 64 : index
+  %step = arith.constant 64 : index
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  %q = rtile.view %Q[%batch, *, %head, *] : memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>> to !rtile.view<64x64xbf16>
+  %k = rtile.view %K[%batch, *, %head, *] : memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>> to !rtile.view<64x64xbf16>
+  %v = rtile.view %V[%batch, *, %head, *] : memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>> to !rtile.view<64x64xbf16>
+  %o = rtile.view %O[%batch, *, %head, *] : memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>> to !rtile.view<64x64xbf16>
+  %row = arith.muli %tile, %height : index
+  %q_tile = rtile.load %q[%row, %c0] : !rtile.view<64x64xbf16>
+  %begin, %wb, %we, %end = rtile.run %q[%row], %k : !rtile.view<64x64xbf16>, !rtile.view<64x64xbf16>
+  %sums = scf.for %n = %begin to %end step %step iter_args(%acc = %zero) -> (tensor<64x64xf32>) {
+    %k_tile = rtile.load %k[%n, %c0] : !rtile.view<64x64xbf16>
+    %s = rtile.dot %q_tile, %k_tile transposed : tensor<64x64xbf16>, tensor<64x64xbf16> -> tensor<64x64xf32>
+    %other = arith.negf %k_tile : tensor<64x64xbf16>
+    rtile.store %other, %o[%row, %c0] : !rtile.view<64x64xbf16>
+    %p = arith.truncf %s : tensor<64x64xf32> to tensor<64x64xbf16>
+    %v_tile = rtile.load %v[%n, %c0] : !rtile.view<64x64xbf16>
+    %next = rtile.dot %p, %v_tile init(%acc) : tensor<64x64xbf16>, tensor<64x64xbf16> -> tensor<64x64xf32>
+    scf.yield %next : tensor<64x64xf32>
+  }
+  %out = arith.truncf %sums : tensor<64x64xf32> to tensor<64x64xbf16>
+  rtile.store %out, %o[%row, %c0] : !rtile.view<64x64xbf16>
+  rtile.return
+}
+
+// -----
+
+// Products of f32 are exact, which these are not.
+
+// CHECK-LABEL: rtile.func @f32(
+// CHECK-NOT:     recipe
+// CHECK-NOT:     rtile.schedule
+// CHECK:         rtile.return
+// REMARK: [Missed] ChooseSchedule {{.*}}"f32 stays plain: expected operands of products of one type of 16 bits, found tensor<64x64xf32> and tensor<64x64xf32>"
+rtile.func @f32(%Q: memref<1x?x8x64xf32, strided<[?, ?, ?, 1]>>, %K: memref<1x?x8x64xf32, strided<[?, ?, ?, 1]>>, %V: memref<1x?x8x64xf32, strided<[?, ?, ?, 1]>>, %O: memref<1x?x8x64xf32, strided<[?, ?, ?, 1]>>)
+    grid(%tile: index, %head: index, %batch: index) recipe = <fa_fwd_lazy> {
+  %c0 = arith.constant 0 : index
+  %height = arith.constant 64 : index
+  %step = arith.constant 64 : index
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  %q = rtile.view %Q[%batch, *, %head, *] : memref<1x?x8x64xf32, strided<[?, ?, ?, 1]>> to !rtile.view<64x64xf32>
+  %k = rtile.view %K[%batch, *, %head, *] : memref<1x?x8x64xf32, strided<[?, ?, ?, 1]>> to !rtile.view<64x64xf32>
+  %v = rtile.view %V[%batch, *, %head, *] : memref<1x?x8x64xf32, strided<[?, ?, ?, 1]>> to !rtile.view<64x64xf32>
+  %o = rtile.view %O[%batch, *, %head, *] : memref<1x?x8x64xf32, strided<[?, ?, ?, 1]>> to !rtile.view<64x64xf32>
+  %row = arith.muli %tile, %height : index
+  %q_tile = rtile.load %q[%row, %c0] : !rtile.view<64x64xf32>
+  %begin, %wb, %we, %end = rtile.run %q[%row], %k : !rtile.view<64x64xf32>, !rtile.view<64x64xf32>
+  %sums = scf.for %n = %begin to %end step %step iter_args(%acc = %zero) -> (tensor<64x64xf32>) {
+    %k_tile = rtile.load %k[%n, %c0] : !rtile.view<64x64xf32>
+    %s = rtile.dot %q_tile, %k_tile transposed : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x64xf32>
+    %p = arith.negf %s : tensor<64x64xf32>
+    %v_tile = rtile.load %v[%n, %c0] : !rtile.view<64x64xf32>
+    %next = rtile.dot %p, %v_tile init(%acc) : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x64xf32>
+    scf.yield %next : tensor<64x64xf32>
+  }
+  %out = arith.negf %sums : tensor<64x64xf32>
+  rtile.store %out, %o[%row, %c0] : !rtile.view<64x64xf32>
+  rtile.return
+}
+
+// -----
+
+// A kernel that names no recipe is nobody's business.
+
+// CHECK-LABEL: rtile.func @plain(
+// CHECK-NOT:     rtile.schedule
+// CHECK:         rtile.return
+rtile.func @plain(%Q: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %K: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %V: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %O: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>)
+    grid(%tile: index, %head: index, %batch: index)  {
+  %c0 = arith.constant 0 : index
+  %height = arith.constant 64 : index
+  %step = arith.constant 64 : index
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  %q = rtile.view %Q[%batch, *, %head, *] : memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>> to !rtile.view<64x64xbf16>
+  %k = rtile.view %K[%batch, *, %head, *] : memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>> to !rtile.view<64x64xbf16>
+  %v = rtile.view %V[%batch, *, %head, *] : memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>> to !rtile.view<64x64xbf16>
+  %o = rtile.view %O[%batch, *, %head, *] : memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>> to !rtile.view<64x64xbf16>
+  %row = arith.muli %tile, %height : index
+  %q_tile = rtile.load %q[%row, %c0] : !rtile.view<64x64xbf16>
+  %begin, %wb, %we, %end = rtile.run %q[%row], %k : !rtile.view<64x64xbf16>, !rtile.view<64x64xbf16>
+  %sums = scf.for %n = %begin to %end step %step iter_args(%acc = %zero) -> (tensor<64x64xf32>) {
+    %k_tile = rtile.load %k[%n, %c0] : !rtile.view<64x64xbf16>
+    %s = rtile.dot %q_tile, %k_tile transposed : tensor<64x64xbf16>, tensor<64x64xbf16> -> tensor<64x64xf32>
+    %p = arith.truncf %s : tensor<64x64xf32> to tensor<64x64xbf16>
+    %v_tile = rtile.load %v[%n, %c0] : !rtile.view<64x64xbf16>
+    %next = rtile.dot %p, %v_tile init(%acc) : tensor<64x64xbf16>, tensor<64x64xbf16> -> tensor<64x64xf32>
+    scf.yield %next : tensor<64x64xf32>
+  }
+  %out = arith.truncf %sums : tensor<64x64xf32> to tensor<64x64xbf16>
+  rtile.store %out, %o[%row, %c0] : !rtile.view<64x64xbf16>
+  rtile.return
+}
