@@ -162,13 +162,16 @@ void FunctionLowering::lowerAttention(attn::AttentionOp op) {
 
   // Branches that see few of a row's neighbours first, one that covers every
   // row last: it writes the output.
-  auto covers = [&](unsigned index) {
+  auto hasEveryHead = [&](unsigned index) {
     auto branch = cast<attn::BranchAttr>(op.getBranches()[index]);
-    return branch.getR() == 1 && branch.getHeadBegin() == 0 &&
+    return branch.getHeadBegin() == 0 &&
            (branch.hasAllHeads() || branch.getHeadEnd() == op.getQueryHeads());
   };
   auto rate = [&](unsigned index) {
     return cast<attn::BranchAttr>(op.getBranches()[index]).getR();
+  };
+  auto covers = [&](unsigned index) {
+    return rate(index) == 1 && hasEveryHead(index);
   };
   SmallVector<unsigned> chain =
       llvm::to_vector(llvm::seq<unsigned>(0, op.getBranches().size()));
@@ -177,6 +180,10 @@ void FunctionLowering::lowerAttention(attn::AttentionOp op) {
   });
   bool finishes = covers(chain.back());
   bool single = chain.size() == 1;
+  // What one dilated branch of all heads leaves out are other residues of the
+  // same segments, which its kernel fills while it waits for keys.
+  bool fillsOthers =
+      single && !finishes && rate(0) - 1 <= kMaxOthers && hasEveryHead(0);
 
   SmallVector<Value> outputSizes(query.sizes);
   outputSizes.back() = value.sizes.back();
@@ -210,10 +217,10 @@ void FunctionLowering::lowerAttention(attn::AttentionOp op) {
   bool firstCovers = covers(chain.front());
   if (sum && !firstCovers)
     emitFill(plan, kernelName("fill_sum"), sum, /*axis=*/2, 0.0);
-  if (lse && !sum && !llvm::all_of(chain, covers))
+  if (lse && !sum && !llvm::all_of(chain, covers) && !fillsOthers)
     emitFill(plan, kernelName("fill_lse"), lse, lse.sizes.size() - 1,
              -std::numeric_limits<double>::infinity());
-  if (single && !finishes)
+  if (single && !finishes && !fillsOthers)
     emitFill(plan, kernelName("fill_output"), output, /*axis=*/1, 0.0);
   if (!single && isSum && !firstCovers)
     emitFill(plan, kernelName("fill_partial"), partial, /*axis=*/1, 0.0);
@@ -236,6 +243,7 @@ void FunctionLowering::lowerAttention(attn::AttentionOp op) {
     if (isSum || last)
       step.lse = lse;
     step.last = last;
+    step.fillsOthers = fillsOthers;
     auto tiling = cast<attn::TilingAttr>((*op.getTilings())[index]);
     if (tiling.getRecipe()) {
       ArrayRef<int64_t> shape = query.getType().getShape();

@@ -59,6 +59,7 @@ public:
 
 private:
   static rtile::Recipe toTileRecipe(attn::Recipe recipe);
+  void onlyIf(Value condition, llvm::function_ref<void()> body);
   void declare();
   Value residue();
   void makeViews();
@@ -67,6 +68,8 @@ private:
   void initialState();
   void loop();
   void epilogue();
+  void fillOthers();
+  Value mayBeUnfilled(Value marked);
   Value anyMarked();
   void storeMarks();
   /// w, or what is beyond every position all the same, so that the ends of the
@@ -104,6 +107,11 @@ private:
   // Views, the first row of the tile, and the state.
   Value q, key, value, targetView, partialView, maximumView, sumView, lseView,
       redoView;
+  /// Rows of another residue, and where the tile of this point begins in them.
+  struct OtherRows {
+    Value target, lse, row;
+  };
+  SmallVector<OtherRows> others;
   Value row, queryTile, maximum, sum, accumulator;
 };
 
@@ -111,17 +119,25 @@ void BranchKernel::emit() {
   declare();
   makeViews();
   makeRow();
-  OpBuilder::InsertionGuard guard(k.getBuilder());
   if (marks == Marks::Reads) {
-    auto body = scf::IfOp::create(k.getBuilder(), plan.getLoc(), anyMarked(),
-                                  /*withElseRegion=*/false);
-    k.getBuilder().setInsertionPointToStart(body.thenBlock());
-    streamKeys();
-    k.getBuilder().setInsertionPointAfter(body);
+    Value marked = anyMarked();
+    onlyIf(marked, [&] { streamKeys(); });
+    if (!others.empty())
+      onlyIf(mayBeUnfilled(marked), [&] { fillOthers(); });
   } else {
+    fillOthers();
     streamKeys();
   }
   k.launch(marks == Marks::Writes ? step.redo.buffer : Value());
+}
+
+void BranchKernel::onlyIf(Value condition, llvm::function_ref<void()> body) {
+  OpBuilder &builder = k.getBuilder();
+  auto branch = scf::IfOp::create(builder, plan.getLoc(), condition,
+                                  /*withElseRegion=*/false);
+  builder.setInsertionPointToStart(branch.thenBlock());
+  body();
+  builder.setInsertionPointAfter(branch);
 }
 
 void BranchKernel::streamKeys() {
@@ -248,17 +264,63 @@ void BranchKernel::makeViews() {
       axes.insert(axes.begin(), k.constant(step.branch));
     lseView = k.view("lse", lse, axes, rows, queries);
   }
+  if (!step.fillsOthers)
+    return;
+  Value own = queries.residue;
+  for (int64_t i = 1; i < branch.getR(); ++i) {
+    queries.residue = k.create<arith::RemUIOp>(
+        "other_residue", k.add("next_residue", own, k.constant(i)),
+        k.constant(branch.getR()));
+    OtherRows other;
+    other.target = k.view("other_o", target, {batch, nullptr, head, nullptr},
+                          cast<rtile::ViewType>(targetView.getType()), queries);
+    if (lse)
+      other.lse = k.view("other_lse", lse, axes, rows, queries);
+    others.push_back(other);
+  }
 }
 
 void BranchKernel::makeRow() {
   Value offset = k.mul("tile_row", tile, queryRows);
   // The view's first row is not row 0 where the positions do not begin with
   // the segment.
-  row = offset;
-  if (queryOffset) {
-    auto bounds = rtile::BoundsOp::create(k.getBuilder(), plan.getLoc(), q);
-    row = k.add("row", bounds.getBegin(), offset);
+  auto firstRow = [&](StringRef name, Value view) {
+    if (!queryOffset)
+      return offset;
+    auto bounds = rtile::BoundsOp::create(k.getBuilder(), plan.getLoc(), view);
+    return k.add(name, bounds.getBegin(), offset);
+  };
+  row = firstRow("row", q);
+  for (OtherRows &other : others)
+    other.row = firstRow("other_row", other.target);
+}
+
+/// Rows that the branch does not reach: output 0, lse -inf (R3).
+void BranchKernel::fillOthers() {
+  if (others.empty())
+    return;
+  auto type = cast<rtile::ViewType>(targetView.getType());
+  Value zero =
+      k.splat("no_output", 0.0,
+              RankedTensorType::get(type.getShape(), type.getElementType()));
+  Value least =
+      lse ? k.splat("no_key", -std::numeric_limits<double>::infinity(),
+                    k.tileType({queryRows}))
+          : Value();
+  for (const OtherRows &other : others) {
+    k.store(zero, other.target, other.row);
+    if (other.lse)
+      k.store(least, other.lse, other.row);
   }
+}
+
+/// True if no kernel may have filled the other residues: where all rows are
+/// marked the first one did not run, and a tile without rows shows no marks.
+Value BranchKernel::mayBeUnfilled(Value marked) {
+  auto bounds = rtile::BoundsOp::create(k.getBuilder(), plan.getLoc(), q);
+  Value empty = k.create<arith::CmpIOp>("is_empty", arith::CmpIPredicate::sge,
+                                        row, bounds.getEnd());
+  return k.create<arith::OrIOp>("unfilled", marked, empty);
 }
 
 /// True if a row of the tile waits to be computed again.

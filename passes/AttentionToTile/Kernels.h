@@ -45,7 +45,13 @@ struct BranchStep {
   /// With a recipe: a mark for each row that its kernel could not compute, f32
   /// `[batch, head, sequence]`, 0 or 1.
   HostTensor redo;
+  /// Also fill the rows of the branch's heads that it does not reach (R3): the
+  /// other residues of its segments.
+  bool fillsOthers = false;
 };
+
+/// Most residues that one kernel fills beside its own.
+constexpr int64_t kMaxOthers = 7;
 
 /// Streams a branch's queries over its keys with a running maximum and sum.
 /// With a recipe, a second kernel does so again for marked rows.

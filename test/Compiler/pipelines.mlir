@@ -11,7 +11,7 @@
 // RUN: ringlet-opt %s --ringlet-lower-to-rtile --dump-pass-pipeline 2>&1 \
 // RUN:   >/dev/null | FileCheck %s --check-prefix=RTILE
 // RTILE:      ringlet-clamp-segments
-// RTILE:      ringlet-choose-tiling{level=x86-64-v3}
+// RTILE:      ringlet-choose-tiling{level=x86-64-v3 recipe=auto}
 // RTILE:      ringlet-to-rtile
 // RTILE:      rtile-split-masked-loops
 // RTILE-NOT:  rtile-to-cpu
@@ -20,7 +20,7 @@
 // RUN:   --dump-pass-pipeline 2>&1 >/dev/null \
 // RUN:   | FileCheck %s --check-prefix=CPU
 // CPU-NOT:    x86-64-v3
-// CPU:        ringlet-choose-tiling{level=x86-64-v4}
+// CPU:        ringlet-choose-tiling{level=x86-64-v4 recipe=auto}
 // CPU:        ringlet-to-rtile
 // CPU:        level=x86-64-v4
 // CPU-NOT:    x86-64-v3
