@@ -144,8 +144,9 @@ LogicalResult check(Operation *op, StringRef target) {
       return op->emitOpError("expected a view made by rtile.view, found one "
                              "that passes through a block or an operation");
   if (isa<rtile::ReturnOp, rtile::LoadOp, rtile::StoreOp, rtile::VisibleOp,
-          rtile::DotOp, rtile::ReduceOp, rtile::BroadcastOp, rtile::RunOp,
-          rtile::BoundsOp, scf::YieldOp>(op))
+          rtile::DotOp, rtile::ReduceOp, rtile::BroadcastOp, rtile::FoldOp,
+          rtile::AnyOp, rtile::SliceOp, rtile::JoinOp, rtile::RebaseOp,
+          rtile::RunOp, rtile::BoundsOp, scf::YieldOp>(op))
     return success();
   if (target == "GPU" && isOnColumns(op))
     return checkBlocks(op);

@@ -127,6 +127,8 @@ private:
       return addLoop(loop);
     if (auto branch = dyn_cast<scf::IfOp>(op))
       return addBranch(branch);
+    if (runsAlone(op))
+      return addAlone(op);
     if (getGroup(op) < 0)
       return;
     Value tile = op->getResult(0);
@@ -179,6 +181,16 @@ private:
     rows[store] = addPlace(tile, false, "rows");
     int64_t point = time.at(store);
     plan.addLifetime(rows[store], {point, point}, {point, point});
+  }
+
+  void addAlone(Operation *op) {
+    Value result = op->getResult(0);
+    if (!getTile(result))
+      return;
+    int64_t begin = time.at(op);
+    places[result] = addPlace(getTile(result));
+    auto [exact, wide] = getLastUse(result, begin, begin, false);
+    plan.addLifetime(places[result], {begin, exact}, {begin, wide});
   }
 
   void addLoop(scf::ForOp loop) {
@@ -333,6 +345,8 @@ private:
         slots.push_back(place == temporaries.end() ? -1
                                                    : getOffset(place->second));
       }
+    } else if (runsAlone(op)) {
+      slots = {getOffset(op->getResult(0))};
     } else if (getGroup(op) >= 0) {
       slots = {getOffset(op->getResult(0))};
       if (auto place = repacked.find(op); place != repacked.end())

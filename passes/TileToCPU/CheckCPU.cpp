@@ -8,6 +8,8 @@
 #include "passes/TileOpt/CheckKernels.h"
 #include "passes/TileToCPU/Passes.h"
 
+#include "dialects/Tile/IR/TileDialect.h"
+
 #include "mlir/IR/BuiltinOps.h"
 
 namespace ringlet {
@@ -15,11 +17,25 @@ namespace ringlet {
 #include "passes/TileToCPU/Passes.h.inc"
 } // namespace ringlet
 
+using namespace mlir;
+using namespace ringlet;
+
 namespace {
 
 struct CheckCPU : ringlet::impl::RTileCheckCPUBase<CheckCPU> {
   void runOnOperation() override {
-    if (failed(ringlet::checkKernels(getOperation(), "CPU")))
+    bool failed = false;
+    getOperation()->walk([&](rtile::FuncOp func) {
+      if (func.getScheduled()) {
+        func.emitOpError("'")
+            << func.getSymName()
+            << "' is a scheduled kernel; expected a plain one for a CPU";
+        failed = true;
+        return;
+      }
+      failed |= mlir::failed(checkKernels(func, "CPU"));
+    });
+    if (failed)
       signalPassFailure();
     markAllAnalysesPreserved();
   }

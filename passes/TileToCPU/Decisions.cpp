@@ -23,6 +23,10 @@ bool cpu::isRowParallel(Operation *op) {
          isa<arith::ArithDialect, math::MathDialect>(op->getDialect());
 }
 
+bool cpu::runsAlone(Operation *op) {
+  return isa<rtile::FoldOp, rtile::SliceOp, rtile::JoinOp, rtile::AnyOp>(op);
+}
+
 bool cpu::isRepeated(Operation *op) {
   return op && op->getNumResults() == 1 && getTile(op->getResult(0)) &&
          isa<arith::ConstantOp, rtile::BroadcastOp, rtile::VisibleOp>(op) &&

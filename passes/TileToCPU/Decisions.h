@@ -46,6 +46,9 @@ inline mlir::RankedTensorType getTile(mlir::Value value) {
 /// that treat each row alone.
 bool isRowParallel(mlir::Operation *op);
 
+/// True for operations that read tiles as a whole and belong to no group.
+bool runsAlone(mlir::Operation *op);
+
 /// True for what costs less to compute again than to read: constants,
 /// broadcasts and masks, unless they are members of a group.
 bool isRepeated(mlir::Operation *op);

@@ -65,6 +65,10 @@ void Emitter::emitOperation(Operation *op) {
     emitLoop(loop);
   else if (auto branch = dyn_cast<scf::IfOp>(op))
     emitBranch(branch);
+  else if (auto any = dyn_cast<rtile::AnyOp>(op))
+    emitAny(any);
+  else if (runsAlone(op))
+    emitColumns(op);
   else
     emitScalar(op);
 }

@@ -144,6 +144,14 @@ private:
   void storeTile(Value vector, Value pointer);
 
   //===--------------------------------------------------------------------===//
+  // Operations on whole tiles (EmitColumns.cpp)
+  //===--------------------------------------------------------------------===//
+
+  /// rtile.fold, rtile.slice or rtile.join.
+  void emitColumns(mlir::Operation *op);
+  void emitAny(rtile::AnyOp op);
+
+  //===--------------------------------------------------------------------===//
   // Places
   //===--------------------------------------------------------------------===//
 

@@ -162,6 +162,11 @@ struct FuseRows : ringlet::impl::RTileFuseRowsBase<FuseRows> {
             fuse(inner);
         continue;
       }
+      // Its operands have to be complete before it.
+      if (runsAlone(&op)) {
+        close();
+        continue;
+      }
       // Loads and scalars do not depend on tiles: they may run before the
       // group that they stand in.
       if (!isRowParallel(&op) && !isWantedInMemory(&op))

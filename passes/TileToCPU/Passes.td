@@ -20,6 +20,18 @@ def RTileCheckCPU : Pass<"rtile-check-cpu"> {
   }];
 }
 
+def RTileExpandRebase : Pass<"rtile-expand-rebase"> {
+  let summary = "Rebase rows by elementwise operations";
+  let description = [{
+    Replaces each `rtile.rebase` by what its description says, row by row: the
+    exponent of the greatest sum is taken from its bits, and every tile is
+    multiplied by a power of two, which is one where a row stays. That costs a
+    multiplication of all tiles at every step; a CPU has none to spare, but also
+    no recipe that asks for it.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def RTileFuseRows : Pass<"rtile-fuse-rows"> {
   let summary = "Group operations that a CPU runs row panel by row panel";
   let description = [{
@@ -37,7 +49,9 @@ def RTileFuseRows : Pass<"rtile-fuse-rows"> {
 
     Writes `rtile.group` and `rtile.phase` on each operation. Constants,
     `rtile.broadcast` and `rtile.visible` get none, as they are repeated where
-    they are used, unless someone needs them in memory.
+    they are used, unless someone needs them in memory. `rtile.fold`,
+    `rtile.slice`, `rtile.join` and `rtile.any` end a group: they run alone, on
+    tiles in memory.
 
     ```
     %s = rtile.dot %q, %k transposed {rtile.group = 1, rtile.phase = 0}

@@ -29,6 +29,7 @@ using namespace ringlet;
 void ringlet::buildCPUPipeline(OpPassManager &pm, StringRef level) {
   pm.addPass(createRTileCheckCPU());
   pm.addPass(createRTileLowerRuns());
+  pm.addPass(createRTileExpandRebase());
   pm.addPass(createRTileFuseRows());
   pm.addPass(createRTilePackOperands({level.str()}));
   pm.addPass(createRTileAssignScratch());

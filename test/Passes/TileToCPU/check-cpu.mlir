@@ -100,3 +100,33 @@ rtile.func @twice_rounded() grid(%i: index) {
   %z = arith.sitofp %n : tensor<8xi32> to tensor<8xbf16>
   rtile.return
 }
+
+// -----
+
+// expected-error @below {{'scheduled' is a scheduled kernel; expected a plain one for a CPU}}
+rtile.func @scheduled() grid(%i: index) scheduled {
+  rtile.role "compute" warps = 4 {
+    %x = arith.constant dense<1.0> : tensor<64xf32, #rtile.fragment<4>>
+  }
+  rtile.return
+}
+
+// -----
+
+// A plain kernel that is meant to be scheduled is a kernel like any other; so are
+// the operations of the recipes.
+
+rtile.func @recipe() grid(%i: index) recipe = <fa_fwd_lazy> walk = <each> {
+  %m = arith.constant dense<0.0> : tensor<16xf32>
+  %a = arith.constant dense<1.0> : tensor<16x64xf32>
+  %s = rtile.slice %a[0] : tensor<16x64xf32> -> tensor<16x32xf32>
+  %j = rtile.join %s, %s : tensor<16x32xf32>, tensor<16x32xf32>
+      -> tensor<16x64xf32>
+  %l = rtile.fold %j : tensor<16x64xf32> -> tensor<16x8xf32>
+  %m1, %l1 = rtile.rebase %m, %l bound = 40 : tensor<16xf32>, tensor<16x8xf32>
+  %above = arith.cmpf ogt, %m1, %m : tensor<16xf32>
+  %some = rtile.any %above : tensor<16xi1>
+  scf.if %some {
+  }
+  rtile.return
+}

@@ -123,3 +123,35 @@ rtile.func @wanted_in_memory(%X: memref<?x8xf32, strided<[?, 1]>>,
   rtile.store %d, %xv[%i, %c0] : !rtile.view<8x8xf32>
   rtile.return
 }
+
+// -----
+
+// What moves columns reads tiles as a whole and runs alone: it ends a group.
+
+// CHECK-LABEL: rtile.func @columns(
+// CHECK:         %[[X:.+]] = math.exp2 {{.*}} {rtile.group = 0 : i64, rtile.phase = 0 : i64}
+// CHECK-NOT:     rtile.group
+// CHECK:         %[[S:.+]] = rtile.slice %[[X]][8] : tensor
+// CHECK-NEXT:    %[[Y:.+]] = arith.negf %[[S]] {rtile.group = 1 : i64, rtile.phase = 0 : i64}
+// CHECK-NEXT:    %[[J:.+]] = rtile.join %[[Y]], %[[S]] : tensor
+// CHECK-NEXT:    %[[F:.+]] = rtile.fold %[[J]] : tensor
+// CHECK-NEXT:    %[[M:.+]] = arith.cmpf {{.*}} {rtile.group = 2 : i64, rtile.phase = 0 : i64}
+// CHECK-NEXT:    rtile.any %[[M]] : tensor
+rtile.func @columns(%X: memref<?x16xf32>) grid(%i: index) {
+  %c0 = arith.constant 0 : index
+  %v = rtile.view %X[*, *] : memref<?x16xf32> to !rtile.view<16x16xf32>
+  %w = rtile.view %X[*, *] : memref<?x16xf32> to !rtile.view<16x4xf32>
+  %a = rtile.load %v[%i, %c0] : !rtile.view<16x16xf32>
+  %x = math.exp2 %a : tensor<16x16xf32>
+  %s = rtile.slice %x[8] : tensor<16x16xf32> -> tensor<16x8xf32>
+  %y = arith.negf %s : tensor<16x8xf32>
+  %j = rtile.join %y, %s : tensor<16x8xf32>, tensor<16x8xf32>
+      -> tensor<16x16xf32>
+  %f = rtile.fold %j : tensor<16x16xf32> -> tensor<16x4xf32>
+  %m = arith.cmpf ogt, %f, %f : tensor<16x4xf32>
+  %some = rtile.any %m : tensor<16x4xi1>
+  scf.if %some {
+    rtile.store %f, %w[%i, %c0] : !rtile.view<16x4xf32>
+  }
+  rtile.return
+}

@@ -236,17 +236,45 @@ class Generator:
         if chance < 0.85:
             op = dice.choice(list(self.BINARY))
             return self.apply(scope, op, self.BINARY[op], dice.sample([x, y], 2))
-        # Compare what is exact, so that both sides decide alike.
-        limit = self.splat(scope, x.shape, x.element, dice.choice((0.33, -0.71)))
-        exact = self.load(scope, list(x.shape), x.element)
-        mask = self.apply(
-            scope, "arith.cmpf ogt,", lambda a, b: a > b, [exact, limit], "i1", x.type
+        mask = self.mask(scope, x.shape, x.element, (0.33, -0.71))
+        if chance < 0.93:
+            return self.select(scope, mask, x, y)
+        return self.select(scope, self.any(scope, mask), x, y)
+
+    def mask(self, scope, shape, element, limits):
+        """Compares what is exact, so that both sides decide alike."""
+        exact = self.load(scope, list(shape), element)
+        if self.dice.random() < 0.5:
+            op, function = "arith.cmpf ogt,", lambda a, b: a > b
+            limit = self.splat(scope, shape, element, self.dice.choice(limits))
+        else:
+            # True of NaNs, which scratch memory is full of below a tile.
+            op, function = "arith.cmpf ult,", lambda a, b: a < b
+            limit = self.splat(scope, shape, element, -self.dice.choice(limits))
+        return self.apply(scope, op, function, [exact, limit], "i1", exact.type)
+
+    def any(self, scope, mask):
+        some = Tile(self.name("some"), (), "i1")
+        flat = lambda rows: [x for r in rows for x in (r if isinstance(r, list) else [r])]
+        scope.add(
+            f"{some.name} = rtile.any {mask.name} : {mask.type}",
+            lambda values: values.update({some.name: any(flat(values[mask.name]))}),
         )
-        return self.select(scope, mask, x, y)
+        return some
 
     def select(self, scope, mask, x, y):
-        types = f"{mask.type}, {x.type}"
         pick = lambda condition, a, b: a if condition else b
+        if not mask.shape:
+            tile = Tile(self.name("chosen"), x.shape, x.element)
+            scope.add(
+                f"{tile.name} = arith.select {mask.name}, {x.name}, {y.name} : {x.type}",
+                lambda values: values.update(
+                    {tile.name: pick(*(values[t.name] for t in (mask, x, y)))}
+                ),
+                tile,
+            )
+            return tile
+        types = f"{mask.type}, {x.type}"
         return self.apply(
             scope, "arith.select", pick, [mask, x, y], x.element, types
         )
@@ -281,6 +309,107 @@ class Generator:
         )
         if kind == "sum":
             self.squash(scope, tile)
+
+    def columns(self, scope):
+        """A fold, a slice or a join of floats or of masks."""
+        dice = self.dice
+        wide = [t for t in scope.tiles if len(t.shape) == 2]
+        if not wide:
+            return
+        x = dice.choice(wide[-8:])
+        rows, width = x.shape
+        divisors = [d for d in range(1, width + 1) if width % d == 0]
+        kind = dice.choice(("slice", "join", "fold" if x.element == "f32" else "slice"))
+        if kind == "fold":
+            inputs, columns = [x], dice.choice(divisors)
+            row = lambda r: [ROUND["f32"](sum(r[j::columns])) for j in range(columns)]
+        elif kind == "slice":
+            inputs, columns = [x], dice.randint(1, width)
+            begin = dice.randint(0, width - columns)
+            row = lambda r: r[begin : begin + columns]
+        else:
+            other = lambda: x
+            if x.element in FLOATS:
+                other = lambda: self.find(scope, [rows, self.size()], x.element)
+            inputs = [x] + [other() for _ in range(dice.randint(0, 2))]
+            dice.shuffle(inputs)
+            columns = sum(t.shape[1] for t in inputs)
+            row = lambda *rs: [value for r in rs for value in r]
+        tile = Tile(self.name(kind), (rows, columns), x.element)
+        names = ", ".join(t.name for t in inputs)
+        names += f"[{begin}]" if kind == "slice" else ""
+        types = ", ".join(t.type for t in inputs)
+        scope.add(
+            f"{tile.name} = rtile.{kind} {names} : {types} -> {tile.type}",
+            lambda values: values.update(
+                {tile.name: [row(*rs) for rs in zip(*(values[t.name] for t in inputs))]}
+            ),
+            tile,
+        )
+        if kind == "fold" and dice.random() < 0.7:
+            self.squash(scope, tile)
+        if tile.element == "i1":
+            x, y = (self.find(scope, tile.shape, "f32") for _ in range(2))
+            self.select(scope, tile, x, y)
+
+    def rebase(self, scope):
+        dice = self.dice
+        rows, bound = self.size(), dice.choice((0, 1, 3, 40))
+        shape = [rows, self.size()] if dice.random() < 0.7 else [rows]
+        # Exact, since the exponents of both sides have to be the same.
+        factor = self.splat(scope, shape, "f32", 2.0 ** dice.choice((0, 1, 40, 126)))
+        exact = self.load(scope, shape, "f32")
+        sums = self.apply(
+            scope, "arith.mulf", self.BINARY["arith.mulf"], [exact, factor]
+        )
+        # Nothing else gets numbers of this size, which may overflow in f16.
+        scope.tiles = [t for t in scope.tiles if t not in (factor, sums)]
+        inputs = [self.find(scope, [rows], "f32"), sums]
+        for _ in range(dice.randint(0, 2)):
+            inputs.append(self.find(scope, [rows, self.size()], "f32"))
+        results = [Tile(self.name("rebased"), t.shape, "f32") for t in inputs]
+
+        def step(values):
+            moved = [[] for _ in inputs]
+            for row in zip(*(values[t.name] for t in inputs)):
+                top = max(row[1]) if isinstance(row[1], list) else row[1]
+                e = math.frexp(top)[1] - 1 if top > 2.0**bound else 0
+                moved[0].append(ROUND["f32"](row[0] + e))
+                for column, part in zip(moved[1:], row[1:]):
+                    column.append(each(lambda x: ROUND["f32"](math.ldexp(x, -e)), part))
+            values.update((t.name, value) for t, value in zip(results, moved))
+
+        tiles = f" tiles({', '.join(t.name for t in inputs[2:])})" if inputs[2:] else ""
+        scope.add(
+            f"{', '.join(t.name for t in results)} = rtile.rebase {inputs[0].name}, "
+            f"{inputs[1].name} bound = {bound}{tiles} : "
+            f"{', '.join(t.type for t in inputs)}",
+            step,
+            *results[2:],
+        )
+        self.squash(scope, results[0])
+        self.squash(scope, results[1])
+
+    def storing_branch(self, scope):
+        """Does and stores something if a mask has an element: a branch without
+        results."""
+        dice = self.dice
+        like = dice.choice(scope.floats()[-8:])
+        some = self.any(scope, self.mask(scope, like.shape, "f32", (1.5, -1.9)))
+        inner = Scope(scope)
+        self.emit(inner, dice.randint(1, 4), depth=1)
+        stored = dice.choice(inner.floats()[-3:])
+        # A name of its own: nothing, where the branch is not taken.
+        tile = Tile(self.name("stored"), stored.shape, stored.element)
+        self.store(stored, inner, tile)
+
+        def step(values):
+            local = dict(values)
+            if values[some.name]:
+                inner.run(local)
+            values[tile.name] = local[stored.name] if values[some.name] else None
+
+        scope.add("\n".join([f"scf.if {some.name} {{", *inner.lines, "}"]), step)
 
     def dot(self, scope):
         dice = self.dice
@@ -429,27 +558,34 @@ class Generator:
             chance = self.dice.random()
             if chance < 0.12 or not scope.floats():
                 self.load(scope)
-            elif chance < 0.5:
+            elif chance < 0.43:
                 self.elementwise(scope)
-            elif chance < 0.65:
+            elif chance < 0.56:
                 self.dot(scope)
-            elif chance < 0.75:
+            elif chance < 0.63:
                 self.reduce(scope)
-            elif chance < 0.8:
+            elif chance < 0.67:
                 self.visible(scope)
-            elif chance < 0.85:
+            elif chance < 0.71:
                 shape = [self.size(), self.size()]
                 self.broadcast(scope, shape, self.dice.choice(self.elements))
+            elif chance < 0.83:
+                self.columns(scope)
+            elif chance < 0.87:
+                self.rebase(scope)
+            elif chance < 0.9 and depth == 0:
+                self.storing_branch(scope)
             elif depth < 2:
-                (self.loop if chance < 0.95 else self.branch)(scope, depth)
+                (self.loop if chance < 0.97 else self.branch)(scope, depth)
 
-    def store(self, tile):
+    def store(self, tile, scope=None, expected=None):
         view = self.new_view(list(tile.shape), tile.element, plain=True)
         row = view.bounds()[0] + self.dice.randint(-2, 2)
         column = self.dice.choice((0, 0, self.dice.randint(-2, 2)))
         offsets = [self.constant(at) for at in (row, column)][: len(tile.shape)]
-        self.stores.append((tile, view, row, column if len(tile.shape) == 2 else 0))
-        self.body.add(
+        column = column if len(tile.shape) == 2 else 0
+        self.stores.append((expected or tile, view, row, column))
+        (scope or self.body).add(
             f"rtile.store {tile.name}, {view.name}[{', '.join(offsets)}] : {view.type}",
             lambda values: None,
         )

@@ -77,7 +77,8 @@ def compare(program, results):
     expected = {buffer.name: list(buffer.data) for buffer in program.buffers}
     written = set()
     for tile, view, row, column in program.stores:
-        rows = values[tile.name]
+        # Nothing, for a store in a branch that is not taken.
+        rows = values[tile.name] or []
         for i, line in enumerate(rows):
             for j, value in enumerate(line if isinstance(line, list) else [line]):
                 index = view.index(row + i, column + j)
