@@ -153,6 +153,12 @@ public:
     captured = false;
     return {};
   }
+  /// A number that no other queue has or ever will have. False if the queue has
+  /// none, or if what is queued becomes a graph.
+  virtual bool identify(Stream stream, uint64_t &queue) const {
+    (void)stream, (void)queue;
+    return false;
+  }
   /// True if the memory of a run comes and goes in the order of its queue, by
   /// what follows; else a run keeps its block to its end.
   virtual bool ordersMemory() const { return false; }

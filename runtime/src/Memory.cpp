@@ -49,8 +49,47 @@ Workspace::~Workspace() {
     pool->release(*this);
 }
 
+bool WorkspacePool::acquireKept(Workspace &workspace) {
+  uint64_t queue = 0;
+  if (!driver.identify(workspace.stream, queue))
+    return false;
+  Kept *entry;
+  bool isNew = false;
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    auto found = kept.find(queue);
+    isNew = found == kept.end();
+    // Two threads may queue at once; then the second one does without.
+    if (isNew ? kept.size() == mostKept : found->second.isBusy)
+      return false;
+    entry = isNew ? &kept[queue] : &found->second;
+    entry->isBusy = true;
+  }
+  // A busy entry is this thread's alone, and stays where it is.
+  if (isNew) {
+    bool counted = account.take(keptBytes);
+    if (!counted || !driver.allocate(keptBytes, entry->block).ok()) {
+      if (counted)
+        account.give(keptBytes);
+      std::lock_guard<std::mutex> lock(mutex);
+      kept.erase(queue);
+      return false;
+    }
+    std::lock_guard<std::mutex> lock(mutex);
+    total += keptBytes;
+  }
+  workspace.pool = this;
+  workspace.block = entry->block;
+  workspace.bytes = keptBytes;
+  workspace.queue = queue;
+  workspace.isKept = true;
+  return true;
+}
+
 Status WorkspacePool::acquireOrdered(uint64_t bytes, Workspace &workspace,
                                      bool &overLimit) {
+  if (bytes <= keptBytes && acquireKept(workspace))
+    return {};
   if (!account.take(bytes)) {
     overLimit = true;
     return failure(RL_OUT_OF_MEMORY, "over the memory limit");
@@ -121,6 +160,11 @@ Status WorkspacePool::acquire(uint64_t bytes, Stream stream,
 }
 
 void WorkspacePool::release(const Workspace &workspace) {
+  if (workspace.isKept) {
+    std::lock_guard<std::mutex> lock(mutex);
+    kept.find(workspace.queue)->second.isBusy = false;
+    return;
+  }
   if (driver.ordersMemory()) {
     driver.releaseOn(workspace.stream, workspace.block, workspace.bytes);
     account.give(workspace.bytes);
@@ -148,10 +192,18 @@ void WorkspacePool::trim() {
     Idle block;
     {
       std::lock_guard<std::mutex> lock(mutex);
-      if (idle.empty())
+      auto unused = std::find_if(kept.begin(), kept.end(), [](const auto &it) {
+        return !it.second.isBusy;
+      });
+      if (!idle.empty()) {
+        block = idle.back();
+        idle.pop_back();
+      } else if (unused != kept.end()) {
+        block = {unused->second.block, keptBytes};
+        kept.erase(unused);
+      } else {
         break;
-      block = idle.back();
-      idle.pop_back();
+      }
     }
     free(block);
   }

@@ -12,6 +12,7 @@
 #include "Status.h"
 
 #include <cstdint>
+#include <map>
 #include <mutex>
 #include <vector>
 
@@ -55,13 +56,20 @@ private:
   Stream stream = nullptr;
   char *block = nullptr;
   uint64_t bytes = 0;
+  uint64_t queue = 0;
+  bool isKept = false; // For the next run of `queue`.
 };
 
 /// Keeps the blocks of finished runs for the next ones: after the first run of
 /// a shape, none allocates. A driver that orders memory does so itself; then a
 /// workspace may be let go as soon as the last kernel that uses it is queued.
+/// As that takes about a microsecond, each of the first queues also keeps a
+/// small block: runs of a queue use it one after the other, in its order.
 class WorkspacePool {
 public:
+  static constexpr uint64_t keptBytes = uint64_t(1) << 20;
+  static constexpr size_t mostKept = 16;
+
   WorkspacePool(Driver &driver, Account &account)
       : driver(driver), account(account) {}
   ~WorkspacePool() { trim(); }
@@ -81,7 +89,13 @@ private:
     char *block;
     uint64_t bytes;
   };
+  struct Kept {
+    char *block = nullptr;
+    bool isBusy = true;
+  };
   Status acquireOrdered(uint64_t bytes, Workspace &workspace, bool &overLimit);
+  /// The block that the workspace's queue keeps, if it can be had.
+  bool acquireKept(Workspace &workspace);
   void release(const Workspace &workspace);
   void free(Idle idle);
 
@@ -89,6 +103,7 @@ private:
   Account &account;
   mutable std::mutex mutex;
   std::vector<Idle> idle;
+  std::map<uint64_t, Kept> kept; // By queue.
   uint64_t total = 0;
 };
 

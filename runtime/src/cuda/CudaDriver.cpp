@@ -80,6 +80,7 @@ public:
   Stream ownStream() const override { return runs; }
   Status wait(Stream stream) override;
   Status isCaptured(Stream stream, bool &captured) override;
+  bool identify(Stream stream, uint64_t &queue) const override;
   bool ordersMemory() const override { return true; }
   Status allocateOn(Stream stream, uint64_t bytes, char *&block) override;
   void releaseOn(Stream stream, char *block, uint64_t bytes) override;
@@ -339,6 +340,21 @@ Status CudaDriver::isCaptured(Stream stream, bool &captured) {
   captured = status != capture::None;
   return code == result::Success ? Status()
                                  : api.check(code, "look at the stream");
+}
+
+bool CudaDriver::identify(Stream stream, uint64_t &queue) const {
+  if (!api.streamGetId)
+    return false;
+  Current current(api, device->context());
+  int status = capture::None;
+  unsigned long long number = 0;
+  if (!current.ok() ||
+      api.streamIsCapturing(stream, &status) != result::Success ||
+      status != capture::None ||
+      api.streamGetId(stream, &number) != result::Success)
+    return false;
+  queue = number;
+  return true;
 }
 
 Status CudaDriver::allocateOn(Stream stream, uint64_t bytes, char *&block) {

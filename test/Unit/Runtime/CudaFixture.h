@@ -13,6 +13,7 @@
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>
+#include <numeric>
 
 namespace ringlet::test {
 
@@ -73,6 +74,31 @@ protected:
 
   FakeCuda &fake;
   Builder builder;
+};
+
+/// "affine" on 10 x 6 elements.
+struct Affine {
+  explicit Affine(rl_context *context)
+      : x(context, values()), y(context, std::vector<float>(60, -1)) {}
+  static std::vector<float> values() {
+    std::vector<float> list(60);
+    std::iota(list.begin(), list.end(), 1.0f);
+    return list;
+  }
+  std::vector<TensorArg> arguments() {
+    return {{x.data, RL_F32, {10, 6}},
+            {&factor, RL_I64, {}},
+            {y.data, RL_F32, {10, 6}}};
+  }
+  void expectResult() const {
+    std::vector<float> expected = values();
+    for (float &value : expected)
+      value = value * 3 + 1;
+    EXPECT_EQ(y.read(), expected);
+  }
+
+  OnDevice<float> x, y;
+  int64_t factor = 3;
 };
 
 } // namespace ringlet::test

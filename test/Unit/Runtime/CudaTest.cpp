@@ -15,35 +15,6 @@
 
 namespace ringlet::test {
 
-namespace {
-
-/// "affine" on 10 x 6 elements.
-struct Affine {
-  explicit Affine(rl_context *context)
-      : x(context, values()), y(context, std::vector<float>(60, -1)) {}
-  static std::vector<float> values() {
-    std::vector<float> list(60);
-    std::iota(list.begin(), list.end(), 1.0f);
-    return list;
-  }
-  std::vector<TensorArg> arguments() {
-    return {{x.data, RL_F32, {10, 6}},
-            {&factor, RL_I64, {}},
-            {y.data, RL_F32, {10, 6}}};
-  }
-  void expectResult() const {
-    std::vector<float> expected = values();
-    for (float &value : expected)
-      value = value * 3 + 1;
-    EXPECT_EQ(y.read(), expected);
-  }
-
-  OnDevice<float> x, y;
-  int64_t factor = 3;
-};
-
-} // namespace
-
 TEST_F(Cuda, Devices) {
   fake.devices = 2;
   uint32_t count;
@@ -113,7 +84,8 @@ TEST_F(Cuda, RunsAProgram) {
   ASSERT_EQ(rl_context_stats(context.get(), &stats), RL_OK);
   EXPECT_EQ(stats.runs, 1u);
   EXPECT_EQ(stats.launches, 2u);
-  EXPECT_EQ(stats.workspace_bytes, 4096u); // What the pool says.
+  // What the pool says, and what the stream keeps.
+  EXPECT_EQ(stats.workspace_bytes, 4096u + (1 << 20));
 }
 
 TEST_F(Cuda, EnqueueOnlyQueues) {
@@ -121,17 +93,33 @@ TEST_F(Cuda, EnqueueOnlyQueues) {
   ContextPtr context = makeCudaContext();
   ProgramPtr program = loadProgram(context.get(), builder.artifact);
   Affine affine(context.get());
-  fake.calls.clear();
-  ASSERT_EQ(enqueue(program.get(), "affine", affine.arguments()), RL_OK)
-      << rl_last_error();
-  // Memory comes and goes in the order of the stream, and nobody waits.
-  std::vector<std::string> calls;
-  for (const std::string &call : fake.calls)
-    if (call.compare(0, 5, "cuCtx") != 0)
-      calls.push_back(call);
-  EXPECT_EQ(calls, (std::vector<std::string>{"cuMemAllocFromPoolAsync",
-                                             "cuLaunchKernel", "cuLaunchKernel",
-                                             "cuMemFreeAsync"}));
+  auto callsOf = [&] {
+    fake.calls.clear();
+    EXPECT_EQ(enqueue(program.get(), "affine", affine.arguments()), RL_OK)
+        << rl_last_error();
+    std::vector<std::string> calls;
+    for (const std::string &call : fake.calls)
+      if (call.compare(0, 5, "cuCtx") != 0)
+        calls.push_back(call);
+    return calls;
+  };
+  // A stream keeps a small block, and nobody waits.
+  EXPECT_EQ(callsOf(), (std::vector<std::string>{
+                           "cuStreamIsCapturing", "cuStreamGetId",
+                           "cuThreadExchangeStreamCaptureMode", "cuMemAlloc",
+                           "cuThreadExchangeStreamCaptureMode",
+                           "cuLaunchKernel", "cuLaunchKernel"}));
+  std::vector<std::string> calls = callsOf();
+  EXPECT_EQ(calls,
+            (std::vector<std::string>{"cuStreamIsCapturing", "cuStreamGetId",
+                                      "cuLaunchKernel", "cuLaunchKernel"}));
+  // Without one, memory comes and goes in the order of the stream.
+  fake.failures = {{"cuStreamGetId", 1}};
+  EXPECT_EQ(callsOf(), (std::vector<std::string>{
+                           "cuStreamIsCapturing", "cuStreamGetId",
+                           "cuMemAllocFromPoolAsync", "cuLaunchKernel",
+                           "cuLaunchKernel", "cuMemFreeAsync"}));
+  fake.failures.clear();
   EXPECT_EQ(fake.count("cuCtxPushCurrent"), fake.count("cuCtxPopCurrent"));
   for (const FakeLaunch &launch : fake.launches)
     EXPECT_EQ(launch.stream, someStream);
@@ -257,30 +245,6 @@ TEST_F(Cuda, TooManyBlocks) {
   EXPECT_STREQ(rl_last_error(), "entry 'affine': the grid of kernel 'scale' "
                                 "has 3 items, the device takes 2");
   EXPECT_EQ(fake.launches.size(), 0u);
-}
-
-TEST_F(Cuda, MemoryLimit) {
-  addAll();
-  ContextPtr context = makeCudaContext(false, 100);
-  ProgramPtr program = loadProgram(context.get(), builder.artifact);
-  Affine affine(context.get());
-  EXPECT_EQ(enqueue(program.get(), "affine", affine.arguments()),
-            RL_OUT_OF_MEMORY);
-  EXPECT_STREQ(rl_last_error(),
-               "entry 'affine': needs 256 bytes (workspace 256, scratch 0, "
-               "order tables 0), the memory limit is 100");
-}
-
-TEST_F(Cuda, WithoutPools) {
-  addAll();
-  fake.pools = false;
-  ContextPtr context = makeCudaContext();
-  ProgramPtr program = loadProgram(context.get(), builder.artifact);
-  Affine affine(context.get());
-  ASSERT_EQ(enqueue(program.get(), "affine", affine.arguments()), RL_OK)
-      << rl_last_error();
-  affine.expectResult();
-  EXPECT_EQ(fake.count("cuMemAllocFromPoolAsync"), 0);
 }
 
 // A number of the host is no tensor of the device.
@@ -481,7 +445,8 @@ TEST_F(Cuda, EveryFailure) {
   };
   ASSERT_EQ(use(), RL_OK) << rl_last_error();
   for (const auto &item : cases) {
-    fake.failures = {{item.symbol, item.code}};
+    // Without numbers of streams all memory is the pool's.
+    fake.failures = {{item.symbol, item.code}, {"cuStreamGetId", 1}};
     EXPECT_EQ(use(), item.status) << item.symbol << ": " << rl_last_error();
     EXPECT_NE(std::string(rl_last_error())
                   .find("(" + std::to_string(item.code) + ")"),
@@ -492,26 +457,6 @@ TEST_F(Cuda, EveryFailure) {
     EXPECT_EQ(fake.contexts, 0) << item.symbol;
   }
   fake.failures.clear();
-}
-
-TEST_F(Cuda, MemoryOfTheContext) {
-  ContextPtr context = makeCudaContext();
-  OnDevice<int> a(context.get(), {1, 2, 3}), b(context.get(), {0, 0, 0});
-  ASSERT_TRUE(a.ok && b.ok);
-  ASSERT_EQ(rl_memory_copy(context.get(), b.data, a.data, 12, RL_ON_DEVICE),
-            RL_OK);
-  EXPECT_EQ(b.read(), (std::vector<int>{1, 2, 3}));
-  EXPECT_EQ(rl_memory_copy(context.get(), b.data, a.data, 12, rl_transfer(3)),
-            RL_INVALID_ARGUMENT);
-  EXPECT_EQ(rl_memory_copy(context.get(), nullptr, a.data, 12, RL_ON_DEVICE),
-            RL_INVALID_ARGUMENT);
-  EXPECT_EQ(rl_memory_copy(context.get(), nullptr, nullptr, 0, RL_ON_DEVICE),
-            RL_OK);
-  EXPECT_EQ(rl_memory_release(context.get(), nullptr), RL_OK);
-  void *empty;
-  ASSERT_EQ(rl_memory_allocate(context.get(), 0, &empty), RL_OK);
-  EXPECT_NE(empty, nullptr);
-  EXPECT_EQ(rl_memory_release(context.get(), empty), RL_OK);
 }
 
 } // namespace ringlet::test

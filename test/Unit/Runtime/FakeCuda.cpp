@@ -387,6 +387,11 @@ EXPORT Result cuStreamIsCapturing(void *stream, int *status) {
   *status = fake.capturing.count(stream) ? 1 : 0;
   return 0;
 }
+EXPORT Result cuStreamGetId(void *stream, unsigned long long *number) {
+  CALL_IN_CONTEXT("cuStreamGetId");
+  *number = reinterpret_cast<uintptr_t>(stream) + fake.streamEpoch;
+  return 0;
+}
 EXPORT Result cuThreadExchangeStreamCaptureMode(int *mode) {
   CALL("cuThreadExchangeStreamCaptureMode");
   std::swap(*mode, fake.captureMode);
