@@ -128,6 +128,27 @@ static std::string checkLoad(rtile::LoadOp load, Use &use) {
   return "";
 }
 
+/// Why what `func` loads for products could change while it runs, or "": a role
+/// that loads is ahead of one that stores.
+static std::string checkBuffers(rtile::FuncOp func, ArrayRef<Feed> feeds) {
+  std::string reason;
+  auto getBuffer = [&](TypedValue<rtile::ViewType> view) -> Value {
+    if (auto made = view.getDefiningOp<rtile::ViewOp>())
+      return made.getBuffer();
+    reason = "expected views of rtile.view, found one that a loop carries";
+    return nullptr;
+  };
+  llvm::SmallDenseSet<Value> loaded;
+  for (Feed feed : feeds)
+    loaded.insert(getBuffer(feed.load.getView()));
+  func.walk([&](rtile::StoreOp store) {
+    if (loaded.contains(getBuffer(store.getView())) && reason.empty())
+      reason = "expected buffers that are loaded or stored to, found one that "
+               "is both";
+  });
+  return reason;
+}
+
 FailureOr<Products> schedule::findProducts(rtile::FuncOp func,
                                            std::string &reason) {
   Products products;
@@ -152,6 +173,8 @@ FailureOr<Products> schedule::findProducts(rtile::FuncOp func,
   });
   if (reason.empty() && products.dots.empty())
     reason = "expected products of tiles, found none";
+  if (reason.empty())
+    reason = checkBuffers(func, products.feeds);
   if (!reason.empty())
     return failure();
   for (rtile::DotOp dot : products.dots)

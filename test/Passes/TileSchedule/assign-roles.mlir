@@ -257,3 +257,39 @@ rtile.func @depends(%Q: !buffer, %O: !floats)
   }
   rtile.return
 }
+
+// -----
+
+// So must the views be known.
+
+// CHECK-LABEL: rtile.func @carried(
+// CHECK-NOT:     rtile.role
+// CHECK:         rtile.return
+
+// REMARK: [Missed] AssignRoles {{.*}}"carried stays plain: expected views of rtile.view, found one that a loop carries"
+
+!buffer = memref<?x64xf16, strided<[?, 1]>>
+!floats = memref<?x64xf32, strided<[?, 1]>>
+!view = !rtile.view<64x64xf16>
+!tile = tensor<64x64xf16>
+!wide = tensor<64x64xf32>
+#schedule = {compute_registers = 240, compute_warps = 4, load_registers = 40,
+             load_warps = 4, query_in_registers = false, slots = 2,
+             walk = #rtile.walk<strided>}
+rtile.func @carried(%Q: !buffer, %K: !buffer, %O: !floats, %steps: index)
+    grid(%i: index) attributes {rtile.schedule = #schedule} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant dense<0.0> : !wide
+  %q = rtile.view %Q[*, *] : !buffer to !view
+  %k = rtile.view %K[*, *] : !buffer to !view
+  %o = rtile.view %O[*, *] : !floats to !rtile.view<64x64xf32>
+  %state:3 = scf.for %n = %c0 to %steps step %c1 iter_args(%x = %q, %y = %k, %acc = %zero)
+      -> (!view, !view, !wide) {
+    %tile = rtile.load %x[%c0, %c0] : !view
+    %next = rtile.dot %tile, %tile transposed init(%acc) : !tile, !tile -> !wide
+    scf.yield %y, %x, %next : !view, !view, !wide
+  }
+  rtile.store %state#2, %o[%c0, %c0] : !rtile.view<64x64xf32>
+  rtile.return
+}

@@ -325,6 +325,43 @@ rtile.func @other_use(%Q: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %K: memr
 
 // -----
 
+// Loads run ahead of stores, so these must not meet.
+
+// CHECK-LABEL: rtile.func @both_ways(
+// CHECK-NOT:     recipe
+// CHECK-NOT:     rtile.schedule
+// CHECK:         rtile.return
+// REMARK: [Missed] ChooseSchedule {{.*}}"both_ways stays plain: expected buffers that are loaded or stored to, found one that is both"
+rtile.func @both_ways(%Q: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %K: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %V: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %O: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>)
+    grid(%tile: index, %head: index, %batch: index) recipe = <fa_fwd_lazy> {
+  %c0 = arith.constant 0 : index
+  %height = arith.constant 64 : index
+  %step = arith.constant 64 : index
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  %q = rtile.view %Q[%batch, *, %head, *] : memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>> to !rtile.view<64x64xbf16>
+  %k = rtile.view %K[%batch, *, %head, *] : memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>> to !rtile.view<64x64xbf16>
+  %v = rtile.view %V[%batch, *, %head, *] : memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>> to !rtile.view<64x64xbf16>
+  %o = rtile.view %O[%batch, *, %head, *] : memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>> to !rtile.view<64x64xbf16>
+  %row = arith.muli %tile, %height : index
+  %q_tile = rtile.load %q[%row, %c0] : !rtile.view<64x64xbf16>
+  %begin, %wb, %we, %end = rtile.run %q[%row], %k : !rtile.view<64x64xbf16>, !rtile.view<64x64xbf16>
+  %sums = scf.for %n = %begin to %end step %step iter_args(%acc = %zero) -> (tensor<64x64xf32>) {
+    %k_tile = rtile.load %k[%n, %c0] : !rtile.view<64x64xbf16>
+    %s = rtile.dot %q_tile, %k_tile transposed : tensor<64x64xbf16>, tensor<64x64xbf16> -> tensor<64x64xf32>
+    %rounded = arith.truncf %s : tensor<64x64xf32> to tensor<64x64xbf16>
+    rtile.store %rounded, %k[%n, %c0] : !rtile.view<64x64xbf16>
+    %p = arith.truncf %s : tensor<64x64xf32> to tensor<64x64xbf16>
+    %v_tile = rtile.load %v[%n, %c0] : !rtile.view<64x64xbf16>
+    %next = rtile.dot %p, %v_tile init(%acc) : tensor<64x64xbf16>, tensor<64x64xbf16> -> tensor<64x64xf32>
+    scf.yield %next : tensor<64x64xf32>
+  }
+  %out = arith.truncf %sums : tensor<64x64xf32> to tensor<64x64xbf16>
+  rtile.store %out, %o[%row, %c0] : !rtile.view<64x64xbf16>
+  rtile.return
+}
+
+// -----
+
 // Products of f32 are exact, which these are not.
 
 // CHECK-LABEL: rtile.func @f32(
