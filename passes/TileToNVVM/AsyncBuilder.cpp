@@ -152,7 +152,12 @@ SmallVector<Value> AsyncBuilder::startProduct(const ProductShape &shape,
     left.push_back(block.use(word));
   std::string lhsWord = lhs ? block.use(lhs) : "", rhsWord = block.use(rhs);
 
-  block += "{\n.reg .pred add;\n.reg .b32 low;\n.reg .b64 left, right;\n";
+  // One addition moves a descriptor: it never carries to the high word.
+  block += "{\n.reg .pred add;\n.reg .b64 left, right, leftBase, rightBase;\n"
+           "mov.b64 rightBase, {" +
+           rhsWord + ", " + highWord + "};\n";
+  if (lhs)
+    block += "mov.b64 leftBase, {" + lhsWord + ", " + highWord + "};\n";
   // Orders what was done to the registers before the products.
   if (!shape.follows)
     block += "wgmma.fence.sync.aligned;\n";
@@ -160,12 +165,8 @@ SmallVector<Value> AsyncBuilder::startProduct(const ProductShape &shape,
   std::string name = "wgmma.mma_async.sync.aligned.m64n" +
                      std::to_string(shape.columns) + "k16.f32." + type + "." +
                      type + " ";
-  auto describe = [&](StringRef target, const std::string &word,
-                      int64_t units) {
-    if (units)
-      block += "add.u32 low, " + word + ", " + Twine(units) + ";\n";
-    block += "mov.b64 " + target + ", {" + (units ? "low" : word) + ", " +
-             highWord + "};\n";
+  auto describe = [&](const Twine &name, int64_t units) {
+    block += "add.u64 " + name + ", " + name + "Base, " + Twine(units) + ";\n";
   };
   int64_t steps = llvm::divideCeil(shape.depth, stepDepth);
   for (int64_t rows = 0; rows < shape.rowBlocks; ++rows) {
@@ -179,7 +180,7 @@ SmallVector<Value> AsyncBuilder::startProduct(const ProductShape &shape,
                  Twine(step || !sums.empty() ? "0" : "1") + ";\n";
       std::string operand;
       if (lhs) {
-        describe("left", lhsWord,
+        describe("left",
                  rows * shape.lhsRowStep * rowUnits +
                      getStepUnits(step, shape.lhsRows, /*alongRows=*/true));
         operand = "left";
@@ -189,8 +190,7 @@ SmallVector<Value> AsyncBuilder::startProduct(const ProductShape &shape,
               (word ? ", " : "{") + left[(rows * steps + step) * 4 + word];
         operand += "}";
       }
-      describe("right", rhsWord,
-               getStepUnits(step, shape.rhsRows, shape.rhsTransposed));
+      describe("right", getStepUnits(step, shape.rhsRows, shape.rhsTransposed));
       block += name + "{" + list + "}, " + operand + ", right, add, 1, 1" +
                (lhs ? ", 0, " : ", ") + (shape.rhsTransposed ? "0" : "1") +
                ";\n";

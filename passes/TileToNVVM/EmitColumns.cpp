@@ -20,18 +20,18 @@ using namespace ringlet::gpu;
 
 void Emitter::emitFold(rtile::FoldOp op) {
   RankedTensorType from = getTile(op.getInput()), to = getTile(op);
-  const Fragment &input = fragments[op.getInput()];
   int64_t blocks = Fragments::columnBlocks(from.getDimSize(1));
   int64_t width = Fragments::columnBlocks(to.getDimSize(1));
-  Fragment result;
+  Fragment result(layout.elements(to));
+  // One column after the other: no sum waits for the one before.
   for (int64_t row = 0; row < layout.rowBlocks(to.getDimSize(0)); ++row)
-    for (int64_t element = 0; element < 4 * width; ++element) {
-      Value sum = input[4 * row * blocks + element];
-      for (int64_t block = width; block < blocks; block += width)
-        sum = arith::AddFOp::create(
-            b, sum, input[4 * (row * blocks + block) + element]);
-      result.push_back(sum);
-    }
+    for (int64_t block = 0; block < blocks; ++block)
+      for (int64_t which = 0; which < 4; ++which) {
+        Value &sum = result[4 * (row * width + block % width) + which];
+        Value next =
+            getElement(op.getInput(), 4 * (row * blocks + block) + which);
+        sum = sum ? arith::AddFOp::create(b, sum, next).getResult() : next;
+      }
   fragments[op] = std::move(result);
 }
 

@@ -117,6 +117,8 @@ void Emitter::emitScalar(Operation *op) {
 SmallVector<Value> Emitter::flatten(ValueRange values) {
   SmallVector<Value> result;
   for (Value value : values) {
+    if (role)
+      compute(value);
     if (getTile(value))
       llvm::append_range(result, role && visible.contains(value)
                                      ? expandVisible(value)

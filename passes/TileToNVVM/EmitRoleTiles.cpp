@@ -9,6 +9,11 @@
 // from their rounding to the product that reads them, and what all elements of
 // a row have in common is worked out once for the row.
 //
+// Elementwise operations are put off until something needs their elements, and
+// then one element goes through all of them before the next one begins. That
+// is the order in which the assembler keeps few registers busy, and exponential
+// functions among additions.
+//
 //===----------------------------------------------------------------------===//
 
 #include "passes/TileToNVVM/Emitter.h"
@@ -52,66 +57,125 @@ void Emitter::bindUnpacked(Value value, Fragment elements) {
 }
 
 //===----------------------------------------------------------------------===//
-// Elementwise operations
+// Operations put off
 //===----------------------------------------------------------------------===//
 
-bool Emitter::emitRoleElementwise(Operation *op) {
-  RankedTensorType tile =
-      op->getNumResults() == 1 ? getTile(op->getResult(0)) : nullptr;
-  if (!tile)
+bool Emitter::putOff(Operation *op) {
+  if (op->getNumResults() != 1 || !getTile(op->getResult(0)) ||
+      op->getNumOperands() == 0)
     return false;
-  if (isa<arith::TruncFOp>(op) && isPacked(tile) &&
-      getTile(op->getOperand(0)).getElementType().isF32()) {
-    const Fragment &wide = fragments[op->getOperand(0)];
-    Fragment words;
-    for (size_t index = 0; index < wide.size(); index += 2)
-      words.push_back(
-          b.roundPair(tile.getElementType(), wide[index], wide[index + 1]));
-    fragments[op->getResult(0)] = std::move(words);
-    return true;
-  }
-  if (!tile.getElementType().isF32())
+  for (Value value :
+       llvm::concat<const Value>(llvm::to_vector_of<Value>(op->getOperands()),
+                                 llvm::to_vector_of<Value>(op->getResults())))
+    if (RankedTensorType tile = getTile(value); tile && isPacked(tile))
+      return false;
+  if (isa<rtile::SliceOp>(op) && visible.contains(op->getOperand(0)))
     return false;
-  auto select = dyn_cast<arith::SelectOp>(op);
-  if (auto mask = select
-                      ? select.getCondition().getDefiningOp<rtile::VisibleOp>()
-                      : nullptr) {
-    int64_t blocks = Fragments::columnBlocks(tile.getDimSize(1));
-    const Fragment &seen = fragments[select.getTrueValue()];
-    const Fragment &hidden = fragments[select.getFalseValue()];
-    const Intervals &intervals = visible[select.getCondition()];
-    Fragment result;
-    for (auto [index, value] : llvm::enumerate(seen))
-      result.push_back(
-          b.select(isVisible(intervals, blocks, index), value, hidden[index]));
-    fragments[op->getResult(0)] = std::move(result);
-    return true;
+  if (!isa<rtile::BroadcastOp, rtile::SliceOp, rtile::JoinOp>(op) &&
+      !isa<arith::ArithDialect, math::MathDialect>(op->getDialect()))
+    return false;
+  Value result = op->getResult(0);
+  fragments[result] = Fragment(layout.elements(getTile(result)));
+  waiting.push_back(result);
+  return true;
+}
+
+Value Emitter::getElement(Value value, int64_t index) {
+  auto mask = visible.find(value);
+  if (mask != visible.end())
+    return isVisible(mask->second,
+                     Fragments::columnBlocks(getTile(value).getDimSize(1)),
+                     index);
+  if (Value known = fragments[value][index])
+    return known;
+  Value element = computeElement(value.getDefiningOp(), index);
+  fragments[value][index] = element;
+  return element;
+}
+
+Value Emitter::computeElement(Operation *op, int64_t index) {
+  RankedTensorType tile = getTile(op->getResult(0));
+  int64_t rowElements =
+      tile.getRank() == 2 ? 4 * Fragments::columnBlocks(tile.getDimSize(1)) : 2;
+  auto getRow = [&] {
+    return tile.getRank() == 2 ? index / rowElements * 2 + index % 4 / 2
+                               : index;
+  };
+  // Number of the element in a tile with other columns, `shift` elements
+  // further to the right.
+  auto getElsewhere = [&](Value other, int64_t shift) {
+    int64_t others = 4 * Fragments::columnBlocks(getTile(other).getDimSize(1));
+    return getElement(other, index / rowElements * others +
+                                 index % rowElements + shift);
+  };
+  if (auto broadcast = dyn_cast<rtile::BroadcastOp>(op))
+    return getElement(broadcast.getInput(), getRow());
+  if (auto slice = dyn_cast<rtile::SliceOp>(op))
+    return getElsewhere(slice.getInput(), slice.getBegin() / 8 * 4);
+  if (auto join = dyn_cast<rtile::JoinOp>(op)) {
+    int64_t begin = 0, column = index % rowElements;
+    for (Value input : join.getInputs()) {
+      int64_t width = 4 * Fragments::columnBlocks(getTile(input).getDimSize(1));
+      if (column < begin + width)
+        return getElsewhere(input, -begin);
+      begin += width;
+    }
+    llvm_unreachable("the verifier has compared the widths");
   }
-  if (isa<math::LogOp>(op)) {
+  if (isa<math::LogOp>(op) && tile.getElementType().isF32()) {
     constexpr double ln2 = 0.69314718055994530942;
-    Fragment logarithms;
-    for (Value value : fragments[op->getOperand(0)])
-      logarithms.push_back(
-          arith::MulFOp::create(b, b.log2(value), b.real(b.getF32Type(), ln2)));
-    fragments[op->getResult(0)] = std::move(logarithms);
-    return true;
+    return arith::MulFOp::create(b,
+                                 b.log2(getElement(op->getOperand(0), index)),
+                                 b.real(b.getF32Type(), ln2));
   }
   auto divide = dyn_cast<arith::DivFOp>(op);
   auto divisor =
       divide ? divide.getRhs().getDefiningOp<rtile::BroadcastOp>() : nullptr;
-  if (!divisor || divisor.getColumns())
+  if (divisor && !divisor.getColumns() && tile.getElementType().isF32()) {
+    // One reciprocal a row, then products.
+    Value dividend = getElement(divide.getLhs(), index);
+    Value row = getElement(divisor.getInput(), getRow());
+    Fragment &rows = reciprocals[op];
+    rows.resize(layout.elements(getTile(divisor.getInput())));
+    Value &reciprocal = rows[getRow()];
+    if (!reciprocal)
+      reciprocal = b.divideFast(b.real(b.getF32Type(), 1.0), row);
+    return arith::MulFOp::create(b, dividend, reciprocal);
+  }
+  Fragment operands;
+  for (Value operand : op->getOperands())
+    operands.push_back(getTile(operand) ? getElement(operand, index)
+                                        : getScalar(operand));
+  return emitElement(op, std::move(operands));
+}
+
+void Emitter::compute(Value value) {
+  RankedTensorType tile = getTile(value);
+  if (!tile || isPacked(tile) || visible.contains(value))
+    return;
+  for (int64_t index = 0; index < layout.elements(tile); ++index)
+    getElement(value, index);
+}
+
+void Emitter::computeWaiting() {
+  for (Value value : waiting)
+    compute(value);
+  waiting.clear();
+}
+
+bool Emitter::emitRounding(Operation *op) {
+  RankedTensorType tile =
+      isa<arith::TruncFOp>(op) ? getTile(op->getResult(0)) : nullptr;
+  if (!tile || !isPacked(tile) ||
+      !getTile(op->getOperand(0)).getElementType().isF32())
     return false;
-  // One reciprocal a row, then products.
-  Value one = b.real(b.getF32Type(), 1.0);
-  Fragment reciprocals, quotients;
-  for (Value value : fragments[divisor.getInput()])
-    reciprocals.push_back(b.divideFast(one, value));
-  const Fragment &dividends = fragments[divide.getLhs()];
-  int64_t rowElements = 4 * Fragments::columnBlocks(tile.getDimSize(1));
-  for (auto [index, value] : llvm::enumerate(dividends))
-    quotients.push_back(arith::MulFOp::create(
-        b, value, reciprocals[index / rowElements * 2 + index % 4 / 2]));
-  fragments[op->getResult(0)] = std::move(quotients);
+  Fragment words;
+  for (int64_t index = 0; index < layout.elements(tile); index += 2) {
+    Value first = getElement(op->getOperand(0), index);
+    Value second = getElement(op->getOperand(0), index + 1);
+    words.push_back(b.roundPair(tile.getElementType(), first, second));
+  }
+  fragments[op->getResult(0)] = std::move(words);
   return true;
 }
 
@@ -134,8 +198,57 @@ void Emitter::renewView(Value view) {
   buffers[op.getBuffer()] = known;
 }
 
-/// Two neighbours are stored at once, if addresses allow that, which is known
-/// when the kernel runs.
+/// Four lanes hold a row of four blocks of columns, each a part of every block.
+/// Makes each hold one block, and all of it.
+void Emitter::transposeQuad(MutableArrayRef<Value> words) {
+  for (int64_t bit : {1, 2}) {
+    Value isOdd =
+        b.compare(arith::CmpIPredicate::ne,
+                  arith::AndIOp::create(b, lane, b.i32(bit)), b.i32(0));
+    for (int64_t first = 0; first < 4; ++first) {
+      if (first & bit)
+        continue;
+      Value &low = words[first], &high = words[first + bit];
+      Value sent = b.bitcast(b.getF32Type(), b.select(isOdd, low, high));
+      Value received = b.bitcast(b.getI32Type(), b.shuffleXor(sent, bit));
+      low = b.select(isOdd, received, low);
+      high = b.select(isOdd, high, received);
+    }
+  }
+}
+
+void Emitter::storeAligned(const Window &window, Value value) {
+  RankedTensorType tile = getTile(value);
+  int64_t bytes = getBytes(tile.getElementType());
+  int64_t blocks = Fragments::columnBlocks(tile.getDimSize(1));
+  ArrayRef<Value> registers = fragments[value];
+  for (int64_t row = 0; row < 2 * layout.rowBlocks(tile.getDimSize(0)); ++row) {
+    Row at = getRow(window, getRowIndex(row / 2, row % 2));
+    Value part = b.at(at.pointer, b.mul(b.toI64(laneColumn), bytes));
+    auto getPair = [&](int64_t block) {
+      return ((row / 2) * blocks + block) * 2 + row % 2;
+    };
+    int64_t block = 0;
+    if (isPacked(tile)) {
+      // 8 columns of 16 bits are 16 bytes; lane q has columns 2q and 2q + 1.
+      Value whole = b.at(at.pointer, b.mul(b.toI64(laneColumn), 8));
+      for (; block + 4 <= blocks; block += 4) {
+        SmallVector<Value> words;
+        for (int64_t next = 0; next < 4; ++next)
+          words.push_back(registers[getPair(block + next)]);
+        transposeQuad(words);
+        b.storeGlobalVector(words, whole, 16 * block, at.exists);
+      }
+    }
+    int64_t perPair = isPacked(tile) ? 1 : 2;
+    for (; block < blocks; ++block)
+      b.storeGlobalVector(registers.slice(getPair(block) * perPair, perPair),
+                          part, 8 * block * bytes, at.exists);
+  }
+}
+
+/// Several neighbours are stored at once, if addresses allow that, which is
+/// known when the kernel runs.
 bool Emitter::emitRoleStore(rtile::StoreOp op) {
   RankedTensorType tile = getTile(op.getTile());
   renewView(op.getView());
@@ -143,41 +256,25 @@ bool Emitter::emitRoleStore(rtile::StoreOp op) {
     return false;
   const View &view = views[op.getView()];
   Window window = getWindow(view, op.getOffsets());
-  Fragment elements = unpack(op.getTile());
   auto storeElements = [&] {
+    Fragment elements = unpack(op.getTile());
     forEachElement(window, tile,
                    [&](int64_t index, Value pointer, Value exists) {
                      b.storeGlobal(elements[index], pointer, exists);
                    });
   };
-  int64_t bytes = getBytes(tile.getElementType());
   if (!view.contiguous || window.columnBegin || tile.getDimSize(1) % 8 != 0 ||
       tile.getElementType().isInteger(1)) {
     storeElements();
     return true;
   }
+  constexpr int64_t alignment = 16;
   Value address = LLVM::PtrToIntOp::create(b, b.getI64Type(), window.base);
   Value unaligned =
       arith::AndIOp::create(b, arith::OrIOp::create(b, address, view.rowStride),
-                            b.i64(2 * bytes - 1));
+                            b.i64(alignment - 1));
   b.ifElse(
       b.compare(arith::CmpIPredicate::eq, unaligned, b.i64(0)),
-      [&] {
-        int64_t blocks = Fragments::columnBlocks(tile.getDimSize(1));
-        const Fragment &registers = fragments[op.getTile()];
-        int64_t perPair = isPacked(tile) ? 1 : 2;
-        for (int64_t row = 0; row < 2 * layout.rowBlocks(tile.getDimSize(0));
-             ++row) {
-          Row at = getRow(window, getRowIndex(row / 2, row % 2));
-          Value pointer = b.at(at.pointer, b.mul(b.toI64(laneColumn), bytes));
-          for (int64_t block = 0; block < blocks; ++block) {
-            int64_t pair = ((row / 2) * blocks + block) * 2 + row % 2;
-            b.storeGlobalVector(
-                ArrayRef<Value>(registers).slice(pair * perPair, perPair),
-                pointer, 8 * block * bytes, at.exists);
-          }
-        }
-      },
-      storeElements);
+      [&] { storeAligned(window, op.getTile()); }, storeElements);
   return true;
 }

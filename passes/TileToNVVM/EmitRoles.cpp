@@ -15,6 +15,7 @@
 #include "passes/TileToNVVM/Emitter.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/Matchers.h"
 
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -51,6 +52,8 @@ void Emitter::emitBarriers() {
 
 void Emitter::emitRoles(ValueRange extents, Value mapsAddress) {
   maps = mapsAddress;
+  for (Value extent : extents)
+    gridExtents.push_back(b.toI32(extent));
   // Addresses are literals of what the assembler would otherwise work out
   // again and again.
   Value address = b.toI32(LLVM::PtrToIntOp::create(b, b.getI64Type(), shared));
@@ -59,27 +62,25 @@ void Emitter::emitRoles(ValueRange extents, Value mapsAddress) {
   emitBarriers();
   auto roles = llvm::to_vector(func.getBody().getOps<rtile::RoleOp>());
   Value warpNumber = async.uniform(b.divUnsigned(b.threadIndex(), 32));
-  emitRoleChain(roles, 0, warpNumber, extents);
+  emitRoleChain(roles, 0, warpNumber);
 }
 
 void Emitter::emitRoleChain(ArrayRef<rtile::RoleOp> roles, int64_t firstWarp,
-                            Value warpNumber, ValueRange extents) {
+                            Value warpNumber) {
   if (roles.size() == 1)
-    return emitRole(roles.front(), firstWarp, extents);
+    return emitRole(roles.front(), firstWarp);
   rtile::RoleOp first = roles.front();
   int64_t endWarp = firstWarp + first.getWarps();
   b.ifElse(
-      b.less(warpNumber, b.i32(endWarp)),
-      [&] { emitRole(first, firstWarp, extents); },
-      [&] { emitRoleChain(roles.drop_front(), endWarp, warpNumber, extents); });
+      b.less(warpNumber, b.i32(endWarp)), [&] { emitRole(first, firstWarp); },
+      [&] { emitRoleChain(roles.drop_front(), endWarp, warpNumber); });
 }
 
 //===----------------------------------------------------------------------===//
 // One role
 //===----------------------------------------------------------------------===//
 
-void Emitter::emitRole(rtile::RoleOp op, int64_t firstWarp,
-                       ValueRange extents) {
+void Emitter::emitRole(rtile::RoleOp op, int64_t firstWarp) {
   b.setLoc(op.getLoc());
   role = op;
   if (op.getRegisters())
@@ -97,25 +98,37 @@ void Emitter::emitRole(rtile::RoleOp op, int64_t firstWarp,
         llvm::isPowerOf2_64(channel.getSlots()) ? 1 : 2, b.i32(0));
 
   auto walk = [&] {
-    Value points = b.toI32(extents[0]);
-    for (Value extent : extents.drop_front())
-      points = b.mul(points, b.toI32(extent));
+    Value points = gridExtents[0];
+    for (Value extent : ArrayRef<Value>(gridExtents).drop_front())
+      points = b.mul(points, extent);
     Value first = b.blockIndex();
     rtile::WalkAttr order = func.getWalkAttr();
     if (!order || order.getDispatch() == rtile::Dispatch::each)
-      return emitPoint(op, first, extents);
-    // Grids have less than 2^31 points.
-    auto loop = scf::ForOp::create(b, first, points, b.blockCount(),
-                                   flattenCursors(visited));
+      return emitPoint(op, decodePoint(first));
+    // The next point is so many further on along each axis, which no division
+    // has to find out. Grids have less than 2^31 points.
+    bool isPlain = order.getSection() == 0;
+    SmallVector<Value> carried = flattenCursors(visited), distance;
+    size_t count = carried.size();
+    if (isPlain) {
+      llvm::append_range(carried, decodePoint(first));
+      distance = decodePoint(b.blockCount());
+    }
+    auto loop = scf::ForOp::create(b, first, points, b.blockCount(), carried);
     b.keepRolled(loop);
     OpBuilder::InsertionGuard guard(b);
     Block *body = loop.getBody();
     if (loop.getNumResults() == 0)
       body->getTerminator()->erase();
     b.setInsertionPointToEnd(body);
-    bindCursors(visited, loop.getRegionIterArgs());
-    emitPoint(op, loop.getInductionVar(), extents);
-    scf::YieldOp::create(b, flattenCursors(visited));
+    ValueRange arguments = loop.getRegionIterArgs();
+    bindCursors(visited, arguments.take_front(count));
+    SmallVector<Value> point(arguments.drop_front(count));
+    emitPoint(op, isPlain ? point : decodePoint(loop.getInductionVar()));
+    SmallVector<Value> yielded = flattenCursors(visited);
+    if (isPlain)
+      llvm::append_range(yielded, movePoint(point, distance));
+    scf::YieldOp::create(b, yielded);
   };
   if (isSingleThread(op)) {
     Value leader = isLeader;
@@ -127,9 +140,12 @@ void Emitter::emitRole(rtile::RoleOp op, int64_t firstWarp,
   role = nullptr;
 }
 
-void Emitter::emitPoint(rtile::RoleOp op, Value item, ValueRange extents) {
-  for (auto [point, value] :
-       llvm::zip(func.getGridPoint(), decodePoint(item, extents)))
+void Emitter::emitPoint(rtile::RoleOp op, ArrayRef<Value> visitedPoint) {
+  SmallVector<Value> values(visitedPoint);
+  if (rtile::WalkAttr walk = func.getWalkAttr())
+    for (int64_t axis : walk.getReversed())
+      values[axis] = b.sub(b.add(gridExtents[axis], -1), values[axis]);
+  for (auto [point, value] : llvm::zip(func.getGridPoint(), values))
     bind(point, b.toI64(value));
   // What all roles know, each finds for itself: the rest is dead code.
   for (Operation &common : func.getBody().front().without_terminator())
@@ -141,31 +157,36 @@ void Emitter::emitPoint(rtile::RoleOp op, Value item, ValueRange extents) {
     b.setLoc(inner.getLoc());
     emitOperation(&inner);
   }
+  waiting.clear();
 }
 
-SmallVector<Value> Emitter::decodePoint(Value item, ValueRange extents) {
-  int64_t rank = extents.size();
+/// Axes of a grid in the order of its walk, the fastest first.
+static SmallVector<int64_t> getOrder(rtile::FuncOp func) {
   SmallVector<int64_t> order;
-  rtile::WalkAttr walk = func.getWalkAttr();
-  if (walk)
+  if (rtile::WalkAttr walk = func.getWalkAttr())
     order.append(walk.getOrder().begin(), walk.getOrder().end());
-  if (order.empty())
-    for (int64_t axis = 0; axis < rank; ++axis)
-      order.push_back(axis);
+  for (int64_t axis = 0; order.size() < func.getGridRank(); ++axis)
+    order.push_back(axis);
+  return order;
+}
+
+SmallVector<Value> Emitter::decodePoint(Value item) {
   auto quotient = [&](Value x, Value y) -> Value {
     return arith::DivUIOp::create(b, x, y);
   };
   auto rest = [&](Value x, Value y) -> Value {
     return arith::RemUIOp::create(b, x, y);
   };
-  SmallVector<Value> point(rank);
+  SmallVector<int64_t> order = getOrder(func);
+  SmallVector<Value> point(order.size());
   ArrayRef<int64_t> axes = order;
+  rtile::WalkAttr walk = func.getWalkAttr();
   int64_t section = walk ? walk.getSection() : 0;
-  if (section && rank > 1) {
+  if (section && axes.size() > 1) {
     // Sections of the fastest axis; the next axis runs within each.
-    Value fast = b.toI32(extents[axes[0]]), next = b.toI32(extents[axes[1]]);
+    Value fast = gridExtents[axes[0]], next = gridExtents[axes[1]];
     Value plane = b.mul(fast, next), inPlane = item;
-    if (rank > 2) {
+    if (axes.size() > 2) {
       inPlane = rest(item, plane);
       item = quotient(item, plane);
     }
@@ -181,15 +202,25 @@ SmallVector<Value> Emitter::decodePoint(Value item, ValueRange extents) {
   while (!axes.empty()) {
     int64_t axis = axes.front();
     axes = axes.drop_front();
-    Value extent = b.toI32(extents[axis]);
-    point[axis] = axes.empty() ? item : rest(item, extent);
+    point[axis] = axes.empty() ? item : rest(item, gridExtents[axis]);
     if (!axes.empty())
-      item = quotient(item, extent);
+      item = quotient(item, gridExtents[axis]);
   }
-  if (walk)
-    for (int64_t axis : walk.getReversed())
-      point[axis] = b.sub(b.add(b.toI32(extents[axis]), -1), point[axis]);
   return point;
+}
+
+SmallVector<Value> Emitter::movePoint(ArrayRef<Value> point,
+                                      ArrayRef<Value> distance) {
+  SmallVector<Value> moved(point.size());
+  Value carry;
+  for (int64_t axis : getOrder(func)) {
+    Value sum = b.add(point[axis], distance[axis]);
+    if (carry)
+      sum = b.add(sum, arith::ExtUIOp::create(b, b.getI32Type(), carry));
+    carry = b.lessEqual(gridExtents[axis], sum);
+    moved[axis] = b.select(carry, b.sub(sum, gridExtents[axis]), sum);
+  }
+  return moved;
 }
 
 //===----------------------------------------------------------------------===//
@@ -197,6 +228,14 @@ SmallVector<Value> Emitter::decodePoint(Value item, ValueRange extents) {
 //===----------------------------------------------------------------------===//
 
 bool Emitter::emitInRole(Operation *op) {
+  if (putOff(op) || emitRounding(op))
+    return true;
+  // What stands in a region of its own is not known after it, and work before a
+  // product is meant to be done then.
+  if (isa<scf::ForOp, scf::IfOp, rtile::RebaseOp, rtile::StartDotOp>(op))
+    computeWaiting();
+  if (!isa<rtile::FoldOp>(op))
+    llvm::for_each(op->getOperands(), [&](Value value) { compute(value); });
   return llvm::TypeSwitch<Operation *, bool>(op)
       .Case([&](rtile::AcquireOp acquire) {
         emitAcquire(acquire);
@@ -235,7 +274,7 @@ bool Emitter::emitInRole(Operation *op) {
         return true;
       })
       .Case([&](rtile::StoreOp store) { return emitRoleStore(store); })
-      .Default([&](Operation *) { return emitRoleElementwise(op); });
+      .Default([&](Operation *) { return false; });
 }
 
 void Emitter::emitRoleLoop(scf::ForOp loop) {
@@ -243,11 +282,18 @@ void Emitter::emitRoleLoop(scf::ForOp loop) {
   SmallVector<Value> inits = flatten(loop.getInitArgs());
   size_t count = inits.size();
   llvm::append_range(inits, flattenCursors(visited));
-  auto copy = scf::ForOp::create(b, getScalar(loop.getLowerBound()),
-                                 getScalar(loop.getUpperBound()),
-                                 getScalar(loop.getStep()), inits);
+  // Steps are counted in 32 bits: there are never more.
+  PositionBuilder position(b, b.getI64Type());
+  Value begin = getScalar(loop.getLowerBound());
+  Value step = getScalar(loop.getStep());
+  Value span = b.sub(getScalar(loop.getUpperBound()), begin);
+  APInt known;
+  Value count64 = matchPattern(loop.getStep(), m_ConstantInt(&known))
+                      ? position.ceilDiv(span, known.getSExtValue())
+                      : arith::CeilDivSIOp::create(b, span, step).getResult();
+  Value turns = b.toI32(b.max(count64, b.i64(0)));
+  auto copy = scf::ForOp::create(b, b.i32(0), turns, b.i32(1), inits);
   b.keepRolled(copy);
-  bind(loop.getInductionVar(), copy.getInductionVar());
   ValueRange arguments = copy.getRegionIterArgs();
   bindFlat(loop.getRegionIterArgs(), arguments.take_front(count));
   bindCursors(visited, arguments.drop_front(count));
@@ -257,8 +303,11 @@ void Emitter::emitRoleLoop(scf::ForOp loop) {
     if (copy.getNumResults() == 0)
       body->getTerminator()->erase();
     b.setInsertionPointToEnd(body);
+    bind(loop.getInductionVar(),
+         b.add(begin, b.mul(b.toI64(copy.getInductionVar()), step)));
     emitBlock(*loop.getBody());
     SmallVector<Value> yielded = flatten(loop.getYieldedValues());
+    waiting.clear();
     llvm::append_range(yielded, flattenCursors(visited));
     scf::YieldOp::create(b, yielded);
   }
@@ -292,6 +341,7 @@ void Emitter::emitRoleBranch(scf::IfOp branch) {
     if (!from.empty()) {
       emitBlock(from.front());
       yielded = flatten(from.front().getTerminator()->getOperands());
+      waiting.clear();
     }
     llvm::append_range(yielded, flattenCursors(visited));
     scf::YieldOp::create(b, yielded);

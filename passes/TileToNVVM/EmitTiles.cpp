@@ -30,9 +30,28 @@ Value Emitter::toF32(Value value) {
              : value;
 }
 
+Value Emitter::emitElement(Operation *op, Fragment operands) {
+  Type element = getTile(op->getResult(0)).getElementType();
+  // These round once or not at all; all others compute in f32.
+  if (isa<arith::ExtFOp, arith::TruncFOp>(op))
+    return operands[0].getType() == element
+               ? operands[0]
+               : b.convertFloat(element, operands[0]);
+  if (isa<arith::SelectOp>(op))
+    return b.select(operands[0], operands[1], operands[2]);
+  for (Value &operand : operands)
+    operand = toF32(operand);
+  // Instructions that GPUs have and vectors of a CPU do not.
+  Value value =
+      isa<math::Exp2Op>(op)        ? b.exp2(operands[0])
+      : isa<arith::MaximumFOp>(op) ? b.maximum(operands[0], operands[1])
+      : isa<arith::MinimumFOp>(op) ? b.minimum(operands[0], operands[1])
+                                   : cpu::emitElementwise(b, op, operands);
+  return value.getType() == element ? value : b.convertFloat(element, value);
+}
+
 void Emitter::emitElementwise(Operation *op) {
   Value result = op->getResult(0);
-  Type element = getTile(result).getElementType();
   Fragment code;
   SmallVector<Fragment> tiles;
   for (Value operand : op->getOperands())
@@ -41,28 +60,7 @@ void Emitter::emitElementwise(Operation *op) {
     Fragment operands;
     for (auto [operand, tile] : llvm::zip(op->getOperands(), tiles))
       operands.push_back(tile.empty() ? getScalar(operand) : tile[index]);
-    // These round once or not at all; all others compute in f32.
-    if (isa<arith::ExtFOp, arith::TruncFOp>(op)) {
-      code.push_back(operands[0].getType() == element
-                         ? operands[0]
-                         : b.convertFloat(element, operands[0]));
-      continue;
-    }
-    if (isa<arith::SelectOp>(op)) {
-      code.push_back(b.select(operands[0], operands[1], operands[2]));
-      continue;
-    }
-    for (Value &operand : operands)
-      operand = toF32(operand);
-    // Instructions that GPUs have and vectors of a CPU do not.
-    Value value =
-        isa<math::Exp2Op>(op)        ? b.exp2(operands[0])
-        : isa<arith::MaximumFOp>(op) ? b.maximum(operands[0], operands[1])
-        : isa<arith::MinimumFOp>(op) ? b.minimum(operands[0], operands[1])
-                                     : cpu::emitElementwise(b, op, operands);
-    if (value.getType() != element)
-      value = b.convertFloat(element, value);
-    code.push_back(value);
+    code.push_back(emitElement(op, std::move(operands)));
   }
   bindUnpacked(result, std::move(code));
 }

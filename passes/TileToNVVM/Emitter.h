@@ -136,6 +136,8 @@ private:
 
   void emitConstant(mlir::arith::ConstantOp op);
   void emitElementwise(mlir::Operation *op);
+  /// One element of an elementwise operation.
+  Value emitElement(mlir::Operation *op, Fragment operands);
   void emitReduce(rtile::ReduceOp op);
   void emitBroadcast(rtile::BroadcastOp op);
   /// Of each row of a tile that the thread holds, the columns that it sees:
@@ -193,13 +195,16 @@ private:
   using Channels = llvm::SmallVector<rtile::ChannelOp>;
 
   void emitRoleChain(llvm::ArrayRef<rtile::RoleOp> roles, int64_t firstWarp,
-                     Value warpNumber, mlir::ValueRange extents);
-  void emitRole(rtile::RoleOp role, int64_t firstWarp,
-                mlir::ValueRange extents);
-  void emitPoint(rtile::RoleOp role, Value item, mlir::ValueRange extents);
+                     Value warpNumber);
+  void emitRole(rtile::RoleOp role, int64_t firstWarp);
+  void emitPoint(rtile::RoleOp role, llvm::ArrayRef<Value> visitedPoint);
   void emitBarriers();
-  /// Point number `item` of the grid, as the kernel's walk counts them.
-  llvm::SmallVector<Value> decodePoint(Value item, mlir::ValueRange extents);
+  /// Point number `item` of the grid, as the kernel's walk counts them, but for
+  /// axes that run backwards.
+  llvm::SmallVector<Value> decodePoint(Value item);
+  /// The point `distance` further on.
+  llvm::SmallVector<Value> movePoint(llvm::ArrayRef<Value> point,
+                                     llvm::ArrayRef<Value> distance);
   void setThread(Value number, Fragments fragments);
   /// True if the operation was one that only roles have, or has another form
   /// in them.
@@ -226,8 +231,20 @@ private:
   void emitRelease(rtile::ReleaseOp op);
   void emitStartDot(rtile::StartDotOp op);
   void emitFinishDot(rtile::FinishDotOp op);
-  bool emitRoleElementwise(mlir::Operation *op);
+  /// Puts an operation on tiles off, if that is possible: its elements are
+  /// null until somebody asks for them.
+  bool putOff(mlir::Operation *op);
+  Value getElement(Value tile, int64_t index);
+  Value computeElement(mlir::Operation *op, int64_t index);
+  /// Computes all elements of a value; of every value that was put off.
+  void compute(Value value);
+  void computeWaiting();
+  /// Rounds to 16 bits, two elements a register; false if the operation does
+  /// something else.
+  bool emitRounding(mlir::Operation *op);
   bool emitRoleStore(rtile::StoreOp op);
+  void storeAligned(const Window &window, Value tile);
+  void transposeQuad(llvm::MutableArrayRef<Value> words);
   /// Finds the addresses of a view anew, so that none of them lies in registers
   /// from the beginning of a point to its end.
   void renewView(Value view);
@@ -251,6 +268,8 @@ private:
   /// The role that is emitted; null in plain kernels.
   rtile::RoleOp role;
   Value maps;
+  /// Extents of the grid, as i32.
+  llvm::SmallVector<Value> gridExtents;
   /// True in the role's first thread, in the first lane of each warp; null in a
   /// role of one thread.
   Value isLeader, isFirstLane;
@@ -260,6 +279,10 @@ private:
   llvm::DenseMap<Value, Slot> slots;
   /// Products that were started and not waited for, the oldest first.
   llvm::SmallVector<Value> underWay;
+  /// Results of the current block that were put off.
+  llvm::SmallVector<Value> waiting;
+  /// Of divisions by what a row has in common.
+  llvm::DenseMap<mlir::Operation *, Fragment> reciprocals;
 
   Fragments layout;
   const arch::GPUArch &arch;
