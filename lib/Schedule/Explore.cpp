@@ -11,6 +11,8 @@
 
 #include <algorithm>
 #include <deque>
+#include <map>
+#include <numeric>
 #include <unordered_set>
 
 using namespace ringlet::schedule;
@@ -187,6 +189,59 @@ Exploration Explorer::run() {
   return std::move(result);
 }
 
+/// The programs that nothing connects with those of other parts, neither a
+/// channel nor a decision.
+static std::vector<std::vector<unsigned>> split(const Machine &machine) {
+  std::vector<unsigned> part(machine.programs.size());
+  std::iota(part.begin(), part.end(), 0);
+  std::vector<unsigned> ofChannel(machine.slots.size(), Step::none);
+  std::vector<unsigned> ofDecision(machine.decisions, Step::none);
+  for (unsigned p = 0; p < machine.programs.size(); ++p)
+    for (const Step &step : machine.programs[p].steps)
+      for (auto [number, users] : {std::pair(step.channel, &ofChannel),
+                                   std::pair(step.decision, &ofDecision)}) {
+        if (number == Step::none)
+          continue;
+        unsigned &user = (*users)[number];
+        if (user == Step::none)
+          user = p;
+        // Copies, since the elements change on the way.
+        else if (unsigned from = part[p], to = part[user]; from != to)
+          std::replace(part.begin(), part.end(), from, to);
+      }
+  std::map<unsigned, std::vector<unsigned>> parts;
+  for (unsigned p = 0; p < part.size(); ++p)
+    parts[part[p]].push_back(p);
+  std::vector<std::vector<unsigned>> result;
+  for (auto &[number, programs] : parts)
+    result.push_back(std::move(programs));
+  return result;
+}
+
+/// Explores some programs of `machine` and names them as there.
+static Exploration explorePart(const Machine &machine,
+                               const std::vector<unsigned> &part,
+                               std::vector<unsigned> readers,
+                               uint64_t maxStates) {
+  Machine some{machine.slots, {}, machine.decisions};
+  for (unsigned p : part)
+    some.programs.push_back(machine.programs[p]);
+  for (unsigned &reader : readers) {
+    auto place = std::find(part.begin(), part.end(), reader);
+    // Channels of other parts stay empty.
+    reader = place == part.end() ? 0 : place - part.begin();
+  }
+  Exploration result = Explorer(some, readers, maxStates).run();
+  if (Fault *fault = result.fault ? &*result.fault : nullptr) {
+    fault->program = part[fault->program];
+    for (Standing &standing : fault->standings)
+      standing.program = part[standing.program];
+    for (Outcome &outcome : fault->way)
+      outcome.program = part[outcome.program];
+  }
+  return result;
+}
+
 Exploration ringlet::schedule::explore(const Machine &machine,
                                        uint64_t maxStates) {
   Exploration result;
@@ -196,5 +251,15 @@ Exploration ringlet::schedule::explore(const Machine &machine,
     result.fault = std::move(fault);
     return result;
   }
-  return Explorer(machine, readers, maxStates).run();
+  for (const std::vector<unsigned> &part : split(machine)) {
+    Exploration found = explorePart(
+        machine, part, readers, maxStates - std::min(maxStates, result.states));
+    result.states += found.states;
+    result.steps += found.steps;
+    if (found.fault) {
+      result.fault = std::move(found.fault);
+      break;
+    }
+  }
+  return result;
 }

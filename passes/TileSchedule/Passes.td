@@ -101,7 +101,7 @@ def RTileVerifySchedule : Pass<"rtile-verify-schedule"> {
     docs/VerifySchedule.md says how, and why the result holds for every speed of
     the roles and every length of the loops. Nothing is changed.
   }];
-  let options = [Option<"maxStates", "max-states", "uint64_t", "1000000",
+  let options = [Option<"maxStates", "max-states", "uint64_t", "200000",
     "Give up, with an error, after so many states of a kernel">];
 }
 

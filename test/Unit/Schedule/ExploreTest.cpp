@@ -161,6 +161,42 @@ TEST(Explore, GroupsTakeTurns) {
   }
 }
 
+/// What nothing connects costs the sum, not the product, and is named as it is
+/// in the whole.
+TEST(Explore, PartsAreSearchedOneByOne) {
+  Machine machine;
+  for (unsigned pair = 0; pair < 8; ++pair) {
+    machine.slots.push_back(16);
+    machine.programs.push_back(load({pair}, pair));
+    machine.programs.push_back(compute({pair}, pair));
+  }
+  machine.decisions = 8;
+  Exploration one =
+      explore({{16}, {machine.programs[0], machine.programs[1]}, 1}, many);
+  Exploration all = explore(machine, many);
+  EXPECT_FALSE(all.fault);
+  EXPECT_EQ(all.states, 8 * one.states);
+  EXPECT_EQ(kindOf(find(machine, all.states - 1)), FaultKind::TooManyStates);
+  machine.programs[11] = compute({5, 5}, 5);
+  std::optional<Fault> fault = find(machine);
+  EXPECT_EQ(kindOf(fault), FaultKind::Deadlock);
+  EXPECT_EQ(fault->program, 11u);
+  ASSERT_EQ(fault->standings.size(), 2u);
+  EXPECT_EQ(fault->standings[0].program, 10u);
+  EXPECT_EQ(fault->standings[1].program, 11u);
+  EXPECT_EQ(fault->way.back().program / 2, 5u);
+}
+
+/// Two roles that a third one connects, after both.
+TEST(Explore, PartsMayJoinLate) {
+  Machine machine{{1, 1}, {load({0}), load({1}), compute({0, 1})}, 1};
+  EXPECT_FALSE(find(machine));
+  machine.programs[2] = compute({0, 1, 1});
+  std::optional<Fault> fault = find(machine);
+  EXPECT_EQ(kindOf(fault), FaultKind::Deadlock);
+  EXPECT_EQ(fault->standings.size(), 3u);
+}
+
 //===----------------------------------------------------------------------===//
 // Channels
 //===----------------------------------------------------------------------===//
