@@ -89,8 +89,7 @@ Choice ChooseTiling::chooseForGPU(attn::AttentionOp op, attn::BranchAttr branch,
       attn::TilingAttr::get(op.getContext(), plain.query, plain.key);
   Choice result{plainTiling, cost::explain(plain), ""};
   // Who did not ask is not told that an older architecture has no recipes.
-  if (request.isPlain() || request.isAuto ||
-      (request.isAuto && !row.hasScheduledForm()))
+  if (request.isPlain() || (request.isAuto && !row.hasScheduledForm()))
     return result;
 
   result.missed = whyNotScheduled(op, target);
