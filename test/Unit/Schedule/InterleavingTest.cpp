@@ -168,7 +168,7 @@ private:
 
 TEST(Interleaving, OneOrderFindsWhatAnyOrderFinds) {
   unsigned right = 0, wrong = 0;
-  for (unsigned seed = 0; seed < 3000; ++seed) {
+  for (unsigned seed = 0; seed < 2000; ++seed) {
     Machine machine = Generator(seed).make();
     std::optional<bool> expected = hasFaultInAnyOrder(machine);
     if (!expected)
@@ -181,7 +181,7 @@ TEST(Interleaving, OneOrderFindsWhatAnyOrderFinds) {
     ++(*expected ? wrong : right);
   }
   // Neither answer is right by itself.
-  EXPECT_GT(right, 250u);
+  EXPECT_GT(right, 150u);
   EXPECT_GT(wrong, 300u);
 }
 
