@@ -178,8 +178,10 @@ bool Lowering::runRecipe(const std::string &text, attn::Recipe recipe,
   pm.addPass(createRTileSplitColumns());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
-  if (succeeded(pm.run(*module)))
+  if (succeeded(pm.run(*module))) {
+    lastRecipeStage = print(*module);
     return true;
+  }
   *error = "lowering failed after " +
            (passes.empty() ? std::string("nothing") : passes.back()) + ": " +
            *error;

@@ -131,11 +131,19 @@ std::vector<Outcome> Runner::prepare() {
   outcomes.push_back({"lowering", error, timer.seconds()});
   if (!isLowered || options.levels.empty() || !wants("native"))
     return outcomes;
-  Timer compileTimer;
-  error.clear();
-  native = NativeProgram::create(text, options.levels, &error);
-  outcomes.push_back({"compile", error, compileTimer.seconds()});
+  compile("compile", text, native, outcomes);
+  if (!lowering.lastRecipeStage.empty())
+    compile("compile recipe", lowering.lastRecipeStage, nativeRecipe, outcomes);
   return outcomes;
+}
+
+void Runner::compile(const std::string &name, const std::string &program,
+                     std::unique_ptr<NativeProgram> &result,
+                     std::vector<Outcome> &outcomes) {
+  Timer timer;
+  std::string error;
+  result = NativeProgram::create(program, options.levels, &error);
+  outcomes.push_back({name, error, timer.seconds()});
 }
 
 void Runner::print() const {
@@ -187,16 +195,22 @@ std::vector<Outcome> Runner::run(int64_t number, Configuration configuration,
       return interpretCall(*stage->module, drawn.graph.name, *call,
                            static_cast<uint64_t>(number));
     });
-  for (size_t i = 0; native && i < options.levels.size(); ++i) {
-    std::string name = "native " + options.levels[i];
+  auto runNative = [&](const std::string &name, NativeProgram &program,
+                       size_t level) {
     if (!wants(name))
-      continue;
+      return;
     record(name, [&] {
       call->memory.reset();
       std::string failure =
-          native->run(i, drawn.graph.name, call->memory.arguments());
+          program.run(level, drawn.graph.name, call->memory.arguments());
       return failure.empty() ? checkCall(*call) : failure;
     });
+  };
+  for (size_t i = 0; i < options.levels.size(); ++i) {
+    if (native)
+      runNative("native " + options.levels[i], *native, i);
+    if (nativeRecipe)
+      runNative("native recipe " + options.levels[i], *nativeRecipe, i);
   }
   return outcomes;
 }

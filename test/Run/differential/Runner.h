@@ -79,6 +79,9 @@ private:
   bool wants(const std::string &stage) const {
     return stage.find(options.stage) != std::string::npos;
   }
+  void compile(const std::string &name, const std::string &program,
+               std::unique_ptr<NativeProgram> &result,
+               std::vector<Outcome> &outcomes);
   std::string checkGraphStage(Stage &stage, const Call &call, bool thorough);
 
   const DrawnGraph &drawn;
@@ -86,7 +89,9 @@ private:
   std::string text;
   Lowering lowering;
   bool isLowered = false;
-  std::unique_ptr<NativeProgram> native;
+  /// The graph as the compiler compiles it, and the last stage of a recipe;
+  /// null if there is none.
+  std::unique_ptr<NativeProgram> native, nativeRecipe;
 };
 
 } // namespace ringlet::differential

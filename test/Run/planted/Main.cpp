@@ -53,7 +53,9 @@ bool hunt(int64_t graph, std::vector<Hunt> &hunts) {
   DrawnGraph drawn = drawGraph(kSeed, graph);
   Lowering lowering;
   std::string error;
-  if (!lowering.run(toIR(drawn.graph), /*toMachine=*/false, &error)) {
+  std::string text = toIR(drawn.graph);
+  if (!lowering.run(text, /*toMachine=*/false, &error) ||
+      !lowering.runRecipes(text, &error)) {
     std::printf("graph %lld: %s\n", static_cast<long long>(graph),
                 error.c_str());
     return false;
@@ -104,7 +106,8 @@ bool hunt(int64_t graph, std::vector<Hunt> &hunts) {
 
 int main() {
   std::vector<Hunt> hunts;
-  for (auto list : {graphMutations(), indexMutations(), arithmeticMutations()})
+  for (auto list : {graphMutations(), indexMutations(), arithmeticMutations(),
+                    recipeMutations()})
     for (const Mutation &mutation : list) {
       Hunt entry;
       entry.mutation = mutation;

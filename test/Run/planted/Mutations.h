@@ -28,10 +28,12 @@ struct Mutation {
   bool (*apply)(mlir::ModuleOp module);
 };
 
-/// Mistakes in graphs, in which keys a kernel visits, and in its arithmetic.
+/// Mistakes in graphs, in which keys a kernel visits, in its arithmetic, and in
+/// the passes that prepare kernels with a recipe.
 std::vector<Mutation> graphMutations();
 std::vector<Mutation> indexMutations();
 std::vector<Mutation> arithmeticMutations();
+std::vector<Mutation> recipeMutations();
 
 } // namespace ringlet::planted
 
