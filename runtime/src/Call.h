@@ -33,6 +33,10 @@ public:
 
 private:
   Status failed(const Status &status) const;
+  Status checkAddresses() const;
+  /// That a tensor map cannot have this address of a buffer.
+  Status misplaced(const Prepared::Launch &launch, uint32_t buffer,
+                   const char *address) const;
   Status obtain(Stream stream, Workspace &workspace);
   Status runStep(const Prepared::Step &step, const std::vector<char *> &places,
                  const std::vector<int64_t> &words, char *scratch,

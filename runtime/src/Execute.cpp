@@ -46,10 +46,39 @@ Status Call::prepare(const rl_tensor *tensors, uint32_t count,
   RL_TRY(bindTensors(*entry.function, tensors, count, binding, arguments));
   std::vector<int64_t> key = keyOf(*entry.function, arguments);
   shape = entry.prepared->find(key);
-  if (shape)
-    return {};
-  RL_TRY(rt::prepare(program, entry, arguments, shape));
-  entry.prepared->insert(std::move(key), shape);
+  if (!shape) {
+    RL_TRY(rt::prepare(program, entry, arguments, shape));
+    entry.prepared->insert(std::move(key), shape);
+  }
+  return binding == Binding::Complete ? checkAddresses() : Status();
+}
+
+static bool isAligned(const char *address) {
+  return reinterpret_cast<uintptr_t>(address) % abi::kMapAlignment == 0;
+}
+
+Status Call::misplaced(const Prepared::Launch &launch, uint32_t buffer,
+                       const char *address) const {
+  return invalid(
+      "kernel '",
+      program.artifact().kernels()->Get(launch.kernel)->name()->str(),
+      "' expects ", nameOfBuffer(*entry.function, *entry.plan, buffer),
+      " at a multiple of ", abi::kMapAlignment, " bytes, got it ",
+      reinterpret_cast<uintptr_t>(address) % abi::kMapAlignment,
+      " bytes behind one");
+}
+
+/// Of launches that nothing can take the place of. Memory of our own always
+/// lies well.
+Status Call::checkAddresses() const {
+  for (const Prepared::Launch &launch : shape->launches)
+    for (uint32_t i = 0; launch.fallback < 0 && i < launch.mapCount; ++i) {
+      uint32_t index = shape->mapBuffers[launch.firstMap + i];
+      const abi::Buffer &buffer = *entry.plan->buffers()->Get(index);
+      if (buffer.kind() == abi::BufferKind::Argument &&
+          !isAligned(arguments[buffer.index()].data))
+        return failed(misplaced(launch, index, arguments[buffer.index()].data));
+    }
   return {};
 }
 
@@ -130,20 +159,12 @@ Status Call::runLaunch(const Prepared::Launch &launch,
   for (uint32_t i = 0; i < launch.mapCount; ++i) {
     uint32_t buffer = shape->mapBuffers[launch.firstMap + i];
     addresses[i] = places[buffer];
-    if (reinterpret_cast<uintptr_t>(addresses[i]) % abi::kMapAlignment == 0)
+    if (isAligned(addresses[i]) || launch.fallback < 0)
       continue;
-    if (launch.fallback >= 0 && !program.context->logger.wants(RL_LOG_DEBUG))
-      return fill(uint32_t(launch.fallback), places, stream);
-    Status status = invalid(
-        "kernel '",
-        program.artifact().kernels()->Get(launch.kernel)->name()->str(),
-        "' expects ", nameOfBuffer(*entry.function, *entry.plan, buffer),
-        " at a multiple of ", abi::kMapAlignment, " bytes, got it ",
-        reinterpret_cast<uintptr_t>(addresses[i]) % abi::kMapAlignment,
-        " bytes behind one");
-    if (launch.fallback < 0)
-      return status;
-    logFallback(program.context->logger, status);
+    // Words are dear.
+    if (program.context->logger.wants(RL_LOG_DEBUG))
+      logFallback(program.context->logger,
+                  misplaced(launch, buffer, addresses[i]));
     return fill(uint32_t(launch.fallback), places, stream);
   }
   const KernelEntry &kernel = program.kernel(launch.kernel);

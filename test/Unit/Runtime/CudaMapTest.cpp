@@ -263,6 +263,8 @@ TEST_F(CudaMaps, WithoutFallback) {
                "entry 'mapped': kernel 'mark' copies input 'x': expected a "
                "size on axis 1 that is a multiple of the rate 4, got 22: the "
                "nearest are 20 and 24");
+  // Refused before anything was taken or queued.
+  EXPECT_EQ(fake.count("cuStreamIsCapturing"), 0);
   EXPECT_EQ(fake.count("cuLaunchKernel"), 0);
 }
 

@@ -47,6 +47,7 @@ protected:
     addVisit(builder);
     addProbe(builder);
     addCopy(builder);
+    addMapped(builder);
     program = loadProgram(context.get(), builder.artifact);
   }
   rl_status call(const std::string &entry,
@@ -67,6 +68,17 @@ protected:
 } // namespace
 
 INSTANTIATE_TEST_SUITE_P(Threads, Run, testing::Values(1, 2, 5));
+
+// A kernel without tensor maps runs on any buffer, whatever its fallback.
+TEST_P(Run, FallbackOfAKernelWithoutMaps) {
+  std::vector<uint16_t> x(1 + 20 * 3);
+  std::vector<float> y(20, -1);
+  ASSERT_EQ(call("mapped", {{x.data() + 1, RL_BF16, {1, 20, 3}},
+                            {y.data(), RL_F32, {20}}}),
+            RL_OK)
+      << rl_last_error();
+  EXPECT_EQ(y, std::vector<float>(20, 2));
+}
 
 TEST_P(Run, EverySizeAndStride) {
   int64_t factor = 3;
