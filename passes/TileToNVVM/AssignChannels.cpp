@@ -37,6 +37,11 @@ bool gpu::isSingleThread(rtile::RoleOp role) {
   return !found.wasInterrupted();
 }
 
+bool gpu::isDynamic(rtile::FuncOp func) {
+  rtile::WalkAttr walk = func.getWalkAttr();
+  return walk && walk.getDispatch() == rtile::Dispatch::dynamic;
+}
+
 int64_t gpu::getThreads(rtile::FuncOp func) {
   int64_t warps = 0;
   for (auto role : func.getBody().getOps<rtile::RoleOp>())
@@ -115,10 +120,15 @@ LogicalResult assign(rtile::FuncOp func, const arch::GPUArch &row) {
     channel.setBarriers(offset);
     offset += 2 * channel.getSlots() * barrierBytes;
   }
+  Builder builder(func.getContext());
+  if (isDynamic(func)) {
+    offset = llvm::alignTo(offset, Mailbox::letterBytes);
+    func->setAttr(mailboxAttr, builder.getI64IntegerAttr(offset));
+    offset += Mailbox::bytes;
+  }
   offset += pinBytes;
   if (offset > row.sharedBytes)
     return refuse(func, row, offset);
-  Builder builder(func.getContext());
   func->setAttr(sharedBytesAttr, builder.getI64IntegerAttr(offset));
   remark::passed(func.getLoc(), remark::RemarkOpts::name("AssignChannels")
                                     .category("rtile-gpu-assign-channels"))

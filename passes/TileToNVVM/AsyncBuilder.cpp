@@ -107,6 +107,32 @@ void AsyncBuilder::copyBox(Place to, Value map, ValueRange coordinates,
   block.emit(b);
 }
 
+void AsyncBuilder::writeLetter(Place to, ValueRange words) {
+  AsmBlock block;
+  std::string list;
+  for (Value word : words)
+    list += (list.empty() ? "" : ", ") + block.use(word);
+  block += "st.shared.v4.b32 " + address(block, to) + ", {" + list + "};";
+  block.emit(b);
+}
+
+SmallVector<Value> AsyncBuilder::readLetter(Place from) {
+  AsmBlock block;
+  std::string list;
+  for (int64_t word = 0; word < 4; ++word)
+    list += (word ? ", " : "") + block.result(b.getI32Type());
+  block += "ld.shared.v4.b32 {" + list + "}, " + address(block, from) + ";";
+  return block.emit(b);
+}
+
+Value AsyncBuilder::countUp(Value counter) {
+  AsmBlock block;
+  std::string before = block.result(b.getI32Type());
+  block += "atom.relaxed.gpu.global.add.u32 " + before + ", [" +
+           block.use(counter) + "], 1;";
+  return block.emit(b).front();
+}
+
 //===----------------------------------------------------------------------===//
 // Products
 //===----------------------------------------------------------------------===//

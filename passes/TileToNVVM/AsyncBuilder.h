@@ -65,6 +65,12 @@ public:
   void copyBox(Place to, Value map, mlir::ValueRange coordinates, Place barrier,
                Value predicate);
 
+  // Four words at once.
+  void writeLetter(Place to, mlir::ValueRange words);
+  llvm::SmallVector<Value> readLetter(Place from);
+  /// Adds 1 to a word of global memory; what it was.
+  Value countUp(Value counter);
+
   // Products (wgmma).
   /// Starts products and commits them as one group. `sums` are the sums to add
   /// to, or null values. The left operand is `words`, or lies at the descriptor

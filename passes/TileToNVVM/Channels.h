@@ -23,6 +23,10 @@ inline constexpr llvm::StringLiteral mapsAttr = "rtile.maps";
 inline constexpr llvm::StringLiteral mapAttr = "rtile.map";
 // rtile-to-nvvm: blocks go on to further points of the grid.
 inline constexpr llvm::StringLiteral persistentAttr = "rtile.persistent";
+// The same: the last word is the address of a 32-bit counter, 0 at the start.
+inline constexpr llvm::StringLiteral counterAttr = "rtile.counter";
+// rtile-gpu-assign-channels: where roles hand each other the next point.
+inline constexpr llvm::StringLiteral mailboxAttr = "rtile.mailbox";
 
 /// Bytes of a tensor map (cuTensorMapEncodeTiled).
 inline constexpr int64_t mapBytes = 128;
@@ -45,6 +49,23 @@ struct SlotImage {
   int64_t panelBytes() const { return rows * rowBytes; }
   int64_t bytes() const { return panels * panelBytes(); }
 };
+
+/// Of a kernel whose blocks take points as they come: the role that takes them
+/// writes their indices, all others read them. Two letters are under way.
+struct Mailbox {
+  static constexpr int64_t letters = 2, letterBytes = 16;
+  static constexpr int64_t bytes = letters * (letterBytes + 2 * barrierBytes);
+  int64_t offset;
+
+  static Mailbox of(rtile::FuncOp func) {
+    return {func->getAttrOfType<mlir::IntegerAttr>(mailboxAttr).getInt()};
+  }
+  int64_t getFull() const { return offset + letters * letterBytes; }
+  int64_t getEmpty() const { return getFull() + letters * barrierBytes; }
+};
+
+/// True if blocks take points as they come.
+bool isDynamic(rtile::FuncOp func);
 
 /// True if one thread runs the role: nothing in it is spread over threads.
 bool isSingleThread(rtile::RoleOp role);

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/TileToNVVM/CheckScheduled.h"
+#include "passes/TileToNVVM/Channels.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -211,10 +212,11 @@ LogicalResult checkRole(rtile::RoleOp role, int64_t firstWarp) {
 } // namespace
 
 LogicalResult gpu::checkScheduled(rtile::FuncOp func) {
-  if (rtile::WalkAttr walk = func.getWalkAttr();
-      walk && walk.getDispatch() == rtile::Dispatch::dynamic)
-    return func.emitOpError("expected a walk that is each or strided, found "
-                            "dynamic, which is not lowered yet");
+  auto roles = func.getBody().getOps<rtile::RoleOp>();
+  if (gpu::isDynamic(func) && llvm::count_if(roles, gpu::isSingleThread) != 1)
+    return func.emitOpError("expected one role without tiles in registers to "
+                            "take the points of a dynamic walk, found ")
+           << llvm::count_if(roles, gpu::isSingleThread);
   bool failed = false;
   int64_t warps = 0;
   for (Operation &op : func.getBody().front()) {

@@ -41,6 +41,17 @@ void Emitter::emitBarriers() {
             async.initBarrier(getFull(at), 1);
             async.initBarrier(getEmpty(at), getReleases(channel));
           }
+        if (isDynamic(func))
+          for (int64_t letter = 0; letter < Mailbox::letters; ++letter) {
+            Mailbox box = Mailbox::of(func);
+            int64_t place = sharedBaseAddress + letter * barrierBytes;
+            async.initBarrier({place + box.getFull(), Value()}, 1);
+            int64_t readers = 0;
+            for (auto reader : func.getBody().getOps<rtile::RoleOp>())
+              if (!isSingleThread(reader))
+                readers += reader.getWarps();
+            async.initBarrier({place + box.getEmpty(), Value()}, readers);
+          }
         async.fenceBarriers();
         auto list = func->getAttrOfType<ArrayAttr>(mapsAttr);
         for (int64_t map = 0; map < int64_t(list.size()); ++map)
@@ -50,10 +61,16 @@ void Emitter::emitBarriers() {
   b.blockBarrier();
 }
 
-void Emitter::emitRoles(ValueRange extents, Value mapsAddress) {
+void Emitter::emitRoles(ValueRange extents, Value mapsAddress,
+                        Value counterAddress) {
   maps = mapsAddress;
+  counter = counterAddress;
   for (Value extent : extents)
     gridExtents.push_back(b.toI32(extent));
+  // Less than 2^31.
+  points = gridExtents[0];
+  for (Value extent : ArrayRef<Value>(gridExtents).drop_front())
+    points = b.mul(points, extent);
   // Addresses are literals of what the assembler would otherwise work out
   // again and again.
   Value address = b.toI32(LLVM::PtrToIntOp::create(b, b.getI64Type(), shared));
@@ -98,37 +115,13 @@ void Emitter::emitRole(rtile::RoleOp op, int64_t firstWarp) {
         llvm::isPowerOf2_64(channel.getSlots()) ? 1 : 2, b.i32(0));
 
   auto walk = [&] {
-    Value points = gridExtents[0];
-    for (Value extent : ArrayRef<Value>(gridExtents).drop_front())
-      points = b.mul(points, extent);
-    Value first = b.blockIndex();
     rtile::WalkAttr order = func.getWalkAttr();
     if (!order || order.getDispatch() == rtile::Dispatch::each)
-      return emitPoint(op, decodePoint(first));
-    // The next point is so many further on along each axis, which no division
-    // has to find out. Grids have less than 2^31 points.
-    bool isPlain = order.getSection() == 0;
-    SmallVector<Value> carried = flattenCursors(visited), distance;
-    size_t count = carried.size();
-    if (isPlain) {
-      llvm::append_range(carried, decodePoint(first));
-      distance = decodePoint(b.blockCount());
-    }
-    auto loop = scf::ForOp::create(b, first, points, b.blockCount(), carried);
-    b.keepRolled(loop);
-    OpBuilder::InsertionGuard guard(b);
-    Block *body = loop.getBody();
-    if (loop.getNumResults() == 0)
-      body->getTerminator()->erase();
-    b.setInsertionPointToEnd(body);
-    ValueRange arguments = loop.getRegionIterArgs();
-    bindCursors(visited, arguments.take_front(count));
-    SmallVector<Value> point(arguments.drop_front(count));
-    emitPoint(op, isPlain ? point : decodePoint(loop.getInductionVar()));
-    SmallVector<Value> yielded = flattenCursors(visited);
-    if (isPlain)
-      llvm::append_range(yielded, movePoint(point, distance));
-    scf::YieldOp::create(b, yielded);
+      emitPoint(op, decodePoint(b.blockIndex()));
+    else if (order.getDispatch() == rtile::Dispatch::strided)
+      emitStridedWalk(op);
+    else
+      emitDynamicWalk(op);
   };
   if (isSingleThread(op)) {
     Value leader = isLeader;
@@ -138,6 +131,111 @@ void Emitter::emitRole(rtile::RoleOp op, int64_t firstWarp) {
     walk();
   }
   role = nullptr;
+}
+
+//===----------------------------------------------------------------------===//
+// Points of the grid
+//===----------------------------------------------------------------------===//
+
+void Emitter::emitStridedWalk(rtile::RoleOp op) {
+  // The next point is so many further on along each axis, which no division
+  // has to find out.
+  bool isPlain = func.getWalkAttr().getSection() == 0;
+  Channels visited = getVisited(op);
+  SmallVector<Value> carried = flattenCursors(visited), distance;
+  size_t count = carried.size();
+  Value first = b.blockIndex();
+  if (isPlain) {
+    llvm::append_range(carried, decodePoint(first));
+    distance = decodePoint(b.blockCount());
+  }
+  auto loop = scf::ForOp::create(b, first, points, b.blockCount(), carried);
+  b.keepRolled(loop);
+  OpBuilder::InsertionGuard guard(b);
+  Block *body = loop.getBody();
+  if (loop.getNumResults() == 0)
+    body->getTerminator()->erase();
+  b.setInsertionPointToEnd(body);
+  ValueRange arguments = loop.getRegionIterArgs();
+  bindCursors(visited, arguments.take_front(count));
+  SmallVector<Value> point(arguments.drop_front(count));
+  emitPoint(op, isPlain ? point : decodePoint(loop.getInductionVar()));
+  SmallVector<Value> yielded = flattenCursors(visited);
+  if (isPlain)
+    llvm::append_range(yielded, movePoint(point, distance));
+  scf::YieldOp::create(b, yielded);
+}
+
+SmallVector<Value> Emitter::markEnd(SmallVector<Value> point, Value item) {
+  Value exists = b.compare(arith::CmpIPredicate::ult, item, points);
+  point[0] = b.select(exists, point[0], b.i32(-1));
+  return point;
+}
+
+SmallVector<Value> Emitter::takePoint(Value taken, Value letter) {
+  Mailbox box = Mailbox::of(func);
+  Value item = b.add(b.blockCount(), taken);
+  SmallVector<Value> point = markEnd(decodePoint(item), item);
+  Value number = b.remUnsigned(letter, Mailbox::letters);
+  Value turn = b.remUnsigned(b.divUnsigned(letter, Mailbox::letters), 2);
+  Value barrier = b.mul(number, barrierBytes);
+  // The first time round, the phase before the first is over.
+  async.wait({{{sharedBaseAddress + box.getEmpty(), barrier},
+               arith::XOrIOp::create(b, turn, b.i32(1))}});
+  SmallVector<Value> words = point;
+  words.resize(4, b.i32(0));
+  async.writeLetter(
+      {sharedBaseAddress + box.offset, b.mul(number, Mailbox::letterBytes)},
+      words);
+  async.arrive({sharedBaseAddress + box.getFull(), barrier}, Value());
+  return point;
+}
+
+SmallVector<Value> Emitter::receivePoint(Value letter) {
+  Mailbox box = Mailbox::of(func);
+  Value number = b.remUnsigned(letter, Mailbox::letters);
+  Value turn = b.remUnsigned(b.divUnsigned(letter, Mailbox::letters), 2);
+  Value barrier = b.mul(number, barrierBytes);
+  async.wait({{{sharedBaseAddress + box.getFull(), barrier}, turn}});
+  SmallVector<Value> point = async.readLetter(
+      {sharedBaseAddress + box.offset, b.mul(number, Mailbox::letterBytes)});
+  point.truncate(gridExtents.size());
+  // What lane 0 has read, all lanes take.
+  for (Value &index : point)
+    index = async.uniform(index);
+  async.arrive({sharedBaseAddress + box.getEmpty(), barrier}, isFirstLane);
+  return point;
+}
+
+void Emitter::emitDynamicWalk(rtile::RoleOp op) {
+  Channels visited = getVisited(op);
+  Value first = b.blockIndex();
+  SmallVector<Value> inits = markEnd(decodePoint(first), first);
+  size_t rank = inits.size();
+  inits.push_back(b.i32(0));
+  llvm::append_range(inits, flattenCursors(visited));
+  auto loop = scf::WhileOp::create(b, TypeRange(ValueRange(inits)), inits);
+  OpBuilder::InsertionGuard guard(b);
+  SmallVector<Location> locs(inits.size(), op.getLoc());
+  Block *before =
+      b.createBlock(&loop.getBefore(), {}, TypeRange(ValueRange(inits)), locs);
+  Value goesOn = b.lessEqual(b.i32(0), before->getArgument(0));
+  scf::ConditionOp::create(b, goesOn, before->getArguments());
+  Block *body =
+      b.createBlock(&loop.getAfter(), {}, TypeRange(ValueRange(inits)), locs);
+  ValueRange arguments = body->getArguments();
+  bindCursors(visited, arguments.drop_front(rank + 1));
+  SmallVector<Value> point(arguments.take_front(rank));
+  Value letter = arguments[rank];
+  // The answer is on its way while this point is worked on.
+  bool takes = isSingleThread(op);
+  Value taken = takes ? async.countUp(counter) : Value();
+  emitPoint(op, point);
+  SmallVector<Value> yielded =
+      takes ? takePoint(taken, letter) : receivePoint(letter);
+  yielded.push_back(b.add(letter, 1));
+  llvm::append_range(yielded, flattenCursors(visited));
+  scf::YieldOp::create(b, yielded);
 }
 
 void Emitter::emitPoint(rtile::RoleOp op, ArrayRef<Value> visitedPoint) {

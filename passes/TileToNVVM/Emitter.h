@@ -44,8 +44,8 @@ public:
 
   void emitBlock(mlir::Block &block);
   /// All of a kernel in the scheduled form. `extents` are the grid's, `maps`
-  /// the address of its tensor maps.
-  void emitRoles(mlir::ValueRange extents, Value maps);
+  /// the address of its tensor maps, `counter` that of the points taken so far.
+  void emitRoles(mlir::ValueRange extents, Value maps, Value counter);
   /// What a thread does before it ends.
   void finish() {
     if (copiesPending)
@@ -199,6 +199,15 @@ private:
   void emitRole(rtile::RoleOp role, int64_t firstWarp);
   void emitPoint(rtile::RoleOp role, llvm::ArrayRef<Value> visitedPoint);
   void emitBarriers();
+  /// The points of the grid that the block visits.
+  void emitStridedWalk(rtile::RoleOp role);
+  void emitDynamicWalk(rtile::RoleOp role);
+  /// The next point, which one role takes and tells all others; its first index
+  /// is negative if there is none.
+  llvm::SmallVector<Value> takePoint(Value taken, Value letter);
+  llvm::SmallVector<Value> receivePoint(Value letter);
+  /// A negative first index instead of a point beyond the last.
+  llvm::SmallVector<Value> markEnd(llvm::SmallVector<Value> point, Value item);
   /// Point number `item` of the grid, as the kernel's walk counts them, but for
   /// axes that run backwards.
   llvm::SmallVector<Value> decodePoint(Value item);
@@ -267,7 +276,9 @@ private:
   rtile::FuncOp func;
   /// The role that is emitted; null in plain kernels.
   rtile::RoleOp role;
-  Value maps;
+  Value maps, counter;
+  /// Number of points.
+  Value points;
   /// Extents of the grid, as i32.
   llvm::SmallVector<Value> gridExtents;
   /// True in the role's first thread, in the first lane of each warp; null in a

@@ -39,7 +39,8 @@ SmallVector<int64_t> getExtents(MemRefType type) {
 
 /// Words of the parameters of a kernel, the extents of the grid included.
 int64_t countWords(rtile::FuncOp func) {
-  int64_t words = func.getParameters().size() + func.getGridRank();
+  int64_t words = func.getParameters().size() + func.getGridRank() +
+                  (isDynamic(func) ? 1 : 0);
   for (Value parameter : func.getParameters())
     if (auto type = dyn_cast<MemRefType>(parameter.getType()))
       words += llvm::count_if(getExtents(type), ShapedType::isDynamic);
@@ -101,8 +102,10 @@ LLVM::LLVMFuncOp createFunction(OpBuilder &builder, rtile::FuncOp func) {
   result->setAttr(threadsAttr, builder.getI64IntegerAttr(threads));
   result->setAttr(sharedBytesAttr, func->getAttr(sharedBytesAttr));
   if (rtile::WalkAttr walk = func.getWalkAttr();
-      walk && walk.getDispatch() == rtile::Dispatch::strided)
+      walk && walk.getDispatch() != rtile::Dispatch::each)
     result->setAttr(persistentAttr, builder.getUnitAttr());
+  if (isDynamic(func))
+    result->setAttr(counterAttr, builder.getUnitAttr());
   return result;
 }
 
@@ -135,7 +138,12 @@ void emit(rtile::FuncOp func, const arch::GPUArch &row) {
   }
   if (func.getScheduled()) {
     ValueRange words = entry->getArguments();
-    emitter.emitRoles(words.take_back(func.getGridRank()), maps);
+    Value counter;
+    if (isDynamic(func)) {
+      counter = b.globalPointer(words.back());
+      words = words.drop_back();
+    }
+    emitter.emitRoles(words.take_back(func.getGridRank()), maps, counter);
     b.setLoc(func.getLoc());
     LLVM::ReturnOp::create(b, ValueRange());
     func.erase();
