@@ -161,6 +161,7 @@ static LogicalResult addLaunchForm(abi::KernelCodeT &code,
       code.maps.push_back(std::move(entry));
     }
   code.blocks_per_multiprocessor = kernel->hasAttr("rtile.persistent");
+  code.counts_items = kernel->hasAttr("rtile.counter");
   return success();
 }
 

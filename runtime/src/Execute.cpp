@@ -167,6 +167,11 @@ Status Call::runLaunch(const Prepared::Launch &launch,
                   misplaced(launch, buffer, addresses[i]));
     return fill(uint32_t(launch.fallback), places, stream);
   }
+  if (launch.counterOffset >= 0)
+    RL_TRY(program.context->driver->fill(
+        reinterpret_cast<float *>(
+            words[launch.firstWord + launch.wordCount - 1]),
+        1, 0.0f, stream));
   const KernelEntry &kernel = program.kernel(launch.kernel);
   return program.context->driver->launch(
       {kernel.code, words.data() + launch.firstWord, launch.wordCount,
@@ -216,6 +221,10 @@ Status Call::execute(Stream stream) {
   for (const Prepared::Address &address : shape->addresses)
     words[address.word] =
         int64_t(reinterpret_cast<intptr_t>(places[address.buffer]));
+  for (const Prepared::Launch &launch : shape->launches)
+    if (launch.counterOffset >= 0)
+      words[launch.firstWord + launch.wordCount - 1] = int64_t(
+          reinterpret_cast<intptr_t>(workspace.data() + launch.counterOffset));
 
   uint64_t scratchOffset = 0;
   (void)roundUp(shape->workspaceBytes, 64, scratchOffset);

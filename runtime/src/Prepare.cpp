@@ -44,6 +44,7 @@ private:
   const Program &program;
   const Entry &entry;
   const std::vector<TensorView> &arguments;
+  int64_t counters = 0;
 };
 
 } // namespace
@@ -172,9 +173,20 @@ Status Planner::prepareBuffer(uint32_t index, const ExprValues &exprs) {
 Status Planner::planMemory() {
   const Driver &driver = *program.context->driver;
   bool fits = layOut(lifetimes, driver.alignment(), workspaceBytes);
-  for (const Launch &launch : launches)
+  // Counters come behind all buffers, each in a cache line of its own.
+  constexpr uint64_t line = 64;
+  uint64_t counterBegin = workspaceBytes;
+  if (counters > 0)
+    fits = fits && roundUp(workspaceBytes, line, counterBegin) &&
+           !__builtin_add_overflow(counterBegin, line * uint64_t(counters),
+                                   &workspaceBytes);
+  for (Launch &launch : launches) {
     scratchPerThread =
         std::max(scratchPerThread, program.kernel(launch.kernel).scratchBytes);
+    if (launch.counterOffset >= 0)
+      launch.counterOffset =
+          int64_t(counterBegin + line * uint64_t(launch.counterOffset));
+  }
   scratchBytes = driver.scratchBytes(scratchPerThread);
   for (auto use = tableUses.begin(); use != tableUses.end(); ++use) {
     bool again =
@@ -280,6 +292,12 @@ Status Planner::prepareLaunch(const abi::Launch &launch,
                           kernel.name()->str(), "' has ", items,
                           " items, the device takes ",
                           program.context->driver->mostItems()));
+  // Until the workspace is laid out, which one of its counters.
+  int64_t counter = -1;
+  if (program.kernel(launch.kernel()).description->counts_items()) {
+    counter = counters++;
+    words.push_back(0);
+  }
   auto firstMap = uint32_t(maps.size());
   Status status = prepareMaps(kernel, launch);
   if (!status.ok()) {
@@ -294,7 +312,7 @@ Status Planner::prepareLaunch(const abi::Launch &launch,
   steps.push_back({Step::LaunchStep, uint32_t(launches.size())});
   launches.push_back(
       {launch.kernel(), firstWord, uint32_t(words.size()) - firstWord, firstMap,
-       uint32_t(maps.size()) - firstMap, items, launch.fallback()});
+       uint32_t(maps.size()) - firstMap, items, launch.fallback(), counter});
   return {};
 }
 

@@ -31,6 +31,9 @@ struct Prepared {
     int64_t items;
     /// What becomes 1.0 if an address is not what the maps need, or -1.
     int32_t fallback;
+    /// Where in the workspace items are counted; its address is the last word.
+    /// -1: nowhere.
+    int64_t counterOffset;
   };
   /// A word that receives the address of a buffer once it is known.
   struct Address {

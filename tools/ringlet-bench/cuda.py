@@ -34,7 +34,14 @@ def prepare(options) -> int:
     for case in cases.chosen(options.only, "cuda"):
         for target in options.target.split(","):
             path = artefact(folder, case, target)
-            command = [compiler, "-", f"--target={target}", "-o", path]
+            command = [
+                compiler,
+                "-",
+                f"--target={target}",
+                f"--recipe={options.recipe}",
+                "-o",
+                path,
+            ]
             subprocess.run(command, input=case.text, text=True, check=True)
             print(f"{path} {path.stat().st_size} bytes", flush=True)
     return 0
@@ -241,9 +248,8 @@ def measure(case, programs, options) -> list:
     return results
 
 
-def run(options) -> int:
-    import torch
-
+def open_context(options):
+    """A context of the cuda driver, and the runtime's library."""
     import ringlet
     from ringlet import _capi
 
@@ -252,8 +258,14 @@ def run(options) -> int:
     settings, context = _capi.ContextOptions(), ctypes.c_void_p()
     settings.driver = b"cuda"
     if library.rl_context_create(ctypes.byref(settings), ctypes.byref(context)):
-        print(library.rl_last_error().decode(), file=sys.stderr)
-        return 1
+        raise SystemExit(library.rl_last_error().decode())
+    return context, library
+
+
+def run(options) -> int:
+    import torch
+
+    context, library = open_context(options)
     torch.manual_seed(1)
     random.seed(1)
     found = []

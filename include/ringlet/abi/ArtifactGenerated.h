@@ -1468,6 +1468,7 @@ struct KernelCodeT : public flatbuffers::NativeTable {
   std::vector<std::unique_ptr<ringlet::abi::KeyValueT>> resources{};
   std::vector<std::unique_ptr<ringlet::abi::TensorMapT>> maps{};
   uint8_t blocks_per_multiprocessor = 0;
+  bool counts_items = false;
   KernelCodeT() = default;
   KernelCodeT(const KernelCodeT &o);
   KernelCodeT(KernelCodeT&&) FLATBUFFERS_NOEXCEPT = default;
@@ -1483,7 +1484,9 @@ struct KernelCodeT : public flatbuffers::NativeTable {
 /// On a GPU, its parameters are the maps, of 128 bytes each and at a multiple of
 /// 64, then the words. A block runs the item of its number; with
 /// blocks_per_multiprocessor B above 0, there are at most B blocks a
-/// multiprocessor, N together, and block i runs items i, i + N and so on.
+/// multiprocessor, N together, and block i runs items i, i + N and so on; with
+/// counts_items, i and then N plus whatever it draws from a counter: its address
+/// is one more word, and the 32 bits there are 0 when the launch begins.
 struct KernelCode FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   typedef KernelCodeT NativeTableType;
   typedef KernelCodeBuilder Builder;
@@ -1493,7 +1496,8 @@ struct KernelCode FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_SCRATCH_BYTES = 8,
     VT_RESOURCES = 10,
     VT_MAPS = 12,
-    VT_BLOCKS_PER_MULTIPROCESSOR = 14
+    VT_BLOCKS_PER_MULTIPROCESSOR = 14,
+    VT_COUNTS_ITEMS = 16
   };
   uint32_t code_object() const {
     return GetField<uint32_t>(VT_CODE_OBJECT, 0);
@@ -1513,6 +1517,9 @@ struct KernelCode FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   uint8_t blocks_per_multiprocessor() const {
     return GetField<uint8_t>(VT_BLOCKS_PER_MULTIPROCESSOR, 0);
   }
+  bool counts_items() const {
+    return GetField<uint8_t>(VT_COUNTS_ITEMS, 0) != 0;
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyField<uint32_t>(verifier, VT_CODE_OBJECT, 4) &&
@@ -1526,6 +1533,7 @@ struct KernelCode FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            verifier.VerifyVector(maps()) &&
            verifier.VerifyVectorOfTables(maps()) &&
            VerifyField<uint8_t>(verifier, VT_BLOCKS_PER_MULTIPROCESSOR, 1) &&
+           VerifyField<uint8_t>(verifier, VT_COUNTS_ITEMS, 1) &&
            verifier.EndTable();
   }
   KernelCodeT *UnPack(const flatbuffers::resolver_function_t *_resolver = nullptr) const;
@@ -1555,6 +1563,9 @@ struct KernelCodeBuilder {
   void add_blocks_per_multiprocessor(uint8_t blocks_per_multiprocessor) {
     fbb_.AddElement<uint8_t>(KernelCode::VT_BLOCKS_PER_MULTIPROCESSOR, blocks_per_multiprocessor, 0);
   }
+  void add_counts_items(bool counts_items) {
+    fbb_.AddElement<uint8_t>(KernelCode::VT_COUNTS_ITEMS, static_cast<uint8_t>(counts_items), 0);
+  }
   explicit KernelCodeBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -1574,13 +1585,15 @@ inline flatbuffers::Offset<KernelCode> CreateKernelCode(
     uint64_t scratch_bytes = 0,
     flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<ringlet::abi::KeyValue>>> resources = 0,
     flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<ringlet::abi::TensorMap>>> maps = 0,
-    uint8_t blocks_per_multiprocessor = 0) {
+    uint8_t blocks_per_multiprocessor = 0,
+    bool counts_items = false) {
   KernelCodeBuilder builder_(_fbb);
   builder_.add_scratch_bytes(scratch_bytes);
   builder_.add_maps(maps);
   builder_.add_resources(resources);
   builder_.add_symbol(symbol);
   builder_.add_code_object(code_object);
+  builder_.add_counts_items(counts_items);
   builder_.add_blocks_per_multiprocessor(blocks_per_multiprocessor);
   return builder_.Finish();
 }
@@ -1592,7 +1605,8 @@ inline flatbuffers::Offset<KernelCode> CreateKernelCodeDirect(
     uint64_t scratch_bytes = 0,
     const std::vector<flatbuffers::Offset<ringlet::abi::KeyValue>> *resources = nullptr,
     const std::vector<flatbuffers::Offset<ringlet::abi::TensorMap>> *maps = nullptr,
-    uint8_t blocks_per_multiprocessor = 0) {
+    uint8_t blocks_per_multiprocessor = 0,
+    bool counts_items = false) {
   auto symbol__ = symbol ? _fbb.CreateString(symbol) : 0;
   auto resources__ = resources ? _fbb.CreateVector<flatbuffers::Offset<ringlet::abi::KeyValue>>(*resources) : 0;
   auto maps__ = maps ? _fbb.CreateVector<flatbuffers::Offset<ringlet::abi::TensorMap>>(*maps) : 0;
@@ -1603,7 +1617,8 @@ inline flatbuffers::Offset<KernelCode> CreateKernelCodeDirect(
       scratch_bytes,
       resources__,
       maps__,
-      blocks_per_multiprocessor);
+      blocks_per_multiprocessor,
+      counts_items);
 }
 
 flatbuffers::Offset<KernelCode> CreateKernelCode(flatbuffers::FlatBufferBuilder &_fbb, const KernelCodeT *_o, const flatbuffers::rehasher_function_t *_rehasher = nullptr);
@@ -4044,7 +4059,8 @@ inline KernelCodeT::KernelCodeT(const KernelCodeT &o)
       : code_object(o.code_object),
         symbol(o.symbol),
         scratch_bytes(o.scratch_bytes),
-        blocks_per_multiprocessor(o.blocks_per_multiprocessor) {
+        blocks_per_multiprocessor(o.blocks_per_multiprocessor),
+        counts_items(o.counts_items) {
   resources.reserve(o.resources.size());
   for (const auto &resources_ : o.resources) { resources.emplace_back((resources_) ? new ringlet::abi::KeyValueT(*resources_) : nullptr); }
   maps.reserve(o.maps.size());
@@ -4058,6 +4074,7 @@ inline KernelCodeT &KernelCodeT::operator=(KernelCodeT o) FLATBUFFERS_NOEXCEPT {
   std::swap(resources, o.resources);
   std::swap(maps, o.maps);
   std::swap(blocks_per_multiprocessor, o.blocks_per_multiprocessor);
+  std::swap(counts_items, o.counts_items);
   return *this;
 }
 
@@ -4076,6 +4093,7 @@ inline void KernelCode::UnPackTo(KernelCodeT *_o, const flatbuffers::resolver_fu
   { auto _e = resources(); if (_e) { _o->resources.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->resources[_i] = std::unique_ptr<ringlet::abi::KeyValueT>(_e->Get(_i)->UnPack(_resolver)); } } }
   { auto _e = maps(); if (_e) { _o->maps.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->maps[_i] = std::unique_ptr<ringlet::abi::TensorMapT>(_e->Get(_i)->UnPack(_resolver)); } } }
   { auto _e = blocks_per_multiprocessor(); _o->blocks_per_multiprocessor = _e; }
+  { auto _e = counts_items(); _o->counts_items = _e; }
 }
 
 inline flatbuffers::Offset<KernelCode> KernelCode::Pack(flatbuffers::FlatBufferBuilder &_fbb, const KernelCodeT* _o, const flatbuffers::rehasher_function_t *_rehasher) {
@@ -4092,6 +4110,7 @@ inline flatbuffers::Offset<KernelCode> CreateKernelCode(flatbuffers::FlatBufferB
   auto _resources = _o->resources.size() ? _fbb.CreateVector<flatbuffers::Offset<ringlet::abi::KeyValue>> (_o->resources.size(), [](size_t i, _VectorArgs *__va) { return CreateKeyValue(*__va->__fbb, __va->__o->resources[i].get(), __va->__rehasher); }, &_va ) : 0;
   auto _maps = _o->maps.size() ? _fbb.CreateVector<flatbuffers::Offset<ringlet::abi::TensorMap>> (_o->maps.size(), [](size_t i, _VectorArgs *__va) { return CreateTensorMap(*__va->__fbb, __va->__o->maps[i].get(), __va->__rehasher); }, &_va ) : 0;
   auto _blocks_per_multiprocessor = _o->blocks_per_multiprocessor;
+  auto _counts_items = _o->counts_items;
   return ringlet::abi::CreateKernelCode(
       _fbb,
       _code_object,
@@ -4099,7 +4118,8 @@ inline flatbuffers::Offset<KernelCode> CreateKernelCode(flatbuffers::FlatBufferB
       _scratch_bytes,
       _resources,
       _maps,
-      _blocks_per_multiprocessor);
+      _blocks_per_multiprocessor,
+      _counts_items);
 }
 
 inline KernelT::KernelT(const KernelT &o)

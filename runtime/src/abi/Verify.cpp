@@ -291,6 +291,9 @@ bool Verifier::verifyMaps(const std::string &place, const Kernel &kernel,
                   kMaxBlocksPerMultiprocessor))
     return false;
   const CodeObject &object = *artifact.code_objects()->Get(code.code_object());
+  if (code.counts_items() && !blocks)
+    return fail(at, "expected blocks a multiprocessor where items are counted, "
+                    "found none");
   if (object.format() == CodeFormat::SharedObject && (count || blocks))
     return fail(at, "expected neither tensor maps nor blocks a multiprocessor "
                     "in code for a CPU, found " +

@@ -132,7 +132,7 @@ static Status readResource(const abi::KernelCode &code, const char *key,
 /// Words of the kernel's parameters.
 static uint64_t countWords(const abi::Kernel &kernel,
                            const abi::KernelCode &code) {
-  uint64_t words = kernel.grid_rank();
+  uint64_t words = kernel.grid_rank() + code.counts_items();
   if (sizeOf(code.maps()))
     words += wordsOfMap * sizeOf(code.maps()) + 64 / sizeof(int64_t);
   auto dynamic = [](const flatbuffers::Vector<int64_t> *list) {

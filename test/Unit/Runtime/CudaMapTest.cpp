@@ -32,7 +32,7 @@ protected:
     if (!fallback)
       builder.plan().steps[0]->action.AsLaunch()->fallback = -1;
     change(code);
-    fake.mapped["mark"] = {code.maps.size(), 9};
+    fake.mapped["mark"] = {code.maps.size(), size_t(9) + code.counts_items};
     rl_context_options options = RL_CONTEXT_OPTIONS_INIT;
     options.driver = "cuda";
     options.log = [](void *lines, rl_log_level, const char *line) {
@@ -336,6 +336,35 @@ TEST_F(CudaMaps, BlocksThatStay) {
         << rl_last_error();
     EXPECT_EQ(fake.launches.back().grid, std::min<int64_t>(rows, 132 * 2));
     EXPECT_EQ(fake.launches.back().words.back(), rows);
+  }
+}
+
+TEST_F(CudaMaps, CountedItems) {
+  // The counter is 32 bits of the workspace, zero again for each launch.
+  change = [](abi::KernelCodeT &code) {
+    code.blocks_per_multiprocessor = 1;
+    code.counts_items = true;
+  };
+  ProgramPtr program = load({1});
+  rl_estimate estimate = RL_ESTIMATE_INIT;
+  ASSERT_EQ(
+      test::run(program.get(), 0,
+                {{x->data, RL_BF16, {1, 20, 40}}, {y->data, RL_F32, {20}}},
+                &estimate),
+      RL_OK)
+      << rl_last_error();
+  EXPECT_EQ(estimate.workspace_bytes, 256u + 64u);
+  for (int run = 1; run <= 3; ++run) {
+    ASSERT_EQ(runOn(program.get(), {1, 20, 40}, {800, 40, 1}), RL_OK)
+        << rl_last_error();
+    EXPECT_EQ(outcome(20), 2);
+    EXPECT_EQ(fake.count("cuMemsetD32Async"), run);
+    const std::vector<int64_t> &words = fake.launches.back().words;
+    EXPECT_EQ(words[words.size() - 2], 20);
+    auto *counter = reinterpret_cast<uint32_t *>(intptr_t(words.back()));
+    EXPECT_EQ(words.back() % 64, 0);
+    EXPECT_EQ(*counter, 0u);
+    *counter = 77; // As a kernel leaves it.
   }
 }
 

@@ -115,6 +115,11 @@ const Malformed malformed[] = {
      [](auto &a) { a.kernels[0]->code[0]->blocks_per_multiprocessor = 1; }},
     {"ManyBlocks", "at most 32 blocks a multiprocessor, found 33",
      [](auto &a) { mapped(a).blocks_per_multiprocessor = 33; }},
+    {"CountedItems", "blocks a multiprocessor where items are counted",
+     [](auto &a) {
+       mapped(a).blocks_per_multiprocessor = 0;
+       mapped(a).counts_items = true;
+     }},
     {"ManyMaps", "at most 16 tensor maps, found 17",
      [](auto &a) {
        while (mapped(a).maps.size() < 17)

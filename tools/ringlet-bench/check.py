@@ -1,0 +1,367 @@
+# Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Random attention on an NVIDIA GPU, compared with f64 (docs, section 7).
+
+As `cuda`, in two halves: `prepare` compiles where the compiler is, `run` checks
+where the GPU is. Both draw the same configurations from the same seed. Each
+program runs at several lengths, with ordinary scores and with scores that are
+hard for a streaming softmax.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import pathlib
+import random
+import subprocess
+import sys
+
+SCORES = (
+    "ordinary",
+    "late jump of 200",
+    "late jump of 1e4",
+    "all equal",
+    "low where the loop begins",
+    "great",
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Config:
+    """One program; `lengths` are the (queries, keys) that it runs at."""
+
+    batch: int
+    heads: int
+    key_heads: int
+    dim: int
+    value_dim: int
+    dtype: str
+    causal: bool
+    window: tuple | None
+    w: int | None
+    r: int
+    lengths: tuple
+    layout: str
+
+    @property
+    def name(self) -> str:
+        parts = [
+            f"B{self.batch} H{self.heads}/{self.key_heads} D{self.dim}",
+            f"Dv{self.value_dim}" if self.value_dim != self.dim else "",
+            self.dtype,
+            "causal" if self.causal else "full",
+            f"window {list(self.window)}" if self.window else "",
+            f"w {self.w} r {self.r}" if self.w else "",
+            self.layout,
+        ]
+        return " ".join(part for part in parts if part)
+
+    @property
+    def text(self) -> str:
+        def tensor(heads, dim):
+            return f"tensor<{self.batch}x?x{heads}x{dim}x{self.dtype}>"
+
+        q, o = tensor(self.heads, self.dim), tensor(self.heads, self.value_dim)
+        k = tensor(self.key_heads, self.dim)
+        v = tensor(self.key_heads, self.value_dim)
+        lse = f"tensor<{self.batch}x{self.heads}x?xf32>"
+        extra = " causal" if self.causal else ""
+        if self.window:
+            extra += f" window = [{self.window[0]}, {self.window[1]}]"
+        w = "*" if self.w is None else self.w
+        return f"""
+func.func @attend(%q: {q}, %k: {k}, %v: {v}) -> ({o}, {lse}) {{
+  %o, %lse = ringlet.attention %q, %k, %v branches [<w = {w}, r = {self.r}>]{extra}
+      : ({q}, {k}, {v}) -> ({o}, {lse})
+  return %o, %lse : {o}, {lse}
+}}
+"""
+
+
+def draw(seed: int, count: int) -> list[Config]:
+    """Every head size is met before one comes again."""
+    dice = random.Random(seed)
+    sizes = []
+    configs = []
+    while len(configs) < count:
+        if not sizes:
+            sizes = list(range(16, 257, 8))
+            dice.shuffle(sizes)
+        dim = sizes.pop()
+        group = dice.choice((1, 1, 1, 2, 4))
+        key_heads = dice.choice((1, 2, 3))
+        w, r = dice.choice(
+            ((None, 1),) * 5 + ((256, 1), (512, 2), (1024, 4), (384, 3), (100, 7))
+        )
+        causal = dice.random() < 0.5
+        window = None
+        if dice.random() < 0.25:
+            window = (dice.choice((-1, 0, 70, 300)), dice.choice((-1, 0, 65)))
+        lengths = []
+        for _ in range(3):
+            keys = dice.choice(
+                (1, 5, 127, 128, 129, 256, 640, 1000, 1024, 2048, 3001)
+            )
+            lengths.append((keys if dice.random() < 0.7 else max(1, keys // 3), keys))
+        configs.append(
+            Config(
+                batch=dice.choice((1, 2)),
+                heads=key_heads * group,
+                key_heads=key_heads,
+                dim=dim,
+                value_dim=dice.choice(range(16, 257, 8)) if dice.random() < 0.2 else dim,
+                dtype=dice.choice(("bf16", "bf16", "f16")),
+                causal=causal,
+                window=window,
+                w=w,
+                r=r,
+                lengths=tuple(lengths),
+                layout=dice.choice(("BSHD", "BSHD", "BHSD", "one of three")),
+            )
+        )
+    return configs
+
+
+def large() -> list[Config]:
+    """Buffers of more than 2^31 elements, in segments to keep the work small."""
+    length = 2**20 + 2048
+    return [
+        Config(1, 16, 16, 128, 128, "bf16", causal, None, 2048, r, ((length,) * 2,),
+               "BSHD")
+        for causal, r in ((False, 1), (True, 4))
+    ]
+
+
+def configs_of(options) -> list[Config]:
+    return draw(options.seed, options.count) + (large() if options.large else [])
+
+
+def artefact(folder, number: int, target: str) -> pathlib.Path:
+    return pathlib.Path(folder) / f"check-{number}-{target}.rla"
+
+
+def prepare(options) -> int:
+    compiler = pathlib.Path(options.build) / "bin/ringlet-compile"
+    folder = pathlib.Path(options.prepare)
+    folder.mkdir(parents=True, exist_ok=True)
+    failures = 0
+    for number, config in enumerate(configs_of(options)):
+        for target in options.target.split(","):
+            path = artefact(folder, number, target)
+            command = [
+                compiler,
+                "-",
+                f"--target={target}",
+                f"--recipe={options.recipe}",
+                "-o",
+                path,
+            ]
+            done = subprocess.run(
+                command, input=config.text, text=True, capture_output=True
+            )
+            if done.returncode:
+                failures += 1
+                print(f"{number} {config.name}, {target}: {done.stderr.strip()[:300]}")
+    print(f"{number + 1} configurations, {failures} refused or failed")
+    return 1 if failures else 0
+
+
+def _allocate(config, batch, length, heads, dim, dtype):
+    """A tensor [batch, length, heads, dim] that lies as the layout says."""
+    import torch
+
+    def new(*shape):
+        return torch.randn(shape, device="cuda").to(dtype)
+
+    if config.layout == "BHSD":
+        return new(batch, heads, length, dim).transpose(1, 2)
+    if config.layout == "one of three":
+        return new(batch, length, 3, heads, dim)[:, :, 1]
+    return new(batch, length, heads, dim)
+
+
+def _inputs(config, queries, keys, scores):
+    import torch
+
+    dtype = {"bf16": torch.bfloat16, "f16": torch.float16}[config.dtype]
+    q = _allocate(config, config.batch, queries, config.heads, config.dim, dtype)
+    k = _allocate(config, config.batch, keys, config.key_heads, config.dim, dtype)
+    v = _allocate(config, config.batch, keys, config.key_heads, config.value_dim, dtype)
+    # Every query has a component of 2 sqrt(D) along one direction.
+    direction = torch.full((config.dim,), 2.0, device="cuda").to(dtype)
+    unit = math.sqrt(config.dim) / (4.0 * config.dim)
+    if scores.startswith("late jump"):
+        q += direction
+        jump = float(scores.split()[-1])
+        for at in {keys // 4, keys - 1 - keys // 8}:
+            k[:, at] = direction * (jump * unit)
+    elif scores == "all equal":
+        k[:] = k[:, :1].clone()
+    elif scores.startswith("low"):
+        q += direction
+        low = (direction * (-1000.0 * unit)).expand(k[:, :130].shape)
+        k[:, :130] = low
+        k[:, -130:] = low[:, : k[:, -130:].shape[1]]
+    elif scores == "great":
+        q *= 6.0
+        k *= 3.0
+    return q, k, v
+
+
+def _visible(config, head, rows, queries, keys):
+    """Mask [rows, keys] of rules B3 and B4, and which rows are in the branch."""
+    import torch
+
+    offset = keys - queries
+    p = (rows + offset)[:, None]
+    u = torch.arange(keys, device="cuda")[None]
+    seen = torch.ones(p.shape[0], keys, dtype=torch.bool, device="cuda")
+    residue = head // (config.heads // config.key_heads) % config.r
+    if config.w:
+        inside = p % config.w % config.r == residue
+        seen &= inside & (u // config.w == p // config.w)
+        seen &= u % config.w % config.r == residue
+    if config.causal:
+        seen &= u <= p
+    if config.window:
+        left, right = config.window
+        if left >= 0:
+            seen &= u >= p - left
+        if right >= 0:
+            seen &= u <= p + right
+    return seen
+
+
+def _softmax(scores, seen):
+    """Weights and lse; a row without keys has weights 0 and lse -inf (R3)."""
+    import torch
+
+    scores = scores.masked_fill(~seen, -math.inf)
+    top = scores.amax(-1, keepdim=True)
+    weights = torch.exp(scores - top.masked_fill(top == -math.inf, 0.0))
+    total = weights.sum(-1, keepdim=True)
+    lse = (top + total.log()).squeeze(-1)
+    return weights, total, lse
+
+
+def _worst(config, tensors, out, lse, scores) -> list:
+    """What breaks section 7, for some batch items, heads and rows."""
+    import torch
+
+    q, k, v = tensors
+    queries, keys = q.shape[1], k.shape[1]
+    rows = torch.unique(
+        torch.cat(
+            [
+                torch.arange(0, min(queries, 140)),
+                torch.arange(max(0, queries - 140), queries),
+                torch.randint(0, queries, (100,)),
+            ]
+        )
+    ).cuda()
+    wrong = []
+    scale = 1 / math.sqrt(config.dim)
+    ulp = {"bf16": 2.0**-8, "f16": 2.0**-11}[config.dtype]
+    for batch, head in {(0, 0), (config.batch - 1, config.heads - 1)}:
+        key_head = head // (config.heads // config.key_heads)
+        seen = _visible(config, head, rows, queries, keys)
+        q64, k64 = q[batch, rows, head].double(), k[batch, :, key_head].double()
+        v64 = v[batch, :, key_head].double()
+        exact = q64 @ k64.T * scale
+        weights, total, expected_lse = _softmax(exact, seen)
+        expected = torch.where(total > 0, weights @ v64 / total, 0.0)
+        # The same in the precision of the kernel, with all scores at once (R4).
+        near = (q64.float() @ k64.float().T) * scale
+        weights, total, near_lse = _softmax(near, seen)
+        same = weights.to(q.dtype).double() @ v64
+        same = torch.where(total > 0, same / total, 0.0).to(q.dtype).double()
+
+        found = out[batch, rows, head].double()
+        error, allowed = (found - expected).abs(), (same - expected).abs()
+        unit = ulp * expected.abs().amax()
+        rms = lambda x: x.square().mean().sqrt()
+        checks = [
+            ("largest error", error.max(), 2 * allowed.max() + unit),
+            ("rms error", rms(error), 2 * rms(allowed) + unit),
+        ]
+        empty = expected_lse == -math.inf
+        found_lse = lse[batch, head, rows].double()
+        if not torch.equal(found_lse == -math.inf, empty):
+            wrong.append(f"head {head}: lse -inf in other rows than those without keys")
+        else:
+            difference = (found_lse - expected_lse)[~empty].abs()
+            near_difference = (near_lse.double() - expected_lse)[~empty].abs()
+            most = exact[:, :].abs().max() if exact.numel() else torch.tensor(0.0)
+            if difference.numel():
+                limit = 2 * near_difference.max() + 2e-6 + 2.4e-7 * most
+                checks.append(("error of lse", difference.max(), limit))
+        for what, value, limit in checks:
+            if not value <= limit:
+                wrong.append(
+                    f"head {head}: {what} {value:.3e}, expected at most {limit:.3e}"
+                )
+    return wrong
+
+
+def run(options) -> int:
+    import torch
+
+    import cuda
+
+    context, library = cuda.open_context(options)
+    torch.manual_seed(options.seed)
+    checked, failed, repeats = 0, [], 0
+    for number, config in enumerate(configs_of(options)):
+        for target in options.target.split(","):
+            path = artefact(options.programs, number, target)
+            if not path.exists():
+                failed.append(f"{config.name}, {target}: not compiled")
+                continue
+            program = cuda.Program(library, context, path)
+            for index, (queries, keys) in enumerate(config.lengths):
+                scores = SCORES[(number + index) % len(SCORES)]
+                tensors = _inputs(config, queries, keys, scores)
+                shape = (config.batch, queries, config.heads, config.value_dim)
+                out = torch.full(shape, math.nan, device="cuda", dtype=tensors[0].dtype)
+                lse = torch.full(
+                    (config.batch, config.heads, queries), math.nan, device="cuda"
+                )
+                program(*tensors, out, lse)
+                torch.cuda.synchronize()
+                checked += 1
+                name = f"{config.name}, {queries} x {keys}, {scores}, {target}"
+                if options.sanitize:
+                    continue
+                wrong = _worst(config, tensors, out, lse, scores)
+                first = out.clone(), lse.clone()
+                many = options.repeats if number % 20 == 0 and index == 0 else 1
+                for _ in range(many):
+                    program(*tensors, out, lse)
+                    repeats += 1
+                    if not (
+                        torch.equal(out.view(torch.int16), first[0].view(torch.int16))
+                        and torch.equal(lse, first[1])
+                    ):
+                        wrong.append("a repeat differs")
+                        break
+                if wrong:
+                    failed.append(f"{name}: {'; '.join(wrong)}")
+                    print(failed[-1], flush=True)
+    verb = "ran" if options.sanitize else "passed"
+    print(f"{checked - len(failed)} {verb}, {len(failed)} failed; {repeats} repeats")
+    if options.out:
+        pathlib.Path(options.out).write_text(
+            json.dumps(
+                {
+                    "card": torch.cuda.get_device_properties(0).name,
+                    "configurations": checked,
+                    "repeats": repeats,
+                    "failed": failed,
+                },
+                indent=1,
+            )
+            + "\n"
+        )
+    return 1 if failed else 0
