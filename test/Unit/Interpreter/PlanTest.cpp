@@ -123,6 +123,20 @@ TEST(Plan, RequirementsComeBeforeEffects) {
   EXPECT_EQ(elements(y), (Values{-1, -1, -1}));
 }
 
+TEST(Plan, KernelsRunWhateverTheirFallback) {
+  Tensor x = iota(DType::f32, {3}, 1), y = filled(DType::f32, {3}, -1);
+  EXPECT_EQ(Module(plan(R"(
+    %t = rplan.order_table #rlayout.order<linear> length(%n) : memref<?xi64>
+    %marks = rplan.workspace(%n) : memref<?xf32>
+    rplan.launch @copy grid(%n) args(%x, %t, %y)
+        otherwise fill(%marks : memref<?xf32>)
+        : memref<?xf32, strided<[1]>>, memref<?xi64>,
+          memref<?xf32, strided<[1]>>)"))
+                .run("main", {x.view(), y.view()}),
+            "");
+  EXPECT_EQ(elements(y), (Values{1, 2, 3}));
+}
+
 TEST(Plan, OrderTablesBothWays) {
   std::string orders[] = {"linear", "residue<3>", "hilbert, grid = [3, 4]",
                           "snake, grid = [2, 3], chunk = 6",
