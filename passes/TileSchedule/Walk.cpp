@@ -133,10 +133,10 @@ Walk schedule::chooseWalk(rtile::FuncOp func, const Products &products) {
     if (!llvm::is_contained(order, axis))
       order.push_back(axis);
   int64_t section = hasHeads ? chooseSection(products) : 0;
-  return {rtile::WalkAttr::get(context, rtile::Dispatch::each, order, {tile},
+  return {rtile::WalkAttr::get(context, rtile::Dispatch::dynamic, order, {tile},
                                section),
-          "tiles see different numbers of keys, so one block a point, the last "
-          "tiles "
+          "tiles see different numbers of keys, so blocks take points as they "
+          "come, the last tiles "
           "first" +
               (section ? ", in sections of " + std::to_string(section) +
                              " heads whose keys and values stay in a cache"

@@ -29,7 +29,7 @@
 // masked steps and of steps without a mask, in both roles.
 
 // CHECK-LABEL: rtile.func @causal_attention0_branch0(
-// CHECK-SAME:    scheduled walk = <each, order = [1, 0, 2], reversed = [0], section = 4> {
+// CHECK-SAME:    scheduled walk = <dynamic, order = [1, 0, 2], reversed = [0], section = 4> {
 // CHECK:         %[[STEP:.+]] = arith.constant 128 : index
 // CHECK:         %q_slots = rtile.channel slots = 1 : !rtile.channel<128x128xbf16>
 // CHECK:         %k_slots = rtile.channel slots = 2 : !rtile.channel<128x128xbf16>
@@ -80,7 +80,7 @@ func.func @causal(%q: tensor<1x?x16x128xbf16>, %k: tensor<1x?x16x128xbf16>, %v: 
 // A left window: a third loop.
 
 // CHECK-LABEL: rtile.func @left_attention0_branch0(
-// CHECK-SAME:    scheduled walk = <each
+// CHECK-SAME:    scheduled walk = <dynamic
 // CHECK:         rtile.role "load"
 // CHECK-COUNT-3:   scf.for
 // CHECK:         rtile.role "compute"
