@@ -17,19 +17,24 @@ namespace {
 /// Cycles of a multiprocessor's elementary work. The only place with such
 /// numbers.
 struct CostTable {
-  /// Multiply-adds a cycle that products reach, by mma.sync and without it.
-  double mma = 500.0, simt = 30.0;
+  /// Multiply-adds a cycle of products, by mma.sync and without it, where
+  /// nothing else limits them.
+  double mma = 1200.0, simt = 30.0;
   /// Instructions for scale, mask, maximum, exp2, sum and rounding of a score,
   /// and threads that issue one in a cycle.
   double softmax = 14.0, lanes = 128.0;
-  /// Bytes a cycle from the second-level cache.
-  double cacheBytes = 32.0;
+  /// Bytes a cycle from shared memory and from the second-level cache.
+  double sharedBytes = 128.0, cacheBytes = 32.0;
   /// Cycles of a step that nothing hides in a lone warp: barriers, and waiting
   /// for K and V.
   double step = 1500.0;
+  /// Warps beside which the rest of a step's work is half hidden behind the
+  /// longest part of it.
+  double hiding = 4.0;
   /// Registers of a thread beside accumulator and scores; times that a score is
   /// held while masks and exponentials are made of it.
-  int64_t mmaRegisters = 78, simtRegisters = 100, scoreCopies = 3;
+  int64_t mmaRegisters = 60, mmaCopies = 1;
+  int64_t simtRegisters = 100, simtCopies = 3;
   /// As many more where columns do not fill the depth of an instruction.
   int64_t raggedRegisters = 32;
 };
@@ -38,11 +43,14 @@ constexpr CostTable table;
 
 // The first is the smallest.
 constexpr int64_t queryCandidates[] = {16, 32, 64, 128};
-constexpr int64_t keyCandidates[] = {16, 32, 64, 128};
+constexpr int64_t keyCandidates[] = {16, 32, 48, 64, 96, 128};
 
 // The layout of tiles that the GPU lowering uses: 16 rows a warp at a time, at
 // most 8 warps; rows in shared memory padded to 16 elements and by 16 bytes.
 constexpr int64_t warpRows = 16, maxWarps = 8, warpThreads = 32;
+// A warp holds 32 rows where at least four do so, and their sums take no more
+// than 192 registers of a thread.
+constexpr int64_t minTallRows = 4 * 2 * warpRows, maxTallColumns = 192;
 
 int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 int64_t roundUp(int64_t a, int64_t b) { return ceilDiv(a, b) * b; }
@@ -52,6 +60,11 @@ int64_t imageBytes(int64_t rows, int64_t columns, int64_t elementBytes) {
 }
 
 } // namespace
+
+int64_t ringlet::cost::chooseWarps(int64_t rows, int64_t columns, bool hasMma) {
+  bool tall = hasMma && rows >= minTallRows && columns <= maxTallColumns;
+  return std::min(maxWarps, ceilDiv(rows, (tall ? 2 : 1) * warpRows));
+}
 
 GPUTiling ringlet::cost::estimate(const GPUCore &core,
                                   const BranchShape &branch,
@@ -63,19 +76,29 @@ GPUTiling ringlet::cost::estimate(const GPUCore &core,
   result.candidates = 1;
   const int64_t d = branch.headDim, dv = branch.valueDim;
 
-  int64_t warps = std::min(maxWarps, ceilDiv(query, warpRows));
+  int64_t warps =
+      chooseWarps(query, roundUp(dv, 8) + roundUp(key, 8), core.hasMma);
   int64_t rowBlocks = ceilDiv(query, warpRows * warps);
   result.threads = warps * warpThreads;
-  // K is no longer needed where V and, without mma, the weights come.
+  // Where copies are asynchronous, K and V are under way in turn; elsewhere V
+  // takes K's place. Without mma the weights lie beside V.
+  int64_t q = imageBytes(query, d, elementBytes);
+  int64_t k = imageBytes(key, d, elementBytes);
+  int64_t v = imageBytes(key, dv, elementBytes);
   int64_t weights = core.hasMma ? 0 : imageBytes(query, key, elementBytes);
-  result.sharedBytes = imageBytes(query, d, elementBytes) +
-                       std::max(imageBytes(key, d, elementBytes),
-                                imageBytes(key, dv, elementBytes) + weights);
+  bool ahead =
+      core.hasMma && core.hasAsyncCopies && q + k + v <= core.sharedBytes;
+  result.sharedBytes = q + (ahead ? k + v : std::max(k, v + weights));
   result.registers =
       (core.hasMma ? table.mmaRegisters : table.simtRegisters) +
       (d % 16 != 0 || dv % 16 != 0 ? table.raggedRegisters : 0) +
-      rowBlocks * (roundUp(dv, 8) + table.scoreCopies * roundUp(key, 8)) / 2;
+      rowBlocks *
+          (roundUp(dv, 8) + (core.hasMma ? table.mmaCopies : table.simtCopies) *
+                                roundUp(key, 8)) /
+          2;
+  int64_t sums = rowBlocks * (roundUp(dv, 8) + roundUp(key, 8)) / 2;
   result.fits = result.sharedBytes <= core.sharedBytes &&
+                (!core.hasMma || sums <= core.sumRegisters) &&
                 result.registers <= core.registersOfThread &&
                 result.registers * result.threads <= core.registersOfSM;
   // A block takes 1 KiB beside what it asks for.
@@ -86,12 +109,18 @@ GPUTiling ringlet::cost::estimate(const GPUCore &core,
   result.blocks = std::max<int64_t>(blocks, 1);
 
   const double m = query, n = key;
-  double dots = m * n * (roundUp(d, 16) + roundUp(dv, 16)) /
-                (core.hasMma ? table.mma : table.simt);
+  double columns = n * (roundUp(d, 16) + roundUp(dv, 16));
+  double dots = m * columns / (core.hasMma ? table.mma : table.simt);
+  // Every warp reads all of K and V, and its part of Q.
+  double reads =
+      (warps * columns + m * roundUp(d, 16)) * elementBytes / table.sharedBytes;
   double softmax = m * n * table.softmax / table.lanes;
   double loads = n * (d + dv) * elementBytes / table.cacheBytes;
   double hidden = static_cast<double>(result.blocks * warps);
-  double cycles = dots + softmax + loads + table.step / hidden;
+  double longest = core.hasMma ? std::max({dots, reads, softmax}) : dots;
+  double rest = dots + (core.hasMma ? reads : 0.0) + softmax - longest;
+  double cycles = longest + rest * table.hiding / (table.hiding + hidden) +
+                  loads + table.step / hidden;
 
   // The part of the computed scores that somebody asked for.
   double useful = 1.0;

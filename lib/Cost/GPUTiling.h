@@ -20,6 +20,9 @@ struct GPUCore {
   int64_t registersOfThread; ///< most of one
   int64_t threadsOfSM;
   bool hasMma; ///< matrix instructions for the element type of the branch
+  bool hasAsyncCopies = false; ///< from global to shared memory
+  /// Most registers that sums of matrix instructions may take.
+  int64_t sumRegisters = 192;
 };
 
 struct GPUTiling {
@@ -33,6 +36,13 @@ struct GPUTiling {
   bool fits;             ///< a block does not exceed the multiprocessor
   int64_t candidates;    ///< shapes that were compared
 };
+
+/// Warps of a block whose tiles have that many rows, of which a warp holds 16
+/// or 32 at a time; sums of products take `columns` f32 of each row. With
+/// matrix instructions 32 rows are better, as a warp then reads half as much
+/// from shared memory for a product, where that leaves four warps or more and
+/// registers suffice.
+int64_t chooseWarps(int64_t rows, int64_t columns, bool hasMma);
 
 /// The estimate for one shape and elements of Q, K and V of that many bytes.
 GPUTiling estimate(const GPUCore &core, const BranchShape &branch,

@@ -82,7 +82,8 @@ Choice ChooseTiling::chooseForGPU(attn::AttentionOp op, attn::BranchAttr branch,
                 (element.isBF16() && row.mmaDepthBF16 > 0);
   cost::GPUCore core{row.sharedBytes,   row.sharedBytesOfSM,
                      row.registersOfSM, row.registersOfThread,
-                     row.threadsOfSM,   hasMma};
+                     row.threadsOfSM,   hasMma,
+                     row.hasCpAsync,    row.sumRegisters};
   cost::GPUTiling plain =
       cost::chooseTiling(core, shape, element.getIntOrFloatBitWidth() / 8);
   auto plainTiling =

@@ -88,8 +88,8 @@ private:
       // The loop may go on with the next tile until its end.
       end = std::max(end, ends[loop]);
       if (isa<scf::YieldOp>(use.getOwner()))
-        first = getImageLoad(cast<scf::ForOp>(loop)
-                                 .getRegionIterArgs()[use.getOperandNumber()]);
+        first = getImageLoad(
+            cast<scf::ForOp>(loop).getRegionIterArgs()[use.getOperandNumber()]);
     }
     if (end < 0)
       return;

@@ -5,9 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "lib/Cost/GPUTiling.h"
 #include "passes/TileToNVVM/Decisions.h"
 #include "passes/TileToNVVM/Passes.h"
 
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Remarks.h"
 
@@ -22,8 +24,6 @@ using namespace ringlet::gpu;
 
 namespace {
 
-constexpr int64_t maxWarps = 8;
-
 /// Rows of the highest tile of two axes, or of one if there are no others.
 int64_t getHeight(rtile::FuncOp func) {
   int64_t heights[2] = {1, 0};
@@ -37,6 +37,39 @@ int64_t getHeight(rtile::FuncOp func) {
   return heights[1] ? heights[1] : heights[0];
 }
 
+/// Columns of sums of products that a turn of a loop holds at the same time:
+/// what it carries and what it computes beside.
+int64_t getColumns(rtile::FuncOp func) {
+  auto widthOf = [](Value value) -> int64_t {
+    RankedTensorType tile = getTile(value);
+    return tile && tile.getRank() == 2 && !isCarriedImage(value)
+               ? tile.getDimSize(1)
+               : 0;
+  };
+  int64_t columns = 0;
+  func.walk([&](rtile::DotOp dot) {
+    int64_t held = widthOf(dot);
+    if (auto loop = dyn_cast<scf::ForOp>(dot->getParentOp())) {
+      if (dot.getInit())
+        held = 0;
+      for (Value carried : loop.getRegionIterArgs())
+        held += widthOf(carried);
+    }
+    columns = std::max(columns, held);
+  });
+  return columns;
+}
+
+/// True if every product is one of matrix instructions, and there are some.
+bool isAllMma(rtile::FuncOp func) {
+  bool some = false, all = true;
+  func.walk([&](rtile::DotOp dot) {
+    some = true;
+    all &= dot->getAttrOfType<StringAttr>(dotAttr) == mmaDot;
+  });
+  return some && all;
+}
+
 struct ChooseWarps : ringlet::impl::RTileChooseWarpsBase<ChooseWarps> {
   void runOnOperation() override {
     getOperation()->walk([&](rtile::FuncOp func) {
@@ -44,14 +77,15 @@ struct ChooseWarps : ringlet::impl::RTileChooseWarpsBase<ChooseWarps> {
       if (func.getScheduled())
         return;
       int64_t height = getHeight(func);
-      int64_t warps = std::min<int64_t>(maxWarps, llvm::divideCeil(height, 16));
+      int64_t columns = getColumns(func);
+      int64_t warps = cost::chooseWarps(height, columns, isAllMma(func));
       Builder builder(func.getContext());
       func->setAttr(warpsAttr, builder.getI64IntegerAttr(warps));
       remark::passed(func.getLoc(), remark::RemarkOpts::name("ChooseWarps")
                                         .category("rtile-gpu-choose-warps"))
           << func.getSymName().str() << ": " << std::to_string(warps)
-          << " warps, one for every 16 of " << std::to_string(height)
-          << " rows and at most " << std::to_string(maxWarps);
+          << " warps for " << std::to_string(height) << " rows and "
+          << std::to_string(columns) << " columns of sums";
     });
   }
 };

@@ -21,6 +21,8 @@ inline constexpr llvm::StringLiteral warpsAttr = "rtile.warps";
 inline constexpr llvm::StringLiteral dotAttr = "rtile.dot";
 inline constexpr llvm::StringLiteral mmaDot = "mma";
 inline constexpr llvm::StringLiteral simtDot = "simt";
+// rtile-gpu-skip-rescale.
+inline constexpr llvm::StringLiteral skipOnesAttr = "rtile.skip_ones";
 // rtile-gpu-prefetch-loads.
 inline constexpr llvm::StringLiteral aheadAttr = "rtile.ahead";
 // rtile-gpu-assign-shared.

@@ -157,7 +157,7 @@ Emitter::Fragment Emitter::emitMma(rtile::DotOp op, int64_t lhs, int64_t rhs,
       }
       values.push_back(value);
     }
-    return b.toWord(b.pair(values[0], values[1]));
+    return b.toWord(values[0], values[1]);
   };
 
   // Lane l gives the address of row l mod 8 of matrix l / 8.

@@ -25,6 +25,8 @@ using namespace ringlet::gpu;
 /// Bytes of a piece, and how many of them one thread has under way at a time.
 static constexpr int64_t pieceBytes = 16;
 static constexpr int64_t piecesInFlight = 4;
+/// The same for copies that need no registers.
+static constexpr int64_t copiesInFlight = 16;
 
 //===----------------------------------------------------------------------===//
 // Views
@@ -91,7 +93,9 @@ Emitter::Window Emitter::getWindow(const View &view, ValueRange offsets) {
   if (shape.size() == 1)
     return window;
   Value column = getScalar(offsets[1]);
-  window.base = b.at(window.base, b.mul(column, view.columnStride));
+  Value columnBytes = b.mul(column, view.columnStride);
+  window.origin = b.at(view.rowZero, columnBytes);
+  window.base = b.at(window.base, columnBytes);
   APInt first;
   if (matchPattern(offsets[1], m_ConstantInt(&first)) &&
       !ShapedType::isDynamic(view.staticColumns) && !first.isNegative() &&
@@ -129,6 +133,14 @@ Value Emitter::getColumn(const Window &window, const Row &row, Value column,
     return b.at(row.pointer,
                 b.mul(place, getBytes(view.type.getElementType())));
   return b.at(row.pointer, b.mul(place, view.columnStride));
+}
+
+Value Emitter::isAligned(const Window &window, int64_t bytes) {
+  Value address = LLVM::PtrToIntOp::create(b, b.getI64Type(), window.origin);
+  Value unaligned = arith::AndIOp::create(
+      b, arith::OrIOp::create(b, address, window.view->rowStride),
+      b.i64(bytes - 1));
+  return b.compare(arith::CmpIPredicate::eq, unaligned, b.i64(0));
 }
 
 //===----------------------------------------------------------------------===//
@@ -182,10 +194,40 @@ void Emitter::emitLoad(rtile::LoadOp op) {
   fragments[op] = std::move(loaded);
 }
 
+void Emitter::storePairs(const Window &window, RankedTensorType tile,
+                         const Fragment &values) {
+  int64_t rows = 2 * layout.rowBlocks(tile.getDimSize(0));
+  int64_t blocks = Fragments::columnBlocks(tile.getDimSize(1));
+  int64_t bytes = getBytes(tile.getElementType());
+  for (int64_t row = 0; row < rows; ++row) {
+    Row at = getRow(window, getRowIndex(row / 2, row % 2));
+    Value first = b.at(at.pointer, b.mul(b.toI64(laneColumn), bytes));
+    for (int64_t block = 0; block < blocks; ++block) {
+      int64_t index = ((row / 2) * blocks + block) * 4 + (row % 2) * 2;
+      b.storeGlobalPair(values[index], values[index + 1],
+                        b.at(first, 8 * block * bytes), at.exists);
+    }
+  }
+}
+
 void Emitter::emitStore(rtile::StoreOp op) {
   Window window = getWindow(views[op.getView()], op.getOffsets());
   RankedTensorType tile = getTile(op.getTile());
   const Fragment &values = fragments[op.getTile()];
+  int64_t pairBytes = 2 * getBytes(tile.getElementType());
+  if (tile.getRank() == 2 && window.view->contiguous && !window.columnBegin &&
+      tile.getDimSize(1) % 8 == 0 && pairBytes >= 4) {
+    // All threads find the same.
+    b.ifElse(
+        isAligned(window, pairBytes), [&] { storePairs(window, tile, values); },
+        [&] { storeElements(window, tile, values); });
+    return;
+  }
+  storeElements(window, tile, values);
+}
+
+void Emitter::storeElements(const Window &window, RankedTensorType tile,
+                            const Fragment &values) {
   // All four lanes of a row hold a tile of one axis: the first one stores it.
   Value first = b.compare(arith::CmpIPredicate::eq, laneColumn, b.i32(0));
   forEachElement(window, tile, [&](int64_t index, Value pointer, Value exists) {
@@ -205,63 +247,100 @@ void Emitter::copyToShared(const Window &window, RankedTensorType tile,
   int64_t rowBytes = tile.getDimSize(1) * getBytes(tile.getElementType());
   if (!window.view->contiguous || rowBytes % pieceBytes != 0)
     return copyElements(window, tile, image);
-  // All threads find the same.
-  Value address = LLVM::PtrToIntOp::create(b, b.getI64Type(), window.base);
-  Value unaligned = arith::AndIOp::create(
-      b, arith::OrIOp::create(b, address, window.view->rowStride),
-      b.i64(pieceBytes - 1));
-  Value inPieces = b.compare(arith::CmpIPredicate::eq, unaligned, b.i64(0));
+  // All threads find the same, and so does every turn of a loop that walks
+  // along the rows.
+  Value inPieces = isAligned(window, pieceBytes);
   if (window.columnBegin)
     inPieces = b.both(
         inPieces,
         b.both(b.lessEqual(window.columnBegin, b.i32(0)),
                b.lessEqual(b.i32(tile.getDimSize(1)), window.columnEnd)));
-  b.ifElse(
-      inPieces, [&] { copyPieces(window, tile, image); },
-      [&] { copyElements(window, tile, image); });
+  // Whole tiles, nearly all, cost neither comparisons nor registers for them.
+  int64_t rows = Image::of(tile).rows;
+  auto copyRest = [&] {
+    b.ifElse(
+        inPieces, [&] { copyPieces(window, tile, image, false); },
+        [&] { copyElements(window, tile, image); });
+  };
+  if (window.view->table || rows != tile.getDimSize(0) ||
+      rows % getRowsATurn(rowBytes / pieceBytes) != 0)
+    copyRest();
+  else
+    b.ifElse(
+        b.both(inPieces, b.both(b.lessEqual(window.rowBegin, b.i32(0)),
+                                b.lessEqual(b.i32(rows), window.rowEnd))),
+        [&] { copyPieces(window, tile, image, true); }, copyRest);
   copiesPending |= arch.hasCpAsync;
 }
 
 void Emitter::copyPieces(const Window &window, RankedTensorType tile,
-                         Value image) {
+                         Value image, bool areAllRows) {
   int64_t bytes = getBytes(tile.getElementType());
   Image shape = Image::of(tile);
   int64_t pieces = shape.columns * bytes / pieceBytes;
   int64_t existing = tile.getDimSize(1) * bytes / pieceBytes;
-  int64_t total = shape.rows * pieces, threads = layout.threads();
+  // So many threads take a row that a thread keeps its column from turn to turn
+  // and its addresses go on by constants.
+  int64_t perRow = getThreadsOfRow(pieces), rowsATurn = getRowsATurn(pieces);
+  int64_t turns = llvm::divideCeil(shape.rows, rowsATurn);
+  // Addresses are made where they are needed: sums of products need nearly all
+  // registers.
+  Value here = b.opaque(thread);
+  Value firstRow = b.divUnsigned(here, perRow);
+  Value stride = b.mul(window.view->rowStride, rowsATurn);
 
-  auto copy = [&](Value first, int64_t count) {
-    SmallVector<std::pair<Value, Value>> loaded;
-    for (int64_t turn = 0; turn < count; ++turn) {
-      Value index = b.add(first, turn * threads);
-      // Beyond the end, threads repeat the last piece.
-      if (total % (count * threads) != 0)
-        index = b.min(index, b.i32(total - 1));
-      Value row = b.divUnsigned(index, pieces);
-      Value piece = b.remUnsigned(index, pieces);
-      Value place = b.toI64(b.mul(piece, pieceBytes));
-      Row from = getRow(window, row);
-      Value exists = from.exists;
-      if (existing < pieces)
-        exists = b.both(exists, b.less(piece, b.i32(existing)));
-      Value to = b.at(b.at(image, b.toI64(b.mul(row, shape.pitch))), place);
-      // A copy of nothing still names an address: one that is aligned.
-      Value pointer = b.select(exists, b.at(from.pointer, place), window.base);
-      if (arch.hasCpAsync)
-        b.copyAsync16(to, pointer, exists);
-      else
-        loaded.emplace_back(b.loadGlobal16(pointer, exists), to);
-    }
-    for (auto [value, to] : loaded)
-      b.store(value, to, pieceBytes);
-  };
-  int64_t turns = llvm::divideCeil(total, threads);
-  if (turns <= piecesInFlight)
-    return copy(thread, turns);
-  b.loop(0, llvm::alignTo(total, piecesInFlight * threads),
-         piecesInFlight * threads, [&](Value start) {
-           copy(b.add(thread, b.toI32(start)), piecesInFlight);
-         });
+  for (int64_t column = 0; column < pieces; column += perRow) {
+    // Beyond the end, threads repeat the last piece or row.
+    Value piece = b.add(b.remUnsigned(here, perRow), column);
+    if (column + perRow > pieces)
+      piece = b.min(piece, b.i32(pieces - 1));
+    Value place = b.mul(piece, pieceBytes);
+    Value inColumns =
+        existing < pieces ? b.less(piece, b.i32(existing)) : b.i1(true);
+    auto getTarget = [&](Value row) {
+      return b.at(image, b.toI64(b.add(b.mul(row, shape.pitch), place)));
+    };
+    auto copy = [&](Value first, int64_t count) {
+      SmallVector<std::pair<Value, Value>> loaded;
+      Value from, to, exists = inColumns;
+      for (int64_t turn = 0; turn < count; ++turn) {
+        if (areAllRows && turn > 0) {
+          from = b.at(from, stride);
+          to = b.at(to, rowsATurn * shape.pitch);
+        } else if (areAllRows) {
+          Value distance = b.mul(b.toI64(first), window.view->rowStride);
+          from = b.at(window.base, b.add(distance, b.toI64(place)));
+          to = getTarget(first);
+        } else {
+          Value row =
+              b.min(b.add(first, turn * rowsATurn), b.i32(shape.rows - 1));
+          Row at = getRow(window, row);
+          from = b.at(at.pointer, b.toI64(place));
+          to = getTarget(row);
+          exists = b.both(at.exists, inColumns);
+        }
+        // A copy of nothing reads nothing, wherever it points to.
+        if (arch.hasCpAsync)
+          b.copyAsync16(to, from, exists);
+        else
+          loaded.emplace_back(b.loadGlobal16(from, exists), to);
+      }
+      for (auto [value, target] : loaded)
+        b.store(value, target, pieceBytes);
+    };
+    // Rows in part are rare, but for those that a table finds.
+    int64_t inFlight = !arch.hasCpAsync                   ? piecesInFlight
+                       : areAllRows || window.view->table ? copiesInFlight
+                                                          : 1;
+    if (turns <= inFlight)
+      copy(firstRow, turns);
+    else
+      b.rolledLoop(b.i64(0), b.i64(llvm::alignTo(turns, inFlight)),
+                   b.i64(inFlight), [&](Value turn) {
+                     Value rows = b.mul(b.toI32(turn), rowsATurn);
+                     copy(b.add(firstRow, rows), inFlight);
+                   });
+  }
 }
 
 void Emitter::copyElements(const Window &window, RankedTensorType tile,
@@ -270,19 +349,20 @@ void Emitter::copyElements(const Window &window, RankedTensorType tile,
   int64_t bytes = getBytes(element);
   Image shape = Image::of(tile);
   int64_t total = shape.rows * shape.columns;
-  b.loop(b.toI64(thread), b.i64(total), b.i64(layout.threads()),
-         [&](Value start) {
-           Value index = b.toI32(start);
-           Value row = b.divUnsigned(index, shape.columns);
-           Value column = b.remUnsigned(index, shape.columns);
-           Value exists;
-           Value from = getColumn(window, getRow(window, row), column, exists);
-           if (tile.getDimSize(1) < shape.columns)
-             exists = b.both(exists, b.less(column, b.i32(tile.getDimSize(1))));
-           Value place = b.add(b.mul(row, shape.pitch), b.mul(column, bytes));
-           b.store(b.loadGlobal(element, from, exists),
-                   b.at(image, b.toI64(place)), bytes);
-         });
+  // Nothing of this path is worth a register elsewhere.
+  Value first = b.toI64(b.opaque(thread));
+  b.rolledLoop(first, b.i64(total), b.i64(layout.threads()), [&](Value start) {
+    Value index = b.toI32(start);
+    Value row = b.divUnsigned(index, shape.columns);
+    Value column = b.remUnsigned(index, shape.columns);
+    Value exists;
+    Value from = getColumn(window, getRow(window, row), column, exists);
+    if (tile.getDimSize(1) < shape.columns)
+      exists = b.both(exists, b.less(column, b.i32(tile.getDimSize(1))));
+    Value place = b.add(b.mul(row, shape.pitch), b.mul(column, bytes));
+    b.store(b.loadGlobal(element, from, exists), b.at(image, b.toI64(place)),
+            bytes);
+  });
 }
 
 //===----------------------------------------------------------------------===//

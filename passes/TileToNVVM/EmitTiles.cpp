@@ -50,7 +50,33 @@ Value Emitter::emitElement(Operation *op, Fragment operands) {
   return value.getType() == element ? value : b.convertFloat(element, value);
 }
 
+void Emitter::emitRescale(arith::MulFOp op) {
+  auto wide = op.getRhs().getDefiningOp<rtile::BroadcastOp>();
+  Value isNeeded = b.i1(false), one = b.real(b.getF32Type(), 1.0);
+  for (Value factor : fragments[wide.getInput()])
+    isNeeded = arith::OrIOp::create(
+        b, isNeeded, b.compare(arith::CmpFPredicate::UNE, factor, one));
+  const Fragment &sums = fragments[op.getLhs()];
+  const Fragment &factors = fragments[op.getRhs()];
+  SmallVector<Type> types(sums.size(), b.getF32Type());
+  auto branch = scf::IfOp::create(b, types, b.anyInWarp(isNeeded), true);
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(branch.thenBlock());
+    Fragment scaled;
+    for (auto [sum, factor] : llvm::zip(sums, factors))
+      scaled.push_back(arith::MulFOp::create(b, sum, factor));
+    scf::YieldOp::create(b, scaled);
+    b.setInsertionPointToStart(branch.elseBlock());
+    scf::YieldOp::create(b, sums);
+  }
+  ResultRange results = branch.getResults();
+  fragments[op] = Fragment(results.begin(), results.end());
+}
+
 void Emitter::emitElementwise(Operation *op) {
+  if (op->hasAttr(skipOnesAttr))
+    return emitRescale(cast<arith::MulFOp>(op));
   Value result = op->getResult(0);
   Fragment code;
   SmallVector<Fragment> tiles;
@@ -95,12 +121,12 @@ void Emitter::emitReduce(rtile::ReduceOp op) {
           value = b.select(inside, value, b.real(b.getF32Type(), neutral));
         values.push_back(value);
       }
-    // Halves with halves: the chain of operations stays short, sums accurate.
-    while (values.size() > 1) {
-      size_t half = llvm::divideCeil(values.size(), 2);
-      for (size_t index = half; index < values.size(); ++index)
-        values[index - half] = combine(values[index - half], values[index]);
-      values.truncate(half);
+    // Several chains: they stay short and sums accurate, and few registers hold
+    // what is between.
+    for (size_t chains : {4, 2, 1}) {
+      for (size_t index = chains; index < values.size(); ++index)
+        values[index % chains] = combine(values[index % chains], values[index]);
+      values.truncate(std::min(chains, values.size()));
     }
     for (int64_t mask : {1, 2})
       values[0] = combine(values[0], b.shuffleXor(values[0], mask));

@@ -97,6 +97,8 @@ private:
     /// Address of row 0 of the tile (of the buffer, for an indexed view) at
     /// column 0 of the tile.
     Value base;
+    /// Address of row 0 of the view at column 0 of the tile.
+    Value origin;
     /// Rows and columns of the tile that exist, as i32. Columns are null where
     /// all exist.
     Value rowBegin, rowEnd, columnBegin, columnEnd;
@@ -113,6 +115,13 @@ private:
   /// Address of a column and, in `exists`, whether it and its row exist.
   Value getColumn(const Window &window, const Row &row, Value column,
                   Value &exists);
+  /// True if the rows of the view begin, at the column of the tile, at
+  /// multiples of that many bytes.
+  Value isAligned(const Window &window, int64_t bytes);
+  void storePairs(const Window &window, mlir::RankedTensorType tile,
+                  const Fragment &values);
+  void storeElements(const Window &window, mlir::RankedTensorType tile,
+                     const Fragment &values);
   /// Calls `element` for each element that the thread holds.
   void forEachElement(
       const Window &window, mlir::RankedTensorType tile,
@@ -120,8 +129,16 @@ private:
           element);
   void copyToShared(const Window &window, mlir::RankedTensorType tile,
                     int64_t offset);
+  /// `areAllRows`: every row of the tile exists.
   void copyPieces(const Window &window, mlir::RankedTensorType tile,
-                  Value image);
+                  Value image, bool areAllRows);
+  /// Threads that copy a row of so many pieces, and rows that all copy at once.
+  int64_t getThreadsOfRow(int64_t pieces) {
+    return std::min<int64_t>(llvm::PowerOf2Ceil(pieces), layout.threads());
+  }
+  int64_t getRowsATurn(int64_t pieces) {
+    return layout.threads() / getThreadsOfRow(pieces);
+  }
   void copyElements(const Window &window, mlir::RankedTensorType tile,
                     Value image);
   /// Between registers and an image in shared memory.
@@ -138,6 +155,8 @@ private:
   void emitElementwise(mlir::Operation *op);
   /// One element of an elementwise operation.
   Value emitElement(mlir::Operation *op, Fragment operands);
+  /// A product with factors of rows that a warp skips if they are all 1.
+  void emitRescale(mlir::arith::MulFOp op);
   void emitReduce(rtile::ReduceOp op);
   void emitBroadcast(rtile::BroadcastOp op);
   /// Of each row of a tile that the thread holds, the columns that it sees:

@@ -10,6 +10,7 @@
 #include "passes/TileToNVVM/AsmBlock.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 using namespace ringlet::gpu;
@@ -57,6 +58,12 @@ Value GPUBuilder::divUnsigned(Value a, int64_t b) {
 Value GPUBuilder::remUnsigned(Value a, int64_t b) {
   return arith::RemUIOp::create(*this, a, integer(a.getType(), b));
 }
+Value GPUBuilder::lessUnsigned(Value a, Value b) {
+  return compare(arith::CmpIPredicate::ult, a, b);
+}
+Value GPUBuilder::opaque(Value value) {
+  return assembly(value.getType(), "mov.b32 $0, $1;", "=r,r", value);
+}
 Value GPUBuilder::toI32(Value value) {
   return arith::TruncIOp::create(*this, getI32Type(), value);
 }
@@ -88,6 +95,11 @@ void GPUBuilder::blockBarrier() {
 void GPUBuilder::warpBarrier() {
   intrinsic("llvm.nvvm.bar.warp.sync", Type(), i32(allLanes));
 }
+Value GPUBuilder::anyInWarp(Value condition) {
+  return intrinsic("llvm.nvvm.vote.any.sync", getI1Type(),
+                   {i32(allLanes), condition});
+}
+
 Value GPUBuilder::anyInBlock(Value predicate) {
   AsmBlock block;
   std::string any = block.result(getI1Type());
@@ -111,6 +123,15 @@ void GPUBuilder::keepRolled(Operation *loop) {
   loop->setAttr("loop_annotation", LLVM::LoopAnnotationAttr::get(
                                        getContext(), {}, {}, {}, unroll, {}, {},
                                        {}, {}, {}, {}, {}, {}, {}, {}, {}));
+}
+
+void GPUBuilder::rolledLoop(Value begin, Value end, Value step,
+                            function_ref<void(Value)> body) {
+  auto loop = scf::ForOp::create(*this, begin, end, step);
+  keepRolled(loop);
+  OpBuilder::InsertionGuard guard(*this);
+  setInsertionPoint(loop.getBody()->getTerminator());
+  body(loop.getInductionVar());
 }
 
 //===----------------------------------------------------------------------===//
@@ -167,6 +188,13 @@ void GPUBuilder::storeGlobal(Value value, Value pointer, Value predicate) {
     value = bitcast(getIntegerType(bits), value);
   assembly(Type(), ("@$2 st.global." + suffix + " [$1], $0;").str(),
            (name + ",l,b,~{memory}").str(), {value, pointer, predicate});
+}
+
+void GPUBuilder::storeGlobalPair(Value first, Value second, Value pointer,
+                                 Value predicate) {
+  if (first.getType().getIntOrFloatBitWidth() == 16)
+    return storeGlobalVector(toWord(first, second), pointer, 0, predicate);
+  storeGlobalVector({first, second}, pointer, 0, predicate);
 }
 
 void GPUBuilder::storeGlobalVector(ValueRange values, Value pointer,
@@ -234,6 +262,19 @@ Value GPUBuilder::pair(Value first, Value second) {
 
 Value GPUBuilder::toWord(Value pair) {
   return LLVM::BitcastOp::create(*this, getI32Type(), pair);
+}
+
+Value GPUBuilder::toWord(Value first, Value second) {
+  auto getExact = [](Value value) -> Value {
+    auto round = value.getDefiningOp<arith::TruncFOp>();
+    return round && round.getIn().getType().isF32() ? round.getIn() : Value();
+  };
+  Value low = getExact(first), high = getExact(second), both;
+  if (low && high)
+    both = convertFloat(getVector(first.getType(), 2), pair(low, high));
+  else
+    both = pair(first, second);
+  return toWord(both);
 }
 
 Value GPUBuilder::roundPair(Type element, Value first, Value second) {

@@ -25,6 +25,10 @@ public:
   using CodeBuilder::add;
   Value divUnsigned(Value a, int64_t b);
   Value remUnsigned(Value a, int64_t b);
+  Value lessUnsigned(Value a, Value b);
+  /// The same value, of which nobody knows that it is: what is computed from it
+  /// stays where it is.
+  Value opaque(Value value);
   Value toI32(Value value);
   Value toI64(Value value);
   /// An i64 cut to what tells it from any index inside a tile.
@@ -38,12 +42,17 @@ public:
   void warpBarrier();
   /// True if the predicate of some thread of the block is: a barrier, too.
   Value anyInBlock(Value predicate);
+  /// True in all lanes of a warp if it is true in one.
+  Value anyInWarp(Value condition);
   /// The value of the lane whose number differs in the bits of `mask`.
   Value shuffleXor(Value value, int64_t mask);
 
   /// Keeps the loop that made `results` as it is, also from ptxas.
   void forbidUnrolling(mlir::ValueRange results);
   void keepRolled(mlir::Operation *loop);
+  /// A loop whose body stands in the code once.
+  void rolledLoop(Value begin, Value end, Value step,
+                  llvm::function_ref<void(Value)> body);
 
   // Global memory. A load whose predicate is false gives zero.
   Value globalPointer(Value word);
@@ -54,6 +63,9 @@ public:
   /// One, two or four registers of 32 bits, `bytes` behind the pointer.
   void storeGlobalVector(mlir::ValueRange values, Value pointer, int64_t bytes,
                          Value predicate);
+  /// Two neighbours by one instruction.
+  void storeGlobalPair(Value first, Value second, Value pointer,
+                       Value predicate);
 
   // Shared memory.
   Value sharedBase(llvm::StringRef symbol);
@@ -67,7 +79,9 @@ public:
   // Elements of vectors.
   Value extract(Value vector, int64_t index);
   Value pair(Value first, Value second);
-  /// Two elements of 16 bits as one i32.
+  /// Two elements of 16 bits as one i32. What was just rounded is rounded again
+  /// from where it came, both by one instruction.
+  Value toWord(Value first, Value second);
   Value toWord(Value pair);
 
   /// Rounds two f32 to 16 bits each, as one i32.

@@ -31,8 +31,12 @@ def RTileChooseWarps : Pass<"rtile-gpu-choose-warps"> {
     needs two exchanges in a row's four lanes, and what a product gives is the
     left operand of the next one as it is.
 
-    W is one for every 16 rows of the highest tile, at most 8. Writes
-    `rtile.warps` on the kernel.
+    W is one for every 16 rows of the highest tile, at most 8. Where all products
+    are `mma` and there are enough rows for four warps and enough registers for
+    the sums, it is one for every 32 rows: what a warp reads from shared memory
+    serves twice as many products, which else wait for it. Writes `rtile.warps`
+    on the kernel. Wants the decisions of `rtile-gpu-choose-dot`; without them,
+    no product counts as `mma`.
   }];
 }
 
@@ -48,6 +52,35 @@ def RTileChooseDot : Pass<"rtile-gpu-choose-dot"> {
   }];
   let options = [Option<"arch", "arch", "std::string", "\"sm_80\"",
     "architecture, a row of the table of GPU architectures">];
+}
+
+def RTileFuseScale : Pass<"rtile-gpu-fuse-scale"> {
+  let summary = "Scale scores in the subtraction of their maximum";
+  let description = [{
+    A score times a positive constant `s` costs an instruction of its own,
+    `x * s - m` costs none: it is one multiply-add. So the scale moves from
+    scores to where it is free:
+
+      * `select(c, x * s, -inf)` becomes `select(c, x, -inf) * s`, which is the
+        same;
+      * the maximum (minimum) of `x * s` becomes that of `x`, times `s`: the
+        same, as rounding keeps order;
+      * `x * s - y` becomes `math.fma`, which rounds once instead of twice.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::math::MathDialect"];
+}
+
+def RTileSkipRescale : Pass<"rtile-gpu-skip-rescale"> {
+  let summary = "Let warps skip the rescaling of sums by 1";
+  let description = [{
+    The running maximum of a row changes rarely after the first steps, and while
+    it stays, its sums are multiplied by 1. Marks such products (`arith.mulf` of
+    a tile that a loop carries with one factor for each row, to which an `mma`
+    product adds) with `rtile.skip_ones`: a warp makes them only if one of its
+    rows has another factor. Which is exact, and the branch keeps the registers
+    of what comes before apart from those of the product that follows.
+  }];
 }
 
 def RTilePrefetchLoads : Pass<"rtile-gpu-prefetch-loads"> {

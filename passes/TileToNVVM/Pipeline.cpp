@@ -29,7 +29,9 @@ using namespace ringlet;
 
 void ringlet::buildGPUPipeline(OpPassManager &pm, StringRef arch) {
   pm.addPass(createRTileCheckGPU());
+  pm.addPass(createRTileFuseScale());
   pm.addPass(createRTileChooseDot({arch.str()}));
+  pm.addPass(createRTileSkipRescale());
   pm.addPass(createRTilePrefetchLoads({arch.str()}));
   pm.addPass(createRTileLowerRuns());
   pm.addPass(createRTileChooseWarps());

@@ -146,13 +146,12 @@ private:
     Rotated rotated{loop, loop.getNumRegionIterArgs(), load.getView(),
                     llvm::to_vector(load.getOffsets().drop_front())};
     rewriter.setInsertionPoint(loop);
-    auto result = cast<scf::ForOp>(*cast<LoopLikeOpInterface>(*loop)
-                                        .replaceWithAdditionalYields(
-                                            rewriter, {init}, false,
-                                            [&](OpBuilder &, Location,
-                                                ArrayRef<BlockArgument>) {
-                                              return SmallVector<Value>{next};
-                                            }));
+    auto result = cast<scf::ForOp>(
+        *cast<LoopLikeOpInterface>(*loop).replaceWithAdditionalYields(
+            rewriter, {init}, false,
+            [&](OpBuilder &, Location, ArrayRef<BlockArgument>) {
+              return SmallVector<Value>{next};
+            }));
     load.getResult().replaceAllUsesWith(result.getRegionIterArgs().back());
     load.erase();
     result->setAttr(aheadAttr, rewriter.getDenseI64ArrayAttr({rotated.index}));
@@ -183,8 +182,13 @@ struct PrefetchLoads : ringlet::impl::RTilePrefetchLoadsBase<PrefetchLoads> {
       emitError(getOperation()->getLoc()) << error;
       return signalPassFailure();
     }
-    if (row->hasCpAsync)
-      getOperation()->walk([&](rtile::FuncOp func) { rotateAll(func, *row); });
+    if (!row->hasCpAsync)
+      return;
+    getOperation()->walk([&](rtile::FuncOp func) {
+      // Roles load ahead by channels.
+      if (!func.getScheduled())
+        rotateAll(func, *row);
+    });
   }
 
   void rotateAll(rtile::FuncOp func, const arch::GPUArch &row) {
