@@ -44,7 +44,17 @@ struct Placement {
 };
 
 /// What the elements of query and key make of the scores.
-enum class Data { Normal, Sharp, Equal, Rising, Falling, Jump, Leap, Cliff };
+enum class Data {
+  Normal,
+  Sharp,
+  Equal,
+  Rising,
+  Falling,
+  Jump,
+  Leap,
+  Cliff,
+  Low
+};
 
 /// One call of a graph.
 struct Configuration {

@@ -30,7 +30,7 @@ public:
     place();
     result.data = dice.pick({Data::Normal, Data::Normal, Data::Sharp,
                              Data::Equal, Data::Rising, Data::Falling,
-                             Data::Jump, Data::Leap, Data::Cliff});
+                             Data::Jump, Data::Leap, Data::Cliff, Data::Low});
     result.dataSeed = dice.next();
     collectFeatures();
     return std::move(result);
@@ -310,6 +310,7 @@ void ConfigurationDraw::collectFeatures() {
   note("late maximum", result.data == Data::Jump);
   note("a score beyond all others", result.data == Data::Leap);
   note("scores that fall out of f32", result.data == Data::Cliff);
+  note("scores far below 0", result.data == Data::Low);
 }
 
 } // namespace
@@ -382,7 +383,8 @@ const std::vector<std::string> &coverageNames() {
       "rising scores",
       "late maximum",
       "a score beyond all others",
-      "scores that fall out of f32"};
+      "scores that fall out of f32",
+      "scores far below 0"};
   return names;
 }
 
@@ -397,8 +399,9 @@ std::string describe(const Configuration &configuration) {
   text += " results";
   for (const Placement &placement : configuration.results)
     add(placement);
-  static const char *const data[] = {"normal",  "sharp", "equal",   "rising",
-                                     "falling", "jump",  "leaping", "plunging"};
+  static const char *const data[] = {"normal",  "sharp",    "equal",
+                                     "rising",  "falling",  "jump",
+                                     "leaping", "plunging", "low"};
   return text + " offset " + std::to_string(configuration.offset) + ", " +
          data[static_cast<int>(configuration.data)] + " scores";
 }

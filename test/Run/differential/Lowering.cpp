@@ -10,7 +10,7 @@
 #include "dialects/Plan/IR/PlanDialect.h"
 #include "dialects/Tile/IR/TileDialect.h"
 #include "lib/Compiler/Pipelines.h"
-#include "passes/TileOpt/Passes.h"
+#include "passes/TileSchedule/Passes.h"
 #include "ringlet/InitAll.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -172,12 +172,7 @@ bool Lowering::runRecipe(const std::string &text, attn::Recipe recipe,
   pm.addInstrumentation(std::make_unique<Snapshots>(
       *this, attn::stringifyRecipe(recipe).str() + "/"));
   buildRingletToRTilePipeline(pm, LevelOptions());
-  pm.addPass(createRTilePeelFirstTile());
-  pm.addPass(createRTileLazyReference());
-  pm.addPass(createRTileDelayDots());
-  pm.addPass(createRTileSplitColumns());
-  pm.addPass(createCanonicalizerPass());
-  pm.addPass(createCSEPass());
+  addRecipePasses(pm);
   if (succeeded(pm.run(*module))) {
     lastRecipeStage = print(*module);
     return true;

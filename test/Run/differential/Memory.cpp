@@ -93,6 +93,8 @@ void Memory::fillInput(const Graph &graph, int argument,
     double noise = 0.1 * dice.normal();
     if (data == Data::Jump)
       return noise + (row == std::floor(0.75 * rows) ? 60 / root : 0);
+    if (data == Data::Low)
+      return noise - 30 / root;
     if (data == Data::Leap)
       return noise + (row == std::floor(0.25 * rows) ? 13000 / root : 0);
     double slope = data == Data::Rising ? 30 : data == Data::Cliff ? -600 : -30;

@@ -122,6 +122,17 @@ bool dropMarks(ModuleOp module) {
   });
 }
 
+/// Sums of weights that f16 cannot hold are taken for right.
+bool keepSmallSums(ModuleOp module) {
+  return editInKernels<arith::SelectOp>(module, [](arith::SelectOp select) {
+    auto sum = select.getTrueValue().getDefiningOp<rtile::ReduceOp>();
+    if (!sum || sum.getKind() != rtile::ReduceKind::sum)
+      return false;
+    select.getResult().replaceAllUsesWith(sum);
+    return true;
+  });
+}
+
 /// The delayed product takes the values of its own step.
 bool delayedDotReadsAhead(ModuleOp module) {
   return editInKernels<rtile::LoadOp>(module, [](rtile::LoadOp load) {
@@ -202,6 +213,7 @@ std::vector<Mutation> planted::recipeMutations() {
       {"a rebase forgets the reference", lazy, forgetReference},
       {"the reference is added to scores", lazy, addReference},
       {"rows out of range are not marked", lazy, dropMarks},
+      {"sums of weights below f16 are kept", lazy, keepSmallSums},
       {"the delayed product reads a step ahead", delay, delayedDotReadsAhead},
       {"the last product is left out", delay, dropLastDot},
       {"the accumulator does not begin with 0", delay, firstDotTwice},
