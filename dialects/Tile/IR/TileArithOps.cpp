@@ -150,7 +150,7 @@ LogicalResult FoldOp::verify() {
   if (!input.hasStaticShape() || !result.hasStaticShape())
     return emitOpError("expected tiles of static shape");
   if (input.getDimSize(0) != result.getDimSize(0) ||
-      result.getDimSize(1) == 0 ||
+      result.getDimSize(1) == 0 || input.getDimSize(1) < result.getDimSize(1) ||
       input.getDimSize(1) % result.getDimSize(1) != 0)
     return emitOpError("expected a result of ")
            << input.getDimSize(0) << " rows whose width divides "

@@ -40,6 +40,17 @@ rtile.func @fold_nothing() grid(%i: index) {
 
 // -----
 
+// No column has a sum: there is no tile of that.
+
+rtile.func @fold_empty() grid(%i: index) {
+  %a = arith.constant dense<1.0> : tensor<16x0xf32>
+  // expected-error@+1 {{expected a result of 16 rows whose width divides 0, found 'tensor<16x8xf32>'}}
+  %f = rtile.fold %a : tensor<16x0xf32> -> tensor<16x8xf32>
+  rtile.return
+}
+
+// -----
+
 // Tiles have static shape.
 
 rtile.func @fold_dynamic() grid(%i: index) {

@@ -115,3 +115,49 @@ rtile.func @mask(%X: memref<?x8xf32, strided<[?, 1]>>,
   rtile.store %r, %yv[%i] : !rtile.view<8xf32>
   rtile.return
 }
+
+// A mask is joined panel by panel; of the last panel only rows of the tile count,
+// as what lies below them is anything. Then its lanes are joined.
+
+// CHECK-LABEL: llvm.func @any(
+// CHECK:         %[[FOUND:.+]] = scf.for %[[PANEL:.+]] = %{{.+}} to %c2{{.*}} step %{{.+}} iter_args(%[[BEFORE:[^ ]+]] = %{{.+}}) -> (vector<16xi32>) : i64 {
+// CHECK:           %[[HERE:.+]] = arith.extsi %{{.+}} : vector<16xi1> to vector<16xi32>
+// CHECK:           %[[C20:.+]] = arith.constant 20 : i64
+// CHECK:           %[[LEFT:.+]] = arith.subi %[[C20]], %{{.+}} : i64
+// CHECK:           %[[LEFT32:.+]] = arith.trunci %[[LEFT]] : i64 to i32
+// CHECK:           arith.cmpi slt
+// CHECK:           %[[EXISTS:.+]] = arith.extsi
+// CHECK:           %[[ROWS:.+]] = arith.andi %[[HERE]], %[[EXISTS]] : vector<16xi32>
+// CHECK:           %[[SOME:.+]] = arith.ori %[[BEFORE]], %[[ROWS]] : vector<16xi32>
+// CHECK:           scf.yield %[[SOME]]
+// CHECK:         %[[BITS:.+]] = "llvm.intr.vector.reduce.or"(%[[FOUND]])
+// CHECK:         %[[ANY:.+]] = arith.cmpi ne, %[[BITS]]
+// CHECK:         scf.if %[[ANY]] {
+rtile.func @any(%X: memref<?xf32, strided<[1]>>) grid(%i: index) {
+  %xv = rtile.view %X[*] : memref<?xf32, strided<[1]>> to !rtile.view<20xf32>
+  %x = rtile.load %xv[%i] : !rtile.view<20xf32>
+  %zero = arith.constant dense<0.0> : tensor<20xf32>
+  %positive = arith.cmpf ogt, %x, %zero : tensor<20xf32>
+  %some = rtile.any %positive : tensor<20xi1>
+  scf.if %some {
+    rtile.store %zero, %xv[%i] : !rtile.view<20xf32>
+  }
+  rtile.return
+}
+
+// A fold adds the columns of one remainder; a slice and a join copy columns.
+
+// CHECK-LABEL: llvm.func @columns(
+// CHECK:         scf.for {{.*}} {
+// CHECK:           scf.for {{.*}} iter_args({{.*}}) -> (vector<16xf32>) : i64 {
+// CHECK:             arith.addf {{.*}} : vector<16xf32>
+rtile.func @columns(%X: memref<?x32xf32, strided<[?, 1]>>) grid(%i: index) {
+  %c0 = arith.constant 0 : index
+  %xv = rtile.view %X[*, *] : memref<?x32xf32, strided<[?, 1]>> to !rtile.view<16x32xf32>
+  %x = rtile.load %xv[%i, %c0] : !rtile.view<16x32xf32>
+  %f = rtile.fold %x : tensor<16x32xf32> -> tensor<16x8xf32>
+  %s = rtile.slice %x[8] : tensor<16x32xf32> -> tensor<16x24xf32>
+  %j = rtile.join %f, %s : tensor<16x8xf32>, tensor<16x24xf32> -> tensor<16x32xf32>
+  rtile.store %j, %xv[%i, %c0] : !rtile.view<16x32xf32>
+  rtile.return
+}
