@@ -121,9 +121,10 @@ void BranchKernel::emit() {
   makeRow();
   if (marks == Marks::Reads) {
     Value marked = anyMarked();
-    onlyIf(marked, [&] { streamKeys(); });
+    // First, so that what it needs is not alive while keys are streamed.
     if (!others.empty())
       onlyIf(mayBeUnfilled(marked), [&] { fillOthers(); });
+    onlyIf(marked, [&] { streamKeys(); });
   } else {
     fillOthers();
     streamKeys();

@@ -35,6 +35,8 @@ constexpr int64_t otherRegisters = 40;
 constexpr int64_t leastOtherRegisters = 32;
 /// Most registers that setmaxnreg gives usefully: a thread can name 255.
 constexpr int64_t mostRegisters = 240;
+/// What the thread that copies has enough with, whatever it copies.
+constexpr int64_t amplyToLoad = 56;
 /// Columns of a panel of a slot (`#rtile.swizzled`).
 constexpr int64_t panelColumns = 64;
 /// Most rows that the copy engine takes at once.
@@ -168,6 +170,21 @@ std::pair<int64_t, int64_t> shareRegisters(const arch::GPUArch &row,
   return {compute, load};
 }
 
+/// Lets the role that loads have `amplyToLoad` registers where those that
+/// compute do with what is left: coordinates of dilated segments and a walk
+/// that fetches its points take more than 40. Together they may not exceed what
+/// the threads begin with.
+void giveToLoad(const arch::GPUArch &row, int64_t groups, int64_t needed,
+                int64_t &compute, int64_t &load) {
+  int64_t threads = (groups + 1) * groupWarps * arch::kWarpThreads;
+  int64_t together = row.registersOfSM / threads / 8 * 8 * (groups + 1);
+  int64_t left = (together - amplyToLoad) / groups / 8 * 8;
+  if (left < needed)
+    return;
+  compute = std::min(left, mostRegisters);
+  load = amplyToLoad;
+}
+
 } // namespace
 
 FailureOr<Schedule> ChooseSchedule::choose(rtile::FuncOp func,
@@ -222,6 +239,9 @@ FailureOr<Schedule> ChooseSchedule::choose(rtile::FuncOp func,
     return failure();
   }
   bool queryInRegisters = sizes.getRegisters(otherRegisters, true) <= registers;
+  giveToLoad(row, sizes.groups,
+             sizes.getRegisters(otherRegisters, queryInRegisters), registers,
+             loadRegisters);
   Walk walk = chooseWalk(func, *products);
   reason = number(warps) + " warps compute, " + number(groupWarps) +
            " for every " + number(groupRows) + " of " +

@@ -117,7 +117,7 @@ rtile.func @d256(%Q: memref<1x?x8x256xbf16, strided<[?, ?, ?, 1]>>, %K: memref<1
 // One group has more registers than a thread can name.
 
 // CHECK-LABEL: rtile.func @one_group(
-// CHECK-SAME:    recipe = <fa_fwd_lazy> attributes {rtile.schedule = {compute_registers = 240 : i64, compute_warps = 4 : i64, load_registers = 40 : i64, load_warps = 4 : i64, query_in_registers = true, slots = 2 : i64, walk = #rtile.walk<strided>}}
+// CHECK-SAME:    recipe = <fa_fwd_lazy> attributes {rtile.schedule = {compute_registers = 240 : i64, compute_warps = 4 : i64, load_registers = 56 : i64, load_warps = 4 : i64, query_in_registers = true, slots = 2 : i64, walk = #rtile.walk<strided>}}
 rtile.func @one_group(%Q: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %K: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %V: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %O: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>)
     grid(%tile: index, %head: index, %batch: index) recipe = <fa_fwd_lazy> {
   %c0 = arith.constant 0 : index
@@ -149,8 +149,8 @@ rtile.func @one_group(%Q: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %K: mem
 // Where two slots of keys and values do not fit there is one.
 
 // CHECK-LABEL: rtile.func @one_slot(
-// CHECK-SAME:    recipe = <fa_fwd_lazy> attributes {rtile.schedule = {compute_registers = 240 : i64, compute_warps = 4 : i64, load_registers = 40 : i64, load_warps = 4 : i64, query_in_registers = false, slots = 1 : i64, walk = #rtile.walk<strided>}}
-// REMARK: [Passed] ChooseSchedule {{.*}}"one_slot: 4 warps compute, 4 for every 64 of 64 rows, with 240 registers a thread (164 for tiles, query tile in shared memory), 4 load with 40; 1 slot, 145456 of 231424 bytes
+// CHECK-SAME:    recipe = <fa_fwd_lazy> attributes {rtile.schedule = {compute_registers = 240 : i64, compute_warps = 4 : i64, load_registers = 56 : i64, load_warps = 4 : i64, query_in_registers = false, slots = 1 : i64, walk = #rtile.walk<strided>}}
+// REMARK: [Passed] ChooseSchedule {{.*}}"one_slot: 4 warps compute, 4 for every 64 of 64 rows, with 240 registers a thread (164 for tiles, query tile in shared memory), 4 load with 56; 1 slot, 145456 of 231424 bytes
 rtile.func @one_slot(%Q: memref<1x?x8x256xbf16, strided<[?, ?, ?, 1]>>, %K: memref<1x?x8x256xbf16, strided<[?, ?, ?, 1]>>, %V: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %O: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>)
     grid(%tile: index, %head: index, %batch: index) recipe = <fa_fwd_lazy> {
   %c0 = arith.constant 0 : index
@@ -182,7 +182,7 @@ rtile.func @one_slot(%Q: memref<1x?x8x256xbf16, strided<[?, ?, ?, 1]>>, %K: memr
 // Longest first; where the length is not known, four heads share a cache.
 
 // CHECK-LABEL: rtile.func @causal(
-// CHECK-SAME:    recipe = <fa_fwd_lazy> attributes {rtile.schedule = {compute_registers = 232 : i64, compute_warps = 8 : i64, load_registers = 40 : i64, load_warps = 4 : i64, query_in_registers = true, slots = 2 : i64, walk = #rtile.walk<each, order = [1, 0, 2], reversed = [0], section = 4>}}
+// CHECK-SAME:    recipe = <fa_fwd_lazy> attributes {rtile.schedule = {compute_registers = 232 : i64, compute_warps = 8 : i64, load_registers = 40 : i64, load_warps = 4 : i64, query_in_registers = true, slots = 2 : i64, walk = #rtile.walk<dynamic, order = [1, 0, 2], reversed = [0], section = 4>}}
 rtile.func @causal(%Q: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %K: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %V: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %O: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>)
     grid(%tile: index, %head: index, %batch: index) recipe = <fa_fwd_lazy> {
   %c0 = arith.constant 0 : index
@@ -215,7 +215,7 @@ rtile.func @causal(%Q: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %K: memref
 // each read by two query heads, share the cache.
 
 // CHECK-LABEL: rtile.func @causal_length(
-// CHECK-SAME:    recipe = <fa_fwd_lazy> attributes {rtile.schedule = {compute_registers = 232 : i64, compute_warps = 8 : i64, load_registers = 40 : i64, load_warps = 4 : i64, query_in_registers = true, slots = 2 : i64, walk = #rtile.walk<each, order = [1, 0, 2], reversed = [0], section = 8>}}
+// CHECK-SAME:    recipe = <fa_fwd_lazy> attributes {rtile.schedule = {compute_registers = 232 : i64, compute_warps = 8 : i64, load_registers = 40 : i64, load_warps = 4 : i64, query_in_registers = true, slots = 2 : i64, walk = #rtile.walk<dynamic, order = [1, 0, 2], reversed = [0], section = 8>}}
 rtile.func @causal_length(%Q: memref<1x16384x16x128xbf16, strided<[?, ?, ?, 1]>>, %K: memref<1x16384x8x128xbf16, strided<[?, ?, ?, 1]>>, %V: memref<1x16384x8x128xbf16, strided<[?, ?, ?, 1]>>, %O: memref<1x16384x16x128xbf16, strided<[?, ?, ?, 1]>>)
     grid(%tile: index, %head: index, %batch: index) recipe = <fa_fwd_lazy> {
   %c0 = arith.constant 0 : index
@@ -249,7 +249,7 @@ rtile.func @causal_length(%Q: memref<1x16384x16x128xbf16, strided<[?, ?, ?, 1]>>
 // A window limits keys, too.
 
 // CHECK-LABEL: rtile.func @window(
-// CHECK-SAME:    recipe = <fa_fwd_lazy> attributes {rtile.schedule = {compute_registers = 232 : i64, compute_warps = 8 : i64, load_registers = 40 : i64, load_warps = 4 : i64, query_in_registers = true, slots = 2 : i64, walk = #rtile.walk<each, order = [1, 0, 2], reversed = [0], section = 4>}}
+// CHECK-SAME:    recipe = <fa_fwd_lazy> attributes {rtile.schedule = {compute_registers = 232 : i64, compute_warps = 8 : i64, load_registers = 40 : i64, load_warps = 4 : i64, query_in_registers = true, slots = 2 : i64, walk = #rtile.walk<dynamic, order = [1, 0, 2], reversed = [0], section = 4>}}
 rtile.func @window(%Q: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %K: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %V: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %O: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>)
     grid(%tile: index, %head: index, %batch: index) recipe = <fa_fwd_lazy> {
   %c0 = arith.constant 0 : index
@@ -281,7 +281,7 @@ rtile.func @window(%Q: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %K: memref
 // Points of a segment come before the next one; a head reads 2048 rows of it.
 
 // CHECK-LABEL: rtile.func @dilated(
-// CHECK-SAME:    recipe = <fa_fwd_lazy> attributes {rtile.schedule = {compute_registers = 232 : i64, compute_warps = 8 : i64, load_registers = 40 : i64, load_warps = 4 : i64, query_in_registers = true, slots = 2 : i64, walk = #rtile.walk<each, order = [2, 0, 1, 3], reversed = [0], section = 32>}}
+// CHECK-SAME:    recipe = <fa_fwd_lazy> attributes {rtile.schedule = {compute_registers = 232 : i64, compute_warps = 8 : i64, load_registers = 40 : i64, load_warps = 4 : i64, query_in_registers = true, slots = 2 : i64, walk = #rtile.walk<dynamic, order = [2, 0, 1, 3], reversed = [0], section = 32>}}
 rtile.func @dilated(%Q: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %K: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %V: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %O: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>)
     grid(%tile: index, %segment: index, %head: index, %batch: index) recipe = <fa_fwd_lazy> {
   %c0 = arith.constant 0 : index
