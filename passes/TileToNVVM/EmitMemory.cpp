@@ -332,14 +332,15 @@ void Emitter::copyPieces(const Window &window, RankedTensorType tile,
     int64_t inFlight = !arch.hasCpAsync                   ? piecesInFlight
                        : areAllRows || window.view->table ? copiesInFlight
                                                           : 1;
-    if (turns <= inFlight)
-      copy(firstRow, turns);
-    else
-      b.rolledLoop(b.i64(0), b.i64(llvm::alignTo(turns, inFlight)),
-                   b.i64(inFlight), [&](Value turn) {
-                     Value rows = b.mul(b.toI32(turn), rowsATurn);
-                     copy(b.add(firstRow, rows), inFlight);
-                   });
+    int64_t whole = turns > inFlight ? turns / inFlight * inFlight : 0;
+    if (whole > 0)
+      b.rolledLoop(b.i64(0), b.i64(whole), b.i64(inFlight), [&](Value turn) {
+        Value rows = b.mul(b.toI32(turn), rowsATurn);
+        copy(b.add(firstRow, rows), inFlight);
+      });
+    // Where all rows exist nothing keeps a turn too many inside of the image.
+    if (turns > whole)
+      copy(b.add(firstRow, whole * rowsATurn), turns - whole);
   }
 }
 
