@@ -65,7 +65,7 @@ bool isAllMma(rtile::FuncOp func) {
   bool some = false, all = true;
   func.walk([&](rtile::DotOp dot) {
     some = true;
-    all &= dot->getAttrOfType<StringAttr>(dotAttr) == mmaDot;
+    all &= isMma(dot);
   });
   return some && all;
 }

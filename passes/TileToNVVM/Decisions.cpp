@@ -88,6 +88,11 @@ bool gpu::isLoadedImage(OpOperand &operand) {
   return isa<rtile::DotOp>(operand.getOwner()) && getImageLoad(operand.get());
 }
 
+bool gpu::isMma(Operation *op) {
+  auto strategy = op->getAttrOfType<StringAttr>(dotAttr);
+  return strategy && strategy == mmaDot;
+}
+
 bool gpu::needsImage(OpOperand &operand) {
   Operation *user = operand.getOwner();
   if (auto broadcast = dyn_cast<rtile::BroadcastOp>(user))
@@ -95,9 +100,8 @@ bool gpu::needsImage(OpOperand &operand) {
   if (!isa<rtile::DotOp>(user) || operand.getOperandNumber() > 1)
     return false;
   // A computed left operand of mma is in the right registers.
-  auto strategy = user->getAttrOfType<StringAttr>(dotAttr);
   return operand.getOperandNumber() == 1 || isLoadedImage(operand) ||
-         strategy != mmaDot;
+         !isMma(user);
 }
 
 int64_t gpu::getShared(Operation *op, unsigned index) {

@@ -83,6 +83,10 @@ bool isCarriedImage(mlir::Value tile);
 /// body yields. If `loop` is not null, it gets the loop.
 bool isCarriedOn(mlir::OpOperand &operand, mlir::Operation **loop = nullptr);
 
+/// True for matrix products that mma.sync makes; false also before
+/// rtile-gpu-choose-dot.
+bool isMma(mlir::Operation *op);
+
 /// True for operands that are read from shared memory.
 bool needsImage(mlir::OpOperand &operand);
 

@@ -35,9 +35,9 @@ void Emitter::emitDot(rtile::DotOp op) {
   Fragment sums = op.getInit() ? fragments[op.getInit()]
                                : Fragment(layout.elements(getTile(op)),
                                           b.real(b.getF32Type(), 0.0));
-  bool isMma = op->getAttrOfType<StringAttr>(dotAttr) == mmaDot;
-  fragments[op] = isMma ? emitMma(op, offsets[0], offsets[1], std::move(sums))
-                        : emitSimt(op, offsets[0], offsets[1], std::move(sums));
+  fragments[op] = isMma(op)
+                      ? emitMma(op, offsets[0], offsets[1], std::move(sums))
+                      : emitSimt(op, offsets[0], offsets[1], std::move(sums));
 }
 
 //===----------------------------------------------------------------------===//

@@ -31,8 +31,7 @@ namespace {
 /// computes: nobody but matrix instructions of the same block reads it.
 bool isAsynchronous(rtile::LoadOp load) {
   return !load->use_empty() && llvm::all_of(load->getUses(), [&](OpOperand &u) {
-    auto strategy = u.getOwner()->getAttrOfType<StringAttr>(dotAttr);
-    return isLoadedImage(u) && strategy == mmaDot &&
+    return isLoadedImage(u) && isMma(u.getOwner()) &&
            u.getOwner()->getBlock() == load->getBlock();
   });
 }

@@ -37,8 +37,7 @@ bool isRescale(arith::MulFOp product) {
       !product->hasOneUse())
     return false;
   auto dot = dyn_cast<rtile::DotOp>(*product->user_begin());
-  return dot && dot.getInit() == product.getResult() &&
-         dot->getAttrOfType<StringAttr>(dotAttr) == mmaDot;
+  return dot && dot.getInit() == product.getResult() && isMma(dot);
 }
 
 struct SkipRescale : ringlet::impl::RTileSkipRescaleBase<SkipRescale> {

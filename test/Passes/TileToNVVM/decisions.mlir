@@ -16,7 +16,7 @@
 // RUN:   --remarks-filter='rtile-gpu.*' --remark-format=emitRemark -o /dev/null \
 // RUN:   2>&1 | FileCheck %s --check-prefix=REMARK
 
-// REMARK: ChooseWarps {{.*}}Remark=softmax_step, {{.*}}Remark=4, Remark=" warps, one for every 16 of ", Remark=64
+// REMARK: ChooseWarps {{.*}}Remark=softmax_step, {{.*}}Remark=4, Remark=" warps for ", Remark=64, Remark=" rows and ", Remark=48, Remark=" columns of sums"
 // REMARK: AssignShared {{.*}}Remark=softmax_step, {{.*}}Remark=6400, Remark=" of ", Remark=166912, Remark=" bytes of shared memory on "
 
 // A warp for each 16 rows. Rows in shared memory are 16 bytes apart more than

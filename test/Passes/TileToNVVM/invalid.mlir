@@ -6,7 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 // RUN: ringlet-opt %s --split-input-file --verify-diagnostics \
-// RUN:   --rtile-lower-to-nvvm=level=sm_61
+// RUN:   --rtile-check-gpu --rtile-lower-runs \
+// RUN:   --rtile-gpu-choose-dot=arch=sm_61 --rtile-gpu-choose-warps \
+// RUN:   --rtile-gpu-assign-shared=arch=sm_61
 // RUN: not ringlet-opt %s --split-input-file '--rtile-gpu-choose-dot=arch=sm_1' \
 // RUN:   2>&1 | FileCheck %s --check-prefix=UNKNOWN
 
