@@ -45,9 +45,10 @@ namespace {
 /// Columns of the sums that loops carry: as many as lie in one lane and the
 /// three beside it.
 constexpr int64_t kSumColumns = 8;
-/// Sums are below 2^kBound, and with them weights: far enough from the end of
-/// f32 that products of 2^40 weights and values do not reach it.
-constexpr int64_t kBound = 40;
+/// Sums are below 2^kBound, and with them weights. It keeps exponents of
+/// weights below 16, where f32 has 2^-20 left for their last digit, and moves
+/// no row of ordinary scores before its 10^5th key.
+constexpr int64_t kBound = 16;
 /// For weights in f16, which ends at 2^16.
 constexpr int64_t kBoundF16 = 10;
 /// A row with a key in its first tile has a sum of at least 1.
@@ -139,6 +140,7 @@ private:
   void rewriteFirst();
   void rewriteLoop(scf::ForOp loop, SoftmaxStep &step);
   void rewriteSum(scf::ForOp last);
+  void normalizeLse(Value reference, Value sum);
 
   Match &match;
   ImplicitLocOpBuilder builder;
@@ -217,6 +219,28 @@ void Rewriter::rewriteSum(scf::ForOp last) {
   }
   for (OpOperand *use : uses)
     use->set(sum);
+  normalizeLse(last.getResult(kMaximum), sum);
+}
+
+/// Reference and log(sum) may be large and of opposite sign. Where their sum is
+/// taken the digits that it would lose go from one to the other first.
+void Rewriter::normalizeLse(Value reference, Value sum) {
+  for (Operation *user : llvm::make_early_inc_range(sum.getUsers())) {
+    auto log = dyn_cast<math::LogOp>(user);
+    auto add = log && log->hasOneUse()
+                   ? dyn_cast<arith::AddFOp>(*log->user_begin())
+                   : arith::AddFOp();
+    if (!add)
+      continue;
+    Value other = add.getLhs() == log.getResult() ? add.getRhs() : add.getLhs();
+    auto scaled = other.getDefiningOp<arith::MulFOp>();
+    if (!scaled || scaled.getLhs() != reference)
+      continue;
+    auto rebase = create<rtile::RebaseOp>(
+        "normal", reference, sum, ValueRange(), builder.getI64IntegerAttr(0));
+    scaled.getLhsMutable().assign(rebase.getNewReference());
+    log.getOperandMutable().assign(rebase.getNewSums());
+  }
 }
 
 void Rewriter::run() {

@@ -42,7 +42,7 @@ def RTileLazyReference : Pass<"rtile-lazy-reference"> {
     For kernels with the recipe `fa_fwd_lazy`, after `rtile-peel-first-tile`.
     The loops lose the running maximum and all that scales by it. Sums stay in
     8 columns until the loops end (`rtile.fold`), and rows whose sums exceed
-    2^40 (2^10 where weights are rounded to f16) are moved to another reference
+    2^16 (2^10 where weights are rounded to f16) are moved to another reference
     (`rtile.rebase`).
 
     A row whose weights this form cannot hold ends with a sum that is not
