@@ -32,6 +32,30 @@ def RTileChooseSchedule : Pass<"rtile-choose-schedule"> {
     "Row of the table of architectures to schedule for">];
 }
 
+def RTileFuseScores : Pass<"rtile-fuse-scores"> {
+  let summary = "Multiply scores with their scale where maxima are subtracted";
+  let description = [{
+    For kernels with a `recipe`. Scores `product * scale`, masked or not, that
+    only go to maxima and to differences from a row become products: with a
+    positive scale `max(product) * scale` is the same maximum, and
+    `product * scale - row` is one `math.fma`.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::math::MathDialect"];
+}
+
+def RTileGuardMasks : Pass<"rtile-guard-masks"> {
+  let summary = "Skip the mask of a last key tile that is whole";
+  let description = [{
+    For kernels with a `recipe` in which every query sees every key. The tile
+    outside of the loops (see `rtile-peel-first-tile`) needs a mask only if some
+    of its rows do not exist: the mask moves into an `scf.if` that asks
+    `rtile.run`.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::scf::SCFDialect"];
+}
+
 def RTileAssignRoles : Pass<"rtile-assign-roles"> {
   let summary = "Split a kernel into a role that loads and one that computes";
   let description = [{

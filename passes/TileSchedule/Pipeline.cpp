@@ -15,18 +15,24 @@
 using namespace mlir;
 using namespace ringlet;
 
+void ringlet::addRecipePasses(OpPassManager &pm) {
+  pm.addPass(createRTilePeelFirstTile());
+  pm.addPass(createRTileLazyReference());
+  pm.addPass(createRTileFuseScores());
+  pm.addPass(createRTileDelayDots());
+  pm.addPass(createRTileSplitColumns());
+  pm.addPass(createRTileGuardMasks());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+}
+
 void ringlet::buildSchedulePipeline(OpPassManager &pm, StringRef level) {
   if (!arch::lookupGPUArch(level.str()))
     return;
   // First, so that a kernel that stays plain keeps the form of plain kernels.
   pm.addPass(createRTileChooseSchedule({level.str()}));
-  pm.addPass(createRTilePeelFirstTile());
-  pm.addPass(createRTileLazyReference());
-  pm.addPass(createRTileDelayDots());
-  pm.addPass(createRTileSplitColumns());
+  addRecipePasses(pm);
   // No canonicalization below: it would move constants out of roles.
-  pm.addPass(createCanonicalizerPass());
-  pm.addPass(createCSEPass());
   pm.addPass(createRTileAssignRoles());
   pm.addPass(createRTileStartDots());
   pm.addPass(createRTileEncodeTiles());
