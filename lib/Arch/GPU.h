@@ -47,8 +47,8 @@ struct GPUArch {
   bool hasWgmma;
   /// cp.async.bulk.tensor: boxes copied by the tensor map of a buffer.
   bool hasTensorCopies;
-  /// Most registers of a thread that sums of matrix products may take before
-  /// ptxas spills (measured, CUDA 13.0).
+  /// Most registers of a thread that sums of matrix products and what is made
+  /// of them may take before ptxas spills (measured, CUDA 13.0).
   int sumRegisters;
 
   /// True if kernels in the scheduled form (rtile.role) can be lowered.

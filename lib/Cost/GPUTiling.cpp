@@ -31,12 +31,14 @@ struct CostTable {
   /// Warps beside which the rest of a step's work is half hidden behind the
   /// longest part of it.
   double hiding = 4.0;
-  /// Registers of a thread beside accumulator and scores; times that a score is
-  /// held while masks and exponentials are made of it.
-  int64_t mmaRegisters = 60, mmaCopies = 1;
-  int64_t simtRegisters = 100, simtCopies = 3;
-  /// As many more where columns do not fill the depth of an instruction.
-  int64_t raggedRegisters = 32;
+  /// Registers of a thread beside accumulator and scores.
+  double mmaRegisters = 60.0, simtRegisters = 100.0;
+  /// Registers that a score takes, with those of masks and exponentials that
+  /// are made of it.
+  double mmaScore = 1.25, simtScore = 3.0;
+  /// Registers that a row takes more where columns do not fill the depth of an
+  /// instruction or rows do not divide among threads.
+  double raggedRegisters = 16.0;
 };
 
 constexpr CostTable table;
@@ -89,18 +91,22 @@ GPUTiling ringlet::cost::estimate(const GPUCore &core,
   bool ahead =
       core.hasMma && core.hasAsyncCopies && q + k + v <= core.sharedBytes;
   result.sharedBytes = q + (ahead ? k + v : std::max(k, v + weights));
-  result.registers =
-      (core.hasMma ? table.mmaRegisters : table.simtRegisters) +
-      (d % 16 != 0 || dv % 16 != 0 ? table.raggedRegisters : 0) +
-      rowBlocks *
-          (roundUp(dv, 8) + (core.hasMma ? table.mmaCopies : table.simtCopies) *
-                                roundUp(key, 8)) /
-          2;
-  int64_t sums = rowBlocks * (roundUp(dv, 8) + roundUp(key, 8)) / 2;
+  int64_t columns16 = roundUp(std::max(d, dv), 16);
+  bool ragged =
+      d % 16 != 0 || dv % 16 != 0 || (columns16 & (columns16 - 1)) != 0;
+  // Two rows of 16 lie in four lanes each.
+  double accumulator = rowBlocks * roundUp(dv, 8) / 2.0;
+  double scores = rowBlocks * roundUp(key, 8) / 2.0;
+  double room = ragged ? rowBlocks * table.raggedRegisters : 0.0;
+  double registers = core.hasMma ? table.mmaRegisters + accumulator + scores
+                                 : table.simtRegisters + room + accumulator +
+                                       table.simtScore * scores;
+  double sums = accumulator + table.mmaScore * scores + room;
   result.fits = result.sharedBytes <= core.sharedBytes &&
                 (!core.hasMma || sums <= core.sumRegisters) &&
-                result.registers <= core.registersOfThread &&
-                result.registers * result.threads <= core.registersOfSM;
+                (core.hasMma || registers <= core.registersOfThread);
+  result.registers = std::min<int64_t>(registers, core.registersOfThread);
+  result.fits &= result.registers * result.threads <= core.registersOfSM;
   // A block takes 1 KiB beside what it asks for.
   int64_t blocks =
       std::min({core.sharedBytesOfSM / (result.sharedBytes + 1024),

@@ -21,8 +21,9 @@ struct GPUCore {
   int64_t threadsOfSM;
   bool hasMma; ///< matrix instructions for the element type of the branch
   bool hasAsyncCopies = false; ///< from global to shared memory
-  /// Most registers that sums of matrix instructions may take.
-  int64_t sumRegisters = 192;
+  /// Most registers that sums of matrix instructions and what is made of them
+  /// may take.
+  int64_t sumRegisters = 224;
 };
 
 struct GPUTiling {
