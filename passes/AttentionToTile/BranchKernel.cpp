@@ -38,6 +38,9 @@ constexpr double ln2 = 0.6931471805599453;
 constexpr double lowest = -std::numeric_limits<float>::max();
 /// Smallest normal f32: a divisor for rows that saw no key.
 constexpr double tiny = std::numeric_limits<float>::min();
+/// Of the kernel that redoes marked rows: rows whose marks one point of its
+/// grid looks at, and points below which each looks at fewer.
+constexpr int64_t mostRowsOfPoint = 1024, fewestPoints = 256;
 /// Sums up to 2^-60 may have lost weights to underflow.
 constexpr double least = 0x1p-60;
 
@@ -70,7 +73,8 @@ private:
   void epilogue();
   void fillOthers();
   Value mayBeUnfilled(Value marked);
-  Value anyMarked();
+  Value anyMarked(Value view);
+  void redoTiles();
   void storeMarks();
   /// w, or what is beyond every position all the same, so that the ends of the
   /// segments around 0 fit in 64 bits (B1).
@@ -104,9 +108,11 @@ private:
   // Parameters and the point of the grid; null where there is none.
   Value Q, K, V, target, partial, maxima, sums, lse, redo, queryOffset;
   Value tile, segment, head, keyHead, batch;
+  /// Tiles that one point of the second kernel's grid is for.
+  Value tilesOfPoint;
   // Views, the first row of the tile, and the state.
   Value q, key, value, targetView, partialView, maximumView, sumView, lseView,
-      redoView;
+      redoView, redoGroupView;
   /// Rows of another residue, and where the tile of this point begins in them.
   struct OtherRows {
     Value target, lse, row;
@@ -118,18 +124,43 @@ private:
 void BranchKernel::emit() {
   declare();
   makeViews();
-  makeRow();
   if (marks == Marks::Reads) {
-    Value marked = anyMarked();
-    // First, so that what it needs is not alive while keys are streamed.
-    if (!others.empty())
-      onlyIf(mayBeUnfilled(marked), [&] { fillOthers(); });
-    onlyIf(marked, [&] { streamKeys(); });
+    redoTiles();
   } else {
+    makeRow();
     fillOthers();
     streamKeys();
   }
   k.launch(marks == Marks::Writes ? step.redo.buffer : Value());
+}
+
+/// Looks at the marks of several tiles at once, because there are hardly ever
+/// any, and then at those of each.
+void BranchKernel::redoTiles() {
+  Value first = k.create<arith::MulIOp>("first_tile", tile, tilesOfPoint);
+  Value last = k.add("end_tile", first, tilesOfPoint);
+  tile = first;
+  makeRow();
+  Value some = anyMarked(redoGroupView);
+  if (!others.empty()) {
+    tile = k.add("last_tile", last, k.constant(-1));
+    makeRow();
+    some = mayBeUnfilled(some);
+  }
+  onlyIf(some, [&] {
+    OpBuilder &builder = k.getBuilder();
+    auto loop = k.create<scf::ForOp>("tiles", first, last, k.constant(1));
+    loop.getInductionVar().setLoc(k.named("tile_number"));
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(loop.getBody());
+    tile = loop.getInductionVar();
+    makeRow();
+    Value marked = anyMarked(redoView);
+    // First, so that what it needs is not alive while keys are streamed.
+    if (!others.empty())
+      onlyIf(mayBeUnfilled(marked), [&] { fillOthers(); });
+    onlyIf(marked, [&] { streamKeys(); });
+  });
 }
 
 void BranchKernel::onlyIf(Value condition, llvm::function_ref<void()> body) {
@@ -184,7 +215,7 @@ void BranchKernel::declare() {
   if (!branch.isUnbounded())
     rows = plan.min(
         rows, plan.constant(layout::ceilDiv(segmentLength(), branch.getR())));
-  tile = k.addGridAxis("tile", plan.ceilDiv(rows, queryRows));
+  Value tiles = plan.ceilDiv(rows, queryRows), segments = plan.constant(1);
   if (!branch.isUnbounded()) {
     // Segments from that of the first query position to that of the last.
     Value last = plan.sub(plan.add(step.queryOffset, length), plan.constant(1));
@@ -192,12 +223,27 @@ void BranchKernel::declare() {
     Value count =
         plan.add(plan.sub(plan.floorDiv(last, segmentLength()), first),
                  plan.constant(1));
-    segment = k.addGridAxis("segment", count);
+    segments = count;
   }
   int64_t headEnd = branch.getHeadEnd() == BranchAttr::kAllHeads
                         ? op.getQueryHeads()
                         : branch.getHeadEnd();
-  head = k.addGridAxis("head", plan.constant(headEnd - branch.getHeadBegin()));
+  Value heads = plan.constant(headEnd - branch.getHeadBegin());
+  if (marks == Marks::Reads) {
+    // Of all tiles, so many that a device has enough blocks to run.
+    Value others = plan.mul(plan.mul(segments, heads), step.query.sizes[0]);
+    Value share = plan.floorDiv(plan.mul(tiles, others), fewestPoints);
+    Value count =
+        plan.max(plan.min(share, plan.constant(std::max<int64_t>(
+                                     1, mostRowsOfPoint / queryRows))),
+                 plan.constant(1));
+    tilesOfPoint = k.addScalar("tiles_of_point", count);
+    tiles = plan.ceilDiv(tiles, count);
+  }
+  tile = k.addGridAxis("tile", tiles);
+  if (!branch.isUnbounded())
+    segment = k.addGridAxis("segment", segments);
+  head = k.addGridAxis("head", heads);
   batch = k.addGridAxis("batch", step.query.sizes[0]);
 
   if (queryOffset && segment) {
@@ -260,6 +306,12 @@ void BranchKernel::makeViews() {
   }
   if (redo)
     redoView = k.view("redo_rows", redo, axes, rows, queries);
+  if (marks == Marks::Reads)
+    redoGroupView = k.view(
+        "redo_group", redo, axes,
+        viewType({std::max(mostRowsOfPoint / queryRows * queryRows, queryRows)},
+                 plan.getBuilder().getF32Type()),
+        queries);
   if (lse) {
     if (op.getMix() == attn::Mix::Sum)
       axes.insert(axes.begin(), k.constant(step.branch));
@@ -324,12 +376,13 @@ Value BranchKernel::mayBeUnfilled(Value marked) {
   return k.create<arith::OrIOp>("unfilled", marked, empty);
 }
 
-/// True if a row of the tile waits to be computed again.
-Value BranchKernel::anyMarked() {
-  RankedTensorType rows = k.tileType({queryRows});
-  Value marked = k.create<arith::CmpFOp>("marked", arith::CmpFPredicate::OGT,
-                                         k.load("redo_tile", redoView, row),
-                                         k.splat("none", 0.0, rows));
+/// True if one of the rows from `row` on, as many as a tile of `view` has,
+/// waits to be computed again.
+Value BranchKernel::anyMarked(Value view) {
+  Value tile = k.load("redo_tile", view, row);
+  Value marked = k.create<arith::CmpFOp>(
+      "marked", arith::CmpFPredicate::OGT, tile,
+      k.splat("none", 0.0, cast<RankedTensorType>(tile.getType())));
   return k.create<rtile::AnyOp>("some_marked", marked);
 }
 

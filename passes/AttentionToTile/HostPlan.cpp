@@ -83,16 +83,24 @@ Value HostPlan::sub(Value a, Value b) {
                 : builder.createOrFold<arith::SubIOp>(location, a, b);
 }
 
+Value HostPlan::mul(Value a, Value b) {
+  return builder.createOrFold<arith::MulIOp>(location, a, b);
+}
+
 Value HostPlan::min(Value a, Value b) {
   return builder.createOrFold<arith::MinSIOp>(location, a, b);
+}
+
+Value HostPlan::max(Value a, Value b) {
+  return builder.createOrFold<arith::MaxSIOp>(location, a, b);
 }
 
 Value HostPlan::floorDiv(Value a, int64_t b) {
   return builder.createOrFold<arith::FloorDivSIOp>(location, a, constant(b));
 }
 
-Value HostPlan::ceilDiv(Value a, int64_t b) {
-  return builder.createOrFold<arith::CeilDivSIOp>(location, a, constant(b));
+Value HostPlan::ceilDiv(Value a, Value b) {
+  return builder.createOrFold<arith::CeilDivSIOp>(location, a, b);
 }
 
 void HostPlan::requireEqual(Value a, Value b, const Twine &message) {

@@ -51,9 +51,14 @@ public:
   mlir::Value constant(int64_t value);
   mlir::Value add(mlir::Value a, mlir::Value b);
   mlir::Value sub(mlir::Value a, mlir::Value b);
+  mlir::Value mul(mlir::Value a, mlir::Value b);
   mlir::Value min(mlir::Value a, mlir::Value b);
+  mlir::Value max(mlir::Value a, mlir::Value b);
   mlir::Value floorDiv(mlir::Value a, int64_t b);
-  mlir::Value ceilDiv(mlir::Value a, int64_t b);
+  mlir::Value ceilDiv(mlir::Value a, mlir::Value b);
+  mlir::Value ceilDiv(mlir::Value a, int64_t b) {
+    return ceilDiv(a, constant(b));
+  }
 
   /// Refuses the call unless a == b, where that is not known already.
   void requireEqual(mlir::Value a, mlir::Value b, const llvm::Twine &message);

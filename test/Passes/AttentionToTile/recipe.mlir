@@ -15,7 +15,7 @@
 // CHECK-SAME:    outputs(%[[O:[^:]+]]: memref
 // CHECK:         %[[MARKS:.+]] = rplan.workspace(%{{.+}}) : memref<2x4x?xf32>
 // CHECK:         rplan.launch @full_attention0_branch0 grid({{.+}}) args(%{{.+}}, %{{.+}}, %{{.+}}, %[[O]], %[[MARKS]]) otherwise fill(%[[MARKS]] : memref<2x4x?xf32>)
-// CHECK:         rplan.launch @full_attention0_branch0_redo grid({{.+}}) args(%{{.+}}, %{{.+}}, %{{.+}}, %[[O]], %[[MARKS]]) :
+// CHECK:         rplan.launch @full_attention0_branch0_redo grid({{.+}}) args(%{{.+}}, %{{.+}}, %{{.+}}, %[[O]], %[[MARKS]], %{{.+}}) :
 // CHECK-NEXT:    rplan.return
 
 // A row is fine if its sum lies in (2^-60, inf) and every element of its
@@ -43,22 +43,31 @@
 // CHECK:         rtile.store %[[MARK]], %[[ROWS]][%{{.+}}]
 
 // The second one is plain, has tiles of its own, and works only where a row of
-// its tile is marked.
+// its tile is marked. A point of its grid looks at the marks of up to 1024 rows
+// at once, and at those of each tile only if there are any.
 
 // CHECK-LABEL: rtile.func @full_attention0_branch0_redo(
-// CHECK-NOT:     recipe
+// CHECK-SAME:    %[[COUNT:[^:]+]]: index) grid(%[[POINT:[^:]+]]: index, %{{[^:]+}}: index, %{{[^:]+}}: index) {
 // CHECK:         rtile.view %{{.+}} to !rtile.view<16x32xbf16>
 // CHECK:         rtile.view %{{.+}} to !rtile.view<24x32xbf16>
 // CHECK:         %[[ROWS:.+]] = rtile.view %{{.+}}[%{{.+}}, %{{.+}}, *] : memref<2x4x?xf32> to !rtile.view<16xf32>
-// CHECK:         %[[MARKS:.+]] = rtile.load %[[ROWS]]
-// CHECK-NEXT:    %[[MARKED:.+]] = arith.cmpf ogt, %[[MARKS]], %{{.+}} : tensor<16xf32>
+// CHECK:         %[[GROUP:.+]] = rtile.view %{{.+}}[%{{.+}}, %{{.+}}, *] : memref<2x4x?xf32> to !rtile.view<1024xf32>
+// CHECK:         %[[FIRST:.+]] = arith.muli %[[POINT]], %[[COUNT]]
+// CHECK:         %[[END:.+]] = arith.addi %[[FIRST]], %[[COUNT]]
+// CHECK:         %[[MARKS:.+]] = rtile.load %[[GROUP]]
+// CHECK-NEXT:    %[[MARKED:.+]] = arith.cmpf ogt, %[[MARKS]], %{{.+}} : tensor<1024xf32>
 // CHECK-NEXT:    %[[SOME:.+]] = rtile.any %[[MARKED]]
 // CHECK-NEXT:    scf.if %[[SOME]] {
-// CHECK:           scf.for
-// CHECK:           rtile.store %{{.+}} : !rtile.view<16x32xbf16>
-// CHECK-NOT:       rtile.store
-// CHECK:         }
-// CHECK-NEXT:    rtile.return
+// CHECK-NEXT:      scf.for %{{.+}} = %[[FIRST]] to %[[END]] step
+// CHECK:             %[[MARKS:.+]] = rtile.load %[[ROWS]]
+// CHECK-NEXT:        %[[MARKED:.+]] = arith.cmpf ogt, %[[MARKS]], %{{.+}} : tensor<16xf32>
+// CHECK-NEXT:        %[[SOME:.+]] = rtile.any %[[MARKED]]
+// CHECK-NEXT:        scf.if %[[SOME]] {
+// CHECK:               scf.for
+// CHECK:               rtile.store %{{.+}} : !rtile.view<16x32xbf16>
+// CHECK-NOT:           rtile.store
+// CHECK:             }
+// CHECK:         rtile.return
 func.func @full(%q: tensor<2x?x4x32xbf16>) -> tensor<2x?x4x32xbf16> {
   %o, %l = ringlet.attention %q, %q, %q branches [<w = *, r = 1>]
       tilings = [#ringlet.tiling<query = 64, key = 48, recipe = fa_fwd_lazy, redo = <query = 16, key = 24>>]
@@ -99,16 +108,20 @@ func.func @full(%q: tensor<2x?x4x32xbf16>) -> tensor<2x?x4x32xbf16> {
 
 // CHECK-LABEL: rtile.func @dilated_attention0_branch0_redo(
 // CHECK:         rtile.view %{{.+}} : memref<1x4x?xf32> to !rtile.view<32xf32, w = 256, rate = 2>
-// CHECK:         %[[SOME:.+]] = rtile.any
-// CHECK:         %{{.+}}, %[[END:.+]] = rtile.bounds
-// CHECK:         %[[EMPTY:.+]] = arith.cmpi sge, %{{.+}}, %[[END]]
-// CHECK:         %[[FILL:.+]] = arith.ori %[[SOME]], %[[EMPTY]]
-// CHECK:         scf.if %[[FILL]] {
-// CHECK-NEXT:      rtile.store
-// CHECK-NEXT:      rtile.store
-// CHECK-NEXT:    }
-// CHECK-NEXT:    scf.if %[[SOME]] {
-// CHECK:           scf.for
+// CHECK:         rtile.any
+// CHECK:         arith.ori
+// CHECK-NEXT:    scf.if
+// CHECK-NEXT:    scf.for
+// CHECK:           %[[SOME:.+]] = rtile.any
+// CHECK:           %{{.+}}, %[[END:.+]] = rtile.bounds
+// CHECK:           %[[EMPTY:.+]] = arith.cmpi sge, %{{.+}}, %[[END]]
+// CHECK:           %[[FILL:.+]] = arith.ori %[[SOME]], %[[EMPTY]]
+// CHECK:           scf.if %[[FILL]] {
+// CHECK-NEXT:        rtile.store
+// CHECK-NEXT:        rtile.store
+// CHECK-NEXT:      }
+// CHECK-NEXT:      scf.if %[[SOME]] {
+// CHECK:             scf.for
 func.func @dilated(%q: tensor<1x?x4x16xf16>, %k: tensor<1x?x2x16xf16>)
     -> (tensor<1x?x4x16xf16>, tensor<1x4x?xf32>) {
   %o, %l = ringlet.attention %q, %k, %k branches [<w = 256, r = 2>] causal
