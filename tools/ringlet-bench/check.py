@@ -314,6 +314,8 @@ def run(options) -> int:
     torch.manual_seed(options.seed)
     checked, failed, repeats = 0, [], 0
     for number, config in enumerate(configs_of(options)):
+        if number < options.first:
+            continue
         for target in options.target.split(","):
             path = artefact(options.programs, number, target)
             if not path.exists():
@@ -328,10 +330,15 @@ def run(options) -> int:
                 lse = torch.full(
                     (config.batch, config.heads, queries), math.nan, device="cuda"
                 )
-                program(*tensors, out, lse)
-                torch.cuda.synchronize()
-                checked += 1
                 name = f"{config.name}, {queries} x {keys}, {scores}, {target}"
+                try:
+                    program(*tensors, out, lse)
+                    torch.cuda.synchronize()
+                except RuntimeError as error:
+                    # Nothing can be done on the device after a fault.
+                    print(f"{number}: {name}: {error}")
+                    return 1
+                checked += 1
                 if options.sanitize:
                     continue
                 wrong = _worst(config, tensors, out, lse, scores)
