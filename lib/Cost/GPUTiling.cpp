@@ -36,9 +36,11 @@ struct CostTable {
   /// Registers that a score takes, with those of masks and exponentials that
   /// are made of it.
   double mmaScore = 1.25, simtScore = 3.0;
-  /// Registers that a row takes more where columns do not fill the depth of an
-  /// instruction or rows do not divide among threads.
-  double raggedRegisters = 16.0;
+  /// Registers that 16 rows of a warp take more where columns do not fill the
+  /// depth of an instruction, and again where rows do not divide among threads.
+  double mmaRagged = 16.0;
+  /// The same of a thread where columns do not fill 16.
+  double simtRagged = 32.0;
 };
 
 constexpr CostTable table;
@@ -92,16 +94,18 @@ GPUTiling ringlet::cost::estimate(const GPUCore &core,
       core.hasMma && core.hasAsyncCopies && q + k + v <= core.sharedBytes;
   result.sharedBytes = q + (ahead ? k + v : std::max(k, v + weights));
   int64_t columns16 = roundUp(std::max(d, dv), 16);
-  bool ragged =
-      d % 16 != 0 || dv % 16 != 0 || (columns16 & (columns16 - 1)) != 0;
+  bool cutsInstructions = d % 16 != 0 || dv % 16 != 0;
+  bool cutsRows = (columns16 & (columns16 - 1)) != 0;
   // Two rows of 16 lie in four lanes each.
   double accumulator = rowBlocks * roundUp(dv, 8) / 2.0;
   double scores = rowBlocks * roundUp(key, 8) / 2.0;
-  double room = ragged ? rowBlocks * table.raggedRegisters : 0.0;
-  double registers = core.hasMma ? table.mmaRegisters + accumulator + scores
-                                 : table.simtRegisters + room + accumulator +
-                                       table.simtScore * scores;
+  double room = (cutsInstructions + cutsRows) * rowBlocks * table.mmaRagged;
   double sums = accumulator + table.mmaScore * scores + room;
+  double registers = core.hasMma
+                         ? table.mmaRegisters + accumulator + scores
+                         : table.simtRegisters + accumulator +
+                               table.simtScore * scores +
+                               (cutsInstructions ? table.simtRagged : 0.0);
   result.fits = result.sharedBytes <= core.sharedBytes &&
                 (!core.hasMma || sums <= core.sumRegisters) &&
                 (core.hasMma || registers <= core.registersOfThread);

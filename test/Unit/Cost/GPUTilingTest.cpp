@@ -55,6 +55,37 @@ TEST(GPUTiling, SharedMemoryIsThatOfTheLowering) {
             (64 + 32) * (2 * 128 + 16) + 64 * (2 * 32 + 16));
 }
 
+// Where copies are asynchronous K and V lie beside each other, if there is
+// room.
+TEST(GPUTiling, AsynchronousCopiesNeedPlacesOfTheirOwn) {
+  GPUCore ahead = large;
+  ahead.hasAsyncCopies = true;
+  EXPECT_EQ(estimate(ahead, shape(128, 0), 2, 64, 32).sharedBytes,
+            (64 + 2 * 32) * (2 * 128 + 16));
+  ahead.sharedBytes = (64 + 2 * 32) * (2 * 128 + 16) - 1;
+  EXPECT_EQ(estimate(ahead, shape(128, 0), 2, 64, 32).sharedBytes,
+            (64 + 32) * (2 * 128 + 16));
+}
+
+// 32 rows a warp where that leaves four warps and registers suffice.
+TEST(GPUTiling, WarpsAreTallWhereTheyCanBe) {
+  EXPECT_EQ(chooseWarps(128, 192, true), 4);
+  EXPECT_EQ(chooseWarps(128, 200, true), 8);
+  EXPECT_EQ(chooseWarps(128, 192, false), 8);
+  EXPECT_EQ(chooseWarps(64, 128, true), 4);
+  EXPECT_EQ(chooseWarps(16, 128, true), 1);
+  EXPECT_EQ(chooseWarps(512, 128, true), 8);
+}
+
+// What becomes of scores takes registers, which bounds the tile.
+TEST(GPUTiling, SumsLeaveRegistersForTheRest) {
+  GPUCore tight = large;
+  tight.sumRegisters = 160;
+  EXPECT_TRUE(estimate(large, shape(128, 0), 2, 128, 64).fits);
+  EXPECT_FALSE(estimate(tight, shape(128, 0), 2, 128, 64).fits);
+  EXPECT_TRUE(chooseTiling(tight, shape(128, 0), 2).fits);
+}
+
 TEST(GPUTiling, NothingFitsWhereThereIsNoRoom) {
   GPUCore tiny = small;
   tiny.sharedBytes = 1 << 10;
