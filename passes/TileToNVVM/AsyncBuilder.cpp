@@ -271,6 +271,12 @@ SmallVector<Value> AsyncBuilder::loadMatrices(Place place) {
   return block.emit(b);
 }
 
+Value AsyncBuilder::blockCount() {
+  AsmBlock block;
+  block += "mov.u32 " + block.result(b.getI32Type()) + ", %nctaid.x;";
+  return block.emit(b).front();
+}
+
 Value AsyncBuilder::uniform(Value value) {
   AsmBlock block;
   std::string result = block.result(b.getI32Type());

@@ -95,6 +95,9 @@ public:
 
   llvm::SmallVector<Value> loadMatrices(Place place);
 
+  /// The number of blocks, read where it stands.
+  Value blockCount();
+
   // Warps.
   Value uniform(Value value);
   Value anyInWarp(Value predicate);

@@ -122,7 +122,7 @@ void Emitter::emitCopy(rtile::CopyOp op) {
     coordinates.push_back(b.toI32(b.sub(first, b.mul(quotient, rate))));
     first = quotient;
   }
-  coordinates[1] = b.toI32(b.add(first, row));
+  coordinates[1] = b.add(b.toI32(first), b.toI32(row));
 
   int64_t number = op->getAttrOfType<IntegerAttr>(mapAttr).getInt();
   Value map = b.at(maps, number * mapBytes);

@@ -174,8 +174,19 @@ SmallVector<Value> Emitter::markEnd(SmallVector<Value> point, Value item) {
 
 SmallVector<Value> Emitter::takePoint(Value taken, Value letter) {
   Mailbox box = Mailbox::of(func);
-  Value item = b.add(b.blockCount(), taken);
+  Value item = b.add(async.blockCount(), taken);
+  // What divisions need of the extents is found anew: it would lie in registers
+  // all the time, of which this role has few.
+  SmallVector<Value> known = gridExtents;
+  Value knownPoints = points;
+  points = b.i32(1);
+  for (Value &extent : gridExtents) {
+    extent = async.hold(extent).front();
+    points = b.mul(points, extent);
+  }
   SmallVector<Value> point = markEnd(decodePoint(item), item);
+  gridExtents = known;
+  points = knownPoints;
   Value number = b.remUnsigned(letter, Mailbox::letters);
   Value turn = b.remUnsigned(b.divUnsigned(letter, Mailbox::letters), 2);
   Value barrier = b.mul(number, barrierBytes);
