@@ -28,6 +28,8 @@ struct BranchShape {
   /// sequence is known to be short; 0 = no bound is known.
   int64_t rowsOfSegment = 0;
   bool causal = false;
+  /// Keys are those of a segment, or not neighbours in memory.
+  bool segmented = false;
 };
 
 struct CPUTiling {

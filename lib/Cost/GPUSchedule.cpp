@@ -62,9 +62,11 @@ constexpr double unknownRows = 16384.0;
 
 int64_t roundUp(int64_t a, int64_t b) { return (a + b - 1) / b * b; }
 
-int64_t registerLimit(const GPUCore &core, int64_t groups) {
+/// Three groups leave little to the thread that copies: enough for rows that
+/// are neighbours, not for coordinates of segments.
+int64_t registerLimit(const GPUCore &core, int64_t groups, bool segmented) {
   int64_t together = core.registersOfSM / groupThreads;
-  int64_t load = groups <= 2 ? 40 : 32;
+  int64_t load = groups <= 2 ? 40 : segmented ? 56 : 32;
   return std::min((together - load) / groups / 8 * 8, mostRegisters);
 }
 
@@ -107,7 +109,7 @@ GPUSchedule ringlet::cost::estimateSchedule(const GPUCore &core,
 
   int64_t tiles = width / 2 + key / 2 + key / 4;
   int64_t withQuery = tiles + depth / 4 + table.otherRegisters;
-  result.registerLimit = registerLimit(core, result.groups);
+  result.registerLimit = registerLimit(core, result.groups, branch.segmented);
   result.queryInRegisters = withQuery <= result.registerLimit;
   result.registers =
       result.queryInRegisters

@@ -124,7 +124,8 @@ Choice ChooseTiling::chooseForGPU(attn::AttentionOp op, attn::BranchAttr branch,
 FailureOr<Choice> ChooseTiling::choose(attn::AttentionOp op,
                                        attn::BranchAttr branch) {
   cost::BranchShape shape{op.getHeadDim(), op.getValueDim(),
-                          getRowsOfSegment(op, branch), op.getCausal()};
+                          getRowsOfSegment(op, branch), op.getCausal(),
+                          !branch.isUnbounded() || branch.getR() != 1};
   Choice choice;
   if (target.gpu)
     choice = chooseForGPU(op, branch, shape);

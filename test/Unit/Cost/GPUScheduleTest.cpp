@@ -82,6 +82,18 @@ TEST(GPUSchedule, KeyTileDividesTheSegment) {
   EXPECT_FALSE(chooseSchedule(hopper, shape(64, 100), 100).fits);
 }
 
+// Three groups and the coordinates of segments do not go together where all
+// registers are taken by tiles.
+TEST(GPUSchedule, SegmentsLeaveRegistersToTheCopies) {
+  BranchShape dense = shape(64, 2048), segmented = dense;
+  segmented.segmented = true;
+  EXPECT_TRUE(estimateSchedule(hopper, dense, 192, 128).fits);
+  EXPECT_FALSE(estimateSchedule(hopper, segmented, 192, 128).fits);
+  EXPECT_EQ(estimateSchedule(hopper, segmented, 192, 96).registerLimit, 152);
+  EXPECT_TRUE(estimateSchedule(hopper, segmented, 128, 128).fits);
+  EXPECT_EQ(estimateSchedule(hopper, segmented, 128, 128).registerLimit, 232);
+}
+
 // Q takes 128 x 256 bytes, each of two slots of K and of V 80 x 512; two
 // barriers a slot.
 TEST(GPUSchedule, SharedMemoryIsThatOfTheChannels) {
