@@ -111,12 +111,12 @@ GPUSchedule ringlet::cost::estimateSchedule(const GPUCore &core,
   int64_t withQuery = tiles + depth / 4 + table.otherRegisters;
   result.registerLimit = registerLimit(core, result.groups, branch.segmented);
   result.queryInRegisters = withQuery <= result.registerLimit;
-  result.registers =
-      result.queryInRegisters
-          ? withQuery
-          : tiles + (tiles + table.otherRegisters <= result.registerLimit
-                         ? table.otherRegisters
-                         : table.leastOtherRegisters);
+  // Coordinates of segments cost those that compute some, too.
+  bool isTight =
+      tiles + table.otherRegisters > result.registerLimit && !branch.segmented;
+  result.registers = result.queryInRegisters ? withQuery
+                     : isTight               ? tiles + table.leastOtherRegisters
+                                             : tiles + table.otherRegisters;
   result.sharedBytes = slotBytes(query, branch.headDim) +
                        slots * (slotBytes(key, branch.headDim) +
                                 slotBytes(key, branch.valueDim));

@@ -111,13 +111,15 @@ Choice ChooseTiling::chooseForGPU(attn::AttentionOp op, attn::BranchAttr branch,
     return result;
   }
   attn::Recipe recipe = request.forced.value_or(attn::Recipe::fa_fwd_lazy);
-  result.tiling = attn::TilingAttr::get(op.getContext(), schedule.query,
-                                        schedule.key, recipe, plainTiling);
+  cost::GPUTiling redo =
+      cost::chooseRedoTiling(core, shape, element.getIntOrFloatBitWidth() / 8);
+  result.tiling = attn::TilingAttr::get(
+      op.getContext(), schedule.query, schedule.key, recipe,
+      attn::TilingAttr::get(op.getContext(), redo.query, redo.key));
   result.reason = "recipe " + attn::stringifyRecipe(recipe).str() + ", " +
                   cost::explain(schedule) +
                   "; rows that it marks are computed again in tiles of " +
-                  std::to_string(plain.query) + " x " +
-                  std::to_string(plain.key);
+                  std::to_string(redo.query) + " x " + std::to_string(redo.key);
   return result;
 }
 
