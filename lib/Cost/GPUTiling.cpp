@@ -41,6 +41,9 @@ struct CostTable {
   double mmaRagged = 16.0;
   /// The same of a thread where columns do not fill 16.
   double simtRagged = 32.0;
+  /// Registers that the loop over tiles, their marks and the rows that no key
+  /// reaches take beside the sums.
+  int64_t redoRegisters = 64;
 };
 
 constexpr CostTable table;
@@ -164,6 +167,14 @@ GPUTiling ringlet::cost::chooseTiling(const GPUCore &core,
     }
   best.candidates = candidates;
   return best;
+}
+
+GPUTiling ringlet::cost::chooseRedoTiling(const GPUCore &core,
+                                          const BranchShape &branch,
+                                          int64_t elementBytes) {
+  GPUCore roomy = core;
+  roomy.sumRegisters -= table.redoRegisters;
+  return chooseTiling(roomy, branch, elementBytes);
 }
 
 std::string ringlet::cost::explain(const GPUTiling &tiling) {

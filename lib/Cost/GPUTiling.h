@@ -54,6 +54,11 @@ GPUTiling estimate(const GPUCore &core, const BranchShape &branch,
 GPUTiling chooseTiling(const GPUCore &core, const BranchShape &branch,
                        int64_t elementBytes);
 
+/// The same for the kernel that computes marked rows again: it hardly ever has
+/// work, and needs registers to go from tile to tile.
+GPUTiling chooseRedoTiling(const GPUCore &core, const BranchShape &branch,
+                           int64_t elementBytes);
+
 /// One line for people: the choice and the figures behind it.
 std::string explain(const GPUTiling &tiling);
 
