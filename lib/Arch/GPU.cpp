@@ -26,7 +26,7 @@ const std::vector<arch::GPUArch> &arch::getGPUArchs() {
       {"sm_70", "+ptx60", "sm_75", 96 * k, 96 * k, 65536, 255, 2048, 0, 0,
        false, false, false, 224},
       {"sm_75", "+ptx65", "sm_75", 64 * k, 64 * k, 65536, 255, 1024, 8, 0,
-       false, false, false, 224},
+       false, false, false, 144},
       {"sm_80", "+ptx70", "sm_80", 163 * k, 164 * k, 65536, 255, 2048, 16, 16,
        true, false, false, 224},
       {"sm_86", "+ptx71", "sm_86", 99 * k, 100 * k, 65536, 255, 1536, 16, 16,
