@@ -7,6 +7,7 @@
 
 #include "ringlet/Compile.h"
 
+#include "dialects/Tile/IR/TileDialect.h"
 #include "lib/Compiler/ArtifactWriter.h"
 #include "lib/Compiler/Messages.h"
 #include "lib/Compiler/Parse.h"
@@ -42,10 +43,23 @@ private:
   /// Runs one of the pipelines, with a reproducer if it fails.
   LogicalResult
   runPipeline(ModuleOp module, const Target &target, DecisionLog &log,
-              void (*build)(OpPassManager &, const LevelOptions &));
+              void (*build)(OpPassManager &, const LevelOptions &),
+              const std::string &recipe);
   LogicalResult emitText(const Target &target);
   LogicalResult emitCode(const Target &target);
   LogicalResult emitArtifact();
+  /// What an artefact gets for one target.
+  struct Work {
+    Target target;
+    OwningOpRef<ModuleOp> tiles, lowered;
+    Decisions decisions;
+    std::unique_ptr<TargetCode> code;
+    TargetCode::Objects objects;
+    std::string error;
+  };
+  LogicalResult lower(Work &work, const std::string &recipe);
+  void emitObjects(Work &work);
+  LogicalResult fallBackToPlain(Work &work);
   void explain(const Target &target, const Decisions &decisions);
   LogicalResult fail(const Twine &message) {
     return emitError(source.getLoc()) << message;
@@ -89,14 +103,15 @@ LogicalResult Compilation::chooseTargets() {
 LogicalResult Compilation::runPipeline(ModuleOp module, const Target &target,
                                        DecisionLog &log,
                                        void (*build)(OpPassManager &,
-                                                     const LevelOptions &)) {
+                                                     const LevelOptions &),
+                                       const std::string &recipe) {
   PassManager pm(module.getContext());
   log.watch(pm);
   LevelOptions levelOptions;
   levelOptions.level = std::string(target.name());
   // A CPU has one kind of kernel: the choice is about the GPUs beside it.
   if (target.gpu)
-    levelOptions.recipe = options.recipe;
+    levelOptions.recipe = recipe;
   build(pm, levelOptions);
   if (!options.reproducer.empty())
     pm.enableCrashReproducerGeneration(options.reproducer);
@@ -121,7 +136,8 @@ LogicalResult Compilation::emitText(const Target &target) {
                          options.emit == Emit::Ringlet ? buildRingletOptPipeline
                          : options.emit == Emit::Schedule
                              ? buildRingletToSchedulePipeline
-                             : buildRingletToRTilePipeline)))
+                             : buildRingletToRTilePipeline,
+                         options.recipe)))
     return failure();
   explain(target, log.get());
   OpPrintingFlags flags;
@@ -144,7 +160,8 @@ LogicalResult Compilation::emitCode(const Target &target) {
   OwningOpRef<ModuleOp> module = source.clone();
   if (failed(runPipeline(*module, target, log,
                          target.cpu ? buildRingletToCPUPipeline
-                                    : buildRingletToNVVMPipeline)))
+                                    : buildRingletToNVVMPipeline,
+                         options.recipe)))
     return failure();
   explain(target, log.get());
   std::unique_ptr<TargetCode> code = TargetCode::translate(*module, target);
@@ -157,53 +174,75 @@ LogicalResult Compilation::emitCode(const Target &target) {
   return success();
 }
 
+static bool hasRecipe(ModuleOp tiles) {
+  return llvm::any_of(tiles.getOps<rtile::FuncOp>(), [](rtile::FuncOp kernel) {
+    return kernel.getRecipe().has_value();
+  });
+}
+
+LogicalResult Compilation::lower(Work &work, const std::string &recipe) {
+  DecisionLog log(*source.getContext());
+  work.error.clear();
+  work.lowered = source.clone();
+  if (failed(runPipeline(*work.lowered, work.target, log,
+                         buildRingletToRTilePipeline, recipe)))
+    return failure();
+  work.tiles = work.lowered->clone();
+  if (failed(runPipeline(*work.lowered, work.target, log,
+                         work.target.cpu ? buildRTileToCPUPipeline
+                                         : buildRTileToNVVMPipeline,
+                         recipe)))
+    return failure();
+  work.decisions = log.get();
+  work.code = TargetCode::translate(*work.lowered, work.target);
+  return success(work.code != nullptr);
+}
+
+void Compilation::emitObjects(Work &work) {
+  llvm::Expected<TargetCode::Objects> objects = work.code->emitObjects(options);
+  if (objects)
+    work.objects = std::move(*objects);
+  else
+    work.error = llvm::toString(objects.takeError());
+  work.code.reset();
+}
+
+/// Kernels of a recipe live at the edge of what registers hold, and only ptxas
+/// knows on which side. What nobody asked for by name gives way to plain ones.
+LogicalResult Compilation::fallBackToPlain(Work &work) {
+  if (work.error.empty() || !work.target.gpu || options.recipe != "auto" ||
+      !hasRecipe(*work.tiles))
+    return success();
+  emitWarning(source.getLoc())
+      << "plain kernels for " << work.target.name() << ": " << work.error;
+  if (failed(lower(work, "plain")))
+    return failure();
+  emitObjects(work);
+  return success();
+}
+
 LogicalResult Compilation::emitArtifact() {
-  struct Work {
-    Target target;
-    OwningOpRef<ModuleOp> tiles, lowered;
-    Decisions decisions;
-    std::unique_ptr<TargetCode> code;
-    TargetCode::Objects objects;
-    std::string error;
-  };
   std::vector<Work> all;
   for (const Target &target : targets) {
     Work &work = all.emplace_back();
     work.target = target;
-    DecisionLog log(*source.getContext());
-    work.lowered = source.clone();
-    if (failed(runPipeline(*work.lowered, target, log,
-                           buildRingletToRTilePipeline)))
-      return failure();
-    work.tiles = work.lowered->clone();
-    if (failed(runPipeline(*work.lowered, target, log,
-                           target.cpu ? buildRTileToCPUPipeline
-                                      : buildRTileToNVVMPipeline)))
-      return failure();
-    work.decisions = log.get();
-    explain(target, work.decisions);
-    work.code = TargetCode::translate(*work.lowered, target);
-    if (!work.code)
+    if (failed(lower(work, options.recipe)))
       return failure();
   }
 
   // Most of the time goes into LLVM, which has no state in common between
   // targets.
-  auto emit = [&](Work &work) {
-    llvm::Expected<TargetCode::Objects> objects =
-        work.code->emitObjects(options);
-    if (objects)
-      work.objects = std::move(*objects);
-    else
-      work.error = llvm::toString(objects.takeError());
-    work.code.reset();
-  };
   std::vector<std::thread> threads;
   for (Work &work : llvm::drop_begin(all))
-    threads.emplace_back(emit, std::ref(work));
-  emit(all.front());
+    threads.emplace_back(&Compilation::emitObjects, this, std::ref(work));
+  emitObjects(all.front());
   for (std::thread &thread : threads)
     thread.join();
+  for (Work &work : all) {
+    if (failed(fallBackToPlain(work)))
+      return failure();
+    explain(work.target, work.decisions);
+  }
 
   ArtifactWriter writer(llvm::sys::path::filename(options.inputName));
   writer.addGraphs(source);
