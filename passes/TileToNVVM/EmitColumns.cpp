@@ -37,8 +37,7 @@ void Emitter::emitFold(rtile::FoldOp op) {
 
 void Emitter::emitSlice(rtile::SliceOp op) {
   RankedTensorType from = getTile(op.getInput()), to = getTile(op);
-  if (auto known = visible.find(op.getInput());
-      role && known != visible.end()) {
+  if (auto known = visible.find(op.getInput()); known != visible.end()) {
     Intervals intervals = known->second;
     for (auto &[low, high] : intervals) {
       low = b.add(low, -int64_t(op.getBegin()));
@@ -77,7 +76,7 @@ void Emitter::emitJoin(rtile::JoinOp op) {
 
 void Emitter::emitAny(rtile::AnyOp op) {
   RankedTensorType tile = getTile(op.getInput());
-  const Fragment &input = fragments[op.getInput()];
+  Fragment input = unpack(op.getInput());
   int64_t height = tile.getDimSize(0), rank = tile.getRank();
   int64_t blocks = rank == 2 ? Fragments::columnBlocks(tile.getDimSize(1)) : 1;
   Value any = b.i1(false);

@@ -40,13 +40,32 @@ void Emitter::emitBlock(Block &block) {
   }
 }
 
+/// True if products of the kernel need the registers that addresses would lie
+/// in until they are needed, and the operation is not repeated with a product.
+static bool competesWithProducts(rtile::FuncOp func, Operation *op) {
+  auto hasDot = [](Operation *root) {
+    return root->walk([](rtile::DotOp) { return WalkResult::interrupt(); })
+        .wasInterrupted();
+  };
+  auto loop = op->getParentOfType<scf::ForOp>();
+  bool hasInnerLoop =
+      loop && loop.getBody()
+                  ->walk([](scf::ForOp) { return WalkResult::interrupt(); })
+                  .wasInterrupted();
+  return hasDot(func) && (!loop || hasInnerLoop);
+}
+
 void Emitter::emitOperation(Operation *op) {
   if (role && emitInRole(op))
     return;
   llvm::TypeSwitch<Operation *>(op)
       .Case([&](rtile::ViewOp view) { emitView(view); })
       .Case([&](rtile::LoadOp load) { emitLoad(load); })
-      .Case([&](rtile::StoreOp store) { emitStore(store); })
+      .Case([&](rtile::StoreOp store) {
+        if (competesWithProducts(func, store))
+          renewView(store.getView());
+        emitStore(store);
+      })
       .Case([&](rtile::DotOp dot) { emitDot(dot); })
       .Case([&](rtile::ReduceOp reduce) { emitReduce(reduce); })
       .Case([&](rtile::BroadcastOp broadcast) { emitBroadcast(broadcast); })
@@ -120,9 +139,8 @@ SmallVector<Value> Emitter::flatten(ValueRange values) {
     if (role)
       compute(value);
     if (getTile(value))
-      llvm::append_range(result, role && visible.contains(value)
-                                     ? expandVisible(value)
-                                     : fragments[value]);
+      llvm::append_range(result, visible.contains(value) ? expandVisible(value)
+                                                         : fragments[value]);
     else
       result.push_back(getScalar(value));
   }

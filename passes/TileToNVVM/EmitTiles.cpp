@@ -81,11 +81,16 @@ void Emitter::emitElementwise(Operation *op) {
   Fragment code;
   SmallVector<Fragment> tiles;
   for (Value operand : op->getOperands())
-    tiles.push_back(getTile(operand) ? unpack(operand) : Fragment());
+    tiles.push_back(getTile(operand) && !visible.contains(operand)
+                        ? unpack(operand)
+                        : Fragment());
   for (int64_t index = 0; index < layout.elements(getTile(result)); ++index) {
     Fragment operands;
     for (auto [operand, tile] : llvm::zip(op->getOperands(), tiles))
-      operands.push_back(tile.empty() ? getScalar(operand) : tile[index]);
+      operands.push_back(!tile.empty() ? tile[index]
+                         : visible.contains(operand)
+                             ? getElement(operand, index)
+                             : getScalar(operand));
     code.push_back(emitElement(op, std::move(operands)));
   }
   bindUnpacked(result, std::move(code));
@@ -214,10 +219,8 @@ void Emitter::emitVisible(rtile::VisibleOp op) {
     intervals.emplace_back(b.sub(low, laneColumn), b.sub(high, laneColumn));
   }
   visible[op] = std::move(intervals);
-  // In roles, each element is compared where it is used: there are more of
-  // them than predicate registers.
-  if (!role)
-    fragments[op] = expandVisible(op);
+  // Each element is compared where it is used: there are more of them than
+  // predicate registers.
 }
 
 Value Emitter::isVisible(const Intervals &intervals, int64_t blocks,

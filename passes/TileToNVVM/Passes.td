@@ -71,6 +71,18 @@ def RTileFuseScale : Pass<"rtile-gpu-fuse-scale"> {
                            "::mlir::math::MathDialect"];
 }
 
+def RTileDivideRows : Pass<"rtile-gpu-divide-rows"> {
+  let summary = "Divide rows by multiplying with one reciprocal each";
+  let description = [{
+    An exact division of f32 is ten instructions. Where a tile is divided by one
+    number for each row, which `arith.maximumf` keeps above a normal number, its
+    reciprocal is made once and the tile multiplied: it rounds twice instead of
+    once. A row's number must lie below 2^126, where reciprocals become subnormal
+    and lose bits.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def RTileSkipRescale : Pass<"rtile-gpu-skip-rescale"> {
   let summary = "Let warps skip the rescaling of sums by 1";
   let description = [{

@@ -30,6 +30,7 @@ using namespace ringlet;
 void ringlet::buildGPUPipeline(OpPassManager &pm, StringRef arch) {
   pm.addPass(createRTileCheckGPU());
   pm.addPass(createRTileFuseScale());
+  pm.addPass(createRTileDivideRows());
   pm.addPass(createRTileChooseDot({arch.str()}));
   pm.addPass(createRTileSkipRescale());
   pm.addPass(createRTilePrefetchLoads({arch.str()}));
