@@ -1,5 +1,4 @@
-//===- Channels.h - Slots, barriers and maps of scheduled kernels -*- C++
-//-*-===//
+//===- Channels.h - Slots and maps of scheduled kernels -*- C++ -*-===//
 //
 // Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
