@@ -25,6 +25,12 @@ def RingletToRTile : Pass<"ringlet-to-rtile", "::mlir::ModuleOp"> {
     first; a branch that covers every row comes last and writes the result, and
     where there is none small kernels finish it.
 
+    A single branch with a `recipe` becomes two kernels: one to be scheduled,
+    which also marks the rows that it could not compute, and a plain one that
+    computes tiles with marked rows again. A single dilated branch of all heads
+    also fills the rows that it does not reach (R3), up to a rate of 8 and 128
+    columns; otherwise kernels that only fill come first.
+
     Needs `tilings` (see `ringlet-choose-tiling`). What has no lowering yet is
     refused with the rule's number: packed and padded sequences (S2), q_offset
     by sequence (S1), sink (R3), softcap, grid windows (B5), block masks (B6),
