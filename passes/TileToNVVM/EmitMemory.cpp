@@ -191,7 +191,7 @@ void Emitter::emitLoad(rtile::LoadOp op) {
   forEachElement(window, tile, [&](int64_t index, Value pointer, Value exists) {
     loaded[index] = b.loadGlobal(tile.getElementType(), pointer, exists);
   });
-  fragments[op] = std::move(loaded);
+  bindUnpacked(op, std::move(loaded));
 }
 
 void Emitter::storePairs(const Window &window, RankedTensorType tile,

@@ -183,9 +183,14 @@ rtile.func @points(%X: memref<?x64xbf16, strided<[?, 1]>>,
     %tile = rtile.read %slot : !rtile.slot<64x64xbf16>
         -> tensor<64x64xbf16, #rtile.fragment<4>>
     rtile.release %slot : !rtile.slot<64x64xbf16>
+    %own = rtile.load %x[%j, %c0] : !rtile.view<64x64xbf16>
+        -> tensor<64x64xbf16, #rtile.fragment<4>>
     %wide = arith.extf %tile : tensor<64x64xbf16, #rtile.fragment<4>>
         to tensor<64x64xf32, #rtile.fragment<4>>
-    rtile.store %wide, %z[%j, %c0]
+    %own_wide = arith.extf %own : tensor<64x64xbf16, #rtile.fragment<4>>
+        to tensor<64x64xf32, #rtile.fragment<4>>
+    %sum = arith.addf %wide, %own_wide : tensor<64x64xf32, #rtile.fragment<4>>
+    rtile.store %sum, %z[%j, %c0]
         : tensor<64x64xf32, #rtile.fragment<4>>, !rtile.view<64x64xf32>
   }
   rtile.return
