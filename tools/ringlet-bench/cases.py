@@ -58,10 +58,26 @@ func.func @attend(%q: {tensor}, %k: {tensor}, %v: {tensor})
         pairs = 0
         for w, r in self.branches:
             segment = self.length if w is None else w
-            segments, rows = self.length // segment, segment // r
-            # Each head sees one residue.
-            pairs += segments * (rows * (rows + 1) // 2 if self.causal else rows**2)
-        return 4 * pairs * self.batch * self.heads * self.dim
+            # Each head sees one residue; the last segment may be shorter.
+            whole, rest = divmod(self.length, segment)
+            for head in range(self.heads):
+                for count, size in ((whole, segment), (1, rest)):
+                    rows = len(range(head % r, size, r))
+                    seen = rows * (rows + 1) // 2 if self.causal else rows**2
+                    pairs += count * seen
+        return 4 * pairs * self.batch * self.dim
+
+    @property
+    def bytes(self) -> int:
+        """Of q, k, v, the output and lse."""
+        rows = self.batch * self.heads * self.length
+        element = {"bf16": 2, "f16": 2, "f32": 4}[self.dtype]
+        return 4 * rows * self.dim * element + 4 * rows
+
+    @property
+    def bytes_with_marks(self) -> int:
+        """The same and a mark for each row, which some programs keep."""
+        return self.bytes + 4 * self.batch * self.heads * self.length
 
     @property
     def peers(self) -> dict:

@@ -1,6 +1,6 @@
 # Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Attention on an NVIDIA GPU beside cuDNN and FlashAttention 2 in torch.
+"""Attention on an NVIDIA GPU beside the kernels that torch has.
 
 A machine with a GPU need not have the compiler: `prepare` compiles the programs
 of all cases where the compiler is, `run` times them where the GPU is.
@@ -14,11 +14,14 @@ import json
 import pathlib
 import random
 import re
+import shlex
 import statistics
 import subprocess
 import sys
 
 import cases
+import gpu_metrics
+import gpu_peers
 
 
 def artefact(folder, case, target: str) -> pathlib.Path:
@@ -70,8 +73,8 @@ class Program:
         if status:
             raise RuntimeError(self.library.rl_last_error().decode())
 
-    def __call__(self, *tensors) -> None:
-        """q, k, v, output, lse: queued on the current stream."""
+    def bound(self, *tensors):
+        """A call that queues just this: q, k, v, output, lse, current stream."""
         import torch
 
         from ringlet import _capi
@@ -87,61 +90,23 @@ class Program:
             entry.dtype = _capi.DTYPES[name[str(tensor.dtype).split(".")[1]]]
             entry.rank = tensor.dim()
             entry.sizes, entry.strides = sizes, strides
-        stream = torch.cuda.current_stream().cuda_stream
-        self.check(
-            self.library.rl_program_enqueue(
-                self.handle, 0, list_, len(tensors), ctypes.c_void_p(stream)
-            )
-        )
+        stream = ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)
 
-
-def _gather(case, x):
-    """Rows of the case's one branch, [segments, heads, rows, dim]."""
-    (w, r), heads, dim = case.branches[0], case.heads, case.dim
-    if w is None:
-        return x.transpose(1, 2)
-    n = case.length // w
-    split = x.view(n, w // r, r, heads // r, r, dim).diagonal(dim1=2, dim2=4)
-    return split.permute(0, 2, 4, 1, 3).reshape(n, heads, w // r, dim)
-
-
-def _scatter(case, out, like):
-    (w, r), heads, dim = case.branches[0], case.heads, case.dim
-    if w is None:
-        return out.transpose(1, 2)
-    n = case.length // w
-    result = like.new_zeros(like.shape)
-    target = result.view(n, w // r, r, heads // r, r, dim).diagonal(dim1=2, dim2=4)
-    target.copy_(
-        out.reshape(n, heads // r, r, w // r, dim).permute(0, 3, 1, 4, 2)
-    )
-    return result
-
-
-def peers(case) -> dict:
-    """Name and call of each peer; one that refuses the case raises."""
-    from torch.nn.attention import SDPBackend, sdpa_kernel
-    from torch.nn.functional import scaled_dot_product_attention
-
-    def call(backend):
-        def attend(q, k, v):
-            with sdpa_kernel(backend):
-                out = scaled_dot_product_attention(
-                    *(_gather(case, each) for each in (q, k, v)),
-                    is_causal=case.causal,
+        # The tensors have to live as long as the call that reads them.
+        def queue(kept=(keep, tensors)):
+            self.check(
+                self.library.rl_program_enqueue(
+                    self.handle, 0, list_, len(tensors), stream
                 )
-            return _scatter(case, out, q)
+            )
 
-        return attend
+        return queue
 
-    prefix = "" if case.family == "dense" else "gather + "
-    return {
-        f"{prefix}cuDNN": call(SDPBackend.CUDNN_ATTENTION),
-        f"{prefix}FA2 in torch": call(SDPBackend.FLASH_ATTENTION),
-    }
+    def __call__(self, *tensors) -> None:
+        self.bound(*tensors)()
 
 
-def _time(call) -> float:
+def time_of(call) -> float:
     import torch
 
     begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
@@ -152,13 +117,14 @@ def _time(call) -> float:
     return begin.elapsed_time(end)
 
 
-def _inputs(case):
+def inputs(case) -> list:
+    """q, k, v; nothing larger exists on the way."""
     import torch
 
     shape = (case.batch, case.length, case.heads, case.dim)
     dtype = {"bf16": torch.bfloat16, "f16": torch.float16, "f32": torch.float32}
     return [
-        torch.randn(shape, device="cuda").to(dtype[case.dtype]) for _ in range(3)
+        torch.randn(shape, device="cuda", dtype=dtype[case.dtype]) for _ in range(3)
     ]
 
 
@@ -176,12 +142,12 @@ def _error(case, tensors, out) -> float:
     return reference.worst_error(case, *on_host, rows)
 
 
-def measure(case, programs, options) -> list:
+def measure(case, programs, options, card) -> list:
     """One result for each program, beside each peer that takes the case."""
     import torch
 
     calls, outputs = {}, {}
-    tensors = _inputs(case)
+    tensors = inputs(case)
     for name, program in programs.items():
         out = torch.full_like(tensors[0], torch.nan)
         lse = torch.full(
@@ -189,7 +155,7 @@ def measure(case, programs, options) -> list:
         )
         outputs[name] = (out, lse)
         calls[name] = lambda t, p=program, o=out, s=lse: p(*t, o, s) or o
-    for name, peer in peers(case).items():
+    for name, peer in gpu_peers.peers(case).items():
         calls[name] = lambda t, p=peer: p(*t)
     errors = {}
     for name in list(calls):
@@ -197,10 +163,11 @@ def measure(case, programs, options) -> list:
             out = calls[name](tensors)
             torch.cuda.synchronize()
             errors[name] = _error(case, tensors, out)
-        except RuntimeError as error:
+        except Exception as error:  # A compiler of a peer raises what it likes.
             if name in programs:
                 raise
-            print(f"{name} does not take {case.name}: {str(error)[:80]}")
+            reason = gpu_peers.refusal(error)
+            print(f"{name} does not take {case.name}: {reason}", flush=True)
             del calls[name]
     for name in programs:
         out, lse = outputs[name]
@@ -210,12 +177,27 @@ def measure(case, programs, options) -> list:
             )
     times = {name: [] for name in calls}
     for _ in range(options.repeat):
-        tensors = _inputs(case)
+        tensors = inputs(case)
         order = list(calls)
         random.shuffle(order)
         for name in order:
             calls[name](tensors)  # warms caches and clocks the same for all
-            times[name].append(_time(lambda: calls[name](tensors)))
+            times[name].append(time_of(lambda: calls[name](tensors)))
+    if len(calls) == len(programs):
+        for name in programs:
+            value = statistics.median(times[name])
+            print(f"{case.name}, {name}: {value:.3f} ms, no peer", flush=True)
+    used = {}
+    for name in programs:
+        used[name] = gpu_metrics.roofline(card, case)
+        if options.utilisation:
+            call = lambda: calls[name](tensors)
+            share = gpu_metrics.by_clock(card, case, call)
+            if share:
+                used[name] |= {
+                    "utilisation": round(share, 3),
+                    "utilisation_by": "clock beside",
+                }
     results = []
     for name in programs:
         for peer in (each for each in calls if each not in programs):
@@ -237,12 +219,14 @@ def measure(case, programs, options) -> list:
                     "gflops": round(case.flops / value / 1e6),
                     "error": float(f"{errors[name]:.2e}"),
                     "peer_error": float(f"{errors[peer]:.2e}"),
+                    **used[name],
                 }
             )
             print(
                 "{name:46} {value:9.3f} ms {gflops:7} GFLOP/s   {peer:20} "
                 "{peer_value:9.3f} ms   {speedup:5.2f}x   "
-                "error {error:.1e} / {peer_error:.1e}".format(**results[-1]),
+                "error {error:.1e} / {peer_error:.1e}".format(**results[-1])
+                + "".join(f"   {key} {value}" for key, value in used[name].items()),
                 flush=True,
             )
     return results
@@ -262,22 +246,77 @@ def open_context(options):
     return context, library
 
 
+def load(case, options, context, library) -> dict:
+    """The case's program of each target."""
+    return {
+        target: Program(library, context, artefact(options.programs, case, target))
+        for target in options.target.split(",")
+    }
+
+
+def once(options) -> int:
+    """Runs each program once between the marks that a profiler looks for."""
+    import torch
+
+    context, library = open_context(options)
+    for case in cases.chosen(options.only, "cuda"):
+        tensors = inputs(case)
+        out = torch.empty_like(tensors[0])
+        lse = torch.empty((case.batch, case.heads, case.length), device="cuda")
+        for program in load(case, options, context, library).values():
+            program(*tensors, out, lse)
+            torch.cuda.synchronize()
+            torch.cuda.profiler.start()
+            torch.cuda._sleep(1)  # gpu_metrics.MARKER
+            program(*tensors, out, lse)
+            torch.cuda.synchronize()
+            torch.cuda.profiler.stop()
+    return 0
+
+
+def add_profiles(found: list, options, card) -> None:
+    """Puts what ncu counts into the results, where there is an ncu."""
+    chosen = cases.chosen(options.only, "cuda")
+    for target in options.target.split(","):
+        profiles = gpu_metrics.profile(options, target)
+        if len(profiles) != len(chosen):
+            if profiles:
+                print(
+                    f"ncu is left out: expected {len(chosen)} programs, found "
+                    f"{len(profiles)}",
+                    flush=True,
+                )
+            continue
+        for case, counted in zip(chosen, profiles):
+            share = gpu_metrics.utilisation(card, case.flops, counted["cycles"])
+            if share is None:
+                continue
+            used = {"utilisation": round(share, 3), "utilisation_by": "ncu"}
+            if "tensor_pipe" in counted:
+                used["tensor_pipe"] = round(counted["tensor_pipe"], 3)
+            print(f"{case.name}, {target}: {used}", flush=True)
+            for result in found:
+                if result["name"] == f"{case.name}, {target}":
+                    result.update(used)
+
+
 def run(options) -> int:
     import torch
 
     context, library = open_context(options)
     torch.manual_seed(1)
     random.seed(1)
+    properties = torch.cuda.get_device_properties(0)
+    card = gpu_metrics.Card.of(properties)
     found = []
     compiler = ""
     for case in cases.chosen(options.only, "cuda"):
-        programs = {}
-        for target in options.target.split(","):
-            path = artefact(options.programs, case, target)
-            programs[target] = Program(library, context, path)
-            compiler = programs[target].compiler
-        found += measure(case, programs, options)
-    properties = torch.cuda.get_device_properties(0)
+        programs = load(case, options, context, library)
+        compiler = next(iter(programs.values())).compiler
+        found += measure(case, programs, options, card)
+    if options.utilisation:
+        torch.cuda.empty_cache()
+        add_profiles(found, options, card)
     result = {
         "card": properties.name,
         "date": datetime.date.today().isoformat(),
@@ -288,7 +327,9 @@ def run(options) -> int:
             "cuda": torch.version.cuda,
         },
         "command": f"tools/ringlet-bench/ringlet-bench cuda --target {options.target} "
-        f"--programs {options.programs} --repeat {options.repeat}",
+        f"--programs {options.programs} --repeat {options.repeat}"
+        + (" --utilisation" if options.utilisation else "")
+        + (f" --only {shlex.quote(options.only)}" if options.only else ""),
         "repeats": options.repeat,
         "cases": found,
     }

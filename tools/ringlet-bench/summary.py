@@ -46,6 +46,48 @@ def spread(case, prefix):
     return f" ({digits(low)} to {digits(high)})" if low is not None else ""
 
 
+def beside_peers(cases):
+    """A row for each program, a column for each peer: results of a GPU."""
+    peers, rows = [], {}
+    for case in cases:
+        # The peers of a branch gather its rows first: the page says so.
+        peer = case["peer"].removeprefix("gather + ")
+        if peer not in peers:
+            peers.append(peer)
+        rows.setdefault(case["name"], {})[peer] = case
+    head = ["case", "Ringlet", "TFLOP/s"]
+    optional = {
+        "utilisation": "utilisation",
+        "tensor_pipe": "tensor pipe busy",
+        "flop_per_byte": "FLOP a byte",
+        "bound": "bound",
+    }
+    shown = [key for key in optional if any(key in case for case in cases)]
+    head += [optional[key] for key in shown]
+    head += [*(f"over {peer}" for peer in peers), "goal over cuDNN"]
+    lines = [f"| {' | '.join(head)} |", "|---" + "|--:" * (len(head) - 1) + "|"]
+    for name, by_peer in rows.items():
+        case = next(iter(by_peer.values()))
+        rate = case.get("gflops")
+        cells = [
+            name,
+            f"{digits(case['value'])} {case['unit']}{spread(case, '')}",
+            "" if rate is None else f"{rate / 1000:.0f}",
+            *(str(case.get(key, "")) for key in shown),
+        ]
+        for peer in peers:
+            beside = by_peer.get(peer)
+            cells.append(
+                f"{beside['speedup']:.2f}x ({digits(beside['peer_value'])} "
+                f"{beside['unit']})"
+                if beside
+                else ""
+            )
+        cells.append(f"{case['goal']:.2f}x")
+        lines.append(f"| {' | '.join(cells)} |")
+    return lines
+
+
 def table(result):
     versions = ", ".join(f"{key} {value}" for key, value in result["versions"].items())
     lines = [
@@ -62,6 +104,9 @@ def table(result):
             f"Matrix product by the peer: {peaks['f32']:.0f} GFLOP/s in f32, "
             f"{peaks['bf16']:.0f} in bf16."
         )
+    closing = ["", f"Versions: {versions}."]
+    if any("cuDNN" in case["peer"] for case in result["cases"]):
+        return "\n".join([*lines, "", *beside_peers(result["cases"]), *closing])
     lines += [
         "",
         "| case | Ringlet | peer | peer's time | speedup | goal | GFLOP/s | of f32 peak |",
@@ -77,7 +122,7 @@ def table(result):
             f"| {'' if rate is None else f'{rate:.0f}'} "
             f"| {'' if share is None else f'{share:.2f}'} |"
         )
-    return "\n".join([*lines, "", f"Versions: {versions}."])
+    return "\n".join([*lines, *closing])
 
 
 def main():

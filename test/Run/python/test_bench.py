@@ -3,8 +3,10 @@
 """ringlet-bench, as far as it goes without torch; the rest where there is one."""
 
 import dataclasses
+import pathlib
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -29,7 +31,10 @@ def small(case):
 def test_flops_count_visible_pairs():
     import cases
 
-    for case in map(small, cases.cpu_cases()):
+    # At a length that ends in a segment which is cut, too.
+    whole = [*map(small, cases.cpu_cases()), *map(small, cases.cuda_cases()[-1:])]
+    cut = [dataclasses.replace(each, length=each.length - 3) for each in whole]
+    for case in whole + cut:
         pairs = 0
         for w, r in case.branches:
             position = np.arange(case.length)
@@ -82,3 +87,176 @@ def test_wrong_pattern(pattern):
         text=True,
     )
     assert done.returncode == 2 and done.stderr.startswith("expected --only")
+
+
+def bench(*arguments):
+    return subprocess.run(
+        [sys.executable, BENCH / "ringlet-bench", *arguments],
+        capture_output=True,
+        text=True,
+    )
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (["cuda"], "expected --prepare or --programs for cuda"),
+        (["launch", "--prepare=a", "--programs=b"], "expected --prepare or --programs"),
+        (["cuda", "--prepare=a", "--once"], "expected --once with cuda and --programs"),
+        (["launch", "--programs=a", "--progressive"], "expected --progressive with"),
+        (["cuda", "--programs=a", "--once", "--utilisation"], "expected one of --once"),
+        (["cuda", "--programs=a", "--limit=0"], "expected --limit above 0, found 0"),
+        (["cuda", "--programs=a", "--only=none such"], "expected --only to match one"),
+        (["cuda", "--programs=a", "--only=("], "expected --only to be a regular"),
+    ],
+)
+def test_wrong_arguments_of_gpu_suites(arguments, message):
+    done = bench(*arguments)
+    assert done.returncode == 2 and message in done.stderr, done.stderr
+
+
+def test_prepare_compiles_for_gpus(tmp_path):
+    only = "--only=dense S16384 H16 D128 f16"
+    # The tests run in the build folder.
+    for suite, count in (("cuda", 1), ("launch", 2)):
+        folder = tmp_path / suite
+        place = f"--prepare={folder}", f"--build={pathlib.Path.cwd()}"
+        done = bench(suite, only, "--target=sm_80", *place)
+        assert done.returncode == 0, done.stderr
+        assert len(list(folder.glob("*.rla"))) == count
+
+
+def test_check_draws_the_same_again():
+    import check
+
+    configs = check.draw(7, 62)
+    assert configs == check.draw(7, 62) != check.draw(8, 62)
+    # Every head size comes once before one comes again.
+    sizes = set(range(16, 257, 8))
+    for part in (configs[:31], configs[31:]):
+        assert {each.dim for each in part} == sizes
+    assert check.draw(7, 20) == configs[:20]
+    assert {each.dtype for each in configs} == {"bf16", "f16"}
+
+
+def test_bytes_of_a_case():
+    import cases
+
+    case = cases.Case("dense", 100, 3, 64, "bf16", False, ((None, 1),), 1.0, batch=2)
+    assert case.bytes == 4 * (2 * 100 * 3 * 64) * 2 + 2 * 3 * 100 * 4
+    assert case.bytes_with_marks == case.bytes + 2 * 3 * 100 * 4
+    wide = dataclasses.replace(case, dtype="f32")
+    assert wide.bytes - case.bytes == 4 * (2 * 100 * 3 * 64) * 2
+
+
+def test_progressive_stops_before_it_allocates():
+    import cases
+    import gpu_modes
+
+    case = cases.Case("dense", 1024, 4, 64, "bf16", False, ((None, 1),), 1.0)
+    needed = case.bytes_with_marks
+    fits = -(-needed * 10 // 9) + 1
+    assert gpu_modes.verdict(case, fits, 0.0, 0, 1.0) == ""
+    refused = gpu_modes.verdict(case, fits - 3, 0.0, 0, 1.0)
+    assert refused.endswith(f"found {needed}") and "90%" in refused
+    # Twice the length is four times the work: 0.2 s become 0.8 s.
+    longer = dataclasses.replace(case, length=2048)
+    assert gpu_modes.verdict(longer, 10**12, 200.0, case.flops, 0.9) == ""
+    refused = gpu_modes.verdict(longer, 10**12, 200.0, case.flops, 0.7)
+    assert refused == "expected at most 0.7 s, found about 1 s"
+
+
+def test_progressive_runs_each_program_once():
+    import cases
+    import gpu_modes
+
+    every = cases.cuda_cases()
+    families = gpu_modes.families(every)
+    assert {each.text for each in families} == {each.text for each in every}
+    assert len({each.text for each in families}) == len(families)
+    assert families[0] == every[0]
+
+
+def test_median_of_calls_settles_between_batches():
+    import gpu_modes
+
+    events = []
+    value = gpu_modes.median_of_calls(
+        lambda: events.append("call"), lambda: events.append("settle"), 20, 10
+    )
+    batch = ["settle"] + ["call"] * 11
+    assert events == batch * 2 + ["settle"] and 0 < value < 1e4
+
+
+class Properties:
+    """What torch says of an H200."""
+
+    major, minor, multi_processor_count = 9, 0, 132
+    clock_rate, memory_clock_rate, memory_bus_width = 1980000, 3201000, 6144
+
+
+def test_utilisation_and_roofline():
+    import cases
+    import gpu_metrics
+
+    card = gpu_metrics.Card.of(Properties)
+    assert card.peak == pytest.approx(1070.5e12, rel=1e-3)
+    assert card.bandwidth == pytest.approx(4.917e12, rel=1e-3)
+    # Half of the FLOP that 1000 clocks could do.
+    assert gpu_metrics.utilisation(card, 132 * 4096 * 500, 1000.0) == 0.5
+    long = cases.Case("dense", 16384, 1, 64, "bf16", False, ((None, 1),), 1.0)
+    bounds = [
+        gpu_metrics.roofline(card, dataclasses.replace(long, length=length))
+        for length in (16384, 64)
+    ]
+    assert [each["bound"] for each in bounds] == ["tensor", "memory"]
+    assert bounds[0]["flop_per_byte"] == round(long.flops / long.bytes, 1)
+
+    class Unknown:
+        major, minor, multi_processor_count = 12, 0, 170
+
+    card = gpu_metrics.Card.of(Unknown)
+    assert card.peak is None and card.bandwidth is None
+    assert gpu_metrics.utilisation(card, 10**12, 1000.0) is None
+    assert "bound" not in gpu_metrics.roofline(card, long)
+
+
+def test_profile_is_read_by_program():
+    import gpu_metrics
+
+    pipe = gpu_metrics.pipe_metric(
+        "Device NVIDIA H200 (GH100)\n\n"
+        "sm__pipe_tensor_op_hmma_cycles_active    Counter    cycle    # of cycles\n"
+        "sm__pipe_tensor_op_gmma_cycles_active    Counter    cycle    # of cycles\n"
+    )
+    assert pipe == "sm__pipe_tensor_op_gmma_cycles_active" + gpu_metrics.OF_PEAK
+    assert gpu_metrics.pipe_metric("none of them\n\n") is None
+    names = ("ID", "Kernel Name", gpu_metrics.TIME, gpu_metrics.CYCLES, pipe)
+    rows = [
+        names,
+        ("", "", "ns", "cycle", "%"),
+        ("0", "spin_kernel(long)", "900", "1,200", "0"),
+        ("1", "attend", "2000", "3,000", "80"),
+        ("2", "attend_redo", "500", "1,000", "0"),
+        ("3", "spin_kernel(long)", "900", "1,200", "0"),
+        ("4", "attend", "7", "10", "50"),
+    ]
+    table = "\n".join(",".join(f'"{cell}"' for cell in row) for row in rows)
+    found = gpu_metrics.read_profile("==PROF== Connected\n" + table + "\n", pipe)
+    assert found == [
+        {"cycles": 4000.0, "ns": 2500.0, "tensor_pipe": pytest.approx(0.6)},
+        {"cycles": 10.0, "ns": 7.0, "tensor_pipe": pytest.approx(0.5)},
+    ]
+    assert gpu_metrics.read_profile("==ERROR== no permission\n", pipe) == []
+
+
+def test_what_takes_too_long_is_stopped_with_its_children(tmp_path):
+    import gpu_metrics
+
+    log, mark = tmp_path / "log", tmp_path / "mark"
+    assert gpu_metrics.run_within(["sh", "-c", "echo said; exit 3"], 60, log) == 3
+    assert log.read_text() == "said\n"
+    slow = ["sh", "-c", f"(sleep 2; touch {mark}) & wait"]
+    assert gpu_metrics.run_within(slow, 0.3, log) is None
+    time.sleep(2.2)
+    assert not mark.exists()
