@@ -24,6 +24,9 @@ import gpu_metrics
 import gpu_peers
 
 
+TOLERANCE = 4e-2  # Of 16-bit weights, relative to the greatest value.
+
+
 def artefact(folder, case, target: str) -> pathlib.Path:
     name = re.sub(r"[^a-z0-9]+", "-", f"{case.name} {target}".lower())
     return pathlib.Path(folder) / f"{name}.rla"
@@ -155,7 +158,7 @@ def measure(case, programs, options, card) -> list:
         )
         outputs[name] = (out, lse)
         calls[name] = lambda t, p=program, o=out, s=lse: p(*t, o, s) or o
-    for name, peer in gpu_peers.peers(case).items():
+    for name, peer in gpu_peers.peers(case, options.peers).items():
         calls[name] = lambda t, p=peer: p(*t)
     errors = {}
     for name in list(calls):
@@ -163,18 +166,20 @@ def measure(case, programs, options, card) -> list:
             out = calls[name](tensors)
             torch.cuda.synchronize()
             errors[name] = _error(case, tensors, out)
+            if not errors[name] <= TOLERANCE:
+                raise ValueError(
+                    f"expected an error of at most {TOLERANCE}, found {errors[name]}"
+                )
         except Exception as error:  # A compiler of a peer raises what it likes.
             if name in programs:
-                raise
+                raise RuntimeError(f"{case.name}, {name}: {error}") from error
             reason = gpu_peers.refusal(error)
             print(f"{name} does not take {case.name}: {reason}", flush=True)
             del calls[name]
     for name in programs:
         out, lse = outputs[name]
-        if out.isnan().any() or lse.isnan().any() or not errors[name] <= 4e-2:
-            raise RuntimeError(
-                f"{case.name}, {name}: wrong result, error {errors[name]}"
-            )
+        if out.isnan().any() or lse.isnan().any():
+            raise RuntimeError(f"{case.name}, {name}: wrong result, NaN in it")
     times = {name: [] for name in calls}
     for _ in range(options.repeat):
         tensors = inputs(case)
@@ -329,6 +334,7 @@ def run(options) -> int:
         "command": f"tools/ringlet-bench/ringlet-bench cuda --target {options.target} "
         f"--programs {options.programs} --repeat {options.repeat}"
         + (" --utilisation" if options.utilisation else "")
+        + (f" --peers {shlex.quote(options.peers)}" if options.peers else "")
         + (f" --only {shlex.quote(options.only)}" if options.only else ""),
         "repeats": options.repeat,
         "cases": found,

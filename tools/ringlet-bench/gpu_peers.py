@@ -9,6 +9,7 @@ so in one line and is left out.
 from __future__ import annotations
 
 import importlib.util
+import re
 
 
 def _gather(case, x):
@@ -118,10 +119,12 @@ def refusal(error: Exception) -> str:
     return f"{type(error).__name__}: {lines[0][:100] if lines else 'no reason given'}"
 
 
-def peers(case) -> dict:
-    """Name and call q, k, v -> output of each peer that there is."""
+def peers(case, pattern: str = "") -> dict:
+    """Name and call q, k, v -> output of each peer that there is and matches."""
     found = {}
     for name, make in makers(case).items():
+        if not re.search(pattern, name):
+            continue
         try:
             found[name] = make()
         except Exception as error:  # Whatever it is, only this peer is missing.

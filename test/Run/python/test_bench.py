@@ -107,7 +107,8 @@ def bench(*arguments):
         (["cuda", "--programs=a", "--once", "--utilisation"], "expected one of --once"),
         (["cuda", "--programs=a", "--limit=0"], "expected --limit above 0, found 0"),
         (["cuda", "--programs=a", "--only=none such"], "expected --only to match one"),
-        (["cuda", "--programs=a", "--only=("], "expected --only to be a regular"),
+        (["cuda", "--programs=a", "--only=("], "to be regular expressions"),
+        (["cuda", "--programs=a", "--peers=("], "to be regular expressions"),
     ],
 )
 def test_wrong_arguments_of_gpu_suites(arguments, message):
@@ -260,3 +261,37 @@ def test_what_takes_too_long_is_stopped_with_its_children(tmp_path):
     assert gpu_metrics.run_within(slow, 0.3, log) is None
     time.sleep(2.2)
     assert not mark.exists()
+
+
+def test_peers_that_are_missing_are_left_out(monkeypatch, capsys):
+    import cases
+    import gpu_peers
+
+    def missing():
+        raise ImportError("no such module\nand more")
+
+    made = {"one": lambda: abs, "two": missing, "three": lambda: max}
+    monkeypatch.setattr(gpu_peers, "makers", lambda case: made)
+    case = cases.cuda_cases()[0]
+    assert gpu_peers.peers(case) == {"one": abs, "three": max}
+    said = "two is left out: ImportError: no such module\n"
+    assert capsys.readouterr().out == said
+    assert gpu_peers.peers(case, "^o") == {"one": abs}
+    assert capsys.readouterr().out == ""
+    assert gpu_peers.refusal(ValueError()) == "ValueError: no reason given"
+
+
+def test_peers_of_a_case():
+    import cases
+    import gpu_peers
+
+    dense, branch = cases.cuda_cases()[0], cases.cuda_cases()[-1]
+    assert list(gpu_peers.makers(dense))[:3] == [
+        "cuDNN",
+        "FA2 in torch",
+        "FlexAttention",
+    ]
+    assert list(gpu_peers.makers(branch)) == [
+        "gather + cuDNN",
+        "gather + FA2 in torch",
+    ]
