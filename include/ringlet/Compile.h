@@ -48,6 +48,9 @@ struct CompileOptions {
   /// "fa_fwd_lazy", which a function that no kernel of that kind can compute
   /// refuses; "auto" chooses for each.
   std::string recipe = "auto";
+  /// A picture to draw instead: "order", "pattern" or "tiles", the last of the
+  /// first level; the output is then an SVG. Empty: none.
+  std::string plot;
   /// What messages call the input.
   std::string inputName = "<input>";
   /// The lld that links an artefact's code; empty: the one beside this program
@@ -94,6 +97,10 @@ std::string parseEmit(std::string_view name, CompileOptions &options);
 /// Sets the recipe called "auto", "plain", "fa_fwd_overlap" or "fa_fwd_lazy".
 /// Returns an empty string, or what is wrong.
 std::string parseRecipe(std::string_view name, CompileOptions &options);
+
+/// Sets the picture that a file name ends in: "order.svg", "pattern.svg" or
+/// "tiles.svg". Returns an empty string, or what is wrong.
+std::string parsePlot(std::string_view file, CompileOptions &options);
 
 } // namespace ringlet
 

@@ -12,6 +12,7 @@
 #include "lib/Compiler/Messages.h"
 #include "lib/Compiler/Parse.h"
 #include "lib/Compiler/Pipelines.h"
+#include "lib/Compiler/Plot.h"
 #include "lib/Compiler/TargetCode.h"
 #include "lib/Compiler/TextGuard.h"
 #include "ringlet/InitAll.h"
@@ -45,6 +46,7 @@ private:
   runPipeline(ModuleOp module, const Target &target, DecisionLog &log,
               void (*build)(OpPassManager &, const LevelOptions &),
               const std::string &recipe);
+  LogicalResult emitPlot(const Target &target);
   LogicalResult emitText(const Target &target);
   LogicalResult emitCode(const Target &target);
   LogicalResult emitArtifact();
@@ -127,6 +129,18 @@ LogicalResult Compilation::runPipeline(ModuleOp module, const Target &target,
 void Compilation::explain(const Target &target, const Decisions &decisions) {
   result.explanation += "for " + std::string(target.name()) + ":\n";
   result.explanation += formatDecisions(decisions);
+}
+
+LogicalResult Compilation::emitPlot(const Target &target) {
+  if (options.plot != "tiles")
+    return plotModule(source, options.plot, result.output);
+  DecisionLog log(*source.getContext());
+  OwningOpRef<ModuleOp> module = source.clone();
+  if (failed(runPipeline(*module, target, log, buildRingletOptPipeline,
+                         options.recipe)))
+    return failure();
+  explain(target, log.get());
+  return plotModule(*module, options.plot, result.output);
 }
 
 LogicalResult Compilation::emitText(const Target &target) {
@@ -275,6 +289,8 @@ LogicalResult Compilation::emitArtifact() {
 LogicalResult Compilation::run() {
   if (failed(chooseTargets()) || failed(verifyVocabulary(source)))
     return failure();
+  if (!options.plot.empty())
+    return emitPlot(targets.front());
   switch (options.emit) {
   case Emit::Ringlet:
   case Emit::RTile:
@@ -387,6 +403,17 @@ std::string ringlet::parseRecipe(std::string_view name,
     list += (list.empty() ? "" : ", ") + std::string(known);
   }
   return "expected one of " + list + ", found '" + std::string(name) + "'";
+}
+
+std::string ringlet::parsePlot(std::string_view file, CompileOptions &options) {
+  for (StringRef kind : {"order", "pattern", "tiles"})
+    if (StringRef(file.data(), file.size()).ends_with((kind + ".svg").str())) {
+      options.plot = kind.str();
+      return "";
+    }
+  return "expected a file name that ends in order.svg, pattern.svg or "
+         "tiles.svg, found '" +
+         std::string(file) + "'";
 }
 
 std::string ringlet::parseEmit(std::string_view name, CompileOptions &options) {

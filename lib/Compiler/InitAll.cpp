@@ -14,6 +14,7 @@
 #include "lib/Compiler/Pipelines.h"
 #include "passes/AttentionOpt/Passes.h"
 #include "passes/AttentionToTile/Passes.h"
+#include "passes/Orders/Passes.h"
 #include "passes/TileOpt/Passes.h"
 #include "passes/TileSchedule/Passes.h"
 #include "passes/TileToCPU/Passes.h"
@@ -38,6 +39,7 @@ void ringlet::registerAllDialects(mlir::DialectRegistry &registry) {
 void ringlet::registerAllPasses() {
   registerRingletAttentionOptPasses();
   registerRingletAttentionToTilePasses();
+  registerRingletOrdersPasses();
   registerRingletTileOptPasses();
   registerRingletTileSchedulePasses();
   registerTileToCPUPasses();

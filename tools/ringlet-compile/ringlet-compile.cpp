@@ -58,6 +58,12 @@ static cl::opt<std::string> recipe(
     cl::desc("How kernels of a GPU divide their work: plain, fa_fwd_overlap, "
              "fa_fwd_lazy, or auto to choose (default: auto)"),
     cl::cat(category));
+static cl::opt<std::string> plotFile(
+    "plot", cl::value_desc("file"),
+    cl::desc("Draw instead of compiling; the name of the file ends in what: "
+             "order.svg (orders along their curves), pattern.svg (the keys "
+             "that queries see) or tiles.svg (the tiles of kernels)"),
+    cl::cat(category));
 static cl::opt<bool>
     explain("explain", cl::desc("Print every automatic choice with its reason"),
             cl::cat(category));
@@ -106,6 +112,15 @@ int main(int argc, char **argv) {
   error = ringlet::parseRecipe(recipe, options);
   if (!error.empty())
     return fail("--recipe: " + error);
+  if (plotFile.getNumOccurrences()) {
+    error = ringlet::parsePlot(plotFile, options);
+    if (error.empty() && (output.getNumOccurrences() || emit != "rla"))
+      error = "expected neither -o nor --emit beside it: a picture is drawn "
+              "instead";
+    if (!error.empty())
+      return fail("--plot: " + error);
+    output = plotFile;
+  }
   std::unique_ptr<MemoryBuffer> source = ringlet::readSource(input, error);
   if (!source) {
     errs() << error << "\n";

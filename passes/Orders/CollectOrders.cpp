@@ -1,0 +1,49 @@
+//===- CollectOrders.cpp - The orders of a module ---*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/Orders/CollectOrders.h"
+
+#include "mlir/IR/AttrTypeSubElements.h"
+#include "mlir/IR/BuiltinTypes.h"
+
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace ringlet;
+
+SmallVector<OrderUse> ringlet::collectOrders(Operation *root) {
+  SmallVector<OrderUse> uses;
+  llvm::DenseSet<std::pair<Attribute, int64_t>> seen;
+  Location location = root->getLoc();
+  auto add = [&](rlayout::OrderAttr order, int64_t length) {
+    if (ShapedType::isDynamic(length) || order.getOrder()->period())
+      length = 0;
+    if (seen.insert({order, length}).second)
+      uses.push_back({order, length, location});
+  };
+  AttrTypeWalker walker;
+  walker.addWalk([&](RankedTensorType type) {
+    rlayout::OrderAttr order = rlayout::getOrder(type);
+    if (!order)
+      return WalkResult::advance();
+    add(order, type.getDimSize(rlayout::getLayout(type).getAxis()));
+    return WalkResult::skip();
+  });
+  walker.addWalk([&](rlayout::OrderAttr order) { add(order, 0); });
+
+  root->walk<WalkOrder::PreOrder>([&](Operation *op) {
+    location = op->getLoc();
+    walker.walk<WalkOrder::PreOrder>(op->getAttrDictionary());
+    for (Type type : op->getResultTypes())
+      walker.walk<WalkOrder::PreOrder>(type);
+    for (Region &region : op->getRegions())
+      for (Block &block : region)
+        for (Type type : block.getArgumentTypes())
+          walker.walk<WalkOrder::PreOrder>(type);
+  });
+  return uses;
+}
