@@ -11,6 +11,7 @@
 #include "dialects/Tile/IR/TileDialect.h"
 #include "lib/Compiler/Pipelines.h"
 #include "passes/TileSchedule/Passes.h"
+#include "passes/TileToNVVM/Passes.h"
 #include "ringlet/InitAll.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -192,6 +193,34 @@ bool Lowering::runRecipes(const std::string &text, std::string *error) {
                    error))
       return false;
   return true;
+}
+
+bool Lowering::runMma(const std::string &text, std::string *error) {
+  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
+    if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
+      *error += diagnostic.str() + "\n";
+    return success();
+  });
+  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, &context);
+  if (!module) {
+    *error = "the graph does not parse: " + *error;
+    return false;
+  }
+  constexpr const char *arch = "sm_80";
+  PassManager pm(&context);
+  pm.addInstrumentation(std::make_unique<Snapshots>(*this, "mma/"));
+  buildRingletToRTilePipeline(pm, LevelOptions());
+  pm.addPass(createRTileFuseScale());
+  pm.addPass(createRTileDivideRows());
+  pm.addPass(createRTileChooseDot({arch}));
+  pm.addPass(createRTileSkipRescale());
+  pm.addPass(createRTilePrefetchLoads({arch}));
+  if (succeeded(pm.run(*module)))
+    return true;
+  *error = "lowering failed after " +
+           (passes.empty() ? std::string("nothing") : passes.back()) + ": " +
+           *error;
+  return false;
 }
 
 Stage *Lowering::last(Stage::Kind kind) {

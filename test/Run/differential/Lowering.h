@@ -53,6 +53,9 @@ public:
   /// plain tile programs, with tile heights that follow from the text.
   /// Attention that no recipe is possible for adds nothing.
   bool runRecipes(const std::string &text, std::string *error);
+  /// Adds the stages of kernels for mma.sync, as long as they are plain tile
+  /// programs.
+  bool runMma(const std::string &text, std::string *error);
   /// What the last recipe made of the graph; empty if it has none.
   std::string lastRecipeStage;
   /// Every pass that ran, in order.

@@ -127,7 +127,8 @@ std::vector<Outcome> Runner::prepare() {
   std::string error;
   Timer timer;
   isLowered = lowering.run(text, !options.levels.empty(), &error);
-  isLowered = isLowered && lowering.runRecipes(text, &error);
+  isLowered = isLowered && lowering.runRecipes(text, &error) &&
+              lowering.runMma(text, &error);
   outcomes.push_back({"lowering", error, timer.seconds()});
   if (!isLowered || options.levels.empty() || !wants("native"))
     return outcomes;
