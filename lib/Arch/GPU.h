@@ -54,6 +54,13 @@ struct GPUArch {
   /// True if kernels in the scheduled form (rtile.role) can be lowered.
   bool hasScheduledForm() const { return hasWgmma && hasTensorCopies; }
 
+  /// Registers that each of so many threads of a block begins with if the block
+  /// takes all there are. They are given out in eights.
+  int launchRegisters(int64_t threads) const {
+    int64_t share = registersOfSM / threads;
+    return int(share < registersOfThread ? share : registersOfThread) / 8 * 8;
+  }
+
   /// True if ptxas makes code for the architecture itself.
   bool hasCubin() const { return std::string(name) == ptxasName; }
 };

@@ -159,11 +159,18 @@ struct ChooseSchedule : ringlet::impl::RTileChooseScheduleBase<ChooseSchedule> {
                              std::string &reason);
 };
 
+/// Registers of a thread of each group, the one that loads included, together:
+/// what they begin with. Groups that ask for more would wait for ever.
+int64_t getAllRegisters(const arch::GPUArch &row, int64_t groups) {
+  int64_t threads = (groups + 1) * groupWarps * arch::kWarpThreads;
+  return row.launchRegisters(threads) * (groups + 1);
+}
+
 /// Registers of a thread of the two roles: the one that loads needs few, and
 /// what it leaves is shared by the groups that compute.
 std::pair<int64_t, int64_t> shareRegisters(const arch::GPUArch &row,
                                            int64_t groups) {
-  int64_t together = row.registersOfSM / (groupWarps * arch::kWarpThreads);
+  int64_t together = getAllRegisters(row, groups);
   int64_t load = groups <= 2 ? 40 : 32;
   int64_t compute =
       std::min<int64_t>((together - load) / groups / 8 * 8, mostRegisters);
@@ -172,13 +179,10 @@ std::pair<int64_t, int64_t> shareRegisters(const arch::GPUArch &row,
 
 /// Lets the role that loads have `amplyToLoad` registers where those that
 /// compute do with what is left: coordinates of dilated segments and a walk
-/// that fetches its points take more than 40. Together they may not exceed what
-/// the threads begin with.
+/// that fetches its points take more than 40.
 void giveToLoad(const arch::GPUArch &row, int64_t groups, int64_t needed,
                 int64_t &compute, int64_t &load) {
-  int64_t threads = (groups + 1) * groupWarps * arch::kWarpThreads;
-  int64_t together = row.registersOfSM / threads / 8 * 8 * (groups + 1);
-  int64_t left = (together - amplyToLoad) / groups / 8 * 8;
+  int64_t left = (getAllRegisters(row, groups) - amplyToLoad) / groups / 8 * 8;
   if (left < needed)
     return;
   compute = std::min(left, mostRegisters);

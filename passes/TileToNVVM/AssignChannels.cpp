@@ -50,10 +50,7 @@ int64_t gpu::getThreads(rtile::FuncOp func) {
 }
 
 int64_t gpu::getLaunchRegisters(rtile::FuncOp func, const arch::GPUArch &row) {
-  // Given out in eights.
-  return std::min<int64_t>(row.registersOfThread,
-                           row.registersOfSM / getThreads(func)) /
-         8 * 8;
+  return row.launchRegisters(getThreads(func));
 }
 
 int64_t gpu::getReleases(rtile::ChannelOp channel) {
@@ -103,7 +100,27 @@ LogicalResult refuse(rtile::FuncOp func, const arch::GPUArch &row,
   return diagnostic;
 }
 
+/// A group of warps that asks for registers waits until others have given
+/// enough away. If together they ask for more than the block begins with, it
+/// waits for ever.
+LogicalResult checkRegisters(rtile::FuncOp func, const arch::GPUArch &row) {
+  int64_t launch = getLaunchRegisters(func, row), warps = 0, asked = 0;
+  for (auto role : func.getBody().getOps<rtile::RoleOp>()) {
+    int64_t own = role.getRegisters() ? role.getRegisters() : launch;
+    warps += role.getWarps();
+    asked += role.getWarps() * own;
+  }
+  if (asked <= warps * launch)
+    return success();
+  return func.emitOpError("expected roles that ask for at most ")
+         << warps * launch * arch::kWarpThreads << " registers, " << launch
+         << " for each of " << warps * arch::kWarpThreads << " threads on "
+         << row.name << ", found " << asked * arch::kWarpThreads;
+}
+
 LogicalResult assign(rtile::FuncOp func, const arch::GPUArch &row) {
+  if (failed(checkRegisters(func, row)))
+    return failure();
   int64_t offset = 0;
   auto channels = llvm::to_vector(func.getBody().getOps<rtile::ChannelOp>());
   for (rtile::ChannelOp channel : channels) {

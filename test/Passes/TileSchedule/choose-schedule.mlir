@@ -82,6 +82,39 @@ rtile.func @d64(%Q: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %K: memref<1x?
 
 // -----
 
+// Four groups: 640 threads begin with 96 registers each, and cannot have more
+// than that together.
+
+// CHECK-LABEL: rtile.func @four_groups(
+// CHECK-SAME:    recipe = <fa_fwd_lazy> attributes {rtile.schedule = {compute_registers = 112 : i64, compute_warps = 16 : i64, load_registers = 32 : i64, load_warps = 4 : i64, query_in_registers = false, slots = 2 : i64, walk = #rtile.walk<strided>}}
+rtile.func @four_groups(%Q: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %K: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %V: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %O: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>)
+    grid(%tile: index, %head: index, %batch: index) recipe = <fa_fwd_lazy> {
+  %c0 = arith.constant 0 : index
+  %height = arith.constant 256 : index
+  %step = arith.constant 64 : index
+  %zero = arith.constant dense<0.0> : tensor<256x64xf32>
+  %q = rtile.view %Q[%batch, *, %head, *] : memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>> to !rtile.view<256x64xbf16>
+  %k = rtile.view %K[%batch, *, %head, *] : memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>> to !rtile.view<64x64xbf16>
+  %v = rtile.view %V[%batch, *, %head, *] : memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>> to !rtile.view<64x64xbf16>
+  %o = rtile.view %O[%batch, *, %head, *] : memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>> to !rtile.view<256x64xbf16>
+  %row = arith.muli %tile, %height : index
+  %q_tile = rtile.load %q[%row, %c0] : !rtile.view<256x64xbf16>
+  %begin, %wb, %we, %end = rtile.run %q[%row], %k : !rtile.view<256x64xbf16>, !rtile.view<64x64xbf16>
+  %sums = scf.for %n = %begin to %end step %step iter_args(%acc = %zero) -> (tensor<256x64xf32>) {
+    %k_tile = rtile.load %k[%n, %c0] : !rtile.view<64x64xbf16>
+    %s = rtile.dot %q_tile, %k_tile transposed : tensor<256x64xbf16>, tensor<64x64xbf16> -> tensor<256x64xf32>
+    %p = arith.truncf %s : tensor<256x64xf32> to tensor<256x64xbf16>
+    %v_tile = rtile.load %v[%n, %c0] : !rtile.view<64x64xbf16>
+    %next = rtile.dot %p, %v_tile init(%acc) : tensor<256x64xbf16>, tensor<64x64xbf16> -> tensor<256x64xf32>
+    scf.yield %next : tensor<256x64xf32>
+  }
+  %out = arith.truncf %sums : tensor<256x64xf32> to tensor<256x64xbf16>
+  rtile.store %out, %o[%row, %c0] : !rtile.view<256x64xbf16>
+  rtile.return
+}
+
+// -----
+
 // Sums of 256 columns leave no registers for the query tile.
 
 // CHECK-LABEL: rtile.func @d256(

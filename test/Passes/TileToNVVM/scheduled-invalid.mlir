@@ -25,6 +25,24 @@ rtile.func @nobody_takes(%Z: memref<?x64xf32, strided<[?, 1]>>) grid(%i: index)
 
 // -----
 
+// What 640 threads begin with is less than all registers there are. The last
+// group to ask for its own would wait for ever.
+
+// expected-error@+1 {{expected roles that ask for at most 61440 registers, 96 for each of 640 threads on sm_90a, found 65536}}
+rtile.func @many_registers(%Z: memref<?x64xf32, strided<[?, 1]>>) grid(%i: index) scheduled {
+  %c0 = arith.constant 0 : index
+  %z = rtile.view %Z[*, *] : memref<?x64xf32, strided<[?, 1]>> to !rtile.view<256x64xf32>
+  rtile.role "idle" warps = 4 registers = 32 {
+  }
+  rtile.role "compute" warps = 16 registers = 120 {
+    %x = arith.constant dense<1.0> : tensor<256x64xf32, #rtile.fragment<16>>
+    rtile.store %x, %z[%i, %c0] : tensor<256x64xf32, #rtile.fragment<16>>, !rtile.view<256x64xf32>
+  }
+  rtile.return
+}
+
+// -----
+
 // Two warps have no product of 64 rows.
 
 rtile.func @few_warps(%X: memref<?x64xbf16, strided<[?, 1]>>) grid(%i: index) scheduled {
