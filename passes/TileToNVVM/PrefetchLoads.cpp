@@ -36,6 +36,25 @@ bool isAsynchronous(rtile::LoadOp load) {
   });
 }
 
+/// True if the kernel stores to nothing that `load` may read: then it does not
+/// matter when the tile is loaded.
+bool isConstant(rtile::LoadOp load) {
+  auto getBuffer = [](TypedValue<rtile::ViewType> view) -> Value {
+    auto made = view.getDefiningOp<rtile::ViewOp>();
+    return made ? made.getBuffer() : Value();
+  };
+  Value buffer = getBuffer(load.getView());
+  if (!buffer)
+    return false;
+  WalkResult found =
+      load->getParentOfType<rtile::FuncOp>().walk([&](rtile::StoreOp store) {
+        Value written = getBuffer(store.getView());
+        return !written || written == buffer ? WalkResult::interrupt()
+                                             : WalkResult::advance();
+      });
+  return !found.wasInterrupted();
+}
+
 /// The loads of a loop's body that walk along with it, in the order in which
 /// their tiles are needed.
 SmallVector<rtile::LoadOp> getWalkingLoads(scf::ForOp loop) {
@@ -54,7 +73,7 @@ SmallVector<rtile::LoadOp> getWalkingLoads(scf::ForOp loop) {
   for (auto load : loop.getBody()->getOps<rtile::LoadOp>())
     if (isAsynchronous(load) && loop.isDefinedOutsideOfLoop(load.getView()) &&
         load.getOffsets()[0] == counter &&
-        llvm::all_of(load.getOffsets(), isKnown))
+        llvm::all_of(load.getOffsets(), isKnown) && isConstant(load))
       loads.push_back(load);
   llvm::stable_sort(loads, [&](rtile::LoadOp a, rtile::LoadOp b) {
     return getFirstUser(a)->isBeforeInBlock(getFirstUser(b));

@@ -148,3 +148,30 @@ rtile.func @attend(%Q: memref<?x32xbf16, strided<[?, 1]>>,
   rtile.store %masked#1, %o[%row, %c0] : !rtile.view<64x32xf32>
   rtile.return
 }
+
+// A tile of a buffer that the loop stores to is loaded when its turn comes.
+
+// AHEAD-LABEL:  rtile.func @in_place(
+// AHEAD:        scf.for %{{.+}} = %c0 to %c64 step %c16 {
+// AHEAD-NEXT:     %[[T:.+]] = rtile.load
+// AHEAD-NEXT:     rtile.dot %[[T]]
+// AHEAD:          rtile.store
+// AHEAD-NEXT:   }
+// AHEAD-NOT:    rtile.ahead
+rtile.func @in_place(%X: memref<80x16xbf16>, %W: memref<16x16xbf16>)
+    grid(%i: index) {
+  %c0 = arith.constant 0 : index
+  %c16 = arith.constant 16 : index
+  %c64 = arith.constant 64 : index
+  %x = rtile.view %X[*, *] : memref<80x16xbf16> to !rtile.view<16x16xbf16>
+  %w = rtile.view %W[*, *] : memref<16x16xbf16> to !rtile.view<16x16xbf16>
+  %weights = rtile.load %w[%c0, %c0] : !rtile.view<16x16xbf16>
+  scf.for %row = %c0 to %c64 step %c16 {
+    %tile = rtile.load %x[%row, %c0] : !rtile.view<16x16xbf16>
+    %sums = rtile.dot %tile, %weights : tensor<16x16xbf16>, tensor<16x16xbf16> -> tensor<16x16xf32>
+    %rounded = arith.truncf %sums : tensor<16x16xf32> to tensor<16x16xbf16>
+    %next = arith.addi %row, %c16 : index
+    rtile.store %rounded, %x[%next, %c0] : !rtile.view<16x16xbf16>
+  }
+  rtile.return
+}
