@@ -299,11 +299,13 @@ SmallVector<Value> Emitter::decodePoint(Value item) {
       inPlane = rest(item, plane);
       item = quotient(item, plane);
     }
-    Value size = b.mul(next, section);
-    Value first = b.mul(quotient(inPlane, size), section);
+    // One wider than the axis, which is all of it, must not overflow.
+    Value full = b.min(fast, b.i32(std::min(section, int64_t(INT32_MAX))));
+    Value size = b.mul(next, full);
+    Value first = b.mul(quotient(inPlane, size), full);
     Value inSection = rest(inPlane, size);
     // The last section may be shorter.
-    Value width = b.min(b.sub(fast, first), b.i32(section));
+    Value width = b.min(b.sub(fast, first), full);
     point[axes[0]] = b.add(first, rest(inSection, width));
     point[axes[1]] = quotient(inSection, width);
     axes = axes.drop_front(2);
