@@ -14,7 +14,8 @@ using namespace ringlet;
 using namespace ringlet::rt;
 using abi::sizeOf;
 
-static const int64_t mostSize = int64_t(1) << 32;
+/// Kernels name elements of an axis by signed numbers of 32 bits.
+static const int64_t mostSize = int64_t(1) << 31;
 /// In bytes.
 static const int64_t mostStride = (int64_t(1) << 40) - abi::kMapAlignment;
 

@@ -1329,7 +1329,7 @@ struct TensorMapT : public flatbuffers::NativeTable {
 ///   - with a rate, the r rows between two of the second axis.
 /// The buffer's address and its strides in bytes, but where an axis of the map
 /// has one element, are multiples of 16; strides lie above 0 and below 2^40,
-/// sizes above 0 and up to 2^32. A box holds box_rows x box_columns elements
+/// sizes above 0 and up to 2^31. A box holds box_rows x box_columns elements
 /// and one of each other axis.
 struct TensorMap FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   typedef TensorMapT NativeTableType;

@@ -208,7 +208,7 @@ TEST_F(CudaMaps, Fallback) {
       {{0, 20, 40},
        {800, 40, 1},
        0,
-       "expected a size from 1 to 4294967296 on axis 0, got 0"},
+       "expected a size from 1 to 2147483648 on axis 0, got 0"},
       {{1, 20, 0}, {800, 40, 1}, 0, "on axis 2, got 0"},
   };
   ProgramPtr program = load({1, 4});
@@ -242,6 +242,25 @@ TEST_F(CudaMaps, LongStrides) {
         << rl_last_error();
     EXPECT_EQ(fake.launches.size(), good ? 1u : 0u) << stride;
     EXPECT_EQ(wasLogged("expected a stride from 8 to 137438953470 on axis 1"),
+              !good);
+  }
+  fake.capturing.clear();
+}
+
+// A kernel would take the number of a further element as one before the first.
+TEST_F(CudaMaps, LongAxes) {
+  ProgramPtr program = load({1});
+  fake.capturing = {someStream};
+  const int64_t most = int64_t(1) << 31;
+  for (auto [size, good] :
+       {std::pair(most, true), std::pair(most + 1, false)}) {
+    fake.launches.clear();
+    log.clear();
+    EXPECT_EQ(runOn(program.get(), {size, 8, 8}, {64, 8, 1}), RL_OK)
+        << rl_last_error();
+    EXPECT_EQ(fake.launches.size(), good ? 1u : 0u) << size;
+    EXPECT_EQ(wasLogged("expected a size from 1 to 2147483648 on axis 0, got "
+                        "2147483649"),
               !good);
   }
   fake.capturing.clear();
