@@ -11,6 +11,7 @@
 #include "lib/Oracle/Pattern.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 namespace ringlet::plot {
@@ -99,34 +100,39 @@ void resize(Matrix &matrix, int64_t rows, int64_t columns) {
   matrix.cells.assign(rows * columns, Cell());
 }
 
-/// The rectangles of a matrix; neighbours in a row that look alike are one.
-/// `style` gives the attributes of a cell, nothing for an empty one.
+/// Colour and opacity of a cell; none is empty or full.
+using Look = std::pair<std::string, std::string>;
+
+/// The cells of a matrix, as thick lines along its rows, one path for all that
+/// look alike. `style` gives the look of a cell.
 template <typename Style>
 std::string drawMatrix(const Matrix &matrix, Style style) {
   double side =
       kSide / static_cast<double>(std::max(matrix.rows, matrix.columns));
-  auto rect = [&](int64_t row, int64_t begin, int64_t end, int64_t height,
-                  const std::string &attributes) {
-    return "<rect x=\"" + number(side * static_cast<double>(begin)) +
-           "\" y=\"" + number(side * static_cast<double>(row)) + "\" width=\"" +
-           number(side * static_cast<double>(end - begin)) + "\" height=\"" +
-           number(side * static_cast<double>(height)) + "\" " + attributes +
-           "/>\n";
-  };
-  std::string out = "<g shape-rendering=\"crispEdges\">\n";
+  std::map<Look, std::string> paths;
   for (int64_t row = 0; row < matrix.rows; ++row)
     for (int64_t column = 0; column < matrix.columns;) {
-      std::string look = style(matrix.at(row, column));
+      Look look = style(matrix.at(row, column));
       int64_t end = column + 1;
       while (end < matrix.columns && style(matrix.at(row, end)) == look)
         ++end;
-      if (!look.empty())
-        out += rect(row, column, end, 1, look);
+      if (!look.first.empty())
+        paths[look] += "M" + number(side * static_cast<double>(column)) + " " +
+                       number(side * (static_cast<double>(row) + 0.5)) + "h" +
+                       number(side * static_cast<double>(end - column));
       column = end;
     }
-  return out + "</g>\n" +
-         rect(0, 0, matrix.columns, matrix.rows,
-              "fill=\"none\" stroke=\"#808080\"");
+  std::string out = "<g stroke-width=\"" + number(side) +
+                    "\" shape-rendering=\"crispEdges\">\n";
+  for (const auto &[look, path] : paths)
+    out +=
+        "<path stroke=\"" + look.first + "\"" +
+        (look.second.empty() ? "" : " stroke-opacity=\"" + look.second + "\"") +
+        " d=\"" + path + "\"/>\n";
+  return out + "</g>\n<rect width=\"" +
+         number(side * static_cast<double>(matrix.columns)) + "\" height=\"" +
+         number(side * static_cast<double>(matrix.rows)) +
+         "\" fill=\"none\" stroke=\"#808080\"/>\n";
 }
 
 std::string titleOf(const Attention &attention, size_t index) {
@@ -264,17 +270,14 @@ bool plotPattern(const Attention &attention, size_t branch, Panel &panel,
   panel.xLabel = "key position, 0 to " + text(attention.keys - 1);
   panel.yLabel =
       "query position, " + text(first) + " to " + text(attention.keys - 1);
-  panel.body = drawMatrix(matrix, [&](const Cell &cell) -> std::string {
+  panel.body = drawMatrix(matrix, [](const Cell &cell) {
     if (!cell.seen)
-      return "";
-    std::string look =
-        "fill=\"" + std::string(colour(static_cast<size_t>(cell.head))) + "\"";
+      return Look();
     // Four steps of how much of a cell is seen.
     int64_t quarters = layout::ceilDiv(4 * cell.seen, cell.pairs);
-    if (quarters < 4)
-      look += " fill-opacity=\"" +
-              number(0.25 * static_cast<double>(quarters)) + "\"";
-    return look;
+    return Look(colour(static_cast<size_t>(cell.head)),
+                quarters < 4 ? number(0.25 * static_cast<double>(quarters))
+                             : "");
   });
   for (int64_t head : heads) {
     if (panel.legend.size() == 8) {
@@ -300,11 +303,9 @@ bool plotTiles(const Attention &attention, size_t branch, int64_t queryRows,
   panel.title = titleOf(attention, branch);
   panel.xLabel = text(matrix.columns) + " key tiles of " + text(keyRows);
   panel.yLabel = text(matrix.rows) + " query tiles of " + text(queryRows);
-  panel.body = drawMatrix(matrix, [&](const Cell &cell) -> std::string {
-    if (!cell.seen)
-      return "";
-    return "fill=\"" + std::string(colour(cell.seen == cell.pairs ? 0 : 3)) +
-           "\"";
+  panel.body = drawMatrix(matrix, [](const Cell &cell) {
+    return cell.seen ? Look(colour(cell.seen == cell.pairs ? 0 : 3), "")
+                     : Look();
   });
   int64_t all = matrix.rows * matrix.columns;
   panel.legend = {{colour(0), "seen whole: " + text(full)},
