@@ -290,10 +290,13 @@ void Emitter::copyPieces(const Window &window, RankedTensorType tile,
   Value stride = b.mul(window.view->rowStride, rowsATurn);
 
   for (int64_t column = 0; column < pieces; column += perRow) {
-    // Beyond the end, threads repeat the last piece or row.
-    Value piece = b.add(b.remUnsigned(here, perRow), column);
-    if (column + perRow > pieces)
+    // Beyond the end, threads look at the last piece or row and write nothing:
+    // another thread does.
+    Value piece = b.add(b.remUnsigned(here, perRow), column), isPiece;
+    if (column + perRow > pieces) {
+      isPiece = b.less(piece, b.i32(pieces));
       piece = b.min(piece, b.i32(pieces - 1));
+    }
     Value place = b.mul(piece, pieceBytes);
     Value inColumns =
         existing < pieces ? b.less(piece, b.i32(existing)) : b.i1(true);
@@ -301,8 +304,11 @@ void Emitter::copyPieces(const Window &window, RankedTensorType tile,
       return b.at(image, b.toI64(b.add(b.mul(row, shape.pitch), place)));
     };
     auto copy = [&](Value first, int64_t count) {
-      SmallVector<std::pair<Value, Value>> loaded;
-      Value from, to, exists = inColumns;
+      struct Piece {
+        Value value, target, writes;
+      };
+      SmallVector<Piece> loaded;
+      Value from, to, exists = inColumns, writes = isPiece;
       for (int64_t turn = 0; turn < count; ++turn) {
         if (areAllRows && turn > 0) {
           from = b.at(from, stride);
@@ -312,8 +318,12 @@ void Emitter::copyPieces(const Window &window, RankedTensorType tile,
           from = b.at(window.base, b.add(distance, b.toI64(place)));
           to = getTarget(first);
         } else {
-          Value row =
-              b.min(b.add(first, turn * rowsATurn), b.i32(shape.rows - 1));
+          Value row = b.add(first, turn * rowsATurn);
+          if (shape.rows % rowsATurn != 0) {
+            Value isRow = b.less(row, b.i32(shape.rows));
+            writes = isPiece ? b.both(isRow, isPiece) : isRow;
+            row = b.min(row, b.i32(shape.rows - 1));
+          }
           Row at = getRow(window, row);
           from = b.at(at.pointer, b.toI64(place));
           to = getTarget(row);
@@ -321,12 +331,12 @@ void Emitter::copyPieces(const Window &window, RankedTensorType tile,
         }
         // A copy of nothing reads nothing, wherever it points to.
         if (arch.hasCpAsync)
-          b.copyAsync16(to, from, exists);
+          b.copyAsync16(to, from, exists, writes);
         else
-          loaded.emplace_back(b.loadGlobal16(from, exists), to);
+          loaded.push_back({b.loadGlobal16(from, exists), to, writes});
       }
-      for (auto [value, target] : loaded)
-        b.store(value, target, pieceBytes);
+      for (const Piece &piece : loaded)
+        b.storeShared16(piece.value, piece.target, piece.writes);
     };
     // Rows in part are rare, but for those that a table finds.
     int64_t inFlight = !arch.hasCpAsync                   ? piecesInFlight

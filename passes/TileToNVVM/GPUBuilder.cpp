@@ -222,9 +222,26 @@ Value GPUBuilder::sharedBase(StringRef symbol) {
       *this, LLVM::LLVMPointerType::get(getContext(), Shared), symbol);
 }
 
-void GPUBuilder::copyAsync16(Value shared, Value global, Value predicate) {
-  intrinsic("llvm.nvvm.cp.async.cg.shared.global.16.s", Type(),
-            {shared, global, select(predicate, i32(16), i32(0))});
+void GPUBuilder::copyAsync16(Value shared, Value global, Value predicate,
+                             Value writes) {
+  Value bytes = select(predicate, i32(16), i32(0));
+  if (!writes)
+    intrinsic("llvm.nvvm.cp.async.cg.shared.global.16.s", Type(),
+              {shared, global, bytes});
+  else
+    assembly(Type(), "@$3 cp.async.cg.shared.global [$0], [$1], 16, $2;",
+             "l,l,r,b,~{memory}", {shared, global, bytes, writes});
+}
+
+void GPUBuilder::storeShared16(Value words, Value shared, Value writes) {
+  if (!writes)
+    return store(words, shared, 16);
+  SmallVector<Value> operands{shared};
+  for (int64_t word = 0; word < 4; ++word)
+    operands.push_back(extract(words, word));
+  operands.push_back(writes);
+  assembly(Type(), "@$5 st.shared.v4.b32 [$0], {$1, $2, $3, $4};",
+           "l,r,r,r,r,b,~{memory}", operands);
 }
 
 void GPUBuilder::waitForCopies() {

@@ -69,8 +69,12 @@ public:
 
   // Shared memory.
   Value sharedBase(llvm::StringRef symbol);
-  /// Copies 16 bytes, or writes zeros if the predicate is false.
-  void copyAsync16(Value shared, Value global, Value predicate);
+  /// Copies 16 bytes, or writes zeros if the predicate is false; nothing at all
+  /// unless `writes`, where it is given.
+  void copyAsync16(Value shared, Value global, Value predicate,
+                   Value writes = {});
+  /// A vector of four i32.
+  void storeShared16(Value words, Value shared, Value writes = {});
   void waitForCopies();
   /// Four 8 x 8 matrices of 16-bit elements, whose rows' addresses come from
   /// the 32 lanes; each as one i32.

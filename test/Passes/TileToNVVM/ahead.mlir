@@ -75,7 +75,7 @@
 // EMIT-NEXT:      %{{.+}} = arith.constant
 // EMIT-NEXT:      "llvm.nvvm.barrier.cta.sync.aligned.all"
 // EMIT-NOT:       barrier.cta
-// EMIT:           "llvm.nvvm.cp.async.cg.shared.global.16.s"
+// EMIT:           cp.async.cg.shared.global
 // EMIT:           %[[ANY:.+]] = llvm.call_intrinsic "llvm.nvvm.vote.any.sync"
 // EMIT-NEXT:      scf.if %[[ANY]]
 // EMIT:           arith.truncf {{.+}} : vector<2xf32> to vector<2xbf16>
