@@ -10,8 +10,15 @@
 #residue = #rlayout.layout<
     order = #rlayout.order<residue<4>, chunk = 16>>
 
-func.func @orders(%x: tensor<1x256x4x64xf32, #hilbert>,
-                  %y: tensor<1x256x4x64xf32, #morton>,
-                  %z: tensor<1x256x4x64xf32, #residue>) {
-  return
+func.func @orders(%x: tensor<1x256x4x64xf32>)
+    -> (tensor<1x256x4x64xf32, #hilbert>, tensor<1x256x4x64xf32, #morton>,
+        tensor<1x256x4x64xf32, #residue>) {
+  %h = ringlet.reorder %x
+      : tensor<1x256x4x64xf32> to tensor<1x256x4x64xf32, #hilbert>
+  %m = ringlet.reorder %x
+      : tensor<1x256x4x64xf32> to tensor<1x256x4x64xf32, #morton>
+  %r = ringlet.reorder %x
+      : tensor<1x256x4x64xf32> to tensor<1x256x4x64xf32, #residue>
+  return %h, %m, %r : tensor<1x256x4x64xf32, #hilbert>,
+      tensor<1x256x4x64xf32, #morton>, tensor<1x256x4x64xf32, #residue>
 }
