@@ -70,8 +70,8 @@ static bool mayStore(Value parameter) {
     if (view.getBuffer() != parameter)
       continue; // the table of an indexed view
     for (Operation *access : view->getUsers())
-      if (!isa<rtile::BoundsOp, rtile::LoadOp, rtile::RunOp, rtile::VisibleOp>(
-              access))
+      if (!isa<rtile::BoundsOp, rtile::CopyOp, rtile::LoadOp, rtile::RunOp,
+               rtile::VisibleOp>(access))
         return true;
   }
   return false;

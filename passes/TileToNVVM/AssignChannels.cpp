@@ -119,6 +119,11 @@ LogicalResult checkRegisters(rtile::FuncOp func, const arch::GPUArch &row) {
 }
 
 LogicalResult assign(rtile::FuncOp func, const arch::GPUArch &row) {
+  if (!row.hasScheduledForm())
+    return func.emitOpError("is a scheduled kernel; expected an architecture "
+                            "with products of warp groups and a copy engine, "
+                            "found ")
+           << row.name;
   if (failed(checkRegisters(func, row)))
     return failure();
   int64_t offset = 0;
