@@ -247,12 +247,13 @@ void AsyncBuilder::pin(ValueRange values, Place place) {
   Value all;
   for (Value value : values) {
     Value bits = b.bitcast(i32, value);
-    all = all ? arith::OrIOp::create(b, all, bits).getResult() : bits;
+    all = all ? arith::AndIOp::create(b, all, bits).getResult() : bits;
   }
   AsmBlock block;
   std::string word = block.use(all);
-  block += "{\n.reg .pred p;\nsetp.lt.s32 p, " + word +
-           ", 0;\n@p st.shared.b32 " + address(block, place) + ", " + word +
+  // The bits of a NaN that no instruction makes.
+  block += "{\n.reg .pred p;\nsetp.eq.s32 p, " + word +
+           ", -2;\n@p st.shared.b32 " + address(block, place) + ", " + word +
            ";\n}";
   block.emit(b);
 }

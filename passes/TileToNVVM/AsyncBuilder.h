@@ -85,8 +85,8 @@ public:
   /// Keeps what uses the sums behind this point.
   llvm::SmallVector<Value> hold(mlir::ValueRange sums);
   /// Keeps what follows behind the computation of `values`: the assembler sees
-  /// a store of them that would be executed under a condition that it cannot
-  /// know.
+  /// a store of them under a condition of which it cannot know that it is never
+  /// true.
   void pin(mlir::ValueRange values, Place place);
 
   /// Low word of the descriptor of a tile at `place` that is multiplied along
