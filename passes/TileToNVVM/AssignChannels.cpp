@@ -39,7 +39,8 @@ bool gpu::isSingleThread(rtile::RoleOp role) {
 
 bool gpu::isDynamic(rtile::FuncOp func) {
   rtile::WalkAttr walk = func.getWalkAttr();
-  return walk && walk.getDispatch() == rtile::Dispatch::dynamic;
+  return func.getScheduled() && walk &&
+         walk.getDispatch() == rtile::Dispatch::dynamic;
 }
 
 int64_t gpu::getThreads(rtile::FuncOp func) {

@@ -63,7 +63,7 @@ struct Mailbox {
   int64_t getEmpty() const { return getFull() + letters * barrierBytes; }
 };
 
-/// True if blocks take points as they come.
+/// True if blocks take points as they come: those of scheduled kernels alone.
 bool isDynamic(rtile::FuncOp func);
 
 /// True if one thread runs the role: nothing in it is spread over threads.

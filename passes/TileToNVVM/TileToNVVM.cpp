@@ -101,8 +101,10 @@ LLVM::LLVMFuncOp createFunction(OpBuilder &builder, rtile::FuncOp func) {
   result->setAttr(scratchAttr, builder.getI64IntegerAttr(0));
   result->setAttr(threadsAttr, builder.getI64IntegerAttr(threads));
   result->setAttr(sharedBytesAttr, func->getAttr(sharedBytesAttr));
+  // A block of a plain kernel is for one point, whatever walk is asked for.
   if (rtile::WalkAttr walk = func.getWalkAttr();
-      walk && walk.getDispatch() != rtile::Dispatch::each)
+      func.getScheduled() && walk &&
+      walk.getDispatch() != rtile::Dispatch::each)
     result->setAttr(persistentAttr, builder.getUnitAttr());
   if (isDynamic(func))
     result->setAttr(counterAttr, builder.getUnitAttr());

@@ -114,3 +114,19 @@ rtile.func @reduce(%X: memref<?x12xf32, strided<[?, 1]>>,
   rtile.store %e, %y[%i] : !rtile.view<16xf32>
   rtile.return
 }
+
+// Blocks of plain kernels have one point each. A launch with fewer blocks than
+// points would leave the others out.
+
+// CHECK-LABEL: llvm.func ptx_kernelcc @walks(
+// CHECK-SAME:    %{{[^,]+}}: i64, %{{[^,]+}}: i64, %{{[^,]+}}: i64)
+// CHECK-NOT:     rtile.persistent
+// CHECK-NOT:     rtile.counter
+// CHECK:         llvm.return
+rtile.func @walks(%Z: memref<?xf32, strided<[1]>>) grid(%i: index)
+    walk = <dynamic> {
+  %z = rtile.view %Z[*] : memref<?xf32, strided<[1]>> to !rtile.view<16xf32>
+  %one = arith.constant dense<1.0> : tensor<16xf32>
+  rtile.store %one, %z[%i] : !rtile.view<16xf32>
+  rtile.return
+}
