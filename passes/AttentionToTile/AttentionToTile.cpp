@@ -181,11 +181,13 @@ void FunctionLowering::lowerAttention(attn::AttentionOp op) {
   bool finishes = covers(chain.back());
   bool single = chain.size() == 1;
   // What one dilated branch of all heads leaves out are other residues of the
-  // same segments, which its kernel fills while it waits for keys. Wide rows
-  // leave it no registers for that.
-  bool fillsOthers = single && !finishes && rate(0) - 1 <= kMaxOthers &&
-                     op.getHeadDim() <= kMaxFillDim &&
-                     op.getValueDim() <= kMaxFillDim && hasEveryHead(0);
+  // same segments, which a kernel with a recipe fills while it waits for keys.
+  // Wide rows leave it no registers for that, and plain kernels have none.
+  bool fillsOthers =
+      single && !finishes && rate(0) - 1 <= kMaxOthers &&
+      cast<attn::TilingAttr>((*op.getTilings())[0]).getRecipe() &&
+      op.getHeadDim() <= kMaxFillDim && op.getValueDim() <= kMaxFillDim &&
+      hasEveryHead(0);
 
   SmallVector<Value> outputSizes(query.sizes);
   outputSizes.back() = value.sizes.back();
