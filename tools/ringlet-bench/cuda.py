@@ -297,8 +297,6 @@ def add_profiles(found: list, options, card) -> None:
             if share is None:
                 continue
             used = {"utilisation": round(share, 3), "utilisation_by": "ncu"}
-            if "tensor_pipe" in counted:
-                used["tensor_pipe"] = round(counted["tensor_pipe"], 3)
             print(f"{case.name}, {target}: {used}", flush=True)
             for result in found:
                 if result["name"] == f"{case.name}, {target}":

@@ -1,6 +1,6 @@
 # Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How much of a GPU a program uses: its tensor cores, and its memory.
+"""How much of a GPU's tensor cores a program uses, and what could bound it.
 
 Utilisation is FLOP / (multiprocessors x FLOP a clock x clocks that passed). A
 card under its power cap changes its clock from one second to the next; this
@@ -28,15 +28,6 @@ MARKER = "spin_kernel"
 
 CYCLES = "sm__cycles_elapsed.max"
 TIME = "gpu__time_duration.sum"
-# The tensor pipe by the first of these that the profiler knows on the card.
-PIPES = (
-    "sm__pipe_tensor_op_gmma_cycles_active",
-    "sm__inst_executed_pipe_tensor_op_gmma",
-    "sm__pipe_tensor_op_hmma_cycles_active",
-    "sm__pipe_tensor_cycles_active",
-    "sm__inst_executed_pipe_tensor",
-)
-OF_PEAK = ".avg.pct_of_peak_sustained_active"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -109,17 +100,11 @@ def by_clock(card: Card, case, call) -> float | None:
     return None if None in found else statistics.median(found)
 
 
-def pipe_metric(listing: str) -> str | None:
-    """The first of PIPES in what `ncu --query-metrics` prints."""
-    names = {line.split()[0] for line in listing.splitlines() if line.strip()}
-    return next((f"{name}{OF_PEAK}" for name in PIPES if name in names), None)
-
-
 def _number(text: str) -> float:
     return float(text.replace(",", ""))
 
 
-def read_profile(text: str, pipe: str | None) -> list[dict]:
+def read_profile(text: str) -> list[dict]:
     """Sums of a profile's kernels, for each of the programs between markers.
 
     `text` is what ncu writes with --csv --page raw: other lines, a line of
@@ -134,18 +119,11 @@ def read_profile(text: str, pipe: str | None) -> list[dict]:
         if not row["ID"]:
             continue
         if MARKER in row["Kernel Name"]:
-            current = {"cycles": 0.0, "ns": 0.0, "busy": 0.0}
+            current = {"cycles": 0.0, "ns": 0.0}
             programs.append(current)
         elif current is not None:
-            cycles = _number(row[CYCLES])
-            current["cycles"] += cycles
+            current["cycles"] += _number(row[CYCLES])
             current["ns"] += _number(row[TIME])
-            if pipe:
-                current["busy"] += cycles * _number(row[pipe]) / 100
-    for each in programs:
-        busy = each.pop("busy")
-        if pipe and each["cycles"]:
-            each["tensor_pipe"] = busy / each["cycles"]
     return programs
 
 
@@ -193,16 +171,13 @@ def profile(options, target: str) -> list[dict]:
     with tempfile.TemporaryDirectory(prefix="ringlet-bench-") as folder:
         output = pathlib.Path(folder) / "output.txt"
         table = pathlib.Path(folder) / "profile.csv"
-        run_within([ncu, "--query-metrics"], options.limit, output)
-        pipe = pipe_metric(output.read_text())
-        metrics = ",".join(each for each in (CYCLES, TIME, pipe) if each)
         command = [
             ncu,
             "--csv",
             "--page=raw",
             "--print-units=base",
             f"--log-file={table}",
-            f"--metrics={metrics}",
+            f"--metrics={CYCLES},{TIME}",
             "--profile-from-start=off",
             "--clock-control=none",
             "--cache-control=none",
@@ -212,7 +187,7 @@ def profile(options, target: str) -> list[dict]:
         text = table.read_text() if table.exists() else ""
         said = (text or output.read_text()).strip().splitlines()
     try:
-        found = read_profile(text, pipe)
+        found = read_profile(text)
     except (KeyError, ValueError) as error:
         print(f"ncu is left out: its table has no figure: {error}", flush=True)
         return []

@@ -58,7 +58,6 @@ def beside_peers(cases):
     head = ["case", "Ringlet", "TFLOP/s"]
     optional = {
         "utilisation": "utilisation",
-        "tensor_pipe": "tensor pipe busy",
         "flop_per_byte": "FLOP a byte",
         "bound": "bound",
     }
