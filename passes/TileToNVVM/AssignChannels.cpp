@@ -37,6 +37,26 @@ bool gpu::isSingleThread(rtile::RoleOp role) {
   return !found.wasInterrupted();
 }
 
+bool gpu::hasTurns(rtile::RoleOp role) {
+  return role.getWarps() > 4 &&
+         role.getBody()
+             .walk([](rtile::InTurnOp) { return WalkResult::interrupt(); })
+             .wasInterrupted();
+}
+
+int64_t gpu::getTurnBarrier(rtile::RoleOp role) {
+  int64_t number = 1;
+  for (auto other : role->getParentOfType<rtile::FuncOp>()
+                        .getBody()
+                        .getOps<rtile::RoleOp>()) {
+    if (other == role)
+      break;
+    if (hasTurns(other))
+      number += other.getWarps() / 4;
+  }
+  return number;
+}
+
 bool gpu::isDynamic(rtile::FuncOp func) {
   rtile::WalkAttr walk = func.getWalkAttr();
   return func.getScheduled() && walk &&

@@ -278,6 +278,19 @@ Value AsyncBuilder::blockCount() {
   return block.emit(b).front();
 }
 
+void AsyncBuilder::takeTurn(Value barrier) {
+  AsmBlock block;
+  block += "bar.sync " + block.use(barrier) + ", 256;";
+  block.emit(b);
+}
+
+void AsyncBuilder::giveTurn(Value barrier, Value predicate) {
+  AsmBlock block;
+  std::string when = guard(block, predicate);
+  block += when + "bar.arrive " + block.use(barrier) + ", 256;";
+  block.emit(b);
+}
+
 Value AsyncBuilder::uniform(Value value) {
   AsmBlock block;
   std::string result = block.result(b.getI32Type());

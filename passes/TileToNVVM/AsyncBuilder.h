@@ -100,6 +100,10 @@ public:
 
   // Warps.
   Value uniform(Value value);
+  /// Barriers of the block by number, each between two groups of four warps:
+  /// one waits for its turn, the one before it lets it have it.
+  void takeTurn(Value barrier);
+  void giveTurn(Value barrier, Value predicate);
   Value anyInWarp(Value predicate);
   void setRegisters(int64_t count, int64_t before);
   void trap(Value predicate);

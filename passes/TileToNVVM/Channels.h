@@ -69,6 +69,13 @@ bool isDynamic(rtile::FuncOp func);
 /// True if one thread runs the role: nothing in it is spread over threads.
 bool isSingleThread(rtile::RoleOp role);
 
+/// True if groups of the role wait for each other's turns.
+bool hasTurns(rtile::RoleOp role);
+
+/// Number of the block's barrier before the turn of the role's first group;
+/// those of the others follow. Barrier 0 is that of the whole block.
+int64_t getTurnBarrier(rtile::RoleOp role);
+
 /// Threads of a kernel in the scheduled form.
 int64_t getThreads(rtile::FuncOp func);
 

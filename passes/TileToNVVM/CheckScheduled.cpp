@@ -82,13 +82,29 @@ LogicalResult checkStart(rtile::StartDotOp op) {
   return success();
 }
 
-/// Registers of a product under way are known to one block of operations.
+/// Registers of a product under way are known to one block of operations, that
+/// of a turn included.
 LogicalResult checkFinish(rtile::FinishDotOp op) {
-  auto start = op.getPending().getDefiningOp<rtile::StartDotOp>();
-  if (!start || start->getBlock() != op->getBlock() ||
-      !op.getPending().hasOneUse())
+  Value pending = op.getPending();
+  bool once = pending.hasOneUse();
+  bool here = pending.getParentBlock() == op->getBlock();
+  if (auto turn = pending.getDefiningOp<rtile::InTurnOp>()) {
+    unsigned index = cast<OpResult>(pending).getResultNumber();
+    pending = turn.getBody().front().getTerminator()->getOperand(index);
+    once &= pending.hasOneUse();
+  }
+  if (!pending.getDefiningOp<rtile::StartDotOp>() || !here || !once)
     return op.emitOpError("expected a product that was started in the same "
                           "block and is waited for once");
+  return success();
+}
+
+LogicalResult checkTurn(rtile::InTurnOp op) {
+  for (Type type : op.getResultTypes())
+    if (!isa<rtile::PendingType>(type))
+      return op.emitOpError("expected a turn that yields products under way, "
+                            "found ")
+             << type;
   return success();
 }
 
@@ -122,6 +138,7 @@ LogicalResult checkInRole(Operation *op) {
           })
       .Case([](rtile::StartDotOp op) { return checkStart(op); })
       .Case([](rtile::FinishDotOp op) { return checkFinish(op); })
+      .Case([](rtile::InTurnOp op) { return checkTurn(op); })
       .Case([](rtile::FoldOp op) { return checkColumns(op, getTile(op)); })
       .Case([](rtile::SliceOp op) -> LogicalResult {
         if (op.getBegin() % columnBlock != 0)
@@ -147,7 +164,8 @@ LogicalResult checkInRole(Operation *op) {
         return success();
       })
       .Case<rtile::StoreOp, rtile::ReduceOp, rtile::VisibleOp, rtile::LoadOp,
-            scf::ForOp, scf::IfOp, scf::YieldOp>([](auto) { return success(); })
+            rtile::YieldOp, scf::ForOp, scf::IfOp, scf::YieldOp>(
+          [](auto) { return success(); })
       .Default([](Operation *op) -> LogicalResult {
         bool onTiles = llvm::any_of(op->getResultTypes(), [](Type type) {
           return isa<RankedTensorType>(type);

@@ -108,6 +108,13 @@ void Emitter::emitRole(rtile::RoleOp op, int64_t firstWarp) {
   if (op.getWarps() >= 4)
     group = async.uniform(b.divUnsigned(warp, 4));
   isFirstLane = b.compare(arith::CmpIPredicate::eq, lane, b.i32(0));
+  // The first turn is that of the first group: the last one leaves it to it.
+  if (hasTurns(op)) {
+    int64_t groups = op.getWarps() / 4;
+    async.giveTurn(
+        b.i32(getTurnBarrier(op)),
+        b.compare(arith::CmpIPredicate::eq, group, b.i32(groups - 1)));
+  }
   Channels visited = getVisited(op);
   cursors.clear();
   for (rtile::ChannelOp channel : visited)
@@ -343,7 +350,8 @@ bool Emitter::emitInRole(Operation *op) {
     return true;
   // What stands in a region of its own is not known after it, and work before a
   // product is meant to be done then.
-  if (isa<scf::ForOp, scf::IfOp, rtile::RebaseOp, rtile::StartDotOp>(op))
+  if (isa<scf::ForOp, scf::IfOp, rtile::RebaseOp, rtile::StartDotOp,
+          rtile::InTurnOp>(op))
     computeWaiting();
   if (!isa<rtile::FoldOp>(op))
     llvm::for_each(op->getOperands(), [&](Value value) { compute(value); });
@@ -376,6 +384,10 @@ bool Emitter::emitInRole(Operation *op) {
         emitFinishDot(finish);
         return true;
       })
+      .Case([&](rtile::InTurnOp turn) {
+        emitTurn(turn);
+        return true;
+      })
       .Case([&](scf::ForOp loop) {
         emitRoleLoop(loop);
         return true;
@@ -386,6 +398,30 @@ bool Emitter::emitInRole(Operation *op) {
       })
       .Case([&](rtile::StoreOp store) { return emitRoleStore(store); })
       .Default([&](Operation *) { return false; });
+}
+
+void Emitter::emitTurn(rtile::InTurnOp op) {
+  int64_t groups = role.getWarps() / 4, first = getTurnBarrier(role);
+  bool alone = groups == 1;
+  if (!alone)
+    async.takeTurn(b.add(group, first));
+  for (Operation &inner : op.getBody().front().without_terminator()) {
+    b.setLoc(inner.getLoc());
+    emitOperation(&inner);
+  }
+  b.setLoc(op.getLoc());
+  // What was started inside is waited for outside.
+  Operation *yield = op.getBody().front().getTerminator();
+  for (auto [result, value] :
+       llvm::zip_equal(op.getResults(), yield->getOperands())) {
+    fragments[result] = Fragment(fragments[value]);
+    std::replace(underWay.begin(), underWay.end(), value, Value(result));
+  }
+  if (alone)
+    return;
+  Value last = b.compare(arith::CmpIPredicate::eq, group, b.i32(groups - 1));
+  async.giveTurn(b.select(last, b.i32(first), b.add(group, first + 1)),
+                 Value());
 }
 
 void Emitter::emitRoleLoop(scf::ForOp loop) {

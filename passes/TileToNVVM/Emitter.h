@@ -258,6 +258,7 @@ private:
   void emitRead(rtile::ReadOp op);
   void emitRelease(rtile::ReleaseOp op);
   void emitStartDot(rtile::StartDotOp op);
+  void emitTurn(rtile::InTurnOp op);
   void emitFinishDot(rtile::FinishDotOp op);
   /// Puts an operation on tiles off, if that is possible: its elements are
   /// null until somebody asks for them.
