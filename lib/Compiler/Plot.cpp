@@ -7,7 +7,7 @@
 
 #include "lib/Compiler/Plot.h"
 
-#include "dialects/Ringlet/IR/RingletDialect.h"
+#include "lib/Compiler/OracleBranch.h"
 #include "lib/Plot/OrderPlot.h"
 #include "lib/Plot/PatternPlot.h"
 #include "passes/Orders/CollectOrders.h"
@@ -38,32 +38,6 @@ private:
 
 } // namespace
 
-static oracle::Branch readBranch(attn::BranchAttr branch, int64_t heads) {
-  oracle::Branch result;
-  if (!branch.isUnbounded())
-    result.segment = branch.getW();
-  result.dilation = branch.getR();
-  switch (branch.getOffset()) {
-  case attn::OffsetRule::Modulo:
-    result.offset = layout::OffsetRule::Modulo;
-    break;
-  case attn::OffsetRule::Block:
-    result.offset = layout::OffsetRule::Block;
-    break;
-  case attn::OffsetRule::Constant:
-    result.offset = layout::OffsetRule::Constant;
-    result.constant = branch.getConstant();
-    break;
-  }
-  result.offsetByQuery = branch.getBy() == attn::HeadKind::Query;
-  if (!branch.hasAllHeads())
-    result.heads = {branch.getHeadBegin(),
-                    branch.getHeadEnd() == attn::BranchAttr::kAllHeads
-                        ? heads
-                        : branch.getHeadEnd()};
-  return result;
-}
-
 FailureOr<plot::Attention> Plotter::read(attn::AttentionOp op) {
   // What is an operand is known when the program runs, not here.
   for (auto [value, name, rule] :
@@ -89,7 +63,7 @@ FailureOr<plot::Attention> Plotter::read(attn::AttentionOp op) {
 
   oracle::AttentionSpec &spec = result.spec;
   for (attn::BranchAttr branch : op.getBranchRange())
-    spec.branches.push_back(readBranch(branch, result.queryHeads));
+    spec.branches.push_back(toOracle(branch, result.queryHeads));
   spec.causal = op.getCausal();
   if (auto window = op.getWindow()) {
     if ((*window)[0] >= 0)

@@ -7,7 +7,7 @@
 
 #include "test/Run/differential/ReadGraph.h"
 
-#include "dialects/Ringlet/IR/RingletDialect.h"
+#include "lib/Compiler/OracleBranch.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/BuiltinAttributes.h"
@@ -70,30 +70,6 @@ private:
     return number;
   }
 
-  oracle::Branch readBranch(attn::BranchAttr attribute) {
-    oracle::Branch branch;
-    if (!attribute.isUnbounded())
-      branch.segment = attribute.getW();
-    branch.dilation = attribute.getR();
-    switch (attribute.getOffset()) {
-    case attn::OffsetRule::Modulo:
-      branch.offset = layout::OffsetRule::Modulo;
-      break;
-    case attn::OffsetRule::Block:
-      branch.offset = layout::OffsetRule::Block;
-      break;
-    case attn::OffsetRule::Constant:
-      branch.offset = layout::OffsetRule::Constant;
-      branch.constant = attribute.getConstant();
-      break;
-    }
-    branch.offsetByQuery = attribute.getBy() == attn::HeadKind::Query;
-    if (!attribute.hasAllHeads())
-      branch.heads =
-          oracle::HeadRange{attribute.getHeadBegin(), attribute.getHeadEnd()};
-    return branch;
-  }
-
   bool readAttention(attn::AttentionOp op) {
     oracle::AttentionSpec spec;
     for (attn::BranchAttr branch : op.getBranchRange()) {
@@ -101,7 +77,7 @@ private:
         *error = "unexpected runtime w or r";
         return false;
       }
-      spec.branches.push_back(readBranch(branch));
+      spec.branches.push_back(toOracle(branch, op.getQueryHeads()));
     }
     spec.causal = op.getCausal();
     if (auto window = op.getWindow()) {
