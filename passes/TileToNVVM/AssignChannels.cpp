@@ -186,12 +186,9 @@ struct AssignChannels : ringlet::impl::RTileAssignChannelsBase<AssignChannels> {
   using Base::Base;
 
   void runOnOperation() override {
-    std::string error;
-    const arch::GPUArch *row = arch::lookupGPUArch(arch, &error);
-    if (!row) {
-      emitError(getOperation()->getLoc()) << error;
+    const arch::GPUArch *row = lookupArch(getOperation(), arch);
+    if (!row)
       return signalPassFailure();
-    }
     WalkResult result = getOperation()->walk([&](rtile::FuncOp func) {
       return func.getScheduled() ? WalkResult(assign(func, *row))
                                  : WalkResult::skip();

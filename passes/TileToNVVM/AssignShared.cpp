@@ -190,12 +190,9 @@ struct AssignShared : ringlet::impl::RTileAssignSharedBase<AssignShared> {
   using Base::Base;
 
   void runOnOperation() override {
-    std::string error;
-    const arch::GPUArch *row = arch::lookupGPUArch(arch, &error);
-    if (!row) {
-      emitError(getOperation()->getLoc()) << error;
+    const arch::GPUArch *row = lookupArch(getOperation(), arch);
+    if (!row)
       return signalPassFailure();
-    }
     WalkResult result = getOperation()->walk([&](rtile::FuncOp func) {
       // Channels are rtile-gpu-assign-channels' matter.
       if (func.getScheduled())

@@ -35,12 +35,9 @@ struct ChooseDot : ringlet::impl::RTileChooseDotBase<ChooseDot> {
   using Base::Base;
 
   void runOnOperation() override {
-    std::string error;
-    const arch::GPUArch *row = arch::lookupGPUArch(arch, &error);
-    if (!row) {
-      emitError(getOperation()->getLoc()) << error;
+    const arch::GPUArch *row = lookupArch(getOperation(), arch);
+    if (!row)
       return signalPassFailure();
-    }
     Builder builder(&getContext());
     getOperation()->walk([&](rtile::DotOp dot) {
       dot->setAttr(dotAttr, builder.getStringAttr(chooseStrategy(dot, *row)));

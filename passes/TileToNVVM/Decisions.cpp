@@ -13,6 +13,14 @@ using namespace mlir;
 using namespace ringlet;
 using namespace ringlet::gpu;
 
+const arch::GPUArch *gpu::lookupArch(Operation *op, StringRef name) {
+  std::string error;
+  const arch::GPUArch *row = arch::lookupGPUArch(name.str(), &error);
+  if (!row)
+    emitError(op->getLoc()) << error;
+  return row;
+}
+
 int64_t gpu::getBytes(Type element) {
   return llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
 }

@@ -9,6 +9,7 @@
 #define RINGLET_PASSES_TILETONVVM_DECISIONS_H
 
 #include "dialects/Tile/IR/TileDialect.h"
+#include "lib/Arch/GPU.h"
 
 #include "llvm/Support/MathExtras.h"
 
@@ -33,6 +34,10 @@ inline constexpr llvm::StringLiteral threadsAttr = "rtile.threads";
 inline constexpr llvm::StringLiteral parametersAttr = "rtile.parameters";
 inline constexpr llvm::StringLiteral gridRankAttr = "rtile.grid_rank";
 inline constexpr llvm::StringLiteral scratchAttr = "rtile.scratch_bytes";
+
+/// The row of the table that a pass is asked for; null, with an error at `op`,
+/// if there is none.
+const arch::GPUArch *lookupArch(mlir::Operation *op, llvm::StringRef name);
 
 /// The type of a value if it is a tile, or null.
 inline mlir::RankedTensorType getTile(mlir::Value value) {

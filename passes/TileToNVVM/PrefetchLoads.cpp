@@ -194,12 +194,9 @@ struct PrefetchLoads : ringlet::impl::RTilePrefetchLoadsBase<PrefetchLoads> {
   using Base::Base;
 
   void runOnOperation() override {
-    std::string error;
-    const arch::GPUArch *row = arch::lookupGPUArch(arch, &error);
-    if (!row) {
-      emitError(getOperation()->getLoc()) << error;
+    const arch::GPUArch *row = lookupArch(getOperation(), arch);
+    if (!row)
       return signalPassFailure();
-    }
     if (!row->hasCpAsync)
       return;
     getOperation()->walk([&](rtile::FuncOp func) {

@@ -172,12 +172,9 @@ struct TileToNVVM : ringlet::impl::RTileToNVVMBase<TileToNVVM> {
   using Base::Base;
 
   void runOnOperation() override {
-    std::string error;
-    const arch::GPUArch *row = arch::lookupGPUArch(arch, &error);
-    if (!row) {
-      emitError(getOperation()->getLoc()) << error;
+    const arch::GPUArch *row = lookupArch(getOperation(), arch);
+    if (!row)
       return signalPassFailure();
-    }
     auto funcs = llvm::to_vector(getOperation().getOps<rtile::FuncOp>());
     bool hasShared = false, hasChannels = false;
     for (rtile::FuncOp func : funcs) {
