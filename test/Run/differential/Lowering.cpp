@@ -62,6 +62,16 @@ std::optional<Stage::Kind> classify(ModuleOp module) {
   return Stage::Kind::Tile;
 }
 
+/// Appends the errors of a scope to a text.
+struct ErrorCollector : ScopedDiagnosticHandler {
+  ErrorCollector(MLIRContext *context, std::string *error)
+      : ScopedDiagnosticHandler(context, [error](Diagnostic &diagnostic) {
+          if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
+            *error += diagnostic.str() + "\n";
+          return success();
+        }) {}
+};
+
 } // namespace
 
 /// Keeps the module after each pass.
@@ -107,18 +117,29 @@ Lowering::Lowering() : context(MLIRContext::Threading::DISABLED) {
   context.loadAllAvailableDialects();
 }
 
+OwningOpRef<ModuleOp> Lowering::parse(const std::string &text,
+                                      std::string *error) {
+  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, &context);
+  if (!module)
+    *error = "the graph does not parse: " + *error;
+  return module;
+}
+
+bool Lowering::runPasses(PassManager &pm, ModuleOp module, std::string *error) {
+  if (succeeded(pm.run(module)))
+    return true;
+  *error = "lowering failed after " +
+           (passes.empty() ? std::string("nothing") : passes.back()) + ": " +
+           *error;
+  return false;
+}
+
 bool Lowering::run(const std::string &text, bool toMachine,
                    std::string *error) {
-  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
-    if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
-      *error += diagnostic.str() + "\n";
-    return success();
-  });
-  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, &context);
-  if (!module) {
-    *error = "the graph does not parse: " + *error;
+  ErrorCollector errors(&context, error);
+  OwningOpRef<ModuleOp> module = parse(text, error);
+  if (!module)
     return false;
-  }
   Snapshots(*this).take("graph", *module);
 
   PassManager pm(&context);
@@ -127,13 +148,7 @@ bool Lowering::run(const std::string &text, bool toMachine,
   buildRingletToRTilePipeline(pm, options);
   if (toMachine)
     buildRTileToCPUPipeline(pm, options);
-  if (failed(pm.run(*module))) {
-    *error = "lowering failed after " +
-             (passes.empty() ? std::string("nothing") : passes.back()) + ": " +
-             *error;
-    return false;
-  }
-  return true;
+  return runPasses(pm, *module, error);
 }
 
 /// Gives each attention that can have a recipe one; false if none can.
@@ -157,16 +172,10 @@ static bool forceRecipe(ModuleOp module, attn::Recipe recipe, int64_t queryRows,
 bool Lowering::runRecipe(const std::string &text, attn::Recipe recipe,
                          int64_t queryRows, int64_t keyRows,
                          std::string *error) {
-  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
-    if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
-      *error += diagnostic.str() + "\n";
-    return success();
-  });
-  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, &context);
-  if (!module) {
-    *error = "the graph does not parse: " + *error;
+  ErrorCollector errors(&context, error);
+  OwningOpRef<ModuleOp> module = parse(text, error);
+  if (!module)
     return false;
-  }
   if (!forceRecipe(*module, recipe, queryRows, keyRows))
     return true;
   PassManager pm(&context);
@@ -174,14 +183,10 @@ bool Lowering::runRecipe(const std::string &text, attn::Recipe recipe,
       *this, attn::stringifyRecipe(recipe).str() + "/"));
   buildRingletToRTilePipeline(pm, LevelOptions());
   addRecipePasses(pm);
-  if (succeeded(pm.run(*module))) {
-    lastRecipeStage = print(*module);
-    return true;
-  }
-  *error = "lowering failed after " +
-           (passes.empty() ? std::string("nothing") : passes.back()) + ": " +
-           *error;
-  return false;
+  if (!runPasses(pm, *module, error))
+    return false;
+  lastRecipeStage = print(*module);
+  return true;
 }
 
 bool Lowering::runRecipes(const std::string &text, std::string *error) {
@@ -196,16 +201,10 @@ bool Lowering::runRecipes(const std::string &text, std::string *error) {
 }
 
 bool Lowering::runMma(const std::string &text, std::string *error) {
-  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
-    if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
-      *error += diagnostic.str() + "\n";
-    return success();
-  });
-  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, &context);
-  if (!module) {
-    *error = "the graph does not parse: " + *error;
+  ErrorCollector errors(&context, error);
+  OwningOpRef<ModuleOp> module = parse(text, error);
+  if (!module)
     return false;
-  }
   constexpr const char *arch = "sm_80";
   PassManager pm(&context);
   pm.addInstrumentation(std::make_unique<Snapshots>(*this, "mma/"));
@@ -215,12 +214,7 @@ bool Lowering::runMma(const std::string &text, std::string *error) {
   pm.addPass(createRTileChooseDot({arch}));
   pm.addPass(createRTileSkipRescale());
   pm.addPass(createRTilePrefetchLoads({arch}));
-  if (succeeded(pm.run(*module)))
-    return true;
-  *error = "lowering failed after " +
-           (passes.empty() ? std::string("nothing") : passes.back()) + ": " +
-           *error;
-  return false;
+  return runPasses(pm, *module, error);
 }
 
 Stage *Lowering::last(Stage::Kind kind) {

@@ -18,6 +18,10 @@
 
 #include <memory>
 
+namespace mlir {
+class PassManager;
+} // namespace mlir
+
 namespace ringlet::differential {
 
 /// The module as one pass left it.
@@ -66,6 +70,10 @@ public:
   mlir::MLIRContext &getContext() { return context; }
 
 private:
+  mlir::OwningOpRef<mlir::ModuleOp> parse(const std::string &text,
+                                          std::string *error);
+  bool runPasses(mlir::PassManager &pm, mlir::ModuleOp module,
+                 std::string *error);
   bool runRecipe(const std::string &text, attn::Recipe recipe,
                  int64_t queryRows, int64_t keyRows, std::string *error);
   class Snapshots;
