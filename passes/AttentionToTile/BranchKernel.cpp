@@ -84,6 +84,10 @@ private:
                                 branch.isUnbounded() ? 0 : segmentLength(),
                                 branch.getR());
   }
+  /// Tiles whose marks one point of the second kernel looks at, at most.
+  int64_t mostTilesOfPoint() {
+    return std::max<int64_t>(1, mostRowsOfPoint / queryRows);
+  }
   DenseI64ArrayAttr window();
   Value exp2(StringRef name, Value tile) {
     return k.create<math::Exp2Op>(name, tile);
@@ -220,10 +224,8 @@ void BranchKernel::declare() {
     // Segments from that of the first query position to that of the last.
     Value last = plan.sub(plan.add(step.queryOffset, length), plan.constant(1));
     Value first = plan.floorDiv(step.queryOffset, segmentLength());
-    Value count =
-        plan.add(plan.sub(plan.floorDiv(last, segmentLength()), first),
-                 plan.constant(1));
-    segments = count;
+    segments = plan.add(plan.sub(plan.floorDiv(last, segmentLength()), first),
+                        plan.constant(1));
   }
   int64_t headEnd = branch.getHeadEnd() == BranchAttr::kAllHeads
                         ? op.getQueryHeads()
@@ -231,12 +233,10 @@ void BranchKernel::declare() {
   Value heads = plan.constant(headEnd - branch.getHeadBegin());
   if (marks == Marks::Reads) {
     // Of all tiles, so many that a device has enough blocks to run.
-    Value others = plan.mul(plan.mul(segments, heads), step.query.sizes[0]);
-    Value share = plan.floorDiv(plan.mul(tiles, others), fewestPoints);
-    Value count =
-        plan.max(plan.min(share, plan.constant(std::max<int64_t>(
-                                     1, mostRowsOfPoint / queryRows))),
-                 plan.constant(1));
+    Value planes = plan.mul(plan.mul(segments, heads), step.query.sizes[0]);
+    Value share = plan.floorDiv(plan.mul(tiles, planes), fewestPoints);
+    Value count = plan.max(plan.min(share, plan.constant(mostTilesOfPoint())),
+                           plan.constant(1));
     tilesOfPoint = k.addScalar("tiles_of_point", count);
     tiles = plan.ceilDiv(tiles, count);
   }
@@ -307,11 +307,10 @@ void BranchKernel::makeViews() {
   if (redo)
     redoView = k.view("redo_rows", redo, axes, rows, queries);
   if (marks == Marks::Reads)
-    redoGroupView = k.view(
-        "redo_group", redo, axes,
-        viewType({std::max(mostRowsOfPoint / queryRows * queryRows, queryRows)},
-                 plan.getBuilder().getF32Type()),
-        queries);
+    redoGroupView = k.view("redo_group", redo, axes,
+                           viewType({mostTilesOfPoint() * queryRows},
+                                    plan.getBuilder().getF32Type()),
+                           queries);
   if (lse) {
     if (op.getMix() == attn::Mix::Sum)
       axes.insert(axes.begin(), k.constant(step.branch));
