@@ -17,6 +17,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,12 @@ public:
 
   /// The exact inverse: the slot of `token`, for 0 <= token < count.
   virtual int64_t slot(int64_t token, int64_t count) const = 0;
+
+  /// How many slots apart tokens lie that are `step` apart, for step > 0, if
+  /// that is the same for all of them, at any count; else nothing.
+  virtual std::optional<int64_t> slotStep(int64_t) const {
+    return std::nullopt;
+  }
 
   /// Writes base + token(m, count) to out[m] for all m < count, in near
   /// linear time.

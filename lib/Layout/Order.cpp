@@ -164,6 +164,10 @@ int64_t Order::slot(int64_t token, int64_t length) const {
   return base + curve->slot(inside, std::min(restart, length - base));
 }
 
+std::optional<int64_t> Order::slotStep(int64_t step) const {
+  return identity ? step : curve->slotStep(step);
+}
+
 std::vector<int64_t> Order::permutation(int64_t length,
                                         std::string *error) const {
   std::string message = validate(length);

@@ -19,6 +19,7 @@
 #include "lib/Layout/OrderSpec.h"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -59,6 +60,11 @@ public:
   /// The slot that holds `token`, the exact inverse; -1 unless
   /// 0 <= token < length.
   int64_t slot(int64_t token, int64_t length) const;
+
+  /// How many slots apart tokens of one period lie that are `step` apart, for
+  /// step > 0, if that is the same for all of them: then a strided view needs
+  /// no table. Else nothing.
+  std::optional<int64_t> slotStep(int64_t step) const;
 
   /// The tokens of all slots. Empty, with the reason in `*error` if given,
   /// where validate refuses the length or it exceeds longestPermutation.

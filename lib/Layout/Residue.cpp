@@ -40,6 +40,13 @@ public:
            token / rate;
   }
 
+  /// Tokens of one residue lie side by side.
+  std::optional<int64_t> slotStep(int64_t step) const override {
+    if (step % rate != 0)
+      return std::nullopt;
+    return step / rate;
+  }
+
   void fill(int64_t *out, int64_t count, int64_t base) const override {
     for (int64_t residue = 0; residue < rate && residue < count; ++residue)
       for (int64_t left = count - residue, token = residue;; token += rate) {

@@ -263,6 +263,37 @@ TEST(Order, PatternRanks) {
   EXPECT_EQ(make(residue)->rank(1), 4);
 }
 
+// A step that an order calls constant is so for every pair of tokens of a
+// period, and linear and residue orders have the steps that views rely on.
+TEST(Order, SlotStepHoldsForEveryPair) {
+  std::mt19937_64 random(11);
+  int64_t constant = 0;
+  for (int i = 0; i < 400; ++i) {
+    int64_t length;
+    std::shared_ptr<const Order> order = make(randomSpec(random, length));
+    int64_t period = order->period() ? order->period() : length;
+    for (int64_t step : {1, 2, 3, 8, 12}) {
+      std::optional<int64_t> slots = order->slotStep(step);
+      constant += slots.has_value();
+      for (int64_t token = 0; slots && token + step < length; ++token)
+        if (token % period + step < period)
+          ASSERT_EQ(order->slot(token + step, length),
+                    order->slot(token, length) + *slots)
+              << describe(order->spec()) << ", step " << step;
+    }
+  }
+  EXPECT_GT(constant, 100);
+
+  OrderSpec residue;
+  residue.curve = "residue";
+  residue.rate = 4;
+  EXPECT_EQ(make(residue)->slotStep(4), 1);
+  EXPECT_EQ(make(residue)->slotStep(12), 3);
+  EXPECT_EQ(make(residue)->slotStep(2), std::nullopt);
+  EXPECT_EQ(make(gridSpec("hilbert", {4, 4}))->slotStep(1), std::nullopt);
+  EXPECT_EQ(make(OrderSpec{})->slotStep(7), 7);
+}
+
 TEST(Order, Description) {
   OrderSpec spec = gridSpec("hilbert", {4, 4});
   spec.chunk = 16;
