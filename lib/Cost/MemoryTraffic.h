@@ -1,0 +1,96 @@
+//===- MemoryTraffic.h - Memory that tiles of keys touch --------*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What a memory order (O1) changes is where the rows of a tile lie, and nothing
+// else: which tiles are loaded follows from positions. So the lines, sectors
+// and pages that a kernel touches are counted by walking the addresses of the
+// rows of its tiles.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RINGLET_LIB_COST_MEMORYTRAFFIC_H
+#define RINGLET_LIB_COST_MEMORYTRAFFIC_H
+
+#include "lib/Layout/Dilation.h"
+#include "lib/Layout/Order.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ringlet::cost {
+
+/// Units in which memory moves: cache lines, DRAM sectors of a GPU, pages.
+struct Touched {
+  static constexpr int64_t lineBytes = 64, sectorBytes = 32, pageBytes = 4096;
+
+  int64_t lines = 0, sectors = 0, pages = 0;
+
+  bool operator==(const Touched &other) const {
+    return lines == other.lines && sectors == other.sectors &&
+           pages == other.pages;
+  }
+};
+
+/// Heads of one branch that read the same rows of the same key head.
+struct KeyReaders {
+  int64_t keyHead = 0;
+  /// o(h) of these heads (B2).
+  int64_t residue = 0;
+  int64_t heads = 1;
+};
+
+/// One branch of a batch item, as its kernel walks it: by tiles of the rows of
+/// one segment and residue (B3, B4).
+struct BranchWalk {
+  int64_t queries = 0, keys = 0; ///< lengths
+  int64_t queryOffset = 0;       ///< position of query row 0 (S1)
+  int64_t segment = layout::unboundedSegment, rate = 1;
+  bool causal = false;
+  std::optional<int64_t> windowLeft, windowRight;
+  int64_t queryRows = 1, keyRows = 1; ///< of tiles
+  std::vector<KeyReaders> readers;
+};
+
+/// A tensor [sequence, heads, columns] of keys or values, contiguous, from a
+/// page boundary on.
+struct KeyLayout {
+  int64_t heads = 1;
+  int64_t rowBytes = 0; ///< that a head has of a token
+  /// Null stands for the linear order.
+  std::shared_ptr<const layout::Order> order;
+};
+
+struct Traffic {
+  int64_t queryTiles = 0, keyTiles = 0; ///< worked on and loaded, with repeats
+  /// Over all loads of tiles, each unit once a tile.
+  Touched requested;
+  /// Each unit once: the least that must move.
+  Touched distinct;
+};
+
+/// The most rows that a count walks.
+inline constexpr int64_t kMostRowsWalked = int64_t(1) << 27;
+
+/// Counts what the tiles of `walk` touch of a tensor. Needs dilations and tile
+/// heights of at least 1, and an order that fits walk.keys. Nothing, with the
+/// reason in `error`, if that would take long.
+std::optional<Traffic> countTraffic(const BranchWalk &walk,
+                                    const KeyLayout &layout,
+                                    std::string &error);
+
+/// The closed form: what one tile of `rows` rows touches, each `rowBytes` long
+/// and `stride` bytes behind the one before, from a page boundary on. Nothing
+/// where units and strides do not divide each other. An order has it for the
+/// rows of a dilation where Order::slotStep knows a step.
+std::optional<Touched> touchedByStrided(int64_t rows, int64_t rowBytes,
+                                        int64_t stride);
+
+} // namespace ringlet::cost
+
+#endif // RINGLET_LIB_COST_MEMORYTRAFFIC_H

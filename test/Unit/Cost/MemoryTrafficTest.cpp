@@ -1,0 +1,280 @@
+//===- MemoryTrafficTest.cpp - Counted addresses ---------------*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Cost/MemoryTraffic.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <set>
+
+using namespace ringlet;
+using namespace ringlet::cost;
+
+namespace {
+
+std::shared_ptr<const layout::Order> make(const layout::OrderSpec &spec) {
+  std::string error;
+  auto order = layout::makeOrder(spec, &error);
+  EXPECT_TRUE(order) << error;
+  return order;
+}
+
+Traffic count(const BranchWalk &walk, const KeyLayout &layout) {
+  std::string error;
+  std::optional<Traffic> traffic = countTraffic(walk, layout, error);
+  EXPECT_TRUE(traffic) << error;
+  return traffic.value_or(Traffic());
+}
+
+/// Rules B3 and B4 pair by pair, and sets of units.
+class BruteForce {
+public:
+  BruteForce(const BranchWalk &walk, const KeyLayout &layout)
+      : walk(walk), layout(layout) {
+    for (const KeyReaders &readers : walk.readers) {
+      std::set<int64_t> segments;
+      for (int64_t i = 0; i < walk.queries; ++i)
+        segments.insert(layout::segmentOf(walk.queryOffset + i, walk.segment));
+      for (int64_t segment : segments)
+        countSegment(readers, segment);
+    }
+    traffic.distinct = {int64_t(lines.size()), int64_t(sectors.size()),
+                        int64_t(pages.size())};
+  }
+
+  Traffic traffic;
+
+private:
+  using Positions = std::vector<int64_t>;
+
+  Positions rows(int64_t residue, int64_t segment, int64_t begin,
+                 int64_t end) const {
+    Positions found;
+    for (int64_t p = begin; p < end; ++p)
+      if (layout::segmentOf(p, walk.segment) == segment &&
+          layout::residueOf(p, walk.segment, walk.rate) == residue)
+        found.push_back(p);
+    return found;
+  }
+
+  bool sees(int64_t p, int64_t u) const {
+    return (!walk.causal || u <= p) &&
+           (!walk.windowLeft || u >= p - *walk.windowLeft) &&
+           (!walk.windowRight || u <= p + *walk.windowRight);
+  }
+
+  void countSegment(const KeyReaders &readers, int64_t segment) {
+    Positions queries = rows(readers.residue, segment, walk.queryOffset,
+                             walk.queryOffset + walk.queries);
+    Positions keys = rows(readers.residue, segment, 0, walk.keys);
+    for (size_t first = 0; first < queries.size(); first += walk.queryRows) {
+      traffic.queryTiles += readers.heads;
+      size_t last = std::min(queries.size(), first + walk.queryRows);
+      std::set<size_t> seen;
+      for (size_t i = first; i < last; ++i)
+        for (size_t k = 0; k < keys.size(); ++k)
+          if (sees(queries[i], keys[k]))
+            seen.insert(k);
+      // Whole steps from the first key that is seen to the last one.
+      for (size_t k = seen.empty() ? 1 : *seen.begin();
+           !seen.empty() && k <= *seen.rbegin(); k += walk.keyRows)
+        countTile(readers,
+                  {keys.begin() + k,
+                   keys.begin() + std::min(keys.size(), k + walk.keyRows)});
+    }
+  }
+
+  void countTile(const KeyReaders &readers, const Positions &tokens) {
+    traffic.keyTiles += readers.heads;
+    Touched &requested = traffic.requested;
+    requested.lines += readers.heads * units(readers, tokens, 64, lines);
+    requested.sectors += readers.heads * units(readers, tokens, 32, sectors);
+    requested.pages += readers.heads * units(readers, tokens, 4096, pages);
+  }
+
+  int64_t units(const KeyReaders &readers, const Positions &tokens,
+                int64_t unit, std::set<int64_t> &all) const {
+    std::set<int64_t> touched;
+    for (int64_t token : tokens) {
+      int64_t slot =
+          layout.order ? layout.order->slot(token, walk.keys) : token;
+      int64_t address =
+          (slot * layout.heads + readers.keyHead) * layout.rowBytes;
+      for (int64_t byte = 0; byte < layout.rowBytes; ++byte)
+        touched.insert((address + byte) / unit);
+    }
+    all.insert(touched.begin(), touched.end());
+    return int64_t(touched.size());
+  }
+
+  const BranchWalk &walk;
+  const KeyLayout &layout;
+  std::set<int64_t> lines, sectors, pages;
+};
+
+class Random {
+public:
+  explicit Random(unsigned seed) : engine(seed) {}
+
+  int64_t upTo(int64_t n) { return int64_t(engine() % n) + 1; }
+  bool one(int64_t in) { return engine() % in == 0; }
+
+  BranchWalk walk() {
+    BranchWalk walk;
+    walk.queries = upTo(90);
+    walk.keys = upTo(120);
+    walk.queryOffset = upTo(60) - 30;
+    walk.rate = upTo(5);
+    if (!one(3))
+      walk.segment = walk.rate + upTo(60) - 1;
+    walk.causal = one(2);
+    if (one(3))
+      walk.windowLeft = upTo(40) - 1;
+    if (one(3))
+      walk.windowRight = upTo(40) - 1;
+    walk.queryRows = upTo(12);
+    walk.keyRows = upTo(12);
+    return walk;
+  }
+
+  KeyLayout layout(int64_t keys) {
+    KeyLayout layout;
+    layout.heads = upTo(3);
+    layout.rowBytes = 2 * upTo(80);
+    layout::OrderSpec spec;
+    if (one(2)) {
+      spec.curve = "residue";
+      spec.rate = upTo(6);
+    } else {
+      spec.curve = one(2) ? "hilbert" : one(2) ? "snake" : "morton";
+      spec.grid = {upTo(6), upTo(6)};
+      spec.chunk = spec.grid[0] * spec.grid[1];
+    }
+    if (!one(4))
+      layout.order = make(spec);
+    EXPECT_EQ(layout.order ? layout.order->validate(keys) : "", "");
+    return layout;
+  }
+
+private:
+  std::mt19937_64 engine;
+};
+
+TEST(MemoryTraffic, EqualsBruteForce) {
+  Random random(7);
+  int64_t tiles = 0;
+  for (int i = 0; i < 400; ++i) {
+    BranchWalk walk = random.walk();
+    KeyLayout layout = random.layout(walk.keys);
+    for (int64_t head = 0; head < layout.heads; ++head)
+      walk.readers.push_back(
+          {head, random.upTo(walk.rate) - 1, random.upTo(3)});
+    Traffic found = count(walk, layout);
+    Traffic expected = BruteForce(walk, layout).traffic;
+    tiles += expected.keyTiles;
+    ASSERT_EQ(found.queryTiles, expected.queryTiles) << "case " << i;
+    ASSERT_EQ(found.keyTiles, expected.keyTiles) << "case " << i;
+    ASSERT_TRUE(found.requested == expected.requested)
+        << "case " << i << ": " << found.requested.lines << " lines, expected "
+        << expected.requested.lines;
+    ASSERT_TRUE(found.distinct == expected.distinct) << "case " << i;
+  }
+  EXPECT_GT(tiles, 5000);
+}
+
+/// A branch of one head whose tiles are all of `rows` rows.
+BranchWalk dilated(int64_t rate, int64_t rows) {
+  BranchWalk walk;
+  walk.queries = walk.keys = rate * rows * 4;
+  walk.rate = rate;
+  walk.queryRows = walk.keyRows = rows;
+  walk.readers = {{0, 0, 1}};
+  return walk;
+}
+
+// Where an order has a constant step, the first tile of the first residue needs
+// no walk.
+TEST(MemoryTraffic, ClosedFormOfAConstantStep) {
+  for (int64_t rate : {1, 2, 4, 8})
+    for (int64_t heads : {1, 4})
+      for (int64_t rowBytes : {16, 64, 256, 4096})
+        for (int64_t residueRate : {1, 2, 4}) {
+          layout::OrderSpec spec;
+          spec.curve = "residue";
+          spec.rate = residueRate;
+          KeyLayout layout{heads, rowBytes, make(spec)};
+          std::optional<int64_t> step = layout.order->slotStep(rate);
+          if (!step)
+            continue;
+          BranchWalk walk = dilated(rate, 256);
+          walk.queries = walk.queryRows;
+          walk.keys = 256 * rate;
+          std::optional<Touched> touched =
+              touchedByStrided(256, rowBytes, *step * heads * rowBytes);
+          ASSERT_TRUE(touched);
+          EXPECT_TRUE(count(walk, layout).requested == *touched)
+              << rate << ' ' << heads << ' ' << rowBytes << ' ' << residueRate;
+        }
+  EXPECT_FALSE(touchedByStrided(8, 24, 48));
+}
+
+// Rows of whole lines: no order changes how many lines a tile touches. It can
+// only bring the lines together, into fewer pages.
+TEST(MemoryTraffic, OrdersMoveLinesButDoNotSaveThem) {
+  BranchWalk walk = dilated(16, 64);
+  layout::OrderSpec residue;
+  residue.curve = "residue";
+  residue.rate = 16;
+  layout::OrderSpec hilbert;
+  hilbert.curve = "hilbert";
+  hilbert.grid = {64, 64};
+  Traffic linear = count(walk, {2, 128, nullptr});
+  for (const layout::OrderSpec &spec : {residue, hilbert}) {
+    Traffic other = count(walk, {2, 128, make(spec)});
+    EXPECT_EQ(other.keyTiles, linear.keyTiles);
+    EXPECT_EQ(other.requested.lines, linear.requested.lines);
+    EXPECT_EQ(other.requested.sectors, linear.requested.sectors);
+    EXPECT_EQ(other.distinct.lines, linear.distinct.lines);
+  }
+  EXPECT_EQ(linear.requested.lines, linear.keyTiles * 128);
+  // 64 rows 4096 bytes apart, or side by side.
+  EXPECT_EQ(linear.requested.pages, linear.keyTiles * 64);
+  EXPECT_EQ(count(walk, {2, 128, make(residue)}).requested.pages,
+            linear.keyTiles * 4);
+}
+
+// Rows shorter than a line share it with their neighbours, and then order
+// counts.
+TEST(MemoryTraffic, ShortRowsShareLines) {
+  BranchWalk walk = dilated(4, 64);
+  layout::OrderSpec residue;
+  residue.curve = "residue";
+  residue.rate = 4;
+  Traffic linear = count(walk, {1, 16, nullptr});
+  Traffic gathered = count(walk, {1, 16, make(residue)});
+  EXPECT_EQ(linear.requested.lines, 4 * gathered.requested.lines);
+}
+
+TEST(MemoryTraffic, RefusesWhatWouldTakeLong) {
+  std::string error;
+  BranchWalk walk = dilated(1, 64);
+  walk.queries = int64_t(1) << 40;
+  EXPECT_FALSE(countTraffic(walk, {1, 128, nullptr}, error));
+  EXPECT_NE(error.find("expected keys of at most 2^36 bytes"),
+            std::string::npos)
+      << error;
+  // Windows that begin at every row of a tile.
+  walk.queries = walk.keys = int64_t(1) << 22;
+  walk.queryRows = 1;
+  walk.windowLeft = 4000;
+  walk.causal = true;
+  EXPECT_FALSE(countTraffic(walk, {1, 2, nullptr}, error));
+  EXPECT_NE(error.find("rows of different tiles"), std::string::npos) << error;
+}
+
+} // namespace
