@@ -14,6 +14,7 @@ include "mlir/IR/CommonAttrConstraints.td"
 include "mlir/IR/OpBase.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 include "dialects/Layout/IR/Layout.td"
+include "dialects/Layout/IR/OrderInterface.td"
 include "dialects/Ringlet/IR/RingletEnums.td"
 
 def Ringlet_Dialect : Dialect {

@@ -9,6 +9,7 @@
 #define RINGLET_DIALECTS_RINGLET_IR_RINGLETDIALECT_H
 
 #include "dialects/Layout/IR/LayoutDialect.h"
+#include "dialects/Layout/IR/OrderInterface.h"
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinTypes.h"

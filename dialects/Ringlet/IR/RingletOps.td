@@ -15,7 +15,8 @@ def Ringlet_Tensor : RankedTensorOf<[F16, BF16, F32]>;
 def Ringlet_Lengths : 1DTensorOf<[I64]>;
 
 def Ringlet_AttentionOp : Ringlet_Op<"attention",
-    [Pure, AttrSizedOperandSegments]> {
+    [Pure, AttrSizedOperandSegments,
+     DeclareOpInterfaceMethods<RLayout_OrderInterface>]> {
   let summary = "Softmax attention over the keys of one or more branches";
   let description = [{
     Computes, for each query row, attention over the keys that its branches
@@ -124,7 +125,8 @@ def Ringlet_AttentionOp : Ringlet_Op<"attention",
   }];
 }
 
-def Ringlet_ReorderOp : Ringlet_Op<"reorder", [Pure]> {
+def Ringlet_ReorderOp : Ringlet_Op<"reorder",
+    [Pure, DeclareOpInterfaceMethods<RLayout_OrderInterface>]> {
   let summary = "Moves tokens from one memory order to another";
   let description = [{
     The result holds the same tokens as `input` in the order of its own type.

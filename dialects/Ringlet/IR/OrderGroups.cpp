@@ -1,0 +1,43 @@
+//===- OrderGroups.cpp - Orders of attention and reorder -*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Ringlet/IR/RingletDialect.h"
+
+using namespace mlir;
+using namespace ringlet;
+using namespace ringlet::attn;
+
+/// Rule O1: output and lse have the order of the query; key and value share
+/// one. No order changes the result, since positions follow the tokens.
+SmallVector<rlayout::OrderGroup> AttentionOp::getOrderGroups() {
+  // An order that is written on the types is a choice, its absence is none.
+  // Sequences of different lengths restart an order each, which a reorder of
+  // the whole axis does not (S2).
+  auto isFixed = [&](TypedValue<RankedTensorType> value) {
+    return rlayout::getOrder(value.getType()) || isPacked() ||
+           getQueryLengths();
+  };
+  auto number = [](Value result) {
+    return cast<OpResult>(result).getResultNumber();
+  };
+  int64_t axis = getSequenceAxis();
+  int64_t lseAxis = getLse().getType().getRank() - 1;
+  rlayout::OrderGroup queries{
+      {{getQueryMutable().getOperandNumber(), axis}},
+      {{number(getOutput()), axis}, {number(getLse()), lseAxis}},
+      isFixed(getQuery())};
+  rlayout::OrderGroup keys{{{getKeyMutable().getOperandNumber(), axis},
+                            {getValueMutable().getOperandNumber(), axis}},
+                           {},
+                           isFixed(getKey())};
+  return {queries, keys};
+}
+
+/// Operand and result may each have any order, which their types say.
+SmallVector<rlayout::OrderGroup> ReorderOp::getOrderGroups() {
+  return rlayout::getFixedOrderGroups(*this);
+}
