@@ -15,6 +15,7 @@
 
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
+#include "llvm/IR/OptBisect.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
 
@@ -25,8 +26,26 @@ using namespace ringlet;
 
 static constexpr StringLiteral kTriple = "nvptx64-nvidia-cuda";
 
+namespace {
+
+/// Leaves out "slsr", straight-line strength reduction. It takes most of the
+/// time that LLVM spends on a large kernel, to find no addition that addresses
+/// of attention could share, and a handful in a product written by hand.
+class WithoutStrengthReduction : public OptPassGate {
+public:
+  bool shouldRunPass(StringRef name, StringRef) const override {
+    return name != "slsr";
+  }
+  bool isEnabled() const override { return true; }
+};
+
+} // namespace
+
 GPUKernelCode::GPUKernelCode(const arch::GPUArch &arch)
-    : arch(arch), context(std::make_unique<LLVMContext>()) {}
+    : arch(arch), context(std::make_unique<LLVMContext>()) {
+  static WithoutStrengthReduction gate;
+  context->setOptPassGate(gate);
+}
 GPUKernelCode::~GPUKernelCode() = default;
 
 std::unique_ptr<GPUKernelCode>
