@@ -51,6 +51,9 @@ struct CompileOptions {
   /// A picture to draw instead: "order", "pattern" or "tiles", the last of the
   /// first level; the output is then an SVG. Empty: none.
   std::string plot;
+  /// Whether the explanation counts what each attention touches in memory, for
+  /// its order and for others.
+  bool explainMemory = false;
   /// What messages call the input.
   std::string inputName = "<input>";
   /// The lld that links an artefact's code; empty: the one beside this program
@@ -97,6 +100,10 @@ std::string parseEmit(std::string_view name, CompileOptions &options);
 /// Sets the recipe called "auto", "plain", "fa_fwd_overlap" or "fa_fwd_lazy".
 /// Returns an empty string, or what is wrong.
 std::string parseRecipe(std::string_view name, CompileOptions &options);
+
+/// Sets what "decisions" or "memory" asks of the explanation; the former is
+/// always in it. Returns an empty string, or what is wrong.
+std::string parseExplain(std::string_view topic, CompileOptions &options);
 
 /// Sets the picture that a file name ends in: "order.svg", "pattern.svg" or
 /// "tiles.svg". Returns an empty string, or what is wrong.

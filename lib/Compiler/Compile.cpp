@@ -9,6 +9,7 @@
 
 #include "dialects/Tile/IR/TileDialect.h"
 #include "lib/Compiler/ArtifactWriter.h"
+#include "lib/Compiler/MemoryReport.h"
 #include "lib/Compiler/Messages.h"
 #include "lib/Compiler/Parse.h"
 #include "lib/Compiler/Pipelines.h"
@@ -46,6 +47,9 @@ private:
   runPipeline(ModuleOp module, const Target &target, DecisionLog &log,
               void (*build)(OpPassManager &, const LevelOptions &),
               const std::string &recipe);
+  /// A copy of the source with every choice written into it.
+  OwningOpRef<ModuleOp> decide(const Target &target, DecisionLog &log);
+  LogicalResult explainMemory();
   LogicalResult emitPlot(const Target &target);
   LogicalResult emitText(const Target &target);
   LogicalResult emitCode(const Target &target);
@@ -131,13 +135,34 @@ void Compilation::explain(const Target &target, const Decisions &decisions) {
   result.explanation += formatDecisions(decisions);
 }
 
+OwningOpRef<ModuleOp> Compilation::decide(const Target &target,
+                                          DecisionLog &log) {
+  OwningOpRef<ModuleOp> module = source.clone();
+  if (failed(runPipeline(*module, target, log, buildRingletOptPipeline,
+                         options.recipe)))
+    return nullptr;
+  return module;
+}
+
+/// Tiles differ between targets, so this does.
+LogicalResult Compilation::explainMemory() {
+  for (const Target &target : targets) {
+    DecisionLog log(*source.getContext());
+    OwningOpRef<ModuleOp> module = decide(target, log);
+    if (!module)
+      return failure();
+    result.explanation += "for " + std::string(target.name()) + ":\n";
+    result.explanation += reportMemory(*module);
+  }
+  return success();
+}
+
 LogicalResult Compilation::emitPlot(const Target &target) {
   if (options.plot != "tiles")
     return plotModule(source, options.plot, result.output);
   DecisionLog log(*source.getContext());
-  OwningOpRef<ModuleOp> module = source.clone();
-  if (failed(runPipeline(*module, target, log, buildRingletOptPipeline,
-                         options.recipe)))
+  OwningOpRef<ModuleOp> module = decide(target, log);
+  if (!module)
     return failure();
   explain(target, log.get());
   return plotModule(*module, options.plot, result.output);
@@ -289,6 +314,8 @@ LogicalResult Compilation::emitArtifact() {
 LogicalResult Compilation::run() {
   if (failed(chooseTargets()) || failed(verifyVocabulary(source)))
     return failure();
+  if (options.explainMemory && failed(explainMemory()))
+    return failure();
   if (!options.plot.empty())
     return emitPlot(targets.front());
   switch (options.emit) {
@@ -403,6 +430,14 @@ std::string ringlet::parseRecipe(std::string_view name,
     list += (list.empty() ? "" : ", ") + std::string(known);
   }
   return "expected one of " + list + ", found '" + std::string(name) + "'";
+}
+
+std::string ringlet::parseExplain(std::string_view topic,
+                                  CompileOptions &options) {
+  options.explainMemory = topic == "memory";
+  if (options.explainMemory || topic == "decisions")
+    return "";
+  return "expected decisions or memory, found '" + std::string(topic) + "'";
 }
 
 std::string ringlet::parsePlot(std::string_view file, CompileOptions &options) {

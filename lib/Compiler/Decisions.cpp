@@ -16,7 +16,7 @@
 using namespace mlir;
 using namespace ringlet;
 
-static std::string placeOf(Location loc) {
+std::string ringlet::placeOf(Location loc) {
   std::string place;
   loc->walk([&](Location inner) {
     auto file = dyn_cast<FileLineColLoc>(inner);

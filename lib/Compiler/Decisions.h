@@ -58,6 +58,9 @@ private:
   std::shared_ptr<State> state;
 };
 
+/// "12:8", the first place in a file that `loc` names, or empty.
+std::string placeOf(mlir::Location loc);
+
 /// One line a decision: "12:8: ringlet-choose-tiling: TEXT".
 std::string formatDecisions(const Decisions &decisions);
 

@@ -1,4 +1,4 @@
-//===- OracleBranch.h - A branch in the oracle's terms ---*- C++ -*-===//
+//===- OracleBranch.h - Attention in the oracle's terms ---*- C++ -*-===//
 //
 // Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -10,12 +10,18 @@
 
 #include "dialects/Ringlet/IR/RingletDialect.h"
 #include "lib/Oracle/AttentionSpec.h"
+#include "lib/Plot/PatternPlot.h"
 
 namespace ringlet {
 
 /// A branch whose w and r are constants, of an attention with so many query
 /// heads.
 oracle::Branch toOracle(attn::BranchAttr branch, int64_t queryHeads);
+
+/// Which keys the queries of an attention see, if all that this depends on is
+/// constant. Else nothing, and in `error` why nobody can `use` it.
+std::optional<plot::Attention>
+toOracle(attn::AttentionOp op, llvm::StringRef use, std::string &error);
 
 } // namespace ringlet
 

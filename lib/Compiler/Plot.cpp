@@ -29,7 +29,6 @@ public:
 private:
   LogicalResult addOrders();
   LogicalResult addAttention(attn::AttentionOp op);
-  FailureOr<plot::Attention> read(attn::AttentionOp op);
 
   ModuleOp module;
   StringRef kind;
@@ -37,47 +36,6 @@ private:
 };
 
 } // namespace
-
-FailureOr<plot::Attention> Plotter::read(attn::AttentionOp op) {
-  // What is an operand is known when the program runs, not here.
-  for (auto [value, name, rule] :
-       {std::tuple{op.getQOffset() != nullptr, "q_offset", "S1"},
-        {op.getQueryLengths() != nullptr, "lengths", "S2"},
-        {op.isPacked(), "packed", "S2"},
-        {!op.getSizes().empty(), "sizes", "B1"},
-        {op.getBlockMask() != nullptr, "block_mask", "B6"}})
-    if (value)
-      return op.emitOpError("expected an attention without runtime values to "
-                            "draw, found ")
-             << name << " (" << rule << "); leave it out or draw a case of it";
-  plot::Attention result;
-  result.queries = op.getQuery().getType().getDimSize(1);
-  result.keys = op.getKey().getType().getDimSize(1);
-  if (ShapedType::isDynamic(result.queries) ||
-      ShapedType::isDynamic(result.keys))
-    return op.emitOpError("expected sequences of a static length to draw, "
-                          "found ?; write one of at most ")
-           << plot::kMostPositions << ", as in tensor<1x256x8x64xf32>";
-  result.queryHeads = op.getQueryHeads();
-  result.keyHeads = op.getKeyHeads();
-
-  oracle::AttentionSpec &spec = result.spec;
-  for (attn::BranchAttr branch : op.getBranchRange())
-    spec.branches.push_back(toOracle(branch, result.queryHeads));
-  spec.causal = op.getCausal();
-  if (auto window = op.getWindow()) {
-    if ((*window)[0] >= 0)
-      spec.windowLeft = (*window)[0];
-    if ((*window)[1] >= 0)
-      spec.windowRight = (*window)[1];
-  }
-  if (auto window = op.getGridWindow())
-    spec.gridWindow = {{window->getGrid().begin(), window->getGrid().end()},
-                       {window->getReach().begin(), window->getReach().end()}};
-  if (auto order = op.getPatternOrder())
-    spec.patternOrder = order->getSpec();
-  return result;
-}
 
 LogicalResult Plotter::addOrders() {
   for (const OrderUse &use : collectOrders(module)) {
@@ -94,9 +52,10 @@ LogicalResult Plotter::addOrders() {
 }
 
 LogicalResult Plotter::addAttention(attn::AttentionOp op) {
-  FailureOr<plot::Attention> attention = read(op);
-  if (failed(attention))
-    return failure();
+  std::string error;
+  std::optional<plot::Attention> attention = toOracle(op, "draw", error);
+  if (!attention)
+    return op.emitOpError() << error;
   for (size_t i = 0; i < attention->spec.branches.size(); ++i) {
     if (panels.size() == kMostPanels)
       return op.emitOpError("expected at most ")
@@ -104,7 +63,6 @@ LogicalResult Plotter::addAttention(attn::AttentionOp op) {
              << " branches to draw, found more; draw some at a "
                 "time";
     plot::Panel &panel = panels.emplace_back();
-    std::string error;
     bool drawn;
     if (kind == "pattern") {
       drawn = plot::plotPattern(*attention, i, panel, error);

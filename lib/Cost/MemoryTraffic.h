@@ -31,6 +31,12 @@ struct Touched {
 
   int64_t lines = 0, sectors = 0, pages = 0;
 
+  Touched &operator+=(const Touched &other) {
+    lines += other.lines;
+    sectors += other.sectors;
+    pages += other.pages;
+    return *this;
+  }
   bool operator==(const Touched &other) const {
     return lines == other.lines && sectors == other.sectors &&
            pages == other.pages;

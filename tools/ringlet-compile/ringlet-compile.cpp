@@ -31,6 +31,9 @@ static cl::extrahelp examples(
     "  ringlet-compile test/Examples/longnet.mlir --emit=rtile\n"
     "Example: compile it, saying what was decided and why:\n"
     "  ringlet-compile test/Examples/longnet.mlir -o longnet.rla --explain\n"
+    "Example: what its tiles of keys touch in memory:\n"
+    "  ringlet-compile test/Examples/orders.mlir --emit=ringlet "
+    "--explain=memory\n"
     "Example: compile it for CPUs and two GPUs:\n"
     "  ringlet-compile test/Examples/longnet.mlir --target=cpu,sm_80,sm_90a\n");
 
@@ -64,9 +67,11 @@ static cl::opt<std::string> plotFile(
              "order.svg (orders along their curves), pattern.svg (the keys "
              "that queries see) or tiles.svg (the tiles of kernels)"),
     cl::cat(category));
-static cl::opt<bool>
-    explain("explain", cl::desc("Print every automatic choice with its reason"),
-            cl::cat(category));
+static cl::opt<std::string> explain(
+    "explain", cl::ValueOptional, cl::value_desc("memory"),
+    cl::desc("Print every automatic choice with its reason; with =memory also "
+             "what tiles of K and V touch in memory, for several orders"),
+    cl::cat(category));
 static cl::opt<std::string>
     linker("linker", cl::value_desc("lld"),
            cl::desc("The lld to use (default: beside this program, else on "
@@ -112,6 +117,10 @@ int main(int argc, char **argv) {
   error = ringlet::parseRecipe(recipe, options);
   if (!error.empty())
     return fail("--recipe: " + error);
+  error =
+      ringlet::parseExplain(explain.empty() ? "decisions" : explain, options);
+  if (!error.empty())
+    return fail("--explain: " + error);
   if (plotFile.getNumOccurrences()) {
     error = ringlet::parsePlot(plotFile, options);
     if (error.empty() && (output.getNumOccurrences() || emit != "rla"))
@@ -142,7 +151,7 @@ int main(int argc, char **argv) {
   ringlet::CompileResult result =
       ringlet::compile(source->getBuffer(), options);
   errs() << result.diagnostics;
-  if (explain)
+  if (explain.getNumOccurrences())
     (output == "-" ? errs() : outs()) << result.explanation;
   if (!result.ok)
     return 1;
