@@ -101,8 +101,8 @@ std::string parseEmit(std::string_view name, CompileOptions &options);
 /// Returns an empty string, or what is wrong.
 std::string parseRecipe(std::string_view name, CompileOptions &options);
 
-/// Sets what "decisions" or "memory" asks of the explanation; the former is
-/// always in it. Returns an empty string, or what is wrong.
+/// Sets what the explanation is to hold beside the choices: nothing, or
+/// "memory". Returns an empty string, or what is wrong.
 std::string parseExplain(std::string_view topic, CompileOptions &options);
 
 /// Sets the picture that a file name ends in: "order.svg", "pattern.svg" or

@@ -435,9 +435,9 @@ std::string ringlet::parseRecipe(std::string_view name,
 std::string ringlet::parseExplain(std::string_view topic,
                                   CompileOptions &options) {
   options.explainMemory = topic == "memory";
-  if (options.explainMemory || topic == "decisions")
+  if (options.explainMemory || topic.empty())
     return "";
-  return "expected decisions or memory, found '" + std::string(topic) + "'";
+  return "expected memory or nothing, found '" + std::string(topic) + "'";
 }
 
 std::string ringlet::parsePlot(std::string_view file, CompileOptions &options) {

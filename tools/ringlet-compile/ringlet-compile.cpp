@@ -117,8 +117,7 @@ int main(int argc, char **argv) {
   error = ringlet::parseRecipe(recipe, options);
   if (!error.empty())
     return fail("--recipe: " + error);
-  error =
-      ringlet::parseExplain(explain.empty() ? "decisions" : explain, options);
+  error = ringlet::parseExplain(explain, options);
   if (!error.empty())
     return fail("--explain: " + error);
   if (plotFile.getNumOccurrences()) {
