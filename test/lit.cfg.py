@@ -15,6 +15,7 @@ Features for REQUIRES:
   x86-64-v3, x86-64-v4  instruction-set levels of this machine
   flatc-2.0.8           the schema compiler that made ArtifactGenerated.h
   clang-format          the version that the sources are formatted with
+  libfuzzer             clang 22 with the runtime of libFuzzer: %fuzzer compiles
   root                  the tests run as root
 """
 
@@ -103,5 +104,18 @@ for candidate in ("clang-format-22", "clang-format"):
         config.available_features.add("clang-format")
         config.substitutions.append((r"%clang_format", found))
         break
+clang = shutil.which("clang++-22", path=config.environment["PATH"])
+if clang and os.path.exists(
+    output_of(clang, "--print-file-name=libclang_rt.fuzzer-x86_64.a").strip()
+):
+    config.available_features.add("libfuzzer")
+    config.substitutions.append(
+        (
+            r"%fuzzer",
+            f"{clang} -std=c++17 -O1 -g -w -fsanitize=fuzzer,address,undefined "
+            "-fno-sanitize-recover=undefined "
+            f"-I{config.ringlet_src_root} -I{config.ringlet_src_root}/include",
+        )
+    )
 if os.geteuid() == 0:
     config.available_features.add("root")

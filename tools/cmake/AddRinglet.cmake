@@ -13,6 +13,10 @@ list(APPEND CMAKE_MODULE_PATH "${MLIR_CMAKE_DIR}" "${LLVM_CMAKE_DIR}")
 include(TableGen)
 include(AddLLVM)
 include(AddMLIR)
+include(GNUInstallDirs)
+if(RINGLET_STATIC_LLVM)
+  include(StaticLLVM)
+endif()
 
 # Debian builds MLIR without assertions, and some MLIR classes change layout
 # with NDEBUG: files that include MLIR must agree with the library.
@@ -20,6 +24,12 @@ set(RINGLET_MLIR_DEFINITIONS NDEBUG ${LLVM_DEFINITIONS_LIST})
 set(RINGLET_INCLUDE_DIRS ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include
     ${PROJECT_BINARY_DIR})
 set(RINGLET_WARNINGS -Wall -Wextra -Wno-unused-parameter)
+
+# Installed, headers keep the folders by which they name each other: those of
+# libraries are in a folder of their own.
+set(RINGLET_INSTALLED_HEADERS ${CMAKE_INSTALL_INCLUDEDIR}/ringlet-compiler)
+set(CMAKE_INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
+set(CMAKE_INSTALL_RPATH_USE_LINK_PATH ON)
 
 # Debian's lld-22 puts no `ld.lld` on PATH, where the compiler looks for it.
 find_program(RINGLET_LLD NAMES ld.lld HINTS ${LLVM_TOOLS_BINARY_DIR})
@@ -50,15 +60,36 @@ function(ringlet_check_layers NAME LAYER)
   endforeach()
 endfunction()
 
+# Includes of a library, in this tree and from where it is installed.
+function(ringlet_include_folders NAME)
+  target_include_directories(${NAME} PUBLIC
+    "$<BUILD_INTERFACE:${RINGLET_INCLUDE_DIRS}>"
+    $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>
+    $<INSTALL_INTERFACE:${RINGLET_INSTALLED_HEADERS}>)
+endfunction()
+
+# Installs a library for other projects, which call RingletFoo Ringlet::Foo.
+function(ringlet_install_library NAME)
+  if(RINGLET_IN_TESTS)
+    return()
+  endif()
+  string(REGEX REPLACE "^Ringlet" "" export ${NAME})
+  set_target_properties(${NAME} PROPERTIES EXPORT_NAME ${export})
+  install(TARGETS ${NAME} EXPORT RingletCompilerTargets
+    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT Compiler
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT Compiler)
+endfunction()
+
 # ringlet_add_library(NAME LAYER n SOURCES ... [LINK ...])
 # A plain C++ library without any LLVM header.
 function(ringlet_add_library NAME)
   cmake_parse_arguments(ARG "" "LAYER" "SOURCES;LINK" ${ARGN})
   add_library(${NAME} STATIC ${ARG_SOURCES})
-  target_include_directories(${NAME} PUBLIC ${RINGLET_INCLUDE_DIRS})
+  ringlet_include_folders(${NAME})
   target_compile_options(${NAME} PRIVATE ${RINGLET_WARNINGS} -fvisibility=hidden)
   target_link_libraries(${NAME} PUBLIC ${ARG_LINK})
   ringlet_check_layers(${NAME} ${ARG_LAYER} ${ARG_LINK})
+  ringlet_install_library(${NAME})
 endfunction()
 
 # ringlet_add_mlir_library(NAME LAYER n SOURCES ... [DEPENDS tablegen targets]
@@ -74,13 +105,15 @@ function(ringlet_add_mlir_library NAME)
   endif()
   target_link_libraries(${NAME} PUBLIC ${ARG_LINK})
   ringlet_check_layers(${NAME} ${ARG_LAYER} ${ARG_LINK})
+  ringlet_install_library(${NAME})
 endfunction()
 
 function(ringlet_mlir_target NAME)
-  target_include_directories(${NAME} PUBLIC ${RINGLET_INCLUDE_DIRS})
+  ringlet_include_folders(${NAME})
   target_include_directories(${NAME} SYSTEM PUBLIC ${MLIR_INCLUDE_DIRS}
                              ${LLVM_INCLUDE_DIRS})
-  target_compile_definitions(${NAME} PRIVATE NDEBUG)
+  target_compile_definitions(${NAME} PRIVATE NDEBUG
+                             INTERFACE $<INSTALL_INTERFACE:NDEBUG>)
   target_compile_options(${NAME} PRIVATE ${RINGLET_WARNINGS} -fno-exceptions
                          -fvisibility-inlines-hidden)
   # Executables are compiled with -fPIE, which the header is not.
@@ -101,6 +134,10 @@ function(ringlet_add_tool NAME)
     target_compile_options(${NAME} PRIVATE ${RINGLET_WARNINGS})
   endif()
   target_link_libraries(${NAME} PRIVATE ${ARG_LINK})
+  if(NOT RINGLET_IN_TESTS)
+    install(TARGETS ${NAME} COMPONENT Tools
+      RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  endif()
 endfunction()
 
 # ringlet_add_unittest(NAME SOURCES ... LINK ...)   [MLIR: includes MLIR headers]

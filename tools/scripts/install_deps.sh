@@ -36,6 +36,7 @@ test_packages=(
 # Tests that need these are skipped without them.
 optional_packages=(
   clang-format-22
+  clang-22 libclang-rt-22-dev    # libFuzzer
 )
 
 die() {

@@ -1,0 +1,29 @@
+# Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# `cmake --install`: what other projects build on. Libraries and tools install
+# themselves where they are declared (AddRinglet.cmake); the component Runtime
+# is that of runtime/CMakeLists.txt and also what that folder installs alone.
+
+set(package ${CMAKE_INSTALL_LIBDIR}/cmake/Ringlet)
+foreach(library RingletAbi)
+  ringlet_install_library(${library})
+endforeach()
+install(EXPORT RingletCompilerTargets NAMESPACE Ringlet:: COMPONENT Compiler
+  DESTINATION ${package})
+configure_file(${PROJECT_SOURCE_DIR}/tools/cmake/RingletDependencies.cmake.in
+  RingletDependencies.cmake @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/RingletDependencies.cmake
+  COMPONENT Compiler DESTINATION ${package})
+
+# The promise to outsiders.
+install(DIRECTORY include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+  COMPONENT Compiler FILES_MATCHING PATTERN "*.h" PATTERN "*.fbs")
+# Headers and TableGen files that tools and passes of others include, by the
+# same names as in this tree.
+install(DIRECTORY dialects passes lib DESTINATION ${RINGLET_INSTALLED_HEADERS}
+  COMPONENT Compiler
+  FILES_MATCHING PATTERN "*.h" PATTERN "*.td" PATTERN "*.def")
+install(DIRECTORY ${PROJECT_BINARY_DIR}/dialects ${PROJECT_BINARY_DIR}/passes
+  DESTINATION ${RINGLET_INSTALLED_HEADERS} COMPONENT Compiler
+  FILES_MATCHING PATTERN "*.h.inc" PATTERN "CMakeFiles" EXCLUDE)
