@@ -14,8 +14,6 @@
 
 #include "lib/Graph/Labelling.h"
 
-#include "lib/Graph/MinCut.h"
-
 #include <algorithm>
 #include <map>
 

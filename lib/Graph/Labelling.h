@@ -15,21 +15,26 @@
 #ifndef RINGLET_LIB_GRAPH_LABELLING_H
 #define RINGLET_LIB_GRAPH_LABELLING_H
 
+#include "lib/Graph/MinCut.h"
+
 #include <cstdint>
 #include <functional>
 #include <vector>
 
 namespace ringlet::graph {
 
+/// Sums of a million such weights and more stay within 64 bits.
+constexpr int64_t maxWeight = int64_t(1) << 41;
+/// Weight of a net whose readers have its driver's label to begin with, and
+/// always.
+constexpr int64_t neverConverted = MinCut::uncut;
+
 struct Net {
   unsigned driver;
   std::vector<unsigned> readers;
-  /// From 0 to maxWeight.
+  /// From 0 to maxWeight, or neverConverted.
   int64_t weight;
 };
-
-/// Sums of a million such weights and more stay within 64 bits.
-constexpr int64_t maxWeight = int64_t(1) << 41;
 
 /// Labels are small numbers; label 0 loses ties.
 using Labels = std::vector<unsigned>;

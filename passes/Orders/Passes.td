@@ -36,4 +36,54 @@ def RLayoutPrintOrder : Pass<"rlayout-print-order"> {
   }];
 }
 
+def RLayoutVerifyEncodings : Pass<"rlayout-verify-encodings"> {
+  let summary = "Check that only operations that know of orders touch one";
+  let description = [{
+    Upstream operations drop the encoding of a tensor's type, or keep one that
+    has become false, without a word: `tensor.cast` to a type without it,
+    `tensor.extract_slice` of every second slot. So a tensor that has a layout
+    (rule O1) may be touched only by operations with `OrderInterface`, along an
+    axis that they treat alike for all tokens, and all axes that count the same
+    tokens must have one order. The IR stays as it is.
+
+    Example:
+
+    ```mlir
+    #h = #rlayout.layout<order = #rlayout.order<snake, grid = [2, 2]>>
+    func.func @f(%x: tensor<1x4x8xf32, #h>) -> tensor<1x4x8xf32, #h> {
+      %y = math.exp %x : tensor<1x4x8xf32, #h>
+      return %y : tensor<1x4x8xf32, #h>
+    }
+    ```
+
+    is accepted; `tensor.cast %x : tensor<1x4x8xf32, #h> to tensor<1x4x8xf32>`
+    in it is not.
+  }];
+}
+
+def RingletPropagateOrders : Pass<"ringlet-propagate-orders"> {
+  let summary = "Move reorders to where fewest are needed";
+  let description = [{
+    Every operation with `OrderInterface` works as well in one order of its
+    tokens as in another, so `ringlet.reorder` may stand before it or after it
+    (rule O1). This pass gives each of them the order with which a block needs
+    the fewest reorders, and of those the ones that move the fewest bytes a
+    token. Reorders that undo each other vanish, chains become one, and one
+    reorder serves all who read a tensor in its order. What ties goes to the
+    order that is not linear, which leaves reorders at the edge of the graph.
+
+    What stays: types of arguments, of returned values, and of all that
+    operations without the interface touch; an order that is written on the
+    types of an attention, which is a choice (an attention in linear order has
+    none and follows what is around it); attentions of packed sequences or with
+    `lengths`, where an order restarts with each sequence; attentions that have
+    tilings; tensors that reorder cannot move; blocks that would need as many
+    reorders as before.
+
+    The orders must be those that `rlayout-verify-encodings` accepts. Each
+    operation whose order changes is a remark, and each reorder that goes or
+    comes.
+  }];
+}
+
 #endif // RINGLET_PASSES_ORDERS

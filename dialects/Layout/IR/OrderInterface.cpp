@@ -7,8 +7,6 @@
 
 #include "dialects/Layout/IR/OrderInterface.h"
 
-#include "mlir/IR/BuiltinTypes.h"
-
 using namespace mlir;
 using namespace ringlet::rlayout;
 

@@ -11,6 +11,7 @@
 #include "dialects/Layout/IR/LayoutDialect.h"
 
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/OpDefinition.h"
 
 namespace ringlet::rlayout {

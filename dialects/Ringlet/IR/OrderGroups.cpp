@@ -14,11 +14,11 @@ using namespace ringlet::attn;
 /// Rule O1: output and lse have the order of the query; key and value share
 /// one. No order changes the result, since positions follow the tokens.
 SmallVector<rlayout::OrderGroup> AttentionOp::getOrderGroups() {
-  // An order that is written on the types is a choice, its absence is none.
-  // Sequences of different lengths restart an order each, which a reorder of
-  // the whole axis does not (S2).
+  // An order that is written on the types is a choice, its absence is none;
+  // tilings were chosen for it. Sequences of different lengths restart an order
+  // each, which a reorder of the whole axis does not (S2).
   auto isFixed = [&](TypedValue<RankedTensorType> value) {
-    return rlayout::getOrder(value.getType()) || isPacked() ||
+    return rlayout::getOrder(value.getType()) || getTilings() || isPacked() ||
            getQueryLengths();
   };
   auto number = [](Value result) {
