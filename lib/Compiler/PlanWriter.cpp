@@ -83,7 +83,14 @@ FailureOr<uint32_t> PlanWriter::sizeOf(State &state, rplan::SizeOp op) {
     return expr(state, workspace.getSizes()[type.getDynamicDimIndex(axis)]);
   if (auto table = dyn_cast<rplan::OrderTableOp>(source))
     return expr(state, table.getLength());
-  return op.emitOpError("expected an argument, a workspace or an order table");
+  if (auto table = dyn_cast<rplan::RankTableOp>(source)) {
+    FailureOr<uint32_t> first = expr(state, table.getFirst());
+    if (failed(first))
+      return failure();
+    int64_t volume = table.getOrder().getOrder()->period();
+    return exprs.binary(ExprOp::Sub, exprs.constant(volume), *first);
+  }
+  return op.emitOpError("expected an argument, a workspace or a table");
 }
 
 // Conditions are the numbers 0 and 1, so that choices need no words of their
@@ -213,12 +220,37 @@ FailureOr<uint32_t> PlanWriter::buffer(State &state, Value value,
     if (failed(length))
       return failure();
     entry->length = *length;
+  } else if (auto table = value.getDefiningOp<rplan::RankTableOp>()) {
+    if (failed(rankTable(state, table, *entry)))
+      return failure();
   } else {
-    return emitError(value.getLoc(), "expected an argument, a workspace or an "
-                                     "order table as a buffer");
+    return emitError(value.getLoc(), "expected an argument, a workspace or a "
+                                     "table as a buffer");
   }
   state.plan->buffers.push_back(std::move(entry));
   return number;
+}
+
+LogicalResult PlanWriter::rankTable(State &state, rplan::RankTableOp op,
+                                    abi::BufferT &entry) {
+  entry.kind = abi::BufferKind::RankTable;
+  entry.order = toAbi(op.getOrder());
+  FailureOr<uint32_t> first = expr(state, op.getFirst());
+  if (failed(first))
+    return failure();
+  entry.first = *first;
+  if (!op.getLength())
+    return success();
+  entry.rows = true;
+  if (op.getMemory())
+    entry.memory = toAbi(*op.getMemory());
+  FailureOr<uint32_t> length = expr(state, op.getLength());
+  FailureOr<uint32_t> offset = expr(state, op.getOffset());
+  if (failed(length) || failed(offset))
+    return failure();
+  entry.length = *length;
+  entry.offset = *offset;
+  return success();
 }
 
 LogicalResult PlanWriter::launch(State &state, rplan::LaunchOp op,

@@ -68,6 +68,8 @@ private:
   mlir::FailureOr<uint32_t> expr(State &state, mlir::Value value);
   mlir::FailureOr<uint32_t> arithmetic(State &state, mlir::Operation *op);
   mlir::FailureOr<uint32_t> sizeOf(State &state, rplan::SizeOp op);
+  mlir::LogicalResult rankTable(State &state, rplan::RankTableOp op,
+                                abi::BufferT &entry);
   mlir::FailureOr<uint32_t> buffer(State &state, mlir::Value value,
                                    uint32_t step);
   mlir::LogicalResult launch(State &state, rplan::LaunchOp op,

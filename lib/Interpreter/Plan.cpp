@@ -14,7 +14,8 @@
 #include "lib/Interpreter/Machine.h"
 
 #include "dialects/Plan/IR/PlanDialect.h"
-#include "lib/Layout/Order.h"
+#include "lib/Layout/IndexTable.h"
+#include "lib/Layout/TileIndex.h"
 
 #include "mlir/IR/SymbolTable.h"
 
@@ -99,10 +100,29 @@ static LogicalResult runWorkspace(Machine &machine,
                               : machine.run.allocate(buffer, instruction.op);
 }
 
+/// The result of `instruction`: a table of `size` numbers.
+static LogicalResult makeTable(Machine &machine, const Instruction &instruction,
+                               int64_t size,
+                               function_ref<int64_t(int64_t)> entry) {
+  auto type = cast<MemRefType>(instruction.op->getResult(0).getType());
+  Buffer &buffer = makeBuffer(machine, type, DType::i64, {size});
+  buffer.readOnly = true;
+  machine[instruction.results[0]].buffer = &buffer;
+  if (machine.run.checking)
+    return success();
+  if (failed(machine.run.allocate(buffer, instruction.op)))
+    return failure();
+  for (int64_t m = 0; m < size; ++m) {
+    int64_t value = entry(m);
+    std::memcpy(buffer.data + m * static_cast<int64_t>(sizeof value), &value,
+                sizeof value);
+  }
+  return success();
+}
+
 static LogicalResult runOrderTable(Machine &machine,
                                    const Instruction &instruction) {
   auto op = cast<rplan::OrderTableOp>(instruction.op);
-  auto type = cast<MemRefType>(op.getResult().getType());
   int64_t length = machine.scalar(instruction, 0);
   std::shared_ptr<const layout::Order> order = op.getOrder().getOrder();
   if (!order)
@@ -110,20 +130,51 @@ static LogicalResult runOrderTable(Machine &machine,
   std::string error = order->validate(length);
   if (!error.empty())
     return machine.fail(instruction, error);
-  Buffer &buffer = makeBuffer(machine, type, DType::i64, {length});
-  buffer.readOnly = true;
-  machine[instruction.results[0]].buffer = &buffer;
-  if (machine.run.checking)
-    return success();
-  if (failed(machine.run.allocate(buffer, instruction.op)))
-    return failure();
-  for (int64_t m = 0; m < length; ++m) {
-    int64_t entry =
-        op.getInverse() ? order->slot(m, length) : order->token(m, length);
-    std::memcpy(buffer.data + m * static_cast<int64_t>(sizeof entry), &entry,
-                sizeof entry);
-  }
-  return success();
+  return makeTable(machine, instruction, length, [&](int64_t m) {
+    return op.getInverse() ? order->slot(m, length) : order->token(m, length);
+  });
+}
+
+static LogicalResult runRankTable(Machine &machine,
+                                  const Instruction &instruction) {
+  auto op = cast<rplan::RankTableOp>(instruction.op);
+  layout::RankTable key{op.getOrder().getOrder(),
+                        machine.scalar(instruction, 0), std::nullopt};
+  if (op.getLength())
+    key.rows = {machine.scalar(instruction, 1), machine.scalar(instruction, 2),
+                op.getMemory() ? op.getMemory()->getOrder() : nullptr};
+  std::string error = layout::validate(key);
+  if (!error.empty())
+    return machine.fail(instruction, error);
+  // One by one, as the rules say it.
+  return makeTable(
+      machine, instruction, layout::sizeOf(key), [&](int64_t entry) -> int64_t {
+        int64_t rank = key.first + entry;
+        int64_t position =
+            rank < 0 ? rank : key.order->token(rank, key.order->period());
+        if (!key.rows)
+          return position;
+        auto [length, offset, memory] = *key.rows;
+        __int128 token = __int128(position) - offset;
+        if (token < 0 || token >= length)
+          return -1;
+        return memory ? memory->slot(int64_t(token), length) : int64_t(token);
+      });
+}
+
+static LogicalResult runTileIndex(Machine &machine,
+                                  const Instruction &instruction) {
+  auto op = cast<rplan::TileIndexOp>(instruction.op);
+  layout::TilePattern pattern = op.getPattern();
+  auto scalar = [&](unsigned i) { return machine.scalar(instruction, i); };
+  layout::TileSizes sizes{scalar(0), scalar(1), scalar(2),
+                          scalar(3), scalar(4), scalar(5)};
+  std::string error = layout::TileIndex::validate(pattern, sizes);
+  if (!error.empty())
+    return machine.fail(instruction, error);
+  std::vector<int64_t> table = layout::TileIndex(pattern, sizes).table();
+  return makeTable(machine, instruction, static_cast<int64_t>(table.size()),
+                   [&](int64_t entry) { return table[entry]; });
 }
 
 static LogicalResult runLaunch(Machine &machine,
@@ -152,5 +203,7 @@ void interpreter::registerPlan(HandlerTable &table) {
   table["rplan.require"] = runRequire;
   table["rplan.workspace"] = runWorkspace;
   table["rplan.order_table"] = runOrderTable;
+  table["rplan.rank_table"] = runRankTable;
+  table["rplan.tile_index"] = runTileIndex;
   table["rplan.launch"] = runLaunch;
 }

@@ -13,6 +13,7 @@
 #ifndef RINGLET_LIB_INTERPRETER_PROGRAM_H
 #define RINGLET_LIB_INTERPRETER_PROGRAM_H
 
+#include "lib/Layout/Order.h"
 #include "lib/Tensor/Tensor.h"
 
 #include "mlir/IR/Operation.h"
@@ -60,6 +61,8 @@ struct Buffer {
 struct View {
   const Buffer *buffer = nullptr;
   const Buffer *rows = nullptr;
+  const Buffer *positions = nullptr;
+  std::shared_ptr<const layout::Order> order;
   mlir::Operation *definition = nullptr;
   llvm::SmallVector<int64_t, 4> fixed;
   int64_t origin = 0;
@@ -123,6 +126,7 @@ void registerMath(HandlerTable &table);
 void registerControl(HandlerTable &table);
 void registerViews(HandlerTable &table);
 void registerVisibility(HandlerTable &table);
+void registerElements(HandlerTable &table);
 void registerTiles(HandlerTable &table);
 void registerPlan(HandlerTable &table);
 

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Private to this folder: the one place that turns a view's row numbers into
-// positions, in arithmetic that cannot overflow.
+// ranks, indices in memory and positions, in arithmetic that cannot overflow.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,33 +24,55 @@ namespace ringlet::interpreter {
 /// Holds sums and products of a few 64-bit numbers.
 using Wide = __int128;
 
+/// Where a row that exists is: in memory, and for causality and windows.
+struct Place {
+  int64_t index;
+  Wide position;
+};
+
 class Rows {
 public:
   Rows(const View &view, rtile::ViewType type);
 
-  /// The position of row `row` if the row exists.
-  std::optional<Wide> position(int64_t row) const;
-  /// The index of an existing row's position on the row axis of the buffer.
-  int64_t index(Wide position) const {
-    return static_cast<int64_t>(position - view.origin);
-  }
-  /// The first row whose position is at least `bound`; views without a table.
+  /// The place of row `row` if the row exists.
+  std::optional<Place> place(int64_t row) const;
+  /// The entry of `row` in the view's tables, if there is one.
+  std::optional<int64_t> number(int64_t row) const;
+  /// The first row whose rank is at least `bound`.
   Wide firstRowAt(Wide bound) const;
+  /// The rank of a row, whether it exists or not.
+  Wide rank(Wide row) const { return base + row * rate; }
   /// First and one past the last row that exists.
-  Wide begin() const;
-  Wide end() const;
-  /// Positions in which rows can exist.
+  Wide begin() const { return firstRowAt(low); }
+  Wide end() const { return firstRowAt(high); }
+  /// Ranks that rows can have.
   Wide lowest() const { return low; }
   Wide highest() const { return high; }
+  /// True where positions are not ranks.
+  bool hasPositions() const { return view.positions != nullptr; }
 
 private:
   const View &view;
-  /// Position of row 0 and distance of rows.
+  /// Elements of the row axis.
+  int64_t size;
+  /// Rank of row 0 and distance of rows.
   Wide base;
   int64_t rate;
   /// Half-open.
   Wide low, high;
 };
+
+/// The bytes of an element of a buffer, which must exist.
+mlir::FailureOr<const char *> findElement(Machine &machine,
+                                          const Instruction &instruction,
+                                          const Buffer &buffer,
+                                          llvm::ArrayRef<int64_t> indices);
+
+/// Reads the boolean of a block of queries and a block of keys.
+mlir::FailureOr<bool> readBlock(Machine &machine,
+                                const Instruction &instruction,
+                                const Buffer &blocks, int64_t queryBlock,
+                                int64_t keyBlock);
 
 /// Reads entry `index` of a table, which must exist.
 int64_t readTable(const Buffer &table, int64_t index);

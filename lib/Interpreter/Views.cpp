@@ -18,15 +18,12 @@ using namespace ringlet::interpreter;
 // Rows
 //===----------------------------------------------------------------------===//
 
-static int64_t rowAxis(const View &view) {
-  return cast<rtile::ViewOp>(view.definition).getAxes()[0];
-}
-
 Rows::Rows(const View &view, rtile::ViewType type)
-    : view(view), base(0), rate(type.getRate()) {
+    : view(view), base(view.residue), rate(type.getRate()) {
+  auto op = cast<rtile::ViewOp>(view.definition);
+  size = view.buffer->sizes[op.getAxes()[0]];
   low = view.origin;
-  high = low + view.buffer->sizes[rowAxis(view)];
-  base = view.residue;
+  high = low + (view.rows ? view.rows->sizes[0] : size);
   if (int64_t w = type.getSegmentLength()) {
     Wide start = Wide(view.segment) * w;
     base += start;
@@ -35,30 +32,36 @@ Rows::Rows(const View &view, rtile::ViewType type)
   }
 }
 
-std::optional<Wide> Rows::position(int64_t row) const {
-  Wide position;
-  if (view.rows) {
-    if (row < 0 || row >= view.rows->sizes[0])
-      return std::nullopt;
-    position = readTable(*view.rows, row);
-  } else {
-    position = base + Wide(row) * rate;
-  }
-  if (position < low || position >= high)
+std::optional<int64_t> Rows::number(int64_t row) const {
+  Wide rank = base + Wide(row) * rate;
+  if (rank < low || rank >= high)
     return std::nullopt;
-  return position;
+  return static_cast<int64_t>(rank - view.origin);
+}
+
+std::optional<Place> Rows::place(int64_t row) const {
+  std::optional<int64_t> number = this->number(row);
+  if (!number)
+    return std::nullopt;
+  Place place{*number, view.origin + Wide(*number)};
+  if (view.order)
+    place.index = view.order->slot(*number, size);
+  if (view.rows)
+    place.index = readTable(*view.rows, *number);
+  if (view.positions) {
+    if (*number >= view.positions->sizes[0])
+      return std::nullopt;
+    place.position = readTable(*view.positions, *number);
+  }
+  if (place.index < 0 || place.index >= size)
+    return std::nullopt;
+  return place;
 }
 
 Wide Rows::firstRowAt(Wide bound) const {
   Wide distance = bound - base;
   Wide row = distance / rate;
   return distance % rate > 0 ? row + 1 : row;
-}
-
-Wide Rows::begin() const { return view.rows ? 0 : firstRowAt(low); }
-
-Wide Rows::end() const {
-  return view.rows ? Wide(view.rows->sizes[0]) : firstRowAt(high);
 }
 
 int64_t interpreter::readTable(const Buffer &table, int64_t index) {
@@ -88,6 +91,9 @@ static LogicalResult runView(Machine &machine, const Instruction &instruction) {
   view.residue = op.getResidue() ? machine.scalar(instruction, next++) : 0;
   view.rows =
       op.getRows() ? machine.operand(instruction, next++).buffer : nullptr;
+  view.positions =
+      op.getPositions() ? machine.operand(instruction, next++).buffer : nullptr;
+  view.order = op.getOrder() ? op.getOrder()->getOrder() : nullptr;
   return success();
 }
 
@@ -227,12 +233,11 @@ LogicalResult Access::forEach(Visit visit) {
     int64_t row;
     if (__builtin_add_overflow(firstRow, i, &row))
       break;
-    std::optional<Wide> position = rows.position(row);
-    if (view.rows && view.rows->shadow && row >= 0 &&
-        row < view.rows->sizes[0]) {
+    std::optional<int64_t> number = rows.number(row);
+    if (number && view.rows && view.rows->shadow) {
       // Reading the table counts, too.
       auto address = reinterpret_cast<uintptr_t>(view.rows->data) +
-                     row * view.rows->strides[0] * 8;
+                     *number * view.rows->strides[0] * 8;
       if (auto other = view.rows->shadow->read(
               address, 8, Stamp(machine.run.launch, machine.run.point)))
         return machine.fail(instruction, "reads row " + Twine(row) +
@@ -240,14 +245,14 @@ LogicalResult Access::forEach(Visit visit) {
                                              Twine(*other) +
                                              " of the same launch writes");
     }
-    if (!position)
+    std::optional<Place> place = rows.place(row);
+    if (!place)
       continue;
     // Only now: a tile without elements needs no legal indices.
     if (first && failed(addFixedOffset(fixedOffset)))
       return failure();
     first = false;
-    int64_t offset =
-        fixedOffset + rows.index(*position) * buffer.strides[axes[0]];
+    int64_t offset = fixedOffset + place->index * buffer.strides[axes[0]];
     for (int64_t j = beginColumn; j < endColumn; ++j)
       if (failed(
               visit(i * width + j,

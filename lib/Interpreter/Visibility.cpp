@@ -5,14 +5,18 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Rule B4 row by row. The closed forms that a lowering uses are what this is
-// to be compared with, so there are none here.
+// Rules B4 to B6 row by row. The closed forms that a lowering uses are what
+// this is to be compared with, so there are none here.
 //
 //===----------------------------------------------------------------------===//
 
 #include "lib/Interpreter/Rows.h"
 
+#include "lib/Layout/Dilation.h"
+#include "lib/Layout/Grid.h"
+
 #include <algorithm>
+#include <map>
 
 using namespace mlir;
 using namespace ringlet;
@@ -28,9 +32,12 @@ struct Conditions {
   bool causal;
   std::optional<ArrayRef<int64_t>> window;
 
-  /// `lowest` and `highest` (one past) bound all keys.
-  Span span(Wide query, Wide lowest, Wide highest) const {
-    Span span{lowest, highest - 1};
+  /// The span of a query at `query`, as far as `keys` can have positions.
+  Span span(Wide query, const Rows &keys) const {
+    constexpr Wide farthest = Wide(1) << 100;
+    Span span{-farthest, farthest};
+    if (!keys.hasPositions())
+      span = {keys.lowest(), keys.highest() - 1};
     if (causal)
       span.last = std::min(span.last, query);
     if (window && (*window)[0] >= 0)
@@ -42,16 +49,77 @@ struct Conditions {
 };
 } // namespace
 
-/// Positions of the rows [first, first + count) that exist.
-static SmallVector<std::optional<Wide>>
-positionsOf(const Rows &rows, int64_t first, int64_t count) {
-  SmallVector<std::optional<Wide>> positions(count);
+namespace {
+/// A row that exists.
+struct Token {
+  Wide rank, position;
+  /// Coordinates on the grid, if there is one.
+  std::vector<int64_t> cell;
+};
+} // namespace
+
+/// The rows [first, first + count), of those that exist.
+static SmallVector<std::optional<Token>>
+tokensOf(const Rows &rows, int64_t first, int64_t count) {
+  SmallVector<std::optional<Token>> tokens(count);
   for (int64_t i = 0; i < count; ++i) {
     int64_t row;
-    if (!__builtin_add_overflow(first, i, &row))
-      positions[i] = rows.position(row);
+    if (__builtin_add_overflow(first, i, &row))
+      break;
+    if (std::optional<Place> place = rows.place(row))
+      tokens[i] = Token{rows.rank(row), place->position, {}};
   }
-  return positions;
+  return tokens;
+}
+
+namespace {
+/// Who sees whom, as far as positions say it (B4 and B5).
+class Sight {
+public:
+  template <typename OpTy>
+  explicit Sight(OpTy op) : conditions{op.getCausal(), op.getWindow()} {
+    if (!op.getGrid())
+      return;
+    sides.assign(op.getGrid()->begin(), op.getGrid()->end());
+    reach = *op.getReach();
+  }
+
+  /// Gives each token its cell.
+  LogicalResult place(Machine &machine, const Instruction &instruction,
+                      MutableArrayRef<std::optional<Token>> tokens) const;
+  bool sees(const Token &query, const Token &key, const Rows &keys) const {
+    Span span = conditions.span(query.position, keys);
+    if (key.position < span.first || key.position > span.last)
+      return false;
+    for (size_t axis = 0; axis < reach.size(); ++axis)
+      if (std::abs(query.cell[axis] - key.cell[axis]) > reach[axis])
+        return false;
+    return true;
+  }
+
+private:
+  Conditions conditions;
+  std::vector<int64_t> sides;
+  ArrayRef<int64_t> reach;
+};
+} // namespace
+
+LogicalResult Sight::place(Machine &machine, const Instruction &instruction,
+                           MutableArrayRef<std::optional<Token>> tokens) const {
+  if (sides.empty())
+    return success();
+  int64_t volume = *layout::gridVolume(sides);
+  for (std::optional<Token> &token : tokens) {
+    if (!token)
+      continue;
+    auto position = static_cast<int64_t>(token->position);
+    if (position < 0 || position >= volume)
+      return machine.fail(instruction, "expected positions on a grid of " +
+                                           Twine(volume) + " cells, found " +
+                                           Twine(position) + " (B5)");
+    token->cell = layout::gridCell(sides, position);
+  }
+  return success();
 }
 
 static LogicalResult runVisible(Machine &machine,
@@ -63,19 +131,99 @@ static LogicalResult runVisible(Machine &machine,
   int64_t keyRow = machine.scalar(instruction, 3);
   auto queryType = op.getQuery().getType(), keyType = op.getKey().getType();
   Rows queryRows(queryView, queryType), keyRows(keyView, keyType);
-  auto queries = positionsOf(queryRows, queryRow, queryType.getShape()[0]);
-  auto keys = positionsOf(keyRows, keyRow, keyType.getShape()[0]);
-  Conditions conditions{op.getCausal(), op.getWindow()};
+  auto queries = tokensOf(queryRows, queryRow, queryType.getShape()[0]);
+  auto keys = tokensOf(keyRows, keyRow, keyType.getShape()[0]);
+  Sight sight(op);
+  if (failed(sight.place(machine, instruction, queries)) ||
+      failed(sight.place(machine, instruction, keys)))
+    return failure();
+  auto isSet = [&](const Token &query, const Token &key) -> FailureOr<bool> {
+    if (!op.getBlocks())
+      return true;
+    auto block = [&](const Token &token, unsigned side) {
+      return layout::floorDiv(static_cast<int64_t>(token.rank),
+                              (*op.getBlockSize())[side]);
+    };
+    return readBlock(machine, instruction,
+                     *machine.operand(instruction, 4).buffer, block(query, 0),
+                     block(key, 1));
+  };
   std::vector<int64_t> &result = machine.intResult(instruction);
   size_t next = 0;
-  for (std::optional<Wide> query : queries) {
-    Span span{0, -1};
-    if (query)
-      span = conditions.span(*query, keyRows.lowest(), keyRows.highest());
-    for (std::optional<Wide> key : keys) {
-      bool seen = query && key && *key >= span.first && *key <= span.last;
+  for (const std::optional<Token> &query : queries)
+    for (const std::optional<Token> &key : keys) {
+      bool seen = query && key && sight.sees(*query, *key, keyRows);
+      if (seen) {
+        FailureOr<bool> set = isSet(*query, *key);
+        if (failed(set))
+          return failure();
+        seen = *set;
+      }
       result[next++] = -static_cast<int64_t>(seen);
     }
+  return success();
+}
+
+/// Reads a list, and checks what it says of every key of the view.
+static LogicalResult runList(Machine &machine, const Instruction &instruction) {
+  auto op = cast<rtile::ListOp>(instruction.op);
+  const Buffer &index = *machine.operand(instruction, 0).buffer;
+  auto read = [&](int64_t place) -> FailureOr<int64_t> {
+    FailureOr<const char *> address =
+        findElement(machine, instruction, index, {place});
+    if (failed(address))
+      return failure();
+    return loadInt(*address, DType::i64, 0);
+  };
+  int64_t number = machine.scalar(instruction, 1), header;
+  if (__builtin_mul_overflow(number, 2, &header) || header > INT64_MAX - 2)
+    return machine.fail(instruction,
+                        "expected a list of the index, found " + Twine(number));
+  int64_t bounds[3];
+  for (int64_t i = 0; i < 3; ++i) {
+    FailureOr<int64_t> bound = read(header + i);
+    if (failed(bound))
+      return failure();
+    machine.intResult(instruction, i)[0] = bounds[i] = *bound;
+  }
+  std::map<int64_t, bool> isWhole;
+  for (int64_t place = bounds[0]; place < bounds[2]; ++place) {
+    FailureOr<int64_t> row = read(place);
+    if (failed(row))
+      return failure();
+    isWhole[*row] = place < bounds[1];
+  }
+
+  auto queryType = op.getQuery().getType(), keyType = op.getKey().getType();
+  Rows queryRows(machine.operand(instruction, 2).view, queryType);
+  Rows keyRows(machine.operand(instruction, 4).view, keyType);
+  auto queries = tokensOf(queryRows, machine.scalar(instruction, 3),
+                          queryType.getShape()[0]);
+  Sight sight(op);
+  if (failed(sight.place(machine, instruction, queries)))
+    return failure();
+  int64_t height = keyType.getShape()[0];
+  for (Wide row = 0; row < keyRows.end(); row += height) {
+    auto keys = tokensOf(keyRows, static_cast<int64_t>(row), height);
+    if (failed(sight.place(machine, instruction, keys)))
+      return failure();
+    bool any = false, all = true;
+    for (const std::optional<Token> &query : queries)
+      for (const std::optional<Token> &key : keys) {
+        bool seen = query && key && sight.sees(*query, *key, keyRows);
+        any |= seen;
+        all &= seen || !query;
+      }
+    auto entry = isWhole.find(static_cast<int64_t>(row));
+    if (entry == isWhole.end() ? any : entry->second && !all)
+      return machine.fail(instruction,
+                          "expected list " + Twine(number) +
+                              " of the index to say what the query tile sees "
+                              "of the keys from row " +
+                              Twine(static_cast<int64_t>(row)) + " on, found " +
+                              (any ? "no entry or a whole tile for some of "
+                                     "them"
+                                   : "a whole tile for none of them"));
   }
   return success();
 }
@@ -92,11 +240,11 @@ static LogicalResult runRun(Machine &machine, const Instruction &instruction) {
   // Key rows that any query sees, and those that every one sees, half-open.
   bool any = false, none = true;
   Wide begin = 0, end = 0, wholeBegin = 0, wholeEnd = 0;
-  for (std::optional<Wide> query :
-       positionsOf(queryRows, row, queryType.getShape()[0])) {
-    if (!query)
+  for (const std::optional<Token> &query :
+       tokensOf(queryRows, row, queryType.getShape()[0])) {
+    if (!query || keyRows.hasPositions())
       continue;
-    Span span = conditions.span(*query, keyRows.lowest(), keyRows.highest());
+    Span span = conditions.span(query->position, keyRows);
     Wide first = keyRows.firstRowAt(span.first);
     Wide last = std::max(first, keyRows.firstRowAt(span.last + 1));
     wholeBegin = none ? first : std::max(wholeBegin, first);
@@ -107,6 +255,11 @@ static LogicalResult runRun(Machine &machine, const Instruction &instruction) {
     begin = any ? std::min(begin, first) : first;
     end = any ? std::max(end, last) : last;
     any = true;
+  }
+  if (keyRows.hasPositions()) {
+    begin = wholeBegin = wholeEnd = keyRows.begin();
+    end = keyRows.end();
+    any = begin < end;
   }
   if (!any) {
     begin = end = std::clamp<Wide>(keyRows.begin(), INT64_MIN, INT64_MAX);
@@ -157,4 +310,5 @@ static LogicalResult runRun(Machine &machine, const Instruction &instruction) {
 void interpreter::registerVisibility(HandlerTable &table) {
   table["rtile.run"] = runRun;
   table["rtile.visible"] = runVisible;
+  table["rtile.list"] = runList;
 }

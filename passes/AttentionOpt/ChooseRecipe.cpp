@@ -45,22 +45,30 @@ std::string checkDim(StringRef name, int64_t dim) {
          number(dim) + "; nearest " + number(nearest);
 }
 
-std::string checkBranch(BranchAttr branch, bool leftWindow) {
+/// The copy engine fetches rows at equal distances, and scheduled kernels ask
+/// for those that are seen by their positions.
+std::string checkOrders(attn::AttentionOp op) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  rlayout::OrderAttr pattern = op.getPatternOrderAttr();
+  if (pattern && !pattern.isIdentity())
+    stream << "expected no pattern order, found " << pattern << " (O2)";
+  for (auto [name, value] :
+       {std::pair("query", op.getQuery()), {"key", op.getKey()}}) {
+    rlayout::OrderAttr order = rlayout::getOrder(value.getType());
+    if (text.empty() && order && !order.isIdentity())
+      stream << "expected " << name << " in linear order, found " << order
+             << " (O1)";
+  }
+  return text;
+}
+
+std::string checkBranch(BranchAttr branch) {
   if (branch.isRuntimeR() || branch.isRuntimeW())
     return "expected w and r that are known, found runtime ones (B1)";
-  if (branch.isUnbounded())
-    return "";
-  int64_t w = branch.getW(), r = branch.getR();
-  if (w > mostSegment)
-    return "expected w of at most 2^60, found " + number(w) + " (B1)";
-  // A copy that begins in a segment must end in it: what lies behind is copied
-  // as it is, and an infinite value times a weight of 0 is no 0.
-  if (w % r != 0)
-    return "expected r to divide w = " + number(w) +
-           ", found r = " + number(r) + " (B1)";
-  if (leftWindow)
-    return "expected no left window beside segments, whose first key tile "
-           "begins anywhere in a segment (B4)";
+  if (!branch.isUnbounded() && branch.getW() > mostSegment)
+    return "expected w of at most 2^60, found " + number(branch.getW()) +
+           " (B1)";
   return "";
 }
 
@@ -100,14 +108,9 @@ std::string ringlet::whyNotScheduled(attn::AttentionOp op,
               number(op.getBranches().size());
   if (problem.empty() && op.getMix() != attn::Mix::Softmax)
     problem = "expected mix = softmax, found mix = sum (R2)";
-  if (problem.empty()) {
-    std::optional<ArrayRef<int64_t>> window = op.getWindow();
-    problem = checkBranch(cast<BranchAttr>(op.getBranches()[0]),
-                          window && (*window)[0] >= 0);
-  }
+  if (problem.empty())
+    problem = checkOrders(op);
+  if (problem.empty())
+    problem = checkBranch(cast<BranchAttr>(op.getBranches()[0]));
   return problem;
-}
-
-int64_t ringlet::getKeyMultiple(BranchAttr branch) {
-  return branch.isUnbounded() ? 0 : branch.getW() / branch.getR();
 }

@@ -157,7 +157,22 @@ void FunctionLowering::lowerAttention(attn::AttentionOp op) {
   HostTensor key = tensors.lookup(op.getKey());
   HostTensor value = tensors.lookup(op.getValue());
   requireShapes(op, query, key, value);
+  rlayout::OrderAttr queryOrder = rlayout::getOrder(op.getQuery().getType());
+  rlayout::OrderAttr keyOrder = rlayout::getOrder(op.getKey().getType());
+  query.sizes[1] = requireLength(plan, query.sizes[1], queryOrder);
+  key.sizes[1] = requireLength(plan, key.sizes[1], keyOrder);
   Value offset = queryOffset(op, query, key);
+  rlayout::OrderAttr pattern = op.getPatternOrderAttr();
+  if (pattern) {
+    // Where there are no queries, there are no positions.
+    offset = plan.mul(offset, plan.min(query.sizes[1], plan.constant(1)));
+    requireVolume(plan, pattern, query.sizes[1], offset);
+    requireVolume(plan, pattern, key.sizes[1], plan.constant(0));
+  }
+  RankedSequence queries(plan, query.sizes[1], offset, queryOrder, pattern);
+  RankedSequence keys(plan, key.sizes[1], plan.constant(0), keyOrder, pattern);
+  bool masked =
+      op.getCausal() || op.getWindow() || queries.hasGaps() || keys.hasGaps();
   bool isSum = op.getMix() == attn::Mix::Sum;
 
   // Branches that see few of a row's neighbours first, one that covers every
@@ -238,7 +253,14 @@ void FunctionLowering::lowerAttention(attn::AttentionOp op) {
     step.query = query;
     step.key = key;
     step.value = value;
-    step.queryOffset = offset;
+    auto branch = cast<attn::BranchAttr>(op.getBranches()[index]);
+    step.firstRank = queries.getFirst();
+    step.rankCount = queries.getCount();
+    auto getRows = [&](RankedSequence &side) {
+      return side.getRows(getSegmentLength(branch), branch.getR(), masked);
+    };
+    step.queryOrder = getRows(queries);
+    step.keyOrder = getRows(keys);
     step.target = last ? output : partial;
     if (!single && !(position == 0 && firstCovers))
       step.partial = partial;

@@ -75,15 +75,17 @@ private:
   Value mayBeUnfilled(Value marked);
   Value anyMarked(Value view);
   void redoTiles();
+  void forEachTile(Value first, Value last,
+                   llvm::function_ref<void(Value)> body);
   void storeMarks();
-  /// w, or what is beyond every position all the same, so that the ends of the
-  /// segments around 0 fit in 64 bits (B1).
-  int64_t segmentLength() { return std::min(branch.getW(), 4 * kMaxOffset); }
-  rtile::ViewType viewType(ArrayRef<int64_t> shape, Type element) {
-    return rtile::ViewType::get(shape, element,
-                                branch.isUnbounded() ? 0 : segmentLength(),
-                                branch.getR());
+  int64_t segmentLength() { return getSegmentLength(branch); }
+  rtile::ViewType viewType(ArrayRef<int64_t> shape, Type element,
+                           const KernelBuilder::Rows &rows) {
+    return rtile::ViewType::get(shape, element, segmentLength(), branch.getR(),
+                                /*indexed=*/bool(rows.table));
   }
+  void addTable(StringRef name, Value table);
+  Value getTable(Value table);
   /// Tiles whose marks one point of the second kernel looks at, at most.
   int64_t mostTilesOfPoint() {
     return std::max<int64_t>(1, mostRowsOfPoint / queryRows);
@@ -110,7 +112,9 @@ private:
   int64_t queryRows, keyRows;
 
   // Parameters and the point of the grid; null where there is none.
-  Value Q, K, V, target, partial, maxima, sums, lse, redo, queryOffset;
+  Value Q, K, V, target, partial, maxima, sums, lse, redo, firstRank;
+  /// Tables that are parameters of the kernel, by the host's.
+  SmallVector<std::pair<Value, Value>> tables;
   Value tile, segment, head, keyHead, batch;
   /// Tiles that one point of the second kernel's grid is for.
   Value tilesOfPoint;
@@ -152,19 +156,28 @@ void BranchKernel::redoTiles() {
     some = mayBeUnfilled(some);
   }
   onlyIf(some, [&] {
-    OpBuilder &builder = k.getBuilder();
-    auto loop = k.create<scf::ForOp>("tiles", first, last, k.constant(1));
-    loop.getInductionVar().setLoc(k.named("tile_number"));
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToStart(loop.getBody());
-    tile = loop.getInductionVar();
-    makeRow();
-    Value marked = anyMarked(redoView);
-    // First, so that what it needs is not alive while keys are streamed.
+    // In a loop of its own, so that what it needs is not alive while keys are
+    // streamed.
     if (!others.empty())
-      onlyIf(mayBeUnfilled(marked), [&] { fillOthers(); });
-    onlyIf(marked, [&] { streamKeys(); });
+      forEachTile(first, last, [&](Value marked) {
+        onlyIf(mayBeUnfilled(marked), [&] { fillOthers(); });
+      });
+    forEachTile(first, last, [&](Value marked) {
+      onlyIf(marked, [&] { streamKeys(); });
+    });
   });
+}
+
+/// For each tile from `first` on, with whether one of its rows is marked.
+void BranchKernel::forEachTile(Value first, Value last,
+                               llvm::function_ref<void(Value)> body) {
+  auto loop = k.create<scf::ForOp>("tiles", first, last, k.constant(1));
+  loop.getInductionVar().setLoc(k.named("tile_number"));
+  OpBuilder::InsertionGuard guard(k.getBuilder());
+  k.getBuilder().setInsertionPointToStart(loop.getBody());
+  tile = loop.getInductionVar();
+  makeRow();
+  body(anyMarked(redoView));
 }
 
 void BranchKernel::onlyIf(Value condition, llvm::function_ref<void()> body) {
@@ -211,19 +224,24 @@ void BranchKernel::declare() {
     lse = k.addBuffer("LSE", step.lse.buffer);
   if (marks != Marks::None)
     redo = k.addBuffer("redo", step.redo.buffer);
-  if (getConstant(step.queryOffset) != 0)
-    queryOffset = k.addScalar("q_offset", step.queryOffset);
+  if (getConstant(step.firstRank) != 0)
+    firstRank = k.addScalar("q_offset", step.firstRank);
+  for (const RowOrder *order : {&step.queryOrder, &step.keyOrder}) {
+    bool isQuery = order == &step.queryOrder;
+    addTable(isQuery ? "q_rows" : "k_rows", order->rows);
+    addTable(isQuery ? "q_positions" : "k_positions", order->positions);
+  }
 
-  Value length = step.query.sizes[1];
-  Value rows = plan.ceilDiv(length, branch.getR());
+  Value rows = plan.ceilDiv(step.rankCount, branch.getR());
   if (!branch.isUnbounded())
     rows = plan.min(
         rows, plan.constant(layout::ceilDiv(segmentLength(), branch.getR())));
   Value tiles = plan.ceilDiv(rows, queryRows), segments = plan.constant(1);
   if (!branch.isUnbounded()) {
-    // Segments from that of the first query position to that of the last.
-    Value last = plan.sub(plan.add(step.queryOffset, length), plan.constant(1));
-    Value first = plan.floorDiv(step.queryOffset, segmentLength());
+    // Segments from that of the first query rank to that of the last.
+    Value last =
+        plan.sub(plan.add(step.firstRank, step.rankCount), plan.constant(1));
+    Value first = plan.floorDiv(step.firstRank, segmentLength());
     segments = plan.add(plan.sub(plan.floorDiv(last, segmentLength()), first),
                         plan.constant(1));
   }
@@ -246,14 +264,26 @@ void BranchKernel::declare() {
   head = k.addGridAxis("head", heads);
   batch = k.addGridAxis("batch", step.query.sizes[0]);
 
-  if (queryOffset && segment) {
-    Value first = k.create<arith::FloorDivSIOp>("first_segment", queryOffset,
+  if (firstRank && segment) {
+    Value first = k.create<arith::FloorDivSIOp>("first_segment", firstRank,
                                                 k.constant(segmentLength()));
     segment = k.add("segment_number", segment, first);
   }
   if (branch.getHeadBegin() != 0)
     head = k.add("query_head", head, k.constant(branch.getHeadBegin()));
   keyHead = k.div("key_head", head, op.getQueryHeads() / op.getKeyHeads());
+}
+
+void BranchKernel::addTable(StringRef name, Value table) {
+  if (table && !getTable(table))
+    tables.emplace_back(table, k.addBuffer(name, table));
+}
+
+Value BranchKernel::getTable(Value table) {
+  for (auto [known, parameter] : tables)
+    if (known == table)
+      return parameter;
+  return nullptr;
 }
 
 /// The residue o of this head (B2); null if the branch is not dilated.
@@ -279,26 +309,40 @@ Value BranchKernel::residue() {
 void BranchKernel::makeViews() {
   Type element = step.query.getElementType();
   int64_t depth = op.getHeadDim(), width = op.getValueDim();
-  KernelBuilder::Rows keys{nullptr, segment, residue(), nullptr};
-  KernelBuilder::Rows queries = keys;
-  queries.origin = queryOffset;
+  Value residue = this->residue();
+  auto getRows = [&](Value origin, const RowOrder &order) {
+    return KernelBuilder::Rows{origin,
+                               segment,
+                               residue,
+                               getTable(order.rows),
+                               getTable(order.positions),
+                               order.order};
+  };
+  KernelBuilder::Rows keys = getRows(nullptr, step.keyOrder);
+  KernelBuilder::Rows queries = getRows(firstRank, step.queryOrder);
 
   q = k.view("q", Q, {batch, nullptr, head, nullptr},
-             viewType({queryRows, depth}, element), queries);
+             viewType({queryRows, depth}, element, queries), queries);
+  // Only who sees whom is a matter of positions.
+  queries.positions = nullptr;
   key = k.view("k", K, {batch, nullptr, keyHead, nullptr},
-               viewType({keyRows, depth}, element), keys);
+               viewType({keyRows, depth}, element, keys), keys);
+  keys.positions = nullptr;
   value = k.view("v", V, {batch, nullptr, keyHead, nullptr},
-                 viewType({keyRows, width}, element), keys);
+                 viewType({keyRows, width}, element, keys), keys);
   targetView = k.view(
       step.last ? "o" : "partial_rows", target, {batch, nullptr, head, nullptr},
-      viewType({queryRows, width}, step.target.getElementType()), queries);
+      viewType({queryRows, width}, step.target.getElementType(), queries),
+      queries);
   if (partial == target)
     partialView = targetView;
   else if (partial)
     partialView = k.view(
         "partial_rows", partial, {batch, nullptr, head, nullptr},
-        viewType({queryRows, width}, plan.getBuilder().getF32Type()), queries);
-  rtile::ViewType rows = viewType({queryRows}, plan.getBuilder().getF32Type());
+        viewType({queryRows, width}, plan.getBuilder().getF32Type(), queries),
+        queries);
+  rtile::ViewType rows =
+      viewType({queryRows}, plan.getBuilder().getF32Type(), queries);
   SmallVector<Value> axes{batch, head, nullptr};
   if (sums) {
     maximumView = k.view("maxima", maxima, axes, rows, queries);
@@ -309,7 +353,7 @@ void BranchKernel::makeViews() {
   if (marks == Marks::Reads)
     redoGroupView = k.view("redo_group", redo, axes,
                            viewType({mostTilesOfPoint() * queryRows},
-                                    plan.getBuilder().getF32Type()),
+                                    plan.getBuilder().getF32Type(), queries),
                            queries);
   if (lse) {
     if (op.getMix() == attn::Mix::Sum)
@@ -337,7 +381,7 @@ void BranchKernel::makeRow() {
   // The view's first row is not row 0 where the positions do not begin with
   // the segment.
   auto firstRow = [&](StringRef name, Value view) {
-    if (!queryOffset)
+    if (!firstRank)
       return offset;
     auto bounds = rtile::BoundsOp::create(k.getBuilder(), plan.getLoc(), view);
     return k.add(name, bounds.getBegin(), offset);
@@ -474,7 +518,8 @@ void BranchKernel::loop() {
     Value scores = k.create<arith::MulFOp>("scores", product, scale);
     Value seen = k.create<rtile::VisibleOp>(
         "seen", RankedTensorType::get({queryRows, keyRows}, body.getI1Type()),
-        q, row, key, keyRow, op.getCausal(), window);
+        q, row, key, keyRow, /*blocks=*/Value(), op.getCausal(), window,
+        /*grid=*/nullptr, /*reach=*/nullptr, /*blockSize=*/nullptr);
     Value masked =
         k.create<arith::SelectOp>("masked_scores", seen, scores, hidden);
 
@@ -553,6 +598,10 @@ Value ringlet::makeLse(KernelBuilder &k, Value maximum, Value sum) {
       "lse_rows",
       k.create<arith::MulFOp>("m_natural", maximum, k.splat("ln2", ln2, rows)),
       k.create<math::LogOp>("l_log", sum));
+}
+
+int64_t ringlet::getSegmentLength(BranchAttr branch) {
+  return branch.isUnbounded() ? 0 : std::min(branch.getW(), 4 * kMaxOffset);
 }
 
 void ringlet::emitBranch(HostPlan &plan, const BranchStep &step) {

@@ -91,7 +91,8 @@ Value KernelBuilder::view(StringRef name, Value buffer, ArrayRef<Value> axes,
                                type.isSegmented() ? rows.segment : Value(),
                                type.isStrided() ? rows.residue : Value(),
                                type.getIndexed() ? rows.table : Value(),
-                               body.getDenseI64ArrayAttr(free));
+                               rows.positions, body.getDenseI64ArrayAttr(free),
+                               rows.order);
 }
 
 Value KernelBuilder::load(StringRef name, Value view, Value row) {

@@ -58,7 +58,8 @@ public:
 
   /// Operands of a view beyond its buffer and fixed axes.
   struct Rows {
-    mlir::Value origin, segment, residue, table;
+    mlir::Value origin, segment, residue, table, positions;
+    rlayout::OrderAttr order;
   };
   /// A view of `buffer`; a null in `axes` is a `*`.
   mlir::Value view(llvm::StringRef name, mlir::Value buffer,

@@ -10,6 +10,7 @@
 
 #include "dialects/Ringlet/IR/RingletDialect.h"
 #include "passes/AttentionToTile/HostPlan.h"
+#include "passes/AttentionToTile/RowOrder.h"
 
 namespace ringlet {
 
@@ -22,14 +23,20 @@ constexpr int64_t kMaxOffset = int64_t(1) << 60;
 /// Greatest dilation, for the same reason.
 constexpr int64_t kMaxDilation = int64_t(1) << 40;
 
+/// w, or what is beyond every position all the same, so that the ends of the
+/// segments around 0 fit in 64 bits (B1); 0 for one segment.
+int64_t getSegmentLength(attn::BranchAttr branch);
+
 /// One kernel of the chain that an attention becomes.
 struct BranchStep {
   attn::AttentionOp op;
   unsigned branch;
   std::string name;
   HostTensor query, key, value;
-  /// Position of query row 0 (S1).
-  mlir::Value queryOffset;
+  /// The ranks of query rows, which are positions but for a pattern order.
+  mlir::Value firstRank, rankCount;
+  /// How ranks lie in memory.
+  RowOrder queryOrder, keyOrder;
   /// Where the result goes: the output if `last`, else the partial output.
   HostTensor target;
   /// The partial output that other branches left, f32; null if there is none.

@@ -31,11 +31,14 @@ def RingletToRTile : Pass<"ringlet-to-rtile", "::mlir::ModuleOp"> {
     also fills the rows that it does not reach (R3), up to a rate of 8 and 128
     columns; otherwise kernels that only fill come first.
 
+    Memory orders (O1) and a pattern order (O2) become what a view says of its
+    rows: an order where they lie at equal distances, else tables that the plan
+    makes.
+
     Needs `tilings` (see `ringlet-choose-tiling`). What has no lowering yet is
     refused with the rule's number: packed and padded sequences (S2), q_offset
     by sequence (S1), sink (R3), softcap, grid windows (B5), block masks (B6),
-    pattern orders (O2), runtime w and r (B1), attention on tensors that are not
-    in linear order (O1). Operations of other dialects are refused by name.
+    runtime w and r (B1), rings (G1). Operations of other dialects are refused by name.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
     "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect",

@@ -58,7 +58,7 @@ public:
                                                              : *next++);
     auto type = rtile::ViewType::get(tileShape(), element, /*segmentLength=*/0,
                                      /*rate=*/1, /*indexed=*/bool(table));
-    return k.view(name, buffer, axes, type, {{}, {}, {}, table});
+    return k.view(name, buffer, axes, type, {{}, {}, {}, table, {}, {}});
   }
 
   SmallVector<int64_t> tileShape() {

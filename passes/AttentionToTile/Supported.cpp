@@ -34,16 +34,18 @@ LogicalResult ringlet::checkSupported(attn::AttentionOp op) {
     return refuse("grid_window; window along the sequence is possible", "B5");
   if (op.getBlockMask())
     return refuse("block_mask", "B6");
-  if (op.getPatternOrder())
-    return refuse("pattern_order", "O2");
+  if (rlayout::OrderAttr pattern = op.getPatternOrderAttr())
+    if (std::string error = pattern.getOrder()->validatePattern(0);
+        !error.empty())
+      return op.emitOpError() << error;
   if (!op.getSizes().empty())
     return refuse("runtime w or r; constants are possible", "B1");
   for (Value value :
        {op.getQuery(), op.getKey(), op.getValue(), op.getOutput(), op.getLse()})
-    if (cast<RankedTensorType>(value.getType()).getEncoding())
-      return refuse("operand or result with a layout; ringlet.reorder them to "
-                    "linear order",
-                    "O1");
+    if (rlayout::LayoutAttr layout =
+            rlayout::getLayout(cast<RankedTensorType>(value.getType()));
+        layout && layout.getRing())
+      return refuse("ring", "G1");
   for (attn::BranchAttr branch : op.getBranchRange())
     if (branch.getR() > kMaxDilation)
       return op.emitOpError("expected a dilation of at most 2^40, found ")

@@ -70,6 +70,14 @@ LogicalResult checkScalars(Operation *op, StringRef target) {
       return op->emitOpError("expected a constant axis");
     return success();
   }
+  if (auto load = dyn_cast<memref::LoadOp>(op)) {
+    if (!isa<BlockArgument>(load.getMemRef()))
+      return op->emitOpError("expected a parameter of the kernel");
+    if (!load.getType().isInteger(64) && !load.getType().isInteger(1))
+      return op->emitOpError("expected a number of i64 or i1, found ")
+             << load.getType();
+    return success();
+  }
   if (!isa<arith::ArithDialect>(op->getDialect()))
     return op->emitOpError("is an operation that the ")
            << target << " lowering does not cover";
@@ -134,6 +142,15 @@ LogicalResult checkBlocks(Operation *op) {
   return success();
 }
 
+/// Tables and masks are read where they lie.
+LogicalResult checkTables(Operation *op) {
+  for (Value operand : op->getOperands())
+    if (isa<MemRefType>(operand.getType()) && !isa<BlockArgument>(operand))
+      return op->emitOpError("expected tables and masks that are parameters of "
+                             "the kernel");
+  return success();
+}
+
 LogicalResult check(Operation *op, StringRef target) {
   for (Type type : op->getResultTypes())
     if (failed(checkTile(op, type, target)))
@@ -146,13 +163,17 @@ LogicalResult check(Operation *op, StringRef target) {
   if (isa<rtile::ReturnOp, rtile::LoadOp, rtile::StoreOp, rtile::VisibleOp,
           rtile::DotOp, rtile::ReduceOp, rtile::BroadcastOp, rtile::FoldOp,
           rtile::AnyOp, rtile::SliceOp, rtile::JoinOp, rtile::RebaseOp,
-          rtile::RunOp, rtile::BoundsOp, scf::YieldOp>(op))
-    return success();
+          rtile::RunOp, rtile::BoundsOp, rtile::ListOp, rtile::AnyBlockOp,
+          scf::YieldOp>(op))
+    return checkTables(op);
   if (target == "GPU" && isOnColumns(op))
     return checkBlocks(op);
   if (auto view = dyn_cast<rtile::ViewOp>(op)) {
-    if (!isa<BlockArgument>(view.getBuffer()) ||
-        (view.getRows() && !isa<BlockArgument>(view.getRows())))
+    auto isParameter = [](Value buffer) {
+      return !buffer || isa<BlockArgument>(buffer);
+    };
+    if (!isParameter(view.getBuffer()) || !isParameter(view.getRows()) ||
+        !isParameter(view.getPositions()))
       return op->emitOpError("expected buffers that are parameters of the "
                              "kernel");
     return success();

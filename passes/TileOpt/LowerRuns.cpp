@@ -1,4 +1,4 @@
-//===- LowerRuns.cpp - rtile.run and rtile.bounds as arithmetic -*- C++ -*-===//
+//===- LowerRuns.cpp - Runs, lists and bounds as arithmetic ---*- C++ -*-===//
 //
 // Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -10,7 +10,9 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 namespace ringlet {
 #define GEN_PASS_DEF_RTILELOWERRUNS
@@ -31,12 +33,16 @@ RowRange getRows(ImplicitLocOpBuilder &builder, PositionBuilder &position,
       return position.constant(type.getDimSize(axis));
     return memref::DimOp::create(builder, buffer, position.constant(axis));
   };
-  if (view.getRows())
-    return {position.constant(0), position.constant(0),
-            size(view.getRows(), 0)};
-  return getRowRange(position, view.getResult().getType(),
-                     size(view.getBuffer(), view.getAxes()[0]),
-                     view.getOrigin(), view.getSegment(), view.getResidue());
+  auto tableSize = [&](Value table) {
+    return table ? size(table, 0) : Value();
+  };
+  RowOperands operands{
+      view.getOrigin(),          view.getSegment(),
+      view.getResidue(),         Value(),
+      tableSize(view.getRows()), tableSize(view.getPositions())};
+  if (!view.getRows())
+    operands.axis = size(view.getBuffer(), view.getAxes()[0]);
+  return getRowRange(position, view.getResult().getType(), operands);
 }
 
 void lower(rtile::BoundsOp op, rtile::ViewOp view) {
@@ -59,6 +65,15 @@ void lower(rtile::RunOp op, rtile::ViewOp queryView, rtile::ViewOp keyView) {
   // First and last row of the query tile that exist.
   Value first = position.max(op.getRow(), query.begin);
   Value stop = position.min(position.add(op.getRow(), height), query.end);
+  if (keyView.getPositions()) {
+    // No division says which of them are seen.
+    Value end = position.max(
+        key.begin, position.selectLess(first, stop, key.end, key.begin));
+    op.replaceAllUsesWith(ValueRange{key.begin, key.begin, key.begin, end});
+    op.erase();
+    return;
+  }
+
   auto getPosition = [&](Value row) {
     return position.sub(position.add(query.base, position.mul(row, rate)),
                         key.base);
@@ -104,11 +119,77 @@ void lower(rtile::RunOp op, rtile::ViewOp queryView, rtile::ViewOp keyView) {
   op.erase();
 }
 
+/// The index that stands at `place` of a table.
+Value readIndex(ImplicitLocOpBuilder &builder, Value table, Value place) {
+  Value entry = memref::LoadOp::create(builder, table, place);
+  return arith::IndexCastOp::create(builder, builder.getIndexType(), entry);
+}
+
+void lower(rtile::ListOp op) {
+  ImplicitLocOpBuilder builder(op.getLoc(), op);
+  PositionBuilder position(builder, builder.getIndexType());
+  Value place = position.mul(op.getNumber(), 2);
+  SmallVector<Value> results;
+  for (int64_t i = 0; i < 3; ++i)
+    results.push_back(
+        readIndex(builder, op.getIndex(), position.add(place, i)));
+  op.replaceAllUsesWith(results);
+  op.erase();
+}
+
+/// The mask blocks that a tile's rows from `row` on lie in, half-open. None if
+/// it has no rows.
+std::pair<Value, Value> getBlocks(ImplicitLocOpBuilder &builder,
+                                  PositionBuilder &position, rtile::ViewOp view,
+                                  Value row, int64_t size) {
+  RowRange rows = getRows(builder, position, view);
+  rtile::ViewType type = view.getResult().getType();
+  Value first = position.max(row, rows.begin);
+  Value stop = position.min(position.add(row, type.getShape()[0]), rows.end);
+  auto getBlock = [&](Value row) {
+    return position.floorDiv(
+        position.add(rows.base, position.mul(row, type.getRate())), size);
+  };
+  Value begin = getBlock(first);
+  Value end = position.add(getBlock(position.add(stop, -1)), 1);
+  return {begin, position.selectLess(first, stop, end, begin)};
+}
+
+void lower(rtile::AnyBlockOp op, rtile::ViewOp queryView,
+           rtile::ViewOp keyView) {
+  ImplicitLocOpBuilder builder(op.getLoc(), op);
+  PositionBuilder position(builder, builder.getIndexType());
+  auto [queryBegin, queryEnd] = getBlocks(
+      builder, position, queryView, op.getQueryRow(), op.getBlockSize()[0]);
+  auto [keyBegin, keyEnd] = getBlocks(builder, position, keyView,
+                                      op.getKeyRow(), op.getBlockSize()[1]);
+  Value one = position.constant(1);
+  Value none = arith::ConstantOp::create(builder, builder.getBoolAttr(false));
+  auto createLoop = [&](Value begin, Value end, Value init) {
+    auto loop = scf::ForOp::create(builder, begin, end, one, init);
+    builder.setInsertionPointToStart(loop.getBody());
+    return loop;
+  };
+  scf::ForOp queries = createLoop(queryBegin, queryEnd, none);
+  scf::ForOp keys = createLoop(keyBegin, keyEnd, queries.getRegionIterArg(0));
+  Value set = memref::LoadOp::create(
+      builder, op.getBlocks(),
+      ValueRange{queries.getInductionVar(), keys.getInductionVar()});
+  scf::YieldOp::create(
+      builder,
+      arith::OrIOp::create(builder, keys.getRegionIterArg(0), set).getResult());
+  builder.setInsertionPointAfter(keys);
+  scf::YieldOp::create(builder, keys.getResults());
+  op.replaceAllUsesWith(queries.getResult(0));
+  op.erase();
+}
+
 struct LowerRuns : ringlet::impl::RTileLowerRunsBase<LowerRuns> {
   void runOnOperation() override {
     SmallVector<Operation *> ops;
     WalkResult result = getOperation()->walk([&](Operation *op) {
-      if (!isa<rtile::RunOp, rtile::BoundsOp>(op))
+      if (!isa<rtile::RunOp, rtile::BoundsOp, rtile::ListOp, rtile::AnyBlockOp>(
+              op))
         return WalkResult::advance();
       for (Value operand : op->getOperands())
         if (isa<rtile::ViewType>(operand.getType()) &&
@@ -128,10 +209,12 @@ struct LowerRuns : ringlet::impl::RTileLowerRunsBase<LowerRuns> {
       auto getView = [&](Value value) {
         return value.getDefiningOp<rtile::ViewOp>();
       };
-      if (auto bounds = dyn_cast<rtile::BoundsOp>(op))
-        lower(bounds, getView(bounds.getView()));
-      else if (auto run = cast<rtile::RunOp>(op))
-        lower(run, getView(run.getQuery()), getView(run.getKey()));
+      llvm::TypeSwitch<Operation *>(op)
+          .Case([&](rtile::BoundsOp op) { lower(op, getView(op.getView())); })
+          .Case<rtile::RunOp, rtile::AnyBlockOp>([&](auto op) {
+            lower(op, getView(op.getQuery()), getView(op.getKey()));
+          })
+          .Case([&](rtile::ListOp op) { lower(op); });
     }
   }
 };

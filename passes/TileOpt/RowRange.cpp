@@ -28,6 +28,9 @@ Value PositionBuilder::sub(Value a, Value b) {
 Value PositionBuilder::mul(Value a, int64_t b) {
   return b == 1 ? a : arith::MulIOp::create(builder, a, constant(b));
 }
+Value PositionBuilder::mul(Value a, Value b) {
+  return arith::MulIOp::create(builder, a, b);
+}
 Value PositionBuilder::floorDiv(Value a, int64_t b) {
   return b == 1 ? a : arith::FloorDivSIOp::create(builder, a, constant(b));
 }
@@ -46,22 +49,59 @@ Value PositionBuilder::selectLess(Value a, Value b, Value x, Value y) {
 }
 
 RowRange ringlet::getRowRange(PositionBuilder &builder, rtile::ViewType view,
-                              Value size, Value origin, Value segment,
-                              Value residue) {
+                              const RowOperands &operands) {
   int64_t rate = view.getRate();
-  // Positions of the buffer, cut to the segment.
+  Value size = operands.rows ? operands.rows : operands.axis;
+  if (operands.positions && operands.positions != size)
+    size = builder.min(size, operands.positions);
+  // Ranks of the buffer, cut to the segment.
+  Value origin = operands.origin;
   Value low = origin ? origin : builder.constant(0);
   Value high = origin ? builder.add(origin, size) : size;
   Value base = builder.constant(0);
   if (view.isSegmented()) {
-    base = builder.mul(segment, view.getSegmentLength());
+    base = builder.mul(operands.segment, view.getSegmentLength());
     low = builder.max(low, base);
     high = builder.min(high, builder.add(base, view.getSegmentLength()));
   }
-  if (residue)
-    base = builder.add(base, residue);
+  if (operands.residue)
+    base = builder.add(base, operands.residue);
   return {base, builder.ceilDiv(builder.sub(low, base), rate),
           builder.ceilDiv(builder.sub(high, base), rate)};
+}
+
+/// The slot of `token` in the order residue<r>, which may restart.
+static Value getResidueSlot(PositionBuilder &builder,
+                            const layout::OrderSpec &order, Value token,
+                            Value length) {
+  Value start = builder.constant(0), inside = token, count = length;
+  if (order.chunk != 0) {
+    start = builder.mul(builder.floorDiv(token, order.chunk), order.chunk);
+    inside = builder.sub(token, start);
+    count =
+        builder.min(builder.constant(order.chunk), builder.sub(length, start));
+  }
+  // The first residues have a token more than the others.
+  Value run = builder.floorDiv(count, order.rate);
+  Value longRuns = builder.sub(count, builder.mul(run, order.rate));
+  Value place = builder.floorDiv(inside, order.rate);
+  Value residue = builder.sub(inside, builder.mul(place, order.rate));
+  Value before =
+      builder.add(builder.mul(residue, run), builder.min(residue, longRuns));
+  return builder.add(start, builder.add(before, place));
+}
+
+RowPlace ringlet::getRowPlace(PositionBuilder &builder, rtile::ViewOp view,
+                              const RowOperands &operands, Value base) {
+  int64_t rate = view.getResult().getType().getRate();
+  Value token = operands.origin ? builder.sub(base, operands.origin) : base;
+  if (!view.getOrder() || view.getOrder()->isIdentity())
+    return {token, rate};
+  layout::OrderSpec order = view.getOrder()->getSpec();
+  // No other curve puts rows at equal distances: the verifier has seen to it.
+  assert(order.curve == "residue" && "expected residues");
+  return {getResidueSlot(builder, order, token, operands.axis),
+          rate / order.rate};
 }
 
 /// One side of a window, nothing if it is unlimited. No position is that far

@@ -14,8 +14,9 @@
 
 namespace ringlet {
 
-/// Row i of a view that is not indexed lies at position `base + i * rate`, and
-/// exists if `begin <= i < end`.
+/// Row i of a view has the rank `base + i * rate`. Rows outside of
+/// [begin, end) do not exist; the others have an entry in each table of the
+/// view and, without a table of rows, exist.
 struct RowRange {
   mlir::Value base, begin, end;
 };
@@ -32,6 +33,7 @@ public:
   mlir::Value add(mlir::Value a, int64_t b);
   mlir::Value sub(mlir::Value a, mlir::Value b);
   mlir::Value mul(mlir::Value a, int64_t b);
+  mlir::Value mul(mlir::Value a, mlir::Value b);
   mlir::Value floorDiv(mlir::Value a, int64_t b);
   mlir::Value ceilDiv(mlir::Value a, int64_t b);
   mlir::Value min(mlir::Value a, mlir::Value b);
@@ -45,11 +47,25 @@ private:
   mlir::Type type;
 };
 
-/// The rows of a view of type `view` on `size` rows of memory. `origin`,
-/// `segment` and `residue` may be null, as in rtile.view.
+/// What the rows of a view follow from. Null where rtile.view has none.
+struct RowOperands {
+  mlir::Value origin, segment, residue;
+  /// The sizes of the row axis and of the tables.
+  mlir::Value axis, rows, positions;
+};
+
 RowRange getRowRange(PositionBuilder &builder, rtile::ViewType view,
-                     mlir::Value size, mlir::Value origin, mlir::Value segment,
-                     mlir::Value residue);
+                     const RowOperands &operands);
+
+/// Where row 0 of a view without tables lies on the row axis, if it exists, and
+/// how far the next row is from it.
+struct RowPlace {
+  mlir::Value first;
+  int64_t step;
+};
+
+RowPlace getRowPlace(PositionBuilder &builder, rtile::ViewOp view,
+                     const RowOperands &operands, mlir::Value base);
 
 /// How far keys may lie to the right of a query, or nothing: `causal` and
 /// `window` taken together (B4).

@@ -9,6 +9,7 @@
 #include "passes/TileOpt/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/IRMapping.h"
@@ -25,30 +26,83 @@ using namespace ringlet;
 
 namespace {
 
-/// The run whose keys `loop` walks in steps of the key tile, or null.
-rtile::RunOp getRun(scf::ForOp loop) {
-  auto run = loop.getLowerBound().getDefiningOp<rtile::RunOp>();
-  if (!run || loop.getLowerBound() != run.getBegin() ||
-      loop.getUpperBound() != run.getEnd())
-    return nullptr;
-  APInt step;
-  if (!matchPattern(loop.getStep(), m_ConstantInt(&step)) ||
-      step.getSExtValue() != run.getKey().getType().getShape()[0])
-    return nullptr;
-  return run;
+/// A loop over key tiles, and the steps in which all rows see all keys.
+struct KeyLoop {
+  scf::ForOp loop;
+  /// Null if no masked steps come before.
+  Value wholeBegin;
+  Value wholeEnd;
+  /// The masks that have nothing to hide in those steps.
+  SmallVector<rtile::VisibleOp> masks;
+};
+
+/// The masks in `loop` of the key tile of the step, under the conditions of
+/// `source`, a run or a list.
+template <typename OpTy>
+SmallVector<rtile::VisibleOp>
+getMasks(scf::ForOp loop, OpTy source,
+         llvm::function_ref<bool(Value)> isRowOfStep) {
+  DenseI64ArrayAttr grid, reach;
+  if constexpr (std::is_same_v<OpTy, rtile::ListOp>) {
+    grid = source.getGridAttr();
+    reach = source.getReachAttr();
+  }
+  SmallVector<rtile::VisibleOp> masks;
+  loop.getBody()->walk([&](rtile::VisibleOp mask) {
+    if (mask.getQuery() == source.getQuery() &&
+        mask.getQueryRow() == source.getRow() &&
+        mask.getKey() == source.getKey() && isRowOfStep(mask.getKeyRow()) &&
+        mask.getCausal() == source.getCausal() &&
+        mask.getWindowAttr() == source.getWindowAttr() &&
+        mask.getGridAttr() == grid && mask.getReachAttr() == reach &&
+        !mask.getBlocks())
+      masks.push_back(mask);
+  });
+  return masks;
 }
 
-/// The masks in `loop` that ask what `run` answers for whole steps.
-SmallVector<rtile::VisibleOp> getMasks(scf::ForOp loop, rtile::RunOp run) {
-  SmallVector<rtile::VisibleOp> masks;
-  for (auto mask : loop.getBody()->getOps<rtile::VisibleOp>())
-    if (mask.getQuery() == run.getQuery() &&
-        mask.getQueryRow() == run.getRow() && mask.getKey() == run.getKey() &&
-        mask.getKeyRow() == loop.getInductionVar() &&
-        mask.getCausal() == run.getCausal() &&
-        mask.getWindowAttr() == run.getWindowAttr())
-      masks.push_back(mask);
-  return masks;
+bool hasStep(scf::ForOp loop, int64_t rows) {
+  APInt step;
+  return matchPattern(loop.getStep(), m_ConstantInt(&step)) &&
+         step.getSExtValue() == rows;
+}
+
+KeyLoop matchRun(scf::ForOp loop, rtile::RunOp run) {
+  // Between views with positions no step is whole.
+  auto keys = run.getKey().getDefiningOp<rtile::ViewOp>();
+  if (loop.getLowerBound() != run.getBegin() ||
+      loop.getUpperBound() != run.getEnd() || (keys && keys.getPositions()) ||
+      !hasStep(loop, run.getKey().getType().getShape()[0]))
+    return {};
+  // Only a left window hides keys from some rows that come before those that
+  // every row sees.
+  bool leftWindow = run.getWindow() && (*run.getWindow())[0] >= 0;
+  return {loop, leftWindow ? run.getWholeBegin() : Value(), run.getWholeEnd(),
+          getMasks(loop, run,
+                   [&](Value row) { return row == loop.getInductionVar(); })};
+}
+
+KeyLoop matchList(scf::ForOp loop, rtile::ListOp list) {
+  if (loop.getLowerBound() != list.getBegin() ||
+      loop.getUpperBound() != list.getEnd() || !hasStep(loop, 1))
+    return {};
+  auto isEntry = [&](Value row) {
+    auto cast = row.getDefiningOp<arith::IndexCastOp>();
+    auto entry =
+        cast ? cast.getIn().getDefiningOp<memref::LoadOp>() : memref::LoadOp();
+    return entry && entry.getMemRef() == list.getIndex() &&
+           entry.getIndices().front() == loop.getInductionVar();
+  };
+  return {loop, Value(), list.getWholeEnd(), getMasks(loop, list, isEntry)};
+}
+
+KeyLoop matchLoop(scf::ForOp loop) {
+  Operation *source = loop.getLowerBound().getDefiningOp();
+  if (auto run = dyn_cast_if_present<rtile::RunOp>(source))
+    return matchRun(loop, run);
+  if (auto list = dyn_cast_if_present<rtile::ListOp>(source))
+    return matchList(loop, list);
+  return {};
 }
 
 /// Appends a copy of `loop` that runs from `begin` to `end` and starts from
@@ -84,41 +138,42 @@ void dropMask(rtile::VisibleOp mask) {
 struct SplitMaskedLoops
     : ringlet::impl::RTileSplitMaskedLoopsBase<SplitMaskedLoops> {
   void runOnOperation() override {
-    SmallVector<std::pair<scf::ForOp, rtile::RunOp>> loops;
+    SmallVector<KeyLoop> loops;
     getOperation()->walk([&](scf::ForOp loop) {
-      if (rtile::RunOp run = getRun(loop); run && !getMasks(loop, run).empty())
-        loops.emplace_back(loop, run);
+      if (KeyLoop keys = matchLoop(loop); !keys.masks.empty())
+        loops.push_back(keys);
     });
-    for (auto [loop, run] : loops)
-      split(loop, run);
+    for (const KeyLoop &keys : loops)
+      split(keys);
   }
 
-  void split(scf::ForOp loop, rtile::RunOp run) {
+  void split(const KeyLoop &keys) {
+    scf::ForOp loop = keys.loop;
     OpBuilder builder(loop);
     ValueRange state = loop.getInitArgs();
-    // Only a left window hides keys from some rows that come before those
-    // that every row sees.
-    bool leftWindow = run.getWindow() && (*run.getWindow())[0] >= 0;
-    Value wholeBegin = run.getBegin();
-    if (leftWindow) {
-      wholeBegin = run.getWholeBegin();
-      state = cloneLoop(builder, loop, run.getBegin(), wholeBegin, state)
+    Value wholeBegin = loop.getLowerBound();
+    if (keys.wholeBegin) {
+      wholeBegin = keys.wholeBegin;
+      state = cloneLoop(builder, loop, loop.getLowerBound(), wholeBegin, state)
                   .getResults();
     }
+    scf::ForOp after =
+        cloneLoop(builder, loop, keys.wholeEnd, loop.getUpperBound(), state);
+    // The loop itself goes on as that over whole steps.
+    for (rtile::VisibleOp mask : keys.masks)
+      dropMask(mask);
+    builder.setInsertionPoint(after);
     scf::ForOp whole =
-        cloneLoop(builder, loop, wholeBegin, run.getWholeEnd(), state);
-    scf::ForOp after = cloneLoop(builder, loop, run.getWholeEnd(), run.getEnd(),
-                                 whole.getResults());
+        cloneLoop(builder, loop, wholeBegin, keys.wholeEnd, state);
+    after.getInitArgsMutable().assign(whole.getResults());
     loop.replaceAllUsesWith(after.getResults());
     loop.erase();
-    for (rtile::VisibleOp mask : getMasks(whole, run))
-      dropMask(mask);
     remark::passed(whole.getLoc(), remark::RemarkOpts::name("SplitMaskedLoop")
                                        .category("rtile-split-masked-loops"))
-        << (leftWindow ? "steps that every row sees run without a mask, "
-                         "between masked steps before and after"
-                       : "steps that every row sees run without a mask, "
-                         "before the masked steps");
+        << (keys.wholeBegin ? "steps that every row sees run without a mask, "
+                              "between masked steps before and after"
+                            : "steps that every row sees run without a mask, "
+                              "before the masked steps");
   }
 };
 

@@ -95,11 +95,14 @@ private:
 };
 
 /// Why the copy engine cannot fetch `load`, or "".
-std::string checkCopy(rtile::LoadOp load, bool leftWindow, bool isKey) {
+std::string checkCopy(rtile::LoadOp load, bool isKey) {
   rtile::ViewType view = load.getView().getType();
   int64_t rows = view.getShape().front(), columns = view.getShape().back();
   if (view.getIndexed())
     return "expected views of rows at equal distances, found an indexed one";
+  if (auto op = load.getView().getDefiningOp<rtile::ViewOp>();
+      op && (op.getOrder() || op.getPositions()))
+    return "expected views of rows in the order of their positions (O1, O2)";
   if (columns * 2 % 16 != 0)
     return "expected rows of a multiple of 16 bytes, found " +
            number(columns * 2) + " (" + number(columns) +
@@ -110,23 +113,9 @@ std::string checkCopy(rtile::LoadOp load, bool leftWindow, bool isKey) {
   if (rows > mostBoxRows)
     return "expected tiles of at most " + number(mostBoxRows) +
            " rows to copy, found " + number(rows);
-  if (!isKey)
-    return "";
-  if (rows % 16 != 0)
+  if (isKey && rows % 16 != 0)
     return "expected key tiles of a multiple of 16 rows, found " +
            number(rows) + "; nearest " + number(llvm::alignTo(rows, 16));
-  if (!view.isSegmented())
-    return "";
-  // What lies behind the end of a segment is copied as it is, and an infinite
-  // value times a weight of 0 is no 0.
-  int64_t w = view.getSegmentLength(), r = view.getRate();
-  if (w % (r * rows) != 0)
-    return "expected segments of a multiple of " + number(r * rows) +
-           " positions, key tile " + number(rows) + " times rate " + number(r) +
-           ", found w = " + number(w) + " (B1)";
-  if (leftWindow)
-    return "expected segments without a left window, whose first key tile may "
-           "begin anywhere and the last one cross the end of the segment (B4)";
   return "";
 }
 
@@ -203,12 +192,8 @@ FailureOr<Schedule> ChooseSchedule::choose(rtile::FuncOp func,
   FailureOr<Products> products = findProducts(func, reason);
   if (failed(products))
     return failure();
-  bool leftWindow = false;
-  func.walk([&](rtile::RunOp run) {
-    leftWindow |= run.getWindow() && (*run.getWindow())[0] >= 0;
-  });
   for (Feed feed : products->feeds) {
-    reason = checkCopy(feed.load, leftWindow, feed.use != Use::Left);
+    reason = checkCopy(feed.load, feed.use != Use::Left);
     if (!reason.empty())
       return failure();
   }

@@ -114,6 +114,17 @@ Value CodeBuilder::splat(Value scalar, int64_t lanes) {
   return shuffle(vector, vector, zeros);
 }
 
+Value CodeBuilder::gather(ArrayRef<Value> lanes) {
+  if (lanes.size() == 1)
+    return lanes[0];
+  Type type = getVector(lanes[0].getType(), lanes.size());
+  Value vector = LLVM::PoisonOp::create(*this, type);
+  for (auto [lane, scalar] : llvm::enumerate(lanes))
+    vector =
+        LLVM::InsertElementOp::create(*this, type, vector, scalar, i64(lane));
+  return vector;
+}
+
 Value CodeBuilder::shuffle(Value a, Value b, ArrayRef<int32_t> mask) {
   return LLVM::ShuffleVectorOp::create(*this, a, b, mask);
 }
@@ -225,4 +236,13 @@ void CodeBuilder::ifElse(Value condition, function_ref<void()> then,
     return;
   setInsertionPointToStart(op.elseBlock());
   otherwise();
+}
+
+Value CodeBuilder::choose(Value condition, function_ref<Value()> then,
+                          function_ref<Value()> otherwise) {
+  auto op = scf::IfOp::create(
+      *this, condition,
+      [&](OpBuilder &, Location) { scf::YieldOp::create(*this, then()); },
+      [&](OpBuilder &, Location) { scf::YieldOp::create(*this, otherwise()); });
+  return op.getResult(0);
 }

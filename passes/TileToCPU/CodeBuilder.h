@@ -56,6 +56,8 @@ public:
 
   // Vectors.
   Value splat(Value scalar, int64_t lanes);
+  /// A vector of scalars, one a lane.
+  Value gather(llvm::ArrayRef<Value> lanes);
   Value shuffle(Value a, Value b, llvm::ArrayRef<int32_t> mask);
   /// 0, 1, 2, ... as i32.
   Value iota(int64_t lanes);
@@ -85,6 +87,9 @@ public:
            body);
   void ifElse(Value condition, llvm::function_ref<void()> then,
               llvm::function_ref<void()> otherwise);
+  /// The value that one of the two gives.
+  Value choose(Value condition, llvm::function_ref<Value()> then,
+               llvm::function_ref<Value()> otherwise);
 
   /// Type of a vector (or scalar) with other elements.
   static Type withElement(Type type, Type element);

@@ -23,6 +23,9 @@ using namespace ringlet::cpu;
 /// Rows and columns of the blocks that `repack` turns round in registers.
 static constexpr int64_t blockSide = 8;
 
+/// Bytes of an entry of a table.
+static constexpr int64_t entryBytes = 8;
+
 static int64_t getBytes(Type element) {
   return element.getIntOrFloatBitWidth() / 8;
 }
@@ -48,33 +51,51 @@ void Emitter::emitView(rtile::ViewOp op) {
   View view;
   view.type = type;
   Value stride = b.mul(buffer.strides[axes[0]], bytes);
-  view.rowStride = b.mul(stride, type.getRate());
   view.size = buffer.sizes[axes[0]];
-  view.contiguous =
-      axes.back() == rank - 1 && (axes.size() == 2 || type.getRate() == 1);
+  PositionBuilder position(b, b.getI64Type());
+  auto get = [&](Value value) { return value ? getScalar(value) : Value(); };
+  auto sizeOf = [&](Value table) {
+    return table ? buffers[table].sizes[0] : Value();
+  };
+  RowOperands operands{get(op.getOrigin()),  get(op.getSegment()),
+                       get(op.getResidue()), view.size,
+                       sizeOf(op.getRows()), sizeOf(op.getPositions())};
+  view.rows = getRowRange(position, type, operands);
+  // The entry of row 0 in a table, if there is one.
+  auto getEntries = [&](Value table) -> Value {
+    if (!table)
+      return nullptr;
+    Value number = operands.origin ? b.sub(view.rows.base, operands.origin)
+                                   : view.rows.base;
+    return b.at(buffers[table].base, b.mul(number, entryBytes));
+  };
+  view.indices = getEntries(op.getRows());
+  view.positions = getEntries(op.getPositions());
+  view.rowStride = stride;
+  view.rowZero = base;
+  int64_t step = 1;
+  if (!view.indices) {
+    RowPlace place = getRowPlace(position, op, operands, view.rows.base);
+    step = place.step;
+    view.rowStride = b.mul(stride, step);
+    view.rowZero = b.at(base, b.mul(place.first, stride));
+  }
+  view.contiguous = axes.back() == rank - 1 && (axes.size() == 2 || step == 1);
   view.staticColumns = 1;
   if (axes.size() == 2) {
     view.columnStride = b.mul(buffer.strides[axes[1]], bytes);
     view.columns = buffer.sizes[axes[1]];
     view.staticColumns = op.getBufferType().getDimSize(axes[1]);
   }
-  Value zero = b.i64(0);
-  view.origin = op.getOrigin() ? getScalar(op.getOrigin()) : zero;
-  if (type.getIndexed()) {
-    const Buffer &table = buffers[op.getRows()];
-    view.table = table.base;
-    view.rows = {zero, zero, table.sizes[0]};
-    view.rowStride = stride;
-    view.rowZero = base;
-  } else {
-    PositionBuilder position(b, b.getI64Type());
-    auto get = [&](Value value) { return value ? getScalar(value) : Value(); };
-    view.rows = getRowRange(position, type, view.size, get(op.getOrigin()),
-                            get(op.getSegment()), get(op.getResidue()));
-    view.rowZero =
-        b.at(base, b.mul(b.sub(view.rows.base, view.origin), stride));
-  }
   views[op] = view;
+}
+
+Value Emitter::getEntry(const View &view, Value entries, Value row) {
+  return b.at(entries, b.mul(row, entryBytes * view.type.getRate()));
+}
+
+Value Emitter::isIndex(const View &view, Value index) {
+  return b.both(b.lessEqual(b.i64(0), index), b.less(index, view.size));
 }
 
 void Emitter::forEachRow(const View &view, Value row, RowBody exists,
@@ -92,12 +113,12 @@ void Emitter::forEachRow(const View &view, Value row, RowBody exists,
   skip(zero, begin);
   b.loop(begin, end, one, [&](Value index) {
     Value at = b.add(row, index);
-    if (!view.table)
+    if (!view.indices)
       return exists(index, b.at(view.rowZero, b.mul(at, view.rowStride)));
     // The table says where the row is, if anywhere.
-    Value place = b.sub(
-        b.load(b.getI64Type(), b.at(view.table, b.mul(at, 8)), 8), view.origin);
-    Value inside = b.both(b.lessEqual(zero, place), b.less(place, view.size));
+    Value place =
+        b.load(b.getI64Type(), getEntry(view, view.indices, at), entryBytes);
+    Value inside = isIndex(view, place);
     auto then = [&] {
       exists(index, b.at(view.rowZero, b.mul(place, view.rowStride)));
     };
@@ -241,7 +262,7 @@ void Emitter::emitLoad(rtile::LoadOp op) {
            });
   };
   auto copyRows = [&] { forEachRow(view, row, copy, clear); };
-  if (single && view.contiguous && !view.table) {
+  if (single && view.contiguous && !view.indices) {
     Value inside = fits(view.rows.begin, row, height, view.rows.end);
     b.ifElse(
         inside,
@@ -287,7 +308,7 @@ void Emitter::emitStore(rtile::StoreOp op) {
         },
         std::nullopt);
   };
-  if (!single || !view.contiguous || view.table)
+  if (!single || !view.contiguous || view.indices)
     return copyRows();
   Value inside = fits(view.rows.begin, row, height, view.rows.end);
   b.ifElse(

@@ -158,6 +158,8 @@ void Emitter::prepareMask(rtile::VisibleOp op, Panel &panel) {
   if (panel.seen.count(op))
     return;
   const View &query = views[op.getQuery()], &key = views[op.getKey()];
+  if (key.positions)
+    return preparePositionMask(op, panel);
   int64_t rate = key.type.getRate();
   PositionBuilder position(b, b.getI64Type());
   Value queryRow =
@@ -194,8 +196,55 @@ void Emitter::prepareMask(rtile::VisibleOp op, Panel &panel) {
   panel.seen[op] = {first, last};
 }
 
+/// The position of `row`, or `otherwise` if the row does not exist.
+Value Emitter::getPosition(const View &view, Value row, Value otherwise) {
+  auto read = [&](Value entries) {
+    return b.load(b.getI64Type(), getEntry(view, entries, row), 8);
+  };
+  Value inside =
+      b.both(b.lessEqual(view.rows.begin, row), b.less(row, view.rows.end));
+  return b.choose(
+      inside,
+      [&] {
+        Value position = read(view.positions);
+        return view.indices ? b.select(isIndex(view, read(view.indices)),
+                                       position, otherwise)
+                            : position;
+      },
+      [&] { return otherwise; });
+}
+
+/// Each row sees an interval of positions: tables say where columns lie.
+void Emitter::preparePositionMask(rtile::VisibleOp op, Panel &panel) {
+  const View &query = views[op.getQuery()];
+  // Greater than all positions and limits, their sums and their differences.
+  constexpr int64_t beyond = std::numeric_limits<int64_t>::max() / 2;
+  auto right = getRightLimit(op.getCausal(), op.getWindow());
+  auto left = getLeftLimit(op.getWindow());
+  Value queryRow =
+      b.add(getScalar(op.getQueryRow()), b.mul(panel.index, panel.rows));
+  Value nowhere = b.i64(-beyond);
+  SmallVector<Value> low, high;
+  for (int64_t lane = 0; lane < panel.rows; ++lane) {
+    Value position = getPosition(query, b.add(queryRow, b.i64(lane)), nowhere);
+    // Rows that do not exist see nothing.
+    Value exists = b.less(nowhere, position);
+    low.push_back(left ? b.sub(position, b.i64(*left)) : nowhere);
+    high.push_back(b.select(
+        exists, right ? b.add(position, b.i64(*right + 1)) : b.i64(beyond),
+        nowhere));
+  }
+  panel.seen[op] = {b.gather(low), b.gather(high)};
+}
+
 Value Emitter::emitMask(rtile::VisibleOp op, Panel &panel, Column &column) {
   auto [first, last] = panel.seen.lookup(op);
+  if (const View &key = views[op.getKey()]; key.positions) {
+    Value beyond = b.i64(std::numeric_limits<int64_t>::max());
+    Value row = b.add(getScalar(op.getKeyRow()), column.index);
+    Value position = b.splat(getPosition(key, row, beyond), panel.rows);
+    return b.both(b.lessEqual(first, position), b.less(position, last));
+  }
   Value index = b.splat(
       arith::TruncIOp::create(b, b.getI32Type(), column.index), panel.rows);
   return b.both(b.lessEqual(first, index), b.less(index, last));

@@ -76,14 +76,18 @@ private:
     bool contiguous;
     Value columns;
     int64_t staticColumns;
-    /// For an indexed view: the table, position of index 0 and size of the row
-    /// axis.
-    Value table, origin, size;
+    /// The entries of row 0 in the tables of rows and of positions, null where
+    /// there is none, and the size of the row axis.
+    Value indices, positions, size;
   };
 
   void emitView(rtile::ViewOp op);
   void emitLoad(rtile::LoadOp op);
   void emitStore(rtile::StoreOp op);
+  /// The entry of `row`, of a table that has that of row 0 at `entries`.
+  Value getEntry(const View &view, Value entries, Value row);
+  /// Whether a row exists for which the table of rows has `index`.
+  Value isIndex(const View &view, Value index);
   using RowBody = llvm::function_ref<void(Value index, Value pointer)>;
   /// Calls `exists` for each row of a tile that exists, with its address, and
   /// `missing`, if any, for the others.
@@ -110,7 +114,8 @@ private:
     Value index;
     int64_t height, rows;
     llvm::DenseMap<Value, Value> rowValues;
-    /// Columns that each row of an rtile.visible sees, as [first, second).
+    /// What each row of an rtile.visible sees, as [first, second): columns, as
+    /// i32, or positions of keys, as i64.
     llvm::DenseMap<mlir::Operation *, std::pair<Value, Value>> seen;
   };
   /// The column at work, with the values computed or loaded for it.
@@ -139,6 +144,8 @@ private:
   Value getColumnValue(Value tile, Panel &panel, Column &column);
   Value emitMask(rtile::VisibleOp op, Panel &panel, Column &column);
   void prepareMask(rtile::VisibleOp op, Panel &panel);
+  void preparePositionMask(rtile::VisibleOp op, Panel &panel);
+  Value getPosition(const View &view, Value row, Value otherwise);
   mlir::Type getRegisterType(mlir::RankedTensorType tile, int64_t lanes);
   Value loadTile(mlir::RankedTensorType tile, Value pointer, int64_t lanes);
   void storeTile(Value vector, Value pointer);

@@ -27,6 +27,8 @@ static constexpr int64_t pieceBytes = 16;
 static constexpr int64_t piecesInFlight = 4;
 /// The same for copies that need no registers.
 static constexpr int64_t copiesInFlight = 16;
+/// Bytes of an entry of a table.
+static constexpr int64_t entryBytes = 8;
 
 //===----------------------------------------------------------------------===//
 // Views
@@ -49,30 +51,41 @@ void Emitter::emitView(rtile::ViewOp op) {
   View view;
   view.type = type;
   Value stride = b.mul(buffer.strides[axes[0]], bytes);
-  view.rowStride = b.mul(stride, type.getRate());
   view.size = buffer.sizes[axes[0]];
+  view.origin = op.getOrigin() ? getScalar(op.getOrigin()) : b.i64(0);
+  PositionBuilder position(b, b.getI64Type());
+  auto get = [&](Value value) { return value ? getScalar(value) : Value(); };
+  auto sizeOf = [&](Value table) {
+    return table ? buffers[table].sizes[0] : Value();
+  };
+  RowOperands operands{get(op.getOrigin()),  get(op.getSegment()),
+                       get(op.getResidue()), view.size,
+                       sizeOf(op.getRows()), sizeOf(op.getPositions())};
+  view.rows = getRowRange(position, type, operands);
+  // The entry of row 0 in a table, if there is one.
+  auto getEntries = [&](Value table) -> Value {
+    if (!table)
+      return nullptr;
+    Value number = operands.origin ? b.sub(view.rows.base, operands.origin)
+                                   : view.rows.base;
+    return b.at(buffers[table].base, b.mul(number, entryBytes));
+  };
+  view.indices = getEntries(op.getRows());
+  view.positions = getEntries(op.getPositions());
+  if (view.indices) {
+    view.rowStride = stride;
+    view.rowZero = base;
+  } else {
+    RowPlace place = getRowPlace(position, op, operands, view.rows.base);
+    view.rowStride = b.mul(stride, place.step);
+    view.rowZero = b.at(base, b.mul(place.first, stride));
+  }
   view.contiguous = axes.size() == 2 && axes.back() == rank - 1;
   view.staticColumns = 1;
   if (axes.size() == 2) {
     view.columnStride = b.mul(buffer.strides[axes[1]], bytes);
     view.columns = buffer.sizes[axes[1]];
     view.staticColumns = op.getBufferType().getDimSize(axes[1]);
-  }
-  Value zero = b.i64(0);
-  view.origin = op.getOrigin() ? getScalar(op.getOrigin()) : zero;
-  if (type.getIndexed()) {
-    const Buffer &table = buffers[op.getRows()];
-    view.table = table.base;
-    view.rows = {zero, zero, table.sizes[0]};
-    view.rowStride = stride;
-    view.rowZero = base;
-  } else {
-    PositionBuilder position(b, b.getI64Type());
-    auto get = [&](Value value) { return value ? getScalar(value) : Value(); };
-    view.rows = getRowRange(position, type, view.size, get(op.getOrigin()),
-                            get(op.getSegment()), get(op.getResidue()));
-    view.rowZero =
-        b.at(base, b.mul(b.sub(view.rows.base, view.origin), stride));
   }
   views[op] = view;
 }
@@ -83,7 +96,7 @@ Emitter::Window Emitter::getWindow(const View &view, ValueRange offsets) {
   window.row = getScalar(offsets[0]);
   ArrayRef<int64_t> shape = view.type.getShape();
   window.base = view.rowZero;
-  if (!view.table)
+  if (!view.indices)
     window.base = b.at(window.base, b.mul(window.row, view.rowStride));
   auto distance = [&](Value bound, Value from) {
     return b.clampToI32(b.sub(bound, from));
@@ -106,17 +119,25 @@ Emitter::Window Emitter::getWindow(const View &view, ValueRange offsets) {
   return window;
 }
 
+Value Emitter::loadEntry(const View &view, Value entries, Value at,
+                         Value exists) {
+  Value entry = b.at(entries, b.mul(at, entryBytes * view.type.getRate()));
+  return b.loadGlobal(b.getI64Type(), entry, exists);
+}
+
+Value Emitter::isIndex(const View &view, Value index) {
+  return b.both(b.lessEqual(b.i64(0), index), b.less(index, view.size));
+}
+
 Emitter::Row Emitter::getRow(const Window &window, Value row) {
   Value exists =
       b.both(b.lessEqual(window.rowBegin, row), b.less(row, window.rowEnd));
   const View &view = *window.view;
   Value place = b.toI64(row);
-  if (view.table) {
+  if (view.indices) {
     // The table says where the row is, if anywhere.
-    Value entry = b.at(view.table, b.mul(b.add(window.row, place), 8));
-    place = b.sub(b.loadGlobal(b.getI64Type(), entry, exists), view.origin);
-    exists = b.both(
-        exists, b.both(b.lessEqual(b.i64(0), place), b.less(place, view.size)));
+    place = loadEntry(view, view.indices, b.add(window.row, place), exists);
+    exists = b.both(exists, isIndex(view, place));
   }
   return {b.at(window.base, b.mul(place, view.rowStride)), exists};
 }
@@ -262,7 +283,7 @@ void Emitter::copyToShared(const Window &window, RankedTensorType tile,
         inPieces, [&] { copyPieces(window, tile, image, false); },
         [&] { copyElements(window, tile, image); });
   };
-  if (window.view->table || rows != tile.getDimSize(0) ||
+  if (window.view->indices || rows != tile.getDimSize(0) ||
       rows % getRowsATurn(rowBytes / pieceBytes) != 0)
     copyRest();
   else
@@ -339,9 +360,9 @@ void Emitter::copyPieces(const Window &window, RankedTensorType tile,
         b.storeShared16(piece.value, piece.target, piece.writes);
     };
     // Rows in part are rare, but for those that a table finds.
-    int64_t inFlight = !arch.hasCpAsync                   ? piecesInFlight
-                       : areAllRows || window.view->table ? copiesInFlight
-                                                          : 1;
+    int64_t inFlight = !arch.hasCpAsync                     ? piecesInFlight
+                       : areAllRows || window.view->indices ? copiesInFlight
+                                                            : 1;
     int64_t whole = turns > inFlight ? turns / inFlight * inFlight : 0;
     if (whole > 0)
       b.rolledLoop(b.i64(0), b.i64(whole), b.i64(inFlight), [&](Value turn) {

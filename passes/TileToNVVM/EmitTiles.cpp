@@ -185,6 +185,8 @@ void Emitter::emitBroadcast(rtile::BroadcastOp op) {
 /// element costs two comparisons.
 void Emitter::emitVisible(rtile::VisibleOp op) {
   const View &query = views[op.getQuery()], &key = views[op.getKey()];
+  if (key.positions)
+    return emitVisiblePositions(op);
   int64_t rate = key.type.getRate();
   PositionBuilder position(b, b.getI64Type());
   Value queryRow = getScalar(op.getQueryRow());
@@ -221,6 +223,53 @@ void Emitter::emitVisible(rtile::VisibleOp op) {
   visible[op] = std::move(intervals);
   // Each element is compared where it is used: there are more of them than
   // predicate registers.
+}
+
+Emitter::Position Emitter::getPosition(const View &view, Value first,
+                                       Value index) {
+  Value row = b.add(first, b.toI64(index));
+  Value exists =
+      b.both(b.lessEqual(view.rows.begin, row), b.less(row, view.rows.end));
+  if (view.indices)
+    exists = b.both(exists,
+                    isIndex(view, loadEntry(view, view.indices, row, exists)));
+  return {b.toI32(loadEntry(view, view.positions, row, exists)), exists};
+}
+
+void Emitter::emitVisiblePositions(rtile::VisibleOp op) {
+  const View &query = views[op.getQuery()], &key = views[op.getKey()];
+  RankedTensorType tile = getTile(op);
+  // Positions lie within +-2^30: no distance is greater than this.
+  constexpr int64_t farthest = std::numeric_limits<int32_t>::max();
+  auto getLimit = [](std::optional<int64_t> limit) -> std::optional<int64_t> {
+    return limit && *limit < farthest ? limit : std::nullopt;
+  };
+  std::optional<int64_t> right =
+      getLimit(getRightLimit(op.getCausal(), op.getWindow()));
+  std::optional<int64_t> left = getLimit(getLeftLimit(op.getWindow()));
+  SmallVector<Position> columns;
+  int64_t blocks = Fragments::columnBlocks(tile.getDimSize(1));
+  for (int64_t block = 0; block < blocks; ++block)
+    for (int64_t which = 0; which < 2; ++which)
+      columns.push_back(getPosition(key, getScalar(op.getKeyRow()),
+                                    getColumnIndex(block, which)));
+  Fragment seen(layout.elements(tile));
+  int64_t rows = 2 * layout.rowBlocks(tile.getDimSize(0));
+  for (int64_t row = 0; row < rows; ++row) {
+    Position at = getPosition(query, getScalar(op.getQueryRow()),
+                              getRowIndex(row / 2, row % 2));
+    for (auto [number, column] : llvm::enumerate(columns)) {
+      Value distance = b.sub(column.value, at.value);
+      Value visible = b.both(at.exists, column.exists);
+      if (right)
+        visible = b.both(visible, b.lessEqual(distance, b.i32(*right)));
+      if (left)
+        visible = b.both(visible, b.lessEqual(b.i32(-*left), distance));
+      int64_t block = number / 2, which = number % 2;
+      seen[((row / 2) * blocks + block) * 4 + (row % 2) * 2 + which] = visible;
+    }
+  }
+  fragments[op] = std::move(seen);
 }
 
 Value Emitter::isVisible(const Intervals &intervals, int64_t blocks,

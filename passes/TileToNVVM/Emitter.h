@@ -18,6 +18,8 @@
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
+#include <functional>
+
 namespace ringlet {
 namespace gpu {
 
@@ -86,9 +88,11 @@ private:
     bool contiguous;
     Value columns;
     int64_t staticColumns;
-    /// For an indexed view: the table, position of index 0 and size of the row
-    /// axis.
-    Value table, origin, size;
+    /// The entries of row 0 in the tables of rows and of positions, null where
+    /// there is none, and the size of the row axis.
+    Value indices, positions, size;
+    /// The rank of number 0.
+    Value origin;
   };
   /// One tile of a view: what all threads have in common.
   struct Window {
@@ -112,6 +116,11 @@ private:
   void emitStore(rtile::StoreOp op);
   Window getWindow(const View &view, mlir::ValueRange offsets);
   Row getRow(const Window &window, Value row);
+  /// What a table says of row `at`, 0 unless it exists; `entries` is that of
+  /// row 0.
+  Value loadEntry(const View &view, Value entries, Value at, Value exists);
+  /// Whether a row exists for which the table of rows has `index`.
+  Value isIndex(const View &view, Value index);
   /// Address of a column and, in `exists`, whether it and its row exist.
   Value getColumn(const Window &window, const Row &row, Value column,
                   Value &exists);
@@ -165,6 +174,13 @@ private:
   using Intervals = llvm::SmallVector<std::pair<Value, Value>>;
   void emitVisible(rtile::VisibleOp op);
   Value isVisible(const Intervals &intervals, int64_t blocks, int64_t index);
+  /// The same between views with positions, element by element.
+  void emitVisiblePositions(rtile::VisibleOp op);
+  struct Position {
+    Value value, exists;
+  };
+  /// Of row `first` + `index` of a view.
+  Position getPosition(const View &view, Value first, Value index);
   Fragment expandVisible(Value mask);
   void emitDot(rtile::DotOp op);
   /// Writes the operand's image if it has none yet; its offset.
@@ -196,7 +212,7 @@ private:
   void emitRebase(rtile::RebaseOp op);
 
   //===--------------------------------------------------------------------===//
-  // Roles (EmitRoles.cpp)
+  // Roles (EmitRoles.cpp), their points (EmitWalk.cpp)
   //===--------------------------------------------------------------------===//
 
   /// Where a role is on its way round a channel.
@@ -217,6 +233,15 @@ private:
                      Value warpNumber);
   void emitRole(rtile::RoleOp role, int64_t firstWarp);
   void emitPoint(rtile::RoleOp role, llvm::ArrayRef<Value> visitedPoint);
+  void bindPoint(mlir::ValueRange indices, llvm::ArrayRef<Value> visitedPoint);
+  /// What all roles know of a point of the grid.
+  void emitShared(llvm::ArrayRef<Value> visitedPoint);
+  llvm::SmallVector<Value> emitFirstPoint(rtile::RoleOp role,
+                                          llvm::ArrayRef<Value> visitedPoint);
+  void bindBegun(rtile::RoleOp role, mlir::ValueRange code);
+  void emitNextPoint(rtile::NextPointOp op);
+  /// Types of the values that `flatten` makes of `values`.
+  llvm::SmallVector<Type> getRegisterTypes(mlir::ValueRange values);
   void emitBarriers();
   /// The points of the grid that the block visits.
   void emitStridedWalk(rtile::RoleOp role);
@@ -230,6 +255,13 @@ private:
   /// Point number `item` of the grid, as the kernel's walk counts them, but for
   /// axes that run backwards.
   llvm::SmallVector<Value> decodePoint(Value item);
+  /// A point that the block may visit after this one, and what
+  /// rtile.first_point gives there.
+  struct Following {
+    llvm::SmallVector<Value> point;
+    Value exists;
+    llvm::SmallVector<Value> begun;
+  };
   /// The point `distance` further on.
   llvm::SmallVector<Value> movePoint(llvm::ArrayRef<Value> point,
                                      llvm::ArrayRef<Value> distance);
@@ -299,6 +331,10 @@ private:
   Value maps, counter;
   /// Number of points.
   Value points;
+  /// The one after the point that is emitted, once `findFollowing` has been
+  /// asked, as late as may be: what it finds lies in registers.
+  Following following;
+  std::function<void()> findFollowing;
   /// Extents of the grid, as i32.
   llvm::SmallVector<Value> gridExtents;
   /// True in the role's first thread, in the first lane of each warp; null in a

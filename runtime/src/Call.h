@@ -18,6 +18,34 @@
 
 namespace ringlet::rt {
 
+/// A value that the next user in this thread gets as it was left, so that lists
+/// keep their memory. Users within users get one each.
+template <typename T>
+class Reused {
+public:
+  Reused() : value(spare ? std::move(spare) : std::make_unique<T>()) {}
+  Reused(const Reused &) = delete;
+  Reused &operator=(const Reused &) = delete;
+  ~Reused() { spare = std::move(value); }
+
+  T *operator->() const { return value.get(); }
+
+private:
+  std::unique_ptr<T> value;
+  static inline thread_local std::unique_ptr<T> spare;
+};
+
+/// Lists of a call; those of execute() in the order of the shape's.
+struct CallLists {
+  std::vector<TensorView> arguments;
+  std::vector<int64_t> key;
+  std::vector<char *> places; // Of buffers.
+  std::vector<int64_t> words;
+  std::vector<char *> mapAddresses;
+  /// What is to be started next.
+  std::vector<LaunchCall> launches;
+};
+
 /// A call goes through two phases. prepare() checks everything that can be
 /// wrong and computes everything that does not need memory; execute() takes
 /// memory and works through the steps. Only execute() has effects.
@@ -37,23 +65,23 @@ private:
   /// That a tensor map cannot have this address of a buffer.
   Status misplaced(const Prepared::Launch &launch, uint32_t buffer,
                    const char *address) const;
-  Status obtain(Stream stream, Workspace &workspace);
-  Status runStep(const Prepared::Step &step, const std::vector<char *> &places,
-                 const std::vector<int64_t> &words, char *scratch,
-                 Stream stream) const;
-  Status runLaunch(const Prepared::Launch &launch,
-                   const std::vector<char *> &places,
-                   const std::vector<int64_t> &words, char *scratch,
-                   Stream stream) const;
-  Status fill(uint32_t buffer, const std::vector<char *> &places,
-              Stream stream) const;
+  Status obtain(const Queue &queue, Workspace &workspace);
+  /// Gives addresses to all that the steps need.
+  void place(const Workspace &workspace);
+  Status runStep(const Prepared::Step &step, char *scratch, const Queue &queue);
+  Status runLaunch(const Prepared::Launch &launch, char *scratch,
+                   const Queue &queue);
+  Status runCopy(const Prepared::Copy &copy, const Queue &queue);
+  Status runFill(uint32_t buffer, const Queue &queue);
+  /// Starts the launches that wait, which `batch` may do at once.
+  Status start(Batch *batch = nullptr);
   std::string needs() const;
 
   const Program &program;
   const Entry &entry;
-  std::vector<TensorView> arguments;
   std::shared_ptr<const Prepared> shape;
-  std::vector<std::shared_ptr<const OrderTable>> tables; // Of its tableUses.
+  std::vector<std::shared_ptr<const IndexTable>> tables; // Of its tableUses.
+  Reused<CallLists> lists;
 };
 
 /// The sizes of an entry's outputs, RL_MAX_RANK values for each.

@@ -9,9 +9,9 @@
 #define RINGLET_RUNTIME_CONTEXT_H
 
 #include "Driver.h"
+#include "IndexTables.h"
 #include "Log.h"
 #include "Memory.h"
-#include "OrderTables.h"
 
 #include <atomic>
 #include <memory>
@@ -31,7 +31,7 @@ public:
   const std::string target;
   Account account;
   WorkspacePool workspaces;
-  OrderTableCache tables;
+  IndexTableCache tables;
   std::atomic<uint64_t> runs{0}, launches{0};
 
   /// Gives idle memory back to the system.

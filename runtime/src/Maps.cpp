@@ -21,6 +21,26 @@ static const int64_t mostStride = (int64_t(1) << 40) - abi::kMapAlignment;
 
 namespace {
 
+/// Every rate-th row of an axis, of so many residues.
+struct Rows {
+  int64_t count, residues;
+};
+
+Status divideRows(const abi::TensorMap &map, int64_t size, Rows &rows) {
+  int64_t rate = map.rate(), rest = size % rate;
+  if (rate > mostSize)
+    return invalid("expected a rate of at most ", mostSize, ", got ", rate);
+  if (map.residues() == abi::Residues::All && rest != 0)
+    return invalid("expected a size on axis ", map.rows(),
+                   " that is a multiple of the rate ", rate, ", got ", size,
+                   ": the nearest are ", size - rest, " and ",
+                   uint64_t(size - rest) + uint64_t(rate));
+  bool longer =
+      rest != 0 && (map.residues() == abi::Residues::Longer || size < rate);
+  rows = longer ? Rows{size / rate + 1, rest} : Rows{size / rate, rate};
+  return {};
+}
+
 /// Appends axes of one buffer to a map.
 class MapBuilder {
 public:
@@ -30,48 +50,32 @@ public:
     shape.rank = 0;
   }
 
-  /// Every `rate`-th element of an axis.
-  Status add(uint32_t axis, int64_t rate, uint32_t box) {
-    int64_t size = view.sizes[axis];
-    if (rate > mostSize)
-      return invalid("expected a rate of at most ", mostSize, ", got ", rate);
-    if (size < 1 || size / rate > mostSize)
+  /// An axis of the buffer, or `count` elements of it that lie `step` apart.
+  Status add(uint32_t axis, uint32_t box) {
+    return add(axis, view.sizes[axis], 1, box);
+  }
+  Status add(uint32_t axis, int64_t count, int64_t step, uint32_t box) {
+    if (count < 1 || count > mostSize)
       return invalid("expected a size from 1 to ", mostSize, " on axis ", axis,
-                     ", got ", size);
-    if (size % rate != 0)
-      return invalid("expected a size on axis ", axis,
-                     " that is a multiple of the rate ", rate, ", got ", size,
-                     ": the nearest are ", size / rate * rate, " and ",
-                     uint64_t(size / rate + 1) * uint64_t(rate));
-    return append(axis, size / rate, rate, box);
-  }
-
-  /// The rows between those that `rate` picks.
-  /// After add() of the same axis.
-  Status addRest(uint32_t axis, int64_t rate) {
-    return append(axis, rate, 1, 1);
-  }
-
-private:
-  Status append(uint32_t axis, int64_t size, int64_t rate, uint32_t box) {
+                     ", got ", count);
     int64_t stride = abi::kMapAlignment;
     // Nobody steps along an axis of one element, nor along the innermost one.
-    if (size > 1 && shape.rank > 0) {
+    if (count > 1 && shape.rank > 0) {
       int64_t unit = abi::kMapAlignment / element;
-      if (__builtin_mul_overflow(view.strides[axis], rate * element, &stride) ||
-          stride < abi::kMapAlignment || stride > mostStride ||
-          stride % abi::kMapAlignment != 0)
-        return invalid("expected a stride from ", unit, " to ",
-                       mostStride / element / rate, " on axis ", axis,
+      if (__builtin_mul_overflow(view.strides[axis], step * element, &stride) ||
+          stride < 0 || stride > mostStride || stride % abi::kMapAlignment != 0)
+        return invalid("expected a stride from 0 to ",
+                       mostStride / element / step, " on axis ", axis,
                        ", a multiple of ", unit, ", got ", view.strides[axis]);
     }
-    shape.sizes[shape.rank] = uint64_t(size);
+    shape.sizes[shape.rank] = uint64_t(count);
     shape.strides[shape.rank] = uint64_t(shape.rank ? stride : element);
     shape.box[shape.rank] = box;
     ++shape.rank;
     return {};
   }
 
+private:
   const TensorView &view;
   MapShape &shape;
   const int64_t element;
@@ -82,11 +86,14 @@ private:
 Status rt::shapeMap(const abi::TensorMap &map, const TensorView &view,
                     MapShape &shape) {
   MapBuilder builder(view, shape);
-  RL_TRY(builder.add(map.columns(), 1, map.box_columns()));
-  RL_TRY(builder.add(map.rows(), map.rate(), map.box_rows()));
+  Rows rows;
+  RL_TRY(divideRows(map, view.sizes[map.rows()], rows));
+  RL_TRY(builder.add(map.columns(), map.box_columns()));
+  RL_TRY(builder.add(map.rows(), rows.count, map.rate(), map.box_rows()));
   for (uint32_t i = 0; i < sizeOf(map.fixed()); ++i)
-    RL_TRY(builder.add(map.fixed()->Get(i), 1, 1));
-  return map.rate() > 1 ? builder.addRest(map.rows(), map.rate()) : Status();
+    RL_TRY(builder.add(map.fixed()->Get(i), 1));
+  return map.rate() > 1 ? builder.add(map.rows(), rows.residues, 1, 1)
+                        : Status();
 }
 
 std::string rt::nameOfBuffer(const abi::Function &function,
@@ -103,9 +110,11 @@ std::string rt::nameOfBuffer(const abi::Function &function,
   case abi::BufferKind::Workspace:
     return text("workspace ", buffer);
   case abi::BufferKind::OrderTable:
+    return text("order table ", buffer);
+  case abi::BufferKind::RankTable:
     break;
   }
-  return text("order table ", buffer);
+  return text("rank table ", buffer);
 }
 
 void rt::logFallback(const Logger &logger, const Status &reason) {

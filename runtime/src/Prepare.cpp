@@ -44,7 +44,6 @@ private:
   const Program &program;
   const Entry &entry;
   const std::vector<TensorView> &arguments;
-  int64_t counters = 0;
 };
 
 } // namespace
@@ -149,21 +148,17 @@ Status Planner::prepareBuffer(uint32_t index, const ExprValues &exprs) {
     return {};
   }
 
-  case abi::BufferKind::OrderTable: {
-    int64_t length;
-    RL_TRY(exprs.getSize(buffer.length(), "a length", length));
-    std::string error = entry.orders[index]->validate(length);
-    if (error.empty() && length > layout::Order::longestPermutation)
-      error = text("expected an order table of at most ",
-                   layout::Order::longestPermutation, " tokens, got ", length);
-    if (!error.empty())
-      return failed(invalid(error));
+  case abi::BufferKind::OrderTable:
+  case abi::BufferKind::RankTable: {
+    layout::IndexTable key = entry.tables[index];
+    Status status = setSizes(buffer, exprs, key);
+    if (!status.ok())
+      return failed(status);
     view.dtype = abi::DType::I64;
     view.rank = 1;
-    view.sizes[0] = length;
+    view.sizes[0] = entryCount(key);
     view.strides[0] = 1;
-    tableUses.push_back(
-        {index, {entry.orders[index], length, buffer.inverse()}});
+    tableUses.push_back({index, std::move(key)});
     return {};
   }
   }
@@ -173,19 +168,11 @@ Status Planner::prepareBuffer(uint32_t index, const ExprValues &exprs) {
 Status Planner::planMemory() {
   const Driver &driver = *program.context->driver;
   bool fits = layOut(lifetimes, driver.alignment(), workspaceBytes);
-  // Counters come behind all buffers, each in a cache line of its own.
-  constexpr uint64_t line = 64;
-  uint64_t counterBegin = workspaceBytes;
-  if (counters > 0)
-    fits = fits && roundUp(workspaceBytes, line, counterBegin) &&
-           !__builtin_add_overflow(counterBegin, line * uint64_t(counters),
-                                   &workspaceBytes);
-  for (Launch &launch : launches) {
+  for (const Launch &launch : launches) {
     scratchPerThread =
         std::max(scratchPerThread, program.kernel(launch.kernel).scratchBytes);
-    if (launch.counterOffset >= 0)
-      launch.counterOffset =
-          int64_t(counterBegin + line * uint64_t(launch.counterOffset));
+    if (launch.countsItems)
+      counterBytes = WorkspacePool::counterBytes;
   }
   scratchBytes = driver.scratchBytes(scratchPerThread);
   for (auto use = tableUses.begin(); use != tableUses.end(); ++use) {
@@ -194,11 +181,12 @@ Status Planner::planMemory() {
           return other.key == use->key;
         });
     if (!again &&
-        __builtin_add_overflow(tableBytes, use->key.bytes(), &tableBytes))
+        __builtin_add_overflow(tableBytes, bytesOf(use->key), &tableBytes))
       fits = false;
   }
   fits = fits &&
          !__builtin_add_overflow(workspaceBytes, scratchBytes, &totalBytes) &&
+         !__builtin_add_overflow(totalBytes, counterBytes, &totalBytes) &&
          !__builtin_add_overflow(totalBytes, tableBytes, &totalBytes);
   if (!fits)
     return failed(
@@ -292,12 +280,10 @@ Status Planner::prepareLaunch(const abi::Launch &launch,
                           kernel.name()->str(), "' has ", items,
                           " items, the device takes ",
                           program.context->driver->mostItems()));
-  // Until the workspace is laid out, which one of its counters.
-  int64_t counter = -1;
-  if (program.kernel(launch.kernel()).description->counts_items()) {
-    counter = counters++;
+  bool countsItems =
+      program.kernel(launch.kernel()).description->counts_items();
+  if (countsItems)
     words.push_back(0);
-  }
   auto firstMap = uint32_t(maps.size());
   Status status = prepareMaps(kernel, launch);
   if (!status.ok()) {
@@ -310,9 +296,10 @@ Status Planner::prepareLaunch(const abi::Launch &launch,
     return {};
   }
   steps.push_back({Step::LaunchStep, uint32_t(launches.size())});
-  launches.push_back(
-      {launch.kernel(), firstWord, uint32_t(words.size()) - firstWord, firstMap,
-       uint32_t(maps.size()) - firstMap, items, launch.fallback(), counter});
+  launches.push_back({launch.kernel(), firstWord,
+                      uint32_t(words.size()) - firstWord, firstMap,
+                      uint32_t(maps.size()) - firstMap, items,
+                      launch.fallback(), countsItems});
   return {};
 }
 

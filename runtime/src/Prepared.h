@@ -8,9 +8,10 @@
 #ifndef RINGLET_RUNTIME_PREPARED_H
 #define RINGLET_RUNTIME_PREPARED_H
 
+#include "IndexTables.h"
 #include "Memory.h"
-#include "OrderTables.h"
 
+#include <map>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -19,6 +20,28 @@ namespace ringlet::rt {
 
 class Program;
 struct Entry;
+
+/// What the runs of a shape leave to the next ones, for each queue.
+class BatchCache {
+public:
+  static constexpr size_t mostQueues = 16;
+
+  /// The batch of a queue for these launches, this thread's until `lock` goes.
+  /// Null in the first run of a queue, as there may be no second one, where
+  /// another thread has it, and beyond the first queues.
+  Batch *find(Driver &driver, const Queue &queue,
+              const std::vector<LaunchCall> &launches,
+              std::unique_lock<std::mutex> &lock);
+
+private:
+  struct Item {
+    std::mutex busy;
+    bool isNew = true;
+    std::unique_ptr<Batch> batch;
+  };
+  std::mutex mutex;
+  std::map<uint64_t, Item> items; // By the queue's number; their places stay.
+};
 
 /// All of a call that follows from the sizes and strides of its tensors and
 /// from the numbers that its plan reads. Calls that agree in these share it.
@@ -31,9 +54,8 @@ struct Prepared {
     int64_t items;
     /// What becomes 1.0 if an address is not what the maps need, or -1.
     int32_t fallback;
-    /// Where in the workspace items are counted; its address is the last word.
-    /// -1: nowhere.
-    int64_t counterOffset;
+    /// The last word is the address of the workspace's counter.
+    bool countsItems;
   };
   /// A word that receives the address of a buffer once it is known.
   struct Address {
@@ -49,7 +71,7 @@ struct Prepared {
   };
   struct TableUse {
     uint32_t buffer;
-    OrderTableKey key;
+    layout::IndexTable key;
   };
   struct ArgumentUse {
     uint32_t buffer, argument;
@@ -69,7 +91,9 @@ struct Prepared {
   std::vector<uint32_t> workspaceBuffers;
   std::vector<Lifetime> lifetimes; // One for each of workspaceBuffers.
   uint64_t workspaceBytes = 0, scratchPerThread = 0, scratchBytes = 0;
-  uint64_t tableBytes = 0, totalBytes = 0;
+  uint64_t counterBytes = 0, tableBytes = 0, totalBytes = 0;
+  /// Of its launches, where all steps are launches.
+  std::unique_ptr<BatchCache> batches = std::make_unique<BatchCache>();
 };
 
 /// Checks the plan's requirements of these arguments and works out the rest.

@@ -111,12 +111,12 @@ Status Program::loadCode(uint32_t object) {
   }
   for (Entry &entry : entryList) {
     entry.plan = planFor(*entry.function, object);
-    entry.orders.resize(sizeOf(entry.plan->buffers()));
-    for (uint32_t i = 0; i < entry.orders.size(); ++i) {
+    entry.tables.resize(sizeOf(entry.plan->buffers()));
+    for (uint32_t i = 0; i < entry.tables.size(); ++i) {
       const abi::Buffer &buffer = *entry.plan->buffers()->Get(i);
-      if (buffer.kind() != abi::BufferKind::OrderTable)
+      if (!isTable(buffer))
         continue;
-      Status status = makeOrder(*buffer.order(), entry.orders[i]);
+      Status status = makeKey(buffer, entry.tables[i]);
       if (!status.ok())
         return failure(status.code(), "function '",
                        entry.function->name()->str(), "', buffer ", i, ": ",
@@ -127,7 +127,7 @@ Status Program::loadCode(uint32_t object) {
 }
 
 void Program::keep(
-    const std::vector<std::shared_ptr<const OrderTable>> &tables) const {
+    const std::vector<std::shared_ptr<const IndexTable>> &tables) const {
   std::lock_guard<std::mutex> lock(keeping);
   kept.insert(tables.begin(), tables.end());
 }

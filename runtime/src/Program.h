@@ -27,8 +27,8 @@ struct Entry {
   const abi::Function *function = nullptr;
   /// Null in a program that can be inspected only.
   const abi::Plan *plan = nullptr;
-  /// For each buffer of the plan: its order, if it is an order table.
-  std::vector<std::shared_ptr<const layout::Order>> orders;
+  /// For each buffer of the plan that is a table: its key without sizes.
+  std::vector<layout::IndexTable> tables;
   std::string explanation;
   std::unique_ptr<PreparedCache> prepared = std::make_unique<PreparedCache>();
 };
@@ -57,7 +57,7 @@ public:
   /// A constant of the artefact, where kernels can read it.
   const char *constant(uint32_t index) const { return constants[index].data(); }
   /// Keeps order tables for graphs that hold their addresses.
-  void keep(const std::vector<std::shared_ptr<const OrderTable>> &tables) const;
+  void keep(const std::vector<std::shared_ptr<const IndexTable>> &tables) const;
 
 private:
   explicit Program(std::shared_ptr<Context> context)
@@ -74,13 +74,14 @@ private:
   };
   std::vector<Line> storage;
   const abi::Artifact *root = nullptr;
+  // Before the entries: what they prepared goes before the code does.
+  std::shared_ptr<Module> module;
   std::vector<Entry> entryList;
   std::vector<KernelEntry> kernels;
   std::deque<Upload> constants;
   mutable std::mutex keeping;
-  mutable std::set<std::shared_ptr<const OrderTable>> kept;
+  mutable std::set<std::shared_ptr<const IndexTable>> kept;
   std::string targetName;
-  std::shared_ptr<Module> module;
 };
 
 } // namespace ringlet::rt

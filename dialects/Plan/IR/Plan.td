@@ -188,6 +188,113 @@ def RPlan_OrderTableOp : RPlan_Op<"order_table", [Pure]> {
   }];
 }
 
+def RPlan_RankTableOp : RPlan_Op<"rank_table",
+    [Pure, AttrSizedOperandSegments]> {
+  let summary = "Positions or rows of the ranks of a pattern order, as a table";
+  let description = [{
+    Entry j belongs to the rank `first` + j, up to the last one of the volume of
+    `order`; `first` is at most 0. It is the position of that rank (rule O2); a
+    rank below 0 is its own position.
+
+    With `rows`, it is the index in memory of a sequence's row at that position,
+    -1 where there is none. The sequence has a number of rows, whose first
+    position stands behind `from` (rule S1), in the order `memory` (rule O1;
+    absent: linear). Built once for each combination of sizes.
+
+    Example: the positions of the cells of a grid along a curve, and the rows of
+    queries whose tokens lie in memory row by row of the grid.
+
+    ```mlir
+    rplan.func @main(%x: memref<?xf32, strided<[1]>>, %p: memref<i64>)
+        outputs() names ["x", "p"] {
+      %c0 = arith.constant 0 : index
+      %n = rplan.size %x[0] : memref<?xf32, strided<[1]>>
+      %q_offset = rplan.read %p : memref<i64>
+      %first = arith.minsi %q_offset, %c0 : index
+      %positions = rplan.rank_table #rlayout.order<hilbert, grid = [8, 8]>
+          first(%first) : memref<?xi64>
+      %rows = rplan.rank_table #rlayout.order<hilbert, grid = [8, 8]>
+          first(%first) rows(%n from %q_offset)
+          memory(#rlayout.order<residue<4>>) : memref<?xi64>
+      rplan.return
+    }
+    ```
+  }];
+  let arguments = (ins RLayout_OrderAttr:$order, Index:$first,
+    Optional<Index>:$length, Optional<Index>:$offset,
+    OptionalAttr<RLayout_OrderAttr>:$memory);
+  let results = (outs MemRefRankOf<[I64], [1]>:$result);
+  let hasVerifier = 1;
+  let assemblyFormat = [{
+    qualified($order) `first` `(` $first `)`
+    (`rows` `(` $length^ `from` $offset `)`)?
+    (`memory` `(` qualified($memory)^ `)`)? attr-dict `:` type($result)
+  }];
+}
+
+def RPlan_TileIndexOp : RPlan_Op<"tile_index", [Pure]> {
+  let summary = "Which key tiles each tile of queries sees, as a table";
+  let description = [{
+    Ranks, which are positions or, with an `order`, places along it (rule O2),
+    are cut into segments of `w` (absent: one segment) and, within a segment,
+    into `rate` residues (rule B3). Tiles are those of one segment and residue:
+    `tile[0]` query rows, counted from the first that exists, or `tile[1]` key
+    rows, counted from 0. Queries have the positions from `queryOffset` on, keys
+    those from 0 on. Which pairs see each other is said by `causal`, `window`
+    (rule B4), `grid` and `reach` (rule B5).
+
+    The table holds the list of each tile of queries, number
+
+        (residue * segments + segment - firstSegment) * tiles + tile
+
+    which is what `rtile.list` reads: first for each list the places where it
+    begins and where the tiles that need a mask begin, in the end the length of
+    the table, then the entries. A pair of tiles in which nothing is seen has
+    none. Built once for each combination of sizes.
+
+    Example:
+
+    ```mlir
+    rplan.func @main(%x: memref<?xf32, strided<[1]>>) outputs() names ["x"] {
+      %n = rplan.size %x[0] : memref<?xf32, strided<[1]>>
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %c64 = arith.constant 64 : index
+      %tiles = arith.ceildivsi %n, %c64 : index
+      %index = rplan.tile_index queries(%n from %c0) keys(%n)
+          lists(%tiles, %c1 from %c0) tile = [64, 32] rate = 1
+          causal grid = [48, 32] reach = [3, 3] : memref<?xi64>
+      rplan.return
+    }
+    ```
+  }];
+  let arguments = (ins Index:$queryLength, Index:$queryOffset,
+    Index:$keyLength, Index:$tiles, Index:$segments, Index:$firstSegment,
+    ConfinedAttr<DenseI64ArrayAttr, [DenseArrayCount<2>]>:$tile,
+    OptionalAttr<ConfinedAttr<I64Attr, [IntMinValue<1>]>>:$w,
+    ConfinedAttr<I64Attr, [IntMinValue<1>]>:$rate,
+    OptionalAttr<RLayout_OrderAttr>:$order, UnitAttr:$causal,
+    OptionalAttr<ConfinedAttr<DenseI64ArrayAttr, [DenseArrayCount<2>]>>:$window,
+    OptionalAttr<DenseI64ArrayAttr>:$grid,
+    OptionalAttr<DenseI64ArrayAttr>:$reach);
+  let results = (outs MemRefRankOf<[I64], [1]>:$result);
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// All that is known before the sizes are.
+    ::ringlet::layout::TilePattern getPattern();
+  }];
+  let assemblyFormat = [{
+    `queries` `(` $queryLength `from` $queryOffset `)`
+    `keys` `(` $keyLength `)`
+    `lists` `(` $tiles `,` $segments `from` $firstSegment `)`
+    `tile` `=` custom<Window>($tile) (`w` `=` $w^)? `rate` `=` $rate
+    (`order` `(` qualified($order)^ `)`)? (`causal` $causal^)?
+    (`window` `=` custom<Window>($window)^)?
+    (`grid` `=` custom<Sides>($grid)^ `reach` `=` custom<Sides>($reach))?
+    attr-dict `:` type($result)
+  }];
+}
+
 def RPlan_LaunchOp : RPlan_Op<"launch",
     [AttrSizedOperandSegments, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "Runs a kernel for every point of a grid";

@@ -9,6 +9,7 @@
 #define RINGLET_DIALECTS_PLAN_IR_PLANDIALECT_H
 
 #include "dialects/Layout/IR/LayoutDialect.h"
+#include "lib/Layout/TileIndex.h"
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinTypes.h"

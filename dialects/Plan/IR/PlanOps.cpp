@@ -6,12 +6,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Plan/IR/PlanDialect.h"
+#include "dialects/Support/Window.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
 using namespace mlir;
+using namespace ringlet;
 using namespace ringlet::rplan;
 
 #define GET_OP_CLASSES
@@ -134,7 +136,7 @@ OpFoldResult SizeOp::fold(FoldAdaptor) {
 }
 
 //===----------------------------------------------------------------------===//
-// WorkspaceOp, OrderTableOp and LaunchOp
+// WorkspaceOp, OrderTableOp, TileIndexOp and LaunchOp
 //===----------------------------------------------------------------------===//
 
 LogicalResult WorkspaceOp::verify() {
@@ -148,11 +150,68 @@ LogicalResult WorkspaceOp::verify() {
   return success();
 }
 
-LogicalResult OrderTableOp::verify() {
-  auto type = cast<MemRefType>(getResult().getType());
+static LogicalResult verifyTable(Operation *op) {
+  auto type = cast<MemRefType>(op->getResult(0).getType());
   if (!type.isDynamicDim(0) || !type.getLayout().isIdentity())
-    return emitOpError("expected a table of memref<?xi64>, found ") << type;
+    return op->emitOpError("expected a table of memref<?xi64>, found ") << type;
   return success();
+}
+
+LogicalResult OrderTableOp::verify() { return verifyTable(*this); }
+
+LogicalResult RankTableOp::verify() {
+  std::shared_ptr<const layout::Order> order = getOrder().getOrder();
+  if (!order || order->period() == 0)
+    return emitOpError("expected an order with a volume, found ")
+           << getOrder() << " (O2)";
+  if (static_cast<bool>(getLength()) != static_cast<bool>(getOffset()))
+    return emitOpError("expected length and offset together");
+  if (getMemory() && !getLength())
+    return emitOpError("expected a memory order with rows only (O1)");
+  return verifyTable(*this);
+}
+
+LogicalResult TileIndexOp::verify() {
+  for (int64_t rows : getTile())
+    if (rows < 1 || rows > 1024)
+      return emitOpError("expected tile sides in [1, 1024], found ") << rows;
+  if (getW() && *getW() < getRate())
+    return emitOpError("expected a rate of at most the segment length ")
+           << *getW() << ", found " << getRate() << " (B1)";
+  if (std::optional<ArrayRef<int64_t>> window = getWindow())
+    for (int64_t side : *window)
+      if (side < -1)
+        return emitOpError("expected window sides of at least 0, or -1 for no "
+                           "limit, found ")
+               << side << " (B4)";
+  if (static_cast<bool>(getGrid()) != static_cast<bool>(getReach()))
+    return emitOpError("expected grid and reach together (B5)");
+  auto emitError = [&] { return emitOpError(); };
+  if (getGrid() && failed(verifyGridWindow(emitError, *getGrid(), *getReach())))
+    return failure();
+  return verifyTable(*this);
+}
+
+layout::TilePattern TileIndexOp::getPattern() {
+  layout::TilePattern pattern;
+  pattern.segment = getW().value_or(layout::unboundedSegment);
+  pattern.rate = getRate();
+  if (rlayout::OrderAttr order = getOrderAttr())
+    pattern.order = order.getOrder();
+  pattern.causal = getCausal();
+  if (std::optional<ArrayRef<int64_t>> window = getWindow()) {
+    if ((*window)[0] >= 0)
+      pattern.windowLeft = (*window)[0];
+    if ((*window)[1] >= 0)
+      pattern.windowRight = (*window)[1];
+  }
+  if (getGrid()) {
+    pattern.grid = getGrid()->vec();
+    pattern.reach = getReach()->vec();
+  }
+  pattern.queryRows = getTile()[0];
+  pattern.keyRows = getTile()[1];
+  return pattern;
 }
 
 LogicalResult LaunchOp::verify() {

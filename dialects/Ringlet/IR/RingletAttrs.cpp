@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Ringlet/IR/RingletDialect.h"
+#include "dialects/Support/Window.h"
 
 #include "mlir/IR/DialectImplementation.h"
 
@@ -174,23 +175,7 @@ LogicalResult BranchAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 LogicalResult
 GridWindowAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                        ArrayRef<int64_t> grid, ArrayRef<int64_t> reach) {
-  if (grid.empty() || grid.size() > 8)
-    return emitError() << "expected a grid of 1 to 8 axes, found "
-                       << grid.size() << " (B5)";
-  if (grid.size() != reach.size())
-    return emitError() << "expected one reach for each of the " << grid.size()
-                       << " axes, found " << reach.size() << " (B5)";
-  int64_t volume = 1;
-  for (auto [side, distance] : llvm::zip_equal(grid, reach)) {
-    if (side < 1 || distance < 0)
-      return emitError() << "expected positive sides and reaches of at least "
-                            "0, found side "
-                         << side << " with reach " << distance << " (B5)";
-    if (volume > std::numeric_limits<int64_t>::max() / side)
-      return emitError() << "expected a grid of less than 2^63 cells (B5)";
-    volume *= side;
-  }
-  return success();
+  return verifyGridWindow(emitError, grid, reach);
 }
 
 LogicalResult TilingAttr::verify(function_ref<InFlightDiagnostic()> emitError,

@@ -19,6 +19,7 @@ include "mlir/IR/SymbolInterfaces.td"
 include "mlir/IR/TensorEncoding.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
+include "dialects/Layout/IR/Layout.td"
 include "dialects/Tile/IR/TileEnums.td"
 
 def RTile_Dialect : Dialect {
@@ -48,6 +49,7 @@ def RTile_Dialect : Dialect {
     room for its placement.
   }];
   let hasConstantMaterializer = 1;
+  let dependentDialects = ["::ringlet::rlayout::RLayoutDialect"];
   let useDefaultTypePrinterParser = 1;
   let useDefaultAttributePrinterParser = 1;
 }
@@ -61,13 +63,14 @@ def RTile_ViewType : TypeDef<RTile_Dialect, "View"> {
   let summary = "A window on the axes of a buffer, read tile by tile";
   let description = [{
     `shape` is that of one tile. The first axis, the rows, may be dilated: row i
-    of the view is the position
+    of the view has the rank
 
         segment * w + residue + i * rate
 
     with `segment` and `residue` given where the view is made, as long as that
-    position lies in the segment (w = 0: one segment holds every position). Or
-    it is `indexed`: row i is the position that a table holds at i.
+    rank lies in the segment (w = 0: one segment holds every rank). Ranks are
+    positions, or count along a curve. Where a rank lies in memory follows from
+    it or, in an `indexed` view, from a table (`rtile.view`).
 
     Example:
 
@@ -75,7 +78,7 @@ def RTile_ViewType : TypeDef<RTile_Dialect, "View"> {
     !dense = !rtile.view<64x64xbf16>
     !dilated = !rtile.view<64x64xbf16, w = 4096, rate = 2>
     !strided = !rtile.view<64xf32, rate = 4>
-    !gathered = !rtile.view<64x64xf32, indexed>
+    !gathered = !rtile.view<64x64xf32, w = 4096, indexed>
     ```
   }];
   let parameters = (ins ArrayRefParameter<"int64_t">:$shape,
@@ -106,6 +109,7 @@ include "dialects/Tile/IR/TileScheduleTypes.td"
 def RTile_Tile : StaticShapeTensorOf<[F16, BF16, F32, I1, I32, I64, Index]>;
 
 include "dialects/Tile/IR/TileOps.td"
+include "dialects/Tile/IR/TileListOps.td"
 include "dialects/Tile/IR/TileScheduleOps.td"
 
 #endif // RINGLET_TILE

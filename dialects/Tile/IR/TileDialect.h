@@ -8,6 +8,8 @@
 #ifndef RINGLET_DIALECTS_TILE_IR_TILEDIALECT_H
 #define RINGLET_DIALECTS_TILE_IR_TILEDIALECT_H
 
+#include "dialects/Layout/IR/LayoutDialect.h"
+
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Dialect.h"

@@ -131,6 +131,29 @@ static void printFinishedTile(OpAsmPrinter &printer, Operation *operation,
   printPendingTile(printer, operation, pending);
 }
 
+/// `(%i: index, ...) -> types { ... }`.
+static ParseResult parsePointRegion(OpAsmParser &parser, Region &region,
+                                    SmallVectorImpl<Type> &types) {
+  SmallVector<OpAsmParser::Argument> indices;
+  return failure(parser.parseArgumentList(indices,
+                                          OpAsmParser::Delimiter::Paren,
+                                          /*allowType=*/true) ||
+                 parser.parseOptionalArrowTypeList(types) ||
+                 parser.parseRegion(region, indices));
+}
+
+static void printPointRegion(OpAsmPrinter &printer, Operation *, Region &region,
+                             TypeRange types) {
+  printer << '(';
+  llvm::interleaveComma(region.getArguments(), printer, [&](auto argument) {
+    printer.printRegionArgument(argument);
+  });
+  printer << ')';
+  printer.printOptionalArrowTypeList(types);
+  printer << ' ';
+  printer.printRegion(region, /*printEntryBlockArgs=*/false);
+}
+
 #define GET_OP_CLASSES
 #include "dialects/Tile/IR/TileOps.cpp.inc"
 
@@ -260,6 +283,29 @@ LogicalResult FuncOp::verify() {
 // Views
 //===----------------------------------------------------------------------===//
 
+/// O1: rows of a segment and residue at equal distances need no table.
+static LogicalResult verifyViewOrder(ViewOp op) {
+  if (!op.getOrder())
+    return success();
+  ViewType view = op.getResult().getType();
+  if (op.getRows() || op.getPositions())
+    return op.emitOpError("expected an order or tables, found both");
+  std::shared_ptr<const layout::Order> order = op.getOrder()->getOrder();
+  if (!order || !order->slotStep(view.getRate()))
+    return op.emitOpError("expected an order with the rows of ")
+           << view << " at equal distances, found " << *op.getOrder()
+           << "; nearest residue<" << view.getRate() << "> (O1)";
+  // Distances are those within a period.
+  if (order->period() == 0 || order->isIdentity())
+    return success();
+  if (!view.isSegmented() || order->period() % view.getSegmentLength() != 0 ||
+      op.getOrigin())
+    return op.emitOpError("expected an order that restarts with segments, and "
+                          "no origin, found a period of ")
+           << order->period() << " tokens beside " << view << " (O1)";
+  return success();
+}
+
 LogicalResult ViewOp::verify() {
   ViewType view = getResult().getType();
   MemRefType buffer = getBufferType();
@@ -291,7 +337,7 @@ LogicalResult ViewOp::verify() {
     return emitOpError("expected rows if and only if the view is indexed, "
                        "found ")
            << view;
-  return success();
+  return verifyViewOrder(*this);
 }
 
 void BoundsOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
@@ -342,6 +388,11 @@ LogicalResult StoreOp::verify() {
 // Visibility
 //===----------------------------------------------------------------------===//
 
+static bool hasPositions(Value view) {
+  auto op = view.getDefiningOp<ViewOp>();
+  return op && op.getPositions();
+}
+
 static LogicalResult verifyPair(Operation *op, ViewType query, ViewType key,
                                 std::optional<ArrayRef<int64_t>> window) {
   if (query.getSegmentLength() != key.getSegmentLength() ||
@@ -349,8 +400,9 @@ static LogicalResult verifyPair(Operation *op, ViewType query, ViewType key,
     return op->emitOpError("expected views of one segment length and rate, "
                            "found ")
            << query << " and " << key << " (B4)";
-  if (query.getIndexed() || key.getIndexed())
-    return op->emitOpError("expected views that are not indexed");
+  int64_t positioned = llvm::count_if(op->getOperands(), hasPositions);
+  if (positioned == 1)
+    return op->emitOpError("expected positions of both views or of none (O2)");
   if (window)
     for (int64_t side : *window)
       if (side < -1)
@@ -358,6 +410,24 @@ static LogicalResult verifyPair(Operation *op, ViewType query, ViewType key,
                                "for no limit, found ")
                << side << " (B4)";
   return success();
+}
+
+static LogicalResult verifyBlockSize(Operation *op, ArrayRef<int64_t> size) {
+  for (int64_t side : size)
+    if (side < 1)
+      return op->emitOpError("expected positive sides of mask blocks, found ")
+             << side << " (B6)";
+  return success();
+}
+
+template <typename OpTy>
+static LogicalResult verifyGrid(OpTy op) {
+  if (op.getGrid().has_value() != op.getReach().has_value())
+    return op.emitOpError("expected grid and reach together (B5)");
+  auto emitError = [&] { return op.emitOpError(); };
+  return success(
+      !op.getGrid() ||
+      succeeded(verifyGridWindow(emitError, *op.getGrid(), *op.getReach())));
 }
 
 void RunOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
@@ -381,6 +451,32 @@ LogicalResult VisibleOp::verify() {
   if (getResult().getType() != expected)
     return emitOpError("expected a mask of ")
            << expected << ", found " << getResult().getType();
+  if (failed(verifyGrid(*this)))
+    return failure();
+  if (static_cast<bool>(getBlocks()) != static_cast<bool>(getBlockSize()))
+    return emitOpError("expected blocks and their size together (B6)");
+  if (getBlockSize() && failed(verifyBlockSize(*this, *getBlockSize())))
+    return failure();
   return verifyPair(*this, getQuery().getType(), getKey().getType(),
                     getWindow());
+}
+
+void ListOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getBegin(), "begin");
+  setName(getWholeEnd(), "whole_end");
+  setName(getEnd(), "end");
+}
+
+LogicalResult ListOp::verify() {
+  if (failed(verifyGrid(*this)))
+    return failure();
+  return verifyPair(*this, getQuery().getType(), getKey().getType(),
+                    getWindow());
+}
+
+LogicalResult AnyBlockOp::verify() {
+  if (failed(verifyBlockSize(*this, getBlockSize())))
+    return failure();
+  return verifyPair(*this, getQuery().getType(), getKey().getType(),
+                    std::nullopt);
 }

@@ -88,15 +88,27 @@ def RTile_ViewOp : RTile_Op<"view", [Pure, AttrSizedOperandSegments]> {
     In the brackets stands, for each axis of `buffer`, an index that fixes it
     or a `*` for an axis of the view. An index must lie in its axis wherever a
     tile of the view has an element; compiled code does not check that. The
-    first `*` is the row axis:
+    first `*` is the row axis. Rows have *ranks*, which segments and residues
+    count (rules B3 and O2): row i of the view has the rank
 
-      * `origin(%p)`: index 0 of that axis is position %p (default 0), so the
-        view's rows are positions, as rule S1 counts them;
+        segment * w + residue + i * rate
+
       * `segment(%s)`: number of the segment, when the type has a `w`;
       * `residue(%o)`: first place in the segment, when the type has a `rate`;
-      * `rows(%table)`: the position of each row, when the type is `indexed`.
+      * `origin(%n)`: the rank that comes first (default 0). Rank n has the
+        number n - origin, and lies at that index of the row axis, unless
+      * `order(...)` says that the axis is in this memory order (rule O1): then
+        it lies in the slot of the token of that number. The order has to put
+        the rows of a segment and residue at equal distances;
+      * `rows(%table)`, when the type is `indexed`, has at that number the index
+        of the rank;
+      * `positions(%table)` has at that number the position of the rank, within
+        +-2^30, which causality and windows speak of. Without it, ranks are
+        positions.
 
-    A row exists if its position lies in its segment and in the buffer.
+    A row exists if its rank lies in its segment and its index in the axis. An
+    entry of `rows` that is no index says that a rank has no row; only a view
+    with `positions` may have such entries where its bounds say that rows are.
 
     Example: the keys of segment %s that head %h sees, every second position.
 
@@ -114,17 +126,43 @@ def RTile_ViewOp : RTile_Op<"view", [Pure, AttrSizedOperandSegments]> {
       rtile.return
     }
     ```
+
+    Example: the same keys where those of one residue lie together, and rows of
+    queries along a curve, of which tables say where they lie and at which
+    positions they are.
+
+    ```mlir
+    rtile.func @example(%K: memref<?x?x8x64xbf16, strided<[?, ?, ?, 1]>>,
+                        %Q: memref<?x64xbf16, strided<[?, 1]>>,
+                        %rows: memref<?xi64>, %positions: memref<?xi64>)
+        grid(%s: index, %h: index, %b: index) {
+      %c2 = arith.constant 2 : index
+      %o = arith.remsi %h, %c2 : index
+      %k = rtile.view %K[%b, *, %h, *] segment(%s) residue(%o)
+          order(#rlayout.order<residue<2>>)
+          : memref<?x?x8x64xbf16, strided<[?, ?, ?, 1]>>
+          to !rtile.view<64x64xbf16, w = 4096, rate = 2>
+      %q = rtile.view %Q[*, *] segment(%s) rows(%rows : memref<?xi64>)
+          positions(%positions : memref<?xi64>)
+          : memref<?x64xbf16, strided<[?, 1]>>
+          to !rtile.view<64x64xbf16, w = 4096, indexed>
+      rtile.return
+    }
+    ```
   }];
   let arguments = (ins AnyMemRef:$buffer, Variadic<Index>:$fixed,
     Optional<Index>:$origin, Optional<Index>:$segment,
     Optional<Index>:$residue, Optional<MemRefRankOf<[I64], [1]>>:$rows,
-    DenseI64ArrayAttr:$axes);
+    Optional<MemRefRankOf<[I64], [1]>>:$positions,
+    DenseI64ArrayAttr:$axes, OptionalAttr<RLayout_OrderAttr>:$order);
   let results = (outs RTile_ViewType:$result);
   let assemblyFormat = [{
     $buffer `` custom<Axes>($fixed, $axes)
     (`origin` `(` $origin^ `)`)? (`segment` `(` $segment^ `)`)?
     (`residue` `(` $residue^ `)`)?
+    (`order` `(` qualified($order)^ `)`)?
     (`rows` `(` $rows^ `:` type($rows) `)`)?
+    (`positions` `(` $positions^ `:` type($positions) `)`)?
     attr-dict `:` type($buffer) `to` qualified(type($result))
   }];
   let hasVerifier = 1;
@@ -139,9 +177,9 @@ def RTile_BoundsOp : RTile_Op<"bounds", [Pure,
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
   let summary = "First and one past the last row that exists in a view";
   let description = [{
-    Rows before `begin` and from `end` on lie outside the segment or the
-    buffer. An empty view has `end <= begin`. An indexed view has the rows of
-    its table.
+    Rows before `begin` and from `end` on lie outside the segment or have no
+    index in the buffer or, in an indexed view, no entry in the table. An empty
+    view has `end <= begin`.
 
     Example:
 
@@ -221,6 +259,9 @@ def RTile_RunOp : RTile_Op<"run", [Pure,
     A key at position u is seen from position p if `u <= p` under `causal`, and
     `p - left <= u <= p + right` under `window` (-1: unlimited); rule B4.
 
+    Between views with `positions`, no division finds them: `begin` to `end` are
+    the bounds of the key view, and no step is whole.
+
     Example:
 
     ```mlir
@@ -257,7 +298,14 @@ def RTile_VisibleOp : RTile_Op<"visible", [Pure]> {
   let description = [{
     Element (i, j) is true if query row `queryRow + i` and key row `keyRow + j`
     both exist in their views and the key is seen from the query, under the
-    conditions of `rtile.run`.
+    conditions of `rtile.run` and, where they are given:
+
+      * `grid` and `reach`: positions are the cells of a grid, the last axis
+        fastest, and the key is at most `reach` cells away on each axis (B5).
+        Rows exist only at positions of the grid;
+      * `blocks`: the boolean of the block of queries and the block of keys in
+        which the rows' ranks lie is set (B6). It has one for all rows that
+        exist.
 
     Example:
 
@@ -272,17 +320,28 @@ def RTile_VisibleOp : RTile_Op<"visible", [Pure]> {
       %seen = rtile.visible %q[%i], %k[%j] causal window = [128, 0]
           : !rtile.view<64x64xf32>, !rtile.view<32x64xf32>
           -> tensor<64x32xi1>
+      %near = rtile.visible %q[%i], %k[%j] grid = [32, 32] reach = [2, 3]
+          : !rtile.view<64x64xf32>, !rtile.view<32x64xf32>
+          -> tensor<64x32xi1>
       rtile.return
     }
     ```
   }];
   let arguments = (ins RTile_ViewType:$query, Index:$queryRow,
-    RTile_ViewType:$key, Index:$keyRow, UnitAttr:$causal,
-    OptionalAttr<ConfinedAttr<DenseI64ArrayAttr, [DenseArrayCount<2>]>>:$window);
+    RTile_ViewType:$key, Index:$keyRow,
+    Optional<MemRefRankOf<[I1], [2]>>:$blocks, UnitAttr:$causal,
+    OptionalAttr<ConfinedAttr<DenseI64ArrayAttr, [DenseArrayCount<2>]>>:$window,
+    OptionalAttr<DenseI64ArrayAttr>:$grid,
+    OptionalAttr<DenseI64ArrayAttr>:$reach,
+    OptionalAttr<ConfinedAttr<DenseI64ArrayAttr,
+      [DenseArrayCount<2>]>>:$blockSize);
   let results = (outs 2DTensorOf<[I1]>:$result);
   let assemblyFormat = [{
     $query `[` $queryRow `]` `,` $key `[` $keyRow `]` (`causal` $causal^)?
     (`window` `=` custom<Window>($window)^)?
+    (`grid` `=` custom<Sides>($grid)^ `reach` `=` custom<Sides>($reach))?
+    (`blocks` `(` $blocks^ `:` type($blocks) `)` `of`
+      custom<Window>($blockSize))?
     attr-dict `:` qualified(type($query)) `,` qualified(type($key)) `->`
     type($result)
   }];

@@ -95,8 +95,6 @@ LogicalResult ViewType::verify(function_ref<InFlightDiagnostic()> emitError,
   if (segmentLength > 0 && rate > segmentLength)
     return emitError() << "expected a rate of at most w = " << segmentLength
                        << ", found " << rate << " (B1)";
-  if (indexed && (segmentLength != 0 || rate != 1))
-    return emitError() << "expected neither w nor rate in an indexed view";
   return success();
 }
 

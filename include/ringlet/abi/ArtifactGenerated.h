@@ -314,38 +314,77 @@ inline const char *EnumNameParamKind(ParamKind e) {
   return EnumNamesParamKind()[index];
 }
 
+/// Of rows i and their residues i mod r, those that a map describes. A size S
+/// that r does not divide leaves the residues below S mod r a row more than the
+/// others have.
+enum class Residues : uint8_t {
+  All = 0,
+  Shorter = 1,
+  Longer = 2,
+  MIN = All,
+  MAX = Longer
+};
+
+inline const Residues (&EnumValuesResidues())[3] {
+  static const Residues values[] = {
+    Residues::All,
+    Residues::Shorter,
+    Residues::Longer
+  };
+  return values;
+}
+
+inline const char * const *EnumNamesResidues() {
+  static const char * const names[4] = {
+    "All",
+    "Shorter",
+    "Longer",
+    nullptr
+  };
+  return names;
+}
+
+inline const char *EnumNameResidues(Residues e) {
+  if (flatbuffers::IsOutRange(e, Residues::All, Residues::Longer)) return "";
+  const size_t index = static_cast<size_t>(e);
+  return EnumNamesResidues()[index];
+}
+
 enum class BufferKind : uint8_t {
   Argument = 0,
   Workspace = 1,
   Constant = 2,
   OrderTable = 3,
+  RankTable = 4,
   MIN = Argument,
-  MAX = OrderTable
+  MAX = RankTable
 };
 
-inline const BufferKind (&EnumValuesBufferKind())[4] {
+inline const BufferKind (&EnumValuesBufferKind())[5] {
   static const BufferKind values[] = {
     BufferKind::Argument,
     BufferKind::Workspace,
     BufferKind::Constant,
-    BufferKind::OrderTable
+    BufferKind::OrderTable,
+    BufferKind::RankTable
   };
   return values;
 }
 
 inline const char * const *EnumNamesBufferKind() {
-  static const char * const names[5] = {
+  static const char * const names[6] = {
     "Argument",
     "Workspace",
     "Constant",
     "OrderTable",
+    "RankTable",
     nullptr
   };
   return names;
 }
 
 inline const char *EnumNameBufferKind(BufferKind e) {
-  if (flatbuffers::IsOutRange(e, BufferKind::Argument, BufferKind::OrderTable)) return "";
+  if (flatbuffers::IsOutRange(e, BufferKind::Argument, BufferKind::RankTable)) return "";
   const size_t index = static_cast<size_t>(e);
   return EnumNamesBufferKind()[index];
 }
@@ -1318,19 +1357,20 @@ struct TensorMapT : public flatbuffers::NativeTable {
   int64_t rate = 1LL;
   uint32_t box_rows = 0;
   uint32_t box_columns = 0;
+  ringlet::abi::Residues residues = ringlet::abi::Residues::All;
 };
 
 /// How a buffer is described to the copy engine of a GPU, with the 128-byte
 /// swizzle and zeros for what lies outside. Axes of the map, innermost first:
 ///   - `columns`, of stride 1;
-///   - `rows`; with a rate r above 1 every r-th of them: size divided by r,
-///     which must leave no rest, r times the stride;
+///   - `rows`; with a rate r above 1 every r-th of them: as many as `residues`
+///     says, r times the stride;
 ///   - those of `fixed`, in their order;
-///   - with a rate, the r rows between two of the second axis.
+///   - with a rate, the residues: rows between two of the second axis.
 /// The buffer's address and its strides in bytes, but where an axis of the map
-/// has one element, are multiples of 16; strides lie above 0 and below 2^40,
-/// sizes above 0 and up to 2^31. A box holds box_rows x box_columns elements
-/// and one of each other axis.
+/// has one element, are multiples of 16; strides lie below 2^40 and are not
+/// negative, sizes lie above 0 and up to 2^31. A box holds box_rows x
+/// box_columns elements and one of each other axis.
 struct TensorMap FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   typedef TensorMapT NativeTableType;
   typedef TensorMapBuilder Builder;
@@ -1341,7 +1381,8 @@ struct TensorMap FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_FIXED = 10,
     VT_RATE = 12,
     VT_BOX_ROWS = 14,
-    VT_BOX_COLUMNS = 16
+    VT_BOX_COLUMNS = 16,
+    VT_RESIDUES = 18
   };
   uint32_t param() const {
     return GetField<uint32_t>(VT_PARAM, 0);
@@ -1364,6 +1405,9 @@ struct TensorMap FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   uint32_t box_columns() const {
     return GetField<uint32_t>(VT_BOX_COLUMNS, 0);
   }
+  ringlet::abi::Residues residues() const {
+    return static_cast<ringlet::abi::Residues>(GetField<uint8_t>(VT_RESIDUES, 0));
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyField<uint32_t>(verifier, VT_PARAM, 4) &&
@@ -1374,6 +1418,7 @@ struct TensorMap FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            VerifyField<int64_t>(verifier, VT_RATE, 8) &&
            VerifyField<uint32_t>(verifier, VT_BOX_ROWS, 4) &&
            VerifyField<uint32_t>(verifier, VT_BOX_COLUMNS, 4) &&
+           VerifyField<uint8_t>(verifier, VT_RESIDUES, 1) &&
            verifier.EndTable();
   }
   TensorMapT *UnPack(const flatbuffers::resolver_function_t *_resolver = nullptr) const;
@@ -1406,6 +1451,9 @@ struct TensorMapBuilder {
   void add_box_columns(uint32_t box_columns) {
     fbb_.AddElement<uint32_t>(TensorMap::VT_BOX_COLUMNS, box_columns, 0);
   }
+  void add_residues(ringlet::abi::Residues residues) {
+    fbb_.AddElement<uint8_t>(TensorMap::VT_RESIDUES, static_cast<uint8_t>(residues), 0);
+  }
   explicit TensorMapBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -1425,13 +1473,15 @@ inline flatbuffers::Offset<TensorMap> CreateTensorMap(
     flatbuffers::Offset<flatbuffers::Vector<uint8_t>> fixed = 0,
     int64_t rate = 1LL,
     uint32_t box_rows = 0,
-    uint32_t box_columns = 0) {
+    uint32_t box_columns = 0,
+    ringlet::abi::Residues residues = ringlet::abi::Residues::All) {
   TensorMapBuilder builder_(_fbb);
   builder_.add_rate(rate);
   builder_.add_box_columns(box_columns);
   builder_.add_box_rows(box_rows);
   builder_.add_fixed(fixed);
   builder_.add_param(param);
+  builder_.add_residues(residues);
   builder_.add_columns(columns);
   builder_.add_rows(rows);
   return builder_.Finish();
@@ -1445,7 +1495,8 @@ inline flatbuffers::Offset<TensorMap> CreateTensorMapDirect(
     const std::vector<uint8_t> *fixed = nullptr,
     int64_t rate = 1LL,
     uint32_t box_rows = 0,
-    uint32_t box_columns = 0) {
+    uint32_t box_columns = 0,
+    ringlet::abi::Residues residues = ringlet::abi::Residues::All) {
   auto fixed__ = fixed ? _fbb.CreateVector<uint8_t>(*fixed) : 0;
   return ringlet::abi::CreateTensorMap(
       _fbb,
@@ -1455,7 +1506,8 @@ inline flatbuffers::Offset<TensorMap> CreateTensorMapDirect(
       fixed__,
       rate,
       box_rows,
-      box_columns);
+      box_columns,
+      residues);
 }
 
 flatbuffers::Offset<TensorMap> CreateTensorMap(flatbuffers::FlatBufferBuilder &_fbb, const TensorMapT *_o, const flatbuffers::rehasher_function_t *_rehasher = nullptr);
@@ -1988,6 +2040,10 @@ struct BufferT : public flatbuffers::NativeTable {
   std::unique_ptr<ringlet::abi::OrderT> order{};
   uint32_t length = 0;
   bool inverse = false;
+  uint32_t first = 0;
+  bool rows = false;
+  uint32_t offset = 0;
+  std::unique_ptr<ringlet::abi::OrderT> memory{};
   BufferT() = default;
   BufferT(const BufferT &o);
   BufferT(BufferT&&) FLATBUFFERS_NOEXCEPT = default;
@@ -1996,7 +2052,9 @@ struct BufferT : public flatbuffers::NativeTable {
 
 /// A tensor that steps read and write.
 /// An order table is rank 1, i64: entry m is pi(m), or, inverse, the slot of
-/// token m.
+/// token m. A rank table is rank 1, i64: entry j is the position of the rank
+/// `first` + j of a pattern order or, with `rows`, the index of that position's
+/// row in a sequence, -1 for none.
 struct Buffer FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   typedef BufferT NativeTableType;
   typedef BufferBuilder Builder;
@@ -2009,7 +2067,11 @@ struct Buffer FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_LAST_STEP = 14,
     VT_ORDER = 16,
     VT_LENGTH = 18,
-    VT_INVERSE = 20
+    VT_INVERSE = 20,
+    VT_FIRST = 22,
+    VT_ROWS = 24,
+    VT_OFFSET = 26,
+    VT_MEMORY = 28
   };
   ringlet::abi::BufferKind kind() const {
     return static_cast<ringlet::abi::BufferKind>(GetField<uint8_t>(VT_KIND, 0));
@@ -2038,6 +2100,18 @@ struct Buffer FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   bool inverse() const {
     return GetField<uint8_t>(VT_INVERSE, 0) != 0;
   }
+  uint32_t first() const {
+    return GetField<uint32_t>(VT_FIRST, 0);
+  }
+  bool rows() const {
+    return GetField<uint8_t>(VT_ROWS, 0) != 0;
+  }
+  uint32_t offset() const {
+    return GetField<uint32_t>(VT_OFFSET, 0);
+  }
+  const ringlet::abi::Order *memory() const {
+    return GetPointer<const ringlet::abi::Order *>(VT_MEMORY);
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyField<uint8_t>(verifier, VT_KIND, 1) &&
@@ -2051,6 +2125,11 @@ struct Buffer FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            verifier.VerifyTable(order()) &&
            VerifyField<uint32_t>(verifier, VT_LENGTH, 4) &&
            VerifyField<uint8_t>(verifier, VT_INVERSE, 1) &&
+           VerifyField<uint32_t>(verifier, VT_FIRST, 4) &&
+           VerifyField<uint8_t>(verifier, VT_ROWS, 1) &&
+           VerifyField<uint32_t>(verifier, VT_OFFSET, 4) &&
+           VerifyOffset(verifier, VT_MEMORY) &&
+           verifier.VerifyTable(memory()) &&
            verifier.EndTable();
   }
   BufferT *UnPack(const flatbuffers::resolver_function_t *_resolver = nullptr) const;
@@ -2089,6 +2168,18 @@ struct BufferBuilder {
   void add_inverse(bool inverse) {
     fbb_.AddElement<uint8_t>(Buffer::VT_INVERSE, static_cast<uint8_t>(inverse), 0);
   }
+  void add_first(uint32_t first) {
+    fbb_.AddElement<uint32_t>(Buffer::VT_FIRST, first, 0);
+  }
+  void add_rows(bool rows) {
+    fbb_.AddElement<uint8_t>(Buffer::VT_ROWS, static_cast<uint8_t>(rows), 0);
+  }
+  void add_offset(uint32_t offset) {
+    fbb_.AddElement<uint32_t>(Buffer::VT_OFFSET, offset, 0);
+  }
+  void add_memory(flatbuffers::Offset<ringlet::abi::Order> memory) {
+    fbb_.AddOffset(Buffer::VT_MEMORY, memory);
+  }
   explicit BufferBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -2110,14 +2201,22 @@ inline flatbuffers::Offset<Buffer> CreateBuffer(
     uint32_t last_step = 0,
     flatbuffers::Offset<ringlet::abi::Order> order = 0,
     uint32_t length = 0,
-    bool inverse = false) {
+    bool inverse = false,
+    uint32_t first = 0,
+    bool rows = false,
+    uint32_t offset = 0,
+    flatbuffers::Offset<ringlet::abi::Order> memory = 0) {
   BufferBuilder builder_(_fbb);
+  builder_.add_memory(memory);
+  builder_.add_offset(offset);
+  builder_.add_first(first);
   builder_.add_length(length);
   builder_.add_order(order);
   builder_.add_last_step(last_step);
   builder_.add_first_step(first_step);
   builder_.add_sizes(sizes);
   builder_.add_index(index);
+  builder_.add_rows(rows);
   builder_.add_inverse(inverse);
   builder_.add_dtype(dtype);
   builder_.add_kind(kind);
@@ -2134,7 +2233,11 @@ inline flatbuffers::Offset<Buffer> CreateBufferDirect(
     uint32_t last_step = 0,
     flatbuffers::Offset<ringlet::abi::Order> order = 0,
     uint32_t length = 0,
-    bool inverse = false) {
+    bool inverse = false,
+    uint32_t first = 0,
+    bool rows = false,
+    uint32_t offset = 0,
+    flatbuffers::Offset<ringlet::abi::Order> memory = 0) {
   auto sizes__ = sizes ? _fbb.CreateVector<uint32_t>(*sizes) : 0;
   return ringlet::abi::CreateBuffer(
       _fbb,
@@ -2146,7 +2249,11 @@ inline flatbuffers::Offset<Buffer> CreateBufferDirect(
       last_step,
       order,
       length,
-      inverse);
+      inverse,
+      first,
+      rows,
+      offset,
+      memory);
 }
 
 flatbuffers::Offset<Buffer> CreateBuffer(flatbuffers::FlatBufferBuilder &_fbb, const BufferT *_o, const flatbuffers::rehasher_function_t *_rehasher = nullptr);
@@ -4027,6 +4134,7 @@ inline void TensorMap::UnPackTo(TensorMapT *_o, const flatbuffers::resolver_func
   { auto _e = rate(); _o->rate = _e; }
   { auto _e = box_rows(); _o->box_rows = _e; }
   { auto _e = box_columns(); _o->box_columns = _e; }
+  { auto _e = residues(); _o->residues = _e; }
 }
 
 inline flatbuffers::Offset<TensorMap> TensorMap::Pack(flatbuffers::FlatBufferBuilder &_fbb, const TensorMapT* _o, const flatbuffers::rehasher_function_t *_rehasher) {
@@ -4044,6 +4152,7 @@ inline flatbuffers::Offset<TensorMap> CreateTensorMap(flatbuffers::FlatBufferBui
   auto _rate = _o->rate;
   auto _box_rows = _o->box_rows;
   auto _box_columns = _o->box_columns;
+  auto _residues = _o->residues;
   return ringlet::abi::CreateTensorMap(
       _fbb,
       _param,
@@ -4052,7 +4161,8 @@ inline flatbuffers::Offset<TensorMap> CreateTensorMap(flatbuffers::FlatBufferBui
       _fixed,
       _rate,
       _box_rows,
-      _box_columns);
+      _box_columns,
+      _residues);
 }
 
 inline KernelCodeT::KernelCodeT(const KernelCodeT &o)
@@ -4263,7 +4373,11 @@ inline BufferT::BufferT(const BufferT &o)
         last_step(o.last_step),
         order((o.order) ? new ringlet::abi::OrderT(*o.order) : nullptr),
         length(o.length),
-        inverse(o.inverse) {
+        inverse(o.inverse),
+        first(o.first),
+        rows(o.rows),
+        offset(o.offset),
+        memory((o.memory) ? new ringlet::abi::OrderT(*o.memory) : nullptr) {
 }
 
 inline BufferT &BufferT::operator=(BufferT o) FLATBUFFERS_NOEXCEPT {
@@ -4276,6 +4390,10 @@ inline BufferT &BufferT::operator=(BufferT o) FLATBUFFERS_NOEXCEPT {
   std::swap(order, o.order);
   std::swap(length, o.length);
   std::swap(inverse, o.inverse);
+  std::swap(first, o.first);
+  std::swap(rows, o.rows);
+  std::swap(offset, o.offset);
+  std::swap(memory, o.memory);
   return *this;
 }
 
@@ -4297,6 +4415,10 @@ inline void Buffer::UnPackTo(BufferT *_o, const flatbuffers::resolver_function_t
   { auto _e = order(); if (_e) _o->order = std::unique_ptr<ringlet::abi::OrderT>(_e->UnPack(_resolver)); }
   { auto _e = length(); _o->length = _e; }
   { auto _e = inverse(); _o->inverse = _e; }
+  { auto _e = first(); _o->first = _e; }
+  { auto _e = rows(); _o->rows = _e; }
+  { auto _e = offset(); _o->offset = _e; }
+  { auto _e = memory(); if (_e) _o->memory = std::unique_ptr<ringlet::abi::OrderT>(_e->UnPack(_resolver)); }
 }
 
 inline flatbuffers::Offset<Buffer> Buffer::Pack(flatbuffers::FlatBufferBuilder &_fbb, const BufferT* _o, const flatbuffers::rehasher_function_t *_rehasher) {
@@ -4316,6 +4438,10 @@ inline flatbuffers::Offset<Buffer> CreateBuffer(flatbuffers::FlatBufferBuilder &
   auto _order = _o->order ? CreateOrder(_fbb, _o->order.get(), _rehasher) : 0;
   auto _length = _o->length;
   auto _inverse = _o->inverse;
+  auto _first = _o->first;
+  auto _rows = _o->rows;
+  auto _offset = _o->offset;
+  auto _memory = _o->memory ? CreateOrder(_fbb, _o->memory.get(), _rehasher) : 0;
   return ringlet::abi::CreateBuffer(
       _fbb,
       _kind,
@@ -4326,7 +4452,11 @@ inline flatbuffers::Offset<Buffer> CreateBuffer(flatbuffers::FlatBufferBuilder &
       _last_step,
       _order,
       _length,
-      _inverse);
+      _inverse,
+      _first,
+      _rows,
+      _offset,
+      _memory);
 }
 
 inline LaunchT *Launch::UnPack(const flatbuffers::resolver_function_t *_resolver) const {

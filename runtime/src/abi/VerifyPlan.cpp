@@ -87,6 +87,7 @@ BufferType ringlet::abi::bufferType(const Artifact &artifact,
   case BufferKind::Workspace:
     return {buffer.dtype(), sizeOf(buffer.sizes()), nullptr};
   case BufferKind::OrderTable:
+  case BufferKind::RankTable:
     break;
   }
   return {DType::I64, 1, nullptr};
@@ -121,6 +122,14 @@ bool Verifier::verifyBuffer(const std::string &place, const Function &function,
       return fail(place, "expected an order, found none");
     return checkOrder(place, *buffer.order()) &&
            checkIndex(place, "an expression", buffer.length(), exprs);
+  case BufferKind::RankTable:
+    if (!buffer.order())
+      return fail(place, "expected an order, found none");
+    return checkOrder(place, *buffer.order()) &&
+           (!buffer.memory() || checkOrder(place, *buffer.memory())) &&
+           checkIndex(place, "an expression", buffer.first(), exprs) &&
+           checkIndex(place, "an expression", buffer.length(), exprs) &&
+           checkIndex(place, "an expression", buffer.offset(), exprs);
   }
   return fail(place, "expected a kind from 0 to " +
                          std::to_string(int(BufferKind::MAX)) + ", found " +

@@ -34,6 +34,9 @@ rtile.func @kernel(%x: memref<?x64xf32, strided<[?, 1]>>, %w: memref<?x64xf32>,
 // CHECK:         rplan.workspace() : memref<4xf32>
 // CHECK:         %[[T:.+]] = rplan.order_table #rlayout.order<hilbert, grid = [8, 8]> length(%[[S]]) : memref<?xi64>
 // CHECK:         rplan.order_table #rlayout.order<residue<4>, chunk = 4096> length(%[[S]]) inverse : memref<?xi64>
+// CHECK:         rplan.rank_table #rlayout.order<hilbert, grid = [8, 8]> first(%[[V]]) : memref<?xi64>
+// CHECK:         rplan.rank_table #rlayout.order<hilbert, grid = [8, 8]> first(%[[V]]) rows(%[[S]] from %[[V]]) : memref<?xi64>
+// CHECK:         rplan.rank_table #rlayout.order<hilbert, grid = [8, 8]> first(%[[V]]) rows(%[[S]] from %[[V]]) memory(#rlayout.order<residue<4>>) : memref<?xi64>
 // CHECK:         rplan.launch @kernel grid(%[[S]], %[[V]]) args(%[[X]], %[[W]], %[[T]], %[[S]]) : memref<?x64xf32, strided<[?, 1]>>, memref<?x64xf32>, memref<?xi64>, index
 // CHECK:         rplan.launch @kernel grid(%[[S]], %[[V]]) args(%[[X]], %[[W]], %[[T]], %[[S]]) otherwise fill(%[[W]] : memref<?x64xf32>) : memref<?x64xf32, strided<[?, 1]>>, memref<?x64xf32>, memref<?xi64>, index
 // CHECK:         rplan.return
@@ -52,6 +55,12 @@ rplan.func @main(%x: memref<?x64xf32, strided<[?, 1]>>, %n: memref<i64>)
       : memref<?xi64>
   %i = rplan.order_table #rlayout.order<residue<4>, chunk = 4096> length(%s)
       inverse : memref<?xi64>
+  %positions = rplan.rank_table #rlayout.order<hilbert, grid = [8, 8]>
+      first(%v) : memref<?xi64>
+  %rows = rplan.rank_table #rlayout.order<hilbert, grid = [8, 8]> first(%v)
+      rows(%s from %v) : memref<?xi64>
+  %slots = rplan.rank_table #rlayout.order<hilbert, grid = [8, 8]> first(%v)
+      rows(%s from %v) memory(#rlayout.order<residue<4>>) : memref<?xi64>
   rplan.launch @kernel grid(%s, %v) args(%x, %w, %t, %s)
       : memref<?x64xf32, strided<[?, 1]>>, memref<?x64xf32>, memref<?xi64>,
         index

@@ -81,15 +81,6 @@ rtile.func @b1_rate_above_w(%x: memref<?x64xf32, strided<[?, 1]>>, %t: memref<?x
 
 // -----
 
-rtile.func @indexed_and_dilated(%x: memref<?x64xf32, strided<[?, 1]>>, %t: memref<?xi64>, %n: index)
-    grid(%i: index) {
-  // expected-error@+1 {{expected neither w nor rate in an indexed view}}
-  %v = rtile.view %x[*, *] : memref<?x64xf32, strided<[?, 1]>> to !rtile.view<16x64xf32, rate = 2, indexed>
-  rtile.return
-}
-
-// -----
-
 rtile.func @w_twice(%x: memref<?x64xf32, strided<[?, 1]>>, %t: memref<?xi64>, %n: index)
     grid(%i: index) {
   // expected-error@+1 {{expected 'w' once}}
@@ -205,7 +196,7 @@ rtile.func @view_rows_left_over(%x: memref<?x64xf32, strided<[?, 1]>>, %t: memre
 rtile.func @view_axes_decrease(%x: memref<?x64xf32, strided<[?, 1]>>, %t: memref<?xi64>, %n: index)
     grid(%i: index) {
   // expected-error@+1 {{expected increasing axes below 2, found 0}}
-  %v = "rtile.view"(%x) <{axes = array<i64: 1, 0>, operandSegmentSizes = array<i32: 1, 0, 0, 0, 0, 0>}> : (memref<?x64xf32, strided<[?, 1]>>) -> !rtile.view<16x64xf32>
+  %v = "rtile.view"(%x) <{axes = array<i64: 1, 0>, operandSegmentSizes = array<i32: 1, 0, 0, 0, 0, 0, 0>}> : (memref<?x64xf32, strided<[?, 1]>>) -> !rtile.view<16x64xf32>
   rtile.return
 }
 
@@ -214,7 +205,7 @@ rtile.func @view_axes_decrease(%x: memref<?x64xf32, strided<[?, 1]>>, %t: memref
 rtile.func @view_axes_far_out(%x: memref<?x64xf32, strided<[?, 1]>>, %t: memref<?xi64>, %n: index)
     grid(%i: index) {
   // expected-error@+1 {{expected increasing axes below 2, found -9223372036854775808}}
-  %v = "rtile.view"(%x) <{axes = array<i64: -9223372036854775808, 9223372036854775807>, operandSegmentSizes = array<i32: 1, 0, 0, 0, 0, 0>}> : (memref<?x64xf32, strided<[?, 1]>>) -> !rtile.view<16x64xf32>
+  %v = "rtile.view"(%x) <{axes = array<i64: -9223372036854775808, 9223372036854775807>, operandSegmentSizes = array<i32: 1, 0, 0, 0, 0, 0, 0>}> : (memref<?x64xf32, strided<[?, 1]>>) -> !rtile.view<16x64xf32>
   rtile.return
 }
 
@@ -223,7 +214,7 @@ rtile.func @view_axes_far_out(%x: memref<?x64xf32, strided<[?, 1]>>, %t: memref<
 rtile.func @view_without_axes(%x: memref<?x64xf32, strided<[?, 1]>>, %t: memref<?xi64>, %n: index)
     grid(%i: index) {
   // expected-error@+1 {{requires attribute 'axes'}}
-  %v = "rtile.view"(%x) <{operandSegmentSizes = array<i32: 1, 0, 0, 0, 0, 0>}> : (memref<?x64xf32, strided<[?, 1]>>) -> !rtile.view<16x64xf32>
+  %v = "rtile.view"(%x) <{operandSegmentSizes = array<i32: 1, 0, 0, 0, 0, 0, 0>}> : (memref<?x64xf32, strided<[?, 1]>>) -> !rtile.view<16x64xf32>
   rtile.return
 }
 
@@ -333,11 +324,48 @@ rtile.func @b4_run_window_count(%x: memref<?x64xf32, strided<[?, 1]>>, %t: memre
 
 // -----
 
-rtile.func @run_indexed(%x: memref<?x64xf32, strided<[?, 1]>>, %t: memref<?xi64>, %n: index)
+rtile.func @o2_run_of_one_position(%x: memref<?x64xf32, strided<[?, 1]>>, %t: memref<?xi64>, %n: index)
     grid(%i: index) {
-  %w = rtile.view %x[*, *] rows(%t : memref<?xi64>) : memref<?x64xf32, strided<[?, 1]>> to !rtile.view<16x64xf32, indexed>
-  // expected-error@+1 {{expected views that are not indexed}}
-  %r:4 = rtile.run %w[%n], %w : !rtile.view<16x64xf32, indexed>, !rtile.view<16x64xf32, indexed>
+  %v = rtile.view %x[*, *] positions(%t : memref<?xi64>) : memref<?x64xf32, strided<[?, 1]>> to !rtile.view<16x64xf32>
+  %w = rtile.view %x[*, *] : memref<?x64xf32, strided<[?, 1]>> to !rtile.view<16x64xf32>
+  // expected-error@+1 {{expected positions of both views or of none (O2)}}
+  %r:4 = rtile.run %v[%n], %w : !rtile.view<16x64xf32>, !rtile.view<16x64xf32>
+  rtile.return
+}
+
+// -----
+
+rtile.func @o1_distances(%x: memref<?x64xf32, strided<[?, 1]>>, %n: index)
+    grid(%i: index) {
+  // expected-error@+1 {{expected an order with the rows of '!rtile.view<16x64xf32, rate = 4>' at equal distances, found #rlayout.order<residue<3>>; nearest residue<4> (O1)}}
+  %v = rtile.view %x[*, *] residue(%n) order(#rlayout.order<residue<3>>) : memref<?x64xf32, strided<[?, 1]>> to !rtile.view<16x64xf32, rate = 4>
+  rtile.return
+}
+
+// -----
+
+rtile.func @o1_period(%x: memref<?x64xf32, strided<[?, 1]>>, %n: index)
+    grid(%i: index) {
+  // expected-error@+1 {{expected an order that restarts with segments, and no origin, found a period of 100 tokens beside '!rtile.view<16x64xf32, w = 40, rate = 4>' (O1)}}
+  %v = rtile.view %x[*, *] segment(%n) residue(%n) order(#rlayout.order<residue<4>, chunk = 100>) : memref<?x64xf32, strided<[?, 1]>> to !rtile.view<16x64xf32, w = 40, rate = 4>
+  rtile.return
+}
+
+// -----
+
+rtile.func @o1_origin(%x: memref<?x64xf32, strided<[?, 1]>>, %n: index)
+    grid(%i: index) {
+  // expected-error@+1 {{expected an order that restarts with segments, and no origin, found a period of 80 tokens}}
+  %v = rtile.view %x[*, *] origin(%n) segment(%n) residue(%n) order(#rlayout.order<residue<4>, chunk = 80>) : memref<?x64xf32, strided<[?, 1]>> to !rtile.view<16x64xf32, w = 40, rate = 4>
+  rtile.return
+}
+
+// -----
+
+rtile.func @o1_order_and_table(%x: memref<?x64xf32, strided<[?, 1]>>, %t: memref<?xi64>, %n: index)
+    grid(%i: index) {
+  // expected-error@+1 {{expected an order or tables, found both}}
+  %v = rtile.view %x[*, *] residue(%n) order(#rlayout.order<residue<4>>) rows(%t : memref<?xi64>) : memref<?x64xf32, strided<[?, 1]>> to !rtile.view<16x64xf32, rate = 4, indexed>
   rtile.return
 }
 

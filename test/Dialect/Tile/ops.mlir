@@ -47,6 +47,10 @@ rtile.func @scale(%x: memref<?x64xf32, strided<[?, 1]>>, %n: index)
 // CHECK-SAME:      to !rtile.view<64x64xbf16, w = 9223372036854775807, rate = 4>
 // CHECK:         rtile.view %[[X]][%[[B]], *, %[[H]], *] rows(%[[TABLE]] : memref<?xi64>) :
 // CHECK-SAME:      to !rtile.view<64x64xbf16, indexed>
+// CHECK:         rtile.view %[[X]][%[[B]], *, %[[H]], *] origin(%[[S]]) residue(%[[H]]) order(#rlayout.order<residue<2>>) :
+// CHECK-SAME:      to !rtile.view<64x64xbf16, rate = 4>
+// CHECK:         rtile.view %[[X]][%[[B]], *, %[[H]], *] segment(%[[S]]) residue(%[[H]]) rows(%[[TABLE]] : memref<?xi64>) positions(%[[TABLE]] : memref<?xi64>) :
+// CHECK-SAME:      to !rtile.view<64x64xbf16, w = 8, rate = 4, indexed>
 rtile.func @views(%x: memref<2x?x8x64xbf16>, %table: memref<?xi64>)
     grid(%b: index, %s: index, %h: index) {
   %0 = rtile.view %x[%b, *, %h, *] : memref<2x?x8x64xbf16>
@@ -62,6 +66,12 @@ rtile.func @views(%x: memref<2x?x8x64xbf16>, %table: memref<?xi64>)
       to !rtile.view<64x64xbf16, rate = 4, w = 9223372036854775807>
   %5 = rtile.view %x[%b, *, %h, *] rows(%table : memref<?xi64>)
       : memref<2x?x8x64xbf16> to !rtile.view<64x64xbf16, indexed>
+  %6 = rtile.view %x[%b, *, %h, *] origin(%s) residue(%h)
+      order(#rlayout.order<residue<2>>)
+      : memref<2x?x8x64xbf16> to !rtile.view<64x64xbf16, rate = 4>
+  %7 = rtile.view %x[%b, *, %h, *] segment(%s) residue(%h)
+      rows(%table : memref<?xi64>) positions(%table : memref<?xi64>)
+      : memref<2x?x8x64xbf16> to !rtile.view<64x64xbf16, w = 8, rate = 4, indexed>
   rtile.return
 }
 

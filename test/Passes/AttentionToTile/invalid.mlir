@@ -69,12 +69,12 @@ func.func @block_mask(%q: tensor<1x64x2x16xf32>, %m: tensor<4x4xi1>) -> tensor<1
 
 // -----
 
-func.func @pattern_order(%q: tensor<1x64x2x16xf32>) -> tensor<1x64x2x16xf32> {
-  // expected-error@+1 {{expected no pattern_order: it has no lowering yet (O2)}}
-  %o, %l = ringlet.attention %q, %q, %q branches [<w = *, r = 1>] pattern_order = <hilbert, grid = [8, 8]>
-      : (tensor<1x64x2x16xf32>, tensor<1x64x2x16xf32>, tensor<1x64x2x16xf32>)
-      -> (tensor<1x64x2x16xf32>, tensor<1x2x64xf32>)
-  return %o : tensor<1x64x2x16xf32>
+func.func @pattern_order(%q: tensor<1x?x2x16xf32>) -> tensor<1x?x2x16xf32> {
+  // expected-error@+1 {{expected a pattern order with a volume (O2), got residue<4>}}
+  %o, %l = ringlet.attention %q, %q, %q branches [<w = *, r = 1>] pattern_order = <residue<4>>
+      : (tensor<1x?x2x16xf32>, tensor<1x?x2x16xf32>, tensor<1x?x2x16xf32>)
+      -> (tensor<1x?x2x16xf32>, tensor<1x2x?xf32>)
+  return %o : tensor<1x?x2x16xf32>
 }
 
 // -----
@@ -99,15 +99,15 @@ func.func @offset_by_sequence(%q: tensor<2x64x2x16xf32>, %p: tensor<2xi64>) -> t
 
 // -----
 
-#residue = #rlayout.layout<order = #rlayout.order<residue<4>>>
-#residue2 = #rlayout.layout<order = #rlayout.order<residue<4>>, axis = 2>
+#ring = #rlayout.layout<ring = #rlayout.ring<4, contiguous>>
+#ring2 = #rlayout.layout<ring = #rlayout.ring<4, contiguous>, axis = 2>
 
-func.func @ordered(%q: tensor<1x64x2x16xf32, #residue>) -> tensor<1x64x2x16xf32, #residue> {
-  // expected-error@+1 {{expected no operand or result with a layout; ringlet.reorder them to linear order: it has no lowering yet (O1)}}
+func.func @ring(%q: tensor<1x64x2x16xf32, #ring>) -> tensor<1x64x2x16xf32, #ring> {
+  // expected-error@+1 {{expected no ring: it has no lowering yet (G1)}}
   %o, %l = ringlet.attention %q, %q, %q branches [<w = *, r = 1>]
-      : (tensor<1x64x2x16xf32, #residue>, tensor<1x64x2x16xf32, #residue>, tensor<1x64x2x16xf32, #residue>)
-      -> (tensor<1x64x2x16xf32, #residue>, tensor<1x2x64xf32, #residue2>)
-  return %o : tensor<1x64x2x16xf32, #residue>
+      : (tensor<1x64x2x16xf32, #ring>, tensor<1x64x2x16xf32, #ring>, tensor<1x64x2x16xf32, #ring>)
+      -> (tensor<1x64x2x16xf32, #ring>, tensor<1x2x64xf32, #ring2>)
+  return %o : tensor<1x64x2x16xf32, #ring>
 }
 
 // -----

@@ -229,7 +229,10 @@ rplan.func @f(%x: memref<?x8xf32>, %s: memref<i64>)
   rplan.launch @k grid(%n) args(%x, %a) : memref<?x8xf32>, memref<?x4xf32>
   rplan.launch @k1 grid(%n) args(%a, %b, %t)
       : memref<?x4xf32>, memref<?xbf16>, memref<?xi64>
-  rplan.launch @k2 grid(%n) args(%b, %y) : memref<?xbf16>, memref<?x8xf32>
+  %r = rplan.rank_table #rlayout.order<hilbert, grid = [4, 4]> first(%n)
+      rows(%m from %half) memory(#rlayout.order<residue<2>>) : memref<?xi64>
+  rplan.launch @k2 grid(%n) args(%b, %y, %r)
+      : memref<?xbf16>, memref<?x8xf32>, memref<?xi64>
   rplan.return
 }
 )mlir";
@@ -237,6 +240,9 @@ rplan.func @f(%x: memref<?x8xf32>, %s: memref<i64>)
 TEST(PlanWriter, BuffersLiveFromFirstToLastUse) {
   Plan plan(kWorkspaces);
   ASSERT_TRUE(plan.ok) << plan.context.messages;
+  auto value = [&](uint32_t expr) {
+    return evaluate(plan.function, expr, {33, 8}, 0);
+  };
   std::string text;
   for (auto &buffer : plan.function.plans[0]->buffers) {
     switch (buffer->kind) {
@@ -253,6 +259,13 @@ TEST(PlanWriter, BuffersLiveFromFirstToLastUse) {
               std::to_string(buffer->order->rate) +
               (buffer->inverse ? " inverse" : "");
       break;
+    case abi::BufferKind::RankTable:
+      text += "ranks of " + buffer->order->curve + " from " +
+              std::to_string(value(buffer->first)) + ", " +
+              std::to_string(value(buffer->length)) + " rows in " +
+              buffer->memory->curve + " from " +
+              std::to_string(value(buffer->offset));
+      break;
     default:
       text += "?";
     }
@@ -260,7 +273,8 @@ TEST(PlanWriter, BuffersLiveFromFirstToLastUse) {
   }
   // Steps 0 to 2 are the requirements.
   EXPECT_EQ(text, "arg 0; workspace 3-4 of rank 2; workspace 4-5 of rank 1; "
-                  "table residue 4 inverse; arg 2; ");
+                  "table residue 4 inverse; arg 2; ranks of hilbert from 33, "
+                  "33 rows in residue from 17; ");
 }
 
 TEST(PlanWriter, FallbacksAreWorkspaces) {

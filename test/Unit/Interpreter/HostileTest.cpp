@@ -52,20 +52,22 @@ TEST(Hostile, NumbersNeverLeaveTheBuffer) {
       "rtile.store %t, %v[%e, %column] : !view";
   struct Kind {
     const char *dilation, *place;
-    bool indexed;
   } kinds[] = {
-      {"", "", false},
-      {", w = 8, rate = 3", "segment(%segment) residue(%residue)", false},
-      {", rate = 3", "residue(%residue)", false},
+      {"", ""},
+      {", w = 8, rate = 3", "segment(%segment) residue(%residue)"},
+      {", rate = 3", "residue(%residue)"},
+      {", rate = 6", "residue(%residue) order(#rlayout.order<residue<3>>)"},
       {", w = 9223372036854775807, rate = 9223372036854775807",
-       "segment(%segment) residue(%residue)", false},
-      {", indexed", "rows(%T : memref<?xi64, strided<[1]>>)", true}};
+       "segment(%segment) residue(%residue)"},
+      {", indexed", "rows(%T : memref<?xi64, strided<[1]>>)"},
+      {", rate = 3, indexed",
+       "residue(%residue) rows(%T : memref<?xi64, strided<[1]>>)"},
+      {", w = 8", "segment(%segment) positions(%T : memref<?xi64, "
+                  "strided<[1]>>)"}};
   Random random(7);
   int errors = 0, writes = 0;
   for (const Kind &kind : kinds)
     for (const std::string &test : {load, store, bounds, run}) {
-      if (kind.indexed && test == run)
-        continue;
       Module module(program(kind.dilation, kind.place, test));
       for (int trial = 0; trial < 300; ++trial) {
         Tensor memory = filled(DType::f32, {40}, 1);

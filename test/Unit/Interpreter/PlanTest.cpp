@@ -170,6 +170,38 @@ TEST(Plan, OrderTablesBothWays) {
     }
 }
 
+// Three queries at the positions -1 to 1, which lie backwards in memory, along
+// a snake of 2 x 3 cells.
+TEST(Plan, RanksOfAPattern) {
+  auto read = [](const std::string &table) {
+    Module module(plan(R"(
+    %first = arith.constant -1 : index
+    %three = arith.constant 3 : index
+    %t = rplan.rank_table #rlayout.order<snake, grid = [2, 3]> first(%first) )" +
+                       table + R"( : memref<?xi64>
+    rplan.launch @copy grid(%n) args(%x, %t, %y)
+        : memref<?xf32, strided<[1]>>, memref<?xi64>,
+          memref<?xf32, strided<[1]>>)"));
+    // Entries that are no index read as zero.
+    Tensor x = iota(DType::f32, {7}, 10), y(DType::f32, {7});
+    EXPECT_EQ(module.run("main", {x.view(), y.view()}), "");
+    return elements(y);
+  };
+  EXPECT_EQ(read(""), (Values{0, 10, 11, 12, 15, 14, 13}));
+  EXPECT_EQ(read("rows(%three from %first)"), (Values{10, 11, 12, 0, 0, 0, 0}));
+  EXPECT_EQ(read("rows(%three from %first) "
+                 "memory(#rlayout.order<table<[2, 1, 0]>>)"),
+            (Values{12, 11, 10, 0, 0, 0, 0}));
+}
+
+TEST(Plan, RanksThatDoNotFitAreRefused) {
+  std::string error = runBody(R"(
+    %t = rplan.rank_table #rlayout.order<snake, grid = [2, 3]> first(%n)
+        : memref<?xi64>)",
+                              1, 1);
+  EXPECT_NE(error.find("-1073741818 to 0"), std::string::npos) << error;
+}
+
 TEST(Plan, OrdersThatDoNotFitAreRefused) {
   std::string error = runBody(R"(
     %t = rplan.order_table #rlayout.order<hilbert, grid = [3, 4]> length(%n)

@@ -8,8 +8,8 @@
 
 #include "TestProgram.h"
 
+#include "runtime/src/IndexTables.h"
 #include "runtime/src/Memory.h"
-#include "runtime/src/OrderTables.h"
 
 #include <cstdlib>
 #include <gtest/gtest.h>
@@ -166,16 +166,20 @@ TEST(WorkspacePoolTest, AsksTheSystemFirst) {
   EXPECT_EQ(driver.blocks, 0);
 }
 
-TEST(OrderTablesTest, AreBijectiveAndInverse) {
+TEST(IndexTablesTest, AreBijectiveAndInverse) {
   MemoryDriver driver;
   Account account(0);
-  rt::OrderTableCache cache(driver, account);
+  rt::IndexTableCache cache(driver, account);
   bool overLimit;
   for (auto order : {makeOrder("hilbert", {5, 7}), makeOrder("snake", {5, 7}),
                      makeOrder("residue", {}, 4)}) {
-    std::shared_ptr<const rt::OrderTable> forward, inverse;
-    ASSERT_TRUE(cache.get({order, 35, false}, forward, overLimit).ok());
-    ASSERT_TRUE(cache.get({order, 35, true}, inverse, overLimit).ok());
+    std::shared_ptr<const rt::IndexTable> forward, inverse;
+    ASSERT_TRUE(
+        cache.get(layout::OrderTable{order, 35, false}, forward, overLimit)
+            .ok());
+    ASSERT_TRUE(
+        cache.get(layout::OrderTable{order, 35, true}, inverse, overLimit)
+            .ok());
     for (int64_t slot = 0; slot < 35; ++slot) {
       EXPECT_EQ(forward->entries[size_t(slot)], order->token(slot, 35));
       EXPECT_EQ(inverse->entries[size_t(forward->entries[size_t(slot)])], slot);
@@ -184,45 +188,92 @@ TEST(OrderTablesTest, AreBijectiveAndInverse) {
   EXPECT_EQ(cache.built(), 6u);
 }
 
-// Equal by content, not by address; different in any part of the key is
-// another table.
-TEST(OrderTablesTest, KeyIsWhole) {
+// Entries agree with the arithmetic of the orders, whatever part of the ranks a
+// sequence has.
+TEST(IndexTablesTest, HoldRanks) {
   MemoryDriver driver;
   Account account(0);
-  rt::OrderTableCache cache(driver, account);
+  rt::IndexTableCache cache(driver, account);
   bool overLimit;
-  std::shared_ptr<const rt::OrderTable> tables[5];
+  auto pattern = makeOrder("hilbert", {5, 7}),
+       memory = makeOrder("snake", {4, 5});
+  std::shared_ptr<const rt::IndexTable> positions, rows, ordered;
+  ASSERT_TRUE(cache
+                  .get(layout::RankTable{pattern, -6, std::nullopt}, positions,
+                       overLimit)
+                  .ok());
+  ASSERT_EQ(positions->entries.size(), 41u);
+  for (int64_t position = -6; position < 35; ++position)
+    EXPECT_EQ(positions->entries[size_t(pattern->rank(position) + 6)],
+              position);
+  layout::RankTable::Sequence sequence{20, -6, nullptr};
   ASSERT_TRUE(
-      cache.get({makeOrder("hilbert", {4, 6}), 24, false}, tables[0], overLimit)
+      cache.get(layout::RankTable{pattern, -6, sequence}, rows, overLimit)
+          .ok());
+  sequence.memory = memory;
+  ASSERT_TRUE(
+      cache.get(layout::RankTable{pattern, -6, sequence}, ordered, overLimit)
+          .ok());
+  for (size_t entry = 0; entry < 41; ++entry) {
+    int64_t token = positions->entries[entry] + 6;
+    EXPECT_EQ(rows->entries[entry], token < 20 ? token : -1);
+    EXPECT_EQ(ordered->entries[entry],
+              token < 20 ? memory->slot(token, 20) : -1);
+  }
+  EXPECT_EQ(cache.built(), 3u);
+}
+
+// Equal by content, not by address; different in any part of the key is
+// another table.
+TEST(IndexTablesTest, KeyIsWhole) {
+  MemoryDriver driver;
+  Account account(0);
+  rt::IndexTableCache cache(driver, account);
+  bool overLimit;
+  std::shared_ptr<const rt::IndexTable> tables[5];
+  ASSERT_TRUE(
+      cache
+          .get(layout::OrderTable{makeOrder("hilbert", {4, 6}), 24, false},
+               tables[0], overLimit)
           .ok());
   ASSERT_TRUE(
-      cache.get({makeOrder("hilbert", {4, 6}), 24, false}, tables[1], overLimit)
+      cache
+          .get(layout::OrderTable{makeOrder("hilbert", {4, 6}), 24, false},
+               tables[1], overLimit)
           .ok());
   ASSERT_TRUE(
-      cache.get({makeOrder("hilbert", {6, 4}), 24, false}, tables[2], overLimit)
+      cache
+          .get(layout::OrderTable{makeOrder("hilbert", {6, 4}), 24, false},
+               tables[2], overLimit)
           .ok());
   ASSERT_TRUE(
-      cache.get({makeOrder("hilbert", {4, 6}), 24, true}, tables[3], overLimit)
+      cache
+          .get(layout::OrderTable{makeOrder("hilbert", {4, 6}), 24, true},
+               tables[3], overLimit)
           .ok());
   ASSERT_TRUE(
-      cache.get({makeOrder("snake", {4, 6}), 24, false}, tables[4], overLimit)
+      cache
+          .get(layout::OrderTable{makeOrder("snake", {4, 6}), 24, false},
+               tables[4], overLimit)
           .ok());
   EXPECT_EQ(tables[0], tables[1]);
   EXPECT_EQ(cache.built(), 4u);
   EXPECT_NE(tables[0]->entries, tables[2]->entries);
 }
 
-TEST(OrderTablesTest, OneBuildForAllThreads) {
+TEST(IndexTablesTest, OneBuildForAllThreads) {
   MemoryDriver driver;
   Account account(0);
-  rt::OrderTableCache cache(driver, account);
+  rt::IndexTableCache cache(driver, account);
   auto order = makeOrder("hilbert", {300, 300});
   std::vector<std::thread> threads;
-  std::vector<std::shared_ptr<const rt::OrderTable>> tables(4);
+  std::vector<std::shared_ptr<const rt::IndexTable>> tables(4);
   for (auto &table : tables)
     threads.emplace_back([&] {
       bool overLimit;
-      EXPECT_TRUE(cache.get({order, 90000, false}, table, overLimit).ok());
+      EXPECT_TRUE(
+          cache.get(layout::OrderTable{order, 90000, false}, table, overLimit)
+              .ok());
     });
   for (std::thread &thread : threads)
     thread.join();
@@ -231,16 +282,18 @@ TEST(OrderTablesTest, OneBuildForAllThreads) {
     EXPECT_EQ(table, tables[0]);
 }
 
-TEST(OrderTablesTest, CountAndTrim) {
+TEST(IndexTablesTest, CountAndTrim) {
   MemoryDriver driver;
   Account account(2000);
-  rt::OrderTableCache cache(driver, account);
+  rt::IndexTableCache cache(driver, account);
   auto order = makeOrder("residue", {}, 4);
-  std::shared_ptr<const rt::OrderTable> table, other;
+  std::shared_ptr<const rt::IndexTable> table, other;
   bool overLimit;
-  ASSERT_TRUE(cache.get({order, 200, false}, table, overLimit).ok());
+  ASSERT_TRUE(
+      cache.get(layout::OrderTable{order, 200, false}, table, overLimit).ok());
   EXPECT_EQ(account.used(), 1600u);
-  EXPECT_FALSE(cache.get({order, 100, false}, other, overLimit).ok());
+  EXPECT_FALSE(
+      cache.get(layout::OrderTable{order, 100, false}, other, overLimit).ok());
   EXPECT_TRUE(overLimit);
   cache.trim(); // In use: it stays.
   EXPECT_EQ(cache.held(), 1600u);
@@ -248,16 +301,22 @@ TEST(OrderTablesTest, CountAndTrim) {
   cache.trim();
   EXPECT_EQ(cache.held(), 0u);
   EXPECT_EQ(account.used(), 0u);
-  EXPECT_TRUE(cache.get({order, 100, false}, other, overLimit).ok());
+  EXPECT_TRUE(
+      cache.get(layout::OrderTable{order, 100, false}, other, overLimit).ok());
 
   // Unused tables do not pile up.
   for (int64_t length = 0; length < 200; ++length)
-    ASSERT_TRUE(cache.get({order, length % 2, false}, table, overLimit).ok());
+    ASSERT_TRUE(
+        cache
+            .get(layout::OrderTable{order, length % 2, false}, table, overLimit)
+            .ok());
   for (int64_t length = 1; length < 200; ++length) {
     auto chunked = makeOrder("residue", {}, length);
-    ASSERT_TRUE(cache.get({chunked, 1, false}, table, overLimit).ok());
+    ASSERT_TRUE(
+        cache.get(layout::OrderTable{chunked, 1, false}, table, overLimit)
+            .ok());
   }
-  EXPECT_LE(cache.held(), (rt::OrderTableCache::idleTables + 2) * 8 + 800);
+  EXPECT_LE(cache.held(), (rt::IndexTableCache::idleTables + 2) * 8 + 800);
 }
 
 } // namespace ringlet::test

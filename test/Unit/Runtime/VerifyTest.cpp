@@ -154,6 +154,12 @@ const Malformed malformed[] = {
      [](auto &a) { map(a).box_columns = 72; }},
     {"MapOddColumns", "found 64 rows of 12",
      [](auto &a) { map(a).box_columns = 12; }},
+    {"MapResidues", "residues of 0 to 2, found 3",
+     [](auto &a) { map(a).residues = abi::Residues(3); }},
+    {"MapResiduesOfRateOne",
+     "tensor map 0: expected all residues at rate 1, "
+     "found 2",
+     [](auto &a) { mapped(a).maps[0]->residues = abi::Residues::Longer; }},
     {"FallbackIndex", "expected a fallback of -1 or below 3, found 3",
      [](auto &a) { mappedLaunch(a).fallback = 3; }},
     {"FallbackNegative", "a fallback of -1 or below 3, found 4294967294",
@@ -205,7 +211,7 @@ const Malformed malformed[] = {
     {"ExprScalar", "rank-0 i64 input to read, found 'x'",
      [](auto &a) { affine(a).exprs[0]->terms = {scalar(0)}; }},
     // Buffers and steps.
-    {"BufferKind", "kind from 0 to 3, found 8",
+    {"BufferKind", "kind from 0 to 4, found 8",
      [](auto &a) { plan(a).buffers[0]->kind = abi::BufferKind(8); }},
     {"BufferArgument", "an argument below 3, found 9",
      [](auto &a) { plan(a).buffers[0]->index = 9; }},
@@ -224,6 +230,18 @@ const Malformed malformed[] = {
      [](auto &a) { plan(a).buffers[2]->sizes[0] = 50; }},
     {"OrderMissing", "expected an order, found none",
      [](auto &a) { a.functions[1]->plans[0]->buffers[2]->order.reset(); }},
+    {"RankOrder", "expected an order, found none",
+     [](auto &a) {
+       abi::BufferT &table = *a.functions[1]->plans[0]->buffers[2];
+       table.kind = abi::BufferKind::RankTable;
+       table.order.reset();
+     }},
+    {"RankFirst", "an expression below 2, found 70",
+     [](auto &a) {
+       abi::BufferT &table = *a.functions[1]->plans[0]->buffers[2];
+       table.kind = abi::BufferKind::RankTable;
+       table.first = 70;
+     }},
     {"OrderChunk", "of at least 0, found -1 and 4",
      [](auto &a) { a.functions[1]->plans[0]->buffers[2]->order->chunk = -1; }},
     {"StepEmpty", "action from 1 to 3, found 0",

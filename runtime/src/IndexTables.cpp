@@ -1,11 +1,11 @@
-//===- OrderTables.cpp - Order tables, built once ---*- C++ -*-===//
+//===- IndexTables.cpp - Order tables, built once ---*- C++ -*-===//
 //
 // Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "OrderTables.h"
+#include "IndexTables.h"
 
 #include <new>
 
@@ -17,8 +17,9 @@ static std::vector<int64_t> toVector(const flatbuffers::Vector<int64_t> *list) {
               : std::vector<int64_t>();
 }
 
-Status rt::makeOrder(const abi::Order &order,
-                     std::shared_ptr<const layout::Order> &made) {
+/// The order that an artefact describes, or why it is none.
+static Status makeOrder(const abi::Order &order,
+                        std::shared_ptr<const layout::Order> &made) {
   layout::OrderSpec spec;
   spec.curve = order.curve()->str();
   spec.rate = order.rate();
@@ -32,35 +33,65 @@ Status rt::makeOrder(const abi::Order &order,
   return Status(RL_BAD_ARTIFACT, error);
 }
 
-OrderTableCache::~OrderTableCache() {
+Status rt::makeKey(const abi::Buffer &buffer, layout::IndexTable &key) {
+  std::shared_ptr<const layout::Order> order;
+  RL_TRY(makeOrder(*buffer.order(), order));
+  if (buffer.kind() == abi::BufferKind::OrderTable) {
+    key = layout::OrderTable{order, 0, buffer.inverse()};
+    return {};
+  }
+  if (order->period() == 0)
+    return Status(RL_BAD_ARTIFACT, "expected an order with a volume (O2)");
+  layout::RankTable ranks{order, 0, std::nullopt};
+  if (buffer.rows()) {
+    ranks.rows.emplace();
+    if (buffer.memory())
+      RL_TRY(makeOrder(*buffer.memory(), ranks.rows->memory));
+  }
+  key = ranks;
+  return {};
+}
+
+Status rt::setSizes(const abi::Buffer &buffer, const ExprValues &exprs,
+                    layout::IndexTable &key) {
+  if (auto *order = std::get_if<layout::OrderTable>(&key)) {
+    RL_TRY(exprs.getSize(buffer.length(), "a length", order->length));
+  } else if (auto *ranks = std::get_if<layout::RankTable>(&key)) {
+    RL_TRY(exprs.get(buffer.first(), ranks->first));
+    if (ranks->rows) {
+      RL_TRY(exprs.getSize(buffer.length(), "a length", ranks->rows->length));
+      RL_TRY(exprs.get(buffer.offset(), ranks->rows->offset));
+    }
+  }
+  std::string error =
+      std::visit([](const auto &made) { return layout::validate(made); }, key);
+  return error.empty() ? Status() : invalid(error);
+}
+
+int64_t rt::entryCount(const layout::IndexTable &key) {
+  return std::visit([](const auto &made) { return layout::sizeOf(made); }, key);
+}
+
+IndexTableCache::~IndexTableCache() {
   for (const std::shared_ptr<Entry> &entry : entries)
     account.give(entry->bytes);
 }
 
 /// Writes the table out; the caller has taken its bytes from the account.
-static Status fill(const OrderTableKey &key, OrderTable &table) try {
-  std::string error;
-  std::vector<int64_t> tokens = key.order->permutation(key.length, &error);
-  if (!error.empty())
-    return Status(RL_INVALID_ARGUMENT, error);
-  if (!key.inverse) {
-    table.entries = std::move(tokens);
-    return {};
-  }
-  table.entries.resize(tokens.size());
-  for (size_t slot = 0; slot < tokens.size(); ++slot)
-    table.entries[size_t(tokens[slot])] = int64_t(slot);
+static Status fill(const layout::IndexTable &key, IndexTable &table) try {
+  table.entries =
+      std::visit([](const auto &made) { return layout::build(made); }, key);
   return {};
 } catch (const std::bad_alloc &) {
-  return failure(RL_OUT_OF_MEMORY, "the system refuses ", key.bytes(),
+  return failure(RL_OUT_OF_MEMORY, "the system refuses ", bytesOf(key),
                  " bytes");
 }
 
-Status OrderTableCache::build(Entry &entry, bool &overLimit) {
+Status IndexTableCache::build(Entry &entry, bool &overLimit) {
   std::lock_guard<std::mutex> lock(entry.building);
   if (entry.ready)
     return {};
-  uint64_t bytes = entry.key.bytes();
+  uint64_t bytes = bytesOf(entry.key);
   if (!account.take(bytes)) {
     overLimit = true;
     return failure(RL_OUT_OF_MEMORY, "over the memory limit");
@@ -70,7 +101,7 @@ Status OrderTableCache::build(Entry &entry, bool &overLimit) {
                       ? fill(entry.key, entry.table)
                       : failure(RL_OUT_OF_MEMORY, "the system has ", available,
                                 " bytes free");
-  OrderTable &table = entry.table;
+  IndexTable &table = entry.table;
   if (status.ok())
     status = table.upload.make(driver, table.entries.data(), bytes);
   if (!driver.usesHostMemory() || !status.ok())
@@ -87,8 +118,8 @@ Status OrderTableCache::build(Entry &entry, bool &overLimit) {
   return {};
 }
 
-Status OrderTableCache::get(const OrderTableKey &key,
-                            std::shared_ptr<const OrderTable> &table,
+Status IndexTableCache::get(const layout::IndexTable &key,
+                            std::shared_ptr<const IndexTable> &table,
                             bool &overLimit, bool mayFree) {
   overLimit = false;
   std::shared_ptr<Entry> entry;
@@ -106,14 +137,14 @@ Status OrderTableCache::get(const OrderTableKey &key,
     entry = entries.front();
   }
   RL_TRY(build(*entry, overLimit));
-  table = std::shared_ptr<const OrderTable>(entry, &entry->table);
+  table = std::shared_ptr<const IndexTable>(entry, &entry->table);
   entry.reset();
   if (mayFree)
     evict(idleBytes, idleTables);
   return {};
 }
 
-void OrderTableCache::evict(uint64_t maxBytes, size_t maxTables) {
+void IndexTableCache::evict(uint64_t maxBytes, size_t maxTables) {
   std::list<std::shared_ptr<Entry>> dead; // Freed after the lock.
   std::lock_guard<std::mutex> lock(mutex);
   uint64_t bytes = 0;
@@ -134,12 +165,12 @@ void OrderTableCache::evict(uint64_t maxBytes, size_t maxTables) {
   }
 }
 
-uint64_t OrderTableCache::held() const {
+uint64_t IndexTableCache::held() const {
   std::lock_guard<std::mutex> lock(mutex);
   return total;
 }
 
-uint64_t OrderTableCache::built() const {
+uint64_t IndexTableCache::built() const {
   std::lock_guard<std::mutex> lock(mutex);
   return count;
 }

@@ -1,17 +1,18 @@
-//===- OrderTables.h - Order tables, built once ---*- C++ -*-===//
+//===- IndexTables.h - Tables of indices, built once -*- C++ -*-===//
 //
 // Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef RINGLET_RUNTIME_ORDERTABLES_H
-#define RINGLET_RUNTIME_ORDERTABLES_H
+#ifndef RINGLET_RUNTIME_INDEXTABLES_H
+#define RINGLET_RUNTIME_INDEXTABLES_H
 
+#include "Expr.h"
 #include "Memory.h"
 #include "Status.h"
 
-#include "lib/Layout/Order.h"
+#include "lib/Layout/IndexTable.h"
 
 #include <list>
 #include <memory>
@@ -20,47 +21,48 @@
 
 namespace ringlet::rt {
 
-/// The order that an artefact describes, or why it is none.
-Status makeOrder(const abi::Order &order,
-                 std::shared_ptr<const layout::Order> &made);
+inline bool isTable(const abi::Buffer &buffer) {
+  return buffer.kind() == abi::BufferKind::OrderTable ||
+         buffer.kind() == abi::BufferKind::RankTable;
+}
 
-/// An order written out for one length: entry m is the token of slot m or,
-/// inverse, the slot of token m.
-struct OrderTable {
+/// What a buffer that is a table is made of, but for its sizes.
+Status makeKey(const abi::Buffer &buffer, layout::IndexTable &key);
+
+/// Completes the key with sizes, which make a table that can be built.
+Status setSizes(const abi::Buffer &buffer, const ExprValues &exprs,
+                layout::IndexTable &key);
+
+/// A table in the driver's memory.
+struct IndexTable {
   /// Empty where kernels do not read the host's memory.
   std::vector<int64_t> entries;
   Upload upload;
 };
 
-struct OrderTableKey {
-  std::shared_ptr<const layout::Order> order;
-  int64_t length = 0;
-  bool inverse = false;
-
-  bool operator==(const OrderTableKey &other) const {
-    return length == other.length && inverse == other.inverse &&
-           (order == other.order || order->spec() == other.order->spec());
-  }
-  /// Of the table; the caller has checked that the length is legal.
-  uint64_t bytes() const { return uint64_t(length) * sizeof(int64_t); }
-};
+/// Entries of the table of a valid key, and their bytes.
+int64_t entryCount(const layout::IndexTable &key);
+inline uint64_t bytesOf(const layout::IndexTable &key) {
+  return uint64_t(entryCount(key)) * sizeof(int64_t);
+}
 
 /// Tables by their whole key, shared by the runs of a context.
-class OrderTableCache {
+class IndexTableCache {
 public:
   /// Unused tables that are kept for later.
   static constexpr uint64_t idleBytes = uint64_t(256) << 20;
   static constexpr size_t idleTables = 64;
 
-  OrderTableCache(Driver &driver, Account &account)
+  IndexTableCache(Driver &driver, Account &account)
       : driver(driver), account(account) {}
-  ~OrderTableCache();
+  ~IndexTableCache();
 
   /// The table, built now or before. Two threads that want the same one at
   /// once build it once. On failure, `overLimit` tells whether the account
   /// refused. Unless `mayFree`, tables that nobody uses stay, however many.
-  Status get(const OrderTableKey &key, std::shared_ptr<const OrderTable> &table,
-             bool &overLimit, bool mayFree = true);
+  Status get(const layout::IndexTable &key,
+             std::shared_ptr<const IndexTable> &table, bool &overLimit,
+             bool mayFree = true);
   /// Frees all tables that no run uses.
   void trim() { evict(0, 0); }
   uint64_t held() const;
@@ -68,9 +70,9 @@ public:
 
 private:
   struct Entry {
-    OrderTableKey key;
+    layout::IndexTable key;
     std::mutex building;
-    OrderTable table;
+    IndexTable table;
     bool ready = false; // Guarded by `building`.
     uint64_t bytes = 0; // Of the account; guarded by the cache's mutex.
   };
@@ -88,4 +90,4 @@ private:
 
 } // namespace ringlet::rt
 
-#endif // RINGLET_RUNTIME_ORDERTABLES_H
+#endif // RINGLET_RUNTIME_INDEXTABLES_H

@@ -1,0 +1,111 @@
+//===- IndexTable.cpp - Tables of indices that kernels read -----*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Layout/IndexTable.h"
+
+#include <algorithm>
+
+using namespace ringlet;
+using namespace ringlet::layout;
+
+/// Equal orders, of which either may be null.
+static bool areEqual(const std::shared_ptr<const Order> &a,
+                     const std::shared_ptr<const Order> &b) {
+  return a == b || (a && b && a->spec() == b->spec());
+}
+
+/// Turns a permutation round.
+static std::vector<int64_t> invert(const std::vector<int64_t> &tokens) {
+  std::vector<int64_t> slots(tokens.size());
+  for (size_t slot = 0; slot < tokens.size(); ++slot)
+    slots[size_t(tokens[slot])] = int64_t(slot);
+  return slots;
+}
+
+//===----------------------------------------------------------------------===//
+// Memory orders
+//===----------------------------------------------------------------------===//
+
+bool layout::operator==(const OrderTable &a, const OrderTable &b) {
+  return a.length == b.length && a.inverse == b.inverse &&
+         areEqual(a.order, b.order);
+}
+
+std::string layout::validate(const OrderTable &key) {
+  std::string error = key.order->validate(key.length);
+  if (error.empty() && key.length > Order::longestPermutation)
+    error = "expected an order table of at most " +
+            std::to_string(Order::longestPermutation) + " tokens, got " +
+            std::to_string(key.length);
+  return error;
+}
+
+int64_t layout::sizeOf(const OrderTable &key) { return key.length; }
+
+std::vector<int64_t> layout::build(const OrderTable &key) {
+  std::vector<int64_t> tokens = key.order->permutation(key.length);
+  return key.inverse ? invert(tokens) : tokens;
+}
+
+//===----------------------------------------------------------------------===//
+// Pattern orders
+//===----------------------------------------------------------------------===//
+
+bool layout::operator==(const RankTable &a, const RankTable &b) {
+  if (a.first != b.first || !areEqual(a.order, b.order) ||
+      a.rows.has_value() != b.rows.has_value())
+    return false;
+  return !a.rows || (a.rows->length == b.rows->length &&
+                     a.rows->offset == b.rows->offset &&
+                     areEqual(a.rows->memory, b.rows->memory));
+}
+
+std::string layout::validate(const RankTable &key) {
+  int64_t volume = key.order->period(), least = volume - RankTable::longest;
+  if (least > 0)
+    return "expected a pattern order of at most " +
+           std::to_string(RankTable::longest) + " positions (O2), got " +
+           std::to_string(volume);
+  if (key.first > 0 || key.first < least)
+    return "expected a first position from " + std::to_string(least) +
+           " to 0 under a pattern order of " + std::to_string(volume) +
+           " positions (O2), got " + std::to_string(key.first);
+  if (!key.rows)
+    return {};
+  if (key.rows->memory)
+    return validate(OrderTable{key.rows->memory, key.rows->length, true});
+  return key.rows->length < 0 ? "expected a length of at least 0 tokens, got " +
+                                    std::to_string(key.rows->length)
+                              : "";
+}
+
+int64_t layout::sizeOf(const RankTable &key) {
+  return key.order->period() - key.first;
+}
+
+std::vector<int64_t> layout::build(const RankTable &key) {
+  std::vector<int64_t> entries(size_t(sizeOf(key)));
+  for (int64_t rank = key.first; rank < 0; ++rank)
+    entries[size_t(rank - key.first)] = rank;
+  std::vector<int64_t> positions = key.order->permutation(key.order->period());
+  std::copy(positions.begin(), positions.end(), entries.begin() - key.first);
+  if (!key.rows)
+    return entries;
+  const RankTable::Sequence &rows = *key.rows;
+  std::vector<int64_t> slots;
+  if (rows.memory)
+    slots = invert(rows.memory->permutation(rows.length));
+  // Differences of any two numbers fit in 64 bits without sign.
+  for (int64_t &entry : entries) {
+    bool exists =
+        entry >= rows.offset &&
+        uint64_t(entry) - uint64_t(rows.offset) < uint64_t(rows.length);
+    int64_t token = exists ? entry - rows.offset : -1;
+    entry = exists && rows.memory ? slots[size_t(token)] : token;
+  }
+  return entries;
+}

@@ -1,0 +1,73 @@
+//===- IndexTable.h - Tables of indices that kernels read -------*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What a table is made of is a small key; the table itself may be large, and is
+// built once for each key.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RINGLET_LIB_LAYOUT_INDEXTABLE_H
+#define RINGLET_LIB_LAYOUT_INDEXTABLE_H
+
+#include "lib/Layout/Order.h"
+
+#include <variant>
+
+namespace ringlet::layout {
+
+/// A memory order written out (O1): entry m is the token of slot m or, inverse,
+/// the slot of token m.
+struct OrderTable {
+  std::shared_ptr<const Order> order;
+  int64_t length = 0;
+  bool inverse = false;
+};
+
+/// The ranks of a pattern order (O2) from `first` <= 0 on to the last one of
+/// its volume: entry j is the position of rank first + j or, of a sequence, the
+/// index of the row at that position, -1 if it has none.
+struct RankTable {
+  /// The longest table (8 GiB); positions in it fit in 31 bits.
+  static constexpr int64_t longest = int64_t(1) << 30;
+
+  /// Rows in memory.
+  struct Sequence {
+    int64_t length = 0;
+    /// The position of the first token (S1).
+    int64_t offset = 0;
+    /// Null: linear (O1).
+    std::shared_ptr<const Order> memory;
+  };
+
+  /// Has a period.
+  std::shared_ptr<const Order> order;
+  int64_t first = 0;
+  std::optional<Sequence> rows;
+};
+
+using IndexTable = std::variant<OrderTable, RankTable>;
+
+/// Equal keys, by content: equal tables.
+bool operator==(const OrderTable &a, const OrderTable &b);
+bool operator==(const RankTable &a, const RankTable &b);
+
+/// Whether the table can be built. Takes any sizes whatsoever. Returns the
+/// empty string, or a message with the nearest legal choice.
+std::string validate(const OrderTable &key);
+std::string validate(const RankTable &key);
+
+/// Entries of a table whose key is valid.
+int64_t sizeOf(const OrderTable &key);
+int64_t sizeOf(const RankTable &key);
+
+/// Writes out the table of a valid key.
+std::vector<int64_t> build(const OrderTable &key);
+std::vector<int64_t> build(const RankTable &key);
+
+} // namespace ringlet::layout
+
+#endif // RINGLET_LIB_LAYOUT_INDEXTABLE_H

@@ -1,0 +1,91 @@
+//===- RowOrder.cpp - Where the rows of a sequence lie -*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/AttentionToTile/RowOrder.h"
+
+using namespace mlir;
+using namespace ringlet;
+
+static rlayout::OrderAttr dropIdentity(rlayout::OrderAttr order) {
+  return order && order.isIdentity() ? nullptr : order;
+}
+
+RankedSequence::RankedSequence(HostPlan &plan, Value length, Value offset,
+                               rlayout::OrderAttr memory,
+                               rlayout::OrderAttr pattern)
+    : plan(plan), length(length), offset(offset), memory(dropIdentity(memory)),
+      pattern(dropIdentity(pattern)), first(offset), count(length) {
+  if (!this->pattern)
+    return;
+  // A rank before the grid is the position of a query before the keys.
+  first = plan.min(offset, plan.constant(0));
+  count = plan.sub(plan.constant(pattern.getOrder()->period()), first);
+}
+
+bool RankedSequence::hasGaps() const {
+  std::optional<int64_t> rows = getConstant(length), ranks = getConstant(count);
+  return pattern && !(rows && ranks && *rows == *ranks);
+}
+
+Value RankedSequence::getTable(Value &table, bool ofRows) {
+  if (!table)
+    table = ofRows ? plan.rankTable(pattern, first, length, offset, memory)
+                   : plan.rankTable(pattern, first);
+  return table;
+}
+
+RowOrder RankedSequence::getRows(int64_t w, int64_t r, bool masked) {
+  bool isAtZero = getConstant(offset) == 0;
+  if (!pattern) {
+    if (!memory)
+      return {};
+    std::shared_ptr<const layout::Order> order = memory.getOrder();
+    bool staysInPeriod = order->period() == 0 ||
+                         (w != 0 && order->period() % w == 0 && isAtZero);
+    if (order->slotStep(r) && staysInPeriod)
+      return {memory, nullptr, nullptr};
+    if (!rows)
+      rows = plan.orderTable(memory, length, /*inverse=*/true);
+    return {nullptr, rows, nullptr};
+  }
+  RowOrder result;
+  if (masked)
+    result.positions = getTable(positions, /*ofRows=*/false);
+  // A token in linear order lies at its position, one in the order of ranks at
+  // its rank.
+  if (!memory && isAtZero)
+    result.rows = getTable(positions, /*ofRows=*/false);
+  else if (memory != pattern || !isAtZero || hasGaps())
+    result.rows = getTable(rows, /*ofRows=*/true);
+  return result;
+}
+
+Value ringlet::requireLength(HostPlan &plan, Value size,
+                             rlayout::OrderAttr memory) {
+  if (!memory)
+    return size;
+  std::shared_ptr<const layout::Order> order = memory.getOrder();
+  if (order->spec().chunk != 0 || order->period() == 0)
+    return size;
+  Value volume = plan.constant(order->period());
+  plan.requireEqual(size, volume,
+                    "expected a length of the volume of the order (O1)");
+  return volume;
+}
+
+void ringlet::requireVolume(HostPlan &plan, rlayout::OrderAttr pattern,
+                            Value length, Value offset) {
+  int64_t volume = pattern.getOrder()->period();
+  if (volume == 0)
+    return;
+  // No tokens have no positions.
+  Value some = plan.min(length, plan.constant(1));
+  plan.requireAtMost(plan.mul(some, plan.add(offset, length)),
+                     plan.constant(volume),
+                     "expected a pattern order whose volume exceeds every "
+                     "position (O2)");
+}

@@ -1,0 +1,67 @@
+//===- RowOrder.h - Where the rows of a sequence lie -*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RINGLET_PASSES_ATTENTIONTOTILE_ROWORDER_H
+#define RINGLET_PASSES_ATTENTIONTOTILE_ROWORDER_H
+
+#include "dialects/Ringlet/IR/RingletDialect.h"
+#include "passes/AttentionToTile/HostPlan.h"
+
+namespace ringlet {
+
+/// What a view of a sequence's rows needs beside its ranks: an order with rows
+/// at equal distances, or tables. All null: rows lie in the order of ranks.
+struct RowOrder {
+  rlayout::OrderAttr order;
+  mlir::Value rows, positions;
+};
+
+/// One side of an attention, queries or keys: a range of ranks (B3, O2), whose
+/// rows lie in a memory order (O1).
+class RankedSequence {
+public:
+  /// `length` tokens in the order `memory`, the first of them at the position
+  /// `offset`. Ranks count along `pattern`. Both orders may be null: linear.
+  RankedSequence(HostPlan &plan, mlir::Value length, mlir::Value offset,
+                 rlayout::OrderAttr memory, rlayout::OrderAttr pattern);
+
+  /// The ranks from `getFirst()` on, as many as `getCount()`, hold all rows.
+  mlir::Value getFirst() const { return first; }
+  mlir::Value getCount() const { return count; }
+
+  /// Whether some rank of the range may have no row.
+  bool hasGaps() const;
+
+  /// How a branch with segments of `w` (0: one segment) and the dilation `r`
+  /// finds the rows. `masked`: some condition speaks of positions.
+  RowOrder getRows(int64_t w, int64_t r, bool masked);
+
+private:
+  mlir::Value getTable(mlir::Value &table, bool ofRows);
+
+  HostPlan &plan;
+  mlir::Value length, offset;
+  /// Null where they change nothing.
+  rlayout::OrderAttr memory, pattern;
+  mlir::Value first, count;
+  /// Made when a branch needs them.
+  mlir::Value rows, positions;
+};
+
+/// The length of a sequence in memory: what an order without a chunk asks for
+/// (O1), which the plan then requires, else `size`.
+mlir::Value requireLength(HostPlan &plan, mlir::Value size,
+                          rlayout::OrderAttr memory);
+
+/// Requires that the volume of a pattern order exceeds the positions of
+/// `length` tokens from `offset` on (O2).
+void requireVolume(HostPlan &plan, rlayout::OrderAttr pattern,
+                   mlir::Value length, mlir::Value offset);
+
+} // namespace ringlet
+
+#endif // RINGLET_PASSES_ATTENTIONTOTILE_ROWORDER_H
