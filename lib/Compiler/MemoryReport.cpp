@@ -8,7 +8,7 @@
 #include "lib/Compiler/MemoryReport.h"
 
 #include "lib/Compiler/Decisions.h"
-#include "lib/Compiler/OracleBranch.h"
+#include "lib/Compiler/StaticAttention.h"
 #include "lib/Cost/MemoryTraffic.h"
 #include "lib/Cost/OrderChoice.h"
 
@@ -49,13 +49,20 @@ cost::BranchWalk Report::walkOf(size_t index) {
   walk.queries = attention.queries;
   walk.keys = attention.keys;
   walk.queryOffset = attention.keys - attention.queries; // S1
-  walk.segment = branch.segment.value_or(layout::unboundedSegment);
-  walk.rate = branch.dilation;
-  walk.causal = spec.causal;
-  walk.windowLeft = spec.windowLeft;
-  walk.windowRight = spec.windowRight;
-  walk.queryRows = tiling.getQuery();
-  walk.keyRows = tiling.getKey();
+  layout::TilePattern &pattern = walk.pattern;
+  pattern.segment = branch.segment.value_or(layout::unboundedSegment);
+  pattern.rate = branch.dilation;
+  if (spec.patternOrder)
+    pattern.order = layout::makeOrder(*spec.patternOrder);
+  pattern.causal = spec.causal;
+  pattern.windowLeft = spec.windowLeft;
+  pattern.windowRight = spec.windowRight;
+  if (spec.gridWindow) {
+    pattern.grid = spec.gridWindow->grid;
+    pattern.reach = spec.gridWindow->radius;
+  }
+  pattern.queryRows = tiling.getQuery();
+  pattern.keyRows = tiling.getKey();
 
   // Of all batch items.
   int64_t items = op.getQuery().getType().getDimSize(0);
@@ -131,11 +138,6 @@ std::string Report::branch(size_t index) {
   out << "branch " << index
       << ", w = " << (branch.segment ? std::to_string(*branch.segment) : "*")
       << ", r = " << branch.dilation;
-  if (attention.spec.gridWindow || attention.spec.patternOrder) {
-    out << ": not counted, as tiles come from a list ("
-        << (attention.spec.gridWindow ? "B5" : "O2") << ")\n";
-    return text;
-  }
   cost::BranchWalk walk = walkOf(index);
   bool first = true;
   for (const layout::OrderSpec &spec : orders(branch.dilation)) {
@@ -151,9 +153,9 @@ std::string Report::branch(size_t index) {
              static_cast<double>(std::max<int64_t>(count, 1));
     };
     if (first)
-      out << ": " << found->queryTiles << " tiles of " << walk.queryRows
-          << " queries load " << found->keyTiles << " tiles of " << walk.keyRows
-          << " keys, each of K and V; on average\n"
+      out << ": " << found->queryTiles << " tiles of " << walk.pattern.queryRows
+          << " queries load " << found->keyTiles << " tiles of "
+          << walk.pattern.keyRows << " keys, each of K and V; on average\n"
           << "    a tile of keys      a tile of queries                       "
              "    all of them                distinct\n"
           << " lines sectors pages     lines   sectors           lines        "
@@ -185,7 +187,8 @@ std::string ringlet::reportMemory(ModuleOp module) {
     if (auto function = op->getParentOfType<func::FuncOp>())
       prefix += "@" + function.getSymName().str() + ": ";
     std::string error;
-    std::optional<plot::Attention> attention = toOracle(op, "count", error);
+    std::optional<plot::Attention> attention =
+        readStaticAttention(op, "count", error);
     if (!attention) {
       out << prefix << error << "\n";
       return;

@@ -7,7 +7,7 @@
 
 #include "lib/Compiler/Plot.h"
 
-#include "lib/Compiler/OracleBranch.h"
+#include "lib/Compiler/StaticAttention.h"
 #include "lib/Plot/OrderPlot.h"
 #include "lib/Plot/PatternPlot.h"
 #include "passes/Orders/CollectOrders.h"
@@ -53,7 +53,8 @@ LogicalResult Plotter::addOrders() {
 
 LogicalResult Plotter::addAttention(attn::AttentionOp op) {
   std::string error;
-  std::optional<plot::Attention> attention = toOracle(op, "draw", error);
+  std::optional<plot::Attention> attention =
+      readStaticAttention(op, "draw", error);
   if (!attention)
     return op.emitOpError() << error;
   for (size_t i = 0; i < attention->spec.branches.size(); ++i) {

@@ -8,6 +8,7 @@
 #include "lib/Compiler/SourceFile.h"
 #include "lib/Compiler/TextGuard.h"
 #include "lib/Compiler/Version.h"
+#include "lib/Evaluator/VerifyOrders.h"
 #include "ringlet/InitAll.h"
 
 #include "mlir/IR/DialectRegistry.h"
@@ -37,11 +38,17 @@ static llvm::cl::opt<bool> allowBytecode(
     "allow-bytecode",
     llvm::cl::desc("Accept MLIR bytecode, which is not checked as text is"));
 
+static llvm::cl::opt<std::string> verifyOrders(
+    "verify-orders", llvm::cl::ValueOptional,
+    llvm::cl::value_desc("seed=N,draws=N"),
+    llvm::cl::desc("Run every function that a pass rewrites beside what it was "
+                   "before, on random inputs, and refuse a difference"));
+
 /// Hides what LLVM's libraries registered for their own tools.
 static void hideForeignOptions() {
   for (auto &[name, option] : llvm::cl::getRegisteredOptions())
     if (!name.starts_with("help") && name != "version" &&
-        option != &allowBytecode)
+        option != &allowBytecode && option != &verifyOrders)
       option->setHiddenFlag(llvm::cl::ReallyHidden);
 }
 
@@ -61,6 +68,19 @@ int main(int argc, char **argv) {
         mlir::MlirOptMain(argc, argv, input, output, registry));
 
   std::string error;
+  if (verifyOrders.getNumOccurrences()) {
+    ringlet::VerifyOrdersOptions options;
+    error = ringlet::parseVerifyOrders(verifyOrders, options);
+    if (!error.empty()) {
+      llvm::errs() << "--verify-orders: " << error << "\n";
+      return 1;
+    }
+    config.setPassPipelineSetupFn(
+        [options, passes = config](mlir::PassManager &pm) {
+          ringlet::enableVerifyOrders(pm, options);
+          return passes.setupPassPipeline(pm);
+        });
+  }
   std::unique_ptr<llvm::MemoryBuffer> source =
       ringlet::readSource(input, error);
   if (source) {

@@ -13,7 +13,7 @@
 #ifndef RINGLET_TEST_RUN_DIFFERENTIAL_GENERATE_H
 #define RINGLET_TEST_RUN_DIFFERENTIAL_GENERATE_H
 
-#include "test/Run/differential/Dice.h"
+#include "lib/Tensor/Dice.h"
 #include "test/Run/differential/Graph.h"
 
 #include <set>
@@ -31,6 +31,8 @@ struct DrawnGraph {
   Graph graph;
   /// The size that a variable must have: the types say it, or an order does.
   std::optional<int64_t> fixed[kVariables];
+  /// Positions lie below it, if there is a pattern order.
+  std::optional<int64_t> volume;
 };
 
 DrawnGraph drawGraph(uint64_t seed, int64_t number);

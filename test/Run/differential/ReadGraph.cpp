@@ -7,7 +7,7 @@
 
 #include "test/Run/differential/ReadGraph.h"
 
-#include "lib/Compiler/OracleBranch.h"
+#include "lib/Evaluator/OracleSpec.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/BuiltinAttributes.h"
@@ -71,33 +71,13 @@ private:
   }
 
   bool readAttention(attn::AttentionOp op) {
-    oracle::AttentionSpec spec;
-    for (attn::BranchAttr branch : op.getBranchRange()) {
-      if (branch.isRuntimeR() || branch.isRuntimeW()) {
-        *error = "unexpected runtime w or r";
-        return false;
-      }
-      spec.branches.push_back(toOracle(branch, op.getQueryHeads()));
+    if (!op.getSizes().empty()) {
+      *error = "unexpected runtime w or r";
+      return false;
     }
-    spec.causal = op.getCausal();
-    if (auto window = op.getWindow()) {
-      if ((*window)[0] >= 0)
-        spec.windowLeft = (*window)[0];
-      if ((*window)[1] >= 0)
-        spec.windowRight = (*window)[1];
-    }
-    auto read = [](std::optional<APFloat> value) -> std::optional<double> {
-      if (!value)
-        return std::nullopt;
-      return value->convertToDouble();
-    };
-    spec.scale = read(op.getScale());
-    spec.softcap = read(op.getSoftcap());
-    spec.outputScale = read(op.getOutputScale());
-    if (op.getMix() == attn::Mix::Sum)
-      spec.mix = oracle::Mix::Sum;
+    oracle::AttentionSpec spec = toOracle(op);
     if (op.isPacked() || op.getQueryLengths() || op.getSink() ||
-        op.getBlockMask() || op.getGridWindow() || op.getPatternOrder()) {
+        op.getBlockMask() || op.getGridWindow()) {
       *error = "unexpected clause of ringlet.attention";
       return false;
     }

@@ -1,4 +1,4 @@
-//===- Dice.h - Every random decision of the generator ----------*- C++ -*-===//
+//===- Dice.h - Random numbers that are the same everywhere -----*- C++ -*-===//
 //
 // Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -10,14 +10,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef RINGLET_TEST_RUN_DIFFERENTIAL_DICE_H
-#define RINGLET_TEST_RUN_DIFFERENTIAL_DICE_H
+#ifndef RINGLET_LIB_TENSOR_DICE_H
+#define RINGLET_LIB_TENSOR_DICE_H
 
 #include <cstdint>
 #include <initializer_list>
 #include <vector>
 
-namespace ringlet::differential {
+namespace ringlet {
 
 class Dice {
 public:
@@ -59,6 +59,6 @@ private:
   uint64_t state;
 };
 
-} // namespace ringlet::differential
+} // namespace ringlet
 
-#endif // RINGLET_TEST_RUN_DIFFERENTIAL_DICE_H
+#endif // RINGLET_LIB_TENSOR_DICE_H
