@@ -7,6 +7,8 @@
 
 #include "passes/AttentionOpt/ChooseRecipe.h"
 
+#include "mlir/IR/Matchers.h"
+
 #include <algorithm>
 
 using namespace mlir;
@@ -35,6 +37,15 @@ std::string checkTarget(const arch::Target &target) {
          names + "), found " + target.name();
 }
 
+/// Scheduled kernels find the keys that are seen by division.
+std::string checkMasks(attn::AttentionOp op) {
+  if (op.getGridWindow())
+    return "expected no grid window, found one (B5)";
+  if (op.getBlockMask())
+    return "expected no block mask, found one (B6)";
+  return "";
+}
+
 std::string checkDim(StringRef name, int64_t dim) {
   if (dim % dimStep == 0 && dim >= leastDim && dim <= mostDim)
     return "";
@@ -45,14 +56,33 @@ std::string checkDim(StringRef name, int64_t dim) {
          number(dim) + "; nearest " + number(nearest);
 }
 
-/// The copy engine fetches rows at equal distances, and scheduled kernels ask
-/// for those that are seen by their positions.
+/// Whether all tokens lie where their ranks are, as under no order, and no
+/// condition asks for positions.
+bool liesByRank(attn::AttentionOp op) {
+  rlayout::OrderAttr pattern = op.getPatternOrderAttr();
+  DenseIntElementsAttr offset;
+  bool atZero =
+      !op.getQOffset() || (matchPattern(op.getQOffset(), m_Constant(&offset)) &&
+                           offset.getSplatValue<int64_t>() == 0);
+  return rlayout::getOrder(op.getQuery().getType()) == pattern &&
+         rlayout::getOrder(op.getKey().getType()) == pattern &&
+         pattern.getChunk() == 0 && atZero && !op.getCausal() &&
+         !op.getWindow() && !op.getGridWindow() && !op.getBlockMask();
+}
+
+/// The copy engine fetches rows at equal distances, and scheduled kernels find
+/// the keys that are seen by division.
 std::string checkOrders(attn::AttentionOp op) {
   std::string text;
   llvm::raw_string_ostream stream(text);
   rlayout::OrderAttr pattern = op.getPatternOrderAttr();
-  if (pattern && !pattern.isIdentity())
-    stream << "expected no pattern order, found " << pattern << " (O2)";
+  if (pattern && !pattern.isIdentity()) {
+    if (!liesByRank(op))
+      stream << "expected no pattern order, or one that query and key lie in, "
+                "without causality and window, found "
+             << pattern << " (O2)";
+    return text;
+  }
   for (auto [name, value] :
        {std::pair("query", op.getQuery()), {"key", op.getKey()}}) {
     rlayout::OrderAttr order = rlayout::getOrder(value.getType());

@@ -96,3 +96,43 @@ func.func @chain(%x: tensor<1x?x2x64xbf16>) -> tensor<1x?x2x64xbf16> {
       -> (tensor<1x?x2x64xbf16>, tensor<1x2x?xf32>)
   return %o : tensor<1x?x2x64xbf16>
 }
+
+// -----
+
+#hilbert = #rlayout.layout<order = #rlayout.order<hilbert, grid = [64, 64]>>
+#hilbert_lse = #rlayout.layout<order = #rlayout.order<hilbert, grid = [64, 64]>, axis = 2>
+
+// Tokens that lie in the pattern's own order are as good as any.
+
+// REMARK: [Passed] {{.+}}"branch 0 on sm_90a: recipe
+
+// CHECK-LABEL: func.func @along_curve(
+// CHECK:         recipe = fa_fwd_lazy
+func.func @along_curve(%x: tensor<1x4096x2x64xbf16, #hilbert>) -> tensor<1x4096x2x64xbf16, #hilbert> {
+  %o, %l = ringlet.attention %x, %x, %x branches [<w = 1024, r = 1>] pattern_order = <hilbert, grid = [64, 64]>
+      : (tensor<1x4096x2x64xbf16, #hilbert>, tensor<1x4096x2x64xbf16, #hilbert>, tensor<1x4096x2x64xbf16, #hilbert>)
+      -> (tensor<1x4096x2x64xbf16, #hilbert>, tensor<1x2x4096xf32, #hilbert_lse>)
+  return %o : tensor<1x4096x2x64xbf16, #hilbert>
+}
+
+// -----
+
+#hilbert = #rlayout.layout<order = #rlayout.order<hilbert, grid = [64, 64]>>
+
+// Elsewhere rows come from tables, which no recipe reads.
+
+// REMARK: [Missed] {{.+}}"branch 0 on sm_90a: no recipe: expected key in linear order, found #rlayout.order<hilbert, grid = [64, 64]> (O1)"
+// REMARK: [Missed] {{.+}}"branch 0 on sm_90a: no recipe: expected no pattern order, or one that query and key lie in, without causality and window, found #rlayout.order<hilbert, grid = [64, 64]> (O2)"
+
+// CHECK-LABEL: func.func @by_table(
+// CHECK-NOT:     recipe
+func.func @by_table(%x: tensor<1x4096x2x64xbf16>, %y: tensor<1x4096x2x64xbf16, #hilbert>)
+    -> (tensor<1x4096x2x64xbf16>, tensor<1x4096x2x64xbf16>) {
+  %o, %l = ringlet.attention %x, %y, %y branches [<w = 1024, r = 1>]
+      : (tensor<1x4096x2x64xbf16>, tensor<1x4096x2x64xbf16, #hilbert>, tensor<1x4096x2x64xbf16, #hilbert>)
+      -> (tensor<1x4096x2x64xbf16>, tensor<1x2x4096xf32>)
+  %p, %m = ringlet.attention %x, %x, %x branches [<w = 1024, r = 1>] causal pattern_order = <hilbert, grid = [64, 64]>
+      : (tensor<1x4096x2x64xbf16>, tensor<1x4096x2x64xbf16>, tensor<1x4096x2x64xbf16>)
+      -> (tensor<1x4096x2x64xbf16>, tensor<1x2x4096xf32>)
+  return %o, %p : tensor<1x4096x2x64xbf16>, tensor<1x4096x2x64xbf16>
+}

@@ -139,3 +139,30 @@ rtile.func @bounds(%X: memref<70xf32>) grid(%i: index) {
   rtile.store %t, %y[%e1] : !rtile.view<8xf32, rate = 4>
   rtile.return
 }
+
+// -----
+
+// Between views with positions the run is the whole key view, here rows 0 to 4
+// of a table of nine entries, and no step is whole.
+
+// CHECK-LABEL: rtile.func @positions(
+// CHECK:         rtile.load %{{.+}}[%c0, %c0]
+// CHECK:         rtile.load %{{.+}}[%c0, %c0]
+// CHECK:         rtile.load %{{.+}}[%c0, %c0]
+// CHECK:         rtile.load %{{.+}}[%c5, %c0]
+rtile.func @positions(%X: memref<100x8xf32>, %Y: memref<100x8xf32>, %T: memref<9xi64>) grid(%i: index) {
+  %c0 = arith.constant 0 : index
+  %q = rtile.view %X[*, *] residue(%c0) rows(%T : memref<9xi64>) positions(%T : memref<9xi64>) : memref<100x8xf32> to !rtile.view<32x8xf32, rate = 2, indexed>
+  %k = rtile.view %X[*, *] residue(%c0) positions(%T : memref<9xi64>) : memref<100x8xf32> to !rtile.view<2x8xf32, rate = 2>
+  %y = rtile.view %Y[*, *] : memref<100x8xf32> to !rtile.view<2x8xf32>
+  %b, %wb, %we, %e = rtile.run %q[%c0], %k causal : !rtile.view<32x8xf32, rate = 2, indexed>, !rtile.view<2x8xf32, rate = 2>
+  %0 = rtile.load %k[%b, %c0] : !rtile.view<2x8xf32, rate = 2>
+  rtile.store %0, %y[%b, %c0] : !rtile.view<2x8xf32>
+  %1 = rtile.load %k[%wb, %c0] : !rtile.view<2x8xf32, rate = 2>
+  rtile.store %1, %y[%wb, %c0] : !rtile.view<2x8xf32>
+  %2 = rtile.load %k[%we, %c0] : !rtile.view<2x8xf32, rate = 2>
+  rtile.store %2, %y[%we, %c0] : !rtile.view<2x8xf32>
+  %3 = rtile.load %k[%e, %c0] : !rtile.view<2x8xf32, rate = 2>
+  rtile.store %3, %y[%e, %c0] : !rtile.view<2x8xf32>
+  rtile.return
+}

@@ -102,3 +102,28 @@ rtile.func @other_mask(%X: memref<?x64xf32, strided<[?, 1]>>) grid(%row: index) 
   }
   rtile.return
 }
+
+// -----
+
+// Between views with positions no step is whole: one loop, with its mask.
+
+// CHECK-LABEL: rtile.func @positions(
+// CHECK:         scf.for
+// CHECK:           rtile.visible
+// CHECK-NOT:     scf.for
+// CHECK:         rtile.return
+rtile.func @positions(%X: memref<?x64xf32, strided<[?, 1]>>, %T: memref<?xi64>) grid(%row: index) {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %x = rtile.view %X[*, *] positions(%T : memref<?xi64>) : memref<?x64xf32, strided<[?, 1]>> to !rtile.view<64x64xf32>
+  %b, %wb, %we, %e = rtile.run %x[%row], %x causal : !rtile.view<64x64xf32>, !rtile.view<64x64xf32>
+  %hidden = arith.constant dense<0.0> : tensor<64x64xf32>
+  scf.for %j = %b to %e step %c64 {
+    %t = rtile.load %x[%j, %c0] : !rtile.view<64x64xf32>
+    %seen = rtile.visible %x[%row], %x[%j] causal
+        : !rtile.view<64x64xf32>, !rtile.view<64x64xf32> -> tensor<64x64xi1>
+    %m = arith.select %seen, %t, %hidden : tensor<64x64xi1>, tensor<64x64xf32>
+    rtile.store %m, %x[%row, %c0] : !rtile.view<64x64xf32>
+  }
+  rtile.return
+}
