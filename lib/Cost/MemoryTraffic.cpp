@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <map>
 
+using namespace ringlet;
 using namespace ringlet::cost;
 using ringlet::layout::ceilDiv;
 using ringlet::layout::floorDiv;
@@ -17,68 +18,113 @@ using ringlet::layout::floorMod;
 
 namespace {
 
-/// Positions of the rows of one segment and residue that exist: first,
-/// first + rate, ...
+/// Ranks of the rows of one segment and residue: first, first + rate, ...
 struct Rows {
   int64_t first = 0, count = 0;
 
   /// Those of [begin, end).
-  static Rows within(const BranchWalk &walk, int64_t segment, int64_t residue,
-                     int64_t begin, int64_t end) {
+  static Rows within(const layout::TilePattern &pattern, int64_t segment,
+                     int64_t residue, int64_t begin, int64_t end) {
     int64_t base = 0;
-    if (walk.segment != ringlet::layout::unboundedSegment) {
-      base = segment * walk.segment;
+    if (pattern.segment != layout::unboundedSegment) {
+      base = segment * pattern.segment;
       begin = std::max(begin, base);
-      end = std::min(end, base + walk.segment);
+      end = std::min(end, base + pattern.segment);
     }
     Rows rows;
-    rows.first = begin + floorMod(base + residue - begin, walk.rate);
+    rows.first = begin + floorMod(base + residue - begin, pattern.rate);
     if (rows.first < end)
-      rows.count = ceilDiv(end - rows.first, walk.rate);
+      rows.count = ceilDiv(end - rows.first, pattern.rate);
     return rows;
   }
 };
 
-/// Tiles of one segment that begin `phase` rows after a multiple of the height,
-/// in the order of their rows, and how often each is loaded.
-using VisitsByPhase = std::map<int64_t, std::vector<int64_t>>;
+/// How often the tiles of one segment and residue are loaded, by their first
+/// rows.
+using Visits = std::map<int64_t, int64_t>;
 
 class TrafficCount {
 public:
-  TrafficCount(const BranchWalk &walk, const KeyLayout &layout)
-      : walk(walk), layout(layout) {
-    if (layout.order && !layout.order->isIdentity()) {
-      std::vector<int64_t> tokens = layout.order->permutation(walk.keys);
-      slotOf.resize(tokens.size());
-      for (size_t slot = 0; slot < tokens.size(); ++slot)
-        slotOf[tokens[slot]] = static_cast<int64_t>(slot);
-    }
-    int64_t bytes = walk.keys * layout.heads * layout.rowBytes;
-    lines.resize(ceilDiv(bytes, Touched::lineBytes));
-    sectors.resize(ceilDiv(bytes, Touched::sectorBytes));
-    pages.resize(ceilDiv(bytes, Touched::pageBytes));
-  }
+  TrafficCount(const BranchWalk &walk, const KeyLayout &layout,
+               std::string &error);
 
-  bool run(std::string &error);
+  bool run();
   Traffic traffic;
 
 private:
-  bool spend(int64_t rows, std::string &error);
-  void countVisits(const Rows &queries, const Rows &keys, int64_t heads,
-                   VisitsByPhase &visits);
+  /// Segments that have queries: those from `first` on.
+  struct Segments {
+    int64_t first = 0, count = 1;
+  };
+  std::pair<int64_t, int64_t> queryRanks() const;
+  Segments segments() const;
+  Rows queryRows(int64_t segment, int64_t residue) const;
+  Rows keyRows(int64_t segment, int64_t residue) const;
+  bool spend(int64_t rows);
+  bool readLists();
+  template <typename Visit>
+  bool divide(const Rows &queries, const Rows &keys, Visit visit) const;
   void countTile(const Rows &keys, int64_t row, int64_t keyHead,
                  int64_t visits);
 
   const BranchWalk &walk;
+  const layout::TilePattern &pattern;
   const KeyLayout &layout;
-  /// Empty where slot and token are equal.
-  std::vector<int64_t> slotOf;
+  std::string &error;
+  /// Slots of tokens, and tokens of ranks; empty where they are equal.
+  std::vector<int64_t> slotOf, tokenOf;
+  /// By residue and segment, where tiles come from lists.
+  std::map<std::pair<int64_t, int64_t>, Visits> listed;
   /// Units that something has touched.
   std::vector<bool> lines, sectors, pages;
   /// Addresses of the rows of a tile.
   std::vector<int64_t> addresses;
   int64_t rowsWalked = 0;
 };
+
+TrafficCount::TrafficCount(const BranchWalk &walk, const KeyLayout &layout,
+                           std::string &error)
+    : walk(walk), pattern(walk.pattern), layout(layout), error(error) {
+  if (layout.order && !layout.order->isIdentity()) {
+    std::vector<int64_t> tokens = layout.order->permutation(walk.keys);
+    slotOf.resize(tokens.size());
+    for (size_t slot = 0; slot < tokens.size(); ++slot)
+      slotOf[tokens[slot]] = static_cast<int64_t>(slot);
+  }
+  if (pattern.order)
+    tokenOf = pattern.order->permutation(pattern.order->period());
+  int64_t bytes = walk.keys * layout.heads * layout.rowBytes;
+  lines.resize(ceilDiv(bytes, Touched::lineBytes));
+  sectors.resize(ceilDiv(bytes, Touched::sectorBytes));
+  pages.resize(ceilDiv(bytes, Touched::pageBytes));
+}
+
+/// A curve may give a position any rank of its volume.
+std::pair<int64_t, int64_t> TrafficCount::queryRanks() const {
+  int64_t begin = walk.queryOffset, end = begin + walk.queries;
+  if (tokenOf.empty())
+    return {begin, end};
+  return {std::min<int64_t>(begin, 0),
+          std::max(end, static_cast<int64_t>(tokenOf.size()))};
+}
+
+TrafficCount::Segments TrafficCount::segments() const {
+  if (pattern.segment == layout::unboundedSegment || walk.queries == 0)
+    return {};
+  auto [begin, end] = queryRanks();
+  int64_t first = floorDiv(begin, pattern.segment);
+  return {first, floorDiv(end - 1, pattern.segment) + 1 - first};
+}
+
+Rows TrafficCount::queryRows(int64_t segment, int64_t residue) const {
+  auto [begin, end] = queryRanks();
+  return Rows::within(pattern, segment, residue, begin, end);
+}
+
+Rows TrafficCount::keyRows(int64_t segment, int64_t residue) const {
+  int64_t end = std::max(walk.keys, static_cast<int64_t>(tokenOf.size()));
+  return Rows::within(pattern, segment, residue, 0, end);
+}
 
 /// Counts the units of a tile's rows, whose addresses ascend, and marks them.
 int64_t touch(const std::vector<int64_t> &addresses, int64_t rowBytes,
@@ -96,50 +142,100 @@ int64_t touch(const std::vector<int64_t> &addresses, int64_t rowBytes,
   return count;
 }
 
-/// Which tiles the kernel loads for each tile of queries: those from the first
-/// row that some query may see to the last one.
-void TrafficCount::countVisits(const Rows &queries, const Rows &keys,
-                               int64_t heads, VisitsByPhase &visits) {
-  int64_t step = walk.keyRows;
-  for (int64_t row = 0; row < queries.count; row += walk.queryRows) {
-    traffic.queryTiles += heads;
-    int64_t first = queries.first + row * walk.rate;
-    int64_t last = std::min(row + walk.queryRows, queries.count) - 1;
-    last = queries.first + last * walk.rate;
-    int64_t begin = 0, end = keys.count;
-    if (walk.windowLeft)
-      begin = std::max(
-          begin, ceilDiv(first - *walk.windowLeft - keys.first, walk.rate));
-    if (walk.causal)
-      end = std::min(end, floorDiv(last - keys.first, walk.rate) + 1);
-    if (walk.windowRight)
-      end = std::min(
-          end, floorDiv(last + *walk.windowRight - keys.first, walk.rate) + 1);
-    if (begin >= end)
-      continue;
-    // Differences of neighbours first: a run of tiles is two numbers.
-    std::vector<int64_t> &changes = visits[begin % step];
-    changes.resize(ceilDiv(keys.count, step) + 1);
-    int64_t tiles = ceilDiv(end - begin, step);
-    changes[begin / step] += heads;
-    changes[begin / step + tiles] -= heads;
-    traffic.keyTiles += tiles * heads;
-  }
-  for (auto &[phase, changes] : visits)
-    for (size_t i = 1; i < changes.size(); ++i)
-      changes[i] += changes[i - 1];
+/// False once walking so many more rows would take long.
+bool TrafficCount::spend(int64_t rows) {
+  if ((rowsWalked += rows) <= kMostRowsWalked)
+    return true;
+  error = "expected at most 2^27 rows of different tiles to walk, found more; "
+          "shorten the sequence or take fewer heads";
+  return false;
 }
 
+/// Visits the tiles from the first row that some query may see to the last one,
+/// until a visit fails.
+template <typename Visit>
+bool TrafficCount::divide(const Rows &queries, const Rows &keys,
+                          Visit visit) const {
+  int64_t step = pattern.keyRows, rate = pattern.rate;
+  // Runs of tiles that begin `phase` rows after a multiple of the height, as
+  // differences of neighbours: a run is two numbers.
+  std::map<int64_t, std::vector<int64_t>> changesOfPhase;
+  for (int64_t row = 0; row < queries.count; row += pattern.queryRows) {
+    int64_t first = queries.first + row * rate;
+    int64_t last = std::min(row + pattern.queryRows, queries.count) - 1;
+    last = queries.first + last * rate;
+    int64_t begin = 0, end = keys.count;
+    if (pattern.windowLeft)
+      begin = std::max(begin,
+                       ceilDiv(first - *pattern.windowLeft - keys.first, rate));
+    if (pattern.causal)
+      end = std::min(end, floorDiv(last - keys.first, rate) + 1);
+    if (pattern.windowRight)
+      end = std::min(
+          end, floorDiv(last + *pattern.windowRight - keys.first, rate) + 1);
+    if (begin >= end)
+      continue;
+    std::vector<int64_t> &changes = changesOfPhase[begin % step];
+    changes.resize(ceilDiv(keys.count, step) + 1);
+    ++changes[begin / step];
+    --changes[begin / step + ceilDiv(end - begin, step)];
+  }
+  for (const auto &[phase, changes] : changesOfPhase) {
+    int64_t row = phase, count = 0;
+    for (int64_t change : changes) {
+      if ((count += change) && !visit(row, count))
+        return false;
+      row += step;
+    }
+  }
+  return true;
+}
+
+/// Puts what the index lists into `listed`.
+bool TrafficCount::readLists() {
+  Segments range = segments();
+  layout::TileSizes sizes;
+  sizes.queryLength = walk.queries;
+  sizes.queryOffset = walk.queryOffset;
+  sizes.keyLength = walk.keys;
+  sizes.segments = range.count;
+  sizes.firstSegment = range.first;
+  for (int64_t residue = 0; residue < pattern.rate; ++residue)
+    for (int64_t i = 0; i < range.count; ++i)
+      sizes.tiles = std::max(sizes.tiles,
+                             ceilDiv(queryRows(range.first + i, residue).count,
+                                     pattern.queryRows));
+  error = layout::TileIndex::validate(pattern, sizes);
+  if (!error.empty())
+    return false;
+  int64_t number = 0;
+  layout::TileIndex(pattern, sizes)
+      .forEachList([&](const layout::TileList &list) {
+        int64_t group = number++ / std::max<int64_t>(sizes.tiles, 1);
+        Visits &visits =
+            listed[{group / range.count, range.first + group % range.count}];
+        for (const std::vector<int64_t> *rows : {&list.whole, &list.partial})
+          for (int64_t row : *rows)
+            ++visits[row];
+      });
+  return true;
+}
+
+/// `row` counts from the first of `keys`.
 void TrafficCount::countTile(const Rows &keys, int64_t row, int64_t keyHead,
                              int64_t visits) {
   addresses.clear();
-  int64_t end = std::min(row + walk.keyRows, keys.count);
+  int64_t end = std::min(row + pattern.keyRows, keys.count);
   for (; row < end; ++row) {
-    int64_t token = keys.first + row * walk.rate;
+    int64_t rank = keys.first + row * pattern.rate;
+    int64_t token = tokenOf.empty() ? rank : tokenOf[rank];
+    if (token >= walk.keys)
+      continue;
     int64_t slot = slotOf.empty() ? token : slotOf[token];
     addresses.push_back((slot * layout.heads + keyHead) * layout.rowBytes);
   }
   std::sort(addresses.begin(), addresses.end());
+  traffic.keyTiles += visits;
   auto count = [&](int64_t unit, std::vector<bool> &seen, int64_t &requested,
                    int64_t &distinct) {
     requested +=
@@ -151,40 +247,32 @@ void TrafficCount::countTile(const Rows &keys, int64_t row, int64_t keyHead,
   count(Touched::pageBytes, pages, requested.pages, distinct.pages);
 }
 
-/// False once walking so many more rows would take long.
-bool TrafficCount::spend(int64_t rows, std::string &error) {
-  if ((rowsWalked += rows) <= kMostRowsWalked)
-    return true;
-  error = "expected at most 2^27 rows of different tiles to walk, found more; "
-          "shorten the sequence or take fewer heads";
-  return false;
-}
-
-bool TrafficCount::run(std::string &error) {
-  int64_t firstSegment = 0, endSegment = 1;
-  if (walk.segment != ringlet::layout::unboundedSegment && walk.queries > 0) {
-    firstSegment = floorDiv(walk.queryOffset, walk.segment);
-    endSegment =
-        floorDiv(walk.queryOffset + walk.queries - 1, walk.segment) + 1;
-  }
+bool TrafficCount::run() {
+  if (walk.hasLists() && !readLists())
+    return false;
+  Segments range = segments();
   for (const KeyReaders &readers : walk.readers)
-    for (int64_t i = firstSegment; i < endSegment; ++i) {
-      if (!spend(1, error))
+    for (int64_t i = range.first; i < range.first + range.count; ++i) {
+      if (!spend(1))
         return false;
-      Rows queries = Rows::within(walk, i, readers.residue, walk.queryOffset,
-                                  walk.queryOffset + walk.queries);
-      Rows keys = Rows::within(walk, i, readers.residue, 0, walk.keys);
-      VisitsByPhase visits;
-      countVisits(queries, keys, readers.heads, visits);
-      for (const auto &[phase, counts] : visits)
-        for (size_t tile = 0; tile < counts.size(); ++tile) {
-          if (!counts[tile])
-            continue;
-          if (!spend(walk.keyRows, error))
-            return false;
-          countTile(keys, static_cast<int64_t>(tile) * walk.keyRows + phase,
-                    readers.keyHead, counts[tile]);
-        }
+      Rows queries = queryRows(i, readers.residue);
+      Rows keys = keyRows(i, readers.residue);
+      traffic.queryTiles +=
+          readers.heads * ceilDiv(queries.count, pattern.queryRows);
+      auto visit = [&](int64_t row, int64_t visits) {
+        if (!spend(pattern.keyRows))
+          return false;
+        countTile(keys, row, readers.keyHead, visits * readers.heads);
+        return true;
+      };
+      if (!walk.hasLists()) {
+        if (!divide(queries, keys, visit))
+          return false;
+        continue;
+      }
+      for (auto [row, visits] : listed[{readers.residue, i}])
+        if (!visit(row, visits))
+          return false;
     }
   return true;
 }
@@ -214,8 +302,8 @@ std::optional<Traffic> ringlet::cost::countTraffic(const BranchWalk &walk,
             "found more; shorten the sequence";
     return std::nullopt;
   }
-  TrafficCount count(walk, layout);
-  if (!count.run(error))
+  TrafficCount count(walk, layout, error);
+  if (!count.run())
     return std::nullopt;
   return count.traffic;
 }

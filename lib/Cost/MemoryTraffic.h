@@ -15,8 +15,7 @@
 #ifndef RINGLET_LIB_COST_MEMORYTRAFFIC_H
 #define RINGLET_LIB_COST_MEMORYTRAFFIC_H
 
-#include "lib/Layout/Dilation.h"
-#include "lib/Layout/Order.h"
+#include "lib/Layout/TileIndex.h"
 
 #include <memory>
 #include <optional>
@@ -51,16 +50,15 @@ struct KeyReaders {
   int64_t heads = 1;
 };
 
-/// One branch of a batch item, as its kernel walks it: by tiles of the rows of
-/// one segment and residue (B3, B4).
+/// One branch of a batch item, as its kernel walks it. `pattern` has the tiles.
 struct BranchWalk {
+  layout::TilePattern pattern;
   int64_t queries = 0, keys = 0; ///< lengths
   int64_t queryOffset = 0;       ///< position of query row 0 (S1)
-  int64_t segment = layout::unboundedSegment, rate = 1;
-  bool causal = false;
-  std::optional<int64_t> windowLeft, windowRight;
-  int64_t queryRows = 1, keyRows = 1; ///< of tiles
   std::vector<KeyReaders> readers;
+
+  /// Tiles come from a list where no division finds them.
+  bool hasLists() const { return pattern.order || !pattern.grid.empty(); }
 };
 
 /// A tensor [sequence, heads, columns] of keys or values, contiguous, from a
@@ -85,7 +83,7 @@ inline constexpr int64_t kMostRowsWalked = int64_t(1) << 27;
 
 /// Counts what the tiles of `walk` touch of a tensor. Needs dilations and tile
 /// heights of at least 1, and an order that fits walk.keys. Nothing, with the
-/// reason in `error`, if that would take long.
+/// reason in `error`, if that would take long or a list refuses the pattern.
 std::optional<Traffic> countTraffic(const BranchWalk &walk,
                                     const KeyLayout &layout,
                                     std::string &error);

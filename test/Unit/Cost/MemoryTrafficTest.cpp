@@ -38,8 +38,8 @@ public:
       : walk(walk), layout(layout) {
     for (const KeyReaders &readers : walk.readers) {
       std::set<int64_t> segments;
-      for (int64_t i = 0; i < walk.queries; ++i)
-        segments.insert(layout::segmentOf(walk.queryOffset + i, walk.segment));
+      for (int64_t rank = firstRank(); rank < lastRank(); ++rank)
+        segments.insert(layout::segmentOf(rank, walk.pattern.segment));
       for (int64_t segment : segments)
         countSegment(readers, segment);
     }
@@ -50,46 +50,86 @@ public:
   Traffic traffic;
 
 private:
-  using Positions = std::vector<int64_t>;
+  using Ranks = std::vector<int64_t>;
 
-  Positions rows(int64_t residue, int64_t segment, int64_t begin,
-                 int64_t end) const {
-    Positions found;
-    for (int64_t p = begin; p < end; ++p)
-      if (layout::segmentOf(p, walk.segment) == segment &&
-          layout::residueOf(p, walk.segment, walk.rate) == residue)
-        found.push_back(p);
+  int64_t volume() const {
+    return walk.pattern.order ? walk.pattern.order->period() : 0;
+  }
+  int64_t firstRank() const {
+    return volume() ? std::min<int64_t>(walk.queryOffset, 0) : walk.queryOffset;
+  }
+  int64_t lastRank() const {
+    int64_t end = walk.queryOffset + walk.queries;
+    return volume() ? std::max(volume(), end) : end;
+  }
+  int64_t positionOf(int64_t rank) const {
+    return volume() && rank >= 0 && rank < volume()
+               ? walk.pattern.order->token(rank, volume())
+               : rank;
+  }
+
+  Ranks rows(int64_t residue, int64_t segment, int64_t begin,
+             int64_t end) const {
+    Ranks found;
+    for (int64_t rank = begin; rank < end; ++rank)
+      if (layout::segmentOf(rank, walk.pattern.segment) == segment &&
+          layout::residueOf(rank, walk.pattern.segment, walk.pattern.rate) ==
+              residue)
+        found.push_back(rank);
     return found;
   }
 
   bool sees(int64_t p, int64_t u) const {
-    return (!walk.causal || u <= p) &&
-           (!walk.windowLeft || u >= p - *walk.windowLeft) &&
-           (!walk.windowRight || u <= p + *walk.windowRight);
+    if (p < walk.queryOffset || p >= walk.queryOffset + walk.queries ||
+        u >= walk.keys)
+      return false;
+    const layout::TilePattern &pattern = walk.pattern;
+    for (size_t a = pattern.grid.size(), step = 1; a-- > 0;) {
+      int64_t side = pattern.grid[a];
+      if (std::abs(p / int64_t(step) % side - u / int64_t(step) % side) >
+          pattern.reach[a])
+        return false;
+      step *= side;
+    }
+    return (!pattern.causal || u <= p) &&
+           (!pattern.windowLeft || u >= p - *pattern.windowLeft) &&
+           (!pattern.windowRight || u <= p + *pattern.windowRight);
   }
 
   void countSegment(const KeyReaders &readers, int64_t segment) {
-    Positions queries = rows(readers.residue, segment, walk.queryOffset,
-                             walk.queryOffset + walk.queries);
-    Positions keys = rows(readers.residue, segment, 0, walk.keys);
-    for (size_t first = 0; first < queries.size(); first += walk.queryRows) {
+    Ranks queries = rows(readers.residue, segment, firstRank(), lastRank());
+    Ranks keys =
+        rows(readers.residue, segment, 0, std::max(volume(), walk.keys));
+    for (size_t first = 0; first < queries.size();
+         first += walk.pattern.queryRows) {
       traffic.queryTiles += readers.heads;
-      size_t last = std::min(queries.size(), first + walk.queryRows);
+      size_t last = std::min(queries.size(), first + walk.pattern.queryRows);
       std::set<size_t> seen;
       for (size_t i = first; i < last; ++i)
         for (size_t k = 0; k < keys.size(); ++k)
-          if (sees(queries[i], keys[k]))
+          if (sees(positionOf(queries[i]), positionOf(keys[k])))
             seen.insert(k);
-      // Whole steps from the first key that is seen to the last one.
-      for (size_t k = seen.empty() ? 1 : *seen.begin();
-           !seen.empty() && k <= *seen.rbegin(); k += walk.keyRows)
-        countTile(readers,
-                  {keys.begin() + k,
-                   keys.begin() + std::min(keys.size(), k + walk.keyRows)});
+      // By division: whole steps from the first key that is seen to the last
+      // one. From a list: tiles with a key that is seen.
+      size_t begin = walk.hasLists() || seen.empty() ? 0 : *seen.begin();
+      for (size_t k = begin; !seen.empty() && k <= *seen.rbegin();
+           k += walk.pattern.keyRows) {
+        auto next = seen.lower_bound(k);
+        if (walk.hasLists() && *next >= k + walk.pattern.keyRows)
+          continue;
+        countTile(readers, {keys.begin() + k,
+                            keys.begin() + std::min(keys.size(),
+                                                    k + walk.pattern.keyRows)});
+      }
     }
   }
 
-  void countTile(const KeyReaders &readers, const Positions &tokens) {
+  void countTile(const KeyReaders &readers, const Ranks &ranks) {
+    std::vector<int64_t> tokens;
+    for (int64_t rank : ranks)
+      if (positionOf(rank) < walk.keys)
+        tokens.push_back(positionOf(rank));
+
     traffic.keyTiles += readers.heads;
     Touched &requested = traffic.requested;
     requested.lines += readers.heads * units(readers, tokens, 64, lines);
@@ -97,7 +137,7 @@ private:
     requested.pages += readers.heads * units(readers, tokens, 4096, pages);
   }
 
-  int64_t units(const KeyReaders &readers, const Positions &tokens,
+  int64_t units(const KeyReaders &readers, const std::vector<int64_t> &tokens,
                 int64_t unit, std::set<int64_t> &all) const {
     std::set<int64_t> touched;
     for (int64_t token : tokens) {
@@ -129,17 +169,37 @@ public:
     walk.queries = upTo(90);
     walk.keys = upTo(120);
     walk.queryOffset = upTo(60) - 30;
-    walk.rate = upTo(5);
+    walk.pattern.rate = upTo(5);
     if (!one(3))
-      walk.segment = walk.rate + upTo(60) - 1;
-    walk.causal = one(2);
+      walk.pattern.segment = walk.pattern.rate + upTo(60) - 1;
+    walk.pattern.causal = one(2);
     if (one(3))
-      walk.windowLeft = upTo(40) - 1;
+      walk.pattern.windowLeft = upTo(40) - 1;
     if (one(3))
-      walk.windowRight = upTo(40) - 1;
-    walk.queryRows = upTo(12);
-    walk.keyRows = upTo(12);
+      walk.pattern.windowRight = upTo(40) - 1;
+    walk.pattern.queryRows = upTo(12);
+    walk.pattern.keyRows = upTo(12);
     return walk;
+  }
+
+  /// Positions on a grid, in a pattern order, or both.
+  void addGrid(BranchWalk &walk) {
+    std::vector<int64_t> sides{upTo(12), upTo(12)};
+    int64_t volume = sides[0] * sides[1];
+    walk.keys = upTo(volume);
+    walk.queries = upTo(volume);
+    walk.queryOffset = upTo(volume - walk.queries + 1) - 1;
+    bool hasWindow = one(2);
+    if (hasWindow) {
+      walk.pattern.grid = sides;
+      walk.pattern.reach = {upTo(4) - 1, upTo(4) - 1};
+    }
+    if (hasWindow && one(2))
+      return;
+    layout::OrderSpec spec;
+    spec.curve = one(2) ? "hilbert" : "snake";
+    spec.grid = sides;
+    walk.pattern.order = make(spec);
   }
 
   KeyLayout layout(int64_t keys) {
@@ -168,12 +228,14 @@ private:
 TEST(MemoryTraffic, EqualsBruteForce) {
   Random random(7);
   int64_t tiles = 0;
-  for (int i = 0; i < 400; ++i) {
+  for (int i = 0; i < 600; ++i) {
     BranchWalk walk = random.walk();
+    if (i % 2)
+      random.addGrid(walk);
     KeyLayout layout = random.layout(walk.keys);
     for (int64_t head = 0; head < layout.heads; ++head)
       walk.readers.push_back(
-          {head, random.upTo(walk.rate) - 1, random.upTo(3)});
+          {head, random.upTo(walk.pattern.rate) - 1, random.upTo(3)});
     Traffic found = count(walk, layout);
     Traffic expected = BruteForce(walk, layout).traffic;
     tiles += expected.keyTiles;
@@ -191,8 +253,8 @@ TEST(MemoryTraffic, EqualsBruteForce) {
 BranchWalk dilated(int64_t rate, int64_t rows) {
   BranchWalk walk;
   walk.queries = walk.keys = rate * rows * 4;
-  walk.rate = rate;
-  walk.queryRows = walk.keyRows = rows;
+  walk.pattern.rate = rate;
+  walk.pattern.queryRows = walk.pattern.keyRows = rows;
   walk.readers = {{0, 0, 1}};
   return walk;
 }
@@ -212,7 +274,7 @@ TEST(MemoryTraffic, ClosedFormOfAConstantStep) {
           if (!step)
             continue;
           BranchWalk walk = dilated(rate, 256);
-          walk.queries = walk.queryRows;
+          walk.queries = walk.pattern.queryRows;
           walk.keys = 256 * rate;
           std::optional<Touched> touched =
               touchedByStrided(256, rowBytes, *step * heads * rowBytes);
@@ -270,9 +332,10 @@ TEST(MemoryTraffic, RefusesWhatWouldTakeLong) {
       << error;
   // Windows that begin at every row of a tile.
   walk.queries = walk.keys = int64_t(1) << 22;
-  walk.queryRows = 1;
-  walk.windowLeft = 4000;
-  walk.causal = true;
+  walk.pattern.queryRows = 1;
+  walk.pattern.windowLeft = 8000;
+  walk.pattern.keyRows = 512;
+  walk.pattern.causal = true;
   EXPECT_FALSE(countTraffic(walk, {1, 2, nullptr}, error));
   EXPECT_NE(error.find("rows of different tiles"), std::string::npos) << error;
 }
