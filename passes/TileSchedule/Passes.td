@@ -76,6 +76,22 @@ def RTileAssignRoles : Pass<"rtile-assign-roles"> {
   let dependentDialects = ["::ringlet::rtile::RTileDialect"];
 }
 
+def RTileOverlapPoints : Pass<"rtile-overlap-points"> {
+  let summary = "Begin with the next point of the grid beside this one";
+  let description = [{
+    In roles with products whose walk is `strided`: what stands in front of the
+    first loop moves into `rtile.first_point`, and `rtile.next_point` repeats it,
+    for the next point, beside the last product of this one. Both products start
+    together, so the first softmax of a point runs beside the last product of
+    the point before.
+
+    A role keeps its form if its query tile stays in a slot (that of the next
+    point has no place before the last scores) or if points are handed out one
+    by one, which evens out what this hides; the remark says why.
+  }];
+  let dependentDialects = ["::ringlet::rtile::RTileDialect"];
+}
+
 def RTileStartDots : Pass<"rtile-start-dots"> {
   let summary = "Let products of a role run beside its other work";
   let description = [{

@@ -34,6 +34,18 @@ Location named(Location loc, StringRef suffix) {
       loc);
 }
 
+/// What an operand of rtile.yield becomes.
+Value getYieldedTo(OpOperand &yielded) {
+  Operation *around = yielded.getOwner()->getParentOp();
+  unsigned number = yielded.getOperandNumber();
+  if (number < around->getNumResults())
+    return around->getResult(number);
+  // At the next point of the grid.
+  auto body = cast<rtile::NextPointOp>(around)->getBlock();
+  auto first = *body->getOps<rtile::FirstPointOp>().begin();
+  return first.getResult(number - around->getNumResults());
+}
+
 /// True if `tile` is, at once or in a later step, the left operand of a
 /// product that is read from registers.
 bool feedsProduct(Value tile) {
@@ -59,6 +71,8 @@ bool feedsProduct(Value tile) {
         if (auto loop = dyn_cast<scf::ForOp>(user->getParentOp()))
           add(loop.getRegionIterArg(number));
         add(user->getParentOp()->getResult(number));
+      } else if (isa<rtile::YieldOp>(user)) {
+        add(getYieldedTo(use));
       }
     }
   return false;
@@ -210,8 +224,7 @@ llvm::DenseSet<Operation *> BlockSchedule::findLate(rtile::DotOp dot) {
         waits |= source && (late.contains(source) || running.contains(source));
       }
     });
-    if (waits || op->hasTrait<OpTrait::IsTerminator>() ||
-        op->getNumRegions() != 0)
+    if (waits || op->hasTrait<OpTrait::IsTerminator>())
       return true;
     if (isa<rtile::DotOp>(op))
       return !running.contains(op);
@@ -340,7 +353,7 @@ static Operation *getEnd(Operation *user) {
     OpOperand &use = *pending.use_begin();
     if (!isa<rtile::YieldOp>(use.getOwner()))
       return use.getOwner();
-    pending = use.getOwner()->getParentOp()->getResult(use.getOperandNumber());
+    pending = getYieldedTo(use);
   }
   return user;
 }

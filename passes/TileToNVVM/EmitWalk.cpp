@@ -1,0 +1,322 @@
+//===- EmitWalk.cpp - Points of the grid that a block visits -*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Each role walks over the points of the grid for itself. All of them come to
+// the same points in the same order; channels go on from one to the next.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/TileToNVVM/Emitter.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+
+using namespace mlir;
+using namespace ringlet;
+using namespace ringlet::gpu;
+
+//===----------------------------------------------------------------------===//
+// Walks
+//===----------------------------------------------------------------------===//
+
+void Emitter::emitStridedWalk(rtile::RoleOp op) {
+  // The next point is so many further on along each axis, which no division
+  // has to find out.
+  bool isPlain = func.getWalkAttr().getSection() == 0;
+  Channels visited = getVisited(op);
+  Value first = b.blockIndex();
+  SmallVector<Value> firstPoint = decodePoint(first), distance;
+  SmallVector<Value> begun = emitFirstPoint(op, firstPoint);
+  SmallVector<Value> carried = flattenCursors(visited);
+  size_t cursorCount = carried.size();
+  llvm::append_range(carried, begun);
+  if (isPlain) {
+    llvm::append_range(carried, firstPoint);
+    distance = decodePoint(b.blockCount());
+  }
+  auto loop = scf::ForOp::create(b, first, points, b.blockCount(), carried);
+  b.keepRolled(loop);
+  OpBuilder::InsertionGuard guard(b);
+  Block *body = loop.getBody();
+  if (loop.getNumResults() == 0)
+    body->getTerminator()->erase();
+  b.setInsertionPointToEnd(body);
+  ValueRange arguments = loop.getRegionIterArgs();
+  bindCursors(visited, arguments.take_front(cursorCount));
+  bindBegun(op, arguments.slice(cursorCount, begun.size()));
+  SmallVector<Value> point(arguments.drop_front(cursorCount + begun.size()));
+  if (!isPlain)
+    point = decodePoint(loop.getInductionVar());
+  findFollowing = [&] {
+    Value item = b.add(loop.getInductionVar(), b.blockCount());
+    following.exists = b.compare(arith::CmpIPredicate::ult, item, points);
+    following.point = isPlain ? movePoint(point, distance) : decodePoint(item);
+  };
+  emitPoint(op, point);
+  if (isPlain && !following.exists)
+    findFollowing();
+  SmallVector<Value> yielded = flattenCursors(visited);
+  llvm::append_range(yielded, following.begun);
+  if (isPlain)
+    llvm::append_range(yielded, following.point);
+  scf::YieldOp::create(b, yielded);
+  following = {};
+  findFollowing = nullptr;
+}
+
+SmallVector<Value> Emitter::markEnd(SmallVector<Value> point, Value item) {
+  Value exists = b.compare(arith::CmpIPredicate::ult, item, points);
+  point[0] = b.select(exists, point[0], b.i32(-1));
+  return point;
+}
+
+SmallVector<Value> Emitter::takePoint(Value taken, Value letter) {
+  Mailbox box = Mailbox::of(func);
+  Value item = b.add(async.blockCount(), taken);
+  // What divisions need of the extents is found anew: it would lie in registers
+  // all the time, of which this role has few.
+  SmallVector<Value> known = gridExtents;
+  Value knownPoints = points;
+  points = b.i32(1);
+  for (Value &extent : gridExtents) {
+    extent = async.hold(extent).front();
+    points = b.mul(points, extent);
+  }
+  SmallVector<Value> point = markEnd(decodePoint(item), item);
+  gridExtents = known;
+  points = knownPoints;
+  Value number = b.remUnsigned(letter, Mailbox::letters);
+  Value turn = b.remUnsigned(b.divUnsigned(letter, Mailbox::letters), 2);
+  Value barrier = b.mul(number, barrierBytes);
+  // The first time round, the phase before the first is over.
+  async.wait({{{sharedBaseAddress + box.getEmpty(), barrier},
+               arith::XOrIOp::create(b, turn, b.i32(1))}});
+  SmallVector<Value> words = point;
+  words.resize(4, b.i32(0));
+  async.writeLetter(
+      {sharedBaseAddress + box.offset, b.mul(number, Mailbox::letterBytes)},
+      words);
+  async.arrive({sharedBaseAddress + box.getFull(), barrier}, Value());
+  return point;
+}
+
+SmallVector<Value> Emitter::receivePoint(Value letter) {
+  Mailbox box = Mailbox::of(func);
+  Value number = b.remUnsigned(letter, Mailbox::letters);
+  Value turn = b.remUnsigned(b.divUnsigned(letter, Mailbox::letters), 2);
+  Value barrier = b.mul(number, barrierBytes);
+  async.wait({{{sharedBaseAddress + box.getFull(), barrier}, turn}});
+  SmallVector<Value> point = async.readLetter(
+      {sharedBaseAddress + box.offset, b.mul(number, Mailbox::letterBytes)});
+  point.truncate(gridExtents.size());
+  // What lane 0 has read, all lanes take.
+  for (Value &index : point)
+    index = async.uniform(index);
+  async.arrive({sharedBaseAddress + box.getEmpty(), barrier}, isFirstLane);
+  return point;
+}
+
+void Emitter::emitDynamicWalk(rtile::RoleOp op) {
+  Channels visited = getVisited(op);
+  Value first = b.blockIndex();
+  SmallVector<Value> inits = markEnd(decodePoint(first), first);
+  size_t rank = inits.size();
+  inits.push_back(b.i32(0));
+  llvm::append_range(inits, flattenCursors(visited));
+  auto loop = scf::WhileOp::create(b, TypeRange(ValueRange(inits)), inits);
+  OpBuilder::InsertionGuard guard(b);
+  SmallVector<Location> locs(inits.size(), op.getLoc());
+  Block *before =
+      b.createBlock(&loop.getBefore(), {}, TypeRange(ValueRange(inits)), locs);
+  Value goesOn = b.lessEqual(b.i32(0), before->getArgument(0));
+  scf::ConditionOp::create(b, goesOn, before->getArguments());
+  Block *body =
+      b.createBlock(&loop.getAfter(), {}, TypeRange(ValueRange(inits)), locs);
+  ValueRange arguments = body->getArguments();
+  bindCursors(visited, arguments.drop_front(rank + 1));
+  SmallVector<Value> point(arguments.take_front(rank));
+  Value letter = arguments[rank];
+  // The answer is on its way while this point is worked on. There are as many
+  // questions as points: the last one leaves 0 to the next kernel.
+  bool takes = isSingleThread(op);
+  Value taken = takes ? async.countUp(counter, b.add(points, -1)) : Value();
+  emitPoint(op, point);
+  SmallVector<Value> yielded =
+      takes ? takePoint(taken, letter) : receivePoint(letter);
+  yielded.push_back(b.add(letter, 1));
+  llvm::append_range(yielded, flattenCursors(visited));
+  scf::YieldOp::create(b, yielded);
+}
+
+void Emitter::bindPoint(ValueRange indices, ArrayRef<Value> visitedPoint) {
+  SmallVector<Value> values(visitedPoint);
+  if (rtile::WalkAttr walk = func.getWalkAttr())
+    for (int64_t axis : walk.getReversed())
+      values[axis] = b.sub(b.add(gridExtents[axis], -1), values[axis]);
+  for (auto [index, value] : llvm::zip(indices, values))
+    bind(index, b.toI64(value));
+}
+
+void Emitter::emitShared(ArrayRef<Value> visitedPoint) {
+  bindPoint(func.getGridPoint(), visitedPoint);
+  // What all roles know, each finds for itself: the rest is dead code.
+  for (Operation &common : func.getBody().front().without_terminator())
+    if (!isa<rtile::RoleOp, rtile::ChannelOp>(common)) {
+      b.setLoc(common.getLoc());
+      emitOperation(&common);
+    }
+}
+
+void Emitter::emitPoint(rtile::RoleOp op, ArrayRef<Value> visitedPoint) {
+  emitShared(visitedPoint);
+  for (Operation &inner : op.getBody().front()) {
+    b.setLoc(inner.getLoc());
+    // What it gives has been found beside the point before.
+    if (!isa<rtile::FirstPointOp>(inner))
+      emitOperation(&inner);
+  }
+  waiting.clear();
+}
+
+//===----------------------------------------------------------------------===//
+// One point beside the other
+//===----------------------------------------------------------------------===//
+
+/// What begins `op` with a point, or null.
+static rtile::FirstPointOp getFirst(rtile::RoleOp op) {
+  auto all = op.getBody().getOps<rtile::FirstPointOp>();
+  return all.empty() ? rtile::FirstPointOp() : *all.begin();
+}
+
+SmallVector<Value> Emitter::emitFirstPoint(rtile::RoleOp op,
+                                           ArrayRef<Value> visitedPoint) {
+  rtile::FirstPointOp first = getFirst(op);
+  if (!first)
+    return {};
+  emitShared(visitedPoint);
+  for (Operation &inner : op.getBody().front()) {
+    if (&inner == first)
+      break;
+    b.setLoc(inner.getLoc());
+    emitOperation(&inner);
+  }
+  Block &body = first.getBody().front();
+  emitBlock(body);
+  SmallVector<Value> begun = flatten(body.getTerminator()->getOperands());
+  waiting.clear();
+  return begun;
+}
+
+void Emitter::bindBegun(rtile::RoleOp op, ValueRange code) {
+  if (rtile::FirstPointOp first = getFirst(op))
+    bindFlat(first.getResults(), code);
+}
+
+void Emitter::emitNextPoint(rtile::NextPointOp op) {
+  findFollowing();
+  rtile::FirstPointOp first = getFirst(role);
+  Channels visited = getVisited(op);
+  SmallVector<Value> before = flattenCursors(visited);
+  SmallVector<Type> types = getRegisterTypes(op.getResults());
+  size_t finished = types.size();
+  llvm::append_range(types, getRegisterTypes(first.getResults()));
+  size_t begun = types.size() - finished;
+  for (Value value : before)
+    types.push_back(value.getType());
+  auto copy = scf::IfOp::create(b, types, following.exists,
+                                /*withElseRegion=*/true);
+  auto emitSide = [&](Region &from, Block *to) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToEnd(to);
+    bindCursors(visited, before);
+    bindPoint(from.getArguments(), following.point);
+    emitBlock(from.front());
+    SmallVector<Value> yielded =
+        flatten(from.front().getTerminator()->getOperands());
+    waiting.clear();
+    // Without a next point nobody asks for how it begins.
+    for (Type type : ArrayRef<Type>(types).slice(
+             yielded.size(), finished + begun - yielded.size()))
+      yielded.push_back(LLVM::PoisonOp::create(b, type));
+    llvm::append_range(yielded, flattenCursors(visited));
+    scf::YieldOp::create(b, yielded);
+  };
+  emitSide(op.getFollowing(), copy.thenBlock());
+  emitSide(op.getLast(), copy.elseBlock());
+  ValueRange results = copy.getResults();
+  bindFlat(op.getResults(), results.take_front(finished));
+  following.begun = llvm::to_vector(results.slice(finished, begun));
+  bindCursors(visited, results.drop_front(finished + begun));
+}
+
+//===----------------------------------------------------------------------===//
+// Numbers of points
+//===----------------------------------------------------------------------===//
+
+/// Axes of a grid in the order of its walk, the fastest first.
+static SmallVector<int64_t> getOrder(rtile::FuncOp func) {
+  SmallVector<int64_t> order;
+  if (rtile::WalkAttr walk = func.getWalkAttr())
+    order.append(walk.getOrder().begin(), walk.getOrder().end());
+  for (int64_t axis = 0; order.size() < func.getGridRank(); ++axis)
+    order.push_back(axis);
+  return order;
+}
+
+SmallVector<Value> Emitter::decodePoint(Value item) {
+  auto quotient = [&](Value x, Value y) -> Value {
+    return arith::DivUIOp::create(b, x, y);
+  };
+  auto rest = [&](Value x, Value y) -> Value {
+    return arith::RemUIOp::create(b, x, y);
+  };
+  SmallVector<int64_t> order = getOrder(func);
+  SmallVector<Value> point(order.size());
+  ArrayRef<int64_t> axes = order;
+  rtile::WalkAttr walk = func.getWalkAttr();
+  int64_t section = walk ? walk.getSection() : 0;
+  if (section && axes.size() > 1) {
+    // Sections of the fastest axis; the next axis runs within each.
+    Value fast = gridExtents[axes[0]], next = gridExtents[axes[1]];
+    Value plane = b.mul(fast, next), inPlane = item;
+    if (axes.size() > 2) {
+      inPlane = rest(item, plane);
+      item = quotient(item, plane);
+    }
+    // One wider than the axis, which is all of it, must not overflow.
+    Value full = b.min(fast, b.i32(std::min(section, int64_t(INT32_MAX))));
+    Value size = b.mul(next, full);
+    Value first = b.mul(quotient(inPlane, size), full);
+    Value inSection = rest(inPlane, size);
+    // The last section may be shorter.
+    Value width = b.min(b.sub(fast, first), full);
+    point[axes[0]] = b.add(first, rest(inSection, width));
+    point[axes[1]] = quotient(inSection, width);
+    axes = axes.drop_front(2);
+  }
+  while (!axes.empty()) {
+    int64_t axis = axes.front();
+    axes = axes.drop_front();
+    point[axis] = axes.empty() ? item : rest(item, gridExtents[axis]);
+    if (!axes.empty())
+      item = quotient(item, gridExtents[axis]);
+  }
+  return point;
+}
+
+SmallVector<Value> Emitter::movePoint(ArrayRef<Value> point,
+                                      ArrayRef<Value> distance) {
+  SmallVector<Value> moved(point.size());
+  Value carry;
+  for (int64_t axis : getOrder(func)) {
+    Value sum = b.add(point[axis], distance[axis]);
+    if (carry)
+      sum = b.add(sum, arith::ExtUIOp::create(b, b.getI32Type(), carry));
+    carry = b.lessEqual(gridExtents[axis], sum);
+    moved[axis] = b.select(carry, b.sub(sum, gridExtents[axis]), sum);
+  }
+  return moved;
+}
