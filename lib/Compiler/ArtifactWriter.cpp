@@ -128,6 +128,18 @@ static void addResources(abi::KernelCodeT &code, LLVM::LLVMFuncOp kernel,
   add("stack_bytes", report->stackBytes);
 }
 
+static abi::Residues toAbi(rtile::Residues residues) {
+  switch (residues) {
+  case rtile::Residues::all:
+    return abi::Residues::All;
+  case rtile::Residues::shorter:
+    return abi::Residues::Shorter;
+  case rtile::Residues::longer:
+    return abi::Residues::Longer;
+  }
+  llvm_unreachable("every name is one of the artefact's");
+}
+
 /// Null for numbers that have no room.
 static std::unique_ptr<abi::TensorMapT> toAbi(rtile::MapAttr attr) {
   auto map = std::make_unique<abi::TensorMapT>();
@@ -137,6 +149,7 @@ static std::unique_ptr<abi::TensorMapT> toAbi(rtile::MapAttr attr) {
   map->rate = attr.getRate();
   map->box_rows = static_cast<uint32_t>(attr.getBox()[0]);
   map->box_columns = static_cast<uint32_t>(attr.getBox()[1]);
+  map->residues = toAbi(attr.getResidues());
   bool fits = attr.getBuffer() < abi::kMaxParams &&
               attr.getRows() < abi::kMaxRank &&
               attr.getColumns() < abi::kMaxRank;

@@ -16,13 +16,15 @@
 namespace ringlet {
 namespace gpu {
 
-// rtile-gpu-plan-maps: the maps of a kernel, and the number of the one that a
-// copy reads through.
+// rtile-gpu-plan-maps: the maps of a kernel, and the numbers of those that a
+// copy reads through: one for all residues, or one for shorter and one for
+// longer ones.
 inline constexpr llvm::StringLiteral mapsAttr = "rtile.maps";
-inline constexpr llvm::StringLiteral mapAttr = "rtile.map";
+inline constexpr llvm::StringLiteral mapsOfCopyAttr = "rtile.maps_of_copy";
 // rtile-to-nvvm: blocks go on to further points of the grid.
 inline constexpr llvm::StringLiteral persistentAttr = "rtile.persistent";
-// The same: the last word is the address of a 32-bit counter, 0 at the start.
+// The same: the last word is the address of a 32-bit counter, 0 at the start
+// and at the end.
 inline constexpr llvm::StringLiteral counterAttr = "rtile.counter";
 // rtile-gpu-assign-channels: where roles hand each other the next point.
 inline constexpr llvm::StringLiteral mailboxAttr = "rtile.mailbox";

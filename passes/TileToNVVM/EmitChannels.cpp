@@ -113,19 +113,25 @@ void Emitter::emitCopy(rtile::CopyOp op) {
   Value row = getScalar(op.getOffsets()[0]);
   Value first = b.sub(view.rows.base, view.origin);
   int64_t rate = view.type.getRate();
+  auto numbers = op->getAttrOfType<DenseI64ArrayAttr>(mapsOfCopyAttr);
+  Value map = b.at(maps, numbers[0] * mapBytes);
   SmallVector<Value> coordinates(2);
   for (Value index : viewOp.getFixed())
     coordinates.push_back(b.toI32(getScalar(index)));
   if (rate > 1) {
     PositionBuilder position(b, b.getI64Type());
     Value quotient = position.floorDiv(first, rate);
-    coordinates.push_back(b.toI32(b.sub(first, b.mul(quotient, rate))));
+    Value residue = b.toI32(b.sub(first, b.mul(quotient, rate)));
+    coordinates.push_back(residue);
     first = quotient;
+    if (numbers.size() == 2) {
+      Value more = b.toI32(b.remUnsigned(view.size, rate));
+      map = b.select(b.less(residue, more), b.at(maps, numbers[1] * mapBytes),
+                     map);
+    }
   }
   coordinates[1] = b.add(b.toI32(first), b.toI32(row));
 
-  int64_t number = op->getAttrOfType<IntegerAttr>(mapAttr).getInt();
-  Value map = b.at(maps, number * mapBytes);
   Place full = getFull(slot), memory = getMemory(slot);
   async.expectBytes(full, image.bytes(), isLeader);
   for (int64_t panel = 0; panel < image.panels; ++panel) {

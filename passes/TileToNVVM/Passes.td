@@ -153,7 +153,12 @@ def RTilePlanMaps : Pass<"rtile-gpu-plan-maps"> {
     ```
     rtile.maps = [#rtile.map<buffer = 0, rows = 1, columns = 3, fixed = [0, 2],
                              rate = 1, box = [128, 64]>, ...]
+    rtile.maps_of_copy = array<i64: 0>
     ```
+
+    A dilated view of a length that its rate does not divide, or that only the
+    call knows, is read through two maps: one for residues with a row more than
+    the others, one for the others. The copy takes the one of its residue.
 
     A box is one panel of a slot: 64 columns, which is as wide as the 128-byte
     swizzle allows. Refuses, at the copy, what no map describes: indexed views,

@@ -46,10 +46,14 @@ LogicalResult checkColumns(rtile::CopyOp copy, rtile::ViewOp view) {
   return success();
 }
 
-FailureOr<rtile::MapAttr> getMap(rtile::CopyOp copy) {
+/// The maps of a copy: two where a length that the rate does not divide, or
+/// that only the call knows, may leave some residues with a row more than
+/// others.
+FailureOr<SmallVector<rtile::MapAttr>> getMaps(rtile::CopyOp copy) {
   auto view = copy.getView().getDefiningOp<rtile::ViewOp>();
   rtile::ViewType type = copy.getView().getType();
-  if (!view || type.getIndexed() || type.getRank() != 2)
+  if (!view || type.getIndexed() || view.getOrder() || view.getPositions() ||
+      type.getRank() != 2)
     return copy.emitOpError("expected a view of two axes without a table of "
                             "rows, made by rtile.view, found ")
            << type;
@@ -76,30 +80,40 @@ FailureOr<rtile::MapAttr> getMap(rtile::CopyOp copy) {
     return copy.emitOpError("expected a tile of at most ")
            << mostBoxRows << " rows, found " << rows;
   auto buffer = cast<BlockArgument>(view.getBuffer());
-  return rtile::MapAttr::get(copy.getContext(), buffer.getArgNumber(), axes[0],
-                             axes[1], fixed, rate,
-                             {rows, SlotImage::panelColumns});
+  int64_t length = view.getBufferType().getDimSize(axes[0]);
+  SmallVector<rtile::Residues> parts{rtile::Residues::all};
+  if (rate > 1 && (ShapedType::isDynamic(length) || length % rate != 0))
+    parts = {rtile::Residues::shorter, rtile::Residues::longer};
+  SmallVector<rtile::MapAttr> maps;
+  for (rtile::Residues residues : parts)
+    maps.push_back(rtile::MapAttr::get(
+        copy.getContext(), buffer.getArgNumber(), axes[0], axes[1], fixed, rate,
+        {rows, SlotImage::panelColumns}, residues));
+  return maps;
 }
 
 LogicalResult plan(rtile::FuncOp func) {
-  llvm::SetVector<Attribute> maps;
+  llvm::SetVector<Attribute> all;
   Builder builder(func.getContext());
   WalkResult result = func.getBody().walk([&](rtile::CopyOp copy) {
-    FailureOr<rtile::MapAttr> map = getMap(copy);
-    if (failed(map))
+    FailureOr<SmallVector<rtile::MapAttr>> maps = getMaps(copy);
+    if (failed(maps))
       return WalkResult::interrupt();
-    maps.insert(*map);
-    int64_t number = llvm::find(maps, *map) - maps.begin();
-    copy->setAttr(mapAttr, builder.getI64IntegerAttr(number));
+    SmallVector<int64_t> numbers;
+    for (rtile::MapAttr map : *maps) {
+      all.insert(map);
+      numbers.push_back(llvm::find(all, map) - all.begin());
+    }
+    copy->setAttr(mapsOfCopyAttr, builder.getDenseI64ArrayAttr(numbers));
     return WalkResult::advance();
   });
   if (result.wasInterrupted())
     return failure();
-  func->setAttr(mapsAttr, builder.getArrayAttr(maps.getArrayRef()));
+  func->setAttr(mapsAttr, builder.getArrayAttr(all.getArrayRef()));
   remark::passed(
       func.getLoc(),
       remark::RemarkOpts::name("PlanMaps").category("rtile-gpu-plan-maps"))
-      << func.getSymName().str() << ": " << std::to_string(maps.size())
+      << func.getSymName().str() << ": " << std::to_string(all.size())
       << " tensor maps";
   return success();
 }

@@ -43,7 +43,7 @@ LogicalResult SwizzledAttr::verifyEncoding(
 LogicalResult MapAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                               int64_t buffer, int64_t rows, int64_t columns,
                               ArrayRef<int64_t> fixed, int64_t rate,
-                              ArrayRef<int64_t> box) {
+                              ArrayRef<int64_t> box, Residues residues) {
   if (buffer < 0 || rows < 0 || columns <= rows)
     return emitError() << "expected a buffer, its rows and behind them its "
                           "columns, found "
@@ -56,6 +56,9 @@ LogicalResult MapAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   if (box.size() != 2 || box[0] < 1 || box[0] > 256 || box[1] < 1 ||
       box[1] > 64)
     return emitError() << "expected a box of 1 to 256 rows and 1 to 64 columns";
+  if (residues != Residues::all && rate == 1)
+    return emitError() << "expected residues = all at rate 1, found residues = "
+                       << stringifyResidues(residues);
   return success();
 }
 

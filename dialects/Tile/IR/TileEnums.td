@@ -34,4 +34,9 @@ def RTile_Dispatch : RTile_PlainEnum<"Dispatch",
   I32EnumCase<"each", 0>, I32EnumCase<"strided", 1>,
   I32EnumCase<"dynamic", 2>]>;
 
+def RTile_Residues : RTile_PlainEnum<"Residues",
+    "For which residues a map describes the rows", [
+  I32EnumCase<"all", 0>, I32EnumCase<"shorter", 1>,
+  I32EnumCase<"longer", 2>]>;
+
 #endif // RINGLET_TILE_ENUMS

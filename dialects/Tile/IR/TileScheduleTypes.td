@@ -174,9 +174,17 @@ def RTile_MapAttr : AttrDef<RTile_Dialect, "Map"> {
 
       * the buffer's axis `columns`, of stride 1;
       * its axis `rows`; with a `rate` r above 1, every r-th row of it: size
-        divided by r, which must leave no rest, r times the stride;
+        divided by r, r times the stride;
       * the axes `fixed`, in their order;
-      * with a rate, the r rows between two of the second axis.
+      * with a rate, the residues: the r rows between two of the second axis.
+
+    A size S that r does not divide leaves residues with one row more, those
+    below S mod r, than the others have. One map cannot say both, so there are
+    two of them: of `residues = longer`, with ceil(S / r) rows of S mod r
+    residues, and `residues = shorter`, with floor(S / r) rows of r residues.
+    Whatever S is, the second one describes every residue from S mod r on, and
+    reads zeros where these have no row. The default, `all`, is for a size that
+    r divides.
 
     A box is `box[0]` rows by `box[1]` columns, written with the 128-byte
     swizzle of `#rtile.swizzled`.
@@ -186,15 +194,23 @@ def RTile_MapAttr : AttrDef<RTile_Dialect, "Map"> {
     ```mlir
     #keys = #rtile.map<buffer = 1, rows = 1, columns = 3, fixed = [0, 2], rate = 1, box = [128, 64]>
     ```
+
+    Example: every fourth row of it, of residues with one row more than others.
+
+    ```mlir
+    #more_keys = #rtile.map<buffer = 1, rows = 1, columns = 3, fixed = [0, 2], rate = 4, box = [128, 64], residues = longer>
+    ```
   }];
   let parameters = (ins "int64_t":$buffer, "int64_t":$rows,
     "int64_t":$columns,
     OptionalArrayRefParameter<"int64_t">:$fixed, "int64_t":$rate,
-    ArrayRefParameter<"int64_t">:$box);
+    ArrayRefParameter<"int64_t">:$box,
+    DefaultValuedParameter<"::ringlet::rtile::Residues",
+                           "::ringlet::rtile::Residues::all">:$residues);
   let assemblyFormat = [{
     `<` `buffer` `=` $buffer `,` `rows` `=` $rows `,` `columns` `=` $columns `,`
     `fixed` `=` `[` (`]`) : ($fixed^ `]`)? `,` `rate` `=` $rate `,` `box` `=` `[`
-    $box `]` `>`
+    $box `]` (`,` `residues` `=` $residues^)? `>`
   }];
   let genVerifyDecl = 1;
 }

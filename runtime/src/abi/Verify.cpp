@@ -320,6 +320,13 @@ bool Verifier::verifyMap(const std::string &place, const Kernel &kernel,
   if (map.rate() < 1)
     return fail(place, "expected a rate of at least 1, found " +
                            std::to_string(map.rate()));
+  if (map.residues() > Residues::MAX)
+    return fail(place, "expected residues of 0 to " +
+                           std::to_string(int(Residues::MAX)) + ", found " +
+                           std::to_string(int(map.residues())));
+  if (map.rate() == 1 && map.residues() != Residues::All)
+    return fail(place, "expected all residues at rate 1, found " +
+                           std::to_string(int(map.residues())));
 
   uint32_t most = kMaxMapRank - 2 - (map.rate() > 1);
   if (!checkCount(place, "fixed axes", sizeOf(map.fixed()), most))

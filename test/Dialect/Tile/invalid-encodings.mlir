@@ -181,6 +181,13 @@ rtile.func @f() grid(%i: index) {
 
 // -----
 
+// Without a rate there is one residue.
+
+// expected-error@+1 {{expected residues = all at rate 1, found residues = shorter}}
+#map = #rtile.map<buffer = 0, rows = 0, columns = 1, fixed = [], rate = 1, box = [64, 64], residues = shorter>
+
+// -----
+
 // Recipes are known by name.
 
 // expected-error@+2 {{expected one of [fa_fwd_overlap, fa_fwd_lazy] for How a plain kernel becomes a scheduled one, got: fa_bwd}}

@@ -133,9 +133,9 @@ rtile.func @columns() grid(%i: index) {
 // The recipe of a tensor map.
 
 // CHECK-LABEL: rtile.func @maps()
-// CHECK-SAME:    maps = [#rtile.map<buffer = 1, rows = 1, columns = 3, fixed = [0, 2], rate = 1, box = [128, 64]>, #rtile.map<buffer = 0, rows = 0, columns = 1, fixed = [], rate = 4, box = [64, 64]>]
+// CHECK-SAME:    maps = [#rtile.map<buffer = 1, rows = 1, columns = 3, fixed = [0, 2], rate = 1, box = [128, 64]>, #rtile.map<buffer = 0, rows = 0, columns = 1, fixed = [], rate = 4, box = [64, 64], residues = longer>]
 rtile.func @maps() grid(%i: index) attributes {maps = [
     #rtile.map<buffer = 1, rows = 1, columns = 3, fixed = [0, 2], rate = 1, box = [128, 64]>,
-    #rtile.map<buffer = 0, rows = 0, columns = 1, fixed = [], rate = 4, box = [64, 64]>]} {
+    #rtile.map<buffer = 0, rows = 0, columns = 1, fixed = [], rate = 4, box = [64, 64], residues = longer>]} {
   rtile.return
 }

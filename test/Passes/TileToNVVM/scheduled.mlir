@@ -15,27 +15,30 @@
 // RUN:   --rtile-gpu-assign-shared=arch=sm_90a --rtile-to-nvvm=arch=sm_90a \
 // RUN:   | FileCheck %s --check-prefix=NVVM
 
-// REMARK-DAG: PlanMaps {{.*}}Remark=gram, {{.*}}Remark=2, Remark=" tensor maps"
+// REMARK-DAG: PlanMaps {{.*}}Remark=gram, {{.*}}Remark=3, Remark=" tensor maps"
+// REMARK-DAG: PlanMaps {{.*}}Remark=even, {{.*}}Remark=1, Remark=" tensor maps"
 // REMARK-DAG: AssignChannels {{.*}}Remark=gram, {{.*}}Remark=40960, Remark=" bytes for slots, ", Remark=41016, Remark=" of ", Remark=232448
 
-// Two copies through one view have one map. Rows of every fourth position: the
-// map has an axis more. 72 columns take two panels of 64, so a slot of 64 rows
+// Two copies through one view have the same maps. Rows of every fourth position:
+// a map has an axis more, and there are two of them, since only the call knows
+// whether some residues have a row more than others. 72 columns take two panels of 64, so a slot of 64 rows
 // takes 16 KiB, and one of 64 rows and 64 columns 8 KiB. Barriers: 2 x 8 bytes
 // for each slot.
 
 // CHECK-LABEL: rtile.func @gram(
 // CHECK-SAME:    rtile.maps = [
-// CHECK-SAME:      #rtile.map<buffer = 0, rows = 0, columns = 2, fixed = [1], rate = 4, box = [64, 64]>,
+// CHECK-SAME:      #rtile.map<buffer = 0, rows = 0, columns = 2, fixed = [1], rate = 4, box = [64, 64], residues = shorter>,
+// CHECK-SAME:      #rtile.map<buffer = 0, rows = 0, columns = 2, fixed = [1], rate = 4, box = [64, 64], residues = longer>,
 // CHECK-SAME:      #rtile.map<buffer = 1, rows = 0, columns = 1, fixed = [], rate = 1, box = [64, 64]>]
 // CHECK-SAME:    rtile.shared_bytes = 41016 : i64
 // CHECK:         rtile.channel slots = 2 offset = 0 barriers = 40960 : !rtile.channel<64x72xf16>
 // CHECK:         rtile.channel slots = 1 offset = 32768 barriers = 40992 : !rtile.channel<64x64xf16>
-// CHECK:         rtile.copy %{{.+}} to %{{.+}} {rtile.map = 0 : i64}
-// CHECK:         rtile.copy %{{.+}} to %{{.+}} {rtile.map = 0 : i64}
-// CHECK:         rtile.copy %{{.+}} to %{{.+}} {rtile.map = 1 : i64}
+// CHECK:         rtile.copy %{{.+}} to %{{.+}} {rtile.maps_of_copy = array<i64: 0, 1>}
+// CHECK:         rtile.copy %{{.+}} to %{{.+}} {rtile.maps_of_copy = array<i64: 0, 1>}
+// CHECK:         rtile.copy %{{.+}} to %{{.+}} {rtile.maps_of_copy = array<i64: 2>}
 
 // NVVM-LABEL: llvm.func ptx_kernelcc @gram(
-// NVVM-SAME:    !llvm.ptr {llvm.align = 64 : i64, llvm.byval = !llvm.array<256 x i8>, nvvm.grid_constant}
+// NVVM-SAME:    !llvm.ptr {llvm.align = 64 : i64, llvm.byval = !llvm.array<384 x i8>, nvvm.grid_constant}
 // NVVM-SAME:    nvvm.kernel
 // NVVM-SAME:    rtile.maps = [
 // NVVM-NOT:     rtile.persistent
@@ -45,10 +48,12 @@
 // NVVM:         mbarrier.init.shared::cta.b64 {{.+}}, 1;
 // NVVM:         mbarrier.init.shared::cta.b64 {{.+}}, 4;
 // NVVM:         fence.mbarrier_init.release.cluster;
-// NVVM-COUNT-2: prefetch.tensormap
+// NVVM-COUNT-3: prefetch.tensormap
 // NVVM:         shfl.sync.idx.b32
 // NVVM:         setmaxnreg.dec.sync.aligned.u32 40;
 // NVVM:         mbarrier.try_wait.parity.shared::cta.b64
+// NVVM:         arith.remui %{{.+}}, %{{.+}} : i64
+// NVVM:         arith.select %{{.+}}, %{{.+}}, %{{.+}} : !llvm.ptr
 // NVVM:         mbarrier.arrive.expect_tx.shared::cta.b64 _, {{.+}}, 16384;
 // NVVM-COUNT-2: cp.async.bulk.tensor.4d.shared::cluster.global.tile.mbarrier::complete_tx::bytes
 // NVVM:         mbarrier.arrive.expect_tx.shared::cta.b64 _, {{.+}}, 16384;
@@ -145,6 +150,41 @@ rtile.func @gram(%X: memref<?x3x72xf16, strided<[?, ?, 1]>>,
   rtile.return
 }
 
+// A length that the rate divides leaves every residue with the same rows.
+
+// CHECK-LABEL: rtile.func @even(
+// CHECK-SAME:    rtile.maps = [#rtile.map<buffer = 0, rows = 0, columns = 1, fixed = [], rate = 4, box = [64, 64]>]
+// CHECK:         rtile.copy %{{.+}} to %{{.+}} {rtile.maps_of_copy = array<i64: 0>}
+// NVVM-LABEL:  llvm.func ptx_kernelcc @even(
+// NVVM-NOT:      arith.select {{.+}} : !llvm.ptr
+// NVVM:          cp.async.bulk.tensor.3d
+rtile.func @even(%X: memref<4096x64xf16, strided<[?, 1]>>,
+                 %Y: memref<?x64xf16, strided<[?, 1]>>)
+    grid(%i: index) scheduled {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %x = rtile.view %X[*, *] segment(%i) residue(%c1)
+      : memref<4096x64xf16, strided<[?, 1]>>
+      to !rtile.view<64x64xf16, w = 256, rate = 4>
+  %y = rtile.view %Y[*, *] : memref<?x64xf16, strided<[?, 1]>>
+      to !rtile.view<64x64xf16>
+  %xs = rtile.channel slots = 1 : !rtile.channel<64x64xf16>
+  rtile.role "load" warps = 4 {
+    %slot = rtile.acquire %xs : !rtile.channel<64x64xf16>
+    rtile.copy %x[%c0, %c0] to %slot
+        : !rtile.view<64x64xf16, w = 256, rate = 4>, !rtile.slot<64x64xf16>
+  }
+  rtile.role "compute" warps = 4 {
+    %slot = rtile.await %xs : !rtile.channel<64x64xf16>
+    %tile = rtile.read %slot : !rtile.slot<64x64xf16>
+        -> tensor<64x64xf16, #rtile.fragment<4>>
+    rtile.release %slot : !rtile.slot<64x64xf16>
+    rtile.store %tile, %y[%c0, %c0]
+        : tensor<64x64xf16, #rtile.fragment<4>>, !rtile.view<64x64xf16>
+  }
+  rtile.return
+}
+
 // Blocks that take points as they come need a place to hand them over, and one
 // more word. The role of one thread takes them: it asks before its copies and
 // tells afterwards; the others read what lane 0 of each warp has read.
@@ -156,7 +196,7 @@ rtile.func @gram(%X: memref<?x3x72xf16, strided<[?, ?, 1]>>,
 // NVVM-SAME:    i64, %[[COUNTER:[a-z0-9]+]]: i64)
 // NVVM-SAME:    rtile.counter
 // NVVM-SAME:    rtile.persistent
-// NVVM:         atom.relaxed.gpu.global.add.u32
+// NVVM:         atom.relaxed.gpu.global.inc.u32
 // NVVM:         cp.async.bulk.tensor.2d
 // NVVM:         st.shared.v4.b32
 // NVVM-NOT:     st.shared.v4.b32

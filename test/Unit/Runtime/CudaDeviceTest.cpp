@@ -211,8 +211,8 @@ TEST_F(CudaDevice, Graph) {
 }
 
 // What the copy engine makes of maps whose address changes from call to call:
-// odd numbers of rows and columns, strides of all kinds, more points than
-// blocks.
+// numbers of rows that the rate does not divide or that are less than it, odd
+// numbers of columns, strides of all kinds, more points than blocks.
 TEST_F(CudaDevice, TensorMaps) {
   if (architecture != "sm_90")
     GTEST_SKIP() << "the kernel is for sm_90, the GPU is " << architecture;
@@ -235,6 +235,14 @@ TEST_F(CudaDevice, TensorMaps) {
       {{16, 512, 128}, {128, 2048, 1}, 8 * 1001}, // [rows, batch, columns].
       {{7, 1024, 256}, {262144, 256, 1}, 0},
       {{1, 4, 8}, {3, 8, 1}, 64},
+      {{2, 501, 64}, {32064, 64, 1}, 8},
+      {{3, 259, 48}, {48, 144, 1}, 0},
+      {{2, 3, 64}, {192, 64, 1}, 0},
+      {{2, 1, 64}, {192, 64, 1}, 0},
+      // Batches of one sequence, and sequences of one row.
+      {{3, 130, 64}, {0, 64, 1}, 8},
+      {{2, 130, 64}, {64, 0, 1}, 8},
+      {{3, 131, 64}, {0, 0, 1}, 8},
   };
   for (int64_t rate : {2, 4})
     for (const auto &item : cases) {

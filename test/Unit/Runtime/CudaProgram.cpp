@@ -93,8 +93,12 @@ void addBoxes(Builder &b, int64_t rate) {
   setResource(b, boxes, "shared_bytes", "8200");
   abi::KernelCodeT &code = *b.artifact.kernels[boxes]->code[0];
   code.blocks_per_multiprocessor = 1;
-  code.maps.push_back(mapOfRows(rate));
-  code.maps[0]->box_columns = 64;
+  for (abi::Residues residues :
+       {abi::Residues::Shorter, abi::Residues::Longer}) {
+    code.maps.push_back(mapOfRows(rate));
+    code.maps.back()->box_columns = 64;
+    code.maps.back()->residues = residues;
+  }
 }
 
 ContextPtr makeCudaContext(bool mayFail, uint64_t memoryLimit) {
