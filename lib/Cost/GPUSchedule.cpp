@@ -150,15 +150,12 @@ GPUSchedule ringlet::cost::estimateSchedule(const GPUCore &core,
 }
 
 GPUSchedule ringlet::cost::chooseSchedule(const GPUCore &core,
-                                          const BranchShape &branch,
-                                          int64_t keyMultiple) {
+                                          const BranchShape &branch) {
   GPUSchedule best = estimateSchedule(core, branch, groupRows, keyDepth);
   bool found = false;
   int64_t candidates = 0;
   for (int64_t groups = 1; groups <= maxGroups; ++groups)
     for (int64_t key = keyDepth; key <= maxKey; key += keyDepth) {
-      if (keyMultiple > 0 && keyMultiple % key != 0)
-        continue;
       ++candidates;
       GPUSchedule next =
           estimateSchedule(core, branch, groups * groupRows, key);

@@ -37,11 +37,9 @@ struct GPUSchedule {
 GPUSchedule estimateSchedule(const GPUCore &core, const BranchShape &branch,
                              int64_t query, int64_t key);
 
-/// The candidate of least estimated cycles among those that fit and whose key
-/// tile divides `keyMultiple` (0: any); if there is none, one with `fits`
-/// false.
-GPUSchedule chooseSchedule(const GPUCore &core, const BranchShape &branch,
-                           int64_t keyMultiple);
+/// The candidate of least estimated cycles among those that fit; if there is
+/// none, one with `fits` false.
+GPUSchedule chooseSchedule(const GPUCore &core, const BranchShape &branch);
 
 /// One line for people: the choice and the figures behind it.
 std::string explain(const GPUSchedule &schedule);

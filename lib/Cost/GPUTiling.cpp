@@ -41,9 +41,9 @@ struct CostTable {
   double mmaRagged = 16.0;
   /// The same of a thread where columns do not fill 16.
   double simtRagged = 32.0;
-  /// Registers that the loop over tiles, their marks and the rows that no key
-  /// reaches take beside the sums.
-  int64_t redoRegisters = 64;
+  /// More of them for each score where tiles of a segment follow each other:
+  /// what the next one needs stays alive beside the masks.
+  double redoScore = 0.3;
 };
 
 constexpr CostTable table;
@@ -76,7 +76,7 @@ int64_t ringlet::cost::chooseWarps(int64_t rows, int64_t columns, bool hasMma) {
 GPUTiling ringlet::cost::estimate(const GPUCore &core,
                                   const BranchShape &branch,
                                   int64_t elementBytes, int64_t query,
-                                  int64_t key) {
+                                  int64_t key, TileKernel kernel) {
   GPUTiling result;
   result.query = query;
   result.key = key;
@@ -103,7 +103,9 @@ GPUTiling ringlet::cost::estimate(const GPUCore &core,
   double accumulator = rowBlocks * roundUp(dv, 8) / 2.0;
   double scores = rowBlocks * roundUp(key, 8) / 2.0;
   double room = (cutsInstructions + cutsRows) * rowBlocks * table.mmaRagged;
-  double sums = accumulator + table.mmaScore * scores + room;
+  bool followsTiles = kernel == TileKernel::Redo && branch.segmented;
+  double ofScore = table.mmaScore + (followsTiles ? table.redoScore : 0.0);
+  double sums = accumulator + ofScore * scores + room;
   double registers = core.hasMma
                          ? table.mmaRegisters + accumulator + scores
                          : table.simtRegisters + accumulator +
@@ -153,28 +155,20 @@ GPUTiling ringlet::cost::estimate(const GPUCore &core,
 
 GPUTiling ringlet::cost::chooseTiling(const GPUCore &core,
                                       const BranchShape &branch,
-                                      int64_t elementBytes) {
+                                      int64_t elementBytes, TileKernel kernel) {
   GPUTiling best = estimate(core, branch, elementBytes, queryCandidates[0],
-                            keyCandidates[0]);
+                            keyCandidates[0], kernel);
   int64_t candidates = 0;
   for (int64_t query : queryCandidates)
     for (int64_t key : keyCandidates) {
       ++candidates;
-      GPUTiling next = estimate(core, branch, elementBytes, query, key);
+      GPUTiling next = estimate(core, branch, elementBytes, query, key, kernel);
       if (next.fits &&
           (!best.fits || next.cyclesPerScore < best.cyclesPerScore))
         best = next;
     }
   best.candidates = candidates;
   return best;
-}
-
-GPUTiling ringlet::cost::chooseRedoTiling(const GPUCore &core,
-                                          const BranchShape &branch,
-                                          int64_t elementBytes) {
-  GPUCore roomy = core;
-  roomy.sumRegisters -= table.redoRegisters;
-  return chooseTiling(roomy, branch, elementBytes);
 }
 
 std::string ringlet::cost::explain(const GPUTiling &tiling) {

@@ -45,19 +45,20 @@ struct GPUTiling {
 /// registers suffice.
 int64_t chooseWarps(int64_t rows, int64_t columns, bool hasMma);
 
+/// What a block computes: one tile of queries, or, one after the other, those
+/// of several tiles that have a marked row.
+enum class TileKernel { Plain, Redo };
+
 /// The estimate for one shape and elements of Q, K and V of that many bytes.
 GPUTiling estimate(const GPUCore &core, const BranchShape &branch,
-                   int64_t elementBytes, int64_t query, int64_t key);
+                   int64_t elementBytes, int64_t query, int64_t key,
+                   TileKernel kernel = TileKernel::Plain);
 
 /// The candidate of least estimated cycles among those that fit; if none does,
 /// the smallest one.
 GPUTiling chooseTiling(const GPUCore &core, const BranchShape &branch,
-                       int64_t elementBytes);
-
-/// The same for the kernel that computes marked rows again: it hardly ever has
-/// work, and needs registers to go from tile to tile.
-GPUTiling chooseRedoTiling(const GPUCore &core, const BranchShape &branch,
-                           int64_t elementBytes);
+                       int64_t elementBytes,
+                       TileKernel kernel = TileKernel::Plain);
 
 /// One line for people: the choice and the figures behind it.
 std::string explain(const GPUTiling &tiling);

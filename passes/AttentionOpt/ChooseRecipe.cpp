@@ -141,6 +141,8 @@ std::string ringlet::whyNotScheduled(attn::AttentionOp op,
   if (problem.empty())
     problem = checkOrders(op);
   if (problem.empty())
+    problem = checkMasks(op);
+  if (problem.empty())
     problem = checkBranch(cast<BranchAttr>(op.getBranches()[0]));
   return problem;
 }

@@ -31,9 +31,6 @@ std::optional<RecipeRequest> parseRecipeRequest(llvm::StringRef name,
 /// Why no kernel of `op` can follow a recipe on `target`, or "".
 std::string whyNotScheduled(attn::AttentionOp op, const arch::Target &target);
 
-/// What key tiles of a scheduled branch have to divide: w / r, or 0 for any.
-int64_t getKeyMultiple(attn::BranchAttr branch);
-
 } // namespace ringlet
 
 #endif // RINGLET_PASSES_ATTENTIONOPT_CHOOSERECIPE_H

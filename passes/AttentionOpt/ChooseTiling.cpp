@@ -54,8 +54,7 @@ struct ChooseTiling : ringlet::impl::RingletChooseTilingBase<ChooseTiling> {
 private:
   FailureOr<Choice> choose(attn::AttentionOp op, attn::BranchAttr branch);
   Choice chooseForCPU(MLIRContext *context, const cost::BranchShape &shape);
-  Choice chooseForGPU(attn::AttentionOp op, attn::BranchAttr branch,
-                      const cost::BranchShape &shape);
+  Choice chooseForGPU(attn::AttentionOp op, const cost::BranchShape &shape);
 
   arch::Target target;
   RecipeRequest request;
@@ -74,7 +73,7 @@ Choice ChooseTiling::chooseForCPU(MLIRContext *context,
 
 /// Plain tiles or, where a recipe is possible and not forbidden, those of it,
 /// whichever the cost models expect to be faster.
-Choice ChooseTiling::chooseForGPU(attn::AttentionOp op, attn::BranchAttr branch,
+Choice ChooseTiling::chooseForGPU(attn::AttentionOp op,
                                   const cost::BranchShape &shape) {
   const arch::GPUArch &row = *target.gpu;
   Type element = op.getQuery().getType().getElementType();
@@ -96,13 +95,10 @@ Choice ChooseTiling::chooseForGPU(attn::AttentionOp op, attn::BranchAttr branch,
   result.missed = whyNotScheduled(op, target);
   if (!result.missed.empty())
     return result;
-  int64_t multiple = getKeyMultiple(branch);
-  cost::GPUSchedule schedule = cost::chooseSchedule(core, shape, multiple);
+  cost::GPUSchedule schedule = cost::chooseSchedule(core, shape);
   if (!schedule.fits) {
-    result.missed = "expected w / r a multiple of a key tile, of 16 rows or "
-                    "more, found " +
-                    std::to_string(multiple) + "; nearest " +
-                    std::to_string(llvm::alignTo(multiple, 16)) + " (B1)";
+    result.missed = "expected tiles that a multiprocessor holds, found " +
+                    cost::explain(schedule);
     return result;
   }
   if (request.isAuto && schedule.cyclesPerScore >= plain.cyclesPerScore) {
@@ -111,8 +107,8 @@ Choice ChooseTiling::chooseForGPU(attn::AttentionOp op, attn::BranchAttr branch,
     return result;
   }
   attn::Recipe recipe = request.forced.value_or(attn::Recipe::fa_fwd_lazy);
-  cost::GPUTiling redo =
-      cost::chooseRedoTiling(core, shape, element.getIntOrFloatBitWidth() / 8);
+  cost::GPUTiling redo = cost::chooseTiling(
+      core, shape, element.getIntOrFloatBitWidth() / 8, cost::TileKernel::Redo);
   result.tiling = attn::TilingAttr::get(
       op.getContext(), schedule.query, schedule.key, recipe,
       attn::TilingAttr::get(op.getContext(), redo.query, redo.key));
@@ -130,7 +126,7 @@ FailureOr<Choice> ChooseTiling::choose(attn::AttentionOp op,
                           !branch.isUnbounded() || branch.getR() != 1};
   Choice choice;
   if (target.gpu)
-    choice = chooseForGPU(op, branch, shape);
+    choice = chooseForGPU(op, shape);
   else
     choice = chooseForCPU(op.getContext(), shape);
   if (!request.forced || choice.tiling.getRecipe())

@@ -55,10 +55,8 @@ def RingletChooseTiling : Pass<"ringlet-choose-tiling"> {
     that plain kernels get. `recipe=auto` takes `fa_fwd_lazy` where it is
     possible and expected to be faster than plain tiles; a remark says why it is
     not. It is possible for f16 and bf16, D and Dv that are multiples of 8 from
-    16 to 256, and an attention of one branch with one softmax, whose segments
-    are unbounded or cut into whole key tiles (w / r a multiple of 16, and no
-    left window). A recipe that is asked for by name and not possible is an
-    error.
+    16 to 256, and an attention of one branch with one softmax. A recipe that is
+    asked for by name and not possible is an error.
 
     Tilings that are there already are kept: a forced choice is honoured.
 

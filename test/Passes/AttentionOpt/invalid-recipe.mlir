@@ -53,33 +53,6 @@ func.func @mix(%x: tensor<1x64x2x64xf16>) {
 
 // -----
 
-func.func @rate(%x: tensor<1x64x2x64xf16>) {
-  // expected-error@+1 {{expected r to divide w = 64, found r = 3 (B1)}}
-  %o, %l = ringlet.attention %x, %x, %x branches [<w = 64, r = 3>]
-      : (tensor<1x64x2x64xf16>, tensor<1x64x2x64xf16>, tensor<1x64x2x64xf16>) -> (tensor<1x64x2x64xf16>, tensor<1x2x64xf32>)
-  return
-}
-
-// -----
-
-func.func @segment(%x: tensor<1x?x2x64xf16>) {
-  // expected-error@+1 {{expected w / r a multiple of a key tile, of 16 rows or more, found 100; nearest 112 (B1)}}
-  %o, %l = ringlet.attention %x, %x, %x branches [<w = 200, r = 2>]
-      : (tensor<1x?x2x64xf16>, tensor<1x?x2x64xf16>, tensor<1x?x2x64xf16>) -> (tensor<1x?x2x64xf16>, tensor<1x2x?xf32>)
-  return
-}
-
-// -----
-
-func.func @left_window(%x: tensor<1x?x2x64xf16>) {
-  // expected-error@+1 {{expected no left window beside segments, whose first key tile begins anywhere in a segment (B4)}}
-  %o, %l = ringlet.attention %x, %x, %x branches [<w = 256, r = 2>] window = [100, 0]
-      : (tensor<1x?x2x64xf16>, tensor<1x?x2x64xf16>, tensor<1x?x2x64xf16>) -> (tensor<1x?x2x64xf16>, tensor<1x2x?xf32>)
-  return
-}
-
-// -----
-
 func.func @runtime(%x: tensor<1x?x2x64xf16>, %w: tensor<i64>) {
   // expected-error@+1 {{expected w and r that are known, found runtime ones (B1)}}
   %o, %l = ringlet.attention %x, %x, %x branches [<w = ?, r = 1>] sizes(%w)

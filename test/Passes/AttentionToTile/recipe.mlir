@@ -104,7 +104,8 @@ func.func @full(%q: tensor<2x?x4x32xbf16>) -> tensor<2x?x4x32xbf16> {
 // CHECK:         scf.for
 
 // The second kernel fills them where the first one may not have run: all rows
-// are marked then, and a tile without rows has no marks.
+// are marked then, and a tile without rows has no marks. It does so in a loop
+// over the tiles that comes before the one that computes.
 
 // CHECK-LABEL: rtile.func @dilated_attention0_branch0_redo(
 // CHECK:         rtile.view %{{.+}} : memref<1x4x?xf32> to !rtile.view<32xf32, w = 256, rate = 2>
@@ -120,7 +121,11 @@ func.func @full(%q: tensor<2x?x4x32xbf16>) -> tensor<2x?x4x32xbf16> {
 // CHECK-NEXT:        rtile.store
 // CHECK-NEXT:        rtile.store
 // CHECK-NEXT:      }
-// CHECK-NEXT:      scf.if %[[SOME]] {
+// CHECK-NEXT:    }
+// CHECK-NEXT:    scf.for
+// CHECK-NOT:       rtile.store
+// CHECK:           %[[AGAIN:.+]] = rtile.any
+// CHECK-NEXT:      scf.if %[[AGAIN]] {
 // CHECK:             scf.for
 func.func @dilated(%q: tensor<1x?x4x16xf16>, %k: tensor<1x?x2x16xf16>)
     -> (tensor<1x?x4x16xf16>, tensor<1x4x?xf32>) {

@@ -340,3 +340,37 @@ rtile.func @dilated(%Q: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %K: memre
   rtile.store %out, %o[%row, %c0] : !rtile.view<128x128xbf16, w = 8192, rate = 4>
   rtile.return
 }
+
+// -----
+
+// A segment may end inside of a key tile, and the tiles of a window may begin
+// anywhere in it: what a copy brings of another segment is masked.
+
+// CHECK-LABEL: rtile.func @cut_segment(
+// CHECK-SAME:    rtile.schedule = {compute_registers = 232 : i64, compute_warps = 8 : i64
+rtile.func @cut_segment(%Q: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %K: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %V: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %O: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>)
+    grid(%tile: index, %segment: index, %head: index, %batch: index) recipe = <fa_fwd_lazy> {
+  %c0 = arith.constant 0 : index
+  %height = arith.constant 128 : index
+  %step = arith.constant 128 : index
+  %zero = arith.constant dense<0.0> : tensor<128x128xf32>
+  %q = rtile.view %Q[%batch, *, %head, *] segment(%segment) residue(%c0) : memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>> to !rtile.view<128x128xbf16, w = 8000, rate = 4>
+  %k = rtile.view %K[%batch, *, %head, *] segment(%segment) residue(%c0) : memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>> to !rtile.view<128x128xbf16, w = 8000, rate = 4>
+  %v = rtile.view %V[%batch, *, %head, *] segment(%segment) residue(%c0) : memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>> to !rtile.view<128x128xbf16, w = 8000, rate = 4>
+  %o = rtile.view %O[%batch, *, %head, *] segment(%segment) residue(%c0) : memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>> to !rtile.view<128x128xbf16, w = 8000, rate = 4>
+  %row = arith.muli %tile, %height : index
+  %q_tile = rtile.load %q[%row, %c0] : !rtile.view<128x128xbf16, w = 8000, rate = 4>
+  %begin, %wb, %we, %end = rtile.run %q[%row], %k window = [512, 0] : !rtile.view<128x128xbf16, w = 8000, rate = 4>, !rtile.view<128x128xbf16, w = 8000, rate = 4>
+  %sums = scf.for %n = %begin to %end step %step iter_args(%acc = %zero) -> (tensor<128x128xf32>) {
+    %k_tile = rtile.load %k[%n, %c0] : !rtile.view<128x128xbf16, w = 8000, rate = 4>
+    %s = rtile.dot %q_tile, %k_tile transposed : tensor<128x128xbf16>, tensor<128x128xbf16> -> tensor<128x128xf32>
+    %p = arith.truncf %s : tensor<128x128xf32> to tensor<128x128xbf16>
+    %v_tile = rtile.load %v[%n, %c0] : !rtile.view<128x128xbf16, w = 8000, rate = 4>
+    %next = rtile.dot %p, %v_tile init(%acc) : tensor<128x128xbf16>, tensor<128x128xbf16> -> tensor<128x128xf32>
+    scf.yield %next : tensor<128x128xf32>
+  }
+  %out = arith.truncf %sums : tensor<128x128xf32> to tensor<128x128xbf16>
+  rtile.store %out, %o[%row, %c0] : !rtile.view<128x128xbf16, w = 8000, rate = 4>
+  rtile.return
+}
+

@@ -21,7 +21,7 @@ BranchShape shape(int64_t dim, int64_t rows = 16384, bool causal = false) {
 
 void expectShape(const BranchShape &branch, int64_t query, int64_t key,
                  bool queryInRegisters) {
-  GPUSchedule best = chooseSchedule(hopper, branch, 0);
+  GPUSchedule best = chooseSchedule(hopper, branch);
   EXPECT_TRUE(best.fits);
   EXPECT_EQ(best.query, query) << explain(best);
   EXPECT_EQ(best.key, key) << explain(best);
@@ -60,7 +60,7 @@ TEST(GPUSchedule, ChoiceFitsForEveryHeadDimension) {
   for (int64_t dim = 16; dim <= 256; dim += 8)
     for (int64_t width = 16; width <= 256; width += 8)
       for (bool causal : {false, true}) {
-        GPUSchedule best = chooseSchedule(hopper, {dim, width, 0, causal}, 0);
+        GPUSchedule best = chooseSchedule(hopper, {dim, width, 0, causal});
         ASSERT_TRUE(best.fits) << dim << ", " << width;
         EXPECT_LE(best.registers, best.registerLimit) << dim << ", " << width;
         EXPECT_LT(best.sharedBytes, hopper.sharedBytes) << dim << ", " << width;
@@ -70,16 +70,14 @@ TEST(GPUSchedule, ChoiceFitsForEveryHeadDimension) {
       }
 }
 
-// Key tiles do not cross the end of a segment.
-TEST(GPUSchedule, KeyTileDividesTheSegment) {
-  for (int64_t multiple : {16, 48, 2048, 2064, 80})
-    for (int64_t dim : {64, 128, 256}) {
-      GPUSchedule best = chooseSchedule(hopper, shape(dim, multiple), multiple);
-      ASSERT_TRUE(best.fits) << multiple;
-      EXPECT_EQ(multiple % best.key, 0) << multiple << ": " << explain(best);
-    }
-  EXPECT_EQ(chooseSchedule(hopper, shape(256, 2048), 2048).key, 64);
-  EXPECT_FALSE(chooseSchedule(hopper, shape(64, 100), 100).fits);
+// A segment may end anywhere in a key tile, and tiles that it fills are better.
+TEST(GPUSchedule, EverySegmentHasATile) {
+  for (int64_t rows : {1, 16, 48, 100, 2048, 2064})
+    for (int64_t dim : {64, 128, 256})
+      EXPECT_TRUE(chooseSchedule(hopper, shape(dim, rows)).fits)
+          << rows << ", " << dim;
+  EXPECT_EQ(chooseSchedule(hopper, shape(128, 96)).key, 96);
+  EXPECT_EQ(chooseSchedule(hopper, shape(128, 100)).key, 112);
 }
 
 // Three groups and the coordinates of segments do not go together where all
@@ -107,14 +105,14 @@ TEST(GPUSchedule, SharedMemoryIsThatOfTheChannels) {
 TEST(GPUSchedule, NothingFitsWhereThereIsNoRoom) {
   GPUCore tiny = hopper;
   tiny.sharedBytes = 8 << 10;
-  GPUSchedule best = chooseSchedule(tiny, shape(128), 0);
+  GPUSchedule best = chooseSchedule(tiny, shape(128));
   EXPECT_FALSE(best.fits);
   EXPECT_NE(explain(best).find("more than the device has"), std::string::npos);
 }
 
 TEST(GPUSchedule, ShortSegmentsGetShortTiles) {
-  EXPECT_EQ(chooseSchedule(hopper, shape(128, 64), 0).query, 64);
-  EXPECT_LE(chooseSchedule(hopper, shape(128, 64), 0).key, 64);
+  EXPECT_EQ(chooseSchedule(hopper, shape(128, 64)).query, 64);
+  EXPECT_LE(chooseSchedule(hopper, shape(128, 64)).key, 64);
 }
 
 TEST(GPUSchedule, ExplainNamesTheFigures) {
