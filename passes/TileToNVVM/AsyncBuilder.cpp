@@ -125,11 +125,11 @@ SmallVector<Value> AsyncBuilder::readLetter(Place from) {
   return block.emit(b);
 }
 
-Value AsyncBuilder::countUp(Value counter) {
+Value AsyncBuilder::countUp(Value counter, Value last) {
   AsmBlock block;
   std::string before = block.result(b.getI32Type());
-  block += "atom.relaxed.gpu.global.add.u32 " + before + ", [" +
-           block.use(counter) + "], 1;";
+  block += "atom.relaxed.gpu.global.inc.u32 " + before + ", [" +
+           block.use(counter) + "], " + block.use(last) + ";";
   return block.emit(b).front();
 }
 

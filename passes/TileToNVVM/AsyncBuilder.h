@@ -68,8 +68,9 @@ public:
   // Four words at once.
   void writeLetter(Place to, mlir::ValueRange words);
   llvm::SmallVector<Value> readLetter(Place from);
-  /// Adds 1 to a word of global memory; what it was.
-  Value countUp(Value counter);
+  /// Adds 1 to a word of global memory, or makes it 0 where it was `last`; what
+  /// it was.
+  Value countUp(Value counter, Value last);
 
   // Products (wgmma).
   /// Starts products and commits them as one group. `sums` are the sums to add

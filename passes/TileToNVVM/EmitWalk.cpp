@@ -47,15 +47,17 @@ void Emitter::emitStridedWalk(rtile::RoleOp op) {
   ValueRange arguments = loop.getRegionIterArgs();
   bindCursors(visited, arguments.take_front(cursorCount));
   bindBegun(op, arguments.slice(cursorCount, begun.size()));
-  SmallVector<Value> point(arguments.drop_front(cursorCount + begun.size()));
+  SmallVector<Value> visitedPoint(
+      arguments.drop_front(cursorCount + begun.size()));
   if (!isPlain)
-    point = decodePoint(loop.getInductionVar());
+    visitedPoint = decodePoint(loop.getInductionVar());
   findFollowing = [&] {
     Value item = b.add(loop.getInductionVar(), b.blockCount());
     following.exists = b.compare(arith::CmpIPredicate::ult, item, points);
-    following.point = isPlain ? movePoint(point, distance) : decodePoint(item);
+    following.point =
+        isPlain ? movePoint(visitedPoint, distance) : decodePoint(item);
   };
-  emitPoint(op, point);
+  emitPoint(op, visitedPoint);
   if (isPlain && !following.exists)
     findFollowing();
   SmallVector<Value> yielded = flattenCursors(visited);
@@ -161,6 +163,7 @@ void Emitter::bindPoint(ValueRange indices, ArrayRef<Value> visitedPoint) {
 }
 
 void Emitter::emitShared(ArrayRef<Value> visitedPoint) {
+  point = llvm::to_vector(visitedPoint);
   bindPoint(func.getGridPoint(), visitedPoint);
   // What all roles know, each finds for itself: the rest is dead code.
   for (Operation &common : func.getBody().front().without_terminator())
@@ -250,6 +253,9 @@ void Emitter::emitNextPoint(rtile::NextPointOp op) {
   bindFlat(op.getResults(), results.take_front(finished));
   following.begun = llvm::to_vector(results.slice(finished, begun));
   bindCursors(visited, results.drop_front(finished + begun));
+  // What this point still needs is found anew: it would lie in registers beside
+  // both products.
+  emitShared(async.hold(point));
 }
 
 //===----------------------------------------------------------------------===//

@@ -23,6 +23,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace ringlet::rt {
@@ -65,6 +66,15 @@ public:
 /// too, where the driver has queues, and means nothing where it has none.
 using Stream = void *;
 
+/// A stream, and its number where the driver can tell it from all others.
+struct Queue {
+  Queue(Stream stream, std::optional<uint64_t> number = std::nullopt)
+      : stream(stream), number(number) {}
+
+  Stream stream;
+  std::optional<uint64_t> number;
+};
+
 /// Between which memories Driver::transfer copies.
 enum class Transfer { ToDevice, FromDevice, OnDevice };
 
@@ -85,6 +95,16 @@ struct LaunchCall {
   char *scratch;
   uint64_t scratchPerThread;
   Stream stream;
+};
+
+/// The kernels of a run, kept ready for the next one. For one queue, and for
+/// one thread at a time.
+class Batch {
+public:
+  virtual ~Batch() = default;
+  /// Starts them, each behind the one before it. From call to call they differ
+  /// in the values of parameters and in the addresses of maps only.
+  virtual Status launch(const LaunchCall *calls, size_t count) = 0;
 };
 
 class Driver {
@@ -134,6 +154,13 @@ public:
   /// The most items that one launch can have.
   virtual int64_t mostItems() const { return INT64_MAX; }
   virtual Status launch(const LaunchCall &call) = 0;
+  /// A batch of these kernels, not started yet. Null where launches one by one
+  /// are as good, or all there is.
+  virtual std::unique_ptr<Batch> makeBatch(const LaunchCall *calls,
+                                           size_t count) {
+    (void)calls, (void)count;
+    return nullptr;
+  }
   /// Fails, with the reason, for what the device cannot copy.
   virtual Status encodeMap(const MapShape &shape, EncodedMap &map) const;
   /// Sets `count` elements, which follow each other.
@@ -153,12 +180,9 @@ public:
     captured = false;
     return {};
   }
-  /// A number that no other queue has or ever will have. False if the queue has
-  /// none, or if what is queued becomes a graph.
-  virtual bool identify(Stream stream, uint64_t &queue) const {
-    (void)stream, (void)queue;
-    return false;
-  }
+  /// With a number that no other queue has or ever will have. It has none if
+  /// what is queued becomes a graph, to be run later and again.
+  virtual Queue identify(Stream stream) const { return stream; }
   /// True if the memory of a run comes and goes in the order of its queue, by
   /// what follows; else a run keeps its block to its end.
   virtual bool ordersMemory() const { return false; }

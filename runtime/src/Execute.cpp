@@ -19,13 +19,10 @@ Status Call::failed(const Status &status) const {
 }
 
 /// All that prepare() reads of the arguments.
-static std::vector<int64_t> keyOf(const abi::Function &function,
-                                  const std::vector<TensorView> &arguments) {
-  std::vector<int64_t> key;
-  size_t size = 0;
-  for (const TensorView &view : arguments)
-    size += view.rank ? 2 * view.rank : 1;
-  key.reserve(size);
+static void writeKey(const abi::Function &function,
+                     const std::vector<TensorView> &arguments,
+                     std::vector<int64_t> &key) {
+  key.clear();
   for (uint32_t i = 0; i < arguments.size(); ++i) {
     const TensorView &view = arguments[i];
     key.insert(key.end(), view.sizes, view.sizes + view.rank);
@@ -35,7 +32,6 @@ static std::vector<int64_t> keyOf(const abi::Function &function,
       std::memcpy(&key.back(), view.data, sizeof(int64_t));
     }
   }
-  return key;
 }
 
 Status Call::prepare(const rl_tensor *tensors, uint32_t count,
@@ -43,12 +39,13 @@ Status Call::prepare(const rl_tensor *tensors, uint32_t count,
   if (!entry.plan)
     return failed(invalid("expected a program loaded into a context, got one "
                           "that can be inspected only"));
+  std::vector<TensorView> &arguments = lists->arguments;
   RL_TRY(bindTensors(*entry.function, tensors, count, binding, arguments));
-  std::vector<int64_t> key = keyOf(*entry.function, arguments);
-  shape = entry.prepared->find(key);
+  writeKey(*entry.function, arguments, lists->key);
+  shape = entry.prepared->find(lists->key);
   if (!shape) {
     RL_TRY(rt::prepare(program, entry, arguments, shape));
-    entry.prepared->insert(std::move(key), shape);
+    entry.prepared->insert(lists->key, shape);
   }
   return binding == Binding::Complete ? checkAddresses() : Status();
 }
@@ -76,14 +73,15 @@ Status Call::checkAddresses() const {
       uint32_t index = shape->mapBuffers[launch.firstMap + i];
       const abi::Buffer &buffer = *entry.plan->buffers()->Get(index);
       if (buffer.kind() == abi::BufferKind::Argument &&
-          !isAligned(arguments[buffer.index()].data))
-        return failed(misplaced(launch, index, arguments[buffer.index()].data));
+          !isAligned(lists->arguments[buffer.index()].data))
+        return failed(
+            misplaced(launch, index, lists->arguments[buffer.index()].data));
     }
   return {};
 }
 
 void Call::fill(rl_estimate &estimate) const {
-  estimate.workspace_bytes = shape->workspaceBytes;
+  estimate.workspace_bytes = shape->workspaceBytes + shape->counterBytes;
   estimate.scratch_bytes = shape->scratchBytes;
   estimate.table_bytes = shape->tableBytes;
   estimate.total_bytes = shape->totalBytes;
@@ -92,16 +90,17 @@ void Call::fill(rl_estimate &estimate) const {
 
 std::string Call::needs() const {
   return text("needs ", shape->totalBytes, " bytes (workspace ",
-              shape->workspaceBytes, ", scratch ", shape->scratchBytes,
-              ", order tables ", shape->tableBytes, ")");
+              shape->workspaceBytes + shape->counterBytes, ", scratch ",
+              shape->scratchBytes, ", order tables ", shape->tableBytes, ")");
 }
 
-Status Call::obtain(Stream stream, Workspace &workspace) {
+Status Call::obtain(const Queue &queue, Workspace &workspace) {
   Context &context = *program.context;
-  // To ask takes time, and only tables outlive what is queued.
+  // To ask takes time, only tables outlive what is queued, and a queue that has
+  // a number is not captured.
   bool captured = false;
-  if (!shape->tableUses.empty())
-    RL_TRY(context.driver->isCaptured(stream, captured));
+  if (!shape->tableUses.empty() && !queue.number)
+    RL_TRY(context.driver->isCaptured(queue.stream, captured));
   if (shape->totalBytes > context.account.maximum())
     return failed(failure(RL_OUT_OF_MEMORY, needs(), ", the memory limit is ",
                           context.account.maximum()));
@@ -119,7 +118,8 @@ Status Call::obtain(Stream stream, Workspace &workspace) {
       status = context.tables.get(shape->tableUses[i].key, tables[i], overLimit,
                                   !captured);
     if (status.ok())
-      status = context.workspaces.acquire(block, stream, workspace, overLimit);
+      status = context.workspaces.acquire(block, queue, workspace, overLimit,
+                                          shape->counterBytes > 0);
     if (status.ok()) {
       if (captured)
         program.keep(tables);
@@ -127,7 +127,7 @@ Status Call::obtain(Stream stream, Workspace &workspace) {
     }
     // To free memory is to wait, which a capture does not allow.
     if (!trimmed)
-      RL_TRY(context.driver->isCaptured(stream, captured));
+      RL_TRY(context.driver->isCaptured(queue.stream, captured));
     if (!trimmed && !captured) {
       tables.clear();
       context.trim();
@@ -142,74 +142,87 @@ Status Call::obtain(Stream stream, Workspace &workspace) {
   return {};
 }
 
-Status Call::fill(uint32_t buffer, const std::vector<char *> &places,
-                  Stream stream) const {
+//===----------------------------------------------------------------------===//
+// Steps
+//===----------------------------------------------------------------------===//
+
+Status Call::runFill(uint32_t buffer, const Queue &queue) {
+  RL_TRY(start());
   // A workspace of f32, as the verifier has seen: its elements follow each
   // other.
   return program.context->driver->fill(
-      reinterpret_cast<float *>(places[buffer]),
-      uint64_t(elementCount(shape->buffers[buffer])), 1.0f, stream);
+      reinterpret_cast<float *>(lists->places[buffer]),
+      uint64_t(elementCount(shape->buffers[buffer])), 1.0f, queue.stream);
 }
 
-Status Call::runLaunch(const Prepared::Launch &launch,
-                       const std::vector<char *> &places,
-                       const std::vector<int64_t> &words, char *scratch,
-                       Stream stream) const {
-  char *addresses[abi::kMaxMaps];
+Status Call::runCopy(const Prepared::Copy &copy, const Queue &queue) {
+  RL_TRY(start());
+  TensorView source = shape->buffers[copy.source];
+  TensorView destination = shape->buffers[copy.destination];
+  source.data = lists->places[copy.source];
+  destination.data = lists->places[copy.destination];
+  return program.context->driver->copy(source, destination, queue.stream);
+}
+
+Status Call::runLaunch(const Prepared::Launch &launch, char *scratch,
+                       const Queue &queue) {
+  char **addresses = lists->mapAddresses.data() + launch.firstMap;
   for (uint32_t i = 0; i < launch.mapCount; ++i) {
-    uint32_t buffer = shape->mapBuffers[launch.firstMap + i];
-    addresses[i] = places[buffer];
     if (isAligned(addresses[i]) || launch.fallback < 0)
       continue;
     // Words are dear.
     if (program.context->logger.wants(RL_LOG_DEBUG))
       logFallback(program.context->logger,
-                  misplaced(launch, buffer, addresses[i]));
-    return fill(uint32_t(launch.fallback), places, stream);
+                  misplaced(launch, shape->mapBuffers[launch.firstMap + i],
+                            addresses[i]));
+    return runFill(uint32_t(launch.fallback), queue);
   }
-  if (launch.counterOffset >= 0)
-    RL_TRY(program.context->driver->fill(
-        reinterpret_cast<float *>(
-            words[launch.firstWord + launch.wordCount - 1]),
-        1, 0.0f, stream));
   const KernelEntry &kernel = program.kernel(launch.kernel);
-  return program.context->driver->launch(
-      {kernel.code, words.data() + launch.firstWord, launch.wordCount,
+  lists->launches.push_back(
+      {kernel.code, lists->words.data() + launch.firstWord, launch.wordCount,
        shape->maps.data() + launch.firstMap, addresses, launch.mapCount,
-       launch.items, scratch, kernel.scratchBytes, stream});
+       launch.items, scratch, kernel.scratchBytes, queue.stream});
+  return {};
 }
 
-Status Call::runStep(const Prepared::Step &step,
-                     const std::vector<char *> &places,
-                     const std::vector<int64_t> &words, char *scratch,
-                     Stream stream) const {
+Status Call::runStep(const Prepared::Step &step, char *scratch,
+                     const Queue &queue) {
   switch (step.kind) {
   case Prepared::Step::LaunchStep:
-    return runLaunch(shape->launches[step.index], places, words, scratch,
-                     stream);
+    return runLaunch(shape->launches[step.index], scratch, queue);
   case Prepared::Step::FillStep:
-    return fill(step.index, places, stream);
+    return runFill(step.index, queue);
   case Prepared::Step::CopyStep:
     break;
   }
-  const Prepared::Copy &copy = shape->copies[step.index];
-  TensorView source = shape->buffers[copy.source];
-  TensorView destination = shape->buffers[copy.destination];
-  source.data = places[copy.source];
-  destination.data = places[copy.destination];
-  return program.context->driver->copy(source, destination, stream);
+  return runCopy(shape->copies[step.index], queue);
 }
 
-Status Call::execute(Stream stream) {
-  Context &context = *program.context;
-  Workspace workspace;
-  RL_TRY(obtain(stream, workspace));
+Status Call::start(Batch *batch) {
+  const std::vector<LaunchCall> &launches = lists->launches;
+  if (batch)
+    return batch->launch(launches.data(), launches.size());
+  for (const LaunchCall &launch : launches)
+    RL_TRY(program.context->driver->launch(launch));
+  lists->launches.clear();
+  return {};
+}
 
-  std::vector<char *> places(shape->buffers.size());
-  for (uint32_t i = 0; i < places.size(); ++i)
-    places[i] = shape->buffers[i].data;
+//===----------------------------------------------------------------------===//
+// All of them
+//===----------------------------------------------------------------------===//
+
+static int64_t toWord(const char *address) {
+  return int64_t(reinterpret_cast<intptr_t>(address));
+}
+
+void Call::place(const Workspace &workspace) {
+  std::vector<char *> &places = lists->places;
+  places.clear();
+  for (const TensorView &buffer : shape->buffers)
+    places.push_back(buffer.data);
   for (const Prepared::ArgumentUse &use : shape->argumentUses)
-    places[use.buffer] = arguments[use.argument].data;
+    places[use.buffer] = lists->arguments[use.argument].data;
   for (uint32_t i = 0; i < shape->lifetimes.size(); ++i)
     places[shape->workspaceBuffers[i]] =
         workspace.data() + shape->lifetimes[i].offset;
@@ -217,23 +230,43 @@ Status Call::execute(Stream stream) {
     // Kernels only read it: the verifier has seen to that.
     places[shape->tableUses[i].buffer] =
         const_cast<char *>(tables[i]->upload.data());
-  std::vector<int64_t> words = shape->words;
+
+  std::vector<int64_t> &words = lists->words;
+  words = shape->words;
   for (const Prepared::Address &address : shape->addresses)
-    words[address.word] =
-        int64_t(reinterpret_cast<intptr_t>(places[address.buffer]));
+    words[address.word] = toWord(places[address.buffer]);
   for (const Prepared::Launch &launch : shape->launches)
-    if (launch.counterOffset >= 0)
-      words[launch.firstWord + launch.wordCount - 1] = int64_t(
-          reinterpret_cast<intptr_t>(workspace.data() + launch.counterOffset));
+    if (launch.countsItems)
+      words[launch.firstWord + launch.wordCount - 1] =
+          toWord(workspace.counter());
+  lists->mapAddresses.clear();
+  for (uint32_t buffer : shape->mapBuffers)
+    lists->mapAddresses.push_back(places[buffer]);
+}
+
+Status Call::execute(Stream stream) {
+  Context &context = *program.context;
+  Queue queue = context.driver->identify(stream);
+  Workspace workspace;
+  RL_TRY(obtain(queue, workspace));
+  place(workspace);
 
   uint64_t scratchOffset = 0;
   (void)roundUp(shape->workspaceBytes, 64, scratchOffset);
+  lists->launches.clear();
   for (const Prepared::Step &step : shape->steps) {
-    Status status =
-        runStep(step, places, words, workspace.data() + scratchOffset, stream);
+    Status status = runStep(step, workspace.data() + scratchOffset, queue);
     if (!status.ok())
       return failed(status);
   }
+  // A batch is of all steps: where something else came in between, of none.
+  std::unique_lock<std::mutex> lock;
+  Batch *batch = nullptr;
+  if (!lists->launches.empty() && lists->launches.size() == shape->steps.size())
+    batch = shape->batches->find(*context.driver, queue, lists->launches, lock);
+  Status status = start(batch);
+  if (!status.ok())
+    return failed(status);
   size_t launches = shape->launches.size();
   context.runs.fetch_add(1, std::memory_order_relaxed);
   context.launches.fetch_add(launches, std::memory_order_relaxed);

@@ -1,4 +1,4 @@
-//===- IndexTables.cpp - Order tables, built once ---*- C++ -*-===//
+//===- IndexTables.cpp - Tables of indices, built once ---*- C++ -*-===//
 //
 // Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -33,7 +33,28 @@ static Status makeOrder(const abi::Order &order,
   return Status(RL_BAD_ARTIFACT, error);
 }
 
+static Status makePattern(const abi::TileIndex &tiles,
+                          layout::TilePattern &pattern) {
+  pattern.segment = tiles.w();
+  pattern.rate = tiles.rate();
+  if (tiles.order())
+    RL_TRY(makeOrder(*tiles.order(), pattern.order));
+  pattern.causal = tiles.causal();
+  if (tiles.window_left() >= 0)
+    pattern.windowLeft = tiles.window_left();
+  if (tiles.window_right() >= 0)
+    pattern.windowRight = tiles.window_right();
+  pattern.grid = toVector(tiles.grid());
+  pattern.reach = toVector(tiles.reach());
+  pattern.queryRows = tiles.query_rows();
+  pattern.keyRows = tiles.key_rows();
+  return {};
+}
+
 Status rt::makeKey(const abi::Buffer &buffer, layout::IndexTable &key) {
+  if (buffer.kind() == abi::BufferKind::TileIndex)
+    return makePattern(*buffer.tiles(),
+                       key.emplace<layout::TileTable>().pattern);
   std::shared_ptr<const layout::Order> order;
   RL_TRY(makeOrder(*buffer.order(), order));
   if (buffer.kind() == abi::BufferKind::OrderTable) {
@@ -52,6 +73,18 @@ Status rt::makeKey(const abi::Buffer &buffer, layout::IndexTable &key) {
   return {};
 }
 
+/// How long the table of a valid key is.
+static Status count(layout::TileTable &key) try {
+  key.length = layout::TileIndex(key.pattern, key.sizes).tableLength();
+  return {};
+} catch (const std::bad_alloc &) {
+  return failure(RL_OUT_OF_MEMORY,
+                 "the system refuses memory for a tile index "
+                 "of ",
+                 key.sizes.queryLength, " queries and ", key.sizes.keyLength,
+                 " keys");
+}
+
 Status rt::setSizes(const abi::Buffer &buffer, const ExprValues &exprs,
                     layout::IndexTable &key) {
   if (auto *order = std::get_if<layout::OrderTable>(&key)) {
@@ -63,9 +96,24 @@ Status rt::setSizes(const abi::Buffer &buffer, const ExprValues &exprs,
       RL_TRY(exprs.get(buffer.offset(), ranks->rows->offset));
     }
   }
+  if (auto *tiles = std::get_if<layout::TileTable>(&key)) {
+    const abi::TileIndex &from = *buffer.tiles();
+    layout::TileSizes &sizes = tiles->sizes;
+    RL_TRY(exprs.getSize(from.query_length(), "a length", sizes.queryLength));
+    RL_TRY(exprs.get(from.query_offset(), sizes.queryOffset));
+    RL_TRY(exprs.getSize(from.key_length(), "a length", sizes.keyLength));
+    RL_TRY(exprs.getSize(from.tiles(), "a number of tiles", sizes.tiles));
+    RL_TRY(
+        exprs.getSize(from.segments(), "a number of segments", sizes.segments));
+    RL_TRY(exprs.get(from.first_segment(), sizes.firstSegment));
+  }
   std::string error =
       std::visit([](const auto &made) { return layout::validate(made); }, key);
-  return error.empty() ? Status() : invalid(error);
+  if (!error.empty())
+    return invalid(error);
+  if (auto *tiles = std::get_if<layout::TileTable>(&key))
+    return count(*tiles);
+  return {};
 }
 
 int64_t rt::entryCount(const layout::IndexTable &key) {

@@ -23,7 +23,8 @@ namespace ringlet::rt {
 
 inline bool isTable(const abi::Buffer &buffer) {
   return buffer.kind() == abi::BufferKind::OrderTable ||
-         buffer.kind() == abi::BufferKind::RankTable;
+         buffer.kind() == abi::BufferKind::RankTable ||
+         buffer.kind() == abi::BufferKind::TileIndex;
 }
 
 /// What a buffer that is a table is made of, but for its sizes.

@@ -31,7 +31,7 @@ Status divideRows(const abi::TensorMap &map, int64_t size, Rows &rows) {
   if (rate > mostSize)
     return invalid("expected a rate of at most ", mostSize, ", got ", rate);
   if (map.residues() == abi::Residues::All && rest != 0)
-    return invalid("expected a size on axis ", map.rows(),
+    return invalid("expected a size on axis ", uint32_t(map.rows()),
                    " that is a multiple of the rate ", rate, ", got ", size,
                    ": the nearest are ", size - rest, " and ",
                    uint64_t(size - rest) + uint64_t(rate));
@@ -112,9 +112,11 @@ std::string rt::nameOfBuffer(const abi::Function &function,
   case abi::BufferKind::OrderTable:
     return text("order table ", buffer);
   case abi::BufferKind::RankTable:
+    return text("rank table ", buffer);
+  case abi::BufferKind::TileIndex:
     break;
   }
-  return text("rank table ", buffer);
+  return text("tile index ", buffer);
 }
 
 void rt::logFallback(const Logger &logger, const Status &reason) {

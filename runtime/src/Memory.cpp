@@ -49,52 +49,62 @@ Workspace::~Workspace() {
     pool->release(*this);
 }
 
+Status WorkspacePool::setCounter(Workspace &workspace, char *counter) const {
+  workspace.word = counter;
+  if (workspace.kept && workspace.kept->isCounting)
+    return {};
+  RL_TRY(driver.fill(reinterpret_cast<float *>(counter), 1, 0.0f,
+                     workspace.queue.stream));
+  if (workspace.kept)
+    workspace.kept->isCounting = true;
+  return {};
+}
+
 bool WorkspacePool::acquireKept(Workspace &workspace) {
-  uint64_t queue = 0;
-  if (!driver.identify(workspace.stream, queue))
+  if (!workspace.queue.number)
     return false;
-  Kept *entry;
+  uint64_t number = *workspace.queue.number;
+  KeptBlock *entry;
   bool isNew = false;
   {
     std::lock_guard<std::mutex> lock(mutex);
-    auto found = kept.find(queue);
+    auto found = kept.find(number);
     isNew = found == kept.end();
     // Two threads may queue at once; then the second one does without.
     if (isNew ? kept.size() == mostKept : found->second.isBusy)
       return false;
-    entry = isNew ? &kept[queue] : &found->second;
+    entry = isNew ? &kept[number] : &found->second;
     entry->isBusy = true;
   }
   // A busy entry is this thread's alone, and stays where it is.
+  constexpr uint64_t all = keptBytes + counterBytes;
   if (isNew) {
-    bool counted = account.take(keptBytes);
-    if (!counted || !driver.allocate(keptBytes, entry->block).ok()) {
+    bool counted = account.take(all);
+    if (!counted || !driver.allocate(all, entry->block).ok()) {
       if (counted)
-        account.give(keptBytes);
+        account.give(all);
       std::lock_guard<std::mutex> lock(mutex);
-      kept.erase(queue);
+      kept.erase(number);
       return false;
     }
     std::lock_guard<std::mutex> lock(mutex);
-    total += keptBytes;
+    total += all;
   }
   workspace.pool = this;
   workspace.block = entry->block;
-  workspace.bytes = keptBytes;
-  workspace.queue = queue;
-  workspace.isKept = true;
+  workspace.bytes = all;
+  workspace.kept = entry;
   return true;
 }
 
 Status WorkspacePool::acquireOrdered(uint64_t bytes, Workspace &workspace,
                                      bool &overLimit) {
-  if (bytes <= keptBytes && acquireKept(workspace))
-    return {};
   if (!account.take(bytes)) {
     overLimit = true;
     return failure(RL_OUT_OF_MEMORY, "over the memory limit");
   }
-  Status status = driver.allocateOn(workspace.stream, bytes, workspace.block);
+  Status status =
+      driver.allocateOn(workspace.queue.stream, bytes, workspace.block);
   if (!status.ok()) {
     account.give(bytes);
     return status;
@@ -104,12 +114,26 @@ Status WorkspacePool::acquireOrdered(uint64_t bytes, Workspace &workspace,
   return {};
 }
 
-Status WorkspacePool::acquire(uint64_t bytes, Stream stream,
-                              Workspace &workspace, bool &overLimit) {
+Status WorkspacePool::acquire(uint64_t bytes, const Queue &queue,
+                              Workspace &workspace, bool &overLimit,
+                              bool withCounter) {
   overLimit = false;
-  if (bytes == 0)
+  workspace.queue = queue;
+  if (bytes == 0 && !withCounter)
     return {};
-  workspace.stream = stream;
+  uint64_t counter = keptBytes;
+  if (bytes > keptBytes || !driver.ordersMemory() || !acquireKept(workspace)) {
+    if (withCounter && (!roundUp(bytes, counterBytes, counter) ||
+                        __builtin_add_overflow(counter, counterBytes, &bytes)))
+      return failure(RL_OUT_OF_MEMORY, "more than 2^64 bytes");
+    RL_TRY(acquireBlock(bytes, workspace, overLimit));
+  }
+  return withCounter ? setCounter(workspace, workspace.block + counter)
+                     : Status();
+}
+
+Status WorkspacePool::acquireBlock(uint64_t bytes, Workspace &workspace,
+                                   bool &overLimit) {
   if (driver.ordersMemory())
     return acquireOrdered(bytes, workspace, overLimit);
   Idle small = {nullptr, 0};
@@ -160,13 +184,13 @@ Status WorkspacePool::acquire(uint64_t bytes, Stream stream,
 }
 
 void WorkspacePool::release(const Workspace &workspace) {
-  if (workspace.isKept) {
+  if (workspace.kept) {
     std::lock_guard<std::mutex> lock(mutex);
-    kept.find(workspace.queue)->second.isBusy = false;
+    workspace.kept->isBusy = false;
     return;
   }
   if (driver.ordersMemory()) {
-    driver.releaseOn(workspace.stream, workspace.block, workspace.bytes);
+    driver.releaseOn(workspace.queue.stream, workspace.block, workspace.bytes);
     account.give(workspace.bytes);
     return;
   }
@@ -199,7 +223,7 @@ void WorkspacePool::trim() {
         block = idle.back();
         idle.pop_back();
       } else if (unused != kept.end()) {
-        block = {unused->second.block, keptBytes};
+        block = {unused->second.block, keptBytes + counterBytes};
         kept.erase(unused);
       } else {
         break;

@@ -40,6 +40,13 @@ private:
 
 class WorkspacePool;
 
+/// What a queue keeps for its next run.
+struct KeptBlock {
+  char *block = nullptr; // With a counter behind it.
+  bool isBusy = true;
+  bool isCounting = false; // The counter has been set to 0.
+};
+
 /// A block of a pool, which gets it back when this dies.
 class Workspace {
 public:
@@ -49,15 +56,18 @@ public:
   ~Workspace();
 
   char *data() const { return block; }
+  /// 32 bits that are 0 whenever no kernel of the queue runs, if they were
+  /// asked for.
+  char *counter() const { return word; }
 
 private:
   friend class WorkspacePool;
   WorkspacePool *pool = nullptr;
-  Stream stream = nullptr;
+  Queue queue = nullptr;
   char *block = nullptr;
+  char *word = nullptr;
   uint64_t bytes = 0;
-  uint64_t queue = 0;
-  bool isKept = false; // For the next run of `queue`.
+  KeptBlock *kept = nullptr; // Where `block` is that of the queue.
 };
 
 /// Keeps the blocks of finished runs for the next ones: after the first run of
@@ -65,19 +75,23 @@ private:
 /// workspace may be let go as soon as the last kernel that uses it is queued.
 /// As that takes about a microsecond, each of the first queues also keeps a
 /// small block: runs of a queue use it one after the other, in its order.
+/// Kernels leave counters at 0: the one behind a kept block is set once.
 class WorkspacePool {
 public:
   static constexpr uint64_t keptBytes = uint64_t(1) << 20;
   static constexpr size_t mostKept = 16;
+  /// A cache line of its own for a counter.
+  static constexpr uint64_t counterBytes = 64;
 
   WorkspacePool(Driver &driver, Account &account)
       : driver(driver), account(account) {}
   ~WorkspacePool() { trim(); }
 
-  /// A block of at least `bytes` for work on the stream; an idle one if there
-  /// is one. On failure, `overLimit` tells whether the account refused.
-  Status acquire(uint64_t bytes, Stream stream, Workspace &workspace,
-                 bool &overLimit);
+  /// A block of at least `bytes` for work on the queue, and a counter if there
+  /// is to be one; an idle block if there is one. On failure, `overLimit` tells
+  /// whether the account refused.
+  Status acquire(uint64_t bytes, const Queue &queue, Workspace &workspace,
+                 bool &overLimit, bool withCounter = false);
   /// Frees all idle blocks.
   void trim();
   /// Bytes in use and idle.
@@ -89,21 +103,20 @@ private:
     char *block;
     uint64_t bytes;
   };
-  struct Kept {
-    char *block = nullptr;
-    bool isBusy = true;
-  };
+  Status acquireBlock(uint64_t bytes, Workspace &workspace, bool &overLimit);
   Status acquireOrdered(uint64_t bytes, Workspace &workspace, bool &overLimit);
   /// The block that the workspace's queue keeps, if it can be had.
   bool acquireKept(Workspace &workspace);
   void release(const Workspace &workspace);
+  /// The bytes at `counter` become the workspace's, set to 0.
+  Status setCounter(Workspace &workspace, char *counter) const;
   void free(Idle idle);
 
   Driver &driver;
   Account &account;
   mutable std::mutex mutex;
   std::vector<Idle> idle;
-  std::map<uint64_t, Kept> kept; // By queue.
+  std::map<uint64_t, KeptBlock> kept; // By queue.
   uint64_t total = 0;
 };
 

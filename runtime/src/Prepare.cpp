@@ -149,7 +149,8 @@ Status Planner::prepareBuffer(uint32_t index, const ExprValues &exprs) {
   }
 
   case abi::BufferKind::OrderTable:
-  case abi::BufferKind::RankTable: {
+  case abi::BufferKind::RankTable:
+  case abi::BufferKind::TileIndex: {
     layout::IndexTable key = entry.tables[index];
     Status status = setSizes(buffer, exprs, key);
     if (!status.ok())

@@ -11,6 +11,31 @@
 
 using namespace ringlet::rt;
 
+Batch *BatchCache::find(Driver &driver, const Queue &queue,
+                        const std::vector<LaunchCall> &launches,
+                        std::unique_lock<std::mutex> &lock) {
+  if (!queue.number)
+    return nullptr;
+  Item *item;
+  {
+    std::lock_guard<std::mutex> guard(mutex);
+    auto found = items.find(*queue.number);
+    if (found == items.end()) {
+      if (items.size() < mostQueues)
+        items.try_emplace(*queue.number);
+      return nullptr;
+    }
+    item = &found->second;
+  }
+  lock = std::unique_lock<std::mutex>(item->busy, std::try_to_lock);
+  if (!lock)
+    return nullptr;
+  if (item->isNew)
+    item->batch = driver.makeBatch(launches.data(), launches.size());
+  item->isNew = false;
+  return item->batch.get();
+}
+
 std::shared_ptr<const Prepared>
 PreparedCache::find(const std::vector<int64_t> &key) {
   std::lock_guard<std::mutex> lock(mutex);

@@ -88,6 +88,7 @@ BufferType ringlet::abi::bufferType(const Artifact &artifact,
     return {buffer.dtype(), sizeOf(buffer.sizes()), nullptr};
   case BufferKind::OrderTable:
   case BufferKind::RankTable:
+  case BufferKind::TileIndex:
     break;
   }
   return {DType::I64, 1, nullptr};
@@ -130,6 +131,21 @@ bool Verifier::verifyBuffer(const std::string &place, const Function &function,
            checkIndex(place, "an expression", buffer.first(), exprs) &&
            checkIndex(place, "an expression", buffer.length(), exprs) &&
            checkIndex(place, "an expression", buffer.offset(), exprs);
+  case BufferKind::TileIndex: {
+    const TileIndex *tiles = buffer.tiles();
+    if (!tiles)
+      return fail(place, "expected a tile index, found none");
+    if ((tiles->order() && !checkOrder(place, *tiles->order())) ||
+        !checkAligned(place, tiles->grid(), alignof(int64_t)) ||
+        !checkAligned(place, tiles->reach(), alignof(int64_t)))
+      return false;
+    for (uint32_t expr :
+         {tiles->query_length(), tiles->query_offset(), tiles->key_length(),
+          tiles->tiles(), tiles->segments(), tiles->first_segment()})
+      if (!checkIndex(place, "an expression", expr, exprs))
+        return false;
+    return true;
+  }
   }
   return fail(place, "expected a kind from 0 to " +
                          std::to_string(int(BufferKind::MAX)) + ", found " +

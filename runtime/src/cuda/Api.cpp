@@ -64,6 +64,9 @@ Status Api::load(const char *path, Api &api) {
     api.allocFromPool = nullptr;
   if (!api.mapReplaceAddress)
     api.mapEncode = nullptr;
+  if (!api.graphCreate || !api.graphDestroy || !api.graphAddKernel ||
+      !api.graphSetKernel || !api.graphLaunch || !api.graphExecDestroy)
+    api.graphInstantiate = nullptr;
   return {};
 }
 

@@ -16,6 +16,7 @@
 #include "Blocks.h"
 #include "CudaModule.h"
 #include "Device.h"
+#include "Launch.h"
 
 #include <algorithm>
 #include <cstring>
@@ -72,6 +73,8 @@ public:
 
   int64_t mostItems() const override { return device->properties.maxGrid; }
   Status launch(const LaunchCall &call) override;
+  std::unique_ptr<Batch> makeBatch(const LaunchCall *calls,
+                                   size_t count) override;
   Status encodeMap(const MapShape &shape, EncodedMap &map) const override;
   Status fill(float *data, uint64_t count, float value, Stream stream) override;
   Status copy(const TensorView &source, const TensorView &destination,
@@ -80,7 +83,7 @@ public:
   Stream ownStream() const override { return runs; }
   Status wait(Stream stream) override;
   Status isCaptured(Stream stream, bool &captured) override;
-  bool identify(Stream stream, uint64_t &queue) const override;
+  Queue identify(Stream stream) const override;
   bool ordersMemory() const override { return true; }
   Status allocateOn(Stream stream, uint64_t bytes, char *&block) override;
   void releaseOn(Stream stream, char *block, uint64_t bytes) override;
@@ -212,45 +215,24 @@ Status CudaDriver::transfer(void *to, const void *from, uint64_t bytes,
 //===----------------------------------------------------------------------===//
 
 Status CudaDriver::launch(const LaunchCall &call) {
-  const auto &kernel = *static_cast<const Kernel *>(call.kernel);
   Current current(api, device->context());
   RL_TRY(current.status());
-  // The words are the parameters, one after the other: no list of pointers.
-  size_t bytes = call.paramCount * sizeof(int64_t);
-  void *packed[] = {launch::Buffer, const_cast<int64_t *>(call.params),
-                    launch::BufferBytes, &bytes, launch::End};
-  void **extra = packed, **list = nullptr;
-  // Maps are one parameter in front of them. Where it lies is the compiler's
-  // choice, as the first place of parameters is a multiple of 16 bytes only:
-  // the driver knows. Maps of a call are shared by all runs of its shape: each
-  // run gives addresses to a copy.
-  EncodedMap maps[abi::kMaxMaps];
-  void *places[1 + mostWords];
-  if (call.mapCount) {
-    for (uint32_t i = 0; i < call.mapCount; ++i) {
-      maps[i] = call.maps[i];
-      Result code = api.mapReplaceAddress(&maps[i], call.mapAddresses[i]);
-      if (code != result::Success)
-        return api.check(code, text("point tensor map ", i, " to address ",
-                                    toAddress(call.mapAddresses[i])));
-    }
-    places[0] = maps;
-    for (uint32_t i = 0; i < call.paramCount; ++i)
-      places[1 + i] = const_cast<int64_t *>(call.params + i);
-    list = places;
-    extra = nullptr;
-  }
-  auto blocks = unsigned(call.items);
-  if (kernel.mostBlocks)
-    blocks = std::min(blocks, kernel.mostBlocks);
+  KernelStart start;
+  RL_TRY(start.set(api, call));
+  const KernelNode &node = start.node();
   Result code =
-      api.launchKernel(kernel.function, blocks, 1, 1, kernel.threads, 1, 1,
-                       kernel.sharedBytes, call.stream, list, extra);
-  if (code == result::Success)
-    return {};
-  return api.check(code, text("start a kernel of ", blocks, " blocks of ",
-                              kernel.threads, " threads with ",
-                              kernel.sharedBytes, " bytes of shared memory"));
+      api.launchKernel(node.function, node.gridX, 1, 1, node.threadsX, 1, 1,
+                       node.sharedBytes, call.stream, node.list, node.extra);
+  return code == result::Success ? Status()
+                                 : api.check(code, start.description());
+}
+
+std::unique_ptr<Batch> CudaDriver::makeBatch(const LaunchCall *calls,
+                                             size_t count) {
+  if (!api.graphInstantiate)
+    return nullptr;
+  auto batch = std::make_unique<GraphBatch>(device);
+  return batch->make(calls, count).ok() ? std::move(batch) : nullptr;
 }
 
 Status CudaDriver::encodeMap(const MapShape &shape, EncodedMap &map) const {
@@ -342,9 +324,9 @@ Status CudaDriver::isCaptured(Stream stream, bool &captured) {
                                  : api.check(code, "look at the stream");
 }
 
-bool CudaDriver::identify(Stream stream, uint64_t &queue) const {
+Queue CudaDriver::identify(Stream stream) const {
   if (!api.streamGetId)
-    return false;
+    return stream;
   Current current(api, device->context());
   int status = capture::None;
   unsigned long long number = 0;
@@ -352,9 +334,8 @@ bool CudaDriver::identify(Stream stream, uint64_t &queue) const {
       api.streamIsCapturing(stream, &status) != result::Success ||
       status != capture::None ||
       api.streamGetId(stream, &number) != result::Success)
-    return false;
-  queue = number;
-  return true;
+    return stream;
+  return {stream, number};
 }
 
 Status CudaDriver::allocateOn(Stream stream, uint64_t bytes, char *&block) {

@@ -30,6 +30,9 @@ using ModuleHandle = struct ModuleHandleTag *;
 using FunctionHandle = struct FunctionHandleTag *;
 using StreamHandle = void *;
 using PoolHandle = struct PoolHandleTag *;
+using GraphHandle = struct GraphHandleTag *;
+using GraphExecHandle = struct GraphExecHandleTag *;
+using NodeHandle = struct NodeHandleTag *;
 
 namespace result {
 inline constexpr Result Success = 0, OutOfMemory = 2, InvalidPtx = 218,
@@ -91,6 +94,15 @@ struct Copy2D {
   void *targetArray;
   size_t targetPitch;
   size_t width, height;
+};
+
+/// A node of a graph that starts a kernel.
+struct KernelNode {
+  FunctionHandle function;
+  unsigned gridX, gridY, gridZ;
+  unsigned threadsX, threadsY, threadsZ;
+  unsigned sharedBytes;
+  void **list, **extra; // One of them is null, as for launchKernel.
 };
 
 struct PoolProps {

@@ -40,6 +40,8 @@ protected:
     EXPECT_EQ(fake.modules, 0);
     EXPECT_EQ(fake.streams, 0);
     EXPECT_EQ(fake.memoryPools, 0);
+    EXPECT_EQ(fake.graphs, 0);
+    EXPECT_EQ(fake.readyGraphs, 0);
   }
 
   static FakeCuda *find() {

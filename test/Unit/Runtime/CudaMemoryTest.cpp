@@ -71,7 +71,7 @@ TEST_F(CudaMemory, KeptBlocks) {
   EXPECT_EQ(fake.count("cuMemAllocFromPoolAsync"), 1 + 20 - 15);
   rl_stats stats = RL_STATS_INIT;
   ASSERT_EQ(rl_context_stats(context.get(), &stats), RL_OK);
-  EXPECT_EQ(stats.memory_bytes, (uint64_t(16) << 20) + 4096);
+  EXPECT_EQ(stats.memory_bytes, 16 * ((uint64_t(1) << 20) + 64) + 4096);
   ASSERT_EQ(rl_context_trim(context.get()), RL_OK);
   ASSERT_EQ(rl_context_stats(context.get(), &stats), RL_OK);
   EXPECT_EQ(stats.memory_bytes, 4096u); // The pool's.

@@ -12,10 +12,12 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 
 using namespace ringlet::rt::cuda;
 using ringlet::rt::EncodedMap;
 using ringlet::test::FakeCuda;
+using ringlet::test::FakeLaunch;
 using ringlet::test::FakeMap;
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
@@ -59,6 +61,11 @@ static bool fails(const char *symbol, Result &code) {
 
 static void *const theContext = &fake;
 static const Result invalidValue = 1, captureUnsupported = 900;
+
+/// While a stream is captured, only a relaxed thread may allocate and wait.
+static bool forbidden() {
+  return !fake.capturing.empty() && fake.captureMode != capture::Relaxed;
+}
 
 EXPORT Result cuDriverGetVersion(int *version) {
   CALL("cuDriverGetVersion");
@@ -195,41 +202,140 @@ EXPORT Result cuFuncSetAttribute(const void *function, int attribute,
   fake.dynamicShared[static_cast<const FakeKernel *>(function)->name] = value;
   return 0;
 }
-EXPORT Result cuLaunchKernel(const void *function, unsigned x, unsigned y,
+static const FakeKernel *toKernel(FunctionHandle function) {
+  return reinterpret_cast<const FakeKernel *>(function);
+}
+
+/// What a kernel gets, as the library copies it when it is told.
+static Result describe(const KernelNode &node, FakeLaunch &launch) {
+  const auto &kernel = *toKernel(node.function);
+  if (node.gridY != 1 || node.gridZ != 1 || node.threadsY != 1 ||
+      node.threadsZ != 1)
+    return invalidValue;
+  launch = {kernel.name, node.gridX, node.threadsX, node.sharedBytes, nullptr,
+            {},          {}};
+  // Words alone come packed; maps do not, as their place has no simple rule.
+  auto mapped = fake.mapped.find(kernel.name);
+  if (mapped != fake.mapped.end() && mapped->second.maps) {
+    if (!node.list || node.extra)
+      return invalidValue;
+    const auto *first = static_cast<const FakeMap *>(node.list[0]);
+    launch.maps.assign(first, first + mapped->second.maps);
+    for (size_t i = 0; i < mapped->second.words; ++i)
+      launch.words.push_back(*static_cast<const int64_t *>(node.list[1 + i]));
+  } else {
+    if (node.list || node.extra[0] != launch::Buffer ||
+        node.extra[2] != launch::BufferBytes || node.extra[4] != launch::End)
+      return invalidValue;
+    const auto *first = static_cast<const int64_t *>(node.extra[1]);
+    launch.words.assign(first,
+                        first + *static_cast<const size_t *>(node.extra[3]) /
+                                    sizeof(int64_t));
+  }
+  auto limit = fake.dynamicShared.find(kernel.name);
+  if (int(node.sharedBytes) >
+      (limit == fake.dynamicShared.end() ? 48 * 1024 : limit->second))
+    return invalidValue;
+  return 0;
+}
+
+/// Writes the launch down and runs it, unless it only becomes part of a graph.
+static void start(FakeLaunch launch, void *stream) {
+  launch.stream = stream;
+  fake.launches.push_back(launch);
+  if (fake.capturing.count(stream))
+    return;
+  for (const FakeKernel &kernel : kernels)
+    if (launch.kernel == kernel.name)
+      kernel.code(launch.words.data(), 0, launch.grid, nullptr);
+}
+
+EXPORT Result cuLaunchKernel(FunctionHandle function, unsigned x, unsigned y,
                              unsigned z, unsigned threads, unsigned threadsY,
                              unsigned threadsZ, unsigned shared, void *stream,
                              void **params, void **extra) {
   CALL_IN_CONTEXT("cuLaunchKernel");
-  const auto &kernel = *static_cast<const FakeKernel *>(function);
-  if (y != 1 || z != 1 || threadsY != 1 || threadsZ != 1)
+  FakeLaunch launch;
+  Result code = describe(
+      {function, x, y, z, threads, threadsY, threadsZ, shared, params, extra},
+      launch);
+  if (code == 0)
+    start(std::move(launch), stream);
+  return code;
+}
+
+//===----------------------------------------------------------------------===//
+// Graphs of kernels that follow each other
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+struct FakeGraph {
+  std::vector<std::unique_ptr<FakeLaunch>> nodes;
+};
+struct FakeReadyGraph {
+  std::map<const void *, FakeLaunch> nodes;
+  std::vector<const void *> order;
+};
+
+} // namespace
+
+EXPORT Result cuGraphCreate(FakeGraph **graph, unsigned) {
+  CALL_IN_CONTEXT("cuGraphCreate");
+  ++fake.graphs;
+  *graph = new FakeGraph;
+  return 0;
+}
+EXPORT Result cuGraphDestroy(FakeGraph *graph) {
+  CALL_IN_CONTEXT("cuGraphDestroy");
+  --fake.graphs;
+  delete graph;
+  return 0;
+}
+EXPORT Result cuGraphAddKernelNode(void **node, FakeGraph *graph,
+                                   void *const *before, size_t count,
+                                   const KernelNode *kernel) {
+  CALL_IN_CONTEXT("cuGraphAddKernelNode");
+  bool isFirst = graph->nodes.empty();
+  if (count != !isFirst || (count && *before != graph->nodes.back().get()))
     return invalidValue;
-  // Words alone come packed; maps do not, as their place has no simple rule.
-  std::vector<int64_t> words;
-  std::vector<FakeMap> maps;
-  auto mapped = fake.mapped.find(kernel.name);
-  if (mapped != fake.mapped.end() && mapped->second.maps) {
-    if (!params || extra)
-      return invalidValue;
-    const auto *first = static_cast<const FakeMap *>(params[0]);
-    maps.assign(first, first + mapped->second.maps);
-    for (size_t i = 0; i < mapped->second.words; ++i)
-      words.push_back(*static_cast<const int64_t *>(params[1 + i]));
-  } else {
-    if (params || extra[0] != launch::Buffer ||
-        extra[2] != launch::BufferBytes || extra[4] != launch::End)
-      return invalidValue;
-    const auto *first = static_cast<const int64_t *>(extra[1]);
-    words.assign(first, first + *static_cast<const size_t *>(extra[3]) /
-                                    sizeof(int64_t));
+  graph->nodes.push_back(std::make_unique<FakeLaunch>());
+  *node = graph->nodes.back().get();
+  return describe(*kernel, *graph->nodes.back());
+}
+EXPORT Result cuGraphInstantiateWithFlags(FakeReadyGraph **ready,
+                                          FakeGraph *graph,
+                                          unsigned long long) {
+  CALL_IN_CONTEXT("cuGraphInstantiateWithFlags");
+  if (forbidden())
+    return captureUnsupported;
+  ++fake.readyGraphs;
+  *ready = new FakeReadyGraph;
+  for (const auto &node : graph->nodes) {
+    (*ready)->nodes[node.get()] = *node;
+    (*ready)->order.push_back(node.get());
   }
-  auto limit = fake.dynamicShared.find(kernel.name);
-  if (int(shared) >
-      (limit == fake.dynamicShared.end() ? 48 * 1024 : limit->second))
-    return invalidValue;
-  fake.launches.push_back(
-      {kernel.name, x, threads, shared, stream, words, std::move(maps)});
-  if (!fake.capturing.count(stream))
-    kernel.code(words.data(), 0, x, nullptr);
+  return 0;
+}
+EXPORT Result cuGraphExecDestroy(FakeReadyGraph *ready) {
+  CALL_IN_CONTEXT("cuGraphExecDestroy");
+  --fake.readyGraphs;
+  delete ready;
+  return 0;
+}
+EXPORT Result cuGraphExecKernelNodeSetParams(FakeReadyGraph *ready, void *node,
+                                             const KernelNode *kernel) {
+  CALL_IN_CONTEXT("cuGraphExecKernelNodeSetParams");
+  auto found = ready->nodes.find(node);
+  return found == ready->nodes.end() ? invalidValue
+                                     : describe(*kernel, found->second);
+}
+EXPORT Result cuGraphLaunch(FakeReadyGraph *ready, void *stream) {
+  CALL_IN_CONTEXT("cuGraphLaunch");
+  if (fake.capturing.count(stream))
+    return captureUnsupported;
+  for (const void *node : ready->order)
+    start(ready->nodes[node], stream);
   return 0;
 }
 
@@ -249,11 +355,6 @@ static Result give(Address address) {
   std::free(reinterpret_cast<void *>(address));
   return 0;
 }
-/// While a stream is captured, only a relaxed thread may allocate and wait.
-static bool forbidden() {
-  return !fake.capturing.empty() && fake.captureMode != capture::Relaxed;
-}
-
 EXPORT Result cuMemAlloc_v2(Address *address, size_t bytes) {
   CALL_IN_CONTEXT("cuMemAlloc");
   return forbidden() ? captureUnsupported : take(address, bytes);

@@ -72,6 +72,7 @@ struct FakeCuda {
   };
   std::map<std::string, Mapped> mapped;
   int contexts = 0, modules = 0, streams = 0, memoryPools = 0;
+  int graphs = 0, readyGraphs = 0;
   int captureMode = 0;
   /// Streams of other epochs have other numbers.
   uint64_t streamEpoch = 1 << 20;
