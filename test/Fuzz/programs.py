@@ -1,0 +1,387 @@
+#!/usr/bin/env python3
+# Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Feeds generated programs to the compiler: valid, nearly valid and hostile.
+
+    test/Fuzz/programs.py --build=build [--count=10000] [--first=0] [--seed=1]
+
+Program number n depends on seed and n alone. Each is compiled within 10 seconds
+and 2 GiB by a process that may die of it. What must hold: it compiles, or it is
+refused by a message that says where; nothing crashes, hangs or takes more. One
+program in 50 also goes through the tools as a user calls them. Prints a summary,
+and each program that broke a rule; exits 1 then.
+"""
+
+import argparse
+import collections
+import ctypes
+import multiprocessing
+import os
+import pathlib
+import random
+import re
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+
+SECONDS = 10
+MEMORY = 2 << 30
+FORMS = ("ringlet", "rtile", "schedule", "rplan", "llvm", "ptx", "obj")
+TARGETS = ("cpu:x86-64-v3", "cpu:x86-64-v4", "sm_90a", "sm_80", "sm_75", "sm_61")
+NUMBERS = (
+    0, 1, 2, 3, 7, 8, 9, 64, 127, 128, 1000, 4096, 65536, -1, -2, -7,
+    2**31 - 1, 2**31, 2**32, 2**40, 2**62, 2**63 - 1, -(2**63), 2**63, 10**30,
+)  # fmt: skip
+
+
+class Options(ctypes.Structure):
+    """rlc_options of ringlet-c/Compiler.h."""
+
+    _fields_ = [
+        ("struct_size", ctypes.c_size_t),
+        ("target", ctypes.c_char_p),
+        ("emit", ctypes.c_char_p),
+        ("input_name", ctypes.c_char_p),
+        ("linker", ctypes.c_char_p),
+        ("allow_bytecode", ctypes.c_int32),
+        ("reserved", ctypes.c_int32),
+        ("recipe", ctypes.c_char_p),
+    ]
+
+
+class Writer:
+    """Writes one program."""
+
+    def __init__(self, seed: int, number: int):
+        self.dice = random.Random(f"{seed}/{number}")
+        self.kind = self.dice.choice(("valid", "valid", "nearly", "hostile"))
+
+    def chance(self, share: float) -> bool:
+        return self.dice.random() < share
+
+    def order(self, length: int) -> str:
+        side = self.dice.choice((2, 4, 8, 16))
+        curve = self.dice.choice(
+            (
+                f"hilbert, grid = [{side}, {max(length // side, 1)}]",
+                f"morton, grid = [{side}, {max(length // side, 1)}]",
+                f"snake, grid = [{side}, {max(length // side, 1)}]",
+                f"residue<{side}>, chunk = {length}",
+                "linear",
+                "table<[1, 0]>, chunk = 2",
+            )
+        )
+        return f"#rlayout.order<{curve}>"
+
+    def attention(self) -> str:
+        dice = self.dice
+        length = dice.choice((8, 24, 64, 100, 256))
+        keys = length if self.chance(0.7) else dice.choice((8, 32, 100))
+        groups = dice.choice((1, 1, 2, 4))
+        key_heads = dice.choice((1, 2, 3))
+        heads, dim = groups * key_heads, dice.choice((1, 8, 16, 20, 64, 100, 128, 256))
+        value_dim = dim if self.chance(0.8) else dice.choice((8, 32, 63))
+        batch, dtype = dice.choice((1, 2)), dice.choice(("f16", "bf16", "f32"))
+        dynamic = self.chance(0.5)
+        rows, columns = ("?", "?") if dynamic else (length, keys)
+        layout = rows_layout = ""
+        if not dynamic and self.chance(0.15):
+            layout = f"order = {self.order(length)}"
+            rows_layout = f", #rlayout.layout<{layout}, axis = AXIS>"
+            layout = f", #rlayout.layout<{layout}>"
+        query = f"tensor<{batch}x{rows}x{heads}x{dim}x{dtype}{layout}>"
+        key = f"tensor<{batch}x{columns}x{key_heads}x{dim}x{dtype}>"
+        value = f"tensor<{batch}x{columns}x{key_heads}x{value_dim}x{dtype}>"
+        out = f"tensor<{batch}x{rows}x{heads}x{value_dim}x{dtype}{layout}>"
+        is_sum = self.chance(0.2)
+        branches = [self.branch(heads) for _ in range(dice.choice((1, 1, 1, 2, 3)))]
+        leading = f"{len(branches)}x" if is_sum else ""
+        rows_layout = rows_layout.replace("AXIS", str(3 if is_sum else 2))
+        lse = f"tensor<{leading}{batch}x{heads}x{rows}xf32{rows_layout}>"
+        arguments = [f"%q: {query}", f"%k: {key}", f"%v: {value}"]
+        operands, clauses = [query, key, value], []
+        if self.chance(0.4):
+            clauses.append("causal")
+        if self.chance(0.3):
+            sides = [dice.choice((-1, 0, 3, 100)) for _ in range(2)]
+            clauses.append(f"window = [{sides[0]}, {sides[1]}]")
+        if self.chance(0.1):
+            clauses.append("grid_window = <grid = [16, 16], reach = [1, 2]>")
+        if self.chance(0.1):
+            clauses.append(f"pattern_order = <{self.order(1024)[15:-1]}>")
+        if self.chance(0.2):
+            type_ = dice.choice(("tensor<i64>", f"tensor<{batch}xi64>"))
+            arguments.append(f"%offset: {type_}")
+            operands.append(type_)
+            clauses.append("q_offset(%offset)")
+        if self.chance(0.1):
+            arguments.append(f"%lengths: tensor<{batch}xi64>")
+            operands += [f"tensor<{batch}xi64>"] * 2
+            clauses.append("lengths(%lengths, %lengths)")
+        if self.chance(0.1):
+            arguments.append(f"%sink: tensor<{heads}xf32>")
+            operands.append(f"tensor<{heads}xf32>")
+            clauses.append("sink(%sink)")
+        if self.chance(0.2):
+            clauses.append(f"scale = {dice.choice(('0.125', '1.0e-3', '2.0'))}")
+        if self.chance(0.1):
+            clauses.append("softcap = 30.0")
+        if is_sum:
+            clauses.append("mix = sum")
+            if self.chance(0.5):
+                clauses.append("output_scale = 0.5")
+        returns_lse = self.chance(0.6)
+        results = f"({out}, {lse})" if returns_lse else out
+        names = "%o, %lse" if returns_lse else "%o"
+        return (
+            f"func.func @f{dice.randrange(10**6)}({', '.join(arguments)}) -> {results} {{\n"
+            f"  %o, %lse = ringlet.attention %q, %k, %v branches [{', '.join(branches)}]"
+            f" {' '.join(clauses)}\n"
+            f"      : ({', '.join(operands)}) -> ({out}, {lse})\n"
+            f"  return {names} : {results.strip('()')}\n}}\n"
+        )
+
+    def branch(self, heads: int) -> str:
+        dice = self.dice
+        w = dice.choice(("*", 1, 5, 16, 64, 100, 1 << 20))
+        most = 64 if w == "*" else w
+        r = dice.choice([each for each in (1, 1, 2, 3, 4, 7, 16) if each <= most])
+        text = f"w = {w}, r = {r}"
+        if self.chance(0.3):
+            text += dice.choice((", offset = block", ", offset = constant<3>"))
+            if self.chance(0.3):
+                text += ", by = query"
+        if heads > 1 and self.chance(0.2):
+            text += f", heads = [0, {dice.randrange(1, heads + 1)}]"
+        return f"<{text}>"
+
+    def reorder(self) -> str:
+        length = self.dice.choice((64, 256))
+        layout = f"#rlayout.layout<order = {self.order(length)}>"
+        plain, moved = f"tensor<1x{length}x2x16xf32", f", {layout}>"
+        return (
+            f"func.func @r{self.dice.randrange(10**6)}(%x: {plain}>) -> {plain}{moved} {{\n"
+            f"  %y = ringlet.reorder %x : {plain}> to {plain}{moved}\n"
+            f"  return %y : {plain}{moved}\n}}\n"
+        )
+
+    def mutate(self, text: str) -> str:
+        """One change that a person might make by mistake."""
+        dice = self.dice
+        tokens = re.findall(r"\s+|[A-Za-z_.]+|\d+|.", text)
+        places = [i for i, token in enumerate(tokens) if token.strip()]
+        place = dice.choice(places)
+        kind = dice.randrange(5)
+        numbers = [i for i in places if tokens[i].isdigit()]
+        if kind <= 1 and numbers:
+            tokens[dice.choice(numbers)] = str(dice.choice(NUMBERS))
+        elif kind == 2:
+            del tokens[place]
+        elif kind == 3:
+            tokens.insert(place, tokens[dice.choice(places)])
+        else:
+            other = dice.choice(places)
+            tokens[place], tokens[other] = tokens[other], tokens[place]
+        return "".join(tokens)
+
+    def hostile(self, text: str) -> str:
+        """What nobody writes by mistake."""
+        dice = self.dice
+        kind = dice.randrange(8)
+        deep = dice.choice((10, 300, 20_000))
+        if kind == 0:
+            return "(" * deep + text
+        if kind == 1:
+            return f'"a"() {{x = {"[" * deep}{"]" * deep}}} : () -> ()\n' + text
+        if kind == 2:
+            return text.replace("f32", "tuple<" * deep + "f32" + ">" * deep)
+        if kind == 3:
+            return text + "%" * deep + "\0" + text
+        if kind == 4:
+            return f"// {'x' * deep * 10}\n" + text[: dice.randrange(len(text))]
+        if kind == 5:
+            number = dice.choice(NUMBERS)
+            return re.sub(r"\b\d+\b", lambda m: str(number), text, count=deep)
+        if kind == 6:
+            alias = "".join(f"!t{i} = tuple<!t{i - 1}, !t{i - 1}>\n" for i in range(1, 60))
+            return "!t0 = i8\n" + alias + text + "func.func private @g(!t59)\n"
+        for _ in range(dice.choice((3, 30))):
+            text = self.mutate(text)
+        return text
+
+    def write(self) -> str:
+        parts = []
+        for _ in range(self.dice.choice((1, 1, 1, 2))):
+            parts.append(self.reorder() if self.chance(0.15) else self.attention())
+        text = "".join(parts)
+        if self.kind == "nearly":
+            text = self.mutate(text)
+        elif self.kind == "hostile":
+            text = self.hostile(text)
+        return text
+
+
+def how(seed: int, number: int) -> tuple:
+    """Form and target that a program is compiled to."""
+    dice = random.Random(f"how/{seed}/{number}")
+    form = dice.choice(FORMS)
+    target = dice.choice(TARGETS[2:] if form in ("ptx", "schedule") else TARGETS)
+    if form in ("llvm", "obj"):
+        target = dice.choice(TARGETS[:2])
+    return form, target
+
+
+# A diagnostic names the input, a line and a column.
+PLACE = re.compile(r"^<stdin>:\d+(:\d+)?: error: |^error: ", re.M)
+RULE = re.compile(r"\((?:[BGORS]\d|section \d)")
+
+
+def compile_one(library, text: bytes, form: str, target: str) -> tuple:
+    options = Options(ctypes.sizeof(Options))
+    options.target, options.emit = target.encode(), form.encode()
+    options.input_name = b"<stdin>"
+    result = ctypes.c_void_p()
+    status = library.rlc_compile(
+        text, ctypes.c_size_t(len(text)), ctypes.byref(options), ctypes.byref(result)
+    )
+    said = (library.rlc_result_diagnostics(result) or b"").decode(errors="replace")
+    library.rlc_result_destroy(result)
+    if status == 0:
+        return "compiled", ""
+    if status != 1:
+        return "status", f"status {status}: {said}"
+    if not PLACE.search(said):
+        return "placeless", said
+    return ("refused by rule" if RULE.search(said) else "refused"), said
+
+
+def work(build: str, seed: int, numbers, report) -> None:
+    """Compiles programs in turn; reports the number before and the end after."""
+    library = ctypes.CDLL(os.path.join(build, "lib/libringlet_compiler.so"))
+    library.rlc_result_diagnostics.restype = ctypes.c_char_p
+    library.rlc_result_diagnostics.argtypes = [ctypes.c_void_p]
+    library.rlc_result_destroy.argtypes = [ctypes.c_void_p]
+    library.rlc_compile.argtypes = [
+        ctypes.c_char_p, ctypes.c_size_t, ctypes.c_void_p, ctypes.c_void_p
+    ]  # fmt: skip
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY + (1 << 30), MEMORY + (1 << 30)))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    devnull = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(devnull, 2)
+    for number in numbers:
+        report.send(("begin", number, ""))
+        writer = Writer(seed, number)
+        signal.alarm(SECONDS)
+        end, said = compile_one(library, writer.write().encode(), *how(seed, number))
+        signal.alarm(0)
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
+        if peak > MEMORY:
+            end, said = "memory", f"{peak} bytes"
+        report.send((end, number, said))
+        if end == "memory":
+            return
+    report.send(("done", 0, ""))
+
+
+def tool_failure(build: str, seed: int, number: int) -> str:
+    """What is wrong when a user calls the tools with a program; "" if nothing."""
+    form, target = how(seed, number)
+    bin_ = pathlib.Path(build) / "bin"
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "program.mlir"
+        path.write_text(Writer(seed, number).write())
+        for command in (
+            [bin_ / "ringlet-opt", path],
+            [bin_ / "ringlet-compile", path, f"--emit={form}", f"--target={target}",
+             "-o", pathlib.Path(folder) / "out"],
+        ):  # fmt: skip
+            try:
+                done = subprocess.run(command, capture_output=True, timeout=SECONDS)
+            except subprocess.TimeoutExpired:
+                return f"{command[0].name} takes more than {SECONDS} s"
+            if done.returncode not in (0, 1):
+                return f"{command[0].name} exits with {done.returncode}"
+            if done.returncode == 1 and b"error: " not in done.stderr:
+                return f"{command[0].name} says {done.stderr[:200]!r}"
+    return ""
+
+
+class Run:
+    def __init__(self, options):
+        self.options, self.counts = options, collections.Counter()
+        self.broken = []
+
+    def broke(self, number: int, what: str) -> None:
+        self.broken.append(number)
+        form, target = how(self.options.seed, number)
+        writer = Writer(self.options.seed, number)
+        text = writer.write()
+        print(f"program {number} ({writer.kind}, {form}, {target}): {what}\n{text[:2000]}")
+        sys.stdout.flush()
+
+    def stretch(self, first: int, end: int) -> None:
+        """Runs [first, end) in one process after another, as they die."""
+        while first < end:
+            mine, theirs = multiprocessing.Pipe()
+            process = multiprocessing.Process(
+                target=work,
+                args=(self.options.build, self.options.seed, range(first, end), theirs),
+            )
+            process.start()
+            theirs.close()
+            current = first
+            try:
+                while True:
+                    end_, number, said = mine.recv()
+                    if end_ == "done":
+                        current = end
+                        break
+                    current = number
+                    if end_ == "begin":
+                        continue
+                    current = number + 1
+                    self.counts[end_] += 1
+                    self.counts["of kind " + Writer(self.options.seed, number).kind] += 1
+                    if end_ in ("status", "placeless", "memory"):
+                        self.broke(number, f"{end_}: {said}")
+            except EOFError:
+                process.join()
+                if current < end and not (self.broken and self.broken[-1] == current - 1):
+                    code = process.exitcode
+                    hung = code == -signal.SIGALRM
+                    self.counts["hang" if hung else "crash"] += 1
+                    self.broke(current, f"more than {SECONDS} s" if hung else f"exit {code}")
+                    current += 1
+            process.join()
+            first = current
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--build", default="build")
+    parser.add_argument("--count", type=int, default=10000)
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--show", type=int, help="print this program and stop")
+    options = parser.parse_args()
+    if options.show is not None:
+        print(Writer(options.seed, options.show).write(), end="")
+        return 0
+    run = Run(options)
+    run.stretch(options.first, options.first + options.count)
+    for number in range(options.first, options.first + options.count, 50):
+        run.counts["through the tools"] += 1
+        if failure := tool_failure(options.build, options.seed, number):
+            run.broke(number, failure)
+    for name, count in sorted(run.counts.items()):
+        print(f"{count:6} {name}")
+    print(f"{options.count} programs, {len(run.broken)} broke a rule")
+    return 1 if run.broken else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
