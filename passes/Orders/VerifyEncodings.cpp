@@ -135,10 +135,11 @@ LogicalResult checkOperation(Operation *op) {
 struct VerifyEncodings
     : ringlet::impl::RLayoutVerifyEncodingsBase<VerifyEncodings> {
   void runOnOperation() override {
-    WalkResult result = getOperation()->walk([](Operation *op) {
-      return failed(checkOperation(op)) ? WalkResult::interrupt()
-                                        : WalkResult::advance();
-    });
+    WalkResult result =
+        getOperation()->walk<WalkOrder::PreOrder>([](Operation *op) {
+          return failed(checkOperation(op)) ? WalkResult::interrupt()
+                                            : WalkResult::advance();
+        });
     if (result.wasInterrupted())
       signalPassFailure();
     markAllAnalysesPreserved();
