@@ -18,6 +18,21 @@ using namespace ringlet;
 using namespace ringlet::rt;
 using abi::sizeOf;
 
+/// Kernels of older formats do not leave their counter as it was.
+static std::string checkCounting(const abi::Artifact &artifact,
+                                 uint32_t version) {
+  for (uint32_t i = 0; version < 3 && i < sizeOf(artifact.kernels()); ++i) {
+    const abi::Kernel &kernel = *artifact.kernels()->Get(i);
+    for (uint32_t j = 0; j < sizeOf(kernel.code()); ++j)
+      if (kernel.code()->Get(j)->counts_items())
+        return text("kernel '", kernel.name()->str(),
+                    "' counts items: expected format version 3 or later, "
+                    "found ",
+                    version, "; compile the artefact anew");
+  }
+  return {};
+}
+
 Status Program::read(const void *bytes, size_t size) {
   abi::Payload payload;
   std::string error = abi::openContainer(bytes, size, payload);
@@ -28,6 +43,8 @@ Status Program::read(const void *bytes, size_t size) {
   if (payload.size)
     std::memcpy(copy, payload.data, payload.size);
   error = abi::verifyArtifact(copy, payload.size, root);
+  if (error.empty())
+    error = checkCounting(*root, payload.version);
   if (!error.empty())
     return Status(RL_BAD_ARTIFACT, error);
   for (uint32_t i = 0; i < sizeOf(root->functions()); ++i) {

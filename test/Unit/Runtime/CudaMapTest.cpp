@@ -8,6 +8,7 @@
 
 #include "CudaFixture.h"
 
+#include "ringlet/abi/Container.h"
 #include "runtime/src/cuda/Types.h"
 
 #include <algorithm>
@@ -430,6 +431,29 @@ TEST_F(CudaMaps, CountedItems) {
   EXPECT_NE(counterOf(20), captured);
   EXPECT_EQ(fake.count("cuMemsetD32Async"), 3);
   fake.capturing.clear();
+}
+
+// Code of format version 2 would leave the number of items there.
+TEST_F(CudaMaps, CountedItemsOfOlderFormats) {
+  change = [](abi::KernelCodeT &code) {
+    code.blocks_per_multiprocessor = 1;
+    code.counts_items = true;
+  };
+  (void)load({1});
+  std::vector<uint8_t> file = fileOf(builder.artifact);
+  for (uint32_t version : {2, 3}) {
+    std::vector<uint8_t> other =
+        abi::makeContainer(file.data() + abi::kHeaderSize,
+                           file.size() - abi::kHeaderSize, version);
+    rl_program *program = nullptr;
+    EXPECT_EQ(
+        rl_program_load(context.get(), other.data(), other.size(), &program),
+        version == 3 ? RL_OK : RL_BAD_ARTIFACT);
+    rl_program_destroy(program);
+  }
+  EXPECT_STREQ(rl_last_error(),
+               "kernel 'mark' counts items: expected format version 3 or "
+               "later, found 2; compile the artefact anew");
 }
 
 TEST_F(CudaMaps, RoomForParameters) {
