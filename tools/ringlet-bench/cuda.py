@@ -283,7 +283,9 @@ def add_profiles(found: list, options, card) -> None:
     """Puts what ncu counts into the results, where there is an ncu."""
     chosen = cases.chosen(options.only, "cuda")
     for target in options.target.split(","):
-        profiles = gpu_metrics.profile(options, target)
+        profiles = gpu_metrics.profile(
+            options, "cuda", target, [gpu_metrics.CYCLES]
+        )
         if len(profiles) != len(chosen):
             if profiles:
                 print(
@@ -293,7 +295,7 @@ def add_profiles(found: list, options, card) -> None:
                 )
             continue
         for case, counted in zip(chosen, profiles):
-            share = gpu_metrics.utilisation(card, case.flops, counted["cycles"])
+            share = gpu_metrics.utilisation(card, case.flops, counted[gpu_metrics.CYCLES])
             if share is None:
                 continue
             used = {"utilisation": round(share, 3), "utilisation_by": "ncu"}

@@ -27,7 +27,6 @@ FLOP_PER_CLOCK = {(8, 0): 2048, (9, 0): 4096}
 MARKER = "spin_kernel"
 
 CYCLES = "sm__cycles_elapsed.max"
-TIME = "gpu__time_duration.sum"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -104,7 +103,7 @@ def _number(text: str) -> float:
     return float(text.replace(",", ""))
 
 
-def read_profile(text: str) -> list[dict]:
+def read_profile(text: str, metrics) -> list[dict]:
     """Sums of a profile's kernels, for each of the programs between markers.
 
     `text` is what ncu writes with --csv --page raw: other lines, a line of
@@ -119,20 +118,20 @@ def read_profile(text: str) -> list[dict]:
         if not row["ID"]:
             continue
         if MARKER in row["Kernel Name"]:
-            current = {"cycles": 0.0, "ns": 0.0}
+            current = dict.fromkeys(metrics, 0.0)
             programs.append(current)
         elif current is not None:
-            current["cycles"] += _number(row[CYCLES])
-            current["ns"] += _number(row[TIME])
+            for metric in metrics:
+                current[metric] += _number(row[metric])
     return programs
 
 
-def once_command(options, target: str) -> list:
+def once_command(options, suite: str, target: str) -> list:
     """This tool again, running each program once."""
     return [
         sys.executable,
         sys.argv[0],
-        "cuda",
+        suite,
         "--once",
         f"--only={options.only}",
         f"--target={target}",
@@ -163,7 +162,7 @@ def run_within(command: list, seconds: float, log) -> int | None:
             return None
 
 
-def profile(options, target: str) -> list[dict]:
+def profile(options, suite: str, target: str, metrics) -> list[dict]:
     """What ncu says of each case's program; nothing where it does not work."""
     ncu = shutil.which("ncu")
     if not ncu:
@@ -177,17 +176,17 @@ def profile(options, target: str) -> list[dict]:
             "--page=raw",
             "--print-units=base",
             f"--log-file={table}",
-            f"--metrics={CYCLES},{TIME}",
+            f"--metrics={','.join(metrics)}",
             "--profile-from-start=off",
             "--clock-control=none",
             "--cache-control=none",
-            *once_command(options, target),
+            *once_command(options, suite, target),
         ]
         code = run_within(command, options.limit, output)
         text = table.read_text() if table.exists() else ""
         said = (text or output.read_text()).strip().splitlines()
     try:
-        found = read_profile(text)
+        found = read_profile(text, metrics)
     except (KeyError, ValueError) as error:
         print(f"ncu is left out: its table has no figure: {error}", flush=True)
         return []

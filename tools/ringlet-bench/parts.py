@@ -36,6 +36,14 @@ def cpu_info() -> dict:
     return fields
 
 
+def card_name() -> str:
+    info = cpu_info()
+    return (
+        f"{info.get('model name', platform.machine())} family "
+        f"{info.get('cpu family')} model {info.get('model')}"
+    )
+
+
 def run(options) -> int:
     try:
         chosen = cases.chosen(options.only)
@@ -111,11 +119,7 @@ def _preload(folder) -> str:
 
 
 def _write(options, parts) -> None:
-    info = cpu_info()
-    card = options.card or (
-        f"{info.get('model name', platform.machine())} family "
-        f"{info.get('cpu family')} model {info.get('model')}"
-    )
+    card = options.card or card_name()
     slug = re.sub(r"[^a-z0-9]+", "-", card.lower()).strip("-")
     peaks = {
         name: max(part["peaks"][name] for part in parts) for name in parts[0]["peaks"]

@@ -225,7 +225,8 @@ def test_utilisation_and_roofline():
 def test_profile_is_read_by_program():
     import gpu_metrics
 
-    names = ("ID", "Kernel Name", gpu_metrics.TIME, gpu_metrics.CYCLES)
+    time = "gpu__time_duration.sum"
+    names = ("ID", "Kernel Name", time, gpu_metrics.CYCLES)
     rows = [
         names,
         ("", "", "ns", "cycle"),
@@ -236,12 +237,13 @@ def test_profile_is_read_by_program():
         ("4", "attend", "7", "10"),
     ]
     table = "\n".join(",".join(f'"{cell}"' for cell in row) for row in rows)
-    found = gpu_metrics.read_profile("==PROF== Connected\n" + table + "\n")
+    metrics = [gpu_metrics.CYCLES, time]
+    found = gpu_metrics.read_profile("==PROF== Connected\n" + table + "\n", metrics)
     assert found == [
-        {"cycles": 4000.0, "ns": 2500.0},
-        {"cycles": 10.0, "ns": 7.0},
+        {gpu_metrics.CYCLES: 4000.0, time: 2500.0},
+        {gpu_metrics.CYCLES: 10.0, time: 7.0},
     ]
-    assert gpu_metrics.read_profile("==ERROR== no permission\n") == []
+    assert gpu_metrics.read_profile("==ERROR== no permission\n", metrics) == []
 
 
 def test_what_takes_too_long_is_stopped_with_its_children(tmp_path):
