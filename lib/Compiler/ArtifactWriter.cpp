@@ -17,6 +17,7 @@
 #include "ringlet/abi/Verify.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;
 using namespace ringlet;
@@ -64,14 +65,18 @@ void ArtifactWriter::addGraphs(ModuleOp source) {
 /// uses can be followed; a view that goes where they cannot counts as written.
 static bool mayStore(Value parameter) {
   for (Operation *user : parameter.getUsers()) {
+    // Tables and masks.
+    if (isa<memref::LoadOp, rtile::ListOp, rtile::AnyBlockOp, rtile::VisibleOp>(
+            user))
+      continue;
     auto view = dyn_cast<rtile::ViewOp>(user);
     if (!view)
       return true;
     if (view.getBuffer() != parameter)
       continue; // the table of an indexed view
     for (Operation *access : view->getUsers())
-      if (!isa<rtile::BoundsOp, rtile::CopyOp, rtile::LoadOp, rtile::RunOp,
-               rtile::VisibleOp>(access))
+      if (!isa<rtile::AnyBlockOp, rtile::BoundsOp, rtile::CopyOp, rtile::ListOp,
+               rtile::LoadOp, rtile::RunOp, rtile::VisibleOp>(access))
         return true;
   }
   return false;

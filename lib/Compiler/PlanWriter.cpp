@@ -223,12 +223,47 @@ FailureOr<uint32_t> PlanWriter::buffer(State &state, Value value,
   } else if (auto table = value.getDefiningOp<rplan::RankTableOp>()) {
     if (failed(rankTable(state, table, *entry)))
       return failure();
+  } else if (auto index = value.getDefiningOp<rplan::TileIndexOp>()) {
+    if (failed(tileIndex(state, index, *entry)))
+      return failure();
   } else {
     return emitError(value.getLoc(), "expected an argument, a workspace or a "
                                      "table as a buffer");
   }
   state.plan->buffers.push_back(std::move(entry));
   return number;
+}
+
+LogicalResult PlanWriter::tileIndex(State &state, rplan::TileIndexOp op,
+                                    abi::BufferT &entry) {
+  entry.kind = abi::BufferKind::TileIndex;
+  entry.tiles = std::make_unique<abi::TileIndexT>();
+  abi::TileIndexT &tiles = *entry.tiles;
+  layout::TilePattern pattern = op.getPattern();
+  if (op.getOrder())
+    tiles.order = toAbi(*op.getOrder());
+  tiles.w = pattern.segment;
+  tiles.rate = pattern.rate;
+  tiles.causal = pattern.causal;
+  tiles.window_left = pattern.windowLeft.value_or(-1);
+  tiles.window_right = pattern.windowRight.value_or(-1);
+  tiles.grid = pattern.grid;
+  tiles.reach = pattern.reach;
+  tiles.query_rows = static_cast<uint32_t>(pattern.queryRows);
+  tiles.key_rows = static_cast<uint32_t>(pattern.keyRows);
+  for (auto [field, value] :
+       {std::pair(&tiles.query_length, op.getQueryLength()),
+        {&tiles.query_offset, op.getQueryOffset()},
+        {&tiles.key_length, op.getKeyLength()},
+        {&tiles.tiles, op.getTiles()},
+        {&tiles.segments, op.getSegments()},
+        {&tiles.first_segment, op.getFirstSegment()}}) {
+    FailureOr<uint32_t> number = expr(state, value);
+    if (failed(number))
+      return failure();
+    *field = *number;
+  }
+  return success();
 }
 
 LogicalResult PlanWriter::rankTable(State &state, rplan::RankTableOp op,

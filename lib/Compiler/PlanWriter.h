@@ -68,6 +68,8 @@ private:
   mlir::FailureOr<uint32_t> expr(State &state, mlir::Value value);
   mlir::FailureOr<uint32_t> arithmetic(State &state, mlir::Operation *op);
   mlir::FailureOr<uint32_t> sizeOf(State &state, rplan::SizeOp op);
+  mlir::LogicalResult tileIndex(State &state, rplan::TileIndexOp op,
+                                abi::BufferT &entry);
   mlir::LogicalResult rankTable(State &state, rplan::RankTableOp op,
                                 abi::BufferT &entry);
   mlir::FailureOr<uint32_t> buffer(State &state, mlir::Value value,

@@ -73,6 +73,7 @@ static const HandlerTable &handlers() {
     registerControl(table);
     registerViews(table);
     registerVisibility(table);
+    registerElements(table);
     registerTiles(table);
     registerPlan(table);
     return table;

@@ -109,3 +109,21 @@ std::vector<int64_t> layout::build(const RankTable &key) {
   }
   return entries;
 }
+
+//===----------------------------------------------------------------------===//
+// Tile indices
+//===----------------------------------------------------------------------===//
+
+bool layout::operator==(const TileTable &a, const TileTable &b) {
+  return a.pattern == b.pattern && a.sizes == b.sizes;
+}
+
+std::string layout::validate(const TileTable &key) {
+  return TileIndex::validate(key.pattern, key.sizes);
+}
+
+int64_t layout::sizeOf(const TileTable &key) { return key.length; }
+
+std::vector<int64_t> layout::build(const TileTable &key) {
+  return TileIndex(key.pattern, key.sizes).table();
+}

@@ -14,6 +14,7 @@
 #define RINGLET_LIB_LAYOUT_INDEXTABLE_H
 
 #include "lib/Layout/Order.h"
+#include "lib/Layout/TileIndex.h"
 
 #include <variant>
 
@@ -49,24 +50,36 @@ struct RankTable {
   std::optional<Sequence> rows;
 };
 
-using IndexTable = std::variant<OrderTable, RankTable>;
+/// The lists of a tile index. To count them takes as long as to build them, so
+/// the key carries their number.
+struct TileTable {
+  TilePattern pattern;
+  TileSizes sizes;
+  int64_t length = 0;
+};
+
+using IndexTable = std::variant<OrderTable, RankTable, TileTable>;
 
 /// Equal keys, by content: equal tables.
 bool operator==(const OrderTable &a, const OrderTable &b);
 bool operator==(const RankTable &a, const RankTable &b);
+bool operator==(const TileTable &a, const TileTable &b);
 
 /// Whether the table can be built. Takes any sizes whatsoever. Returns the
 /// empty string, or a message with the nearest legal choice.
 std::string validate(const OrderTable &key);
 std::string validate(const RankTable &key);
+std::string validate(const TileTable &key);
 
 /// Entries of a table whose key is valid.
 int64_t sizeOf(const OrderTable &key);
 int64_t sizeOf(const RankTable &key);
+int64_t sizeOf(const TileTable &key);
 
 /// Writes out the table of a valid key.
 std::vector<int64_t> build(const OrderTable &key);
 std::vector<int64_t> build(const RankTable &key);
+std::vector<int64_t> build(const TileTable &key);
 
 } // namespace ringlet::layout
 

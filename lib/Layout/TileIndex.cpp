@@ -262,9 +262,9 @@ std::string TileIndex::validate(const TilePattern &pattern,
     return "expected a rate from 1 to the segment length " +
            number(pattern.segment) + ", found " + number(pattern.rate) +
            " (B1)";
-  if (pattern.segment > farthest || pattern.windowLeft.value_or(0) < 0 ||
+  if (pattern.segment > 2 * farthest || pattern.windowLeft.value_or(0) < 0 ||
       pattern.windowRight.value_or(0) < 0)
-    return "expected segments of at most 2^61 and windows of at least 0 (B4)";
+    return "expected segments of at most 2^62 and windows of at least 0 (B4)";
   if (pattern.grid.size() > TilePattern::maxAxes ||
       pattern.grid.size() != pattern.reach.size())
     return "expected a grid of at most 8 axes and a reach for each, found " +
@@ -293,7 +293,7 @@ std::string TileIndex::validate(const TilePattern &pattern,
                              &lastSegment) ||
       __builtin_mul_overflow(lastSegment, pattern.segment, &highest) ||
       __builtin_mul_overflow(sizes.firstSegment, pattern.segment, &lowest) ||
-      highest > 2 * farthest - 1 || lowest < -2 * farthest)
+      highest > 2 * farthest || lowest < -2 * farthest)
     return "expected segments within +-2^62, found number " +
            number(sizes.firstSegment) + " and " + number(sizes.segments) +
            " of them (S3)";
@@ -352,7 +352,7 @@ void TileIndex::forEachList(
       bool bounded = pattern.segment != unboundedSegment;
       int64_t begin =
           bounded ? (sizes.firstSegment + s) * pattern.segment : -farthest;
-      int64_t end = bounded ? begin + pattern.segment : 2 * farthest - 1;
+      int64_t end = bounded ? begin + pattern.segment : 2 * farthest;
       int64_t base = (bounded ? begin : 0) + residue;
       KeyTiles keyTiles(conditions, pattern.keyRows);
       forEachTile(

@@ -7,6 +7,7 @@
 
 #include "passes/AttentionToTile/HostPlan.h"
 #include "passes/AttentionToTile/Kernels.h"
+#include "passes/AttentionToTile/KeyTiles.h"
 #include "passes/AttentionToTile/Passes.h"
 
 #include "dialects/Tile/IR/TileDialect.h"
@@ -163,16 +164,21 @@ void FunctionLowering::lowerAttention(attn::AttentionOp op) {
   key.sizes[1] = requireLength(plan, key.sizes[1], keyOrder);
   Value offset = queryOffset(op, query, key);
   rlayout::OrderAttr pattern = op.getPatternOrderAttr();
-  if (pattern) {
-    // Where there are no queries, there are no positions.
+  // Where there are no queries, there are no positions.
+  if (pattern || op.getGridWindow() || op.getBlockMask())
     offset = plan.mul(offset, plan.min(query.sizes[1], plan.constant(1)));
+  HostTensor blockMask;
+  if (op.getBlockMask())
+    blockMask = tensors.lookup(op.getBlockMask());
+  requireMasks(plan, op, query.sizes[1], offset, key.sizes[1], blockMask);
+  if (pattern) {
     requireVolume(plan, pattern, query.sizes[1], offset);
     requireVolume(plan, pattern, key.sizes[1], plan.constant(0));
   }
   RankedSequence queries(plan, query.sizes[1], offset, queryOrder, pattern);
   RankedSequence keys(plan, key.sizes[1], plan.constant(0), keyOrder, pattern);
-  bool masked =
-      op.getCausal() || op.getWindow() || queries.hasGaps() || keys.hasGaps();
+  bool masked = op.getCausal() || op.getWindow() || op.getGridWindow() ||
+                queries.hasGaps() || keys.hasGaps();
   bool isSum = op.getMix() == attn::Mix::Sum;
 
   // Branches that see few of a row's neighbours first, one that covers every
@@ -254,6 +260,8 @@ void FunctionLowering::lowerAttention(attn::AttentionOp op) {
     step.key = key;
     step.value = value;
     auto branch = cast<attn::BranchAttr>(op.getBranches()[index]);
+    step.queryOffset = offset;
+    step.blockMask = blockMask;
     step.firstRank = queries.getFirst();
     step.rankCount = queries.getCount();
     auto getRows = [&](RankedSequence &side) {

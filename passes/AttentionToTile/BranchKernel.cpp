@@ -17,6 +17,7 @@
 #include "lib/Layout/Dilation.h"
 #include "passes/AttentionToTile/KernelBuilder.h"
 #include "passes/AttentionToTile/Kernels.h"
+#include "passes/AttentionToTile/KeyTiles.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -52,7 +53,8 @@ public:
   BranchKernel(HostPlan &plan, const BranchStep &step, const Twine &name,
                attn::TilingAttr tiling, Marks marks)
       : plan(plan), step(step), op(step.op), k(plan, name),
-        branch(cast<BranchAttr>(op.getBranches()[step.branch])), marks(marks),
+        branch(cast<BranchAttr>(op.getBranches()[step.branch])),
+        keyTiles(plan, k, step, tiling), marks(marks),
         queryRows(tiling.getQuery()), keyRows(tiling.getKey()) {
     if (tiling.getRecipe())
       k.setRecipe(toTileRecipe(*tiling.getRecipe()));
@@ -64,12 +66,14 @@ private:
   static rtile::Recipe toTileRecipe(attn::Recipe recipe);
   void onlyIf(Value condition, llvm::function_ref<void()> body);
   void declare();
-  Value residue();
+  Value makeResidue();
   void makeViews();
   void makeRow();
   void streamKeys();
   void initialState();
   void loop();
+  SmallVector<Value> addKeys(const KeyTiles::Place &place, Value keyRow,
+                             ValueRange state);
   void epilogue();
   void fillOthers();
   Value mayBeUnfilled(Value marked);
@@ -90,7 +94,6 @@ private:
   int64_t mostTilesOfPoint() {
     return std::max<int64_t>(1, mostRowsOfPoint / queryRows);
   }
-  DenseI64ArrayAttr window();
   Value exp2(StringRef name, Value tile) {
     return k.create<math::Exp2Op>(name, tile);
   }
@@ -108,6 +111,7 @@ private:
   attn::AttentionOp op;
   KernelBuilder k;
   BranchAttr branch;
+  KeyTiles keyTiles;
   Marks marks;
   int64_t queryRows, keyRows;
 
@@ -115,7 +119,9 @@ private:
   Value Q, K, V, target, partial, maxima, sums, lse, redo, firstRank;
   /// Tables that are parameters of the kernel, by the host's.
   SmallVector<std::pair<Value, Value>> tables;
-  Value tile, segment, head, keyHead, batch;
+  Value tile, segment, residue, head, keyHead, batch;
+  /// The segment, counted from the first one of the grid.
+  Value gridSegment;
   /// Tiles that one point of the second kernel's grid is for.
   Value tilesOfPoint;
   // Views, the first row of the tile, and the state.
@@ -127,6 +133,8 @@ private:
   };
   SmallVector<OtherRows> others;
   Value row, queryTile, maximum, sum, accumulator;
+  /// Of all steps of the loop.
+  Value scale, hidden;
 };
 
 void BranchKernel::emit() {
@@ -162,9 +170,8 @@ void BranchKernel::redoTiles() {
       forEachTile(first, last, [&](Value marked) {
         onlyIf(mayBeUnfilled(marked), [&] { fillOthers(); });
       });
-    forEachTile(first, last, [&](Value marked) {
-      onlyIf(marked, [&] { streamKeys(); });
-    });
+    forEachTile(first, last,
+                [&](Value marked) { onlyIf(marked, [&] { streamKeys(); }); });
   });
 }
 
@@ -237,14 +244,17 @@ void BranchKernel::declare() {
     rows = plan.min(
         rows, plan.constant(layout::ceilDiv(segmentLength(), branch.getR())));
   Value tiles = plan.ceilDiv(rows, queryRows), segments = plan.constant(1);
+  Value firstSegment = plan.constant(0);
   if (!branch.isUnbounded()) {
     // Segments from that of the first query rank to that of the last.
     Value last =
         plan.sub(plan.add(step.firstRank, step.rankCount), plan.constant(1));
-    Value first = plan.floorDiv(step.firstRank, segmentLength());
-    segments = plan.add(plan.sub(plan.floorDiv(last, segmentLength()), first),
-                        plan.constant(1));
+    firstSegment = plan.floorDiv(step.firstRank, segmentLength());
+    segments =
+        plan.add(plan.sub(plan.floorDiv(last, segmentLength()), firstSegment),
+                 plan.constant(1));
   }
+  keyTiles.declare(tiles, segments, firstSegment);
   int64_t headEnd = branch.getHeadEnd() == BranchAttr::kAllHeads
                         ? op.getQueryHeads()
                         : branch.getHeadEnd();
@@ -260,7 +270,7 @@ void BranchKernel::declare() {
   }
   tile = k.addGridAxis("tile", tiles);
   if (!branch.isUnbounded())
-    segment = k.addGridAxis("segment", segments);
+    segment = gridSegment = k.addGridAxis("segment", segments);
   head = k.addGridAxis("head", heads);
   batch = k.addGridAxis("batch", step.query.sizes[0]);
 
@@ -287,7 +297,7 @@ Value BranchKernel::getTable(Value table) {
 }
 
 /// The residue o of this head (B2); null if the branch is not dilated.
-Value BranchKernel::residue() {
+Value BranchKernel::makeResidue() {
   int64_t r = branch.getR();
   if (r == 1)
     return nullptr;
@@ -309,7 +319,7 @@ Value BranchKernel::residue() {
 void BranchKernel::makeViews() {
   Type element = step.query.getElementType();
   int64_t depth = op.getHeadDim(), width = op.getValueDim();
-  Value residue = this->residue();
+  residue = makeResidue();
   auto getRows = [&](Value origin, const RowOrder &order) {
     return KernelBuilder::Rows{origin,
                                segment,
@@ -476,81 +486,82 @@ void BranchKernel::initialState() {
       k.load("partial_tile", partialView, row), zero);
 }
 
-/// The window; a side that reaches beyond every position is unlimited.
-DenseI64ArrayAttr BranchKernel::window() {
-  std::optional<ArrayRef<int64_t>> sides = op.getWindow();
-  if (!sides)
-    return nullptr;
-  auto limit = [](int64_t side) { return side > 4 * kMaxOffset ? -1 : side; };
-  int64_t left = limit((*sides)[0]), right = limit((*sides)[1]);
-  if (left == -1 && right == -1)
-    return nullptr;
-  return DenseI64ArrayAttr::get(op.getContext(), {left, right});
-}
-
 void BranchKernel::loop() {
-  DenseI64ArrayAttr window = this->window();
-  auto run = rtile::RunOp::create(k.getBuilder(), plan.getLoc(), q, row, key,
-                                  op.getCausal(), window);
+  KeyTiles::Place place{q, row, key, tile, gridSegment, residue};
+  KeyTiles::Range range = keyTiles.getRange(place);
   RankedTensorType square = k.tileType({queryRows, keyRows});
-  Value scale = k.splat("scale", op.getScaleValue() * log2e, square);
-  Value hidden =
-      k.splat("hidden", -std::numeric_limits<double>::infinity(), square);
+  scale = k.splat("scale", op.getScaleValue() * log2e, square);
+  hidden = k.splat("hidden", -std::numeric_limits<double>::infinity(), square);
 
   OpBuilder &body = k.getBuilder();
-  auto loop = k.create<scf::ForOp>("state", run.getBegin(), run.getEnd(),
-                                   k.constant(keyRows),
+  auto loop = k.create<scf::ForOp>("state", range.begin, range.end, range.step,
                                    ValueRange{maximum, sum, accumulator});
   loop.getInductionVar().setLoc(k.named("key_row"));
   constexpr StringRef stateNames[] = {"m", "l", "acc"};
   for (auto [argument, name] :
        llvm::zip_equal(loop.getRegionIterArgs(), stateNames))
     argument.setLoc(k.named(name));
-  Value m = loop.getRegionIterArg(0), l = loop.getRegionIterArg(1),
-        acc = loop.getRegionIterArg(2), keyRow = loop.getInductionVar();
   {
     OpBuilder::InsertionGuard guard(body);
     body.setInsertionPointToStart(loop.getBody());
-    Value keyTile = k.load("k_tile", key, keyRow);
-    Value product =
-        k.create<rtile::DotOp>("product", square, queryTile, keyTile, Value(),
-                               /*transposed=*/true);
-    Value scores = k.create<arith::MulFOp>("scores", product, scale);
-    Value seen = k.create<rtile::VisibleOp>(
-        "seen", RankedTensorType::get({queryRows, keyRows}, body.getI1Type()),
-        q, row, key, keyRow, /*blocks=*/Value(), op.getCausal(), window,
-        /*grid=*/nullptr, /*reach=*/nullptr, /*blockSize=*/nullptr);
-    Value masked =
-        k.create<arith::SelectOp>("masked_scores", seen, scores, hidden);
-
-    Value tileMaximum =
-        k.create<rtile::ReduceOp>("tile_max", rtile::ReduceKind::max, masked);
-    Value newMaximum = k.create<arith::MaximumFOp>("m_new", m, tileMaximum);
-    Value weights = exp2("p", k.create<arith::SubFOp>(
-                                  "below_max", masked,
-                                  alongColumns("m_wide", newMaximum, keyRows)));
-    Value decay =
-        exp2("alpha", k.create<arith::SubFOp>("m_change", m, newMaximum));
-    Value newSum = k.create<arith::AddFOp>(
-        "l_new", k.create<arith::MulFOp>("l_decayed", l, decay),
-        k.create<rtile::ReduceOp>("tile_sum", rtile::ReduceKind::sum, weights));
-
-    // R4: the sum is of the weights as computed, the product of them rounded.
-    Value rounded =
-        k.convert("p_rounded", weights, step.value.getElementType());
-    Value valueTile = k.load("v_tile", value, keyRow);
-    Value decayed = k.create<arith::MulFOp>(
-        "acc_decayed", acc,
-        alongColumns("alpha_wide", decay, op.getValueDim()));
-    Value newAccumulator = k.create<rtile::DotOp>("acc_new", acc.getType(),
-                                                  rounded, valueTile, decayed,
-                                                  /*transposed=*/false);
-    scf::YieldOp::create(body, plan.getLoc(),
-                         ValueRange{newMaximum, newSum, newAccumulator});
+    Value keyRow = keyTiles.getRow(loop.getInductionVar());
+    ValueRange state = loop.getRegionIterArgs();
+    auto yield = [&](ValueRange next) {
+      scf::YieldOp::create(body, plan.getLoc(), next);
+    };
+    if (Value some = keyTiles.mayBeSeen(place, keyRow)) {
+      auto branch = k.create<scf::IfOp>("next_state", state.getTypes(), some,
+                                        /*withElseRegion=*/true);
+      body.setInsertionPointToStart(branch.thenBlock());
+      yield(addKeys(place, keyRow, state));
+      body.setInsertionPointToStart(branch.elseBlock());
+      yield(state);
+      body.setInsertionPointAfter(branch);
+      yield(branch.getResults());
+    } else {
+      yield(addKeys(place, keyRow, state));
+    }
   }
   maximum = loop.getResult(0);
   sum = loop.getResult(1);
   accumulator = loop.getResult(2);
+}
+
+/// The state after one more tile of keys.
+SmallVector<Value> BranchKernel::addKeys(const KeyTiles::Place &place,
+                                         Value keyRow, ValueRange state) {
+  Value m = state[0], l = state[1], acc = state[2];
+  RankedTensorType square = k.tileType({queryRows, keyRows});
+  Value keyTile = k.load("k_tile", key, keyRow);
+  Value product =
+      k.create<rtile::DotOp>("product", square, queryTile, keyTile, Value(),
+                             /*transposed=*/true);
+  Value scores = k.create<arith::MulFOp>("scores", product, scale);
+  Value seen = keyTiles.getMask(place, keyRow);
+  Value masked =
+      k.create<arith::SelectOp>("masked_scores", seen, scores, hidden);
+
+  Value tileMaximum =
+      k.create<rtile::ReduceOp>("tile_max", rtile::ReduceKind::max, masked);
+  Value newMaximum = k.create<arith::MaximumFOp>("m_new", m, tileMaximum);
+  Value weights = exp2("p", k.create<arith::SubFOp>(
+                                "below_max", masked,
+                                alongColumns("m_wide", newMaximum, keyRows)));
+  Value decay =
+      exp2("alpha", k.create<arith::SubFOp>("m_change", m, newMaximum));
+  Value newSum = k.create<arith::AddFOp>(
+      "l_new", k.create<arith::MulFOp>("l_decayed", l, decay),
+      k.create<rtile::ReduceOp>("tile_sum", rtile::ReduceKind::sum, weights));
+
+  // R4: the sum is of the weights as computed, the product of them rounded.
+  Value rounded = k.convert("p_rounded", weights, step.value.getElementType());
+  Value valueTile = k.load("v_tile", value, keyRow);
+  Value decayed = k.create<arith::MulFOp>(
+      "acc_decayed", acc, alongColumns("alpha_wide", decay, op.getValueDim()));
+  Value newAccumulator = k.create<rtile::DotOp>("acc_new", acc.getType(),
+                                                rounded, valueTile, decayed,
+                                                /*transposed=*/false);
+  return {newMaximum, newSum, newAccumulator};
 }
 
 /// Output and lse of the tile's rows, or the state of their softmax. A row

@@ -112,6 +112,9 @@ void HostPlan::requireEqual(Value a, Value b, const Twine &message) {
 }
 
 void HostPlan::requireAtMost(Value a, Value b, const Twine &message) {
+  std::optional<int64_t> left = getConstant(a), right = getConstant(b);
+  if (left && right && *left <= *right)
+    return;
   rplan::RequireOp::create(builder, location, rplan::Comparison::le, a, b,
                            builder.getStringAttr(message));
 }

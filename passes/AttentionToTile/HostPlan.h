@@ -63,7 +63,7 @@ public:
   /// Refuses the call unless a == b, where that is not known already.
   void requireEqual(mlir::Value a, mlir::Value b, const llvm::Twine &message);
 
-  /// Refuses the call unless a <= b.
+  /// Refuses the call unless a <= b, where that is not known already.
   void requireAtMost(mlir::Value a, mlir::Value b, const llvm::Twine &message);
 
   /// A buffer for a tensor of `type`, whose dynamic sizes are those of

@@ -33,6 +33,10 @@ struct BranchStep {
   unsigned branch;
   std::string name;
   HostTensor query, key, value;
+  /// Null without one (B6).
+  HostTensor blockMask;
+  /// Position of query row 0 (S1).
+  mlir::Value queryOffset;
   /// The ranks of query rows, which are positions but for a pattern order.
   mlir::Value firstRank, rankCount;
   /// How ranks lie in memory.

@@ -30,10 +30,6 @@ LogicalResult ringlet::checkSupported(attn::AttentionOp op) {
     return refuse("sink", "R3");
   if (op.getSoftcap())
     return refuse("softcap", "section 3");
-  if (op.getGridWindow())
-    return refuse("grid_window; window along the sequence is possible", "B5");
-  if (op.getBlockMask())
-    return refuse("block_mask", "B6");
   if (rlayout::OrderAttr pattern = op.getPatternOrderAttr())
     if (std::string error = pattern.getOrder()->validatePattern(0);
         !error.empty())

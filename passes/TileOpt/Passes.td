@@ -16,7 +16,9 @@ def RTileSplitMaskedLoops : Pass<"rtile-split-masked-loops"> {
     A loop over the keys of an `rtile.run`, from `begin` to `end`, masks its
     scores with `rtile.visible`. The steps from `wholeBegin` to `wholeEnd` need
     no mask, so the loop becomes up to three: masked steps before (only a left
-    window makes any), unmasked steps, masked steps after. Values do not change.
+    window makes any), unmasked steps, masked steps after. A loop over an
+    `rtile.list` becomes two: its whole tiles come first. What a mask says of
+    blocks (rule B6) stays in every loop. Values do not change.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::scf::SCFDialect"];
@@ -74,15 +76,18 @@ def RTileSplitColumns : Pass<"rtile-split-columns"> {
 }
 
 def RTileLowerRuns : Pass<"rtile-lower-runs"> {
-  let summary = "Write rtile.run and rtile.bounds as index arithmetic";
+  let summary = "Write runs, lists and bounds as index arithmetic";
   let description = [{
     Which rows a view has, and which keys a tile of queries sees, follows from
-    sizes, segments and rates by division (rules B3 and B4): `arith` on `index`,
-    whatever the target. `rtile.visible` stays, because the form of a mask
-    depends on the target.
+    sizes, segments and rates by division (`rtile.bounds` and `rtile.run`, rules
+    B3 and B4), or is read from a table (`rtile.list`) or from a mask
+    (`rtile.any_block`, rule B6): `arith` on `index` and `memref.load`, whatever
+    the target. `rtile.visible` stays, because the form of a mask depends on the
+    target.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
-                           "::mlir::memref::MemRefDialect"];
+                           "::mlir::memref::MemRefDialect",
+                           "::mlir::scf::SCFDialect"];
 }
 
 #endif // RINGLET_PASSES_TILEOPT

@@ -236,6 +236,21 @@ void Emitter::copyRow(const View &view, Value column, int64_t width,
   b.ifElse(inside, copyAll, copyEach);
 }
 
+Value Emitter::loadElement(Value parameter, ValueRange indices) {
+  const Buffer &buffer = buffers[parameter];
+  Type element = cast<MemRefType>(parameter.getType()).getElementType();
+  // A boolean has a byte.
+  bool isBool = element.isInteger(1);
+  int64_t bytes = isBool ? 1 : getBytes(element);
+  Value address = buffer.base;
+  for (auto [index, stride] : llvm::zip_equal(indices, buffer.strides))
+    address = b.at(address, b.mul(b.mul(index, stride), bytes));
+  Value value = b.load(isBool ? Type(b.getI8Type()) : element, address, bytes);
+  return isBool ? b.compare(arith::CmpIPredicate::ne, value,
+                            b.integer(value.getType(), 0))
+                : value;
+}
+
 void Emitter::emitLoad(rtile::LoadOp op) {
   const View &view = views[op.getView()];
   RankedTensorType tile = getTile(op);

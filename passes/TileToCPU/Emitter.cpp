@@ -105,6 +105,10 @@ void Emitter::emitScalar(Operation *op) {
     bind(constant, Value(arith::ConstantOp::create(b, value)));
     return;
   }
+  if (auto load = dyn_cast<memref::LoadOp>(op)) {
+    bind(load, loadElement(load.getMemRef(), getScalars(load.getIndices())));
+    return;
+  }
   SmallVector<Value> operands = getScalars(op->getOperands());
   if (isa<arith::IndexCastOp, arith::IndexCastUIOp>(op)) {
     Type from = operands[0].getType();

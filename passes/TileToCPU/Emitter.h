@@ -82,6 +82,8 @@ private:
   };
 
   void emitView(rtile::ViewOp op);
+  /// A number of a table, or a boolean of a mask.
+  Value loadElement(Value parameter, mlir::ValueRange indices);
   void emitLoad(rtile::LoadOp op);
   void emitStore(rtile::StoreOp op);
   /// The entry of `row`, of a table that has that of row 0 at `entries`.
@@ -117,6 +119,13 @@ private:
     /// What each row of an rtile.visible sees, as [first, second): columns, as
     /// i32, or positions of keys, as i64.
     llvm::DenseMap<mlir::Operation *, std::pair<Value, Value>> seen;
+    /// On each axis of a grid, the coordinates that each row is near to, both
+    /// ends included.
+    llvm::DenseMap<mlir::Operation *,
+                   llvm::SmallVector<std::pair<Value, Value>>>
+        near;
+    /// The mask block of each row.
+    llvm::DenseMap<mlir::Operation *, llvm::SmallVector<Value>> blocks;
   };
   /// The column at work, with the values computed or loaded for it.
   struct Column {
@@ -142,13 +151,29 @@ private:
   Value emitConstant(mlir::arith::ConstantOp op, int64_t lanes);
   Value getRowValue(Value tile, Panel &panel);
   Value getColumnValue(Value tile, Panel &panel, Column &column);
-  Value emitMask(rtile::VisibleOp op, Panel &panel, Column &column);
-  void prepareMask(rtile::VisibleOp op, Panel &panel);
-  void preparePositionMask(rtile::VisibleOp op, Panel &panel);
-  Value getPosition(const View &view, Value row, Value otherwise);
   mlir::Type getRegisterType(mlir::RankedTensorType tile, int64_t lanes);
   Value loadTile(mlir::RankedTensorType tile, Value pointer, int64_t lanes);
   void storeTile(Value vector, Value pointer);
+
+  //===--------------------------------------------------------------------===//
+  // Masks (EmitMasks.cpp)
+  //===--------------------------------------------------------------------===//
+
+  void prepareMask(rtile::VisibleOp op, Panel &panel);
+  Value emitMask(rtile::VisibleOp op, Panel &panel, Column &column);
+  void prepareRankMask(rtile::VisibleOp op, Panel &panel);
+  void preparePositionMask(rtile::VisibleOp op, Panel &panel);
+  void prepareGrid(rtile::VisibleOp op, Panel &panel);
+  void prepareBlocks(rtile::VisibleOp op, Panel &panel);
+  /// `mask`, and what the grid or the blocks say of the keys at `keyRow`.
+  Value emitGrid(rtile::VisibleOp op, Panel &panel, Value keyRow, Value mask);
+  Value emitBlocks(rtile::VisibleOp op, Panel &panel, Value keyRow, Value mask);
+  Value getPosition(const View &view, Value row, Value otherwise);
+  Value getRank(const View &view, Value row);
+  Value getPanelRow(rtile::VisibleOp op, const Panel &panel, int64_t lane);
+  mlir::SmallVector<Value> getCell(const View &view, Value row,
+                                   llvm::ArrayRef<int64_t> grid);
+  Value getBlock(const View &view, Value row, int64_t size);
 
   //===--------------------------------------------------------------------===//
   // Operations on whole tiles (EmitColumns.cpp)

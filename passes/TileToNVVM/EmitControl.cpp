@@ -102,6 +102,13 @@ void Emitter::emitScalar(Operation *op) {
     bind(dim, buffers[dim.getSource()].sizes[axis.getSExtValue()]);
     return;
   }
+  if (auto load = dyn_cast<memref::LoadOp>(op)) {
+    Value element = getElement(load.getMemRef(), flatten(load.getIndices()));
+    Type type = load.getType();
+    bind(load, type.isInteger(1) ? isSet(element, b.integer(type, 1))
+                                 : b.load(type, element, getBytes(type)));
+    return;
+  }
   if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
     TypedAttr value = constant.getValue();
     if (auto integer = dyn_cast<IntegerAttr>(value);

@@ -125,6 +125,22 @@ Value Emitter::loadEntry(const View &view, Value entries, Value at,
   return b.loadGlobal(b.getI64Type(), entry, exists);
 }
 
+Value Emitter::getElement(Value parameter, ValueRange indices) {
+  const Buffer &buffer = buffers[parameter];
+  Type type = cast<MemRefType>(parameter.getType()).getElementType();
+  // A boolean has a byte.
+  int64_t bytes = type.isInteger(1) ? 1 : getBytes(type);
+  Value address = buffer.base;
+  for (auto [index, stride] : llvm::zip_equal(indices, buffer.strides))
+    address = b.at(address, b.mul(b.mul(index, stride), bytes));
+  return address;
+}
+
+Value Emitter::isSet(Value element, Value exists) {
+  return b.compare(arith::CmpIPredicate::ne, b.loadGlobalByte(element, exists),
+                   b.i32(0));
+}
+
 Value Emitter::isIndex(const View &view, Value index) {
   return b.both(b.lessEqual(b.i64(0), index), b.less(index, view.size));
 }

@@ -183,10 +183,8 @@ void Emitter::emitBroadcast(rtile::BroadcastOp op) {
 
 /// Each row sees an interval of columns: its ends are computed once, and an
 /// element costs two comparisons.
-void Emitter::emitVisible(rtile::VisibleOp op) {
+Emitter::Intervals Emitter::getIntervals(rtile::VisibleOp op) {
   const View &query = views[op.getQuery()], &key = views[op.getKey()];
-  if (key.positions)
-    return emitVisiblePositions(op);
   int64_t rate = key.type.getRate();
   PositionBuilder position(b, b.getI64Type());
   Value queryRow = getScalar(op.getQueryRow());
@@ -220,23 +218,29 @@ void Emitter::emitVisible(rtile::VisibleOp op) {
     // that the assembler knows.
     intervals.emplace_back(b.sub(low, laneColumn), b.sub(high, laneColumn));
   }
-  visible[op] = std::move(intervals);
-  // Each element is compared where it is used: there are more of them than
-  // predicate registers.
+  return intervals;
+}
+
+Value Emitter::getExists(const View &view, Value row) {
+  return b.both(b.lessEqual(view.rows.begin, row), b.less(row, view.rows.end));
+}
+
+Value Emitter::getRank(const View &view, Value row) {
+  return b.add(view.rows.base, b.mul(row, view.type.getRate()));
 }
 
 Emitter::Position Emitter::getPosition(const View &view, Value first,
                                        Value index) {
   Value row = b.add(first, b.toI64(index));
-  Value exists =
-      b.both(b.lessEqual(view.rows.begin, row), b.less(row, view.rows.end));
+  Value exists = getExists(view, row);
   if (view.indices)
     exists = b.both(exists,
                     isIndex(view, loadEntry(view, view.indices, row, exists)));
   return {b.toI32(loadEntry(view, view.positions, row, exists)), exists};
 }
 
-void Emitter::emitVisiblePositions(rtile::VisibleOp op) {
+/// The same between views with positions, element by element.
+Emitter::Fragment Emitter::comparePositions(rtile::VisibleOp op) {
   const View &query = views[op.getQuery()], &key = views[op.getKey()];
   RankedTensorType tile = getTile(op);
   // Positions lie within +-2^30: no distance is greater than this.
@@ -269,6 +273,100 @@ void Emitter::emitVisiblePositions(rtile::VisibleOp op) {
       seen[((row / 2) * blocks + block) * 4 + (row % 2) * 2 + which] = visible;
     }
   }
+  return seen;
+}
+
+void Emitter::forEachElement(RankedTensorType tile, ElementBody body) {
+  int64_t rows = 2 * layout.rowBlocks(tile.getDimSize(0));
+  int64_t blocks = Fragments::columnBlocks(tile.getDimSize(1));
+  for (int64_t row = 0; row < rows; ++row)
+    for (int64_t column = 0; column < 2 * blocks; ++column)
+      body(row, column,
+           ((row / 2) * blocks + column / 2) * 4 + (row % 2) * 2 + column % 2);
+}
+
+SmallVector<Value> Emitter::getTileRows(rtile::VisibleOp op) {
+  SmallVector<Value> rows;
+  for (int64_t row = 0; row < 2 * layout.rowBlocks(getTile(op).getDimSize(0));
+       ++row)
+    rows.push_back(b.add(getScalar(op.getQueryRow()),
+                         b.toI64(getRowIndex(row / 2, row % 2))));
+  return rows;
+}
+
+SmallVector<Value> Emitter::getTileColumns(rtile::VisibleOp op) {
+  SmallVector<Value> columns;
+  int64_t blocks = Fragments::columnBlocks(getTile(op).getDimSize(1));
+  for (int64_t column = 0; column < 2 * blocks; ++column)
+    columns.push_back(b.add(getScalar(op.getKeyRow()),
+                            b.toI64(getColumnIndex(column / 2, column % 2))));
+  return columns;
+}
+
+/// On each axis of the grid a key lies near to the query (B5). What is said of
+/// rows that do not exist has no meaning.
+void Emitter::maskFarCells(rtile::VisibleOp op, Fragment &seen) {
+  ArrayRef<int64_t> grid = *op.getGrid(), reach = *op.getReach();
+  auto getCells = [&](Value of, ArrayRef<Value> rows) {
+    const View &view = views[of];
+    SmallVector<SmallVector<Value>> cells;
+    for (Value row : rows) {
+      Value position = getRank(view, row);
+      if (view.positions)
+        position = loadEntry(view, view.positions, row, getExists(view, row));
+      cells.push_back(getGridCell(b, position, grid));
+    }
+    return cells;
+  };
+  auto queries = getCells(op.getQuery(), getTileRows(op));
+  auto keys = getCells(op.getKey(), getTileColumns(op));
+  forEachElement(getTile(op), [&](int64_t row, int64_t column, int64_t index) {
+    for (size_t axis = 0; axis < grid.size(); ++axis) {
+      Value query = queries[row][axis], key = keys[column][axis];
+      int64_t far = std::min(reach[axis], grid[axis]);
+      // From 0 to twice the reach, without sign.
+      Value distance = b.add(b.sub(key, query), b.integer(key.getType(), far));
+      seen[index] =
+          b.both(seen[index], b.compare(arith::CmpIPredicate::ule, distance,
+                                        b.integer(key.getType(), 2 * far)));
+    }
+  });
+}
+
+/// The block of a key and a query is set (B6).
+void Emitter::maskUnsetBlocks(rtile::VisibleOp op, Fragment &seen) {
+  auto getBlocks = [&](Value of, ArrayRef<Value> rows, int64_t size) {
+    SmallVector<Value> blocks;
+    for (Value row : rows)
+      blocks.push_back(
+          arith::DivUIOp::create(b, getRank(views[of], row), b.i64(size)));
+    return blocks;
+  };
+  ArrayRef<int64_t> size = *op.getBlockSize();
+  auto queries = getBlocks(op.getQuery(), getTileRows(op), size[0]);
+  auto keys = getBlocks(op.getKey(), getTileColumns(op), size[1]);
+  forEachElement(getTile(op), [&](int64_t row, int64_t column, int64_t index) {
+    // Only what is seen otherwise has a block for certain.
+    seen[index] = isSet(
+        getElement(op.getBlocks(), {queries[row], keys[column]}), seen[index]);
+  });
+}
+
+void Emitter::emitVisible(rtile::VisibleOp op) {
+  bool byPosition = bool(views[op.getKey()].positions);
+  if (!byPosition) {
+    // Each element is compared where it is used: there are more of them than
+    // predicate registers.
+    visible[op] = getIntervals(op);
+    if (!op.getGrid() && !op.getBlocks())
+      return;
+  }
+  Fragment seen = byPosition ? comparePositions(op) : expandVisible(op);
+  visible.erase(op);
+  if (op.getGrid())
+    maskFarCells(op, seen);
+  if (op.getBlocks())
+    maskUnsetBlocks(op, seen);
   fragments[op] = std::move(seen);
 }
 

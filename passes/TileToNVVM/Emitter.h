@@ -118,6 +118,10 @@ private:
   Row getRow(const Window &window, Value row);
   /// What a table says of row `at`, 0 unless it exists; `entries` is that of
   /// row 0.
+  /// Where a number of a table or a boolean of a mask lies.
+  Value getElement(Value parameter, mlir::ValueRange indices);
+  /// The boolean at `element`, false if there is none.
+  Value isSet(Value element, Value exists);
   Value loadEntry(const View &view, Value entries, Value at, Value exists);
   /// Whether a row exists for which the table of rows has `index`.
   Value isIndex(const View &view, Value index);
@@ -174,8 +178,20 @@ private:
   using Intervals = llvm::SmallVector<std::pair<Value, Value>>;
   void emitVisible(rtile::VisibleOp op);
   Value isVisible(const Intervals &intervals, int64_t blocks, int64_t index);
-  /// The same between views with positions, element by element.
-  void emitVisiblePositions(rtile::VisibleOp op);
+  Intervals getIntervals(rtile::VisibleOp op);
+  Fragment comparePositions(rtile::VisibleOp op);
+  void maskFarCells(rtile::VisibleOp op, Fragment &seen);
+  void maskUnsetBlocks(rtile::VisibleOp op, Fragment &seen);
+  /// Calls `body` for each element that the thread holds, with the numbers of
+  /// its row, of its column and of itself.
+  using ElementBody =
+      llvm::function_ref<void(int64_t row, int64_t column, int64_t index)>;
+  void forEachElement(mlir::RankedTensorType tile, ElementBody body);
+  /// The rows of the views that the thread's rows and columns are.
+  llvm::SmallVector<Value> getTileRows(rtile::VisibleOp op);
+  llvm::SmallVector<Value> getTileColumns(rtile::VisibleOp op);
+  Value getExists(const View &view, Value row);
+  Value getRank(const View &view, Value row);
   struct Position {
     Value value, exists;
   };
@@ -331,8 +347,10 @@ private:
   Value maps, counter;
   /// Number of points.
   Value points;
-  /// The one after the point that is emitted, once `findFollowing` has been
-  /// asked, as late as may be: what it finds lies in registers.
+  /// The point of the grid that is emitted.
+  llvm::SmallVector<Value> current;
+  /// The one after it, once `findFollowing` has been asked, as late as may be:
+  /// what it finds lies in registers.
   Following following;
   std::function<void()> findFollowing;
   /// Extents of the grid, as i32.

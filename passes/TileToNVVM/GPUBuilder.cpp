@@ -62,7 +62,10 @@ Value GPUBuilder::lessUnsigned(Value a, Value b) {
   return compare(arith::CmpIPredicate::ult, a, b);
 }
 Value GPUBuilder::opaque(Value value) {
-  return assembly(value.getType(), "mov.b32 $0, $1;", "=r,r", value);
+  bool isWide = value.getType().isInteger(64);
+  return assembly(value.getType(),
+                  isWide ? "mov.b64 $0, $1;" : "mov.b32 $0, $1;",
+                  isWide ? "=l,l" : "=r,r", value);
 }
 Value GPUBuilder::toI32(Value value) {
   return arith::TruncIOp::create(*this, getI32Type(), value);
@@ -161,6 +164,11 @@ Value GPUBuilder::loadGlobal(Type type, Value pointer, Value predicate) {
       assembly(getIntegerType(bits), text,
                ("=&" + name + ",l,b,~{memory}").str(), {pointer, predicate});
   return isa<FloatType>(type) ? bitcast(type, loaded) : loaded;
+}
+
+Value GPUBuilder::loadGlobalByte(Value pointer, Value predicate) {
+  return assembly(getI32Type(), "mov.u32 $0, 0; @$2 ld.global.u8 $0, [$1];",
+                  "=&r,l,b,~{memory}", {pointer, predicate});
 }
 
 Value GPUBuilder::loadGlobal16(Value pointer, Value predicate) {

@@ -57,6 +57,8 @@ public:
   // Global memory. A load whose predicate is false gives zero.
   Value globalPointer(Value word);
   Value loadGlobal(Type type, Value pointer, Value predicate);
+  /// One byte, as i32.
+  Value loadGlobalByte(Value pointer, Value predicate);
   /// 16 bytes, as a vector of four i32.
   Value loadGlobal16(Value pointer, Value predicate);
   void storeGlobal(Value value, Value pointer, Value predicate);

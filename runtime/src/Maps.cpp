@@ -120,6 +120,6 @@ std::string rt::nameOfBuffer(const abi::Function &function,
 }
 
 void rt::logFallback(const Logger &logger, const Status &reason) {
-  logger.log(RL_LOG_DEBUG,
+  logger.log(RL_LOG_INFO,
              "a launch is left to its fallback: ", reason.message());
 }

@@ -64,6 +64,10 @@ struct Argument;
 struct ArgumentBuilder;
 struct ArgumentT;
 
+struct TileIndex;
+struct TileIndexBuilder;
+struct TileIndexT;
+
 struct Buffer;
 struct BufferBuilder;
 struct BufferT;
@@ -356,35 +360,38 @@ enum class BufferKind : uint8_t {
   Constant = 2,
   OrderTable = 3,
   RankTable = 4,
+  TileIndex = 5,
   MIN = Argument,
-  MAX = RankTable
+  MAX = TileIndex
 };
 
-inline const BufferKind (&EnumValuesBufferKind())[5] {
+inline const BufferKind (&EnumValuesBufferKind())[6] {
   static const BufferKind values[] = {
     BufferKind::Argument,
     BufferKind::Workspace,
     BufferKind::Constant,
     BufferKind::OrderTable,
-    BufferKind::RankTable
+    BufferKind::RankTable,
+    BufferKind::TileIndex
   };
   return values;
 }
 
 inline const char * const *EnumNamesBufferKind() {
-  static const char * const names[6] = {
+  static const char * const names[7] = {
     "Argument",
     "Workspace",
     "Constant",
     "OrderTable",
     "RankTable",
+    "TileIndex",
     nullptr
   };
   return names;
 }
 
 inline const char *EnumNameBufferKind(BufferKind e) {
-  if (flatbuffers::IsOutRange(e, BufferKind::Argument, BufferKind::RankTable)) return "";
+  if (flatbuffers::IsOutRange(e, BufferKind::Argument, BufferKind::TileIndex)) return "";
   const size_t index = static_cast<size_t>(e);
   return EnumNamesBufferKind()[index];
 }
@@ -1538,7 +1545,8 @@ struct KernelCodeT : public flatbuffers::NativeTable {
 /// blocks_per_multiprocessor B above 0, there are at most B blocks a
 /// multiprocessor, N together, and block i runs items i, i + N and so on; with
 /// counts_items, i and then N plus whatever it draws from a counter: its address
-/// is one more word, and the 32 bits there are 0 when the launch begins.
+/// is one more word, and the 32 bits there are 0 when the launch begins and again
+/// when it ends.
 struct KernelCode FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   typedef KernelCodeT NativeTableType;
   typedef KernelCodeBuilder Builder;
@@ -2029,6 +2037,272 @@ inline flatbuffers::Offset<Argument> CreateArgumentDirect(
 
 flatbuffers::Offset<Argument> CreateArgument(flatbuffers::FlatBufferBuilder &_fbb, const ArgumentT *_o, const flatbuffers::rehasher_function_t *_rehasher = nullptr);
 
+struct TileIndexT : public flatbuffers::NativeTable {
+  typedef TileIndex TableType;
+  std::unique_ptr<ringlet::abi::OrderT> order{};
+  int64_t w = 0;
+  int64_t rate = 1LL;
+  bool causal = false;
+  int64_t window_left = -1LL;
+  int64_t window_right = -1LL;
+  std::vector<int64_t> grid{};
+  std::vector<int64_t> reach{};
+  uint32_t query_rows = 1;
+  uint32_t key_rows = 1;
+  uint32_t query_length = 0;
+  uint32_t query_offset = 0;
+  uint32_t key_length = 0;
+  uint32_t tiles = 0;
+  uint32_t segments = 0;
+  uint32_t first_segment = 0;
+  TileIndexT() = default;
+  TileIndexT(const TileIndexT &o);
+  TileIndexT(TileIndexT&&) FLATBUFFERS_NOEXCEPT = default;
+  TileIndexT &operator=(TileIndexT o) FLATBUFFERS_NOEXCEPT;
+};
+
+/// Which key tiles each tile of queries sees: lib/Layout's TilePattern and, as
+/// expressions, TileSizes.
+struct TileIndex FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
+  typedef TileIndexT NativeTableType;
+  typedef TileIndexBuilder Builder;
+  enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
+    VT_ORDER = 4,
+    VT_W = 6,
+    VT_RATE = 8,
+    VT_CAUSAL = 10,
+    VT_WINDOW_LEFT = 12,
+    VT_WINDOW_RIGHT = 14,
+    VT_GRID = 16,
+    VT_REACH = 18,
+    VT_QUERY_ROWS = 20,
+    VT_KEY_ROWS = 22,
+    VT_QUERY_LENGTH = 24,
+    VT_QUERY_OFFSET = 26,
+    VT_KEY_LENGTH = 28,
+    VT_TILES = 30,
+    VT_SEGMENTS = 32,
+    VT_FIRST_SEGMENT = 34
+  };
+  const ringlet::abi::Order *order() const {
+    return GetPointer<const ringlet::abi::Order *>(VT_ORDER);
+  }
+  int64_t w() const {
+    return GetField<int64_t>(VT_W, 0);
+  }
+  int64_t rate() const {
+    return GetField<int64_t>(VT_RATE, 1LL);
+  }
+  bool causal() const {
+    return GetField<uint8_t>(VT_CAUSAL, 0) != 0;
+  }
+  int64_t window_left() const {
+    return GetField<int64_t>(VT_WINDOW_LEFT, -1LL);
+  }
+  int64_t window_right() const {
+    return GetField<int64_t>(VT_WINDOW_RIGHT, -1LL);
+  }
+  const flatbuffers::Vector<int64_t> *grid() const {
+    return GetPointer<const flatbuffers::Vector<int64_t> *>(VT_GRID);
+  }
+  const flatbuffers::Vector<int64_t> *reach() const {
+    return GetPointer<const flatbuffers::Vector<int64_t> *>(VT_REACH);
+  }
+  uint32_t query_rows() const {
+    return GetField<uint32_t>(VT_QUERY_ROWS, 1);
+  }
+  uint32_t key_rows() const {
+    return GetField<uint32_t>(VT_KEY_ROWS, 1);
+  }
+  uint32_t query_length() const {
+    return GetField<uint32_t>(VT_QUERY_LENGTH, 0);
+  }
+  uint32_t query_offset() const {
+    return GetField<uint32_t>(VT_QUERY_OFFSET, 0);
+  }
+  uint32_t key_length() const {
+    return GetField<uint32_t>(VT_KEY_LENGTH, 0);
+  }
+  uint32_t tiles() const {
+    return GetField<uint32_t>(VT_TILES, 0);
+  }
+  uint32_t segments() const {
+    return GetField<uint32_t>(VT_SEGMENTS, 0);
+  }
+  uint32_t first_segment() const {
+    return GetField<uint32_t>(VT_FIRST_SEGMENT, 0);
+  }
+  bool Verify(flatbuffers::Verifier &verifier) const {
+    return VerifyTableStart(verifier) &&
+           VerifyOffset(verifier, VT_ORDER) &&
+           verifier.VerifyTable(order()) &&
+           VerifyField<int64_t>(verifier, VT_W, 8) &&
+           VerifyField<int64_t>(verifier, VT_RATE, 8) &&
+           VerifyField<uint8_t>(verifier, VT_CAUSAL, 1) &&
+           VerifyField<int64_t>(verifier, VT_WINDOW_LEFT, 8) &&
+           VerifyField<int64_t>(verifier, VT_WINDOW_RIGHT, 8) &&
+           VerifyOffset(verifier, VT_GRID) &&
+           verifier.VerifyVector(grid()) &&
+           VerifyOffset(verifier, VT_REACH) &&
+           verifier.VerifyVector(reach()) &&
+           VerifyField<uint32_t>(verifier, VT_QUERY_ROWS, 4) &&
+           VerifyField<uint32_t>(verifier, VT_KEY_ROWS, 4) &&
+           VerifyField<uint32_t>(verifier, VT_QUERY_LENGTH, 4) &&
+           VerifyField<uint32_t>(verifier, VT_QUERY_OFFSET, 4) &&
+           VerifyField<uint32_t>(verifier, VT_KEY_LENGTH, 4) &&
+           VerifyField<uint32_t>(verifier, VT_TILES, 4) &&
+           VerifyField<uint32_t>(verifier, VT_SEGMENTS, 4) &&
+           VerifyField<uint32_t>(verifier, VT_FIRST_SEGMENT, 4) &&
+           verifier.EndTable();
+  }
+  TileIndexT *UnPack(const flatbuffers::resolver_function_t *_resolver = nullptr) const;
+  void UnPackTo(TileIndexT *_o, const flatbuffers::resolver_function_t *_resolver = nullptr) const;
+  static flatbuffers::Offset<TileIndex> Pack(flatbuffers::FlatBufferBuilder &_fbb, const TileIndexT* _o, const flatbuffers::rehasher_function_t *_rehasher = nullptr);
+};
+
+struct TileIndexBuilder {
+  typedef TileIndex Table;
+  flatbuffers::FlatBufferBuilder &fbb_;
+  flatbuffers::uoffset_t start_;
+  void add_order(flatbuffers::Offset<ringlet::abi::Order> order) {
+    fbb_.AddOffset(TileIndex::VT_ORDER, order);
+  }
+  void add_w(int64_t w) {
+    fbb_.AddElement<int64_t>(TileIndex::VT_W, w, 0);
+  }
+  void add_rate(int64_t rate) {
+    fbb_.AddElement<int64_t>(TileIndex::VT_RATE, rate, 1LL);
+  }
+  void add_causal(bool causal) {
+    fbb_.AddElement<uint8_t>(TileIndex::VT_CAUSAL, static_cast<uint8_t>(causal), 0);
+  }
+  void add_window_left(int64_t window_left) {
+    fbb_.AddElement<int64_t>(TileIndex::VT_WINDOW_LEFT, window_left, -1LL);
+  }
+  void add_window_right(int64_t window_right) {
+    fbb_.AddElement<int64_t>(TileIndex::VT_WINDOW_RIGHT, window_right, -1LL);
+  }
+  void add_grid(flatbuffers::Offset<flatbuffers::Vector<int64_t>> grid) {
+    fbb_.AddOffset(TileIndex::VT_GRID, grid);
+  }
+  void add_reach(flatbuffers::Offset<flatbuffers::Vector<int64_t>> reach) {
+    fbb_.AddOffset(TileIndex::VT_REACH, reach);
+  }
+  void add_query_rows(uint32_t query_rows) {
+    fbb_.AddElement<uint32_t>(TileIndex::VT_QUERY_ROWS, query_rows, 1);
+  }
+  void add_key_rows(uint32_t key_rows) {
+    fbb_.AddElement<uint32_t>(TileIndex::VT_KEY_ROWS, key_rows, 1);
+  }
+  void add_query_length(uint32_t query_length) {
+    fbb_.AddElement<uint32_t>(TileIndex::VT_QUERY_LENGTH, query_length, 0);
+  }
+  void add_query_offset(uint32_t query_offset) {
+    fbb_.AddElement<uint32_t>(TileIndex::VT_QUERY_OFFSET, query_offset, 0);
+  }
+  void add_key_length(uint32_t key_length) {
+    fbb_.AddElement<uint32_t>(TileIndex::VT_KEY_LENGTH, key_length, 0);
+  }
+  void add_tiles(uint32_t tiles) {
+    fbb_.AddElement<uint32_t>(TileIndex::VT_TILES, tiles, 0);
+  }
+  void add_segments(uint32_t segments) {
+    fbb_.AddElement<uint32_t>(TileIndex::VT_SEGMENTS, segments, 0);
+  }
+  void add_first_segment(uint32_t first_segment) {
+    fbb_.AddElement<uint32_t>(TileIndex::VT_FIRST_SEGMENT, first_segment, 0);
+  }
+  explicit TileIndexBuilder(flatbuffers::FlatBufferBuilder &_fbb)
+        : fbb_(_fbb) {
+    start_ = fbb_.StartTable();
+  }
+  flatbuffers::Offset<TileIndex> Finish() {
+    const auto end = fbb_.EndTable(start_);
+    auto o = flatbuffers::Offset<TileIndex>(end);
+    return o;
+  }
+};
+
+inline flatbuffers::Offset<TileIndex> CreateTileIndex(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    flatbuffers::Offset<ringlet::abi::Order> order = 0,
+    int64_t w = 0,
+    int64_t rate = 1LL,
+    bool causal = false,
+    int64_t window_left = -1LL,
+    int64_t window_right = -1LL,
+    flatbuffers::Offset<flatbuffers::Vector<int64_t>> grid = 0,
+    flatbuffers::Offset<flatbuffers::Vector<int64_t>> reach = 0,
+    uint32_t query_rows = 1,
+    uint32_t key_rows = 1,
+    uint32_t query_length = 0,
+    uint32_t query_offset = 0,
+    uint32_t key_length = 0,
+    uint32_t tiles = 0,
+    uint32_t segments = 0,
+    uint32_t first_segment = 0) {
+  TileIndexBuilder builder_(_fbb);
+  builder_.add_window_right(window_right);
+  builder_.add_window_left(window_left);
+  builder_.add_rate(rate);
+  builder_.add_w(w);
+  builder_.add_first_segment(first_segment);
+  builder_.add_segments(segments);
+  builder_.add_tiles(tiles);
+  builder_.add_key_length(key_length);
+  builder_.add_query_offset(query_offset);
+  builder_.add_query_length(query_length);
+  builder_.add_key_rows(key_rows);
+  builder_.add_query_rows(query_rows);
+  builder_.add_reach(reach);
+  builder_.add_grid(grid);
+  builder_.add_order(order);
+  builder_.add_causal(causal);
+  return builder_.Finish();
+}
+
+inline flatbuffers::Offset<TileIndex> CreateTileIndexDirect(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    flatbuffers::Offset<ringlet::abi::Order> order = 0,
+    int64_t w = 0,
+    int64_t rate = 1LL,
+    bool causal = false,
+    int64_t window_left = -1LL,
+    int64_t window_right = -1LL,
+    const std::vector<int64_t> *grid = nullptr,
+    const std::vector<int64_t> *reach = nullptr,
+    uint32_t query_rows = 1,
+    uint32_t key_rows = 1,
+    uint32_t query_length = 0,
+    uint32_t query_offset = 0,
+    uint32_t key_length = 0,
+    uint32_t tiles = 0,
+    uint32_t segments = 0,
+    uint32_t first_segment = 0) {
+  auto grid__ = grid ? _fbb.CreateVector<int64_t>(*grid) : 0;
+  auto reach__ = reach ? _fbb.CreateVector<int64_t>(*reach) : 0;
+  return ringlet::abi::CreateTileIndex(
+      _fbb,
+      order,
+      w,
+      rate,
+      causal,
+      window_left,
+      window_right,
+      grid__,
+      reach__,
+      query_rows,
+      key_rows,
+      query_length,
+      query_offset,
+      key_length,
+      tiles,
+      segments,
+      first_segment);
+}
+
+flatbuffers::Offset<TileIndex> CreateTileIndex(flatbuffers::FlatBufferBuilder &_fbb, const TileIndexT *_o, const flatbuffers::rehasher_function_t *_rehasher = nullptr);
+
 struct BufferT : public flatbuffers::NativeTable {
   typedef Buffer TableType;
   ringlet::abi::BufferKind kind = ringlet::abi::BufferKind::Argument;
@@ -2044,6 +2318,7 @@ struct BufferT : public flatbuffers::NativeTable {
   bool rows = false;
   uint32_t offset = 0;
   std::unique_ptr<ringlet::abi::OrderT> memory{};
+  std::unique_ptr<ringlet::abi::TileIndexT> tiles{};
   BufferT() = default;
   BufferT(const BufferT &o);
   BufferT(BufferT&&) FLATBUFFERS_NOEXCEPT = default;
@@ -2054,7 +2329,8 @@ struct BufferT : public flatbuffers::NativeTable {
 /// An order table is rank 1, i64: entry m is pi(m), or, inverse, the slot of
 /// token m. A rank table is rank 1, i64: entry j is the position of the rank
 /// `first` + j of a pattern order or, with `rows`, the index of that position's
-/// row in a sequence, -1 for none.
+/// row in a sequence, -1 for none. A tile index is rank 1, i64: lists of the
+/// first rows of key tiles, see TileIndex in lib/Layout.
 struct Buffer FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   typedef BufferT NativeTableType;
   typedef BufferBuilder Builder;
@@ -2071,7 +2347,8 @@ struct Buffer FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_FIRST = 22,
     VT_ROWS = 24,
     VT_OFFSET = 26,
-    VT_MEMORY = 28
+    VT_MEMORY = 28,
+    VT_TILES = 30
   };
   ringlet::abi::BufferKind kind() const {
     return static_cast<ringlet::abi::BufferKind>(GetField<uint8_t>(VT_KIND, 0));
@@ -2112,6 +2389,9 @@ struct Buffer FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   const ringlet::abi::Order *memory() const {
     return GetPointer<const ringlet::abi::Order *>(VT_MEMORY);
   }
+  const ringlet::abi::TileIndex *tiles() const {
+    return GetPointer<const ringlet::abi::TileIndex *>(VT_TILES);
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyField<uint8_t>(verifier, VT_KIND, 1) &&
@@ -2130,6 +2410,8 @@ struct Buffer FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            VerifyField<uint32_t>(verifier, VT_OFFSET, 4) &&
            VerifyOffset(verifier, VT_MEMORY) &&
            verifier.VerifyTable(memory()) &&
+           VerifyOffset(verifier, VT_TILES) &&
+           verifier.VerifyTable(tiles()) &&
            verifier.EndTable();
   }
   BufferT *UnPack(const flatbuffers::resolver_function_t *_resolver = nullptr) const;
@@ -2180,6 +2462,9 @@ struct BufferBuilder {
   void add_memory(flatbuffers::Offset<ringlet::abi::Order> memory) {
     fbb_.AddOffset(Buffer::VT_MEMORY, memory);
   }
+  void add_tiles(flatbuffers::Offset<ringlet::abi::TileIndex> tiles) {
+    fbb_.AddOffset(Buffer::VT_TILES, tiles);
+  }
   explicit BufferBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -2205,8 +2490,10 @@ inline flatbuffers::Offset<Buffer> CreateBuffer(
     uint32_t first = 0,
     bool rows = false,
     uint32_t offset = 0,
-    flatbuffers::Offset<ringlet::abi::Order> memory = 0) {
+    flatbuffers::Offset<ringlet::abi::Order> memory = 0,
+    flatbuffers::Offset<ringlet::abi::TileIndex> tiles = 0) {
   BufferBuilder builder_(_fbb);
+  builder_.add_tiles(tiles);
   builder_.add_memory(memory);
   builder_.add_offset(offset);
   builder_.add_first(first);
@@ -2237,7 +2524,8 @@ inline flatbuffers::Offset<Buffer> CreateBufferDirect(
     uint32_t first = 0,
     bool rows = false,
     uint32_t offset = 0,
-    flatbuffers::Offset<ringlet::abi::Order> memory = 0) {
+    flatbuffers::Offset<ringlet::abi::Order> memory = 0,
+    flatbuffers::Offset<ringlet::abi::TileIndex> tiles = 0) {
   auto sizes__ = sizes ? _fbb.CreateVector<uint32_t>(*sizes) : 0;
   return ringlet::abi::CreateBuffer(
       _fbb,
@@ -2253,7 +2541,8 @@ inline flatbuffers::Offset<Buffer> CreateBufferDirect(
       first,
       rows,
       offset,
-      memory);
+      memory,
+      tiles);
 }
 
 flatbuffers::Offset<Buffer> CreateBuffer(flatbuffers::FlatBufferBuilder &_fbb, const BufferT *_o, const flatbuffers::rehasher_function_t *_rehasher = nullptr);
@@ -4364,6 +4653,116 @@ inline flatbuffers::Offset<Argument> CreateArgument(flatbuffers::FlatBufferBuild
       _size_exprs);
 }
 
+inline TileIndexT::TileIndexT(const TileIndexT &o)
+      : order((o.order) ? new ringlet::abi::OrderT(*o.order) : nullptr),
+        w(o.w),
+        rate(o.rate),
+        causal(o.causal),
+        window_left(o.window_left),
+        window_right(o.window_right),
+        grid(o.grid),
+        reach(o.reach),
+        query_rows(o.query_rows),
+        key_rows(o.key_rows),
+        query_length(o.query_length),
+        query_offset(o.query_offset),
+        key_length(o.key_length),
+        tiles(o.tiles),
+        segments(o.segments),
+        first_segment(o.first_segment) {
+}
+
+inline TileIndexT &TileIndexT::operator=(TileIndexT o) FLATBUFFERS_NOEXCEPT {
+  std::swap(order, o.order);
+  std::swap(w, o.w);
+  std::swap(rate, o.rate);
+  std::swap(causal, o.causal);
+  std::swap(window_left, o.window_left);
+  std::swap(window_right, o.window_right);
+  std::swap(grid, o.grid);
+  std::swap(reach, o.reach);
+  std::swap(query_rows, o.query_rows);
+  std::swap(key_rows, o.key_rows);
+  std::swap(query_length, o.query_length);
+  std::swap(query_offset, o.query_offset);
+  std::swap(key_length, o.key_length);
+  std::swap(tiles, o.tiles);
+  std::swap(segments, o.segments);
+  std::swap(first_segment, o.first_segment);
+  return *this;
+}
+
+inline TileIndexT *TileIndex::UnPack(const flatbuffers::resolver_function_t *_resolver) const {
+  auto _o = std::unique_ptr<TileIndexT>(new TileIndexT());
+  UnPackTo(_o.get(), _resolver);
+  return _o.release();
+}
+
+inline void TileIndex::UnPackTo(TileIndexT *_o, const flatbuffers::resolver_function_t *_resolver) const {
+  (void)_o;
+  (void)_resolver;
+  { auto _e = order(); if (_e) _o->order = std::unique_ptr<ringlet::abi::OrderT>(_e->UnPack(_resolver)); }
+  { auto _e = w(); _o->w = _e; }
+  { auto _e = rate(); _o->rate = _e; }
+  { auto _e = causal(); _o->causal = _e; }
+  { auto _e = window_left(); _o->window_left = _e; }
+  { auto _e = window_right(); _o->window_right = _e; }
+  { auto _e = grid(); if (_e) { _o->grid.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->grid[_i] = _e->Get(_i); } } }
+  { auto _e = reach(); if (_e) { _o->reach.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->reach[_i] = _e->Get(_i); } } }
+  { auto _e = query_rows(); _o->query_rows = _e; }
+  { auto _e = key_rows(); _o->key_rows = _e; }
+  { auto _e = query_length(); _o->query_length = _e; }
+  { auto _e = query_offset(); _o->query_offset = _e; }
+  { auto _e = key_length(); _o->key_length = _e; }
+  { auto _e = tiles(); _o->tiles = _e; }
+  { auto _e = segments(); _o->segments = _e; }
+  { auto _e = first_segment(); _o->first_segment = _e; }
+}
+
+inline flatbuffers::Offset<TileIndex> TileIndex::Pack(flatbuffers::FlatBufferBuilder &_fbb, const TileIndexT* _o, const flatbuffers::rehasher_function_t *_rehasher) {
+  return CreateTileIndex(_fbb, _o, _rehasher);
+}
+
+inline flatbuffers::Offset<TileIndex> CreateTileIndex(flatbuffers::FlatBufferBuilder &_fbb, const TileIndexT *_o, const flatbuffers::rehasher_function_t *_rehasher) {
+  (void)_rehasher;
+  (void)_o;
+  struct _VectorArgs { flatbuffers::FlatBufferBuilder *__fbb; const TileIndexT* __o; const flatbuffers::rehasher_function_t *__rehasher; } _va = { &_fbb, _o, _rehasher}; (void)_va;
+  auto _order = _o->order ? CreateOrder(_fbb, _o->order.get(), _rehasher) : 0;
+  auto _w = _o->w;
+  auto _rate = _o->rate;
+  auto _causal = _o->causal;
+  auto _window_left = _o->window_left;
+  auto _window_right = _o->window_right;
+  auto _grid = _o->grid.size() ? _fbb.CreateVector(_o->grid) : 0;
+  auto _reach = _o->reach.size() ? _fbb.CreateVector(_o->reach) : 0;
+  auto _query_rows = _o->query_rows;
+  auto _key_rows = _o->key_rows;
+  auto _query_length = _o->query_length;
+  auto _query_offset = _o->query_offset;
+  auto _key_length = _o->key_length;
+  auto _tiles = _o->tiles;
+  auto _segments = _o->segments;
+  auto _first_segment = _o->first_segment;
+  return ringlet::abi::CreateTileIndex(
+      _fbb,
+      _order,
+      _w,
+      _rate,
+      _causal,
+      _window_left,
+      _window_right,
+      _grid,
+      _reach,
+      _query_rows,
+      _key_rows,
+      _query_length,
+      _query_offset,
+      _key_length,
+      _tiles,
+      _segments,
+      _first_segment);
+}
+
 inline BufferT::BufferT(const BufferT &o)
       : kind(o.kind),
         index(o.index),
@@ -4377,7 +4776,8 @@ inline BufferT::BufferT(const BufferT &o)
         first(o.first),
         rows(o.rows),
         offset(o.offset),
-        memory((o.memory) ? new ringlet::abi::OrderT(*o.memory) : nullptr) {
+        memory((o.memory) ? new ringlet::abi::OrderT(*o.memory) : nullptr),
+        tiles((o.tiles) ? new ringlet::abi::TileIndexT(*o.tiles) : nullptr) {
 }
 
 inline BufferT &BufferT::operator=(BufferT o) FLATBUFFERS_NOEXCEPT {
@@ -4394,6 +4794,7 @@ inline BufferT &BufferT::operator=(BufferT o) FLATBUFFERS_NOEXCEPT {
   std::swap(rows, o.rows);
   std::swap(offset, o.offset);
   std::swap(memory, o.memory);
+  std::swap(tiles, o.tiles);
   return *this;
 }
 
@@ -4419,6 +4820,7 @@ inline void Buffer::UnPackTo(BufferT *_o, const flatbuffers::resolver_function_t
   { auto _e = rows(); _o->rows = _e; }
   { auto _e = offset(); _o->offset = _e; }
   { auto _e = memory(); if (_e) _o->memory = std::unique_ptr<ringlet::abi::OrderT>(_e->UnPack(_resolver)); }
+  { auto _e = tiles(); if (_e) _o->tiles = std::unique_ptr<ringlet::abi::TileIndexT>(_e->UnPack(_resolver)); }
 }
 
 inline flatbuffers::Offset<Buffer> Buffer::Pack(flatbuffers::FlatBufferBuilder &_fbb, const BufferT* _o, const flatbuffers::rehasher_function_t *_rehasher) {
@@ -4442,6 +4844,7 @@ inline flatbuffers::Offset<Buffer> CreateBuffer(flatbuffers::FlatBufferBuilder &
   auto _rows = _o->rows;
   auto _offset = _o->offset;
   auto _memory = _o->memory ? CreateOrder(_fbb, _o->memory.get(), _rehasher) : 0;
+  auto _tiles = _o->tiles ? CreateTileIndex(_fbb, _o->tiles.get(), _rehasher) : 0;
   return ringlet::abi::CreateBuffer(
       _fbb,
       _kind,
@@ -4456,7 +4859,8 @@ inline flatbuffers::Offset<Buffer> CreateBuffer(flatbuffers::FlatBufferBuilder &
       _first,
       _rows,
       _offset,
-      _memory);
+      _memory,
+      _tiles);
 }
 
 inline LaunchT *Launch::UnPack(const flatbuffers::resolver_function_t *_resolver) const {

@@ -313,6 +313,51 @@ rplan.func @ranks_static(%x: memref<?xf32, strided<[1]>>, %y: memref<4xf32>,
 
 // -----
 
+rplan.func @tile_index_height() outputs() names [] {
+  %c = arith.constant 0 : index
+  // expected-error@+1 {{expected tile sides in [1, 1024], found 0}}
+  %t = rplan.tile_index queries(%c from %c) keys(%c) lists(%c, %c from %c) tile = [16, 0] rate = 1 : memref<?xi64>
+  rplan.return
+}
+
+// -----
+
+rplan.func @b1_tile_index_rate() outputs() names [] {
+  %c = arith.constant 0 : index
+  // expected-error@+1 {{expected a rate of at most the segment length 3, found 4 (B1)}}
+  %t = rplan.tile_index queries(%c from %c) keys(%c) lists(%c, %c from %c) tile = [16, 16] w = 3 rate = 4 : memref<?xi64>
+  rplan.return
+}
+
+// -----
+
+rplan.func @b4_tile_index_window() outputs() names [] {
+  %c = arith.constant 0 : index
+  // expected-error@+1 {{expected window sides of at least 0, or -1 for no limit, found -7 (B4)}}
+  %t = rplan.tile_index queries(%c from %c) keys(%c) lists(%c, %c from %c) tile = [16, 16] rate = 1 window = [0, -7] : memref<?xi64>
+  rplan.return
+}
+
+// -----
+
+rplan.func @b5_tile_index_reach() outputs() names [] {
+  %c = arith.constant 0 : index
+  // expected-error@+1 {{expected one reach for each of the 2 axes, found 1 (B5)}}
+  %t = rplan.tile_index queries(%c from %c) keys(%c) lists(%c, %c from %c) tile = [16, 16] rate = 1 grid = [4, 4] reach = [1] : memref<?xi64>
+  rplan.return
+}
+
+// -----
+
+rplan.func @tile_index_type() outputs() names [] {
+  %c = arith.constant 0 : index
+  // expected-error@+1 {{expected a table of memref<?xi64>, found 'memref<4xi64>'}}
+  %t = rplan.tile_index queries(%c from %c) keys(%c) lists(%c, %c from %c) tile = [16, 16] rate = 1 : memref<4xi64>
+  rplan.return
+}
+
+// -----
+
 // Launches.
 
 rtile.func @kernel(%x: memref<?xf32, strided<[1]>>, %n: index)

@@ -49,26 +49,6 @@ func.func @softcap(%q: tensor<1x8x2x16xf32>) -> tensor<1x8x2x16xf32> {
 
 // -----
 
-func.func @grid_window(%q: tensor<1x64x2x16xf32>) -> tensor<1x64x2x16xf32> {
-  // expected-error@+1 {{expected no grid_window; window along the sequence is possible: it has no lowering yet (B5)}}
-  %o, %l = ringlet.attention %q, %q, %q branches [<w = *, r = 1>] grid_window = <grid = [8, 8], reach = [1, 1]>
-      : (tensor<1x64x2x16xf32>, tensor<1x64x2x16xf32>, tensor<1x64x2x16xf32>)
-      -> (tensor<1x64x2x16xf32>, tensor<1x2x64xf32>)
-  return %o : tensor<1x64x2x16xf32>
-}
-
-// -----
-
-func.func @block_mask(%q: tensor<1x64x2x16xf32>, %m: tensor<4x4xi1>) -> tensor<1x64x2x16xf32> {
-  // expected-error@+1 {{expected no block_mask: it has no lowering yet (B6)}}
-  %o, %l = ringlet.attention %q, %q, %q branches [<w = *, r = 1>] block_mask(%m) of [16, 16]
-      : (tensor<1x64x2x16xf32>, tensor<1x64x2x16xf32>, tensor<1x64x2x16xf32>, tensor<4x4xi1>)
-      -> (tensor<1x64x2x16xf32>, tensor<1x2x64xf32>)
-  return %o : tensor<1x64x2x16xf32>
-}
-
-// -----
-
 func.func @pattern_order(%q: tensor<1x?x2x16xf32>) -> tensor<1x?x2x16xf32> {
   // expected-error@+1 {{expected a pattern order with a volume (O2), got residue<4>}}
   %o, %l = ringlet.attention %q, %q, %q branches [<w = *, r = 1>] pattern_order = <residue<4>>

@@ -71,7 +71,7 @@ func.func @residues(%q: tensor<1x?x2x16xf32, #residue>) -> (tensor<1x?x2x16xf32,
 // CHECK-LABEL: rtile.func @pattern_attention0_branch0(
 // CHECK:         %[[Q:.+]] = rtile.view %{{.+}} origin(%{{.+}}) segment(%{{.+}}) rows(%{{.+}}) positions(%{{.+}})
 // CHECK:         %[[K:.+]] = rtile.view %{{.+}} segment(%{{.+}}) rows(%[[ROWS:.+]] : memref<?xi64>) positions(%[[ROWS]] : memref<?xi64>)
-// CHECK:         rtile.run %[[Q]][%{{.+}}], %[[K]] causal
+// CHECK:         rtile.list %{{.+}}[%{{.+}}], %[[Q]][%{{.+}}], %[[K]] causal
 func.func @pattern(%q: tensor<1x?x2x16xf32>, %k: tensor<1x?x2x16xf32>) -> tensor<1x?x2x16xf32> {
   %o, %l = ringlet.attention %q, %k, %k branches [<w = 16, r = 1>] causal pattern_order = <hilbert, grid = [8, 8]>
       tilings = [#ringlet.tiling<query = 16, key = 16>]

@@ -1,0 +1,167 @@
+//===- KeyTiles.cpp - Which keys a kernel streams over -*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/AttentionToTile/KeyTiles.h"
+
+#include "lib/Layout/Grid.h"
+
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+using namespace mlir;
+using namespace ringlet;
+using attn::BranchAttr;
+
+KeyTiles::KeyTiles(HostPlan &plan, KernelBuilder &k, const BranchStep &step,
+                   attn::TilingAttr tiling)
+    : plan(plan), k(k), step(step), op(step.op),
+      branch(cast<BranchAttr>(op.getBranches()[step.branch])),
+      queryRows(tiling.getQuery()), keyRows(tiling.getKey()),
+      window(getWindow()) {
+  if (attn::GridWindowAttr near = op.getGridWindowAttr()) {
+    grid = k.getBuilder().getDenseI64ArrayAttr(near.getGrid());
+    reach = k.getBuilder().getDenseI64ArrayAttr(near.getReach());
+  }
+}
+
+/// The window; a side that reaches beyond every position is unlimited.
+DenseI64ArrayAttr KeyTiles::getWindow() {
+  std::optional<ArrayRef<int64_t>> sides = op.getWindow();
+  if (!sides)
+    return nullptr;
+  auto limit = [](int64_t side) { return side > 4 * kMaxOffset ? -1 : side; };
+  int64_t left = limit((*sides)[0]), right = limit((*sides)[1]);
+  if (left == -1 && right == -1)
+    return nullptr;
+  return DenseI64ArrayAttr::get(op.getContext(), {left, right});
+}
+
+void KeyTiles::declare(Value tileCount, Value segmentCount,
+                       Value firstSegment) {
+  if (step.blockMask)
+    blocks = k.addBuffer("block_mask", step.blockMask.buffer);
+  bool scattered = grid || step.keyOrder.positions;
+  if (!scattered)
+    return;
+  int64_t w = getSegmentLength(branch);
+  OpBuilder &builder = plan.getBuilder();
+  auto table = rplan::TileIndexOp::create(
+      builder, plan.getLoc(),
+      MemRefType::get({ShapedType::kDynamic}, builder.getI64Type()),
+      step.query.sizes[1], step.queryOffset, step.key.sizes[1], tileCount,
+      segmentCount, firstSegment,
+      builder.getDenseI64ArrayAttr({queryRows, keyRows}),
+      w ? builder.getI64IntegerAttr(w) : IntegerAttr(),
+      builder.getI64IntegerAttr(branch.getR()), op.getPatternOrderAttr(),
+      op.getCausalAttr(), window, grid, reach);
+  index = k.addBuffer("tile_index", table);
+  auto addNumber = [&](StringRef name, Value value) {
+    std::optional<int64_t> known = getConstant(value);
+    return known ? k.constant(*known) : k.addScalar(name, value);
+  };
+  tiles = addNumber("tiles", tileCount);
+  segments = addNumber("segments", segmentCount);
+}
+
+KeyTiles::Range KeyTiles::getRange(const Place &place) {
+  if (!index) {
+    auto run =
+        rtile::RunOp::create(k.getBuilder(), plan.getLoc(), place.query,
+                             place.row, place.key, op.getCausal(), window);
+    return {run.getBegin(), run.getEnd(), k.constant(keyRows)};
+  }
+  Value list = place.tile;
+  if (place.segment || place.residue) {
+    Value plane = place.residue ? place.residue : k.constant(0);
+    if (place.segment)
+      plane = k.add("list_plane",
+                    k.create<arith::MulIOp>("first_plane", plane, segments),
+                    place.segment);
+    list = k.add("list", k.create<arith::MulIOp>("first_list", plane, tiles),
+                 list);
+  }
+  auto found = rtile::ListOp::create(k.getBuilder(), plan.getLoc(), index, list,
+                                     place.query, place.row, place.key,
+                                     op.getCausal(), window, grid, reach);
+  return {found.getBegin(), found.getEnd(), k.constant(1)};
+}
+
+Value KeyTiles::getRow(Value loopVariable) {
+  if (!index)
+    return loopVariable;
+  Value entry = k.create<memref::LoadOp>("entry", index, loopVariable);
+  return k.create<arith::IndexCastOp>("key_row", k.getBuilder().getIndexType(),
+                                      entry);
+}
+
+Value KeyTiles::mayBeSeen(const Place &place, Value keyRow) {
+  if (!blocks)
+    return nullptr;
+  return k.create<rtile::AnyBlockOp>("some_block", place.query, place.row,
+                                     place.key, keyRow, blocks,
+                                     op.getBlockSizeAttr());
+}
+
+bool KeyTiles::fillsBlocks() {
+  ArrayRef<int64_t> size = *op.getBlockSize();
+  int64_t w = getSegmentLength(branch);
+  auto divides = [&](int64_t rows, int64_t block) {
+    int64_t span;
+    return !__builtin_mul_overflow(rows, branch.getR(), &span) &&
+           block % span == 0 && w % block == 0;
+  };
+  // Under a left window a run begins anywhere, and under an offset its queries
+  // do.
+  bool leftWindow = window && window[0] >= 0;
+  return divides(queryRows, size[0]) && divides(keyRows, size[1]) &&
+         getConstant(step.firstRank) == 0 && (index || !leftWindow);
+}
+
+Value KeyTiles::getMask(const Place &place, Value keyRow) {
+  bool byElement = blocks && !fillsBlocks();
+  auto type =
+      RankedTensorType::get({queryRows, keyRows}, k.getBuilder().getI1Type());
+  return k.create<rtile::VisibleOp>(
+      "seen", type, place.query, place.row, place.key, keyRow,
+      byElement ? blocks : Value(), op.getCausal(), window, grid, reach,
+      byElement ? op.getBlockSizeAttr() : DenseI64ArrayAttr());
+}
+
+void ringlet::requireMasks(HostPlan &plan, attn::AttentionOp op,
+                           Value queryLength, Value queryOffset,
+                           Value keyLength, const HostTensor &mask) {
+  if (!op.getGridWindow() && !mask)
+    return;
+  Value queryEnd = plan.add(queryOffset, queryLength);
+  if (attn::GridWindowAttr near = op.getGridWindowAttr()) {
+    std::string text;
+    llvm::raw_string_ostream stream(text);
+    stream << "expected every position on the grid [";
+    llvm::interleaveComma(near.getGrid(), stream);
+    stream << "] (B5)";
+    Value cells = plan.constant(*layout::gridVolume(near.getGrid().vec()));
+    plan.requireAtMost(plan.constant(0), queryOffset, text);
+    plan.requireAtMost(queryEnd, cells, text);
+    plan.requireAtMost(keyLength, cells, text);
+  }
+  if (!mask)
+    return;
+  plan.requireAtMost(plan.constant(0), queryOffset,
+                     "expected positions of at least 0 under a block mask "
+                     "(B6)");
+  // A curve may give any position any rank of its volume.
+  rlayout::OrderAttr order = op.getPatternOrderAttr();
+  Value ranks = order && order.getOrder()->period()
+                    ? plan.constant(order.getOrder()->period())
+                    : Value();
+  Value ends[] = {queryEnd, keyLength};
+  for (auto [axis, end] : llvm::enumerate(ends))
+    plan.requireAtMost(
+        plan.ceilDiv(ranks ? ranks : end, (*op.getBlockSize())[axis]),
+        mask.sizes[axis],
+        "expected a block mask with a block for every rank on axis " +
+            Twine(axis) + " (B6)");
+}

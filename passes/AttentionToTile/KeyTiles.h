@@ -1,0 +1,76 @@
+//===- KeyTiles.h - Which keys a kernel streams over -*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RINGLET_PASSES_ATTENTIONTOTILE_KEYTILES_H
+#define RINGLET_PASSES_ATTENTIONTOTILE_KEYTILES_H
+
+#include "passes/AttentionToTile/KernelBuilder.h"
+#include "passes/AttentionToTile/Kernels.h"
+
+namespace ringlet {
+
+/// The key tiles that a tile of queries visits, and what is hidden in each.
+/// Tiles follow from a division (`rtile.run`) or, where a pattern order (O2) or
+/// a grid window (B5) scatters keys over the segment, from an index
+/// (`rtile.list`). Of a block mask (B6) nothing is known before the kernel
+/// runs: it looks at the blocks of each tile.
+class KeyTiles {
+public:
+  KeyTiles(HostPlan &plan, KernelBuilder &k, const BranchStep &step,
+           attn::TilingAttr tiling);
+
+  /// Adds what the kernel needs to be told. Its grid has `tiles` tiles of each
+  /// of `segments` segments, the first of which has the number `firstSegment`.
+  void declare(mlir::Value tiles, mlir::Value segments,
+               mlir::Value firstSegment);
+
+  /// A tile of queries: views, the first row, and where it stands in the grid.
+  /// Null where there is one segment or residue.
+  struct Place {
+    mlir::Value query, row, key;
+    mlir::Value tile, segment, residue;
+  };
+
+  /// A loop over the key tiles.
+  struct Range {
+    mlir::Value begin, end, step;
+  };
+  Range getRange(const Place &place);
+  /// The first row of the key tile that the loop is at.
+  mlir::Value getRow(mlir::Value loopVariable);
+
+  /// Whether a key tile may hold a key that some query sees; null if each one
+  /// of the range may.
+  mlir::Value mayBeSeen(const Place &place, mlir::Value keyRow);
+  /// Which pairs of query and key see each other.
+  mlir::Value getMask(const Place &place, mlir::Value keyRow);
+
+private:
+  mlir::DenseI64ArrayAttr getWindow();
+  /// Whether each tile lies in one block of the mask.
+  bool fillsBlocks();
+
+  HostPlan &plan;
+  KernelBuilder &k;
+  const BranchStep &step;
+  attn::AttentionOp op;
+  attn::BranchAttr branch;
+  int64_t queryRows, keyRows;
+  mlir::DenseI64ArrayAttr window, grid, reach;
+  /// Parameters of the kernel; null where there is none.
+  mlir::Value index, blocks, tiles, segments;
+};
+
+/// Requires that masks say something of each position (B5, B6): that all lie on
+/// the grid of the grid window, and their ranks in blocks of `mask`.
+void requireMasks(HostPlan &plan, attn::AttentionOp op, mlir::Value queryLength,
+                  mlir::Value queryOffset, mlir::Value keyLength,
+                  const HostTensor &mask);
+
+} // namespace ringlet
+
+#endif // RINGLET_PASSES_ATTENTIONTOTILE_KEYTILES_H

@@ -1,0 +1,220 @@
+//===- EmitMasks.cpp - Which keys a panel of queries sees -*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What belongs to the rows of a panel is computed once for it, as vectors with
+// a lane a row; a column costs comparisons with them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/TileToCPU/Emitter.h"
+
+#include <limits>
+
+using namespace mlir;
+using namespace ringlet;
+using namespace ringlet::cpu;
+
+/// Each row sees an interval of columns: its ends are computed once a panel,
+/// and a column costs two comparisons.
+void Emitter::prepareRankMask(rtile::VisibleOp op, Panel &panel) {
+  const View &query = views[op.getQuery()], &key = views[op.getKey()];
+  int64_t rate = key.type.getRate();
+  PositionBuilder position(b, b.getI64Type());
+  Value queryRow =
+      b.add(getScalar(op.getQueryRow()), b.mul(panel.index, panel.rows));
+  Value keyRow = getScalar(op.getKeyRow());
+  // Position of the panel's first row, counted from that of column 0.
+  Value distance = b.sub(b.add(query.rows.base, b.mul(queryRow, rate)),
+                         b.add(key.rows.base, b.mul(keyRow, rate)));
+  // Far more than a tile has rows or columns.
+  constexpr int64_t far = 1 << 20;
+  Type type = b.getVector(b.getI32Type(), panel.rows);
+  auto spread = [&](Value value) {
+    value = b.max(b.min(value, b.i64(far)), b.i64(-far));
+    return b.splat(arith::TruncIOp::create(b, b.getI32Type(), value),
+                   panel.rows);
+  };
+  Value row = b.iota(panel.rows);
+  Value first = spread(b.max(b.sub(key.rows.begin, keyRow), b.i64(0)));
+  Value last = spread(b.sub(key.rows.end, keyRow));
+  if (auto right = getRightLimit(op.getCausal(), op.getWindow())) {
+    Value count = position.add(
+        position.floorDiv(position.add(distance, *right), rate), 1);
+    last = b.min(last, b.add(row, spread(count)));
+  }
+  if (auto left = getLeftLimit(op.getWindow()))
+    first =
+        b.max(first, b.add(row, spread(position.ceilDiv(
+                                    position.add(distance, -*left), rate))));
+  // Rows that do not exist see nothing.
+  Value exists =
+      b.both(b.lessEqual(spread(b.sub(query.rows.begin, queryRow)), row),
+             b.less(row, spread(b.sub(query.rows.end, queryRow))));
+  last = b.select(exists, last, b.integer(type, 0));
+  panel.seen[op] = {first, last};
+}
+
+/// The position of `row`, or `otherwise` if the row does not exist.
+Value Emitter::getPosition(const View &view, Value row, Value otherwise) {
+  auto read = [&](Value entries) {
+    return b.load(b.getI64Type(), getEntry(view, entries, row), 8);
+  };
+  Value inside =
+      b.both(b.lessEqual(view.rows.begin, row), b.less(row, view.rows.end));
+  return b.choose(
+      inside,
+      [&] {
+        Value position = read(view.positions);
+        return view.indices ? b.select(isIndex(view, read(view.indices)),
+                                       position, otherwise)
+                            : position;
+      },
+      [&] { return otherwise; });
+}
+
+/// Each row sees an interval of positions: tables say where columns lie.
+void Emitter::preparePositionMask(rtile::VisibleOp op, Panel &panel) {
+  const View &query = views[op.getQuery()];
+  // Greater than all positions and limits, their sums and their differences.
+  constexpr int64_t beyond = std::numeric_limits<int64_t>::max() / 2;
+  auto right = getRightLimit(op.getCausal(), op.getWindow());
+  auto left = getLeftLimit(op.getWindow());
+  Value queryRow =
+      b.add(getScalar(op.getQueryRow()), b.mul(panel.index, panel.rows));
+  Value nowhere = b.i64(-beyond);
+  SmallVector<Value> low, high;
+  for (int64_t lane = 0; lane < panel.rows; ++lane) {
+    Value position = getPosition(query, b.add(queryRow, b.i64(lane)), nowhere);
+    // Rows that do not exist see nothing.
+    Value exists = b.less(nowhere, position);
+    low.push_back(left ? b.sub(position, b.i64(*left)) : nowhere);
+    high.push_back(b.select(
+        exists, right ? b.add(position, b.i64(*right + 1)) : b.i64(beyond),
+        nowhere));
+  }
+  panel.seen[op] = {b.gather(low), b.gather(high)};
+}
+
+//===----------------------------------------------------------------------===//
+// Grids and blocks
+//===----------------------------------------------------------------------===//
+
+Value Emitter::getRank(const View &view, Value row) {
+  return b.add(view.rows.base, b.mul(row, view.type.getRate()));
+}
+
+/// The cell of a row that exists (B5).
+SmallVector<Value> Emitter::getCell(const View &view, Value row,
+                                    ArrayRef<int64_t> grid) {
+  Value position =
+      view.positions ? getPosition(view, row, b.i64(0)) : getRank(view, row);
+  return getGridCell(b, position, grid);
+}
+
+/// On each axis of the grid, the ends of the interval of coordinates that each
+/// row is near to.
+void Emitter::prepareGrid(rtile::VisibleOp op, Panel &panel) {
+  ArrayRef<int64_t> grid = *op.getGrid(), reach = *op.getReach();
+  SmallVector<SmallVector<Value>> lanes(grid.size());
+  for (int64_t lane = 0; lane < panel.rows; ++lane)
+    for (auto [axis, at] : llvm::enumerate(
+             getCell(views[op.getQuery()], getPanelRow(op, panel, lane), grid)))
+      lanes[axis].push_back(at);
+  for (size_t axis = 0; axis < grid.size(); ++axis) {
+    Value at = b.gather(lanes[axis]);
+    Value far = b.integer(at.getType(), std::min(reach[axis], grid[axis]));
+    panel.near[op].emplace_back(b.sub(at, far), b.add(at, far));
+  }
+}
+
+Value Emitter::emitGrid(rtile::VisibleOp op, Panel &panel, Value keyRow,
+                        Value mask) {
+  auto cell = getCell(views[op.getKey()], keyRow, *op.getGrid());
+  for (auto [at, ends] : llvm::zip_equal(cell, panel.near[op])) {
+    Value wide = b.splat(at, panel.rows);
+    mask = b.both(mask, b.both(b.lessEqual(ends.first, wide),
+                               b.lessEqual(wide, ends.second)));
+  }
+  return mask;
+}
+
+/// The mask block of a row that exists (B6).
+Value Emitter::getBlock(const View &view, Value row, int64_t size) {
+  return arith::DivUIOp::create(b, getRank(view, row), b.i64(size));
+}
+
+void Emitter::prepareBlocks(rtile::VisibleOp op, Panel &panel) {
+  for (int64_t lane = 0; lane < panel.rows; ++lane)
+    panel.blocks[op].push_back(getBlock(views[op.getQuery()],
+                                        getPanelRow(op, panel, lane),
+                                        (*op.getBlockSize())[0]));
+}
+
+/// Rows that do not exist may have no block.
+Value Emitter::emitBlocks(rtile::VisibleOp op, Panel &panel, Value keyRow,
+                          Value mask) {
+  const Buffer &buffer = buffers[op.getBlocks()];
+  Value key = getBlock(views[op.getKey()], keyRow, (*op.getBlockSize())[1]);
+  auto isIn = [&](Value block, Value count) {
+    return b.compare(arith::CmpIPredicate::ult, block, count);
+  };
+  Value keyIsIn = isIn(key, buffer.sizes[1]);
+  SmallVector<Value> lanes;
+  for (Value query : panel.blocks[op])
+    lanes.push_back(b.choose(
+        b.both(keyIsIn, isIn(query, buffer.sizes[0])),
+        [&] { return loadElement(op.getBlocks(), {query, key}); },
+        [&] { return b.integer(b.getI1Type(), 0); }));
+  return b.both(mask, b.gather(lanes));
+}
+
+//===----------------------------------------------------------------------===//
+// All conditions
+//===----------------------------------------------------------------------===//
+
+Value Emitter::getPanelRow(rtile::VisibleOp op, const Panel &panel,
+                           int64_t lane) {
+  Value first =
+      b.add(getScalar(op.getQueryRow()), b.mul(panel.index, panel.rows));
+  return b.add(first, b.i64(lane));
+}
+
+void Emitter::prepareMask(rtile::VisibleOp op, Panel &panel) {
+  if (panel.seen.count(op))
+    return;
+  if (views[op.getKey()].positions)
+    preparePositionMask(op, panel);
+  else
+    prepareRankMask(op, panel);
+  if (op.getGrid())
+    prepareGrid(op, panel);
+  if (op.getBlocks())
+    prepareBlocks(op, panel);
+}
+
+Value Emitter::emitMask(rtile::VisibleOp op, Panel &panel, Column &column) {
+  auto [first, last] = panel.seen.lookup(op);
+  const View &key = views[op.getKey()];
+  bool byRow = key.positions || op.getGrid() || op.getBlocks();
+  Value keyRow =
+      byRow ? b.add(getScalar(op.getKeyRow()), column.index) : Value();
+  Value mask;
+  if (key.positions) {
+    Value beyond = b.i64(std::numeric_limits<int64_t>::max());
+    Value position = b.splat(getPosition(key, keyRow, beyond), panel.rows);
+    mask = b.both(b.lessEqual(first, position), b.less(position, last));
+  } else {
+    Value index = b.splat(
+        arith::TruncIOp::create(b, b.getI32Type(), column.index), panel.rows);
+    mask = b.both(b.lessEqual(first, index), b.less(index, last));
+  }
+  if (op.getGrid())
+    mask = emitGrid(op, panel, keyRow, mask);
+  if (op.getBlocks())
+    mask = emitBlocks(op, panel, keyRow, mask);
+  return mask;
+}
