@@ -9,6 +9,7 @@
 
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace ringlet::rlayout;
@@ -53,6 +54,18 @@ static ParseResult parseIntegers(AsmParser &parser,
   });
 }
 
+/// "linear, hilbert or table".
+static std::string listCurves() {
+  std::string list;
+  const auto &rows = ringlet::layout::curveRows();
+  for (size_t i = 0; i < rows.size(); ++i)
+    list += std::string(i == 0                 ? ""
+                        : i + 1 == rows.size() ? " or "
+                                               : ", ") +
+            rows[i].name;
+  return list;
+}
+
 /// Parses a curve: its mnemonic, and its parameters if it has any. The
 /// prefix `#rlayout.` is left out inside an order.
 static FailureOr<CurveAttrInterface> parseCurve(AsmParser &parser) {
@@ -75,10 +88,8 @@ static FailureOr<CurveAttrInterface> parseCurve(AsmParser &parser) {
   else if (keyword == TableCurveAttr::getMnemonic())
     parsed = TableCurveAttr::parse(parser, {});
   else
-    return parser.emitError(loc)
-           << "expected a curve (linear, hilbert, morton, snake, residue or "
-              "table), found '"
-           << keyword << "'";
+    return parser.emitError(loc) << "expected a curve (" << listCurves()
+                                 << "), found '" << keyword << "'";
   if (!parsed)
     return failure();
   return cast<CurveAttrInterface>(parsed);
@@ -124,15 +135,10 @@ Attribute OrderAttr::parse(AsmParser &parser, Type) {
 }
 
 void OrderAttr::print(AsmPrinter &printer) const {
-  printer << '<';
+  printer << '<' << getSpec().curve;
   TypeSwitch<Attribute>(getCurve())
-      .Case<LinearCurveAttr, HilbertCurveAttr, MortonCurveAttr, SnakeCurveAttr>(
-          [&](auto curve) { printer << curve.getMnemonic(); })
-      .Case<ResidueCurveAttr, TableCurveAttr>([&](auto curve) {
-        printer << curve.getMnemonic();
-        curve.print(printer);
-      })
-      .Default([&](Attribute curve) { printer << curve; });
+      .Case<ResidueCurveAttr, TableCurveAttr>(
+          [&](auto curve) { curve.print(printer); });
   if (!getGrid().empty()) {
     printer << ", grid = [";
     llvm::interleaveComma(getGrid(), printer);
