@@ -14,6 +14,7 @@
 #ifndef RINGLET_COMPILE_H
 #define RINGLET_COMPILE_H
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -54,6 +55,11 @@ struct CompileOptions {
   /// Whether the explanation counts what each attention touches in memory, for
   /// its order and for others.
   bool explainMemory = false;
+  /// On how many random inputs, drawn from a seed, each function that a pass
+  /// rewrites is run beside what it was before; 0: on none. A difference is an
+  /// error.
+  int64_t verifyDraws = 0;
+  uint64_t verifySeed = 1;
   /// What messages call the input.
   std::string inputName = "<input>";
   /// The lld that links an artefact's code; empty: the one beside this program
@@ -104,6 +110,10 @@ std::string parseRecipe(std::string_view name, CompileOptions &options);
 /// Sets what the explanation is to hold beside the choices: nothing, or
 /// "memory". Returns an empty string, or what is wrong.
 std::string parseExplain(std::string_view topic, CompileOptions &options);
+
+/// Sets what "", "seed=N", "draws=N" or both with a comma between ask of the
+/// verification of rewrites. Returns an empty string, or what is wrong.
+std::string parseVerifyOrders(std::string_view list, CompileOptions &options);
 
 /// Sets the picture that a file name ends in: "order.svg", "pattern.svg" or
 /// "tiles.svg". Returns an empty string, or what is wrong.

@@ -16,6 +16,7 @@
 #include "lib/Compiler/Plot.h"
 #include "lib/Compiler/TargetCode.h"
 #include "lib/Compiler/TextGuard.h"
+#include "lib/Evaluator/VerifyOrders.h"
 #include "ringlet/InitAll.h"
 
 #include "mlir/Pass/PassManager.h"
@@ -119,6 +120,8 @@ LogicalResult Compilation::runPipeline(ModuleOp module, const Target &target,
   if (target.gpu)
     levelOptions.recipe = recipe;
   build(pm, levelOptions);
+  if (options.verifyDraws)
+    enableVerifyOrders(pm, {options.verifySeed, options.verifyDraws});
   if (!options.reproducer.empty())
     pm.enableCrashReproducerGeneration(options.reproducer);
   if (succeeded(pm.run(module)))
@@ -438,6 +441,16 @@ std::string ringlet::parseExplain(std::string_view topic,
   if (options.explainMemory || topic.empty())
     return "";
   return "expected memory or nothing, found '" + std::string(topic) + "'";
+}
+
+std::string ringlet::parseVerifyOrders(std::string_view list,
+                                       CompileOptions &options) {
+  VerifyOrdersOptions verify;
+  std::string error =
+      parseVerifyOrders(StringRef(list.data(), list.size()), verify);
+  options.verifySeed = verify.seed;
+  options.verifyDraws = verify.draws;
+  return error;
 }
 
 std::string ringlet::parsePlot(std::string_view file, CompileOptions &options) {

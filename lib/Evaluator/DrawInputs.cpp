@@ -24,6 +24,9 @@ using namespace ringlet::evaluator;
 // Sizes
 //===----------------------------------------------------------------------===//
 
+/// The longest dynamic axis: long enough for a second chunk of small grids.
+static constexpr int64_t kLongest = 36;
+
 namespace {
 
 /// An axis of a value.
@@ -145,7 +148,7 @@ void AxisClasses::visit(Operation *op) {
   if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op))
     return visitReshape(expand.getSrc(), expand.getResult(),
                         expand.getReassociationIndices());
-  if (isa<attn::ReorderOp, tensor::CastOp>(op) ||
+  if (isa<attn::ReorderOp, linalg::SoftmaxOp, tensor::CastOp>(op) ||
       op->hasTrait<OpTrait::Elementwise>())
     for (Value operand : op->getOperands())
       joinAll(operand, op->getResult(0));
@@ -181,7 +184,7 @@ void AxisClasses::draw(Dice &dice) {
         return order.getOrder()->validate(size).empty();
       });
     };
-    int64_t size = dice.between(1, 20);
+    int64_t size = dice.between(1, kLongest);
     if (!fits(size))
       // A grid without a chunk has one length.
       for (rlayout::OrderAttr order : orders[root])

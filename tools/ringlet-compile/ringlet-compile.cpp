@@ -72,6 +72,11 @@ static cl::opt<std::string> explain(
     cl::desc("Print every automatic choice with its reason; with =memory also "
              "what tiles of K and V touch in memory, for several orders"),
     cl::cat(category));
+static cl::opt<std::string> verifyOrders(
+    "verify-orders", cl::ValueOptional, cl::value_desc("seed=N,draws=N"),
+    cl::desc("Run every function that a pass rewrites beside what it was "
+             "before, on random inputs, and refuse a difference"),
+    cl::cat(category));
 static cl::opt<std::string>
     linker("linker", cl::value_desc("lld"),
            cl::desc("The lld to use (default: beside this program, else on "
@@ -120,6 +125,11 @@ int main(int argc, char **argv) {
   error = ringlet::parseExplain(explain, options);
   if (!error.empty())
     return fail("--explain: " + error);
+  if (verifyOrders.getNumOccurrences()) {
+    error = ringlet::parseVerifyOrders(verifyOrders, options);
+    if (!error.empty())
+      return fail("--verify-orders: " + error);
+  }
   if (plotFile.getNumOccurrences()) {
     error = ringlet::parsePlot(plotFile, options);
     if (error.empty() && (output.getNumOccurrences() || emit != "rla"))
