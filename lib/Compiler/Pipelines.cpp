@@ -9,6 +9,7 @@
 
 #include "passes/AttentionOpt/Passes.h"
 #include "passes/AttentionToTile/Passes.h"
+#include "passes/Orders/Passes.h"
 #include "passes/TileOpt/Passes.h"
 #include "passes/TileSchedule/Passes.h"
 #include "passes/TileToCPU/Passes.h"
@@ -22,9 +23,13 @@ using namespace mlir;
 
 void ringlet::buildRingletOptPipeline(OpPassManager &pm,
                                       const LevelOptions &options) {
-  // Chains of reorders fold before anything is decided about them.
+  // Before any pass that an order could mislead.
+  pm.addPass(createRLayoutVerifyEncodings());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
+  RingletPropagateOrdersOptions orders;
+  orders.level = options.level;
+  pm.addPass(createRingletPropagateOrders(orders));
   pm.addPass(createRingletClampSegments());
   RingletChooseTilingOptions tiling;
   tiling.level = options.level;

@@ -77,13 +77,63 @@ def RingletPropagateOrders : Pass<"ringlet-propagate-orders"> {
     types of an attention, which is a choice (an attention in linear order has
     none and follows what is around it); attentions of packed sequences or with
     `lengths`, where an order restarts with each sequence; attentions that have
-    tilings; tensors that reorder cannot move; blocks that would need as many
-    reorders as before.
+    tilings; attentions whose kernel can have a recipe on `level`, which is
+    worth more than a reorder; tensors that reorder cannot move; blocks that
+    would need as many reorders as before.
 
     The orders must be those that `rlayout-verify-encodings` accepts. Each
     operation whose order changes is a remark, and each reorder that goes or
     comes.
   }];
+  let options = [Option<"level", "level", "std::string",
+    /*default=*/"\"x86-64-v3\"", "Row of the table of CPU levels or of GPU architectures to compile for">];
+}
+
+def RingletChooseOrder : Pass<"ringlet-choose-order"> {
+  let summary = "Choose an order of keys, or to walk along, by the cost model";
+  let description = [{
+    Compares, for each attention, the linear order with others by the cost model
+    (`lib/Cost`): how many tiles of keys the kernel loads, how many cache lines
+    they touch, what bringing K and V into an order costs, and what looking up
+    rows in a table costs. A remark gives the figures of both, whichever wins,
+    and an order must win by more than the model's error.
+
+    A dense branch (`w = *`, `r = 1`) with a grid window may be walked along any
+    curve of its grid, which changes no result: it gets a `pattern_order` where
+    compact tiles see so many fewer others. For other branches the order is one
+    of K and V in memory: reorders in front of the attention, which
+    `ringlet-propagate-orders` moves on. That is left off for sequences of one
+    dimension unless it wins, and it hardly ever does: rows of whole cache lines
+    take as many of them in any order.
+
+    `order` asks for a curve by name, wherever it is possible, or for `linear`,
+    which leaves everything as it is. Curves of a grid then take that of the grid
+    window or else a square chunk of 4096, 16384 or 65536 tokens that grows with
+    the length. Orders that are there already, as pattern order or in the types
+    of the operands, are kept. Without sizes or with several branches nothing is
+    chosen.
+
+    Before:
+
+    ```mlir
+    func.func @f(%q: tensor<1x16384x4x64xf32>) -> tensor<1x16384x4x64xf32> {
+      %o, %l = ringlet.attention %q, %q, %q branches [<w = *, r = 1>]
+          grid_window = <grid = [128, 128], reach = [8, 8]>
+          : (tensor<1x16384x4x64xf32>, tensor<1x16384x4x64xf32>, tensor<1x16384x4x64xf32>)
+          -> (tensor<1x16384x4x64xf32>, tensor<1x4x16384xf32>)
+      return %o : tensor<1x16384x4x64xf32>
+    }
+    ```
+
+    After: `pattern_order = <hilbert, grid = [128, 128]>`, which loads a third of
+    the tiles.
+  }];
+  let dependentDialects = ["::ringlet::attn::RingletDialect",
+                           "::ringlet::rlayout::RLayoutDialect"];
+  let options = [Option<"level", "level", "std::string",
+    /*default=*/"\"x86-64-v3\"", "Row of the table of CPU levels or of GPU architectures to choose for">,
+    Option<"order", "order", "std::string",
+    /*default=*/"\"auto\"", "A curve to take, linear for none, or auto to choose">];
 }
 
 #endif // RINGLET_PASSES_ORDERS

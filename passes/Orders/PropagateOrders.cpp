@@ -5,7 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "lib/Arch/Target.h"
 #include "lib/Graph/Labelling.h"
+#include "passes/AttentionOpt/ChooseRecipe.h"
 #include "passes/Orders/OrderGraph.h"
 #include "passes/Orders/Passes.h"
 
@@ -296,26 +298,43 @@ void Rewrite::eraseUnused() {
       op.erase();
 }
 
+/// A kernel with a recipe is worth more than a reorder before it.
+void keepSchedulable(OrderGraph &graph, const arch::Target &target) {
+  for (OrderSite &site : graph.sites)
+    if (auto attention = dyn_cast_or_null<attn::AttentionOp>(site.op);
+        attention && whyNotScheduled(attention, target).empty())
+      site.movable = false;
+}
+
+void propagate(Block &block, const arch::Target &target) {
+  OrderGraph graph(block);
+  if (graph.reorders.empty())
+    return;
+  keepSchedulable(graph, target);
+  int64_t before = 0;
+  for (attn::ReorderOp reorder : graph.reorders)
+    before +=
+        getReorderCost(reorder.getInput().getType(), reorder.getSequenceAxis());
+  Choice choice(graph);
+  if (choice.cost < before)
+    Rewrite(block, graph, choice.layouts).run();
+}
+
 struct PropagateOrders
     : ringlet::impl::RingletPropagateOrdersBase<PropagateOrders> {
-  void runOnOperation() override {
-    getOperation()->walk([](Block *block) {
-      if (mayHaveSSADominance(*block->getParent()))
-        propagate(*block);
-    });
-  }
+  using RingletPropagateOrdersBase::RingletPropagateOrdersBase;
 
-  static void propagate(Block &block) {
-    OrderGraph graph(block);
-    if (graph.reorders.empty())
-      return;
-    int64_t before = 0;
-    for (attn::ReorderOp reorder : graph.reorders)
-      before += getReorderCost(reorder.getInput().getType(),
-                               reorder.getSequenceAxis());
-    Choice choice(graph);
-    if (choice.cost < before)
-      Rewrite(block, graph, choice.layouts).run();
+  void runOnOperation() override {
+    std::string error;
+    arch::Target target = arch::lookupTarget(level, &error);
+    if (!target) {
+      getOperation()->emitError() << error;
+      return signalPassFailure();
+    }
+    getOperation()->walk([&](Block *block) {
+      if (mayHaveSSADominance(*block->getParent()))
+        propagate(*block, target);
+    });
   }
 };
 
