@@ -11,164 +11,29 @@ just its first operations: what a failing graph can be cut down to.
 import argparse
 import random
 
-HEAD_DIM = 3
+from graph_text import HEAD_DIM, GraphText, Sequence, Value
+
 # Sides of token grids; the length or the chunk is their product.
 GRIDS = ((2, 4), (3, 4), (3, 5), (4, 4), (2, 2, 3))
 UNARY = ("math.absf", "math.tanh", "math.sin", "arith.negf", "math.erf")
 BINARY = ("arith.addf", "arith.subf", "arith.mulf", "arith.maximumf")
 
 
-class Order:
-    """What stands between the brackets of #rlayout.order."""
-
-    def __init__(self, text):
-        self.text = text
-
-    def layout(self, axis):
-        suffix = "" if axis == 1 else f", axis = {axis}"
-        return f"#rlayout.layout<order = #rlayout.order<{self.text}>{suffix}>"
-
-
-class Sequence:
-    """Tokens that several tensors share, and the orders that fit them."""
-
-    def __init__(self, dice, grid, packed):
-        volume = 1
-        for side in grid:
-            volume *= side
-        sides = ", ".join(map(str, grid))
-        self.size = dice.choice(("?", str(volume), str(2 * volume)))
-        # Packed sequences have any length.
-        whole = self.size == str(volume) and not packed
-        chunk = "" if whole else f", chunk = {volume}"
-        table = list(range(volume))
-        dice.shuffle(table)
-        self.orders = [Order(f"residue<{dice.choice((2, 3, 4))}>")]
-        self.orders.append(Order(f"residue<2>, chunk = {dice.choice((4, 6))}"))
-        for curve in ("hilbert", "morton", "snake"):
-            self.orders.append(Order(f"{curve}, grid = [{sides}]{chunk}"))
-        if whole:
-            self.orders.append(Order(f"table<{table}>"))
-
-
-class Value:
-    """A tensor [batch..., sequence, heads, head dim], with heads and head dim in
-    one axis if it is merged; or lse, [batch..., heads, sequence]."""
-
-    def __init__(self, name, sequence, heads, order, merged):
-        self.name, self.sequence, self.heads = name, sequence, heads
-        self.order, self.merged = order, merged
-
-
-class Graph:
+class Graph(GraphText):
     def __init__(self, seed, number, limit):
         self.dice = dice = random.Random(f"{seed}/{number}")
-        self.number, self.lines, self.arguments = number, [], []
-        self.counter, self.used = 0, set()
-        self.element = dice.choice(("f32", "f32", "f16", "bf16"))
         self.packed = dice.random() < 0.1
-        self.batch = [] if self.packed else [dice.choice(("1", "2", "?"))]
-        self.axis = len(self.batch)
+        batch = [] if self.packed else [dice.choice(("1", "2", "?"))]
+        super().__init__(number, dice.choice(("f32", "f32", "f16", "bf16")), batch)
         grid = dice.choice(GRIDS)
         self.sequences = [Sequence(dice, grid, self.packed)]
         if dice.random() < 0.3:
             self.sequences.append(Sequence(dice, dice.choice(GRIDS), self.packed))
-        self.values, self.lses = [], []
         for sequence in self.sequences:
             for _ in range(dice.choice((1, 2))):
                 self.add_input(sequence)
         for _ in range(min(dice.randint(2, 12), limit)):
             self.add_operation()
-
-    # Text
-
-    def fresh(self):
-        self.counter += 1
-        return f"%{self.counter}"
-
-    def emit(self, line):
-        self.lines.append(f"    {line}")
-
-    def type(self, value, order="same", element=None):
-        """Of a value, or of one like it in another order."""
-        order = value.order if order == "same" else order
-        if value in self.lses:
-            shape = self.batch + [str(value.heads), value.sequence.size]
-            axis, element = self.axis + 1, "f32"
-        else:
-            features = [str(value.heads), str(HEAD_DIM)]
-            if value.merged:
-                features = [str(value.heads * HEAD_DIM)]
-            shape = self.batch + [value.sequence.size] + features
-            axis = self.axis
-        layout = f", {order.layout(axis)}" if order else ""
-        return f"tensor<{'x'.join(shape)}x{element or self.element}{layout}>"
-
-    def argument(self, type):
-        name = f"%a{len(self.arguments)}"
-        self.arguments.append(f"{name}: {type}")
-        return name
-
-    def maps(self, *results):
-        """Indexing maps from the loops b, s, and whatever else is named."""
-        loops = sorted({loop for result in results for loop in result})
-        args = ", ".join(loops)
-        return ", ".join(
-            f"affine_map<({args}) -> ({', '.join(result)})>" for result in results
-        )
-
-    def dims(self, *rest):
-        return ["b"] * len(self.batch) + list(rest)
-
-    def generic(self, maps, kinds, inputs, outputs, body, result_type):
-        """body: lines on %i0, %i1, ... and %out, and the value to yield."""
-        name = self.fresh()
-        names = [value for value, _ in inputs]
-        types = [type for _, type in inputs]
-        arguments = [
-            f"%i{i}: {'f32' if 'f32' in type[:-1].split(',')[0] else self.element}"
-            for i, type in enumerate(types)
-        ]
-        out, out_type = outputs
-        kinds = ", ".join(f'"{kind}"' for kind in kinds)
-        self.emit(
-            f"{name} = linalg.generic {{indexing_maps = [{maps}], "
-            f"iterator_types = [{kinds}]}} ins({', '.join(names)} : "
-            f"{', '.join(types)}) outs({out} : {out_type}) {{"
-        )
-        self.emit(f"^bb0({', '.join(arguments)}, %out: {self.element}):")
-        lines, result = body
-        for line in lines:
-            self.emit(f"  {line}")
-        self.emit(f"  linalg.yield {result} : {self.element}")
-        self.emit(f"}} -> {result_type}")
-        return name
-
-    def empty(self, like, type):
-        """An empty tensor of a type with the dynamic sizes of a value."""
-        sizes = []
-        like_type = self.type(like)
-        for axis in range(self.axis + 1):
-            shape = like_type[len("tensor<") :].split("x")
-            if shape[axis] == "?":
-                constant, size = self.fresh(), self.fresh()
-                self.emit(f"{constant} = arith.constant {axis} : index")
-                self.emit(f"{size} = tensor.dim {like.name}, {constant} : {like_type}")
-                sizes.append(size)
-        name = self.fresh()
-        self.emit(f"{name} = tensor.empty({', '.join(sizes)}) : {type}")
-        return name
-
-    def zeros(self, like, type):
-        empty, zero, name = self.empty(like, type), self.fresh(), self.fresh()
-        self.emit(f"{zero} = arith.constant 0.0 : {self.element}")
-        self.emit(
-            f"{name} = linalg.fill ins({zero} : {self.element}) "
-            f"outs({empty} : {type}) -> {type}"
-        )
-        return name
-
-    # Values
 
     def add_input(self, sequence):
         order = self.dice.choice([None, None, None] + sequence.orders)
@@ -181,67 +46,6 @@ class Graph:
         found = [v for v in self.values if sequence in (None, v.sequence)]
         # New values more often than old ones: graphs grow deep.
         return found[-1 - min(int(self.dice.expovariate(0.7)), len(found) - 1)]
-
-    def like(self, value, name, **changes):
-        fields = dict(
-            sequence=value.sequence,
-            heads=value.heads,
-            order=value.order,
-            merged=value.merged,
-        )
-        fields.update(changes)
-        result = Value(name, **fields)
-        self.values.append(result)
-        self.used.add(value)
-        return result
-
-    def reorder(self, value, order):
-        name = self.fresh()
-        self.emit(
-            f"{name} = ringlet.reorder {value.name} : {self.type(value)} to "
-            f"{self.type(value, order)}"
-        )
-        if value not in self.lses:
-            return self.like(value, name, order=order)
-        result = Value(name, value.sequence, value.heads, order, False)
-        self.lses.append(result)
-        self.used.add(value)
-        return result
-
-    def in_order(self, value, order):
-        return value if value.order is order else self.reorder(value, order)
-
-    def split(self, value):
-        return self.reshape(value, False) if value.merged else value
-
-    def reshape(self, value, merged):
-        op = "collapse" if merged else "expand"
-        axis = self.axis
-        groups = [[i] for i in range(axis + 1)] + [[axis + 1, axis + 2]]
-        name = self.fresh()
-        result = self.like(value, name, merged=merged)
-        shape = ""
-        if not merged:
-            sizes = []
-            dims = self.batch + [value.sequence.size]
-            for i, size in enumerate(dims):
-                if size == "?":
-                    constant, size = self.fresh(), self.fresh()
-                    self.emit(f"{constant} = arith.constant {i} : index")
-                    self.emit(
-                        f"{size} = tensor.dim {value.name}, {constant} : "
-                        f"{self.type(value)}"
-                    )
-                sizes.append(size)
-            sizes += [str(value.heads), str(HEAD_DIM)]
-            shape = f" output_shape [{', '.join(sizes)}]"
-        self.emit(
-            f"{name} = tensor.{op}_shape {value.name} {groups}{shape} : "
-            f"{self.type(value)} into {self.type(result)}"
-        )
-        return result
-
-    # Operations
 
     def add_operation(self):
         kinds = (
@@ -357,7 +161,8 @@ class Graph:
 
     def add_bias(self):
         value = self.merge(self.pick())
-        bias, type = f"tensor<{value.heads * HEAD_DIM}x{self.element}>", self.type(value)
+        bias = f"tensor<{value.heads * HEAD_DIM}x{self.element}>"
+        type = self.type(value)
         name = self.generic(
             self.maps(self.dims("s", "d"), ("d",), self.dims("s", "d")),
             ["parallel"] * (len(self.batch) + 2),
@@ -396,20 +201,7 @@ class Graph:
         type = self.type(value)
         shape = self.batch + [str(value.heads * HEAD_DIM), self.element]
         pool_type = f"tensor<{'x'.join(shape)}>"
-        if self.batch == ["?"]:
-            constant, size, empty = self.fresh(), self.fresh(), self.fresh()
-            self.emit(f"{constant} = arith.constant 0 : index")
-            self.emit(f"{size} = tensor.dim {value.name}, {constant} : {type}")
-            self.emit(f"{empty} = tensor.empty({size}) : {pool_type}")
-        else:
-            empty = self.fresh()
-            self.emit(f"{empty} = tensor.empty() : {pool_type}")
-        zero, init = self.fresh(), self.fresh()
-        self.emit(f"{zero} = arith.constant 0.0 : {self.element}")
-        self.emit(
-            f"{init} = linalg.fill ins({zero} : {self.element}) "
-            f"outs({empty} : {pool_type}) -> {pool_type}"
-        )
+        init = self.zeros(value, pool_type, axes=len(self.batch))
         pool = self.generic(
             self.maps(self.dims("s", "d"), self.dims("d")),
             ["parallel"] * len(self.batch) + ["parallel", "reduction"],
@@ -472,7 +264,9 @@ class Graph:
         )
         self.like(value, name)
 
-    def add_attention(self):
+    def pick_attended(self):
+        """Query, key and value, in the orders that a user gives them: K and V in
+        one, or all three."""
         dice = self.dice
         query = self.split(self.pick())
         keys = [
@@ -489,45 +283,69 @@ class Graph:
             if value.sequence is key.sequence and value.heads == key.heads
         ]
         value = self.split(dice.choice(values[-4:]))
-        # What a user writes around an attention: K and V in one order, or all
-        # three, and the output back.
         if dice.random() < 0.6:
             order = dice.choice([None] + key.sequence.orders)
             key, value = self.in_order(key, order), self.in_order(value, order)
             if query.sequence is key.sequence and dice.random() < 0.5:
                 query = self.in_order(query, order)
-        value = self.in_order(value, key.order)
-        self.used.update((query, key, value))
+        return query, key, self.in_order(value, key.order)
 
-        operands = [(v.name, self.type(v)) for v in (query, key, value)]
-        clauses, branches = [], self.draw_branches()
+    def draw_pattern(self, query, key):
+        """Clauses without operands about which keys are seen."""
+        dice, clauses = self.dice, []
         if dice.random() < 0.5:
             clauses.append("causal")
         if dice.random() < 0.2:
-            clauses.append(f"window = [{dice.choice((-1, 0, 3))}, {dice.choice((-1, 2))}]")
+            left, right = dice.choice((-1, 0, 3)), dice.choice((-1, 2))
+            clauses.append(f"window = [{left}, {right}]")
+        # What counts cells of a grid has a position for each.
+        if query.sequence is key.sequence and key.sequence.whole:
+            sides = key.sequence.sides
+            if dice.random() < 0.3:
+                reach = ", ".join(str(dice.randint(0, 2)) for _ in sides.split(","))
+                clauses.append(f"grid_window = <grid = [{sides}], reach = [{reach}]>")
+            if dice.random() < 0.3:
+                curve = dice.choice(("hilbert", "morton", "snake"))
+                clauses.append(f"pattern_order = <{curve}, grid = [{sides}]>")
+        return clauses
 
-        def operand(clause, *pairs):
-            clauses.append(clause.format(*(name for name, _ in pairs)))
-            operands.extend(pairs)
+    def draw_options(self, query, key, branches):
+        """Clauses with operands, and those operands with their types."""
+        dice, clauses, operands = self.dice, [], []
 
-        def fresh_argument(type):
-            return self.argument(type), type
+        def add(clause, *types):
+            names = [self.argument(type) for type in types]
+            operands.extend(zip(names, types))
+            clauses.append(clause.format(", ".join(names)))
 
-        # The operands of the optional clauses have a fixed sequence.
-        if dice.random() < 0.3:
-            kind = dice.choice(("i64", f"{self.batch[0]}xi64") if self.batch else ("i64",))
-            operand("q_offset({0})", fresh_argument(f"tensor<{kind}>"))
+        on_grid = query.sequence is key.sequence and key.sequence.whole
+        if dice.random() < 0.3 and not on_grid:
+            each = [f"{self.batch[0]}xi64"] if self.batch else []
+            add("q_offset({})", f"tensor<{dice.choice(['i64'] + each)}>")
         if self.packed:
-            starts = fresh_argument("tensor<4xi64>")
-            operand("packed({0}, {1})", starts, starts)
-        elif dice.random() < 0.2:
+            # One list: as many sequences of queries as of keys.
+            starts, type = self.argument("tensor<4xi64>"), "tensor<4xi64>"
+            operands.extend([(starts, type)] * 2)
+            clauses.append(f"packed({starts}, {starts})")
+        elif dice.random() < 0.2 and not on_grid:
             type = f"tensor<{self.batch[0]}xi64>"
-            operand("lengths({0}, {1})", fresh_argument(type), fresh_argument(type))
-        sizes = [fresh_argument("tensor<i64>") for _ in range(branches.count("?"))]
-        if sizes:
-            operand("sizes(" + ", ".join(name for name, _ in sizes) + ")", *sizes)
+            add("lengths({})", type, type)
+        if "?" in branches:
+            add("sizes({})", *["tensor<i64>"] * branches.count("?"))
         if dice.random() < 0.2:
-            operand("sink({0})", fresh_argument(f"tensor<{query.heads}xf32>"))
+            add("sink({})", f"tensor<{query.heads}xf32>")
+        if dice.random() < 0.3 and on_grid:
+            rows, columns = -(-key.sequence.volume // 2), -(-key.sequence.volume // 3)
+            add("block_mask({}) of [2, 3]", f"tensor<{rows}x{columns}xi1>")
+        return clauses, operands
+
+    def add_attention(self):
+        dice = self.dice
+        query, key, value = self.pick_attended()
+        self.used.update((query, key, value))
+        branches = self.draw_branches()
+        clauses, options = self.draw_options(query, key, branches)
+        clauses += self.draw_pattern(query, key)
         if dice.random() < 0.2:
             clauses.append("softcap = 2.0")
         mixed = dice.random() < 0.15
@@ -542,11 +360,12 @@ class Graph:
         else:
             self.lses.append(summary)
             lse_type = self.type(summary)
+        operands = [(v.name, self.type(v)) for v in (query, key, value)]
         self.emit(
             f"{output}, {lse} = ringlet.attention "
-            + ", ".join(name for name, _ in operands[:3])
+            + ", ".join(name for name, _ in operands)
             + f" branches [{branches}] {' '.join(clauses)} : ("
-            + ", ".join(type for _, type in operands)
+            + ", ".join(type for _, type in operands + options)
             + f") -> ({self.type(result)}, {lse_type})"
         )
         if dice.random() < 0.5:
@@ -566,20 +385,6 @@ class Graph:
             offset = self.dice.choice(("", "", ", offset = block, by = query"))
             branches.append(f"<w = {segment}, r = {rate}{offset}>")
         return ", ".join(branches)
-
-    def text(self):
-        results = [v for v in self.values + self.lses if v not in self.used]
-        results = results[-4:]
-        types = ", ".join(self.type(value) for value in results)
-        names = ", ".join(value.name for value in results)
-        return "\n".join(
-            [
-                f"  func.func @graph_{self.number}({', '.join(self.arguments)}) "
-                f"-> ({types}) {{"
-            ]
-            + self.lines
-            + [f"    return {names} : {types}", "  }"]
-        )
 
 
 def main():
