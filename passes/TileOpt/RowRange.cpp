@@ -91,39 +91,28 @@ static Value getResidueSlot(PositionBuilder &builder,
   return builder.add(start, builder.add(before, place));
 }
 
-RowPlace ringlet::getRowPlace(PositionBuilder &builder, rtile::ViewOp view,
-                              const RowOperands &operands, Value base) {
-  int64_t rate = view.getResult().getType().getRate();
-  Value token = operands.origin ? builder.sub(base, operands.origin) : base;
-  if (!view.getOrder() || view.getOrder()->isIdentity())
-    return {token, rate};
-  layout::OrderSpec order = view.getOrder()->getSpec();
-  // No other curve puts rows at equal distances: the verifier has seen to it.
-  assert(order.curve == "residue" && "expected residues");
-  return {getResidueSlot(builder, order, token, operands.axis),
-          rate / order.rate};
+/// Whether rows of a segment and residue lie in slots of residue<a>, which is
+/// what the verifier lets through.
+static bool hasResidueOrder(rtile::ViewOp view) {
+  return view.getOrder() && !view.getOrder()->isIdentity();
 }
 
-SmallVector<Value> ringlet::getGridCell(ImplicitLocOpBuilder &builder,
-                                        Value position,
-                                        ArrayRef<int64_t> grid) {
-  int64_t volume = 1;
-  for (int64_t side : grid)
-    volume *= side;
-  Type type = position.getType();
-  if (volume <= int64_t(1) << 30) {
-    type = builder.getI32Type();
-    position = arith::TruncIOp::create(builder, type, position);
-  }
-  SmallVector<Value> cell(grid.size());
-  for (size_t axis = grid.size(); axis-- > 0;) {
-    Value side = arith::ConstantOp::create(
-        builder, builder.getIntegerAttr(type, grid[axis]));
-    cell[axis] =
-        axis == 0 ? position : arith::RemUIOp::create(builder, position, side);
-    position = arith::DivUIOp::create(builder, position, side);
-  }
-  return cell;
+int64_t ringlet::getRowStep(rtile::ViewOp view) {
+  rtile::ViewType type = view.getResult().getType();
+  if (type.getIndexed())
+    return 1;
+  return hasResidueOrder(view)
+             ? type.getRate() / view.getOrder()->getSpec().rate
+             : type.getRate();
+}
+
+Value ringlet::getFirstIndex(PositionBuilder &builder, rtile::ViewOp view,
+                             const RowOperands &operands, Value base) {
+  Value token = operands.origin ? builder.sub(base, operands.origin) : base;
+  if (!hasResidueOrder(view))
+    return token;
+  return getResidueSlot(builder, view.getOrder()->getSpec(), token,
+                        operands.axis);
 }
 
 /// One side of a window, nothing if it is unlimited. No position is that far

@@ -57,21 +57,14 @@ struct RowOperands {
 RowRange getRowRange(PositionBuilder &builder, rtile::ViewType view,
                      const RowOperands &operands);
 
-/// Where row 0 of a view without tables lies on the row axis, if it exists, and
-/// how far the next row is from it.
-struct RowPlace {
-  mlir::Value first;
-  int64_t step;
-};
+/// How far apart neighbouring rows of a view lie on the row axis, in elements;
+/// 1 in an indexed view, whose table says where they are.
+int64_t getRowStep(rtile::ViewOp view);
 
-RowPlace getRowPlace(PositionBuilder &builder, rtile::ViewOp view,
-                     const RowOperands &operands, mlir::Value base);
-
-/// The coordinates of `position`, an i64, on a grid that it lies on (B5), as
-/// i32 where those of all cells and twice as much fit in it.
-llvm::SmallVector<mlir::Value> getGridCell(mlir::ImplicitLocOpBuilder &builder,
-                                           mlir::Value position,
-                                           llvm::ArrayRef<int64_t> grid);
+/// Where row 0 of a view that is not indexed would lie on the row axis; `base`
+/// is its rank.
+mlir::Value getFirstIndex(PositionBuilder &builder, rtile::ViewOp view,
+                          const RowOperands &operands, mlir::Value base);
 
 /// How far keys may lie to the right of a query, or nothing: `causal` and
 /// `window` taken together (B4).

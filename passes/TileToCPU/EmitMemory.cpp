@@ -51,7 +51,16 @@ void Emitter::emitView(rtile::ViewOp op) {
   View view;
   view.type = type;
   Value stride = b.mul(buffer.strides[axes[0]], bytes);
+  view.rowStride = b.mul(stride, getRowStep(op));
   view.size = buffer.sizes[axes[0]];
+  view.contiguous =
+      axes.back() == rank - 1 && (axes.size() == 2 || getRowStep(op) == 1);
+  view.staticColumns = 1;
+  if (axes.size() == 2) {
+    view.columnStride = b.mul(buffer.strides[axes[1]], bytes);
+    view.columns = buffer.sizes[axes[1]];
+    view.staticColumns = op.getBufferType().getDimSize(axes[1]);
+  }
   PositionBuilder position(b, b.getI64Type());
   auto get = [&](Value value) { return value ? getScalar(value) : Value(); };
   auto sizeOf = [&](Value table) {
@@ -71,22 +80,11 @@ void Emitter::emitView(rtile::ViewOp op) {
   };
   view.indices = getEntries(op.getRows());
   view.positions = getEntries(op.getPositions());
-  view.rowStride = stride;
   view.rowZero = base;
-  int64_t step = 1;
-  if (!view.indices) {
-    RowPlace place = getRowPlace(position, op, operands, view.rows.base);
-    step = place.step;
-    view.rowStride = b.mul(stride, step);
-    view.rowZero = b.at(base, b.mul(place.first, stride));
-  }
-  view.contiguous = axes.back() == rank - 1 && (axes.size() == 2 || step == 1);
-  view.staticColumns = 1;
-  if (axes.size() == 2) {
-    view.columnStride = b.mul(buffer.strides[axes[1]], bytes);
-    view.columns = buffer.sizes[axes[1]];
-    view.staticColumns = op.getBufferType().getDimSize(axes[1]);
-  }
+  if (!view.indices)
+    view.rowZero =
+        b.at(base, b.mul(getFirstIndex(position, op, operands, view.rows.base),
+                         stride));
   views[op] = view;
 }
 

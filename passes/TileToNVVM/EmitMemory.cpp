@@ -51,7 +51,15 @@ void Emitter::emitView(rtile::ViewOp op) {
   View view;
   view.type = type;
   Value stride = b.mul(buffer.strides[axes[0]], bytes);
+  view.rowStride = b.mul(stride, getRowStep(op));
   view.size = buffer.sizes[axes[0]];
+  view.contiguous = axes.size() == 2 && axes.back() == rank - 1;
+  view.staticColumns = 1;
+  if (axes.size() == 2) {
+    view.columnStride = b.mul(buffer.strides[axes[1]], bytes);
+    view.columns = buffer.sizes[axes[1]];
+    view.staticColumns = op.getBufferType().getDimSize(axes[1]);
+  }
   view.origin = op.getOrigin() ? getScalar(op.getOrigin()) : b.i64(0);
   PositionBuilder position(b, b.getI64Type());
   auto get = [&](Value value) { return value ? getScalar(value) : Value(); };
@@ -72,21 +80,11 @@ void Emitter::emitView(rtile::ViewOp op) {
   };
   view.indices = getEntries(op.getRows());
   view.positions = getEntries(op.getPositions());
-  if (view.indices) {
-    view.rowStride = stride;
-    view.rowZero = base;
-  } else {
-    RowPlace place = getRowPlace(position, op, operands, view.rows.base);
-    view.rowStride = b.mul(stride, place.step);
-    view.rowZero = b.at(base, b.mul(place.first, stride));
-  }
-  view.contiguous = axes.size() == 2 && axes.back() == rank - 1;
-  view.staticColumns = 1;
-  if (axes.size() == 2) {
-    view.columnStride = b.mul(buffer.strides[axes[1]], bytes);
-    view.columns = buffer.sizes[axes[1]];
-    view.staticColumns = op.getBufferType().getDimSize(axes[1]);
-  }
+  view.rowZero = base;
+  if (!view.indices)
+    view.rowZero =
+        b.at(base, b.mul(getFirstIndex(position, op, operands, view.rows.base),
+                         stride));
   views[op] = view;
 }
 
