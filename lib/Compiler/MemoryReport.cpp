@@ -98,10 +98,9 @@ std::vector<layout::OrderSpec> Report::orders(int64_t rate) {
       grid = own.getSpec().grid;
   }
   add(layout::OrderSpec());
-  if (rate > 1)
-    add(cost::orderAlong("residue", attention.keys, rate, grid));
-  for (const char *curve : {"hilbert", "morton", "snake"})
-    add(cost::orderAlong(curve, attention.keys, rate, grid));
+  for (const layout::OrderSpec &spec :
+       cost::ordersToCompare(attention.keys, rate, grid))
+    add(spec);
   return found;
 }
 

@@ -42,7 +42,10 @@ TOLERANCE = {"f32": 2e-5, "bf16": 2e-2}
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """One branch of one batch item; segment is None for unbounded ones."""
+    """One branch of one batch item; segment is None for unbounded ones.
+
+    tiling  rows of the tiles of queries and of keys; None leaves the choice
+    """
 
     length: int
     dilation: int
@@ -50,6 +53,7 @@ class Case:
     heads: int = 4
     dim: int = 64
     dtype: str = "f32"
+    tiling: tuple | None = None
 
     @property
     def name(self) -> str:
@@ -82,10 +86,14 @@ class Case:
         q, k = self.tensor(), self.tensor(order)
         lse = f"tensor<1x{self.heads}x{self.length}xf32>"
         segment = "*" if self.segment is None else self.segment
+        tilings = ""
+        if self.tiling:
+            rows = "query = {}, key = {}".format(*self.tiling)
+            tilings = f"tilings = [#ringlet.tiling<{rows}>]"
         return f"""
 func.func @attend(%q: {q}, %k: {k}, %v: {k}) -> ({q}, {lse}) {{
   %o, %lse = ringlet.attention %q, %k, %v
-      branches [<w = {segment}, r = {self.dilation}>]
+      branches [<w = {segment}, r = {self.dilation}>] {tilings}
       : ({q}, {k}, {k}) -> ({q}, {lse})
   return %o, %lse : {q}, {lse}
 }}

@@ -1,0 +1,169 @@
+//===- OrderChoice.cpp - Which order of tokens pays -------------*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Cost/OrderChoice.h"
+
+#include "lib/Layout/Curve.h"
+#include "lib/Layout/Grid.h"
+
+#include <cstdio>
+
+using namespace ringlet;
+using namespace ringlet::cost;
+
+namespace {
+
+/// Cycles of a core or multiprocessor. The only place with such numbers.
+struct CostRow {
+  /// FLOP of both products a cycle, softmax included.
+  double flop;
+  /// Cycles to bring a line from the cache that tiles come from.
+  double line;
+  /// Cycles to look up the row of a tile in a table.
+  double lookup;
+};
+
+constexpr CostRow costRows[] = {
+    {20.0, 4.0, 2.0},  // CPU: 16 to 32 in f32; second-level cache
+    {1600.0, 1.5, 4.0} // GPU: plain kernels in 16 bits; second-level cache
+};
+
+/// Rows of tiles that a comparison of orders assumes.
+constexpr int64_t queryRows = 128, keyRows = 64;
+
+/// Share of the cycles by which an order has to win: the model's error.
+constexpr double leastGain = 0.05;
+
+/// Side of the square that a chunk is, for sequences below a length.
+struct ChunkRow {
+  int64_t below, side;
+};
+
+constexpr ChunkRow chunkRows[] = {{100'000, 64}, {1'000'000, 128}};
+constexpr int64_t longestSide = 256;
+
+int64_t sideOfChunk(int64_t length) {
+  for (const ChunkRow &row : chunkRows)
+    if (length < row.below)
+      return row.side;
+  return longestSide;
+}
+
+} // namespace
+
+int64_t ringlet::cost::defaultChunk(int64_t length) {
+  int64_t side = sideOfChunk(length);
+  return side * side;
+}
+
+layout::OrderSpec ringlet::cost::orderAlong(const std::string &curve,
+                                            int64_t length, int64_t rate,
+                                            const std::vector<int64_t> &grid) {
+  layout::OrderSpec spec;
+  spec.curve = curve;
+  const layout::CurveRow *row = layout::findCurve(curve);
+  if (row && row->rate == layout::Use::Required)
+    spec.rate = rate;
+  if (!row || row->grid != layout::Use::Required)
+    return spec;
+  spec.grid = grid;
+  if (grid.empty())
+    spec.grid = {sideOfChunk(length), sideOfChunk(length)};
+  int64_t volume = layout::gridVolume(spec.grid).value_or(0);
+  if (volume != length)
+    spec.chunk = volume;
+  return spec;
+}
+
+std::vector<layout::OrderSpec>
+ringlet::cost::ordersToCompare(int64_t length, int64_t rate,
+                               const std::vector<int64_t> &grid) {
+  std::vector<layout::OrderSpec> orders;
+  for (const layout::CurveRow &row : layout::curveRows()) {
+    bool isTrivial = row.grid != layout::Use::Required &&
+                     (row.rate != layout::Use::Required || rate == 1);
+    if (row.table != layout::Use::Required && !isTrivial)
+      orders.push_back(orderAlong(row.name, length, rate, grid));
+  }
+  return orders;
+}
+
+std::optional<OrderEstimate>
+ringlet::cost::estimate(Machine machine, const OrderedBranch &branch,
+                        OrderUse use, const layout::OrderSpec &spec,
+                        std::string &error) {
+  std::shared_ptr<const layout::Order> order;
+  BranchWalk walk;
+  walk.pattern = branch.pattern;
+  walk.pattern.queryRows = queryRows;
+  walk.pattern.keyRows = keyRows;
+  walk.queries = branch.queries;
+  walk.keys = branch.keys;
+  walk.queryOffset = branch.queryOffset;
+  walk.readers = {{0, branch.residue, 1}};
+  if (use != OrderUse::None) {
+    order = layout::makeOrder(spec, &error);
+    if (!order)
+      return std::nullopt;
+    int64_t last = std::max(branch.keys, branch.queryOffset + branch.queries);
+    error = use == OrderUse::Memory ? order->validate(branch.keys)
+                                    : order->validatePattern(last - 1);
+    if (!error.empty())
+      return std::nullopt;
+  }
+  if (use == OrderUse::Pattern)
+    walk.pattern.order = order;
+
+  OrderEstimate result;
+  result.use = use;
+  result.order = spec;
+  int64_t moved = 0;
+  for (int64_t bytes : {branch.headBytes, branch.valueBytes}) {
+    std::optional<Traffic> traffic = countTraffic(
+        walk, {branch.heads, bytes, use == OrderUse::Memory ? order : nullptr},
+        error);
+    if (!traffic)
+      return std::nullopt;
+    result.keyTiles = traffic->keyTiles;
+    result.lines += traffic->requested.lines;
+    // Read once and written once, of this head alone.
+    moved += 2 * layout::ceilDiv(branch.keys * bytes, Touched::lineBytes);
+  }
+  const CostRow &row = costRows[static_cast<int>(machine)];
+  double tiles = static_cast<double>(result.keyTiles);
+  double scores = static_cast<double>(queryRows * keyRows);
+  result.cycles =
+      tiles * scores * 2.0 * static_cast<double>(branch.columns) / row.flop +
+      static_cast<double>(result.lines) * row.line;
+  if (use == OrderUse::Memory)
+    result.cycles += static_cast<double>(moved) * row.line;
+  // Rows of a residue class need no table where they lie at a constant step.
+  bool hasTable = use == OrderUse::Pattern ||
+                  (order && !order->slotStep(branch.pattern.rate));
+  if (hasTable)
+    result.cycles += tiles * static_cast<double>(2 * keyRows) * row.lookup;
+  return result;
+}
+
+bool ringlet::cost::isClearlyBetter(const OrderEstimate &one,
+                                    const OrderEstimate &other) {
+  return one.cycles < other.cycles * (1.0 - leastGain);
+}
+
+std::string ringlet::cost::explain(const OrderEstimate &estimate) {
+  const char *use = estimate.use == OrderUse::None     ? "no order"
+                    : estimate.use == OrderUse::Memory ? "K and V in "
+                                                       : "tiles along ";
+  std::string order =
+      estimate.use == OrderUse::None ? "" : layout::describe(estimate.order);
+  char text[160];
+  std::snprintf(text, sizeof(text),
+                ": %lld tiles of keys, %lld lines, %.3g cycles a head",
+                static_cast<long long>(estimate.keyTiles),
+                static_cast<long long>(estimate.lines), estimate.cycles);
+  return use + order + text;
+}
