@@ -115,6 +115,28 @@ Value ringlet::getFirstIndex(PositionBuilder &builder, rtile::ViewOp view,
                         operands.axis);
 }
 
+SmallVector<Value> ringlet::getGridCell(ImplicitLocOpBuilder &builder,
+                                        Value position,
+                                        ArrayRef<int64_t> grid) {
+  int64_t volume = 1;
+  for (int64_t side : grid)
+    volume *= side;
+  Type type = position.getType();
+  if (volume <= int64_t(1) << 30) {
+    type = builder.getI32Type();
+    position = arith::TruncIOp::create(builder, type, position);
+  }
+  SmallVector<Value> cell(grid.size());
+  for (size_t axis = grid.size(); axis-- > 0;) {
+    Value side = arith::ConstantOp::create(
+        builder, builder.getIntegerAttr(type, grid[axis]));
+    cell[axis] =
+        axis == 0 ? position : arith::RemUIOp::create(builder, position, side);
+    position = arith::DivUIOp::create(builder, position, side);
+  }
+  return cell;
+}
+
 /// One side of a window, nothing if it is unlimited. No position is that far
 /// from another one, and a sum with a greater number would not fit in 64 bits.
 static std::optional<int64_t> getLimit(std::optional<ArrayRef<int64_t>> window,

@@ -66,6 +66,12 @@ int64_t getRowStep(rtile::ViewOp view);
 mlir::Value getFirstIndex(PositionBuilder &builder, rtile::ViewOp view,
                           const RowOperands &operands, mlir::Value base);
 
+/// The coordinates of `position`, an i64, on a grid that it lies on (B5), as
+/// i32 where those of all cells and twice as much fit in it.
+llvm::SmallVector<mlir::Value> getGridCell(mlir::ImplicitLocOpBuilder &builder,
+                                           mlir::Value position,
+                                           llvm::ArrayRef<int64_t> grid);
+
 /// How far keys may lie to the right of a query, or nothing: `causal` and
 /// `window` taken together (B4).
 std::optional<int64_t>
