@@ -15,6 +15,7 @@ import json
 import math
 import pathlib
 import random
+import re
 import subprocess
 import sys
 
@@ -25,6 +26,20 @@ SCORES = (
     "all equal",
     "low where the loop begins",
     "great",
+)
+
+
+LAYOUTS = (
+    "BSHD",
+    "BSHD",
+    "BHSD",
+    "one of three",
+    # Of K and V: stride 0 on the batch, on the sequence.
+    "one batch of K and V",
+    "one row of K and V",
+    # Nothing that copies 16 bytes at a time can read these.
+    "2 bytes behind",
+    "rows of 8 bytes more",
 )
 
 
@@ -93,7 +108,11 @@ def draw(seed: int, count: int) -> list[Config]:
         group = dice.choice((1, 1, 1, 2, 4))
         key_heads = dice.choice((1, 2, 3))
         w, r = dice.choice(
-            ((None, 1),) * 5 + ((256, 1), (512, 2), (1024, 4), (384, 3), (100, 7))
+            ((None, 1),) * 5
+            # Whole key tiles, in sequences that the rate does not divide, too.
+            + ((256, 1), (512, 2), (1024, 4), (1024, 8), (384, 3))
+            # Segments that end inside of a tile, also at another residue.
+            + ((100, 7), (1000, 3), (250, 1))
         )
         causal = dice.random() < 0.5
         window = None
@@ -102,7 +121,7 @@ def draw(seed: int, count: int) -> list[Config]:
         lengths = []
         for _ in range(3):
             keys = dice.choice(
-                (1, 5, 127, 128, 129, 256, 640, 1000, 1024, 2048, 3001)
+                (1, 5, 127, 128, 129, 256, 640, 1000, 1023, 1024, 2048, 2050, 3001)
             )
             lengths.append((keys if dice.random() < 0.7 else max(1, keys // 3), keys))
         configs.append(
@@ -118,7 +137,7 @@ def draw(seed: int, count: int) -> list[Config]:
                 w=w,
                 r=r,
                 lengths=tuple(lengths),
-                layout=dice.choice(("BSHD", "BSHD", "BHSD", "one of three")),
+                layout=dice.choice(LAYOUTS),
             )
         )
     return configs
@@ -134,8 +153,14 @@ def large() -> list[Config]:
     ]
 
 
-def configs_of(options) -> list[Config]:
-    return draw(options.seed, options.count) + (large() if options.large else [])
+def configs_of(options) -> list[tuple[int, Config]]:
+    """Those that are asked for, each with its number."""
+    drawn = draw(options.seed, options.count) + (large() if options.large else [])
+    return [
+        (number, config)
+        for number, config in enumerate(drawn)
+        if number >= options.first and re.search(options.only, config.name)
+    ]
 
 
 def artefact(folder, number: int, target: str) -> pathlib.Path:
@@ -147,7 +172,8 @@ def prepare(options) -> int:
     folder = pathlib.Path(options.prepare)
     folder.mkdir(parents=True, exist_ok=True)
     failures = 0
-    for number, config in enumerate(configs_of(options)):
+    configs = configs_of(options)
+    for number, config in configs:
         for target in options.target.split(","):
             path = artefact(folder, number, target)
             command = [
@@ -164,7 +190,7 @@ def prepare(options) -> int:
             if done.returncode:
                 failures += 1
                 print(f"{number} {config.name}, {target}: {done.stderr.strip()[:300]}")
-    print(f"{number + 1} configurations, {failures} refused or failed")
+    print(f"{len(configs)} configurations, {failures} refused or failed")
     return 1 if failures else 0
 
 
@@ -179,6 +205,13 @@ def _allocate(config, batch, length, heads, dim, dtype):
         return new(batch, heads, length, dim).transpose(1, 2)
     if config.layout == "one of three":
         return new(batch, length, 3, heads, dim)[:, :, 1]
+    if config.layout == "2 bytes behind":
+        flat = new(batch * length * heads * dim + 1)[1:]
+        return flat.view(batch, length, heads, dim)
+    if config.layout == "rows of 8 bytes more":
+        return new(batch, length, heads * dim + 4)[..., :-4].view(
+            batch, length, heads, dim
+        )
     return new(batch, length, heads, dim)
 
 
@@ -186,9 +219,22 @@ def _inputs(config, queries, keys, scores):
     import torch
 
     dtype = {"bf16": torch.bfloat16, "f16": torch.float16}[config.dtype]
+    batch = 1 if config.layout == "one batch of K and V" else config.batch
+    rows = 1 if config.layout == "one row of K and V" else keys
     q = _allocate(config, config.batch, queries, config.heads, config.dim, dtype)
-    k = _allocate(config, config.batch, keys, config.key_heads, config.dim, dtype)
-    v = _allocate(config, config.batch, keys, config.key_heads, config.value_dim, dtype)
+    k = _allocate(config, batch, rows, config.key_heads, config.dim, dtype)
+    v = _allocate(config, batch, rows, config.key_heads, config.value_dim, dtype)
+    _make_hostile(config, q, k, scores)
+    # Views of what is there, as often as it takes.
+    k, v = (x.expand(config.batch, keys, -1, -1) for x in (k, v))
+    return q, k, v
+
+
+def _make_hostile(config, q, k, scores):
+    """Changes q and k so that a streaming softmax has a hard time."""
+    import torch
+
+    dtype, keys = q.dtype, k.shape[1]
     # Every query has a component of 2 sqrt(D) along one direction.
     direction = torch.full((config.dim,), 2.0, device="cuda").to(dtype)
     unit = math.sqrt(config.dim) / (4.0 * config.dim)
@@ -207,7 +253,6 @@ def _inputs(config, queries, keys, scores):
     elif scores == "great":
         q *= 6.0
         k *= 3.0
-    return q, k, v
 
 
 def _visible(config, head, rows, queries, keys):
@@ -316,9 +361,7 @@ def run(options) -> int:
     context, library = cuda.open_context(options)
     torch.manual_seed(options.seed)
     checked, failed, repeats = 0, [], 0
-    for number, config in enumerate(configs_of(options)):
-        if number < options.first:
-            continue
+    for number, config in configs_of(options):
         for target in options.target.split(","):
             path = artefact(options.programs, number, target)
             if not path.exists():

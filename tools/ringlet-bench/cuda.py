@@ -21,6 +21,7 @@ import sys
 
 import cases
 import gpu_metrics
+import gpu_packages
 import gpu_peers
 
 
@@ -50,6 +51,12 @@ def prepare(options) -> int:
             ]
             subprocess.run(command, input=case.text, text=True, check=True)
             print(f"{path} {path.stat().st_size} bytes", flush=True)
+    chosen = [
+        name
+        for name in gpu_packages.PACKAGES
+        if options.peers and re.search(options.peers, name)
+    ]
+    gpu_packages.fetch(folder, chosen, options.peer_python)
     return 0
 
 
@@ -158,7 +165,7 @@ def measure(case, programs, options, card) -> list:
         )
         outputs[name] = (out, lse)
         calls[name] = lambda t, p=program, o=out, s=lse: p(*t, o, s) or o
-    for name, peer in gpu_peers.peers(case, options.peers).items():
+    for name, peer in gpu_peers.peers(case, options.programs, options.peers).items():
         calls[name] = lambda t, p=peer: p(*t)
     errors = {}
     for name in list(calls):

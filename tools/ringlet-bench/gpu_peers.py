@@ -8,8 +8,9 @@ so in one line and is left out.
 
 from __future__ import annotations
 
-import importlib.util
 import re
+
+import gpu_packages
 
 
 def _gather(case, x):
@@ -79,27 +80,53 @@ def _flex(case):
     return attend
 
 
-def _triton(case):
-    """The attention that old versions of Triton came with."""
-    from triton.ops.flash_attention import attention
+def _triton(case, programs):
+    """The attention of Triton's tutorial; its first call tunes."""
+    import torch
 
+    if case.dtype != "f16":
+        raise ValueError(f"expected f16, the tutorial's type, found {case.dtype}")
+    attention = gpu_packages.load_source(programs, "Triton").attention
     scale = case.dim**-0.5
+    copied = []  # The tensors of the last call, and copies with heads first.
 
-    def attend(q, k, v):
-        out = attention(*(x.transpose(1, 2) for x in (q, k, v)), case.causal, scale)
-        return out.transpose(1, 2)
+    def attend(*tensors):
+        # The kernel reads no other layout. Who calls twice with the same tensors
+        # pays for copies once.
+        if not copied or any(x is not y for x, y in zip(tensors, copied[0])):
+            copies = [x.transpose(1, 2).contiguous() for x in tensors]
+            copied[:] = [tensors, copies]
+        with torch.no_grad():
+            return attention(*copied[1], case.causal, scale, False).transpose(1, 2)
 
     return attend
 
 
-def _importable(module: str) -> bool:
-    try:
-        return importlib.util.find_spec(module) is not None
-    except ImportError:  # A package that it would be in is missing.
-        return False
+def _flash4(case, programs):
+    """FlashAttention-4, in its form for this GPU; its first call compiles."""
+    gpu_packages.install(programs, "FlashAttention-4")
+    from flash_attn.cute import flash_attn_func
+
+    def attend(q, k, v):
+        out = flash_attn_func(q, k, v, causal=case.causal)
+        return out[0] if isinstance(out, tuple) else out
+
+    return attend
 
 
-def makers(case) -> dict:
+def _tilelang(case, programs):
+    """TileLang's example, with two groups of warps and two stages."""
+    if case.dtype != "f16":
+        raise ValueError(f"expected f16, the example's type, found {case.dtype}")
+    gpu_packages.install(programs, "TileLang")
+    example = gpu_packages.load_source(programs, "TileLang")
+    shape = (case.batch, case.heads, case.length, case.dim)
+    return example.flashattn(
+        *shape, case.causal, block_M=128, block_N=128, num_stages=2, threads=256
+    )
+
+
+def makers(case, programs) -> dict:
     """Name of each peer that could take the case, and what makes its call."""
     prefix = "" if case.family == "dense" else "gather + "
     result = {
@@ -108,8 +135,9 @@ def makers(case) -> dict:
     }
     if case.family == "dense":
         result["FlexAttention"] = lambda: _flex(case)
-        if _importable("triton.ops.flash_attention"):
-            result["Triton"] = lambda: _triton(case)
+        result["Triton"] = lambda: _triton(case, programs)
+        result["FlashAttention-4"] = lambda: _flash4(case, programs)
+        result["TileLang"] = lambda: _tilelang(case, programs)
     return result
 
 
@@ -119,14 +147,14 @@ def refusal(error: Exception) -> str:
     return f"{type(error).__name__}: {lines[0][:100] if lines else 'no reason given'}"
 
 
-def peers(case, pattern: str = "") -> dict:
+def peers(case, programs, pattern: str = "") -> dict:
     """Name and call q, k, v -> output of each peer that there is and matches."""
     found = {}
-    for name, make in makers(case).items():
+    for name, make in makers(case, programs).items():
         if not re.search(pattern, name):
             continue
         try:
             found[name] = make()
         except Exception as error:  # Whatever it is, only this peer is missing.
-            print(f"{name} is left out: {refusal(error)}", flush=True)
+            print(f"{name} is left out of {case.name}: {refusal(error)}", flush=True)
     return found
