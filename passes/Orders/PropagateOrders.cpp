@@ -83,7 +83,6 @@ private:
   /// stay as they are.
   void pinDoubleAxes();
   void improveSequence(ArrayRef<unsigned> members);
-  bool mayTake(const OrderSite &site, LayoutAttr layout) const;
 
   OrderGraph &graph;
   llvm::EquivalenceClasses<unsigned> sequences;
@@ -129,15 +128,15 @@ void Choice::pinDoubleAxes() {
   }
 }
 
-bool Choice::mayTake(const OrderSite &site, LayoutAttr layout) const {
+/// Whether the axes of `site` may lie in `layout`, whose order is `order`.
+bool mayTake(const OrderSite &site, LayoutAttr layout,
+             const layout::Order *order) {
   if (!site.movable || getRing(site.layout) != getRing(layout))
     return false;
-  if (!layout || !layout.getOrder())
-    return true;
-  std::shared_ptr<const layout::Order> order = layout.getOrder().getOrder();
   auto fits = [&](Value value, int64_t axis) {
     int64_t length = cast<RankedTensorType>(value.getType()).getDimSize(axis);
-    return ShapedType::isDynamic(length) || order->validate(length).empty();
+    return !order || ShapedType::isDynamic(length) ||
+           order->validate(length).empty();
   };
   return llvm::all_of(site.group.operands,
                       [&](GroupAxis member) {
@@ -172,8 +171,13 @@ void Choice::improveSequence(ArrayRef<unsigned> members) {
                                  place.second);
     problem.nets.push_back(std::move(copy));
   }
+  std::vector<std::shared_ptr<const layout::Order>> orders;
+  for (LayoutAttr label : labels)
+    orders.push_back(label && label.getOrder() ? label.getOrder().getOrder()
+                                               : nullptr);
   problem.mayTake = [&](unsigned index, unsigned label) {
-    return mayTake(graph.sites[members[index]], labels[label]);
+    return mayTake(graph.sites[members[index]], labels[label],
+                   orders[label].get());
   };
   graph::Labels improved = graph::improve(problem);
   cost += graph::getCost(problem, improved);

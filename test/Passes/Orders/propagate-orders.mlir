@@ -309,3 +309,60 @@ func.func @choice(%x: !q) -> !q {
   %pl = ringlet.reorder %p : !qh to !q
   return %pl : !q
 }
+
+//===----------------------------------------------------------------------===//
+// What layouts say beside an order
+//===----------------------------------------------------------------------===//
+
+// A tensor in one order and its transposition in the same on the other axis:
+// what both start from is made for each.
+
+// CHECK-LABEL: func @alike_for_two_axes(
+// CHECK-SAME:      %[[X:.+]]: tensor<1x4x4xf32, #rlayout.layout<order = <hilbert, grid = [2, 2]>>>)
+// CHECK-DAG:     %[[ZERO:.+]] = arith.constant dense<0.000000e+00> : tensor<1x4x4xf32, #rlayout.layout<order = <hilbert, grid = [2, 2]>>>
+// CHECK-DAG:     %[[ZERO2:.+]] = arith.constant dense<0.000000e+00> : tensor<1x4x4xf32, #rlayout.layout<order = <hilbert, grid = [2, 2]>, axis = 2>>
+// CHECK-DAG:     %[[T:.+]] = linalg.transpose ins(%[[X]] : {{.*}}) outs(%[[ZERO2]] :
+// CHECK-DAG:     %[[S:.+]] = arith.addf %[[X]], %[[ZERO]]
+// CHECK-NOT:     ringlet.reorder
+// CHECK:         return %[[S]], %[[T]]
+func.func @alike_for_two_axes(%x: tensor<1x4x4xf32, #h>)
+    -> (tensor<1x4x4xf32, #h>, tensor<1x4x4xf32, #h2>) {
+  %zero = arith.constant dense<0.0> : tensor<1x4x4xf32>
+  %l = ringlet.reorder %x : tensor<1x4x4xf32, #h> to tensor<1x4x4xf32>
+  %t = linalg.transpose ins(%l : tensor<1x4x4xf32>) outs(%zero : tensor<1x4x4xf32>) permutation = [0, 2, 1]
+  %s = arith.addf %l, %zero : tensor<1x4x4xf32>
+  %a = ringlet.reorder %s : tensor<1x4x4xf32> to tensor<1x4x4xf32, #h>
+  %b = ringlet.reorder %t : tensor<1x4x4xf32> to tensor<1x4x4xf32, #h2>
+  return %a, %b : tensor<1x4x4xf32, #h>, tensor<1x4x4xf32, #h2>
+}
+
+// The same curve in chunks of another size is another order.
+
+#chunk4 = #rlayout.layout<order = #rlayout.order<residue<2>, chunk = 4>>
+#chunk8 = #rlayout.layout<order = #rlayout.order<residue<2>, chunk = 8>>
+// CHECK-LABEL: func @chunks(
+// CHECK-SAME:      %[[X:[^:]+]]:
+// CHECK-NEXT:    %[[E:.+]] = math.exp %[[X]]
+// CHECK-NEXT:    %[[R:.+]] = ringlet.reorder %[[E]] : {{.*}}<residue<2>, chunk = 4>>> to {{.*}}<residue<2>, chunk = 8>>>
+// CHECK-NEXT:    return %[[R]]
+func.func @chunks(%x: tensor<1x16x8xf32, #chunk4>) -> tensor<1x16x8xf32, #chunk8> {
+  %l = ringlet.reorder %x : tensor<1x16x8xf32, #chunk4> to tensor<1x16x8xf32>
+  %e = math.exp %l : tensor<1x16x8xf32>
+  %r = ringlet.reorder %e : tensor<1x16x8xf32> to tensor<1x16x8xf32, #chunk8>
+  return %r : tensor<1x16x8xf32, #chunk8>
+}
+
+// Shards of a ring keep their ring in every order.
+
+#ring = #rlayout.layout<ring = #rlayout.ring<2, contiguous>>
+#ring_h = #rlayout.layout<order = #rlayout.order<hilbert, grid = [2, 2]>, ring = #rlayout.ring<2, contiguous>>
+// CHECK-LABEL: func @ring(
+// CHECK-SAME:      %[[X:[^:]+]]:
+// CHECK-NEXT:    %[[E:.+]] = math.exp %[[X]] : tensor<1x4x8xf32, #rlayout.layout<order = <hilbert, grid = [2, 2]>, ring = <2, contiguous>>>
+// CHECK-NEXT:    return %[[E]]
+func.func @ring(%x: tensor<1x4x8xf32, #ring_h>) -> tensor<1x4x8xf32, #ring_h> {
+  %l = ringlet.reorder %x : tensor<1x4x8xf32, #ring_h> to tensor<1x4x8xf32, #ring>
+  %e = math.exp %l : tensor<1x4x8xf32, #ring>
+  %r = ringlet.reorder %e : tensor<1x4x8xf32, #ring> to tensor<1x4x8xf32, #ring_h>
+  return %r : tensor<1x4x8xf32, #ring_h>
+}

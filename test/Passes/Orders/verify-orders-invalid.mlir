@@ -35,14 +35,22 @@ func.func @blocks(%x: f32) -> f32 {
 
 // -----
 
-func.func @long(%q: tensor<1x65536x8x64xf32>) -> tensor<1x65536x8x64xf32> {
+func.func @long(%q: tensor<1x4096x8x64xf32>) -> tensor<1x4096x8x64xf32> {
   %dead = arith.constant 1 : i32
   // expected-error@+1 {{expected at most 2^28 steps of a graph to evaluate, found more; take shorter sequences (to verify 'long' before canonicalize)}}
   %o, %lse = ringlet.attention %q, %q, %q branches [<w = *, r = 1>]
-      : (tensor<1x65536x8x64xf32>, tensor<1x65536x8x64xf32>,
-         tensor<1x65536x8x64xf32>)
-      -> (tensor<1x65536x8x64xf32>, tensor<1x8x65536xf32>)
-  return %o : tensor<1x65536x8x64xf32>
+      : (tensor<1x4096x8x64xf32>, tensor<1x4096x8x64xf32>,
+         tensor<1x4096x8x64xf32>)
+      -> (tensor<1x4096x8x64xf32>, tensor<1x8x4096xf32>)
+  return %o : tensor<1x4096x8x64xf32>
+}
+
+// -----
+
+// expected-error@+1 {{expected arguments of at most 2^24 elements together to draw, found one of shape [1, 65536, 8, 64] (to verify 'large' before canonicalize)}}
+func.func @large(%q: tensor<1x65536x8x64xf32>) {
+  %dead = arith.constant 1 : i32
+  return
 }
 
 // -----
