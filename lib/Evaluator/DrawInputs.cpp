@@ -251,21 +251,20 @@ void Drawer::fillOffsets(Tensor &tensor, attn::AttentionOp op) {
     tensor.as<int64_t>()[i] = isFree ? dice.between(-2, keys) : 0;
 }
 
-/// A dilation of at most 4; a segment of at least that (B1).
+/// A dilation of at most kMostDilated, a segment of at least the dilation (B1).
 int64_t Drawer::drawSize(attn::AttentionOp op, Value size) {
-  unsigned index = 0;
-  for (attn::BranchAttr branch : op.getBranchRange())
-    for (bool isDilation : {false, true})
-      if (isDilation ? branch.isRuntimeR() : branch.isRuntimeW())
-        if (op.getSizes()[index++] == size)
-          return isDilation
-                     ? dice.between(1,
-                                    branch.isRuntimeW()
-                                        ? 4
-                                        : std::min<int64_t>(4, branch.getW()))
-                     : dice.between(branch.isRuntimeR() ? 4 : branch.getR(),
-                                    40);
-  return 4;
+  constexpr int64_t kMostDilated = 4;
+  auto next = op.getSizes().begin();
+  for (attn::BranchAttr branch : op.getBranchRange()) {
+    if (branch.isRuntimeW() && *next++ == size)
+      return std::max(branch.isRuntimeR() ? kMostDilated : branch.getR(),
+                      dice.between(1, kLongest));
+    bool isShort = !branch.isRuntimeW() && !branch.isUnbounded() &&
+                   branch.getW() < kMostDilated;
+    if (branch.isRuntimeR() && *next++ == size)
+      return dice.between(1, isShort ? branch.getW() : kMostDilated);
+  }
+  llvm_unreachable("a size that no branch reads");
 }
 
 bool Drawer::fillOption(OpOperand &use, Tensor &tensor) {
@@ -314,6 +313,7 @@ void Drawer::fill(Value argument, Tensor &tensor) {
 std::optional<std::vector<Tensor>> Drawer::run(Refusal &refusal) {
   axes.draw(dice);
   std::vector<Tensor> inputs;
+  int64_t elements = 0;
   for (BlockArgument argument : function.getArguments()) {
     std::optional<DType> dtype = storageOf(argument.getType());
     RankedTensorType type = tensorType(argument);
@@ -327,15 +327,16 @@ std::optional<std::vector<Tensor>> Drawer::run(Refusal &refusal) {
     Shape shape;
     for (int64_t axis = 0; type && axis < type.getRank(); ++axis)
       shape.push_back(axes.sizeOf({argument, axis}));
-    std::optional<int64_t> elements = numElements(shape);
-    if (!elements || *elements > kMaxSteps) {
+    std::optional<int64_t> count = numElements(shape);
+    if (!count || *count > kMaxElements - elements) {
       refusal = {function,
-                 "expected arguments of at most 2^28 elements to draw, found "
-                 "shape " +
+                 "expected arguments of at most 2^24 elements together to "
+                 "draw, found one of shape " +
                      toString(shape),
-                 /*isAboutInputs=*/false};
+                 /*isAboutInputs=*/true};
       return std::nullopt;
     }
+    elements += *count;
     fill(argument, inputs.emplace_back(*dtype, shape));
   }
   return inputs;

@@ -58,6 +58,9 @@ private:
   bool anySumsTokens(mlir::Operation *op) const;
   /// Counts work before it is done.
   mlir::LogicalResult spend(mlir::Operation *op, std::optional<int64_t> count);
+  /// Whether there is room for so many elements more.
+  mlir::LogicalResult reserve(mlir::Operation *op,
+                              std::optional<int64_t> count);
   /// The operation is not one that can be evaluated.
   mlir::LogicalResult refuse(mlir::Operation *op, const llvm::Twine &message);
   /// The operation cannot be evaluated on these operands.
@@ -65,7 +68,7 @@ private:
                                    const llvm::Twine &message);
 
   Refusal &refusal;
-  int64_t steps = 0;
+  int64_t steps = 0, elements = 0;
   llvm::DenseMap<mlir::Value, Datum> values;
 };
 

@@ -73,6 +73,14 @@ LogicalResult Evaluation::spend(Operation *op, std::optional<int64_t> count) {
                           "found more; take shorter sequences");
 }
 
+LogicalResult Evaluation::reserve(Operation *op, std::optional<int64_t> count) {
+  if (count && *count <= kMaxElements - elements)
+    return success();
+  return refuseInputs(op, "expected at most 2^24 elements in the tensors of a "
+                          "graph to evaluate, found more; take shorter "
+                          "sequences");
+}
+
 FailureOr<Tensor> Evaluation::allocate(Operation *op, Type type, Shape shape) {
   std::optional<DType> dtype = storageOf(type);
   if (!dtype) {
@@ -82,8 +90,7 @@ FailureOr<Tensor> Evaluation::allocate(Operation *op, Type type, Shape shape) {
                       "integers of at most 64 bits, found " +
                           text);
   }
-  // What is allocated is written, so this bounds memory, too.
-  if (failed(spend(op, numElements(shape))))
+  if (failed(reserve(op, numElements(shape))))
     return failure();
   std::string error;
   std::optional<Tensor> tensor = Tensor::create(*dtype, shape, &error);
@@ -100,6 +107,9 @@ LogicalResult Evaluation::define(Operation *op, Value value, Tensor tensor,
     return refuseInputs(op,
                         "expected a result of the shape of its type, found " +
                             toString(tensor.shape()));
+  if (failed(reserve(op, tensor.elements())))
+    return failure();
+  elements += tensor.elements();
   values[value] = {std::move(tensor), sumsTokens};
   return success();
 }
@@ -267,7 +277,7 @@ LogicalResult Evaluation::evaluateElementwise(Operation *op,
     operands.emplace_back(&tensor, isShaped ? 1 : 0);
   }
   FailureOr<Tensor> tensor = allocate(op, op->getResult(0).getType(), shape);
-  if (failed(tensor))
+  if (failed(tensor) || failed(spend(op, tensor->elements())))
     return failure();
   for (int64_t i = 0; i < tensor->elements(); ++i) {
     Scalar scalars[3], result;

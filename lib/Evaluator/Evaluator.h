@@ -42,8 +42,10 @@ struct Refusal {
   bool isAboutInputs = false;
 };
 
-/// Operations times elements that one run may cost.
+/// What one run may cost: multiply-adds of scores and points of iteration
+/// spaces, and elements of all its values together.
 inline constexpr int64_t kMaxSteps = int64_t(1) << 28;
+inline constexpr int64_t kMaxElements = int64_t(1) << 24;
 
 /// The results of `function` for `arguments`, all as they lie in memory;
 /// nothing, and `refusal` set, if it cannot be run.

@@ -189,6 +189,8 @@ LogicalResult Evaluation::evaluateStructured(linalg::LinalgOp op) {
   SmallVector<int64_t> composed = toLoops.compose(sizes);
   Shape extents(composed.begin(), composed.end());
   std::optional<int64_t> points = numElements(extents);
+  if (failed(spend(op, points)))
+    return failure();
 
   Body body;
   if (Operation *unknown = body.compile(*op.getBlock()))
@@ -209,12 +211,11 @@ LogicalResult Evaluation::evaluateStructured(linalg::LinalgOp op) {
   std::vector<Tensor> outputs;
   for (OpOperand &operand : op->getOpOperands()) {
     const Tensor &tensor = (*this)[operand.get()].tensor;
-    std::optional<Access> access;
-    if (points && *points > 0)
+    // Without a point nothing is accessed, wherever the maps lead.
+    std::optional<Access> access = Access();
+    if (*points > 0)
       access = accessOf(op.getMatchingIndexingMap(&operand), tensor.shape(),
                         extents);
-    else if (points)
-      access.emplace();
     if (!access)
       return refuseInputs(op, "expected linear indexing maps into operands, "
                               "found another one for operand " +
@@ -229,8 +230,6 @@ LogicalResult Evaluation::evaluateStructured(linalg::LinalgOp op) {
       outputs.push_back(tensor);
     }
   }
-  if (failed(spend(op, points)))
-    return failure();
 
   Operation *undefined = nullptr;
   forEachIndex(extents, [&](const int64_t *indices) {

@@ -380,7 +380,7 @@ class Graph(GraphText):
     def draw_branches(self):
         branches = []
         for _ in range(self.dice.choice((1, 1, 2, 3))):
-            rate = self.dice.choice((1, 1, 2, 3))
+            rate = self.dice.choice((1, 1, 2, 3, "?"))
             segment = self.dice.choice(("*", "5", "8", "?"))
             offset = self.dice.choice(("", "", ", offset = block, by = query"))
             branches.append(f"<w = {segment}, r = {rate}{offset}>")
