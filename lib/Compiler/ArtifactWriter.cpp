@@ -12,6 +12,7 @@
 #include "lib/Compiler/GraphWriter.h"
 #include "lib/Compiler/TranslateKernels.h"
 #include "lib/Compiler/Version.h"
+#include "passes/TileToNVVM/TableKernels.h"
 #include "ringlet/abi/Container.h"
 #include "ringlet/abi/Limits.h"
 #include "ringlet/abi/Verify.h"
@@ -112,6 +113,22 @@ ArtifactWriter::makeKernel(Operation *tileOp, Operation *codeOp) {
         (*param)->kind == abi::ParamKind::Buffer && mayStore(parameter);
     kernel->params.push_back(std::move(*param));
   }
+  return kernel;
+}
+
+/// A kernel that writes an order table, which no tile program became.
+static std::unique_ptr<abi::KernelT> makeTableKernel(LLVM::LLVMFuncOp code) {
+  auto table = std::make_unique<abi::KernelParamT>();
+  table->kind = abi::ParamKind::Buffer;
+  table->name = "table";
+  table->dtype = abi::DType::I64;
+  table->sizes = {-1};
+  table->strides = {1};
+  table->writes = true;
+  auto kernel = std::make_unique<abi::KernelT>();
+  kernel->name = code.getSymName().str();
+  kernel->grid_rank = 1;
+  kernel->params.push_back(std::move(table));
   return kernel;
 }
 
@@ -253,8 +270,16 @@ LogicalResult ArtifactWriter::addLevel(ModuleOp tiles, ModuleOp lowered,
   codeObject->bytes.assign(code.bytes.begin(), code.bytes.end());
   artifact.code_objects.push_back(std::move(codeObject));
 
+  // Targets share kernels and plans if these are the same for both.
   std::string text;
-  llvm::raw_string_ostream(text) << tiles;
+  llvm::raw_string_ostream stream(text);
+  stream << tiles;
+  SmallVector<LLVM::LLVMFuncOp> tables;
+  for (auto kernel : lowered.getOps<LLVM::LLVMFuncOp>())
+    if (kernel->hasAttr(ringlet::gpu::tableAttr)) {
+      tables.push_back(kernel);
+      stream << kernel.getSymName() << "\n";
+    }
   for (auto &group : groups)
     if (group->text == text) {
       for (abi::PlanT *plan : group->plans)
@@ -277,6 +302,11 @@ LogicalResult ArtifactWriter::addLevel(ModuleOp tiles, ModuleOp lowered,
         static_cast<uint32_t>(artifact.kernels.size());
     kernels.emplace_back(tile, kernel->get());
     artifact.kernels.push_back(std::move(*kernel));
+  }
+  for (LLVM::LLVMFuncOp table : tables) {
+    group.kernels[table.getSymName()] =
+        static_cast<uint32_t>(artifact.kernels.size());
+    artifact.kernels.push_back(makeTableKernel(table));
   }
   attachDecisions(decisions, kernels);
   if (failed(addCode(group, lowered, object, code.report)))

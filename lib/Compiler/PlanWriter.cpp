@@ -8,6 +8,7 @@
 #include "lib/Compiler/PlanWriter.h"
 
 #include "lib/Compiler/AbiTypes.h"
+#include "passes/TileToNVVM/TableKernels.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -17,8 +18,10 @@ using abi::ExprOp;
 
 /// What one plan adds to the function.
 struct PlanWriter::State {
-  explicit State(abi::PlanT *plan) : plan(plan) {}
+  State(abi::PlanT *plan, const llvm::StringMap<uint32_t> &kernels)
+      : plan(plan), kernels(kernels) {}
   abi::PlanT *plan;
+  const llvm::StringMap<uint32_t> &kernels; // By symbol.
   llvm::DenseMap<Value, uint32_t> exprs;
   llvm::DenseMap<Value, uint32_t> buffers;
 };
@@ -216,6 +219,9 @@ FailureOr<uint32_t> PlanWriter::buffer(State &state, Value value,
     entry->kind = abi::BufferKind::OrderTable;
     entry->order = toAbi(table.getOrder());
     entry->inverse = table.getInverse();
+    auto kernel = state.kernels.find(ringlet::gpu::getTableKernelName(table));
+    if (kernel != state.kernels.end())
+      entry->fill = static_cast<int32_t>(kernel->getValue());
     FailureOr<uint32_t> length = expr(state, table.getLength());
     if (failed(length))
       return failure();
@@ -288,10 +294,9 @@ LogicalResult PlanWriter::rankTable(State &state, rplan::RankTableOp op,
   return success();
 }
 
-LogicalResult PlanWriter::launch(State &state, rplan::LaunchOp op,
-                                 const llvm::StringMap<uint32_t> &kernels) {
-  auto kernel = kernels.find(op.getKernel());
-  if (kernel == kernels.end())
+LogicalResult PlanWriter::launch(State &state, rplan::LaunchOp op) {
+  auto kernel = state.kernels.find(op.getKernel());
+  if (kernel == state.kernels.end())
     return op.emitOpError("expected a kernel, found no code for @")
            << op.getKernel();
   abi::LaunchT launch;
@@ -357,12 +362,12 @@ LogicalResult PlanWriter::addPlan(rplan::FuncOp plan,
              << entry->name << "' has elements that an artefact cannot name: "
              << argument.getType();
   function.plans.push_back(std::make_unique<abi::PlanT>());
-  State state(function.plans.back().get());
+  State state(function.plans.back().get(), kernels);
   state.plan->code_objects.push_back(codeObject);
   for (Operation &op : plan.getBody().front()) {
     LogicalResult result = success();
     if (auto call = dyn_cast<rplan::LaunchOp>(op))
-      result = launch(state, call, kernels);
+      result = launch(state, call);
     else if (auto condition = dyn_cast<rplan::RequireOp>(op))
       result = require(state, condition);
     else if (isa_and_present<arith::ArithDialect>(op.getDialect()) &&

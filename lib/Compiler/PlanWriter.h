@@ -74,8 +74,7 @@ private:
                                 abi::BufferT &entry);
   mlir::FailureOr<uint32_t> buffer(State &state, mlir::Value value,
                                    uint32_t step);
-  mlir::LogicalResult launch(State &state, rplan::LaunchOp op,
-                             const llvm::StringMap<uint32_t> &kernels);
+  mlir::LogicalResult launch(State &state, rplan::LaunchOp op);
   mlir::LogicalResult require(State &state, rplan::RequireOp op);
   void inferOutputSizes(State &state, rplan::FuncOp plan);
 

@@ -7,6 +7,8 @@
 
 #include "passes/TileToNVVM/GPUBuilder.h"
 
+#include "passes/TileToNVVM/Decisions.h"
+
 #include "passes/TileToNVVM/AsmBlock.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -346,4 +348,34 @@ void GPUBuilder::mma(Type element, int64_t depth, MutableArrayRef<Value> d,
   Value result = intrinsic(name, sums, operands);
   for (auto [index, sum] : llvm::enumerate(d))
     sum = LLVM::ExtractValueOp::create(*this, result, int64_t(index));
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+LLVM::LLVMFuncOp ringlet::gpu::createKernel(OpBuilder &builder, Location loc,
+                                            StringRef name,
+                                            ArrayRef<Type> words,
+                                            TypeRange parameters,
+                                            int64_t gridRank, int64_t threads) {
+  auto type = LLVM::LLVMFunctionType::get(
+      LLVM::LLVMVoidType::get(builder.getContext()), words);
+  auto kernel = LLVM::LLVMFuncOp::create(
+      builder, loc, name, type, LLVM::Linkage::External,
+      /*dsoLocal=*/false, LLVM::CConv::PTX_Kernel);
+  auto pair = [&](StringRef key, const Twine &value) -> Attribute {
+    return builder.getArrayAttr(
+        {builder.getStringAttr(key), builder.getStringAttr(value)});
+  };
+  // Without the second, ptxas would rather spill a few registers than let a
+  // multiprocessor have one block less.
+  kernel.setPassthroughAttr(builder.getArrayAttr(
+      {pair("nvvm.maxntid", Twine(threads)), pair("nvvm.minctasm", "1"),
+       builder.getStringAttr("nounwind")}));
+  kernel->setAttr(parametersAttr, builder.getTypeArrayAttr(parameters));
+  kernel->setAttr(gridRankAttr, builder.getI64IntegerAttr(gridRank));
+  kernel->setAttr(scratchAttr, builder.getI64IntegerAttr(0));
+  kernel->setAttr(threadsAttr, builder.getI64IntegerAttr(threads));
+  return kernel;
 }

@@ -10,6 +10,8 @@
 
 #include "passes/TileToCPU/CodeBuilder.h"
 
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+
 namespace ringlet {
 namespace gpu {
 
@@ -111,6 +113,15 @@ private:
   Value assembly(Type result, llvm::StringRef text, llvm::StringRef constraints,
                  mlir::ValueRange operands);
 };
+
+/// A kernel of what an artefact needs to know but its shared memory, without a
+/// body. `words` are the types of its parameters, `parameters` those that they
+/// stand for.
+mlir::LLVM::LLVMFuncOp createKernel(mlir::OpBuilder &builder,
+                                    mlir::Location loc, llvm::StringRef name,
+                                    llvm::ArrayRef<mlir::Type> words,
+                                    mlir::TypeRange parameters,
+                                    int64_t gridRank, int64_t threads);
 
 } // namespace gpu
 } // namespace ringlet

@@ -217,4 +217,22 @@ def RTileToNVVM : Pass<"rtile-to-nvvm", "::mlir::ModuleOp"> {
                            "::mlir::scf::SCFDialect"];
 }
 
+def RTileEmitTables : Pass<"rtile-gpu-emit-tables", "::mlir::ModuleOp"> {
+  let summary = "Emit a kernel for each order table that has arithmetic";
+  let description = [{
+    An `rplan.order_table` is read by kernels and is the same for all runs of one
+    length. Where its order is a few operations on the bits of an index (grids
+    and chunks of powers of two, see `Order::arithmetic` in lib/Layout), the
+    table need not come from the host: this pass adds an `llvm.func` that writes
+    it, with `rtile.table` and the attributes that kernels from `rtile-to-nvvm`
+    have. Its parameters are the words of an i64 [?] and the number of its items;
+    an item is 256 entries, one a thread. The runtime starts it once for each
+    device and length, if the length is whole periods of the order; else, and for
+    all other tables, it makes the table on the host.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect",
+                           "::mlir::NVVM::NVVMDialect",
+                           "::mlir::arith::ArithDialect"];
+}
+
 #endif // RINGLET_PASSES_TILETONVVM

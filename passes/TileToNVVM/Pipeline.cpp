@@ -40,6 +40,7 @@ void ringlet::buildGPUPipeline(OpPassManager &pm, StringRef arch) {
   pm.addPass(createRTilePlanMaps());
   pm.addPass(createRTileAssignChannels({arch.str()}));
   pm.addPass(createRTileToNVVM({arch.str()}));
+  pm.addPass(createRTileEmitTables());
   {
     OpPassManager &kernels = pm.nest<LLVM::LLVMFuncOp>();
     kernels.addPass(createCSEPass());

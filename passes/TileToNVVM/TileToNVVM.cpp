@@ -75,31 +75,13 @@ LLVM::LLVMFuncOp createFunction(OpBuilder &builder, rtile::FuncOp func) {
   ArrayAttr maps = getMaps(func);
   if (maps)
     words.insert(words.begin(), LLVM::LLVMPointerType::get(context));
-  auto type =
-      LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context), words);
-  auto result = LLVM::LLVMFuncOp::create(
-      builder, func.getLoc(), func.getSymName(), type, LLVM::Linkage::External,
-      /*dsoLocal=*/false, LLVM::CConv::PTX_Kernel);
-  if (maps)
-    addMaps(result, maps);
   int64_t threads =
       func.getScheduled() ? getThreads(func) : Fragments::of(func).threads();
-  auto pair = [&](StringRef key, const Twine &value) -> Attribute {
-    return builder.getArrayAttr(
-        {builder.getStringAttr(key), builder.getStringAttr(value)});
-  };
-  // Without the second, ptxas would rather spill a few registers than let a
-  // multiprocessor have one block less.
-  result.setPassthroughAttr(builder.getArrayAttr(
-      {pair("nvvm.maxntid", Twine(threads)), pair("nvvm.minctasm", "1"),
-       builder.getStringAttr("nounwind")}));
-  SmallVector<Attribute> types;
-  for (Value parameter : func.getParameters())
-    types.push_back(TypeAttr::get(parameter.getType()));
-  result->setAttr(parametersAttr, builder.getArrayAttr(types));
-  result->setAttr(gridRankAttr, builder.getI64IntegerAttr(func.getGridRank()));
-  result->setAttr(scratchAttr, builder.getI64IntegerAttr(0));
-  result->setAttr(threadsAttr, builder.getI64IntegerAttr(threads));
+  LLVM::LLVMFuncOp result = createKernel(
+      builder, func.getLoc(), func.getSymName(), words,
+      TypeRange(func.getParameters()), func.getGridRank(), threads);
+  if (maps)
+    addMaps(result, maps);
   result->setAttr(sharedBytesAttr, func->getAttr(sharedBytesAttr));
   // A block of a plain kernel is for one point, whatever walk is asked for.
   if (rtile::WalkAttr walk = func.getWalkAttr();
