@@ -122,6 +122,7 @@ class Estimate(_Sized):
         ("table_bytes", c_uint64),
         ("total_bytes", c_uint64),
         ("launches", c_uint64),
+        ("fallbacks", c_uint64),
     ]
 
 

@@ -162,6 +162,8 @@ class Estimate:
     table_bytes      order tables, shared by all runs
     total_bytes      the sum of these
     launches         of kernels
+    fallbacks        launches left to a slower kernel, as the fast one cannot
+                     read tensors of these sizes and strides
     """
 
     workspace_bytes: int
@@ -169,6 +171,7 @@ class Estimate:
     table_bytes: int
     total_bytes: int
     launches: int
+    fallbacks: int
 
 
 class _Call:

@@ -62,6 +62,16 @@ public:
 private:
   Status failed(const Status &status) const;
   Status checkAddresses() const;
+  /// An argument that no tensor map can describe; none with a null address.
+  struct Misplaced {
+    uint32_t buffer = 0;
+    const char *address = nullptr;
+  };
+  /// The first one that a launch copies from. Memory of our own always lies
+  /// well.
+  Misplaced findMisplaced(const Prepared::Launch &launch) const;
+  /// Launches that are left to their fallback.
+  uint64_t countFallbacks() const;
   /// That a tensor map cannot have this address of a buffer.
   Status misplaced(const Prepared::Launch &launch, uint32_t buffer,
                    const char *address) const;

@@ -65,19 +65,35 @@ Status Call::misplaced(const Prepared::Launch &launch, uint32_t buffer,
       " bytes behind one");
 }
 
-/// Of launches that nothing can take the place of. Memory of our own always
-/// lies well.
+Call::Misplaced Call::findMisplaced(const Prepared::Launch &launch) const {
+  for (uint32_t i = 0; i < launch.mapCount; ++i) {
+    uint32_t index = shape->mapBuffers[launch.firstMap + i];
+    const abi::Buffer &buffer = *entry.plan->buffers()->Get(index);
+    if (buffer.kind() != abi::BufferKind::Argument)
+      continue;
+    const char *address = lists->arguments[buffer.index()].data;
+    if (!isAligned(address))
+      return {index, address};
+  }
+  return {};
+}
+
+/// Of launches that nothing can take the place of.
 Status Call::checkAddresses() const {
   for (const Prepared::Launch &launch : shape->launches)
-    for (uint32_t i = 0; launch.fallback < 0 && i < launch.mapCount; ++i) {
-      uint32_t index = shape->mapBuffers[launch.firstMap + i];
-      const abi::Buffer &buffer = *entry.plan->buffers()->Get(index);
-      if (buffer.kind() == abi::BufferKind::Argument &&
-          !isAligned(lists->arguments[buffer.index()].data))
-        return failed(
-            misplaced(launch, index, lists->arguments[buffer.index()].data));
-    }
+    if (launch.fallback < 0)
+      if (Misplaced found = findMisplaced(launch); found.address)
+        return failed(misplaced(launch, found.buffer, found.address));
   return {};
+}
+
+uint64_t Call::countFallbacks() const {
+  uint64_t count = 0;
+  for (const Prepared::Step &step : shape->steps)
+    count += step.kind == Prepared::Step::FillStep;
+  for (const Prepared::Launch &launch : shape->launches)
+    count += launch.fallback >= 0 && findMisplaced(launch).address;
+  return count;
 }
 
 void Call::fill(rl_estimate &estimate) const {
@@ -86,6 +102,7 @@ void Call::fill(rl_estimate &estimate) const {
   estimate.table_bytes = shape->tableBytes;
   estimate.total_bytes = shape->totalBytes;
   estimate.launches = shape->launches.size();
+  estimate.fallbacks = countFallbacks();
 }
 
 std::string Call::needs() const {
@@ -116,7 +133,7 @@ Status Call::obtain(const Queue &queue, Workspace &workspace) {
     tables.assign(shape->tableUses.size(), nullptr);
     for (uint32_t i = 0; i < tables.size() && status.ok(); ++i)
       status = context.tables.get(shape->tableUses[i].key, tables[i], overLimit,
-                                  !captured);
+                                  !captured, shape->tableUses[i].fill);
     if (status.ok())
       status = context.workspaces.acquire(block, queue, workspace, overLimit,
                                           shape->counterBytes > 0);
@@ -170,8 +187,7 @@ Status Call::runLaunch(const Prepared::Launch &launch, char *scratch,
   for (uint32_t i = 0; i < launch.mapCount; ++i) {
     if (isAligned(addresses[i]) || launch.fallback < 0)
       continue;
-    // Words are dear.
-    if (program.context->logger.wants(RL_LOG_DEBUG))
+    if (!shape->toldOfFallback->exchange(true, std::memory_order_relaxed))
       logFallback(program.context->logger,
                   misplaced(launch, shape->mapBuffers[launch.firstMap + i],
                             addresses[i]));

@@ -11,6 +11,7 @@
 #include "IndexTables.h"
 #include "Memory.h"
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -72,6 +73,7 @@ struct Prepared {
   struct TableUse {
     uint32_t buffer;
     layout::IndexTable key;
+    void *fill; // The code of a kernel that may write it, or null.
   };
   struct ArgumentUse {
     uint32_t buffer, argument;
@@ -94,6 +96,9 @@ struct Prepared {
   uint64_t counterBytes = 0, tableBytes = 0, totalBytes = 0;
   /// Of its launches, where all steps are launches.
   std::unique_ptr<BatchCache> batches = std::make_unique<BatchCache>();
+  /// The log has heard that addresses leave a launch to its fallback.
+  std::unique_ptr<std::atomic<bool>> toldOfFallback =
+      std::make_unique<std::atomic<bool>>(false);
 };
 
 /// Checks the plan's requirements of these arguments and works out the rest.

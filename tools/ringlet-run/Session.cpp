@@ -297,11 +297,15 @@ bool Session::run() {
                           &estimate) != RL_OK)
     return failRuntime("");
   std::printf("memory     %s of workspace, %s of scratch, %s of tables; %llu "
-              "launches\n",
+              "launches%s\n",
               formatBytes(estimate.workspace_bytes).c_str(),
               formatBytes(estimate.scratch_bytes).c_str(),
               formatBytes(estimate.table_bytes).c_str(),
-              static_cast<unsigned long long>(estimate.launches));
+              static_cast<unsigned long long>(estimate.launches),
+              estimate.fallbacks ? (", " + std::to_string(estimate.fallbacks) +
+                                    " left to slower kernels")
+                                       .c_str()
+                                 : "");
   std::fflush(stdout);
 
   std::vector<double> times;

@@ -263,8 +263,13 @@ typedef struct rl_estimate {
   uint64_t table_bytes;     /* order tables, shared by all runs              */
   uint64_t total_bytes;     /* the sum of these                              */
   uint64_t launches;        /* of kernels                                    */
+  uint64_t fallbacks;       /* launches whose kernel cannot read these tensors
+                               and leaves its work to a slower one: sizes and
+                               strides that no copy engine takes, or, of data
+                               that is not NULL, addresses. The context's log
+                               says why, at RL_LOG_INFO, once a shape        */
 } rl_estimate;
-#define RL_ESTIMATE_INIT {sizeof(rl_estimate), 0u, 0u, 0u, 0u, 0u}
+#define RL_ESTIMATE_INIT {sizeof(rl_estimate), 0u, 0u, 0u, 0u, 0u, 0u}
 
 /* Sizes of the outputs for given inputs. `tensors` holds the `count` inputs of
  * the entry; the sizes of its output i are written to out_sizes[RL_MAX_RANK *

@@ -52,11 +52,14 @@ protected:
   /// Runs it on x from its element `offset` on.
   rl_status runOn(const rl_program *program, std::vector<int64_t> sizes,
                   std::vector<int64_t> strides, size_t offset = 0) {
-    int64_t rows = sizes[1];
-    return enqueue(program, "mapped",
-                   {{static_cast<uint16_t *>(x->data) + offset, RL_BF16,
-                     std::move(sizes), std::move(strides)},
-                    {y->data, RL_F32, {rows}}});
+    return enqueue(program, "mapped", argumentsOf(sizes, strides, offset));
+  }
+  std::vector<TensorArg> argumentsOf(const std::vector<int64_t> &sizes,
+                                     const std::vector<int64_t> &strides,
+                                     size_t offset) {
+    return {
+        {static_cast<uint16_t *>(x->data) + offset, RL_BF16, sizes, strides},
+        {y->data, RL_F32, {sizes[1]}}};
   }
   /// 2 where the kernel ran, 1 where its fallback did.
   float outcome(size_t rows) {
@@ -261,6 +264,18 @@ TEST_F(CudaMaps, Fallback) {
     EXPECT_EQ(fake.count("cuLaunchKernel"), !item.reason);
     EXPECT_EQ(fake.count("cuMemsetD32Async"), item.reason ? 1 : 0);
     EXPECT_TRUE(!item.reason || wasLogged(item.reason)) << log.at(0);
+    // Once for a shape, and whoever asks is told before.
+    log.clear();
+    ASSERT_EQ(runOn(program.get(), item.sizes, item.strides, item.offset),
+              RL_OK);
+    EXPECT_FALSE(item.reason && wasLogged(item.reason));
+    rl_estimate estimate = RL_ESTIMATE_INIT;
+    ASSERT_EQ(run(program.get(), findEntry(program.get(), "mapped"),
+                  argumentsOf(item.sizes, item.strides, item.offset),
+                  &estimate),
+              RL_OK)
+        << rl_last_error();
+    EXPECT_EQ(estimate.fallbacks, item.reason ? 1u : 0u);
   }
 }
 
@@ -441,18 +456,18 @@ TEST_F(CudaMaps, CountedItemsOfOlderFormats) {
   };
   (void)load({1});
   std::vector<uint8_t> file = fileOf(builder.artifact);
-  for (uint32_t version : {2, 3}) {
+  for (uint32_t version : {2, 4}) {
     std::vector<uint8_t> other =
         abi::makeContainer(file.data() + abi::kHeaderSize,
                            file.size() - abi::kHeaderSize, version);
     rl_program *program = nullptr;
     EXPECT_EQ(
         rl_program_load(context.get(), other.data(), other.size(), &program),
-        version == 3 ? RL_OK : RL_BAD_ARTIFACT);
+        version == 4 ? RL_OK : RL_BAD_ARTIFACT);
     rl_program_destroy(program);
   }
   EXPECT_STREQ(rl_last_error(),
-               "kernel 'mark' counts items: expected format version 3 or "
+               "kernel 'mark' counts items: expected format version 4 or "
                "later, found 2; compile the artefact anew");
 }
 
