@@ -13,6 +13,7 @@
 #ifndef RINGLET_LIB_LAYOUT_CURVE_H
 #define RINGLET_LIB_LAYOUT_CURVE_H
 
+#include "lib/Layout/IndexProgram.h"
 #include "lib/Layout/OrderSpec.h"
 
 #include <cstdint>
@@ -46,6 +47,14 @@ public:
   /// How many slots apart tokens lie that are `step` apart, for step > 0, if
   /// that is the same for all of them, at any count; else nothing.
   virtual std::optional<int64_t> slotStep(int64_t) const {
+    return std::nullopt;
+  }
+
+  /// token() of any slot below `count` or, inverse, slot() of any token, as
+  /// arithmetic on `index`; nothing where the curve has none for that count.
+  virtual std::optional<IndexValue> arithmetic(IndexValue index, int64_t count,
+                                               bool inverse) const {
+    (void)index, (void)count, (void)inverse;
     return std::nullopt;
   }
 

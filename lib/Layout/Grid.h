@@ -38,6 +38,8 @@ struct Grid {
   explicit Grid(const std::vector<int64_t> &sides);
 
   int axes() const { return static_cast<int>(side.size()); }
+  /// Whether coordinates are fields of the bits of a token.
+  bool hasBits() const { return (volume & (volume - 1)) == 0; }
 
   /// Sides above 1, slowest first.
   std::vector<int64_t> side;

@@ -48,6 +48,8 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
+#include <tuple>
 
 namespace ringlet::layout {
 namespace {
@@ -131,6 +133,85 @@ int cut(const Edges &e, Parts &parts) {
     return cutU(e, 2, 1, parts);
   return e[2] % 2 && e[1] % 2 == 0 ? cutBracket(e, 2, 1, parts)
                                    : cutBracket(e, 1, 2, parts);
+}
+
+//===----------------------------------------------------------------------===//
+// Powers of two
+//===----------------------------------------------------------------------===//
+//
+// Then the two ends of a U and of a bracket are as wide as they are high, and
+// halves of what lies between them are of the same form: all parts of a cut are
+// congruent, and the next bits of a slot say which one it is in.
+
+/// The parts of a block whose edges are powers of two, all of one form: 2, 4 or
+/// 8, which is the number of halves that its edges are cut into.
+std::vector<Part> cutAlike(const Edges &e) {
+  Parts parts;
+  int number = isLine(e) ? cutHalves(e, parts) : cut(e, parts);
+  auto cells = [](const Part &part) {
+    return part[0].size * part[1].size * part[2].size;
+  };
+  int64_t least = cells(parts[0]);
+  std::vector<Part> alike;
+  for (int i = 0; i < number; ++i) {
+    Part part = parts[i];
+    if (cells(part) == least) {
+      alike.push_back(part);
+      continue;
+    }
+    part[0].size /= 2;
+    alike.push_back(part);
+    part[0].first += part[0].down ? -part[0].size : part[0].size;
+    alike.push_back(part);
+  }
+  return alike;
+}
+
+/// factor * value, for a power of two, one less than it, or 0.
+IndexValue times(IndexValue value, int64_t factor) {
+  if (factor == 0)
+    return value & 0;
+  if (exactLog2(factor) >= 0)
+    return value << exactLog2(factor);
+  return (value << exactLog2(factor + 1)) - value;
+}
+
+/// Of the choices, the one whose mask is set. Equal ones share a mask.
+template <typename Choice, typename MakeValue>
+IndexValue choose(const std::vector<IndexValue> &masks,
+                  const std::vector<Choice> &choices, MakeValue make) {
+  std::map<Choice, IndexValue> sums;
+  for (size_t i = 0; i < choices.size(); ++i) {
+    auto [found, isNew] = sums.try_emplace(choices[i], masks[i]);
+    if (!isNew)
+      found->second = found->second ^ masks[i];
+  }
+  // There is always one: if they are all the same, it needs no mask.
+  if (sums.size() == 1)
+    return make(sums.begin()->first);
+  IndexValue result = masks[0] & 0;
+  for (auto &[choice, mask] : sums)
+    result = result + (mask & make(choice));
+  return result;
+}
+
+/// For each number below 2^n the mask that is set where the bits, of which the
+/// first is the lowest, say that number.
+std::vector<IndexValue> masksOf(const std::vector<IndexValue> &bits) {
+  std::vector<IndexValue> masks = {bits[0].builder->constant(-1)};
+  for (IndexValue bit : bits) {
+    IndexValue set = spread(bit), clear = set ^ bit.builder->constant(-1);
+    size_t count = masks.size();
+    for (size_t i = 0; i < count; ++i) {
+      masks.push_back(masks[i] & set);
+      masks[i] = masks[i] & clear;
+    }
+  }
+  return masks;
+}
+
+Edges edgesOf(const Part &part) {
+  return {part[0].size, part[1].size, part[2].size};
 }
 
 /// A block in the grid's numbering: where the path enters it, and what a step
@@ -274,7 +355,110 @@ public:
     visit(out, root, count, base);
   }
 
+  std::optional<IndexValue> arithmetic(IndexValue index, int64_t count,
+                                       bool inverse) const override {
+    if (count != cells || exactLog2(cells) < 0)
+      return std::nullopt;
+    return inverse ? slotOf(index) : tokenOf(index);
+  }
+
 private:
+  /// token() on a whole grid: where the block at hand starts and what its steps
+  /// are depends on the slot, its form does not.
+  IndexValue tokenOf(IndexValue slot) const {
+    IndexValue start = slot & 0;
+    std::array<IndexValue, 3> step;
+    for (int j = 0; j < 3; ++j)
+      step[j] = slot.builder->constant(root.step[j]);
+    Edges size = root.size;
+    for (int left = exactLog2(cells); left > 0;) {
+      std::vector<Part> parts = cutAlike(size);
+      std::vector<IndexValue> bits;
+      left -= exactLog2(int64_t(parts.size()));
+      for (int i = 0; i < exactLog2(int64_t(parts.size())); ++i)
+        bits.push_back((slot >> (left + i)) & 1);
+      std::vector<IndexValue> masks = masksOf(bits);
+      std::array<IndexValue, 3> next;
+      for (int j = 0; j < 3; ++j) {
+        std::vector<std::pair<int, bool>> directions;
+        std::vector<int64_t> firsts;
+        for (const Part &part : parts) {
+          directions.push_back({part[j].edge, part[j].down});
+          for (const PartEdge &edge : part)
+            if (edge.edge == j)
+              firsts.push_back(edge.first);
+        }
+        next[j] = choose(masks, directions, [&](std::pair<int, bool> to) {
+          IndexValue along = step[to.first];
+          return to.second ? (along & 0) - along : along;
+        });
+        start = start + choose(masks, firsts, [&](int64_t first) {
+                  return times(step[j], first);
+                });
+      }
+      step = next;
+      size = edgesOf(parts[0]);
+    }
+    return start;
+  }
+
+  /// slot() on a whole grid: the halves that a token lies in say in which part
+  /// it is.
+  IndexValue slotOf(IndexValue token) const {
+    std::array<IndexValue, 3> place;
+    for (int j = 0; j < 3; ++j)
+      place[j] = root.size[j] == 1
+                     ? token & 0
+                     : (token >> exactLog2(root.step[j])) & (root.size[j] - 1);
+    IndexValue slot = token & 0;
+    Edges size = root.size;
+    for (int left = exactLog2(cells); left > 0;) {
+      std::vector<Part> parts = cutAlike(size);
+      left -= exactLog2(int64_t(parts.size()));
+      // The number of a part's place among the halves.
+      std::vector<IndexValue> bits;
+      std::vector<size_t> places(parts.size());
+      for (int k = 0; k < 3; ++k) {
+        int64_t half = size[k] / 2;
+        bool isCut = false;
+        for (size_t i = 0; i < parts.size(); ++i)
+          for (const PartEdge &edge : parts[i])
+            if (edge.edge == k && edge.size < size[k]) {
+              isCut = true;
+              int64_t low = edge.down ? edge.first - edge.size + 1 : edge.first;
+              places[i] |= size_t(low >= half) << bits.size();
+            }
+        if (isCut)
+          bits.push_back((place[k] >> exactLog2(half)) & 1);
+      }
+      std::vector<IndexValue> sorted = masksOf(bits), masks;
+      std::vector<int64_t> numbers;
+      for (size_t i = 0; i < parts.size(); ++i) {
+        masks.push_back(sorted[places[i]]);
+        numbers.push_back(int64_t(i));
+      }
+      slot = slot + (choose(masks, numbers,
+                            [&](int64_t number) {
+                              return token.builder->constant(number);
+                            })
+                     << left);
+      std::array<IndexValue, 3> next;
+      for (int j = 0; j < 3; ++j) {
+        std::vector<std::tuple<int, int64_t, bool>> moves;
+        for (const Part &part : parts)
+          moves.push_back({part[j].edge, part[j].first, part[j].down});
+        next[j] = choose(masks, moves, [&](std::tuple<int, int64_t, bool> to) {
+          IndexValue along = place[std::get<0>(to)];
+          IndexValue first = token.builder->constant(std::get<1>(to));
+          return std::get<2>(to) ? first - along : along - first;
+        });
+      }
+      place = next;
+      size = edgesOf(parts[0]);
+    }
+    return slot;
+  }
+
   /// Writes the existing tokens of the block; parts without any are skipped
   /// whole, so a short tail of a large grid costs little.
   void visit(int64_t *&out, const Block &block, int64_t count,

@@ -20,6 +20,10 @@ public:
   int64_t volume() const override { return cells; }
   int64_t token(int64_t slot, int64_t) const override { return slot; }
   int64_t slot(int64_t token, int64_t) const override { return token; }
+  std::optional<IndexValue> arithmetic(IndexValue index, int64_t,
+                                       bool) const override {
+    return index;
+  }
   std::optional<int64_t> slotStep(int64_t step) const override { return step; }
 
 private:

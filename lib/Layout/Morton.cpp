@@ -9,6 +9,7 @@
 #include "lib/Layout/Grid.h"
 
 #include <algorithm>
+#include <map>
 
 namespace ringlet::layout {
 namespace {
@@ -68,6 +69,27 @@ public:
         low += bit.place * grid.stride[bit.axis];
         extent[bit.axis] = all - bit.place;
       }
+    }
+    return result;
+  }
+
+  std::optional<IndexValue> arithmetic(IndexValue index, int64_t count,
+                                       bool inverse) const override {
+    if (count != grid.volume || !grid.hasBits())
+      return std::nullopt;
+    // Bits that move alike move together.
+    std::map<int, int64_t> moves;
+    auto place = static_cast<int>(bits.size());
+    for (const Bit &bit : bits) {
+      int code = --place;
+      int token = exactLog2(bit.place) + exactLog2(grid.stride[bit.axis]);
+      int from = inverse ? token : code, to = inverse ? code : token;
+      moves[to - from] |= int64_t(1) << from;
+    }
+    IndexValue result = index & 0;
+    for (auto [distance, mask] : moves) {
+      IndexValue part = index & mask;
+      result = result + (distance < 0 ? part >> -distance : part << distance);
     }
     return result;
   }

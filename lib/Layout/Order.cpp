@@ -168,6 +168,18 @@ std::optional<int64_t> Order::slotStep(int64_t step) const {
   return identity ? step : curve->slotStep(step);
 }
 
+std::optional<IndexProgram> Order::arithmetic(bool inverse) const {
+  if (exactLog2(restart) < 0)
+    return std::nullopt;
+  IndexBuilder builder;
+  IndexValue index = builder.input();
+  IndexValue inside = index & (restart - 1);
+  std::optional<IndexValue> moved = curve->arithmetic(inside, restart, inverse);
+  if (!moved)
+    return std::nullopt;
+  return builder.finish((index ^ inside) + *moved);
+}
+
 std::vector<int64_t> Order::permutation(int64_t length,
                                         std::string *error) const {
   std::string message = validate(length);

@@ -66,6 +66,11 @@ public:
   /// no table. Else nothing.
   std::optional<int64_t> slotStep(int64_t step) const;
 
+  /// token() of any slot or, inverse, slot() of any token, for every sequence
+  /// of whole periods; nothing where the order has no period or no such
+  /// arithmetic.
+  std::optional<IndexProgram> arithmetic(bool inverse) const;
+
   /// The tokens of all slots. Empty, with the reason in `*error` if given,
   /// where validate refuses the length or it exceeds longestPermutation.
   std::vector<int64_t> permutation(int64_t length,

@@ -40,6 +40,17 @@ public:
            token / rate;
   }
 
+  /// The bits of a slot turned round: those of the place within the residue
+  /// come last, in a token first.
+  std::optional<IndexValue> arithmetic(IndexValue index, int64_t count,
+                                       bool inverse) const override {
+    int bits = exactLog2(count), low = exactLog2(inverse ? rate : count / rate);
+    if (bits < 0 || exactLog2(rate) < 0 || rate > count)
+      return std::nullopt;
+    return ((index & ((int64_t(1) << low) - 1)) << (bits - low)) +
+           (index >> low);
+  }
+
   /// Tokens of one residue lie side by side.
   std::optional<int64_t> slotStep(int64_t step) const override {
     if (step % rate != 0)

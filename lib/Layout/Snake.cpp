@@ -81,6 +81,22 @@ public:
     return result;
   }
 
+  /// Backwards is with all bits of the coordinate turned over.
+  std::optional<IndexValue> arithmetic(IndexValue index, int64_t count,
+                                       bool inverse) const override {
+    if (count != grid.volume || !grid.hasBits())
+      return std::nullopt;
+    IndexValue result = index & 0, backward = result;
+    for (int a = 0; a < grid.axes(); ++a) {
+      int64_t field = (grid.side[a] - 1) * grid.stride[a];
+      IndexValue from = index & field, to = from ^ (spread(backward) & field);
+      result = result + to;
+      backward =
+          backward ^ (((inverse ? from : to) >> exactLog2(grid.stride[a])) & 1);
+    }
+    return result;
+  }
+
 private:
   Grid grid;
 };

@@ -134,6 +134,13 @@ public:
     data = static_cast<const char *>(bytes);
     return {};
   }
+  /// The same of `size` bytes that a kernel writes. Its first parameter, which
+  /// `call` leaves open, is their address.
+  virtual Status generate(LaunchCall call, uint64_t size, const char *&data) {
+    (void)call, (void)size, (void)data;
+    return failure(RL_UNSUPPORTED, "the ", name(),
+                   " driver writes no tables by kernels");
+  }
   virtual void discard(const char *data, uint64_t size) {
     (void)data, (void)size;
   }

@@ -126,7 +126,8 @@ IndexTableCache::~IndexTableCache() {
 }
 
 /// Writes the table out; the caller has taken its bytes from the account.
-static Status fill(const layout::IndexTable &key, IndexTable &table) try {
+static Status makeEntries(const layout::IndexTable &key,
+                          IndexTable &table) try {
   table.entries =
       std::visit([](const auto &made) { return layout::build(made); }, key);
   return {};
@@ -135,7 +136,39 @@ static Status fill(const layout::IndexTable &key, IndexTable &table) try {
                  " bytes");
 }
 
-Status IndexTableCache::build(Entry &entry, bool &overLimit) {
+/// The table as the product of a kernel that knows whole periods of its order:
+/// the kernel's launch, but for the address.
+static bool makeLaunch(const layout::IndexTable &key, void *fill,
+                       int64_t words[3], LaunchCall &call) {
+  const auto *order = std::get_if<layout::OrderTable>(&key);
+  if (!fill || !order || order->length == 0)
+    return false;
+  int64_t period = order->order->period();
+  if (period == 0 || order->length % period != 0)
+    return false;
+  call = {};
+  call.kernel = fill;
+  call.items = (order->length + abi::kTableItem - 1) / abi::kTableItem;
+  words[0] = 0;
+  words[1] = order->length;
+  words[2] = call.items;
+  call.params = words;
+  call.paramCount = 3;
+  return true;
+}
+
+Status IndexTableCache::write(const layout::IndexTable &key, void *fill,
+                              IndexTable &table) {
+  int64_t words[3];
+  LaunchCall call;
+  if (!driver.usesHostMemory() && makeLaunch(key, fill, words, call) &&
+      call.items <= driver.mostItems())
+    return table.upload.generate(driver, call, bytesOf(key));
+  RL_TRY(makeEntries(key, table));
+  return table.upload.make(driver, table.entries.data(), bytesOf(key));
+}
+
+Status IndexTableCache::build(Entry &entry, void *fill, bool &overLimit) {
   std::lock_guard<std::mutex> lock(entry.building);
   if (entry.ready)
     return {};
@@ -145,13 +178,11 @@ Status IndexTableCache::build(Entry &entry, bool &overLimit) {
     return failure(RL_OUT_OF_MEMORY, "over the memory limit");
   }
   uint64_t available = driver.freeBytes();
+  IndexTable &table = entry.table;
   Status status = bytes <= available
-                      ? fill(entry.key, entry.table)
+                      ? write(entry.key, fill, table)
                       : failure(RL_OUT_OF_MEMORY, "the system has ", available,
                                 " bytes free");
-  IndexTable &table = entry.table;
-  if (status.ok())
-    status = table.upload.make(driver, table.entries.data(), bytes);
   if (!driver.usesHostMemory() || !status.ok())
     std::vector<int64_t>().swap(table.entries);
   if (!status.ok()) {
@@ -168,7 +199,7 @@ Status IndexTableCache::build(Entry &entry, bool &overLimit) {
 
 Status IndexTableCache::get(const layout::IndexTable &key,
                             std::shared_ptr<const IndexTable> &table,
-                            bool &overLimit, bool mayFree) {
+                            bool &overLimit, bool mayFree, void *fill) {
   overLimit = false;
   std::shared_ptr<Entry> entry;
   {
@@ -184,7 +215,7 @@ Status IndexTableCache::get(const layout::IndexTable &key,
     entries.splice(entries.begin(), entries, found);
     entry = entries.front();
   }
-  RL_TRY(build(*entry, overLimit));
+  RL_TRY(build(*entry, fill, overLimit));
   table = std::shared_ptr<const IndexTable>(entry, &entry->table);
   entry.reset();
   if (mayFree)

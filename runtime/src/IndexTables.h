@@ -61,9 +61,10 @@ public:
   /// The table, built now or before. Two threads that want the same one at
   /// once build it once. On failure, `overLimit` tells whether the account
   /// refused. Unless `mayFree`, tables that nobody uses stay, however many.
+  /// `fill` is a kernel that may write it, or null; see Buffer in artifact.fbs.
   Status get(const layout::IndexTable &key,
              std::shared_ptr<const IndexTable> &table, bool &overLimit,
-             bool mayFree = true);
+             bool mayFree = true, void *fill = nullptr);
   /// Frees all tables that no run uses.
   void trim() { evict(0, 0); }
   uint64_t held() const;
@@ -77,7 +78,8 @@ private:
     bool ready = false; // Guarded by `building`.
     uint64_t bytes = 0; // Of the account; guarded by the cache's mutex.
   };
-  Status build(Entry &entry, bool &overLimit);
+  Status build(Entry &entry, void *fill, bool &overLimit);
+  Status write(const layout::IndexTable &key, void *fill, IndexTable &table);
   /// Frees unused tables, the longest unused first, until what remains unused
   /// is within both bounds.
   void evict(uint64_t maxBytes, size_t maxTables);

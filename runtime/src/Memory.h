@@ -138,6 +138,13 @@ public:
     size = count;
     return {};
   }
+  /// The same, see Driver::generate.
+  Status generate(Driver &owner, const LaunchCall &call, uint64_t count) {
+    RL_TRY(owner.generate(call, count, place));
+    driver = &owner;
+    size = count;
+    return {};
+  }
   const char *data() const { return place; }
 
 private:

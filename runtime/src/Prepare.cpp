@@ -159,7 +159,10 @@ Status Planner::prepareBuffer(uint32_t index, const ExprValues &exprs) {
     view.rank = 1;
     view.sizes[0] = entryCount(key);
     view.strides[0] = 1;
-    tableUses.push_back({index, std::move(key)});
+    void *fill = buffer.fill() < 0
+                     ? nullptr
+                     : program.kernel(uint32_t(buffer.fill())).code;
+    tableUses.push_back({index, std::move(key), fill});
     return {};
   }
   }

@@ -21,12 +21,12 @@ using abi::sizeOf;
 /// Kernels of older formats do not leave their counter as it was.
 static std::string checkCounting(const abi::Artifact &artifact,
                                  uint32_t version) {
-  for (uint32_t i = 0; version < 3 && i < sizeOf(artifact.kernels()); ++i) {
+  for (uint32_t i = 0; version < 4 && i < sizeOf(artifact.kernels()); ++i) {
     const abi::Kernel &kernel = *artifact.kernels()->Get(i);
     for (uint32_t j = 0; j < sizeOf(kernel.code()); ++j)
       if (kernel.code()->Get(j)->counts_items())
         return text("kernel '", kernel.name()->str(),
-                    "' counts items: expected format version 3 or later, "
+                    "' counts items: expected format version 4 or later, "
                     "found ",
                     version, "; compile the artefact anew");
   }

@@ -2319,6 +2319,7 @@ struct BufferT : public flatbuffers::NativeTable {
   uint32_t offset = 0;
   std::unique_ptr<ringlet::abi::OrderT> memory{};
   std::unique_ptr<ringlet::abi::TileIndexT> tiles{};
+  int32_t fill = -1;
   BufferT() = default;
   BufferT(const BufferT &o);
   BufferT(BufferT&&) FLATBUFFERS_NOEXCEPT = default;
@@ -2348,7 +2349,8 @@ struct Buffer FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_ROWS = 24,
     VT_OFFSET = 26,
     VT_MEMORY = 28,
-    VT_TILES = 30
+    VT_TILES = 30,
+    VT_FILL = 32
   };
   ringlet::abi::BufferKind kind() const {
     return static_cast<ringlet::abi::BufferKind>(GetField<uint8_t>(VT_KIND, 0));
@@ -2392,6 +2394,9 @@ struct Buffer FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   const ringlet::abi::TileIndex *tiles() const {
     return GetPointer<const ringlet::abi::TileIndex *>(VT_TILES);
   }
+  int32_t fill() const {
+    return GetField<int32_t>(VT_FILL, -1);
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyField<uint8_t>(verifier, VT_KIND, 1) &&
@@ -2412,6 +2417,7 @@ struct Buffer FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            verifier.VerifyTable(memory()) &&
            VerifyOffset(verifier, VT_TILES) &&
            verifier.VerifyTable(tiles()) &&
+           VerifyField<int32_t>(verifier, VT_FILL, 4) &&
            verifier.EndTable();
   }
   BufferT *UnPack(const flatbuffers::resolver_function_t *_resolver = nullptr) const;
@@ -2465,6 +2471,9 @@ struct BufferBuilder {
   void add_tiles(flatbuffers::Offset<ringlet::abi::TileIndex> tiles) {
     fbb_.AddOffset(Buffer::VT_TILES, tiles);
   }
+  void add_fill(int32_t fill) {
+    fbb_.AddElement<int32_t>(Buffer::VT_FILL, fill, -1);
+  }
   explicit BufferBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -2491,8 +2500,10 @@ inline flatbuffers::Offset<Buffer> CreateBuffer(
     bool rows = false,
     uint32_t offset = 0,
     flatbuffers::Offset<ringlet::abi::Order> memory = 0,
-    flatbuffers::Offset<ringlet::abi::TileIndex> tiles = 0) {
+    flatbuffers::Offset<ringlet::abi::TileIndex> tiles = 0,
+    int32_t fill = -1) {
   BufferBuilder builder_(_fbb);
+  builder_.add_fill(fill);
   builder_.add_tiles(tiles);
   builder_.add_memory(memory);
   builder_.add_offset(offset);
@@ -2525,7 +2536,8 @@ inline flatbuffers::Offset<Buffer> CreateBufferDirect(
     bool rows = false,
     uint32_t offset = 0,
     flatbuffers::Offset<ringlet::abi::Order> memory = 0,
-    flatbuffers::Offset<ringlet::abi::TileIndex> tiles = 0) {
+    flatbuffers::Offset<ringlet::abi::TileIndex> tiles = 0,
+    int32_t fill = -1) {
   auto sizes__ = sizes ? _fbb.CreateVector<uint32_t>(*sizes) : 0;
   return ringlet::abi::CreateBuffer(
       _fbb,
@@ -2542,7 +2554,8 @@ inline flatbuffers::Offset<Buffer> CreateBufferDirect(
       rows,
       offset,
       memory,
-      tiles);
+      tiles,
+      fill);
 }
 
 flatbuffers::Offset<Buffer> CreateBuffer(flatbuffers::FlatBufferBuilder &_fbb, const BufferT *_o, const flatbuffers::rehasher_function_t *_rehasher = nullptr);
@@ -4777,7 +4790,8 @@ inline BufferT::BufferT(const BufferT &o)
         rows(o.rows),
         offset(o.offset),
         memory((o.memory) ? new ringlet::abi::OrderT(*o.memory) : nullptr),
-        tiles((o.tiles) ? new ringlet::abi::TileIndexT(*o.tiles) : nullptr) {
+        tiles((o.tiles) ? new ringlet::abi::TileIndexT(*o.tiles) : nullptr),
+        fill(o.fill) {
 }
 
 inline BufferT &BufferT::operator=(BufferT o) FLATBUFFERS_NOEXCEPT {
@@ -4795,6 +4809,7 @@ inline BufferT &BufferT::operator=(BufferT o) FLATBUFFERS_NOEXCEPT {
   std::swap(offset, o.offset);
   std::swap(memory, o.memory);
   std::swap(tiles, o.tiles);
+  std::swap(fill, o.fill);
   return *this;
 }
 
@@ -4821,6 +4836,7 @@ inline void Buffer::UnPackTo(BufferT *_o, const flatbuffers::resolver_function_t
   { auto _e = offset(); _o->offset = _e; }
   { auto _e = memory(); if (_e) _o->memory = std::unique_ptr<ringlet::abi::OrderT>(_e->UnPack(_resolver)); }
   { auto _e = tiles(); if (_e) _o->tiles = std::unique_ptr<ringlet::abi::TileIndexT>(_e->UnPack(_resolver)); }
+  { auto _e = fill(); _o->fill = _e; }
 }
 
 inline flatbuffers::Offset<Buffer> Buffer::Pack(flatbuffers::FlatBufferBuilder &_fbb, const BufferT* _o, const flatbuffers::rehasher_function_t *_rehasher) {
@@ -4845,6 +4861,7 @@ inline flatbuffers::Offset<Buffer> CreateBuffer(flatbuffers::FlatBufferBuilder &
   auto _offset = _o->offset;
   auto _memory = _o->memory ? CreateOrder(_fbb, _o->memory.get(), _rehasher) : 0;
   auto _tiles = _o->tiles ? CreateTileIndex(_fbb, _o->tiles.get(), _rehasher) : 0;
+  auto _fill = _o->fill;
   return ringlet::abi::CreateBuffer(
       _fbb,
       _kind,
@@ -4860,7 +4877,8 @@ inline flatbuffers::Offset<Buffer> CreateBuffer(flatbuffers::FlatBufferBuilder &
       _rows,
       _offset,
       _memory,
-      _tiles);
+      _tiles,
+      _fill);
 }
 
 inline LaunchT *Launch::UnPack(const flatbuffers::resolver_function_t *_resolver) const {

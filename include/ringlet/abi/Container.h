@@ -17,8 +17,9 @@
 //       56         payload, to the end of the file
 //
 // Version 2 has tensor maps, kernels that run several items a block, and
-// launches with a fallback; all else is as in version 1. Since version 3,
-// kernels that count items leave their counter as it was, at 0.
+// launches with a fallback; all else is as in version 1. Since version 4,
+// kernels that count items leave their counter as it was, at 0. Versions are
+// powers of two: a flipped bit makes none of another.
 //
 // The digest catches damage, not malice: an artefact is code, and whoever may
 // write it may do anything that the process that runs it may do.
@@ -37,7 +38,7 @@
 namespace ringlet::abi {
 
 /// The version that this library writes, and the newest that it reads.
-inline constexpr uint32_t kFormatVersion = 3;
+inline constexpr uint32_t kFormatVersion = 4;
 inline constexpr size_t kHeaderSize = 56;
 
 using Sha256Digest = std::array<uint8_t, 32>;

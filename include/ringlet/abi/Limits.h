@@ -41,6 +41,8 @@ inline constexpr uint32_t kMaxBoxColumns = 64;
 /// Of the rows of a map's buffer and of its address, in bytes.
 inline constexpr uint32_t kMapAlignment = 16;
 inline constexpr uint32_t kMaxBlocksPerMultiprocessor = 32;
+/// Entries of an order table that an item of its kernel writes.
+inline constexpr int64_t kTableItem = 256;
 /// Bytes of a name; of any other string.
 inline constexpr uint32_t kMaxName = 1024;
 inline constexpr uint32_t kMaxText = 1u << 20;

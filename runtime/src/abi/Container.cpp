@@ -64,9 +64,10 @@ std::string ringlet::abi::openContainer(const void *bytes, size_t size,
            ", this library reads up to version " +
            std::to_string(kFormatVersion) +
            "; use a newer ringlet runtime or compile again with this one";
-  if (version == 0)
-    return "corrupt artefact: expected a format version from 1 to " +
-           std::to_string(kFormatVersion) + ", found 0";
+  if (version == 0 || (version & (version - 1)) != 0)
+    return "corrupt artefact: expected a power of two as format version, "
+           "found " +
+           std::to_string(version);
   auto flags = load<uint32_t>(data + 12);
   if (flags != 0)
     return "corrupt artefact: expected flags 0 in format version " +

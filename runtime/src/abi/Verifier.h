@@ -79,6 +79,10 @@ private:
                   const Plan &plan);
   bool verifyBuffer(const std::string &place, const Function &function,
                     const Plan &plan, const Buffer &buffer);
+  /// Of an order table, by the kernel `index`.
+  bool verifyFill(const std::string &place, const Plan &plan, uint32_t index);
+  bool checkCode(const std::string &place, const Kernel &kernel,
+                 const Plan &plan);
   bool verifyLaunch(const std::string &place, const Function &function,
                     const Plan &plan, uint32_t step, const Launch &launch);
   bool verifyFallback(const std::string &place, const Function &function,

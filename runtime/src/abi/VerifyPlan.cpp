@@ -94,6 +94,25 @@ BufferType ringlet::abi::bufferType(const Artifact &artifact,
   return {DType::I64, 1, nullptr};
 }
 
+bool Verifier::verifyFill(const std::string &place, const Plan &plan,
+                          uint32_t index) {
+  if (!checkIndex(place, "a kernel", index, sizeOf(artifact.kernels())))
+    return false;
+  const Kernel &kernel = *artifact.kernels()->Get(index);
+  const KernelParam *param =
+      sizeOf(kernel.params()) == 1 ? kernel.params()->Get(0) : nullptr;
+  bool fits = param && kernel.grid_rank() == 1 &&
+              param->kind() == ParamKind::Buffer &&
+              param->dtype() == DType::I64 && param->writes() &&
+              sizeOf(param->sizes()) == 1 && param->sizes()->Get(0) == -1 &&
+              param->strides()->Get(0) == 1;
+  if (!fits)
+    return fail(place, "expected a kernel that writes one i64 [?] to fill the "
+                       "table, found '" +
+                           kernel.name()->str() + "'");
+  return checkCode(place, kernel, plan);
+}
+
 bool Verifier::verifyBuffer(const std::string &place, const Function &function,
                             const Plan &plan, const Buffer &buffer) {
   uint32_t exprs = sizeOf(function.exprs());
@@ -122,7 +141,9 @@ bool Verifier::verifyBuffer(const std::string &place, const Function &function,
     if (!buffer.order())
       return fail(place, "expected an order, found none");
     return checkOrder(place, *buffer.order()) &&
-           checkIndex(place, "an expression", buffer.length(), exprs);
+           checkIndex(place, "an expression", buffer.length(), exprs) &&
+           (buffer.fill() == -1 ||
+            verifyFill(place, plan, uint32_t(buffer.fill())));
   case BufferKind::RankTable:
     if (!buffer.order())
       return fail(place, "expected an order, found none");
@@ -172,6 +193,20 @@ bool Verifier::checkUse(const std::string &place, const Function &function,
                             "workspace");
 }
 
+bool Verifier::checkCode(const std::string &place, const Kernel &kernel,
+                         const Plan &plan) {
+  for (uint32_t object : *plan.code_objects()) {
+    bool found = false;
+    for (uint32_t i = 0; i < sizeOf(kernel.code()); ++i)
+      found |= kernel.code()->Get(i)->code_object() == object;
+    if (!found)
+      return fail(place, "kernel '" + kernel.name()->str() +
+                             "' has no code in code object " +
+                             std::to_string(object));
+  }
+  return true;
+}
+
 bool Verifier::verifyLaunch(const std::string &place, const Function &function,
                             const Plan &plan, uint32_t step,
                             const Launch &launch) {
@@ -194,14 +229,8 @@ bool Verifier::verifyLaunch(const std::string &place, const Function &function,
                            " arguments, found " +
                            std::to_string(sizeOf(launch.args())));
 
-  for (uint32_t object : *plan.code_objects()) {
-    bool found = false;
-    for (uint32_t i = 0; i < sizeOf(kernel.code()); ++i)
-      found |= kernel.code()->Get(i)->code_object() == object;
-    if (!found)
-      return fail(place, name + " has no code in code object " +
-                             std::to_string(object));
-  }
+  if (!checkCode(place, kernel, plan))
+    return false;
 
   for (uint32_t i = 0; i < sizeOf(launch.args()); ++i) {
     const LaunchArg &arg = *launch.args()->Get(i);

@@ -57,6 +57,7 @@ public:
   uint64_t scratchBytes(uint64_t) const override { return 0; }
   bool usesHostMemory() const override { return false; }
   Status upload(const void *bytes, uint64_t size, const char *&data) override;
+  Status generate(LaunchCall call, uint64_t size, const char *&data) override;
   void discard(const char *data, uint64_t size) override {
     release(const_cast<char *>(data), size);
   }
@@ -197,6 +198,25 @@ Status CudaDriver::upload(const void *bytes, uint64_t size, const char *&data) {
   char *block = nullptr;
   RL_TRY(allocate(std::max<uint64_t>(size, 1), block));
   Status status = move(block, bytes, size, Transfer::ToDevice, uploads);
+  if (!status.ok()) {
+    release(block, size);
+    return status;
+  }
+  data = block;
+  return {};
+}
+
+Status CudaDriver::generate(LaunchCall call, uint64_t size, const char *&data) {
+  data = nullptr;
+  char *block = nullptr;
+  RL_TRY(allocate(std::max<uint64_t>(size, 1), block));
+  std::vector<int64_t> words(call.params, call.params + call.paramCount);
+  words[0] = int64_t(toAddress(block));
+  call.params = words.data();
+  call.stream = uploads;
+  Status status = launch(call);
+  if (status.ok())
+    status = wait(uploads);
   if (!status.ok()) {
     release(block, size);
     return status;

@@ -10,6 +10,7 @@
 
 #include "lib/Layout/Order.h"
 
+#include <algorithm>
 #include <cstring>
 #include <numeric>
 
@@ -176,6 +177,59 @@ TEST_F(Cuda, ConstantsAndTablesGoThereOnce) {
   ASSERT_EQ(rl_context_trim(context.get()), RL_OK);
   EXPECT_EQ(fake.memory.count(uint64_t(fake.launches[0].words[4])), 0u);
   EXPECT_EQ(fake.count("cuMemPoolTrimTo"), 1);
+}
+
+// A kernel that knows whole periods of an order writes their tables, once; the
+// host writes those of other lengths. (This one turns them round, to be told
+// from the host's.)
+TEST_F(Cuda, TablesByKernels) {
+  addReorder(builder, "chunks", order("residue", {}, 16, 4));
+  builder.plan().buffers.back()->fill = int32_t(builder.kernel("turn", 1));
+  builder.param(abi::DType::I64, {-1}, {1}, true);
+  usePtx(builder);
+  ContextPtr context = makeCudaContext();
+  ProgramPtr program = loadProgram(context.get(), builder.artifact);
+  std::vector<float> rows(480);
+  std::iota(rows.begin(), rows.end(), 0.0f);
+  OnDevice<float> x(context.get(), rows), y(context.get(), rows);
+  auto run = [&](int64_t length) {
+    ASSERT_EQ(
+        enqueue(program.get(), "chunks",
+                {{x.data, RL_F32, {length, 1}}, {y.data, RL_F32, {length, 1}}}),
+        RL_OK)
+        << rl_last_error();
+  };
+  auto launchesOf = [&](const std::string &kernel) {
+    return std::count_if(
+        fake.launches.begin(), fake.launches.end(),
+        [&](const FakeLaunch &launch) { return launch.kernel == kernel; });
+  };
+  for (int i = 0; i < 3; ++i)
+    run(480);
+  EXPECT_EQ(launchesOf("turn"), 1);
+  EXPECT_EQ(fake.launches[0].grid, 2u);
+  EXPECT_EQ(fake.launches[0].words[1], 480);
+  EXPECT_EQ(y.read()[0], 479);
+  EXPECT_EQ(fake.count("cuGraphLaunch"), 2); // Of "gather" alone.
+  run(479);
+  EXPECT_EQ(launchesOf("turn"), 1);
+  EXPECT_EQ(y.read()[1], 4);
+  // It is made while somebody captures, too, and is no part of that.
+  fake.capturing = {someStream};
+  run(32);
+  EXPECT_EQ(launchesOf("turn"), 2);
+  EXPECT_NE(fake.launches[fake.launches.size() - 2].stream, someStream);
+  fake.capturing.clear();
+  // What cannot be started leaves nothing behind, but for tables in use.
+  fake.failures = {{"cuLaunchKernel", 719}};
+  EXPECT_EQ(enqueue(program.get(), "chunks",
+                    {{x.data, RL_F32, {64, 1}}, {y.data, RL_F32, {64, 1}}}),
+            RL_DEVICE_ERROR);
+  fake.failures.clear();
+  rl_stats stats = RL_STATS_INIT;
+  ASSERT_EQ(rl_context_stats(context.get(), &stats), RL_OK);
+  EXPECT_EQ(stats.table_bytes, 32u * 8);
+  EXPECT_EQ(stats.tables_built, 3u);
 }
 
 // A captured stream: tables are made all the same, nothing waits for the

@@ -24,7 +24,7 @@ using ringlet::test::FakeMap;
 
 extern "C" {
 using HostKernel = void(const int64_t *, int64_t, int64_t, void *);
-HostKernel scale, shift, gather, visit, mark;
+HostKernel scale, shift, gather, visit, mark, turn;
 }
 
 static FakeCuda fake;
@@ -33,11 +33,8 @@ EXPORT FakeCuda *fakeCuda() { return &fake; }
 static const struct FakeKernel {
   const char *name;
   HostKernel *code;
-} kernels[] = {{"scale", scale},
-               {"shift", shift},
-               {"gather", gather},
-               {"visit", visit},
-               {"mark", mark}};
+} kernels[] = {{"scale", scale}, {"shift", shift}, {"gather", gather},
+               {"visit", visit}, {"mark", mark},   {"turn", turn}};
 
 /// Writes the call down; true if it is to fail with `code`.
 static bool fails(const char *symbol, Result &code) {

@@ -84,6 +84,14 @@ KERNEL(visit) {
   }
 }
 
+/* The table of the order that turns a sequence round, 256 entries an item. */
+KERNEL(turn) {
+  (void)scratch;
+  int64_t *table = (int64_t *)(intptr_t)params[0];
+  for (int64_t i = begin * 256; i < least(end * 256, params[1]); ++i)
+    table[i] = params[1] - 1 - i;
+}
+
 /* Marks each row of x, f16 or bf16 [?, ?, ?] with strides [?, ?, 1], with 2;
  * one item is a row. */
 KERNEL(mark) {

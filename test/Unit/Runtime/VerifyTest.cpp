@@ -211,7 +211,7 @@ const Malformed malformed[] = {
     {"ExprScalar", "rank-0 i64 input to read, found 'x'",
      [](auto &a) { affine(a).exprs[0]->terms = {scalar(0)}; }},
     // Buffers and steps.
-    {"BufferKind", "kind from 0 to 4, found 8",
+    {"BufferKind", "kind from 0 to 5, found 8",
      [](auto &a) { plan(a).buffers[0]->kind = abi::BufferKind(8); }},
     {"BufferArgument", "an argument below 3, found 9",
      [](auto &a) { plan(a).buffers[0]->index = 9; }},
@@ -230,6 +230,11 @@ const Malformed malformed[] = {
      [](auto &a) { plan(a).buffers[2]->sizes[0] = 50; }},
     {"OrderMissing", "expected an order, found none",
      [](auto &a) { a.functions[1]->plans[0]->buffers[2]->order.reset(); }},
+    {"OrderFill", "found 90",
+     [](auto &a) { a.functions[1]->plans[0]->buffers[2]->fill = 90; }},
+    {"OrderFillKernel",
+     "expected a kernel that writes one i64 [?] to fill the table, found",
+     [](auto &a) { a.functions[1]->plans[0]->buffers[2]->fill = 0; }},
     {"RankOrder", "expected an order, found none",
      [](auto &a) {
        abi::BufferT &table = *a.functions[1]->plans[0]->buffers[2];
