@@ -202,7 +202,7 @@ void FunctionLowering::lowerAttention(attn::AttentionOp op) {
   bool finishes = covers(chain.back());
   bool single = chain.size() == 1;
   // What one dilated branch of all heads leaves out are other residues of the
-  // same segments, which a kernel with a recipe fills while it waits for keys.
+  // same segments, which a kernel with a recipe fills before its next point.
   // Wide rows leave it no registers for that, and plain kernels have none.
   bool fillsOthers =
       single && !finishes && rate(0) - 1 <= kMaxOthers &&
@@ -269,6 +269,7 @@ void FunctionLowering::lowerAttention(attn::AttentionOp op) {
     };
     step.queryOrder = getRows(queries);
     step.keyOrder = getRows(keys);
+    reportRows(op, index, step.queryOrder, step.keyOrder);
     step.target = last ? output : partial;
     if (!single && !(position == 0 && firstCovers))
       step.partial = partial;

@@ -7,6 +7,8 @@
 
 #include "passes/AttentionToTile/RowOrder.h"
 
+#include "mlir/IR/Remarks.h"
+
 using namespace mlir;
 using namespace ringlet;
 
@@ -62,6 +64,33 @@ RowOrder RankedSequence::getRows(int64_t w, int64_t r, bool masked) {
   else if (memory != pattern || !isAtZero || hasGaps())
     result.rows = getTable(rows, /*ofRows=*/true);
   return result;
+}
+
+/// How rows are found.
+static std::string describe(const RowOrder &rows) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  if (rows.order)
+    stream << "at equal distances in " << rows.order;
+  else
+    stream << (rows.rows ? "from a table" : "by rank");
+  if (rows.positions)
+    stream << ", their positions from a table";
+  return text;
+}
+
+void ringlet::reportRows(attn::AttentionOp op, unsigned branch,
+                         const RowOrder &queries, const RowOrder &keys) {
+  auto isPlain = [](const RowOrder &rows) {
+    return !rows.order && !rows.rows && !rows.positions;
+  };
+  if (isPlain(queries) && isPlain(keys))
+    return;
+  remark::passed(
+      op.getLoc(),
+      remark::RemarkOpts::name("RowOrder").category("ringlet-to-rtile"))
+      << "branch " + std::to_string(branch) + ": query rows " +
+             describe(queries) + "; key rows " + describe(keys);
 }
 
 Value ringlet::requireLength(HostPlan &plan, Value size,

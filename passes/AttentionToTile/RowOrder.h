@@ -52,6 +52,11 @@ private:
   mlir::Value rows, positions;
 };
 
+/// Says as a remark how branch number `branch` of `op` finds its rows, if that
+/// is not by their ranks alone.
+void reportRows(attn::AttentionOp op, unsigned branch, const RowOrder &queries,
+                const RowOrder &keys);
+
 /// The length of a sequence in memory: what an order without a chunk asks for
 /// (O1), which the plan then requires, else `size`.
 mlir::Value requireLength(HostPlan &plan, mlir::Value size,

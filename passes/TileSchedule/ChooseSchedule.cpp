@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "lib/Arch/GPU.h"
+#include "passes/TileOpt/RowRange.h"
 #include "passes/TileSchedule/Passes.h"
 #include "passes/TileSchedule/Schedule.h"
 #include "passes/TileSchedule/Walk.h"
@@ -101,8 +102,9 @@ std::string checkCopy(rtile::LoadOp load, bool isKey) {
   if (view.getIndexed())
     return "expected views of rows at equal distances, found an indexed one";
   if (auto op = load.getView().getDefiningOp<rtile::ViewOp>();
-      op && (op.getOrder() || op.getPositions()))
-    return "expected views of rows in the order of their positions (O1, O2)";
+      op && (op.getPositions() || (op.getOrder() && getRowStep(op) != 1)))
+    return "expected views of rows by their positions, side by side where they "
+           "are in an order (O1, O2)";
   if (columns * 2 % 16 != 0)
     return "expected rows of a multiple of 16 bytes, found " +
            number(columns * 2) + " (" + number(columns) +
@@ -227,7 +229,8 @@ FailureOr<Schedule> ChooseSchedule::choose(rtile::FuncOp func,
              " for one slot of each channel";
     return failure();
   }
-  bool queryInRegisters = sizes.getRegisters(otherRegisters, true) <= registers;
+  bool queryInRegisters =
+      sizes.getRegisters(otherRegisters + spareRegisters, true) <= registers;
   giveToLoad(row, sizes.groups,
              sizes.getRegisters(otherRegisters, queryInRegisters), registers,
              loadRegisters);

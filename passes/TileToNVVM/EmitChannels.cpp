@@ -111,8 +111,8 @@ void Emitter::emitCopy(rtile::CopyOp op) {
 
   // Row i of the view is row `quotient + i` of those with the same rest.
   Value row = getScalar(op.getOffsets()[0]);
-  Value first = b.sub(view.rows.base, view.origin);
-  int64_t rate = view.type.getRate();
+  Value first = view.firstIndex;
+  int64_t rate = getRowStep(viewOp);
   auto numbers = op->getAttrOfType<DenseI64ArrayAttr>(mapsOfCopyAttr);
   Value map = b.at(maps, numbers[0] * mapBytes);
   SmallVector<Value> coordinates(2);
@@ -125,9 +125,12 @@ void Emitter::emitCopy(rtile::CopyOp op) {
     coordinates.push_back(residue);
     first = quotient;
     if (numbers.size() == 2) {
-      Value more = b.toI32(b.remUnsigned(view.size, rate));
-      map = b.select(b.less(residue, more), b.at(maps, numbers[1] * mapBytes),
-                     map);
+      // Anew for each copy: the role that loads has few registers, and those of
+      // the coordinates are all it needs for this.
+      Value longer = b.toI32(b.remUnsigned(b.opaque(view.size), rate));
+      map = b.at(maps,
+                 b.select(b.less(residue, longer), b.i64(numbers[1] * mapBytes),
+                          b.i64(numbers[0] * mapBytes)));
     }
   }
   coordinates[1] = b.add(b.toI32(first), b.toI32(row));

@@ -60,7 +60,6 @@ void Emitter::emitView(rtile::ViewOp op) {
     view.columns = buffer.sizes[axes[1]];
     view.staticColumns = op.getBufferType().getDimSize(axes[1]);
   }
-  view.origin = op.getOrigin() ? getScalar(op.getOrigin()) : b.i64(0);
   PositionBuilder position(b, b.getI64Type());
   auto get = [&](Value value) { return value ? getScalar(value) : Value(); };
   auto sizeOf = [&](Value table) {
@@ -81,10 +80,10 @@ void Emitter::emitView(rtile::ViewOp op) {
   view.indices = getEntries(op.getRows());
   view.positions = getEntries(op.getPositions());
   view.rowZero = base;
-  if (!view.indices)
-    view.rowZero =
-        b.at(base, b.mul(getFirstIndex(position, op, operands, view.rows.base),
-                         stride));
+  if (!view.indices) {
+    view.firstIndex = getFirstIndex(position, op, operands, view.rows.base);
+    view.rowZero = b.at(base, b.mul(view.firstIndex, stride));
+  }
   views[op] = view;
 }
 

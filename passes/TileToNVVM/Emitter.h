@@ -91,8 +91,8 @@ private:
     /// The entries of row 0 in the tables of rows and of positions, null where
     /// there is none, and the size of the row axis.
     Value indices, positions, size;
-    /// The rank of number 0.
-    Value origin;
+    /// Where row 0 would lie on the row axis; not of an indexed view.
+    Value firstIndex;
   };
   /// One tile of a view: what all threads have in common.
   struct Window {
@@ -179,24 +179,18 @@ private:
   void emitVisible(rtile::VisibleOp op);
   Value isVisible(const Intervals &intervals, int64_t blocks, int64_t index);
   Intervals getIntervals(rtile::VisibleOp op);
-  Fragment comparePositions(rtile::VisibleOp op);
-  void maskFarCells(rtile::VisibleOp op, Fragment &seen);
-  void maskUnsetBlocks(rtile::VisibleOp op, Fragment &seen);
-  /// Calls `body` for each element that the thread holds, with the numbers of
-  /// its row, of its column and of itself.
-  using ElementBody =
-      llvm::function_ref<void(int64_t row, int64_t column, int64_t index)>;
-  void forEachElement(mlir::RankedTensorType tile, ElementBody body);
-  /// The rows of the views that the thread's rows and columns are.
-  llvm::SmallVector<Value> getTileRows(rtile::VisibleOp op);
-  llvm::SmallVector<Value> getTileColumns(rtile::VisibleOp op);
-  Value getExists(const View &view, Value row);
-  Value getRank(const View &view, Value row);
-  struct Position {
-    Value value, exists;
+  /// What the mask of a tile asks of a row of queries or of keys, null where it
+  /// does not.
+  struct Token {
+    Value position, exists;
+    /// Coordinates, and the number of the mask block, of a row that exists.
+    llvm::SmallVector<Value> cell;
+    Value block;
   };
-  /// Of row `first` + `index` of a view.
-  Position getPosition(const View &view, Value first, Value index);
+  Token getToken(rtile::VisibleOp op, bool isKey, Value index);
+  Value getRank(const View &view, Value row);
+  Value seesPosition(rtile::VisibleOp op, const Token &query, const Token &key);
+  Value isNear(rtile::VisibleOp op, const Token &query, const Token &key);
   Fragment expandVisible(Value mask);
   void emitDot(rtile::DotOp op);
   /// Writes the operand's image if it has none yet; its offset.

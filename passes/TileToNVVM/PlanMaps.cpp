@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "passes/TileOpt/RowRange.h"
 #include "passes/TileToNVVM/Channels.h"
 #include "passes/TileToNVVM/Passes.h"
 
@@ -52,8 +53,7 @@ LogicalResult checkColumns(rtile::CopyOp copy, rtile::ViewOp view) {
 FailureOr<SmallVector<rtile::MapAttr>> getMaps(rtile::CopyOp copy) {
   auto view = copy.getView().getDefiningOp<rtile::ViewOp>();
   rtile::ViewType type = copy.getView().getType();
-  if (!view || type.getIndexed() || view.getOrder() || view.getPositions() ||
-      type.getRank() != 2)
+  if (!view || type.getIndexed() || view.getPositions() || type.getRank() != 2)
     return copy.emitOpError("expected a view of two axes without a table of "
                             "rows, made by rtile.view, found ")
            << type;
@@ -69,7 +69,13 @@ FailureOr<SmallVector<rtile::MapAttr>> getMaps(rtile::CopyOp copy) {
   for (int64_t axis = 0; axis < rank; ++axis)
     if (!llvm::is_contained(axes, axis))
       fixed.push_back(axis);
-  int64_t rate = type.getRate();
+  // Rows of a residue that lie together are neighbours; what lies behind the
+  // last one is another residue.
+  int64_t rate = getRowStep(view);
+  if (view.getOrder() && rate != 1)
+    return copy.emitOpError("expected rows side by side in ")
+           << *view.getOrder() << ", found every row number " << rate
+           << " (O1)";
   int64_t count = 2 + fixed.size() + (rate > 1);
   if (count > mostAxes)
     return copy.emitOpError("expected a map of at most ")

@@ -138,3 +138,27 @@ func.func @by_table(%x: tensor<1x4096x2x64xbf16>, %y: tensor<1x4096x2x64xbf16, #
       -> (tensor<1x4096x2x64xbf16>, tensor<1x2x4096xf32>)
   return %o, %p : tensor<1x4096x2x64xbf16>, tensor<1x4096x2x64xbf16>
 }
+
+// -----
+
+#residue = #rlayout.layout<order = #rlayout.order<residue<4>>>
+
+// The memory order of the branch's dilation puts its rows side by side; one that
+// leaves distances between them is for plain kernels.
+
+// REMARK: [Passed] {{.+}}"branch 0 on sm_90a: recipe
+// REMARK: [Missed] {{.+}}"branch 0 on sm_90a: no recipe: expected key in linear order or residue<8>, found #rlayout.order<residue<4>> (O1)"
+
+// CHECK-LABEL: func.func @residues(
+// CHECK:         r = 4>] tilings = [#ringlet.tiling<query = 128, key = 128, recipe = fa_fwd_lazy
+// CHECK:         r = 8>] tilings = [#ringlet.tiling<query = {{[0-9]+}}, key = {{[0-9]+}}>]
+func.func @residues(%x: tensor<1x?x2x128xbf16>, %y: tensor<1x?x2x128xbf16, #residue>)
+    -> (tensor<1x?x2x128xbf16>, tensor<1x?x2x128xbf16>) {
+  %o, %l = ringlet.attention %x, %y, %y branches [<w = *, r = 4>]
+      : (tensor<1x?x2x128xbf16>, tensor<1x?x2x128xbf16, #residue>, tensor<1x?x2x128xbf16, #residue>)
+      -> (tensor<1x?x2x128xbf16>, tensor<1x2x?xf32>)
+  %p, %m = ringlet.attention %x, %y, %y branches [<w = *, r = 8>]
+      : (tensor<1x?x2x128xbf16>, tensor<1x?x2x128xbf16, #residue>, tensor<1x?x2x128xbf16, #residue>)
+      -> (tensor<1x?x2x128xbf16>, tensor<1x2x?xf32>)
+  return %o, %p : tensor<1x?x2x128xbf16>, tensor<1x?x2x128xbf16>
+}

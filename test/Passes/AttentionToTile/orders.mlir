@@ -6,11 +6,14 @@
 //===----------------------------------------------------------------------===//
 
 // RUN: ringlet-opt %s --split-input-file --ringlet-to-rtile --canonicalize | FileCheck %s
+// RUN: ringlet-opt %s --split-input-file --ringlet-to-rtile --remarks-filter='ringlet-.*' --remark-format=emitRemark -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 
 #hilbert = #rlayout.layout<order = #rlayout.order<hilbert, grid = [8, 8]>>
 
 // A memory order (O1) that follows no stride: a table says where keys lie. The
 // length is that of the grid, and queries stay as they are.
+
+// REMARK: [Passed] RowOrder {{.+}}"branch 0: query rows by rank; key rows from a table"
 
 // CHECK-LABEL: rplan.func @keys_by_table(
 // CHECK-DAG:     %[[C64:.+]] = arith.constant 64 : index
@@ -36,6 +39,9 @@ func.func @keys_by_table(%q: tensor<1x?x2x16xf32>, %k: tensor<1x?x2x16xf32, #hil
 // Rows of one residue at equal distances need no table, in the branch whose
 // dilation is a multiple of the order's; the other one has tables.
 
+// REMARK: "branch 0: query rows at equal distances in #rlayout.order<residue<2>>; key rows at equal distances in #rlayout.order<residue<2>>"
+// REMARK: "branch 1: query rows from a table; key rows from a table"
+
 // CHECK-LABEL: rplan.func @residues(
 // CHECK-COUNT-2: rplan.order_table #rlayout.order<residue<2>> length(%{{.+}}) inverse
 // CHECK-NOT:     rplan.order_table
@@ -58,6 +64,8 @@ func.func @residues(%q: tensor<1x?x2x16xf32, #residue>) -> (tensor<1x?x2x16xf32,
 // A pattern order (O2): ranks count along the curve, from the first query's
 // position where that is negative, and tables say where each of them is. The
 // curve has to have room for all positions.
+
+// REMARK: "branch 0: query rows from a table, their positions from a table; key rows from a table, their positions from a table"
 
 // CHECK-LABEL: rplan.func @pattern(
 // CHECK-DAG:     %[[C0:.+]] = arith.constant 0 : index
@@ -86,6 +94,8 @@ func.func @pattern(%q: tensor<1x?x2x16xf32>, %k: tensor<1x?x2x16xf32>) -> tensor
 // Tokens that lie in the pattern's own order: rows are where their ranks are,
 // and without causality or window nobody asks for positions.
 
+// REMARK-NOT: RowOrder
+
 // CHECK-LABEL: rplan.func @contiguous(
 // CHECK-NOT:     table
 // CHECK-LABEL: rtile.func @contiguous_attention0_branch0(
@@ -106,6 +116,8 @@ func.func @contiguous(%q: tensor<1x?x2x16xf32, #hilbert>) -> tensor<1x?x2x16xf32
 
 // With causality, rows are still where their ranks are; positions come from a
 // table.
+
+// REMARK: RowOrder {{.+}}"branch 0: query rows by rank, their positions from a table; key rows by rank, their positions from a table"
 
 // CHECK-LABEL: rtile.func @contiguous_causal_attention0_branch0(
 // CHECK-NOT:     rows(

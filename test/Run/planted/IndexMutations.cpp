@@ -240,6 +240,40 @@ bool invertOrders(ModuleOp module) {
   });
 }
 
+/// Rows lie where they would in linear order.
+bool forgetViewOrders(ModuleOp module) {
+  return editEach<rtile::ViewOp>(module, [](rtile::ViewOp view) {
+    return static_cast<bool>(view.removeOrderAttr());
+  });
+}
+
+bool forgetRankedOrders(ModuleOp module) {
+  return editEach<rplan::RankTableOp>(module, [](rplan::RankTableOp table) {
+    return static_cast<bool>(table.removeMemoryAttr());
+  });
+}
+
+/// The first token of a sequence has the position 0.
+bool forgetRankedOffsets(ModuleOp module) {
+  return editEach<rplan::RankTableOp>(module, [](rplan::RankTableOp table) {
+    if (!table.getOffset() || matchPattern(table.getOffset(), m_Zero()))
+      return false;
+    OpBuilder builder(table);
+    table.getOffsetMutable().assign(makeIndex(builder, table.getLoc(), 0));
+    return true;
+  });
+}
+
+/// Masks speak of ranks, not of positions.
+bool forgetPositions(ModuleOp module) {
+  return editEach<rtile::ViewOp>(module, [](rtile::ViewOp view) {
+    if (!view.getPositions())
+      return false;
+    view.getPositionsMutable().clear();
+    return true;
+  });
+}
+
 } // namespace
 
 std::vector<Mutation> planted::indexMutations() {
@@ -266,5 +300,11 @@ std::vector<Mutation> planted::indexMutations() {
       {"rows of no branch are not filled", stage, skipFill},
       {"the first branch is launched last", stage, swapBranches},
       {"orders are applied backwards", stage, invertOrders},
+      {"views forget their order", stage, forgetViewOrders},
+      {"tokens along a pattern order lie in linear order", stage,
+       forgetRankedOrders},
+      {"tokens along a pattern order begin at position 0", stage,
+       forgetRankedOffsets},
+      {"masks take ranks for positions", stage, forgetPositions},
   };
 }
