@@ -24,6 +24,18 @@ LayoutAttr ringlet::getLayoutOf(RankedTensorType type, int64_t axis) {
                          0);
 }
 
+std::string ringlet::describe(LayoutAttr layout) {
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  if (layout && layout.getOrder())
+    out << layout.getOrder();
+  else
+    out << "linear order";
+  if (layout && layout.getRing())
+    out << " of " << layout.getRing();
+  return text;
+}
+
 bool ringlet::isAlikeForAllTokens(Value value) {
   auto op = value.getDefiningOp<OrderInterface>();
   return op && op.isAlikeForAllTokens();
@@ -37,19 +49,12 @@ static RankedTensorType getTensor(Value value) {
 static std::optional<LayoutAttr> getCommonLayout(Operation *op,
                                                  const OrderGroup &group) {
   std::optional<LayoutAttr> common;
-  auto agrees = [&](Value value, int64_t axis) {
-    LayoutAttr layout =
-        getLayoutOf(cast<RankedTensorType>(value.getType()), axis);
-    if (!common)
-      common = layout;
-    return *common == layout;
-  };
-  for (GroupAxis member : group.operands)
-    if (!agrees(op->getOperand(member.number), member.axis))
+  for (auto [value, axis] : group.getAxes(op)) {
+    LayoutAttr layout = getLayoutOf(getTensor(value), axis);
+    if (common && *common != layout)
       return std::nullopt;
-  for (GroupAxis member : group.results)
-    if (!agrees(op->getResult(member.number), member.axis))
-      return std::nullopt;
+    common = layout;
+  }
   return common;
 }
 

@@ -78,6 +78,9 @@ private:
 /// The layout of `axis`, as if it were axis 0; null for linear order.
 rlayout::LayoutAttr getLayoutOf(mlir::RankedTensorType type, int64_t axis);
 
+/// `#rlayout.order<...>`, with its ring if it has one, or "linear order".
+std::string describe(rlayout::LayoutAttr layout);
+
 /// Whether the value is alike for all tokens, so that no reorder of it is ever
 /// needed.
 bool isAlikeForAllTokens(mlir::Value value);

@@ -57,15 +57,6 @@ rlayout::RingAttr getRing(LayoutAttr layout) {
   return layout ? layout.getRing() : rlayout::RingAttr();
 }
 
-std::string describe(LayoutAttr layout) {
-  std::string text = "linear order";
-  if (layout && layout.getOrder()) {
-    text.clear();
-    llvm::raw_string_ostream(text) << layout.getOrder();
-  }
-  return text;
-}
-
 /// What the sites of a block cost, and which of them change for less.
 class Choice {
 public:
@@ -133,19 +124,12 @@ bool mayTake(const OrderSite &site, LayoutAttr layout,
              const layout::Order *order) {
   if (!site.movable || getRing(site.layout) != getRing(layout))
     return false;
-  auto fits = [&](Value value, int64_t axis) {
+  return llvm::all_of(site.group.getAxes(site.op), [&](auto member) {
+    auto [value, axis] = member;
     int64_t length = cast<RankedTensorType>(value.getType()).getDimSize(axis);
     return !order || ShapedType::isDynamic(length) ||
            order->validate(length).empty();
-  };
-  return llvm::all_of(site.group.operands,
-                      [&](GroupAxis member) {
-                        return fits(site.op->getOperand(member.number),
-                                    member.axis);
-                      }) &&
-         llvm::all_of(site.group.results, [&](GroupAxis member) {
-           return fits(site.op->getResult(member.number), member.axis);
-         });
+  });
 }
 
 void Choice::improveSequence(ArrayRef<unsigned> members) {

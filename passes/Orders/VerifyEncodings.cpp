@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/Layout/IR/OrderInterface.h"
+#include "passes/Orders/OrderGraph.h"
 #include "passes/Orders/Passes.h"
 
 #include "mlir/IR/BuiltinTypes.h"
@@ -17,114 +17,71 @@ namespace ringlet {
 
 using namespace mlir;
 using namespace ringlet;
-using rlayout::GroupAxis;
 using rlayout::LayoutAttr;
 using rlayout::OrderGroup;
 using rlayout::OrderInterface;
 
 namespace {
 
-/// An operand or a result, as messages name it.
-struct Place {
-  StringRef kind;
-  unsigned number;
-  Type type;
-
-  LayoutAttr getLayout() const {
-    auto tensor = dyn_cast<RankedTensorType>(type);
-    return tensor ? rlayout::getLayout(tensor) : LayoutAttr();
-  }
-};
-
-SmallVector<Place> getPlaces(Operation *op) {
-  SmallVector<Place> places;
-  for (auto [number, type] : llvm::enumerate(op->getOperandTypes()))
-    places.push_back({"operand", static_cast<unsigned>(number), type});
-  for (auto [number, type] : llvm::enumerate(op->getResultTypes()))
-    places.push_back({"result", static_cast<unsigned>(number), type});
-  return places;
+/// "operand #1" for what `op` reads, "result #0" for what it gives.
+std::string getName(Operation *op, Value value) {
+  if (value.getDefiningOp() == op)
+    return "result #" + std::to_string(cast<OpResult>(value).getResultNumber());
+  return "operand #" + std::to_string(llvm::find(op->getOperands(), value) -
+                                      op->operand_begin());
 }
 
-/// The places of `group` with their axes, operands first.
-SmallVector<std::pair<Place, int64_t>> getPlaces(Operation *op,
-                                                 const OrderGroup &group) {
-  SmallVector<std::pair<Place, int64_t>> places;
-  for (GroupAxis member : group.operands)
-    places.push_back(
-        {{"operand", member.number, op->getOperand(member.number).getType()},
-         member.axis});
-  for (GroupAxis member : group.results)
-    places.push_back(
-        {{"result", member.number, op->getResult(member.number).getType()},
-         member.axis});
-  return places;
-}
-
-/// What the layout of `place` says about `axis`; null for linear order.
-LayoutAttr getLayoutOf(const Place &place, int64_t axis) {
-  LayoutAttr layout = place.getLayout();
-  return layout && layout.getAxis() == axis ? layout : LayoutAttr();
-}
-
-bool sameTokens(LayoutAttr a, LayoutAttr b) {
-  return (a ? a.getOrder() : nullptr) == (b ? b.getOrder() : nullptr) &&
-         (a ? a.getRing() : nullptr) == (b ? b.getRing() : nullptr);
-}
-
-InFlightDiagnostic &printLayout(InFlightDiagnostic &diagnostic,
-                                LayoutAttr layout) {
-  return layout ? diagnostic << layout : diagnostic << "linear order";
+/// The operands and results of `op` that have a layout.
+SmallVector<std::pair<Value, LayoutAttr>> getOrdered(Operation *op) {
+  SmallVector<std::pair<Value, LayoutAttr>> ordered;
+  for (auto values :
+       {ValueRange(op->getOperands()), ValueRange(op->getResults())})
+    for (Value value : values)
+      if (auto type = dyn_cast<RankedTensorType>(value.getType()))
+        if (LayoutAttr layout = rlayout::getLayout(type))
+          ordered.push_back({value, layout});
+  return ordered;
 }
 
 /// All axes of one group have one order.
 LogicalResult checkGroup(Operation *op, const OrderGroup &group) {
-  auto places = getPlaces(op, group);
-  if (places.empty())
-    return success();
-  auto [first, firstAxis] = places.front();
-  LayoutAttr expected = getLayoutOf(first, firstAxis);
-  for (auto [place, axis] : ArrayRef(places).drop_front()) {
-    LayoutAttr found = getLayoutOf(place, axis);
-    if (sameTokens(expected, found))
-      continue;
-    InFlightDiagnostic diagnostic =
-        op->emitOpError("expected axis ")
-        << axis << " of " << place.kind << " #" << place.number
-        << " in the order of " << first.kind << " #" << first.number << ", ";
-    printLayout(diagnostic, expected) << ", found ";
-    printLayout(diagnostic, found) << " (O1)";
-    return failure();
-  }
+  auto axes = group.getAxes(op);
+  auto getLayout = [](auto member) {
+    return getLayoutOf(cast<RankedTensorType>(member.first.getType()),
+                       member.second);
+  };
+  for (auto member : axes)
+    if (getLayout(member) != getLayout(axes.front()))
+      return op->emitOpError("expected axis ")
+             << member.second << " of " << getName(op, member.first)
+             << " in the order of " << getName(op, axes.front().first) << ", "
+             << describe(getLayout(axes.front())) << ", found "
+             << describe(getLayout(member)) << " (O1)";
   return success();
 }
 
 LogicalResult checkOperation(Operation *op) {
-  SmallVector<Place> ordered = llvm::filter_to_vector(
-      getPlaces(op), [](const Place &place) { return place.getLayout(); });
+  auto ordered = getOrdered(op);
   if (ordered.empty())
     return success();
   auto interface = dyn_cast<OrderInterface>(op);
   if (!interface)
     return op->emitOpError("expected tensors in linear order, found ")
-           << ordered.front().kind << " #" << ordered.front().number << " in "
-           << ordered.front().getLayout()
+           << getName(op, ordered.front().first) << " in "
+           << describe(ordered.front().second)
            << ": the operation may take slots for tokens; ringlet.reorder it "
               "before (O1)";
   SmallVector<OrderGroup> groups = interface.getOrderGroups();
-  for (const Place &place : ordered) {
-    int64_t axis = place.getLayout().getAxis();
-    auto holds = [&](const OrderGroup &group) {
-      return llvm::any_of(getPlaces(op, group), [&](const auto &member) {
-        return member.first.kind == place.kind &&
-               member.first.number == place.number && member.second == axis;
-      });
-    };
-    if (llvm::none_of(groups, holds))
+  for (auto [value, layout] : ordered) {
+    std::pair<Value, int64_t> place(value, layout.getAxis());
+    if (llvm::none_of(groups, [&](const OrderGroup &group) {
+          return llvm::is_contained(group.getAxes(op), place);
+        }))
       return op->emitOpError("expected axis ")
-             << axis << " of " << place.kind << " #" << place.number
+             << layout.getAxis() << " of " << getName(op, value)
              << " in linear order, since the operation does not treat its "
                 "tokens alike, found "
-             << place.getLayout() << "; ringlet.reorder it before (O1)";
+             << describe(layout) << "; ringlet.reorder it before (O1)";
   }
   for (const OrderGroup &group : groups)
     if (failed(checkGroup(op, group)))

@@ -20,6 +20,16 @@ int64_t getTensorRank(Value value) {
 }
 } // namespace
 
+SmallVector<std::pair<Value, int64_t>>
+OrderGroup::getAxes(Operation *op) const {
+  SmallVector<std::pair<Value, int64_t>> axes;
+  for (GroupAxis member : operands)
+    axes.push_back({op->getOperand(member.number), member.axis});
+  for (GroupAxis member : results)
+    axes.push_back({op->getResult(member.number), member.axis});
+  return axes;
+}
+
 SmallVector<OrderGroup>
 ringlet::rlayout::getElementwiseOrderGroups(Operation *op) {
   SmallVector<OrderGroup> groups(

@@ -29,6 +29,10 @@ struct OrderGroup {
   /// The order is part of a contract (a signature, a choice of the user) and
   /// stays as it is.
   bool fixed = false;
+
+  /// The tensors of `op` whose axes these are: operands, then results.
+  llvm::SmallVector<std::pair<mlir::Value, int64_t>>
+  getAxes(mlir::Operation *op) const;
 };
 
 /// One group for each axis of the tensors among operands and results, which

@@ -40,7 +40,7 @@ func.func @accepted(%x: !h, %gain: tensor<8xf32>, %y: !t) -> (!h, tensor<1x2x8xf
 
 #h = #rlayout.layout<order = #rlayout.order<hilbert, grid = [2, 2]>>
 func.func @cast(%x: tensor<1x4x8xf32, #h>) -> tensor<1x4x8xf32> {
-  // expected-error@+1 {{'tensor.cast' op expected tensors in linear order, found operand #0 in #rlayout.layout<order = <hilbert, grid = [2, 2]>>: the operation may take slots for tokens; ringlet.reorder it before (O1)}}
+  // expected-error@+1 {{'tensor.cast' op expected tensors in linear order, found operand #0 in #rlayout.order<hilbert, grid = [2, 2]>: the operation may take slots for tokens; ringlet.reorder it before (O1)}}
   %y = tensor.cast %x : tensor<1x4x8xf32, #h> to tensor<1x4x8xf32>
   return %y : tensor<1x4x8xf32>
 }
@@ -78,7 +78,7 @@ func.func @region(%x: tensor<1x4x8xf32, #h>, %c: i1) -> tensor<1x4x8xf32, #h> {
 
 #h = #rlayout.layout<order = #rlayout.order<hilbert, grid = [2, 2]>>
 func.func @reduction(%x: tensor<1x4x8xf32, #h>, %zero: tensor<1x8xf32>) -> tensor<1x8xf32> {
-  // expected-error@+1 {{'linalg.reduce' op expected axis 1 of operand #0 in linear order, since the operation does not treat its tokens alike, found #rlayout.layout<order = <hilbert, grid = [2, 2]>>; ringlet.reorder it before (O1)}}
+  // expected-error@+1 {{'linalg.reduce' op expected axis 1 of operand #0 in linear order, since the operation does not treat its tokens alike, found #rlayout.order<hilbert, grid = [2, 2]>; ringlet.reorder it before (O1)}}
   %sum = linalg.reduce { arith.addf } ins(%x : tensor<1x4x8xf32, #h>) outs(%zero : tensor<1x8xf32>) dimensions = [1]
   return %sum : tensor<1x8xf32>
 }
@@ -89,7 +89,7 @@ func.func @reduction(%x: tensor<1x4x8xf32, #h>, %zero: tensor<1x8xf32>) -> tenso
 
 #h = #rlayout.layout<order = #rlayout.order<hilbert, grid = [2, 2]>>
 func.func @two_orders(%x: tensor<1x4x8xf32, #h>, %out: tensor<1x4x8xf32>) -> tensor<1x4x8xf32> {
-  // expected-error@+1 {{'linalg.exp' op expected axis 1 of operand #1 in the order of operand #0, #rlayout.layout<order = <hilbert, grid = [2, 2]>>, found linear order (O1)}}
+  // expected-error@+1 {{'linalg.exp' op expected axis 1 of operand #1 in the order of operand #0, #rlayout.order<hilbert, grid = [2, 2]>, found linear order (O1)}}
   %y = linalg.exp ins(%x : tensor<1x4x8xf32, #h>) outs(%out : tensor<1x4x8xf32>) -> tensor<1x4x8xf32>
   return %y : tensor<1x4x8xf32>
 }
