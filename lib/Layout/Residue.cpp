@@ -47,8 +47,10 @@ public:
     int bits = exactLog2(count), low = exactLog2(inverse ? rate : count / rate);
     if (bits < 0 || exactLog2(rate) < 0 || rate > count)
       return std::nullopt;
-    return ((index & ((int64_t(1) << low) - 1)) << (bits - low)) +
-           (index >> low);
+    // One after the other: the order of operands is the compiler's choice.
+    IndexValue upper = (index & ((int64_t(1) << low) - 1)) << (bits - low);
+    IndexValue lower = index >> low;
+    return upper + lower;
   }
 
   /// Tokens of one residue lie side by side.

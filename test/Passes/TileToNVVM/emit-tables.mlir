@@ -11,7 +11,7 @@
 // RUN:   FileCheck %s --check-prefix=REMARK
 
 // The residue of a slot is its upper bits, which become the lower ones of a
-// token. A thread writes one entry, if there is one.
+// token: here two bits each. A thread writes one entry, if there is one.
 
 // REMARK: tokens of residue 4 chunk 16: a kernel writes the table, by {{[0-9]+}} operations on integers for each entry
 // CHECK-LABEL: llvm.func ptx_kernelcc @"tokens of residue 4 chunk 16"(
@@ -20,16 +20,16 @@
 // CHECK-SAME:    rtile.parameters = [memref<?xi64>]
 // CHECK-SAME:    rtile.table
 // CHECK-SAME:    rtile.threads = 256
-// CHECK-DAG:     %[[C15:.+]] = arith.constant 15 : i64
-// CHECK-DAG:     %[[C3:.+]] = arith.constant 3 : i64
-// CHECK-DAG:     %[[C2:.+]] = arith.constant 2 : i64
 // CHECK:         %[[EXISTS:.+]] = arith.cmpi slt, %[[INDEX:.+]], %[[LENGTH]] : i64
+// CHECK:         %[[C15:.+]] = arith.constant 15 : i64
 // CHECK:         %[[INSIDE:.+]] = arith.andi %[[INDEX]], %[[C15]] : i64
-// CHECK:         %[[BASE:.+]] = arith.xori %[[INDEX]], %[[INSIDE]] : i64
+// CHECK:         %[[C3:.+]] = arith.constant 3 : i64
 // CHECK:         %[[PLACE:.+]] = arith.andi %[[INSIDE]], %[[C3]] : i64
-// CHECK:         %[[LOW:.+]] = arith.shli %[[PLACE]], %[[C2]] : i64
-// CHECK:         %[[RESIDUE:.+]] = arith.shrui %[[INSIDE]], %[[C2]] : i64
-// CHECK:         %[[MOVED:.+]] = arith.addi %[[LOW]], %[[RESIDUE]] : i64
+// CHECK:         %[[C2:.+]] = arith.constant 2 : i64
+// CHECK:         %[[UPPER:.+]] = arith.shli %[[PLACE]], %[[C2]] : i64
+// CHECK:         %[[LOWER:.+]] = arith.shrui %[[INSIDE]], %[[C2]] : i64
+// CHECK:         %[[MOVED:.+]] = arith.addi %[[UPPER]], %[[LOWER]] : i64
+// CHECK:         %[[BASE:.+]] = arith.xori %[[INDEX]], %[[INSIDE]] : i64
 // CHECK:         %[[TOKEN:.+]] = arith.addi %[[BASE]], %[[MOVED]] : i64
 // CHECK:         llvm.inline_asm {{.*}}st.global.b64{{.*}} %[[TOKEN]], %{{.+}}, %[[EXISTS]]
 rplan.func @chunks(%x: memref<?xf32, strided<[1]>>) outputs() names ["x"] {
