@@ -9,7 +9,8 @@
 // the last values, and nothing to do beside it; at the beginning of the next
 // point it has one product, the first scores, and nothing beside it either.
 // With the two side by side, the exponentials of the first scores run under the
-// product of the last values.
+// product of the last values. The role that loads goes on to the next point at
+// the same place, so that its tiles come as early as the others ask for them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,6 +22,8 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Remarks.h"
 #include "llvm/ADT/SetVector.h"
+
+#include <vector>
 
 namespace ringlet {
 #define GEN_PASS_DEF_RTILEOVERLAPPOINTS
@@ -41,39 +44,42 @@ struct Feeding {
   rtile::ReleaseOp release;
 };
 
-/// One role that computes: its head, before the loops, its loops and its tail.
+/// A role: its head, which stands before the loops, the loops, and its tail.
 class PointOverlap {
 public:
   explicit PointOverlap(rtile::RoleOp role)
       : func(role->getParentOfType<rtile::FuncOp>()), role(role),
         block(role.getBody().front()) {}
 
-  /// Failure: `reason` says what was expected.
-  LogicalResult match(std::string &reason);
+  /// Of a role with products; failure: `reason` says what was expected.
+  LogicalResult matchProducts(std::string &reason);
+  /// Of a role that copies; false if it has nothing to do earlier.
+  bool matchCopies();
   void rewrite();
 
 private:
-  LogicalResult findParts(std::string &reason);
-  void findStatistics();
-  bool isBeside(Operation *op);
+  /// An operation of the tail, or of the head for the next point.
+  struct Beside {
+    Operation *op;
+    bool ofNext;
+  };
+
+  LogicalResult findHead(ArrayRef<Operation *> loops, std::string &reason);
+  SmallVector<Operation *> findStatistics(const Feeding &feed);
+  void findFinished();
+  void cloneShared(OpBuilder &builder, IRMapping &mapping);
   void makeFirst();
   void makeLast(OpBuilder &builder);
   void makeFollowing(OpBuilder &builder);
-  void cloneShared(OpBuilder &builder, IRMapping &mapping);
-  void findFinished();
 
   rtile::FuncOp func;
   rtile::RoleOp role;
   Block &block;
-  /// The first scores and the last values.
-  rtile::DotOp scores, values;
-  Feeding scoresFeed, valuesFeed;
-  /// What the role does before its loops, constants excepted.
-  SmallVector<Operation *> head;
-  /// What runs beside the last product because it does not need it.
-  SmallVector<Operation *> statistics;
-  /// What the head computes for the rest; what the last product and the
-  /// statistics do.
+  /// Constants excepted; of the tail, what does not stay behind `next`.
+  SmallVector<Operation *> head, tail;
+  /// Both, in the order in which they run beside each other.
+  SmallVector<Beside> order;
+  /// What the head and the tail compute for the rest.
   SmallVector<Value> begun, finished;
   rtile::FirstPointOp first;
   rtile::NextPointOp next;
@@ -81,10 +87,24 @@ private:
 
 } // namespace
 
-static bool holdsDots(Operation *op) {
-  return op->getNumRegions() != 0 && op->walk([](rtile::DotOp) {
-                                         return WalkResult::interrupt();
-                                       }).wasInterrupted();
+//===----------------------------------------------------------------------===//
+// Heads and tails
+//===----------------------------------------------------------------------===//
+
+template <typename OpT>
+static bool holds(Operation *op) {
+  return op->getNumRegions() != 0 &&
+         op->walk([](OpT) { return WalkResult::interrupt(); }).wasInterrupted();
+}
+
+/// The loops and conditions in `block` that hold an OpT.
+template <typename OpT>
+static SmallVector<Operation *> findLoops(Block &block) {
+  SmallVector<Operation *> loops;
+  for (Operation &op : block)
+    if (holds<OpT>(&op))
+      loops.push_back(&op);
+  return loops;
 }
 
 /// The right operand's way to `dot`, if it is read for this product alone.
@@ -102,11 +122,68 @@ static FailureOr<Feeding> getFeeding(rtile::DotOp dot) {
   return failure();
 }
 
-LogicalResult PointOverlap::findParts(std::string &reason) {
-  SmallVector<Operation *> loops;
-  for (Operation &op : block)
-    if (holdsDots(&op))
-      loops.push_back(&op);
+LogicalResult PointOverlap::findHead(ArrayRef<Operation *> loops,
+                                     std::string &reason) {
+  for (Operation &op : block) {
+    if (&op == loops.front())
+      break;
+    if (!op.hasTrait<OpTrait::ConstantLike>())
+      head.push_back(&op);
+  }
+  llvm::SmallDenseSet<Operation *> inHead(head.begin(), head.end());
+  for (Operation *op : head)
+    for (Value value : op->getResults()) {
+      bool leaves = llvm::any_of(value.getUsers(), [&](Operation *user) {
+        return !inHead.contains(block.findAncestorOpInBlock(*user));
+      });
+      if (!leaves)
+        continue;
+      RankedTensorType tile = getTile(value.getType());
+      if (isa<rtile::SlotType>(value.getType()) ||
+          (tile && isa_and_nonnull<rtile::SwizzledAttr>(tile.getEncoding()))) {
+        reason = "expected the query tile in registers, found it in its slot, "
+                 "which is not free before the last product of scores";
+        return failure();
+      }
+      begun.push_back(value);
+    }
+  return success();
+}
+
+/// What of the tail runs beside the last product, which `feed` feeds: a few
+/// values of rows that need nothing of it.
+SmallVector<Operation *> PointOverlap::findStatistics(const Feeding &feed) {
+  SmallVector<Operation *> found;
+  auto isNarrow = [](Type type) {
+    RankedTensorType tile = getTile(type);
+    return !tile || tile.getRank() < 2;
+  };
+  auto isThere = [&](Value value) {
+    Operation *source = value.getDefiningOp();
+    return !source || source->getBlock() != &block ||
+           source->isBeforeInBlock(feed.await) ||
+           llvm::is_contained(found, source);
+  };
+  for (Operation *op = feed.release; op; op = op->getNextNode())
+    if (op->getNumRegions() == 0 && isMemoryEffectFree(op) &&
+        !op->hasTrait<OpTrait::ConstantLike>() &&
+        llvm::all_of(op->getResultTypes(), isNarrow) &&
+        llvm::all_of(op->getOperands(), isThere))
+      found.push_back(op);
+  return found;
+}
+
+void PointOverlap::findFinished() {
+  for (Operation *op : tail)
+    for (Value value : op->getResults())
+      if (llvm::any_of(value.getUsers(), [&](Operation *user) {
+            return !llvm::is_contained(tail, user);
+          }))
+        finished.push_back(value);
+}
+
+LogicalResult PointOverlap::matchProducts(std::string &reason) {
+  SmallVector<Operation *> loops = findLoops<rtile::DotOp>(block);
   if (loops.empty()) {
     reason = "expected products in a loop, found none";
     return failure();
@@ -120,8 +197,7 @@ LogicalResult PointOverlap::findParts(std::string &reason) {
         std::to_string(before.size()) + " and " + std::to_string(after.size());
     return failure();
   }
-  scores = before.front();
-  values = after.front();
+  rtile::DotOp scores = before.front(), values = after.front();
   FailureOr<Feeding> ofScores = getFeeding(scores),
                      ofValues = getFeeding(values);
   if (failed(ofScores) || failed(ofValues)) {
@@ -129,83 +205,48 @@ LogicalResult PointOverlap::findParts(std::string &reason) {
              "own";
     return failure();
   }
-  scoresFeed = *ofScores;
-  valuesFeed = *ofValues;
-  for (Operation &op : block) {
-    if (&op == loops.front())
-      break;
-    if (!op.hasTrait<OpTrait::ConstantLike>())
-      head.push_back(&op);
-  }
-  return success();
-}
-
-LogicalResult PointOverlap::match(std::string &reason) {
-  rtile::WalkAttr walk = func.getWalkAttr();
-  if (!walk || walk.getDispatch() != rtile::Dispatch::strided) {
-    reason = "expected points whose order is known, a strided walk, found " +
-             (walk ? rtile::stringifyDispatch(walk.getDispatch()).str()
-                   : std::string("one point a block"));
+  if (failed(findHead(loops, reason)))
     return failure();
-  }
-  if (failed(findParts(reason)))
-    return failure();
-  llvm::SmallDenseSet<Operation *> inHead(head.begin(), head.end());
-  for (Operation *op : head)
-    for (Value value : op->getResults()) {
-      bool leaves = llvm::any_of(value.getUsers(), [&](Operation *user) {
-        return !inHead.contains(block.findAncestorOpInBlock(*user));
-      });
-      if (!leaves)
-        continue;
-      auto tile = getTile(value.getType());
-      if (isa<rtile::SlotType>(value.getType()) ||
-          (tile && isa_and_nonnull<rtile::SwizzledAttr>(tile.getEncoding()))) {
-        reason = "expected the query tile in registers, found it in its slot, "
-                 "which is not free before the last product of scores";
-        return failure();
-      }
-      begun.push_back(value);
-    }
-  findStatistics();
+  tail = {ofValues->await, ofValues->read, values, ofValues->release};
+  SmallVector<Operation *> statistics = findStatistics(*ofValues);
+  llvm::append_range(tail, statistics);
   findFinished();
+  // Both products need nothing but their tiles, so they start together.
+  for (Operation *op : head) {
+    order.push_back({op, true});
+    if (op == ofScores->await)
+      order.push_back({ofValues->await, false});
+    if (op != scores)
+      continue;
+    order.push_back({ofValues->read, false});
+    order.push_back({values, false});
+    for (Operation *other : statistics)
+      order.push_back({other, false});
+  }
+  order.push_back({ofValues->release, false});
   return success();
 }
 
-/// True if `op`, of the tail, runs beside the last product: a few values of
-/// rows that need nothing of it.
-bool PointOverlap::isBeside(Operation *op) {
-  auto isNarrow = [](Type type) {
-    RankedTensorType tile = getTile(type);
-    return !tile || tile.getRank() < 2;
-  };
-  auto isThere = [&](Value value) {
-    Operation *source = value.getDefiningOp();
-    return !source || source->getBlock() != &block ||
-           source->isBeforeInBlock(valuesFeed.await) ||
-           llvm::is_contained(statistics, source);
-  };
-  return op->getNumRegions() == 0 && isMemoryEffectFree(op) &&
-         !op->hasTrait<OpTrait::ConstantLike>() &&
-         llvm::all_of(op->getResultTypes(), isNarrow) &&
-         llvm::all_of(op->getOperands(), isThere);
+bool PointOverlap::matchCopies() {
+  SmallVector<Operation *> loops = findLoops<rtile::AcquireOp>(block);
+  std::string reason;
+  if (loops.empty() || failed(findHead(loops, reason)))
+    return false;
+  for (Operation *op = loops.back()->getNextNode(); op; op = op->getNextNode())
+    if (!op->hasTrait<OpTrait::ConstantLike>())
+      tail.push_back(op);
+  // The head first: in this order the tiles are asked for, and those of the
+  // next point have the longer way.
+  for (Operation *op : head)
+    order.push_back({op, true});
+  for (Operation *op : tail)
+    order.push_back({op, false});
+  return !head.empty() && !tail.empty();
 }
 
-void PointOverlap::findStatistics() {
-  for (Operation *op = valuesFeed.await; op; op = op->getNextNode())
-    if (!isa<rtile::AwaitOp, rtile::ReadOp>(op) && isBeside(op))
-      statistics.push_back(op);
-}
-
-void PointOverlap::findFinished() {
-  finished.push_back(values.getResult());
-  for (Operation *op : statistics)
-    for (Value value : op->getResults())
-      if (llvm::any_of(value.getUsers(), [&](Operation *user) {
-            return !llvm::is_contained(statistics, user);
-          }))
-        finished.push_back(value);
-}
+//===----------------------------------------------------------------------===//
+// The new form
+//===----------------------------------------------------------------------===//
 
 static Location named(StringRef name, Location loc) {
   return NameLoc::get(StringAttr::get(loc.getContext(), name), loc);
@@ -216,19 +257,22 @@ static SmallVector<Type> getTypes(ArrayRef<Value> values) {
                              [](Value value) { return value.getType(); });
 }
 
+/// Makes what is not inside of `op` use its results in place of `values`.
+static void replaceOutside(Operation *op, ArrayRef<Value> values) {
+  for (auto [value, result] : llvm::zip_equal(values, op->getResults()))
+    Value(value).replaceUsesWithIf(result, [&](OpOperand &use) {
+      return !op->isAncestor(use.getOwner());
+    });
+}
+
 void PointOverlap::makeFirst() {
-  Operation *place = head.back()->getNextNode();
-  OpBuilder builder(place);
+  OpBuilder builder(head.back()->getNextNode());
   first = rtile::FirstPointOp::create(builder, named("begun", role.getLoc()),
                                       getTypes(begun));
   Block &body = first.getBody().emplaceBlock();
   for (Operation *op : head)
     op->moveBefore(&body, body.end());
-  for (auto [value, result] : llvm::zip(begun, first.getResults())) {
-    value.replaceUsesWithIf(result, [&](OpOperand &use) {
-      return !first->isAncestor(use.getOwner());
-    });
-  }
+  replaceOutside(first, begun);
   builder.setInsertionPointToEnd(&body);
   rtile::YieldOp::create(builder, role.getLoc(), begun);
 }
@@ -266,60 +310,56 @@ void PointOverlap::cloneShared(OpBuilder &builder, IRMapping &mapping) {
 }
 
 void PointOverlap::makeFollowing(OpBuilder &builder) {
-  Region &region = next.getFollowing();
   auto grid = func.getGridPoint();
   SmallVector<Location> places;
   for (Value index : grid)
     places.push_back(index.getLoc());
-  Block *body = builder.createBlock(&region, {},
+  Block *body = builder.createBlock(&next.getFollowing(), {},
                                     SmallVector<Type>(TypeRange(grid)), places);
-  IRMapping mapping;
-  mapping.map(grid, body->getArguments());
-  cloneShared(builder, mapping);
-  for (Operation *op : head) {
-    if (op == scoresFeed.await) {
-      // Both products need nothing else, so they start together.
-      Value sources[] = {scoresFeed.await.getChannels().front(),
-                         valuesFeed.await.getChannels().front()};
-      auto both = rtile::AwaitOp::create(builder, op->getLoc(), sources);
-      mapping.map(op->getResult(0), both.getResult(0));
-      mapping.map(valuesFeed.await->getResult(0), both.getResult(1));
+  IRMapping ofNext, ofThis;
+  ofNext.map(grid, body->getArguments());
+  cloneShared(builder, ofNext);
+  for (size_t i = 0; i < order.size(); ++i) {
+    auto [op, isNext] = order[i];
+    IRMapping &mapping = isNext ? ofNext : ofThis;
+    Operation *other = i + 1 < order.size() ? order[i + 1].op : nullptr;
+    if (!isa<rtile::AwaitOp>(op) || !isa_and_nonnull<rtile::AwaitOp>(other)) {
+      builder.clone(*op, mapping);
       continue;
     }
-    builder.clone(*op, mapping);
-    if (op != scores)
-      continue;
-    builder.clone(*valuesFeed.read, mapping);
-    builder.clone(*values, mapping);
-    for (Operation *other : statistics)
-      builder.clone(*other, mapping);
+    // What is awaited in a row is awaited together.
+    SmallVector<Value> channels(op->getOperands());
+    llvm::append_range(channels, other->getOperands());
+    auto both = rtile::AwaitOp::create(builder, op->getLoc(), channels);
+    mapping.map(op->getResults(),
+                both.getSlots().take_front(op->getNumResults()));
+    (order[++i].ofNext ? ofNext : ofThis)
+        .map(other->getResults(),
+             both.getSlots().drop_front(op->getNumResults()));
   }
-  builder.clone(*valuesFeed.release, mapping);
   SmallVector<Value> yielded;
   for (Value value : finished)
-    yielded.push_back(mapping.lookup(value));
+    yielded.push_back(ofThis.lookup(value));
   for (Value value : begun)
-    yielded.push_back(mapping.lookup(value));
+    yielded.push_back(ofNext.lookup(value));
   rtile::YieldOp::create(builder, role.getLoc(), yielded);
 }
 
 void PointOverlap::makeLast(OpBuilder &builder) {
   Block *body = builder.createBlock(&next.getLast());
-  SmallVector<Operation *> moved{valuesFeed.await, valuesFeed.read, values,
-                                 valuesFeed.release};
-  moved.append(statistics);
-  for (Operation *op : moved)
+  for (Operation *op : tail)
     op->moveBefore(body, body->end());
   rtile::YieldOp::create(builder, role.getLoc(), finished);
-  for (auto [value, result] : llvm::zip(finished, next.getResults())) {
-    value.replaceUsesWithIf(result, [&](OpOperand &use) {
-      return !next->isAncestor(use.getOwner());
-    });
-  }
+  replaceOutside(next, finished);
 }
 
 void PointOverlap::rewrite() {
-  OpBuilder builder(valuesFeed.await);
+  // All that is inside of the new operations may use constants.
+  Operation *front = &block.front();
+  for (Operation &op : llvm::make_early_inc_range(block))
+    if (op.hasTrait<OpTrait::ConstantLike>() && &op != front)
+      op.moveBefore(front);
+  OpBuilder builder(tail.front());
   next = rtile::NextPointOp::create(builder, named("finished", role.getLoc()),
                                     getTypes(finished));
   makeFollowing(builder);
@@ -328,26 +368,55 @@ void PointOverlap::rewrite() {
   makeFirst();
 }
 
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+/// What keeps points of `func` apart whatever its roles are, or "".
+static std::string checkWalk(rtile::FuncOp func) {
+  rtile::WalkAttr walk = func.getWalkAttr();
+  if (!walk || walk.getDispatch() != rtile::Dispatch::strided)
+    return "expected points whose order is known, a strided walk, found " +
+           (walk ? rtile::stringifyDispatch(walk.getDispatch()).str()
+                 : std::string("one point a block"));
+  for (auto view : func.getBody().getOps<rtile::ViewOp>())
+    if (view.getType().isSegmented())
+      return "expected views without segments, found w = " +
+             std::to_string(view.getType().getSegmentLength()) +
+             ": where two points lie takes more registers than two products "
+             "leave";
+  return "";
+}
+
 namespace {
 
 struct OverlapPoints : ringlet::impl::RTileOverlapPointsBase<OverlapPoints> {
   void runOnOperation() override {
-    getOperation()->walk([&](rtile::RoleOp role) {
-      if (!holdsDots(role))
+    getOperation()->walk([&](rtile::FuncOp func) {
+      if (!func.getScheduled() || !holds<rtile::DotOp>(func))
         return;
-      std::string name =
-          role->getParentOfType<rtile::FuncOp>().getSymName().str();
       auto options = remark::RemarkOpts::name("OverlapPoints")
                          .category("rtile-overlap-points");
-      PointOverlap overlap(role);
-      std::string reason;
-      if (failed(overlap.match(reason))) {
-        remark::missed(role.getLoc(), options)
+      std::string name = func.getSymName().str();
+      std::string reason = checkWalk(func);
+      std::vector<PointOverlap> overlaps;
+      for (auto role : func.getBody().getOps<rtile::RoleOp>()) {
+        if (!reason.empty())
+          break;
+        PointOverlap overlap(role);
+        if (holds<rtile::DotOp>(role)
+                ? succeeded(overlap.matchProducts(reason))
+                : holds<rtile::CopyOp>(role) && overlap.matchCopies())
+          overlaps.push_back(std::move(overlap));
+      }
+      if (!reason.empty()) {
+        remark::missed(func.getLoc(), options)
             << (name + ": points do not overlap: " + reason);
         return;
       }
-      overlap.rewrite();
-      remark::passed(role.getLoc(), options)
+      for (PointOverlap &overlap : overlaps)
+        overlap.rewrite();
+      remark::passed(func.getLoc(), options)
           << (name + ": the first scores of a point are computed beside the "
                      "last product of the point before");
     });

@@ -79,15 +79,21 @@ def RTileAssignRoles : Pass<"rtile-assign-roles"> {
 def RTileOverlapPoints : Pass<"rtile-overlap-points"> {
   let summary = "Begin with the next point of the grid beside this one";
   let description = [{
-    In roles with products whose walk is `strided`: what stands in front of the
-    first loop moves into `rtile.first_point`, and `rtile.next_point` repeats it,
-    for the next point, beside the last product of this one. Both products start
-    together, so the first softmax of a point runs beside the last product of
-    the point before.
+    For kernels with products whose walk is `strided`. In the role that
+    computes, what stands in front of the first loop moves into
+    `rtile.first_point`, and `rtile.next_point` repeats it, for the next point,
+    beside the last product of this one. Both products start together, so the
+    first softmax of a point runs beside the last product of the point before.
+    The role that copies asks for the first tiles of the next point before the
+    last one of this point.
 
-    A role keeps its form if its query tile stays in a slot (that of the next
-    point has no place before the last scores) or if points are handed out one
-    by one, which evens out what this hides; the remark says why.
+    A kernel keeps its form if its query tile stays in a slot (that of the next
+    point has no place before the last scores), if its views have segments
+    (where two points lie takes too many registers) or if points are handed out
+    one by one; the remark says why.
+
+    Stands between `rtile-assign-roles` and `rtile-start-dots`. The pipeline
+    `rtile-schedule` leaves it out: docs/Scheduling.md has the figures.
   }];
   let dependentDialects = ["::ringlet::rtile::RTileDialect"];
 }

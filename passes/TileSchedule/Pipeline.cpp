@@ -34,7 +34,6 @@ void ringlet::buildSchedulePipeline(OpPassManager &pm, StringRef level) {
   addRecipePasses(pm);
   // No canonicalization below: it would move constants out of roles.
   pm.addPass(createRTileAssignRoles());
-  pm.addPass(createRTileOverlapPoints());
   pm.addPass(createRTileStartDots());
   pm.addPass(createRTileEncodeTiles());
   pm.addPass(createRTileVerifySchedule());

@@ -163,7 +163,7 @@ void Emitter::bindPoint(ValueRange indices, ArrayRef<Value> visitedPoint) {
 }
 
 void Emitter::emitShared(ArrayRef<Value> visitedPoint) {
-  point = llvm::to_vector(visitedPoint);
+  current = llvm::to_vector(visitedPoint);
   bindPoint(func.getGridPoint(), visitedPoint);
   // What all roles know, each finds for itself: the rest is dead code.
   for (Operation &common : func.getBody().front().without_terminator())
@@ -255,7 +255,7 @@ void Emitter::emitNextPoint(rtile::NextPointOp op) {
   bindCursors(visited, results.drop_front(finished + begun));
   // What this point still needs is found anew: it would lie in registers beside
   // both products.
-  emitShared(async.hold(point));
+  emitShared(async.hold(current));
 }
 
 //===----------------------------------------------------------------------===//

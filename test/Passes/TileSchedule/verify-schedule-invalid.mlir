@@ -436,3 +436,110 @@ rtile.func @select(%X: !mem, %n: index) grid(%i: index) scheduled {
   }
   rtile.return
 }
+
+// -----
+
+!mem = memref<?x64xbf16, strided<[?, 1]>>
+!view = !rtile.view<64x64xbf16>
+!chan = !rtile.channel<64x64xbf16>
+!slot = !rtile.slot<64x64xbf16>
+
+// One point's tile is awaited, those of later points are not: what one role
+// does once a point, the other one has to do in both places.
+rtile.func @first_point_alone(%X: !mem) grid(%i: index) scheduled walk = <strided> {
+  %c0 = arith.constant 0 : index
+  %x = rtile.view %X[*, *] : !mem to !view
+  // expected-error @below {{expected all slots of the channel to be empty after a point of the grid, found 0 empty, 1 full}}
+  // expected-note @below {{channel 0: 0 empty, 1 full}}
+  %ks = rtile.channel slots = 1 : !chan
+  // expected-note @below {{role 'load' has ended}}
+  rtile.role "load" warps = 4 {
+    %slot = rtile.acquire %ks : !chan
+    rtile.copy %x[%c0, %c0] to %slot : !view, !slot
+  }
+  // expected-note @below {{role 'compute' has ended}}
+  rtile.role "compute" warps = 4 {
+    rtile.first_point {
+      %slot = rtile.await %ks : !chan
+      rtile.release %slot : !slot
+      rtile.yield
+    }
+    rtile.next_point (%next: index) {
+      rtile.yield
+    } else {
+      rtile.yield
+    }
+  }
+  rtile.return
+}
+
+// -----
+
+!mem = memref<?x64xbf16, strided<[?, 1]>>
+!view = !rtile.view<64x64xbf16>
+!chan = !rtile.channel<64x64xbf16>
+!slot = !rtile.slot<64x64xbf16>
+
+// A slot that the next point begins with is given back there, not here.
+rtile.func @passed_on(%X: !mem) grid(%i: index) scheduled walk = <strided> {
+  %c0 = arith.constant 0 : index
+  %x = rtile.view %X[*, *] : !mem to !view
+  %ks = rtile.channel slots = 2 : !chan
+  rtile.role "load" warps = 4 {
+    %slot = rtile.acquire %ks : !chan
+    rtile.copy %x[%c0, %c0] to %slot : !view, !slot
+  }
+  rtile.role "compute" warps = 4 {
+    %begun = rtile.first_point -> !slot {
+      %slot = rtile.await %ks : !chan
+      rtile.yield %slot : !slot
+    }
+    // expected-error @below {{expected one release of a slot, found a second one}}
+    rtile.release %begun : !slot
+    rtile.next_point (%next: index) {
+      %slot = rtile.await %ks : !chan
+      rtile.release %slot : !slot
+      rtile.yield %slot : !slot
+    } else {
+      rtile.yield
+    }
+  }
+  rtile.return
+}
+
+// -----
+
+!mem = memref<?x64xbf16, strided<[?, 1]>>
+!view = !rtile.view<64x64xbf16>
+!chan = !rtile.channel<64x64xbf16>
+!slot = !rtile.slot<64x64xbf16>
+
+// How often a loop runs at the next point no other role says at this one.
+rtile.func @loop_in_first_point(%X: !mem, %n: index) grid(%i: index) scheduled walk = <strided> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %x = rtile.view %X[*, *] : !mem to !view
+  %ks = rtile.channel slots = 1 : !chan
+  rtile.role "load" warps = 4 {
+    scf.for %k = %c0 to %n step %c1 {
+      %slot = rtile.acquire %ks : !chan
+      rtile.copy %x[%c0, %c0] to %slot : !view, !slot
+    }
+  }
+  rtile.role "compute" warps = 4 {
+    rtile.first_point {
+      // expected-error @below {{expected no channels and products in a loop or condition of rtile.first_point and rtile.next_point}}
+      scf.for %k = %c0 to %n step %c1 {
+        %slot = rtile.await %ks : !chan
+        rtile.release %slot : !slot
+      }
+      rtile.yield
+    }
+    rtile.next_point (%next: index) {
+      rtile.yield
+    } else {
+      rtile.yield
+    }
+  }
+  rtile.return
+}
