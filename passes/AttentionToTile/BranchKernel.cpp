@@ -1,4 +1,4 @@
-//===- BranchKernel.cpp - Streaming softmax over one branch -*- C++ -*-===//
+//===- BranchKernel.cpp - The kernels of one branch -*- C++ -*-===//
 //
 // Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,24 +6,19 @@
 //===----------------------------------------------------------------------===//
 
 //
-// The kernel that AttentionToTile emits for each branch: a tile of query rows
-// of one segment and residue visits the key tiles that it sees, with a running
-// maximum m, sum l and accumulator acc (Milakov and Gimelshein,
-// arXiv:1805.02867; Rabe and Staats, arXiv:2112.05682). Exponentials are to the
-// base 2, with log2(e) folded into the scale.
+// What AttentionToTile emits for each branch: parameters, grid and views of a
+// kernel that computes one tile of query rows of one segment and residue at
+// each point. How it does is in BranchSoftmax.cpp.
 //
 //===----------------------------------------------------------------------===//
 
 #include "lib/Layout/Dilation.h"
-#include "passes/AttentionToTile/KernelBuilder.h"
+#include "passes/AttentionToTile/BranchSoftmax.h"
 #include "passes/AttentionToTile/Kernels.h"
-#include "passes/AttentionToTile/KeyTiles.h"
 
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 using namespace mlir;
@@ -32,19 +27,9 @@ using attn::BranchAttr;
 
 namespace {
 
-constexpr double log2e = 1.4426950408889634;
-constexpr double ln2 = 0.6931471805599453;
-/// Smallest finite f32: a maximum that every score exceeds, and finite, so
-/// that score - maximum is -inf and not NaN for a masked score.
-constexpr double lowest = -std::numeric_limits<float>::max();
-/// Smallest normal f32: a divisor for rows that saw no key.
-constexpr double tiny = std::numeric_limits<float>::min();
 /// Of the kernel that redoes marked rows: rows whose marks one point of its
 /// grid looks at, and points below which each looks at fewer.
 constexpr int64_t mostRowsOfPoint = 1024, fewestPoints = 256;
-/// Sums up to 2^-60 may have lost weights to underflow.
-constexpr double least = 0x1p-60;
-
 /// What a kernel has to do with the marks of rows to compute again.
 enum class Marks { None, Writes, Reads };
 
@@ -54,8 +39,8 @@ public:
                attn::TilingAttr tiling, Marks marks)
       : plan(plan), step(step), op(step.op), k(plan, name),
         branch(cast<BranchAttr>(op.getBranches()[step.branch])),
-        keyTiles(plan, k, step, tiling), marks(marks),
-        queryRows(tiling.getQuery()), keyRows(tiling.getKey()) {
+        keyTiles(plan, k, step, tiling), softmax(k, step, tiling, keyTiles),
+        marks(marks), queryRows(tiling.getQuery()), keyRows(tiling.getKey()) {
     if (tiling.getRecipe())
       k.setRecipe(toTileRecipe(*tiling.getRecipe()));
   }
@@ -70,18 +55,12 @@ private:
   void makeViews();
   void makeRow();
   void streamKeys();
-  void initialState();
-  void loop();
-  SmallVector<Value> addKeys(const KeyTiles::Place &place, Value keyRow,
-                             ValueRange state);
-  void epilogue();
   void fillOthers();
   Value mayBeUnfilled(Value marked);
   Value anyMarked(Value view);
   void redoTiles();
   void forEachTile(Value first, Value last,
                    llvm::function_ref<void(Value)> body);
-  void storeMarks();
   int64_t segmentLength() { return getSegmentLength(branch); }
   rtile::ViewType viewType(ArrayRef<int64_t> shape, Type element,
                            const KernelBuilder::Rows &rows) {
@@ -94,24 +73,13 @@ private:
   int64_t mostTilesOfPoint() {
     return std::max<int64_t>(1, mostRowsOfPoint / queryRows);
   }
-  Value exp2(StringRef name, Value tile) {
-    return k.create<math::Exp2Op>(name, tile);
-  }
-  Value alongColumns(StringRef name, Value rows, int64_t columns) {
-    auto type = cast<RankedTensorType>(rows.getType());
-    return k.create<rtile::BroadcastOp>(
-        name,
-        RankedTensorType::get({type.getDimSize(0), columns},
-                              type.getElementType()),
-        rows, /*columns=*/false);
-  }
-
   HostPlan &plan;
   const BranchStep &step;
   attn::AttentionOp op;
   KernelBuilder k;
   BranchAttr branch;
   KeyTiles keyTiles;
+  BranchSoftmax softmax;
   Marks marks;
   int64_t queryRows, keyRows;
 
@@ -124,17 +92,15 @@ private:
   Value gridSegment;
   /// Tiles that one point of the second kernel's grid is for.
   Value tilesOfPoint;
-  // Views, the first row of the tile, and the state.
-  Value q, key, value, targetView, partialView, maximumView, sumView, lseView,
-      redoView, redoGroupView;
+  BranchViews views;
+  Value redoGroupView;
   /// Rows of another residue, and where the tile of this point begins in them.
   struct OtherRows {
     Value target, lse, row;
   };
   SmallVector<OtherRows> others;
-  Value row, queryTile, maximum, sum, accumulator;
-  /// Of all steps of the loop.
-  Value scale, hidden;
+  /// The first row of the tile.
+  Value row;
 };
 
 void BranchKernel::emit() {
@@ -144,8 +110,10 @@ void BranchKernel::emit() {
     redoTiles();
   } else {
     makeRow();
-    fillOthers();
     streamKeys();
+    // Last: neither scores nor sums are alive, and keys of the next point come
+    // meanwhile.
+    fillOthers();
   }
   k.launch(marks == Marks::Writes ? step.redo.buffer : Value());
 }
@@ -184,7 +152,7 @@ void BranchKernel::forEachTile(Value first, Value last,
   k.getBuilder().setInsertionPointToStart(loop.getBody());
   tile = loop.getInductionVar();
   makeRow();
-  body(anyMarked(redoView));
+  body(anyMarked(views.redo));
 }
 
 void BranchKernel::onlyIf(Value condition, llvm::function_ref<void()> body) {
@@ -197,10 +165,8 @@ void BranchKernel::onlyIf(Value condition, llvm::function_ref<void()> body) {
 }
 
 void BranchKernel::streamKeys() {
-  queryTile = k.load("q_tile", q, row);
-  initialState();
-  loop();
-  epilogue();
+  softmax.emit(views, {views.query, row, views.key, tile, gridSegment, residue},
+               marks == Marks::Writes);
 }
 
 rtile::Recipe BranchKernel::toTileRecipe(attn::Recipe recipe) {
@@ -331,23 +297,23 @@ void BranchKernel::makeViews() {
   KernelBuilder::Rows keys = getRows(nullptr, step.keyOrder);
   KernelBuilder::Rows queries = getRows(firstRank, step.queryOrder);
 
-  q = k.view("q", Q, {batch, nullptr, head, nullptr},
-             viewType({queryRows, depth}, element, queries), queries);
+  views.query = k.view("q", Q, {batch, nullptr, head, nullptr},
+                       viewType({queryRows, depth}, element, queries), queries);
   // Only who sees whom is a matter of positions.
   queries.positions = nullptr;
-  key = k.view("k", K, {batch, nullptr, keyHead, nullptr},
-               viewType({keyRows, depth}, element, keys), keys);
+  views.key = k.view("k", K, {batch, nullptr, keyHead, nullptr},
+                     viewType({keyRows, depth}, element, keys), keys);
   keys.positions = nullptr;
-  value = k.view("v", V, {batch, nullptr, keyHead, nullptr},
-                 viewType({keyRows, width}, element, keys), keys);
-  targetView = k.view(
+  views.value = k.view("v", V, {batch, nullptr, keyHead, nullptr},
+                       viewType({keyRows, width}, element, keys), keys);
+  views.target = k.view(
       step.last ? "o" : "partial_rows", target, {batch, nullptr, head, nullptr},
       viewType({queryRows, width}, step.target.getElementType(), queries),
       queries);
   if (partial == target)
-    partialView = targetView;
+    views.partial = views.target;
   else if (partial)
-    partialView = k.view(
+    views.partial = k.view(
         "partial_rows", partial, {batch, nullptr, head, nullptr},
         viewType({queryRows, width}, plan.getBuilder().getF32Type(), queries),
         queries);
@@ -355,11 +321,11 @@ void BranchKernel::makeViews() {
       viewType({queryRows}, plan.getBuilder().getF32Type(), queries);
   SmallVector<Value> axes{batch, head, nullptr};
   if (sums) {
-    maximumView = k.view("maxima", maxima, axes, rows, queries);
-    sumView = k.view("sums", sums, axes, rows, queries);
+    views.maximum = k.view("maxima", maxima, axes, rows, queries);
+    views.sum = k.view("sums", sums, axes, rows, queries);
   }
   if (redo)
-    redoView = k.view("redo_rows", redo, axes, rows, queries);
+    views.redo = k.view("redo_rows", redo, axes, rows, queries);
   if (marks == Marks::Reads)
     redoGroupView = k.view("redo_group", redo, axes,
                            viewType({mostTilesOfPoint() * queryRows},
@@ -368,7 +334,7 @@ void BranchKernel::makeViews() {
   if (lse) {
     if (op.getMix() == attn::Mix::Sum)
       axes.insert(axes.begin(), k.constant(step.branch));
-    lseView = k.view("lse", lse, axes, rows, queries);
+    views.lse = k.view("lse", lse, axes, rows, queries);
   }
   if (!step.fillsOthers)
     return;
@@ -378,8 +344,9 @@ void BranchKernel::makeViews() {
         "other_residue", k.add("next_residue", own, k.constant(i)),
         k.constant(branch.getR()));
     OtherRows other;
-    other.target = k.view("other_o", target, {batch, nullptr, head, nullptr},
-                          cast<rtile::ViewType>(targetView.getType()), queries);
+    other.target =
+        k.view("other_o", target, {batch, nullptr, head, nullptr},
+               cast<rtile::ViewType>(views.target.getType()), queries);
     if (lse)
       other.lse = k.view("other_lse", lse, axes, rows, queries);
     others.push_back(other);
@@ -396,7 +363,7 @@ void BranchKernel::makeRow() {
     auto bounds = rtile::BoundsOp::create(k.getBuilder(), plan.getLoc(), view);
     return k.add(name, bounds.getBegin(), offset);
   };
-  row = firstRow("row", q);
+  row = firstRow("row", views.query);
   for (OtherRows &other : others)
     other.row = firstRow("other_row", other.target);
 }
@@ -405,7 +372,7 @@ void BranchKernel::makeRow() {
 void BranchKernel::fillOthers() {
   if (others.empty())
     return;
-  auto type = cast<rtile::ViewType>(targetView.getType());
+  auto type = cast<rtile::ViewType>(views.target.getType());
   Value zero =
       k.splat("no_output", 0.0,
               RankedTensorType::get(type.getShape(), type.getElementType()));
@@ -423,7 +390,8 @@ void BranchKernel::fillOthers() {
 /// True if no kernel may have filled the other residues: where all rows are
 /// marked the first one did not run, and a tile without rows shows no marks.
 Value BranchKernel::mayBeUnfilled(Value marked) {
-  auto bounds = rtile::BoundsOp::create(k.getBuilder(), plan.getLoc(), q);
+  auto bounds =
+      rtile::BoundsOp::create(k.getBuilder(), plan.getLoc(), views.query);
   Value empty = k.create<arith::CmpIOp>("is_empty", arith::CmpIPredicate::sge,
                                         row, bounds.getEnd());
   return k.create<arith::OrIOp>("unfilled", marked, empty);
@@ -439,177 +407,7 @@ Value BranchKernel::anyMarked(Value view) {
   return k.create<rtile::AnyOp>("some_marked", marked);
 }
 
-/// Marks rows whose sum or accumulator shows that weights have left the range
-/// of f32. Elements that are not finite make the sum of them so, too.
-void BranchKernel::storeMarks() {
-  constexpr double infinity = std::numeric_limits<double>::infinity();
-  RankedTensorType rows = k.tileType({queryRows});
-  auto isBetween = [&](StringRef name, Value value, double low, double high) {
-    Value above = k.create<arith::CmpFOp>("above", arith::CmpFPredicate::OGT,
-                                          value, k.splat("low", low, rows));
-    Value below = k.create<arith::CmpFOp>("below", arith::CmpFPredicate::OLT,
-                                          value, k.splat("high", high, rows));
-    return k.create<arith::AndIOp>(name, above, below);
-  };
-  Value total =
-      k.create<rtile::ReduceOp>("acc_sum", rtile::ReduceKind::sum, accumulator);
-  Value fine = k.create<arith::AndIOp>(
-      "fine", isBetween("sum_fine", sum, least, infinity),
-      isBetween("acc_fine", total, -infinity, infinity));
-  k.store(k.create<arith::SelectOp>("mark", fine, k.splat("none", 0.0, rows),
-                                    k.splat("one", 1.0, rows)),
-          redoView, row);
-}
-
-/// Nothing seen yet, or what other branches of one softmax left (R1).
-void BranchKernel::initialState() {
-  RankedTensorType rows = k.tileType({queryRows});
-  RankedTensorType wide = k.tileType({queryRows, op.getValueDim()});
-  Value floor = k.splat("lowest", lowest, rows);
-  Value zero = k.splat("zero", 0.0, wide);
-  Value none = k.splat("none", 0.0, rows);
-  if (!partial || !sums) {
-    maximum = floor;
-    sum = none;
-    accumulator = zero;
-    return;
-  }
-  // The softmax goes on where another branch left it. Rows that none reached
-  // have the sum 0, and nothing else that is defined.
-  sum = k.load("l_before", sumView, row);
-  Value some =
-      k.create<arith::CmpFOp>("has_keys", arith::CmpFPredicate::OGT, sum, none);
-  maximum = k.create<arith::SelectOp>(
-      "m_before", some, k.load("maxima_tile", maximumView, row), floor);
-  accumulator = k.create<arith::SelectOp>(
-      "acc_before", alongColumns("has_keys_wide", some, op.getValueDim()),
-      k.load("partial_tile", partialView, row), zero);
-}
-
-void BranchKernel::loop() {
-  KeyTiles::Place place{q, row, key, tile, gridSegment, residue};
-  KeyTiles::Range range = keyTiles.getRange(place);
-  RankedTensorType square = k.tileType({queryRows, keyRows});
-  scale = k.splat("scale", op.getScaleValue() * log2e, square);
-  hidden = k.splat("hidden", -std::numeric_limits<double>::infinity(), square);
-
-  OpBuilder &body = k.getBuilder();
-  auto loop = k.create<scf::ForOp>("state", range.begin, range.end, range.step,
-                                   ValueRange{maximum, sum, accumulator});
-  loop.getInductionVar().setLoc(k.named("key_row"));
-  constexpr StringRef stateNames[] = {"m", "l", "acc"};
-  for (auto [argument, name] :
-       llvm::zip_equal(loop.getRegionIterArgs(), stateNames))
-    argument.setLoc(k.named(name));
-  {
-    OpBuilder::InsertionGuard guard(body);
-    body.setInsertionPointToStart(loop.getBody());
-    Value keyRow = keyTiles.getRow(loop.getInductionVar());
-    ValueRange state = loop.getRegionIterArgs();
-    auto yield = [&](ValueRange next) {
-      scf::YieldOp::create(body, plan.getLoc(), next);
-    };
-    if (Value some = keyTiles.mayBeSeen(place, keyRow)) {
-      auto branch = k.create<scf::IfOp>("next_state", state.getTypes(), some,
-                                        /*withElseRegion=*/true);
-      body.setInsertionPointToStart(branch.thenBlock());
-      yield(addKeys(place, keyRow, state));
-      body.setInsertionPointToStart(branch.elseBlock());
-      yield(state);
-      body.setInsertionPointAfter(branch);
-      yield(branch.getResults());
-    } else {
-      yield(addKeys(place, keyRow, state));
-    }
-  }
-  maximum = loop.getResult(0);
-  sum = loop.getResult(1);
-  accumulator = loop.getResult(2);
-}
-
-/// The state after one more tile of keys.
-SmallVector<Value> BranchKernel::addKeys(const KeyTiles::Place &place,
-                                         Value keyRow, ValueRange state) {
-  Value m = state[0], l = state[1], acc = state[2];
-  RankedTensorType square = k.tileType({queryRows, keyRows});
-  Value keyTile = k.load("k_tile", key, keyRow);
-  Value product =
-      k.create<rtile::DotOp>("product", square, queryTile, keyTile, Value(),
-                             /*transposed=*/true);
-  Value scores = k.create<arith::MulFOp>("scores", product, scale);
-  Value seen = keyTiles.getMask(place, keyRow);
-  Value masked =
-      k.create<arith::SelectOp>("masked_scores", seen, scores, hidden);
-
-  Value tileMaximum =
-      k.create<rtile::ReduceOp>("tile_max", rtile::ReduceKind::max, masked);
-  Value newMaximum = k.create<arith::MaximumFOp>("m_new", m, tileMaximum);
-  Value weights = exp2("p", k.create<arith::SubFOp>(
-                                "below_max", masked,
-                                alongColumns("m_wide", newMaximum, keyRows)));
-  Value decay =
-      exp2("alpha", k.create<arith::SubFOp>("m_change", m, newMaximum));
-  Value newSum = k.create<arith::AddFOp>(
-      "l_new", k.create<arith::MulFOp>("l_decayed", l, decay),
-      k.create<rtile::ReduceOp>("tile_sum", rtile::ReduceKind::sum, weights));
-
-  // R4: the sum is of the weights as computed, the product of them rounded.
-  Value rounded = k.convert("p_rounded", weights, step.value.getElementType());
-  Value valueTile = k.load("v_tile", value, keyRow);
-  Value decayed = k.create<arith::MulFOp>(
-      "acc_decayed", acc, alongColumns("alpha_wide", decay, op.getValueDim()));
-  Value newAccumulator = k.create<rtile::DotOp>("acc_new", acc.getType(),
-                                                rounded, valueTile, decayed,
-                                                /*transposed=*/false);
-  return {newMaximum, newSum, newAccumulator};
-}
-
-/// Output and lse of the tile's rows, or the state of their softmax. A row
-/// without keys has sum and accumulator 0, so its output is 0 and its lse -inf
-/// (R3).
-void BranchKernel::epilogue() {
-  if (sums && !step.last) {
-    k.store(accumulator, targetView, row);
-    k.store(maximum, maximumView, row);
-    k.store(sum, sumView, row);
-    return;
-  }
-  // Before the division, so that the accumulator need not outlive it.
-  if (marks == Marks::Writes)
-    storeMarks();
-  RankedTensorType rows = k.tileType({queryRows});
-  RankedTensorType wide = k.tileType({queryRows, op.getValueDim()});
-  Value divisor =
-      k.create<arith::MaximumFOp>("divisor", sum, k.splat("tiny", tiny, rows));
-  Value result = k.create<arith::DivFOp>(
-      "out", accumulator,
-      alongColumns("divisor_wide", divisor, op.getValueDim()));
-  if (op.getMix() == attn::Mix::Sum) {
-    if (partial)
-      result = k.create<arith::AddFOp>(
-          "out_sum", k.load("partial_tile", partialView, row), result);
-    if (step.last && op.getOutputScale())
-      result = k.create<arith::MulFOp>(
-          "out_scaled", result,
-          k.splat("output_scale", op.getOutputScale()->convertToDouble(),
-                  wide));
-  }
-  k.store(k.convert("out_rounded", result, step.target.getElementType()),
-          targetView, row);
-  if (!lse)
-    return;
-  k.store(makeLse(k, maximum, sum), lseView, row);
-}
-
 } // namespace
-
-Value ringlet::makeLse(KernelBuilder &k, Value maximum, Value sum) {
-  auto rows = cast<RankedTensorType>(sum.getType());
-  return k.create<arith::AddFOp>(
-      "lse_rows",
-      k.create<arith::MulFOp>("m_natural", maximum, k.splat("ln2", ln2, rows)),
-      k.create<math::LogOp>("l_log", sum));
-}
 
 int64_t ringlet::getSegmentLength(BranchAttr branch) {
   return branch.isUnbounded() ? 0 : std::min(branch.getW(), 4 * kMaxOffset);

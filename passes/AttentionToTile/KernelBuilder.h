@@ -37,6 +37,7 @@ public:
   void launch(mlir::Value fallback = {});
 
   mlir::OpBuilder &getBuilder() { return body; }
+  mlir::Location getLoc() { return plan.getLoc(); }
   mlir::Location named(llvm::StringRef name) {
     return mlir::NameLoc::get(body.getStringAttr(name), plan.getLoc());
   }

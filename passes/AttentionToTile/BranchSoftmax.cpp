@@ -1,0 +1,216 @@
+//===- BranchSoftmax.cpp - Streaming softmax over one branch -*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/AttentionToTile/BranchSoftmax.h"
+
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+#include <limits>
+
+using namespace mlir;
+using namespace ringlet;
+
+static constexpr double log2e = 1.4426950408889634;
+static constexpr double ln2 = 0.6931471805599453;
+static constexpr double infinity = std::numeric_limits<double>::infinity();
+/// Smallest finite f32: a maximum that every score exceeds, and finite, so
+/// that score - maximum is -inf and not NaN for a masked score.
+static constexpr double lowest = -std::numeric_limits<float>::max();
+/// Smallest normal f32: a divisor for rows that saw no key.
+static constexpr double tiny = std::numeric_limits<float>::min();
+/// Sums up to 2^-60 may have lost weights to underflow.
+static constexpr double least = 0x1p-60;
+
+BranchSoftmax::BranchSoftmax(KernelBuilder &k, const BranchStep &step,
+                             attn::TilingAttr tiling, KeyTiles &keyTiles)
+    : k(k), step(step), op(step.op), keyTiles(keyTiles),
+      keyRows(tiling.getKey()), rowType(k.tileType({tiling.getQuery()})),
+      scoreType(k.tileType({tiling.getQuery(), keyRows})),
+      wideType(k.tileType({tiling.getQuery(), op.getValueDim()})) {}
+
+Value BranchSoftmax::exp2(StringRef name, Value tile) {
+  return k.create<math::Exp2Op>(name, tile);
+}
+
+Value BranchSoftmax::alongColumns(StringRef name, Value rows, int64_t columns) {
+  auto type = cast<RankedTensorType>(rows.getType());
+  return k.create<rtile::BroadcastOp>(
+      name,
+      RankedTensorType::get({type.getDimSize(0), columns},
+                            type.getElementType()),
+      rows, /*columns=*/false);
+}
+
+void BranchSoftmax::emit(const BranchViews &views, const KeyTiles::Place &place,
+                         bool marksRows) {
+  Value queryTile = k.load("q_tile", views.query, place.row);
+  State state = getInitialState(views, place.row);
+  state = emitLoop(views, place, queryTile, state);
+  if (goesOn(views)) {
+    k.store(state.accumulator, views.target, place.row);
+    k.store(state.maximum, views.maximum, place.row);
+    k.store(state.sum, views.sum, place.row);
+    return;
+  }
+  // Before the division, so that the accumulator need not outlive it.
+  if (marksRows)
+    storeMarks(state, views.redo, place.row);
+  storeResult(views, state, place.row);
+}
+
+/// Nothing seen yet, or what other branches of one softmax left (R1).
+BranchSoftmax::State BranchSoftmax::getInitialState(const BranchViews &views,
+                                                    Value row) {
+  Value floor = k.splat("lowest", lowest, rowType);
+  Value zero = k.splat("zero", 0.0, wideType);
+  Value none = k.splat("none", 0.0, rowType);
+  if (!views.partial || !views.sum)
+    return {floor, none, zero};
+  // The softmax goes on where another branch left it. Rows that none reached
+  // have the sum 0, and nothing else that is defined.
+  Value sum = k.load("l_before", views.sum, row);
+  Value some =
+      k.create<arith::CmpFOp>("has_keys", arith::CmpFPredicate::OGT, sum, none);
+  Value maximum = k.create<arith::SelectOp>(
+      "m_before", some, k.load("maxima_tile", views.maximum, row), floor);
+  Value accumulator = k.create<arith::SelectOp>(
+      "acc_before", alongColumns("has_keys_wide", some, op.getValueDim()),
+      k.load("partial_tile", views.partial, row), zero);
+  return {maximum, sum, accumulator};
+}
+
+BranchSoftmax::State BranchSoftmax::emitLoop(const BranchViews &views,
+                                             const KeyTiles::Place &place,
+                                             Value queryTile,
+                                             const State &initial) {
+  KeyTiles::Range range = keyTiles.getRange(place);
+  scale = k.splat("scale", op.getScaleValue() * log2e, scoreType);
+  hidden = k.splat("hidden", -infinity, scoreType);
+
+  OpBuilder &body = k.getBuilder();
+  auto loop = k.create<scf::ForOp>(
+      "state", range.begin, range.end, range.step,
+      ValueRange{initial.maximum, initial.sum, initial.accumulator});
+  loop.getInductionVar().setLoc(k.named("key_row"));
+  constexpr StringRef stateNames[] = {"m", "l", "acc"};
+  for (auto [argument, name] :
+       llvm::zip_equal(loop.getRegionIterArgs(), stateNames))
+    argument.setLoc(k.named(name));
+  OpBuilder::InsertionGuard guard(body);
+  body.setInsertionPointToStart(loop.getBody());
+  Value keyRow = keyTiles.getRow(loop.getInductionVar());
+  ValueRange state = loop.getRegionIterArgs();
+  auto yield = [&](ValueRange next) {
+    scf::YieldOp::create(body, k.getLoc(), next);
+  };
+  if (Value some = keyTiles.mayBeSeen(place, keyRow)) {
+    auto branch = k.create<scf::IfOp>("next_state", state.getTypes(), some,
+                                      /*withElseRegion=*/true);
+    body.setInsertionPointToStart(branch.thenBlock());
+    yield(addKeys(views, place, queryTile, keyRow, state));
+    body.setInsertionPointToStart(branch.elseBlock());
+    yield(state);
+    body.setInsertionPointAfter(branch);
+    yield(branch.getResults());
+  } else {
+    yield(addKeys(views, place, queryTile, keyRow, state));
+  }
+  return {loop.getResult(0), loop.getResult(1), loop.getResult(2)};
+}
+
+/// The state after one more tile of keys.
+SmallVector<Value> BranchSoftmax::addKeys(const BranchViews &views,
+                                          const KeyTiles::Place &place,
+                                          Value queryTile, Value keyRow,
+                                          ValueRange state) {
+  Value m = state[0], l = state[1], acc = state[2];
+  Value keyTile = k.load("k_tile", views.key, keyRow);
+  Value product =
+      k.create<rtile::DotOp>("product", scoreType, queryTile, keyTile, Value(),
+                             /*transposed=*/true);
+  Value scores = k.create<arith::MulFOp>("scores", product, scale);
+  Value seen = keyTiles.getMask(place, keyRow);
+  Value masked =
+      k.create<arith::SelectOp>("masked_scores", seen, scores, hidden);
+
+  Value tileMaximum =
+      k.create<rtile::ReduceOp>("tile_max", rtile::ReduceKind::max, masked);
+  Value newMaximum = k.create<arith::MaximumFOp>("m_new", m, tileMaximum);
+  Value weights = exp2("p", k.create<arith::SubFOp>(
+                                "below_max", masked,
+                                alongColumns("m_wide", newMaximum, keyRows)));
+  Value decay =
+      exp2("alpha", k.create<arith::SubFOp>("m_change", m, newMaximum));
+  Value newSum = k.create<arith::AddFOp>(
+      "l_new", k.create<arith::MulFOp>("l_decayed", l, decay),
+      k.create<rtile::ReduceOp>("tile_sum", rtile::ReduceKind::sum, weights));
+
+  // R4: the sum is of the weights as computed, the product of them rounded.
+  Value rounded = k.convert("p_rounded", weights, step.value.getElementType());
+  Value valueTile = k.load("v_tile", views.value, keyRow);
+  Value decayed = k.create<arith::MulFOp>(
+      "acc_decayed", acc, alongColumns("alpha_wide", decay, op.getValueDim()));
+  Value newAccumulator = k.create<rtile::DotOp>("acc_new", acc.getType(),
+                                                rounded, valueTile, decayed,
+                                                /*transposed=*/false);
+  return {newMaximum, newSum, newAccumulator};
+}
+
+/// Marks rows whose sum or accumulator shows that weights have left the range
+/// of f32. Elements that are not finite make the sum of them so, too.
+void BranchSoftmax::storeMarks(const State &state, Value view, Value row) {
+  auto isBetween = [&](StringRef name, Value value, double low, double high) {
+    Value above = k.create<arith::CmpFOp>("above", arith::CmpFPredicate::OGT,
+                                          value, k.splat("low", low, rowType));
+    Value below =
+        k.create<arith::CmpFOp>("below", arith::CmpFPredicate::OLT, value,
+                                k.splat("high", high, rowType));
+    return k.create<arith::AndIOp>(name, above, below);
+  };
+  Value total = k.create<rtile::ReduceOp>("acc_sum", rtile::ReduceKind::sum,
+                                          state.accumulator);
+  Value fine = k.create<arith::AndIOp>(
+      "fine", isBetween("sum_fine", state.sum, least, infinity),
+      isBetween("acc_fine", total, -infinity, infinity));
+  k.store(k.create<arith::SelectOp>("mark", fine, k.splat("none", 0.0, rowType),
+                                    k.splat("one", 1.0, rowType)),
+          view, row);
+}
+
+/// Output and lse of the tile's rows. A row without keys has sum and
+/// accumulator 0, so its output is 0 and its lse -inf (R3).
+void BranchSoftmax::storeResult(const BranchViews &views, const State &state,
+                                Value row) {
+  Value divisor = k.create<arith::MaximumFOp>("divisor", state.sum,
+                                              k.splat("tiny", tiny, rowType));
+  Value result = k.create<arith::DivFOp>(
+      "out", state.accumulator,
+      alongColumns("divisor_wide", divisor, op.getValueDim()));
+  if (op.getMix() == attn::Mix::Sum) {
+    if (views.partial)
+      result = k.create<arith::AddFOp>(
+          "out_sum", k.load("partial_tile", views.partial, row), result);
+    if (step.last && op.getOutputScale())
+      result = k.create<arith::MulFOp>(
+          "out_scaled", result,
+          k.splat("output_scale", op.getOutputScale()->convertToDouble(),
+                  wideType));
+  }
+  k.store(k.convert("out_rounded", result, step.target.getElementType()),
+          views.target, row);
+  if (views.lse)
+    k.store(makeLse(k, state.maximum, state.sum), views.lse, row);
+}
+
+Value ringlet::makeLse(KernelBuilder &k, Value maximum, Value sum) {
+  auto rows = cast<RankedTensorType>(sum.getType());
+  return k.create<arith::AddFOp>(
+      "lse_rows",
+      k.create<arith::MulFOp>("m_natural", maximum, k.splat("ln2", ln2, rows)),
+      k.create<math::LogOp>("l_log", sum));
+}
