@@ -16,6 +16,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
@@ -131,7 +132,7 @@ static bool isKnown(Operation *op) {
   if (isa<ringlet::rplan::FuncOp>(parent))
     return dialect == "rplan" || dialect == "arith";
   return dialect == "rtile" || dialect == "arith" || dialect == "math" ||
-         isa<scf::ForOp, scf::IfOp, scf::YieldOp>(op);
+         isa<scf::ForOp, scf::IfOp, scf::YieldOp, memref::LoadOp>(op);
 }
 
 LogicalResult ringlet::verifyVocabulary(ModuleOp module) {
@@ -141,8 +142,8 @@ LogicalResult ringlet::verifyVocabulary(ModuleOp module) {
     op->emitError("'")
         << op->getName()
         << "' has no lowering here: expected ringlet operations and "
-           "arith.constant in a func.func, rtile, arith, math and scf.for/if "
-           "in an rtile.func, rplan and arith in an rplan.func";
+           "arith.constant in a func.func, rtile, arith, math, memref.load and "
+           "scf.for/if in an rtile.func, rplan and arith in an rplan.func";
     return WalkResult::interrupt();
   });
   return failure(result.wasInterrupted());

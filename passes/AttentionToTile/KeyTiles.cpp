@@ -10,6 +10,7 @@
 #include "lib/Layout/Grid.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/Remarks.h"
 
 using namespace mlir;
 using namespace ringlet;
@@ -39,12 +40,26 @@ DenseI64ArrayAttr KeyTiles::getWindow() {
   return DenseI64ArrayAttr::get(op.getContext(), {left, right});
 }
 
+void KeyTiles::report() {
+  if (!isScattered() && !blocks)
+    return;
+  std::string text = "branch " + std::to_string(step.branch) + ": key tiles " +
+                     (isScattered() ? "from an index" : "by division");
+  if (blocks)
+    text += fillsBlocks() ? ", each within one block of the mask"
+                          : ", elements masked by their blocks";
+  remark::passed(
+      op.getLoc(),
+      remark::RemarkOpts::name("KeyTiles").category("ringlet-to-rtile"))
+      << text;
+}
+
 void KeyTiles::declare(Value tileCount, Value segmentCount,
                        Value firstSegment) {
   if (step.blockMask)
     blocks = k.addBuffer("block_mask", step.blockMask.buffer);
-  bool scattered = grid || step.keyOrder.positions;
-  if (!scattered)
+  report();
+  if (!isScattered())
     return;
   int64_t w = getSegmentLength(branch);
   OpBuilder &builder = plan.getBuilder();
@@ -117,7 +132,7 @@ bool KeyTiles::fillsBlocks() {
   // do.
   bool leftWindow = window && window[0] >= 0;
   return divides(queryRows, size[0]) && divides(keyRows, size[1]) &&
-         getConstant(step.firstRank) == 0 && (index || !leftWindow);
+         getConstant(step.firstRank) == 0 && (isScattered() || !leftWindow);
 }
 
 Value KeyTiles::getMask(const Place &place, Value keyRow) {

@@ -51,6 +51,10 @@ public:
 
 private:
   mlir::DenseI64ArrayAttr getWindow();
+  /// Says as a remark where key tiles come from, if not from a division alone.
+  void report();
+  /// Whether no division finds the key tiles.
+  bool isScattered() const { return grid || step.keyOrder.positions; }
   /// Whether each tile lies in one block of the mask.
   bool fillsBlocks();
 

@@ -221,152 +221,110 @@ Emitter::Intervals Emitter::getIntervals(rtile::VisibleOp op) {
   return intervals;
 }
 
-Value Emitter::getExists(const View &view, Value row) {
-  return b.both(b.lessEqual(view.rows.begin, row), b.less(row, view.rows.end));
-}
+//===----------------------------------------------------------------------===//
+// Masks by element
+//===----------------------------------------------------------------------===//
 
 Value Emitter::getRank(const View &view, Value row) {
   return b.add(view.rows.base, b.mul(row, view.type.getRate()));
 }
 
-Emitter::Position Emitter::getPosition(const View &view, Value first,
-                                       Value index) {
-  Value row = b.add(first, b.toI64(index));
-  Value exists = getExists(view, row);
-  if (view.indices)
-    exists = b.both(exists,
-                    isIndex(view, loadEntry(view, view.indices, row, exists)));
-  return {b.toI32(loadEntry(view, view.positions, row, exists)), exists};
+Emitter::Token Emitter::getToken(rtile::VisibleOp op, bool isKey, Value index) {
+  const View &view = views[isKey ? op.getKey() : op.getQuery()];
+  Token token;
+  Value row = b.add(getScalar(isKey ? op.getKeyRow() : op.getQueryRow()),
+                    b.toI64(index));
+  Value position = getRank(view, row);
+  if (op.getBlocks())
+    token.block =
+        arith::DivUIOp::create(b, position, b.i64((*op.getBlockSize())[isKey]));
+  if (view.positions) {
+    token.exists =
+        b.both(b.lessEqual(view.rows.begin, row), b.less(row, view.rows.end));
+    if (view.indices)
+      token.exists = b.both(
+          token.exists,
+          isIndex(view, loadEntry(view, view.indices, row, token.exists)));
+    position = loadEntry(view, view.positions, row, token.exists);
+    token.position = b.toI32(position);
+  }
+  if (op.getGrid())
+    token.cell = getGridCell(b, position, *op.getGrid());
+  return token;
 }
 
-/// The same between views with positions, element by element.
-Emitter::Fragment Emitter::comparePositions(rtile::VisibleOp op) {
-  const View &query = views[op.getQuery()], &key = views[op.getKey()];
-  RankedTensorType tile = getTile(op);
+/// Whether a key with a position is seen from a query with one (B4).
+Value Emitter::seesPosition(rtile::VisibleOp op, const Token &query,
+                            const Token &key) {
   // Positions lie within +-2^30: no distance is greater than this.
   constexpr int64_t farthest = std::numeric_limits<int32_t>::max();
   auto getLimit = [](std::optional<int64_t> limit) -> std::optional<int64_t> {
     return limit && *limit < farthest ? limit : std::nullopt;
   };
-  std::optional<int64_t> right =
-      getLimit(getRightLimit(op.getCausal(), op.getWindow()));
-  std::optional<int64_t> left = getLimit(getLeftLimit(op.getWindow()));
-  SmallVector<Position> columns;
-  int64_t blocks = Fragments::columnBlocks(tile.getDimSize(1));
-  for (int64_t block = 0; block < blocks; ++block)
-    for (int64_t which = 0; which < 2; ++which)
-      columns.push_back(getPosition(key, getScalar(op.getKeyRow()),
-                                    getColumnIndex(block, which)));
-  Fragment seen(layout.elements(tile));
-  int64_t rows = 2 * layout.rowBlocks(tile.getDimSize(0));
-  for (int64_t row = 0; row < rows; ++row) {
-    Position at = getPosition(query, getScalar(op.getQueryRow()),
-                              getRowIndex(row / 2, row % 2));
-    for (auto [number, column] : llvm::enumerate(columns)) {
-      Value distance = b.sub(column.value, at.value);
-      Value visible = b.both(at.exists, column.exists);
-      if (right)
-        visible = b.both(visible, b.lessEqual(distance, b.i32(*right)));
-      if (left)
-        visible = b.both(visible, b.lessEqual(b.i32(-*left), distance));
-      int64_t block = number / 2, which = number % 2;
-      seen[((row / 2) * blocks + block) * 4 + (row % 2) * 2 + which] = visible;
-    }
-  }
+  Value distance = b.sub(key.position, query.position);
+  Value seen = b.both(query.exists, key.exists);
+  if (auto right = getLimit(getRightLimit(op.getCausal(), op.getWindow())))
+    seen = b.both(seen, b.lessEqual(distance, b.i32(*right)));
+  if (auto left = getLimit(getLeftLimit(op.getWindow())))
+    seen = b.both(seen, b.lessEqual(b.i32(-*left), distance));
   return seen;
 }
 
-void Emitter::forEachElement(RankedTensorType tile, ElementBody body) {
-  int64_t rows = 2 * layout.rowBlocks(tile.getDimSize(0));
-  int64_t blocks = Fragments::columnBlocks(tile.getDimSize(1));
-  for (int64_t row = 0; row < rows; ++row)
-    for (int64_t column = 0; column < 2 * blocks; ++column)
-      body(row, column,
-           ((row / 2) * blocks + column / 2) * 4 + (row % 2) * 2 + column % 2);
-}
-
-SmallVector<Value> Emitter::getTileRows(rtile::VisibleOp op) {
-  SmallVector<Value> rows;
-  for (int64_t row = 0; row < 2 * layout.rowBlocks(getTile(op).getDimSize(0));
-       ++row)
-    rows.push_back(b.add(getScalar(op.getQueryRow()),
-                         b.toI64(getRowIndex(row / 2, row % 2))));
-  return rows;
-}
-
-SmallVector<Value> Emitter::getTileColumns(rtile::VisibleOp op) {
-  SmallVector<Value> columns;
-  int64_t blocks = Fragments::columnBlocks(getTile(op).getDimSize(1));
-  for (int64_t column = 0; column < 2 * blocks; ++column)
-    columns.push_back(b.add(getScalar(op.getKeyRow()),
-                            b.toI64(getColumnIndex(column / 2, column % 2))));
-  return columns;
-}
-
-/// On each axis of the grid a key lies near to the query (B5). What is said of
-/// rows that do not exist has no meaning.
-void Emitter::maskFarCells(rtile::VisibleOp op, Fragment &seen) {
-  ArrayRef<int64_t> grid = *op.getGrid(), reach = *op.getReach();
-  auto getCells = [&](Value of, ArrayRef<Value> rows) {
-    const View &view = views[of];
-    SmallVector<SmallVector<Value>> cells;
-    for (Value row : rows) {
-      Value position = getRank(view, row);
-      if (view.positions)
-        position = loadEntry(view, view.positions, row, getExists(view, row));
-      cells.push_back(getGridCell(b, position, grid));
-    }
-    return cells;
-  };
-  auto queries = getCells(op.getQuery(), getTileRows(op));
-  auto keys = getCells(op.getKey(), getTileColumns(op));
-  forEachElement(getTile(op), [&](int64_t row, int64_t column, int64_t index) {
-    for (size_t axis = 0; axis < grid.size(); ++axis) {
-      Value query = queries[row][axis], key = keys[column][axis];
-      int64_t far = std::min(reach[axis], grid[axis]);
-      // From 0 to twice the reach, without sign.
-      Value distance = b.add(b.sub(key, query), b.integer(key.getType(), far));
-      seen[index] =
-          b.both(seen[index], b.compare(arith::CmpIPredicate::ule, distance,
-                                        b.integer(key.getType(), 2 * far)));
-    }
-  });
-}
-
-/// The block of a key and a query is set (B6).
-void Emitter::maskUnsetBlocks(rtile::VisibleOp op, Fragment &seen) {
-  auto getBlocks = [&](Value of, ArrayRef<Value> rows, int64_t size) {
-    SmallVector<Value> blocks;
-    for (Value row : rows)
-      blocks.push_back(
-          arith::DivUIOp::create(b, getRank(views[of], row), b.i64(size)));
-    return blocks;
-  };
-  ArrayRef<int64_t> size = *op.getBlockSize();
-  auto queries = getBlocks(op.getQuery(), getTileRows(op), size[0]);
-  auto keys = getBlocks(op.getKey(), getTileColumns(op), size[1]);
-  forEachElement(getTile(op), [&](int64_t row, int64_t column, int64_t index) {
-    // Only what is seen otherwise has a block for certain.
-    seen[index] = isSet(
-        getElement(op.getBlocks(), {queries[row], keys[column]}), seen[index]);
-  });
+/// Whether the cells of two rows that exist are near on each axis (B5).
+Value Emitter::isNear(rtile::VisibleOp op, const Token &query,
+                      const Token &key) {
+  Value near;
+  for (auto [axis, from, to] : llvm::enumerate(query.cell, key.cell)) {
+    int64_t far = std::min((*op.getReach())[axis], (*op.getGrid())[axis]);
+    auto integer = [&](int64_t value) {
+      return b.integer(to.getType(), value);
+    };
+    // From 0 to twice the reach, without sign.
+    Value distance = b.add(b.sub(to, from), integer(far));
+    Value inside =
+        b.compare(arith::CmpIPredicate::ule, distance, integer(2 * far));
+    near = near ? b.both(near, inside) : inside;
+  }
+  return near;
 }
 
 void Emitter::emitVisible(rtile::VisibleOp op) {
   bool byPosition = bool(views[op.getKey()].positions);
-  if (!byPosition) {
+  Intervals intervals;
+  if (!byPosition)
+    intervals = getIntervals(op);
+  if (!byPosition && !op.getGrid() && !op.getBlocks()) {
     // Each element is compared where it is used: there are more of them than
     // predicate registers.
-    visible[op] = getIntervals(op);
-    if (!op.getGrid() && !op.getBlocks())
-      return;
+    visible[op] = std::move(intervals);
+    return;
   }
-  Fragment seen = byPosition ? comparePositions(op) : expandVisible(op);
-  visible.erase(op);
-  if (op.getGrid())
-    maskFarCells(op, seen);
-  if (op.getBlocks())
-    maskUnsetBlocks(op, seen);
+  RankedTensorType tile = getTile(op);
+  int64_t rows = 2 * layout.rowBlocks(tile.getDimSize(0));
+  int64_t blocks = Fragments::columnBlocks(tile.getDimSize(1));
+  SmallVector<Token> queries;
+  for (int64_t row = 0; row < rows; ++row)
+    queries.push_back(
+        getToken(op, /*isKey=*/false, getRowIndex(row / 2, row % 2)));
+  Fragment seen(layout.elements(tile));
+  // Column by column: what belongs to one is not alive while others are.
+  for (int64_t column = 0; column < 2 * blocks; ++column) {
+    Token key =
+        getToken(op, /*isKey=*/true, getColumnIndex(column / 2, column % 2));
+    for (auto [row, query] : llvm::enumerate(queries)) {
+      int64_t index =
+          (row / 2 * blocks + column / 2) * 4 + row % 2 * 2 + column % 2;
+      Value value = byPosition ? seesPosition(op, query, key)
+                               : isVisible(intervals, blocks, index);
+      if (op.getGrid())
+        value = b.both(value, isNear(op, query, key));
+      // Only what is seen otherwise has a block for certain.
+      if (op.getBlocks())
+        value =
+            isSet(getElement(op.getBlocks(), {query.block, key.block}), value);
+      seen[index] = value;
+    }
+  }
   fragments[op] = std::move(seen);
 }
 

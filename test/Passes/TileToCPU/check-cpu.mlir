@@ -130,3 +130,23 @@ rtile.func @recipe() grid(%i: index) recipe = <fa_fwd_lazy> walk = <each> {
   }
   rtile.return
 }
+
+// -----
+
+// Elements are read one by one from tables and masks only.
+
+rtile.func @read_of_floats(%X: memref<?xf32>) grid(%i: index) {
+  // expected-error @below {{expected a number of i64 or i1, found 'f32'}}
+  %x = memref.load %X[%i] : memref<?xf32>
+  rtile.return
+}
+
+// -----
+
+rtile.func @read_of_an_alias(%X: memref<4xi64>) grid(%i: index) {
+  %c = arith.constant true
+  %y = arith.select %c, %X, %X : memref<4xi64>
+  // expected-error @below {{expected a parameter of the kernel}}
+  %x = memref.load %y[%i] : memref<4xi64>
+  rtile.return
+}

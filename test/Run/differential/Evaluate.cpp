@@ -50,6 +50,14 @@ tokensOf(const std::optional<layout::OrderSpec> &order, int64_t length,
   return tokens;
 }
 
+/// Where tokens lie.
+std::vector<int64_t> invert(const std::vector<int64_t> &tokens) {
+  std::vector<int64_t> slots(tokens.size());
+  for (size_t slot = 0; slot < tokens.size(); ++slot)
+    slots[tokens[slot]] = static_cast<int64_t>(slot);
+  return slots;
+}
+
 class Evaluation {
 public:
   Evaluation(const Graph &graph, const std::vector<TensorView> &inputs,
@@ -99,11 +107,27 @@ private:
       offset = Tensor(DType::i64, {1});
       *offset->as<int64_t>() = inputs[*op.offsetOperand].getInt({});
     }
+    // The oracle knows tokens in linear order only.
+    std::optional<std::vector<int64_t>> tokens[3];
+    for (int i = 0; i < 3; ++i) {
+      const Known &operand = known[op.operands[i]];
+      tokens[i] = tokensOf(graph.values[op.operands[i]].order,
+                           operand.rounded.size(1), error);
+      if (!tokens[i])
+        return false;
+    }
+    std::vector<Tensor> moved;
     auto operands = [&](auto view) {
+      moved.clear();
+      for (int i = 0; i < 3; ++i)
+        moved.push_back(
+            takeIndices(view(known[op.operands[i]]), 1, invert(*tokens[i])));
       AttentionInputs list;
-      list.query = view(known[op.operands[0]]);
-      list.key = view(known[op.operands[1]]);
-      list.value = view(known[op.operands[2]]);
+      list.query = std::as_const(moved[0]).view();
+      list.key = std::as_const(moved[1]).view();
+      list.value = std::as_const(moved[2]).view();
+      if (op.blockMask)
+        list.blockMask = inputs[*op.blockMask];
       if (offset)
         list.qOffset = std::as_const(*offset).view();
       return list;
@@ -115,9 +139,13 @@ private:
         error, options);
     if (!exact)
       return false;
+    auto inOrder = [&](const Tensor &result, int axis) {
+      return takeIndices(result.view(), axis, *tokens[0]);
+    };
+    int lseAxis = exact->lse.view().rank() - 1;
     Expected output, lse;
-    output.exact = exact->output;
-    lse.exact = exact->lse;
+    output.exact = inOrder(exact->output, 1);
+    lse.exact = inOrder(exact->lse, lseAxis);
     lse.quantity = oracle::Quantity::Lse;
     output.inputs = lse.inputs = graph.values[op.operands[0]].dtype;
     for (size_t i = 0; withUnfused && i < std::size(oracle::kArithmetics);
@@ -128,8 +156,8 @@ private:
           options, oracle::kArithmetics[i]);
       if (!unfused)
         return false;
-      output.unfused.push_back(std::move(unfused->output));
-      lse.unfused.push_back(std::move(unfused->lse));
+      output.unfused.push_back(inOrder(unfused->output, 1));
+      lse.unfused.push_back(inOrder(unfused->lse, lseAxis));
     }
     define(op.results[0], std::move(output));
     define(op.results[1], std::move(lse));
@@ -146,10 +174,7 @@ private:
     auto wanted = tokensOf(target.order, length, error);
     if (!tokens || !wanted)
       return false;
-    std::vector<int64_t> slotOf(tokens->size());
-    for (size_t slot = 0; slot < tokens->size(); ++slot)
-      slotOf[(*tokens)[slot]] = static_cast<int64_t>(slot);
-    std::vector<int64_t> taken;
+    std::vector<int64_t> slotOf = invert(*tokens), taken;
     for (int64_t token : *wanted)
       taken.push_back(slotOf[token]);
 

@@ -22,10 +22,18 @@ namespace ringlet::differential {
 
 /// The graphs of a run. Case c calls graph c mod kGraphs, so that a short run
 /// sees many graphs, and a long one compiles none twice.
-constexpr int64_t kGraphs = 112;
+constexpr int64_t kGraphs = 128;
 
 /// Size variables.
-enum Variable { kBatch, kQueries, kKeys, kOther, kVariables };
+enum Variable {
+  kBatch,
+  kQueries,
+  kKeys,
+  kOther,
+  kQueryBlocks,
+  kKeyBlocks,
+  kVariables
+};
 
 struct DrawnGraph {
   Graph graph;
@@ -33,6 +41,8 @@ struct DrawnGraph {
   std::optional<int64_t> fixed[kVariables];
   /// Positions lie below it, if there is a pattern order.
   std::optional<int64_t> volume;
+  /// No query may have a position below 0.
+  bool isNeverNegative = false;
 };
 
 DrawnGraph drawGraph(uint64_t seed, int64_t number);

@@ -90,6 +90,13 @@ void ConfigurationDraw::drawSizes() {
                                      : length();
   if (dice.oneIn(12))
     variables[kQueries] = dice.between(1, 4);
+  // Offsets that the type of an operand fixes are 0 or less.
+  if (drawn.volume)
+    for (Variable side : {kQueries, kKeys})
+      variables[side] = std::min(variables[side], *drawn.volume);
+  // So that the default offset is not negative.
+  if (drawn.isNeverNegative)
+    variables[kQueries] = std::min(variables[kQueries], variables[kKeys]);
   double limit = kUsualCost * (dice.percent(4) ? 10 : 1);
   for (int i = 0; i < kVariables; ++i)
     if (drawn.fixed[i])
@@ -112,6 +119,10 @@ void ConfigurationDraw::drawOffset() {
       dice.pick<int64_t>({0, usual, usual, -1, dice.between(-200, -1),
                           dice.between(0, 300), usual + dice.between(-8, 8),
                           100000, int64_t(1) << 60, -(int64_t(1) << 60)});
+  if (drawn.volume)
+    result.offset =
+        std::clamp<int64_t>(result.offset, drawn.isNeverNegative ? 0 : -200,
+                            *drawn.volume - variables[kQueries]);
 }
 
 //===----------------------------------------------------------------------===//
@@ -236,6 +247,26 @@ void ConfigurationDraw::collectFeatures(const Operation &op) {
   note("mix sum", spec.mix == oracle::Mix::Sum);
   note("output_scale", spec.outputScale.has_value());
   note("scale", spec.scale.has_value());
+  const auto &queryOrder = graph.values[op.operands[0]].order;
+  const auto &keyOrder = graph.values[op.operands[1]].order;
+  note("queries in an order", queryOrder.has_value());
+  note("keys in an order", keyOrder.has_value());
+  note("queries and keys in orders", queryOrder && keyOrder);
+  note("pattern order", spec.patternOrder.has_value());
+  note("tokens in the pattern order", spec.patternOrder &&
+                                          queryOrder == spec.patternOrder &&
+                                          keyOrder == spec.patternOrder);
+  note("pattern order and another one",
+       spec.patternOrder && keyOrder && keyOrder != spec.patternOrder);
+  note("pattern order on a 3-D grid",
+       spec.patternOrder && spec.patternOrder->grid.size() == 3);
+  note("pattern order with positions before it",
+       spec.patternOrder && offset < 0 && queries > 0);
+  note("grid window", spec.gridWindow.has_value());
+  note("block mask", spec.blockMask.has_value());
+  note("masks along a curve",
+       spec.patternOrder && (spec.gridWindow || spec.blockMask));
+  note("ranks without a token", spec.patternOrder && keys < *drawn.volume);
   note("forced tiling", !op.tilings.empty());
   note("chosen tiling", op.tilings.empty());
   int64_t ratio = graph.values[op.operands[0]].shape[2] /
@@ -256,6 +287,9 @@ void ConfigurationDraw::collectFeatures(const Operation &op) {
     note("several segments", branch.segment && w < keys);
     note("segment tail", branch.segment && w < keys && keys % w != 0);
     note("dilated", branch.dilation > 1);
+    note("residues that lie together",
+         keyOrder && !spec.patternOrder && keyOrder->curve == "residue" &&
+             keyOrder->rate > 1 && branch.dilation % keyOrder->rate == 0);
     note("rate no divisor of segment",
          branch.segment && w % branch.dilation != 0);
     note("offset block",
@@ -345,6 +379,19 @@ const std::vector<std::string> &coverageNames() {
       "mix sum",
       "output_scale",
       "scale",
+      "queries in an order",
+      "keys in an order",
+      "queries and keys in orders",
+      "pattern order",
+      "tokens in the pattern order",
+      "pattern order and another one",
+      "pattern order on a 3-D grid",
+      "pattern order with positions before it",
+      "grid window",
+      "block mask",
+      "masks along a curve",
+      "ranks without a token",
+      "residues that lie together",
       "grouped heads",
       "dim no multiple of 8",
       "value dim of its own",

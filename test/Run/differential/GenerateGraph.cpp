@@ -21,6 +21,9 @@ namespace {
 using oracle::AttentionSpec;
 using oracle::Branch;
 
+/// Kinds of graphs, in turn.
+constexpr int64_t kKinds = 16;
+
 class GraphDraw {
 public:
   GraphDraw(uint64_t seed, int64_t number)
@@ -38,7 +41,15 @@ public:
     queryHeads =
         keyHeads *
         std::min<int64_t>(dice.pick<int64_t>({1, 1, 2, 3, 4}), 8 / keyHeads);
-    switch (number % 14) {
+    switch (number % kKinds) {
+    case 14:
+    case 15:
+      drawMaskedAttention();
+      break;
+    case 9:
+    case 10:
+      drawOrderedAttention();
+      break;
     case 13:
       drawReorders();
       break;
@@ -58,6 +69,9 @@ private:
   void drawOneAttention();
   void drawTwoAttentions();
   void drawReorderedAttention();
+  void drawOrderedAttention();
+  void drawMaskedAttention();
+  layout::OrderSpec drawPatternOrder();
   void drawReorders();
 
   void drawStaticSizes();
@@ -90,6 +104,13 @@ private:
   DType dtype;
   int64_t depth, width, queryHeads, keyHeads;
   std::optional<int> offset;
+  /// What the next attentions have.
+  std::optional<layout::OrderSpec> pattern;
+  std::optional<oracle::GridWindow> near;
+  std::optional<oracle::BlockSizes> blockSize;
+  int mask = 0;
+  /// A divisor of the dilation of their first branch, or 0.
+  int64_t rateDivisor = 0;
   int q = 0, k = 0, v = 0;
 };
 
@@ -218,6 +239,13 @@ void GraphDraw::drawInputs() {
     scalar.dtype = DType::i64;
     offset = graph().addValue(scalar, "position");
   }
+  if (blockSize) {
+    ValueType blocks;
+    blocks.dtype = DType::i1;
+    blocks.shape = {sizeInType(kQueryBlocks), sizeInType(kKeyBlocks)};
+    blocks.variables = {kQueryBlocks, kKeyBlocks};
+    mask = graph().addValue(blocks, "blocks");
+  }
   graph().arguments = static_cast<int>(graph().values.size());
 }
 
@@ -226,10 +254,24 @@ std::pair<int, int> GraphDraw::addAttention(int query, int key, int value,
   Operation op;
   op.operands = {query, key, value};
   op.attention = drawSpec();
+  op.attention->patternOrder = pattern;
+  op.attention->gridWindow = near;
+  op.attention->blockMask = blockSize;
+  if (blockSize)
+    op.blockMask = mask;
+  if (rateDivisor) {
+    Branch &first = op.attention->branches[0];
+    first.dilation = rateDivisor * dice.between(1, 2);
+    if (first.segment)
+      first.segment = std::max(*first.segment, first.dilation);
+  }
   if (offset)
     op.offsetOperand = offset;
   else if (dice.oneIn(4))
-    op.offsetConstant = dice.pick<int64_t>({0, 0, 1, 17, 64, -3, -70, 1000});
+    op.offsetConstant =
+        drawn.isNeverNegative ? 0
+        : pattern ? dice.pick<int64_t>({0, -3, -70})
+                  : dice.pick<int64_t>({0, 0, 1, 17, 64, -3, -70, 1000});
   // A step without a mask must fit into the window.
   bool small = op.attention->windowLeft && dice.oneIn(2);
   if (small || dice.oneIn(2))
@@ -240,7 +282,9 @@ std::pair<int, int> GraphDraw::addAttention(int query, int key, int value,
                 : Tiling{dice.pick<int64_t>({1, 4, 5, 8, 16, 24, 32, 64, 96}),
                          dice.pick<int64_t>({1, 3, 8, 16, 32, 64, 128})});
 
+  const std::optional<layout::OrderSpec> &order = graph().values[query].order;
   ValueType output = tensor(kQueries, queryHeads, width);
+  output.order = order;
   ValueType lse;
   lse.dtype = DType::f32;
   lse.shape = {sizeInType(kBatch), queryHeads, sizeInType(kQueries)};
@@ -250,6 +294,8 @@ std::pair<int, int> GraphDraw::addAttention(int query, int key, int value,
     lse.shape.insert(lse.shape.begin(), branches);
     lse.variables.insert(lse.variables.begin(), -1);
   }
+  lse.order = order;
+  lse.axis = order ? static_cast<int>(lse.shape.size()) - 1 : 1;
   int o = graph().addValue(output, "o" + suffix);
   int l = graph().addValue(lse, "lse" + suffix);
   op.results = {o, l};
@@ -322,6 +368,111 @@ void GraphDraw::drawReorderedAttention() {
   }
   if (dice.oneIn(3))
     graph().results.push_back(o);
+}
+
+layout::OrderSpec GraphDraw::drawPatternOrder() {
+  layout::OrderSpec order;
+  order.curve = dice.pick<const char *>(
+      {"hilbert", "hilbert", "morton", "snake", "linear", "residue"});
+  int64_t rank = dice.between(2, 3), volume = 1;
+  for (int64_t i = 0; i < rank; ++i)
+    order.grid.push_back(dice.between(2, rank == 2 ? 12 : 5));
+  for (int64_t side : order.grid)
+    volume *= side;
+  if (order.curve == "residue") {
+    order.grid.clear();
+    order.rate = dice.between(2, 9);
+    order.chunk = volume;
+  }
+  drawn.volume = volume;
+  return order;
+}
+
+/// Tokens that lie in an order, or ranks that count along one.
+void GraphDraw::drawOrderedAttention() {
+  std::optional<int64_t> &queries = drawn.fixed[kQueries];
+  std::optional<int64_t> &keys = drawn.fixed[kKeys];
+  std::optional<layout::OrderSpec> queryOrder, keyOrder;
+  // Those orders whose length is free leave it to the case.
+  switch (number / kKinds * 2 + number % 2) {
+  case 0:
+    keyOrder = drawOrder(keys);
+    break;
+  case 1:
+    queryOrder = drawOrder(queries);
+    break;
+  case 2:
+  case 3:
+    queryOrder = drawOrder(queries);
+    keyOrder = drawOrder(keys);
+    break;
+  case 4:
+  case 5:
+  case 6: {
+    layout::OrderSpec residues;
+    residues.curve = "residue";
+    residues.rate = rateDivisor = dice.between(2, 5);
+    if (number % 2)
+      residues.chunk = dice.pick<int64_t>({100, 128, 256});
+    keyOrder = residues;
+    if (dice.oneIn(2))
+      queryOrder = residues;
+    break;
+  }
+  case 7:
+  case 8:
+  case 9:
+    pattern = drawPatternOrder();
+    break;
+  case 10:
+  case 11:
+    pattern = queryOrder = keyOrder = drawPatternOrder();
+    if (pattern->chunk == 0)
+      queries = keys = drawn.volume;
+    break;
+  case 12:
+    pattern = drawPatternOrder();
+    keyOrder = layout::OrderSpec{"residue", dice.between(2, 9), {}, 0, {}};
+    break;
+  default:
+    pattern = drawPatternOrder();
+    queryOrder = layout::OrderSpec{"residue", dice.between(2, 9), {}, 0, {}};
+    keyOrder = layout::OrderSpec{"snake", 0, {3, 5}, 15, {}};
+    break;
+  }
+  drawInputs();
+  graph().values[q].order = queryOrder;
+  graph().values[k].order = keyOrder;
+  graph().values[v].order = keyOrder;
+  auto [o, l] = addAttention(q, k, v, "");
+  graph().results = {o, l};
+}
+
+/// Neighbourhoods on a grid, masks of blocks, or both, along a curve or not.
+void GraphDraw::drawMaskedAttention() {
+  layout::OrderSpec order = drawPatternOrder();
+  int64_t volume = *drawn.volume, kind = number / kKinds * 2 + number % 2;
+  drawn.isNeverNegative = true;
+  if (kind % 2 == 0)
+    pattern = order;
+  if (kind % 4 < 3) {
+    near.emplace();
+    near->grid = order.grid.empty() ? std::vector<int64_t>{volume} : order.grid;
+    for (size_t axis = 0; axis < near->grid.size(); ++axis)
+      near->radius.push_back(dice.between(0, 4));
+  }
+  if (!near || dice.oneIn(2)) {
+    // Blocks that tiles fill, and others.
+    auto side = [&] { return dice.pick<int64_t>({1, 5, 16, 32, 64, 96}); };
+    blockSize = oracle::BlockSizes{side(), side()};
+    drawn.fixed[kQueryBlocks] = layout::ceilDiv(volume, blockSize->query);
+    drawn.fixed[kKeyBlocks] =
+        layout::ceilDiv(volume, blockSize->key) + dice.between(0, 1);
+    isStatic[kQueryBlocks] = isStatic[kKeyBlocks] = dice.oneIn(2);
+  }
+  drawInputs();
+  auto [o, l] = addAttention(q, k, v, "");
+  graph().results = {o, l};
 }
 
 void GraphDraw::drawReorders() {

@@ -58,6 +58,10 @@ std::string branchText(const oracle::Branch &branch) {
   return text + ">";
 }
 
+std::string blockSizeText(const AttentionSpec &spec) {
+  return " of " + list({spec.blockMask->query, spec.blockMask->key});
+}
+
 /// The clauses of an attention, in the syntax of the operation.
 std::string clauses(const AttentionSpec &spec) {
   std::string text = "branches [";
@@ -69,6 +73,11 @@ std::string clauses(const AttentionSpec &spec) {
   if (spec.windowLeft || spec.windowRight)
     text += " window = " +
             list({spec.windowLeft.value_or(-1), spec.windowRight.value_or(-1)});
+  if (spec.gridWindow)
+    text += " grid_window = <grid = " + list(spec.gridWindow->grid) +
+            ", reach = " + list(spec.gridWindow->radius) + ">";
+  if (spec.patternOrder)
+    text += " pattern_order = " + orderText(*spec.patternOrder);
   if (spec.scale)
     text += " scale = " + number(*spec.scale);
   if (spec.softcap)
@@ -110,6 +119,9 @@ std::string meaningOf(const Graph &graph) {
       text += std::to_string(operand) + " ";
     if (op.attention)
       text += clauses(*op.attention);
+    if (op.blockMask)
+      text += " blocks value " + std::to_string(*op.blockMask) +
+              blockSizeText(*op.attention);
     if (op.offsetOperand)
       text += " offset value " + std::to_string(*op.offsetOperand);
     if (op.offsetConstant)
@@ -152,6 +164,8 @@ std::string toIR(const Graph &graph) {
       offset = " q_offset(" + name(*op.offsetOperand) + ")";
       types += ", tensor<i64>";
     }
+    if (op.blockMask)
+      types += ", " + type(*op.blockMask);
     text += "  " + join(op.results, name) + " = ";
     if (!op.attention) {
       text += "ringlet.reorder " + name(operands[0]) + " : " + types + " to " +
@@ -160,6 +174,9 @@ std::string toIR(const Graph &graph) {
     }
     text += "ringlet.attention " + join(operands, name) + "\n      " +
             clauses(*op.attention) + offset;
+    if (op.blockMask)
+      text += " block_mask(" + name(*op.blockMask) + ")" +
+              blockSizeText(*op.attention);
     if (!op.tilings.empty()) {
       text += "\n      tilings = [";
       for (size_t i = 0; i < op.tilings.size(); ++i)

@@ -43,6 +43,8 @@ struct Operation {
   std::vector<int> operands;
   std::vector<int> results;
   std::optional<oracle::AttentionSpec> attention;
+  /// The value that is the block mask, if the attention has one.
+  std::optional<int> blockMask;
   /// The value or the number that is q_offset.
   std::optional<int> offsetOperand;
   std::optional<int64_t> offsetConstant;

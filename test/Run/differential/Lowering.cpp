@@ -15,6 +15,7 @@
 #include "ringlet/InitAll.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
@@ -55,6 +56,7 @@ std::optional<Stage::Kind> classify(ModuleOp module) {
     StringRef dialect = op->getName().getDialectNamespace();
     bool known = llvm::is_contained(
         {"rtile", "rplan", "arith", "math", "scf", "builtin"}, dialect);
+    known |= isa<memref::LoadOp>(op);
     return known ? WalkResult::advance() : WalkResult::interrupt();
   });
   if (walk.wasInterrupted())

@@ -71,6 +71,13 @@ void Memory::fillInput(const Graph &graph, int argument,
     return;
   }
   Dice dice(configuration.dataSeed, static_cast<uint64_t>(argument));
+  if (view.dtype() == DType::i1) {
+    int64_t share = dice.pick<int64_t>({20, 50, 90});
+    forEachIndex(view.sizes(), [&](const int64_t *indices) {
+      view.set(indices, dice.percent(share));
+    });
+    return;
+  }
   const std::string &name = graph.names[argument];
   Data data = name == "q" || name == "k" ? configuration.data : Data::Normal;
   double root =

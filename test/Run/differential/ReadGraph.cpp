@@ -56,10 +56,11 @@ private:
     for (int64_t size : tensor.getShape())
       type.shape.push_back(ShapedType::isDynamic(size) ? kDynamic : size);
     Type element = tensor.getElementType();
-    type.dtype = element.isF16()    ? DType::f16
-                 : element.isBF16() ? DType::bf16
-                 : element.isF32()  ? DType::f32
-                                    : DType::i64;
+    type.dtype = element.isF16()        ? DType::f16
+                 : element.isBF16()     ? DType::bf16
+                 : element.isF32()      ? DType::f32
+                 : element.isInteger(1) ? DType::i1
+                                        : DType::i64;
     if (rlayout::LayoutAttr layout = rlayout::getLayout(tensor)) {
       type.axis = static_cast<int>(layout.getAxis());
       if (layout.getOrder())
@@ -76,8 +77,7 @@ private:
       return false;
     }
     oracle::AttentionSpec spec = toOracle(op);
-    if (op.isPacked() || op.getQueryLengths() || op.getSink() ||
-        op.getBlockMask() || op.getGridWindow()) {
+    if (op.isPacked() || op.getQueryLengths() || op.getSink()) {
       *error = "unexpected clause of ringlet.attention";
       return false;
     }
@@ -86,6 +86,8 @@ private:
     result.operands = {numbers.lookup(op.getQuery()),
                        numbers.lookup(op.getKey()),
                        numbers.lookup(op.getValue())};
+    if (op.getBlockMask())
+      result.blockMask = numbers.lookup(op.getBlockMask());
     if (Value offset = op.getQOffset()) {
       DenseIntElementsAttr constant;
       if (matchPattern(offset, m_Constant(&constant)))

@@ -273,6 +273,34 @@ TEST(TileIndex, CurveNeedsFewerTilesThanRows) {
   EXPECT_EQ(count("morton", 64), (3 * 8 - 2) * (3 * 8 - 2));
 }
 
+/// What docs/Orders.md says of lists on larger grids, to a tenth of a tile.
+TEST(TileIndex, CountsOfThePage) {
+  struct Row {
+    std::vector<int64_t> grid, reach;
+    double linear, snake, morton, hilbert;
+  };
+  for (const Row &row : {Row{{64, 64}, {3, 3}, 6.8, 6.8, 7.6, 7.6},
+                         Row{{256, 256}, {3, 3}, 17.4, 17.4, 8.6, 8.6},
+                         Row{{256, 256}, {16, 16}, 79.8, 79.8, 23.2, 23.2},
+                         Row{{100, 130}, {5, 5}, 22.3, 19.0, 8.3, 10.6},
+                         Row{{64, 64, 64}, {2, 2, 2}, 24.1, 24.1, 23.8, 23.8}})
+    for (auto [curve, expected] : {std::pair("linear", row.linear),
+                                   {"snake", row.snake},
+                                   {"morton", row.morton},
+                                   {"hilbert", row.hilbert}}) {
+      int64_t volume = *gridVolume(row.grid), tiles = ceilDiv(volume, 64);
+      TilePattern pattern;
+      pattern.grid = row.grid;
+      pattern.reach = row.reach;
+      pattern.queryRows = pattern.keyRows = 64;
+      pattern.order = makeOrder({curve, 0, row.grid, 0, {}});
+      TileIndex index(pattern, {volume, 0, volume, tiles, 1, 0});
+      int64_t entries = index.tableLength() - 2 * tiles - 1;
+      EXPECT_NEAR(double(entries) / double(tiles), expected, 0.06)
+          << curve << " on " << describe(row.grid);
+    }
+}
+
 TEST(TileIndex, RefusesWhatHasNoIndex) {
   TilePattern pattern;
   TileSizes sizes{16, 0, 16, 16, 1, 0};

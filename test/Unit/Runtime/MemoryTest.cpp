@@ -223,6 +223,37 @@ TEST(IndexTablesTest, HoldRanks) {
   EXPECT_EQ(cache.built(), 3u);
 }
 
+// A tile index is what lib/Layout makes of the same key; keys that differ in a
+// size or a condition are different tables.
+TEST(IndexTablesTest, HoldTileIndices) {
+  MemoryDriver driver;
+  Account account(0);
+  rt::IndexTableCache cache(driver, account);
+  bool overLimit;
+  layout::TileTable key;
+  key.pattern.order = makeOrder("hilbert", {8, 8});
+  key.pattern.grid = {8, 8};
+  key.pattern.reach = {1, 2};
+  key.pattern.queryRows = key.pattern.keyRows = 8;
+  key.sizes = {64, 0, 60, 8, 1, 0};
+  layout::TileIndex index(key.pattern, key.sizes);
+  key.length = index.tableLength();
+  std::shared_ptr<const rt::IndexTable> table, again;
+  ASSERT_TRUE(cache.get(key, table, overLimit).ok());
+  EXPECT_EQ(table->entries, index.table());
+  layout::TileTable copy = key;
+  copy.pattern.order = makeOrder("hilbert", {8, 8});
+  ASSERT_TRUE(cache.get(copy, again, overLimit).ok());
+  EXPECT_EQ(table, again);
+  copy.pattern.causal = true;
+  copy.length = layout::TileIndex(copy.pattern, copy.sizes).tableLength();
+  ASSERT_TRUE(cache.get(copy, again, overLimit).ok());
+  key.sizes.keyLength = 61;
+  key.length = layout::TileIndex(key.pattern, key.sizes).tableLength();
+  ASSERT_TRUE(cache.get(key, again, overLimit).ok());
+  EXPECT_EQ(cache.built(), 3u);
+}
+
 // Equal by content, not by address; different in any part of the key is
 // another table.
 TEST(IndexTablesTest, KeyIsWhole) {

@@ -247,6 +247,17 @@ const Malformed malformed[] = {
        table.kind = abi::BufferKind::RankTable;
        table.first = 70;
      }},
+    {"TileIndexMissing", "expected a tile index, found none",
+     [](auto &a) {
+       a.functions[1]->plans[0]->buffers[2]->kind = abi::BufferKind::TileIndex;
+     }},
+    {"TileIndexSize", "an expression below 2, found 70",
+     [](auto &a) {
+       abi::BufferT &table = *a.functions[1]->plans[0]->buffers[2];
+       table.kind = abi::BufferKind::TileIndex;
+       table.tiles = std::make_unique<abi::TileIndexT>();
+       table.tiles->first_segment = 70;
+     }},
     {"OrderChunk", "of at least 0, found -1 and 4",
      [](auto &a) { a.functions[1]->plans[0]->buffers[2]->order->chunk = -1; }},
     {"StepEmpty", "action from 1 to 3, found 0",
