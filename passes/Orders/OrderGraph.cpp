@@ -41,8 +41,13 @@ bool ringlet::isAlikeForAllTokens(Value value) {
   return op && op.isAlikeForAllTokens();
 }
 
+/// Null for what has no layout and cannot have one: an encoding of another
+/// dialect says how the tensor lies.
 static RankedTensorType getTensor(Value value) {
-  return dyn_cast<RankedTensorType>(value.getType());
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  if (!type || (type.getEncoding() && !rlayout::getLayout(type)))
+    return {};
+  return type;
 }
 
 /// The one layout of all axes of `group`, or nothing where they differ.
@@ -50,7 +55,10 @@ static std::optional<LayoutAttr> getCommonLayout(Operation *op,
                                                  const OrderGroup &group) {
   std::optional<LayoutAttr> common;
   for (auto [value, axis] : group.getAxes(op)) {
-    LayoutAttr layout = getLayoutOf(getTensor(value), axis);
+    RankedTensorType type = getTensor(value);
+    if (!type)
+      return std::nullopt;
+    LayoutAttr layout = getLayoutOf(type, axis);
     if (common && *common != layout)
       return std::nullopt;
     common = layout;

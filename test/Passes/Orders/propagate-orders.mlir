@@ -366,3 +366,18 @@ func.func @ring(%x: tensor<1x4x8xf32, #ring_h>) -> tensor<1x4x8xf32, #ring_h> {
   %r = ringlet.reorder %e : tensor<1x4x8xf32, #ring> to tensor<1x4x8xf32, #ring_h>
   return %r : tensor<1x4x8xf32, #ring_h>
 }
+
+// An encoding of another dialect is none of our business.
+
+// CHECK-LABEL: func @foreign(
+// CHECK-SAME:      %[[X:[^:]+]]: {{.*}}, %[[Y:[^:]+]]: tensor<1x4x8xf32, 1 : i32>)
+// CHECK-NEXT:    %[[E:.+]] = math.exp %[[X]]
+// CHECK-NEXT:    %[[F:.+]] = math.exp %[[Y]] : tensor<1x4x8xf32, 1 : i32>
+// CHECK-NEXT:    return %[[E]], %[[F]]
+func.func @foreign(%x: !h, %y: tensor<1x4x8xf32, 1 : i32>) -> (!h, tensor<1x4x8xf32, 1 : i32>) {
+  %l = ringlet.reorder %x : !h to !t
+  %e = math.exp %l : !t
+  %r = ringlet.reorder %e : !t to !h
+  %f = math.exp %y : tensor<1x4x8xf32, 1 : i32>
+  return %r, %f : !h, tensor<1x4x8xf32, 1 : i32>
+}
