@@ -107,7 +107,7 @@ GPUSchedule ringlet::cost::estimateSchedule(const GPUCore &core,
   result.key = key;
   result.groups = query / groupRows;
 
-  int64_t tiles = width / 2 + key / 2 + key / 4;
+  int64_t tiles = width / 2 + key / 2 + key / 4 + core.spareRegisters;
   int64_t withQuery = tiles + depth / 4 + table.otherRegisters;
   result.registerLimit = registerLimit(core, result.groups, branch.segmented);
   result.queryInRegisters = withQuery <= result.registerLimit;

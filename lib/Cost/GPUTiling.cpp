@@ -111,9 +111,11 @@ GPUTiling ringlet::cost::estimate(const GPUCore &core,
                          : table.simtRegisters + accumulator +
                                table.simtScore * scores +
                                (cutsInstructions ? table.simtRagged : 0.0);
-  result.fits = result.sharedBytes <= core.sharedBytes &&
-                (!core.hasMma || sums <= core.sumRegisters) &&
-                (core.hasMma || registers <= core.registersOfThread);
+  result.fits =
+      result.sharedBytes <= core.sharedBytes &&
+      (!core.hasMma ||
+       sums <= static_cast<double>(core.sumRegisters - core.spareRegisters)) &&
+      (core.hasMma || registers <= core.registersOfThread);
   result.registers = std::min<int64_t>(registers, core.registersOfThread);
   result.fits &= result.registers * result.threads <= core.registersOfSM;
   // A block takes 1 KiB beside what it asks for.

@@ -24,6 +24,9 @@ struct GPUCore {
   /// Most registers that sums of matrix instructions and what is made of them
   /// may take.
   int64_t sumRegisters = 224;
+  /// Registers of a thread that tiles are to leave free beside what the model
+  /// counts.
+  int64_t spareRegisters = 0;
 };
 
 struct GPUTiling {

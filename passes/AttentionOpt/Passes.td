@@ -77,7 +77,9 @@ def RingletChooseTiling : Pass<"ringlet-choose-tiling"> {
   let options = [Option<"level", "level", "std::string",
     /*default=*/"\"x86-64-v3\"", "Row of the table of CPU levels or of GPU architectures to tile for">,
     Option<"recipe", "recipe", "std::string",
-    /*default=*/"\"auto\"", "How kernels of a GPU divide their work: plain, fa_fwd_overlap, fa_fwd_lazy, or auto to choose">];
+    /*default=*/"\"auto\"", "How kernels of a GPU divide their work: plain, fa_fwd_overlap, fa_fwd_lazy, or auto to choose">,
+    Option<"spareRegisters", "spare-registers", "int64_t", /*default=*/"0",
+    "Registers of a GPU's thread that tiles leave free beside what the cost model counts">];
 }
 
 #endif // RINGLET_PASSES_ATTENTIONOPT

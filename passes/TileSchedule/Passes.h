@@ -25,7 +25,8 @@ void addRecipePasses(mlir::OpPassManager &pm);
 /// From plain kernels that name a recipe to scheduled ones, for one row of the
 /// table of architectures. Other kernels, and other operations of the module,
 /// stay as they are; so does everything for a row that is not a GPU's.
-void buildSchedulePipeline(mlir::OpPassManager &pm, llvm::StringRef level);
+void buildSchedulePipeline(mlir::OpPassManager &pm, llvm::StringRef level,
+                           int64_t spareRegisters = 0);
 
 } // namespace ringlet
 

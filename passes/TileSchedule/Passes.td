@@ -29,7 +29,9 @@ def RTileChooseSchedule : Pass<"rtile-choose-schedule"> {
     stays as it is; the remark says what is missing.
   }];
   let options = [Option<"level", "level", "std::string", "\"sm_90a\"",
-    "Row of the table of architectures to schedule for">];
+    "Row of the table of architectures to schedule for">,
+    Option<"spareRegisters", "spare-registers", "int64_t", "0",
+    "Registers of a thread to leave free where there is a choice">];
 }
 
 def RTileFuseScores : Pass<"rtile-fuse-scores"> {

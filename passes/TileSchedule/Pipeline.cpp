@@ -26,11 +26,12 @@ void ringlet::addRecipePasses(OpPassManager &pm) {
   pm.addPass(createCSEPass());
 }
 
-void ringlet::buildSchedulePipeline(OpPassManager &pm, StringRef level) {
+void ringlet::buildSchedulePipeline(OpPassManager &pm, StringRef level,
+                                    int64_t spareRegisters) {
   if (!arch::lookupGPUArch(level.str()))
     return;
   // First, so that a kernel that stays plain keeps the form of plain kernels.
-  pm.addPass(createRTileChooseSchedule({level.str()}));
+  pm.addPass(createRTileChooseSchedule({level.str(), spareRegisters}));
   addRecipePasses(pm);
   // No canonicalization below: it would move constants out of roles.
   pm.addPass(createRTileAssignRoles());

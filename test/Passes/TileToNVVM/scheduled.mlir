@@ -52,8 +52,9 @@
 // NVVM:         shfl.sync.idx.b32
 // NVVM:         setmaxnreg.dec.sync.aligned.u32 40;
 // NVVM:         mbarrier.try_wait.parity.shared::cta.b64
+// NVVM:         mov.b64 $0, $1;
 // NVVM:         arith.remui %{{.+}}, %{{.+}} : i64
-// NVVM:         arith.select %{{.+}}, %{{.+}}, %{{.+}} : !llvm.ptr
+// NVVM:         arith.select %{{.+}}, %{{.+}}, %{{.+}} : i64
 // NVVM:         mbarrier.arrive.expect_tx.shared::cta.b64 _, {{.+}}, 16384;
 // NVVM-COUNT-2: cp.async.bulk.tensor.4d.shared::cluster.global.tile.mbarrier::complete_tx::bytes
 // NVVM:         mbarrier.arrive.expect_tx.shared::cta.b64 _, {{.+}}, 16384;
@@ -156,7 +157,7 @@ rtile.func @gram(%X: memref<?x3x72xf16, strided<[?, ?, 1]>>,
 // CHECK-SAME:    rtile.maps = [#rtile.map<buffer = 0, rows = 0, columns = 1, fixed = [], rate = 4, box = [64, 64]>]
 // CHECK:         rtile.copy %{{.+}} to %{{.+}} {rtile.maps_of_copy = array<i64: 0>}
 // NVVM-LABEL:  llvm.func ptx_kernelcc @even(
-// NVVM-NOT:      arith.select {{.+}} : !llvm.ptr
+// NVVM-NOT:      mov.b64 $0, $1;
 // NVVM:          cp.async.bulk.tensor.3d
 rtile.func @even(%X: memref<4096x64xf16, strided<[?, 1]>>,
                  %Y: memref<?x64xf16, strided<[?, 1]>>)

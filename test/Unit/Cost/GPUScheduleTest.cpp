@@ -102,6 +102,16 @@ TEST(GPUSchedule, SharedMemoryIsThatOfTheChannels) {
             5 * (64 * 256 + 16));
 }
 
+// Q leaves registers first.
+TEST(GPUSchedule, SpareRegisters) {
+  GPUCore core = hopper;
+  EXPECT_TRUE(estimateSchedule(core, shape(128), 128, 128).queryInRegisters);
+  core.spareRegisters = 16;
+  GPUSchedule spare = estimateSchedule(core, shape(128), 128, 128);
+  EXPECT_TRUE(spare.fits);
+  EXPECT_FALSE(spare.queryInRegisters);
+}
+
 TEST(GPUSchedule, NothingFitsWhereThereIsNoRoom) {
   GPUCore tiny = hopper;
   tiny.sharedBytes = 8 << 10;

@@ -86,6 +86,31 @@ TEST(GPUTiling, SumsLeaveRegistersForTheRest) {
   EXPECT_TRUE(chooseTiling(tight, shape(128, 0), 2).fits);
 }
 
+// Rows that are computed again get the tiles of plain kernels, but where tiles
+// of segments follow each other, which takes registers.
+TEST(GPUTiling, TilesOfMarkedRows) {
+  GPUCore hopper = large;
+  hopper.sumRegisters = 160;
+  BranchShape dense = shape(128, 2048), segmented = dense;
+  segmented.segmented = true;
+  EXPECT_TRUE(estimate(hopper, dense, 2, 128, 128, TileKernel::Redo).fits);
+  EXPECT_TRUE(estimate(hopper, segmented, 2, 128, 128).fits);
+  EXPECT_FALSE(estimate(hopper, segmented, 2, 128, 128, TileKernel::Redo).fits);
+  EXPECT_TRUE(estimate(hopper, segmented, 2, 128, 96, TileKernel::Redo).fits);
+  for (int64_t dim : {64, 128, 256})
+    EXPECT_EQ(chooseTiling(hopper, shape(dim, 0), 2, TileKernel::Redo).query,
+              128);
+}
+
+TEST(GPUTiling, SpareRegistersMakeTilesSmaller) {
+  GPUCore core = large;
+  core.sumRegisters = 160;
+  EXPECT_TRUE(estimate(core, shape(128, 0), 2, 128, 128).fits);
+  core.spareRegisters = 32;
+  EXPECT_FALSE(estimate(core, shape(128, 0), 2, 128, 128).fits);
+  EXPECT_TRUE(chooseTiling(core, shape(128, 0), 2).fits);
+}
+
 TEST(GPUTiling, NothingFitsWhereThereIsNoRoom) {
   GPUCore tiny = small;
   tiny.sharedBytes = 1 << 10;
