@@ -1,0 +1,263 @@
+# Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Faults that users of other attention libraries have met, as cases of a kind.
+
+Each test names the kind and the inputs of the reports, and holds Ringlet to the
+specification in f64 or to its refusal.
+
+| kind | cases |
+|---|---|
+| tails | lengths around blocks and powers of two, head sizes that are neither |
+| rows without a key | more queries than keys under `causal`, empty windows |
+| state that is reset | several key tiles below the diagonal |
+| merges | partial sums whose lse would overflow an exponential; V of ones |
+| large offsets | rows at and beyond 2^31 elements |
+| strides | transposed, fused, expanded; a last axis that is not contiguous |
+| head sizes | 20, 46, 63, 100; addresses off by one element |
+| branches | segments longer than the sequence, keys seen twice, each head once |
+| equivariance | permuted tokens and heads |
+| the cache | options, damaged compilers, many threads |
+"""
+
+import concurrent.futures
+
+import numpy as np
+import pytest
+
+import ringlet
+from conftest import attention, graph
+
+F32 = dict(rtol=1e-4, atol=3e-6)
+
+
+def normal(rng, *shape):
+    return rng.standard_normal(shape, dtype=np.float32)
+
+
+def check(program, q, k, v, branches=((None, 1),), causal=False):
+    out, lse = program(q, k, v)
+    want, want_lse = attention(q, k, v, branches, causal)
+    assert not np.isnan(out).any() and not np.isnan(lse).any()
+    np.testing.assert_allclose(out, want, **F32)
+    np.testing.assert_array_equal(np.isinf(lse), np.isinf(want_lse))
+    np.testing.assert_allclose(lse, want_lse, **F32)
+
+
+# Tails: lengths that no block divides, in either direction.
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("length", [1, 31, 100, 127, 129, 192, 257])
+def test_lengths_off_the_block(rng, length, causal):
+    program = ringlet.compile(graph(16, 2, more="causal" if causal else ""))
+    q, k, v = (normal(rng, 1, length, 2, 16) for _ in range(3))
+    check(program, q, k, v, causal=causal)
+
+
+def test_masked_tail_has_weight_zero(rng):
+    """What lies behind the last key, NaN here, has weight 0 exactly."""
+    program = ringlet.compile(graph(64, 1))
+    memory = np.full((1, 256, 1, 64), np.nan, np.float32)
+    memory[:, :129] = normal(rng, 1, 129, 1, 64)
+    keys = memory[:, :129]
+    check(program, normal(rng, 1, 129, 1, 64), keys, keys)
+
+
+# Head sizes that are no multiple of what a register holds.
+@pytest.mark.parametrize("dtype", ["f32", "f16"])
+@pytest.mark.parametrize("dim", [20, 46, 63, 100])
+def test_odd_head_sizes(rng, dim, dtype):
+    program = ringlet.compile(graph(dim, 2, 1, dtype=dtype))
+    element = np.float32 if dtype == "f32" else np.float16
+    q = normal(rng, 1, 43, 2, dim).astype(element)
+    k, v = (normal(rng, 1, 71, 1, dim).astype(element) for _ in range(2))
+    out, lse = program(q, k, v)
+    want, want_lse = attention(q, k, v)
+    limit = F32 if dtype == "f32" else dict(rtol=4e-3, atol=2e-3)
+    np.testing.assert_allclose(out.astype(np.float64), want, **limit)
+    np.testing.assert_allclose(lse, want_lse, rtol=2e-3, atol=2e-3)
+
+
+@pytest.mark.parametrize("shift", [1, 2, 3])
+def test_misaligned_addresses(rng, shift):
+    """Inputs that begin in the middle of a vector."""
+    program = ringlet.compile(graph(64, 2, dtype="f16"))
+
+    def off(length):
+        flat = np.zeros(length * 2 * 64 + shift, np.float16)
+        view = flat[shift:].reshape(1, length, 2, 64)
+        view[...] = normal(rng, 1, length, 2, 64)
+        return view
+
+    q, k, v = off(40), off(50), off(50)
+    out, _ = program(q, k, v)
+    want, _ = program(q.copy(), k.copy(), v.copy())
+    np.testing.assert_array_equal(out, want)
+
+
+# Rows without a key: more queries than keys, bottom right (S1).
+@pytest.mark.parametrize("lengths", [(256, 128), (76, 1), (2, 5), (5, 2)])
+def test_causal_of_unequal_lengths(rng, lengths):
+    program = ringlet.compile(graph(16, 2, more="causal"))
+    q = normal(rng, 1, lengths[0], 2, 16)
+    k, v = (normal(rng, 1, lengths[1], 2, 16) for _ in range(2))
+    check(program, q, k, v, causal=True)
+
+
+def test_rows_without_a_key_are_zero(rng):
+    program = ringlet.compile(graph(16, 2, more="causal"))
+    q = normal(rng, 1, 64, 2, 16)
+    k, v = (normal(rng, 1, 32, 2, 16) for _ in range(2))
+    out, lse = program(q, k, v)
+    assert (out[:, :32] == 0).all() and (lse[:, :, :32] == -np.inf).all()
+    assert (lse[:, :, 32:] > -np.inf).all()
+
+
+def test_decoding_equals_the_full_pass(rng):
+    """Two queries beside a cache are the last rows of all."""
+    program = ringlet.compile(graph(32, 2, more="causal"))
+    q, k, v = (normal(rng, 1, 77, 2, 32) for _ in range(3))
+    whole, _ = program(q, k, v)
+    last, _ = program(q[:, -2:], k, v)
+    np.testing.assert_allclose(last, whole[:, -2:], **F32)
+
+
+# A running maximum and sum that are kept over all tiles below the diagonal.
+@pytest.mark.parametrize("dim", [64, 128])
+def test_many_tiles_below_the_diagonal(rng, dim):
+    program = ringlet.compile(graph(dim, 1, more="causal"))
+    q, k, v = (normal(rng, 1, 700, 1, dim) for _ in range(3))
+    rows = [0, 63, 64, 127, 128, 255, 256, 511, 512, 699]
+    out, lse = program(q, k, v)
+    for row in rows:
+        want, want_lse = attention(
+            q[:, row : row + 1], k[:, : row + 1], v[:, : row + 1]
+        )
+        np.testing.assert_allclose(out[:, row], want[:, 0], **F32)
+        np.testing.assert_allclose(lse[:, :, row], want_lse[:, :, 0], **F32)
+
+
+# Merges: the exponential of an lse of 800 overflows in any type.
+def test_merge_of_great_lse(rng):
+    branches = "<w = 8, r = 1>, <w = *, r = 2>"
+    program = ringlet.compile(graph(16, 2, branches=branches))
+    q, k, v = (normal(rng, 1, 64, 2, 16) for _ in range(3))
+    q *= 200
+    k *= 10
+    out, lse = program(q, k, v)
+    want, want_lse = attention(q, k, v, ((8, 1), (None, 2)))
+    assert np.abs(want_lse[np.isfinite(want_lse)]).max() > 800
+    np.testing.assert_allclose(out, want, rtol=1e-3, atol=1e-3)
+    np.testing.assert_allclose(lse, want_lse, rtol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", ["f32", "f16"])
+def test_values_of_one_stay_one(rng, dtype):
+    """A mean of ones is one: sums and products weigh keys alike."""
+    program = ringlet.compile(graph(64, 2, dtype=dtype))
+    element = np.float32 if dtype == "f32" else np.float16
+    q, k = (normal(rng, 1, 1500, 2, 64).astype(element) for _ in range(2))
+    out, _ = program(q, k, np.ones_like(k))
+    # 1500 terms are added in f32; f16 rounds the result once.
+    bound = 1500 * 2.0**-24 / 8 if dtype == "f32" else 2.0**-10
+    assert np.abs(out.astype(np.float64) - 1).max() <= bound
+
+
+# Large offsets: the last row lies beyond 2^31 elements, in memory that only the
+# rows that are used take.
+def test_rows_beyond_2_31_elements(rng):
+    program = ringlet.compile(graph(8, 1))
+    stride = 2**31 // 60
+    memory = np.zeros(stride * 63 + 8, np.float32)
+    view = np.lib.stride_tricks.as_strided(
+        memory, (1, 64, 1, 8), (4 * stride, 4 * stride, 4 * stride, 4)
+    )
+    values = normal(rng, 1, 64, 1, 8)
+    view[...] = values
+    assert stride * 63 > 2**31
+    check(program, values, view, view)
+
+
+# Strides: nothing is copied and nothing is misread.
+def test_transposed_fused_and_expanded(dense, rng):
+    fused = normal(rng, 1, 50, 3, 4, 64)
+    check(dense, fused[:, :, 0], fused[:, :, 1], fused[:, :, 2])
+    by_head = normal(rng, 1, 4, 50, 64).transpose(0, 2, 1, 3)
+    check(dense, by_head, by_head, fused[:, :, 2])
+    one = np.broadcast_to(normal(rng, 1, 50, 1, 64), (1, 50, 4, 64))
+    check(dense, fused[:, :, 0], one, one)
+
+
+def test_last_axis_with_a_step_is_refused(dense, rng):
+    x = normal(rng, 1, 50, 4, 64)
+    wide = normal(rng, 1, 50, 4, 128)[..., ::2]
+    with pytest.raises(ringlet.Error, match="stride"):
+        dense(x, wide, x)
+
+
+# Branches: a segment longer than the sequence, and one key seen twice.
+def test_segments_longer_than_the_sequence(rng):
+    branches = "<w = 2048, r = 1>, <w = 4096, r = 2>, <w = 8192, r = 4>"
+    program = ringlet.compile(graph(16, 4, branches=branches))
+    q, k, v = (normal(rng, 1, 50, 4, 16) for _ in range(3))
+    out, _ = program(q, k, v)
+    assert out.shape == q.shape
+    check(program, q, k, v, ((2048, 1), (4096, 2), (8192, 4)))
+
+
+def test_key_of_two_branches_counts_twice(rng):
+    once = ringlet.compile(graph(16, 1, branches="<w = *, r = 1>"))
+    twice = ringlet.compile(graph(16, 1, branches="<w = *, r = 1>, <w = *, r = 1>"))
+    q, k, v = (normal(rng, 1, 30, 1, 16) for _ in range(3))
+    out, lse = once(q, k, v)
+    out2, lse2 = twice(q, k, v)
+    np.testing.assert_allclose(out2, out, **F32)
+    np.testing.assert_allclose(lse2, lse + np.log(2), **F32)
+
+
+def test_every_head_is_in_every_branch_once(rng):
+    """12 heads and five branches: with values of one all outputs are one."""
+    branches = ", ".join(f"<w = 16, r = {r}>" for r in (1, 2, 3, 4, 5))
+    program = ringlet.compile(graph(8, 12, branches=branches))
+    q, k = (normal(rng, 1, 64, 12, 8) for _ in range(2))
+    out, _ = program(q, k, np.ones_like(k))
+    np.testing.assert_allclose(out, 1, atol=2e-6)
+
+
+# Equivariance: tokens and heads are what they are wherever they stand.
+def test_permuted_tokens_permute_results(rng, dense):
+    q, k, v = (normal(rng, 1, 61, 4, 64) for _ in range(3))
+    out, lse = dense(q, k, v)
+    order = rng.permutation(61)
+    moved, moved_lse = dense(q[:, order], k[:, order], v[:, order])
+    np.testing.assert_allclose(moved, out[:, order], **F32)
+    np.testing.assert_allclose(moved_lse, lse[:, :, order], **F32)
+
+
+def test_permuted_heads_permute_results(rng, dense):
+    q, k, v = (normal(rng, 1, 61, 4, 64) for _ in range(3))
+    out, _ = dense(q, k, v)
+    order = [2, 0, 3, 1]
+    moved, _ = dense(q[:, :, order], k[:, :, order], v[:, :, order])
+    np.testing.assert_array_equal(moved, out[:, :, order])
+
+
+# The cache: the whole of the options is the key, and threads share it.
+def test_programs_of_other_options_are_others():
+    text = graph(8, 1)
+    first = ringlet.compile(text, target="cpu:x86-64-v3")
+    assert ringlet.compile(text, target="cpu:x86-64-v3") is first
+    assert ringlet.compile(text, target="cpu") is not first
+    assert ringlet.compile(text + "\n", target="cpu:x86-64-v3") is not first
+
+
+def test_many_threads_compile_and_run(rng):
+    ringlet.clear_cache()
+    q, k, v = (normal(rng, 1, 33, 2, 16) for _ in range(3))
+    want, _ = attention(q, k, v)
+
+    def work(number):
+        program = ringlet.compile(graph(16, 2, more=f"scale = {0.25}"))
+        out, _ = program(q, k, v)
+        return np.abs(out - want).max()
+
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        assert max(pool.map(work, range(24))) < 1e-5
