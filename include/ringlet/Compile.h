@@ -49,6 +49,9 @@ struct CompileOptions {
   /// "fa_fwd_lazy", which a function that no kernel of that kind can compute
   /// refuses; "auto" chooses for each.
   std::string recipe = "auto";
+  /// A curve for the keys of attentions to lie or to be walked along, "linear"
+  /// for none, or "auto" to choose by the cost model. It changes no result.
+  std::string order = "auto";
   /// A picture to draw instead: "order", "pattern" or "tiles", the last of the
   /// first level; the output is then an SVG. Empty: none.
   std::string plot;
@@ -106,6 +109,10 @@ std::string parseEmit(std::string_view name, CompileOptions &options);
 /// Sets the recipe called "auto", "plain", "fa_fwd_overlap" or "fa_fwd_lazy".
 /// Returns an empty string, or what is wrong.
 std::string parseRecipe(std::string_view name, CompileOptions &options);
+
+/// Sets the order called "auto" or by the name of a curve. Returns an empty
+/// string, or what is wrong.
+std::string parseOrder(std::string_view name, CompileOptions &options);
 
 /// Sets what the explanation is to hold beside the choices: nothing, or
 /// "memory". Returns an empty string, or what is wrong.

@@ -17,6 +17,7 @@
 #include "lib/Compiler/TargetCode.h"
 #include "lib/Compiler/TextGuard.h"
 #include "lib/Evaluator/VerifyOrders.h"
+#include "lib/Layout/Curve.h"
 #include "ringlet/InitAll.h"
 
 #include "mlir/Pass/PassManager.h"
@@ -30,6 +31,9 @@ using namespace ringlet;
 
 namespace {
 
+/// Of a thread, for kernels that would not fit otherwise.
+constexpr int64_t spareRegisters = 16;
+
 /// One compilation of one module.
 class Compilation {
 public:
@@ -41,13 +45,18 @@ public:
 
 private:
   using Target = arch::Target;
+  /// What kernels of a GPU are to look like.
+  struct KernelForm {
+    std::string recipe;
+    int64_t spareRegisters = 0;
+  };
 
   LogicalResult chooseTargets();
   /// Runs one of the pipelines, with a reproducer if it fails.
   LogicalResult
   runPipeline(ModuleOp module, const Target &target, DecisionLog &log,
               void (*build)(OpPassManager &, const LevelOptions &),
-              const std::string &recipe);
+              const KernelForm &form);
   /// A copy of the source with every choice written into it.
   OwningOpRef<ModuleOp> decide(const Target &target, DecisionLog &log);
   LogicalResult explainMemory();
@@ -64,9 +73,9 @@ private:
     TargetCode::Objects objects;
     std::string error;
   };
-  LogicalResult lower(Work &work, const std::string &recipe);
+  LogicalResult lower(Work &work, const KernelForm &form);
   void emitObjects(Work &work);
-  LogicalResult fallBackToPlain(Work &work);
+  LogicalResult giveWay(Work &work);
   void explain(const Target &target, const Decisions &decisions);
   LogicalResult fail(const Twine &message) {
     return emitError(source.getLoc()) << message;
@@ -111,14 +120,17 @@ LogicalResult Compilation::runPipeline(ModuleOp module, const Target &target,
                                        DecisionLog &log,
                                        void (*build)(OpPassManager &,
                                                      const LevelOptions &),
-                                       const std::string &recipe) {
+                                       const KernelForm &form) {
   PassManager pm(module.getContext());
   log.watch(pm);
   LevelOptions levelOptions;
   levelOptions.level = std::string(target.name());
+  levelOptions.order = options.order;
   // A CPU has one kind of kernel: the choice is about the GPUs beside it.
-  if (target.gpu)
-    levelOptions.recipe = recipe;
+  if (target.gpu) {
+    levelOptions.recipe = form.recipe;
+    levelOptions.spareRegisters = form.spareRegisters;
+  }
   build(pm, levelOptions);
   if (options.verifyDraws)
     enableVerifyOrders(pm, {options.verifySeed, options.verifyDraws});
@@ -142,7 +154,7 @@ OwningOpRef<ModuleOp> Compilation::decide(const Target &target,
                                           DecisionLog &log) {
   OwningOpRef<ModuleOp> module = source.clone();
   if (failed(runPipeline(*module, target, log, buildRingletOptPipeline,
-                         options.recipe)))
+                         {options.recipe})))
     return nullptr;
   return module;
 }
@@ -179,7 +191,7 @@ LogicalResult Compilation::emitText(const Target &target) {
                          : options.emit == Emit::Schedule
                              ? buildRingletToSchedulePipeline
                              : buildRingletToRTilePipeline,
-                         options.recipe)))
+                         {options.recipe})))
     return failure();
   explain(target, log.get());
   OpPrintingFlags flags;
@@ -203,7 +215,7 @@ LogicalResult Compilation::emitCode(const Target &target) {
   if (failed(runPipeline(*module, target, log,
                          target.cpu ? buildRingletToCPUPipeline
                                     : buildRingletToNVVMPipeline,
-                         options.recipe)))
+                         {options.recipe})))
     return failure();
   explain(target, log.get());
   std::unique_ptr<TargetCode> code = TargetCode::translate(*module, target);
@@ -222,18 +234,18 @@ static bool hasRecipe(ModuleOp tiles) {
   });
 }
 
-LogicalResult Compilation::lower(Work &work, const std::string &recipe) {
+LogicalResult Compilation::lower(Work &work, const KernelForm &form) {
   DecisionLog log(*source.getContext());
   work.error.clear();
   work.lowered = source.clone();
   if (failed(runPipeline(*work.lowered, work.target, log,
-                         buildRingletToRTilePipeline, recipe)))
+                         buildRingletToRTilePipeline, form)))
     return failure();
   work.tiles = work.lowered->clone();
   if (failed(runPipeline(*work.lowered, work.target, log,
                          work.target.cpu ? buildRTileToCPUPipeline
                                          : buildRTileToNVVMPipeline,
-                         recipe)))
+                         form)))
     return failure();
   work.decisions = log.get();
   work.code = TargetCode::translate(*work.lowered, work.target);
@@ -249,15 +261,28 @@ void Compilation::emitObjects(Work &work) {
   work.code.reset();
 }
 
-/// Kernels of a recipe live at the edge of what registers hold, and only ptxas
-/// knows on which side. What nobody asked for by name gives way to plain ones.
-LogicalResult Compilation::fallBackToPlain(Work &work) {
-  if (work.error.empty() || !work.target.gpu || options.recipe != "auto" ||
-      !hasRecipe(*work.tiles))
+/// Kernels live at the edge of what registers hold, and only ptxas knows on
+/// which side. They give way to ones that leave registers free and, if that does
+/// not do, those of a recipe that nobody asked for by name to plain ones.
+LogicalResult Compilation::giveWay(Work &work) {
+  bool isByName = options.recipe != "auto" && options.recipe != "plain";
+  if (work.error.empty() || !work.target.gpu || isByName)
+    return success();
+  std::string first = work.error;
+  if (failed(lower(work, {options.recipe, spareRegisters})))
+    return failure();
+  emitObjects(work);
+  if (work.error.empty()) {
+    result.explanation += "for " + std::string(work.target.name()) +
+                          ": tiles leave " + std::to_string(spareRegisters) +
+                          " registers free: " + first + "\n";
+    return success();
+  }
+  if (!hasRecipe(*work.tiles))
     return success();
   emitWarning(source.getLoc())
       << "plain kernels for " << work.target.name() << ": " << work.error;
-  if (failed(lower(work, "plain")))
+  if (failed(lower(work, {"plain"})))
     return failure();
   emitObjects(work);
   return success();
@@ -268,7 +293,7 @@ LogicalResult Compilation::emitArtifact() {
   for (const Target &target : targets) {
     Work &work = all.emplace_back();
     work.target = target;
-    if (failed(lower(work, options.recipe)))
+    if (failed(lower(work, {options.recipe})))
       return failure();
   }
 
@@ -281,7 +306,7 @@ LogicalResult Compilation::emitArtifact() {
   for (std::thread &thread : threads)
     thread.join();
   for (Work &work : all) {
-    if (failed(fallBackToPlain(work)))
+    if (failed(giveWay(work)))
       return failure();
     explain(work.target, work.decisions);
   }
@@ -433,6 +458,22 @@ std::string ringlet::parseRecipe(std::string_view name,
     list += (list.empty() ? "" : ", ") + std::string(known);
   }
   return "expected one of " + list + ", found '" + std::string(name) + "'";
+}
+
+std::string ringlet::parseOrder(std::string_view name,
+                                CompileOptions &options) {
+  std::string list = "auto";
+  bool isKnown = name == "auto";
+  for (const layout::CurveRow &row : layout::curveRows()) {
+    if (row.table == layout::Use::Required)
+      continue;
+    isKnown |= name == row.name;
+    list += ", " + std::string(row.name);
+  }
+  if (!isKnown)
+    return "expected one of " + list + ", found '" + std::string(name) + "'";
+  options.order = name;
+  return "";
 }
 
 std::string ringlet::parseExplain(std::string_view topic,

@@ -123,10 +123,13 @@ std::optional<cost::Traffic> Report::count(const cost::BranchWalk &walk,
           : cost::countTraffic(
                 walk, {attention.keyHeads, op.getValueDim() * bytes, order},
                 error);
-  if (!keys || !values)
+  std::optional<cost::Traffic> table = cost::countTable(walk, order, error);
+  if (!keys || !values || !table)
     return std::nullopt;
-  keys->requested += values->requested;
-  keys->distinct += values->distinct;
+  for (const cost::Traffic *other : {&*values, &*table}) {
+    keys->requested += other->requested;
+    keys->distinct += other->distinct;
+  }
   return keys;
 }
 
@@ -154,7 +157,9 @@ std::string Report::branch(size_t index) {
     if (first)
       out << ": " << found->queryTiles << " tiles of " << walk.pattern.queryRows
           << " queries load " << found->keyTiles << " tiles of "
-          << walk.pattern.keyRows << " keys, each of K and V; on average\n"
+          << walk.pattern.keyRows
+          << " keys, each of K, of V and of "
+             "the table of their rows if they need one; on average\n"
           << "    a tile of keys      a tile of queries                       "
              "    all of them                distinct\n"
           << " lines sectors pages     lines   sectors           lines        "

@@ -27,13 +27,19 @@ void ringlet::buildRingletOptPipeline(OpPassManager &pm,
   pm.addPass(createRLayoutVerifyEncodings());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
+  // A segment that holds everything may be walked along any curve.
+  pm.addPass(createRingletClampSegments());
+  RingletChooseOrderOptions order;
+  order.level = options.level;
+  order.order = options.order;
+  pm.addPass(createRingletChooseOrder(order));
   RingletPropagateOrdersOptions orders;
   orders.level = options.level;
   pm.addPass(createRingletPropagateOrders(orders));
-  pm.addPass(createRingletClampSegments());
   RingletChooseTilingOptions tiling;
   tiling.level = options.level;
   tiling.recipe = options.recipe;
+  tiling.spareRegisters = options.spareRegisters;
   pm.addPass(createRingletChooseTiling(tiling));
 }
 
@@ -48,7 +54,7 @@ void ringlet::buildRingletToRTilePipeline(OpPassManager &pm,
 
 void ringlet::buildRTileSchedulePipeline(OpPassManager &pm,
                                          const LevelOptions &options) {
-  buildSchedulePipeline(pm, options.level);
+  buildSchedulePipeline(pm, options.level, options.spareRegisters);
 }
 
 void ringlet::buildRingletToSchedulePipeline(OpPassManager &pm,

@@ -29,11 +29,22 @@ struct LevelOptions : mlir::PassPipelineOptions<LevelOptions> {
       *this, "level",
       llvm::cl::desc("Row of the architecture table to compile for"),
       llvm::cl::init(kDefaultLevel.str())};
+  Option<std::string> order{
+      *this, "order",
+      llvm::cl::desc(
+          "A curve for keys to lie or to be walked along, linear for "
+          "none, or auto to choose"),
+      llvm::cl::init("auto")};
   Option<std::string> recipe{
       *this, "recipe",
       llvm::cl::desc("How kernels of a GPU divide their work: plain, "
                      "fa_fwd_overlap, fa_fwd_lazy, or auto to choose"),
       llvm::cl::init("auto")};
+  Option<int64_t> spareRegisters{
+      *this, "spare-registers",
+      llvm::cl::desc("Registers of a GPU's thread that kernels of a recipe "
+                     "leave free beside what the cost model counts"),
+      llvm::cl::init(0)};
 };
 
 /// ringlet to ringlet: every choice made and written into the IR.

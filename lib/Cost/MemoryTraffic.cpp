@@ -318,3 +318,33 @@ std::optional<Touched> ringlet::cost::touchedByStrided(int64_t rows,
     return std::nullopt;
   return Touched{*lines, *sectors, *pages};
 }
+
+/// Whether ranks of one segment and residue lie at a constant step in memory.
+static bool hasConstantStep(const BranchWalk &walk,
+                            const layout::Order *memory) {
+  const layout::TilePattern &pattern = walk.pattern;
+  if (pattern.order && !pattern.order->isIdentity())
+    return memory && memory->spec() == pattern.order->spec();
+  if (!memory || memory->isIdentity())
+    return true;
+  bool staysInPeriod =
+      memory->period() == 0 ||
+      (pattern.segment != layout::unboundedSegment &&
+       memory->period() % pattern.segment == 0 && walk.queryOffset == 0);
+  return staysInPeriod && memory->slotStep(pattern.rate);
+}
+
+std::optional<Traffic>
+ringlet::cost::countTable(const BranchWalk &walk,
+                          const std::shared_ptr<const layout::Order> &memory,
+                          std::string &error) {
+  if (hasConstantStep(walk, memory.get()))
+    return Traffic();
+  // Entries lie by rank, and serve every head.
+  BranchWalk table = walk;
+  for (KeyReaders &readers : table.readers)
+    readers.keyHead = 0;
+  return countTraffic(
+      table, {1, static_cast<int64_t>(sizeof(int64_t)), walk.pattern.order},
+      error);
+}

@@ -88,6 +88,14 @@ std::optional<Traffic> countTraffic(const BranchWalk &walk,
                                     const KeyLayout &layout,
                                     std::string &error);
 
+/// The same of the table of rows that the kernel reads for each tile, 8 bytes a
+/// rank, for keys in the order `memory` (null: linear). Zero where rows lie at
+/// a constant step and no table is needed.
+std::optional<Traffic>
+countTable(const BranchWalk &walk,
+           const std::shared_ptr<const layout::Order> &memory,
+           std::string &error);
+
 /// The closed form: what one tile of `rows` rows touches, each `rowBytes` long
 /// and `stride` bytes behind the one before, from a page boundary on. Nothing
 /// where units and strides do not divide each other. An order has it for the

@@ -42,15 +42,15 @@ ordersToCompare(int64_t length, int64_t rate, const std::vector<int64_t> &grid);
 /// What computes: the rows of the cost table.
 enum class Machine { CPU, GPU };
 
-/// What is to be ordered: one head of a branch, walked by position. Tiles have
-/// the heights of the cost table.
+/// What is to be ordered: one head of a branch, in tiles of `pattern`.
 struct OrderedBranch {
   layout::TilePattern pattern;
   int64_t queries = 0, keys = 0, queryOffset = 0;
   int64_t heads = 1;                     ///< of keys
   int64_t residue = 0;                   ///< of the head
   int64_t headBytes = 0, valueBytes = 0; ///< of a row of K and of V
-  int64_t columns = 0;                   ///< D + Dv
+  /// That the model of tiles expects, of a core or multiprocessor.
+  double cyclesPerScore = 0;
 };
 
 /// How an order is used.

@@ -11,6 +11,7 @@
 #include "lib/Cost/GPUTiling.h"
 #include "passes/AttentionOpt/ChooseRecipe.h"
 #include "passes/AttentionOpt/Passes.h"
+#include "passes/AttentionOpt/PlainTiling.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Remarks.h"
@@ -24,19 +25,6 @@ using namespace mlir;
 using namespace ringlet;
 
 namespace {
-
-/// Rows of a segment that one head visits, as far as types tell.
-int64_t getRowsOfSegment(attn::AttentionOp op, attn::BranchAttr branch) {
-  if (branch.isRuntimeR())
-    return 0;
-  int64_t length = op.getQuery().getType().getDimSize(op.getSequenceAxis());
-  bool bounded = !branch.isUnbounded() && !branch.isRuntimeW();
-  if (bounded && (ShapedType::isDynamic(length) || branch.getW() < length))
-    length = branch.getW();
-  if (ShapedType::isDynamic(length))
-    return 0;
-  return llvm::divideCeil(std::max<int64_t>(length, 1), branch.getR());
-}
 
 /// The tiling of a branch, and why.
 struct Choice {
@@ -53,8 +41,8 @@ struct ChooseTiling : ringlet::impl::RingletChooseTilingBase<ChooseTiling> {
 
 private:
   FailureOr<Choice> choose(attn::AttentionOp op, attn::BranchAttr branch);
-  Choice chooseForCPU(MLIRContext *context, const cost::BranchShape &shape);
-  Choice chooseForGPU(attn::AttentionOp op, const cost::BranchShape &shape);
+  Choice chooseForGPU(attn::AttentionOp op, attn::BranchAttr branch,
+                      PlainTiling plain);
 
   arch::Target target;
   RecipeRequest request;
@@ -62,32 +50,15 @@ private:
 
 } // namespace
 
-Choice ChooseTiling::chooseForCPU(MLIRContext *context,
-                                  const cost::BranchShape &shape) {
-  const arch::CPULevel &row = *target.cpu;
-  cost::CPUCore core{row.lanes(), row.l1Bytes, row.l2Bytes};
-  cost::CPUTiling tiling = cost::chooseTiling(core, shape);
-  return {attn::TilingAttr::get(context, tiling.query, tiling.key),
-          cost::explain(tiling), ""};
-}
-
 /// Plain tiles or, where a recipe is possible and not forbidden, those of it,
 /// whichever the cost models expect to be faster.
-Choice ChooseTiling::chooseForGPU(attn::AttentionOp op,
-                                  const cost::BranchShape &shape) {
+Choice ChooseTiling::chooseForGPU(attn::AttentionOp op, attn::BranchAttr branch,
+                                  PlainTiling plain) {
   const arch::GPUArch &row = *target.gpu;
   Type element = op.getQuery().getType().getElementType();
-  bool hasMma = (element.isF16() && row.mmaDepthF16 > 0) ||
-                (element.isBF16() && row.mmaDepthBF16 > 0);
-  cost::GPUCore core{row.sharedBytes,   row.sharedBytesOfSM,
-                     row.registersOfSM, row.registersOfThread,
-                     row.threadsOfSM,   hasMma,
-                     row.hasCpAsync,    row.sumRegisters};
-  cost::GPUTiling plain =
-      cost::chooseTiling(core, shape, element.getIntOrFloatBitWidth() / 8);
-  auto plainTiling =
-      attn::TilingAttr::get(op.getContext(), plain.query, plain.key);
-  Choice result{plainTiling, cost::explain(plain), ""};
+  cost::BranchShape shape = getBranchShape(op, branch);
+  cost::GPUCore core = getGPUCore(row, element, spareRegisters);
+  Choice result{plain.tiling, plain.reason, ""};
   // Who did not ask is not told that an older architecture has no recipes.
   if (request.isPlain() || (request.isAuto && !row.hasScheduledForm()))
     return result;
@@ -121,14 +92,10 @@ Choice ChooseTiling::chooseForGPU(attn::AttentionOp op,
 
 FailureOr<Choice> ChooseTiling::choose(attn::AttentionOp op,
                                        attn::BranchAttr branch) {
-  cost::BranchShape shape{op.getHeadDim(), op.getValueDim(),
-                          getRowsOfSegment(op, branch), op.getCausal(),
-                          !branch.isUnbounded() || branch.getR() != 1};
-  Choice choice;
+  PlainTiling plain = choosePlainTiling(op, branch, target, spareRegisters);
+  Choice choice{plain.tiling, plain.reason, ""};
   if (target.gpu)
-    choice = chooseForGPU(op, shape);
-  else
-    choice = chooseForCPU(op.getContext(), shape);
+    choice = chooseForGPU(op, branch, std::move(plain));
   if (!request.forced || choice.tiling.getRecipe())
     return choice;
   if (choice.missed.empty())

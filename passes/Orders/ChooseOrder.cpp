@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Ringlet/IR/RingletDialect.h"
-#include "lib/Arch/Target.h"
 #include "lib/Cost/OrderChoice.h"
 #include "lib/Layout/Curve.h"
+#include "passes/AttentionOpt/PlainTiling.h"
 #include "passes/Orders/Passes.h"
 
 #include "mlir/AsmParser/AsmParser.h"
@@ -41,7 +41,7 @@ private:
              const layout::OrderSpec &order);
   void report(attn::AttentionOp op, bool chosen, const std::string &text);
 
-  cost::Machine machine = cost::Machine::CPU;
+  arch::Target target;
 };
 
 } // namespace
@@ -160,14 +160,13 @@ void ChooseOrder::choose(attn::AttentionOp op) {
   int64_t keys = op.getKey().getType().getDimSize(1);
   attn::BranchAttr first = *op.getBranchRange().begin();
   if (!reason.empty())
-    ;
-  else if (op.getBranches().size() != 1)
-    reason = "several branches want different ones";
-  else if (ShapedType::isDynamic(queries) || ShapedType::isDynamic(keys) ||
-           op.getQOffset() || first.isRuntimeR() || first.isRuntimeW())
-    reason = "what it would save is not known before the sizes are";
-  if (!reason.empty())
     return report(op, false, "no order: " + reason);
+  // Branches of one attention want different orders, and without sizes there is
+  // nothing to count.
+  if (op.getBranches().size() != 1 || ShapedType::isDynamic(queries) ||
+      ShapedType::isDynamic(keys) || op.getQOffset() || first.isRuntimeR() ||
+      first.isRuntimeW())
+    return;
 
   cost::OrderedBranch branch;
   layout::TilePattern &pattern = branch.pattern;
@@ -191,8 +190,12 @@ void ChooseOrder::choose(attn::AttentionOp op) {
   int64_t bytes = op.getKey().getType().getElementTypeBitWidth() / 8;
   branch.headBytes = op.getHeadDim() * bytes;
   branch.valueBytes = op.getValueDim() * bytes;
-  branch.columns = op.getHeadDim() + op.getValueDim();
+  PlainTiling tiling = choosePlainTiling(op, first, target);
+  pattern.queryRows = tiling.tiling.getQuery();
+  pattern.keyRows = tiling.tiling.getKey();
+  branch.cyclesPerScore = tiling.cyclesPerScore;
 
+  cost::Machine machine = target.gpu ? cost::Machine::GPU : cost::Machine::CPU;
   std::string error;
   std::optional<OrderEstimate> plain = cost::estimate(
       machine, branch, OrderUse::None, layout::OrderSpec(), error);
@@ -219,10 +222,9 @@ void ChooseOrder::choose(attn::AttentionOp op) {
 
 LogicalResult ChooseOrder::readOptions() {
   std::string error;
-  arch::Target target = arch::lookupTarget(level, &error);
+  target = arch::lookupTarget(level, &error);
   if (!target)
     return emitError(getOperation()->getLoc()) << error;
-  machine = target.gpu ? cost::Machine::GPU : cost::Machine::CPU;
   const layout::CurveRow *row = layout::findCurve(order);
   if (order == "auto" || (row && row->table == layout::Use::Refused))
     return success();

@@ -108,25 +108,25 @@ def RingletChooseOrder : Pass<"ringlet-choose-order"> {
 
     `order` asks for a curve by name, wherever it is possible, or for `linear`,
     which leaves everything as it is. Curves of a grid then take that of the grid
-    window or else a square chunk of 4096, 16384 or 65536 tokens that grows with
+    window or else a square chunk of 4096, 65536 or 65536 tokens that grows with
     the length. Orders that are there already, as pattern order or in the types
     of the operands, are kept. Without sizes or with several branches nothing is
-    chosen.
+    compared.
 
     Before:
 
     ```mlir
-    func.func @f(%q: tensor<1x16384x4x64xf32>) -> tensor<1x16384x4x64xf32> {
+    func.func @f(%q: tensor<1x65536x4x64xf32>) -> tensor<1x65536x4x64xf32> {
       %o, %l = ringlet.attention %q, %q, %q branches [<w = *, r = 1>]
-          grid_window = <grid = [128, 128], reach = [8, 8]>
-          : (tensor<1x16384x4x64xf32>, tensor<1x16384x4x64xf32>, tensor<1x16384x4x64xf32>)
-          -> (tensor<1x16384x4x64xf32>, tensor<1x4x16384xf32>)
-      return %o : tensor<1x16384x4x64xf32>
+          grid_window = <grid = [256, 256], reach = [8, 8]>
+          : (tensor<1x65536x4x64xf32>, tensor<1x65536x4x64xf32>, tensor<1x65536x4x64xf32>)
+          -> (tensor<1x65536x4x64xf32>, tensor<1x4x65536xf32>)
+      return %o : tensor<1x65536x4x64xf32>
     }
     ```
 
-    After: `pattern_order = <hilbert, grid = [128, 128]>`, which loads a third of
-    the tiles.
+    After: `pattern_order = <hilbert, grid = [256, 256]>`, which loads half as
+    many tiles.
   }];
   let dependentDialects = ["::ringlet::attn::RingletDialect",
                            "::ringlet::rlayout::RLayoutDialect"];

@@ -8,8 +8,8 @@
 // --explain=memory has a table for each branch: what the kernel's tiles of K and
 // V touch, in the order that they have, then in others.
 
-// RUN: ringlet-compile %s --emit=ringlet --explain=memory 2>&1 >/dev/null \
-// RUN:   | FileCheck %s
+// RUN: ringlet-compile %s --emit=ringlet --order=linear --explain=memory 2>&1 \
+// RUN:   >/dev/null | FileCheck %s
 // RUN: not ringlet-compile %s --explain=lines 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=TOPIC
 // Without it nothing is counted.
@@ -19,16 +19,16 @@
 // TOPIC: error: --explain: expected memory or nothing, found 'lines'
 // OFF-NOT: memory:
 
-// Rows of whole lines take as many of them in every order; an order that gathers
-// the rows of the branch has them on fewer pages.
+// Rows of whole lines take as many of them in every order; one that gathers the
+// rows of the branch has them on fewer pages, and others need a table beside.
 // CHECK:      memory: @dilated: branch 0, w = *, r = 4: [[#Q:]] tiles of
 // CHECK-SAME: queries load [[#K:]] tiles of
 // CHECK:      order
-// CHECK-NEXT: [[LINES:[0-9.]+]] {{.*}} 64.0 {{.*}} linear, as it is
-// CHECK-NEXT: [[LINES]] {{.*}} 16.0 {{.*}} residue<4>
-// CHECK-NEXT: [[LINES]] {{.*}} hilbert, grid = [64, 64], chunk = 4096
-// CHECK-NEXT: [[LINES]] {{.*}} morton, grid = [64, 64], chunk = 4096
-// CHECK-NEXT: [[LINES]] {{.*}} snake, grid = [64, 64], chunk = 4096
+// CHECK-NEXT: [[#%u,LINES:]].0 {{.*}} 64.0 {{.*}} linear, as it is
+// CHECK-NEXT: [[#TABLE:LINES+16]].0 {{.*}} hilbert, grid = [64, 64], chunk = 4096
+// CHECK-NEXT: [[#TABLE]].0 {{.*}} morton, grid = [64, 64], chunk = 4096
+// CHECK-NEXT: [[#TABLE]].0 {{.*}} snake, grid = [64, 64], chunk = 4096
+// CHECK-NEXT: [[#LINES]].0 {{.*}} 16.0 {{.*}} residue<4>
 func.func @dilated(%q: tensor<1x8192x4x64xf32>) -> tensor<1x8192x4x64xf32> {
   %o, %lse = ringlet.attention %q, %q, %q branches [<w = *, r = 4>] causal
       : (tensor<1x8192x4x64xf32>, tensor<1x8192x4x64xf32>, tensor<1x8192x4x64xf32>)

@@ -184,14 +184,18 @@ def profile(options, suite: str, target: str, metrics) -> list[dict]:
         ]
         code = run_within(command, options.limit, output)
         text = table.read_text() if table.exists() else ""
-        said = (text or output.read_text()).strip().splitlines()
+        said = [
+            part.strip().splitlines()[-1]
+            for part in (text, output.read_text())
+            if part.strip()
+        ]
     try:
         found = read_profile(text, metrics)
     except (KeyError, ValueError) as error:
         print(f"ncu is left out: its table has no figure: {error}", flush=True)
         return []
     if code != 0 or not found:
-        reason = said[-1][:160] if said else "no output"
+        reason = "; ".join(line[:160] for line in said) or "no output"
         if code is None:
             reason = f"not done after {options.limit:g} s"
         print(f"ncu is left out: {reason}", flush=True)

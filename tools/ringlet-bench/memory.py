@@ -23,25 +23,29 @@ import tempfile
 
 import orders
 
-# Sectors that loads of kernels ask the first level for, by register and past it.
-ASKED = [
-    "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
+# Sectors that loads of kernels ask for: those into registers of the first level,
+# those into shared memory by one of the names that devices have for them.
+LOADS = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"
+COPIES = [
     "l1tex__t_sectors_pipe_lsu_mem_global_op_ldgsts.sum",
+    "smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ldgsts.sum",
+    "smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ldgsts_cache_access.sum",
+    "smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ldgsts_cache_bypass.sum",
 ]
-METRICS = [*ASKED, "lts__t_sectors_srcunit_tex_op_read.sum", "dram__sectors_read.sum"]
+LEVEL2, DRAM = "lts__t_sectors_srcunit_tex_op_read.sum", "dram__sectors_read.sum"
 
 # Of the simulated cache: first level, and the one that misses are counted of.
-CACHES = ["--D1=32768,8,64", "--LL=262144,16,64"]
+CACHES = ["--D1=32768,8,64", "--LL=131072,16,64"]
 
 
 def cpu_cases() -> list:
-    """K and V of a head are twice as large as the cache, or more."""
-    size = {"heads": 2, "dim": 64, "dtype": "f32"}
+    """The cache holds the tiles, and a quarter of K and V of a head or less."""
+    size = {"heads": 2, "dim": 64, "dtype": "f32", "tiling": (64, 32)}
     return [
         orders.Case(1024, 1, **size),
         orders.Case(4096, 4, **size),
         orders.Case(2048, 1, 1024, **size),
-        # Rows shorter than a line, with tiles that leave room for their table.
+        # Rows shorter than a line: an order can save lines.
         orders.Case(8192, 2, heads=1, dim=8, tiling=(64, 64)),
     ]
 
@@ -224,7 +228,14 @@ def on_gpu(options) -> list[dict]:
 
     path = pathlib.Path(options.programs) / "memory.json"
     model = json.loads(path.read_text())
-    profiles = iter(gpu_metrics.profile(options, "memory", options.target, METRICS))
+    known = subprocess.run(["ncu", "--query-metrics"], capture_output=True, text=True)
+    names = set(known.stdout.split())
+    asked = [
+        metric for metric in (LOADS, *COPIES) if metric.removesuffix(".sum") in names
+    ]
+    print(f"sectors asked for: {' + '.join(asked)}", flush=True)
+    metrics = [*asked, LEVEL2, DRAM]
+    profiles = iter(gpu_metrics.profile(options, "memory", options.target, metrics))
     found = []
     for case in gpu_cases():
         for order, text in case.orders.items():
@@ -234,13 +245,10 @@ def on_gpu(options) -> list[dict]:
             expected = model[case.name][text or "linear"]
             reads = len(range(0, case.length, case.dilation)) / case.length
             total = expected["sectors"] + math.ceil(tensor_bytes(case) * reads / 32)
-            asked = int(sum(counted[metric] for metric in ASKED))
-            found.append(result_of(case, order, text, "sectors", total, asked))
-            found[-1] |= {
-                "second_level": int(counted[METRICS[2]]),
-                "dram": int(counted[METRICS[3]]),
-                "distinct": expected["distinct_sectors"],
-            }
+            sectors = int(sum(counted[metric] for metric in asked))
+            found.append(result_of(case, order, text, "sectors", total, sectors))
+            found[-1] |= {metric: int(value) for metric, value in counted.items()}
+            found[-1]["distinct"] = expected["distinct_sectors"]
     return found
 
 
@@ -249,7 +257,7 @@ def run(options, card: str) -> int:
         return once(options)
     if options.programs:
         found = on_gpu(options)
-        method = f"{' + '.join(ASKED)} of ncu; queries are read once"
+        method = "sectors that loads ask for, by ncu; queries are read once"
         versions = {"code": options.target}
     else:
         found = [

@@ -1,6 +1,8 @@
 # Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Attention with K and V in several memory orders, beside what was published.
+"""Attention in several orders, beside what was published for them.
+
+K and V lie in the order, or tiles of a grid are counted along it.
 
 One program an order, the same inputs for all of them, in turn and in random
 sequence. The result of each is compared with that of the linear order. `--prepare`
@@ -35,6 +37,9 @@ PUBLISHED = {
     (32768, 8): (1.43, 0.42),
     (65536, 16): (1.54, 0.48),
 }
+
+# Of ringlet-compile: no order but the one that is measured.
+OPTIONS = ["--order=linear"]
 
 # Of the largest element of the result in linear order.
 TOLERANCE = {"f32": 2e-5, "bf16": 2e-2}
@@ -77,6 +82,11 @@ class Case:
             found[curve] = f"{curve}, {grid}"
         return found
 
+    @property
+    def is_in_memory(self) -> bool:
+        """Whether K and V lie in the order, rather than be walked along it."""
+        return True
+
     def tensor(self, order: str | None = None) -> str:
         layout = f", #rlayout.layout<order = #rlayout.order<{order}>>" if order else ""
         return f"tensor<1x{self.length}x{self.heads}x{self.dim}x{self.dtype}{layout}>"
@@ -113,9 +123,49 @@ func.func @reorder(%x: {self.tensor()}) -> {self.tensor(order)} {{
         found = {}
         for name, order in self.orders.items():
             found[name] = self.text(order)
-            if order:
+            if order and self.is_in_memory:
                 found[f"to {name}"] = self.reordering(order)
         return found
+
+
+@dataclasses.dataclass(frozen=True)
+class GridCase(Case):
+    """A window on a grid, whose tiles are counted along an order (O2)."""
+
+    grid: tuple = ()
+    reach: int = 0
+
+    @staticmethod
+    def of(grid, reach, **size) -> GridCase:
+        return GridCase(math.prod(grid), 1, grid=grid, reach=reach, **size)
+
+    @property
+    def name(self) -> str:
+        sides = " x ".join(map(str, self.grid))
+        return f"{sides} reach {self.reach} H{self.heads} D{self.dim} {self.dtype}"
+
+    @property
+    def orders(self) -> dict:
+        curves = ("hilbert", "morton", "snake")
+        grid = f"grid = {list(self.grid)}"
+        return {"linear": None, **{curve: f"{curve}, {grid}" for curve in curves}}
+
+    @property
+    def is_in_memory(self) -> bool:
+        return False
+
+    def text(self, order: str | None) -> str:
+        q, lse = self.tensor(), f"tensor<1x{self.heads}x{self.length}xf32>"
+        reach = [self.reach] * len(self.grid)
+        along = f"pattern_order = <{order}>" if order else ""
+        return f"""
+func.func @attend(%q: {q}, %k: {q}, %v: {q}) -> ({q}, {lse}) {{
+  %o, %lse = ringlet.attention %q, %k, %v branches [<w = *, r = 1>]
+      grid_window = <grid = {list(self.grid)}, reach = {reach}> {along}
+      : ({q}, {q}, {q}) -> ({q}, {lse})
+  return %o, %lse : {q}, {lse}
+}}
+"""
 
 
 def all_cases(on_gpu: bool) -> list[Case]:
@@ -136,7 +186,12 @@ def all_cases(on_gpu: bool) -> list[Case]:
         cases += [Case(1048576, 1, 8192, **size), Case(65536, 1, **size)]
     # Rows so short that tokens share a line: where an order can save lines.
     small = {"heads": 1, "dim": 16, "dtype": size["dtype"]}
-    return cases + [Case(65536, 4, 16384, **small)]
+    cases += [Case(65536, 4, 16384, **small)]
+    grids = [((128, 128), 1), ((128, 128), 4), ((128, 128), 8), ((32, 32, 32), 4)]
+    if on_gpu:
+        grids += [((256, 256), 8), ((512, 512), 16)]
+    size["dim"] = 64
+    return cases + [GridCase.of(grid, reach, **size) for grid, reach in grids]
 
 
 def chosen(options, on_gpu: bool) -> list[Case]:
@@ -166,7 +221,7 @@ class OnCpu:
 
     def load(self, case, name, text):
         program = self.ringlet.compile(
-            text, self.options.target, context=self.context
+            text, self.options.target, options=OPTIONS, context=self.context
         )
         self.versions |= {"ringlet": program.compiler, "code": program.target}
         return program
@@ -232,16 +287,17 @@ def compile_case(options, case, *arguments) -> None:
     for name, text in case.programs().items():
         command = [
             *(f"{options.build}/bin/ringlet-compile", "-", f"--target={options.target}"),
-            *("-o", artefact(folder, case, name), *arguments),
+            *("-o", artefact(folder, case, name), *OPTIONS, *arguments),
         ]
         subprocess.run(command, input=text, text=True, check=True)
 
 
 def prepare(options) -> int:
-    """The plain kernels, in every order the same: a recipe takes some orders and
-    not others, and the difference would be the recipe's."""
+    """Plain kernels for every memory order: a recipe takes some of them and not
+    others, and the difference would be the recipe's. Tiles of a list have none.
+    """
     for case in chosen(options, True):
-        compile_case(options, case, "--recipe=plain")
+        compile_case(options, case, *["--recipe=plain"] * case.is_in_memory)
     return 0
 
 
@@ -251,7 +307,9 @@ def measure(case, device, repeat: int) -> list[dict]:
     q, k, v = (device.random(case) for _ in range(3))
     inputs, moved = {"linear": (q, k, v)}, {}
     for name, order in case.orders.items():
-        if order:
+        if not case.is_in_memory:
+            inputs[name] = (q, k, v)
+        elif order:
             pair = (device.empty(case), device.empty(case))
             move = programs[f"to {name}"]
             device.time(move, [k], [pair[0]])  # Builds the table.
@@ -304,9 +362,9 @@ def verdict(speedup: float, spread: float, published: float | None) -> str:
 def result_of(case, name, times, error, moved) -> dict:
     ratios = [a / b for a, b in zip(times["linear"], times[name])]
     speedup, spread = interval(ratios)
-    published = PUBLISHED.get((case.length, case.dilation))
-    if name != "hilbert" or case.segment is not None:
-        published = None
+    published = None
+    if name == "hilbert" and case.is_in_memory and case.segment is None:
+        published = PUBLISHED.get((case.length, case.dilation))
     mean, half = interval(times[name])
     result = {
         "case": case.name,

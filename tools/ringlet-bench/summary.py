@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Renders test/Bench/results/*.json as the tables of docs/Performance.md.
+"""Renders test/Bench/results/*.json as the tables of docs.
 
 Writes them; with --check, fails if they are not up to date.
 """
@@ -15,14 +15,35 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 BEGIN = "<!-- results: begin; made by tools/ringlet-bench/summary.py -->"
 END = "<!-- results: end -->"
+# What a result is of, and the page that shows it.
+PAGES = {"peers": "docs/Performance.md", "orders": "docs/Orders.md"}
+PAGES["memory"] = PAGES["orders"]
 KEYS = {"name", "value", "unit", "peer", "peer_value", "speedup", "goal"}
+
+
+def kind_of(result):
+    return result.get("kind", "peers")
 
 
 def check_result(path, result):
     """Refuses a file whose figures do not fit each other."""
-    missing = {"card", "date", "versions", "command", "cases"} - result.keys()
+    kind = kind_of(result)
+    if kind not in PAGES:
+        raise SystemExit(f"{path}: expected a kind of {', '.join(PAGES)}: {kind}")
+    cases = "cases" if kind == "peers" else kind
+    missing = {"card", "date", "versions", "command", cases} - result.keys()
     if missing:
         raise SystemExit(f"{path}: expected {', '.join(sorted(missing))}")
+    if kind == "memory":
+        for case in result["memory"]:
+            difference = case["counted"] / case["expected"] - 1
+            if abs(difference - case["difference"]) > 1e-3:
+                raise SystemExit(
+                    f"{path}: '{case['case']}': expected a difference of "
+                    f"{difference:.4f}, found {case['difference']}"
+                )
+    if kind != "peers":
+        return
     for case in result["cases"]:
         if KEYS - case.keys():
             missing = ", ".join(sorted(KEYS - case.keys()))
@@ -87,8 +108,65 @@ def beside_peers(cases):
     return lines
 
 
-def table(result):
+def heading(result, text):
+    return [
+        f"### {result['card']}: {text}",
+        "",
+        f"{result['date']}; `{result['command']}`.",
+    ]
+
+
+def closing(result):
     versions = ", ".join(f"{key} {value}" for key, value in result["versions"].items())
+    return f"Versions: {versions}."
+
+
+def of_orders(result):
+    """A row for each case and order."""
+    lines = [
+        *heading(result, "orders"),
+        f"Means of {result['repeats']} runs of each order in turn, with half of "
+        "their 95% interval; the speedup is over the linear order of the same "
+        f"round. [Published]({result['published']}) are speedups of the Hilbert "
+        "order.",
+        "",
+        "| case | order | time | speedup | to get there | published | confirmed |",
+        "|---|---|--:|--:|--:|--:|---|",
+    ]
+    for case in result["orders"]:
+        unit = case["unit"]
+        moved = case.get("reorder")
+        published = case.get("published")
+        first = case["order"] == "linear"
+        lines.append(
+            f"| {case['case'] if first else ''} | {case['order']} "
+            f"| {digits(case['mean'])} ± {digits(case['interval'])} {unit} "
+            f"| {'' if first else '{speedup:.3f} ± {speedup_interval:.3f}'.format(**case)} "
+            f"| {'' if moved is None else f'2 x {digits(moved)} {unit}'} "
+            f"| {'' if published is None else f'{published:.2f}'} "
+            f"| {case.get('confirmed', '')} |"
+        )
+    return "\n".join([*lines, "", closing(result)])
+
+
+def of_memory(result):
+    """A row for each case and order."""
+    lines = [
+        *heading(result, "what kernels touch in memory"),
+        f"Counted: {result['method']}.",
+        "",
+        "| case | order | unit | expected | counted | difference |",
+        "|---|---|---|--:|--:|--:|",
+    ]
+    for case in result["memory"]:
+        lines.append(
+            "| {case} | {order} | {unit} | {expected} | {counted} "
+            "| {difference:+.1%} |".format(**case)
+        )
+    return "\n".join([*lines, "", closing(result)])
+
+
+def of_peers(result):
     lines = [
         f"### {result['card']}",
         "",
@@ -103,9 +181,9 @@ def table(result):
             f"Matrix product by the peer: {peaks['f32']:.0f} GFLOP/s in f32, "
             f"{peaks['bf16']:.0f} in bf16."
         )
-    closing = ["", f"Versions: {versions}."]
+    last = ["", closing(result)]
     if any("cuDNN" in case["peer"] for case in result["cases"]):
-        return "\n".join([*lines, "", *beside_peers(result["cases"]), *closing])
+        return "\n".join([*lines, "", *beside_peers(result["cases"]), *last])
     lines += [
         "",
         "| case | Ringlet | peer | peer's time | speedup | goal | GFLOP/s | of f32 peak |",
@@ -121,35 +199,23 @@ def table(result):
             f"| {'' if rate is None else f'{rate:.0f}'} "
             f"| {'' if share is None else f'{share:.2f}'} |"
         )
-    return "\n".join([*lines, *closing])
+    return "\n".join([*lines, *last])
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument(
-        "--check", action="store_true", help="write nothing; fail if out of date"
-    )
-    parser.add_argument("--docs", default=ROOT / "docs/Performance.md")
-    parser.add_argument("--results", default=ROOT / "test/Bench/results")
-    options = parser.parse_args()
+TABLES = {"peers": of_peers, "orders": of_orders, "memory": of_memory}
 
-    docs = pathlib.Path(options.docs)
+
+def write_page(docs, results, check):
+    """Puts the tables of the results between the marks of a page."""
     text = docs.read_text()
     before, found, rest = text.partition(BEGIN)
     _, found_end, after = rest.partition(END)
     if not found or not found_end:
         raise SystemExit(f"{docs}: expected '{BEGIN}' and '{END}'")
-    tables = []
-    for path in sorted(pathlib.Path(options.results).glob("*.json")):
-        try:
-            result = json.loads(path.read_text())
-        except ValueError as error:
-            raise SystemExit(f"{path}: expected JSON: {error}") from None
-        check_result(path, result)
-        tables.append(table(result))
+    tables = [TABLES[kind_of(result)](result) for result in results]
     content = "\n\n".join(tables) or "Nothing has been measured yet."
     new = f"{before}{BEGIN}\n\n{content}\n\n{END}{after}"
-    if not options.check:
+    if not check:
         docs.write_text(new)
     elif new != text:
         sys.stdout.writelines(
@@ -161,6 +227,32 @@ def main():
             f"{docs} does not show what was measured: run "
             "tools/ringlet-bench/summary.py"
         )
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument(
+        "--check", action="store_true", help="write nothing; fail if out of date"
+    )
+    parser.add_argument(
+        "--docs", help="the only page, of all results (default: each kind has its own)"
+    )
+    parser.add_argument("--results", default=ROOT / "test/Bench/results")
+    options = parser.parse_args()
+
+    results = []
+    for path in sorted(pathlib.Path(options.results).glob("*.json")):
+        try:
+            result = json.loads(path.read_text())
+        except ValueError as error:
+            raise SystemExit(f"{path}: expected JSON: {error}") from None
+        check_result(path, result)
+        results.append(result)
+    if options.docs:
+        return write_page(pathlib.Path(options.docs), results, options.check)
+    for page in dict.fromkeys(PAGES.values()):
+        shown = [result for result in results if PAGES[kind_of(result)] == page]
+        write_page(ROOT / page, shown, options.check)
 
 
 if __name__ == "__main__":

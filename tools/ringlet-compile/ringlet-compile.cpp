@@ -61,6 +61,12 @@ static cl::opt<std::string> recipe(
     cl::desc("How kernels of a GPU divide their work: plain, fa_fwd_overlap, "
              "fa_fwd_lazy, or auto to choose (default: auto)"),
     cl::cat(category));
+static cl::opt<std::string> order(
+    "order", cl::init("auto"), cl::value_desc("curve"),
+    cl::desc("A curve for keys to lie or to be walked along (hilbert, morton, "
+             "snake, residue), linear for none, or auto to choose (default: "
+             "auto)"),
+    cl::cat(category));
 static cl::opt<std::string> plotFile(
     "plot", cl::value_desc("file"),
     cl::desc("Draw instead of compiling; the name of the file ends in what: "
@@ -122,6 +128,9 @@ int main(int argc, char **argv) {
   error = ringlet::parseRecipe(recipe, options);
   if (!error.empty())
     return fail("--recipe: " + error);
+  error = ringlet::parseOrder(order, options);
+  if (!error.empty())
+    return fail("--order: " + error);
   error = ringlet::parseExplain(explain, options);
   if (!error.empty())
     return fail("--explain: " + error);

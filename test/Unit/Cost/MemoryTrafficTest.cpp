@@ -322,6 +322,40 @@ TEST(MemoryTraffic, ShortRowsShareLines) {
   EXPECT_EQ(linear.requested.lines, 4 * gathered.requested.lines);
 }
 
+// A table is read where rows of a branch lie at changing distances: 64 entries
+// side by side are 8 lines, 4 positions apart they are 32.
+TEST(MemoryTraffic, TablesOfRows) {
+  layout::OrderSpec hilbert;
+  hilbert.curve = "hilbert";
+  hilbert.grid = {16, 64};
+  layout::OrderSpec residue;
+  residue.curve = "residue";
+  residue.rate = 4;
+  auto linesOfTile = [](const BranchWalk &walk, const layout::OrderSpec *spec) {
+    std::string error;
+    auto table = countTable(walk, spec ? make(*spec) : nullptr, error);
+    EXPECT_TRUE(table) << error;
+    return table->keyTiles ? table->requested.lines / table->keyTiles : 0;
+  };
+  BranchWalk walk = dilated(4, 64);
+  EXPECT_EQ(linesOfTile(walk, nullptr), 0);
+  EXPECT_EQ(linesOfTile(walk, &residue), 0);
+  EXPECT_EQ(linesOfTile(walk, &hilbert), 32);
+  // A chunk has a step of its own, and segments cross it or do not.
+  residue.chunk = 256;
+  EXPECT_EQ(linesOfTile(walk, &residue), 32);
+  walk.pattern.segment = 128;
+  EXPECT_EQ(linesOfTile(walk, &residue), 0);
+
+  // Along a pattern order tokens in linear order are looked up by rank; those
+  // in that order are not.
+  BranchWalk dense = dilated(1, 64);
+  dense.queries = dense.keys = 1024;
+  dense.pattern.order = make(hilbert);
+  EXPECT_EQ(linesOfTile(dense, nullptr), 8);
+  EXPECT_EQ(linesOfTile(dense, &hilbert), 0);
+}
+
 TEST(MemoryTraffic, RefusesWhatWouldTakeLong) {
   std::string error;
   BranchWalk walk = dilated(1, 64);

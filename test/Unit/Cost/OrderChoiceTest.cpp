@@ -20,7 +20,9 @@ OrderedBranch branchOf(int64_t length, int64_t rate) {
   branch.queries = branch.keys = length;
   branch.heads = 4;
   branch.headBytes = branch.valueBytes = 256;
-  branch.columns = 128;
+  branch.pattern.queryRows = 128;
+  branch.pattern.keyRows = 64;
+  branch.cyclesPerScore = 10.0;
   return branch;
 }
 

@@ -1,0 +1,60 @@
+//===- PlainTiling.cpp - Tiles of plain kernels -*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/AttentionOpt/PlainTiling.h"
+
+using namespace mlir;
+using namespace ringlet;
+
+/// Rows of a segment that one head visits.
+static int64_t getRowsOfSegment(attn::AttentionOp op, attn::BranchAttr branch) {
+  if (branch.isRuntimeR())
+    return 0;
+  int64_t length = op.getQuery().getType().getDimSize(op.getSequenceAxis());
+  bool bounded = !branch.isUnbounded() && !branch.isRuntimeW();
+  if (bounded && (ShapedType::isDynamic(length) || branch.getW() < length))
+    length = branch.getW();
+  if (ShapedType::isDynamic(length))
+    return 0;
+  return llvm::divideCeil(std::max<int64_t>(length, 1), branch.getR());
+}
+
+cost::BranchShape ringlet::getBranchShape(attn::AttentionOp op,
+                                          attn::BranchAttr branch) {
+  return {op.getHeadDim(), op.getValueDim(), getRowsOfSegment(op, branch),
+          op.getCausal(), !branch.isUnbounded() || branch.getR() != 1};
+}
+
+cost::GPUCore ringlet::getGPUCore(const arch::GPUArch &row, Type element,
+                                  int64_t spareRegisters) {
+  bool hasMma = (element.isF16() && row.mmaDepthF16 > 0) ||
+                (element.isBF16() && row.mmaDepthBF16 > 0);
+  return {row.sharedBytes,       row.sharedBytesOfSM, row.registersOfSM,
+          row.registersOfThread, row.threadsOfSM,     hasMma,
+          row.hasCpAsync,        row.sumRegisters,    spareRegisters};
+}
+
+PlainTiling ringlet::choosePlainTiling(attn::AttentionOp op,
+                                       attn::BranchAttr branch,
+                                       const arch::Target &target,
+                                       int64_t spareRegisters) {
+  cost::BranchShape shape = getBranchShape(op, branch);
+  auto make = [&](const auto &tiling) {
+    return PlainTiling{
+        attn::TilingAttr::get(op.getContext(), tiling.query, tiling.key),
+        cost::explain(tiling), tiling.cyclesPerScore};
+  };
+  if (target.cpu)
+    return make(cost::chooseTiling(cost::CPUCore{target.cpu->lanes(),
+                                                 target.cpu->l1Bytes,
+                                                 target.cpu->l2Bytes},
+                                   shape));
+  Type element = op.getQuery().getType().getElementType();
+  return make(
+      cost::chooseTiling(getGPUCore(*target.gpu, element, spareRegisters),
+                         shape, element.getIntOrFloatBitWidth() / 8));
+}

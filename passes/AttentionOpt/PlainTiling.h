@@ -1,0 +1,40 @@
+//===- PlainTiling.h - Tiles of plain kernels -*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RINGLET_PASSES_ATTENTIONOPT_PLAINTILING_H
+#define RINGLET_PASSES_ATTENTIONOPT_PLAINTILING_H
+
+#include "dialects/Ringlet/IR/RingletDialect.h"
+#include "lib/Arch/Target.h"
+#include "lib/Cost/GPUTiling.h"
+
+#include <string>
+
+namespace ringlet {
+
+/// What the cost model knows of a branch, as far as types tell.
+cost::BranchShape getBranchShape(attn::AttentionOp op, attn::BranchAttr branch);
+
+/// What it knows of a multiprocessor that works on elements of that type.
+cost::GPUCore getGPUCore(const arch::GPUArch &row, mlir::Type element,
+                         int64_t spareRegisters);
+
+/// The tiling of a branch, and why.
+struct PlainTiling {
+  attn::TilingAttr tiling;
+  std::string reason;
+  /// Estimate, of a core or a multiprocessor.
+  double cyclesPerScore;
+};
+
+PlainTiling choosePlainTiling(attn::AttentionOp op, attn::BranchAttr branch,
+                              const arch::Target &target,
+                              int64_t spareRegisters = 0);
+
+} // namespace ringlet
+
+#endif // RINGLET_PASSES_ATTENTIONOPT_PLAINTILING_H
