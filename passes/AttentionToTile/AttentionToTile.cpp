@@ -205,7 +205,7 @@ void FunctionLowering::lowerAttention(attn::AttentionOp op) {
   // same segments, which a kernel with a recipe fills before its next point.
   // Wide rows leave it no registers for that, and plain kernels have none.
   bool fillsOthers =
-      single && !finishes && rate(0) - 1 <= kMaxOthers &&
+      single && !finishes &&
       cast<attn::TilingAttr>((*op.getTilings())[0]).getRecipe() &&
       op.getHeadDim() <= kMaxFillDim && op.getValueDim() <= kMaxFillDim &&
       hasEveryHead(0);

@@ -53,7 +53,7 @@ private:
   void declare();
   Value makeResidue();
   void makeViews();
-  void makeRow();
+  Value firstRow(StringRef name, Value view);
   void streamKeys();
   void fillOthers();
   Value mayBeUnfilled(Value marked);
@@ -94,11 +94,8 @@ private:
   Value tilesOfPoint;
   BranchViews views;
   Value redoGroupView;
-  /// Rows of another residue, and where the tile of this point begins in them.
-  struct OtherRows {
-    Value target, lse, row;
-  };
-  SmallVector<OtherRows> others;
+  /// Where queries, and what belongs to them, lie in memory.
+  KernelBuilder::Rows queries;
   /// The first row of the tile.
   Value row;
 };
@@ -109,7 +106,7 @@ void BranchKernel::emit() {
   if (marks == Marks::Reads) {
     redoTiles();
   } else {
-    makeRow();
+    row = firstRow("row", views.query);
     streamKeys();
     // Last: neither scores nor sums are alive, and keys of the next point come
     // meanwhile.
@@ -124,17 +121,17 @@ void BranchKernel::redoTiles() {
   Value first = k.create<arith::MulIOp>("first_tile", tile, tilesOfPoint);
   Value last = k.add("end_tile", first, tilesOfPoint);
   tile = first;
-  makeRow();
+  row = firstRow("row", views.query);
   Value some = anyMarked(redoGroupView);
-  if (!others.empty()) {
+  if (step.fillsOthers) {
     tile = k.add("last_tile", last, k.constant(-1));
-    makeRow();
+    row = firstRow("row", views.query);
     some = mayBeUnfilled(some);
   }
   onlyIf(some, [&] {
     // In a loop of its own, so that what it needs is not alive while keys are
     // streamed.
-    if (!others.empty())
+    if (step.fillsOthers)
       forEachTile(first, last, [&](Value marked) {
         onlyIf(mayBeUnfilled(marked), [&] { fillOthers(); });
       });
@@ -151,7 +148,7 @@ void BranchKernel::forEachTile(Value first, Value last,
   OpBuilder::InsertionGuard guard(k.getBuilder());
   k.getBuilder().setInsertionPointToStart(loop.getBody());
   tile = loop.getInductionVar();
-  makeRow();
+  row = firstRow("row", views.query);
   body(anyMarked(views.redo));
 }
 
@@ -295,7 +292,7 @@ void BranchKernel::makeViews() {
                                order.order};
   };
   KernelBuilder::Rows keys = getRows(nullptr, step.keyOrder);
-  KernelBuilder::Rows queries = getRows(firstRank, step.queryOrder);
+  queries = getRows(firstRank, step.queryOrder);
 
   views.query = k.view("q", Q, {batch, nullptr, head, nullptr},
                        viewType({queryRows, depth}, element, queries), queries);
@@ -336,41 +333,22 @@ void BranchKernel::makeViews() {
       axes.insert(axes.begin(), k.constant(step.branch));
     views.lse = k.view("lse", lse, axes, rows, queries);
   }
-  if (!step.fillsOthers)
-    return;
-  Value own = queries.residue;
-  for (int64_t i = 1; i < branch.getR(); ++i) {
-    queries.residue = k.create<arith::RemUIOp>(
-        "other_residue", k.add("next_residue", own, k.constant(i)),
-        k.constant(branch.getR()));
-    OtherRows other;
-    other.target =
-        k.view("other_o", target, {batch, nullptr, head, nullptr},
-               cast<rtile::ViewType>(views.target.getType()), queries);
-    if (lse)
-      other.lse = k.view("other_lse", lse, axes, rows, queries);
-    others.push_back(other);
-  }
 }
 
-void BranchKernel::makeRow() {
+/// The first row of this point's tile in `view`, which is not row 0 where the
+/// positions do not begin with the segment.
+Value BranchKernel::firstRow(StringRef name, Value view) {
   Value offset = k.mul("tile_row", tile, queryRows);
-  // The view's first row is not row 0 where the positions do not begin with
-  // the segment.
-  auto firstRow = [&](StringRef name, Value view) {
-    if (!firstRank)
-      return offset;
-    auto bounds = rtile::BoundsOp::create(k.getBuilder(), plan.getLoc(), view);
-    return k.add(name, bounds.getBegin(), offset);
-  };
-  row = firstRow("row", views.query);
-  for (OtherRows &other : others)
-    other.row = firstRow("other_row", other.target);
+  if (!firstRank)
+    return offset;
+  auto bounds = rtile::BoundsOp::create(k.getBuilder(), plan.getLoc(), view);
+  return k.add(name, bounds.getBegin(), offset);
 }
 
-/// Rows that the branch does not reach: output 0, lse -inf (R3).
+/// Rows that the branch does not reach, of all residues but its own: output 0,
+/// lse -inf (R3).
 void BranchKernel::fillOthers() {
-  if (others.empty())
+  if (!step.fillsOthers)
     return;
   auto type = cast<rtile::ViewType>(views.target.getType());
   Value zero =
@@ -380,11 +358,24 @@ void BranchKernel::fillOthers() {
       lse ? k.splat("no_key", -std::numeric_limits<double>::infinity(),
                     k.tileType({queryRows}))
           : Value();
-  for (const OtherRows &other : others) {
-    k.store(zero, other.target, other.row);
-    if (other.lse)
-      k.store(least, other.lse, other.row);
-  }
+  Value rate = k.constant(branch.getR()), one = k.constant(1);
+  auto loop = k.create<scf::ForOp>("others", one, rate, one);
+  loop.getInductionVar().setLoc(k.named("distance"));
+  OpBuilder::InsertionGuard guard(k.getBuilder());
+  k.getBuilder().setInsertionPointToStart(loop.getBody());
+  KernelBuilder::Rows rows = queries;
+  rows.residue = k.create<arith::RemUIOp>(
+      "other_residue",
+      k.add("next_residue", queries.residue, loop.getInductionVar()), rate);
+  Value other =
+      k.view("other_o", target, {batch, nullptr, head, nullptr}, type, rows);
+  Value row = firstRow("other_row", other);
+  k.store(zero, other, row);
+  if (lse)
+    k.store(least,
+            k.view("other_lse", lse, {batch, head, nullptr},
+                   cast<rtile::ViewType>(views.lse.getType()), rows),
+            row);
 }
 
 /// True if no kernel may have filled the other residues: where all rows are

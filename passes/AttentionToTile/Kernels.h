@@ -61,9 +61,8 @@ struct BranchStep {
   bool fillsOthers = false;
 };
 
-/// Most residues that one kernel fills beside its own, and most columns of its
-/// rows.
-constexpr int64_t kMaxOthers = 7, kMaxFillDim = 128;
+/// Most columns of rows of other residues that one kernel fills beside its own.
+constexpr int64_t kMaxFillDim = 128;
 
 /// Streams a branch's queries over its keys with a running maximum and sum.
 /// With a recipe, a second kernel does so again for marked rows.

@@ -78,8 +78,8 @@ func.func @full(%q: tensor<2x?x4x32xbf16>) -> tensor<2x?x4x32xbf16> {
 // -----
 
 // Marks lie on the same rows as the output and lse do: of the segment, residue
-// and origin. Rows of other residues, which no key reaches (R3), are filled
-// before the first load of a key. There is no kernel just for that.
+// and origin. Rows of other residues, which no key reaches (R3), are filled at
+// the end, where no score is alive. There is no kernel just for that.
 
 // CHECK-LABEL: rplan.func @dilated(
 // CHECK-NOT:     rplan.launch @dilated_fill
@@ -91,24 +91,25 @@ func.func @full(%q: tensor<2x?x4x32xbf16>) -> tensor<2x?x4x32xbf16> {
 // CHECK-DAG:     %[[ZERO:.+]] = arith.constant dense<0.000000e+00> : tensor<64x16xf16>
 // CHECK-DAG:     %[[NONE:.+]] = arith.constant dense<0xFF800000> : tensor<64xf32>
 // CHECK:         %[[RES:.+]] = arith.remui
-// CHECK:         rtile.view %[[MARKS:.+]][%{{.+}}, %{{.+}}, *] origin(%[[P:.+]]) segment(%[[S:.+]]) residue(%[[RES]]) : memref<1x4x?xf32> to !rtile.view<64xf32, w = 256, rate = 2>
-// CHECK-NEXT:    rtile.view %[[LSE:.+]][%{{.+}}, %{{.+}}, *] origin(%[[P]]) segment(%[[S]]) residue(%[[RES]]) : memref<1x4x?xf32, strided<[?, ?, 1]>> to !rtile.view<64xf32, w = 256, rate = 2>
-// CHECK:         %[[NEXT:.+]] = arith.addi %[[RES]], %c1
-// CHECK:         %[[OTHER:.+]] = arith.remui %[[NEXT]], %c2
-// CHECK-NEXT:    %[[O:.+]] = rtile.view %{{.+}} residue(%[[OTHER]]) : {{.+}} to !rtile.view<64x16xf16, w = 256, rate = 2>
-// CHECK-NEXT:    %[[L:.+]] = rtile.view %[[LSE]]{{.+}} residue(%[[OTHER]])
-// CHECK:         %[[BEGIN:.+]], %{{.+}} = rtile.bounds %[[O]]
-// CHECK:         %[[ROW:.+]] = arith.addi %[[BEGIN]]
-// CHECK:         rtile.store %[[ZERO]], %[[O]][%[[ROW]], %{{.+}}]
-// CHECK-NEXT:    rtile.store %[[NONE]], %[[L]][%[[ROW]]]
+// CHECK:         rtile.view %[[MARKS:.+]][%{{.+}}, %{{.+}}, *] origin(%[[P:.+]]) segment(%[[S:.+]]) residue(%[[RES]]) : memref<1x4x?xf32> to !rtile.view<64xf32, w = 256, rate = 3>
+// CHECK-NEXT:    rtile.view %[[LSE:.+]][%{{.+}}, %{{.+}}, *] origin(%[[P]]) segment(%[[S]]) residue(%[[RES]]) : memref<1x4x?xf32, strided<[?, ?, 1]>> to !rtile.view<64xf32, w = 256, rate = 3>
 // CHECK:         scf.for
+// CHECK:         scf.for %[[I:.+]] = %c1 to %c3 step %c1 {
+// CHECK-NEXT:      %[[NEXT:.+]] = arith.addi %[[RES]], %[[I]]
+// CHECK-NEXT:      %[[OTHER:.+]] = arith.remui %[[NEXT]], %c3
+// CHECK-NEXT:      %[[O:.+]] = rtile.view %{{.+}} residue(%[[OTHER]]) : {{.+}} to !rtile.view<64x16xf16, w = 256, rate = 3>
+// CHECK:           %[[BEGIN:.+]], %{{.+}} = rtile.bounds %[[O]]
+// CHECK:           %[[ROW:.+]] = arith.addi %[[BEGIN]]
+// CHECK:           rtile.store %[[ZERO]], %[[O]][%[[ROW]], %{{.+}}]
+// CHECK:           %[[L:.+]] = rtile.view %[[LSE]]{{.+}} residue(%[[OTHER]])
+// CHECK:           rtile.store %[[NONE]], %[[L]][%[[ROW]]]
 
 // The second kernel fills them where the first one may not have run: all rows
 // are marked then, and a tile without rows has no marks. It does so in a loop
 // over the tiles that comes before the one that computes.
 
 // CHECK-LABEL: rtile.func @dilated_attention0_branch0_redo(
-// CHECK:         rtile.view %{{.+}} : memref<1x4x?xf32> to !rtile.view<32xf32, w = 256, rate = 2>
+// CHECK:         rtile.view %{{.+}} : memref<1x4x?xf32> to !rtile.view<32xf32, w = 256, rate = 3>
 // CHECK:         rtile.any
 // CHECK:         arith.ori
 // CHECK-NEXT:    scf.if
@@ -118,18 +119,16 @@ func.func @full(%q: tensor<2x?x4x32xbf16>) -> tensor<2x?x4x32xbf16> {
 // CHECK:           %[[EMPTY:.+]] = arith.cmpi sge, %{{.+}}, %[[END]]
 // CHECK:           %[[FILL:.+]] = arith.ori %[[SOME]], %[[EMPTY]]
 // CHECK:           scf.if %[[FILL]] {
-// CHECK-NEXT:        rtile.store
-// CHECK-NEXT:        rtile.store
-// CHECK-NEXT:      }
-// CHECK-NEXT:    }
-// CHECK-NEXT:    scf.for
+// CHECK:             rtile.store
+// CHECK:             rtile.store
+// CHECK:         scf.for
 // CHECK-NOT:       rtile.store
 // CHECK:           %[[AGAIN:.+]] = rtile.any
 // CHECK-NEXT:      scf.if %[[AGAIN]] {
 // CHECK:             scf.for
 func.func @dilated(%q: tensor<1x?x4x16xf16>, %k: tensor<1x?x2x16xf16>)
     -> (tensor<1x?x4x16xf16>, tensor<1x4x?xf32>) {
-  %o, %l = ringlet.attention %q, %k, %k branches [<w = 256, r = 2>] causal
+  %o, %l = ringlet.attention %q, %k, %k branches [<w = 256, r = 3>] causal
       tilings = [#ringlet.tiling<query = 64, key = 64, recipe = fa_fwd_overlap, redo = <query = 32, key = 16>>]
       : (tensor<1x?x4x16xf16>, tensor<1x?x2x16xf16>, tensor<1x?x2x16xf16>) -> (tensor<1x?x4x16xf16>, tensor<1x4x?xf32>)
   return %o, %l : tensor<1x?x4x16xf16>, tensor<1x4x?xf32>
