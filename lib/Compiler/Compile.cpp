@@ -262,8 +262,8 @@ void Compilation::emitObjects(Work &work) {
 }
 
 /// Kernels live at the edge of what registers hold, and only ptxas knows on
-/// which side. They give way to ones that leave registers free and, if that does
-/// not do, those of a recipe that nobody asked for by name to plain ones.
+/// which side. They give way to ones that leave registers free and, if that
+/// does not do, those of a recipe that nobody asked for by name to plain ones.
 LogicalResult Compilation::giveWay(Work &work) {
   bool isByName = options.recipe != "auto" && options.recipe != "plain";
   if (work.error.empty() || !work.target.gpu || isByName)
