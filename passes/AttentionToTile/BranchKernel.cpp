@@ -371,11 +371,15 @@ void BranchKernel::fillOthers() {
       k.view("other_o", target, {batch, nullptr, head, nullptr}, type, rows);
   Value row = firstRow("other_row", other);
   k.store(zero, other, row);
-  if (lse)
-    k.store(least,
-            k.view("other_lse", lse, {batch, head, nullptr},
-                   cast<rtile::ViewType>(views.lse.getType()), rows),
-            row);
+  if (!lse)
+    return;
+  SmallVector<Value> axes{batch, head, nullptr};
+  if (op.getMix() == attn::Mix::Sum)
+    axes.insert(axes.begin(), k.constant(step.branch));
+  k.store(least,
+          k.view("other_lse", lse, axes,
+                 cast<rtile::ViewType>(views.lse.getType()), rows),
+          row);
 }
 
 /// True if no kernel may have filled the other residues: where all rows are
