@@ -11,6 +11,21 @@
 
 using namespace ringlet::rt;
 
+bool BatchCache::makeRoom() {
+  if (items.size() < mostQueues)
+    return true;
+  auto oldest = std::min_element(items.begin(), items.end(),
+                                 [](const auto &a, const auto &b) {
+                                   return a.second.lastRun < b.second.lastRun;
+                                 });
+  if (runs - oldest->second.lastRun < mostIdle ||
+      !oldest->second.busy.try_lock())
+    return false;
+  oldest->second.busy.unlock();
+  items.erase(oldest);
+  return true;
+}
+
 Batch *BatchCache::find(Driver &driver, const Queue &queue,
                         const std::vector<LaunchCall> &launches,
                         std::unique_lock<std::mutex> &lock) {
@@ -19,15 +34,17 @@ Batch *BatchCache::find(Driver &driver, const Queue &queue,
   Item *item;
   {
     std::lock_guard<std::mutex> guard(mutex);
+    ++runs;
     auto found = items.find(*queue.number);
     if (found == items.end()) {
-      if (items.size() < mostQueues)
-        items.try_emplace(*queue.number);
+      if (makeRoom())
+        items[*queue.number].lastRun = runs;
       return nullptr;
     }
     item = &found->second;
+    item->lastRun = runs;
+    lock = std::unique_lock<std::mutex>(item->busy, std::try_to_lock);
   }
-  lock = std::unique_lock<std::mutex>(item->busy, std::try_to_lock);
   if (!lock)
     return nullptr;
   if (item->isNew)

@@ -26,6 +26,8 @@ struct Entry;
 class BatchCache {
 public:
   static constexpr size_t mostQueues = 16;
+  /// A queue that this many runs were not for gives way to another.
+  static constexpr uint64_t mostIdle = 1024;
 
   /// The batch of a queue for these launches, this thread's until `lock` goes.
   /// Null in the first run of a queue, as there may be no second one, where
@@ -36,12 +38,16 @@ public:
 
 private:
   struct Item {
-    std::mutex busy;
+    std::mutex busy; // Taken under the cache's.
+    uint64_t lastRun = 0;
     bool isNew = true;
     std::unique_ptr<Batch> batch;
   };
+  bool makeRoom();
+
   std::mutex mutex;
   std::map<uint64_t, Item> items; // By the queue's number; their places stay.
+  uint64_t runs = 0;
 };
 
 /// All of a call that follows from the sizes and strides of its tensors and

@@ -91,6 +91,11 @@ TEST_F(CudaGraphs, OneForEachQueueAndShape) {
   // A stream that is new, at the address of an old one.
   fake.streamEpoch *= 2;
   EXPECT_EQ(launchesOf(streamAt(0)), 2);
+  // Streams that nobody uses any more do not keep others from a graph.
+  for (int i = 0; i < 1024; ++i)
+    run(streamAt(0));
+  EXPECT_EQ(launchesOf(streamAt(0)), 0);
+  EXPECT_EQ(fake.readyGraphs, 17);
 }
 
 // A graph of the embedder's gets the kernels themselves, and making ours does
