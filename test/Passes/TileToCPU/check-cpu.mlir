@@ -140,13 +140,3 @@ rtile.func @read_of_floats(%X: memref<?xf32>) grid(%i: index) {
   %x = memref.load %X[%i] : memref<?xf32>
   rtile.return
 }
-
-// -----
-
-rtile.func @read_of_an_alias(%X: memref<4xi64>) grid(%i: index) {
-  %c = arith.constant true
-  %y = arith.select %c, %X, %X : memref<4xi64>
-  // expected-error @below {{expected a parameter of the kernel}}
-  %x = memref.load %y[%i] : memref<4xi64>
-  rtile.return
-}
