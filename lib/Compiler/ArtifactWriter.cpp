@@ -317,7 +317,8 @@ LogicalResult ArtifactWriter::addLevel(ModuleOp tiles, ModuleOp lowered,
     if (!entry.writer) {
       artifact.functions.push_back(std::make_unique<abi::FunctionT>());
       entry.function = artifact.functions.back().get();
-      entry.writer = std::make_unique<PlanWriter>(plan, *entry.function);
+      entry.writer = std::make_unique<PlanWriter>(plan, *entry.function,
+                                                  artifact.constants);
       auto source = sources.find(plan.getSymName());
       if (source != sources.end()) {
         entry.function->graph = std::move(source->second.graph);

@@ -26,8 +26,9 @@ struct PlanWriter::State {
   llvm::DenseMap<Value, uint32_t> buffers;
 };
 
-PlanWriter::PlanWriter(rplan::FuncOp plan, abi::FunctionT &function)
-    : function(function), exprs(function) {
+PlanWriter::PlanWriter(rplan::FuncOp plan, abi::FunctionT &function,
+                       std::vector<std::unique_ptr<abi::ConstantT>> &constants)
+    : function(function), constants(constants), exprs(function) {
   function.name = plan.getSymName().str();
   for (BlockArgument argument : plan.getBody().getArguments()) {
     auto entry = std::make_unique<abi::ArgumentT>();
@@ -240,6 +241,39 @@ FailureOr<uint32_t> PlanWriter::buffer(State &state, Value value,
   return number;
 }
 
+uint32_t PlanWriter::addConstant(const std::vector<int64_t> &table) {
+  auto constant = std::make_unique<abi::ConstantT>();
+  constant->dtype = abi::DType::I64;
+  constant->sizes = {static_cast<int64_t>(table.size())};
+  auto *bytes = reinterpret_cast<const uint8_t *>(table.data());
+  constant->data.assign(bytes, bytes + table.size() * sizeof(int64_t));
+  auto same = llvm::find_if(constants, [&](const auto &other) {
+    return other->dtype == constant->dtype && other->sizes == constant->sizes &&
+           other->data == constant->data;
+  });
+  auto number = static_cast<uint32_t>(same - constants.begin());
+  if (same == constants.end())
+    constants.push_back(std::move(constant));
+  return number;
+}
+
+/// The index for sizes that are known, if it is small enough to be made by the
+/// compiler and carried in the artefact. `error` says if there is none.
+static std::optional<std::vector<int64_t>>
+makeSmallIndex(const layout::TilePattern &pattern,
+               const layout::TileSizes &sizes, std::string &error) {
+  constexpr int64_t mostTokens = int64_t(1) << 20, mostNumbers = 1 << 15;
+  error = layout::TileIndex::validate(pattern, sizes);
+  int64_t volume = pattern.order ? pattern.order->period() : 0;
+  if (!error.empty() ||
+      std::max({sizes.queryLength, sizes.keyLength, volume}) > mostTokens)
+    return std::nullopt;
+  layout::TileIndex index(pattern, sizes);
+  if (index.lists() > mostNumbers || index.tableLength() > mostNumbers)
+    return std::nullopt;
+  return index.table();
+}
+
 LogicalResult PlanWriter::tileIndex(State &state, rplan::TileIndexOp op,
                                     abi::BufferT &entry) {
   entry.kind = abi::BufferKind::TileIndex;
@@ -257,19 +291,37 @@ LogicalResult PlanWriter::tileIndex(State &state, rplan::TileIndexOp op,
   tiles.reach = pattern.reach;
   tiles.query_rows = static_cast<uint32_t>(pattern.queryRows);
   tiles.key_rows = static_cast<uint32_t>(pattern.keyRows);
-  for (auto [field, value] :
-       {std::pair(&tiles.query_length, op.getQueryLength()),
-        {&tiles.query_offset, op.getQueryOffset()},
-        {&tiles.key_length, op.getKeyLength()},
-        {&tiles.tiles, op.getTiles()},
-        {&tiles.segments, op.getSegments()},
-        {&tiles.first_segment, op.getFirstSegment()}}) {
-    FailureOr<uint32_t> number = expr(state, value);
+  layout::TileSizes sizes;
+  struct Size {
+    Value value;
+    uint32_t &expr;
+    int64_t &known;
+  };
+  bool isKnown = true;
+  for (Size size :
+       {Size{op.getQueryLength(), tiles.query_length, sizes.queryLength},
+        {op.getQueryOffset(), tiles.query_offset, sizes.queryOffset},
+        {op.getKeyLength(), tiles.key_length, sizes.keyLength},
+        {op.getTiles(), tiles.tiles, sizes.tiles},
+        {op.getSegments(), tiles.segments, sizes.segments},
+        {op.getFirstSegment(), tiles.first_segment, sizes.firstSegment}}) {
+    FailureOr<uint32_t> number = expr(state, size.value);
     if (failed(number))
       return failure();
-    *field = *number;
+    size.expr = *number;
+    std::optional<int64_t> constant = exprs.constantOf(*number);
+    isKnown &= constant.has_value();
+    size.known = constant.value_or(0);
   }
-  return success();
+  if (!isKnown)
+    return success();
+  std::string error;
+  if (auto table = makeSmallIndex(pattern, sizes, error)) {
+    entry.tiles.reset();
+    entry.kind = abi::BufferKind::Constant;
+    entry.index = addConstant(*table);
+  }
+  return error.empty() ? success() : op.emitOpError() << error;
 }
 
 LogicalResult PlanWriter::rankTable(State &state, rplan::RankTableOp op,

@@ -53,8 +53,10 @@ private:
 class PlanWriter {
 public:
   /// Sets name and arguments of `function` from `plan`; sizes of outputs that
-  /// the plan ties to inputs become expressions.
-  PlanWriter(rplan::FuncOp plan, abi::FunctionT &function);
+  /// the plan ties to inputs become expressions. Tables of known sizes are
+  /// added to `constants`.
+  PlanWriter(rplan::FuncOp plan, abi::FunctionT &function,
+             std::vector<std::unique_ptr<abi::ConstantT>> &constants);
 
   /// Appends the plan of `plan`, which has the arguments of the first one.
   /// `kernels` numbers the kernels by symbol. Fails with a diagnostic.
@@ -70,6 +72,8 @@ private:
   mlir::FailureOr<uint32_t> sizeOf(State &state, rplan::SizeOp op);
   mlir::LogicalResult tileIndex(State &state, rplan::TileIndexOp op,
                                 abi::BufferT &entry);
+  /// The number of a constant that is this table, an existing one if it can be.
+  uint32_t addConstant(const std::vector<int64_t> &table);
   mlir::LogicalResult rankTable(State &state, rplan::RankTableOp op,
                                 abi::BufferT &entry);
   mlir::FailureOr<uint32_t> buffer(State &state, mlir::Value value,
@@ -79,6 +83,7 @@ private:
   void inferOutputSizes(State &state, rplan::FuncOp plan);
 
   abi::FunctionT &function;
+  std::vector<std::unique_ptr<abi::ConstantT>> &constants;
   ExprTable exprs;
 };
 

@@ -84,6 +84,7 @@ struct Plan {
   TestContext context;
   OwningOpRef<ModuleOp> module;
   abi::FunctionT function;
+  std::vector<std::unique_ptr<abi::ConstantT>> constants;
   bool ok = false;
 
   explicit Plan(std::string text)
@@ -99,7 +100,7 @@ struct Plan {
     llvm::StringMap<uint32_t> kernels;
     for (auto name : {"k", "k1", "k2"})
       kernels[name] = uint32_t(kernels.size());
-    PlanWriter writer(plan, function);
+    PlanWriter writer(plan, function, constants);
     ok = succeeded(writer.addPlan(plan, kernels, /*codeObject=*/0));
   }
 };
@@ -275,6 +276,78 @@ TEST(PlanWriter, BuffersLiveFromFirstToLastUse) {
   EXPECT_EQ(text, "arg 0; workspace 3-4 of rank 2; workspace 4-5 of rank 1; "
                   "table residue 4 inverse; arg 2; ranks of hilbert from 33, "
                   "33 rows in residue from 17; ");
+}
+
+/// Two launches with the index of `queries` queries of an 8 x 8 grid.
+std::string indexing(const std::string &queries, const std::string &keys) {
+  std::string index = "rplan.tile_index queries(" + queries +
+                      " from %c0) keys(" + keys +
+                      ") lists(%c8, %c1 from %c0) tile = [8, 16] rate = 1 "
+                      "causal grid = [8, 8] reach = [1, 2] : memref<?xi64>\n";
+  std::string launch = " : memref<?xi64>\n";
+  return "rplan.func @f(%x: memref<?x?xf32>, %s: memref<i64>) outputs() "
+         "names [\"x\", \"s\"] {\n"
+         "%n = rplan.size %x[1] : memref<?x?xf32>\n"
+         "%c0 = arith.constant 0 : index\n"
+         "%c1 = arith.constant 1 : index\n"
+         "%c8 = arith.constant 8 : index\n"
+         "%c60 = arith.constant 60 : index\n"
+         "%c65 = arith.constant 65 : index\n"
+         "%t = " +
+         index + "%u = " + index + "rplan.launch @k grid(%c1) args(%t)" +
+         launch + "rplan.launch @k grid(%c1) args(%u)" + launch +
+         "rplan.return }";
+}
+
+TEST(PlanWriter, TileIndexOfUnknownSizesIsARecipe) {
+  Plan plan(indexing("%n", "%c60"));
+  ASSERT_TRUE(plan.ok) << plan.context.messages;
+  EXPECT_TRUE(plan.constants.empty());
+  const abi::BufferT &buffer = *plan.function.plans[0]->buffers[0];
+  ASSERT_EQ(buffer.kind, abi::BufferKind::TileIndex);
+  const abi::TileIndexT &tiles = *buffer.tiles;
+  auto value = [&](uint32_t expr) {
+    return evaluate(plan.function, expr, {33, 8}, 0);
+  };
+  EXPECT_EQ(value(tiles.query_length), 8);
+  EXPECT_EQ(value(tiles.key_length), 60);
+  EXPECT_EQ(value(tiles.tiles), 8);
+  EXPECT_EQ(tiles.query_rows, 8u);
+  EXPECT_EQ(tiles.key_rows, 16u);
+  EXPECT_TRUE(tiles.causal);
+  EXPECT_EQ(tiles.reach, (std::vector<int64_t>{1, 2}));
+}
+
+/// It is made here, once for both launches.
+TEST(PlanWriter, TileIndexOfKnownSizesIsAConstant) {
+  Plan plan(indexing("%c60", "%c60"));
+  ASSERT_TRUE(plan.ok) << plan.context.messages;
+  ASSERT_EQ(plan.constants.size(), 1u);
+  for (const auto &buffer : plan.function.plans[0]->buffers) {
+    EXPECT_EQ(buffer->kind, abi::BufferKind::Constant);
+    EXPECT_EQ(buffer->index, 0u);
+  }
+  layout::TilePattern pattern;
+  pattern.causal = true;
+  pattern.grid = {8, 8};
+  pattern.reach = {1, 2};
+  pattern.queryRows = 8;
+  pattern.keyRows = 16;
+  std::vector<int64_t> table =
+      layout::TileIndex(pattern, {60, 0, 60, 8, 1, 0}).table();
+  const std::vector<uint8_t> &data = plan.constants[0]->data;
+  ASSERT_EQ(data.size(), table.size() * sizeof(int64_t));
+  EXPECT_EQ(std::memcmp(data.data(), table.data(), data.size()), 0);
+}
+
+TEST(PlanWriter, TileIndexOffTheGridIsRefused) {
+  Plan plan(indexing("%c60", "%c65"));
+  EXPECT_FALSE(plan.ok);
+  EXPECT_NE(plan.context.messages.find(
+                "expected every position on the grid [8, 8] of 64 cells, "
+                "found position 64 (B5)"),
+            std::string::npos)
+      << plan.context.messages;
 }
 
 TEST(PlanWriter, FallbacksAreWorkspaces) {
