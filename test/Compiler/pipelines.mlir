@@ -11,7 +11,9 @@
 // RUN: ringlet-opt %s --ringlet-lower-to-rtile --dump-pass-pipeline 2>&1 \
 // RUN:   >/dev/null | FileCheck %s --check-prefix=RTILE
 // RTILE:      ringlet-clamp-segments
-// RTILE:      ringlet-choose-tiling{level=x86-64-v3 recipe=auto}
+// RTILE:      ringlet-choose-order{level=x86-64-v3 order=auto}
+// RTILE:      ringlet-propagate-orders
+// RTILE:      ringlet-choose-tiling{level=x86-64-v3 recipe=auto
 // RTILE:      ringlet-to-rtile
 // RTILE:      rtile-split-masked-loops
 // RTILE-NOT:  rtile-to-cpu
@@ -20,7 +22,7 @@
 // RUN:   --dump-pass-pipeline 2>&1 >/dev/null \
 // RUN:   | FileCheck %s --check-prefix=CPU
 // CPU-NOT:    x86-64-v3
-// CPU:        ringlet-choose-tiling{level=x86-64-v4 recipe=auto}
+// CPU:        ringlet-choose-tiling{level=x86-64-v4 recipe=auto
 // CPU:        ringlet-to-rtile
 // CPU:        level=x86-64-v4
 // CPU-NOT:    x86-64-v3
@@ -38,7 +40,7 @@
 // An unknown level is refused with the known ones.
 // RUN: not ringlet-opt %s --ringlet-decide="level=x86-64-v9" 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=LEVEL
-// LEVEL:      error: expected a CPU level (x86-64-v3, x86-64-v4){{.*}}, found 'x86-64-v9'
+// LEVEL:      error: expected a CPU level (x86-64-v3, x86-64-v4, x86-64-v4-bf16){{.*}}, found 'x86-64-v9'
 
 func.func @attend(%q: tensor<1x?x2x16xf32>) -> tensor<1x?x2x16xf32> {
   %o, %lse = ringlet.attention %q, %q, %q branches [<w = 64, r = 1>] causal

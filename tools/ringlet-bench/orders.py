@@ -265,8 +265,9 @@ class OnGpu:
 
     def empty(self, case):
         shape = (1, case.length, case.heads, case.dim)
-        dtype = {"bf16": self.torch.bfloat16, "f32": self.torch.float32}
-        return self.torch.empty(shape, device="cuda", dtype=dtype[case.dtype])
+        torch = self.torch
+        dtype = {"bf16": torch.bfloat16, "f16": torch.float16, "f32": torch.float32}
+        return torch.empty(shape, device="cuda", dtype=dtype[case.dtype])
 
     def lse(self, case):
         return self.torch.empty((1, case.heads, case.length), device="cuda")
@@ -396,10 +397,11 @@ def result_of(case, name, times, error, moved) -> dict:
 
 def run(options, card: str) -> int:
     """Times everything, on the GPU if there are programs for it."""
+    cases = chosen(options, bool(options.programs))
     device = OnGpu(options) if options.programs else OnCpu(options)
     random.seed(1)
     found = []
-    for case in chosen(options, bool(options.programs)):
+    for case in cases:
         found += measure(case, device, options.repeat)
     result = {
         "kind": "orders",

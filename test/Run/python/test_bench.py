@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """ringlet-bench, as far as it goes without torch; the rest where there is one."""
 
+import argparse
 import dataclasses
+import json
 import pathlib
 import subprocess
 import sys
@@ -290,3 +292,63 @@ def test_peers_of_a_case():
         "gather + cuDNN",
         "gather + FA2 in torch",
     ]
+
+
+def options(**given):
+    build = pathlib.Path.cwd()  # The tests run in the build folder.
+    values = {"build": build, "target": "cpu", "only": "", "programs": None}
+    values |= {"repeat": 2, "threads": 1, "out": None} | given
+    return argparse.Namespace(**values)
+
+
+def test_orders_compute_the_same_and_are_judged(monkeypatch, tmp_path):
+    import orders
+
+    monkeypatch.setattr(
+        orders,
+        "all_cases",
+        lambda on_gpu: [
+            orders.Case(5000, 4, 1024, heads=1, dim=16),
+            orders.GridCase.of((12, 10), 2, heads=1, dim=16),
+        ],
+    )
+    assert orders.run(options(out=tmp_path / "out.json"), "card") == 0
+    found = json.loads((tmp_path / "out.json").read_text())["orders"]
+    names = [each["order"] for each in found]
+    assert names == [
+        *("linear", "residue", "hilbert", "morton", "snake"),
+        *("linear", "hilbert", "morton", "snake"),
+    ]
+    assert all(each["error"] <= orders.TOLERANCE["f32"] for each in found)
+    # K and V are brought into an order; a grid is walked along it.
+    assert ["reorder" in each for each in found] == [False, *[True] * 4, *[False] * 4]
+    with pytest.raises(SystemExit, match="expected --only to match"):
+        orders.run(options(only="nothing"), "card")
+
+    assert orders.verdict(1.1, 0.1, 1.2) == "yes"
+    assert orders.verdict(1.1, 0.05, 1.2) == "in part"
+    assert orders.verdict(1.02, 0.05, 1.2) == "no"
+    assert orders.verdict(1.02, 0.05, None) == ""
+
+
+def test_expected_lines_are_read_from_the_compiler():
+    import memory
+    import orders
+
+    case = orders.Case(4096, 2, heads=1, dim=8, tiling=(64, 64))
+    found = memory.explained(options(), case, "cpu:x86-64-v3")
+    assert set(found) == {text or "linear" for text in case.orders.values()}
+    # Rows of half a line: every second one, or side by side.
+    assert found["linear"]["lines"] == 2 * found["residue<2>"]["lines"]
+    assert found["linear"]["distinct_lines"] == 2 * 4096 * 32 // 64
+
+
+def test_misses_of_code_without_a_name_are_those_of_kernels(tmp_path):
+    import memory
+
+    path = tmp_path / "counts"
+    path.write_text(
+        "desc: cache\nevents: Ir DLmr\nfl=a.c\nfn=main\n1 10 3\n"
+        "fl=???\nfn=???\n0 20 5\n7 1 2\nfn=exit\n0 9 9\nsummary: 40 19\n"
+    )
+    assert memory.misses_of_kernels(path) == {"Ir": 21, "DLmr": 7}
