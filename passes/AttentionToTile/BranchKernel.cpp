@@ -53,6 +53,7 @@ private:
   void declare();
   Value makeResidue();
   void makeViews();
+  SmallVector<Value> getLseAxes();
   Value firstRow(StringRef name, Value view);
   void streamKeys();
   void fillOthers();
@@ -84,7 +85,7 @@ private:
   int64_t queryRows, keyRows;
 
   // Parameters and the point of the grid; null where there is none.
-  Value Q, K, V, target, partial, maxima, sums, lse, redo, firstRank;
+  Value Q, K, V, target, partial, maxima, sums, lse, redo, sinks, firstRank;
   /// Tables that are parameters of the kernel, by the host's.
   SmallVector<std::pair<Value, Value>> tables;
   Value tile, segment, residue, head, keyHead, batch;
@@ -194,7 +195,12 @@ void BranchKernel::declare() {
     lse = k.addBuffer("LSE", step.lse.buffer);
   if (marks != Marks::None)
     redo = k.addBuffer("redo", step.redo.buffer);
-  if (getConstant(step.firstRank) != 0)
+  if (step.sinks)
+    sinks = k.addBuffer("sinks", step.sinks.buffer);
+  Value offsets;
+  if (step.queryOffsets)
+    offsets = k.addBuffer("q_offsets", step.queryOffsets.buffer);
+  else if (getConstant(step.firstRank) != 0)
     firstRank = k.addScalar("q_offset", step.firstRank);
   for (const RowOrder *order : {&step.queryOrder, &step.keyOrder}) {
     bool isQuery = order == &step.queryOrder;
@@ -208,7 +214,14 @@ void BranchKernel::declare() {
         rows, plan.constant(layout::ceilDiv(segmentLength(), branch.getR())));
   Value tiles = plan.ceilDiv(rows, queryRows), segments = plan.constant(1);
   Value firstSegment = plan.constant(0);
-  if (!branch.isUnbounded()) {
+  if (!branch.isUnbounded() && offsets) {
+    // As many as rows can lie in, wherever they begin.
+    segments =
+        plan.add(plan.floorDiv(plan.add(step.rankCount,
+                                        plan.constant(segmentLength() - 2)),
+                               segmentLength()),
+                 plan.constant(1));
+  } else if (!branch.isUnbounded()) {
     // Segments from that of the first query rank to that of the last.
     Value last =
         plan.sub(plan.add(step.firstRank, step.rankCount), plan.constant(1));
@@ -237,6 +250,9 @@ void BranchKernel::declare() {
   head = k.addGridAxis("head", heads);
   batch = k.addGridAxis("batch", step.query.sizes[0]);
 
+  if (offsets)
+    firstRank =
+        k.readIndex("q_offset", offsets, batch, -kMaxOffset, kMaxOffset);
   if (firstRank && segment) {
     Value first = k.create<arith::FloorDivSIOp>("first_segment", firstRank,
                                                 k.constant(segmentLength()));
@@ -321,6 +337,8 @@ void BranchKernel::makeViews() {
     views.maximum = k.view("maxima", maxima, axes, rows, queries);
     views.sum = k.view("sums", sums, axes, rows, queries);
   }
+  if (sinks)
+    views.sinks = k.view("sink_rows", sinks, {head, nullptr}, rows, queries);
   if (redo)
     views.redo = k.view("redo_rows", redo, axes, rows, queries);
   if (marks == Marks::Reads)
@@ -328,11 +346,16 @@ void BranchKernel::makeViews() {
                            viewType({mostTilesOfPoint() * queryRows},
                                     plan.getBuilder().getF32Type(), queries),
                            queries);
-  if (lse) {
-    if (op.getMix() == attn::Mix::Sum)
-      axes.insert(axes.begin(), k.constant(step.branch));
-    views.lse = k.view("lse", lse, axes, rows, queries);
-  }
+  if (lse)
+    views.lse = k.view("lse", lse, getLseAxes(), rows, queries);
+}
+
+/// One lse for each branch where branches are added up (R2).
+SmallVector<Value> BranchKernel::getLseAxes() {
+  SmallVector<Value> axes{batch, head, nullptr};
+  if (op.getMix() == attn::Mix::Sum)
+    axes.insert(axes.begin(), k.constant(step.branch));
+  return axes;
 }
 
 /// The first row of this point's tile in `view`, which is not row 0 where the
@@ -373,11 +396,8 @@ void BranchKernel::fillOthers() {
   k.store(zero, other, row);
   if (!lse)
     return;
-  SmallVector<Value> axes{batch, head, nullptr};
-  if (op.getMix() == attn::Mix::Sum)
-    axes.insert(axes.begin(), k.constant(step.branch));
   k.store(least,
-          k.view("other_lse", lse, axes,
+          k.view("other_lse", lse, getLseAxes(),
                  cast<rtile::ViewType>(views.lse.getType()), rows),
           row);
 }
