@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Random attention on an NVIDIA GPU, compared with f64 (docs, section 7).
 
-As `cuda`, in two halves: `prepare` compiles where the compiler is, `run` checks
+As `gpu_suite`, in two halves: `prepare` compiles where the compiler is, `run` checks
 where the GPU is. Both draw the same configurations from the same seed. Each
 program runs at several lengths, with ordinary scores and with scores that are
 hard for a streaming softmax.
@@ -356,9 +356,9 @@ def _worst(config, tensors, out, lse, scores) -> list:
 def run(options) -> int:
     import torch
 
-    import cuda
+    import gpu_suite
 
-    context, library = cuda.open_context(options)
+    context, library = gpu_suite.open_context(options)
     torch.manual_seed(options.seed)
     checked, failed, repeats = 0, [], 0
     for number, config in configs_of(options):
@@ -367,7 +367,7 @@ def run(options) -> int:
             if not path.exists():
                 failed.append(f"{config.name}, {target}: not compiled")
                 continue
-            program = cuda.Program(library, context, path)
+            program = gpu_suite.Program(library, context, path)
             for index, (queries, keys) in enumerate(config.lengths):
                 scores = SCORES[(number + index) % len(SCORES)]
                 tensors = _inputs(config, queries, keys, scores)

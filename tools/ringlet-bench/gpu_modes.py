@@ -12,7 +12,7 @@ import subprocess
 import time
 
 import cases
-import cuda
+import gpu_suite
 
 FIRST_LENGTH = 1024
 # Of the free memory, what the tensors of a length may take.
@@ -42,12 +42,12 @@ def verdict(case, free: int, last_ms: float, last_flops: int, limit: float) -> s
 def progressive(options) -> int:
     import torch
 
-    context, library = cuda.open_context(options)
+    context, library = gpu_suite.open_context(options)
     torch.manual_seed(1)
     for family in families(cases.chosen(options.only, "cuda")):
         for target in options.target.split(","):
-            path = cuda.artefact(options.programs, family, target)
-            program = cuda.Program(library, context, path)
+            path = gpu_suite.artefact(options.programs, family, target)
+            program = gpu_suite.Program(library, context, path)
             _grow(family, target, program, options)
     return 0
 
@@ -83,11 +83,11 @@ def _time_once(case, program) -> float:
     """The time of the second call; a NaN in a result raises."""
     import torch
 
-    tensors = cuda.inputs(case)
+    tensors = gpu_suite.inputs(case)
     out = torch.full_like(tensors[0], torch.nan)
     lse = torch.full((case.batch, case.heads, case.length), torch.nan, device="cuda")
     program(*tensors, out, lse)
-    taken = cuda.time_of(lambda: program(*tensors, out, lse))
+    taken = gpu_suite.time_of(lambda: program(*tensors, out, lse))
     # A sum needs no tensor of its size beside it.
     for name, each in (("output", out), ("lse", lse)):
         if each.sum(dtype=torch.float32).isnan():
@@ -138,15 +138,15 @@ def median_of_calls(call, settle, count: int = 1000, batch: int = 50) -> float:
 def launch(options) -> int:
     import torch
 
-    context, library = cuda.open_context(options)
-    q, k, v = cuda.inputs(LAUNCH)
+    context, library = gpu_suite.open_context(options)
+    q, k, v = gpu_suite.inputs(LAUNCH)
     lse = torch.empty((1, LAUNCH.heads, LAUNCH.length), device="cuda")
     one = torch.zeros(1, device="cuda")
     found = {"torch add_ of one element": lambda: one.add_(1)}
     for target in options.target.split(","):
         for recipe in RECIPES:
             path = launch_artefact(options.programs, recipe, target)
-            program = cuda.Program(library, context, path)
+            program = gpu_suite.Program(library, context, path)
             found["a call through ctypes alone"] = lambda p=program: (
                 p.library.rl_program_target(p.handle)
             )

@@ -246,11 +246,11 @@ class OnGpu:
     """Programs were compiled before; tensors are torch's."""
 
     def __init__(self, options):
-        import cuda
+        import gpu_suite
         import torch
 
         self.cuda, self.torch, self.options = cuda, torch, options
-        self.context, self.library = cuda.open_context(options)
+        self.context, self.library = gpu_suite.open_context(options)
         torch.manual_seed(1)
         self.versions = {"torch": torch.__version__, "cuda": torch.version.cuda}
 

@@ -3,7 +3,8 @@
 """Attention on an NVIDIA GPU beside the kernels that torch has.
 
 A machine with a GPU need not have the compiler: `prepare` compiles the programs
-of all cases where the compiler is, `run` times them where the GPU is.
+of all cases where the compiler is, `run` times them where the GPU is. No module
+here is called `cuda`: packages of peers have one of that name.
 """
 
 from __future__ import annotations
