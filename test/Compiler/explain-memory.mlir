@@ -12,11 +12,14 @@
 // RUN:   >/dev/null | FileCheck %s
 // RUN: not ringlet-compile %s --explain=lines 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=TOPIC
+// RUN: not ringlet-compile %s --order=peano 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=ORDER
 // Without it nothing is counted.
 // RUN: ringlet-compile %s --emit=ringlet --explain 2>&1 >/dev/null \
 // RUN:   | FileCheck %s --check-prefix=OFF
 
 // TOPIC: error: --explain: expected memory or nothing, found 'lines'
+// ORDER: error: --order: expected one of auto, linear, hilbert, morton, snake, residue, found 'peano'
 // OFF-NOT: memory:
 
 // Rows of whole lines take as many of them in every order; one that gathers the
