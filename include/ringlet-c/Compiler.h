@@ -56,7 +56,7 @@ typedef enum rlc_status {
 typedef struct rlc_options {
   size_t struct_size;
   const char *target;     /* "cpu", "cpu:LEVEL,...", "sm_XX" or a list of these;
-                             NULL: "cpu", every level                            */
+                             NULL: "cpu", every level that has a use             */
   const char *emit;       /* "ringlet", "rtile", "schedule", "rplan", "llvm",
                              "asm", "obj", "ptx", "cubin" or "rla"; NULL: "rla",
                              an artefact                                         */

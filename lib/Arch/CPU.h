@@ -19,8 +19,10 @@ namespace arch {
 /// between levels is a column here: passes read columns and never ask for a
 /// name.
 struct CPULevel {
-  /// Name of the level, and of the processor in LLVM's tables.
+  /// Name of the level: the artefact's code is chosen by it.
   const char *name;
+  /// Name of the processor in LLVM's tables.
+  const char *processor;
   /// Features beyond the processor's own, as LLVM writes them.
   const char *features;
   int vectorBits;
@@ -31,7 +33,7 @@ struct CPULevel {
   int64_t l2Bytes;
   /// Has instructions between f16 and f32.
   bool hasF16;
-  /// Has instructions that multiply bf16.
+  /// Has an instruction that multiplies pairs of bf16 and adds to f32.
   bool hasBF16;
 
   /// Values of 32 bits in one vector register.

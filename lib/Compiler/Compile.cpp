@@ -89,21 +89,52 @@ private:
 
 } // namespace
 
+/// Whether a value of the module is or has elements of bf16.
+static bool usesBF16(ModuleOp module) {
+  auto isBF16 = [](Type type) { return getElementTypeOrSelf(type).isBF16(); };
+  return module
+      ->walk([&](Operation *op) {
+        return llvm::any_of(op->getOperandTypes(), isBF16) ||
+                       llvm::any_of(op->getResultTypes(), isBF16)
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+/// The levels that "cpu" stands for: each that would have code of its own.
+static SmallVector<arch::Target> getCPUTargets(ModuleOp module) {
+  SmallVector<arch::Target> targets;
+  bool hasBF16 = usesBF16(module);
+  for (const arch::CPULevel &level : arch::getCPULevels())
+    if (hasBF16 || !level.hasBF16)
+      targets.push_back({&level, nullptr});
+  return targets;
+}
+
 LogicalResult Compilation::chooseTargets() {
   std::string error;
   for (const std::string &name : options.levels) {
-    Target target = arch::lookupTarget(name, &error);
-    if (!target)
-      return fail(error);
-    if (llvm::is_contained(targets, target))
-      return fail("expected different levels, found '" + name + "' twice");
-    targets.push_back(target);
+    SmallVector<Target> named;
+    if (name == "cpu")
+      named = getCPUTargets(source);
+    else
+      named.push_back(arch::lookupTarget(name, &error));
+    for (const Target &target : named) {
+      if (!target)
+        return fail(error);
+      if (llvm::is_contained(targets, target))
+        return fail(Twine("expected different levels, found '") +
+                    target.name() + "' twice");
+      targets.push_back(target);
+    }
   }
   bool single = options.emit != Emit::Artifact;
-  if (targets.empty())
-    for (const arch::CPULevel &level : arch::getCPULevels())
-      if (!single || targets.empty())
-        targets.push_back({&level, nullptr});
+  if (targets.empty()) {
+    targets = getCPUTargets(source);
+    if (single)
+      targets.truncate(1);
+  }
   if (single && targets.size() > 1)
     return fail("expected one level for anything but an artefact, found " +
                 Twine(targets.size()));
@@ -431,9 +462,9 @@ std::string ringlet::parseTarget(std::string_view target,
   if (target == "cpu")
     return "";
   for (StringRef name : names) {
+    // What "cpu" stands for depends on the module.
     if (name == "cpu") {
-      for (const arch::CPULevel &level : arch::getCPULevels())
-        options.levels.push_back(level.name);
+      options.levels.push_back("cpu");
       continue;
     }
     std::string error;

@@ -56,7 +56,9 @@ static void prepare(Module &module, const TargetMachine &machine,
   for (Function &function : module) {
     if (function.isDeclaration())
       continue;
-    function.addFnAttr("target-cpu", level.name);
+    function.addFnAttr("target-cpu", level.processor);
+    if (level.features[0])
+      function.addFnAttr("target-features", level.features);
     // LLVM prefers 256 bits on the first processors with 512; a row of the
     // table that says 512 means it.
     function.addFnAttr("prefer-vector-width", std::to_string(level.vectorBits));
@@ -69,7 +71,7 @@ static void prepare(Module &module, const TargetMachine &machine,
 Expected<std::string> KernelCode::emit(CodeKind kind, StringRef linker) {
   initialiseTarget();
   Expected<std::unique_ptr<TargetMachine>> machine = makeTargetMachine(
-      {"X86", kTriple, level.name, level.features, Reloc::PIC_});
+      {"X86", kTriple, level.processor, level.features, Reloc::PIC_});
   if (!machine)
     return machine.takeError();
   prepare(*module, **machine, level);

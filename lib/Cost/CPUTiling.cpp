@@ -55,8 +55,9 @@ CPUTiling ringlet::cost::estimate(const CPUCore &core,
   double panel = 4.0 * n * (d > dv ? d : dv);
   double working = panel + 4.0 * m * n;
   double all = 4.0 * (m * d + n * d + n * dv + m * n + m * dv);
-  double dots =
-      m * n * (d + dv) / lanes / table.multiplyAdds / table.microKernel;
+  double dots = m * n * (d + dv) / lanes / table.multiplyAdds /
+                table.microKernel /
+                static_cast<double>(core.stepsPerMultiplyAdd);
   double cached = dots;
   if (working > core.l1Bytes)
     cached *= table.outsideL1;

@@ -18,6 +18,8 @@ struct CPUCore {
   int64_t lanes;   ///< f32 elements of a vector register
   int64_t l1Bytes; ///< first-level data cache
   int64_t l2Bytes; ///< second-level cache, of one core
+  /// Steps along the depth of a product that one multiply-add takes.
+  int64_t stepsPerMultiplyAdd = 1;
 };
 
 /// What the model knows of a branch.

@@ -48,12 +48,14 @@ PlainTiling ringlet::choosePlainTiling(attn::AttentionOp op,
         attn::TilingAttr::get(op.getContext(), tiling.query, tiling.key),
         cost::explain(tiling), tiling.cyclesPerScore};
   };
-  if (target.cpu)
-    return make(cost::chooseTiling(cost::CPUCore{target.cpu->lanes(),
-                                                 target.cpu->l1Bytes,
-                                                 target.cpu->l2Bytes},
-                                   shape));
   Type element = op.getQuery().getType().getElementType();
+  if (const arch::CPULevel *level = target.cpu) {
+    bool isPaired = level->hasBF16 && element.isBF16();
+    return make(
+        cost::chooseTiling(cost::CPUCore{level->lanes(), level->l1Bytes,
+                                         level->l2Bytes, isPaired ? 2 : 1},
+                           shape));
+  }
   return make(
       cost::chooseTiling(getGPUCore(*target.gpu, element, spareRegisters),
                          shape, element.getIntOrFloatBitWidth() / 8));

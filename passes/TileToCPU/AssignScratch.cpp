@@ -153,12 +153,18 @@ private:
       repacked[dot] = addPlace(getTile(dot.getRhs()), false, "rows");
       // Packed before the first panel.
       plan.addLifetime(repacked[dot], span, span);
+    } else if (dot->hasAttr(pairedAttr) && !getPairedLoad(dot.getLhs())) {
+      // Pairs are made of one panel after the other.
+      RankedTensorType pairs = pairColumns(getTile(dot.getLhs()));
+      repacked[dot] = addPlace(pairs, /*local=*/true);
+      Lifetime point = {time.at(dot), time.at(dot)};
+      plan.addLifetime(repacked[dot], point, point);
     }
   }
 
   void addLoad(rtile::LoadOp load) {
     int64_t begin = time.at(load);
-    RankedTensorType tile = getTile(load);
+    RankedTensorType tile = getStored(load);
     bool inPlace = tile.getRank() == 1 || hasForm(load, "panels");
     if (inPlace)
       places[load] = addPlace(tile);
@@ -365,6 +371,7 @@ private:
   DenseMap<Value, int64_t> places;
   /// Places in rows: of loads, and of stores to make rows of panels.
   DenseMap<Operation *, int64_t> rows;
+  /// The operand of a product in the form that it is read in.
   DenseMap<Operation *, int64_t> repacked;
   DenseMap<std::pair<Operation *, int64_t>, int64_t> temporaries;
 };

@@ -62,6 +62,10 @@ public:
   /// 0, 1, 2, ... as i32.
   Value iota(int64_t lanes);
   Value fma(Value a, Value b, Value c);
+  /// Adds to each lane of `sum` the products of the two bf16 in the words of
+  /// `a` and `b`, by instructions on `lanes` lanes. Denormal numbers count as
+  /// zero.
+  Value multiplyPairs(Value a, Value b, Value sum, int64_t lanes);
   Value bitcast(Type element, Value vector);
   Value convertFloat(Type type, Value vector);
   Value squareRoot(Value vector);

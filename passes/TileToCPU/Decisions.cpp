@@ -124,6 +124,43 @@ bool cpu::hasForm(rtile::LoadOp load, StringRef form) {
                                [&](StringAttr one) { return one == form; });
 }
 
+Pairs cpu::getPairs(rtile::LoadOp load) {
+  auto pairs = load->getAttrOfType<StringAttr>(pairsAttr);
+  if (!pairs)
+    return Pairs::None;
+  return pairs == "rows" ? Pairs::Rows : Pairs::Columns;
+}
+
+rtile::LoadOp cpu::getPairedLoad(Value tile) {
+  auto load = tile.getDefiningOp<rtile::LoadOp>();
+  return load && getPairs(load) != Pairs::None ? load : rtile::LoadOp();
+}
+
+static RankedTensorType getWords(RankedTensorType tile, int64_t perColumn,
+                                 int64_t perRow) {
+  return RankedTensorType::get(
+      {static_cast<int64_t>(llvm::divideCeil(tile.getDimSize(0), perColumn)),
+       static_cast<int64_t>(llvm::divideCeil(tile.getDimSize(1), perRow))},
+      IntegerType::get(tile.getContext(), 32));
+}
+
+RankedTensorType cpu::pairColumns(RankedTensorType tile) {
+  return getWords(tile, 1, 2);
+}
+
+RankedTensorType cpu::getStored(rtile::LoadOp load) {
+  RankedTensorType tile = getTile(load);
+  switch (getPairs(load)) {
+  case Pairs::None:
+    return tile;
+  case Pairs::Columns:
+    return pairColumns(tile);
+  case Pairs::Rows:
+    return getWords(tile, 2, 1);
+  }
+  llvm_unreachable("all cases are above");
+}
+
 Geometry Geometry::of(rtile::FuncOp func) {
   return {getInteger(func, lanesAttr), getInteger(func, panelAttr)};
 }

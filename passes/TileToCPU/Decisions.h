@@ -29,6 +29,8 @@ inline constexpr llvm::StringLiteral panelAttr = "rtile.panel";
 inline constexpr llvm::StringLiteral formsAttr = "rtile.forms";
 inline constexpr llvm::StringLiteral blocksAttr = "rtile.blocks";
 inline constexpr llvm::StringLiteral repackAttr = "rtile.repack";
+inline constexpr llvm::StringLiteral pairsAttr = "rtile.pairs";
+inline constexpr llvm::StringLiteral pairedAttr = "rtile.paired";
 // rtile-assign-scratch.
 inline constexpr llvm::StringLiteral slotsAttr = "rtile.slots";
 inline constexpr llvm::StringLiteral localAttr = "rtile.local";
@@ -81,8 +83,22 @@ bool needsPlace(mlir::Value tile);
 /// Has the load this form ("rows" or "panels")?
 bool hasForm(rtile::LoadOp load, llvm::StringRef form);
 
-/// Sizes in scratch memory, where every element takes 4 bytes: tiles of f16
-/// and bf16 hold rounded f32, those of i1 hold 0 or -1.
+/// Which neighbours of a load of bf16 share a word in scratch memory.
+enum class Pairs { None, Columns, Rows };
+Pairs getPairs(rtile::LoadOp load);
+
+/// The load that makes `tile`, if elements of it share words, or null.
+rtile::LoadOp getPairedLoad(mlir::Value tile);
+
+/// Rows and columns of words that a load fills in scratch memory.
+mlir::RankedTensorType getStored(rtile::LoadOp load);
+
+/// The words of a tile in which two elements of a row share one.
+mlir::RankedTensorType pairColumns(mlir::RankedTensorType tile);
+
+/// Sizes in scratch memory, where every element takes a word of 4 bytes: tiles
+/// of f16 and bf16 hold rounded f32, those of i1 hold 0 or -1. Where pairs of
+/// bf16 share a word, widths and heights count words.
 struct Geometry {
   int64_t lanes, panel;
 

@@ -12,6 +12,9 @@
 // over the depth and over blocks of equal width; only the block itself is
 // unrolled.
 //
+// Pairs of bf16 are the same with a word for an element: a step is two steps
+// along the depth.
+//
 //===----------------------------------------------------------------------===//
 
 #include "passes/TileToCPU/Emitter.h"
@@ -28,18 +31,56 @@ void Emitter::emitDot(rtile::DotOp dot, Panel &panel) {
   if (dot.getInit())
     prepare(dot.getInit(), panel, getGroup(dot), getPhase(dot));
   auto blocks = dot->getAttrOfType<DenseI64ArrayAttr>(blocksAttr);
+  Value left = getLeft(dot, panel);
   int64_t first = 0;
   for (ArrayRef<int64_t> rest = blocks; !rest.empty();
        rest = rest.drop_front(2)) {
-    emitBlocks(dot, panel, first, rest[0], rest[1]);
+    emitBlocks(dot, panel, left, first, rest[0], rest[1]);
     first += rest[0] * rest[1];
   }
 }
 
-void Emitter::emitBlocks(rtile::DotOp dot, Panel &panel, int64_t first,
-                         int64_t width, int64_t count) {
+Value Emitter::getLeft(rtile::DotOp dot, Panel &panel) {
+  Value tile = dot.getLhs();
+  if (rtile::LoadOp load = getPairedLoad(tile))
+    return getPanelAddress(getSlot(tile), getStored(load), /*local=*/false,
+                           panel);
+  Value from = getPanelAddress(tile, panel);
+  if (!dot->hasAttr(pairedAttr))
+    return from;
+  Value to = getPlace(getSlots(dot)[1]);
+  int64_t bytes = getVectorBytes(panel);
+  int64_t alignment = std::min<int64_t>(bytes, 64);
+  Type words = b.getVector(b.getI32Type(), panel.rows);
+  // The tile holds rounded f32, whose upper halves are the bf16.
+  auto loadLower = [&](Value pointer) -> Value {
+    return arith::ShRUIOp::create(b, b.load(words, pointer, alignment),
+                                  b.integer(words, 16));
+  };
+  int64_t depth = getTile(tile).getDimSize(1);
+  b.loop(
+      0, depth / 2, 1,
+      [&](Value pair) {
+        Value first = b.at(from, b.mul(pair, 2 * bytes));
+        Value upper = b.load(words, b.at(first, bytes), alignment);
+        upper = arith::AndIOp::create(
+            b, upper, b.integer(words, static_cast<int32_t>(0xffff0000)));
+        b.store(arith::OrIOp::create(b, loadLower(first), upper),
+                b.at(to, b.mul(pair, bytes)), alignment);
+      },
+      Unroll::ByLLVM);
+  if (depth % 2)
+    b.store(loadLower(b.at(from, (depth - 1) * bytes)),
+            b.at(to, depth / 2 * bytes), alignment);
+  return to;
+}
+
+void Emitter::emitBlocks(rtile::DotOp dot, Panel &panel, Value lhs,
+                         int64_t first, int64_t width, int64_t count) {
   bool transposed = dot.getTransposed();
-  RankedTensorType rhsType = getTile(dot.getRhs());
+  bool paired = dot->hasAttr(pairedAttr);
+  RankedTensorType rhsType =
+      paired ? getStored(getPairedLoad(dot.getRhs())) : getTile(dot.getRhs());
   int64_t depth = rhsType.getDimSize(transposed ? 1 : 0);
   int64_t rhsRow = geometry.rowStride(rhsType.getDimSize(1));
   // Bytes in the right operand to the next column of the result and to the
@@ -48,8 +89,14 @@ void Emitter::emitBlocks(rtile::DotOp dot, Panel &panel, int64_t first,
   int64_t depthStep = transposed ? 4 : rhsRow;
   int64_t vectorBytes = getVectorBytes(panel);
   Type vector = b.getVector(b.getF32Type(), panel.rows);
+  Type element = paired ? Type(b.getI32Type()) : Type(b.getF32Type());
+  Type operand = b.getVector(element, panel.rows);
+  auto multiply = [&](Value repeated, Value rows, Value sum) {
+    return paired ? b.multiplyPairs(repeated, rows, sum,
+                                    std::min(geometry.lanes, panel.rows))
+                  : b.fma(repeated, rows, sum);
+  };
 
-  Value lhs = getPanelAddress(dot.getLhs(), panel);
   // A load has its rows in its second slot, and so has a repacked operand.
   Operation *packed = dot->hasAttr(repackAttr) ? dot.getOperation()
                                                : dot.getRhs().getDefiningOp();
@@ -72,14 +119,13 @@ void Emitter::emitBlocks(rtile::DotOp dot, Panel &panel, int64_t first,
       Value left = b.at(lhs, b.mul(step, vectorBytes));
       Value right = b.at(block, b.mul(step, depthStep));
       for (int64_t i = 0; i < steps; ++i) {
-        Value rows = b.load(vector, b.at(left, i * vectorBytes),
+        Value rows = b.load(operand, b.at(left, i * vectorBytes),
                             std::min<int64_t>(vectorBytes, 64));
         for (int64_t column = 0; column < width; ++column) {
-          Value element =
-              b.load(b.getF32Type(),
-                     b.at(right, i * depthStep + column * columnStep), 4);
+          Value one = b.load(
+              element, b.at(right, i * depthStep + column * columnStep), 4);
           after[column] =
-              b.fma(b.splat(element, panel.rows), rows, after[column]);
+              multiply(b.splat(one, panel.rows), rows, after[column]);
         }
       }
       return after;

@@ -141,12 +141,14 @@ Value Emitter::fits(Value begin, Value at, int64_t count, Value end) {
 
 /// Moves `lanes` neighbouring elements and converts them: f32 in the tile.
 void Emitter::copyElement(Type element, int64_t lanes, Value memory, Value tile,
-                          bool toMemory) {
+                          const RowForm &form, bool toMemory) {
   int64_t bytes = getBytes(element);
   Type f32 = b.getVector(b.getF32Type(), lanes);
   Type i32 = b.getVector(b.getI32Type(), lanes);
   Type i16 = b.getVector(b.getI16Type(), lanes);
   Type narrow = b.getVector(element, lanes);
+  if (form.pairs != Pairs::None)
+    return storeHalves(b.load(i16, memory, bytes), tile, form);
   Value value;
   if (toMemory) {
     value = b.load(f32, tile, 4);
@@ -172,9 +174,26 @@ void Emitter::copyElement(Type element, int64_t lanes, Value memory, Value tile,
   b.store(value, tile, 4);
 }
 
+void Emitter::storeHalves(Value halves, Value tile, const RowForm &form) {
+  if (form.pairs == Pairs::Columns)
+    return b.store(halves, tile, 2);
+  // The first row of a pair clears the other half of its words, the second one
+  // keeps it: 1 << shift, less one, is what remains.
+  int64_t lanes = CodeBuilder::lanesOf(halves);
+  Type words = b.getVector(b.getI32Type(), lanes);
+  Value one = b.integer(b.getI32Type(), 1);
+  Value kept =
+      arith::SubIOp::create(b, arith::ShLIOp::create(b, one, form.shift), one);
+  Value before =
+      arith::AndIOp::create(b, b.load(words, tile, 4), b.splat(kept, lanes));
+  Value here = arith::ShLIOp::create(
+      b, arith::ExtUIOp::create(b, words, halves), b.splat(form.shift, lanes));
+  b.store(arith::OrIOp::create(b, before, here), tile, 4);
+}
+
 /// Moves `width` neighbouring elements.
 void Emitter::copyRun(Type element, int64_t width, Value memory, Value tile,
-                      bool toMemory) {
+                      const RowForm &form, bool toMemory) {
   int64_t bytes = getBytes(element);
   int64_t whole = width / geometry.lanes * geometry.lanes;
   if (whole > 0)
@@ -183,13 +202,13 @@ void Emitter::copyRun(Type element, int64_t width, Value memory, Value tile,
         [&](Value index) {
           copyElement(element, geometry.lanes,
                       b.at(memory, b.mul(index, bytes)),
-                      b.at(tile, b.mul(index, 4)), toMemory);
+                      b.at(tile, b.mul(index, form.step())), form, toMemory);
         },
         Unroll::ByLLVM);
   for (int64_t lanes = geometry.lanes / 2; lanes > 0; lanes /= 2)
     if (width & lanes) {
       copyElement(element, lanes, b.at(memory, whole * bytes),
-                  b.at(tile, whole * 4), toMemory);
+                  b.at(tile, whole * form.step()), form, toMemory);
       whole += lanes;
     }
 }
@@ -197,24 +216,31 @@ void Emitter::copyRun(Type element, int64_t width, Value memory, Value tile,
 /// Moves the columns [column, column + width) of one row, of which those that
 /// do not exist read as zero. `memory` is the address of column 0.
 void Emitter::copyRow(const View &view, Value column, int64_t width,
-                      Value memory, Value tile, bool toMemory) {
+                      Value memory, Value tile, const RowForm &form,
+                      bool toMemory) {
   Type element = view.type.getElementType();
   if (view.type.getRank() == 1)
-    return copyElement(element, 1, memory, tile, toMemory);
+    return copyElement(element, 1, memory, tile, form, toMemory);
   auto copyAll = [&] {
     copyRun(element, width, b.at(memory, b.mul(column, getBytes(element))),
-            tile, toMemory);
+            tile, form, toMemory);
   };
   auto copyEach = [&] {
     b.loop(0, width, 1, [&](Value index) {
-      Value at = b.add(column, index), to = b.at(tile, b.mul(index, 4));
+      Value at = b.add(column, index);
+      Value to = b.at(tile, b.mul(index, form.step()));
       Value exists =
           b.both(b.lessEqual(b.i64(0), at), b.less(at, view.columns));
       auto copy = [&] {
         copyElement(element, 1, b.at(memory, b.mul(at, view.columnStride)), to,
-                    toMemory);
+                    form, toMemory);
       };
-      auto clear = [&] { b.store(b.real(b.getF32Type(), 0.0), to, 4); };
+      auto clear = [&] {
+        if (form.pairs == Pairs::None)
+          b.store(b.real(b.getF32Type(), 0.0), to, 4);
+        else
+          storeHalves(b.integer(b.getI16Type(), 0), to, form);
+      };
       if (toMemory)
         b.ifElse(exists, copy, nullptr);
       else
@@ -255,24 +281,48 @@ void Emitter::emitLoad(rtile::LoadOp op) {
   int64_t height = tile.getDimSize(0);
   bool single = tile.getRank() == 1;
   int64_t width = single ? 1 : tile.getDimSize(1);
-  int64_t rowBytes = single ? 4 : geometry.rowStride(width);
+  RankedTensorType stored = single ? tile : getStored(op);
+  int64_t storedWidth = single ? 1 : stored.getDimSize(1);
+  int64_t rowBytes = single ? 4 : geometry.rowStride(storedWidth);
   Value row = getScalar(op.getOffsets()[0]);
   Value column = single ? Value() : getScalar(op.getOffsets()[1]);
   Value rows = getPlace(getSlots(op)[single ? 0 : 1]);
+  Pairs pairs = getPairs(op);
 
-  auto copy = [&](Value index, Value memory) {
-    copyRow(view, column, width, memory, b.at(rows, b.mul(index, rowBytes)),
-            /*toMemory=*/false);
+  auto getRow = [&](Value index) {
+    if (pairs == Pairs::Rows)
+      index = arith::ShRUIOp::create(b, index, b.i64(1));
+    return b.at(rows, b.mul(index, rowBytes));
   };
-  auto clear = [&](Value index) {
-    Value to = b.at(rows, b.mul(index, rowBytes));
+  // 0 for the first row of a pair, 16 for the second.
+  auto getShift = [&](Value index) -> Value {
+    Value odd = arith::AndIOp::create(b, index, b.i64(1));
+    return arith::TruncIOp::create(b, b.getI32Type(), b.mul(odd, 16));
+  };
+  auto copy = [&](Value index, Value memory) {
+    RowForm form{pairs, pairs == Pairs::Rows ? getShift(index) : Value()};
+    Value to = getRow(index);
+    copyRow(view, column, width, memory, to, form, /*toMemory=*/false);
+    if (pairs == Pairs::Columns && width % 2)
+      storeHalves(b.integer(b.getI16Type(), 0), b.at(to, 2 * width), form);
+  };
+  auto clearRow = [&](Value index) {
+    Value to = getRow(index);
     if (single)
       return b.store(b.real(b.getF32Type(), 0.0), to, 4);
     Type vector = b.getVector(b.getF32Type(), geometry.lanes);
-    b.loop(0, 4 * geometry.paddedColumns(width), 4 * geometry.lanes,
+    b.loop(0, 4 * geometry.paddedColumns(storedWidth), 4 * geometry.lanes,
            [&](Value at) {
              b.store(b.real(vector, 0.0), b.at(to, at), Geometry::rowAlignment);
            });
+  };
+  auto clear = [&](Value index) {
+    if (pairs != Pairs::Rows)
+      return clearRow(index);
+    // The first row of a pair has left zeros in the half of the second.
+    Value isFirst = b.compare(arith::CmpIPredicate::eq, getShift(index),
+                              b.integer(b.getI32Type(), 0));
+    b.ifElse(isFirst, [&] { clearRow(index); }, nullptr);
   };
   auto copyRows = [&] { forEachRow(view, row, copy, clear); };
   if (single && view.contiguous && !view.indices) {
@@ -282,14 +332,15 @@ void Emitter::emitLoad(rtile::LoadOp op) {
         [&] {
           copyRun(tile.getElementType(), height,
                   b.at(view.rowZero, b.mul(row, view.rowStride)), rows,
-                  /*toMemory=*/false);
+                  RowForm(), /*toMemory=*/false);
         },
         copyRows);
   } else {
     copyRows();
   }
   if (!single && hasForm(op, "panels"))
-    repack(rows, getPlace(getSlots(op)[0]), height, width, /*toPanels=*/true);
+    repack(rows, getPlace(getSlots(op)[0]), height, storedWidth,
+           /*toPanels=*/true);
 }
 
 void Emitter::emitStore(rtile::StoreOp op) {
@@ -317,7 +368,8 @@ void Emitter::emitStore(rtile::StoreOp op) {
         view, row,
         [&](Value index, Value memory) {
           copyRow(view, column, width, memory,
-                  b.at(rows, b.mul(index, rowBytes)), /*toMemory=*/true);
+                  b.at(rows, b.mul(index, rowBytes)), RowForm(),
+                  /*toMemory=*/true);
         },
         std::nullopt);
   };
@@ -328,7 +380,7 @@ void Emitter::emitStore(rtile::StoreOp op) {
       inside,
       [&] {
         copyRun(tile.getElementType(), height,
-                b.at(view.rowZero, b.mul(row, view.rowStride)), rows,
+                b.at(view.rowZero, b.mul(row, view.rowStride)), rows, RowForm(),
                 /*toMemory=*/true);
       },
       copyRows);

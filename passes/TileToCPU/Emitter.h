@@ -95,13 +95,24 @@ private:
   /// `missing`, if any, for the others.
   void forEachRow(const View &view, Value row, RowBody exists,
                   std::optional<llvm::function_ref<void(Value)>> missing);
+  /// How the elements of one row lie in scratch memory.
+  struct RowForm {
+    Pairs pairs = Pairs::None;
+    /// Where rows are paired, the bits by which this one is shifted in words.
+    Value shift;
+
+    /// Bytes from one element to the next.
+    int64_t step() const { return pairs == Pairs::Columns ? 2 : 4; }
+  };
   void copyRow(const View &view, Value column, int64_t width, Value memory,
-               Value tile, bool toMemory);
+               Value tile, const RowForm &form, bool toMemory);
   void copyRun(mlir::Type element, int64_t width, Value memory, Value tile,
-               bool toMemory);
+               const RowForm &form, bool toMemory);
   Value fits(Value begin, Value at, int64_t count, Value end);
   void copyElement(mlir::Type element, int64_t lanes, Value memory, Value tile,
-                   bool toMemory);
+                   const RowForm &form, bool toMemory);
+  /// Stores bf16, as i16, at their half of the words.
+  void storeHalves(Value halves, Value tile, const RowForm &form);
   void repack(Value rows, Value panels, int64_t height, int64_t width,
               bool toPanels);
 
@@ -142,8 +153,11 @@ private:
   void emitColumnsPhase(llvm::ArrayRef<mlir::Operation *> members,
                         Panel &panel);
   void emitDot(rtile::DotOp dot, Panel &panel);
-  void emitBlocks(rtile::DotOp dot, Panel &panel, int64_t first, int64_t width,
-                  int64_t count);
+  /// The left operand of a product in the panel at work; pairs of bf16 are made
+  /// here if it does not lie in pairs.
+  Value getLeft(rtile::DotOp dot, Panel &panel);
+  void emitBlocks(rtile::DotOp dot, Panel &panel, Value left, int64_t first,
+                  int64_t width, int64_t count);
   void forEachPanel(int64_t height, llvm::function_ref<void(Panel &)> body);
 
   /// Makes ready what `tile` needs outside the loop over columns.

@@ -62,6 +62,7 @@ struct PackOperands : ringlet::impl::RTilePackOperandsBase<PackOperands> {
       func->setAttr(lanesAttr, builder.getI64IntegerAttr(geometry.lanes));
       func->setAttr(panelAttr, builder.getI64IntegerAttr(geometry.panel));
       func.walk([&](rtile::LoadOp load) { chooseForms(load); });
+      choosePairs(func, row->hasBF16);
       func.walk([&](rtile::DotOp dot) { chooseBlocks(dot, *row, geometry); });
     });
   }
@@ -85,6 +86,51 @@ struct PackOperands : ringlet::impl::RTilePackOperandsBase<PackOperands> {
     load->setAttr(formsAttr, Builder(load).getStrArrayAttr(forms));
   }
 
+  /// A product of bf16 multiplies pairs along its depth if its right operand is
+  /// loaded for such products only: then it lies as they read it. A left one
+  /// may also be made into pairs just before.
+  void choosePairs(rtile::FuncOp func, bool hasBF16) {
+    func.walk([&](rtile::LoadOp load) {
+      load->removeDiscardableAttr(pairsAttr);
+      if (!hasBF16)
+        return;
+      if (isOperand(load, 1, [](rtile::DotOp dot) {
+            return isBF16(dot) && dot.getTransposed();
+          }))
+        load->setAttr(pairsAttr, StringAttr::get(&getContext(), "columns"));
+      else if (isOperand(load, 1, [](rtile::DotOp dot) {
+                 return isBF16(dot) && !dot.getTransposed();
+               }))
+        load->setAttr(pairsAttr, StringAttr::get(&getContext(), "rows"));
+    });
+    func.walk([&](rtile::DotOp dot) {
+      dot->removeDiscardableAttr(pairedAttr);
+      if (getPairedLoad(dot.getRhs()))
+        dot->setAttr(pairedAttr, UnitAttr::get(&getContext()));
+    });
+    func.walk([&](rtile::LoadOp load) {
+      if (isOperand(load, 0,
+                    [](rtile::DotOp dot) { return dot->hasAttr(pairedAttr); }))
+        load->setAttr(pairsAttr, StringAttr::get(&getContext(), "columns"));
+    });
+  }
+
+  static bool isBF16(rtile::DotOp dot) {
+    return getTile(dot.getLhs()).getElementType().isBF16() &&
+           getTile(dot.getRhs()).getElementType().isBF16();
+  }
+
+  /// True if all users are products that `holds` is true for, with the load as
+  /// their operand of that number.
+  static bool isOperand(rtile::LoadOp load, unsigned number,
+                        function_ref<bool(rtile::DotOp)> holds) {
+    return !load->use_empty() &&
+           llvm::all_of(load->getUses(), [&](OpOperand &use) {
+             auto dot = dyn_cast<rtile::DotOp>(use.getOwner());
+             return dot && use.getOperandNumber() == number && holds(dot);
+           });
+  }
+
   void chooseBlocks(rtile::DotOp dot, const arch::CPULevel &row,
                     const Geometry &geometry) {
     Builder builder(dot);
@@ -101,7 +147,8 @@ struct PackOperands : ringlet::impl::RTilePackOperandsBase<PackOperands> {
                                      .category("rtile-pack-operands"))
         << "register blocks of " << std::to_string(vectors * geometry.lanes)
         << "x" << std::to_string(blocks[0])
-        << (dot->hasAttr(repackAttr) ? ", right operand repacked" : "");
+        << (dot->hasAttr(repackAttr) ? ", right operand repacked" : "")
+        << (dot->hasAttr(pairedAttr) ? ", pairs of bf16" : "");
   }
 };
 

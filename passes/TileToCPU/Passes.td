@@ -75,6 +75,13 @@ def RTilePackOperands : Pass<"rtile-pack-operands"> {
     axes `rtile.forms` ("rows", "panels" or both); on each dot `rtile.blocks`,
     pairs of columns in a register block and number of such blocks, and
     `rtile.repack` if its right operand is there in panels only.
+
+    On a level with products of bf16 pairs, a product of two tiles of bf16 whose
+    right operand is loaded for such products only gets `rtile.paired`: it takes
+    two steps of its depth at once, which share a word of 32 bits. `rtile.pairs`
+    on a load says which neighbours that are: "columns" where they are so in
+    memory, too, "rows" where rows are woven into one another. A left operand
+    that is no such load, as weights are, is paired panel by panel.
   }];
   let options = [Option<"level", "level", "std::string", "\"x86-64-v3\"",
     "instruction-set level, a row of the table of CPU levels">];

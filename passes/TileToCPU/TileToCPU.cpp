@@ -42,7 +42,7 @@ LLVM::LLVMFuncOp createFunction(OpBuilder &builder, rtile::FuncOp func,
         {builder.getStringAttr(key), builder.getStringAttr(value)});
   };
   SmallVector<Attribute> passthrough{
-      pair("target-cpu", level.name),
+      pair("target-cpu", level.processor),
       pair("prefer-vector-width", Twine(level.vectorBits)),
       builder.getStringAttr("no-builtins"), builder.getStringAttr("nounwind")};
   if (level.features[0])

@@ -31,7 +31,10 @@ SECONDS = 10
 PATIENCE = 100
 MEMORY = 2 << 30
 FORMS = ("ringlet", "rtile", "schedule", "rplan", "llvm", "ptx", "obj")
-TARGETS = ("cpu:x86-64-v3", "cpu:x86-64-v4", "sm_90a", "sm_80", "sm_75", "sm_61")
+TARGETS = (
+    "cpu:x86-64-v3", "cpu:x86-64-v4", "cpu:x86-64-v4-bf16",
+    "sm_90a", "sm_80", "sm_75", "sm_61",
+)  # fmt: skip
 NUMBERS = (
     0, 1, 2, 3, 7, 8, 9, 64, 127, 128, 1000, 4096, 65536, -1, -2, -7,
     2**31 - 1, 2**31, 2**32, 2**40, 2**62, 2**63 - 1, -(2**63), 2**63, 10**30,
@@ -229,9 +232,9 @@ def how(seed: int, number: int) -> tuple:
     """Form and target that a program is compiled to."""
     dice = random.Random(f"how/{seed}/{number}")
     form = dice.choice(FORMS)
-    target = dice.choice(TARGETS[2:] if form in ("ptx", "schedule") else TARGETS)
+    target = dice.choice(TARGETS[3:] if form in ("ptx", "schedule") else TARGETS)
     if form in ("llvm", "obj"):
-        target = dice.choice(TARGETS[:2])
+        target = dice.choice(TARGETS[:3])
     return form, target
 
 

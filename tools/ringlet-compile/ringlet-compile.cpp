@@ -48,7 +48,8 @@ static cl::opt<std::string>
 static cl::opt<std::string> target(
     "target", cl::init("cpu"), cl::value_desc("cpu[:LEVEL],sm_XX,..."),
     cl::desc("What to compile for: CPU levels, GPU architectures or both "
-             "(default: cpu, every level: x86-64-v3,x86-64-v4; the "
+             "(default: cpu, every level that the module has a use for: "
+             "x86-64-v3, x86-64-v4 and, with bf16, x86-64-v4-bf16; the "
              "first where one is needed)"),
     cl::cat(category));
 static cl::opt<std::string>

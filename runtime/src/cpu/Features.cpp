@@ -69,7 +69,8 @@ const Feature features[] = {
     {"lzcnt", 0x80000001, 0, ECX, 5, None},
 };
 
-/// The levels of the x86-64 psABI, each on top of the one before.
+/// The levels of the x86-64 psABI and, beyond them, what makes kernels faster,
+/// each on top of the one before.
 struct Level {
   const char *name;
   std::vector<const char *> adds;
@@ -83,7 +84,8 @@ const std::vector<Level> &levels() {
       {"x86-64-v3",
        {"avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe"}},
       {"x86-64-v4",
-       {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}}};
+       {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}},
+      {"x86-64-v4-bf16", {"avx512bf16"}}};
   return table;
 }
 

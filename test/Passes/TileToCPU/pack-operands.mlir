@@ -8,8 +8,9 @@
 // RUN: ringlet-opt %s --rtile-pack-operands=level=x86-64-v3 | FileCheck %s --check-prefixes=CHECK,V3
 // RUN: ringlet-opt %s --rtile-pack-operands=level=x86-64-v4 | FileCheck %s --check-prefixes=CHECK,V4
 // RUN: not ringlet-opt %s --rtile-pack-operands=level=x86-64-v9 2>&1 | FileCheck %s --check-prefix=UNKNOWN
+// RUN: ringlet-opt %s --rtile-pack-operands=level=x86-64-v4-bf16 | FileCheck %s --check-prefixes=CHECK,V4,PAIRS
 
-// UNKNOWN: error: expected a CPU level (x86-64-v3, x86-64-v4), found 'x86-64-v9'
+// UNKNOWN: error: expected a CPU level (x86-64-v3, x86-64-v4, x86-64-v4-bf16), found 'x86-64-v9'
 
 // A left operand lies in panels, a right one in rows, a tile that is both in both
 // forms; a tile that is only copied stays in rows. A register block of 64 columns
@@ -58,5 +59,37 @@ rtile.func @computed(%X: memref<?x13xf32, strided<[?, 1]>>) grid(%i: index) {
   %n = arith.negf %x : tensor<8x13xf32>
   %d = rtile.dot %g, %n : tensor<8x8xf32>, tensor<8x13xf32> -> tensor<8x13xf32>
   rtile.store %d, %xv[%i, %c0] : !rtile.view<8x13xf32>
+  rtile.return
+}
+
+// Products of bf16 take pairs along their depth where the level can: neighbours
+// in a row for a transposed right operand and a left one, neighbouring rows for
+// the other product. Computed weights are paired later, and a tile with another
+// user stays in f32. Other levels pair nothing.
+
+// CHECK-LABEL: rtile.func @paired(
+// PAIRS:         rtile.load {{.*}} {rtile.forms = ["panels"], rtile.pairs = "columns"}
+// PAIRS:         rtile.load {{.*}} {rtile.forms = ["rows"], rtile.pairs = "columns"}
+// PAIRS:         rtile.load {{.*}} {rtile.forms = ["rows"], rtile.pairs = "rows"}
+// PAIRS:         rtile.dot {{.*}} rtile.paired}
+// PAIRS:         rtile.dot {{.*}} rtile.paired}
+// PAIRS:         rtile.load {{.*}} {rtile.forms = ["rows"]}
+// PAIRS-NOT:     rtile.paired
+// CHECK:         rtile.return
+// V3-NOT:      rtile.pair
+rtile.func @paired(%X: memref<?x64xbf16, strided<[?, 1]>>) grid(%i: index) {
+  %c0 = arith.constant 0 : index
+  %xv = rtile.view %X[*, *] : memref<?x64xbf16, strided<[?, 1]>> to !rtile.view<64x64xbf16>
+  %q = rtile.load %xv[%i, %c0] : !rtile.view<64x64xbf16>
+  %k = rtile.load %xv[%c0, %c0] : !rtile.view<64x64xbf16>
+  %v = rtile.load %xv[%c0, %c0] : !rtile.view<64x64xbf16>
+  %s = rtile.dot %q, %k transposed : tensor<64x64xbf16>, tensor<64x64xbf16> -> tensor<64x64xf32>
+  %p = arith.truncf %s : tensor<64x64xf32> to tensor<64x64xbf16>
+  %o = rtile.dot %p, %v : tensor<64x64xbf16>, tensor<64x64xbf16> -> tensor<64x64xf32>
+  %both = rtile.load %xv[%i, %c0] : !rtile.view<64x64xbf16>
+  %d = rtile.dot %p, %both init(%o) : tensor<64x64xbf16>, tensor<64x64xbf16> -> tensor<64x64xf32>
+  %r = arith.truncf %d : tensor<64x64xf32> to tensor<64x64xbf16>
+  rtile.store %r, %xv[%i, %c0] : !rtile.view<64x64xbf16>
+  rtile.store %both, %xv[%c0, %c0] : !rtile.view<64x64xbf16>
   rtile.return
 }

@@ -42,6 +42,18 @@ TEST(CPUTiling, ShortSegmentsGetShortTiles) {
   }
 }
 
+// An instruction that takes two steps of the depth halves the products' time,
+// and nothing else.
+TEST(CPUTiling, PairsHalveTheProducts) {
+  CPUCore pairs = avx2;
+  pairs.stepsPerMultiplyAdd = 2;
+  CPUTiling single = estimate(avx2, shape(64, 0), 64, 64);
+  CPUTiling paired = estimate(pairs, shape(64, 0), 64, 64);
+  EXPECT_DOUBLE_EQ(2 * paired.dotShare * paired.cyclesPerScore,
+                   single.dotShare * single.cyclesPerScore);
+  EXPECT_LT(paired.dotShare, single.dotShare);
+}
+
 // Packing K and V costs less a score when more rows share it.
 TEST(CPUTiling, TallTilesShareThePacking) {
   EXPECT_LT(estimate(avx2, shape(64, 0), 64, 64).cyclesPerScore,

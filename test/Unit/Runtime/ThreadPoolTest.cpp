@@ -98,10 +98,13 @@ TEST(FeaturesTest, LevelsAreNested) {
   EXPECT_TRUE(implies("avx512bw", "avx512f"));
   EXPECT_TRUE(implies("avx512f", "avx2"));
   EXPECT_TRUE(implies("avx2", "sse4.2"));
+  EXPECT_TRUE(implies("avx512bf16", "avx512bw"));
 #if defined(__x86_64__)
   EXPECT_EQ(rt::cpu::hasFeature("avx2"), bool(__builtin_cpu_supports("avx2")));
   EXPECT_EQ(rt::cpu::hasFeature("fma"), bool(__builtin_cpu_supports("fma")));
   EXPECT_EQ(rt::cpu::hasFeature("avx512vl"),
             bool(__builtin_cpu_supports("avx512vl")));
+  EXPECT_EQ(rt::cpu::hasFeature("avx512bf16"),
+            bool(__builtin_cpu_supports("avx512bf16")));
 #endif
 }
