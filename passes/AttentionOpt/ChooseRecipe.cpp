@@ -46,6 +46,16 @@ std::string checkMasks(attn::AttentionOp op) {
   return "";
 }
 
+/// Scheduled kernels load nothing but operands of products.
+std::string checkRowValues(attn::AttentionOp op) {
+  if (op.getSink())
+    return "expected no sink, found one (R3)";
+  Value offset = op.getQOffset();
+  if (offset && cast<RankedTensorType>(offset.getType()).getRank() != 0)
+    return "expected one q_offset for all sequences, found one for each (S1)";
+  return "";
+}
+
 std::string checkDim(StringRef name, int64_t dim) {
   if (dim % dimStep == 0 && dim >= leastDim && dim <= mostDim)
     return "";
@@ -145,6 +155,8 @@ std::string ringlet::whyNotScheduled(attn::AttentionOp op,
               number(op.getBranches().size());
   if (problem.empty() && op.getMix() != attn::Mix::Softmax)
     problem = "expected mix = softmax, found mix = sum (R2)";
+  if (problem.empty())
+    problem = checkRowValues(op);
   if (problem.empty())
     problem = checkOrders(op);
   if (problem.empty())

@@ -141,6 +141,9 @@ Value FunctionLowering::queryOffset(attn::AttentionOp op,
   Value offset = op.getQOffset();
   if (!offset)
     return plan.sub(key.sizes[1], query.sizes[1]);
+  // Those of sequences are the kernels' to read.
+  if (hasOffsetOfSequence(op))
+    return plan.constant(0);
   DenseIntElementsAttr constant;
   if (matchPattern(offset, m_Constant(&constant)))
     return plan.constant(constant.getSplatValue<int64_t>());
@@ -167,6 +170,12 @@ void FunctionLowering::lowerAttention(attn::AttentionOp op) {
   // Where there are no queries, there are no positions.
   if (pattern || op.getGridWindow() || op.getBlockMask())
     offset = plan.mul(offset, plan.min(query.sizes[1], plan.constant(1)));
+  HostTensor offsets;
+  if (hasOffsetOfSequence(op)) {
+    offsets = tensors.lookup(op.getQOffset());
+    plan.requireEqual(offsets.sizes[0], query.sizes[0],
+                      "expected a q_offset for each sequence (S1)");
+  }
   HostTensor blockMask;
   if (op.getBlockMask())
     blockMask = tensors.lookup(op.getBlockMask());
@@ -238,11 +247,22 @@ void FunctionLowering::lowerAttention(attn::AttentionOp op) {
     sum = plan.workspace(rowShape, plan.getBuilder().getF32Type(), rowSizes);
   }
 
+  HostTensor sinks;
+  if (op.getSink()) {
+    ArrayRef<int64_t> shape = query.getType().getShape();
+    sinks = plan.workspace({shape[2], shape[1]}, plan.getBuilder().getF32Type(),
+                           {query.sizes[2], query.sizes[1]});
+    emitSinks(plan, kernelName("sinks"), tensors.lookup(op.getSink()), sinks);
+  }
+
   // Rows outside every branch that comes first hold nothing yet.
   bool firstCovers = covers(chain.front());
   if (sum && !firstCovers)
     emitFill(plan, kernelName("fill_sum"), sum, /*axis=*/2, 0.0);
-  if (lse && !sum && !llvm::all_of(chain, covers) && !fillsOthers)
+  bool leavesLse = lse && !sum && !llvm::all_of(chain, covers) && !fillsOthers;
+  if (leavesLse && sinks && !isSum)
+    emitSinkLse(plan, kernelName("fill_lse"), sinks, lse);
+  else if (leavesLse)
     emitFill(plan, kernelName("fill_lse"), lse, lse.sizes.size() - 1,
              -std::numeric_limits<double>::infinity());
   if (single && !finishes && !fillsOthers)
@@ -261,6 +281,7 @@ void FunctionLowering::lowerAttention(attn::AttentionOp op) {
     step.value = value;
     auto branch = cast<attn::BranchAttr>(op.getBranches()[index]);
     step.queryOffset = offset;
+    step.queryOffsets = offsets;
     step.blockMask = blockMask;
     step.firstRank = queries.getFirst();
     step.rankCount = queries.getCount();
@@ -275,8 +296,10 @@ void FunctionLowering::lowerAttention(attn::AttentionOp op) {
       step.partial = partial;
     step.maximum = maximum;
     step.sum = sum;
-    if (isSum || last)
+    if (isSum || last) {
       step.lse = lse;
+      step.sinks = sinks;
+    }
     step.last = last;
     step.fillsOthers = fillsOthers;
     auto tiling = cast<attn::TilingAttr>((*op.getTilings())[index]);
@@ -288,9 +311,10 @@ void FunctionLowering::lowerAttention(attn::AttentionOp op) {
     emitBranch(plan, step);
   }
   if (!single && !finishes) {
-    emitFinish(plan, kernelName("finish"), op, partial, sum, output);
+    SoftmaxState state{partial, maximum, sum, sinks};
+    emitFinish(plan, kernelName("finish"), op, state, output);
     if (sum && lse)
-      emitFinishLse(plan, kernelName("finish_lse"), maximum, sum, lse);
+      emitFinishLse(plan, kernelName("finish_lse"), state, lse);
   }
 
   tensors[op.getOutput()] = output;

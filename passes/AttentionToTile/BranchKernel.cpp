@@ -369,7 +369,7 @@ Value BranchKernel::firstRow(StringRef name, Value view) {
 }
 
 /// Rows that the branch does not reach, of all residues but its own: output 0,
-/// lse -inf (R3).
+/// lse -inf, or the sink under one softmax (R3).
 void BranchKernel::fillOthers() {
   if (!step.fillsOthers)
     return;
@@ -396,6 +396,11 @@ void BranchKernel::fillOthers() {
   k.store(zero, other, row);
   if (!lse)
     return;
+  if (sinks && op.getMix() == attn::Mix::Softmax)
+    least = k.load("other_sink",
+                   k.view("other_sinks", sinks, {head, nullptr},
+                          cast<rtile::ViewType>(views.sinks.getType()), rows),
+                   row);
   k.store(least,
           k.view("other_lse", lse, getLseAxes(),
                  cast<rtile::ViewType>(views.lse.getType()), rows),

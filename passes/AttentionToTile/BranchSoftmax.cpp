@@ -10,6 +10,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
+#include <algorithm>
 #include <limits>
 
 using namespace mlir;
@@ -25,6 +26,9 @@ static constexpr double lowest = -std::numeric_limits<float>::max();
 static constexpr double tiny = std::numeric_limits<float>::min();
 /// Sums up to 2^-60 may have lost weights to underflow.
 static constexpr double least = 0x1p-60;
+
+/// A softcap from which on no score of f32 changes.
+static constexpr double noCap = 0x1p100;
 
 BranchSoftmax::BranchSoftmax(KernelBuilder &k, const BranchStep &step,
                              attn::TilingAttr tiling, KeyTiles &keyTiles)
@@ -89,7 +93,15 @@ BranchSoftmax::State BranchSoftmax::emitLoop(const BranchViews &views,
                                              Value queryTile,
                                              const State &initial) {
   KeyTiles::Range range = keyTiles.getRange(place);
-  scale = k.splat("scale", op.getScaleValue() * log2e, scoreType);
+  double factor = op.getScaleValue() * log2e;
+  cap = nullptr;
+  if (op.getSoftcap() && op.getSoftcap()->convertToDouble() < noCap) {
+    double limit = op.getSoftcap()->convertToDouble();
+    // Beyond f32 every score that counts is at the cap.
+    factor = std::clamp(op.getScaleValue() / limit, lowest, -lowest);
+    cap = k.splat("cap", limit * log2e, scoreType);
+  }
+  scale = k.splat("scale", factor, scoreType);
   hidden = k.splat("hidden", -infinity, scoreType);
 
   OpBuilder &body = k.getBuilder();
@@ -123,6 +135,15 @@ BranchSoftmax::State BranchSoftmax::emitLoop(const BranchViews &views,
   return {loop.getResult(0), loop.getResult(1), loop.getResult(2)};
 }
 
+/// To the base 2 (section 3).
+Value BranchSoftmax::getScores(Value product) {
+  if (!cap)
+    return k.create<arith::MulFOp>("scores", product, scale);
+  Value scaled = k.create<arith::MulFOp>("scaled", product, scale);
+  Value capped = k.create<math::TanhOp>("capped", scaled);
+  return k.create<arith::MulFOp>("scores", capped, cap);
+}
+
 /// The state after one more tile of keys.
 SmallVector<Value> BranchSoftmax::addKeys(const BranchViews &views,
                                           const KeyTiles::Place &place,
@@ -133,7 +154,7 @@ SmallVector<Value> BranchSoftmax::addKeys(const BranchViews &views,
   Value product =
       k.create<rtile::DotOp>("product", scoreType, queryTile, keyTile, Value(),
                              /*transposed=*/true);
-  Value scores = k.create<arith::MulFOp>("scores", product, scale);
+  Value scores = getScores(product);
   Value seen = keyTiles.getMask(place, keyRow);
   Value masked =
       k.create<arith::SelectOp>("masked_scores", seen, scores, hidden);
@@ -182,10 +203,21 @@ void BranchSoftmax::storeMarks(const State &state, Value view, Value row) {
           view, row);
 }
 
-/// Output and lse of the tile's rows. A row without keys has sum and
-/// accumulator 0, so its output is 0 and its lse -inf (R3).
-void BranchSoftmax::storeResult(const BranchViews &views, const State &state,
+/// A row without keys has sum and accumulator 0, so its output is 0 and its lse
+/// -inf or the sink (R3).
+void BranchSoftmax::storeResult(const BranchViews &views, State state,
                                 Value row) {
+  Value sink, some;
+  if (views.sinks) {
+    sink = k.load("sink", views.sinks, row);
+    some = hasKeys(k, state.sum);
+    SunkRows sunk = addSink(k, state.maximum, state.sum, sink);
+    state.accumulator = k.create<arith::MulFOp>(
+        "acc_sunk", state.accumulator,
+        alongColumns("decay_wide", sunk.decay, op.getValueDim()));
+    state.maximum = sunk.maximum;
+    state.sum = sunk.sum;
+  }
   Value divisor = k.create<arith::MaximumFOp>("divisor", state.sum,
                                               k.splat("tiny", tiny, rowType));
   Value result = k.create<arith::DivFOp>(
@@ -203,8 +235,36 @@ void BranchSoftmax::storeResult(const BranchViews &views, const State &state,
   }
   k.store(k.convert("out_rounded", result, step.target.getElementType()),
           views.target, row);
-  if (views.lse)
-    k.store(makeLse(k, state.maximum, state.sum), views.lse, row);
+  if (!views.lse)
+    return;
+  Value lse = makeLse(k, state.maximum, state.sum);
+  if (sink)
+    lse = k.create<arith::SelectOp>("lse_or_sink", some, lse, sink);
+  k.store(lse, views.lse, row);
+}
+
+Value ringlet::hasKeys(KernelBuilder &k, Value sum) {
+  auto rows = cast<RankedTensorType>(sum.getType());
+  return k.create<arith::CmpFOp>("has_keys", arith::CmpFPredicate::OGT, sum,
+                                 k.splat("none", 0.0, rows));
+}
+
+SunkRows ringlet::addSink(KernelBuilder &k, Value maximum, Value sum,
+                          Value sink) {
+  auto rows = cast<RankedTensorType>(sum.getType());
+  Value scaled = k.create<arith::MulFOp>("sink_scaled", sink,
+                                         k.splat("log2e", log2e, rows));
+  SunkRows result;
+  result.maximum = k.create<arith::MaximumFOp>("m_or_sink", maximum, scaled);
+  auto getWeight = [&](StringRef name, Value logit) -> Value {
+    return k.create<math::Exp2Op>(
+        name, k.create<arith::SubFOp>("below", logit, result.maximum));
+  };
+  result.decay = getWeight("decay", maximum);
+  result.sum = k.create<arith::AddFOp>(
+      "l_and_sink", k.create<arith::MulFOp>("l_sunk", sum, result.decay),
+      getWeight("sink_weight", scaled));
+  return result;
 }
 
 Value ringlet::makeLse(KernelBuilder &k, Value maximum, Value sum) {

@@ -14,7 +14,8 @@ namespace ringlet {
 
 /// Views of the rows of one segment and residue; null where a kernel has none.
 struct BranchViews {
-  mlir::Value query, key, value, target, partial, maximum, sum, lse, redo;
+  mlir::Value query, key, value, target, partial, maximum, sum, lse, redo,
+      sinks;
 };
 
 /// Emits what one tile of query rows is computed by: it visits the key tiles
@@ -41,8 +42,9 @@ private:
   addKeys(const BranchViews &views, const KeyTiles::Place &place,
           mlir::Value queryTile, mlir::Value keyRow, mlir::ValueRange state);
   void storeMarks(const State &state, mlir::Value view, mlir::Value row);
-  void storeResult(const BranchViews &views, const State &state,
-                   mlir::Value row);
+  /// Output and lse of the tile's rows.
+  void storeResult(const BranchViews &views, State state, mlir::Value row);
+  mlir::Value getScores(mlir::Value product);
   bool goesOn(const BranchViews &views) const {
     return views.sum && !step.last;
   }
@@ -57,8 +59,8 @@ private:
   KeyTiles &keyTiles;
   int64_t keyRows;
   mlir::RankedTensorType rowType, scoreType, wideType;
-  /// Of all steps of the loop.
-  mlir::Value scale, hidden;
+  /// Of all steps of the loop; `cap` is null without a softcap.
+  mlir::Value scale, cap, hidden;
 };
 
 } // namespace ringlet

@@ -7,6 +7,8 @@
 
 #include "passes/AttentionToTile/KernelBuilder.h"
 
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
 using namespace mlir;
 using namespace ringlet;
 
@@ -75,6 +77,15 @@ Value KernelBuilder::div(StringRef name, Value a, int64_t b) {
 
 Value KernelBuilder::add(StringRef name, Value a, Value b) {
   return create<arith::AddIOp>(name, a, b);
+}
+
+Value KernelBuilder::readIndex(StringRef name, Value list, Value index,
+                               int64_t low, int64_t high) {
+  Value entry = create<memref::LoadOp>("entry", list, index);
+  Value value = create<arith::IndexCastOp>("read", body.getIndexType(), entry);
+  return create<arith::MinSIOp>(
+      name, create<arith::MaxSIOp>("at_least", value, constant(low)),
+      constant(high));
 }
 
 Value KernelBuilder::view(StringRef name, Value buffer, ArrayRef<Value> axes,

@@ -17,6 +17,9 @@ namespace ringlet {
 /// Fails with the rule's number if an attention says what has no lowering yet.
 mlir::LogicalResult checkSupported(attn::AttentionOp op);
 
+/// Whether q_offset is one number for each sequence (S1).
+bool hasOffsetOfSequence(attn::AttentionOp op);
+
 /// Positions up to this magnitude leave room for every sum that kernels make
 /// of them: q_offset stays within it.
 constexpr int64_t kMaxOffset = int64_t(1) << 60;
@@ -37,6 +40,8 @@ struct BranchStep {
   HostTensor blockMask;
   /// Position of query row 0 (S1).
   mlir::Value queryOffset;
+  /// In its place a list of one for each sequence; null if all have the same.
+  HostTensor queryOffsets;
   /// The ranks of query rows, which are positions but for a pattern order.
   mlir::Value firstRank, rankCount;
   /// How ranks lie in memory.
@@ -52,6 +57,9 @@ struct BranchStep {
   HostTensor maximum, sum;
   /// Null if this kernel does not write it.
   HostTensor lse;
+  /// The sink of each row, `[head, sequence]`; null if no sink joins the
+  /// softmax in this kernel (R3).
+  HostTensor sinks;
   bool last;
   /// With a recipe: a mark for each row that its kernel could not compute, f32
   /// `[batch, head, sequence]`, 0 or 1.
@@ -72,16 +80,28 @@ void emitBranch(HostPlan &plan, const BranchStep &step);
 void emitFill(HostPlan &plan, const llvm::Twine &name, const HostTensor &tensor,
               int64_t axis, double value);
 
+/// Gives each row of `rows`, `[head, sequence]`, the sink of its head: kernels
+/// read what belongs to rows in tiles of rows.
+void emitSinks(HostPlan &plan, const llvm::Twine &name, const HostTensor &sink,
+               const HostTensor &rows);
+
+/// Writes the sinks as lse: that of rows without keys (R3).
+void emitSinkLse(HostPlan &plan, const llvm::Twine &name,
+                 const HostTensor &sinks, const HostTensor &lse);
+
+/// What the branches of one softmax left. `sinks` is null if there is none.
+struct SoftmaxState {
+  HostTensor partial, maximum, sum, sinks;
+};
+
 /// Writes the output from the partial one: divided by the sum, rows that no
 /// branch reached (R3) become zero, or under mix = sum (`sum` is null) scaled.
 void emitFinish(HostPlan &plan, const llvm::Twine &name, attn::AttentionOp op,
-                const HostTensor &partial, const HostTensor &sum,
-                const HostTensor &output);
+                const SoftmaxState &state, const HostTensor &output);
 
 /// Writes lse from the running maximum and sum of the last branch.
 void emitFinishLse(HostPlan &plan, const llvm::Twine &name,
-                   const HostTensor &maximum, const HostTensor &sum,
-                   const HostTensor &lse);
+                   const SoftmaxState &state, const HostTensor &lse);
 
 /// Copies `from` to `to`, row by row of `axis`, each in its own order (null is
 /// linear).

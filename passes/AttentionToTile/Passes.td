@@ -37,8 +37,8 @@ def RingletToRTile : Pass<"ringlet-to-rtile", "::mlir::ModuleOp"> {
 
     Needs `tilings` (see `ringlet-choose-tiling`). What has no lowering yet is
     refused with the rule's number: packed and padded sequences (S2), q_offset
-    by sequence (S1), sink (R3), softcap, grid windows (B5), block masks (B6),
-    runtime w and r (B1), rings (G1). Operations of other dialects are refused by name.
+    by sequence with a pattern order, grid window or block mask (S1), runtime w
+    and r (B1), rings (G1). Operations of other dialects are refused by name.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
     "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect",

@@ -108,22 +108,58 @@ void ringlet::emitFill(HostPlan &plan, const Twine &name,
   kernel.k.launch();
 }
 
-/// True for rows with a key, of which `sum` is that of the weights.
-static Value hasKeys(KernelBuilder &k, Value sum) {
-  auto rows = cast<RankedTensorType>(sum.getType());
-  return k.create<arith::CmpFOp>("has_keys", arith::CmpFPredicate::OGT, sum,
-                                 k.splat("none", 0.0, rows));
+void ringlet::emitSinks(HostPlan &plan, const Twine &name,
+                        const HostTensor &sink, const HostTensor &rows) {
+  RowKernel kernel(plan, name, /*axis=*/0, rows);
+  KernelBuilder &k = kernel.k;
+  Value from = k.addBuffer("sink", sink.buffer);
+  Value to = k.addBuffer("sinks", rows.buffer);
+  kernel.declareGrid();
+  Type f32 = k.getBuilder().getF32Type();
+  Value heads = k.view("sink_of_heads", from, {nullptr},
+                       rtile::ViewType::get({tileRows}, f32), {});
+  Value tile = k.load("sink_tile", heads, kernel.row);
+  kernel.store(k.create<rtile::BroadcastOp>("sink_of_rows",
+                                            k.tileType(kernel.tileShape()),
+                                            tile, /*columns=*/false),
+               kernel.view("rows", to, f32));
+  k.launch();
+}
+
+/// A view of `[head, sequence]` for a kernel over `[.., head, sequence]`.
+static Value viewSinks(RowKernel &kernel, Value sinks) {
+  KernelBuilder &k = kernel.k;
+  return k.view("sink_rows", sinks, {kernel.fixed[1], nullptr},
+                rtile::ViewType::get({tileRows}, k.getBuilder().getF32Type()),
+                {});
+}
+
+void ringlet::emitSinkLse(HostPlan &plan, const Twine &name,
+                          const HostTensor &sinks, const HostTensor &lse) {
+  RowKernel kernel(plan, name, /*axis=*/2, lse);
+  KernelBuilder &k = kernel.k;
+  Value from = k.addBuffer("sinks", sinks.buffer);
+  Value to = k.addBuffer("LSE", lse.buffer);
+  kernel.declareGrid();
+  kernel.store(kernel.load("sink", viewSinks(kernel, from)),
+               kernel.view("lse", to, k.getBuilder().getF32Type()));
+  k.launch();
 }
 
 void ringlet::emitFinish(HostPlan &plan, const Twine &name,
-                         attn::AttentionOp op, const HostTensor &partial,
-                         const HostTensor &sum, const HostTensor &output) {
+                         attn::AttentionOp op, const SoftmaxState &state,
+                         const HostTensor &output) {
   RowKernel kernel(plan, name, /*axis=*/1, output);
   KernelBuilder &k = kernel.k;
-  bool inPlace = partial.buffer == output.buffer;
-  Value from = k.addBuffer("partial", partial.buffer);
-  Value to = inPlace ? from : k.addBuffer("O", output.buffer);
-  Value sums = sum ? k.addBuffer("row_sum", sum.buffer) : Value();
+  bool inPlace = state.partial.buffer == output.buffer;
+  auto addBuffer = [&](StringRef name, const HostTensor &tensor) {
+    return tensor ? k.addBuffer(name, tensor.buffer) : Value();
+  };
+  Value from = addBuffer("partial", state.partial);
+  Value to = inPlace ? from : addBuffer("O", output);
+  Value sums = addBuffer("row_sum", state.sum);
+  Value sinks = sums ? addBuffer("sinks", state.sinks) : Value();
+  Value maxima = sinks ? addBuffer("row_max", state.maximum) : Value();
   kernel.declareGrid();
   Type f32 = k.getBuilder().getF32Type();
   Value fromView = kernel.view("partial_rows", from, f32);
@@ -131,24 +167,37 @@ void ringlet::emitFinish(HostPlan &plan, const Twine &name,
       inPlace ? fromView : kernel.view("o", to, output.getElementType());
   Value result = kernel.load("partial_tile", fromView);
   auto wide = cast<RankedTensorType>(result.getType());
-  if (!sum) {
+  if (!sums) {
     if (op.getOutputScale())
       result = k.create<arith::MulFOp>(
           "out_scaled", result,
           k.splat("output_scale", op.getOutputScale()->convertToDouble(),
                   wide));
   } else {
-    Value sumView =
-        k.view("sums", sums, {kernel.fixed[0], kernel.fixed[1], nullptr},
-               rtile::ViewType::get({tileRows}, f32), {});
-    Value rows = k.create<rtile::LoadOp>("l", sumView, ValueRange{kernel.row});
+    auto loadRows = [&](StringRef label, StringRef name, Value buffer) {
+      return k.load(label,
+                    k.view(name, buffer,
+                           {kernel.fixed[0], kernel.fixed[1], nullptr},
+                           rtile::ViewType::get({tileRows}, f32), {}),
+                    kernel.row);
+    };
+    Value rows = loadRows("l", "sums", sums);
     auto widen = [&](StringRef label, Value value) -> Value {
       Type element = cast<RankedTensorType>(value.getType()).getElementType();
       return k.create<rtile::BroadcastOp>(label, wide.clone(element), value,
                                           /*columns=*/false);
     };
+    Value divisor = rows;
+    if (sinks) {
+      SunkRows sunk =
+          addSink(k, loadRows("m", "maxima", maxima), rows,
+                  k.load("sink", viewSinks(kernel, sinks), kernel.row));
+      result = k.create<arith::MulFOp>("decayed", result,
+                                       widen("decay_wide", sunk.decay));
+      divisor = sunk.sum;
+    }
     Value quotient =
-        k.create<arith::DivFOp>("quotient", result, widen("l_wide", rows));
+        k.create<arith::DivFOp>("quotient", result, widen("l_wide", divisor));
     result = k.create<arith::SelectOp>("out",
                                        widen("has_keys_wide", hasKeys(k, rows)),
                                        quotient, k.splat("zero", 0.0, wide));
@@ -159,22 +208,31 @@ void ringlet::emitFinish(HostPlan &plan, const Twine &name,
 }
 
 void ringlet::emitFinishLse(HostPlan &plan, const Twine &name,
-                            const HostTensor &maximum, const HostTensor &sum,
-                            const HostTensor &lse) {
+                            const SoftmaxState &state, const HostTensor &lse) {
   RowKernel kernel(plan, name, /*axis=*/2, lse);
   KernelBuilder &k = kernel.k;
-  Value maxima = k.addBuffer("row_max", maximum.buffer);
-  Value sums = k.addBuffer("row_sum", sum.buffer);
+  Value maxima = k.addBuffer("row_max", state.maximum.buffer);
+  Value sums = k.addBuffer("row_sum", state.sum.buffer);
   Value result = k.addBuffer("LSE", lse.buffer);
+  Value sinks =
+      state.sinks ? k.addBuffer("sinks", state.sinks.buffer) : Value();
   kernel.declareGrid();
   Type f32 = k.getBuilder().getF32Type();
   Value m = kernel.load("m", kernel.view("maxima", maxima, f32));
   Value l = kernel.load("l", kernel.view("sums", sums, f32));
   auto rows = cast<RankedTensorType>(l.getType());
-  Value total = makeLse(k, m, l);
-  Value chosen = k.create<arith::SelectOp>(
-      "lse_rows", hasKeys(k, l), total,
-      k.splat("minus_inf", -std::numeric_limits<double>::infinity(), rows));
+  Value total, none;
+  if (sinks) {
+    none = kernel.load("sink", viewSinks(kernel, sinks));
+    SunkRows sunk = addSink(k, m, l, none);
+    total = makeLse(k, sunk.maximum, sunk.sum);
+  } else {
+    total = makeLse(k, m, l);
+  }
+  Value some = hasKeys(k, l);
+  if (!none)
+    none = k.splat("minus_inf", -std::numeric_limits<double>::infinity(), rows);
+  Value chosen = k.create<arith::SelectOp>("lse_rows", some, total, none);
   kernel.store(chosen, kernel.view("lse", result, f32));
   k.launch();
 }

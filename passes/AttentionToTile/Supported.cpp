@@ -12,6 +12,11 @@
 using namespace mlir;
 using namespace ringlet;
 
+bool ringlet::hasOffsetOfSequence(attn::AttentionOp op) {
+  return op.getQOffset() &&
+         cast<RankedTensorType>(op.getQOffset().getType()).getRank() != 0;
+}
+
 LogicalResult ringlet::checkSupported(attn::AttentionOp op) {
   auto refuse = [&](StringRef what, StringRef rule) {
     return op.emitOpError("expected no ")
@@ -21,15 +26,12 @@ LogicalResult ringlet::checkSupported(attn::AttentionOp op) {
     return refuse("packed sequences; pad them or run them one by one", "S2");
   if (op.getQueryLengths() || op.getKeyLengths())
     return refuse("lengths of padded sequences; run them one by one", "S2");
-  if (Value offset = op.getQOffset())
-    if (cast<RankedTensorType>(offset.getType()).getRank() != 0)
-      return refuse("q_offset for each sequence; one tensor<i64> for all is "
-                    "possible",
-                    "S1");
-  if (op.getSink())
-    return refuse("sink", "R3");
-  if (op.getSoftcap())
-    return refuse("softcap", "section 3");
+  Value offset = op.getQOffset();
+  if (hasOffsetOfSequence(op) &&
+      (op.getPatternOrderAttr() || op.getGridWindow() || op.getBlockMask()))
+    return refuse("q_offset for each sequence under a pattern order, grid "
+                  "window or block mask; one tensor<i64> for all is possible",
+                  "S1");
   if (rlayout::OrderAttr pattern = op.getPatternOrderAttr())
     if (std::string error = pattern.getOrder()->validatePattern(0);
         !error.empty())
@@ -46,9 +48,9 @@ LogicalResult ringlet::checkSupported(attn::AttentionOp op) {
     if (branch.getR() > kMaxDilation)
       return op.emitOpError("expected a dilation of at most 2^40, found ")
              << branch.getR() << " (B1)";
-  DenseIntElementsAttr offset;
-  if (op.getQOffset() && matchPattern(op.getQOffset(), m_Constant(&offset)))
-    if (int64_t value = offset.getSplatValue<int64_t>();
+  DenseIntElementsAttr constant;
+  if (offset && matchPattern(offset, m_Constant(&constant)))
+    if (int64_t value = constant.getSplatValue<int64_t>();
         value > kMaxOffset || value < -kMaxOffset)
       return op.emitOpError("expected q_offset within +-2^60, found ")
              << value << " (S1)";

@@ -177,15 +177,15 @@ void Rewriter::rewriteLoop(scf::ForOp loop, SoftmaxStep &step) {
   loop.getResult(kSum).setType(sumType);
 
   builder.setInsertionPoint(step.rounded);
-  // One instruction an element: scale * product - reference.
+  // One instruction an element: scale * unscaled - reference.
   Value scale = step.getScale();
   if (!scale)
     scale = splat("scale", 1.0, wideType);
   Value negated = create<arith::NegFOp>("neg_m", reference);
   Value negatedWide =
       create<rtile::BroadcastOp>("neg_m_wide", wideType, negated, false);
-  Value below = create<math::FmaOp>("below", step.product.getResult(), scale,
-                                    negatedWide);
+  Value below =
+      create<math::FmaOp>("below", step.getUnscaled(), scale, negatedWide);
   if (step.seen)
     below = create<arith::SelectOp>("masked", step.seen.getResult(), below,
                                     step.masked.getFalseValue());

@@ -14,13 +14,19 @@
 using namespace mlir;
 using namespace ringlet;
 
+/// The operand of a commutative operation that is not `known`, or null.
+static Value getOther(Operation *op, Value known) {
+  if (op->getOperand(0) == known)
+    return op->getOperand(1);
+  return op->getOperand(1) == known ? op->getOperand(0) : Value();
+}
+
+Value SoftmaxStep::getUnscaled() const {
+  return capped ? Value(capped->getResult(0)) : Value(product->getResult(0));
+}
+
 Value SoftmaxStep::getScale() const {
-  if (!scores)
-    return nullptr;
-  SoftmaxStep copy = *this;
-  return copy.scores.getLhs() == copy.product.getResult()
-             ? copy.scores.getRhs()
-             : copy.scores.getLhs();
+  return scores ? getOther(scores, getUnscaled()) : Value();
 }
 
 bool ringlet::isSplat(Value value, double number) {
@@ -59,11 +65,10 @@ std::string describe(Value value) {
   return "a block argument";
 }
 
-/// The operand of a commutative operation that is not `known`, or null.
-Value getOther(Operation *op, Value known) {
-  if (op->getOperand(0) == known)
-    return op->getOperand(1);
-  return op->getOperand(1) == known ? op->getOperand(0) : Value();
+/// What is multiplied with a constant, or else the left operand.
+Value getScaled(arith::MulFOp product) {
+  return matchPattern(product.getLhs(), m_Constant()) ? product.getRhs()
+                                                      : product.getLhs();
 }
 
 class Matcher {
@@ -139,9 +144,15 @@ bool Matcher::matchScores(Value masked) {
   Value product = scores;
   if ((step.scores = scores.getDefiningOp<arith::MulFOp>())) {
     step.operations.insert(step.scores);
-    product = step.scores.getLhs();
-    if (!product.getDefiningOp<rtile::DotOp>())
-      product = step.scores.getRhs();
+    product = getScaled(step.scores);
+    if ((step.capped = product.getDefiningOp<math::TanhOp>())) {
+      step.operations.insert(step.capped);
+      auto scaled =
+          get<arith::MulFOp>(step.capped.getOperand(), "the scaled product");
+      if (!scaled)
+        return false;
+      product = getScaled(scaled);
+    }
   }
   step.product = get<rtile::DotOp>(product, "the product of query and key");
   if (!step.product ||

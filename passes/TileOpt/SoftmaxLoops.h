@@ -25,6 +25,8 @@ namespace ringlet {
 struct SoftmaxStep {
   rtile::LoadOp keyTile, valueTile;
   rtile::DotOp product;
+  /// Of the scaled product, where scores are capped; else null.
+  mlir::math::TanhOp capped;
   /// Null where scores are the product itself.
   mlir::arith::MulFOp scores;
   /// Null where every row sees every key.
@@ -39,7 +41,8 @@ struct SoftmaxStep {
   /// All operations of the step.
   llvm::SmallPtrSet<mlir::Operation *, 32> operations;
 
-  /// Of the scores; null if it is 1.
+  /// What scores are a multiple of, and the factor; null if that is 1.
+  mlir::Value getUnscaled() const;
   mlir::Value getScale() const;
 };
 

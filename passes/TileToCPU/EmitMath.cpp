@@ -150,7 +150,14 @@ public:
     return b.select(b.compare(arith::CmpFPredicate::UNO, x, x), x, result);
   }
 
-  Value tanh(Value x) {
+  /// 2 / (e^2x + 1) for x that is not negative.
+  Value getTanhRest(Value x) {
+    Value power = exp(arith::AddFOp::create(b, x, x));
+    return arith::DivFOp::create(b, real(2.0),
+                                 arith::AddFOp::create(b, power, real(1.0)));
+  }
+
+  Value tanh(Value x, llvm::function_ref<Value(Value)> getRest) {
     Value size = b.absolute(x);
     // Below 0.625 an odd polynomial; above it 1 - 2 / (e^2|x| + 1).
     Value square = arith::MulFOp::create(b, x, x);
@@ -160,10 +167,7 @@ public:
                             -0.3333325982093811});
     Value cube = arith::MulFOp::create(b, x, square);
     Value small = b.fma(cube, series, x);
-    Value power = exp(arith::AddFOp::create(b, size, size));
-    Value quotient = arith::DivFOp::create(
-        b, real(2.0), arith::AddFOp::create(b, power, real(1.0)));
-    Value large = arith::SubFOp::create(b, real(1.0), quotient);
+    Value large = arith::SubFOp::create(b, real(1.0), getRest(size));
     Value result = b.select(
         b.compare(arith::CmpFPredicate::OGE, size, real(0.625)), large, small);
     return b.copySign(result, x);
@@ -214,6 +218,11 @@ Value cpu::emitRounding(CodeBuilder &b, Type element, Value vector) {
                    b.both(chosen, b.integer(i32, int32_t(0xffff0000))));
 }
 
+Value cpu::emitTanh(CodeBuilder &b, Value x,
+                    llvm::function_ref<Value(Value)> getRest) {
+  return Functions(b, x.getType()).tanh(x, getRest);
+}
+
 Value cpu::emitElementwise(CodeBuilder &b, Operation *op, ValueRange operands) {
   Value x = operands.front();
   Type element = getTile(op->getResult(0)).getElementType();
@@ -233,7 +242,10 @@ Value cpu::emitElementwise(CodeBuilder &b, Operation *op, ValueRange operands) {
           .Case([&](math::ExpOp) { return functions.exp(x); })
           .Case([&](math::LogOp) { return functions.log(x); })
           .Case([&](math::Log2Op) { return functions.log2(x); })
-          .Case([&](math::TanhOp) { return functions.tanh(x); })
+          .Case([&](math::TanhOp) {
+            return functions.tanh(
+                x, [&](Value size) { return functions.getTanhRest(size); });
+          })
           .Case([&](math::SqrtOp) { return b.squareRoot(x); })
           .Case([&](math::RsqrtOp) {
             return arith::DivFOp::create(b, functions.real(1.0),

@@ -44,6 +44,7 @@ Value Emitter::emitElement(Operation *op, Fragment operands) {
   // Instructions that GPUs have and vectors of a CPU do not.
   Value value =
       isa<math::Exp2Op>(op)        ? b.exp2(operands[0])
+      : isa<math::TanhOp>(op)      ? b.tanh(operands[0])
       : isa<arith::MaximumFOp>(op) ? b.maximum(operands[0], operands[1])
       : isa<arith::MinimumFOp>(op) ? b.minimum(operands[0], operands[1])
                                    : cpu::emitElementwise(b, op, operands);

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/TileToNVVM/GPUBuilder.h"
+#include "passes/TileToCPU/Emitter.h"
 
 #include "passes/TileToNVVM/Decisions.h"
 
@@ -321,6 +322,18 @@ Value GPUBuilder::divideFast(Value x, Value y) {
 
 Value GPUBuilder::exp2(Value x) {
   return intrinsic("llvm.nvvm.ex2.approx.ftz", getF32Type(), x);
+}
+
+Value GPUBuilder::tanh(Value x) {
+  // The instruction tanh.approx is off by 2^-11, which is more than weights
+  // lose when they are rounded to 16 bits.
+  return cpu::emitTanh(*this, x, [&](Value size) -> Value {
+    Value power = exp2(arith::MulFOp::create(
+        *this, size, real(getF32Type(), 2.0 * 1.44269504088896340736)));
+    Value one = real(getF32Type(), 1.0);
+    return divideFast(real(getF32Type(), 2.0),
+                      arith::AddFOp::create(*this, power, one));
+  });
 }
 
 Value GPUBuilder::maximum(Value x, Value y) {

@@ -100,6 +100,8 @@ public:
   Value log2(Value x);
   /// A quotient of any two f32, off by at most two units in the last place.
   Value divideFast(Value x, Value y);
+  /// Off by a few units in the last place.
+  Value tanh(Value x);
   /// A NaN stays a NaN. (min and max are of integers.)
   Value maximum(Value x, Value y);
   Value minimum(Value x, Value y);

@@ -29,22 +29,15 @@ func.func @lengths(%q: tensor<3x8x2x16xf32>, %c: tensor<3xi64>) -> tensor<3x8x2x
 
 // -----
 
-func.func @sink(%q: tensor<1x8x2x16xf32>, %s: tensor<2xf32>) -> tensor<1x8x2x16xf32> {
-  // expected-error@+1 {{expected no sink: it has no lowering yet (R3)}}
-  %o, %l = ringlet.attention %q, %q, %q branches [<w = *, r = 1>] sink(%s)
-      : (tensor<1x8x2x16xf32>, tensor<1x8x2x16xf32>, tensor<1x8x2x16xf32>, tensor<2xf32>)
-      -> (tensor<1x8x2x16xf32>, tensor<1x2x8xf32>)
-  return %o : tensor<1x8x2x16xf32>
-}
+// Tables and indices of a pattern order or a grid window are the host's, which
+// does not read device memory.
 
-// -----
-
-func.func @softcap(%q: tensor<1x8x2x16xf32>) -> tensor<1x8x2x16xf32> {
-  // expected-error@+1 {{expected no softcap: it has no lowering yet (section 3)}}
-  %o, %l = ringlet.attention %q, %q, %q branches [<w = *, r = 1>] softcap = 30.0
-      : (tensor<1x8x2x16xf32>, tensor<1x8x2x16xf32>, tensor<1x8x2x16xf32>)
-      -> (tensor<1x8x2x16xf32>, tensor<1x2x8xf32>)
-  return %o : tensor<1x8x2x16xf32>
+func.func @offsets_on_a_grid(%q: tensor<3x8x2x16xf32>, %p: tensor<3xi64>) -> tensor<3x8x2x16xf32> {
+  // expected-error@+1 {{expected no q_offset for each sequence under a pattern order, grid window or block mask; one tensor<i64> for all is possible: it has no lowering yet (S1)}}
+  %o, %l = ringlet.attention %q, %q, %q branches [<w = *, r = 1>] q_offset(%p) grid_window = <grid = [4, 4], reach = [1, 1]>
+      : (tensor<3x8x2x16xf32>, tensor<3x8x2x16xf32>, tensor<3x8x2x16xf32>, tensor<3xi64>)
+      -> (tensor<3x8x2x16xf32>, tensor<3x2x8xf32>)
+  return %o : tensor<3x8x2x16xf32>
 }
 
 // -----
@@ -65,16 +58,6 @@ func.func @runtime_w(%q: tensor<1x64x2x16xf32>, %w: tensor<i64>) -> tensor<1x64x
       : (tensor<1x64x2x16xf32>, tensor<1x64x2x16xf32>, tensor<1x64x2x16xf32>, tensor<i64>)
       -> (tensor<1x64x2x16xf32>, tensor<1x2x64xf32>)
   return %o : tensor<1x64x2x16xf32>
-}
-
-// -----
-
-func.func @offset_by_sequence(%q: tensor<2x64x2x16xf32>, %p: tensor<2xi64>) -> tensor<2x64x2x16xf32> {
-  // expected-error@+1 {{expected no q_offset for each sequence; one tensor<i64> for all is possible: it has no lowering yet (S1)}}
-  %o, %l = ringlet.attention %q, %q, %q branches [<w = *, r = 1>] q_offset(%p)
-      : (tensor<2x64x2x16xf32>, tensor<2x64x2x16xf32>, tensor<2x64x2x16xf32>, tensor<2xi64>)
-      -> (tensor<2x64x2x16xf32>, tensor<2x2x64xf32>)
-  return %o : tensor<2x64x2x16xf32>
 }
 
 // -----

@@ -100,10 +100,12 @@ private:
 
   bool attention(const Operation &op) {
     std::optional<Tensor> offset;
+    bool isOfSequence =
+        op.offsetOperand && inputs[*op.offsetOperand].rank() == 1;
     if (op.offsetConstant) {
       offset = Tensor(DType::i64, {1});
       *offset->as<int64_t>() = *op.offsetConstant;
-    } else if (op.offsetOperand) {
+    } else if (op.offsetOperand && !isOfSequence) {
       offset = Tensor(DType::i64, {1});
       *offset->as<int64_t>() = inputs[*op.offsetOperand].getInt({});
     }
@@ -130,6 +132,10 @@ private:
         list.blockMask = inputs[*op.blockMask];
       if (offset)
         list.qOffset = std::as_const(*offset).view();
+      if (isOfSequence)
+        list.qOffset = inputs[*op.offsetOperand];
+      if (op.sink)
+        list.sink = inputs[*op.sink];
       return list;
     };
     oracle::AttentionOptions options;

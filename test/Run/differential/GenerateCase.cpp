@@ -236,6 +236,8 @@ void ConfigurationDraw::collectFeatures(const Operation &op) {
                    : op.offsetOperand ? result.offset
                                       : keys - queries;
   note("q_offset operand", op.offsetOperand.has_value());
+  note("q_offset of sequences",
+       op.offsetOperand && !graph.values[*op.offsetOperand].shape.empty());
   note("q_offset constant", op.offsetConstant.has_value());
   note("negative positions", offset < 0 && queries > 0);
   note("positions past the keys", offset + queries > keys);
@@ -247,6 +249,9 @@ void ConfigurationDraw::collectFeatures(const Operation &op) {
   note("mix sum", spec.mix == oracle::Mix::Sum);
   note("output_scale", spec.outputScale.has_value());
   note("scale", spec.scale.has_value());
+  note("softcap", spec.softcap.has_value());
+  note("sink", op.sink && spec.mix == oracle::Mix::Softmax);
+  note("sink of each branch", op.sink && spec.mix == oracle::Mix::Sum);
   const auto &queryOrder = graph.values[op.operands[0]].order;
   const auto &keyOrder = graph.values[op.operands[1]].order;
   note("queries in an order", queryOrder.has_value());
@@ -370,6 +375,7 @@ const std::vector<std::string> &coverageNames() {
       "positions past the keys",
       "decoding",
       "q_offset operand",
+      "q_offset of sequences",
       "q_offset constant",
       "causal",
       "window left",
@@ -379,6 +385,9 @@ const std::vector<std::string> &coverageNames() {
       "mix sum",
       "output_scale",
       "scale",
+      "softcap",
+      "sink",
+      "sink of each branch",
       "queries in an order",
       "keys in an order",
       "queries and keys in orders",

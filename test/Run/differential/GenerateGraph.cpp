@@ -27,7 +27,8 @@ constexpr int64_t kKinds = 16;
 class GraphDraw {
 public:
   GraphDraw(uint64_t seed, int64_t number)
-      : dice(seed, static_cast<uint64_t>(number)), number(number) {}
+      : dice(seed, static_cast<uint64_t>(number)),
+        further(seed + 1, static_cast<uint64_t>(number)), number(number) {}
 
   DrawnGraph draw() {
     // In turn, so that every combination of the two occurs.
@@ -96,14 +97,15 @@ private:
     return type;
   }
 
-  Dice dice;
+  /// One for what all graphs may have beside what their kind draws.
+  Dice dice, further;
   int64_t number;
   DrawnGraph drawn;
   /// Sizes that types know.
   bool isStatic[kVariables] = {};
   DType dtype;
   int64_t depth, width, queryHeads, keyHeads;
-  std::optional<int> offset;
+  std::optional<int> offset, sink;
   /// What the next attentions have.
   std::optional<layout::OrderSpec> pattern;
   std::optional<oracle::GridWindow> near;
@@ -235,9 +237,20 @@ void GraphDraw::drawInputs() {
   k = graph().addValue(tensor(kKeys, keyHeads, depth), "k");
   v = graph().addValue(tensor(kKeys, keyHeads, width), "v");
   if (dice.oneIn(4)) {
-    ValueType scalar;
-    scalar.dtype = DType::i64;
-    offset = graph().addValue(scalar, "position");
+    ValueType position;
+    position.dtype = DType::i64;
+    if (!pattern && !near && !blockSize && further.oneIn(2)) {
+      position.shape = {sizeInType(kBatch)};
+      position.variables = {kBatch};
+    }
+    offset = graph().addValue(position, "position");
+  }
+  if (further.oneIn(4)) {
+    ValueType logits;
+    logits.dtype = DType::f32;
+    logits.shape = {queryHeads};
+    logits.variables = {-1};
+    sink = graph().addValue(logits, "sink");
   }
   if (blockSize) {
     ValueType blocks;
@@ -254,6 +267,9 @@ std::pair<int, int> GraphDraw::addAttention(int query, int key, int value,
   Operation op;
   op.operands = {query, key, value};
   op.attention = drawSpec();
+  if (further.oneIn(4))
+    op.attention->softcap = further.pick({0.5, 2.0, 30.0, 1e30});
+  op.sink = sink;
   op.attention->patternOrder = pattern;
   op.attention->gridWindow = near;
   op.attention->blockMask = blockSize;
@@ -393,44 +409,45 @@ void GraphDraw::drawOrderedAttention() {
   std::optional<int64_t> &queries = drawn.fixed[kQueries];
   std::optional<int64_t> &keys = drawn.fixed[kKeys];
   std::optional<layout::OrderSpec> queryOrder, keyOrder;
-  // Those orders whose length is free leave it to the case.
+  // What has most places for mistakes comes first. Those orders whose length is
+  // free leave it to the case.
   switch (number / kKinds * 2 + number % 2) {
-  case 0:
-    keyOrder = drawOrder(keys);
-    break;
   case 1:
-    queryOrder = drawOrder(queries);
-    break;
   case 2:
-  case 3:
-    queryOrder = drawOrder(queries);
-    keyOrder = drawOrder(keys);
-    break;
-  case 4:
-  case 5:
-  case 6: {
+  case 3: {
     layout::OrderSpec residues;
     residues.curve = "residue";
     residues.rate = rateDivisor = dice.between(2, 5);
-    if (number % 2)
+    if (dice.oneIn(2))
       residues.chunk = dice.pick<int64_t>({100, 128, 256});
     keyOrder = residues;
     if (dice.oneIn(2))
       queryOrder = residues;
     break;
   }
+  case 4:
+    keyOrder = drawOrder(keys);
+    break;
+  case 5:
+    queryOrder = drawOrder(queries);
+    break;
+  case 6:
   case 7:
+    queryOrder = drawOrder(queries);
+    keyOrder = drawOrder(keys);
+    break;
   case 8:
   case 9:
+  case 10:
     pattern = drawPatternOrder();
     break;
-  case 10:
   case 11:
+  case 12:
     pattern = queryOrder = keyOrder = drawPatternOrder();
     if (pattern->chunk == 0)
       queries = keys = drawn.volume;
     break;
-  case 12:
+  case 13:
     pattern = drawPatternOrder();
     keyOrder = layout::OrderSpec{"residue", dice.between(2, 9), {}, 0, {}};
     break;

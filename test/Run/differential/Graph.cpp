@@ -122,6 +122,8 @@ std::string meaningOf(const Graph &graph) {
     if (op.blockMask)
       text += " blocks value " + std::to_string(*op.blockMask) +
               blockSizeText(*op.attention);
+    if (op.sink)
+      text += " sink value " + std::to_string(*op.sink);
     if (op.offsetOperand)
       text += " offset value " + std::to_string(*op.offsetOperand);
     if (op.offsetConstant)
@@ -162,8 +164,10 @@ std::string toIR(const Graph &graph) {
       types += ", tensor<i64>";
     } else if (op.offsetOperand) {
       offset = " q_offset(" + name(*op.offsetOperand) + ")";
-      types += ", tensor<i64>";
+      types += ", " + type(*op.offsetOperand);
     }
+    if (op.sink)
+      types += ", " + type(*op.sink);
     if (op.blockMask)
       types += ", " + type(*op.blockMask);
     text += "  " + join(op.results, name) + " = ";
@@ -174,6 +178,8 @@ std::string toIR(const Graph &graph) {
     }
     text += "ringlet.attention " + join(operands, name) + "\n      " +
             clauses(*op.attention) + offset;
+    if (op.sink)
+      text += " sink(" + name(*op.sink) + ")";
     if (op.blockMask)
       text += " block_mask(" + name(*op.blockMask) + ")" +
               blockSizeText(*op.attention);

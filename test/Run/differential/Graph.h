@@ -45,7 +45,10 @@ struct Operation {
   std::optional<oracle::AttentionSpec> attention;
   /// The value that is the block mask, if the attention has one.
   std::optional<int> blockMask;
-  /// The value or the number that is q_offset.
+  /// The value that is the sink, if the attention has one.
+  std::optional<int> sink;
+  /// The value, one number or one for each sequence, or the number that is
+  /// q_offset.
   std::optional<int> offsetOperand;
   std::optional<int64_t> offsetConstant;
   /// Empty where the compiler is to choose.

@@ -66,11 +66,19 @@ Memory::Memory(const Graph &graph, const Configuration &configuration)
 
 void Memory::fillInput(const Graph &graph, int argument,
                        const MutableTensorView &view) {
+  Dice dice(configuration.dataSeed, static_cast<uint64_t>(argument));
   if (view.dtype() == DType::i64) {
-    *static_cast<int64_t *>(view.data()) = configuration.offset;
+    constexpr int64_t bound = int64_t(1) << 60;
+    forEachIndex(view.sizes(), [&](const int64_t *indices) {
+      int64_t distance = view.rank() ? dice.between(-40, 40) : 0;
+      int64_t value =
+          std::clamp(configuration.offset + distance, -bound, bound);
+      std::memcpy(static_cast<char *>(view.data()) +
+                      view.offsetOf(indices) * sizeof value,
+                  &value, sizeof value);
+    });
     return;
   }
-  Dice dice(configuration.dataSeed, static_cast<uint64_t>(argument));
   if (view.dtype() == DType::i1) {
     int64_t share = dice.pick<int64_t>({20, 50, 90});
     forEachIndex(view.sizes(), [&](const int64_t *indices) {
@@ -79,6 +87,12 @@ void Memory::fillInput(const Graph &graph, int argument,
     return;
   }
   const std::string &name = graph.names[argument];
+  if (name == "sink") {
+    forEachIndex(view.sizes(), [&](const int64_t *indices) {
+      view.set(indices, 4 * dice.normal());
+    });
+    return;
+  }
   Data data = name == "q" || name == "k" ? configuration.data : Data::Normal;
   double root =
       view.rank() ? std::sqrt(static_cast<double>(view.sizes().back())) : 1;

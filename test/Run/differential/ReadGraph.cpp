@@ -77,7 +77,7 @@ private:
       return false;
     }
     oracle::AttentionSpec spec = toOracle(op);
-    if (op.isPacked() || op.getQueryLengths() || op.getSink()) {
+    if (op.isPacked() || op.getQueryLengths()) {
       *error = "unexpected clause of ringlet.attention";
       return false;
     }
@@ -88,6 +88,8 @@ private:
                        numbers.lookup(op.getValue())};
     if (op.getBlockMask())
       result.blockMask = numbers.lookup(op.getBlockMask());
+    if (op.getSink())
+      result.sink = numbers.lookup(op.getSink());
     if (Value offset = op.getQOffset()) {
       DenseIntElementsAttr constant;
       if (matchPattern(offset, m_Constant(&constant)))

@@ -20,7 +20,7 @@ using namespace ringlet::planted;
 
 namespace {
 
-constexpr double ln2 = 0.6931471805599453;
+constexpr double ln2 = 0.6931471805599453, log2e = 1.4426950408889634;
 
 bool isNear(std::optional<double> value, double number) {
   return value && std::fabs(*value - number) < 1e-6 * std::fabs(number);
@@ -191,6 +191,48 @@ bool forgetMaximum(ModuleOp module) {
   });
 }
 
+bool forgetCap(ModuleOp module) {
+  return editEach<math::TanhOp>(module, [](math::TanhOp capped) {
+    capped.getResult().replaceAllUsesWith(capped.getOperand());
+    return true;
+  });
+}
+
+bool capWithoutLog2e(ModuleOp module) {
+  return editFactors(module, [](arith::MulFOp product, double number) {
+    if (!product.getLhs().getDefiningOp<math::TanhOp>())
+      return false;
+    OpBuilder builder(product);
+    product.getRhsMutable().assign(
+        makeSplat(builder, product.getRhs(), number * ln2));
+    return true;
+  });
+}
+
+bool sinkWithoutLog2e(ModuleOp module) {
+  return editFactors(module, [](arith::MulFOp product, double number) {
+    if (!isNear(number, log2e) ||
+        !product.getLhs().getDefiningOp<rtile::LoadOp>())
+      return false;
+    product.getResult().replaceAllUsesWith(product.getLhs());
+    return true;
+  });
+}
+
+/// lse of a row without keys is its sink, not what rounding makes of one.
+bool keylessWithoutSink(ModuleOp module) {
+  return editEach<arith::SelectOp>(module, [](arith::SelectOp lse) {
+    if (!lse.getTrueValue().getDefiningOp<arith::AddFOp>() ||
+        !lse.getFalseValue().getDefiningOp<rtile::LoadOp>())
+      return false;
+    OpBuilder builder(lse);
+    lse.getFalseValueMutable().assign(
+        makeSplat(builder, lse.getFalseValue(),
+                  -std::numeric_limits<double>::infinity()));
+    return true;
+  });
+}
+
 } // namespace
 
 std::vector<Mutation> planted::arithmeticMutations() {
@@ -209,5 +251,9 @@ std::vector<Mutation> planted::arithmeticMutations() {
        roundWeightsTwice},
       {"the maximum starts at -inf", stage, infiniteFloor},
       {"rows without a key divide by zero", stage, divideByZero},
+      {"scores are not capped", stage, forgetCap},
+      {"log2(e) is missing in the softcap", stage, capWithoutLog2e},
+      {"log2(e) is missing in the sink", stage, sinkWithoutLog2e},
+      {"lse of rows without a key has no sink", stage, keylessWithoutSink},
   };
 }

@@ -10,6 +10,7 @@
 
 #include "dialects/Plan/IR/PlanDialect.h"
 
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
@@ -274,6 +275,22 @@ bool forgetPositions(ModuleOp module) {
   });
 }
 
+/// All sequences have the q_offset of the first one.
+bool offsetOfFirst(ModuleOp module) {
+  return editEach<memref::LoadOp>(module, [](memref::LoadOp load) {
+    auto sequence = dyn_cast<BlockArgument>(load.getIndices()[0]);
+    auto number = load->use_empty()
+                      ? arith::IndexCastOp()
+                      : dyn_cast<arith::IndexCastOp>(*load->user_begin());
+    if (!sequence || !isa<rtile::FuncOp>(sequence.getOwner()->getParentOp()) ||
+        !number)
+      return false;
+    OpBuilder builder(load);
+    load.getIndicesMutable().assign(makeIndex(builder, load.getLoc(), 0));
+    return true;
+  });
+}
+
 } // namespace
 
 std::vector<Mutation> planted::indexMutations() {
@@ -286,6 +303,7 @@ std::vector<Mutation> planted::indexMutations() {
       {"steps before the whole ones go without a mask", split,
        ignoreWholeBegin},
       {"masks are dropped", stage, dropMasks},
+      {"q_offset is that of the first sequence", stage, offsetOfFirst},
       {"masks forget causality", stage, forgetCausal},
       {"windows are one too wide", stage, widenWindows},
       {"keys are of another residue than queries", stage, wrongResidueOfKeys},
