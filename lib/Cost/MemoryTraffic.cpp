@@ -277,18 +277,6 @@ bool TrafficCount::run() {
   return true;
 }
 
-/// Units that the rows touch, if rows do not straddle them in changing ways.
-std::optional<int64_t> unitsOfStrided(int64_t rows, int64_t rowBytes,
-                                      int64_t stride, int64_t unit) {
-  if (stride == rowBytes)
-    return ceilDiv(rows * rowBytes, unit);
-  if (stride % unit == 0)
-    return rows * ceilDiv(rowBytes, unit);
-  if (unit % stride == 0)
-    return ceilDiv(rows, unit / stride);
-  return std::nullopt;
-}
-
 } // namespace
 
 std::optional<Traffic> ringlet::cost::countTraffic(const BranchWalk &walk,
@@ -306,17 +294,6 @@ std::optional<Traffic> ringlet::cost::countTraffic(const BranchWalk &walk,
   if (!count.run())
     return std::nullopt;
   return count.traffic;
-}
-
-std::optional<Touched> ringlet::cost::touchedByStrided(int64_t rows,
-                                                       int64_t rowBytes,
-                                                       int64_t stride) {
-  auto lines = unitsOfStrided(rows, rowBytes, stride, Touched::lineBytes);
-  auto sectors = unitsOfStrided(rows, rowBytes, stride, Touched::sectorBytes);
-  auto pages = unitsOfStrided(rows, rowBytes, stride, Touched::pageBytes);
-  if (!lines || !sectors || !pages)
-    return std::nullopt;
-  return Touched{*lines, *sectors, *pages};
 }
 
 /// Whether ranks of one segment and residue lie at a constant step in memory.

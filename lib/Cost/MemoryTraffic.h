@@ -96,13 +96,6 @@ countTable(const BranchWalk &walk,
            const std::shared_ptr<const layout::Order> &memory,
            std::string &error);
 
-/// The closed form: what one tile of `rows` rows touches, each `rowBytes` long
-/// and `stride` bytes behind the one before, from a page boundary on. Nothing
-/// where units and strides do not divide each other. An order has it for the
-/// rows of a dilation where Order::slotStep knows a step.
-std::optional<Touched> touchedByStrided(int64_t rows, int64_t rowBytes,
-                                        int64_t stride);
-
 } // namespace ringlet::cost
 
 #endif // RINGLET_LIB_COST_MEMORYTRAFFIC_H

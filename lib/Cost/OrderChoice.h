@@ -24,13 +24,9 @@
 
 namespace ringlet::cost {
 
-/// The chunk of an order that is asked for without one: it grows with the
-/// length of the sequence.
-int64_t defaultChunk(int64_t length);
-
 /// The order along `curve` that suits a sequence of `length` tokens. A curve of
-/// a grid takes `grid` or, where that is empty, a square of the default chunk;
-/// `residue` takes `rate`.
+/// a grid takes `grid` or, where that is empty, a square chunk that grows with
+/// the length; `residue` takes `rate`.
 layout::OrderSpec orderAlong(const std::string &curve, int64_t length,
                              int64_t rate, const std::vector<int64_t> &grid);
 
