@@ -49,11 +49,6 @@ int64_t sideOfChunk(int64_t length) {
 
 } // namespace
 
-int64_t ringlet::cost::defaultChunk(int64_t length) {
-  int64_t side = sideOfChunk(length);
-  return side * side;
-}
-
 layout::OrderSpec ringlet::cost::orderAlong(const std::string &curve,
                                             int64_t length, int64_t rate,
                                             const std::vector<int64_t> &grid) {

@@ -49,11 +49,14 @@ OrderEstimate make(const OrderedBranch &branch, OrderUse use,
 
 // The published thresholds: 4096, 16384 and 65536 tokens.
 TEST(OrderChoice, ChunkFollowsLength) {
-  EXPECT_EQ(defaultChunk(1), 4096);
-  EXPECT_EQ(defaultChunk(99'999), 4096);
-  EXPECT_EQ(defaultChunk(100'000), 16384);
-  EXPECT_EQ(defaultChunk(999'999), 16384);
-  EXPECT_EQ(defaultChunk(1'000'000), 65536);
+  auto chunk = [](int64_t length) {
+    return orderAlong("hilbert", length, 1, {}).chunk;
+  };
+  EXPECT_EQ(chunk(1), 4096);
+  EXPECT_EQ(chunk(99'999), 4096);
+  EXPECT_EQ(chunk(100'000), 16384);
+  EXPECT_EQ(chunk(999'999), 16384);
+  EXPECT_EQ(chunk(1'000'000), 65536);
   EXPECT_EQ(layout::describe(orderAlong("hilbert", 10'000, 4, {})),
             "hilbert, grid = [64, 64], chunk = 4096");
   EXPECT_EQ(layout::describe(orderAlong("snake", 12, 4, {3, 4})),
