@@ -42,9 +42,9 @@ enum class Emit {
 struct CompileOptions {
   Emit emit = Emit::Artifact;
   /// Instruction-set levels and GPU architectures to compile for, rows of
-  /// lib/Arch. None stands for "cpu", each CPU level
-  /// that the module has a use for, in an artefact, and for the least
-  /// demanding one elsewhere, where there can be one only.
+  /// lib/Arch, or "cpu" for each CPU level that the module has a use for. None
+  /// stands for "cpu" in an artefact, and for the least demanding level
+  /// elsewhere, where there can be one only.
   std::vector<std::string> levels;
   /// How kernels of a GPU divide their work: "plain", "fa_fwd_overlap" or
   /// "fa_fwd_lazy", which a function that no kernel of that kind can compute

@@ -131,7 +131,7 @@ class Generator:
             view.rate = 1
             rows = sizes[axes[0]] + 1
             table = [
-                dice.randint(-2, rows) + (view.origin or 0)
+                dice.randint(-2, rows)
                 for _ in range(dice.randint(1, 2 * shape[0]))
             ]
             view.table = self.new_buffer("i64", [len(table)], table)

@@ -123,9 +123,9 @@ class View:
         return self.segment * self.length + self.residue + row * self.rate
 
     def bounds(self):
-        if self.table:
-            return 0, len(self.table.data)
         low = self.origin or 0
+        if self.table:
+            return low, low + len(self.table.data)
         high = low + self.buffer.sizes[self.axes[0]]
         if self.length:
             low = max(low, self.segment * self.length)
@@ -138,8 +138,9 @@ class View:
         begin, end = self.bounds()
         if not begin <= row < end:
             return None
-        position = self.table.data[row] if self.table else self.position(row)
-        place = [position - (self.origin or 0), column][: len(self.axes)]
+        at = self.position(row) - (self.origin or 0)
+        place = [self.table.data[at] if self.table else at, column]
+        place = place[: len(self.axes)]
         index = 0
         for axis, at in zip(self.axes, place):
             if not 0 <= at < self.buffer.sizes[axis]:
