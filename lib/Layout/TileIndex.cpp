@@ -329,6 +329,9 @@ TileIndex::TileIndex(TilePattern given, const TileSizes &sizes)
 
 void TileIndex::forEachList(
     const std::function<void(const TileList &)> &visit) const {
+  // Any number of residues may have no tile each.
+  if (lists() == 0)
+    return;
   Conditions conditions(pattern);
   Range queryPositions{sizes.queryOffset,
                        sizes.queryOffset + sizes.queryLength};

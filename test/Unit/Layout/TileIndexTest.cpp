@@ -253,6 +253,19 @@ TEST(TileIndex, TableHasItsListsInOrder) {
   }
 }
 
+/// No list takes no time, whatever the rate and the segments are.
+TEST(TileIndex, NothingToListIsDoneAtOnce) {
+  TilePattern pattern;
+  pattern.segment = pattern.rate = int64_t(1) << 40;
+  for (int64_t segments : {0, 1}) {
+    TileSizes sizes;
+    sizes.keyLength = 64;
+    sizes.segments = segments;
+    ASSERT_EQ(TileIndex::validate(pattern, sizes), "");
+    EXPECT_EQ(TileIndex(pattern, sizes).table(), std::vector<int64_t>{1});
+  }
+}
+
 /// Why a pattern order pays: along the curve, a neighbourhood of a tile is few
 /// tiles. Row by row it is strips of the whole width.
 TEST(TileIndex, CurveNeedsFewerTilesThanRows) {
