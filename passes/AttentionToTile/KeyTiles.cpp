@@ -41,10 +41,10 @@ DenseI64ArrayAttr KeyTiles::getWindow() {
 }
 
 void KeyTiles::report() {
-  if (!isScattered() && !blocks)
+  if (!usesIndex() && !blocks)
     return;
   std::string text = "branch " + std::to_string(step.branch) + ": key tiles " +
-                     (isScattered() ? "from an index" : "by division");
+                     (usesIndex() ? "from an index" : "by division");
   if (blocks)
     text += fillsBlocks() ? ", each within one block of the mask"
                           : ", elements masked by their blocks";
@@ -59,7 +59,7 @@ void KeyTiles::declare(Value tileCount, Value segmentCount,
   if (step.blockMask)
     blocks = k.addBuffer("block_mask", step.blockMask.buffer);
   report();
-  if (!isScattered())
+  if (!usesIndex())
     return;
   int64_t w = getSegmentLength(branch);
   OpBuilder &builder = plan.getBuilder();
@@ -132,7 +132,7 @@ bool KeyTiles::fillsBlocks() {
   // do.
   bool leftWindow = window && window[0] >= 0;
   return divides(queryRows, size[0]) && divides(keyRows, size[1]) &&
-         getConstant(step.firstRank) == 0 && (isScattered() || !leftWindow);
+         getConstant(step.firstRank) == 0 && (usesIndex() || !leftWindow);
 }
 
 Value KeyTiles::getMask(const Place &place, Value keyRow) {

@@ -53,8 +53,13 @@ private:
   mlir::DenseI64ArrayAttr getWindow();
   /// Says as a remark where key tiles come from, if not from a division alone.
   void report();
-  /// Whether no division finds the key tiles.
-  bool isScattered() const { return grid || step.keyOrder.positions; }
+  /// Whether key tiles come from an index: where no division finds them. It has
+  /// lists for every residue, whether a head has it or not; of too many, masks
+  /// alone find the keys.
+  bool usesIndex() const {
+    constexpr int64_t mostResidues = 4096;
+    return (grid || step.keyOrder.positions) && branch.getR() <= mostResidues;
+  }
   /// Whether each tile lies in one block of the mask.
   bool fillsBlocks();
 

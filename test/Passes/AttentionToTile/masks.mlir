@@ -102,3 +102,22 @@ func.func @curve(%q: tensor<1x64x2x16xf32>, %m: tensor<4x4xi1>) -> tensor<1x64x2
       : (tensor<1x64x2x16xf32>, tensor<1x64x2x16xf32>, tensor<1x64x2x16xf32>, tensor<4x4xi1>) -> (tensor<1x64x2x16xf32>, tensor<1x2x64xf32>)
   return %o : tensor<1x64x2x16xf32>
 }
+
+// -----
+
+// An index has lists for every residue. Of so many that hardly any has a head,
+// the mask alone finds the keys.
+
+// CHECK-LABEL: rplan.func @wide(
+// CHECK-NOT:     rplan.tile_index
+// CHECK-LABEL: rtile.func @wide_attention0_branch0(
+// CHECK:         rtile.run
+// CHECK:         rtile.visible {{.+}} grid = [8, 8] reach = [1, 1]
+func.func @wide(%q: tensor<1x?x2x16xf32>) -> tensor<1x?x2x16xf32> {
+  %o, %l = ringlet.attention %q, %q, %q
+      branches [<w = 268435456, r = 268435456>]
+      grid_window = <grid = [8, 8], reach = [1, 1]>
+      tilings = [#ringlet.tiling<query = 16, key = 16>]
+      : (tensor<1x?x2x16xf32>, tensor<1x?x2x16xf32>, tensor<1x?x2x16xf32>) -> (tensor<1x?x2x16xf32>, tensor<1x2x?xf32>)
+  return %o : tensor<1x?x2x16xf32>
+}
