@@ -203,7 +203,9 @@ static LogicalResult runList(Machine &machine, const Instruction &instruction) {
   if (failed(sight.place(machine, instruction, queries)))
     return failure();
   int64_t height = keyType.getShape()[0];
-  for (Wide row = 0; row < keyRows.end(); row += height) {
+  // In a segment before the keys, rows that exist would begin far behind 0.
+  Wide first = std::max<Wide>(keyRows.begin(), 0) / height * height;
+  for (Wide row = first; row < keyRows.end(); row += height) {
     auto keys = tokensOf(keyRows, static_cast<int64_t>(row), height);
     if (failed(sight.place(machine, instruction, keys)))
       return failure();
