@@ -78,28 +78,6 @@ def RTileAssignRoles : Pass<"rtile-assign-roles"> {
   let dependentDialects = ["::ringlet::rtile::RTileDialect"];
 }
 
-def RTileOverlapPoints : Pass<"rtile-overlap-points"> {
-  let summary = "Begin with the next point of the grid beside this one";
-  let description = [{
-    For kernels with products whose walk is `strided`. In the role that
-    computes, what stands in front of the first loop moves into
-    `rtile.first_point`, and `rtile.next_point` repeats it, for the next point,
-    beside the last product of this one. Both products start together, so the
-    first softmax of a point runs beside the last product of the point before.
-    The role that copies asks for the first tiles of the next point before the
-    last one of this point.
-
-    A kernel keeps its form if its query tile stays in a slot (that of the next
-    point has no place before the last scores), if its views have segments
-    (where two points lie takes too many registers) or if points are handed out
-    one by one; the remark says why.
-
-    Stands between `rtile-assign-roles` and `rtile-start-dots`. The pipeline
-    `rtile-schedule` leaves it out: docs/Scheduling.md has the figures.
-  }];
-  let dependentDialects = ["::ringlet::rtile::RTileDialect"];
-}
-
 def RTileStartDots : Pass<"rtile-start-dots"> {
   let summary = "Let products of a role run beside its other work";
   let description = [{

@@ -51,10 +51,6 @@ private:
   LogicalResult writeLoop(scf::ForOp loop);
   LogicalResult writeBranch(scf::IfOp branch);
   LogicalResult writeTurn(rtile::InTurnOp turn);
-  LogicalResult writeFirst(rtile::FirstPointOp first);
-  LogicalResult writeSide(rtile::NextPointOp next, Block &side);
-  LogicalResult writePoints(Block &body);
-  unsigned addPointDecision();
   void writeStart(rtile::StartDotOp dot);
 
   ScheduleProgram &result;
@@ -92,16 +88,6 @@ static SmallVector<std::pair<Value, Value>> getPassedOn(Operation *op) {
   } else if (auto turn = dyn_cast<rtile::InTurnOp>(op)) {
     add(turn.getBody().front().getTerminator()->getOperands(),
         turn.getResults());
-  } else if (auto first = dyn_cast<rtile::FirstPointOp>(op)) {
-    add(first.getBody().front().getTerminator()->getOperands(),
-        first.getResults());
-  } else if (auto next = dyn_cast<rtile::NextPointOp>(op)) {
-    auto role = cast<rtile::RoleOp>(next->getParentOp());
-    auto first = *role.getBody().getOps<rtile::FirstPointOp>().begin();
-    add(next.getFinished(), next.getResults());
-    add(next.getPassedOn(), first.getResults());
-    add(next.getLast().front().getTerminator()->getOperands(),
-        next.getResults());
   }
   return pairs;
 }
@@ -221,8 +207,8 @@ void ProgramWriter::addDrop(Operation *op, Block &block) {
 LogicalResult ProgramWriter::checkOperands(Operation *op) {
   if (isa<rtile::AcquireOp, rtile::CopyOp, rtile::AwaitOp, rtile::ReadOp,
           rtile::ReleaseOp, rtile::StartDotOp, rtile::FinishDotOp,
-          rtile::InTurnOp, rtile::FirstPointOp, rtile::NextPointOp,
-          rtile::YieldOp, scf::ForOp, scf::IfOp, scf::YieldOp>(op))
+          rtile::InTurnOp, rtile::YieldOp, scf::ForOp, scf::IfOp, scf::YieldOp>(
+          op))
     return success();
   auto isHandle = [](Type type) {
     return isa<rtile::SlotType, rtile::PendingType>(type);
@@ -328,29 +314,6 @@ LogicalResult ProgramWriter::writeBranch(scf::IfOp branch) {
   return success();
 }
 
-LogicalResult ProgramWriter::writeFirst(rtile::FirstPointOp first) {
-  Block &body = first.getBody().front();
-  if (failed(writeBlock(body)))
-    return failure();
-  addMoves(first, first.getResults(), body.getTerminator()->getOperands());
-  addDrop(first, body);
-  return success();
-}
-
-/// One way of `next`: `side`, and what follows `next` in its role.
-LogicalResult ProgramWriter::writeSide(rtile::NextPointOp next, Block &side) {
-  if (failed(writeBlock(side)))
-    return failure();
-  addMoves(
-      next, next.getResults(),
-      side.getTerminator()->getOperands().take_front(next.getNumResults()));
-  for (Operation *op = next->getNextNode(); op; op = op->getNextNode())
-    if (failed(writeOperation(op)))
-      return failure();
-  addDrop(role, *next->getBlock());
-  return success();
-}
-
 LogicalResult ProgramWriter::writeOperation(Operation *op) {
   if (failed(checkOperands(op)))
     return failure();
@@ -411,12 +374,6 @@ LogicalResult ProgramWriter::writeOperation(Operation *op) {
   if (result.decisions.active.contains(op)) {
     if (auto turn = dyn_cast<rtile::InTurnOp>(op))
       return writeTurn(turn);
-    bool isMatched = result.decisions.numbers.contains(op) ||
-                     result.decisions.counted.contains(op);
-    if (isa<scf::ForOp, scf::IfOp>(op) && !isMatched)
-      return op->emitError("expected no channels and products in a loop or "
-                           "condition of rtile.first_point and "
-                           "rtile.next_point");
     if (auto loop = dyn_cast<scf::ForOp>(op))
       return writeLoop(loop);
     if (auto branch = dyn_cast<scf::IfOp>(op))
@@ -438,59 +395,6 @@ LogicalResult ProgramWriter::writeBlock(Block &block) {
   return success();
 }
 
-/// Asks whether there is a further point, and returns the step.
-unsigned ProgramWriter::addPointDecision() {
-  Step step = makeStep(StepKind::Decide, role);
-  step.decision = result.decisions.points.lookup(role);
-  return program.add(std::move(step));
-}
-
-/// The role at all points of the grid that a block visits.
-LogicalResult ProgramWriter::writePoints(Block &body) {
-  if (!result.decisions.points.contains(role)) {
-    if (failed(writeBlock(body)))
-      return failure();
-    addDrop(role, body);
-    return success();
-  }
-  unsigned head = addPointDecision(), begin = head;
-  rtile::NextPointOp next;
-  for (Operation &op : body) {
-    if ((next = dyn_cast<rtile::NextPointOp>(op)))
-      break;
-    auto first = dyn_cast<rtile::FirstPointOp>(op);
-    if (failed(first ? writeFirst(first) : writeOperation(&op)))
-      return failure();
-    // The next point begins behind it.
-    if (first)
-      begin = program.steps.size();
-  }
-  unsigned isLast = begin;
-  if (next) {
-    isLast = addPointDecision();
-    Block &following = next.getFollowing().front();
-    if (failed(writeSide(next, following)))
-      return failure();
-    auto first = *body.getOps<rtile::FirstPointOp>().begin();
-    addMoves(next, first.getResults(), next.getPassedOn());
-    addDrop(next, following);
-  } else {
-    addDrop(role, body);
-  }
-  Step back = makeStep(StepKind::Jump, role);
-  back.target = begin;
-  program.add(std::move(back));
-  if (next) {
-    program.steps[isLast].target = program.steps.size();
-    Block &last = next.getLast().front();
-    if (failed(writeSide(next, last)))
-      return failure();
-    addDrop(next, last);
-  }
-  program.steps[head].target = program.steps.size();
-  return success();
-}
-
 LogicalResult ProgramWriter::write() {
   findVars();
   program.name = role.getName().str();
@@ -500,8 +404,21 @@ LogicalResult ProgramWriter::write() {
   if (takesTurns)
     program.groups = std::clamp<int64_t>(role.getWarps() / 4, 1,
                                          schedule::Machine::maxGroups);
-  if (failed(writePoints(role.getBody().front())))
+  auto points = result.decisions.points.find(role);
+  bool isLoop = points != result.decisions.points.end();
+  if (isLoop) {
+    Step head = makeStep(StepKind::Decide, role);
+    head.decision = points->second;
+    program.add(std::move(head));
+  }
+  Block &body = role.getBody().front();
+  if (failed(writeBlock(body)))
     return failure();
+  addDrop(role, body);
+  if (isLoop) {
+    program.add(makeStep(StepKind::Jump, role));
+    program.steps.front().target = program.steps.size();
+  }
   result.machine.programs.push_back(std::move(program));
   result.roles.push_back(role);
   result.definitions.push_back(std::move(definitions));

@@ -34,18 +34,6 @@ Location named(Location loc, StringRef suffix) {
       loc);
 }
 
-/// What an operand of rtile.yield becomes.
-Value getYieldedTo(OpOperand &yielded) {
-  Operation *around = yielded.getOwner()->getParentOp();
-  unsigned number = yielded.getOperandNumber();
-  if (number < around->getNumResults())
-    return around->getResult(number);
-  // At the next point of the grid.
-  auto body = cast<rtile::NextPointOp>(around)->getBlock();
-  auto first = *body->getOps<rtile::FirstPointOp>().begin();
-  return first.getResult(number - around->getNumResults());
-}
-
 /// True if `tile` is, at once or in a later step, the left operand of a
 /// product that is read from registers.
 bool feedsProduct(Value tile) {
@@ -71,8 +59,6 @@ bool feedsProduct(Value tile) {
         if (auto loop = dyn_cast<scf::ForOp>(user->getParentOp()))
           add(loop.getRegionIterArg(number));
         add(user->getParentOp()->getResult(number));
-      } else if (isa<rtile::YieldOp>(user)) {
-        add(getYieldedTo(use));
       }
     }
   return false;
@@ -224,7 +210,8 @@ llvm::DenseSet<Operation *> BlockSchedule::findLate(rtile::DotOp dot) {
         waits |= source && (late.contains(source) || running.contains(source));
       }
     });
-    if (waits || op->hasTrait<OpTrait::IsTerminator>())
+    if (waits || op->hasTrait<OpTrait::IsTerminator>() ||
+        op->getNumRegions() != 0)
       return true;
     if (isa<rtile::DotOp>(op))
       return !running.contains(op);
@@ -353,7 +340,7 @@ static Operation *getEnd(Operation *user) {
     OpOperand &use = *pending.use_begin();
     if (!isa<rtile::YieldOp>(use.getOwner()))
       return use.getOwner();
-    pending = getYieldedTo(use);
+    pending = use.getOwner()->getParentOp()->getResult(use.getOperandNumber());
   }
   return user;
 }

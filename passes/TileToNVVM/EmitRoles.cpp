@@ -150,7 +150,7 @@ bool Emitter::emitInRole(Operation *op) {
   // What stands in a region of its own is not known after it, and work before a
   // product is meant to be done then.
   if (isa<scf::ForOp, scf::IfOp, rtile::RebaseOp, rtile::StartDotOp,
-          rtile::InTurnOp, rtile::NextPointOp>(op))
+          rtile::InTurnOp>(op))
     computeWaiting();
   if (!isa<rtile::FoldOp>(op))
     llvm::for_each(op->getOperands(), [&](Value value) { compute(value); });
@@ -185,10 +185,6 @@ bool Emitter::emitInRole(Operation *op) {
       })
       .Case([&](rtile::InTurnOp turn) {
         emitTurn(turn);
-        return true;
-      })
-      .Case([&](rtile::NextPointOp next) {
-        emitNextPoint(next);
         return true;
       })
       .Case([&](scf::ForOp loop) {
@@ -266,19 +262,14 @@ void Emitter::emitRoleLoop(scf::ForOp loop) {
   bindCursors(visited, results.drop_front(count));
 }
 
-SmallVector<Type> Emitter::getRegisterTypes(ValueRange values) {
-  SmallVector<Type> types;
-  for (Value value : values) {
-    RankedTensorType tile = getTile(value);
-    types.append(tile ? getRegisters(tile) : 1,
-                 tile ? getRegister(tile) : getCodeType(value.getType()));
-  }
-  return types;
-}
-
 void Emitter::emitRoleBranch(scf::IfOp branch) {
   Channels visited = getVisited(branch);
-  SmallVector<Type> types = getRegisterTypes(branch.getResults());
+  SmallVector<Type> types;
+  for (Value result : branch.getResults()) {
+    RankedTensorType tile = getTile(result);
+    types.append(tile ? getRegisters(tile) : 1,
+                 tile ? getRegister(tile) : getCodeType(result.getType()));
+  }
   size_t count = types.size();
   SmallVector<Value> before = flattenCursors(visited);
   for (Value value : before)

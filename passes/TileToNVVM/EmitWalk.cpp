@@ -12,29 +12,20 @@
 
 #include "passes/TileToNVVM/Emitter.h"
 
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-
 using namespace mlir;
 using namespace ringlet;
 using namespace ringlet::gpu;
-
-//===----------------------------------------------------------------------===//
-// Walks
-//===----------------------------------------------------------------------===//
 
 void Emitter::emitStridedWalk(rtile::RoleOp op) {
   // The next point is so many further on along each axis, which no division
   // has to find out.
   bool isPlain = func.getWalkAttr().getSection() == 0;
   Channels visited = getVisited(op);
+  SmallVector<Value> carried = flattenCursors(visited), distance;
+  size_t count = carried.size();
   Value first = b.blockIndex();
-  SmallVector<Value> firstPoint = decodePoint(first), distance;
-  SmallVector<Value> begun = emitFirstPoint(op, firstPoint);
-  SmallVector<Value> carried = flattenCursors(visited);
-  size_t cursorCount = carried.size();
-  llvm::append_range(carried, begun);
   if (isPlain) {
-    llvm::append_range(carried, firstPoint);
+    llvm::append_range(carried, decodePoint(first));
     distance = decodePoint(b.blockCount());
   }
   auto loop = scf::ForOp::create(b, first, points, b.blockCount(), carried);
@@ -45,28 +36,13 @@ void Emitter::emitStridedWalk(rtile::RoleOp op) {
     body->getTerminator()->erase();
   b.setInsertionPointToEnd(body);
   ValueRange arguments = loop.getRegionIterArgs();
-  bindCursors(visited, arguments.take_front(cursorCount));
-  bindBegun(op, arguments.slice(cursorCount, begun.size()));
-  SmallVector<Value> visitedPoint(
-      arguments.drop_front(cursorCount + begun.size()));
-  if (!isPlain)
-    visitedPoint = decodePoint(loop.getInductionVar());
-  findFollowing = [&] {
-    Value item = b.add(loop.getInductionVar(), b.blockCount());
-    following.exists = b.compare(arith::CmpIPredicate::ult, item, points);
-    following.point =
-        isPlain ? movePoint(visitedPoint, distance) : decodePoint(item);
-  };
-  emitPoint(op, visitedPoint);
-  if (isPlain && !following.exists)
-    findFollowing();
+  bindCursors(visited, arguments.take_front(count));
+  SmallVector<Value> point(arguments.drop_front(count));
+  emitPoint(op, isPlain ? point : decodePoint(loop.getInductionVar()));
   SmallVector<Value> yielded = flattenCursors(visited);
-  llvm::append_range(yielded, following.begun);
   if (isPlain)
-    llvm::append_range(yielded, following.point);
+    llvm::append_range(yielded, movePoint(point, distance));
   scf::YieldOp::create(b, yielded);
-  following = {};
-  findFollowing = nullptr;
 }
 
 SmallVector<Value> Emitter::markEnd(SmallVector<Value> point, Value item) {
@@ -153,114 +129,25 @@ void Emitter::emitDynamicWalk(rtile::RoleOp op) {
   scf::YieldOp::create(b, yielded);
 }
 
-void Emitter::bindPoint(ValueRange indices, ArrayRef<Value> visitedPoint) {
+void Emitter::emitPoint(rtile::RoleOp op, ArrayRef<Value> visitedPoint) {
   SmallVector<Value> values(visitedPoint);
   if (rtile::WalkAttr walk = func.getWalkAttr())
     for (int64_t axis : walk.getReversed())
       values[axis] = b.sub(b.add(gridExtents[axis], -1), values[axis]);
-  for (auto [index, value] : llvm::zip(indices, values))
-    bind(index, b.toI64(value));
-}
-
-void Emitter::emitShared(ArrayRef<Value> visitedPoint) {
-  current = llvm::to_vector(visitedPoint);
-  bindPoint(func.getGridPoint(), visitedPoint);
+  for (auto [point, value] : llvm::zip(func.getGridPoint(), values))
+    bind(point, b.toI64(value));
   // What all roles know, each finds for itself: the rest is dead code.
   for (Operation &common : func.getBody().front().without_terminator())
     if (!isa<rtile::RoleOp, rtile::ChannelOp>(common)) {
       b.setLoc(common.getLoc());
       emitOperation(&common);
     }
-}
-
-void Emitter::emitPoint(rtile::RoleOp op, ArrayRef<Value> visitedPoint) {
-  emitShared(visitedPoint);
   for (Operation &inner : op.getBody().front()) {
-    b.setLoc(inner.getLoc());
-    // What it gives has been found beside the point before.
-    if (!isa<rtile::FirstPointOp>(inner))
-      emitOperation(&inner);
-  }
-  waiting.clear();
-}
-
-//===----------------------------------------------------------------------===//
-// One point beside the other
-//===----------------------------------------------------------------------===//
-
-/// What begins `op` with a point, or null.
-static rtile::FirstPointOp getFirst(rtile::RoleOp op) {
-  auto all = op.getBody().getOps<rtile::FirstPointOp>();
-  return all.empty() ? rtile::FirstPointOp() : *all.begin();
-}
-
-SmallVector<Value> Emitter::emitFirstPoint(rtile::RoleOp op,
-                                           ArrayRef<Value> visitedPoint) {
-  rtile::FirstPointOp first = getFirst(op);
-  if (!first)
-    return {};
-  emitShared(visitedPoint);
-  for (Operation &inner : op.getBody().front()) {
-    if (&inner == first)
-      break;
     b.setLoc(inner.getLoc());
     emitOperation(&inner);
   }
-  Block &body = first.getBody().front();
-  emitBlock(body);
-  SmallVector<Value> begun = flatten(body.getTerminator()->getOperands());
   waiting.clear();
-  return begun;
 }
-
-void Emitter::bindBegun(rtile::RoleOp op, ValueRange code) {
-  if (rtile::FirstPointOp first = getFirst(op))
-    bindFlat(first.getResults(), code);
-}
-
-void Emitter::emitNextPoint(rtile::NextPointOp op) {
-  findFollowing();
-  rtile::FirstPointOp first = getFirst(role);
-  Channels visited = getVisited(op);
-  SmallVector<Value> before = flattenCursors(visited);
-  SmallVector<Type> types = getRegisterTypes(op.getResults());
-  size_t finished = types.size();
-  llvm::append_range(types, getRegisterTypes(first.getResults()));
-  size_t begun = types.size() - finished;
-  for (Value value : before)
-    types.push_back(value.getType());
-  auto copy = scf::IfOp::create(b, types, following.exists,
-                                /*withElseRegion=*/true);
-  auto emitSide = [&](Region &from, Block *to) {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToEnd(to);
-    bindCursors(visited, before);
-    bindPoint(from.getArguments(), following.point);
-    emitBlock(from.front());
-    SmallVector<Value> yielded =
-        flatten(from.front().getTerminator()->getOperands());
-    waiting.clear();
-    // Without a next point nobody asks for how it begins.
-    for (Type type : ArrayRef<Type>(types).slice(
-             yielded.size(), finished + begun - yielded.size()))
-      yielded.push_back(LLVM::PoisonOp::create(b, type));
-    llvm::append_range(yielded, flattenCursors(visited));
-    scf::YieldOp::create(b, yielded);
-  };
-  emitSide(op.getFollowing(), copy.thenBlock());
-  emitSide(op.getLast(), copy.elseBlock());
-  ValueRange results = copy.getResults();
-  bindFlat(op.getResults(), results.take_front(finished));
-  following.begun = llvm::to_vector(results.slice(finished, begun));
-  bindCursors(visited, results.drop_front(finished + begun));
-  // What this point still needs is found anew: it would lie in registers beside
-  // both products.
-  emitShared(async.hold(current));
-}
-
-//===----------------------------------------------------------------------===//
-// Numbers of points
-//===----------------------------------------------------------------------===//
 
 /// Axes of a grid in the order of its walk, the fastest first.
 static SmallVector<int64_t> getOrder(rtile::FuncOp func) {

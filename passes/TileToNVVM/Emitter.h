@@ -18,8 +18,6 @@
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
-#include <functional>
-
 namespace ringlet {
 namespace gpu {
 
@@ -243,15 +241,6 @@ private:
                      Value warpNumber);
   void emitRole(rtile::RoleOp role, int64_t firstWarp);
   void emitPoint(rtile::RoleOp role, llvm::ArrayRef<Value> visitedPoint);
-  void bindPoint(mlir::ValueRange indices, llvm::ArrayRef<Value> visitedPoint);
-  /// What all roles know of a point of the grid.
-  void emitShared(llvm::ArrayRef<Value> visitedPoint);
-  llvm::SmallVector<Value> emitFirstPoint(rtile::RoleOp role,
-                                          llvm::ArrayRef<Value> visitedPoint);
-  void bindBegun(rtile::RoleOp role, mlir::ValueRange code);
-  void emitNextPoint(rtile::NextPointOp op);
-  /// Types of the values that `flatten` makes of `values`.
-  llvm::SmallVector<Type> getRegisterTypes(mlir::ValueRange values);
   void emitBarriers();
   /// The points of the grid that the block visits.
   void emitStridedWalk(rtile::RoleOp role);
@@ -265,13 +254,6 @@ private:
   /// Point number `item` of the grid, as the kernel's walk counts them, but for
   /// axes that run backwards.
   llvm::SmallVector<Value> decodePoint(Value item);
-  /// A point that the block may visit after this one, and what
-  /// rtile.first_point gives there.
-  struct Following {
-    llvm::SmallVector<Value> point;
-    Value exists;
-    llvm::SmallVector<Value> begun;
-  };
   /// The point `distance` further on.
   llvm::SmallVector<Value> movePoint(llvm::ArrayRef<Value> point,
                                      llvm::ArrayRef<Value> distance);
@@ -341,12 +323,6 @@ private:
   Value maps, counter;
   /// Number of points.
   Value points;
-  /// The point of the grid that is emitted.
-  llvm::SmallVector<Value> current;
-  /// The one after it, once `findFollowing` has been asked, as late as may be:
-  /// what it finds lies in registers.
-  Following following;
-  std::function<void()> findFollowing;
   /// Extents of the grid, as i32.
   llvm::SmallVector<Value> gridExtents;
   /// True in the role's first thread, in the first lane of each warp; null in a

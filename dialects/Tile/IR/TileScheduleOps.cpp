@@ -156,8 +156,6 @@ static LogicalResult verifyWarps(Operation *op, Type type, RoleOp role) {
   return success();
 }
 
-static LogicalResult verifyPoints(RoleOp role);
-
 LogicalResult RoleOp::verifyRegions() {
   WalkResult result = getBody().walk<WalkOrder::PreOrder>([&](Operation *op) {
     auto check = [&](TypeRange types) {
@@ -175,7 +173,7 @@ LogicalResult RoleOp::verifyRegions() {
       return WalkResult::interrupt();
     return WalkResult::advance();
   });
-  return failure(result.wasInterrupted() || failed(verifyPoints(*this)));
+  return failure(result.wasInterrupted());
 }
 
 /// The role around `op`; reports if there is none.
@@ -184,79 +182,6 @@ static RoleOp roleOf(Operation *op) {
   if (!role)
     op->emitOpError("expected a role (rtile.role) around it");
   return role;
-}
-
-//===----------------------------------------------------------------------===//
-// From one point of the grid to the next
-//===----------------------------------------------------------------------===//
-
-/// Checks that `region` ends in an rtile.yield of `types`.
-static LogicalResult verifyYield(Operation *op, Region &region,
-                                 TypeRange types) {
-  auto yield = region.front().empty()
-                   ? YieldOp()
-                   : dyn_cast<YieldOp>(region.front().back());
-  if (!yield)
-    return op->emitOpError("expected a body that ends in rtile.yield");
-  if (yield.getOperandTypes() != types)
-    return op->emitOpError("expected a body that yields ")
-           << types << ", found " << yield.getOperandTypes();
-  return success();
-}
-
-OperandRange NextPointOp::getFinished() {
-  return getFollowing().front().getTerminator()->getOperands().take_front(
-      getNumResults());
-}
-
-OperandRange NextPointOp::getPassedOn() {
-  return getFollowing().front().getTerminator()->getOperands().drop_front(
-      getNumResults());
-}
-
-/// Checks that `first` and `next` fit each other and their role.
-static LogicalResult verifyPoints(FirstPointOp first, NextPointOp next) {
-  auto func = first->getParentOfType<FuncOp>();
-  WalkAttr walk = func.getWalkAttr();
-  if (!walk || walk.getDispatch() != Dispatch::strided)
-    return next.emitOpError("expected a kernel with a strided walk, found ")
-           << (walk ? stringifyDispatch(walk.getDispatch()) : "none");
-  for (Operation &op : *first->getBlock()) {
-    if (&op == first)
-      break;
-    if (!isMemoryEffectFree(&op))
-      return first.emitOpError("expected nothing in front of it that has "
-                               "effects, found ")
-             << op.getName();
-  }
-  auto indices = next.getFollowing().getArgumentTypes();
-  if (indices.size() != func.getGridRank() ||
-      !llvm::all_of(indices, [](Type type) { return type.isIndex(); }))
-    return next.emitOpError("expected ")
-           << func.getGridRank() << " indices of a point, found "
-           << TypeRange(indices);
-  SmallVector<Type> yielded(next.getResultTypes());
-  llvm::append_range(yielded, first.getResultTypes());
-  return failure(
-      failed(verifyYield(first, first.getBody(), first.getResultTypes())) ||
-      failed(verifyYield(next, next.getFollowing(), yielded)) ||
-      failed(verifyYield(next, next.getLast(), next.getResultTypes())));
-}
-
-/// Checks how a role goes from one point to the next.
-static LogicalResult verifyPoints(RoleOp role) {
-  SmallVector<FirstPointOp> firsts(role.getBody().getOps<FirstPointOp>());
-  SmallVector<NextPointOp> nexts(role.getBody().getOps<NextPointOp>());
-  if (firsts.empty() && nexts.empty())
-    return success();
-  if (firsts.size() != 1 || nexts.size() != 1)
-    return role.emitOpError("expected one rtile.first_point and one "
-                            "rtile.next_point, or neither, found ")
-           << firsts.size() << " and " << nexts.size();
-  if (!firsts[0]->isBeforeInBlock(nexts[0]))
-    return role.emitOpError("expected rtile.first_point in front of "
-                            "rtile.next_point");
-  return verifyPoints(firsts[0], nexts[0]);
 }
 
 //===----------------------------------------------------------------------===//
@@ -422,5 +347,13 @@ LogicalResult InTurnOp::verify() {
            << role.getWarps();
   if ((*this)->getParentOfType<InTurnOp>())
     return emitOpError("expected turns that are not inside others");
-  return verifyYield(*this, getBody(), getResultTypes());
+  auto yield = getBody().front().empty()
+                   ? YieldOp()
+                   : dyn_cast<YieldOp>(getBody().front().back());
+  if (!yield)
+    return emitOpError("expected a body that ends in rtile.yield");
+  if (yield.getOperandTypes() != getResultTypes())
+    return emitOpError("expected a body that yields ")
+           << getResultTypes() << ", found " << yield.getOperandTypes();
+  return success();
 }

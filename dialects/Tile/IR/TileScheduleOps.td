@@ -138,8 +138,8 @@ def RTile_CopyOp : RTile_Op<"copy"> {
     Returns at once; the slot is full when all bytes have arrived. Elements that
     do not exist in the view arrive as zeros if they lie outside of the buffer.
     Rows of the buffer that lie outside of the view's segment may arrive as they
-    are: a kernel masks their scores, and finds out where one times a weight of
-    zero is not zero.
+    are: their scores are masked, and a schedule that multiplies them by zero
+    has to see to it that no tile crosses the end of a segment.
 
     Example: see `rtile.role`.
   }];
@@ -195,105 +195,6 @@ def RTile_ReleaseOp : RTile_Op<"release"> {
   let arguments = (ins RTile_SlotType:$slot);
   let assemblyFormat = "$slot attr-dict `:` qualified(type($slot))";
   let hasVerifier = 1;
-}
-
-//===----------------------------------------------------------------------===//
-// From one point of the grid to the next
-//===----------------------------------------------------------------------===//
-
-def RTile_FirstPointOp : RTile_Op<"first_point",
-    [HasParent<"RoleOp">, SingleBlock]> {
-  let summary = "How a role begins with a point of the grid";
-  let description = [{
-    A role runs its body once for every point that the block visits. The region
-    runs for the first of them; at every later one, the results are what
-    `rtile.next_point` has yielded for it at the point before. In front of it a
-    role has nothing but operations without effects.
-
-    Example: the first product of a point starts beside the last work of the
-    point before. Each point adds up squares of 64 rows and multiplies by 64
-    others.
-
-    ```mlir
-    rtile.func @example(%X: memref<?x64xbf16, strided<[?, 1]>>,
-                        %Y: memref<?x64xf32, strided<[?, 1]>>)
-        grid(%i: index) scheduled walk = <strided> {
-      %c0 = arith.constant 0 : index
-      %c64 = arith.constant 64 : index
-      %x = rtile.view %X[*, *] : memref<?x64xbf16, strided<[?, 1]>>
-          to !rtile.view<64x64xbf16>
-      %y = rtile.view %Y[*, *] : memref<?x64xf32, strided<[?, 1]>>
-          to !rtile.view<64x64xf32>
-      %row = arith.muli %i, %c64 : index
-      %rows = rtile.channel slots = 2 : !rtile.channel<64x64xbf16>
-      rtile.role "load" warps = 4 {
-        %slot = rtile.acquire %rows : !rtile.channel<64x64xbf16>
-        rtile.copy %x[%row, %c0] to %slot
-            : !rtile.view<64x64xbf16>, !rtile.slot<64x64xbf16>
-      }
-      rtile.role "compute" warps = 4 {
-        %left = rtile.first_point
-            -> tensor<64x64xbf16, #rtile.fragment<4>> {
-          %slot = rtile.await %rows : !rtile.channel<64x64xbf16>
-          %tile = rtile.read %slot : !rtile.slot<64x64xbf16>
-              -> tensor<64x64xbf16, #rtile.fragment<4>>
-          rtile.release %slot : !rtile.slot<64x64xbf16>
-          rtile.yield %tile : tensor<64x64xbf16, #rtile.fragment<4>>
-        }
-        %wide = arith.extf %left : tensor<64x64xbf16, #rtile.fragment<4>>
-            to tensor<64x64xf32, #rtile.fragment<4>>
-        %squares = rtile.next_point (%next: index)
-            -> tensor<64x64xf32, #rtile.fragment<4>> {
-          %slot = rtile.await %rows : !rtile.channel<64x64xbf16>
-          %tile = rtile.read %slot : !rtile.slot<64x64xbf16>
-              -> tensor<64x64xbf16, #rtile.fragment<4>>
-          rtile.release %slot : !rtile.slot<64x64xbf16>
-          %product = arith.mulf %wide, %wide
-              : tensor<64x64xf32, #rtile.fragment<4>>
-          rtile.yield %product, %tile
-              : tensor<64x64xf32, #rtile.fragment<4>>,
-                tensor<64x64xbf16, #rtile.fragment<4>>
-        } else {
-          %product = arith.mulf %wide, %wide
-              : tensor<64x64xf32, #rtile.fragment<4>>
-          rtile.yield %product : tensor<64x64xf32, #rtile.fragment<4>>
-        }
-        rtile.store %squares, %y[%row, %c0]
-            : tensor<64x64xf32, #rtile.fragment<4>>,
-              !rtile.view<64x64xf32>
-      }
-      rtile.return
-    }
-    ```
-  }];
-  let results = (outs Variadic<AnyType>:$results);
-  let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "(`->` type($results)^)? attr-dict-with-keyword $body";
-}
-
-def RTile_NextPointOp : RTile_Op<"next_point",
-    [HasParent<"RoleOp">, SingleBlock]> {
-  let summary = "Begins with the next point of the grid beside this one";
-  let description = [{
-    Runs `following` if the block visits another point after this one, with the
-    indices of that point, and `last` if it does not. Both yield the results;
-    `following` yields those of `rtile.first_point` at the next point after
-    them. Needs a walk whose next point is known, `strided`.
-
-    Example: see `rtile.first_point`.
-  }];
-  let results = (outs Variadic<AnyType>:$results);
-  let regions = (region SizedRegion<1>:$following, SizedRegion<1>:$last);
-  let assemblyFormat = [{
-    custom<PointRegion>($following, type($results)) `else` $last
-    attr-dict-with-keyword
-  }];
-  let extraClassDeclaration = [{
-    /// Of what `following` yields: the results, and what rtile.first_point
-    /// gives at the next point.
-    ::mlir::OperandRange getFinished();
-    ::mlir::OperandRange getPassedOn();
-  }];
 }
 
 //===----------------------------------------------------------------------===//
@@ -391,9 +292,9 @@ def RTile_InTurnOp : RTile_Op<"in_turn",
   let hasVerifier = 1;
 }
 
-def RTile_YieldOp : RTile_Op<"yield", [Pure,
-    ParentOneOf<["InTurnOp", "FirstPointOp", "NextPointOp"]>, Terminator]> {
-  let summary = "Ends a region of a role";
+def RTile_YieldOp : RTile_Op<"yield", [Pure, HasParent<"InTurnOp">,
+    Terminator]> {
+  let summary = "Ends the body of rtile.in_turn";
   let description = [{
     Example: see `rtile.in_turn`.
   }];

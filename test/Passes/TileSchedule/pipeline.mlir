@@ -24,8 +24,6 @@
 // PLAIN-NOT:     rtile.role
 // PLAIN-LABEL: rtile.func @wide_attention0_branch0(
 // PLAIN-NOT:     rtile.role
-// PLAIN-LABEL: rtile.func @full_attention0_branch0(
-// PLAIN-NOT:     rtile.role
 
 // Causal: the last tiles of queries first. Two loops after the first tile, of
 // masked steps and of steps without a mask, in both roles.
@@ -156,20 +154,4 @@ func.func @wide(%q: tensor<1x?x8x256xbf16>, %k: tensor<1x?x8x256xbf16>, %v: tens
       : (tensor<1x?x8x256xbf16>, tensor<1x?x8x256xbf16>, tensor<1x?x8x256xbf16>)
       -> (tensor<1x?x8x256xbf16>, tensor<1x8x?xf32>)
   return %output, %lse : tensor<1x?x8x256xbf16>, tensor<1x8x?xf32>
-}
-
-// Every query sees every key: blocks take points in strides, and each point ends
-// before the next one begins.
-
-// CHECK-LABEL: rtile.func @full_attention0_branch0(
-// CHECK-SAME:    scheduled walk = <strided> {
-// CHECK-NOT:     rtile.first_point
-// CHECK:         rtile.return
-func.func @full(%q: tensor<1x?x16x128xbf16>, %k: tensor<1x?x16x128xbf16>, %v: tensor<1x?x16x128xbf16>)
-    -> (tensor<1x?x16x128xbf16>, tensor<1x16x?xf32>) {
-  %output, %lse = ringlet.attention %q, %k, %v branches [<w = *, r = 1>]
-      tilings = [#ringlet.tiling<query = 128, key = 128, recipe = fa_fwd_lazy, redo = <query = 64, key = 64>>]
-      : (tensor<1x?x16x128xbf16>, tensor<1x?x16x128xbf16>, tensor<1x?x16x128xbf16>)
-      -> (tensor<1x?x16x128xbf16>, tensor<1x16x?xf32>)
-  return %output, %lse : tensor<1x?x16x128xbf16>, tensor<1x16x?xf32>
 }

@@ -9,7 +9,7 @@
 // RUN:   --remarks-filter='rtile-.*' --remark-format=emitRemark -o /dev/null \
 // RUN:   2>&1 | FileCheck %s --implicit-check-not=error
 
-// CHECK-COUNT-11: VerifiedSchedule{{.*}}no role waits for ever
+// CHECK-COUNT-10: VerifiedSchedule{{.*}}no role waits for ever
 
 !mem = memref<?x64xbf16, strided<[?, 1]>>
 !view = !rtile.view<64x64xbf16>
@@ -330,32 +330,6 @@ rtile.func @registers(%X: !mem, %n: index) grid(%i: index) scheduled {
       rtile.release %slot : !slot
       %next = arith.truncf %done : !sums to !left
       scf.yield %next : !left
-    }
-  }
-  rtile.return
-}
-
-// A slot that one point awaits for the next one, which gives it back.
-rtile.func @next_point(%X: !mem) grid(%i: index) scheduled walk = <strided> {
-  %c0 = arith.constant 0 : index
-  %x = rtile.view %X[*, *] : !mem to !view
-  %ks = rtile.channel slots = 2 : !chan
-  rtile.role "load" warps = 4 {
-    %slot = rtile.acquire %ks : !chan
-    rtile.copy %x[%c0, %c0] to %slot : !view, !slot
-  }
-  rtile.role "compute" warps = 4 {
-    %begun = rtile.first_point -> !slot {
-      %slot = rtile.await %ks : !chan
-      rtile.yield %slot : !slot
-    }
-    rtile.next_point (%next: index) {
-      %slot = rtile.await %ks : !chan
-      rtile.release %begun : !slot
-      rtile.yield %slot : !slot
-    } else {
-      rtile.release %begun : !slot
-      rtile.yield
     }
   }
   rtile.return
