@@ -59,6 +59,10 @@ class Config:
     r: int
     lengths: tuple
     layout: str
+    softcap: float | None = None
+    has_sink: bool = False
+    # A q_offset for each sequence.
+    has_offsets: bool = False
 
     @property
     def name(self) -> str:
@@ -70,6 +74,9 @@ class Config:
             f"window {list(self.window)}" if self.window else "",
             f"w {self.w} r {self.r}" if self.w else "",
             self.layout,
+            f"softcap {self.softcap}" if self.softcap else "",
+            "sink" if self.has_sink else "",
+            "offsets" if self.has_offsets else "",
         ]
         return " ".join(part for part in parts if part)
 
@@ -85,11 +92,22 @@ class Config:
         extra = " causal" if self.causal else ""
         if self.window:
             extra += f" window = [{self.window[0]}, {self.window[1]}]"
+        if self.softcap:
+            extra += f" softcap = {self.softcap}"
+        operands = {"q": q, "k": k, "v": v}
+        if self.has_offsets:
+            operands["offsets"] = f"tensor<{self.batch}xi64>"
+            extra += " q_offset(%offsets)"
+        if self.has_sink:
+            operands["sink"] = f"tensor<{self.heads}xf32>"
+            extra += " sink(%sink)"
+        arguments = ", ".join(f"%{name}: {type}" for name, type in operands.items())
+        types = ", ".join(operands.values())
         w = "*" if self.w is None else self.w
         return f"""
-func.func @attend(%q: {q}, %k: {k}, %v: {v}) -> ({o}, {lse}) {{
+func.func @attend({arguments}) -> ({o}, {lse}) {{
   %o, %lse = ringlet.attention %q, %k, %v branches [<w = {w}, r = {self.r}>]{extra}
-      : ({q}, {k}, {v}) -> ({o}, {lse})
+      : ({types}) -> ({o}, {lse})
   return %o, %lse : {o}, {lse}
 }}
 """
@@ -98,6 +116,8 @@ func.func @attend(%q: {q}, %k: {k}, %v: {v}) -> ({o}, {lse}) {{
 def draw(seed: int, count: int) -> list[Config]:
     """Every head size is met before one comes again."""
     dice = random.Random(seed)
+    # What programs may have besides.
+    further = random.Random(seed + 1)
     sizes = []
     configs = []
     while len(configs) < count:
@@ -138,6 +158,9 @@ def draw(seed: int, count: int) -> list[Config]:
                 r=r,
                 lengths=tuple(lengths),
                 layout=dice.choice(LAYOUTS),
+                softcap=further.choice((None, None, None, 2.0, 30.0)),
+                has_sink=further.random() < 0.2,
+                has_offsets=further.random() < 0.2,
             )
         )
     return configs
@@ -255,11 +278,10 @@ def _make_hostile(config, q, k, scores):
         k *= 3.0
 
 
-def _visible(config, head, rows, queries, keys):
-    """Mask [rows, keys] of rules B3 and B4, and which rows are in the branch."""
+def _visible(config, head, rows, offset, keys):
+    """Mask [rows, keys] of rules B3 and B4."""
     import torch
 
-    offset = keys - queries
     p = (rows + offset)[:, None]
     u = torch.arange(keys, device="cuda")[None]
     seen = torch.ones(p.shape[0], keys, dtype=torch.bool, device="cuda")
@@ -279,19 +301,41 @@ def _visible(config, head, rows, queries, keys):
     return seen
 
 
-def _softmax(scores, seen):
-    """Weights and lse; a row without keys has weights 0 and lse -inf (R3)."""
+def _softmax(config, scores, seen, sink):
+    """Weights and lse; a row without keys has weights 0, and lse -inf or the sink
+    (R3)."""
     import torch
 
+    if config.softcap:
+        scores = config.softcap * torch.tanh(scores / config.softcap)
     scores = scores.masked_fill(~seen, -math.inf)
     top = scores.amax(-1, keepdim=True)
-    weights = torch.exp(scores - top.masked_fill(top == -math.inf, 0.0))
+    if sink is not None:
+        sink = sink.to(scores.dtype)
+        top = torch.maximum(top, sink)
+    base = top.masked_fill(top == -math.inf, 0.0)
+    weights = torch.exp(scores - base)
     total = weights.sum(-1, keepdim=True)
+    if sink is not None:
+        total = total + torch.exp(sink - base)
     lse = (top + total.log()).squeeze(-1)
     return weights, total, lse
 
 
-def _worst(config, tensors, out, lse, scores) -> list:
+def _further_inputs(config, queries, keys):
+    """Offsets and sink, in the order of the arguments."""
+    import torch
+
+    inputs = {}
+    if config.has_offsets:
+        distance = torch.randint(-70, 71, (config.batch,), device="cuda")
+        inputs["offsets"] = keys - queries + distance
+    if config.has_sink:
+        inputs["sink"] = 4.0 * torch.randn(config.heads, device="cuda")
+    return inputs
+
+
+def _worst(config, tensors, further, out, lse, scores) -> list:
     """What breaks section 7, for some batch items, heads and rows."""
     import torch
 
@@ -311,15 +355,19 @@ def _worst(config, tensors, out, lse, scores) -> list:
     bits = {"bf16": 7, "f16": 10}[config.dtype]
     for batch, head in {(0, 0), (config.batch - 1, config.heads - 1)}:
         key_head = head // (config.heads // config.key_heads)
-        seen = _visible(config, head, rows, queries, keys)
+        offset = keys - queries
+        if config.has_offsets:
+            offset = further["offsets"][batch].item()
+        sink = further["sink"][head] if config.has_sink else None
+        seen = _visible(config, head, rows, offset, keys)
         q64, k64 = q[batch, rows, head].double(), k[batch, :, key_head].double()
         v64 = v[batch, :, key_head].double()
         exact = q64 @ k64.T * scale
-        weights, total, expected_lse = _softmax(exact, seen)
+        weights, total, expected_lse = _softmax(config, exact, seen, sink)
         expected = torch.where(total > 0, weights @ v64 / total, 0.0)
         # The same in the precision of the kernel, with all scores at once (R4).
         near = (q64.float() @ k64.float().T) * scale
-        weights, total, near_lse = _softmax(near, seen)
+        weights, total, near_lse = _softmax(config, near, seen, sink)
         same = weights.to(q.dtype).double() @ v64
         same = torch.where(total > 0, same / total, 0.0).to(q.dtype).double()
 
@@ -371,6 +419,8 @@ def run(options) -> int:
             for index, (queries, keys) in enumerate(config.lengths):
                 scores = SCORES[(number + index) % len(SCORES)]
                 tensors = _inputs(config, queries, keys, scores)
+                further = _further_inputs(config, queries, keys)
+                arguments = *tensors, *further.values()
                 shape = (config.batch, queries, config.heads, config.value_dim)
                 out = torch.full(shape, math.nan, device="cuda", dtype=tensors[0].dtype)
                 lse = torch.full(
@@ -378,7 +428,7 @@ def run(options) -> int:
                 )
                 name = f"{config.name}, {queries} x {keys}, {scores}, {target}"
                 try:
-                    program(*tensors, out, lse)
+                    program(*arguments, out, lse)
                     torch.cuda.synchronize()
                 except RuntimeError as error:
                     # Nothing can be done on the device after a fault.
@@ -387,11 +437,11 @@ def run(options) -> int:
                 checked += 1
                 if options.sanitize:
                     continue
-                wrong = _worst(config, tensors, out, lse, scores)
+                wrong = _worst(config, tensors, further, out, lse, scores)
                 first = out.clone(), lse.clone()
                 many = options.repeats if number % 20 == 0 and index == 0 else 1
                 for _ in range(many):
-                    program(*tensors, out, lse)
+                    program(*arguments, out, lse)
                     repeats += 1
                     if not (
                         torch.equal(out.view(torch.int16), first[0].view(torch.int16))

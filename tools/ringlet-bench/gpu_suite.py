@@ -96,7 +96,12 @@ class Program:
             sizes = (ctypes.c_int64 * tensor.dim())(*tensor.shape)
             strides = (ctypes.c_int64 * tensor.dim())(*tensor.stride())
             keep += [sizes, strides]
-            name = {"float32": "f32", "bfloat16": "bf16", "float16": "f16"}
+            name = {
+                "float32": "f32",
+                "bfloat16": "bf16",
+                "float16": "f16",
+                "int64": "i64",
+            }
             entry.data = tensor.data_ptr()
             entry.dtype = _capi.DTYPES[name[str(tensor.dtype).split(".")[1]]]
             entry.rank = tensor.dim()
