@@ -157,6 +157,8 @@ template <typename Visit>
 bool TrafficCount::divide(const Rows &queries, const Rows &keys,
                           Visit visit) const {
   int64_t step = pattern.keyRows, rate = pattern.rate;
+  // No position is that far from another one, and sums must not overflow.
+  constexpr int64_t far = int64_t(1) << 61;
   // Runs of tiles that begin `phase` rows after a multiple of the height, as
   // differences of neighbours: a run is two numbers.
   std::map<int64_t, std::vector<int64_t>> changesOfPhase;
@@ -166,13 +168,17 @@ bool TrafficCount::divide(const Rows &queries, const Rows &keys,
     last = queries.first + last * rate;
     int64_t begin = 0, end = keys.count;
     if (pattern.windowLeft)
-      begin = std::max(begin,
-                       ceilDiv(first - *pattern.windowLeft - keys.first, rate));
+      begin =
+          std::max(begin, ceilDiv(first - std::min(*pattern.windowLeft, far) -
+                                      keys.first,
+                                  rate));
     if (pattern.causal)
       end = std::min(end, floorDiv(last - keys.first, rate) + 1);
     if (pattern.windowRight)
       end = std::min(
-          end, floorDiv(last + *pattern.windowRight - keys.first, rate) + 1);
+          end, floorDiv(last + std::min(*pattern.windowRight, far) - keys.first,
+                        rate) +
+                   1);
     if (begin >= end)
       continue;
     std::vector<int64_t> &changes = changesOfPhase[begin % step];

@@ -58,7 +58,10 @@ struct BranchWalk {
   std::vector<KeyReaders> readers;
 
   /// Tiles come from a list where no division finds them.
-  bool hasLists() const { return pattern.order || !pattern.grid.empty(); }
+  bool hasLists() const {
+    return (pattern.order || !pattern.grid.empty()) &&
+           pattern.rate <= layout::TileIndex::mostResidues;
+  }
 };
 
 /// A tensor [sequence, heads, columns] of keys or values, contiguous, from a

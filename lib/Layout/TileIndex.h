@@ -69,6 +69,9 @@ struct TileList {
 
 class TileIndex {
 public:
+  /// Most residues that are worth an index, which has lists for each of them
+  /// whether a head has it or not.
+  static constexpr int64_t mostResidues = 4096;
   /// Most lists of an index.
   static constexpr int64_t mostLists = int64_t(1) << 32;
 

@@ -8,6 +8,7 @@
 #ifndef RINGLET_PASSES_ATTENTIONTOTILE_KEYTILES_H
 #define RINGLET_PASSES_ATTENTIONTOTILE_KEYTILES_H
 
+#include "lib/Layout/TileIndex.h"
 #include "passes/AttentionToTile/KernelBuilder.h"
 #include "passes/AttentionToTile/Kernels.h"
 
@@ -57,8 +58,8 @@ private:
   /// lists for every residue, whether a head has it or not; of too many, masks
   /// alone find the keys.
   bool usesIndex() const {
-    constexpr int64_t mostResidues = 4096;
-    return (grid || step.keyOrder.positions) && branch.getR() <= mostResidues;
+    return (grid || step.keyOrder.positions) &&
+           branch.getR() <= layout::TileIndex::mostResidues;
   }
   /// Whether each tile lies in one block of the mask.
   bool fillsBlocks();

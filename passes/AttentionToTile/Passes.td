@@ -28,8 +28,7 @@ def RingletToRTile : Pass<"ringlet-to-rtile", "::mlir::ModuleOp"> {
     A single branch with a `recipe` becomes two kernels: one to be scheduled,
     which also marks the rows that it could not compute, and a plain one that
     computes tiles with marked rows again. A single dilated branch of all heads
-    also fills the rows that it does not reach (R3), up to a rate of 8 and 128
-    columns; otherwise kernels that only fill come first.
+    also fills the rows that it does not reach (R3), up to 128 columns; otherwise kernels that only fill come first.
 
     Memory orders (O1) and a pattern order (O2) become what a view says of its
     rows: an order where they lie at equal distances, else tables that the plan

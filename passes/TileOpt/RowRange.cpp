@@ -137,6 +137,12 @@ SmallVector<Value> ringlet::getGridCell(ImplicitLocOpBuilder &builder,
   return cell;
 }
 
+int64_t ringlet::getGridReach(ArrayRef<int64_t> grid, ArrayRef<int64_t> reach,
+                              size_t axis) {
+  // Positions lie within 2^61.
+  return std::min({reach[axis], grid[axis], int64_t(1) << 61});
+}
+
 /// One side of a window, nothing if it is unlimited. No position is that far
 /// from another one, and a sum with a greater number would not fit in 64 bits.
 static std::optional<int64_t> getLimit(std::optional<ArrayRef<int64_t>> window,

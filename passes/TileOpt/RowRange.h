@@ -72,6 +72,11 @@ llvm::SmallVector<mlir::Value> getGridCell(mlir::ImplicitLocOpBuilder &builder,
                                            mlir::Value position,
                                            llvm::ArrayRef<int64_t> grid);
 
+/// How far keys may be away on an axis of `grid` (B5): never more than cells or
+/// positions are, so that a coordinate and twice as much add up.
+int64_t getGridReach(llvm::ArrayRef<int64_t> grid,
+                     llvm::ArrayRef<int64_t> reach, size_t axis);
+
 /// How far keys may lie to the right of a query, or nothing: `causal` and
 /// `window` taken together (B4).
 std::optional<int64_t>

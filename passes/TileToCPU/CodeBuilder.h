@@ -100,6 +100,10 @@ public:
   static int64_t lanesOf(Value value);
 };
 
+/// tanh of f32 by a target's own 2 / (e^2x + 1) for x that is not negative.
+mlir::Value emitTanh(CodeBuilder &b, mlir::Value x,
+                     llvm::function_ref<mlir::Value(mlir::Value)> getRest);
+
 } // namespace cpu
 } // namespace ringlet
 

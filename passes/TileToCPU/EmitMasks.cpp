@@ -126,7 +126,7 @@ void Emitter::prepareGrid(rtile::VisibleOp op, Panel &panel) {
       lanes[axis].push_back(at);
   for (size_t axis = 0; axis < grid.size(); ++axis) {
     Value at = b.gather(lanes[axis]);
-    Value far = b.integer(at.getType(), std::min(reach[axis], grid[axis]));
+    Value far = b.integer(at.getType(), getGridReach(grid, reach, axis));
     panel.near[op].emplace_back(b.sub(at, far), b.add(at, far));
   }
 }

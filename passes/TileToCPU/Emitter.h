@@ -28,10 +28,6 @@ struct Buffer {
 mlir::Value emitElementwise(CodeBuilder &b, mlir::Operation *op,
                             mlir::ValueRange operands);
 
-/// tanh of f32 by a target's own 2 / (e^2x + 1) for x that is not negative.
-mlir::Value emitTanh(CodeBuilder &b, mlir::Value x,
-                     llvm::function_ref<mlir::Value(mlir::Value)> getRest);
-
 /// Rounds a vector of f32 to values of `element`, ties to even.
 mlir::Value emitRounding(CodeBuilder &b, mlir::Type element,
                          mlir::Value vector);

@@ -276,7 +276,7 @@ Value Emitter::isNear(rtile::VisibleOp op, const Token &query,
                       const Token &key) {
   Value near;
   for (auto [axis, from, to] : llvm::enumerate(query.cell, key.cell)) {
-    int64_t far = std::min((*op.getReach())[axis], (*op.getGrid())[axis]);
+    int64_t far = getGridReach(*op.getGrid(), *op.getReach(), axis);
     auto integer = [&](int64_t value) {
       return b.integer(to.getType(), value);
     };

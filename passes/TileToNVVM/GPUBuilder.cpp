@@ -6,11 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/TileToNVVM/GPUBuilder.h"
-#include "passes/TileToCPU/Emitter.h"
-
-#include "passes/TileToNVVM/Decisions.h"
 
 #include "passes/TileToNVVM/AsmBlock.h"
+#include "passes/TileToNVVM/Decisions.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

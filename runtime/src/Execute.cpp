@@ -108,7 +108,7 @@ void Call::fill(rl_estimate &estimate) const {
 std::string Call::needs() const {
   return text("needs ", shape->totalBytes, " bytes (workspace ",
               shape->workspaceBytes + shape->counterBytes, ", scratch ",
-              shape->scratchBytes, ", order tables ", shape->tableBytes, ")");
+              shape->scratchBytes, ", tables ", shape->tableBytes, ")");
 }
 
 Status Call::obtain(const Queue &queue, Workspace &workspace) {

@@ -1,5 +1,4 @@
-//===- cuda/Launch.cpp - Kernels, started one by one or as a graph ---*- C++
-//-*-===//
+//===- cuda/Launch.cpp - Kernels one by one or as a graph ---*- C++ -*-===//
 //
 // Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

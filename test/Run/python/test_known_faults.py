@@ -11,7 +11,7 @@ specification in f64 or to its refusal.
 | rows without a key | more queries than keys under `causal`, empty windows |
 | state that is reset | several key tiles below the diagonal |
 | merges | partial sums whose lse would overflow an exponential; V of ones |
-| large offsets | rows at and beyond 2^31 elements |
+| large numbers | rows at and beyond 2^31 elements, windows and dilations near 2^63 |
 | strides | transposed, fused, expanded; a last axis that is not contiguous |
 | head sizes | 20, 46, 63, 100; addresses off by one element |
 | branches | segments longer than the sequence, keys seen twice, each head once |
@@ -174,6 +174,30 @@ def test_rows_beyond_2_31_elements(rng):
     view[...] = values
     assert stride * 63 > 2**31
     check(program, values, view, view)
+
+
+def test_windows_beyond_every_number(rng):
+    """A reach that does not fit beside a coordinate hides nothing."""
+    great = 2**63 - 1
+    window = f"grid_window = <grid = [{great}], reach = [{great}]>"
+    q, k, v = (normal(rng, 1, 64, 2, 16) for _ in range(3))
+    check(ringlet.compile(graph(16, 2, more=window)), q, k, v)
+
+
+@pytest.mark.parametrize("length", [0, 64])
+def test_dilation_beyond_every_length(length):
+    """2^40 residues of which hardly any has a token are not walked over."""
+    x = f"tensor<1x{length}x2x16xf32>"
+    ringlet.compile(
+        f"func.func @f(%x: {x}, %k: tensor<1x64x2x16xf32>) -> {x} {{\n"
+        f"  %o, %lse = ringlet.attention %x, %k, %k\n"
+        f"      branches [<w = {2**40}, r = {2**40}>]\n"
+        "      grid_window = <grid = [8, 8], reach = [1, 1]>\n"
+        f"      : ({x}, tensor<1x64x2x16xf32>, tensor<1x64x2x16xf32>)\n"
+        f"      -> ({x}, tensor<1x2x{length}xf32>)\n"
+        f"  return %o : {x}\n}}\n",
+        timeout=60,
+    )
 
 
 # Strides: nothing is copied and nothing is misread.

@@ -24,7 +24,7 @@ TEST_F(CudaMemory, MemoryLimit) {
             RL_OUT_OF_MEMORY);
   EXPECT_STREQ(rl_last_error(),
                "entry 'affine': needs 256 bytes (workspace 256, scratch 0, "
-               "order tables 0), the memory limit is 100");
+               "tables 0), the memory limit is 100");
 }
 
 TEST_F(CudaMemory, WithoutPools) {

@@ -298,7 +298,7 @@ TEST_P(Run, MemoryLimit) {
   EXPECT_EQ(affine(101, 7, &result), RL_OUT_OF_MEMORY);
   EXPECT_STREQ(rl_last_error(),
                "entry 'affine': needs 20224 bytes (workspace 20224, scratch 0, "
-               "order tables 0), the memory limit is 20000");
+               "tables 0), the memory limit is 20000");
   EXPECT_EQ(result, std::vector<float>(5050, 7));
   EXPECT_EQ(affine(90, 0, nullptr), RL_OK) << rl_last_error();
   // The idle workspace and table of other calls give way.
