@@ -115,6 +115,28 @@ LogicalResult checkColumns(Operation *op, RankedTensorType tile) {
          << columnBlock << " columns in a role, found " << tile;
 }
 
+/// Control that is the same for all threads of a role: what no tile decides.
+LogicalResult checkCommon(Operation *op) {
+  if (auto view = dyn_cast<rtile::ViewOp>(op)) {
+    if (!isa<BlockArgument>(view.getBuffer()))
+      return op->emitOpError("expected buffers that are parameters of the "
+                             "kernel");
+    return success();
+  }
+  if (auto dim = dyn_cast<memref::DimOp>(op)) {
+    if (!isa<BlockArgument>(dim.getSource()) ||
+        !matchPattern(dim.getIndex(), m_Constant()))
+      return op->emitOpError("expected a constant axis of a parameter");
+    return success();
+  }
+  if (isa<rtile::ChannelOp, rtile::RunOp, rtile::BoundsOp, rtile::ReturnOp>(
+          op) ||
+      isa<arith::ArithDialect>(op->getDialect()))
+    return success();
+  return op->emitOpError("is an operation that scheduled kernels on a GPU do "
+                         "not have outside of roles");
+}
+
 LogicalResult checkInRole(Operation *op) {
   for (Type type : op->getResultTypes())
     if (auto tile = dyn_cast<RankedTensorType>(type))
@@ -166,6 +188,9 @@ LogicalResult checkInRole(Operation *op) {
       .Case<rtile::StoreOp, rtile::ReduceOp, rtile::VisibleOp, rtile::LoadOp,
             rtile::YieldOp, scf::ForOp, scf::IfOp, scf::YieldOp>(
           [](auto) { return success(); })
+      // Rows beside those of the role's own views, as other residues are.
+      .Case<rtile::ViewOp, rtile::RunOp, rtile::BoundsOp>(
+          [](Operation *op) { return checkCommon(op); })
       .Default([](Operation *op) -> LogicalResult {
         bool onTiles = llvm::any_of(op->getResultTypes(), [](Type type) {
           return isa<RankedTensorType>(type);
@@ -180,28 +205,6 @@ LogicalResult checkInRole(Operation *op) {
         return op->emitOpError("is an operation that roles on a GPU do not "
                                "cover");
       });
-}
-
-/// Control that is the same for all threads of a role: what no tile decides.
-LogicalResult checkCommon(Operation *op) {
-  if (auto view = dyn_cast<rtile::ViewOp>(op)) {
-    if (!isa<BlockArgument>(view.getBuffer()))
-      return op->emitOpError("expected buffers that are parameters of the "
-                             "kernel");
-    return success();
-  }
-  if (auto dim = dyn_cast<memref::DimOp>(op)) {
-    if (!isa<BlockArgument>(dim.getSource()) ||
-        !matchPattern(dim.getIndex(), m_Constant()))
-      return op->emitOpError("expected a constant axis of a parameter");
-    return success();
-  }
-  if (isa<rtile::ChannelOp, rtile::RunOp, rtile::BoundsOp, rtile::ReturnOp>(
-          op) ||
-      isa<arith::ArithDialect>(op->getDialect()))
-    return success();
-  return op->emitOpError("is an operation that scheduled kernels on a GPU do "
-                         "not have outside of roles");
 }
 
 LogicalResult checkRole(rtile::RoleOp role, int64_t firstWarp) {
