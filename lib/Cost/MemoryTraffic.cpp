@@ -85,12 +85,8 @@ private:
 TrafficCount::TrafficCount(const BranchWalk &walk, const KeyLayout &layout,
                            std::string &error)
     : walk(walk), pattern(walk.pattern), layout(layout), error(error) {
-  if (layout.order && !layout.order->isIdentity()) {
-    std::vector<int64_t> tokens = layout.order->permutation(walk.keys);
-    slotOf.resize(tokens.size());
-    for (size_t slot = 0; slot < tokens.size(); ++slot)
-      slotOf[tokens[slot]] = static_cast<int64_t>(slot);
-  }
+  if (layout.order && !layout.order->isIdentity())
+    slotOf = layout::invert(layout.order->permutation(walk.keys));
   if (pattern.order)
     tokenOf = pattern.order->permutation(pattern.order->period());
   int64_t bytes = walk.keys * layout.heads * layout.rowBytes;

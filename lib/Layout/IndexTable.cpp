@@ -12,20 +12,6 @@
 using namespace ringlet;
 using namespace ringlet::layout;
 
-/// Equal orders, of which either may be null.
-static bool areEqual(const std::shared_ptr<const Order> &a,
-                     const std::shared_ptr<const Order> &b) {
-  return a == b || (a && b && a->spec() == b->spec());
-}
-
-/// Turns a permutation round.
-static std::vector<int64_t> invert(const std::vector<int64_t> &tokens) {
-  std::vector<int64_t> slots(tokens.size());
-  for (size_t slot = 0; slot < tokens.size(); ++slot)
-    slots[size_t(tokens[slot])] = int64_t(slot);
-  return slots;
-}
-
 //===----------------------------------------------------------------------===//
 // Memory orders
 //===----------------------------------------------------------------------===//

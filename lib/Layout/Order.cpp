@@ -223,3 +223,16 @@ int64_t Order::rank(int64_t position) const {
     return position;
   return curve->slot(position, restart);
 }
+
+bool ringlet::layout::areEqual(const std::shared_ptr<const Order> &a,
+                               const std::shared_ptr<const Order> &b) {
+  return a == b || (a && b && a->spec() == b->spec());
+}
+
+std::vector<int64_t>
+ringlet::layout::invert(const std::vector<int64_t> &tokens) {
+  std::vector<int64_t> slots(tokens.size());
+  for (size_t slot = 0; slot < tokens.size(); ++slot)
+    slots[size_t(tokens[slot])] = int64_t(slot);
+  return slots;
+}

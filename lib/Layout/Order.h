@@ -98,6 +98,13 @@ private:
   bool identity;
 };
 
+/// Whether two orders, of which either may be null, are the same.
+bool areEqual(const std::shared_ptr<const Order> &a,
+              const std::shared_ptr<const Order> &b);
+
+/// Turns a permutation round: the slots of all tokens.
+std::vector<int64_t> invert(const std::vector<int64_t> &tokens);
+
 } // namespace ringlet::layout
 
 #endif // RINGLET_LIB_LAYOUT_ORDER_H

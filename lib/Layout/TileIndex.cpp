@@ -230,16 +230,11 @@ private:
   std::vector<Box> groups;
 };
 
-bool sameOrder(const std::shared_ptr<const Order> &a,
-               const std::shared_ptr<const Order> &b) {
-  return a == b || (a && b && a->spec() == b->spec());
-}
-
 } // namespace
 
 bool TilePattern::operator==(const TilePattern &other) const {
   return segment == other.segment && rate == other.rate &&
-         sameOrder(order, other.order) && causal == other.causal &&
+         areEqual(order, other.order) && causal == other.causal &&
          windowLeft == other.windowLeft && windowRight == other.windowRight &&
          grid == other.grid && reach == other.reach &&
          queryRows == other.queryRows && keyRows == other.keyRows;
