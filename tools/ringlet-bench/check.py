@@ -19,6 +19,8 @@ import re
 import subprocess
 import sys
 
+import gpu_suite
+
 SCORES = (
     "ordinary",
     "late jump of 200",
@@ -191,7 +193,6 @@ def artefact(folder, number: int, target: str) -> pathlib.Path:
 
 
 def prepare(options) -> int:
-    compiler = pathlib.Path(options.build) / "bin/ringlet-compile"
     folder = pathlib.Path(options.prepare)
     folder.mkdir(parents=True, exist_ok=True)
     failures = 0
@@ -199,14 +200,7 @@ def prepare(options) -> int:
     for number, config in configs:
         for target in options.target.split(","):
             path = artefact(folder, number, target)
-            command = [
-                compiler,
-                "-",
-                f"--target={target}",
-                f"--recipe={options.recipe}",
-                "-o",
-                path,
-            ]
+            command = gpu_suite.compile_command(options, target, path)
             done = subprocess.run(
                 command, input=config.text, text=True, capture_output=True
             )
@@ -403,8 +397,6 @@ def _worst(config, tensors, further, out, lse, scores) -> list:
 
 def run(options) -> int:
     import torch
-
-    import gpu_suite
 
     context, library = gpu_suite.open_context(options)
     torch.manual_seed(options.seed)

@@ -34,22 +34,26 @@ def artefact(folder, case, target: str) -> pathlib.Path:
     return pathlib.Path(folder) / f"{name}.rla"
 
 
+def compile_command(options, target: str, path: pathlib.Path) -> list:
+    """Compiles the graph on standard input to an artefact."""
+    return [
+        pathlib.Path(options.build) / "bin/ringlet-compile",
+        "-",
+        f"--target={target}",
+        f"--recipe={options.recipe}",
+        "-o",
+        path,
+    ]
+
+
 def prepare(options) -> int:
     """Compiles each case for each target into options.prepare."""
-    compiler = pathlib.Path(options.build) / "bin/ringlet-compile"
     folder = pathlib.Path(options.prepare)
     folder.mkdir(parents=True, exist_ok=True)
     for case in cases.chosen(options.only, "cuda"):
         for target in options.target.split(","):
             path = artefact(folder, case, target)
-            command = [
-                compiler,
-                "-",
-                f"--target={target}",
-                f"--recipe={options.recipe}",
-                "-o",
-                path,
-            ]
+            command = compile_command(options, target, path)
             subprocess.run(command, input=case.text, text=True, check=True)
             print(f"{path} {path.stat().st_size} bytes", flush=True)
     chosen = [
