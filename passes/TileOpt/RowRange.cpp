@@ -106,9 +106,15 @@ int64_t ringlet::getRowStep(rtile::ViewOp view) {
              : type.getRate();
 }
 
+Value ringlet::getFirstEntry(PositionBuilder &builder,
+                             const RowOperands &operands, Value base) {
+  return operands.origin ? builder.sub(base, operands.origin) : base;
+}
+
 Value ringlet::getFirstIndex(PositionBuilder &builder, rtile::ViewOp view,
                              const RowOperands &operands, Value base) {
-  Value token = operands.origin ? builder.sub(base, operands.origin) : base;
+  // Without tables, ranks are those of tokens.
+  Value token = getFirstEntry(builder, operands, base);
   if (!hasResidueOrder(view))
     return token;
   return getResidueSlot(builder, view.getOrder()->getSpec(), token,

@@ -61,6 +61,11 @@ RowRange getRowRange(PositionBuilder &builder, rtile::ViewType view,
 /// 1 in an indexed view, whose table says where they are.
 int64_t getRowStep(rtile::ViewOp view);
 
+/// The number of row 0, of the rank `base`, in the tables of its view; that of
+/// row i is i times the view's rate higher.
+mlir::Value getFirstEntry(PositionBuilder &builder, const RowOperands &operands,
+                          mlir::Value base);
+
 /// Where row 0 of a view that is not indexed would lie on the row axis; `base`
 /// is its rank.
 mlir::Value getFirstIndex(PositionBuilder &builder, rtile::ViewOp view,

@@ -61,7 +61,7 @@ void Emitter::prepareRankMask(rtile::VisibleOp op, Panel &panel) {
 /// The position of `row`, or `otherwise` if the row does not exist.
 Value Emitter::getPosition(const View &view, Value row, Value otherwise) {
   auto read = [&](Value entries) {
-    return b.load(b.getI64Type(), getEntry(view, entries, row), 8);
+    return b.load(b.getI64Type(), getEntry(b, view, entries, row), entryBytes);
   };
   Value inside =
       b.both(b.lessEqual(view.rows.begin, row), b.less(row, view.rows.end));
@@ -69,7 +69,7 @@ Value Emitter::getPosition(const View &view, Value row, Value otherwise) {
       inside,
       [&] {
         Value position = read(view.positions);
-        return view.indices ? b.select(isIndex(view, read(view.indices)),
+        return view.indices ? b.select(isIndex(b, view, read(view.indices)),
                                        position, otherwise)
                             : position;
       },

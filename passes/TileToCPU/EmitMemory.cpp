@@ -1,4 +1,4 @@
-//===- EmitMemory.cpp - Views, loads and stores -*- C++ -*-===//
+//===- EmitMemory.cpp - Loads and stores -*- C++ -*-===//
 //
 // Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -23,77 +23,8 @@ using namespace ringlet::cpu;
 /// Rows and columns of the blocks that `repack` turns round in registers.
 static constexpr int64_t blockSide = 8;
 
-/// Bytes of an entry of a table.
-static constexpr int64_t entryBytes = 8;
-
 static int64_t getBytes(Type element) {
   return element.getIntOrFloatBitWidth() / 8;
-}
-
-//===----------------------------------------------------------------------===//
-// Views
-//===----------------------------------------------------------------------===//
-
-void Emitter::emitView(rtile::ViewOp op) {
-  const Buffer &buffer = buffers[op.getBuffer()];
-  rtile::ViewType type = op.getResult().getType();
-  int64_t bytes = getBytes(type.getElementType());
-  int64_t rank = op.getBufferType().getRank();
-  ArrayRef<int64_t> axes = op.getAxes();
-
-  Value base = buffer.base;
-  auto fixed = op.getFixed().begin();
-  for (int64_t axis = 0; axis < rank; ++axis)
-    if (!llvm::is_contained(axes, axis))
-      base = b.at(
-          base, b.mul(b.mul(getScalar(*fixed++), buffer.strides[axis]), bytes));
-
-  View view;
-  view.type = type;
-  Value stride = b.mul(buffer.strides[axes[0]], bytes);
-  view.rowStride = b.mul(stride, getRowStep(op));
-  view.size = buffer.sizes[axes[0]];
-  view.contiguous =
-      axes.back() == rank - 1 && (axes.size() == 2 || getRowStep(op) == 1);
-  view.staticColumns = 1;
-  if (axes.size() == 2) {
-    view.columnStride = b.mul(buffer.strides[axes[1]], bytes);
-    view.columns = buffer.sizes[axes[1]];
-    view.staticColumns = op.getBufferType().getDimSize(axes[1]);
-  }
-  PositionBuilder position(b, b.getI64Type());
-  auto get = [&](Value value) { return value ? getScalar(value) : Value(); };
-  auto sizeOf = [&](Value table) {
-    return table ? buffers[table].sizes[0] : Value();
-  };
-  RowOperands operands{get(op.getOrigin()),  get(op.getSegment()),
-                       get(op.getResidue()), view.size,
-                       sizeOf(op.getRows()), sizeOf(op.getPositions())};
-  view.rows = getRowRange(position, type, operands);
-  // The entry of row 0 in a table, if there is one.
-  auto getEntries = [&](Value table) -> Value {
-    if (!table)
-      return nullptr;
-    Value number = operands.origin ? b.sub(view.rows.base, operands.origin)
-                                   : view.rows.base;
-    return b.at(buffers[table].base, b.mul(number, entryBytes));
-  };
-  view.indices = getEntries(op.getRows());
-  view.positions = getEntries(op.getPositions());
-  view.rowZero = base;
-  if (!view.indices)
-    view.rowZero =
-        b.at(base, b.mul(getFirstIndex(position, op, operands, view.rows.base),
-                         stride));
-  views[op] = view;
-}
-
-Value Emitter::getEntry(const View &view, Value entries, Value row) {
-  return b.at(entries, b.mul(row, entryBytes * view.type.getRate()));
-}
-
-Value Emitter::isIndex(const View &view, Value index) {
-  return b.both(b.lessEqual(b.i64(0), index), b.less(index, view.size));
 }
 
 void Emitter::forEachRow(const View &view, Value row, RowBody exists,
@@ -115,8 +46,8 @@ void Emitter::forEachRow(const View &view, Value row, RowBody exists,
       return exists(index, b.at(view.rowZero, b.mul(at, view.rowStride)));
     // The table says where the row is, if anywhere.
     Value place =
-        b.load(b.getI64Type(), getEntry(view, view.indices, at), entryBytes);
-    Value inside = isIndex(view, place);
+        b.load(b.getI64Type(), getEntry(b, view, view.indices, at), entryBytes);
+    Value inside = isIndex(b, view, place);
     auto then = [&] {
       exists(index, b.at(view.rowZero, b.mul(place, view.rowStride)));
     };
@@ -261,18 +192,13 @@ void Emitter::copyRow(const View &view, Value column, int64_t width,
 }
 
 Value Emitter::loadElement(Value parameter, ValueRange indices) {
-  const Buffer &buffer = buffers[parameter];
   Type element = cast<MemRefType>(parameter.getType()).getElementType();
-  // A boolean has a byte.
-  bool isBool = element.isInteger(1);
-  int64_t bytes = isBool ? 1 : getBytes(element);
-  Value address = buffer.base;
-  for (auto [index, stride] : llvm::zip_equal(indices, buffer.strides))
-    address = b.at(address, b.mul(b.mul(index, stride), bytes));
-  Value value = b.load(isBool ? Type(b.getI8Type()) : element, address, bytes);
-  return isBool ? b.compare(arith::CmpIPredicate::ne, value,
-                            b.integer(value.getType(), 0))
-                : value;
+  Value address = getElementAddress(b, buffers[parameter], element, indices);
+  if (!element.isInteger(1))
+    return b.load(element, address, getBytes(element));
+  Value byte = b.load(b.getI8Type(), address, 1);
+  return b.compare(arith::CmpIPredicate::ne, byte,
+                   b.integer(byte.getType(), 0));
 }
 
 void Emitter::emitLoad(rtile::LoadOp op) {

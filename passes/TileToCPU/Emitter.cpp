@@ -56,7 +56,7 @@ void Emitter::emitBlock(Block &block) {
 
 void Emitter::emitOperation(Operation *op) {
   if (auto view = dyn_cast<rtile::ViewOp>(op))
-    emitView(view);
+    views[view] = addressView(b, view, scalars, buffers);
   else if (auto load = dyn_cast<rtile::LoadOp>(op))
     emitLoad(load);
   else if (auto store = dyn_cast<rtile::StoreOp>(op))

@@ -8,20 +8,13 @@
 #ifndef RINGLET_PASSES_TILETOCPU_EMITTER_H
 #define RINGLET_PASSES_TILETOCPU_EMITTER_H
 
-#include "passes/TileOpt/RowRange.h"
-#include "passes/TileToCPU/CodeBuilder.h"
 #include "passes/TileToCPU/Decisions.h"
+#include "passes/TileToCPU/ViewAddress.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 namespace ringlet {
 namespace cpu {
-
-/// A parameter of the kernel: sizes and strides count elements.
-struct Buffer {
-  mlir::Value base;
-  mlir::SmallVector<mlir::Value> sizes, strides;
-};
 
 /// Code for one elementwise operation. Operands and result are vectors: of f32
 /// for tiles of f32, f16 and bf16, whose values are rounded here.
@@ -66,30 +59,10 @@ private:
   // Memory (EmitMemory.cpp)
   //===--------------------------------------------------------------------===//
 
-  struct View {
-    rtile::ViewType type;
-    /// Row 0, bytes to the next row and to the next column.
-    Value rowZero, rowStride, columnStride;
-    RowRange rows;
-    /// Elements of a row (or of the rows, for a view of one axis) are
-    /// neighbours in memory.
-    bool contiguous;
-    Value columns;
-    int64_t staticColumns;
-    /// The entries of row 0 in the tables of rows and of positions, null where
-    /// there is none, and the size of the row axis.
-    Value indices, positions, size;
-  };
-
-  void emitView(rtile::ViewOp op);
   /// A number of a table, or a boolean of a mask.
   Value loadElement(Value parameter, mlir::ValueRange indices);
   void emitLoad(rtile::LoadOp op);
   void emitStore(rtile::StoreOp op);
-  /// The entry of `row`, of a table that has that of row 0 at `entries`.
-  Value getEntry(const View &view, Value entries, Value row);
-  /// Whether a row exists for which the table of rows has `index`.
-  Value isIndex(const View &view, Value index);
   using RowBody = llvm::function_ref<void(Value index, Value pointer)>;
   /// Calls `exists` for each row of a tile that exists, with its address, and
   /// `missing`, if any, for the others.

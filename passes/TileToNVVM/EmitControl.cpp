@@ -59,7 +59,9 @@ void Emitter::emitOperation(Operation *op) {
   if (role && emitInRole(op))
     return;
   llvm::TypeSwitch<Operation *>(op)
-      .Case([&](rtile::ViewOp view) { emitView(view); })
+      .Case([&](rtile::ViewOp view) {
+        views[view] = cpu::addressView(b, view, scalars, buffers);
+      })
       .Case([&](rtile::LoadOp load) { emitLoad(load); })
       .Case([&](rtile::StoreOp store) {
         if (competesWithProducts(func, store))

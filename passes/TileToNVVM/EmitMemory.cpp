@@ -27,65 +27,10 @@ static constexpr int64_t pieceBytes = 16;
 static constexpr int64_t piecesInFlight = 4;
 /// The same for copies that need no registers.
 static constexpr int64_t copiesInFlight = 16;
-/// Bytes of an entry of a table.
-static constexpr int64_t entryBytes = 8;
 
 //===----------------------------------------------------------------------===//
 // Views
 //===----------------------------------------------------------------------===//
-
-void Emitter::emitView(rtile::ViewOp op) {
-  const Buffer &buffer = buffers[op.getBuffer()];
-  rtile::ViewType type = op.getResult().getType();
-  int64_t bytes = getBytes(type.getElementType());
-  int64_t rank = op.getBufferType().getRank();
-  ArrayRef<int64_t> axes = op.getAxes();
-
-  Value base = buffer.base;
-  auto fixed = op.getFixed().begin();
-  for (int64_t axis = 0; axis < rank; ++axis)
-    if (!llvm::is_contained(axes, axis))
-      base = b.at(
-          base, b.mul(b.mul(getScalar(*fixed++), buffer.strides[axis]), bytes));
-
-  View view;
-  view.type = type;
-  Value stride = b.mul(buffer.strides[axes[0]], bytes);
-  view.rowStride = b.mul(stride, getRowStep(op));
-  view.size = buffer.sizes[axes[0]];
-  view.contiguous = axes.size() == 2 && axes.back() == rank - 1;
-  view.staticColumns = 1;
-  if (axes.size() == 2) {
-    view.columnStride = b.mul(buffer.strides[axes[1]], bytes);
-    view.columns = buffer.sizes[axes[1]];
-    view.staticColumns = op.getBufferType().getDimSize(axes[1]);
-  }
-  PositionBuilder position(b, b.getI64Type());
-  auto get = [&](Value value) { return value ? getScalar(value) : Value(); };
-  auto sizeOf = [&](Value table) {
-    return table ? buffers[table].sizes[0] : Value();
-  };
-  RowOperands operands{get(op.getOrigin()),  get(op.getSegment()),
-                       get(op.getResidue()), view.size,
-                       sizeOf(op.getRows()), sizeOf(op.getPositions())};
-  view.rows = getRowRange(position, type, operands);
-  // The entry of row 0 in a table, if there is one.
-  auto getEntries = [&](Value table) -> Value {
-    if (!table)
-      return nullptr;
-    Value number = operands.origin ? b.sub(view.rows.base, operands.origin)
-                                   : view.rows.base;
-    return b.at(buffers[table].base, b.mul(number, entryBytes));
-  };
-  view.indices = getEntries(op.getRows());
-  view.positions = getEntries(op.getPositions());
-  view.rowZero = base;
-  if (!view.indices) {
-    view.firstIndex = getFirstIndex(position, op, operands, view.rows.base);
-    view.rowZero = b.at(base, b.mul(view.firstIndex, stride));
-  }
-  views[op] = view;
-}
 
 Emitter::Window Emitter::getWindow(const View &view, ValueRange offsets) {
   Window window;
@@ -118,28 +63,18 @@ Emitter::Window Emitter::getWindow(const View &view, ValueRange offsets) {
 
 Value Emitter::loadEntry(const View &view, Value entries, Value at,
                          Value exists) {
-  Value entry = b.at(entries, b.mul(at, entryBytes * view.type.getRate()));
-  return b.loadGlobal(b.getI64Type(), entry, exists);
+  return b.loadGlobal(b.getI64Type(), cpu::getEntry(b, view, entries, at),
+                      exists);
 }
 
 Value Emitter::getElement(Value parameter, ValueRange indices) {
-  const Buffer &buffer = buffers[parameter];
-  Type type = cast<MemRefType>(parameter.getType()).getElementType();
-  // A boolean has a byte.
-  int64_t bytes = type.isInteger(1) ? 1 : getBytes(type);
-  Value address = buffer.base;
-  for (auto [index, stride] : llvm::zip_equal(indices, buffer.strides))
-    address = b.at(address, b.mul(b.mul(index, stride), bytes));
-  return address;
+  Type element = cast<MemRefType>(parameter.getType()).getElementType();
+  return cpu::getElementAddress(b, buffers[parameter], element, indices);
 }
 
 Value Emitter::isSet(Value element, Value exists) {
   return b.compare(arith::CmpIPredicate::ne, b.loadGlobalByte(element, exists),
                    b.i32(0));
-}
-
-Value Emitter::isIndex(const View &view, Value index) {
-  return b.both(b.lessEqual(b.i64(0), index), b.less(index, view.size));
 }
 
 Emitter::Row Emitter::getRow(const Window &window, Value row) {
@@ -150,7 +85,7 @@ Emitter::Row Emitter::getRow(const Window &window, Value row) {
   if (view.indices) {
     // The table says where the row is, if anywhere.
     place = loadEntry(view, view.indices, b.add(window.row, place), exists);
-    exists = b.both(exists, isIndex(view, place));
+    exists = b.both(exists, cpu::isIndex(b, view, place));
   }
   return {b.at(window.base, b.mul(place, view.rowStride)), exists};
 }

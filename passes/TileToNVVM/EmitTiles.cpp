@@ -245,7 +245,8 @@ Emitter::Token Emitter::getToken(rtile::VisibleOp op, bool isKey, Value index) {
     if (view.indices)
       token.exists = b.both(
           token.exists,
-          isIndex(view, loadEntry(view, view.indices, row, token.exists)));
+          cpu::isIndex(b, view,
+                       loadEntry(view, view.indices, row, token.exists)));
     position = loadEntry(view, view.positions, row, token.exists);
     token.position = b.toI32(position);
   }

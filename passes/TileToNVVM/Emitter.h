@@ -9,7 +9,7 @@
 #define RINGLET_PASSES_TILETONVVM_EMITTER_H
 
 #include "lib/Arch/GPU.h"
-#include "passes/TileOpt/RowRange.h"
+#include "passes/TileToCPU/ViewAddress.h"
 #include "passes/TileToNVVM/AsyncBuilder.h"
 #include "passes/TileToNVVM/Channels.h"
 #include "passes/TileToNVVM/Decisions.h"
@@ -21,11 +21,8 @@
 namespace ringlet {
 namespace gpu {
 
-/// A parameter of the kernel: sizes and strides count elements.
-struct Buffer {
-  mlir::Value base;
-  mlir::SmallVector<mlir::Value> sizes, strides;
-};
+using cpu::Buffer;
+using cpu::View;
 
 /// Emits one point of a kernel's grid for one thread of its block, following
 /// the decisions of the passes before. Every value of type index becomes an
@@ -77,21 +74,6 @@ private:
   // Memory (EmitMemory.cpp)
   //===--------------------------------------------------------------------===//
 
-  struct View {
-    rtile::ViewType type;
-    /// Row 0, bytes to the next row and to the next column.
-    Value rowZero, rowStride, columnStride;
-    RowRange rows;
-    /// Elements of a row are neighbours in memory.
-    bool contiguous;
-    Value columns;
-    int64_t staticColumns;
-    /// The entries of row 0 in the tables of rows and of positions, null where
-    /// there is none, and the size of the row axis.
-    Value indices, positions, size;
-    /// Where row 0 would lie on the row axis; not of an indexed view.
-    Value firstIndex;
-  };
   /// One tile of a view: what all threads have in common.
   struct Window {
     const View *view;
@@ -109,20 +91,17 @@ private:
     Value pointer, exists;
   };
 
-  void emitView(rtile::ViewOp op);
   void emitLoad(rtile::LoadOp op);
   void emitStore(rtile::StoreOp op);
   Window getWindow(const View &view, mlir::ValueRange offsets);
   Row getRow(const Window &window, Value row);
-  /// What a table says of row `at`, 0 unless it exists; `entries` is that of
-  /// row 0.
   /// Where a number of a table or a boolean of a mask lies.
   Value getElement(Value parameter, mlir::ValueRange indices);
   /// The boolean at `element`, false if there is none.
   Value isSet(Value element, Value exists);
+  /// What a table says of row `at`, 0 unless it exists; `entries` is that of
+  /// row 0.
   Value loadEntry(const View &view, Value entries, Value at, Value exists);
-  /// Whether a row exists for which the table of rows has `index`.
-  Value isIndex(const View &view, Value index);
   /// Address of a column and, in `exists`, whether it and its row exist.
   Value getColumn(const Window &window, const Row &row, Value column,
                   Value &exists);

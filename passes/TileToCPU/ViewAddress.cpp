@@ -1,0 +1,97 @@
+//===- ViewAddress.cpp - Where the rows of a view lie -*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/TileToCPU/ViewAddress.h"
+
+using namespace mlir;
+using namespace ringlet;
+using namespace ringlet::cpu;
+
+static int64_t getBytes(Type element) {
+  return llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
+}
+
+View cpu::addressView(CodeBuilder &b, rtile::ViewOp op,
+                      const DenseMap<Value, Value> &scalars,
+                      const DenseMap<Value, Buffer> &buffers) {
+  const Buffer &buffer = buffers.find(op.getBuffer())->second;
+  rtile::ViewType type = op.getResult().getType();
+  int64_t bytes = getBytes(type.getElementType());
+  int64_t rank = op.getBufferType().getRank();
+  ArrayRef<int64_t> axes = op.getAxes();
+  auto getScalar = [&](Value value) {
+    return value ? scalars.lookup(value) : Value();
+  };
+
+  Value base = buffer.base;
+  auto fixed = op.getFixed().begin();
+  for (int64_t axis = 0; axis < rank; ++axis)
+    if (!llvm::is_contained(axes, axis))
+      base = b.at(
+          base, b.mul(b.mul(getScalar(*fixed++), buffer.strides[axis]), bytes));
+
+  View view;
+  view.type = type;
+  Value stride = b.mul(buffer.strides[axes[0]], bytes);
+  view.rowStride = b.mul(stride, getRowStep(op));
+  view.size = buffer.sizes[axes[0]];
+  view.contiguous =
+      axes.back() == rank - 1 && (axes.size() == 2 || getRowStep(op) == 1);
+  view.staticColumns = 1;
+  if (axes.size() == 2) {
+    view.columnStride = b.mul(buffer.strides[axes[1]], bytes);
+    view.columns = buffer.sizes[axes[1]];
+    view.staticColumns = op.getBufferType().getDimSize(axes[1]);
+  }
+
+  auto getTable = [&](Value table) {
+    return table ? &buffers.find(table)->second : nullptr;
+  };
+  const Buffer *rows = getTable(op.getRows());
+  const Buffer *positions = getTable(op.getPositions());
+  PositionBuilder position(b, b.getI64Type());
+  RowOperands operands{getScalar(op.getOrigin()),
+                       getScalar(op.getSegment()),
+                       getScalar(op.getResidue()),
+                       view.size,
+                       rows ? rows->sizes[0] : Value(),
+                       positions ? positions->sizes[0] : Value(),
+                       getScalar(op.getFirst()),
+                       getScalar(op.getEnd())};
+  view.rows = getRowRange(position, type, operands);
+  auto getEntries = [&](const Buffer *table) -> Value {
+    if (!table)
+      return nullptr;
+    Value number = getFirstEntry(position, operands, view.rows.base);
+    return b.at(table->base, b.mul(number, entryBytes));
+  };
+  view.indices = getEntries(rows);
+  view.positions = getEntries(positions);
+  view.rowZero = base;
+  if (!view.indices) {
+    view.firstIndex = getFirstIndex(position, op, operands, view.rows.base);
+    view.rowZero = b.at(base, b.mul(view.firstIndex, stride));
+  }
+  return view;
+}
+
+Value cpu::getEntry(CodeBuilder &b, const View &view, Value entries,
+                    Value row) {
+  return b.at(entries, b.mul(row, entryBytes * view.type.getRate()));
+}
+
+Value cpu::isIndex(CodeBuilder &b, const View &view, Value index) {
+  return b.both(b.lessEqual(b.i64(0), index), b.less(index, view.size));
+}
+
+Value cpu::getElementAddress(CodeBuilder &b, const Buffer &buffer, Type element,
+                             ValueRange indices) {
+  Value address = buffer.base;
+  for (auto [index, stride] : llvm::zip_equal(indices, buffer.strides))
+    address = b.at(address, b.mul(b.mul(index, stride), getBytes(element)));
+  return address;
+}

@@ -1,0 +1,68 @@
+//===- ViewAddress.h - Where the rows of a view lie -*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Buffers and views as addresses. Every target computes them in the same way;
+// how memory is then read and written is its own.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RINGLET_PASSES_TILETOCPU_VIEWADDRESS_H
+#define RINGLET_PASSES_TILETOCPU_VIEWADDRESS_H
+
+#include "passes/TileOpt/RowRange.h"
+#include "passes/TileToCPU/CodeBuilder.h"
+
+namespace ringlet {
+namespace cpu {
+
+/// A parameter of the kernel: sizes and strides count elements.
+struct Buffer {
+  mlir::Value base;
+  mlir::SmallVector<mlir::Value> sizes, strides;
+};
+
+struct View {
+  rtile::ViewType type;
+  /// Row 0 (of the buffer, for an indexed view), bytes to the next row and to
+  /// the next column.
+  mlir::Value rowZero, rowStride, columnStride;
+  RowRange rows;
+  /// Elements of a row (or of the rows, for a view of one axis) are
+  /// neighbours in memory.
+  bool contiguous;
+  mlir::Value columns;
+  int64_t staticColumns;
+  /// The entries of row 0 in the tables of rows and of positions, null where
+  /// there is none, and the size of the row axis.
+  mlir::Value indices, positions, size;
+  /// Where row 0 would lie on the row axis; not of an indexed view.
+  mlir::Value firstIndex;
+};
+
+/// `scalars` and `buffers` say what stands for the operands of `op`.
+View addressView(CodeBuilder &b, rtile::ViewOp op,
+                 const llvm::DenseMap<mlir::Value, mlir::Value> &scalars,
+                 const llvm::DenseMap<mlir::Value, Buffer> &buffers);
+
+/// Bytes of an entry of a table.
+inline constexpr int64_t entryBytes = 8;
+
+/// The entry of `row` in a table that has that of row 0 at `entries`.
+mlir::Value getEntry(CodeBuilder &b, const View &view, mlir::Value entries,
+                     mlir::Value row);
+
+/// Whether a row exists for which the table of rows has `index`.
+mlir::Value isIndex(CodeBuilder &b, const View &view, mlir::Value index);
+
+/// Where an element of a buffer lies. A boolean has a byte.
+mlir::Value getElementAddress(CodeBuilder &b, const Buffer &buffer,
+                              mlir::Type element, mlir::ValueRange indices);
+
+} // namespace cpu
+} // namespace ringlet
+
+#endif // RINGLET_PASSES_TILETOCPU_VIEWADDRESS_H
