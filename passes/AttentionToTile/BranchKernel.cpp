@@ -430,7 +430,9 @@ Value BranchKernel::anyMarked(Value view) {
 } // namespace
 
 int64_t ringlet::getSegmentLength(BranchAttr branch) {
-  return branch.isUnbounded() ? 0 : std::min(branch.getW(), 4 * kMaxOffset);
+  // No position is 2^61 away from 0, and the end of the segment behind all
+  // positions still fits in 64 bits.
+  return branch.isUnbounded() ? 0 : std::min(branch.getW(), 2 * kMaxOffset);
 }
 
 void ringlet::emitBranch(HostPlan &plan, const BranchStep &step) {

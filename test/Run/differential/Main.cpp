@@ -31,6 +31,8 @@ namespace {
 struct Options {
   uint64_t seed = 20261128;
   int64_t count = 1000;
+  /// One graph's cases instead of all; -1 for none.
+  int64_t graph = -1;
   /// One case instead of `count`; -1 for none.
   int64_t only = -1;
   unsigned threads = 0;
@@ -45,6 +47,7 @@ const char *const usage =
     "  --count=N      configurations (default 1000)\n"
     "  --seed=N       another set of them\n"
     "  --case=N       one of them\n"
+    "  --graph=N      those of one graph\n"
     "  --stage=NAME   only stages whose name contains NAME\n"
     "  --threads=N    default: one per processor\n"
     "  --reports=N    failures to describe (default 5)\n"
@@ -99,7 +102,7 @@ public:
                   row.failed, row.seconds);
     }
     // A short run cannot meet everything.
-    if (options.only < 0 && options.count >= 1000)
+    if (options.only < 0 && options.graph < 0 && options.count >= 1000)
       for (const std::string &name : coverageNames())
         if (features[name] == 0) {
           std::printf("FAILED: no configuration has the feature '%s'\n",
@@ -193,6 +196,8 @@ bool parse(int argc, char **argv, Options &options) {
       options.threads = static_cast<unsigned>(number);
     else if (name == "--reports" && isNumber)
       options.maxReports = static_cast<int>(number);
+    else if (name == "--graph" && isNumber && number < kGraphs)
+      options.graph = number;
     else if (name == "--stage" && !value.empty())
       options.runner.stage = value;
     else if (argument == "--no-native")
@@ -216,8 +221,9 @@ int main(int argc, char **argv) {
   if (options.native)
     options.runner.levels = nativeLevels();
   Summary summary(options);
-  if (options.only >= 0) {
-    runGraph(options.only % kGraphs, options, summary);
+  if (options.only >= 0 || options.graph >= 0) {
+    runGraph(options.only >= 0 ? options.only % kGraphs : options.graph,
+             options, summary);
     return summary.finish();
   }
   std::atomic<int64_t> next{0};
