@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "lib/Layout/Order.h"
+#include "lib/Layout/Dilation.h"
 #include "lib/Layout/Grid.h"
 
 #include <algorithm>
@@ -166,6 +167,14 @@ int64_t Order::slot(int64_t token, int64_t length) const {
 
 std::optional<int64_t> Order::slotStep(int64_t step) const {
   return identity ? step : curve->slotStep(step);
+}
+
+std::optional<int64_t> Order::rowStep(int64_t segment, int64_t rate,
+                                      bool atTokenZero) const {
+  bool staysInPeriod =
+      identity || restart == 0 ||
+      (segment != unboundedSegment && restart % segment == 0 && atTokenZero);
+  return staysInPeriod ? slotStep(rate) : std::nullopt;
 }
 
 std::optional<IndexProgram> Order::arithmetic(bool inverse) const {

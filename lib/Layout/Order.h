@@ -62,9 +62,14 @@ public:
   int64_t slot(int64_t token, int64_t length) const;
 
   /// How many slots apart tokens of one period lie that are `step` apart, for
-  /// step > 0, if that is the same for all of them: then a strided view needs
-  /// no table. Else nothing.
+  /// step > 0, if that is the same for all of them. Else nothing.
   std::optional<int64_t> slotStep(int64_t step) const;
+
+  /// How many slots apart neighbouring rows of one segment and residue (B3)
+  /// lie, if that is the same in all segments: then a strided view needs no
+  /// table. Else nothing. `atTokenZero`: position 0 is that of token 0.
+  std::optional<int64_t> rowStep(int64_t segment, int64_t rate,
+                                 bool atTokenZero) const;
 
   /// token() of any slot or, inverse, slot() of any token, for every sequence
   /// of whole periods; nothing where the order has no period or no such

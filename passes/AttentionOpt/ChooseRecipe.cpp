@@ -7,6 +7,8 @@
 
 #include "passes/AttentionOpt/ChooseRecipe.h"
 
+#include "lib/Layout/Dilation.h"
+
 #include "mlir/IR/Matchers.h"
 
 #include <algorithm>
@@ -50,6 +52,8 @@ std::string checkMasks(attn::AttentionOp op) {
 std::string checkRowValues(attn::AttentionOp op) {
   if (op.getSink())
     return "expected no sink, found one (R3)";
+  if (op.getQueryLengths())
+    return "expected sequences of one length, found a length for each (S2)";
   Value offset = op.getQOffset();
   if (offset && cast<RankedTensorType>(offset.getType()).getRank() != 0)
     return "expected one q_offset for all sequences, found one for each (S1)";
@@ -99,8 +103,9 @@ std::string checkOrders(attn::AttentionOp op) {
     if (!text.empty() || !order || order.isIdentity())
       continue;
     int64_t r = cast<BranchAttr>(op.getBranches()[0]).getR();
-    std::shared_ptr<const layout::Order> slots = order.getOrder();
-    if (slots->period() == 0 && slots->slotStep(r) == 1)
+    // Whatever the segments, a residue is one run.
+    if (order.getOrder()->rowStep(layout::unboundedSegment, r,
+                                  /*atTokenZero=*/false) == 1)
       continue;
     stream << "expected " << name << " in linear order";
     if (r > 1)

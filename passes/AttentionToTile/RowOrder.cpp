@@ -48,10 +48,7 @@ RowOrder RankedSequence::getRows(int64_t w, int64_t r, bool masked) {
   if (!pattern) {
     if (!memory)
       return {};
-    std::shared_ptr<const layout::Order> order = memory.getOrder();
-    bool staysInPeriod = order->period() == 0 ||
-                         (w != 0 && order->period() % w == 0 && isAtZero);
-    if (order->slotStep(r) && staysInPeriod)
+    if (memory.getOrder()->rowStep(w, r, isAtZero))
       return {memory, nullptr, nullptr};
     if (!rows)
       rows = plan.orderTable(memory, length, /*inverse=*/true);

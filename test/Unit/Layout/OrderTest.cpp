@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "OrderChecks.h"
+#include "lib/Layout/Dilation.h"
 #include "lib/Layout/Grid.h"
 
 #include <algorithm>
@@ -292,6 +293,47 @@ TEST(Order, SlotStepHoldsForEveryPair) {
   EXPECT_EQ(make(residue)->slotStep(2), std::nullopt);
   EXPECT_EQ(make(gridSpec("hilbert", {4, 4}))->slotStep(1), std::nullopt);
   EXPECT_EQ(make(OrderSpec{})->slotStep(7), 7);
+}
+
+// A step that is called constant is so in every segment, wherever position 0
+// lies.
+TEST(Order, RowStepHoldsInEverySegment) {
+  std::mt19937_64 random(12);
+  int64_t constant = 0, restarts = 0;
+  for (int i = 0; i < 2000; ++i) {
+    int64_t length;
+    std::shared_ptr<const Order> order = make(randomSpec(random, length));
+    int64_t rate = 1 + int64_t(random() % 3);
+    if (random() % 2)
+      rate *= std::max<int64_t>(order->spec().rate, 1);
+    int64_t segment = int64_t(random() % 17);
+    if (order->period() && random() % 2)
+      segment = order->period() / (1 + int64_t(random() % 2));
+    int64_t first = random() % 2 ? 0 : int64_t(random() % 5);
+    std::optional<int64_t> step = order->rowStep(segment, rate, first == 0);
+    constant += step.has_value();
+    restarts += step && !order->isIdentity() && order->period() != 0 &&
+                order->period() < length;
+    for (int64_t token = 0; step && token + rate < length; ++token)
+      if (segmentOf(first + token, segment) ==
+          segmentOf(first + token + rate, segment))
+        ASSERT_EQ(order->slot(token + rate, length),
+                  order->slot(token, length) + *step)
+            << describe(order->spec()) << ", w " << segment << ", r " << rate
+            << ", first position " << first;
+  }
+  EXPECT_GT(constant, 200);
+  EXPECT_GT(restarts, 20);
+
+  OrderSpec residue;
+  residue.curve = "residue";
+  residue.rate = 4;
+  EXPECT_EQ(make(residue)->rowStep(unboundedSegment, 4, false), 1);
+  residue.chunk = 16;
+  EXPECT_EQ(make(residue)->rowStep(8, 4, true), 1);
+  EXPECT_EQ(make(residue)->rowStep(8, 4, false), std::nullopt);
+  EXPECT_EQ(make(residue)->rowStep(32, 4, true), std::nullopt);
+  EXPECT_EQ(make(residue)->rowStep(unboundedSegment, 4, true), std::nullopt);
 }
 
 TEST(Order, Description) {
