@@ -167,8 +167,9 @@ def of_memory(result):
 
 
 def of_peers(result):
+    title = f": {result['title']}" if "title" in result else ""
     lines = [
-        f"### {result['card']}",
+        f"### {result['card']}{title}",
         "",
         f"{result['date']}; `{result['command']}`; medians of "
         f"{result.get('repeats', 1)} runs, lowest and highest in brackets.",
