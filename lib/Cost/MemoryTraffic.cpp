@@ -87,8 +87,7 @@ TrafficCount::TrafficCount(const BranchWalk &walk, const KeyLayout &layout,
     : walk(walk), pattern(walk.pattern), layout(layout), error(error) {
   if (layout.order && !layout.order->isIdentity())
     slotOf = layout::invert(layout.order->permutation(walk.keys));
-  if (pattern.order)
-    tokenOf = pattern.order->permutation(pattern.order->period());
+  tokenOf = pattern.positionsOfRanks();
   int64_t bytes = walk.keys * layout.heads * layout.rowBytes;
   lines.resize(ceilDiv(bytes, Touched::lineBytes));
   sectors.resize(ceilDiv(bytes, Touched::sectorBytes));
@@ -302,15 +301,10 @@ std::optional<Traffic> ringlet::cost::countTraffic(const BranchWalk &walk,
 static bool hasConstantStep(const BranchWalk &walk,
                             const layout::Order *memory) {
   const layout::TilePattern &pattern = walk.pattern;
-  if (pattern.order && !pattern.order->isIdentity())
+  if (pattern.movesRanks())
     return memory && memory->spec() == pattern.order->spec();
-  if (!memory || memory->isIdentity())
-    return true;
-  bool staysInPeriod =
-      memory->period() == 0 ||
-      (pattern.segment != layout::unboundedSegment &&
-       memory->period() % pattern.segment == 0 && walk.queryOffset == 0);
-  return staysInPeriod && memory->slotStep(pattern.rate);
+  return !memory ||
+         memory->rowStep(pattern.segment, pattern.rate, walk.queryOffset == 0);
 }
 
 std::optional<Traffic>

@@ -59,7 +59,7 @@ struct BranchWalk {
 
   /// Tiles come from a list where no division finds them.
   bool hasLists() const {
-    return (pattern.order || !pattern.grid.empty()) &&
+    return (pattern.movesRanks() || !pattern.grid.empty()) &&
            pattern.rate <= layout::TileIndex::mostResidues;
   }
 };

@@ -240,6 +240,15 @@ bool TilePattern::operator==(const TilePattern &other) const {
          queryRows == other.queryRows && keyRows == other.keyRows;
 }
 
+bool TilePattern::movesRanks() const {
+  return order && order->period() != 0 && !order->isIdentity();
+}
+
+std::vector<int64_t> TilePattern::positionsOfRanks() const {
+  return movesRanks() ? order->permutation(order->period())
+                      : std::vector<int64_t>();
+}
+
 bool TileSizes::operator==(const TileSizes &other) const {
   return queryLength == other.queryLength && queryOffset == other.queryOffset &&
          keyLength == other.keyLength && tiles == other.tiles &&
@@ -317,10 +326,8 @@ std::string TileIndex::validate(const TilePattern &pattern,
 }
 
 TileIndex::TileIndex(TilePattern given, const TileSizes &sizes)
-    : pattern(std::move(given)), sizes(sizes) {
-  if (pattern.order && pattern.order->period())
-    positions = pattern.order->permutation(pattern.order->period());
-}
+    : pattern(std::move(given)), sizes(sizes),
+      positions(pattern.positionsOfRanks()) {}
 
 void TileIndex::forEachList(
     const std::function<void(const TileList &)> &visit) const {

@@ -48,6 +48,12 @@ struct TilePattern {
   int64_t queryRows = 1, keyRows = 1;
 
   bool operator==(const TilePattern &other) const;
+
+  /// Whether a rank may differ from its position. If so, rows are those of
+  /// every rank of the order's volume, else those of positions that exist.
+  bool movesRanks() const;
+  /// The position of each rank of the volume; empty where ranks are positions.
+  std::vector<int64_t> positionsOfRanks() const;
 };
 
 /// The sizes that an index is made for.
@@ -101,7 +107,7 @@ public:
 private:
   TilePattern pattern;
   TileSizes sizes;
-  /// Positions of the ranks of the order; empty without one.
+  /// What the pattern says of them.
   std::vector<int64_t> positions;
 };
 

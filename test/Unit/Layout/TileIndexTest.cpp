@@ -82,8 +82,9 @@ Lists expectedLists(const Case &given) {
     for (int64_t s = 0; s < sizes.segments; ++s) {
       int64_t begin = (sizes.firstSegment + s) * pattern.segment;
       int64_t base = begin + residue;
-      int64_t lowest = pattern.order ? std::min<int64_t>(0, sizes.queryOffset)
-                                     : sizes.queryOffset;
+      bool moves = pattern.order && !pattern.order->isIdentity();
+      int64_t lowest =
+          moves ? std::min<int64_t>(0, sizes.queryOffset) : sizes.queryOffset;
       if (pattern.segment != unboundedSegment)
         lowest = std::max(lowest, begin);
       int64_t firstRow = ceilDiv(lowest - base, rate);
@@ -152,7 +153,11 @@ Case randomCase(Dice &dice) {
   }
   if (ordered) {
     result.order = OrderSpec{
-        dice.pick<std::string>({"hilbert", "morton", "snake"}), 0, grid, 0, {}};
+        dice.pick<std::string>({"hilbert", "morton", "snake", "linear"}),
+        0,
+        grid,
+        0,
+        {}};
     pattern.order = makeOrder(*result.order);
   }
   sizes.keyLength = dice.between(0, volume);
@@ -185,7 +190,8 @@ Case randomCase(Dice &dice) {
 
 TEST(TileIndex, HoldsExactlyWhatTheOracleSees) {
   Dice dice(20261128, 1);
-  int64_t whole = 0, partial = 0, empty = 0, ordered = 0, onGrid = 0;
+  int64_t whole = 0, partial = 0, empty = 0, ordered = 0, unmoved = 0,
+          onGrid = 0;
   for (int i = 0; i < 2000; ++i) {
     Case given = randomCase(dice);
     ASSERT_EQ(TileIndex::validate(given.pattern, given.sizes), "");
@@ -197,12 +203,14 @@ TEST(TileIndex, HoldsExactlyWhatTheOracleSees) {
       empty += list.whole.empty() && list.partial.empty();
     }
     ordered += given.pattern.order != nullptr;
+    unmoved += given.pattern.order && given.pattern.order->isIdentity();
     onGrid += !given.pattern.grid.empty();
   }
   // The cases are of all kinds.
   for (int64_t count : {whole, partial, empty})
     EXPECT_GT(count, 1000);
   EXPECT_GT(ordered, 200);
+  EXPECT_GT(unmoved, 100);
   EXPECT_GT(onGrid, 200);
 }
 
