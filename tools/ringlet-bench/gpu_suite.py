@@ -356,6 +356,8 @@ def run(options) -> int:
         "repeats": options.repeat,
         "cases": found,
     }
+    if card.peak and card.bandwidth:
+        result["peaks"] = {"flops": card.peak, "bandwidth": card.bandwidth}
     if options.out:
         pathlib.Path(options.out).write_text(json.dumps(result, indent=1) + "\n")
     return 0

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Renders test/Bench/results/*.json as the tables of docs.
+"""Renders test/Bench/results/*.json as the tables and pictures of docs.
 
 Writes them; with --check, fails if they are not up to date.
 """
@@ -12,12 +12,15 @@ import json
 import pathlib
 import sys
 
+import plots
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 BEGIN = "<!-- results: begin; made by tools/ringlet-bench/summary.py -->"
 END = "<!-- results: end -->"
 # What a result is of, and the page that shows it.
 PAGES = {"peers": "docs/Performance.md", "orders": "docs/Orders.md"}
 PAGES["memory"] = PAGES["orders"]
+IMAGES = "docs/Images"
 KEYS = {"name", "value", "unit", "peer", "peer_value", "speedup", "goal"}
 
 
@@ -230,6 +233,22 @@ def write_page(docs, results, check):
         )
 
 
+def write_pictures(results, check):
+    """Draws the GPU's results beside the peers that torch has."""
+    for result in results:
+        if "title" in result or not any("cuDNN" in c["peer"] for c in result["cases"]):
+            continue
+        for name, text in plots.pictures(result).items():
+            path = ROOT / IMAGES / name
+            if not check:
+                path.write_text(text)
+            elif not path.exists() or path.read_text() != text:
+                raise SystemExit(
+                    f"{path} does not show what was measured: run "
+                    "tools/ringlet-bench/summary.py"
+                )
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument(
@@ -254,6 +273,7 @@ def main():
     for page in dict.fromkeys(PAGES.values()):
         shown = [result for result in results if PAGES[kind_of(result)] == page]
         write_page(ROOT / page, shown, options.check)
+    write_pictures([r for r in results if kind_of(r) == "peers"], options.check)
 
 
 if __name__ == "__main__":
