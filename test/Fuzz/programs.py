@@ -14,7 +14,6 @@ and each program that broke a rule; exits 1 then.
 
 import argparse
 import collections
-import ctypes
 import multiprocessing
 import os
 import pathlib
@@ -25,6 +24,11 @@ import signal
 import subprocess
 import sys
 import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "test/Support"))
+
+from compiler import OK, PLACE, REFUSED, RULE, Compiler  # noqa: E402
 
 SECONDS = 10
 # For a machine that does other work beside.
@@ -39,21 +43,6 @@ NUMBERS = (
     0, 1, 2, 3, 7, 8, 9, 64, 127, 128, 1000, 4096, 65536, -1, -2, -7,
     2**31 - 1, 2**31, 2**32, 2**40, 2**62, 2**63 - 1, -(2**63), 2**63, 10**30,
 )  # fmt: skip
-
-
-class Options(ctypes.Structure):
-    """rlc_options of ringlet-c/Compiler.h."""
-
-    _fields_ = [
-        ("struct_size", ctypes.c_size_t),
-        ("target", ctypes.c_char_p),
-        ("emit", ctypes.c_char_p),
-        ("input_name", ctypes.c_char_p),
-        ("linker", ctypes.c_char_p),
-        ("allow_bytecode", ctypes.c_int32),
-        ("reserved", ctypes.c_int32),
-        ("recipe", ctypes.c_char_p),
-    ]
 
 
 class Writer:
@@ -238,39 +227,21 @@ def how(seed: int, number: int) -> tuple:
     return form, target
 
 
-# A diagnostic names the input, a line and a column.
-PLACE = re.compile(r"^<stdin>:\d+(:\d+)?: error: |^error: ", re.M)
-RULE = re.compile(r"\((?:[BGORS]\d|section \d)")
-
-
-def compile_one(library, text: bytes, form: str, target: str) -> tuple:
-    options = Options(ctypes.sizeof(Options))
-    options.target, options.emit = target.encode(), form.encode()
-    options.input_name = b"<stdin>"
-    result = ctypes.c_void_p()
-    status = library.rlc_compile(
-        text, ctypes.c_size_t(len(text)), ctypes.byref(options), ctypes.byref(result)
-    )
-    said = (library.rlc_result_diagnostics(result) or b"").decode(errors="replace")
-    library.rlc_result_destroy(result)
-    if status == 0:
+def compile_one(compiler: Compiler, text: bytes, form: str, target: str) -> tuple:
+    outcome = compiler.compile(text, form, target)
+    if outcome.status == OK:
         return "compiled", ""
-    if status != 1:
-        return "status", f"status {status}: {said}"
-    if not PLACE.search(said):
-        return "placeless", said
-    return ("refused by rule" if RULE.search(said) else "refused"), said
+    if outcome.status != REFUSED:
+        return "status", f"status {outcome.status}: {outcome.diagnostics}"
+    if not PLACE.search(outcome.diagnostics):
+        return "placeless", outcome.diagnostics
+    by_rule = RULE.search(outcome.diagnostics)
+    return ("refused by rule" if by_rule else "refused"), outcome.diagnostics
 
 
 def work(build: str, seed: int, numbers, report) -> None:
     """Compiles programs in turn; reports the number before and the end after."""
-    library = ctypes.CDLL(os.path.join(build, "lib/libringlet_compiler.so"))
-    library.rlc_result_diagnostics.restype = ctypes.c_char_p
-    library.rlc_result_diagnostics.argtypes = [ctypes.c_void_p]
-    library.rlc_result_destroy.argtypes = [ctypes.c_void_p]
-    library.rlc_compile.argtypes = [
-        ctypes.c_char_p, ctypes.c_size_t, ctypes.c_void_p, ctypes.c_void_p
-    ]  # fmt: skip
+    compiler = Compiler(build)
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY + (1 << 30), MEMORY + (1 << 30)))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     devnull = os.open(os.devnull, os.O_WRONLY)
@@ -280,7 +251,7 @@ def work(build: str, seed: int, numbers, report) -> None:
         writer = Writer(seed, number)
         signal.alarm(PATIENCE)
         signal.setitimer(signal.ITIMER_PROF, SECONDS)
-        end, said = compile_one(library, writer.write().encode(), *how(seed, number))
+        end, said = compile_one(compiler, writer.write().encode(), *how(seed, number))
         signal.alarm(0)
         signal.setitimer(signal.ITIMER_PROF, 0)
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10

@@ -1,0 +1,325 @@
+# Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Every feature of ringlet.attention, each as a change of a small attention."""
+
+import copy
+import dataclasses
+from typing import Callable, NamedTuple
+
+# Rows of a grid of 8x8; positions of every attention here lie below.
+VOLUME = 64
+# Sides of the blocks of a block mask.
+BLOCK = 16
+
+
+@dataclasses.dataclass
+class Branch:
+    w: str = "32"
+    r: str = "2"
+    more: str = ""
+
+
+@dataclasses.dataclass
+class Operand:
+    """An operand beside query, key and value."""
+
+    name: str
+    shape: tuple
+    dtype: str
+    # Nothing stands for random ones.
+    values: tuple = ()
+
+
+# The operands of the operation in its order.
+OPERANDS = (
+    "q_offset", "query_lengths", "key_lengths", "query_starts", "key_starts",
+    "w", "r", "sink", "block_mask",
+)  # fmt: skip
+
+
+@dataclasses.dataclass
+class Attention:
+    """Sizes, types and clauses; without any feature, dilated segments in f32."""
+
+    batch: int = 2
+    rows: int = 40
+    columns: int = 56
+    heads: int = 2
+    key_heads: int = 2
+    dim: int = 16
+    value_dim: int = 16
+    dtype: str = "f32"
+    is_dynamic_batch: bool = False
+    is_dynamic_length: bool = False
+    is_packed: bool = False
+    is_sum: bool = False
+    branches: list = dataclasses.field(default_factory=lambda: [Branch()])
+    query_order: str = ""
+    key_order: str = ""
+    clauses: list = dataclasses.field(default_factory=list)
+    operands: list = dataclasses.field(default_factory=list)
+    results: tuple = ("output", "lse")
+
+    def add(self, name: str, shape: tuple, dtype: str, *values) -> None:
+        self.operands.append(Operand(name, shape, dtype, values))
+
+    def tensors(self) -> list:
+        """The operands, as (name, shape, dtype, values)."""
+
+        def rows(count: int, *rest: int) -> tuple:
+            return (count, *rest) if self.is_packed else (self.batch, count, *rest)
+
+        inputs = [
+            Operand("q", rows(self.rows, self.heads, self.dim), self.dtype),
+            Operand("k", rows(self.columns, self.key_heads, self.dim), self.dtype),
+            Operand(
+                "v", rows(self.columns, self.key_heads, self.value_dim), self.dtype
+            ),
+        ]
+        return inputs + sorted(self.operands, key=lambda x: OPERANDS.index(x.name))
+
+    def result_tensors(self) -> list:
+        rows = (self.rows,) if self.is_packed else (self.batch, self.rows)
+        lse = (*rows[:-1], self.heads, self.rows)
+        if self.is_sum:
+            lse = (len(self.branches), *lse)
+        every = {
+            "output": Operand("output", (*rows, self.heads, self.value_dim), self.dtype),
+            "lse": Operand("lse", lse, "f32"),
+        }
+        return [every[name] for name in self.results]
+
+    def text(self, name: str) -> str:
+        """A function that computes it."""
+        batch = "?" if self.is_dynamic_batch else self.batch
+
+        def length(count: int):
+            return "?" if self.is_dynamic_length else count
+
+        def tensor(shape: list, dtype: str, order: str, axis: int) -> str:
+            layout = f", #rlayout.layout<order = <{order}>, axis = {axis}>"
+            sizes = "".join(f"{size}x" for size in shape)
+            return f"tensor<{sizes}{dtype}{layout if order else ''}>"
+
+        def rows(count: int, heads: int, dim: int, order: str) -> str:
+            leading = [] if self.is_packed else [batch]
+            shape = [*leading, length(count), heads, dim]
+            return tensor(shape, self.dtype, order, len(leading))
+
+        query = rows(self.rows, self.heads, self.dim, self.query_order)
+        key = rows(self.columns, self.key_heads, self.dim, self.key_order)
+        value = rows(self.columns, self.key_heads, self.value_dim, self.key_order)
+        output = rows(self.rows, self.heads, self.value_dim, self.query_order)
+        shape = [self.heads, length(self.rows)]
+        if not self.is_packed:
+            shape.insert(0, batch)
+        if self.is_sum:
+            shape.insert(0, len(self.branches))
+        lse = tensor(shape, "f32", self.query_order, len(shape) - 1)
+        types = [query, key, value]
+        for operand in self.tensors()[3:]:
+            sizes = list(operand.shape)
+            is_by_sequence = operand.name in ("q_offset", *OPERANDS[1:3]) and sizes
+            if is_by_sequence and self.is_dynamic_batch:
+                sizes = ["?"]
+            types.append(tensor(sizes, operand.dtype, "", 0))
+        arguments = ", ".join(
+            f'%{operand.name}: {type_} {{ringlet.name = "{operand.name}"}}'
+            for operand, type_ in zip(self.tensors(), types)
+        )
+        branches = ", ".join(
+            f"<w = {each.w}, r = {each.r}{each.more}>" for each in self.branches
+        )
+        sizes = [f"%{x.name}" for x in self.tensors() if x.name in ("w", "r")]
+        clauses = self.clauses + [f"sizes({', '.join(sizes)})"] * bool(sizes)
+        returned = {"output": output, "lse": lse}
+        results = ", ".join(returned[each] for each in self.results)
+        return (
+            f"func.func @{name}({arguments}) -> ({results}) {{\n"
+            f"  %output, %lse = ringlet.attention %q, %k, %v branches [{branches}]"
+            f" {' '.join(clauses)}\n"
+            f"      : ({', '.join(types)}) -> ({output}, {lse})\n"
+            f"  return {', '.join('%' + each for each in self.results)} : {results}\n"
+            "}\n"
+        )
+
+
+# The runtime refuses a call for where its queries lie, which features of the first
+# group change and the others limit. A third feature may change that again.
+MOVES, LIMITS = "first position", ("pattern order", "grid window", "block mask")
+
+
+class Feature(NamedTuple):
+    # Features of one group exclude each other.
+    group: str
+    change: Callable[[Attention], None]
+
+
+# By name, in an order in which each finds what it changes or depends on.
+FEATURES: dict = {}
+
+
+def feature(name: str, group: str = ""):
+    def note(change):
+        FEATURES[name] = Feature(group or name, change)
+        return change
+
+    return note
+
+
+def assign(name: str, group: str = "", **fields) -> None:
+    def change(attention: Attention) -> None:
+        for field, value in fields.items():
+            setattr(attention, field, copy.deepcopy(value))
+
+    feature(name, group)(change)
+
+
+def clause(name: str, text: str, group: str = "") -> None:
+    feature(name, group)(lambda attention: attention.clauses.append(text))
+
+
+assign("bf16", "type", dtype="bf16")
+assign("f16", "type", dtype="f16")
+assign("grouped heads", heads=4)
+assign("odd D", dim=13, value_dim=13)
+assign("Dv != D", value_dim=24)
+assign("dynamic batch", is_dynamic_batch=True)
+assign("dynamic lengths", is_dynamic_length=True)
+assign("odd lengths", "lengths of tensors", rows=37, columns=61)
+assign("one query", "lengths of tensors", rows=1)
+assign("one key", "lengths of tensors", rows=1, columns=1)
+
+
+@feature("more queries than keys", MOVES)
+def _(attention):
+    attention.rows, attention.columns = attention.columns, attention.rows
+
+
+assign("no keys", MOVES, columns=0)
+
+assign("dense", "branches", branches=[Branch("*", "1")])
+assign("segments", "branches", branches=[Branch("16", "1")])
+assign("dilated", "branches", branches=[Branch("*", "3")])
+assign("offset block", "branches", branches=[Branch("30", "3", ", offset = block")])
+assign(
+    "offset constant", "branches", branches=[Branch("30", "4", ", offset = constant<3>")]
+)
+assign("by query", "branches", branches=[Branch("16", "2", ", by = query")])
+assign("some heads", "branches", branches=[Branch("16", "2", ", heads = [1, 2]")])
+assign(
+    "three branches",
+    "branches",
+    branches=[Branch("8", "1"), Branch("24", "2"), Branch("*", "5")],
+)
+
+
+@feature("runtime w", "sizes")
+def _(attention):
+    branch = attention.branches[0]
+    attention.add("w", (), "i64", VOLUME if branch.w == "*" else int(branch.w))
+    branch.w = "?"
+
+
+@feature("runtime r", "sizes")
+def _(attention):
+    branch = attention.branches[0]
+    attention.add("r", (), "i64", int(branch.r))
+    branch.r = "?"
+
+
+@feature("runtime w and r", "sizes")
+def _(attention):
+    for name in ("runtime w", "runtime r"):
+        FEATURES[name].change(attention)
+
+
+TABLE = [token * 19 % VOLUME for token in range(VOLUME)]
+for order in (
+    "linear, chunk = 64",
+    "hilbert, grid = [8, 8]",
+    "morton, grid = [8, 8]",
+    "snake, grid = [8, 8]",
+    "residue<3>, chunk = 64",
+    f"table<{TABLE}>",
+):
+    curve = order.partition(",")[0].partition("<")[0]
+    clause(f"pattern {curve}", f"pattern_order = <{order}>", "pattern order")
+    if "chunk" not in order:
+        order += ", chunk = 64"
+    assign(f"keys along {curve}", "order of keys", key_order=order)
+    if curve in ("hilbert", "residue"):
+        assign(f"queries along {curve}", "order of queries", query_order=order)
+
+clause("causal", "causal")
+clause("window", "window = [11, 4]", "window")
+clause("window to the left", "window = [9, -1]", "window")
+clause("grid window", "grid_window = <grid = [8, 8], reach = [2, 1]>")
+
+
+@feature("block mask")
+def _(attention):
+    attention.add("block_mask", (VOLUME // BLOCK, VOLUME // BLOCK), "i1")
+    attention.clauses.append(f"block_mask(%block_mask) of [{BLOCK}, {BLOCK}]")
+
+
+@feature("packed", "variable lengths")
+def _(attention):
+    attention.is_packed = True
+    for side, count in (("query", attention.rows), ("key", attention.columns)):
+        attention.add(f"{side}_starts", (3,), "i64", 0, count // 3, count)
+    attention.clauses.append("packed(%query_starts, %key_starts)")
+
+
+@feature("lengths", "variable lengths")
+def _(attention):
+    for side, count in (("query", attention.rows), ("key", attention.columns)):
+        attention.add(f"{side}_lengths", (attention.batch,), "i64", count, count // 2)
+    attention.clauses.append("lengths(%query_lengths, %key_lengths)")
+
+
+def offset(name: str, shape: tuple, *values: int) -> None:
+    @feature(name, MOVES)
+    def _(attention):
+        attention.add("q_offset", shape, "i64", *values)
+        attention.clauses.append("q_offset(%q_offset)")
+
+
+offset("q_offset", (), 7)
+offset("q_offset below 0", (), -9)
+offset("q_offset of sequences", (2,), 3, 11)
+
+
+@feature("sink")
+def _(attention):
+    attention.add("sink", (attention.heads,), "f32")
+    attention.clauses.append("sink(%sink)")
+
+
+clause("softcap", "softcap = 2.0")
+clause("scale", "scale = 0.3")
+
+
+@feature("mix sum")
+def _(attention):
+    attention.is_sum = True
+    attention.clauses.append("mix = sum output_scale = 0.5")
+
+
+assign("no lse", "results", results=("output",))
+assign("only lse", "results", results=("lse",))
+
+
+def must_be_alone(one: str, other: str) -> bool:
+    """What larger attentions do would say nothing about these two."""
+    groups = FEATURES[one].group, FEATURES[other].group
+    return MOVES in groups and any(group in LIMITS for group in groups)
+
+
+def combine(names) -> Attention:
+    """The attention that has the features of these names."""
+    attention = Attention()
+    for name, feature_ in FEATURES.items():
+        if name in names:
+            feature_.change(attention)
+    return attention
