@@ -42,11 +42,12 @@ def attention(q, k, v, branches=((None, 1),), causal=False):
         p = length_k - length_q + i
         scores, values = [], []
         for w, r in branches:
-            segment = w or length_q + length_k
-            if p % segment % r != x % r:
+            # One segment without w holds positions below 0 as well.
+            segment, place = divmod(p, w) if w else (0, p)
+            if place % r != x % r:
                 continue
             for u in range(length_k):
-                seen = u // segment == p // segment and u % segment % r == x % r
+                seen = (u // w if w else 0, (u % w if w else u) % r) == (segment, x % r)
                 if seen and (u <= p or not causal):
                     scores.append(q[b, i, h] @ k[b, u, x] / math.sqrt(dim))
                     values.append(v[b, u, x])

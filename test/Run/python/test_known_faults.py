@@ -5,18 +5,7 @@
 Each test names the kind and the inputs of the reports, and holds Ringlet to the
 specification in f64 or to its refusal.
 
-| kind | cases |
-|---|---|
-| tails | lengths around blocks and powers of two, head sizes that are neither |
-| rows without a key | more queries than keys under `causal`, empty windows |
-| state that is reset | several key tiles below the diagonal |
-| merges | partial sums whose lse would overflow an exponential; V of ones |
-| large numbers | rows at and beyond 2^31 elements, windows and dilations near 2^63 |
-| strides | transposed, fused, expanded; a last axis that is not contiguous |
-| head sizes | 20, 46, 63, 100; addresses off by one element |
-| branches | segments longer than the sequence, keys seen twice, each head once |
-| equivariance | permuted tokens and heads |
-| the cache | options, damaged compilers, many threads |
+docs/KnownFaults.md lists the kinds, with the tests of other folders as well.
 """
 
 import concurrent.futures
@@ -74,6 +63,44 @@ def test_odd_head_sizes(rng, dim, dtype):
     limit = F32 if dtype == "f32" else dict(rtol=4e-3, atol=2e-3)
     np.testing.assert_allclose(out.astype(np.float64), want, **limit)
     np.testing.assert_allclose(lse, want_lse, rtol=2e-3, atol=2e-3)
+
+
+def test_odd_head_size_in_bf16(rng):
+    """100 elements of 2 bytes: rows that begin off every vector."""
+    program = ringlet.compile(graph(100, 2, dtype="bf16"))
+
+    def narrow(length):
+        x = normal(rng, 1, length, 2, 100).view(np.uint32) & np.uint32(0xFFFF0000)
+        return ringlet.bits((x >> 16).astype(np.uint16), "bf16"), x.view(np.float32)
+
+    (q, q32), (k, k32), (v, v32) = narrow(43), narrow(71), narrow(71)
+    out = np.empty((1, 43, 2, 100), np.uint16)
+    lse = np.empty((1, 2, 43), np.float32)
+    program(q, k, v, out=[ringlet.bits(out, "bf16"), lse])
+    want, want_lse = attention(q32, k32, v32)
+    wide = (out.astype(np.uint32) << 16).view(np.float32)
+    np.testing.assert_allclose(wide, want, rtol=2e-2, atol=1e-2)
+    np.testing.assert_allclose(lse, want_lse, rtol=2e-3, atol=2e-3)
+
+
+def test_block_mask_of_odd_width(rng):
+    """43 blocks of keys, of which the last is hidden: rows of 43 bytes."""
+    q, k, v = (normal(rng, 1, 86, 2, 16) for _ in range(3))
+    x, lse_type = "tensor<1x86x2x16xf32>", "tensor<1x2x86xf32>"
+    program = ringlet.compile(
+        f"func.func @f(%q: {x}, %k: {x}, %v: {x}, %seen: tensor<43x43xi1>)\n"
+        f"    -> ({x}, {lse_type}) {{\n"
+        "  %o, %lse = ringlet.attention %q, %k, %v branches [<w = *, r = 1>]\n"
+        "      block_mask(%seen) of [2, 2]\n"
+        f"      : ({x}, {x}, {x}, tensor<43x43xi1>) -> ({x}, {lse_type})\n"
+        f"  return %o, %lse : {x}, {lse_type}\n}}\n"
+    )
+    seen = np.ones((43, 43), bool)
+    seen[:, -1] = False
+    out, lse = program(q, k, v, seen)
+    want, want_lse = attention(q, k[:, :-2], v[:, :-2])
+    np.testing.assert_allclose(out, want, **F32)
+    np.testing.assert_allclose(lse, want_lse, **F32)
 
 
 @pytest.mark.parametrize("shift", [1, 2, 3])
@@ -174,6 +201,20 @@ def test_rows_beyond_2_31_elements(rng):
     view[...] = values
     assert stride * 63 > 2**31
     check(program, values, view, view)
+
+
+def test_fused_rows_beyond_2_31_elements(rng):
+    """Rows of one tensor of queries, keys and values: their number is small,
+    what lies between them is not."""
+    program = ringlet.compile(graph(8, 1))
+    stride = 2**31 // 30
+    memory = np.zeros(stride * 31 + 24, np.float32)
+    fused = np.lib.stride_tricks.as_strided(
+        memory, (1, 32, 3, 8), (4 * stride, 4 * stride, 32, 4)
+    )
+    fused[...] = normal(rng, 1, 32, 3, 8)
+    assert stride * 31 > 2**31
+    check(program, *(fused[:, :, i : i + 1] for i in range(3)))
 
 
 def test_windows_beyond_every_number(rng):
