@@ -276,10 +276,10 @@ Status Call::execute(Stream stream) {
       return failed(status);
   }
   // A batch is of all steps: where something else came in between, of none.
-  std::unique_lock<std::mutex> lock;
+  BatchCache::Use use;
   Batch *batch = nullptr;
   if (!lists->launches.empty() && lists->launches.size() == shape->steps.size())
-    batch = shape->batches->find(*context.driver, queue, lists->launches, lock);
+    batch = shape->batches->find(*context.driver, queue, lists->launches, use);
   Status status = start(batch);
   if (!status.ok())
     return failed(status);

@@ -60,40 +60,41 @@ Status WorkspacePool::setCounter(Workspace &workspace, char *counter) const {
   return {};
 }
 
+/// What a kept block takes, with its counter.
+static constexpr uint64_t allOfKept =
+    WorkspacePool::keptBytes + WorkspacePool::counterBytes;
+
+bool WorkspacePool::allocateKept(KeptBlock &kept) {
+  if (!account.take(allOfKept))
+    return false;
+  if (!driver.allocate(allOfKept, kept.block).ok()) {
+    account.give(allOfKept);
+    return false;
+  }
+  std::lock_guard<std::mutex> lock(mutex);
+  total += allOfKept;
+  return true;
+}
+
+void WorkspacePool::freeKept(const KeptBlock &kept) {
+  if (kept.block)
+    free({kept.block, allOfKept});
+}
+
 bool WorkspacePool::acquireKept(Workspace &workspace) {
   if (!workspace.queue.number)
     return false;
-  uint64_t number = *workspace.queue.number;
-  KeptBlock *entry;
-  bool isNew = false;
-  {
-    std::lock_guard<std::mutex> lock(mutex);
-    auto found = kept.find(number);
-    isNew = found == kept.end();
-    // Two threads may queue at once; then the second one does without.
-    if (isNew ? kept.size() == mostKept : found->second.isBusy)
-      return false;
-    entry = isNew ? &kept[number] : &found->second;
-    entry->isBusy = true;
-  }
-  // A busy entry is this thread's alone, and stays where it is.
-  constexpr uint64_t all = keptBytes + counterBytes;
-  if (isNew) {
-    bool counted = account.take(all);
-    if (!counted || !driver.allocate(all, entry->block).ok()) {
-      if (counted)
-        account.give(all);
-      std::lock_guard<std::mutex> lock(mutex);
-      kept.erase(number);
-      return false;
-    }
-    std::lock_guard<std::mutex> lock(mutex);
-    total += all;
-  }
+  // Two threads may queue at once; then the second one does without.
+  std::optional<KeptBlock> evicted;
+  PerQueue<KeptBlock>::Use use = kept.use(*workspace.queue.number, evicted);
+  if (evicted)
+    freeKept(*evicted);
+  if (!use || (!use->block && !allocateKept(*use)))
+    return false;
   workspace.pool = this;
-  workspace.block = entry->block;
-  workspace.bytes = all;
-  workspace.kept = entry;
+  workspace.block = use->block;
+  workspace.bytes = allOfKept;
+  workspace.kept = std::move(use);
   return true;
 }
 
@@ -184,11 +185,8 @@ Status WorkspacePool::acquireBlock(uint64_t bytes, Workspace &workspace,
 }
 
 void WorkspacePool::release(const Workspace &workspace) {
-  if (workspace.kept) {
-    std::lock_guard<std::mutex> lock(mutex);
-    workspace.kept->isBusy = false;
+  if (workspace.kept)
     return;
-  }
   if (driver.ordersMemory()) {
     driver.releaseOn(workspace.queue.stream, workspace.block, workspace.bytes);
     account.give(workspace.bytes);
@@ -212,25 +210,18 @@ void WorkspacePool::free(Idle block) {
 }
 
 void WorkspacePool::trim() {
-  while (true) {
-    Idle block;
-    {
-      std::lock_guard<std::mutex> lock(mutex);
-      auto unused = std::find_if(kept.begin(), kept.end(), [](const auto &it) {
-        return !it.second.isBusy;
-      });
-      if (!idle.empty()) {
-        block = idle.back();
-        idle.pop_back();
-      } else if (unused != kept.end()) {
-        block = {unused->second.block, keptBytes + counterBytes};
-        kept.erase(unused);
-      } else {
-        break;
-      }
-    }
-    free(block);
-  }
+  auto next = [&]() -> std::optional<Idle> {
+    std::lock_guard<std::mutex> lock(mutex);
+    if (idle.empty())
+      return std::nullopt;
+    Idle block = idle.back();
+    idle.pop_back();
+    return block;
+  };
+  while (std::optional<Idle> block = next())
+    free(*block);
+  while (std::optional<KeptBlock> block = kept.takeIdle())
+    freeKept(*block);
   driver.trim();
 }
 

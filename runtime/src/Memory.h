@@ -9,10 +9,10 @@
 #define RINGLET_RUNTIME_MEMORY_H
 
 #include "Driver.h"
+#include "PerQueue.h"
 #include "Status.h"
 
 #include <cstdint>
-#include <map>
 #include <mutex>
 #include <vector>
 
@@ -42,8 +42,7 @@ class WorkspacePool;
 
 /// What a queue keeps for its next run.
 struct KeptBlock {
-  char *block = nullptr; // With a counter behind it.
-  bool isBusy = true;
+  char *block = nullptr;   // With a counter behind it.
   bool isCounting = false; // The counter has been set to 0.
 };
 
@@ -67,19 +66,18 @@ private:
   char *block = nullptr;
   char *word = nullptr;
   uint64_t bytes = 0;
-  KeptBlock *kept = nullptr; // Where `block` is that of the queue.
+  PerQueue<KeptBlock>::Use kept; // Where `block` is that of the queue.
 };
 
 /// Keeps the blocks of finished runs for the next ones: after the first run of
 /// a shape, none allocates. A driver that orders memory does so itself; then a
 /// workspace may be let go as soon as the last kernel that uses it is queued.
-/// As that takes about a microsecond, each of the first queues also keeps a
+/// As that takes about a microsecond, each queue that is in use also keeps a
 /// small block: runs of a queue use it one after the other, in its order.
 /// Kernels leave counters at 0: the one behind a kept block is set once.
 class WorkspacePool {
 public:
   static constexpr uint64_t keptBytes = uint64_t(1) << 20;
-  static constexpr size_t mostKept = 16;
   /// A cache line of its own for a counter.
   static constexpr uint64_t counterBytes = 64;
 
@@ -107,6 +105,8 @@ private:
   Status acquireOrdered(uint64_t bytes, Workspace &workspace, bool &overLimit);
   /// The block that the workspace's queue keeps, if it can be had.
   bool acquireKept(Workspace &workspace);
+  bool allocateKept(KeptBlock &kept);
+  void freeKept(const KeptBlock &kept);
   void release(const Workspace &workspace);
   /// The bytes at `counter` become the workspace's, set to 0.
   Status setCounter(Workspace &workspace, char *counter) const;
@@ -116,7 +116,7 @@ private:
   Account &account;
   mutable std::mutex mutex;
   std::vector<Idle> idle;
-  std::map<uint64_t, KeptBlock> kept; // By queue.
+  PerQueue<KeptBlock> kept;
   uint64_t total = 0;
 };
 

@@ -8,49 +8,21 @@
 #include "Prepared.h"
 
 #include <algorithm>
+#include <utility>
 
 using namespace ringlet::rt;
 
-bool BatchCache::makeRoom() {
-  if (items.size() < mostQueues)
-    return true;
-  auto oldest = std::min_element(items.begin(), items.end(),
-                                 [](const auto &a, const auto &b) {
-                                   return a.second.lastRun < b.second.lastRun;
-                                 });
-  if (runs - oldest->second.lastRun < mostIdle ||
-      !oldest->second.busy.try_lock())
-    return false;
-  oldest->second.busy.unlock();
-  items.erase(oldest);
-  return true;
-}
-
 Batch *BatchCache::find(Driver &driver, const Queue &queue,
-                        const std::vector<LaunchCall> &launches,
-                        std::unique_lock<std::mutex> &lock) {
+                        const std::vector<LaunchCall> &launches, Use &use) {
   if (!queue.number)
     return nullptr;
-  Item *item;
-  {
-    std::lock_guard<std::mutex> guard(mutex);
-    ++runs;
-    auto found = items.find(*queue.number);
-    if (found == items.end()) {
-      if (makeRoom())
-        items[*queue.number].lastRun = runs;
-      return nullptr;
-    }
-    item = &found->second;
-    item->lastRun = runs;
-    lock = std::unique_lock<std::mutex>(item->busy, std::try_to_lock);
-  }
-  if (!lock)
+  std::optional<QueueBatch> evicted;
+  use = queues.use(*queue.number, evicted);
+  if (!use || !std::exchange(use->hasRun, true))
     return nullptr;
-  if (item->isNew)
-    item->batch = driver.makeBatch(launches.data(), launches.size());
-  item->isNew = false;
-  return item->batch.get();
+  if (!std::exchange(use->isMade, true))
+    use->batch = driver.makeBatch(launches.data(), launches.size());
+  return use->batch.get();
 }
 
 std::shared_ptr<const Prepared>

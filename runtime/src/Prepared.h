@@ -10,9 +10,9 @@
 
 #include "IndexTables.h"
 #include "Memory.h"
+#include "PerQueue.h"
 
 #include <atomic>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -22,32 +22,24 @@ namespace ringlet::rt {
 class Program;
 struct Entry;
 
+/// The launches of a queue as one, from its second run on: there may be none.
+struct QueueBatch {
+  bool hasRun = false, isMade = false;
+  std::unique_ptr<Batch> batch; // Null where the driver has none.
+};
+
 /// What the runs of a shape leave to the next ones, for each queue.
 class BatchCache {
 public:
-  static constexpr size_t mostQueues = 16;
-  /// A queue that this many runs were not for gives way to another.
-  static constexpr uint64_t mostIdle = 1024;
+  using Use = PerQueue<QueueBatch>::Use;
 
-  /// The batch of a queue for these launches, this thread's until `lock` goes.
-  /// Null in the first run of a queue, as there may be no second one, where
-  /// another thread has it, and beyond the first queues.
+  /// The batch of a queue for these launches, this thread's while `use` lives.
+  /// Null in the first run of a queue and where it has none to itself.
   Batch *find(Driver &driver, const Queue &queue,
-              const std::vector<LaunchCall> &launches,
-              std::unique_lock<std::mutex> &lock);
+              const std::vector<LaunchCall> &launches, Use &use);
 
 private:
-  struct Item {
-    std::mutex busy; // Taken under the cache's.
-    uint64_t lastRun = 0;
-    bool isNew = true;
-    std::unique_ptr<Batch> batch;
-  };
-  bool makeRoom();
-
-  std::mutex mutex;
-  std::map<uint64_t, Item> items; // By the queue's number; their places stay.
-  uint64_t runs = 0;
+  PerQueue<QueueBatch> queues;
 };
 
 /// All of a call that follows from the sizes and strides of its tensors and

@@ -78,6 +78,36 @@ TEST_F(CudaMemory, KeptBlocks) {
   EXPECT_EQ(fake.memory.size(), 3u);    // Constant, x and y.
 }
 
+// A stream that nobody uses any more gives its block away: contexts that live
+// long hold no more than others, and serve their new streams as well.
+TEST_F(CudaMemory, KeptBlocksOfOldStreams) {
+  addAll();
+  ContextPtr context = makeCudaContext();
+  ProgramPtr program = loadProgram(context.get(), builder.artifact);
+  Affine affine(context.get());
+  auto run = [&](size_t stream) {
+    EXPECT_EQ(enqueue(program.get(), "affine", affine.arguments(),
+                      reinterpret_cast<void *>(0x100 + stream)),
+              RL_OK)
+        << rl_last_error();
+  };
+  for (size_t i = 0; i < 16; ++i)
+    run(i);
+  for (int i = 0; i < 1024; ++i)
+    run(15);
+  EXPECT_EQ(fake.count("cuMemAllocFromPoolAsync"), 0);
+  for (size_t i = 16; i < 31; ++i)
+    run(i);
+  EXPECT_EQ(fake.count("cuMemAllocFromPoolAsync"), 0);
+  rl_stats stats = RL_STATS_INIT;
+  ASSERT_EQ(rl_context_stats(context.get(), &stats), RL_OK);
+  EXPECT_EQ(stats.memory_bytes, 16 * ((uint64_t(1) << 20) + 64) + 4096);
+  // All others are in use.
+  run(31);
+  EXPECT_EQ(fake.count("cuMemAllocFromPoolAsync"), 1);
+  affine.expectResult();
+}
+
 // Memory for larger workspaces than that comes from the pool, and a limit below
 // it has no kept blocks; they give way to what needs the room.
 TEST_F(CudaMemory, KeptBlocksAndLimits) {

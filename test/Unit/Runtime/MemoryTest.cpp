@@ -166,6 +166,49 @@ TEST(WorkspacePoolTest, AsksTheSystemFirst) {
   EXPECT_EQ(driver.blocks, 0);
 }
 
+// One thread at a time has the value of a queue, as the last one left it.
+TEST(PerQueueTest, OneUseAtATime) {
+  rt::PerQueue<int> queues;
+  std::optional<int> evicted;
+  {
+    rt::PerQueue<int>::Use use = queues.use(7, evicted);
+    ASSERT_TRUE(use);
+    *use = 5;
+    EXPECT_FALSE(queues.use(7, evicted));
+    EXPECT_TRUE(queues.use(8, evicted));
+  }
+  EXPECT_EQ(*queues.use(7, evicted), 5);
+  EXPECT_EQ(queues.takeIdle(), 5);
+  EXPECT_EQ(queues.takeIdle(), 0);
+  EXPECT_EQ(queues.takeIdle(), std::nullopt);
+  EXPECT_EQ(evicted, std::nullopt);
+}
+
+// Of the queues that nobody has used for long, the one that has waited longest
+// and is not in use gives way; there are never more than so many.
+TEST(PerQueueTest, OldQueuesGiveWay) {
+  constexpr uint64_t most = rt::PerQueue<int>::mostQueues;
+  rt::PerQueue<int> queues;
+  std::optional<int> evicted;
+  for (uint64_t number = 0; number < most; ++number)
+    *queues.use(number, evicted) = int(number);
+  EXPECT_FALSE(queues.use(most, evicted));
+  rt::PerQueue<int>::Use first = queues.use(0, evicted);
+  for (uint64_t i = 0; i < rt::PerQueue<int>::mostIdle; ++i)
+    EXPECT_TRUE(queues.use(5 + i % (most - 5), evicted));
+  for (int number : {1, 2, 3, 4}) {
+    EXPECT_EQ(evicted, std::nullopt);
+    EXPECT_TRUE(queues.use(100 + uint64_t(number), evicted));
+    EXPECT_EQ(evicted, number);
+    evicted.reset();
+  }
+  EXPECT_FALSE(queues.use(200, evicted));
+  EXPECT_EQ(*first, 0);
+  for (uint64_t count = 1; count < most; ++count)
+    EXPECT_TRUE(queues.takeIdle());
+  EXPECT_FALSE(queues.takeIdle());
+}
+
 TEST(IndexTablesTest, AreBijectiveAndInverse) {
   MemoryDriver driver;
   Account account(0);
