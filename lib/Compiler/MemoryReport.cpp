@@ -7,6 +7,7 @@
 
 #include "lib/Compiler/MemoryReport.h"
 
+#include "dialects/Ringlet/IR/TilePattern.h"
 #include "lib/Compiler/Decisions.h"
 #include "lib/Compiler/StaticAttention.h"
 #include "lib/Cost/MemoryTraffic.h"
@@ -42,27 +43,14 @@ private:
 } // namespace
 
 cost::BranchWalk Report::walkOf(size_t index) {
-  const oracle::AttentionSpec &spec = attention.spec;
-  const oracle::Branch &branch = spec.branches[index];
-  auto tiling = cast<attn::TilingAttr>((*op.getTilings())[index]);
+  const oracle::Branch &branch = attention.spec.branches[index];
   cost::BranchWalk walk;
   walk.queries = attention.queries;
   walk.keys = attention.keys;
   walk.queryOffset = attention.keys - attention.queries; // S1
-  layout::TilePattern &pattern = walk.pattern;
-  pattern.segment = branch.segment.value_or(layout::unboundedSegment);
-  pattern.rate = branch.dilation;
-  if (spec.patternOrder)
-    pattern.order = layout::makeOrder(*spec.patternOrder);
-  pattern.causal = spec.causal;
-  pattern.windowLeft = spec.windowLeft;
-  pattern.windowRight = spec.windowRight;
-  if (spec.gridWindow) {
-    pattern.grid = spec.gridWindow->grid;
-    pattern.reach = spec.gridWindow->radius;
-  }
-  pattern.queryRows = tiling.getQuery();
-  pattern.keyRows = tiling.getKey();
+  walk.pattern =
+      attn::getTilePattern(op, cast<attn::BranchAttr>(op.getBranches()[index]),
+                           cast<attn::TilingAttr>((*op.getTilings())[index]));
 
   // Of all batch items.
   int64_t items = op.getQuery().getType().getDimSize(0);

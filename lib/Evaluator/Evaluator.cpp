@@ -12,6 +12,8 @@
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/TypeSwitch.h"
 
+#include <limits>
+
 using namespace mlir;
 using namespace ringlet;
 using namespace ringlet::evaluator;
@@ -64,21 +66,30 @@ LogicalResult Evaluation::refuseInputs(Operation *op, const Twine &message) {
   return failure();
 }
 
+/// "found 7" for `count` more than `before`, which may be more than 64 bits
+/// hold, and what to do about it.
+static std::string foundTooMany(int64_t before, std::optional<int64_t> count) {
+  bool fits = count && *count <= std::numeric_limits<int64_t>::max() - before;
+  return "found " + (fits ? std::to_string(before + *count) : "over 2^63") +
+         "; take shorter sequences, or dynamic ones, which get short lengths";
+}
+
 LogicalResult Evaluation::spend(Operation *op, std::optional<int64_t> count) {
   if (count && *count <= kMaxSteps - steps) {
     steps += *count;
     return success();
   }
-  return refuseInputs(op, "expected at most 2^28 steps of a graph to evaluate, "
-                          "found more; take shorter sequences");
+  return refuseInputs(op,
+                      "expected at most 2^28 steps of a graph to evaluate, " +
+                          foundTooMany(steps, count));
 }
 
 LogicalResult Evaluation::reserve(Operation *op, std::optional<int64_t> count) {
   if (count && *count <= kMaxElements - elements)
     return success();
   return refuseInputs(op, "expected at most 2^24 elements in the tensors of a "
-                          "graph to evaluate, found more; take shorter "
-                          "sequences");
+                          "graph to evaluate, " +
+                              foundTooMany(elements, count));
 }
 
 FailureOr<Tensor> Evaluation::allocate(Operation *op, Type type, Shape shape) {

@@ -240,6 +240,11 @@ bool TilePattern::operator==(const TilePattern &other) const {
          queryRows == other.queryRows && keyRows == other.keyRows;
 }
 
+void TilePattern::setWindow(int64_t left, int64_t right) {
+  windowLeft = left < 0 ? std::nullopt : std::optional(left);
+  windowRight = right < 0 ? std::nullopt : std::optional(right);
+}
+
 bool TilePattern::movesRanks() const {
   return order && order->period() != 0 && !order->isIdentity();
 }

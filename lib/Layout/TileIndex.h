@@ -49,6 +49,9 @@ struct TilePattern {
 
   bool operator==(const TilePattern &other) const;
 
+  /// A side below 0 has no bound.
+  void setWindow(int64_t left, int64_t right);
+
   /// Whether a rank may differ from its position. If so, rows are those of
   /// every rank of the order's volume, else those of positions that exist.
   bool movesRanks() const;

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/Ringlet/IR/RingletDialect.h"
+#include "dialects/Ringlet/IR/TilePattern.h"
 #include "lib/Cost/OrderChoice.h"
 #include "lib/Layout/Curve.h"
 #include "passes/AttentionOpt/PlainTiling.h"
@@ -75,6 +75,27 @@ static std::vector<int64_t> gridOf(attn::AttentionOp op) {
   if (std::optional<attn::GridWindowAttr> window = op.getGridWindow())
     return window->getGrid().vec();
   return {};
+}
+
+/// Why the tiles of `op` cannot be counted, which comparing orders takes; empty
+/// if they can.
+static std::string whyNotCounted(attn::AttentionOp op) {
+  if (op.getBranches().size() != 1)
+    return "its " + std::to_string(op.getBranches().size()) +
+           " branches may want different ones";
+  attn::BranchAttr branch = *op.getBranchRange().begin();
+  if (branch.isRuntimeW() || branch.isRuntimeR())
+    return "tiles are counted where w and r are known, found runtime ones (B1)";
+  for (auto [name, value] :
+       {std::pair("queries", op.getQuery()), {"keys", op.getKey()}})
+    if (value.getType().isDynamicDim(1))
+      return "tiles are counted where lengths are known, found a dynamic "
+             "number of " +
+             std::string(name);
+  if (op.getQOffset())
+    return "tiles are counted where the last query lies on the last key, found "
+           "a q_offset (S1)";
+  return "";
 }
 
 /// The text of an order is that of its attribute.
@@ -156,33 +177,18 @@ LogicalResult ChooseOrder::force(attn::AttentionOp op) {
 
 void ChooseOrder::choose(attn::AttentionOp op) {
   std::string reason = whyNotOrdered(op);
+  if (reason.empty())
+    reason = whyNotCounted(op);
+  if (!reason.empty())
+    return report(op, false, "no order: " + reason);
   int64_t queries = op.getQuery().getType().getDimSize(1);
   int64_t keys = op.getKey().getType().getDimSize(1);
   attn::BranchAttr first = *op.getBranchRange().begin();
-  if (!reason.empty())
-    return report(op, false, "no order: " + reason);
-  // Branches of one attention want different orders, and without sizes there is
-  // nothing to count.
-  if (op.getBranches().size() != 1 || ShapedType::isDynamic(queries) ||
-      ShapedType::isDynamic(keys) || op.getQOffset() || first.isRuntimeR() ||
-      first.isRuntimeW())
-    return;
 
   cost::OrderedBranch branch;
-  layout::TilePattern &pattern = branch.pattern;
-  if (!first.isUnbounded())
-    pattern.segment = first.getW();
-  pattern.rate = first.getR();
-  pattern.causal = op.getCausal();
-  if (auto window = op.getWindow()) {
-    if ((*window)[0] >= 0)
-      pattern.windowLeft = (*window)[0];
-    if ((*window)[1] >= 0)
-      pattern.windowRight = (*window)[1];
-  }
-  pattern.grid = gridOf(op);
-  if (!pattern.grid.empty())
-    pattern.reach = op.getGridWindow()->getReach().vec();
+  PlainTiling tiling = choosePlainTiling(op, first, target);
+  branch.pattern = attn::getTilePattern(op, first, tiling.tiling);
+  const layout::TilePattern &pattern = branch.pattern;
   branch.queries = queries;
   branch.keys = keys;
   branch.queryOffset = keys - queries; // S1
@@ -190,9 +196,6 @@ void ChooseOrder::choose(attn::AttentionOp op) {
   int64_t bytes = op.getKey().getType().getElementTypeBitWidth() / 8;
   branch.headBytes = op.getHeadDim() * bytes;
   branch.valueBytes = op.getValueDim() * bytes;
-  PlainTiling tiling = choosePlainTiling(op, first, target);
-  pattern.queryRows = tiling.tiling.getQuery();
-  pattern.keyRows = tiling.tiling.getKey();
   branch.cyclesPerScore = tiling.cyclesPerScore;
 
   cost::Machine machine = target.gpu ? cost::Machine::GPU : cost::Machine::CPU;

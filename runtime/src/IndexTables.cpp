@@ -40,10 +40,7 @@ static Status makePattern(const abi::TileIndex &tiles,
   if (tiles.order())
     RL_TRY(makeOrder(*tiles.order(), pattern.order));
   pattern.causal = tiles.causal();
-  if (tiles.window_left() >= 0)
-    pattern.windowLeft = tiles.window_left();
-  if (tiles.window_right() >= 0)
-    pattern.windowRight = tiles.window_right();
+  pattern.setWindow(tiles.window_left(), tiles.window_right());
   pattern.grid = toVector(tiles.grid());
   pattern.reach = toVector(tiles.reach());
   pattern.queryRows = tiles.query_rows();

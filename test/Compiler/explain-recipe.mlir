@@ -19,6 +19,7 @@
 // RUN:   -o %t.rla 2>&1 | FileCheck %s --check-prefix=REFUSED
 
 // CHECK:      for sm_90a:
+// CHECK-NEXT: ringlet-choose-order: no order: tiles are counted where lengths are known, found a dynamic number of queries
 // CHECK-NEXT: ringlet-choose-tiling: branch 0 on sm_90a: recipe fa_fwd_lazy, tiles of [[Q:[0-9]+]] queries x [[K:[0-9]+]] keys: {{.+}} cycles a score by the cost model {{.+}}; rows that it marks are computed again in tiles of
 // CHECK:      rtile-choose-schedule: attend_attention0_branch0: {{[0-9]+}} warps compute, 4 for every 64 of [[Q]] rows, with {{[0-9]+}} registers a thread {{.+}} slots, {{[0-9]+}} of {{[0-9]+}} bytes of shared memory
 // CHECK:      rtile-verify-schedule: no role waits for ever

@@ -199,12 +199,8 @@ layout::TilePattern TileIndexOp::getPattern() {
   if (rlayout::OrderAttr order = getOrderAttr())
     pattern.order = order.getOrder();
   pattern.causal = getCausal();
-  if (std::optional<ArrayRef<int64_t>> window = getWindow()) {
-    if ((*window)[0] >= 0)
-      pattern.windowLeft = (*window)[0];
-    if ((*window)[1] >= 0)
-      pattern.windowRight = (*window)[1];
-  }
+  if (std::optional<ArrayRef<int64_t>> window = getWindow())
+    pattern.setWindow((*window)[0], (*window)[1]);
   if (getGrid()) {
     pattern.grid = getGrid()->vec();
     pattern.reach = getReach()->vec();

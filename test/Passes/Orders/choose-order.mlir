@@ -80,6 +80,7 @@ func.func @dilated(%q: tensor<1x16384x4x64xf32>, %v: tensor<1x16384x4x64xf32>)
 // Without sizes nothing is known of what an order would save.
 // CHECK-LABEL: func.func @dynamic
 // CHECK-NOT: ringlet.reorder
+// WHY: no order: tiles are counted where lengths are known, found a dynamic number of queries
 // FORCED-LABEL: func.func @dynamic
 // FORCED: ringlet.reorder {{.*}} to tensor<1x?x4x64xf32
 func.func @dynamic(%q: tensor<1x?x4x64xf32>) -> tensor<1x?x4x64xf32> {
@@ -87,6 +88,44 @@ func.func @dynamic(%q: tensor<1x?x4x64xf32>) -> tensor<1x?x4x64xf32> {
       : (tensor<1x?x4x64xf32>, tensor<1x?x4x64xf32>, tensor<1x?x4x64xf32>)
       -> (tensor<1x?x4x64xf32>, tensor<1x4x?xf32>)
   return %o : tensor<1x?x4x64xf32>
+}
+
+// Neither of what lies before the keys, nor of what is called with.
+// CHECK-LABEL: func.func @offset
+// CHECK-NOT: ringlet.reorder
+// WHY: no order: tiles are counted where the last query lies on the last key, found a q_offset (S1)
+func.func @offset(%q: tensor<1x64x4x64xf32>, %offset: tensor<i64>)
+    -> tensor<1x64x4x64xf32> {
+  %o, %lse = ringlet.attention %q, %q, %q branches [<w = 64, r = 4>]
+      q_offset(%offset)
+      : (tensor<1x64x4x64xf32>, tensor<1x64x4x64xf32>, tensor<1x64x4x64xf32>,
+         tensor<i64>)
+      -> (tensor<1x64x4x64xf32>, tensor<1x4x64xf32>)
+  return %o : tensor<1x64x4x64xf32>
+}
+
+// CHECK-LABEL: func.func @runtime
+// CHECK-NOT: ringlet.reorder
+// WHY: no order: tiles are counted where w and r are known, found runtime ones (B1)
+func.func @runtime(%q: tensor<1x64x4x64xf32>, %w: tensor<i64>)
+    -> tensor<1x64x4x64xf32> {
+  %o, %lse = ringlet.attention %q, %q, %q branches [<w = ?, r = 4>] sizes(%w)
+      : (tensor<1x64x4x64xf32>, tensor<1x64x4x64xf32>, tensor<1x64x4x64xf32>,
+         tensor<i64>)
+      -> (tensor<1x64x4x64xf32>, tensor<1x4x64xf32>)
+  return %o : tensor<1x64x4x64xf32>
+}
+
+// An order of K and V is one for all branches.
+// CHECK-LABEL: func.func @branches
+// CHECK-NOT: ringlet.reorder
+// WHY: no order: its 2 branches may want different ones
+func.func @branches(%q: tensor<1x64x4x64xf32>) -> tensor<1x64x4x64xf32> {
+  %o, %lse = ringlet.attention %q, %q, %q
+      branches [<w = 16, r = 1>, <w = 64, r = 4>]
+      : (tensor<1x64x4x64xf32>, tensor<1x64x4x64xf32>, tensor<1x64x4x64xf32>)
+      -> (tensor<1x64x4x64xf32>, tensor<1x4x64xf32>)
+  return %o : tensor<1x64x4x64xf32>
 }
 
 // What the user wrote stays.

@@ -37,12 +37,22 @@ func.func @blocks(%x: f32) -> f32 {
 
 func.func @long(%q: tensor<1x4096x8x64xf32>) -> tensor<1x4096x8x64xf32> {
   %dead = arith.constant 1 : i32
-  // expected-error@+1 {{expected at most 2^28 steps of a graph to evaluate, found more; take shorter sequences (to verify 'long' before canonicalize)}}
+  // expected-error@+1 {{expected at most 2^28 steps of a graph to evaluate, found 8589934592; take shorter sequences, or dynamic ones, which get short lengths (to verify 'long' before canonicalize)}}
   %o, %lse = ringlet.attention %q, %q, %q branches [<w = *, r = 1>]
       : (tensor<1x4096x8x64xf32>, tensor<1x4096x8x64xf32>,
          tensor<1x4096x8x64xf32>)
       -> (tensor<1x4096x8x64xf32>, tensor<1x8x4096xf32>)
   return %o : tensor<1x4096x8x64xf32>
+}
+
+// -----
+
+// Nothing is reserved for what would not fit.
+func.func @wide(%x: f32) -> tensor<65536x65536xf32> {
+  %dead = arith.constant 1 : i32
+  // expected-error@+1 {{expected at most 2^24 elements in the tensors of a graph to evaluate, found 4294967298; take shorter sequences, or dynamic ones, which get short lengths (to verify 'wide' before canonicalize)}}
+  %y = tensor.empty() : tensor<65536x65536xf32>
+  return %y : tensor<65536x65536xf32>
 }
 
 // -----
