@@ -80,7 +80,7 @@ static LogicalResult runAnyBlock(Machine &machine,
   const Buffer &blocks = *machine.operand(instruction, 4).buffer;
   /// The blocks that a tile's rows lie in, both ends included.
   auto find = [&](unsigned view, rtile::ViewType type, int64_t size) {
-    Rows rows(machine.operand(instruction, view).view, type);
+    Rows rows(machine.operand(instruction, view).view);
     int64_t row = machine.scalar(instruction, view + 1);
     Wide first = std::max<Wide>(row, rows.begin());
     Wide last = std::min<Wide>(Wide(row) + type.getShape()[0], rows.end()) - 1;

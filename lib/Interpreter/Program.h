@@ -20,6 +20,7 @@
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringMap.h"
 
+#include <limits>
 #include <vector>
 
 namespace ringlet::interpreter {
@@ -68,6 +69,10 @@ struct View {
   int64_t origin = 0;
   int64_t segment = 0;
   int64_t residue = 0;
+  /// Segment length (0: one segment) and distance of rows.
+  int64_t w = 0, rate = 1;
+  /// The numbers that rows have, first and one past the last.
+  int64_t first = 0, end = std::numeric_limits<int64_t>::max();
 };
 
 /// One value. Integers of any width are kept sign-extended (a true i1 is -1),

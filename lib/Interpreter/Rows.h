@@ -32,7 +32,7 @@ struct Place {
 
 class Rows {
 public:
-  Rows(const View &view, rtile::ViewType type);
+  explicit Rows(const View &view);
 
   /// The place of row `row` if the row exists.
   std::optional<Place> place(int64_t row) const;

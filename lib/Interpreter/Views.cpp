@@ -18,17 +18,18 @@ using namespace ringlet::interpreter;
 // Rows
 //===----------------------------------------------------------------------===//
 
-Rows::Rows(const View &view, rtile::ViewType type)
-    : view(view), base(view.residue), rate(type.getRate()) {
+Rows::Rows(const View &view)
+    : view(view), base(view.residue), rate(view.rate) {
   auto op = cast<rtile::ViewOp>(view.definition);
   size = view.buffer->sizes[op.getAxes()[0]];
-  low = view.origin;
-  high = low + (view.rows ? view.rows->sizes[0] : size);
-  if (int64_t w = type.getSegmentLength()) {
-    Wide start = Wide(view.segment) * w;
+  int64_t count = view.rows ? view.rows->sizes[0] : size;
+  low = view.origin + std::clamp<Wide>(view.first, 0, count);
+  high = view.origin + std::clamp<Wide>(view.end, 0, count);
+  if (view.w) {
+    Wide start = Wide(view.segment) * view.w;
     base += start;
     low = std::max(low, start);
-    high = std::min(high, start + w);
+    high = std::min(high, start + view.w);
   }
 }
 
@@ -89,19 +90,36 @@ static LogicalResult runView(Machine &machine, const Instruction &instruction) {
   view.origin = op.getOrigin() ? machine.scalar(instruction, next++) : 0;
   view.segment = op.getSegment() ? machine.scalar(instruction, next++) : 0;
   view.residue = op.getResidue() ? machine.scalar(instruction, next++) : 0;
+  rtile::ViewType type = op.getResult().getType();
+  view.w = op.getW() ? machine.scalar(instruction, next++)
+                     : type.getSegmentLength();
+  view.rate =
+      op.getRate() ? machine.scalar(instruction, next++) : type.getRate();
+  if ((op.getW() && view.w < 1) || view.rate < 1 ||
+      (view.w != 0 && view.rate > view.w))
+    return machine.fail(instruction,
+                        "expected w of at least 1 and a rate from 1 to w, "
+                        "found " +
+                            Twine(view.w) + " and " + Twine(view.rate) +
+                            " (B1)");
   view.rows =
       op.getRows() ? machine.operand(instruction, next++).buffer : nullptr;
   view.positions =
       op.getPositions() ? machine.operand(instruction, next++).buffer : nullptr;
+  view.first = 0;
+  view.end = std::numeric_limits<int64_t>::max();
+  if (op.getFirst()) {
+    view.first = machine.scalar(instruction, next++);
+    view.end = machine.scalar(instruction, next++);
+  }
   view.order = op.getOrder() ? op.getOrder()->getOrder() : nullptr;
   return success();
 }
 
 static LogicalResult runBounds(Machine &machine,
                                const Instruction &instruction) {
-  auto op = cast<rtile::BoundsOp>(instruction.op);
   const View &view = machine.operand(instruction, 0).view;
-  Rows rows(view, op.getView().getType());
+  Rows rows(view);
   Wide begin = rows.begin(), end = rows.end();
   const Options &options = machine.run.options;
   if (end <= begin && options.chooseFreely) {
@@ -225,7 +243,7 @@ LogicalResult Access::forEach(Visit visit) {
   if (beginColumn == endColumn)
     return success();
 
-  Rows rows(view, type);
+  Rows rows(view);
   int64_t fixedOffset = 0;
   bool first = true;
   int64_t elementSize = sizeOf(buffer.dtype);

@@ -130,7 +130,7 @@ static LogicalResult runVisible(Machine &machine,
   const View &keyView = machine.operand(instruction, 2).view;
   int64_t keyRow = machine.scalar(instruction, 3);
   auto queryType = op.getQuery().getType(), keyType = op.getKey().getType();
-  Rows queryRows(queryView, queryType), keyRows(keyView, keyType);
+  Rows queryRows(queryView), keyRows(keyView);
   auto queries = tokensOf(queryRows, queryRow, queryType.getShape()[0]);
   auto keys = tokensOf(keyRows, keyRow, keyType.getShape()[0]);
   Sight sight(op);
@@ -195,8 +195,8 @@ static LogicalResult runList(Machine &machine, const Instruction &instruction) {
   }
 
   auto queryType = op.getQuery().getType(), keyType = op.getKey().getType();
-  Rows queryRows(machine.operand(instruction, 2).view, queryType);
-  Rows keyRows(machine.operand(instruction, 4).view, keyType);
+  Rows queryRows(machine.operand(instruction, 2).view);
+  Rows keyRows(machine.operand(instruction, 4).view);
   auto queries = tokensOf(queryRows, machine.scalar(instruction, 3),
                           queryType.getShape()[0]);
   Sight sight(op);
@@ -236,7 +236,7 @@ static LogicalResult runRun(Machine &machine, const Instruction &instruction) {
   int64_t row = machine.scalar(instruction, 1);
   const View &keyView = machine.operand(instruction, 2).view;
   auto queryType = op.getQuery().getType(), keyType = op.getKey().getType();
-  Rows queryRows(queryView, queryType), keyRows(keyView, keyType);
+  Rows queryRows(queryView), keyRows(keyView);
   Conditions conditions{op.getCausal(), op.getWindow()};
 
   // Key rows that any query sees, and those that every one sees, half-open.

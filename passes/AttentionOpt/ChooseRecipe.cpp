@@ -161,12 +161,12 @@ std::string ringlet::whyNotScheduled(attn::AttentionOp op,
   if (problem.empty() && op.getMix() != attn::Mix::Softmax)
     problem = "expected mix = softmax, found mix = sum (R2)";
   if (problem.empty())
+    problem = checkBranch(cast<BranchAttr>(op.getBranches()[0]));
+  if (problem.empty())
     problem = checkRowValues(op);
   if (problem.empty())
     problem = checkOrders(op);
   if (problem.empty())
     problem = checkMasks(op);
-  if (problem.empty())
-    problem = checkBranch(cast<BranchAttr>(op.getBranches()[0]));
   return problem;
 }

@@ -10,17 +10,27 @@
 using namespace mlir;
 using namespace ringlet;
 
-/// Rows of a segment that one head visits.
+/// Rows of a segment that one head visits. What only the call knows counts as
+/// a segment of all rows and as no dilation: that kernel has the most work.
 static int64_t getRowsOfSegment(attn::AttentionOp op, attn::BranchAttr branch) {
-  if (branch.isRuntimeR())
-    return 0;
   int64_t length = op.getQuery().getType().getDimSize(op.getSequenceAxis());
   bool bounded = !branch.isUnbounded() && !branch.isRuntimeW();
   if (bounded && (ShapedType::isDynamic(length) || branch.getW() < length))
     length = branch.getW();
   if (ShapedType::isDynamic(length))
     return 0;
-  return llvm::divideCeil(std::max<int64_t>(length, 1), branch.getR());
+  return llvm::divideCeil(std::max<int64_t>(length, 1),
+                          branch.isRuntimeR() ? 1 : branch.getR());
+}
+
+/// What was taken for sizes that only the call knows.
+static std::string explainRuntimeSizes(attn::BranchAttr branch) {
+  std::string text;
+  if (branch.isRuntimeW())
+    text += "; w of the call counted as the length";
+  if (branch.isRuntimeR())
+    text += "; r of the call counted as 1";
+  return text;
 }
 
 cost::BranchShape ringlet::getBranchShape(attn::AttentionOp op,
@@ -46,7 +56,8 @@ PlainTiling ringlet::choosePlainTiling(attn::AttentionOp op,
   auto make = [&](const auto &tiling) {
     return PlainTiling{
         attn::TilingAttr::get(op.getContext(), tiling.query, tiling.key),
-        cost::explain(tiling), tiling.cyclesPerScore};
+        cost::explain(tiling) + explainRuntimeSizes(branch),
+        tiling.cyclesPerScore};
   };
   Type element = op.getQuery().getType().getElementType();
   if (const arch::CPULevel *level = target.cpu) {

@@ -54,6 +54,8 @@ private:
                      const HostTensor &key, const HostTensor &value);
   Value queryOffset(attn::AttentionOp op, const HostTensor &query,
                     const HostTensor &key);
+  /// The number that `scalar` holds, a constant or an argument in host memory.
+  Value readScalar(Value scalar);
   /// The buffer for a result: the caller's if it is returned.
   HostTensor target(OpResult result, ArrayRef<Value> sizes);
   std::string kernelName(StringRef what) {
@@ -134,22 +136,26 @@ void FunctionLowering::requireShapes(attn::AttentionOp op,
                     "expected key and value of one length (section 1)");
 }
 
+Value FunctionLowering::readScalar(Value scalar) {
+  DenseIntElementsAttr constant;
+  if (matchPattern(scalar, m_Constant(&constant)))
+    return plan.constant(constant.getSplatValue<int64_t>());
+  return rplan::ReadOp::create(plan.getBuilder(), plan.getLoc(),
+                               plan.getBuilder().getIndexType(),
+                               tensors.lookup(scalar).buffer);
+}
+
 /// Position of query row 0 (S1).
 Value FunctionLowering::queryOffset(attn::AttentionOp op,
                                     const HostTensor &query,
                                     const HostTensor &key) {
+  // Those of sequences are the kernels' to find.
+  if (hasPositionsOfSequence(op))
+    return plan.constant(0);
   Value offset = op.getQOffset();
   if (!offset)
     return plan.sub(key.sizes[1], query.sizes[1]);
-  // Those of sequences are the kernels' to read.
-  if (hasOffsetOfSequence(op))
-    return plan.constant(0);
-  DenseIntElementsAttr constant;
-  if (matchPattern(offset, m_Constant(&constant)))
-    return plan.constant(constant.getSplatValue<int64_t>());
-  Value read = rplan::ReadOp::create(plan.getBuilder(), op.getLoc(),
-                                     plan.getBuilder().getIndexType(),
-                                     tensors.lookup(offset).buffer);
+  Value read = readScalar(offset);
   StringRef message = "expected q_offset within +-2^60 (S1)";
   plan.requireAtMost(read, plan.constant(kMaxOffset), message);
   plan.requireAtMost(plan.constant(-kMaxOffset), read, message);
@@ -176,6 +182,14 @@ void FunctionLowering::lowerAttention(attn::AttentionOp op) {
     plan.requireEqual(offsets.sizes[0], query.sizes[0],
                       "expected a q_offset for each sequence (S1)");
   }
+  HostTensor queryLengths, keyLengths;
+  if (op.getQueryLengths()) {
+    queryLengths = tensors.lookup(op.getQueryLengths());
+    keyLengths = tensors.lookup(op.getKeyLengths());
+    for (const HostTensor &lengths : {queryLengths, keyLengths})
+      plan.requireEqual(lengths.sizes[0], query.sizes[0],
+                        "expected a length for each sequence (S2)");
+  }
   HostTensor blockMask;
   if (op.getBlockMask())
     blockMask = tensors.lookup(op.getBlockMask());
@@ -197,11 +211,14 @@ void FunctionLowering::lowerAttention(attn::AttentionOp op) {
     return branch.getHeadBegin() == 0 &&
            (branch.hasAllHeads() || branch.getHeadEnd() == op.getQueryHeads());
   };
+  SmallVector<BranchSizes> sizes =
+      requireSizes(plan, op, [&](Value size) { return readScalar(size); });
+  // A dilation that only the call knows may be 1.
   auto rate = [&](unsigned index) {
-    return cast<attn::BranchAttr>(op.getBranches()[index]).getR();
+    return getConstant(sizes[index].r).value_or(1);
   };
   auto covers = [&](unsigned index) {
-    return rate(index) == 1 && hasEveryHead(index);
+    return sizes[index].getR() == 1 && hasEveryHead(index);
   };
   SmallVector<unsigned> chain =
       llvm::to_vector(llvm::seq<unsigned>(0, op.getBranches().size()));
@@ -279,14 +296,16 @@ void FunctionLowering::lowerAttention(attn::AttentionOp op) {
     step.query = query;
     step.key = key;
     step.value = value;
-    auto branch = cast<attn::BranchAttr>(op.getBranches()[index]);
+    step.sizes = sizes[index];
     step.queryOffset = offset;
     step.queryOffsets = offsets;
+    step.queryLengths = queryLengths;
+    step.keyLengths = keyLengths;
     step.blockMask = blockMask;
     step.firstRank = queries.getFirst();
     step.rankCount = queries.getCount();
     auto getRows = [&](RankedSequence &side) {
-      return side.getRows(getSegmentLength(branch), branch.getR(), masked);
+      return side.getRows(sizes[index], masked);
     };
     step.queryOrder = getRows(queries);
     step.keyOrder = getRows(keys);
@@ -315,6 +334,15 @@ void FunctionLowering::lowerAttention(attn::AttentionOp op) {
     emitFinish(plan, kernelName("finish"), op, state, output);
     if (sum && lse)
       emitFinishLse(plan, kernelName("finish_lse"), state, lse);
+  }
+  // Last: kernels of whole tensors know nothing of lengths.
+  if (queryLengths) {
+    emitFillPast(plan, kernelName("fill_output_past"), output, /*axis=*/1, 0.0,
+                 queryLengths, /*sequenceAxis=*/0);
+    if (lse)
+      emitFillPast(plan, kernelName("fill_lse_past"), lse, lse.sizes.size() - 1,
+                   -std::numeric_limits<double>::infinity(), queryLengths,
+                   lse.sizes.size() - 3);
   }
 
   tensors[op.getOutput()] = output;

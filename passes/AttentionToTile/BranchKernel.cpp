@@ -51,7 +51,9 @@ private:
   static rtile::Recipe toTileRecipe(attn::Recipe recipe);
   void onlyIf(Value condition, llvm::function_ref<void()> body);
   void declare();
+  void readSequence();
   Value makeResidue();
+  Value makeResidue(int64_t c);
   void makeViews();
   SmallVector<Value> getLseAxes();
   Value firstRow(StringRef name, Value view);
@@ -62,10 +64,15 @@ private:
   void redoTiles();
   void forEachTile(Value first, Value last,
                    llvm::function_ref<void(Value)> body);
-  int64_t segmentLength() { return getSegmentLength(branch); }
+  Value getSize(Value parameter, int64_t known) {
+    return parameter ? parameter : k.constant(known);
+  }
+  Value getW() { return getSize(w, step.sizes.getW()); }
+  Value getR() { return getSize(r, step.sizes.getR()); }
   rtile::ViewType viewType(ArrayRef<int64_t> shape, Type element,
                            const KernelBuilder::Rows &rows) {
-    return rtile::ViewType::get(shape, element, segmentLength(), branch.getR(),
+    return rtile::ViewType::get(shape, element, step.sizes.getW(),
+                                step.sizes.getR(),
                                 /*indexed=*/bool(rows.table));
   }
   void addTable(StringRef name, Value table);
@@ -86,6 +93,12 @@ private:
 
   // Parameters and the point of the grid; null where there is none.
   Value Q, K, V, target, partial, maxima, sums, lse, redo, sinks, firstRank;
+  /// Lists with an entry for each sequence (S1, S2).
+  Value offsets, queryLengths, keyLengths;
+  /// Valid rows of this sequence, if it has a length.
+  Value queryLength, keyLength;
+  /// Of the branch, where only the call knows them.
+  Value w, r;
   /// Tables that are parameters of the kernel, by the host's.
   SmallVector<std::pair<Value, Value>> tables;
   Value tile, segment, residue, head, keyHead, batch;
@@ -197,38 +210,44 @@ void BranchKernel::declare() {
     redo = k.addBuffer("redo", step.redo.buffer);
   if (step.sinks)
     sinks = k.addBuffer("sinks", step.sinks.buffer);
-  Value offsets;
   if (step.queryOffsets)
     offsets = k.addBuffer("q_offsets", step.queryOffsets.buffer);
   else if (getConstant(step.firstRank) != 0)
     firstRank = k.addScalar("q_offset", step.firstRank);
+  if (step.queryLengths) {
+    queryLengths = k.addBuffer("q_lengths", step.queryLengths.buffer);
+    keyLengths = k.addBuffer("k_lengths", step.keyLengths.buffer);
+  }
+  if (ShapedType::isDynamic(step.sizes.getW()))
+    w = k.addScalar("w", step.sizes.w);
+  if (ShapedType::isDynamic(step.sizes.getR()))
+    r = k.addScalar("r", step.sizes.r);
   for (const RowOrder *order : {&step.queryOrder, &step.keyOrder}) {
     bool isQuery = order == &step.queryOrder;
     addTable(isQuery ? "q_rows" : "k_rows", order->rows);
     addTable(isQuery ? "q_positions" : "k_positions", order->positions);
   }
 
-  Value rows = plan.ceilDiv(step.rankCount, branch.getR());
-  if (!branch.isUnbounded())
-    rows = plan.min(
-        rows, plan.constant(layout::ceilDiv(segmentLength(), branch.getR())));
+  const BranchSizes &sizes = step.sizes;
+  Value rows = plan.ceilDiv(step.rankCount, sizes.r);
+  if (sizes.w)
+    rows = plan.min(rows, plan.ceilDiv(sizes.w, sizes.r));
   Value tiles = plan.ceilDiv(rows, queryRows), segments = plan.constant(1);
   Value firstSegment = plan.constant(0);
-  if (!branch.isUnbounded() && offsets) {
+  if (sizes.w && hasPositionsOfSequence(op)) {
     // As many as rows can lie in, wherever they begin.
     segments =
         plan.add(plan.floorDiv(plan.add(step.rankCount,
-                                        plan.constant(segmentLength() - 2)),
-                               segmentLength()),
+                                        plan.sub(sizes.w, plan.constant(2))),
+                               sizes.w),
                  plan.constant(1));
-  } else if (!branch.isUnbounded()) {
+  } else if (sizes.w) {
     // Segments from that of the first query rank to that of the last.
     Value last =
         plan.sub(plan.add(step.firstRank, step.rankCount), plan.constant(1));
-    firstSegment = plan.floorDiv(step.firstRank, segmentLength());
-    segments =
-        plan.add(plan.sub(plan.floorDiv(last, segmentLength()), firstSegment),
-                 plan.constant(1));
+    firstSegment = plan.floorDiv(step.firstRank, sizes.w);
+    segments = plan.add(plan.sub(plan.floorDiv(last, sizes.w), firstSegment),
+                        plan.constant(1));
   }
   keyTiles.declare(tiles, segments, firstSegment);
   int64_t headEnd = branch.getHeadEnd() == BranchAttr::kAllHeads
@@ -245,22 +264,37 @@ void BranchKernel::declare() {
     tiles = plan.ceilDiv(tiles, count);
   }
   tile = k.addGridAxis("tile", tiles);
-  if (!branch.isUnbounded())
+  if (sizes.w)
     segment = gridSegment = k.addGridAxis("segment", segments);
   head = k.addGridAxis("head", heads);
   batch = k.addGridAxis("batch", step.query.sizes[0]);
 
-  if (offsets)
-    firstRank =
-        k.readIndex("q_offset", offsets, batch, -kMaxOffset, kMaxOffset);
+  readSequence();
   if (firstRank && segment) {
-    Value first = k.create<arith::FloorDivSIOp>("first_segment", firstRank,
-                                                k.constant(segmentLength()));
+    Value first =
+        k.create<arith::FloorDivSIOp>("first_segment", firstRank, getW());
     segment = k.add("segment_number", segment, first);
   }
   if (branch.getHeadBegin() != 0)
     head = k.add("query_head", head, k.constant(branch.getHeadBegin()));
   keyHead = k.div("key_head", head, op.getQueryHeads() / op.getKeyHeads());
+}
+
+/// What lists say of this point's sequence.
+void BranchKernel::readSequence() {
+  if (queryLengths) {
+    auto read = [&](StringRef name, Value list, Value rows) {
+      return k.readIndex(name, list, batch, k.constant(0),
+                         k.size("rows", rows, /*axis=*/1));
+    };
+    queryLength = read("q_length", queryLengths, Q);
+    keyLength = read("k_length", keyLengths, K);
+  }
+  if (offsets)
+    firstRank = k.readIndex("q_offset", offsets, batch, k.constant(-kMaxOffset),
+                            k.constant(kMaxOffset));
+  else if (hasPositionsOfSequence(op))
+    firstRank = k.create<arith::SubIOp>("q_offset", keyLength, queryLength);
 }
 
 void BranchKernel::addTable(StringRef name, Value table) {
@@ -277,21 +311,36 @@ Value BranchKernel::getTable(Value table) {
 
 /// The residue o of this head (B2); null if the branch is not dilated.
 Value BranchKernel::makeResidue() {
-  int64_t r = branch.getR();
-  if (r == 1)
+  if (step.sizes.getR() == 1)
     return nullptr;
   bool byQuery = branch.getBy() == attn::HeadKind::Query;
   Value x = byQuery ? head : keyHead;
   int64_t heads = byQuery ? op.getQueryHeads() : op.getKeyHeads();
   switch (branch.getOffset()) {
   case attn::OffsetRule::Modulo:
-    return k.create<arith::RemUIOp>("residue", x, k.constant(r));
-  case attn::OffsetRule::Block:
-    return k.div("residue", x, layout::ceilDiv(heads, r));
+    return k.create<arith::RemUIOp>("residue", x, getR());
+  case attn::OffsetRule::Block: {
+    Value share = plan.ceilDiv(plan.constant(heads), step.sizes.r);
+    if (std::optional<int64_t> known = getConstant(share))
+      return k.div("residue", x, *known);
+    return k.create<arith::DivUIOp>("residue", x,
+                                    k.addScalar("heads_of_residue", share));
+  }
   case attn::OffsetRule::Constant:
-    return k.constant(layout::floorMod(branch.getConstant(), r));
+    return makeResidue(branch.getConstant());
   }
   llvm_unreachable("every offset rule has a residue");
+}
+
+/// c mod r, which rounds down.
+Value BranchKernel::makeResidue(int64_t c) {
+  if (!r)
+    return k.constant(layout::floorMod(c, step.sizes.getR()));
+  if (c >= 0)
+    return k.create<arith::RemUIOp>("residue", k.constant(c), r);
+  Value below = k.create<arith::RemUIOp>("below", k.constant(-1 - c), r);
+  return k.create<arith::SubIOp>("residue", k.add("last", r, k.constant(-1)),
+                                 below);
 }
 
 /// Views of the rows of this segment and residue.
@@ -299,16 +348,20 @@ void BranchKernel::makeViews() {
   Type element = step.query.getElementType();
   int64_t depth = op.getHeadDim(), width = op.getValueDim();
   residue = makeResidue();
-  auto getRows = [&](Value origin, const RowOrder &order) {
+  auto getRows = [&](Value origin, const RowOrder &order, Value length) {
     return KernelBuilder::Rows{origin,
                                segment,
                                residue,
                                getTable(order.rows),
                                getTable(order.positions),
-                               order.order};
+                               order.order,
+                               length ? k.constant(0) : Value(),
+                               length,
+                               w,
+                               r};
   };
-  KernelBuilder::Rows keys = getRows(nullptr, step.keyOrder);
-  queries = getRows(firstRank, step.queryOrder);
+  KernelBuilder::Rows keys = getRows(nullptr, step.keyOrder, keyLength);
+  queries = getRows(firstRank, step.queryOrder, queryLength);
 
   views.query = k.view("q", Q, {batch, nullptr, head, nullptr},
                        viewType({queryRows, depth}, element, queries), queries);
@@ -381,7 +434,7 @@ void BranchKernel::fillOthers() {
       lse ? k.splat("no_key", -std::numeric_limits<double>::infinity(),
                     k.tileType({queryRows}))
           : Value();
-  Value rate = k.constant(branch.getR()), one = k.constant(1);
+  Value rate = getR(), one = k.constant(1);
   auto loop = k.create<scf::ForOp>("others", one, rate, one);
   loop.getInductionVar().setLoc(k.named("distance"));
   OpBuilder::InsertionGuard guard(k.getBuilder());
@@ -428,12 +481,6 @@ Value BranchKernel::anyMarked(Value view) {
 }
 
 } // namespace
-
-int64_t ringlet::getSegmentLength(BranchAttr branch) {
-  // No position is 2^61 away from 0, and the end of the segment behind all
-  // positions still fits in 64 bits.
-  return branch.isUnbounded() ? 0 : std::min(branch.getW(), 2 * kMaxOffset);
-}
 
 void ringlet::emitBranch(HostPlan &plan, const BranchStep &step) {
   attn::AttentionOp op = step.op;

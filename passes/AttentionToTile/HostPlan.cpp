@@ -49,7 +49,10 @@ HostPlan::HostPlan(func::FuncOp function, SymbolTable &symbols)
   builder.setInsertionPointToStart(&plan.getBody().front());
 }
 
-HostTensor HostPlan::makeTensor(Value buffer) {
+HostPlan::HostPlan(rplan::FuncOp plan, Operation *before, SymbolTable &symbols)
+    : plan(plan), symbols(symbols), builder(before), location(plan.getLoc()) {}
+
+HostTensor HostPlan::getTensor(Value buffer) {
   HostTensor tensor{buffer, {}};
   auto type = cast<MemRefType>(buffer.getType());
   for (int64_t axis = 0; axis < type.getRank(); ++axis)
@@ -63,11 +66,11 @@ HostTensor HostPlan::makeTensor(Value buffer) {
 }
 
 HostTensor HostPlan::getInput(unsigned index) {
-  return makeTensor(plan.getInputs()[index]);
+  return getTensor(plan.getInputs()[index]);
 }
 
 HostTensor HostPlan::getOutput(unsigned index) {
-  return makeTensor(plan.getOutputs()[index]);
+  return getTensor(plan.getOutputs()[index]);
 }
 
 Value HostPlan::constant(int64_t value) {
@@ -95,12 +98,17 @@ Value HostPlan::max(Value a, Value b) {
   return builder.createOrFold<arith::MaxSIOp>(location, a, b);
 }
 
-Value HostPlan::floorDiv(Value a, int64_t b) {
-  return builder.createOrFold<arith::FloorDivSIOp>(location, a, constant(b));
+Value HostPlan::floorDiv(Value a, Value b) {
+  return builder.createOrFold<arith::FloorDivSIOp>(location, a, b);
 }
 
 Value HostPlan::ceilDiv(Value a, Value b) {
   return builder.createOrFold<arith::CeilDivSIOp>(location, a, b);
+}
+
+Value HostPlan::atLeast(Value a, Value b) {
+  return builder.createOrFold<arith::CmpIOp>(
+      location, arith::CmpIPredicate::sge, a, b);
 }
 
 void HostPlan::requireEqual(Value a, Value b, const Twine &message) {

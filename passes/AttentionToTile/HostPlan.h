@@ -35,6 +35,9 @@ public:
   /// Creates the plan of `function` in front of it, with the same arguments
   /// and its results as outputs.
   HostPlan(mlir::func::FuncOp function, mlir::SymbolTable &symbols);
+  /// Goes on with a plan, in front of `before`.
+  HostPlan(rplan::FuncOp plan, mlir::Operation *before,
+           mlir::SymbolTable &symbols);
 
   mlir::OpBuilder &getBuilder() { return builder; }
   mlir::SymbolTable &getSymbols() { return symbols; }
@@ -46,6 +49,8 @@ public:
   /// Argument or output number `index`, and `size`d axes.
   HostTensor getInput(unsigned index);
   HostTensor getOutput(unsigned index);
+  /// Any buffer of the plan.
+  HostTensor getTensor(mlir::Value buffer);
 
   /// Integers; constants fold.
   mlir::Value constant(int64_t value);
@@ -54,11 +59,17 @@ public:
   mlir::Value mul(mlir::Value a, mlir::Value b);
   mlir::Value min(mlir::Value a, mlir::Value b);
   mlir::Value max(mlir::Value a, mlir::Value b);
-  mlir::Value floorDiv(mlir::Value a, int64_t b);
+  mlir::Value floorDiv(mlir::Value a, mlir::Value b);
+  mlir::Value floorDiv(mlir::Value a, int64_t b) {
+    return floorDiv(a, constant(b));
+  }
   mlir::Value ceilDiv(mlir::Value a, mlir::Value b);
   mlir::Value ceilDiv(mlir::Value a, int64_t b) {
     return ceilDiv(a, constant(b));
   }
+
+  /// True if a >= b.
+  mlir::Value atLeast(mlir::Value a, mlir::Value b);
 
   /// Refuses the call unless a == b, where that is not known already.
   void requireEqual(mlir::Value a, mlir::Value b, const llvm::Twine &message);
@@ -82,8 +93,6 @@ public:
                         rlayout::OrderAttr memory = {});
 
 private:
-  HostTensor makeTensor(mlir::Value buffer);
-
   rplan::FuncOp plan;
   mlir::SymbolTable &symbols;
   mlir::OpBuilder builder;

@@ -80,12 +80,18 @@ Value KernelBuilder::add(StringRef name, Value a, Value b) {
 }
 
 Value KernelBuilder::readIndex(StringRef name, Value list, Value index,
-                               int64_t low, int64_t high) {
+                               Value low, Value high) {
   Value entry = create<memref::LoadOp>("entry", list, index);
   Value value = create<arith::IndexCastOp>("read", body.getIndexType(), entry);
   return create<arith::MinSIOp>(
-      name, create<arith::MaxSIOp>("at_least", value, constant(low)),
-      constant(high));
+      name, create<arith::MaxSIOp>("at_least", value, low), high);
+}
+
+Value KernelBuilder::size(StringRef name, Value buffer, int64_t axis) {
+  auto type = cast<MemRefType>(buffer.getType());
+  if (!type.isDynamicDim(axis))
+    return constant(type.getDimSize(axis));
+  return create<memref::DimOp>(name, buffer, constant(axis));
 }
 
 Value KernelBuilder::view(StringRef name, Value buffer, ArrayRef<Value> axes,
@@ -101,9 +107,11 @@ Value KernelBuilder::view(StringRef name, Value buffer, ArrayRef<Value> axes,
   return create<rtile::ViewOp>(name, type, buffer, fixed, rows.origin,
                                type.isSegmented() ? rows.segment : Value(),
                                type.isStrided() ? rows.residue : Value(),
+                               type.hasRuntimeW() ? rows.w : Value(),
+                               type.hasRuntimeRate() ? rows.rate : Value(),
                                type.getIndexed() ? rows.table : Value(),
-                               rows.positions, body.getDenseI64ArrayAttr(free),
-                               rows.order);
+                               rows.positions, rows.first, rows.end,
+                               body.getDenseI64ArrayAttr(free), rows.order);
 }
 
 Value KernelBuilder::load(StringRef name, Value view, Value row) {

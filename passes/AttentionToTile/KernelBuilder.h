@@ -70,12 +70,18 @@ public:
 
   /// Number `index` of a list of i64, in `low` to `high` whatever it holds.
   mlir::Value readIndex(llvm::StringRef name, mlir::Value list,
-                        mlir::Value index, int64_t low, int64_t high);
+                        mlir::Value index, mlir::Value low, mlir::Value high);
+  /// The elements of an axis of a buffer.
+  mlir::Value size(llvm::StringRef name, mlir::Value buffer, int64_t axis);
 
   /// Operands of a view beyond its buffer and fixed axes.
   struct Rows {
     mlir::Value origin, segment, residue, table, positions;
     rlayout::OrderAttr order;
+    /// Of a sequence that is a part of the axis (S2): both or none.
+    mlir::Value first, end;
+    /// Where the type has `?` for them.
+    mlir::Value w, rate;
   };
   /// A view of `buffer`; a null in `axes` is a `*`.
   mlir::Value view(llvm::StringRef name, mlir::Value buffer,

@@ -9,6 +9,7 @@
 #define RINGLET_PASSES_ATTENTIONTOTILE_KERNELS_H
 
 #include "dialects/Ringlet/IR/RingletDialect.h"
+#include "passes/AttentionToTile/BranchSizes.h"
 #include "passes/AttentionToTile/HostPlan.h"
 #include "passes/AttentionToTile/RowOrder.h"
 
@@ -20,20 +21,21 @@ mlir::LogicalResult checkSupported(attn::AttentionOp op);
 /// Whether q_offset is one number for each sequence (S1).
 bool hasOffsetOfSequence(attn::AttentionOp op);
 
+/// Whether query row 0 has another position in each sequence (S1): a q_offset
+/// for each, or what their lengths make of the default.
+bool hasPositionsOfSequence(attn::AttentionOp op);
+
 /// Positions up to this magnitude leave room for every sum that kernels make
 /// of them: q_offset stays within it.
 constexpr int64_t kMaxOffset = int64_t(1) << 60;
 /// Greatest dilation, for the same reason.
 constexpr int64_t kMaxDilation = int64_t(1) << 40;
 
-/// w, or what is beyond every position all the same, so that the ends of the
-/// segments around 0 fit in 64 bits (B1); 0 for one segment.
-int64_t getSegmentLength(attn::BranchAttr branch);
-
 /// One kernel of the chain that an attention becomes.
 struct BranchStep {
   attn::AttentionOp op;
   unsigned branch;
+  BranchSizes sizes;
   std::string name;
   HostTensor query, key, value;
   /// Null without one (B6).
@@ -42,6 +44,8 @@ struct BranchStep {
   mlir::Value queryOffset;
   /// In its place a list of one for each sequence; null if all have the same.
   HostTensor queryOffsets;
+  /// How many rows of each sequence are valid (S2); null if all are.
+  HostTensor queryLengths, keyLengths;
   /// The ranks of query rows, which are positions but for a pattern order.
   mlir::Value firstRank, rankCount;
   /// How ranks lie in memory.
@@ -79,6 +83,12 @@ void emitBranch(HostPlan &plan, const BranchStep &step);
 /// Sets every element of `tensor`, in tiles along `axis`.
 void emitFill(HostPlan &plan, const llvm::Twine &name, const HostTensor &tensor,
               int64_t axis, double value);
+
+/// Sets those of `tensor` that lie past the length of their sequence on `axis`
+/// (S2). `sequenceAxis` counts the sequences, one of the `lengths` each.
+void emitFillPast(HostPlan &plan, const llvm::Twine &name,
+                  const HostTensor &tensor, int64_t axis, double value,
+                  const HostTensor &lengths, int64_t sequenceAxis);
 
 /// Gives each row of `rows`, `[head, sequence]`, the sink of its head: kernels
 /// read what belongs to rows in tiles of rows.

@@ -14,14 +14,11 @@
 
 using namespace mlir;
 using namespace ringlet;
-using attn::BranchAttr;
 
 KeyTiles::KeyTiles(HostPlan &plan, KernelBuilder &k, const BranchStep &step,
                    attn::TilingAttr tiling)
-    : plan(plan), k(k), step(step), op(step.op),
-      branch(cast<BranchAttr>(op.getBranches()[step.branch])),
-      queryRows(tiling.getQuery()), keyRows(tiling.getKey()),
-      window(getWindow()) {
+    : plan(plan), k(k), step(step), op(step.op), queryRows(tiling.getQuery()),
+      keyRows(tiling.getKey()), window(getWindow()) {
   if (attn::GridWindowAttr near = op.getGridWindowAttr()) {
     grid = k.getBuilder().getDenseI64ArrayAttr(near.getGrid());
     reach = k.getBuilder().getDenseI64ArrayAttr(near.getReach());
@@ -61,7 +58,7 @@ void KeyTiles::declare(Value tileCount, Value segmentCount,
   report();
   if (!usesIndex())
     return;
-  int64_t w = getSegmentLength(branch);
+  int64_t w = step.sizes.getW();
   OpBuilder &builder = plan.getBuilder();
   auto table = rplan::TileIndexOp::create(
       builder, plan.getLoc(),
@@ -70,7 +67,7 @@ void KeyTiles::declare(Value tileCount, Value segmentCount,
       segmentCount, firstSegment,
       builder.getDenseI64ArrayAttr({queryRows, keyRows}),
       w ? builder.getI64IntegerAttr(w) : IntegerAttr(),
-      builder.getI64IntegerAttr(branch.getR()), op.getPatternOrderAttr(),
+      builder.getI64IntegerAttr(step.sizes.getR()), op.getPatternOrderAttr(),
       op.getCausalAttr(), window, grid, reach);
   index = k.addBuffer("tile_index", table);
   auto addNumber = [&](StringRef name, Value value) {
@@ -122,10 +119,12 @@ Value KeyTiles::mayBeSeen(const Place &place, Value keyRow) {
 
 bool KeyTiles::fillsBlocks() {
   ArrayRef<int64_t> size = *op.getBlockSize();
-  int64_t w = getSegmentLength(branch);
+  if (!step.sizes.areKnown())
+    return false;
+  int64_t w = step.sizes.getW();
   auto divides = [&](int64_t rows, int64_t block) {
     int64_t span;
-    return !__builtin_mul_overflow(rows, branch.getR(), &span) &&
+    return !__builtin_mul_overflow(rows, step.sizes.getR(), &span) &&
            block % span == 0 && w % block == 0;
   };
   // Under a left window a run begins anywhere, and under an offset its queries

@@ -55,11 +55,11 @@ private:
   /// Says as a remark where key tiles come from, if not from a division alone.
   void report();
   /// Whether key tiles come from an index: where no division finds them. It has
-  /// lists for every residue, whether a head has it or not; of too many, masks
-  /// alone find the keys.
+  /// lists for every residue, whether a head has it or not; of too many, and
+  /// where only the call knows w or r, masks alone find the keys.
   bool usesIndex() const {
-    return (grid || step.keyOrder.positions) &&
-           branch.getR() <= layout::TileIndex::mostResidues;
+    return (grid || step.keyOrder.positions) && step.sizes.areKnown() &&
+           step.sizes.getR() <= layout::TileIndex::mostResidues;
   }
   /// Whether each tile lies in one block of the mask.
   bool fillsBlocks();
@@ -68,7 +68,6 @@ private:
   KernelBuilder &k;
   const BranchStep &step;
   attn::AttentionOp op;
-  attn::BranchAttr branch;
   int64_t queryRows, keyRows;
   mlir::DenseI64ArrayAttr window, grid, reach;
   /// Parameters of the kernel; null where there is none.

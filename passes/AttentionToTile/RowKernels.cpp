@@ -49,7 +49,9 @@ public:
     column = column ? k.mul("column", column, columns) : k.constant(0);
   }
 
-  Value view(StringRef name, Value buffer, Type element, Value table = {}) {
+  /// The rows of this tile; what `rows` says of them beside their numbers.
+  Value view(StringRef name, Value buffer, Type element,
+             const KernelBuilder::Rows &rows = {}) {
     SmallVector<Value> axes;
     auto next = fixed.begin();
     int64_t last = shape.getType().getRank() - 1;
@@ -57,8 +59,8 @@ public:
       axes.push_back(i == axis || (i == last && axis < last) ? Value()
                                                              : *next++);
     auto type = rtile::ViewType::get(tileShape(), element, /*segmentLength=*/0,
-                                     /*rate=*/1, /*indexed=*/bool(table));
-    return k.view(name, buffer, axes, type, {{}, {}, {}, table, {}, {}});
+                                     /*rate=*/1, /*indexed=*/bool(rows.table));
+    return k.view(name, buffer, axes, type, rows);
   }
 
   SmallVector<int64_t> tileShape() {
@@ -95,17 +97,39 @@ private:
 
 } // namespace
 
+/// Stores `value` to `rows` of `buffer`, and launches the kernel.
+static void fill(RowKernel &kernel, Value buffer,
+                 const KernelBuilder::Rows &rows, double value) {
+  Type element = kernel.shape.getElementType();
+  Value view = kernel.view("x", buffer, element, rows);
+  kernel.store(
+      kernel.k.splat("value", value,
+                     RankedTensorType::get(kernel.tileShape(), element)),
+      view);
+  kernel.k.launch();
+}
+
 void ringlet::emitFill(HostPlan &plan, const Twine &name,
                        const HostTensor &tensor, int64_t axis, double value) {
   RowKernel kernel(plan, name, axis, tensor);
   Value buffer = kernel.k.addBuffer("X", tensor.buffer);
   kernel.declareGrid();
-  Value view = kernel.view("x", buffer, tensor.getElementType());
-  Value tile = kernel.k.splat(
-      "value", value,
-      RankedTensorType::get(kernel.tileShape(), tensor.getElementType()));
-  kernel.store(tile, view);
-  kernel.k.launch();
+  fill(kernel, buffer, {}, value);
+}
+
+void ringlet::emitFillPast(HostPlan &plan, const Twine &name,
+                           const HostTensor &tensor, int64_t axis, double value,
+                           const HostTensor &lengths, int64_t sequenceAxis) {
+  RowKernel kernel(plan, name, axis, tensor);
+  KernelBuilder &k = kernel.k;
+  Value buffer = k.addBuffer("X", tensor.buffer);
+  Value list = k.addBuffer("lengths", lengths.buffer);
+  kernel.declareGrid();
+  KernelBuilder::Rows rows;
+  rows.end = k.size("rows", buffer, axis);
+  rows.first = k.readIndex("length", list, kernel.fixed[sequenceAxis],
+                           k.constant(0), rows.end);
+  fill(kernel, buffer, rows, value);
 }
 
 void ringlet::emitSinks(HostPlan &plan, const Twine &name,
@@ -262,8 +286,11 @@ void ringlet::emitReorder(HostPlan &plan, const Twine &name, int64_t axis,
     fromTable = k.addBuffer("token", plan.orderTable(toOrder, length, false));
   }
   kernel.declareGrid();
-  Value x = kernel.view("x", X, from.getElementType(), fromTable);
-  Value y = kernel.view("y", Y, to.getElementType(), toTable);
+  KernelBuilder::Rows fromRows, toRows;
+  fromRows.table = fromTable;
+  toRows.table = toTable;
+  Value x = kernel.view("x", X, from.getElementType(), fromRows);
+  Value y = kernel.view("y", Y, to.getElementType(), toRows);
   kernel.store(kernel.load("x_tile", x), y);
   k.launch();
 }

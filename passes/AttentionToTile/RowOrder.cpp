@@ -43,12 +43,13 @@ Value RankedSequence::getTable(Value &table, bool ofRows) {
   return table;
 }
 
-RowOrder RankedSequence::getRows(int64_t w, int64_t r, bool masked) {
+RowOrder RankedSequence::getRows(const BranchSizes &sizes, bool masked) {
   bool isAtZero = getConstant(offset) == 0;
   if (!pattern) {
     if (!memory)
       return {};
-    if (memory.getOrder()->rowStep(w, r, isAtZero))
+    if (sizes.areKnown() &&
+        memory.getOrder()->rowStep(sizes.getW(), sizes.getR(), isAtZero))
       return {memory, nullptr, nullptr};
     if (!rows)
       rows = plan.orderTable(memory, length, /*inverse=*/true);

@@ -9,6 +9,7 @@
 #define RINGLET_PASSES_ATTENTIONTOTILE_ROWORDER_H
 
 #include "dialects/Ringlet/IR/RingletDialect.h"
+#include "passes/AttentionToTile/BranchSizes.h"
 #include "passes/AttentionToTile/HostPlan.h"
 
 namespace ringlet {
@@ -36,9 +37,8 @@ public:
   /// Whether some rank of the range may have no row.
   bool hasGaps() const;
 
-  /// How a branch with segments of `w` (0: one segment) and the dilation `r`
-  /// finds the rows. `masked`: some condition speaks of positions.
-  RowOrder getRows(int64_t w, int64_t r, bool masked);
+  /// How a branch finds the rows. `masked`: some condition speaks of positions.
+  RowOrder getRows(const BranchSizes &sizes, bool masked);
 
 private:
   mlir::Value getTable(mlir::Value &table, bool ofRows);

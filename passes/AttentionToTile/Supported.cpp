@@ -17,6 +17,21 @@ bool ringlet::hasOffsetOfSequence(attn::AttentionOp op) {
          cast<RankedTensorType>(op.getQOffset().getType()).getRank() != 0;
 }
 
+bool ringlet::hasPositionsOfSequence(attn::AttentionOp op) {
+  return hasOffsetOfSequence(op) || (op.getQueryLengths() && !op.getQOffset());
+}
+
+/// Conditions and orders that speak of positions, or of slots of whole
+/// sequences, are made on the host, for all sequences at once.
+static bool hasTables(attn::AttentionOp op) {
+  return op.getPatternOrderAttr() || op.getGridWindow() || op.getBlockMask();
+}
+
+static bool isReordered(Value tensor) {
+  auto order = rlayout::getOrder(cast<RankedTensorType>(tensor.getType()));
+  return order && !order.isIdentity();
+}
+
 LogicalResult ringlet::checkSupported(attn::AttentionOp op) {
   auto refuse = [&](StringRef what, StringRef rule) {
     return op.emitOpError("expected no ")
@@ -24,11 +39,17 @@ LogicalResult ringlet::checkSupported(attn::AttentionOp op) {
   };
   if (op.isPacked())
     return refuse("packed sequences; pad them or run them one by one", "S2");
-  if (op.getQueryLengths() || op.getKeyLengths())
-    return refuse("lengths of padded sequences; run them one by one", "S2");
+  if (op.getQueryLengths() && hasTables(op))
+    return refuse("lengths under a pattern order, grid window or block mask; "
+                  "run such sequences one by one",
+                  "S2");
+  if (op.getQueryLengths() &&
+      (isReordered(op.getQuery()) || isReordered(op.getKey())))
+    return refuse("lengths in another memory order than linear; reorder such "
+                  "sequences one by one",
+                  "S2, O1");
   Value offset = op.getQOffset();
-  if (hasOffsetOfSequence(op) &&
-      (op.getPatternOrderAttr() || op.getGridWindow() || op.getBlockMask()))
+  if (hasOffsetOfSequence(op) && hasTables(op))
     return refuse("q_offset for each sequence under a pattern order, grid "
                   "window or block mask; one tensor<i64> for all is possible",
                   "S1");
@@ -36,8 +57,6 @@ LogicalResult ringlet::checkSupported(attn::AttentionOp op) {
     if (std::string error = pattern.getOrder()->validatePattern(0);
         !error.empty())
       return op.emitOpError() << error;
-  if (!op.getSizes().empty())
-    return refuse("runtime w or r; constants are possible", "B1");
   for (Value value :
        {op.getQuery(), op.getKey(), op.getValue(), op.getOutput(), op.getLse()})
     if (rlayout::LayoutAttr layout =

@@ -39,7 +39,9 @@ RowRange getRows(ImplicitLocOpBuilder &builder, PositionBuilder &position,
   RowOperands operands{
       view.getOrigin(),          view.getSegment(),
       view.getResidue(),         Value(),
-      tableSize(view.getRows()), tableSize(view.getPositions())};
+      tableSize(view.getRows()), tableSize(view.getPositions()),
+      view.getFirst(),           view.getEnd(),
+      view.getMixedW(),          view.getMixedRate()};
   if (!view.getRows())
     operands.axis = size(view.getBuffer(), view.getAxes()[0]);
   return getRowRange(position, view.getResult().getType(), operands);
@@ -60,7 +62,6 @@ void lower(rtile::RunOp op, rtile::ViewOp queryView, rtile::ViewOp keyView) {
   RowRange key = getRows(builder, position, keyView);
   int64_t height = op.getQuery().getType().getShape()[0];
   int64_t step = op.getKey().getType().getShape()[0];
-  int64_t rate = op.getKey().getType().getRate();
 
   // First and last row of the query tile that exist.
   Value first = position.max(op.getRow(), query.begin);
@@ -75,8 +76,7 @@ void lower(rtile::RunOp op, rtile::ViewOp queryView, rtile::ViewOp keyView) {
   }
 
   auto getPosition = [&](Value row) {
-    return position.sub(position.add(query.base, position.mul(row, rate)),
-                        key.base);
+    return position.sub(getRank(position, query, row), key.base);
   };
   Value firstPosition = getPosition(first);
   Value lastPosition = getPosition(position.add(stop, -1));
@@ -88,15 +88,16 @@ void lower(rtile::RunOp op, rtile::ViewOp queryView, rtile::ViewOp keyView) {
     auto getEnd = [&](Value from) {
       return position.min(
           key.end,
-          position.add(position.floorDiv(position.add(from, *right), rate), 1));
+          position.add(position.floorDiv(position.add(from, *right), key.rate),
+                       1));
     };
     end = getEnd(lastPosition);
     wholeHigh = getEnd(firstPosition);
   }
   if (auto left = getLeftLimit(op.getWindow())) {
     auto getBegin = [&](Value from) {
-      return position.max(key.begin,
-                          position.ceilDiv(position.add(from, -*left), rate));
+      return position.max(
+          key.begin, position.ceilDiv(position.add(from, -*left), key.rate));
     };
     begin = getBegin(firstPosition);
     wholeLow = getBegin(lastPosition);
@@ -147,8 +148,7 @@ std::pair<Value, Value> getBlocks(ImplicitLocOpBuilder &builder,
   Value first = position.max(row, rows.begin);
   Value stop = position.min(position.add(row, type.getShape()[0]), rows.end);
   auto getBlock = [&](Value row) {
-    return position.floorDiv(
-        position.add(rows.base, position.mul(row, type.getRate())), size);
+    return position.floorDiv(getRank(position, rows, row), size);
   };
   Value begin = getBlock(first);
   Value end = position.add(getBlock(position.add(stop, -1)), 1);

@@ -12,6 +12,11 @@
 using namespace mlir;
 using namespace ringlet;
 
+/// The number that an attribute says.
+static int64_t getKnown(OpFoldResult number) {
+  return cast<IntegerAttr>(cast<Attribute>(number)).getInt();
+}
+
 Value PositionBuilder::constant(int64_t value) {
   return arith::ConstantOp::create(builder,
                                    builder.getIntegerAttr(type, value));
@@ -37,6 +42,22 @@ Value PositionBuilder::floorDiv(Value a, int64_t b) {
 Value PositionBuilder::ceilDiv(Value a, int64_t b) {
   return b == 1 ? a : arith::CeilDivSIOp::create(builder, a, constant(b));
 }
+Value PositionBuilder::add(Value a, OpFoldResult b) {
+  return isa<Value>(b) ? add(a, cast<Value>(b)) : add(a, getKnown(b));
+}
+Value PositionBuilder::mul(Value a, OpFoldResult b) {
+  return isa<Value>(b) ? mul(a, cast<Value>(b)) : mul(a, getKnown(b));
+}
+Value PositionBuilder::floorDiv(Value a, OpFoldResult b) {
+  if (!isa<Value>(b))
+    return floorDiv(a, getKnown(b));
+  return arith::FloorDivSIOp::create(builder, a, cast<Value>(b));
+}
+Value PositionBuilder::ceilDiv(Value a, OpFoldResult b) {
+  if (!isa<Value>(b))
+    return ceilDiv(a, getKnown(b));
+  return arith::CeilDivSIOp::create(builder, a, cast<Value>(b));
+}
 Value PositionBuilder::min(Value a, Value b) {
   return arith::MinSIOp::create(builder, a, b);
 }
@@ -50,24 +71,42 @@ Value PositionBuilder::selectLess(Value a, Value b, Value x, Value y) {
 
 RowRange ringlet::getRowRange(PositionBuilder &builder, rtile::ViewType view,
                               const RowOperands &operands) {
-  int64_t rate = view.getRate();
   Value size = operands.rows ? operands.rows : operands.axis;
   if (operands.positions && operands.positions != size)
     size = builder.min(size, operands.positions);
-  // Ranks of the buffer, cut to the segment.
-  Value origin = operands.origin;
-  Value low = origin ? origin : builder.constant(0);
-  Value high = origin ? builder.add(origin, size) : size;
+  // Numbers of rows, those of a part of the axis cut to it.
+  Value low, high = size;
+  if (operands.first) {
+    Value zero = builder.constant(0);
+    auto cut = [&](Value number) {
+      return builder.min(builder.max(number, zero), size);
+    };
+    low = cut(operands.first);
+    high = cut(operands.end);
+  }
+  // Their ranks, cut to the segment.
+  if (Value origin = operands.origin) {
+    low = low ? builder.add(origin, low) : origin;
+    high = builder.add(origin, high);
+  } else if (!low) {
+    low = builder.constant(0);
+  }
   Value base = builder.constant(0);
   if (view.isSegmented()) {
-    base = builder.mul(operands.segment, view.getSegmentLength());
+    base = builder.mul(operands.segment, operands.w);
     low = builder.max(low, base);
-    high = builder.min(high, builder.add(base, view.getSegmentLength()));
+    high = builder.min(high, builder.add(base, operands.w));
   }
   if (operands.residue)
     base = builder.add(base, operands.residue);
-  return {base, builder.ceilDiv(builder.sub(low, base), rate),
-          builder.ceilDiv(builder.sub(high, base), rate)};
+  return {base, builder.ceilDiv(builder.sub(low, base), operands.rate),
+          builder.ceilDiv(builder.sub(high, base), operands.rate),
+          operands.rate};
+}
+
+Value ringlet::getRank(PositionBuilder &builder, const RowRange &rows,
+                       Value row) {
+  return builder.add(rows.base, builder.mul(row, rows.rate));
 }
 
 /// The slot of `token` in the order residue<r>, which may restart.

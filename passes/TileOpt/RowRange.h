@@ -19,6 +19,7 @@ namespace ringlet {
 /// view and, without a table of rows, exist.
 struct RowRange {
   mlir::Value base, begin, end;
+  mlir::OpFoldResult rate;
 };
 
 /// Integer arithmetic on values of one type, index or i64, as `arith`
@@ -31,11 +32,16 @@ public:
   mlir::Value constant(int64_t value);
   mlir::Value add(mlir::Value a, mlir::Value b);
   mlir::Value add(mlir::Value a, int64_t b);
+  mlir::Value add(mlir::Value a, mlir::OpFoldResult b);
   mlir::Value sub(mlir::Value a, mlir::Value b);
   mlir::Value mul(mlir::Value a, int64_t b);
   mlir::Value mul(mlir::Value a, mlir::Value b);
   mlir::Value floorDiv(mlir::Value a, int64_t b);
   mlir::Value ceilDiv(mlir::Value a, int64_t b);
+  /// By a segment length or a rate, which is positive.
+  mlir::Value mul(mlir::Value a, mlir::OpFoldResult b);
+  mlir::Value floorDiv(mlir::Value a, mlir::OpFoldResult b);
+  mlir::Value ceilDiv(mlir::Value a, mlir::OpFoldResult b);
   mlir::Value min(mlir::Value a, mlir::Value b);
   mlir::Value max(mlir::Value a, mlir::Value b);
   /// `a < b ? x : y`.
@@ -52,13 +58,22 @@ struct RowOperands {
   mlir::Value origin, segment, residue;
   /// The sizes of the row axis and of the tables.
   mlir::Value axis, rows, positions;
+  /// The numbers that rows have: both or none.
+  mlir::Value first, end;
+  /// As of ViewOp::getMixedW and getMixedRate.
+  mlir::OpFoldResult w, rate;
 };
 
 RowRange getRowRange(PositionBuilder &builder, rtile::ViewType view,
                      const RowOperands &operands);
 
+/// The rank of `row`.
+mlir::Value getRank(PositionBuilder &builder, const RowRange &rows,
+                    mlir::Value row);
+
 /// How far apart neighbouring rows of a view lie on the row axis, in elements;
-/// 1 in an indexed view, whose table says where they are.
+/// 1 in an indexed view, whose table says where they are. Dynamic if the view's
+/// operand says it.
 int64_t getRowStep(rtile::ViewOp view);
 
 /// The number of row 0, of the rank `base`, in the tables of its view; that of

@@ -101,6 +101,8 @@ std::string checkCopy(rtile::LoadOp load, bool isKey) {
   int64_t rows = view.getShape().front(), columns = view.getShape().back();
   if (view.getIndexed())
     return "expected views of rows at equal distances, found an indexed one";
+  if (!view.isStatic())
+    return "expected views whose w and rate are known, found ? (B1)";
   if (auto op = load.getView().getDefiningOp<rtile::ViewOp>();
       op && (op.getPositions() || (op.getOrder() && getRowStep(op) != 1)))
     return "expected views of rows by their positions, side by side where they "

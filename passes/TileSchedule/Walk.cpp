@@ -69,6 +69,8 @@ static int64_t getHeadsOfKeyHead(rtile::ViewOp view) {
 /// Bytes of all rows that a view can have, 0 if that is not known.
 static int64_t getViewBytes(rtile::ViewOp view) {
   rtile::ViewType type = view.getType();
+  if (!type.isStatic())
+    return 0;
   int64_t rows = view.getBufferType().getDimSize(view.getAxes().front());
   if (type.isSegmented())
     rows = ShapedType::isDynamic(rows)

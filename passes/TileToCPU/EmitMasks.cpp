@@ -22,14 +22,12 @@ using namespace ringlet::cpu;
 /// and a column costs two comparisons.
 void Emitter::prepareRankMask(rtile::VisibleOp op, Panel &panel) {
   const View &query = views[op.getQuery()], &key = views[op.getKey()];
-  int64_t rate = key.type.getRate();
   PositionBuilder position(b, b.getI64Type());
   Value queryRow =
       b.add(getScalar(op.getQueryRow()), b.mul(panel.index, panel.rows));
   Value keyRow = getScalar(op.getKeyRow());
   // Position of the panel's first row, counted from that of column 0.
-  Value distance = b.sub(b.add(query.rows.base, b.mul(queryRow, rate)),
-                         b.add(key.rows.base, b.mul(keyRow, rate)));
+  Value distance = b.sub(getRank(query, queryRow), getRank(key, keyRow));
   // Far more than a tile has rows or columns.
   constexpr int64_t far = 1 << 20;
   Type type = b.getVector(b.getI32Type(), panel.rows);
@@ -43,13 +41,13 @@ void Emitter::prepareRankMask(rtile::VisibleOp op, Panel &panel) {
   Value last = spread(b.sub(key.rows.end, keyRow));
   if (auto right = getRightLimit(op.getCausal(), op.getWindow())) {
     Value count = position.add(
-        position.floorDiv(position.add(distance, *right), rate), 1);
+        position.floorDiv(position.add(distance, *right), key.rows.rate), 1);
     last = b.min(last, b.add(row, spread(count)));
   }
   if (auto left = getLeftLimit(op.getWindow()))
-    first =
-        b.max(first, b.add(row, spread(position.ceilDiv(
-                                    position.add(distance, -*left), rate))));
+    first = b.max(
+        first, b.add(row, spread(position.ceilDiv(
+                              position.add(distance, -*left), key.rows.rate))));
   // Rows that do not exist see nothing.
   Value exists =
       b.both(b.lessEqual(spread(b.sub(query.rows.begin, queryRow)), row),
@@ -104,7 +102,8 @@ void Emitter::preparePositionMask(rtile::VisibleOp op, Panel &panel) {
 //===----------------------------------------------------------------------===//
 
 Value Emitter::getRank(const View &view, Value row) {
-  return b.add(view.rows.base, b.mul(row, view.type.getRate()));
+  PositionBuilder position(b, b.getI64Type());
+  return ringlet::getRank(position, view.rows, row);
 }
 
 /// The cell of a row that exists (B5).

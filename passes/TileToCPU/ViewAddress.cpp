@@ -37,10 +37,17 @@ View cpu::addressView(CodeBuilder &b, rtile::ViewOp op,
   View view;
   view.type = type;
   Value stride = b.mul(buffer.strides[axes[0]], bytes);
-  view.rowStride = b.mul(stride, getRowStep(op));
+  auto getExtent = [&](OpFoldResult extent) -> OpFoldResult {
+    auto value = dyn_cast<Value>(extent);
+    return value ? scalars.lookup(value) : extent;
+  };
+  PositionBuilder position(b, b.getI64Type());
+  OpFoldResult rate = getExtent(op.getMixedRate());
+  int64_t step = getRowStep(op);
+  view.rowStride = ShapedType::isDynamic(step) ? position.mul(stride, rate)
+                                               : b.mul(stride, step);
   view.size = buffer.sizes[axes[0]];
-  view.contiguous =
-      axes.back() == rank - 1 && (axes.size() == 2 || getRowStep(op) == 1);
+  view.contiguous = axes.back() == rank - 1 && (axes.size() == 2 || step == 1);
   view.staticColumns = 1;
   if (axes.size() == 2) {
     view.columnStride = b.mul(buffer.strides[axes[1]], bytes);
@@ -53,7 +60,6 @@ View cpu::addressView(CodeBuilder &b, rtile::ViewOp op,
   };
   const Buffer *rows = getTable(op.getRows());
   const Buffer *positions = getTable(op.getPositions());
-  PositionBuilder position(b, b.getI64Type());
   RowOperands operands{getScalar(op.getOrigin()),
                        getScalar(op.getSegment()),
                        getScalar(op.getResidue()),
@@ -61,7 +67,9 @@ View cpu::addressView(CodeBuilder &b, rtile::ViewOp op,
                        rows ? rows->sizes[0] : Value(),
                        positions ? positions->sizes[0] : Value(),
                        getScalar(op.getFirst()),
-                       getScalar(op.getEnd())};
+                       getScalar(op.getEnd()),
+                       getExtent(op.getMixedW()),
+                       rate};
   view.rows = getRowRange(position, type, operands);
   auto getEntries = [&](const Buffer *table) -> Value {
     if (!table)
@@ -81,7 +89,8 @@ View cpu::addressView(CodeBuilder &b, rtile::ViewOp op,
 
 Value cpu::getEntry(CodeBuilder &b, const View &view, Value entries,
                     Value row) {
-  return b.at(entries, b.mul(row, entryBytes * view.type.getRate()));
+  PositionBuilder position(b, b.getI64Type());
+  return b.at(entries, b.mul(position.mul(row, view.rows.rate), entryBytes));
 }
 
 Value cpu::isIndex(CodeBuilder &b, const View &view, Value index) {

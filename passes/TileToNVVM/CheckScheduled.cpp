@@ -121,6 +121,10 @@ LogicalResult checkCommon(Operation *op) {
     if (!isa<BlockArgument>(view.getBuffer()))
       return op->emitOpError("expected buffers that are parameters of the "
                              "kernel");
+    if (!view.getType().isStatic())
+      return op->emitOpError("expected a w and rate that are known in a "
+                             "scheduled kernel, found ")
+             << view.getType() << " (B1)";
     return success();
   }
   if (auto dim = dyn_cast<memref::DimOp>(op)) {

@@ -186,13 +186,11 @@ void Emitter::emitBroadcast(rtile::BroadcastOp op) {
 /// element costs two comparisons.
 Emitter::Intervals Emitter::getIntervals(rtile::VisibleOp op) {
   const View &query = views[op.getQuery()], &key = views[op.getKey()];
-  int64_t rate = key.type.getRate();
   PositionBuilder position(b, b.getI64Type());
   Value queryRow = getScalar(op.getQueryRow());
   Value keyRow = getScalar(op.getKeyRow());
   // Position of the tile's first row, counted from that of its first column.
-  Value distance = b.sub(b.add(query.rows.base, b.mul(queryRow, rate)),
-                         b.add(key.rows.base, b.mul(keyRow, rate)));
+  Value distance = b.sub(getRank(query, queryRow), getRank(key, keyRow));
   Value first = b.clampToI32(b.max(b.sub(key.rows.begin, keyRow), b.i64(0)));
   Value last = b.clampToI32(b.sub(key.rows.end, keyRow));
   Value existBegin = b.clampToI32(b.sub(query.rows.begin, queryRow));
@@ -200,10 +198,10 @@ Emitter::Intervals Emitter::getIntervals(rtile::VisibleOp op) {
   Value right, left;
   if (auto limit = getRightLimit(op.getCausal(), op.getWindow()))
     right = b.clampToI32(position.add(
-        position.floorDiv(position.add(distance, *limit), rate), 1));
+        position.floorDiv(position.add(distance, *limit), key.rows.rate), 1));
   if (auto limit = getLeftLimit(op.getWindow()))
-    left =
-        b.clampToI32(position.ceilDiv(position.add(distance, -*limit), rate));
+    left = b.clampToI32(
+        position.ceilDiv(position.add(distance, -*limit), key.rows.rate));
 
   Intervals intervals;
   int64_t rows = layout.rowBlocks(getTile(op).getDimSize(0));
@@ -227,7 +225,8 @@ Emitter::Intervals Emitter::getIntervals(rtile::VisibleOp op) {
 //===----------------------------------------------------------------------===//
 
 Value Emitter::getRank(const View &view, Value row) {
-  return b.add(view.rows.base, b.mul(row, view.type.getRate()));
+  PositionBuilder position(b, b.getI64Type());
+  return ringlet::getRank(position, view.rows, row);
 }
 
 Emitter::Token Emitter::getToken(rtile::VisibleOp op, bool isKey, Value index) {

@@ -8,6 +8,8 @@
 #include "dialects/Ringlet/IR/RingletDialect.h"
 
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/PatternMatch.h"
 
 #include <cmath>
 
@@ -311,4 +313,48 @@ LogicalResult AttentionOp::verify() {
       failed(verifyOptions(*this)))
     return failure();
   return verifyResults(*this);
+}
+
+//===----------------------------------------------------------------------===//
+// Canonicalization
+//===----------------------------------------------------------------------===//
+
+/// `size` if it is a constant, else the runtime `extent` that it stands for.
+static int64_t getKnown(Value size, int64_t extent) {
+  DenseIntElementsAttr constant;
+  return matchPattern(size, m_Constant(&constant))
+             ? constant.getSplatValue<int64_t>()
+             : extent;
+}
+
+/// Sizes that are constants become part of their branch, where B1 allows them:
+/// of others the call is refused.
+LogicalResult AttentionOp::canonicalize(AttentionOp op,
+                                        PatternRewriter &rewriter) {
+  SmallVector<Attribute> branches;
+  SmallVector<Value> left;
+  auto next = op.getSizes().begin();
+  for (BranchAttr branch : op.getBranchRange()) {
+    Value w = branch.isRuntimeW() ? *next++ : Value();
+    Value r = branch.isRuntimeR() ? *next++ : Value();
+    int64_t knownW = w ? getKnown(w, branch.getW()) : branch.getW();
+    int64_t knownR = r ? getKnown(r, branch.getR()) : branch.getR();
+    bool isLegal = (!w || knownW >= 1 || knownW == branch.getW()) &&
+                   (!r || knownR >= 1 || knownR == branch.getR()) &&
+                   (knownW < 1 || knownR <= knownW);
+    if (isLegal)
+      branch = branch.withSizes(knownW, knownR);
+    if (branch.isRuntimeW())
+      left.push_back(w);
+    if (branch.isRuntimeR())
+      left.push_back(r);
+    branches.push_back(branch);
+  }
+  if (left.size() == op.getSizes().size())
+    return failure();
+  rewriter.modifyOpInPlace(op, [&] {
+    op.getSizesMutable().assign(left);
+    op.setBranchesAttr(rewriter.getArrayAttr(branches));
+  });
+  return success();
 }

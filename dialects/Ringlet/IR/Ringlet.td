@@ -88,7 +88,9 @@ def Ringlet_BranchAttr : Ringlet_Attr<"Branch", "branch"> {
       return getHeadBegin() == 0 && getHeadEnd() == kAllHeads;
     }
     /// The branch with another segment length.
-    BranchAttr withW(int64_t w) const;
+    BranchAttr withW(int64_t w) const { return withSizes(w, getR()); }
+    /// The branch with another segment length and dilation.
+    BranchAttr withSizes(int64_t w, int64_t r) const;
   }];
 }
 

@@ -21,8 +21,8 @@ using namespace ringlet::attn;
 // BranchAttr
 //===----------------------------------------------------------------------===//
 
-BranchAttr BranchAttr::withW(int64_t w) const {
-  return get(getContext(), w, getR(), getOffset(), getConstant(), getBy(),
+BranchAttr BranchAttr::withSizes(int64_t w, int64_t r) const {
+  return get(getContext(), w, r, getOffset(), getConstant(), getBy(),
              getHeadBegin(), getHeadEnd());
 }
 

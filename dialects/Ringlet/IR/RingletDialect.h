@@ -18,6 +18,10 @@
 #include "mlir/IR/OpImplementation.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
+namespace mlir {
+class PatternRewriter;
+} // namespace mlir
+
 #include "dialects/Ringlet/IR/RingletDialect.h.inc"
 #include "dialects/Ringlet/IR/RingletEnums.h.inc"
 

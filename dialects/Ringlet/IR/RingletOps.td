@@ -41,7 +41,9 @@ def Ringlet_AttentionOp : Ringlet_Op<"attention",
         (rule S1);
       * `lengths`: valid rows of each padded sequence, queries then keys;
         `packed`: cumulative row numbers, queries then keys (rule S2);
-      * `sizes`: the runtime values, `tensor<i64>`, of each `?` in `branches`;
+      * `sizes`: the runtime values, `tensor<i64>`, of each `?` in `branches`,
+        w before r. One that is a constant becomes part of its branch where B1
+        allows it;
       * `scale` (default 1/sqrt(D)), `softcap` (rules of section 3);
       * `mix = softmax` (default, R1) or `sum` with `output_scale` (R2);
       * `sink`: one raw logit a query head, f32 `[Hq]` (R3).
@@ -109,6 +111,7 @@ def Ringlet_AttentionOp : Ringlet_Op<"attention",
     attr-dict `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;
+  let hasCanonicalizeMethod = 1;
   let extraClassDeclaration = [{
     bool isPacked() { return static_cast<bool>(getQueryStarts()); }
     auto getBranchRange() {

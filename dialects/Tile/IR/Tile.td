@@ -68,9 +68,10 @@ def RTile_ViewType : TypeDef<RTile_Dialect, "View"> {
         segment * w + residue + i * rate
 
     with `segment` and `residue` given where the view is made, as long as that
-    rank lies in the segment (w = 0: one segment holds every rank). Ranks are
-    positions, or count along a curve. Where a rank lies in memory follows from
-    it or, in an `indexed` view, from a table (`rtile.view`).
+    rank lies in the segment (w = 0: one segment holds every rank). A `w` or
+    `rate` of `?` is given there, too. Ranks are positions, or count along a
+    curve. Where a rank lies in memory follows from it or, in an `indexed` view,
+    from a table (`rtile.view`).
 
     Example:
 
@@ -79,6 +80,7 @@ def RTile_ViewType : TypeDef<RTile_Dialect, "View"> {
     !dilated = !rtile.view<64x64xbf16, w = 4096, rate = 2>
     !strided = !rtile.view<64xf32, rate = 4>
     !gathered = !rtile.view<64x64xf32, w = 4096, indexed>
+    !runtime = !rtile.view<64x64xf32, w = ?, rate = ?>
     ```
   }];
   let parameters = (ins ArrayRefParameter<"int64_t">:$shape,
@@ -92,6 +94,14 @@ def RTile_ViewType : TypeDef<RTile_Dialect, "View"> {
     bool isSegmented() const { return getSegmentLength() != 0; }
     /// True if the view needs a residue.
     bool isStrided() const { return getRate() != 1; }
+    /// True where rtile.view gives the segment length or the rate (`?`).
+    bool hasRuntimeW() const {
+      return ::mlir::ShapedType::isDynamic(getSegmentLength());
+    }
+    bool hasRuntimeRate() const {
+      return ::mlir::ShapedType::isDynamic(getRate());
+    }
+    bool isStatic() const { return !hasRuntimeW() && !hasRuntimeRate(); }
     /// The type of one tile.
     ::mlir::RankedTensorType getTileType() const;
   }];
@@ -109,6 +119,7 @@ include "dialects/Tile/IR/TileScheduleTypes.td"
 def RTile_Tile : StaticShapeTensorOf<[F16, BF16, F32, I1, I32, I64, Index]>;
 
 include "dialects/Tile/IR/TileOps.td"
+include "dialects/Tile/IR/TileViewOps.td"
 include "dialects/Tile/IR/TileListOps.td"
 include "dialects/Tile/IR/TileScheduleOps.td"
 

@@ -290,11 +290,19 @@ static LogicalResult verifyViewOrder(ViewOp op) {
   ViewType view = op.getResult().getType();
   if (op.getRows() || op.getPositions())
     return op.emitOpError("expected an order or tables, found both");
+  if (!view.isStatic() && !op.getOrder()->isIdentity())
+    return op.emitOpError("expected an order beside a w and rate that are "
+                          "known, found ")
+           << *op.getOrder() << " beside " << view
+           << "; nearest a table of rows (O1)";
   std::shared_ptr<const layout::Order> order = op.getOrder()->getOrder();
-  if (!order || !order->slotStep(view.getRate()))
+  if (!order || (view.isStatic() && !order->slotStep(view.getRate())))
     return op.emitOpError("expected an order with the rows of ")
            << view << " at equal distances, found " << *op.getOrder()
            << "; nearest residue<" << view.getRate() << "> (O1)";
+  if (op.getFirst() && !order->isIdentity())
+    return op.emitOpError("expected linear order beside within, found ")
+           << *op.getOrder() << ": an order counts on the whole axis (O1)";
   // Distances are those within a period.
   if (order->period() == 0 || order->isIdentity())
     return success();
@@ -303,6 +311,34 @@ static LogicalResult verifyViewOrder(ViewOp op) {
     return op.emitOpError("expected an order that restarts with segments, and "
                           "no origin, found a period of ")
            << order->period() << " tokens beside " << view << " (O1)";
+  return success();
+}
+
+OpFoldResult ViewOp::getMixedW() {
+  ViewType view = getResult().getType();
+  if (view.hasRuntimeW())
+    return getW();
+  return IntegerAttr::get(IndexType::get(getContext()),
+                          view.getSegmentLength());
+}
+
+OpFoldResult ViewOp::getMixedRate() {
+  ViewType view = getResult().getType();
+  if (view.hasRuntimeRate())
+    return getRate();
+  return IntegerAttr::get(IndexType::get(getContext()), view.getRate());
+}
+
+/// B1: what the type has not stands beside it.
+static LogicalResult verifyRuntimeSizes(ViewOp op) {
+  ViewType view = op.getResult().getType();
+  for (auto [name, isRuntime, operand] :
+       {std::tuple("w", view.hasRuntimeW(), op.getW()),
+        {"rate", view.hasRuntimeRate(), op.getRate()}})
+    if (isRuntime != static_cast<bool>(operand))
+      return op.emitOpError("expected an operand ")
+             << name << " if and only if the view has " << name
+             << " = ?, found " << view << " (B1)";
   return success();
 }
 
@@ -337,6 +373,11 @@ LogicalResult ViewOp::verify() {
     return emitOpError("expected rows if and only if the view is indexed, "
                        "found ")
            << view;
+  if (static_cast<bool>(getFirst()) != static_cast<bool>(getEnd()))
+    return emitOpError("expected the first and the end of rows together, "
+                       "found one of them (S2)");
+  if (failed(verifyRuntimeSizes(*this)))
+    return failure();
   return verifyViewOrder(*this);
 }
 
@@ -393,10 +434,20 @@ static bool hasPositions(Value view) {
   return op && op.getPositions();
 }
 
+/// Whether the views that `op` is given have the same values for `?`, as far as
+/// can be seen.
+static bool haveSameSizes(Operation *op) {
+  SmallVector<std::pair<Value, Value>> found;
+  for (Value operand : op->getOperands())
+    if (auto view = operand.getDefiningOp<ViewOp>())
+      found.emplace_back(view.getW(), view.getRate());
+  return llvm::all_equal(found);
+}
+
 static LogicalResult verifyPair(Operation *op, ViewType query, ViewType key,
                                 std::optional<ArrayRef<int64_t>> window) {
   if (query.getSegmentLength() != key.getSegmentLength() ||
-      query.getRate() != key.getRate())
+      query.getRate() != key.getRate() || !haveSameSizes(op))
     return op->emitOpError("expected views of one segment length and rate, "
                            "found ")
            << query << " and " << key << " (B4)";

@@ -41,7 +41,14 @@ Type ViewType::parse(AsmParser &parser) {
       indexed = true;
     } else if (key == "w" || key == "rate") {
       int64_t &value = key == "w" ? w : rate;
-      if (parser.parseEqual() || parser.parseInteger(value))
+      if (parser.parseEqual())
+        return {};
+      // What stands for `?` must not be reachable by writing its number.
+      if (succeeded(parser.parseOptionalQuestion())) {
+        value = ShapedType::kDynamic;
+        continue;
+      }
+      if (parser.parseInteger(value))
         return {};
       if (value < 1) {
         parser.emitError(keyLoc)
@@ -66,10 +73,17 @@ void ViewType::print(AsmPrinter &printer) const {
   for (int64_t size : getShape())
     printer << size << 'x';
   printer << getElementType();
+  auto printExtent = [&](StringRef key, int64_t value) {
+    printer << ", " << key << " = ";
+    if (ShapedType::isDynamic(value))
+      printer << '?';
+    else
+      printer << value;
+  };
   if (isSegmented())
-    printer << ", w = " << getSegmentLength();
+    printExtent("w", getSegmentLength());
   if (isStrided())
-    printer << ", rate = " << getRate();
+    printExtent("rate", getRate());
   if (getIndexed())
     printer << ", indexed";
   printer << '>';
@@ -88,7 +102,9 @@ LogicalResult ViewType::verify(function_ref<InFlightDiagnostic()> emitError,
   if (!elementType.isF16() && !elementType.isBF16() && !elementType.isF32())
     return emitError() << "expected elements of f16, bf16 or f32, found "
                        << elementType;
-  if (segmentLength < 0 || rate < 1)
+  bool isRuntimeW = ShapedType::isDynamic(segmentLength);
+  bool isRuntimeRate = ShapedType::isDynamic(rate);
+  if ((segmentLength < 0 && !isRuntimeW) || (rate < 1 && !isRuntimeRate))
     return emitError() << "expected w of at least 0 and rate of at least 1, "
                           "found "
                        << segmentLength << " and " << rate;

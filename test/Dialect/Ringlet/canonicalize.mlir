@@ -1,4 +1,4 @@
-//===- canonicalize.mlir - Reorders fold ---*- mlir -*-===//
+//===- canonicalize.mlir - Reorders and sizes fold ---*- mlir -*-===//
 //
 // Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -131,4 +131,36 @@ func.func @dead_attention(%q: tensor<1x64x1x8xf32>) {
       : (tensor<1x64x1x8xf32>, tensor<1x64x1x8xf32>, tensor<1x64x1x8xf32>)
       -> (tensor<1x64x1x8xf32>, tensor<1x1x64xf32>)
   return
+}
+
+// Sizes that are constants become part of their branches; those of the call
+// stay, in their order.
+
+// CHECK-LABEL: func.func @constant_sizes(
+// CHECK-SAME:    %[[X:[a-z0-9]+]]: tensor<1x64x2x16xf32>, %[[R:[a-z0-9]+]]: tensor<i64>)
+// CHECK:         ringlet.attention %[[X]], %[[X]], %[[X]] branches [<w = 32, r = ?>, <w = *, r = 2>] sizes(%[[R]])
+func.func @constant_sizes(%x: tensor<1x64x2x16xf32>, %r: tensor<i64>)
+    -> tensor<1x64x2x16xf32> {
+  %w = arith.constant dense<32> : tensor<i64>
+  %two = arith.constant dense<2> : tensor<i64>
+  %o, %l = ringlet.attention %x, %x, %x branches [<w = ?, r = ?>, <w = *, r = ?>] sizes(%w, %r, %two)
+      : (tensor<1x64x2x16xf32>, tensor<1x64x2x16xf32>, tensor<1x64x2x16xf32>, tensor<i64>, tensor<i64>, tensor<i64>)
+      -> (tensor<1x64x2x16xf32>, tensor<1x2x64xf32>)
+  return %o : tensor<1x64x2x16xf32>
+}
+
+// Constants that B1 forbids stay what the call is refused for: a negative w,
+// which is not the one that stands for `*`, an r beyond its w, and a negative
+// r, which stands for `?` within.
+
+// CHECK-LABEL: func.func @illegal_sizes(
+// CHECK:         branches [<w = ?, r = 1>, <w = 8, r = ?>, <w = 9, r = ?>] sizes(
+func.func @illegal_sizes(%x: tensor<1x64x2x16xf32>) -> tensor<1x64x2x16xf32> {
+  %none = arith.constant dense<-1> : tensor<i64>
+  %nine = arith.constant dense<9> : tensor<i64>
+  %less = arith.constant dense<-9223372036854775808> : tensor<i64>
+  %o, %l = ringlet.attention %x, %x, %x branches [<w = ?, r = 1>, <w = 8, r = ?>, <w = ?, r = ?>] sizes(%none, %nine, %nine, %less)
+      : (tensor<1x64x2x16xf32>, tensor<1x64x2x16xf32>, tensor<1x64x2x16xf32>, tensor<i64>, tensor<i64>, tensor<i64>, tensor<i64>)
+      -> (tensor<1x64x2x16xf32>, tensor<1x2x64xf32>)
+  return %o : tensor<1x64x2x16xf32>
 }

@@ -164,6 +164,42 @@ rtile.func @view_residue_missing(%x: memref<?x64xf32, strided<[?, 1]>>, %t: memr
 
 // -----
 
+rtile.func @b1_runtime_w_missing(%x: memref<?x64xf32, strided<[?, 1]>>, %t: memref<?xi64>, %n: index)
+    grid(%i: index) {
+  // expected-error@+1 {{expected an operand w if and only if the view has w = ?, found '!rtile.view<16x64xf32, w = ?>' (B1)}}
+  %v = rtile.view %x[*, *] segment(%n) : memref<?x64xf32, strided<[?, 1]>> to !rtile.view<16x64xf32, w = ?>
+  rtile.return
+}
+
+// -----
+
+rtile.func @b1_runtime_w_left_over(%x: memref<?x64xf32, strided<[?, 1]>>, %t: memref<?xi64>, %n: index)
+    grid(%i: index) {
+  // expected-error@+1 {{expected an operand w if and only if the view has w = ?, found '!rtile.view<16x64xf32, w = 8>' (B1)}}
+  %v = rtile.view %x[*, *] segment(%n) w(%n) : memref<?x64xf32, strided<[?, 1]>> to !rtile.view<16x64xf32, w = 8>
+  rtile.return
+}
+
+// -----
+
+rtile.func @b1_runtime_rate_missing(%x: memref<?x64xf32, strided<[?, 1]>>, %t: memref<?xi64>, %n: index)
+    grid(%i: index) {
+  // expected-error@+1 {{expected an operand rate if and only if the view has rate = ?}}
+  %v = rtile.view %x[*, *] segment(%n) residue(%n) w(%n) : memref<?x64xf32, strided<[?, 1]>> to !rtile.view<16x64xf32, w = ?, rate = ?>
+  rtile.return
+}
+
+// -----
+
+rtile.func @o1_order_of_runtime_rate(%x: memref<?x64xf32, strided<[?, 1]>>, %t: memref<?xi64>, %n: index)
+    grid(%i: index) {
+  // expected-error@+1 {{expected an order beside a w and rate that are known, found #rlayout.order<residue<2>> beside '!rtile.view<16x64xf32, rate = ?>'; nearest a table of rows (O1)}}
+  %v = rtile.view %x[*, *] residue(%n) rate(%n) order(#rlayout.order<residue<2>>) : memref<?x64xf32, strided<[?, 1]>> to !rtile.view<16x64xf32, rate = ?>
+  rtile.return
+}
+
+// -----
+
 rtile.func @view_residue_left_over(%x: memref<?x64xf32, strided<[?, 1]>>, %t: memref<?xi64>, %n: index)
     grid(%i: index) {
   // expected-error@+1 {{expected a residue if and only if the view has a rate}}
@@ -196,7 +232,7 @@ rtile.func @view_rows_left_over(%x: memref<?x64xf32, strided<[?, 1]>>, %t: memre
 rtile.func @view_axes_decrease(%x: memref<?x64xf32, strided<[?, 1]>>, %t: memref<?xi64>, %n: index)
     grid(%i: index) {
   // expected-error@+1 {{expected increasing axes below 2, found 0}}
-  %v = "rtile.view"(%x) <{axes = array<i64: 1, 0>, operandSegmentSizes = array<i32: 1, 0, 0, 0, 0, 0, 0>}> : (memref<?x64xf32, strided<[?, 1]>>) -> !rtile.view<16x64xf32>
+  %v = "rtile.view"(%x) <{axes = array<i64: 1, 0>, operandSegmentSizes = array<i32: 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>}> : (memref<?x64xf32, strided<[?, 1]>>) -> !rtile.view<16x64xf32>
   rtile.return
 }
 
@@ -205,7 +241,7 @@ rtile.func @view_axes_decrease(%x: memref<?x64xf32, strided<[?, 1]>>, %t: memref
 rtile.func @view_axes_far_out(%x: memref<?x64xf32, strided<[?, 1]>>, %t: memref<?xi64>, %n: index)
     grid(%i: index) {
   // expected-error@+1 {{expected increasing axes below 2, found -9223372036854775808}}
-  %v = "rtile.view"(%x) <{axes = array<i64: -9223372036854775808, 9223372036854775807>, operandSegmentSizes = array<i32: 1, 0, 0, 0, 0, 0, 0>}> : (memref<?x64xf32, strided<[?, 1]>>) -> !rtile.view<16x64xf32>
+  %v = "rtile.view"(%x) <{axes = array<i64: -9223372036854775808, 9223372036854775807>, operandSegmentSizes = array<i32: 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>}> : (memref<?x64xf32, strided<[?, 1]>>) -> !rtile.view<16x64xf32>
   rtile.return
 }
 
@@ -214,7 +250,7 @@ rtile.func @view_axes_far_out(%x: memref<?x64xf32, strided<[?, 1]>>, %t: memref<
 rtile.func @view_without_axes(%x: memref<?x64xf32, strided<[?, 1]>>, %t: memref<?xi64>, %n: index)
     grid(%i: index) {
   // expected-error@+1 {{requires attribute 'axes'}}
-  %v = "rtile.view"(%x) <{operandSegmentSizes = array<i32: 1, 0, 0, 0, 0, 0, 0>}> : (memref<?x64xf32, strided<[?, 1]>>) -> !rtile.view<16x64xf32>
+  %v = "rtile.view"(%x) <{operandSegmentSizes = array<i32: 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>}> : (memref<?x64xf32, strided<[?, 1]>>) -> !rtile.view<16x64xf32>
   rtile.return
 }
 
@@ -304,6 +340,17 @@ rtile.func @b4_run_segments(%x: memref<?x64xf32, strided<[?, 1]>>, %t: memref<?x
 
 // -----
 
+rtile.func @b4_run_runtime_sizes(%x: memref<?x64xf32, strided<[?, 1]>>, %t: memref<?xi64>, %n: index)
+    grid(%i: index) {
+  %v = rtile.view %x[*, *] segment(%n) w(%n) : memref<?x64xf32, strided<[?, 1]>> to !rtile.view<16x64xf32, w = ?>
+  %w = rtile.view %x[*, *] segment(%n) w(%i) : memref<?x64xf32, strided<[?, 1]>> to !rtile.view<16x64xf32, w = ?>
+  // expected-error@+1 {{expected views of one segment length and rate}}
+  %r:4 = rtile.run %v[%n], %w : !rtile.view<16x64xf32, w = ?>, !rtile.view<16x64xf32, w = ?>
+  rtile.return
+}
+
+// -----
+
 rtile.func @b4_run_window(%x: memref<?x64xf32, strided<[?, 1]>>, %t: memref<?xi64>, %n: index)
     grid(%i: index) {
   %v = rtile.view %x[*, *] : memref<?x64xf32, strided<[?, 1]>> to !rtile.view<16x64xf32>
@@ -357,6 +404,26 @@ rtile.func @o1_origin(%x: memref<?x64xf32, strided<[?, 1]>>, %n: index)
     grid(%i: index) {
   // expected-error@+1 {{expected an order that restarts with segments, and no origin, found a period of 80 tokens}}
   %v = rtile.view %x[*, *] origin(%n) segment(%n) residue(%n) order(#rlayout.order<residue<4>, chunk = 80>) : memref<?x64xf32, strided<[?, 1]>> to !rtile.view<16x64xf32, w = 40, rate = 4>
+  rtile.return
+}
+
+// -----
+
+rtile.func @o1_order_of_a_part(%x: memref<?x64xf32, strided<[?, 1]>>, %n: index)
+    grid(%i: index) {
+  // expected-error@+1 {{expected linear order beside within, found #rlayout.order<residue<4>>: an order counts on the whole axis (O1)}}
+  %v = rtile.view %x[*, *] residue(%n) order(#rlayout.order<residue<4>>) within(%n, %n) : memref<?x64xf32, strided<[?, 1]>> to !rtile.view<16x64xf32, rate = 4>
+  rtile.return
+}
+
+// -----
+
+// Only the generic form can name one bound.
+
+rtile.func @s2_first_alone(%x: memref<?x64xf32, strided<[?, 1]>>, %n: index)
+    grid(%i: index) {
+  // expected-error@+1 {{expected the first and the end of rows together, found one of them (S2)}}
+  %v = "rtile.view"(%x, %n) <{axes = array<i64: 0, 1>, operandSegmentSizes = array<i32: 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0>}> : (memref<?x64xf32, strided<[?, 1]>>, index) -> !rtile.view<16x64xf32>
   rtile.return
 }
 

@@ -51,6 +51,12 @@ rtile.func @scale(%x: memref<?x64xf32, strided<[?, 1]>>, %n: index)
 // CHECK-SAME:      to !rtile.view<64x64xbf16, rate = 4>
 // CHECK:         rtile.view %[[X]][%[[B]], *, %[[H]], *] segment(%[[S]]) residue(%[[H]]) rows(%[[TABLE]] : memref<?xi64>) positions(%[[TABLE]] : memref<?xi64>) :
 // CHECK-SAME:      to !rtile.view<64x64xbf16, w = 8, rate = 4, indexed>
+// CHECK:         rtile.view %[[X]][%[[B]], *, %[[H]], *] segment(%[[S]]) residue(%[[H]]) w(%[[S]]) rate(%[[B]]) :
+// CHECK-SAME:      to !rtile.view<64x64xbf16, w = ?, rate = ?>
+// CHECK:         rtile.view %[[X]][%[[B]], *, %[[H]], *] residue(%[[H]]) rate(%[[B]]) rows(%[[TABLE]] : memref<?xi64>) :
+// CHECK-SAME:      to !rtile.view<64x64xbf16, rate = ?, indexed>
+// CHECK:         rtile.view %[[X]][%[[B]], *, %[[H]], *] origin(%[[S]]) within(%[[B]], %[[S]]) :
+// CHECK-SAME:      to !rtile.view<64x64xbf16>
 rtile.func @views(%x: memref<2x?x8x64xbf16>, %table: memref<?xi64>)
     grid(%b: index, %s: index, %h: index) {
   %0 = rtile.view %x[%b, *, %h, *] : memref<2x?x8x64xbf16>
@@ -72,6 +78,13 @@ rtile.func @views(%x: memref<2x?x8x64xbf16>, %table: memref<?xi64>)
   %7 = rtile.view %x[%b, *, %h, *] segment(%s) residue(%h)
       rows(%table : memref<?xi64>) positions(%table : memref<?xi64>)
       : memref<2x?x8x64xbf16> to !rtile.view<64x64xbf16, w = 8, rate = 4, indexed>
+  %r0 = rtile.view %x[%b, *, %h, *] segment(%s) residue(%h) w(%s) rate(%b)
+      : memref<2x?x8x64xbf16> to !rtile.view<64x64xbf16, w = ?, rate = ?>
+  %r1 = rtile.view %x[%b, *, %h, *] residue(%h) rate(%b)
+      rows(%table : memref<?xi64>)
+      : memref<2x?x8x64xbf16> to !rtile.view<64x64xbf16, rate = ?, indexed>
+  %8 = rtile.view %x[%b, *, %h, *] origin(%s) within(%b, %s)
+      : memref<2x?x8x64xbf16> to !rtile.view<64x64xbf16>
   rtile.return
 }
 

@@ -54,3 +54,21 @@ func.func @forced(%x: tensor<1x?x2x64xf32>)
       -> (tensor<1x?x2x64xf32>, tensor<1x2x?xf32>)
   return %o, %l : tensor<1x?x2x64xf32>, tensor<1x2x?xf32>
 }
+
+// -----
+
+// Of sizes that only the call knows, those with the most work are taken: a
+// segment of all 128 rows, no dilation.
+
+// REMARK: branch 0 on x86-64-v3: tiles of 128 queries x {{.+}}; w of the call counted as the length; r of the call counted as 1
+// REMARK: branch 1 on x86-64-v3: tiles of 32 queries x {{.+}} shapes; r of the call counted as 1
+
+// CHECK-LABEL: func.func @runtime_sizes(
+// CHECK:         tilings = [#ringlet.tiling<query = 128, key = {{[0-9]+}}>, #ringlet.tiling<query = 32, key = 32>]
+func.func @runtime_sizes(%x: tensor<1x128x2x64xf32>, %w: tensor<i64>, %r: tensor<i64>)
+    -> (tensor<1x128x2x64xf32>, tensor<1x2x128xf32>) {
+  %o, %l = ringlet.attention %x, %x, %x branches [<w = ?, r = ?>, <w = 32, r = ?>] sizes(%w, %r, %r)
+      : (tensor<1x128x2x64xf32>, tensor<1x128x2x64xf32>, tensor<1x128x2x64xf32>, tensor<i64>, tensor<i64>, tensor<i64>)
+      -> (tensor<1x128x2x64xf32>, tensor<1x2x128xf32>)
+  return %o, %l : tensor<1x128x2x64xf32>, tensor<1x2x128xf32>
+}

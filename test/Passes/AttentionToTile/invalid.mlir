@@ -19,10 +19,23 @@ func.func @packed(%q: tensor<10x2x16xf32>, %c: tensor<3xi64>) -> tensor<10x2x16x
 
 // -----
 
-func.func @lengths(%q: tensor<3x8x2x16xf32>, %c: tensor<3xi64>) -> tensor<3x8x2x16xf32> {
-  // expected-error@+1 {{expected no lengths of padded sequences}}
-  %o, %l = ringlet.attention %q, %q, %q branches [<w = *, r = 1>] lengths(%c, %c)
+func.func @lengths_on_a_grid(%q: tensor<3x8x2x16xf32>, %c: tensor<3xi64>) -> tensor<3x8x2x16xf32> {
+  // expected-error@+1 {{expected no lengths under a pattern order, grid window or block mask; run such sequences one by one: it has no lowering yet (S2)}}
+  %o, %l = ringlet.attention %q, %q, %q branches [<w = *, r = 1>] lengths(%c, %c) grid_window = <grid = [4, 4], reach = [1, 1]>
       : (tensor<3x8x2x16xf32>, tensor<3x8x2x16xf32>, tensor<3x8x2x16xf32>, tensor<3xi64>, tensor<3xi64>)
+      -> (tensor<3x8x2x16xf32>, tensor<3x2x8xf32>)
+  return %o : tensor<3x8x2x16xf32>
+}
+
+// -----
+
+// An order restarts with each sequence: that of 5 tokens is no part of that of 8.
+
+#residue = #rlayout.layout<order = #rlayout.order<residue<3>>>
+func.func @lengths_in_an_order(%q: tensor<3x8x2x16xf32>, %k: tensor<3x8x2x16xf32, #residue>, %c: tensor<3xi64>) -> tensor<3x8x2x16xf32> {
+  // expected-error@+1 {{expected no lengths in another memory order than linear; reorder such sequences one by one: it has no lowering yet (S2, O1)}}
+  %o, %l = ringlet.attention %q, %k, %k branches [<w = *, r = 1>] lengths(%c, %c)
+      : (tensor<3x8x2x16xf32>, tensor<3x8x2x16xf32, #residue>, tensor<3x8x2x16xf32, #residue>, tensor<3xi64>, tensor<3xi64>)
       -> (tensor<3x8x2x16xf32>, tensor<3x2x8xf32>)
   return %o : tensor<3x8x2x16xf32>
 }
@@ -48,16 +61,6 @@ func.func @pattern_order(%q: tensor<1x?x2x16xf32>) -> tensor<1x?x2x16xf32> {
       : (tensor<1x?x2x16xf32>, tensor<1x?x2x16xf32>, tensor<1x?x2x16xf32>)
       -> (tensor<1x?x2x16xf32>, tensor<1x2x?xf32>)
   return %o : tensor<1x?x2x16xf32>
-}
-
-// -----
-
-func.func @runtime_w(%q: tensor<1x64x2x16xf32>, %w: tensor<i64>) -> tensor<1x64x2x16xf32> {
-  // expected-error@+1 {{expected no runtime w or r; constants are possible: it has no lowering yet (B1)}}
-  %o, %l = ringlet.attention %q, %q, %q branches [<w = ?, r = 1>] sizes(%w)
-      : (tensor<1x64x2x16xf32>, tensor<1x64x2x16xf32>, tensor<1x64x2x16xf32>, tensor<i64>)
-      -> (tensor<1x64x2x16xf32>, tensor<1x2x64xf32>)
-  return %o : tensor<1x64x2x16xf32>
 }
 
 // -----

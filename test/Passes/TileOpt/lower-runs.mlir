@@ -166,3 +166,39 @@ rtile.func @positions(%X: memref<100x8xf32>, %Y: memref<100x8xf32>, %T: memref<9
   rtile.store %3, %y[%e, %c0] : !rtile.view<2x8xf32>
   rtile.return
 }
+
+// -----
+
+// A w and a rate that are operands give what those of a type would: of segment
+// 1 of 32, residue 2, ten rows exist. Rows 4 to 7 see keys up to 7, of which a
+// step of 4 is whole.
+
+// CHECK-LABEL: rtile.func @runtime_sizes(
+// CHECK:         rtile.load %{{.+}}[%c0, %c0]
+// CHECK:         rtile.load %{{.+}}[%c0, %c0]
+// CHECK:         rtile.load %{{.+}}[%c4, %c0]
+// CHECK:         rtile.load %{{.+}}[%c8, %c0]
+// CHECK:         rtile.load %{{.+}}[%c10, %c0]
+rtile.func @runtime_sizes(%X: memref<100x8xf32>, %Y: memref<100x8xf32>) grid(%i: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c3 = arith.constant 3 : index
+  %c4 = arith.constant 4 : index
+  %c32 = arith.constant 32 : index
+  %k = rtile.view %X[*, *] segment(%c1) residue(%c2) w(%c32) rate(%c3) : memref<100x8xf32> to !rtile.view<4x8xf32, w = ?, rate = ?>
+  %y = rtile.view %Y[*, *] : memref<100x8xf32> to !rtile.view<4x8xf32>
+  %b, %wb, %we, %e = rtile.run %k[%c4], %k causal : !rtile.view<4x8xf32, w = ?, rate = ?>, !rtile.view<4x8xf32, w = ?, rate = ?>
+  %first, %last = rtile.bounds %k : !rtile.view<4x8xf32, w = ?, rate = ?>
+  %0 = rtile.load %k[%b, %c0] : !rtile.view<4x8xf32, w = ?, rate = ?>
+  rtile.store %0, %y[%b, %c0] : !rtile.view<4x8xf32>
+  %1 = rtile.load %k[%wb, %c0] : !rtile.view<4x8xf32, w = ?, rate = ?>
+  rtile.store %1, %y[%wb, %c0] : !rtile.view<4x8xf32>
+  %2 = rtile.load %k[%we, %c0] : !rtile.view<4x8xf32, w = ?, rate = ?>
+  rtile.store %2, %y[%we, %c0] : !rtile.view<4x8xf32>
+  %3 = rtile.load %k[%e, %c0] : !rtile.view<4x8xf32, w = ?, rate = ?>
+  rtile.store %3, %y[%e, %c0] : !rtile.view<4x8xf32>
+  %4 = rtile.load %k[%last, %c0] : !rtile.view<4x8xf32, w = ?, rate = ?>
+  rtile.store %4, %y[%last, %c0] : !rtile.view<4x8xf32>
+  rtile.return
+}

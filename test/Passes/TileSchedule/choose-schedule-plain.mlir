@@ -43,6 +43,41 @@ rtile.func @heights(%Q: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %K: memref
 
 // -----
 
+// A map of a tensor has its dilation when it is made.
+
+// CHECK-LABEL: rtile.func @runtime_rate(
+// CHECK-NOT:     recipe
+// CHECK-NOT:     rtile.schedule
+// CHECK:         rtile.return
+// REMARK: [Missed] ChooseSchedule {{.*}}"runtime_rate stays plain: expected views whose w and rate are known, found ? (B1)"
+rtile.func @runtime_rate(%Q: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %K: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %V: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %O: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %rate: index)
+    grid(%tile: index, %head: index, %batch: index) recipe = <fa_fwd_lazy> {
+  %c0 = arith.constant 0 : index
+  %height = arith.constant 64 : index
+  %step = arith.constant 64 : index
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  %q = rtile.view %Q[%batch, *, %head, *] residue(%c0) rate(%rate) : memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>> to !rtile.view<64x64xbf16, rate = ?>
+  %k = rtile.view %K[%batch, *, %head, *] residue(%c0) rate(%rate) : memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>> to !rtile.view<64x64xbf16, rate = ?>
+  %v = rtile.view %V[%batch, *, %head, *] residue(%c0) rate(%rate) : memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>> to !rtile.view<64x64xbf16, rate = ?>
+  %o = rtile.view %O[%batch, *, %head, *] residue(%c0) rate(%rate) : memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>> to !rtile.view<64x64xbf16, rate = ?>
+  %row = arith.muli %tile, %height : index
+  %q_tile = rtile.load %q[%row, %c0] : !rtile.view<64x64xbf16, rate = ?>
+  %begin, %wb, %we, %end = rtile.run %q[%row], %k : !rtile.view<64x64xbf16, rate = ?>, !rtile.view<64x64xbf16, rate = ?>
+  %sums = scf.for %n = %begin to %end step %step iter_args(%acc = %zero) -> (tensor<64x64xf32>) {
+    %k_tile = rtile.load %k[%n, %c0] : !rtile.view<64x64xbf16, rate = ?>
+    %s = rtile.dot %q_tile, %k_tile transposed : tensor<64x64xbf16>, tensor<64x64xbf16> -> tensor<64x64xf32>
+    %p = arith.truncf %s : tensor<64x64xf32> to tensor<64x64xbf16>
+    %v_tile = rtile.load %v[%n, %c0] : !rtile.view<64x64xbf16, rate = ?>
+    %next = rtile.dot %p, %v_tile init(%acc) : tensor<64x64xbf16>, tensor<64x64xbf16> -> tensor<64x64xf32>
+    scf.yield %next : tensor<64x64xf32>
+  }
+  %out = arith.truncf %sums : tensor<64x64xf32> to tensor<64x64xbf16>
+  rtile.store %out, %o[%row, %c0] : !rtile.view<64x64xbf16, rate = ?>
+  rtile.return
+}
+
+// -----
+
 // The copy engine moves 16 bytes at a time.
 
 // CHECK-LABEL: rtile.func @odd_depth(

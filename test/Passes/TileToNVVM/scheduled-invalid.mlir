@@ -194,3 +194,23 @@ rtile.func @many_slots(%X: memref<?x64xbf16, strided<[?, 1]>>) grid(%i: index) s
   }
   rtile.return
 }
+
+// -----
+
+// A map of a tensor has its dilation when it is made.
+
+rtile.func @runtime_rate(%X: memref<?x64xbf16, strided<[?, 1]>>, %r: index) grid(%i: index) scheduled {
+  %c0 = arith.constant 0 : index
+  // expected-error@+1 {{expected a w and rate that are known in a scheduled kernel, found '!rtile.view<64x64xbf16, rate = ?>' (B1)}}
+  %x = rtile.view %X[*, *] residue(%c0) rate(%r) : memref<?x64xbf16, strided<[?, 1]>> to !rtile.view<64x64xbf16, rate = ?>
+  %xs = rtile.channel slots = 2 : !rtile.channel<64x64xbf16>
+  rtile.role "load" warps = 4 {
+    %slot = rtile.acquire %xs : !rtile.channel<64x64xbf16>
+    rtile.copy %x[%i, %c0] to %slot : !rtile.view<64x64xbf16, rate = ?>, !rtile.slot<64x64xbf16>
+  }
+  rtile.role "drain" warps = 4 {
+    %slot = rtile.await %xs : !rtile.channel<64x64xbf16>
+    rtile.release %slot : !rtile.slot<64x64xbf16>
+  }
+  rtile.return
+}

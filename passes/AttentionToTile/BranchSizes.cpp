@@ -1,0 +1,67 @@
+//===- BranchSizes.cpp - w and r of branches on the host -*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/AttentionToTile/BranchSizes.h"
+
+#include "passes/AttentionToTile/Kernels.h"
+
+using namespace mlir;
+using namespace ringlet;
+
+/// No position is nearly that far away from 0, and the end of the segment behind
+/// all positions still fits in 64 bits.
+static constexpr int64_t longestSegment = 2 * kMaxOffset;
+
+int64_t BranchSizes::getW() const {
+  return w ? getConstant(w).value_or(ShapedType::kDynamic) : 0;
+}
+
+int64_t BranchSizes::getR() const {
+  return getConstant(r).value_or(ShapedType::kDynamic);
+}
+
+bool BranchSizes::areKnown() const {
+  return !ShapedType::isDynamic(getW()) && !ShapedType::isDynamic(getR());
+}
+
+SmallVector<BranchSizes>
+ringlet::requireSizes(HostPlan &plan, attn::AttentionOp op,
+                      function_ref<Value(Value)> read) {
+  SmallVector<BranchSizes> result;
+  auto next = op.getSizes().begin();
+  for (auto [index, branch] : llvm::enumerate(op.getBranchRange())) {
+    std::string of = " of branch " + std::to_string(index);
+    BranchSizes sizes;
+    if (branch.isRuntimeW())
+      sizes.w = read(*next++);
+    else if (!branch.isUnbounded())
+      sizes.w = plan.constant(branch.getW());
+    sizes.r =
+        branch.isRuntimeR() ? read(*next++) : plan.constant(branch.getR());
+    if (sizes.w)
+      plan.requireAtMost(plan.constant(1), sizes.w,
+                         "expected w" + of + " of at least 1 (B1)");
+    plan.requireAtMost(plan.constant(1), sizes.r,
+                       "expected r" + of + " of at least 1 (B1)");
+    if (sizes.w)
+      plan.requireAtMost(sizes.r, sizes.w,
+                         "expected r" + of + " of at most its w (B1)");
+    plan.requireAtMost(sizes.r, plan.constant(kMaxDilation),
+                       "expected r" + of + " of at most 2^40 (B1)");
+    // Shorter by whole dilations: rows before position 0 lie in the segment
+    // that ends there, and keep their residue.
+    if (sizes.w) {
+      Value excess = plan.max(
+          plan.constant(0), plan.sub(sizes.w, plan.constant(longestSegment)));
+      if (getConstant(excess) != 0)
+        sizes.w = plan.sub(
+            sizes.w, plan.mul(plan.ceilDiv(excess, sizes.r), sizes.r));
+    }
+    result.push_back(sizes);
+  }
+  return result;
+}

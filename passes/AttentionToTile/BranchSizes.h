@@ -1,0 +1,37 @@
+//===- BranchSizes.h - w and r of branches on the host -*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RINGLET_PASSES_ATTENTIONTOTILE_BRANCHSIZES_H
+#define RINGLET_PASSES_ATTENTIONTOTILE_BRANCHSIZES_H
+
+#include "dialects/Ringlet/IR/RingletDialect.h"
+#include "passes/AttentionToTile/HostPlan.h"
+
+namespace ringlet {
+
+/// w and r of a branch (B1): constants where the graph says them.
+struct BranchSizes {
+  /// Null for one segment. A w beyond every position is a smaller one that is
+  /// so, too: the ends of the segments around 0 fit in 64 bits.
+  mlir::Value w, r;
+
+  /// As the type of a view has them: 0 for one segment, dynamic where only the
+  /// call knows.
+  int64_t getW() const;
+  int64_t getR() const;
+  bool areKnown() const;
+};
+
+/// The sizes of each branch of `op`, of which `read` gives those that are
+/// operands. The plan requires that they obey B1.
+llvm::SmallVector<BranchSizes>
+requireSizes(HostPlan &plan, attn::AttentionOp op,
+             llvm::function_ref<mlir::Value(mlir::Value)> read);
+
+} // namespace ringlet
+
+#endif // RINGLET_PASSES_ATTENTIONTOTILE_BRANCHSIZES_H
