@@ -66,9 +66,9 @@ void ArtifactWriter::addGraphs(ModuleOp source) {
 /// uses can be followed; a view that goes where they cannot counts as written.
 static bool mayStore(Value parameter) {
   for (Operation *user : parameter.getUsers()) {
-    // Tables and masks.
-    if (isa<memref::LoadOp, rtile::ListOp, rtile::AnyBlockOp, rtile::VisibleOp>(
-            user))
+    // Tables, masks and sizes.
+    if (isa<memref::LoadOp, memref::DimOp, rtile::ListOp, rtile::AnyBlockOp,
+            rtile::VisibleOp>(user))
       continue;
     auto view = dyn_cast<rtile::ViewOp>(user);
     if (!view)
