@@ -22,7 +22,7 @@ import textwrap
 
 STEP = re.compile(
     r"^ *<!-- (new|in): ([^,\n]+?)(?:, (after|before): (.+?))? -->\n"
-    r"( *```\w*[^\n]*\n.*?\n) *```$",
+    r"( *(````*)\w*[^\n]*\n.*?\n) *\6$",
     re.S | re.M,
 )
 
@@ -54,7 +54,7 @@ def main() -> int:
     steps = STEP.findall(section_of(pathlib.Path(document).read_text(), title))
     if not steps:
         sys.exit(f"error: expected changes in the section '{title}', found none")
-    for kind, name, where, anchor, fenced in steps:
+    for kind, name, where, anchor, fenced, _ in steps:
         # What the block is indented by, its text is, too.
         block = textwrap.dedent(fenced).split("\n", 1)[1]
         path = pathlib.Path(tree) / name
