@@ -15,6 +15,8 @@
 
 #include "dialects/Tile/IR/TileDialect.h"
 
+#include "passes/TileCode/Scalars.h"
+
 #include "llvm/Support/MathExtras.h"
 
 namespace ringlet {
@@ -39,10 +41,8 @@ inline constexpr llvm::StringLiteral scratchAttr = "rtile.scratch_bytes";
 inline constexpr llvm::StringLiteral parametersAttr = "rtile.parameters";
 inline constexpr llvm::StringLiteral gridRankAttr = "rtile.grid_rank";
 
-/// The type of a value if it is a tile, or null.
-inline mlir::RankedTensorType getTile(mlir::Value value) {
-  return llvm::dyn_cast<mlir::RankedTensorType>(value.getType());
-}
+using code::getCodeType;
+using code::getTile;
 
 /// True for dot, reduce, visible and elementwise operations on tiles: those
 /// that treat each row alone.

@@ -19,6 +19,8 @@
 
 #include "passes/TileToCPU/Emitter.h"
 
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+
 using namespace mlir;
 using namespace ringlet;
 using namespace ringlet::cpu;
@@ -75,6 +77,39 @@ Value Emitter::getLeft(rtile::DotOp dot, Panel &panel) {
   return to;
 }
 
+/// Adds to each lane of `sum` the products of the two bf16 in the words of `x`
+/// and `y`, by instructions on `lanes` lanes. Denormal numbers count as zero.
+static Value multiplyPairs(CodeBuilder &b, Value x, Value y, Value sum,
+                           int64_t lanes) {
+  int64_t count = CodeBuilder::lanesOf(sum) / lanes;
+  Type sums = b.getVector(b.getF32Type(), lanes);
+  Type pairs = b.getVector(b.getBF16Type(), 2 * lanes);
+  auto name =
+      b.getStringAttr("llvm.x86.avx512bf16.dpbf16ps." + Twine(32 * lanes));
+  auto getPart = [&](Value vector, int64_t part) {
+    if (count == 1)
+      return vector;
+    auto mask =
+        llvm::to_vector(llvm::seq<int32_t>(part * lanes, (part + 1) * lanes));
+    return b.shuffle(vector, vector, mask);
+  };
+  auto getPairs = [&](Value words, int64_t part) -> Value {
+    return LLVM::BitcastOp::create(b, pairs, getPart(words, part));
+  };
+  Value result;
+  for (int64_t part = 0; part < count; ++part) {
+    Value next = LLVM::CallIntrinsicOp::create(b, sums, name,
+                                               ValueRange{getPart(sum, part),
+                                                          getPairs(x, part),
+                                                          getPairs(y, part)})
+                     .getResult(0);
+    // Panels have one or two vectors.
+    auto all = llvm::to_vector(llvm::seq<int32_t>(0, 2 * lanes));
+    result = result ? b.shuffle(result, next, all) : next;
+  }
+  return result;
+}
+
 void Emitter::emitBlocks(rtile::DotOp dot, Panel &panel, Value lhs,
                          int64_t first, int64_t width, int64_t count) {
   bool transposed = dot.getTransposed();
@@ -92,8 +127,8 @@ void Emitter::emitBlocks(rtile::DotOp dot, Panel &panel, Value lhs,
   Type element = paired ? Type(b.getI32Type()) : Type(b.getF32Type());
   Type operand = b.getVector(element, panel.rows);
   auto multiply = [&](Value repeated, Value rows, Value sum) {
-    return paired ? b.multiplyPairs(repeated, rows, sum,
-                                    std::min(geometry.lanes, panel.rows))
+    return paired ? multiplyPairs(b, repeated, rows, sum,
+                                  std::min(geometry.lanes, panel.rows))
                   : b.fma(repeated, rows, sum);
   };
 

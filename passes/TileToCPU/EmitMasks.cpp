@@ -59,7 +59,8 @@ void Emitter::prepareRankMask(rtile::VisibleOp op, Panel &panel) {
 /// The position of `row`, or `otherwise` if the row does not exist.
 Value Emitter::getPosition(const View &view, Value row, Value otherwise) {
   auto read = [&](Value entries) {
-    return b.load(b.getI64Type(), getEntry(b, view, entries, row), entryBytes);
+    return b.load(b.getI64Type(), getEntry(b, view, entries, row),
+                  code::entryBytes);
   };
   Value inside =
       b.both(b.lessEqual(view.rows.begin, row), b.less(row, view.rows.end));

@@ -45,8 +45,8 @@ void Emitter::forEachRow(const View &view, Value row, RowBody exists,
     if (!view.indices)
       return exists(index, b.at(view.rowZero, b.mul(at, view.rowStride)));
     // The table says where the row is, if anywhere.
-    Value place =
-        b.load(b.getI64Type(), getEntry(b, view, view.indices, at), entryBytes);
+    Value place = b.load(b.getI64Type(), getEntry(b, view, view.indices, at),
+                         code::entryBytes);
     Value inside = isIndex(b, view, place);
     auto then = [&] {
       exists(index, b.at(view.rowZero, b.mul(place, view.rowStride)));

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "passes/TileCode/Elementwise.h"
 #include "passes/TileToCPU/Emitter.h"
 
 using namespace mlir;

@@ -77,10 +77,6 @@ void Emitter::emitOperation(Operation *op) {
 // Scalars
 //===----------------------------------------------------------------------===//
 
-Type Emitter::getCodeType(Type type) {
-  return type.isIndex() ? b.getI64Type() : type;
-}
-
 SmallVector<Value> Emitter::getScalars(ValueRange values) {
   SmallVector<Value> result;
   for (Value value : values)
@@ -96,42 +92,12 @@ void Emitter::emitScalar(Operation *op) {
     bind(dim, buffers[dim.getSource()].sizes[axis.getSExtValue()]);
     return;
   }
-  Location loc = op->getLoc();
-  if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
-    TypedAttr value = constant.getValue();
-    if (auto integer = dyn_cast<IntegerAttr>(value);
-        integer && integer.getType().isIndex())
-      value = b.getI64IntegerAttr(integer.getInt());
-    bind(constant, Value(arith::ConstantOp::create(b, value)));
-    return;
-  }
   if (auto load = dyn_cast<memref::LoadOp>(op)) {
     bind(load, loadElement(load.getMemRef(), getScalars(load.getIndices())));
     return;
   }
-  SmallVector<Value> operands = getScalars(op->getOperands());
-  if (isa<arith::IndexCastOp, arith::IndexCastUIOp>(op)) {
-    Type from = operands[0].getType();
-    Type to = getCodeType(op->getResult(0).getType());
-    unsigned fromBits = from.getIntOrFloatBitWidth();
-    unsigned toBits = to.getIntOrFloatBitWidth();
-    Value result = operands[0];
-    if (fromBits > toBits)
-      result = arith::TruncIOp::create(b, to, result);
-    else if (fromBits < toBits && isa<arith::IndexCastOp>(op))
-      result = arith::ExtSIOp::create(b, to, result);
-    else if (fromBits < toBits)
-      result = arith::ExtUIOp::create(b, to, result);
-    bind(op->getResult(0), result);
-    return;
-  }
-  OperationState state(loc, op->getName());
-  state.addOperands(operands);
-  for (Type type : op->getResultTypes())
-    state.addTypes(getCodeType(type));
-  state.addAttributes(op->getAttrs());
-  Operation *copy = b.create(state);
-  for (auto [from, to] : llvm::zip_equal(op->getResults(), copy->getResults()))
+  auto code = code::emitScalar(b, op, getScalars(op->getOperands()));
+  for (auto [from, to] : llvm::zip_equal(op->getResults(), code))
     bind(from, to);
 }
 

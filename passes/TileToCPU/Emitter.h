@@ -8,22 +8,18 @@
 #ifndef RINGLET_PASSES_TILETOCPU_EMITTER_H
 #define RINGLET_PASSES_TILETOCPU_EMITTER_H
 
+#include "passes/TileCode/ViewAddress.h"
 #include "passes/TileToCPU/Decisions.h"
-#include "passes/TileToCPU/ViewAddress.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 namespace ringlet {
 namespace cpu {
 
-/// Code for one elementwise operation. Operands and result are vectors: of f32
-/// for tiles of f32, f16 and bf16, whose values are rounded here.
-mlir::Value emitElementwise(CodeBuilder &b, mlir::Operation *op,
-                            mlir::ValueRange operands);
-
-/// Rounds a vector of f32 to values of `element`, ties to even.
-mlir::Value emitRounding(CodeBuilder &b, mlir::Type element,
-                         mlir::Value vector);
+using code::Buffer;
+using code::CodeBuilder;
+using code::Unroll;
+using code::View;
 
 /// Emits one point of a kernel's grid, following the decisions of the passes
 /// before. Every value of type index becomes an i64.
@@ -45,7 +41,6 @@ private:
   //===--------------------------------------------------------------------===//
 
   Value getScalar(Value value) { return scalars.lookup(value); }
-  mlir::Type getCodeType(mlir::Type type);
   void emitOperation(mlir::Operation *op);
   void emitScalar(mlir::Operation *op);
   void emitLoop(mlir::scf::ForOp loop);

@@ -12,16 +12,11 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/BuiltinOps.h"
 
+#include "passes/TileCode/Pipeline.h"
 #include "passes/TileOpt/Passes.h"
 #include "passes/TileToCPU/Passes.h"
 
-#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
-#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
-#include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
-#include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
-#include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"
-#include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
 using namespace ringlet;
@@ -34,19 +29,7 @@ void ringlet::buildCPUPipeline(OpPassManager &pm, StringRef level) {
   pm.addPass(createRTilePackOperands({level.str()}));
   pm.addPass(createRTileAssignScratch());
   pm.addPass(createRTileToCPU({level.str()}));
-  {
-    OpPassManager &kernels = pm.nest<LLVM::LLVMFuncOp>();
-    kernels.addPass(createCSEPass());
-    kernels.addPass(createCanonicalizerPass());
-    kernels.addPass(createSCFToControlFlowPass());
-    kernels.addPass(arith::createArithExpandOpsPass());
-    kernels.addPass(createArithToLLVMConversionPass());
-  }
-  // A pass on modules only; nothing but kernels has cf operations.
-  pm.addPass(createConvertControlFlowToLLVMPass());
-  OpPassManager &kernels = pm.nest<LLVM::LLVMFuncOp>();
-  kernels.addPass(createReconcileUnrealizedCastsPass());
-  kernels.addPass(createCSEPass());
+  code::addKernelsToLLVM(pm);
 }
 
 void ringlet::registerTileToCPUPasses() { registerRingletTileToCPUPasses(); }

@@ -10,6 +10,7 @@
 
 #include "dialects/Tile/IR/TileDialect.h"
 #include "lib/Arch/GPU.h"
+#include "passes/TileCode/Scalars.h"
 
 #include "llvm/Support/MathExtras.h"
 
@@ -39,10 +40,8 @@ inline constexpr llvm::StringLiteral scratchAttr = "rtile.scratch_bytes";
 /// if there is none.
 const arch::GPUArch *lookupArch(mlir::Operation *op, llvm::StringRef name);
 
-/// The type of a value if it is a tile, or null.
-inline mlir::RankedTensorType getTile(mlir::Value value) {
-  return llvm::dyn_cast<mlir::RankedTensorType>(value.getType());
-}
+using code::getCodeType;
+using code::getTile;
 
 /// Bytes of one element in memory.
 int64_t getBytes(mlir::Type element);

@@ -60,7 +60,7 @@ void Emitter::emitOperation(Operation *op) {
     return;
   llvm::TypeSwitch<Operation *>(op)
       .Case([&](rtile::ViewOp view) {
-        views[view] = cpu::addressView(b, view, scalars, buffers);
+        views[view] = code::addressView(b, view, scalars, buffers);
       })
       .Case([&](rtile::LoadOp load) { emitLoad(load); })
       .Case([&](rtile::StoreOp store) {
@@ -93,10 +93,6 @@ void Emitter::emitOperation(Operation *op) {
 // Scalars
 //===----------------------------------------------------------------------===//
 
-Type Emitter::getCodeType(Type type) {
-  return type.isIndex() ? b.getI64Type() : type;
-}
-
 void Emitter::emitScalar(Operation *op) {
   if (auto dim = dyn_cast<memref::DimOp>(op)) {
     APInt axis;
@@ -111,35 +107,8 @@ void Emitter::emitScalar(Operation *op) {
                                  : b.load(type, element, getBytes(type)));
     return;
   }
-  if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
-    TypedAttr value = constant.getValue();
-    if (auto integer = dyn_cast<IntegerAttr>(value);
-        integer && integer.getType().isIndex())
-      value = b.getI64IntegerAttr(integer.getInt());
-    bind(constant, Value(arith::ConstantOp::create(b, value)));
-    return;
-  }
-  SmallVector<Value> operands = flatten(op->getOperands());
-  if (isa<arith::IndexCastOp, arith::IndexCastUIOp>(op)) {
-    Value result = operands[0];
-    Type to = getCodeType(op->getResult(0).getType());
-    unsigned fromBits = result.getType().getIntOrFloatBitWidth();
-    unsigned toBits = to.getIntOrFloatBitWidth();
-    if (fromBits > toBits)
-      result = arith::TruncIOp::create(b, to, result);
-    else if (fromBits < toBits && isa<arith::IndexCastOp>(op))
-      result = arith::ExtSIOp::create(b, to, result);
-    else if (fromBits < toBits)
-      result = arith::ExtUIOp::create(b, to, result);
-    bind(op->getResult(0), result);
-    return;
-  }
-  OperationState state(op->getLoc(), op->getName());
-  state.addOperands(operands);
-  for (Type type : op->getResultTypes())
-    state.addTypes(getCodeType(type));
-  state.addAttributes(op->getAttrs());
-  bindFlat(op->getResults(), b.create(state)->getResults());
+  bindFlat(op->getResults(),
+           code::emitScalar(b, op, flatten(op->getOperands())));
 }
 
 SmallVector<Value> Emitter::flatten(ValueRange values) {

@@ -63,13 +63,13 @@ Emitter::Window Emitter::getWindow(const View &view, ValueRange offsets) {
 
 Value Emitter::loadEntry(const View &view, Value entries, Value at,
                          Value exists) {
-  return b.loadGlobal(b.getI64Type(), cpu::getEntry(b, view, entries, at),
+  return b.loadGlobal(b.getI64Type(), code::getEntry(b, view, entries, at),
                       exists);
 }
 
 Value Emitter::getElement(Value parameter, ValueRange indices) {
   Type element = cast<MemRefType>(parameter.getType()).getElementType();
-  return cpu::getElementAddress(b, buffers[parameter], element, indices);
+  return code::getElementAddress(b, buffers[parameter], element, indices);
 }
 
 Value Emitter::isSet(Value element, Value exists) {
@@ -85,7 +85,7 @@ Emitter::Row Emitter::getRow(const Window &window, Value row) {
   if (view.indices) {
     // The table says where the row is, if anywhere.
     place = loadEntry(view, view.indices, b.add(window.row, place), exists);
-    exists = b.both(exists, cpu::isIndex(b, view, place));
+    exists = b.both(exists, code::isIndex(b, view, place));
   }
   return {b.at(window.base, b.mul(place, view.rowStride)), exists};
 }

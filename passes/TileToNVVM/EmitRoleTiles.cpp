@@ -194,7 +194,7 @@ void Emitter::renewView(Value view) {
   renew(buffer.base);
   llvm::for_each(buffer.sizes, renew);
   llvm::for_each(buffer.strides, renew);
-  views[op] = cpu::addressView(b, op, scalars, buffers);
+  views[op] = code::addressView(b, op, scalars, buffers);
   buffers[op.getBuffer()] = known;
 }
 

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/TileToCPU/Emitter.h"
+#include "passes/TileCode/Elementwise.h"
 #include "passes/TileToNVVM/Emitter.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -47,7 +47,7 @@ Value Emitter::emitElement(Operation *op, Fragment operands) {
       : isa<math::TanhOp>(op)      ? b.tanh(operands[0])
       : isa<arith::MaximumFOp>(op) ? b.maximum(operands[0], operands[1])
       : isa<arith::MinimumFOp>(op) ? b.minimum(operands[0], operands[1])
-                                   : cpu::emitElementwise(b, op, operands);
+                                   : code::emitElementwise(b, op, operands);
   return value.getType() == element ? value : b.convertFloat(element, value);
 }
 
@@ -244,8 +244,8 @@ Emitter::Token Emitter::getToken(rtile::VisibleOp op, bool isKey, Value index) {
     if (view.indices)
       token.exists = b.both(
           token.exists,
-          cpu::isIndex(b, view,
-                       loadEntry(view, view.indices, row, token.exists)));
+          code::isIndex(b, view,
+                        loadEntry(view, view.indices, row, token.exists)));
     position = loadEntry(view, view.positions, row, token.exists);
     token.position = b.toI32(position);
   }

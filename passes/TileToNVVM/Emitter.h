@@ -9,7 +9,7 @@
 #define RINGLET_PASSES_TILETONVVM_EMITTER_H
 
 #include "lib/Arch/GPU.h"
-#include "passes/TileToCPU/ViewAddress.h"
+#include "passes/TileCode/ViewAddress.h"
 #include "passes/TileToNVVM/AsyncBuilder.h"
 #include "passes/TileToNVVM/Channels.h"
 #include "passes/TileToNVVM/Decisions.h"
@@ -21,8 +21,8 @@
 namespace ringlet {
 namespace gpu {
 
-using cpu::Buffer;
-using cpu::View;
+using code::Buffer;
+using code::View;
 
 /// Emits one point of a kernel's grid for one thread of its block, following
 /// the decisions of the passes before. Every value of type index becomes an
@@ -59,7 +59,6 @@ private:
   //===--------------------------------------------------------------------===//
 
   Value getScalar(Value value) { return scalars.lookup(value); }
-  Type getCodeType(Type type);
   void emitOperation(mlir::Operation *op);
   void emitScalar(mlir::Operation *op);
   void emitLoop(mlir::scf::ForOp loop);

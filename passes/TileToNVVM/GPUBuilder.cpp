@@ -7,6 +7,7 @@
 
 #include "passes/TileToNVVM/GPUBuilder.h"
 
+#include "passes/TileCode/Elementwise.h"
 #include "passes/TileToNVVM/AsmBlock.h"
 #include "passes/TileToNVVM/Decisions.h"
 
@@ -325,7 +326,7 @@ Value GPUBuilder::exp2(Value x) {
 Value GPUBuilder::tanh(Value x) {
   // The instruction tanh.approx is off by 2^-11, which is more than weights
   // lose when they are rounded to 16 bits.
-  return cpu::emitTanh(*this, x, [&](Value size) -> Value {
+  return code::emitTanh(*this, x, [&](Value size) -> Value {
     Value power = exp2(arith::MulFOp::create(
         *this, size, real(getF32Type(), 2.0 * 1.44269504088896340736)));
     Value one = real(getF32Type(), 1.0);

@@ -8,7 +8,7 @@
 #ifndef RINGLET_PASSES_TILETONVVM_GPUBUILDER_H
 #define RINGLET_PASSES_TILETONVVM_GPUBUILDER_H
 
-#include "passes/TileToCPU/CodeBuilder.h"
+#include "passes/TileCode/CodeBuilder.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
@@ -17,7 +17,7 @@ namespace gpu {
 
 /// Adds what only GPUs have: threads, address spaces, predicated accesses,
 /// exchanges between lanes, matrix instructions.
-class GPUBuilder : public cpu::CodeBuilder {
+class GPUBuilder : public code::CodeBuilder {
 public:
   using CodeBuilder::CodeBuilder;
 

@@ -10,14 +10,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef RINGLET_PASSES_TILETOCPU_CODEBUILDER_H
-#define RINGLET_PASSES_TILETOCPU_CODEBUILDER_H
+#ifndef RINGLET_PASSES_TILECODE_CODEBUILDER_H
+#define RINGLET_PASSES_TILECODE_CODEBUILDER_H
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
 namespace ringlet {
-namespace cpu {
+namespace code {
 
 /// Who decides how often the body of a loop stands in the code.
 enum class Unroll { Never, ByLLVM };
@@ -62,10 +62,6 @@ public:
   /// 0, 1, 2, ... as i32.
   Value iota(int64_t lanes);
   Value fma(Value a, Value b, Value c);
-  /// Adds to each lane of `sum` the products of the two bf16 in the words of
-  /// `a` and `b`, by instructions on `lanes` lanes. Denormal numbers count as
-  /// zero.
-  Value multiplyPairs(Value a, Value b, Value sum, int64_t lanes);
   Value bitcast(Type element, Value vector);
   Value convertFloat(Type type, Value vector);
   Value squareRoot(Value vector);
@@ -100,11 +96,7 @@ public:
   static int64_t lanesOf(Value value);
 };
 
-/// tanh of f32 by a target's own 2 / (e^2x + 1) for x that is not negative.
-mlir::Value emitTanh(CodeBuilder &b, mlir::Value x,
-                     llvm::function_ref<mlir::Value(mlir::Value)> getRest);
-
-} // namespace cpu
+} // namespace code
 } // namespace ringlet
 
-#endif // RINGLET_PASSES_TILETOCPU_CODEBUILDER_H
+#endif // RINGLET_PASSES_TILECODE_CODEBUILDER_H

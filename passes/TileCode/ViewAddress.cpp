@@ -5,19 +5,19 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/TileToCPU/ViewAddress.h"
+#include "passes/TileCode/ViewAddress.h"
 
 using namespace mlir;
 using namespace ringlet;
-using namespace ringlet::cpu;
+using namespace ringlet::code;
 
 static int64_t getBytes(Type element) {
   return llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
 }
 
-View cpu::addressView(CodeBuilder &b, rtile::ViewOp op,
-                      const DenseMap<Value, Value> &scalars,
-                      const DenseMap<Value, Buffer> &buffers) {
+View code::addressView(CodeBuilder &b, rtile::ViewOp op,
+                       const DenseMap<Value, Value> &scalars,
+                       const DenseMap<Value, Buffer> &buffers) {
   const Buffer &buffer = buffers.find(op.getBuffer())->second;
   rtile::ViewType type = op.getResult().getType();
   int64_t bytes = getBytes(type.getElementType());
@@ -87,18 +87,18 @@ View cpu::addressView(CodeBuilder &b, rtile::ViewOp op,
   return view;
 }
 
-Value cpu::getEntry(CodeBuilder &b, const View &view, Value entries,
-                    Value row) {
+Value code::getEntry(CodeBuilder &b, const View &view, Value entries,
+                     Value row) {
   PositionBuilder position(b, b.getI64Type());
   return b.at(entries, b.mul(position.mul(row, view.rows.rate), entryBytes));
 }
 
-Value cpu::isIndex(CodeBuilder &b, const View &view, Value index) {
+Value code::isIndex(CodeBuilder &b, const View &view, Value index) {
   return b.both(b.lessEqual(b.i64(0), index), b.less(index, view.size));
 }
 
-Value cpu::getElementAddress(CodeBuilder &b, const Buffer &buffer, Type element,
-                             ValueRange indices) {
+Value code::getElementAddress(CodeBuilder &b, const Buffer &buffer,
+                              Type element, ValueRange indices) {
   Value address = buffer.base;
   for (auto [index, stride] : llvm::zip_equal(indices, buffer.strides))
     address = b.at(address, b.mul(b.mul(index, stride), getBytes(element)));

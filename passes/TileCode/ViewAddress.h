@@ -10,14 +10,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef RINGLET_PASSES_TILETOCPU_VIEWADDRESS_H
-#define RINGLET_PASSES_TILETOCPU_VIEWADDRESS_H
+#ifndef RINGLET_PASSES_TILECODE_VIEWADDRESS_H
+#define RINGLET_PASSES_TILECODE_VIEWADDRESS_H
 
+#include "passes/TileCode/CodeBuilder.h"
 #include "passes/TileOpt/RowRange.h"
-#include "passes/TileToCPU/CodeBuilder.h"
 
 namespace ringlet {
-namespace cpu {
+namespace code {
 
 /// A parameter of the kernel: sizes and strides count elements.
 struct Buffer {
@@ -62,7 +62,7 @@ mlir::Value isIndex(CodeBuilder &b, const View &view, mlir::Value index);
 mlir::Value getElementAddress(CodeBuilder &b, const Buffer &buffer,
                               mlir::Type element, mlir::ValueRange indices);
 
-} // namespace cpu
+} // namespace code
 } // namespace ringlet
 
-#endif // RINGLET_PASSES_TILETOCPU_VIEWADDRESS_H
+#endif // RINGLET_PASSES_TILECODE_VIEWADDRESS_H

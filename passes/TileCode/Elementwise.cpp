@@ -1,4 +1,4 @@
-//===- EmitMath.cpp - Elementwise operations on vectors -*- C++ -*-===//
+//===- Elementwise.cpp - Elementwise operations on vectors -*- C++ -*-===//
 //
 // Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -11,7 +11,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/TileToCPU/Emitter.h"
+#include "passes/TileCode/Elementwise.h"
+
+#include "passes/TileCode/Scalars.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -20,7 +22,7 @@
 
 using namespace mlir;
 using namespace ringlet;
-using namespace ringlet::cpu;
+using namespace ringlet::code;
 
 static constexpr double ln2 = 0.69314718055994530942;
 static constexpr double log2e = 1.44269504088896340736;
@@ -197,7 +199,7 @@ Value repeat(CodeBuilder &b, Operation *op, ValueRange operands, Type type) {
 
 } // namespace
 
-Value cpu::emitRounding(CodeBuilder &b, Type element, Value vector) {
+Value code::emitRounding(CodeBuilder &b, Type element, Value vector) {
   Type type = vector.getType();
   if (element.isF16()) {
     Type narrow = CodeBuilder::withElement(type, element);
@@ -218,12 +220,13 @@ Value cpu::emitRounding(CodeBuilder &b, Type element, Value vector) {
                    b.both(chosen, b.integer(i32, int32_t(0xffff0000))));
 }
 
-Value cpu::emitTanh(CodeBuilder &b, Value x,
-                    llvm::function_ref<Value(Value)> getRest) {
+Value code::emitTanh(CodeBuilder &b, Value x,
+                     llvm::function_ref<Value(Value)> getRest) {
   return Functions(b, x.getType()).tanh(x, getRest);
 }
 
-Value cpu::emitElementwise(CodeBuilder &b, Operation *op, ValueRange operands) {
+Value code::emitElementwise(CodeBuilder &b, Operation *op,
+                            ValueRange operands) {
   Value x = operands.front();
   Type element = getTile(op->getResult(0)).getElementType();
   Type registers = isa<FloatType>(element) ? Type(b.getF32Type()) : element;

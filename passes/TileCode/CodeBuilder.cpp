@@ -5,13 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/TileToCPU/CodeBuilder.h"
+#include "passes/TileCode/CodeBuilder.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
-using namespace ringlet::cpu;
+using namespace ringlet::code;
 
 Type CodeBuilder::getPointer() {
   return LLVM::LLVMPointerType::get(getContext());
@@ -138,35 +138,6 @@ Value CodeBuilder::iota(int64_t lanes) {
 
 Value CodeBuilder::fma(Value a, Value b, Value c) {
   return LLVM::FMAOp::create(*this, a.getType(), a, b, c);
-}
-Value CodeBuilder::multiplyPairs(Value a, Value b, Value sum, int64_t lanes) {
-  int64_t count = lanesOf(sum) / lanes;
-  Type sums = getVector(getF32Type(), lanes);
-  Type pairs = getVector(getBF16Type(), 2 * lanes);
-  auto name =
-      getStringAttr("llvm.x86.avx512bf16.dpbf16ps." + Twine(32 * lanes));
-  auto getPart = [&](Value vector, int64_t part) {
-    if (count == 1)
-      return vector;
-    auto mask =
-        llvm::to_vector(llvm::seq<int32_t>(part * lanes, (part + 1) * lanes));
-    return shuffle(vector, vector, mask);
-  };
-  auto getPairs = [&](Value words, int64_t part) -> Value {
-    return LLVM::BitcastOp::create(*this, pairs, getPart(words, part));
-  };
-  Value result;
-  for (int64_t part = 0; part < count; ++part) {
-    Value next = LLVM::CallIntrinsicOp::create(*this, sums, name,
-                                               ValueRange{getPart(sum, part),
-                                                          getPairs(a, part),
-                                                          getPairs(b, part)})
-                     .getResult(0);
-    // Panels have one or two vectors.
-    auto all = llvm::to_vector(llvm::seq<int32_t>(0, 2 * lanes));
-    result = result ? shuffle(result, next, all) : next;
-  }
-  return result;
 }
 Value CodeBuilder::bitcast(Type element, Value vector) {
   return arith::BitcastOp::create(*this, withElement(vector.getType(), element),
