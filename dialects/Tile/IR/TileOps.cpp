@@ -7,6 +7,7 @@
 
 #include "dialects/Support/Window.h"
 #include "dialects/Tile/IR/TileDialect.h"
+#include "lib/Layout/Dilation.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -290,28 +291,28 @@ static LogicalResult verifyViewOrder(ViewOp op) {
   ViewType view = op.getResult().getType();
   if (op.getRows() || op.getPositions())
     return op.emitOpError("expected an order or tables, found both");
-  if (!view.isStatic() && !op.getOrder()->isIdentity())
+  std::shared_ptr<const layout::Order> order = op.getOrder()->getOrder();
+  if (order->isIdentity())
+    return success();
+  if (!view.isStatic())
     return op.emitOpError("expected an order beside a w and rate that are "
                           "known, found ")
            << *op.getOrder() << " beside " << view
            << "; nearest a table of rows (O1)";
-  std::shared_ptr<const layout::Order> order = op.getOrder()->getOrder();
-  if (!order || (view.isStatic() && !order->slotStep(view.getRate())))
+  if (op.getFirst())
+    return op.emitOpError("expected linear order beside within, found ")
+           << *op.getOrder() << ": an order counts on the whole axis (O1)";
+  int64_t segment =
+      view.isSegmented() ? view.getSegmentLength() : layout::unboundedSegment;
+  if (order->rowStep(segment, view.getRate(), /*atTokenZero=*/!op.getOrigin()))
+    return success();
+  if (!order->slotStep(view.getRate()))
     return op.emitOpError("expected an order with the rows of ")
            << view << " at equal distances, found " << *op.getOrder()
            << "; nearest residue<" << view.getRate() << "> (O1)";
-  if (op.getFirst() && !order->isIdentity())
-    return op.emitOpError("expected linear order beside within, found ")
-           << *op.getOrder() << ": an order counts on the whole axis (O1)";
-  // Distances are those within a period.
-  if (order->period() == 0 || order->isIdentity())
-    return success();
-  if (!view.isSegmented() || order->period() % view.getSegmentLength() != 0 ||
-      op.getOrigin())
-    return op.emitOpError("expected an order that restarts with segments, and "
-                          "no origin, found a period of ")
-           << order->period() << " tokens beside " << view << " (O1)";
-  return success();
+  return op.emitOpError("expected an order that restarts with segments, and "
+                        "no origin, found a period of ")
+         << order->period() << " tokens beside " << view << " (O1)";
 }
 
 OpFoldResult ViewOp::getMixedW() {

@@ -61,6 +61,27 @@ func.func @residues(%q: tensor<1x?x2x16xf32, #residue>) -> (tensor<1x?x2x16xf32,
 
 // -----
 
+#line = #rlayout.layout<order = #rlayout.order<hilbert, grid = [1, 64]>>
+#line_lse = #rlayout.layout<order = #rlayout.order<hilbert, grid = [1, 64]>, axis = 2>
+
+// Every curve walks a line straight: tokens lie by rank, as in linear order.
+
+// CHECK-LABEL: rplan.func @line(
+// CHECK-NOT:     rplan.order_table
+// CHECK-LABEL: rtile.func @line_attention0_branch0(
+// CHECK-NOT:     order(
+// CHECK-NOT:     indexed
+// CHECK:         rtile.return
+func.func @line(%q: tensor<1x64x2x16xf32, #line>) -> (tensor<1x64x2x16xf32, #line>, tensor<1x2x64xf32, #line_lse>) {
+  %o, %l = ringlet.attention %q, %q, %q branches [<w = 32, r = 2>]
+      tilings = [#ringlet.tiling<query = 16, key = 16>]
+      : (tensor<1x64x2x16xf32, #line>, tensor<1x64x2x16xf32, #line>, tensor<1x64x2x16xf32, #line>)
+      -> (tensor<1x64x2x16xf32, #line>, tensor<1x2x64xf32, #line_lse>)
+  return %o, %l : tensor<1x64x2x16xf32, #line>, tensor<1x2x64xf32, #line_lse>
+}
+
+// -----
+
 // A pattern order (O2): ranks count along the curve, from the first query's
 // position where that is negative, and tables say where each of them is. The
 // curve has to have room for all positions.
