@@ -63,8 +63,8 @@ typedef struct rlc_options {
   const char *input_name; /* in diagnostics; NULL: "<input>"                  */
   const char *linker;     /* path of an lld; NULL: one beside the program or
                              on PATH                                          */
-  int32_t allow_bytecode; /* not 0: accept MLIR bytecode, which is not checked
-                             as text is                                       */
+  int32_t allow_bytecode; /* not 0: accept MLIR bytecode, which a process that
+                             is forked for it reads                           */
   int32_t reserved;       /* 0                                                */
   const char *recipe;     /* how kernels of a GPU divide their work: "plain",
                              "fa_fwd_overlap", "fa_fwd_lazy"; NULL: "auto"       */

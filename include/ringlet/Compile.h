@@ -75,8 +75,8 @@ struct CompileOptions {
   std::string ptxas;
   /// Where to write a reproducer if a pass fails or crashes; empty: nowhere.
   std::string reproducer;
-  /// Bytecode is not checked as text is: take it only from whom you would take
-  /// code.
+  /// Bytecode is read by a process that is forked for it, with limits, and what
+  /// it says is checked as text is.
   bool allowBytecode = false;
 };
 

@@ -9,13 +9,13 @@
 
 #include "dialects/Tile/IR/TileDialect.h"
 #include "lib/Compiler/ArtifactWriter.h"
+#include "lib/Compiler/Bytecode.h"
 #include "lib/Compiler/MemoryReport.h"
 #include "lib/Compiler/Messages.h"
 #include "lib/Compiler/Parse.h"
 #include "lib/Compiler/Pipelines.h"
 #include "lib/Compiler/Plot.h"
 #include "lib/Compiler/TargetCode.h"
-#include "lib/Compiler/TextGuard.h"
 #include "lib/Evaluator/VerifyOrders.h"
 #include "lib/Layout/Curve.h"
 #include "ringlet/InitAll.h"
@@ -413,8 +413,13 @@ static void compileModule(ModuleOp module, const CompileOptions &options,
 CompileResult ringlet::compile(std::string_view text,
                                const CompileOptions &options) {
   CompileResult result;
-  if (auto error = guardText(text, options.allowBytecode)) {
-    result.diagnostics = error->format(options.inputName) + "\n";
+  std::string error;
+  std::unique_ptr<llvm::MemoryBuffer> source =
+      acceptSource(llvm::MemoryBuffer::getMemBufferCopy(
+                       StringRef(text.data(), text.size()), options.inputName),
+                   options.allowBytecode, error);
+  if (!source) {
+    result.diagnostics = error + "\n";
     return result;
   }
   DialectRegistry registry;
@@ -424,10 +429,7 @@ CompileResult ringlet::compile(std::string_view text,
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
   context.printOpOnDiagnostic(false);
   llvm::SourceMgr sources;
-  sources.AddNewSourceBuffer(
-      llvm::MemoryBuffer::getMemBufferCopy(StringRef(text.data(), text.size()),
-                                           options.inputName),
-      llvm::SMLoc());
+  sources.AddNewSourceBuffer(std::move(source), llvm::SMLoc());
   MessageCollector messages(&context, sources, result.diagnostics);
   OwningOpRef<ModuleOp> module = parseModule(sources, &context);
   if (module)

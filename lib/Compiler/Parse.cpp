@@ -48,34 +48,30 @@ OwningOpRef<ModuleOp> ringlet::parseModule(llvm::SourceMgr &sources,
   const llvm::MemoryBuffer *buffer =
       sources.getMemoryBuffer(sources.getMainFileID());
   ParserConfig config(context);
-  OwningOpRef<ModuleOp> module;
   AsmParserState state;
-  if (StringRef(buffer->getBuffer()).starts_with("ML\xefR")) {
-    module = parseSourceFile<ModuleOp>(sources, config);
-  } else {
-    // A file that is one `module` is that module, otherwise the module of the
-    // operations in it. The state refers to operations where they were parsed,
-    // so they are looked up before anything moves.
-    Block block;
-    if (failed(parseAsmSourceFile(sources, &block, config, &state)))
-      return nullptr;
-    for (Operation &op : block)
-      op.walk([&](func::FuncOp function) {
-        for (BlockArgument argument : function.getArguments()) {
-          unsigned number = argument.getArgNumber();
-          StringRef name = nameInText(state, argument);
-          if (!name.empty())
-            argument.setLoc(NameLoc::get(StringAttr::get(context, name),
-                                         argument.getLoc()));
-          if (!name.empty() && !function.getArgAttr(number, kNameAttr))
-            function.setArgAttr(number, kNameAttr,
-                                StringAttr::get(context, name));
-        }
-      });
-    module = mlir::detail::constructContainerOpForParserIfNecessary<ModuleOp>(
-        &block, context,
-        FileLineColLoc::get(context, buffer->getBufferIdentifier(), 1, 1));
-  }
+  // A file that is one `module` is that module, otherwise the module of the
+  // operations in it. The state refers to operations where they were parsed,
+  // so they are looked up before anything moves.
+  Block block;
+  if (failed(parseAsmSourceFile(sources, &block, config, &state)))
+    return nullptr;
+  for (Operation &op : block)
+    op.walk([&](func::FuncOp function) {
+      for (BlockArgument argument : function.getArguments()) {
+        unsigned number = argument.getArgNumber();
+        StringRef name = nameInText(state, argument);
+        if (!name.empty())
+          argument.setLoc(
+              NameLoc::get(StringAttr::get(context, name), argument.getLoc()));
+        if (!name.empty() && !function.getArgAttr(number, kNameAttr))
+          function.setArgAttr(number, kNameAttr,
+                              StringAttr::get(context, name));
+      }
+    });
+  OwningOpRef<ModuleOp> module =
+      mlir::detail::constructContainerOpForParserIfNecessary<ModuleOp>(
+          &block, context,
+          FileLineColLoc::get(context, buffer->getBufferIdentifier(), 1, 1));
   if (!module || failed(nameArguments(*module)))
     return nullptr;
   return module;

@@ -15,10 +15,10 @@
 
 namespace ringlet {
 
-/// Parses the main buffer of `sources`, which has passed `guardText`, and names
-/// the arguments of each `func.func`: an argument without a `ringlet.name`
-/// attribute gets the name that it has in the text, or `argN` where that is a
-/// number (or the input is bytecode). Errors go to the context's diagnostics.
+/// Parses the main buffer of `sources`, which has passed `acceptSource`, and
+/// names the arguments of each `func.func`: an argument without a
+/// `ringlet.name` attribute gets the name that it has in the text, or `argN`
+/// where that is a number. Errors go to the context's diagnostics.
 mlir::OwningOpRef<mlir::ModuleOp> parseModule(llvm::SourceMgr &sources,
                                               mlir::MLIRContext *context);
 

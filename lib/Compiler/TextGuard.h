@@ -63,8 +63,8 @@ struct TextError {
 bool isBytecode(std::string_view bytes);
 
 /// Returns nothing if `text` keeps all limits. Bytecode is refused unless
-/// `allowBytecode`, and then only its size is checked: read bytecode only from
-/// who you would take code from.
+/// `allowBytecode`, and then only its size is checked: `acceptSource` guards
+/// what it says.
 std::optional<TextError> guardText(std::string_view text,
                                    bool allowBytecode = false,
                                    const TextLimits &limits = {});

@@ -50,8 +50,11 @@ class Compiler:
             function.restype, function.argtypes = result, arguments
         self._library = library
 
-    def compile(self, text: bytes, emit: str, target: str) -> Outcome:
+    def compile(
+        self, text: bytes, emit: str, target: str, allow_bytecode: bool = False
+    ) -> Outcome:
         options = _Options(ctypes.sizeof(_Options))
+        options.allow_bytecode = allow_bytecode
         options.target, options.emit = target.encode(), emit.encode()
         options.input_name = b"<stdin>"
         result = ctypes.c_void_p()

@@ -100,7 +100,7 @@ static cl::opt<std::string> reproducer(
     cl::cat(category));
 static cl::opt<bool> allowBytecode(
     "allow-bytecode",
-    cl::desc("Accept MLIR bytecode, which is not checked as text is"),
+    cl::desc("Accept MLIR bytecode, which a process of its own reads"),
     cl::cat(category));
 
 static int fail(const Twine &message) {

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "lib/Compiler/Bytecode.h"
 #include "lib/Compiler/SourceFile.h"
-#include "lib/Compiler/TextGuard.h"
 #include "lib/Compiler/Version.h"
 #include "lib/Evaluator/VerifyOrders.h"
 #include "ringlet/InitAll.h"
@@ -36,7 +36,7 @@ static const char *const kOverview =
 
 static llvm::cl::opt<bool> allowBytecode(
     "allow-bytecode",
-    llvm::cl::desc("Accept MLIR bytecode, which is not checked as text is"));
+    llvm::cl::desc("Accept MLIR bytecode, which a process of its own reads"));
 
 static llvm::cl::opt<std::string> verifyOrders(
     "verify-orders", llvm::cl::ValueOptional,
@@ -83,11 +83,8 @@ int main(int argc, char **argv) {
   }
   std::unique_ptr<llvm::MemoryBuffer> source =
       ringlet::readSource(input, error);
-  if (source) {
-    std::string_view text(source->getBufferStart(), source->getBufferSize());
-    if (auto refused = ringlet::guardText(text, allowBytecode))
-      error = refused->format(source->getBufferIdentifier().str());
-  }
+  if (source)
+    source = ringlet::acceptSource(std::move(source), allowBytecode, error);
   std::unique_ptr<llvm::ToolOutputFile> file;
   if (error.empty())
     file = mlir::openOutputFile(output, &error);
