@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Plan/IR/PlanDialect.h"
+#include "dialects/Support/FunctionLists.h"
 #include "dialects/Support/Window.h"
 
 #include "mlir/IR/Builders.h"
@@ -49,38 +50,23 @@ Block::BlockArgListType FuncOp::getOutputs() {
 
 ParseResult FuncOp::parse(OpAsmParser &parser, OperationState &result) {
   StringAttr name;
-  SmallVector<OpAsmParser::Argument> inputs, outputs;
+  SmallVector<OpAsmParser::Argument> arguments;
+  size_t inputs;
   ArrayAttr names;
   auto &properties = result.getOrAddProperties<Properties>();
-  if (parser.parseSymbolName(name) ||
-      parser.parseArgumentList(inputs, AsmParser::Delimiter::Paren,
-                               /*allowType=*/true) ||
-      parser.parseKeyword("outputs") ||
-      parser.parseArgumentList(outputs, AsmParser::Delimiter::Paren,
-                               /*allowType=*/true) ||
+  if (parseFunctionLists(parser, "outputs", name, arguments, inputs) ||
       parser.parseKeyword("names") || parser.parseAttribute(names) ||
       parser.parseOptionalAttrDictWithKeyword(result.attributes))
     return failure();
   properties.sym_name = name;
-  properties.num_inputs = parser.getBuilder().getI64IntegerAttr(inputs.size());
+  properties.num_inputs = parser.getBuilder().getI64IntegerAttr(inputs);
   properties.names = names;
-  llvm::append_range(inputs, outputs);
-  return parser.parseRegion(*result.addRegion(), inputs);
+  return parser.parseRegion(*result.addRegion(), arguments);
 }
 
 void FuncOp::print(OpAsmPrinter &printer) {
-  auto printList = [&](Block::BlockArgListType list) {
-    printer << '(';
-    llvm::interleaveComma(list, printer, [&](BlockArgument argument) {
-      printer.printRegionArgument(argument);
-    });
-    printer << ')';
-  };
-  printer << ' ';
-  printer.printSymbolName(getSymName());
-  printList(getInputs());
-  printer << " outputs";
-  printList(getOutputs());
+  printFunctionLists(printer, getSymName(), getInputs(), "outputs",
+                     getOutputs());
   printer << " names " << getNames();
   printer.printOptionalAttrDictWithKeyword(
       (*this)->getAttrs(),

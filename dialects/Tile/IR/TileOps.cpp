@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/Support/FunctionLists.h"
 #include "dialects/Support/Window.h"
 #include "dialects/Tile/IR/TileDialect.h"
 #include "lib/Layout/Dilation.h"
@@ -185,14 +186,10 @@ Block::BlockArgListType FuncOp::getGridPoint() {
 
 ParseResult FuncOp::parse(OpAsmParser &parser, OperationState &result) {
   StringAttr name;
-  SmallVector<OpAsmParser::Argument> arguments, grid;
+  SmallVector<OpAsmParser::Argument> arguments;
+  size_t parameters;
   auto &properties = result.getOrAddProperties<Properties>();
-  if (parser.parseSymbolName(name) ||
-      parser.parseArgumentList(arguments, AsmParser::Delimiter::Paren,
-                               /*allowType=*/true) ||
-      parser.parseKeyword("grid") ||
-      parser.parseArgumentList(grid, AsmParser::Delimiter::Paren,
-                               /*allowType=*/true))
+  if (parseFunctionLists(parser, "grid", name, arguments, parameters))
     return failure();
   if (succeeded(parser.parseOptionalKeyword("scheduled")))
     properties.scheduled = parser.getBuilder().getUnitAttr();
@@ -207,24 +204,14 @@ ParseResult FuncOp::parse(OpAsmParser &parser, OperationState &result) {
   if (parser.parseOptionalAttrDictWithKeyword(result.attributes))
     return failure();
   properties.sym_name = name;
-  properties.grid_rank = parser.getBuilder().getI64IntegerAttr(grid.size());
-  llvm::append_range(arguments, grid);
+  properties.grid_rank =
+      parser.getBuilder().getI64IntegerAttr(arguments.size() - parameters);
   return parser.parseRegion(*result.addRegion(), arguments);
 }
 
 void FuncOp::print(OpAsmPrinter &printer) {
-  auto printList = [&](Block::BlockArgListType list) {
-    printer << '(';
-    llvm::interleaveComma(list, printer, [&](BlockArgument argument) {
-      printer.printRegionArgument(argument);
-    });
-    printer << ')';
-  };
-  printer << ' ';
-  printer.printSymbolName(getSymName());
-  printList(getParameters());
-  printer << " grid";
-  printList(getGridPoint());
+  printFunctionLists(printer, getSymName(), getParameters(), "grid",
+                     getGridPoint());
   if (getScheduled())
     printer << " scheduled";
   if (RecipeAttr recipe = getRecipeAttr()) {
