@@ -48,6 +48,7 @@ void ringlet::buildRingletToRTilePipeline(OpPassManager &pm,
   buildRingletOptPipeline(pm, options);
   pm.addPass(createRingletToRTile());
   pm.addPass(createRTileSplitMaskedLoops());
+  pm.addPass(createRPlanAlignInputs({options.level}));
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
 }

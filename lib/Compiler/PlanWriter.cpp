@@ -77,7 +77,10 @@ FailureOr<uint32_t> PlanWriter::expr(State &state, Value value) {
 
 FailureOr<uint32_t> PlanWriter::sizeOf(State &state, rplan::SizeOp op) {
   unsigned axis = op.getAxis();
-  if (auto argument = dyn_cast<BlockArgument>(op.getBuffer()))
+  Value buffer = op.getBuffer();
+  if (auto aligned = buffer.getDefiningOp<rplan::AlignedOp>())
+    buffer = aligned.getInput();
+  if (auto argument = dyn_cast<BlockArgument>(buffer))
     return exprs.size(argument.getArgNumber(), axis);
   auto type = cast<MemRefType>(op.getBuffer().getType());
   if (!type.isDynamicDim(axis))
@@ -185,19 +188,29 @@ FailureOr<uint32_t> PlanWriter::arithmetic(State &state, Operation *op) {
 
 FailureOr<uint32_t> PlanWriter::buffer(State &state, Value value,
                                        uint32_t step) {
-  auto [known, isNew] =
+  auto [place, isNew] =
       state.buffers.try_emplace(value, uint32_t(state.plan->buffers.size()));
-  uint32_t number = known->second;
+  uint32_t number = place->second;
   if (!isNew) {
-    // Only a workspace has a lifetime; steps come in order.
-    if (state.plan->buffers[number]->kind == abi::BufferKind::Workspace)
-      state.plan->buffers[number]->last_step = step;
+    // Only memory of the call has a lifetime; steps come in order.
+    abi::BufferT &known = *state.plan->buffers[number];
+    if (known.kind == abi::BufferKind::Workspace ||
+        known.kind == abi::BufferKind::Aligned)
+      known.last_step = step;
     return number;
   }
   auto entry = std::make_unique<abi::BufferT>();
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     entry->kind = abi::BufferKind::Argument;
     entry->index = argument.getArgNumber();
+  } else if (auto aligned = value.getDefiningOp<rplan::AlignedOp>()) {
+    entry->kind = abi::BufferKind::Aligned;
+    entry->index = cast<BlockArgument>(aligned.getInput()).getArgNumber();
+    FailureOr<uint32_t> worth = expr(state, aligned.getWorth());
+    if (failed(worth))
+      return failure();
+    entry->worth = *worth;
+    entry->first_step = entry->last_step = step;
   } else if (auto workspace = value.getDefiningOp<rplan::WorkspaceOp>()) {
     auto type = cast<MemRefType>(value.getType());
     entry->kind = abi::BufferKind::Workspace;
@@ -346,21 +359,22 @@ LogicalResult PlanWriter::rankTable(State &state, rplan::RankTableOp op,
   return success();
 }
 
-LogicalResult PlanWriter::launch(State &state, rplan::LaunchOp op) {
-  auto kernel = state.kernels.find(op.getKernel());
+FailureOr<abi::LaunchT> PlanWriter::makeLaunch(State &state, Operation *op,
+                                               StringRef name, ValueRange grid,
+                                               ValueRange args) {
+  auto kernel = state.kernels.find(name);
   if (kernel == state.kernels.end())
-    return op.emitOpError("expected a kernel, found no code for @")
-           << op.getKernel();
+    return op->emitOpError("expected a kernel, found no code for @") << name;
   abi::LaunchT launch;
   launch.kernel = kernel->second;
-  for (Value extent : op.getGrid()) {
+  for (Value extent : grid) {
     FailureOr<uint32_t> number = expr(state, extent);
     if (failed(number))
       return failure();
     launch.grid.push_back(*number);
   }
   auto step = static_cast<uint32_t>(state.plan->steps.size());
-  for (Value arg : op.getArgs()) {
+  for (Value arg : args) {
     bool isBuffer = isa<MemRefType>(arg.getType());
     FailureOr<uint32_t> number =
         isBuffer ? buffer(state, arg, step) : expr(state, arg);
@@ -370,14 +384,38 @@ LogicalResult PlanWriter::launch(State &state, rplan::LaunchOp op) {
                                       : abi::LaunchArgKind::Expr,
                              *number);
   }
+  return launch;
+}
+
+template <typename ActionT>
+void PlanWriter::addStep(State &state, ActionT action) {
+  state.plan->steps.push_back(std::make_unique<abi::StepT>());
+  state.plan->steps.back()->action.Set(std::move(action));
+}
+
+LogicalResult PlanWriter::launch(State &state, rplan::LaunchOp op) {
+  FailureOr<abi::LaunchT> launch =
+      makeLaunch(state, op, op.getKernel(), op.getGrid(), op.getArgs());
+  if (failed(launch))
+    return failure();
   if (op.getFallback()) {
-    FailureOr<uint32_t> number = buffer(state, op.getFallback(), step);
+    FailureOr<uint32_t> number =
+        buffer(state, op.getFallback(),
+               static_cast<uint32_t>(state.plan->steps.size()));
     if (failed(number))
       return failure();
-    launch.fallback = static_cast<int32_t>(*number);
+    launch->fallback = static_cast<int32_t>(*number);
   }
-  state.plan->steps.push_back(std::make_unique<abi::StepT>());
-  state.plan->steps.back()->action.Set(std::move(launch));
+  addStep(state, std::move(*launch));
+  return success();
+}
+
+LogicalResult PlanWriter::align(State &state, rplan::AlignedOp op) {
+  FailureOr<abi::LaunchT> launch = makeLaunch(
+      state, op, op.getKernel(), op.getGrid(), {op.getInput(), op.getResult()});
+  if (failed(launch))
+    return failure();
+  addStep(state, std::move(*launch));
   return success();
 }
 
@@ -399,8 +437,7 @@ LogicalResult PlanWriter::require(State &state, rplan::RequireOp op) {
     message = message.take_front(open);
   }
   require.message = message.str();
-  state.plan->steps.push_back(std::make_unique<abi::StepT>());
-  state.plan->steps.back()->action.Set(std::move(require));
+  addStep(state, std::move(require));
   return success();
 }
 
@@ -420,6 +457,8 @@ LogicalResult PlanWriter::addPlan(rplan::FuncOp plan,
     LogicalResult result = success();
     if (auto call = dyn_cast<rplan::LaunchOp>(op))
       result = launch(state, call);
+    else if (auto copy = dyn_cast<rplan::AlignedOp>(op))
+      result = align(state, copy);
     else if (auto condition = dyn_cast<rplan::RequireOp>(op))
       result = require(state, condition);
     else if (isa_and_present<arith::ArithDialect>(op.getDialect()) &&

@@ -78,7 +78,14 @@ private:
                                 abi::BufferT &entry);
   mlir::FailureOr<uint32_t> buffer(State &state, mlir::Value value,
                                    uint32_t step);
+  mlir::FailureOr<abi::LaunchT> makeLaunch(State &state, mlir::Operation *op,
+                                           llvm::StringRef name,
+                                           mlir::ValueRange grid,
+                                           mlir::ValueRange args);
+  template <typename ActionT>
+  void addStep(State &state, ActionT action);
   mlir::LogicalResult launch(State &state, rplan::LaunchOp op);
+  mlir::LogicalResult align(State &state, rplan::AlignedOp op);
   mlir::LogicalResult require(State &state, rplan::RequireOp op);
   void inferOutputSizes(State &state, rplan::FuncOp plan);
 

@@ -197,6 +197,32 @@ static LogicalResult runLaunch(Machine &machine,
       arguments);
 }
 
+/// Here every input lies badly: it is copied wherever that is worth it.
+static LogicalResult runAligned(Machine &machine,
+                                const Instruction &instruction) {
+  auto op = cast<rplan::AlignedOp>(instruction.op);
+  const Datum &input = machine.operand(instruction, 0);
+  Datum &result = machine[instruction.results[0]];
+  result.buffer = input.buffer;
+  size_t gridRank = op.getGrid().size();
+  if (!machine.scalar(instruction, 1 + gridRank))
+    return success();
+  Buffer &copy = machine.run.addBuffer();
+  copy.dtype = input.buffer->dtype;
+  copy.sizes = input.buffer->sizes;
+  result.buffer = &copy;
+  if (machine.run.checking)
+    return success();
+  if (failed(machine.run.allocate(copy, op)))
+    return failure();
+  SmallVector<int64_t> grid;
+  for (size_t i = 0; i < gridRank; ++i)
+    grid.push_back(machine.scalar(instruction, 1 + i));
+  return machine.run.launchKernel(
+      op, SymbolTable::lookupNearestSymbolFrom(op, op.getKernelAttr()), grid,
+      {&input, &result});
+}
+
 void interpreter::registerPlan(HandlerTable &table) {
   table["rplan.size"] = runSize;
   table["rplan.read"] = runRead;
@@ -205,5 +231,6 @@ void interpreter::registerPlan(HandlerTable &table) {
   table["rplan.order_table"] = runOrderTable;
   table["rplan.rank_table"] = runRankTable;
   table["rplan.tile_index"] = runTileIndex;
+  table["rplan.aligned"] = runAligned;
   table["rplan.launch"] = runLaunch;
 }

@@ -41,9 +41,20 @@ void KernelBuilder::setRecipe(rtile::Recipe recipe) {
   kernel.setRecipeAttr(rtile::RecipeAttr::get(body.getContext(), recipe));
 }
 
-void KernelBuilder::launch(Value fallback) {
+void KernelBuilder::finish() {
   kernel.setGridRank(hostGrid.size());
   rtile::ReturnOp::create(body, plan.getLoc());
+}
+
+Value KernelBuilder::align(Value input, Value worth) {
+  finish();
+  return rplan::AlignedOp::create(plan.getBuilder(), plan.getLoc(),
+                                  input.getType(), input, kernel.getSymName(),
+                                  hostGrid, worth);
+}
+
+void KernelBuilder::launch(Value fallback) {
+  finish();
   rplan::LaunchOp::create(plan.getBuilder(), plan.getLoc(), kernel.getSymName(),
                           hostGrid, hostArguments, fallback);
 }

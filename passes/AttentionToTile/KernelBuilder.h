@@ -46,6 +46,9 @@ public:
   /// Ends the kernel and launches it. With `fallback`, a device that cannot run
   /// the kernel on the buffers at hand fills that buffer with 1.0 in its place.
   void launch(mlir::Value fallback = {});
+  /// Ends the kernel, which copies a buffer to another one, and returns `input`
+  /// or its copy (`rplan.aligned`).
+  mlir::Value align(mlir::Value input, mlir::Value worth);
 
   mlir::OpBuilder &getBuilder() { return body; }
   mlir::Location getLoc() { return plan.getLoc(); }
@@ -98,6 +101,8 @@ public:
   }
 
 private:
+  void finish();
+
   HostPlan &plan;
   rtile::FuncOp kernel;
   mlir::OpBuilder body;

@@ -90,6 +90,11 @@ void emitFillPast(HostPlan &plan, const llvm::Twine &name,
                   const HostTensor &tensor, int64_t axis, double value,
                   const HostTensor &lengths, int64_t sequenceAxis);
 
+/// An input, or, if `worth` is true and it does not lie at multiples of 16
+/// bytes, its copy, made in tiles along `axis`.
+mlir::Value emitAligned(HostPlan &plan, const llvm::Twine &name, int64_t axis,
+                        const HostTensor &input, mlir::Value worth);
+
 /// Gives each row of `rows`, `[head, sequence]`, the sink of its head: kernels
 /// read what belongs to rows in tiles of rows.
 void emitSinks(HostPlan &plan, const llvm::Twine &name, const HostTensor &sink,

@@ -34,15 +34,43 @@ def RingletToRTile : Pass<"ringlet-to-rtile", "::mlir::ModuleOp"> {
     rows: an order where they lie at equal distances, else tables that the plan
     makes.
 
+    A w or r that only the call knows (B1) is required to be legal by the plan
+    and handed to the kernel, whose views have `?` for it. Then no order is
+    known to put rows at equal distances, and no index of key tiles can be made:
+    tables and masks stand in for them.
+
     Needs `tilings` (see `ringlet-choose-tiling`). What has no lowering yet is
     refused with the rule's number: packed and padded sequences (S2), q_offset
-    by sequence with a pattern order, grid window or block mask (S1), runtime w
-    and r (B1), rings (G1). Operations of other dialects are refused by name.
+    by sequence with a pattern order, grid window or block mask (S1), rings
+    (G1). Operations of other dialects are refused by name.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
     "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect",
     "::mlir::scf::SCFDialect", "::ringlet::rtile::RTileDialect",
     "::ringlet::rplan::RPlanDialect"];
+}
+
+def RPlanAlignInputs : Pass<"rplan-align-inputs", "::mlir::ModuleOp"> {
+  let summary = "Copy inputs that GPU kernels would read element by element";
+  let description = [{
+    GPU kernels load pieces of 16 bytes, and copy engines take nothing else:
+    they want addresses and strides that are multiples of that. An input that
+    lies otherwise is read element by element, which is many times slower. This
+    pass puts `rplan.aligned` between an input and the launches that read it in
+    a loop, or by a recipe, with a kernel that copies it. The caller's tensor
+    decides at each call.
+
+    A copy reads each row once in the slow way. So it is `worth` it where a
+    launch reads at least twice as many rows as there are, and so many more as
+    the launch of the copy takes time for. Rows that a launch reads are counted
+    as if each point of its grid read all rows of a segment and residue. For
+    sizes that are known and too small there is no copy at all. Changes nothing
+    for a CPU `level`.
+  }];
+  let options = [Option<"level", "level", "std::string", "\"sm_80\"",
+    "CPU level or GPU architecture, a row of the tables of targets">];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+    "::ringlet::rtile::RTileDialect", "::ringlet::rplan::RPlanDialect"];
 }
 
 #endif // RINGLET_PASSES_ATTENTIONTOTILE

@@ -261,6 +261,19 @@ void ringlet::emitFinishLse(HostPlan &plan, const Twine &name,
   k.launch();
 }
 
+Value ringlet::emitAligned(HostPlan &plan, const Twine &name, int64_t axis,
+                           const HostTensor &input, Value worth) {
+  RowKernel kernel(plan, name, axis, input);
+  KernelBuilder &k = kernel.k;
+  Value X = k.addBuffer("X", input.buffer);
+  Value Y = k.addBuffer("aligned", input.buffer);
+  kernel.declareGrid();
+  Value x = kernel.view("x", X, input.getElementType());
+  Value y = kernel.view("y", Y, input.getElementType());
+  kernel.store(kernel.load("x_tile", x), y);
+  return k.align(input.buffer, worth);
+}
+
 void ringlet::emitReorder(HostPlan &plan, const Twine &name, int64_t axis,
                           const HostTensor &from, rlayout::OrderAttr fromOrder,
                           const HostTensor &to, rlayout::OrderAttr toOrder) {

@@ -61,26 +61,14 @@ public:
 
 private:
   Status failed(const Status &status) const;
-  Status checkAddresses() const;
-  /// An argument that no tensor map can describe; none with a null address.
-  struct Misplaced {
-    uint32_t buffer = 0;
-    const char *address = nullptr;
-  };
-  /// The first one that a launch copies from. Memory of our own always lies
-  /// well.
-  Misplaced findMisplaced(const Prepared::Launch &launch) const;
   /// Launches that are left to their fallback.
   uint64_t countFallbacks() const;
-  /// That a tensor map cannot have this address of a buffer.
-  Status misplaced(const Prepared::Launch &launch, uint32_t buffer,
-                   const char *address) const;
   Status obtain(const Queue &queue, Workspace &workspace);
   /// Gives addresses to all that the steps need.
   void place(const Workspace &workspace);
   Status runStep(const Prepared::Step &step, char *scratch, const Queue &queue);
-  Status runLaunch(const Prepared::Launch &launch, char *scratch,
-                   const Queue &queue);
+  void runLaunch(const Prepared::Launch &launch, char *scratch,
+                 const Queue &queue);
   Status runCopy(const Prepared::Copy &copy, const Queue &queue);
   Status runFill(uint32_t buffer, const Queue &queue);
   /// Starts the launches that wait, which `batch` may do at once.

@@ -8,6 +8,7 @@
 #include "Call.h"
 #include "Maps.h"
 
+#include <algorithm>
 #include <cstring>
 
 using namespace ringlet;
@@ -27,6 +28,7 @@ static void writeKey(const abi::Function &function,
     const TensorView &view = arguments[i];
     key.insert(key.end(), view.sizes, view.sizes + view.rank);
     key.insert(key.end(), view.strides, view.strides + view.rank);
+    key.push_back(isAligned(view.data));
     if (isHostScalar(*function.arguments()->Get(i))) {
       key.push_back(0);
       std::memcpy(&key.back(), view.data, sizeof(int64_t));
@@ -44,56 +46,17 @@ Status Call::prepare(const rl_tensor *tensors, uint32_t count,
   writeKey(*entry.function, arguments, lists->key);
   shape = entry.prepared->find(lists->key);
   if (!shape) {
-    RL_TRY(rt::prepare(program, entry, arguments, shape));
+    RL_TRY(rt::prepare(program, entry, arguments, InputCopies::Allowed, shape));
     entry.prepared->insert(lists->key, shape);
   }
-  return binding == Binding::Complete ? checkAddresses() : Status();
-}
-
-static bool isAligned(const char *address) {
-  return reinterpret_cast<uintptr_t>(address) % abi::kMapAlignment == 0;
-}
-
-Status Call::misplaced(const Prepared::Launch &launch, uint32_t buffer,
-                       const char *address) const {
-  return invalid(
-      "kernel '",
-      program.artifact().kernels()->Get(launch.kernel)->name()->str(),
-      "' expects ", nameOfBuffer(*entry.function, *entry.plan, buffer),
-      " at a multiple of ", abi::kMapAlignment, " bytes, got it ",
-      reinterpret_cast<uintptr_t>(address) % abi::kMapAlignment,
-      " bytes behind one");
-}
-
-Call::Misplaced Call::findMisplaced(const Prepared::Launch &launch) const {
-  for (uint32_t i = 0; i < launch.mapCount; ++i) {
-    uint32_t index = shape->mapBuffers[launch.firstMap + i];
-    const abi::Buffer &buffer = *entry.plan->buffers()->Get(index);
-    if (buffer.kind() != abi::BufferKind::Argument)
-      continue;
-    const char *address = lists->arguments[buffer.index()].data;
-    if (!isAligned(address))
-      return {index, address};
-  }
-  return {};
-}
-
-/// Of launches that nothing can take the place of.
-Status Call::checkAddresses() const {
-  for (const Prepared::Launch &launch : shape->launches)
-    if (launch.fallback < 0)
-      if (Misplaced found = findMisplaced(launch); found.address)
-        return failed(misplaced(launch, found.buffer, found.address));
   return {};
 }
 
 uint64_t Call::countFallbacks() const {
-  uint64_t count = 0;
-  for (const Prepared::Step &step : shape->steps)
-    count += step.kind == Prepared::Step::FillStep;
-  for (const Prepared::Launch &launch : shape->launches)
-    count += launch.fallback >= 0 && findMisplaced(launch).address;
-  return count;
+  return uint64_t(std::count_if(shape->steps.begin(), shape->steps.end(),
+                                [](const Prepared::Step &step) {
+                                  return step.kind == Prepared::Step::FillStep;
+                                }));
 }
 
 void Call::fill(rl_estimate &estimate) const {
@@ -181,31 +144,22 @@ Status Call::runCopy(const Prepared::Copy &copy, const Queue &queue) {
   return program.context->driver->copy(source, destination, queue.stream);
 }
 
-Status Call::runLaunch(const Prepared::Launch &launch, char *scratch,
-                       const Queue &queue) {
-  char **addresses = lists->mapAddresses.data() + launch.firstMap;
-  for (uint32_t i = 0; i < launch.mapCount; ++i) {
-    if (isAligned(addresses[i]) || launch.fallback < 0)
-      continue;
-    if (!shape->toldOfFallback->exchange(true, std::memory_order_relaxed))
-      logFallback(program.context->logger,
-                  misplaced(launch, shape->mapBuffers[launch.firstMap + i],
-                            addresses[i]));
-    return runFill(uint32_t(launch.fallback), queue);
-  }
+void Call::runLaunch(const Prepared::Launch &launch, char *scratch,
+                     const Queue &queue) {
   const KernelEntry &kernel = program.kernel(launch.kernel);
   lists->launches.push_back(
       {kernel.code, lists->words.data() + launch.firstWord, launch.wordCount,
-       shape->maps.data() + launch.firstMap, addresses, launch.mapCount,
+       shape->maps.data() + launch.firstMap,
+       lists->mapAddresses.data() + launch.firstMap, launch.mapCount,
        launch.items, scratch, kernel.scratchBytes, queue.stream});
-  return {};
 }
 
 Status Call::runStep(const Prepared::Step &step, char *scratch,
                      const Queue &queue) {
   switch (step.kind) {
   case Prepared::Step::LaunchStep:
-    return runLaunch(shape->launches[step.index], scratch, queue);
+    runLaunch(shape->launches[step.index], scratch, queue);
+    return {};
   case Prepared::Step::FillStep:
     return runFill(step.index, queue);
   case Prepared::Step::CopyStep:
@@ -264,7 +218,13 @@ Status Call::execute(Stream stream) {
   Context &context = *program.context;
   Queue queue = context.driver->identify(stream);
   Workspace workspace;
-  RL_TRY(obtain(queue, workspace));
+  Status obtained = obtain(queue, workspace);
+  if (obtained.code() == RL_OUT_OF_MEMORY && shape->copiesInputs) {
+    RL_TRY(rt::prepare(program, entry, lists->arguments, InputCopies::None,
+                       shape));
+    obtained = obtain(queue, workspace);
+  }
+  RL_TRY(obtained);
   place(workspace);
 
   uint64_t scratchOffset = 0;

@@ -83,6 +83,23 @@ private:
 
 } // namespace
 
+static bool isMultiple(int64_t bytes) {
+  return bytes % abi::kMapAlignment == 0;
+}
+
+bool rt::isAligned(const char *address) {
+  return isMultiple(int64_t(reinterpret_cast<uintptr_t>(address)));
+}
+
+bool rt::isAligned(const TensorView &view) {
+  auto element = int64_t(abi::dtypeSize(view.dtype));
+  for (uint32_t axis = 0; axis + 1 < view.rank; ++axis)
+    if (view.sizes[axis] > 1 &&
+        (view.strides[axis] < 0 || !isMultiple(view.strides[axis] * element)))
+      return false;
+  return isAligned(view.data);
+}
+
 Status rt::shapeMap(const abi::TensorMap &map, const TensorView &view,
                     MapShape &shape) {
   MapBuilder builder(view, shape);
@@ -100,7 +117,8 @@ std::string rt::nameOfBuffer(const abi::Function &function,
                              const abi::Plan &plan, uint32_t buffer) {
   const abi::Buffer &entry = *plan.buffers()->Get(buffer);
   switch (entry.kind()) {
-  case abi::BufferKind::Argument: {
+  case abi::BufferKind::Argument:
+  case abi::BufferKind::Aligned: {
     const abi::Argument &argument = *function.arguments()->Get(entry.index());
     return text(argument.is_output() ? "output '" : "input '",
                 argument.name()->str(), "'");
@@ -117,9 +135,4 @@ std::string rt::nameOfBuffer(const abi::Function &function,
     break;
   }
   return text("tile index ", buffer);
-}
-
-void rt::logFallback(const Logger &logger, const Status &reason) {
-  logger.log(RL_LOG_INFO,
-             "a launch is left to its fallback: ", reason.message());
 }

@@ -23,8 +23,10 @@ Status shapeMap(const abi::TensorMap &map, const TensorView &view,
 std::string nameOfBuffer(const abi::Function &function, const abi::Plan &plan,
                          uint32_t buffer);
 
-/// Says why a launch is left to its fallback.
-void logFallback(const Logger &logger, const Status &reason);
+/// Whether pieces of 16 bytes can be read at an address, and of every row of a
+/// tensor.
+bool isAligned(const char *address);
+bool isAligned(const TensorView &view);
 
 } // namespace ringlet::rt
 

@@ -23,8 +23,9 @@ namespace {
 class Planner : public Prepared {
 public:
   Planner(const Program &program, const Entry &entry,
-          const std::vector<TensorView> &arguments)
-      : program(program), entry(entry), arguments(arguments) {}
+          const std::vector<TensorView> &arguments, InputCopies copies)
+      : program(program), entry(entry), arguments(arguments),
+        inputCopies(copies) {}
 
   Status plan();
 
@@ -33,8 +34,14 @@ private:
   Status checkRequirements(const ExprValues &exprs) const;
   Status checkOutputs(const ExprValues &exprs) const;
   Status prepareBuffer(uint32_t index, const ExprValues &exprs);
+  Status prepareAligned(uint32_t index, const ExprValues &exprs);
+  Status addWorkspace(uint32_t index);
+  /// The argument whose memory a buffer is, null if it is other memory.
+  const TensorView *standsFor(uint32_t buffer) const;
   Status checkPlace(uint32_t buffer) const;
-  Status prepareLaunch(const abi::Launch &launch, const ExprValues &exprs);
+  bool copiesNothing(const abi::Launch &launch, uint32_t step) const;
+  Status prepareLaunch(const abi::Launch &launch, uint32_t step,
+                       const ExprValues &exprs);
   Status prepareParam(const abi::Kernel &kernel, uint32_t index,
                       uint32_t buffer);
   Status prepareMaps(const abi::Kernel &kernel, const abi::Launch &launch);
@@ -44,6 +51,7 @@ private:
   const Program &program;
   const Entry &entry;
   const std::vector<TensorView> &arguments;
+  const InputCopies inputCopies;
 };
 
 } // namespace
@@ -139,14 +147,11 @@ Status Planner::prepareBuffer(uint32_t index, const ExprValues &exprs) {
     view.rank = sizeOf(buffer.sizes());
     for (uint32_t i = 0; i < view.rank; ++i)
       RL_TRY(exprs.getSize(buffer.sizes()->Get(i), "a size", view.sizes[i]));
-    if (!makeContiguous(view))
-      return failed(failure(RL_OUT_OF_MEMORY, "workspace ", index,
-                            " has offsets that overflow 64 bits (S3)"));
-    uint64_t bytes = uint64_t(elementCount(view)) * abi::dtypeSize(view.dtype);
-    workspaceBuffers.push_back(index);
-    lifetimes.push_back({buffer.first_step(), buffer.last_step(), bytes});
-    return {};
+    return addWorkspace(index);
   }
+
+  case abi::BufferKind::Aligned:
+    return prepareAligned(index, exprs);
 
   case abi::BufferKind::OrderTable:
   case abi::BufferKind::RankTable:
@@ -167,6 +172,45 @@ Status Planner::prepareBuffer(uint32_t index, const ExprValues &exprs) {
   }
   }
   return {};
+}
+
+Status Planner::addWorkspace(uint32_t index) {
+  const abi::Buffer &buffer = *entry.plan->buffers()->Get(index);
+  TensorView &view = buffers[index];
+  if (!makeContiguous(view))
+    return failed(failure(RL_OUT_OF_MEMORY, "workspace ", index,
+                          " has offsets that overflow 64 bits (S3)"));
+  uint64_t bytes = uint64_t(elementCount(view)) * abi::dtypeSize(view.dtype);
+  workspaceBuffers.push_back(index);
+  lifetimes.push_back({buffer.first_step(), buffer.last_step(), bytes});
+  return {};
+}
+
+Status Planner::prepareAligned(uint32_t index, const ExprValues &exprs) {
+  const abi::Buffer &buffer = *entry.plan->buffers()->Get(index);
+  const TensorView &input = arguments[buffer.index()];
+  buffers[index] = input;
+  buffers[index].data = nullptr;
+  int64_t worth;
+  RL_TRY(exprs.get(buffer.worth(), worth));
+  if (inputCopies == InputCopies::None || worth == 0 || isAligned(input) ||
+      elementCount(input) == 0) {
+    argumentUses.push_back({index, buffer.index()});
+    return {};
+  }
+  copiesInputs = true;
+  program.context->logger.log(
+      RL_LOG_INFO, nameOfBuffer(*entry.function, *entry.plan, index),
+      " is copied, as its rows do not begin at multiples of ",
+      abi::kMapAlignment, " bytes");
+  return addWorkspace(index);
+}
+
+const TensorView *Planner::standsFor(uint32_t buffer) const {
+  for (const ArgumentUse &use : argumentUses)
+    if (use.buffer == buffer)
+      return &arguments[use.argument];
+  return nullptr;
 }
 
 Status Planner::planMemory() {
@@ -248,8 +292,21 @@ Status Planner::prepareParam(const abi::Kernel &kernel, uint32_t index,
   return {};
 }
 
-Status Planner::prepareLaunch(const abi::Launch &launch,
+/// True for the launch that would copy an input to itself.
+bool Planner::copiesNothing(const abi::Launch &launch, uint32_t step) const {
+  if (sizeOf(launch.args()) != 2 ||
+      launch.args()->Get(1)->kind() != abi::LaunchArgKind::Buffer)
+    return false;
+  uint32_t index = launch.args()->Get(1)->index();
+  const abi::Buffer &buffer = *entry.plan->buffers()->Get(index);
+  return buffer.kind() == abi::BufferKind::Aligned &&
+         buffer.first_step() == step && standsFor(index);
+}
+
+Status Planner::prepareLaunch(const abi::Launch &launch, uint32_t step,
                               const ExprValues &exprs) {
+  if (copiesNothing(launch, step))
+    return {};
   const abi::Kernel &kernel =
       *program.artifact().kernels()->Get(launch.kernel());
   auto firstWord = uint32_t(words.size());
@@ -293,7 +350,8 @@ Status Planner::prepareLaunch(const abi::Launch &launch,
   if (!status.ok()) {
     if (launch.fallback() < 0)
       return failed(status);
-    logFallback(program.context->logger, status);
+    program.context->logger.log(
+        RL_LOG_INFO, "a launch is left to its fallback: ", status.message());
     maps.resize(firstMap);
     mapBuffers.resize(firstMap);
     steps.push_back({Step::FillStep, uint32_t(launch.fallback())});
@@ -302,8 +360,7 @@ Status Planner::prepareLaunch(const abi::Launch &launch,
   steps.push_back({Step::LaunchStep, uint32_t(launches.size())});
   launches.push_back({launch.kernel(), firstWord,
                       uint32_t(words.size()) - firstWord, firstMap,
-                      uint32_t(maps.size()) - firstMap, items,
-                      launch.fallback(), countsItems});
+                      uint32_t(maps.size()) - firstMap, items, countsItems});
   return {};
 }
 
@@ -316,6 +373,15 @@ Status Planner::prepareMaps(const abi::Kernel &kernel,
     MapShape shape;
     maps.emplace_back();
     mapBuffers.push_back(buffer);
+    // Memory of our own always lies well.
+    const TensorView *argument = standsFor(buffer);
+    if (argument && !isAligned(argument->data))
+      return invalid(
+          "kernel '", kernel.name()->str(), "' expects ",
+          nameOfBuffer(*entry.function, *entry.plan, buffer),
+          " at a multiple of ", abi::kMapAlignment, " bytes, got it ",
+          reinterpret_cast<uintptr_t>(argument->data) % abi::kMapAlignment,
+          " bytes behind one");
     Status status = shapeMap(map, buffers[buffer], shape);
     if (status.ok())
       status = program.context->driver->encodeMap(shape, maps.back());
@@ -353,7 +419,7 @@ Status Planner::plan() {
   for (uint32_t i = 0; i < sizeOf(entry.plan->steps()); ++i) {
     const abi::Step &step = *entry.plan->steps()->Get(i);
     if (const auto *launch = step.action_as_Launch())
-      RL_TRY(prepareLaunch(*launch, exprs));
+      RL_TRY(prepareLaunch(*launch, i, exprs));
     else if (const auto *copy = step.action_as_Copy())
       RL_TRY(prepareCopy(*copy));
   }
@@ -361,10 +427,13 @@ Status Planner::plan() {
 }
 
 Status rt::prepare(const Program &program, const Entry &entry,
-                   const std::vector<TensorView> &arguments,
+                   const std::vector<TensorView> &arguments, InputCopies copies,
                    std::shared_ptr<const Prepared> &prepared) {
-  Planner planner(program, entry, arguments);
+  Planner planner(program, entry, arguments, copies);
   RL_TRY(planner.plan());
+  if (planner.copiesInputs &&
+      planner.totalBytes > program.context->account.maximum())
+    return prepare(program, entry, arguments, InputCopies::None, prepared);
   prepared = std::make_shared<const Prepared>(std::move(planner));
   return {};
 }

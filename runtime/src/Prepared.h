@@ -12,7 +12,6 @@
 #include "Memory.h"
 #include "PerQueue.h"
 
-#include <atomic>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -42,8 +41,9 @@ private:
   PerQueue<QueueBatch> queues;
 };
 
-/// All of a call that follows from the sizes and strides of its tensors and
-/// from the numbers that its plan reads. Calls that agree in these share it.
+/// All of a call that follows from the sizes and strides of its tensors, from
+/// whether they are aligned and from the numbers that its plan reads. Calls
+/// that agree in these share it.
 struct Prepared {
   /// A kernel of the plan with its parameters in `words`.
   struct Launch {
@@ -51,8 +51,6 @@ struct Prepared {
     uint32_t firstWord, wordCount;
     uint32_t firstMap, mapCount;
     int64_t items;
-    /// What becomes 1.0 if an address is not what the maps need, or -1.
-    int32_t fallback;
     /// The last word is the address of the workspace's counter.
     bool countsItems;
   };
@@ -94,14 +92,16 @@ struct Prepared {
   uint64_t counterBytes = 0, tableBytes = 0, totalBytes = 0;
   /// Of its launches, where all steps are launches.
   std::unique_ptr<BatchCache> batches = std::make_unique<BatchCache>();
-  /// The log has heard that addresses leave a launch to its fallback.
-  std::unique_ptr<std::atomic<bool>> toldOfFallback =
-      std::make_unique<std::atomic<bool>>(false);
+  /// Workspace holds inputs that lie badly.
+  bool copiesInputs = false;
 };
+
+/// Whether inputs that lie badly may be copied (BufferKind::Aligned).
+enum class InputCopies { Allowed, None };
 
 /// Checks the plan's requirements of these arguments and works out the rest.
 Status prepare(const Program &program, const Entry &entry,
-               const std::vector<TensorView> &arguments,
+               const std::vector<TensorView> &arguments, InputCopies copies,
                std::shared_ptr<const Prepared> &prepared);
 
 /// What an entry was last called with.

@@ -341,4 +341,59 @@ def RPlan_LaunchOp : RPlan_Op<"launch",
   let hasVerifier = 1;
 }
 
+def RPlan_AlignedOp : RPlan_Op<"aligned",
+    [AllTypesMatch<["input", "result"]>,
+     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "An input where pieces of 16 bytes can be read";
+  let description = [{
+    Copy engines, and loads of 16 bytes, want an address and strides that are
+    multiples of 16 bytes. The result is the input itself where they are, and
+    where `worth` is false; else a row-major workspace to which `kernel` copies
+    it: its parameters are the input and the workspace. `worth` says whether
+    that is expected to cost less than it saves.
+
+    Example:
+
+    ```mlir
+    rtile.func @copy(%x: memref<?x64xbf16, strided<[?, 1]>>,
+                     %y: memref<?x64xbf16, strided<[?, 1]>>) grid(%i: index) {
+      %c0 = arith.constant 0 : index
+      %c32 = arith.constant 32 : index
+      %row = arith.muli %i, %c32 : index
+      %xs = rtile.view %x[*, *] : memref<?x64xbf16, strided<[?, 1]>>
+          to !rtile.view<32x64xbf16>
+      %ys = rtile.view %y[*, *] : memref<?x64xbf16, strided<[?, 1]>>
+          to !rtile.view<32x64xbf16>
+      %t = rtile.load %xs[%row, %c0] : !rtile.view<32x64xbf16>
+      rtile.store %t, %ys[%row, %c0] : !rtile.view<32x64xbf16>
+      rtile.return
+    }
+    rtile.func @read(%x: memref<?x64xbf16, strided<[?, 1]>>) grid(%i: index) {
+      rtile.return
+    }
+    rplan.func @main(%x: memref<?x64xbf16, strided<[?, 1]>>)
+        outputs() names ["x"] {
+      %n = rplan.size %x[0] : memref<?x64xbf16, strided<[?, 1]>>
+      %c32 = arith.constant 32 : index
+      %c4096 = arith.constant 4096 : index
+      %tiles = arith.ceildivsi %n, %c32 : index
+      %worth = arith.cmpi sge, %n, %c4096 : index
+      %y = rplan.aligned %x by @copy grid(%tiles) if %worth
+          : memref<?x64xbf16, strided<[?, 1]>>
+      rplan.launch @read grid(%tiles) args(%y)
+          : memref<?x64xbf16, strided<[?, 1]>>
+      rplan.return
+    }
+    ```
+  }];
+  let arguments = (ins AnyMemRef:$input, FlatSymbolRefAttr:$kernel,
+    Variadic<Index>:$grid, I1:$worth);
+  let results = (outs Res<AnyMemRef, "the buffer", [MemAlloc]>:$result);
+  let assemblyFormat = [{
+    $input `by` $kernel `grid` `(` $grid `)` `if` $worth attr-dict
+    `:` type($input)
+  }];
+  let hasVerifier = 1;
+}
+
 #endif // RINGLET_PLAN

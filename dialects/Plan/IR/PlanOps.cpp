@@ -209,35 +209,59 @@ LogicalResult LaunchOp::verify() {
   return success();
 }
 
-LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
-  Operation *kernel = symbols.lookupNearestSymbolFrom(*this, getKernelAttr());
+LogicalResult AlignedOp::verify() {
+  auto input = dyn_cast<BlockArgument>(getInput());
+  auto plan = (*this)->getParentOfType<FuncOp>();
+  if (!input || !plan || input.getArgNumber() >= plan.getNumInputs())
+    return emitOpError("expected an input of the plan, found ")
+           << (input ? "an output" : "another buffer");
+  if (getInput().getType().getRank() == 0)
+    return emitOpError("expected a buffer with rows, found ")
+           << getInput().getType();
+  return success();
+}
+
+/// That `op` gives the kernel what it expects.
+static LogicalResult verifyKernelUse(Operation *op, FlatSymbolRefAttr symbol,
+                                     size_t gridRank, TypeRange arguments,
+                                     SymbolTableCollection &symbols) {
+  Operation *kernel = symbols.lookupNearestSymbolFrom(op, symbol);
   if (!kernel)
-    return emitOpError("expected a kernel, found no symbol ")
-           << getKernelAttr();
+    return op->emitOpError("expected a kernel, found no symbol ") << symbol;
   if (isa<FuncOp>(kernel))
-    return emitOpError("expected a kernel, found the plan ") << getKernelAttr();
+    return op->emitOpError("expected a kernel, found the plan ") << symbol;
   // Any function-like operation with one entry block serves: rtile.func, or
   // what a lowering made of it.
-  auto gridRank = kernel->getAttrOfType<IntegerAttr>("grid_rank");
-  if (!gridRank || kernel->getNumRegions() != 1 || kernel->getRegion(0).empty())
+  auto kernelRank = kernel->getAttrOfType<IntegerAttr>("grid_rank");
+  if (!kernelRank || kernel->getNumRegions() != 1 ||
+      kernel->getRegion(0).empty())
     return success();
-  uint64_t rank = gridRank.getInt();
-  if (getGrid().size() != rank)
-    return emitOpError("expected a grid of rank ")
-           << rank << " for " << getKernelAttr() << ", found "
-           << getGrid().size();
+  uint64_t rank = kernelRank.getInt();
+  if (gridRank != rank)
+    return op->emitOpError("expected a grid of rank ")
+           << rank << " for " << symbol << ", found " << gridRank;
   Block &body = kernel->getRegion(0).front();
   if (body.getNumArguments() < rank)
     return success(); // the kernel's own verifier says so
   SmallVector<Type> types(body.getArgumentTypes());
   types.truncate(types.size() - rank);
-  if (!llvm::equal(types, getArgs().getTypes())) {
-    InFlightDiagnostic diagnostic =
-        emitOpError("expected arguments of types (");
-    llvm::interleaveComma(types, diagnostic);
-    diagnostic << ") for " << getKernelAttr() << ", found (";
-    llvm::interleaveComma(getArgs().getTypes(), diagnostic);
-    return diagnostic << ")";
-  }
-  return success();
+  if (llvm::equal(types, arguments))
+    return success();
+  InFlightDiagnostic diagnostic =
+      op->emitOpError("expected arguments of types (");
+  llvm::interleaveComma(types, diagnostic);
+  diagnostic << ") for " << symbol << ", found (";
+  llvm::interleaveComma(arguments, diagnostic);
+  return diagnostic << ")";
+}
+
+LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  return verifyKernelUse(*this, getKernelAttr(), getGrid().size(),
+                         getArgs().getTypes(), symbols);
+}
+
+LogicalResult AlignedOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  Type type = getInput().getType();
+  return verifyKernelUse(*this, getKernelAttr(), getGrid().size(), {type, type},
+                         symbols);
 }

@@ -361,37 +361,40 @@ enum class BufferKind : uint8_t {
   OrderTable = 3,
   RankTable = 4,
   TileIndex = 5,
+  Aligned = 6,
   MIN = Argument,
-  MAX = TileIndex
+  MAX = Aligned
 };
 
-inline const BufferKind (&EnumValuesBufferKind())[6] {
+inline const BufferKind (&EnumValuesBufferKind())[7] {
   static const BufferKind values[] = {
     BufferKind::Argument,
     BufferKind::Workspace,
     BufferKind::Constant,
     BufferKind::OrderTable,
     BufferKind::RankTable,
-    BufferKind::TileIndex
+    BufferKind::TileIndex,
+    BufferKind::Aligned
   };
   return values;
 }
 
 inline const char * const *EnumNamesBufferKind() {
-  static const char * const names[7] = {
+  static const char * const names[8] = {
     "Argument",
     "Workspace",
     "Constant",
     "OrderTable",
     "RankTable",
     "TileIndex",
+    "Aligned",
     nullptr
   };
   return names;
 }
 
 inline const char *EnumNameBufferKind(BufferKind e) {
-  if (flatbuffers::IsOutRange(e, BufferKind::Argument, BufferKind::TileIndex)) return "";
+  if (flatbuffers::IsOutRange(e, BufferKind::Argument, BufferKind::Aligned)) return "";
   const size_t index = static_cast<size_t>(e);
   return EnumNamesBufferKind()[index];
 }
@@ -2320,6 +2323,7 @@ struct BufferT : public flatbuffers::NativeTable {
   std::unique_ptr<ringlet::abi::OrderT> memory{};
   std::unique_ptr<ringlet::abi::TileIndexT> tiles{};
   int32_t fill = -1;
+  uint32_t worth = 0;
   BufferT() = default;
   BufferT(const BufferT &o);
   BufferT(BufferT&&) FLATBUFFERS_NOEXCEPT = default;
@@ -2331,7 +2335,10 @@ struct BufferT : public flatbuffers::NativeTable {
 /// token m. A rank table is rank 1, i64: entry j is the position of the rank
 /// `first` + j of a pattern order or, with `rows`, the index of that position's
 /// row in a sequence, -1 for none. A tile index is rank 1, i64: lists of the
-/// first rows of key tiles, see TileIndex in lib/Layout.
+/// first rows of key tiles, see TileIndex in lib/Layout. Aligned is an input at
+/// a multiple of 16 bytes with strides that are such multiples: the caller's
+/// tensor where it lies so or `worth` is 0, else a row-major copy, which the
+/// launch of `first_step` makes of it; else that launch does not run.
 struct Buffer FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   typedef BufferT NativeTableType;
   typedef BufferBuilder Builder;
@@ -2350,7 +2357,8 @@ struct Buffer FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_OFFSET = 26,
     VT_MEMORY = 28,
     VT_TILES = 30,
-    VT_FILL = 32
+    VT_FILL = 32,
+    VT_WORTH = 34
   };
   ringlet::abi::BufferKind kind() const {
     return static_cast<ringlet::abi::BufferKind>(GetField<uint8_t>(VT_KIND, 0));
@@ -2397,6 +2405,9 @@ struct Buffer FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   int32_t fill() const {
     return GetField<int32_t>(VT_FILL, -1);
   }
+  uint32_t worth() const {
+    return GetField<uint32_t>(VT_WORTH, 0);
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyField<uint8_t>(verifier, VT_KIND, 1) &&
@@ -2418,6 +2429,7 @@ struct Buffer FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            VerifyOffset(verifier, VT_TILES) &&
            verifier.VerifyTable(tiles()) &&
            VerifyField<int32_t>(verifier, VT_FILL, 4) &&
+           VerifyField<uint32_t>(verifier, VT_WORTH, 4) &&
            verifier.EndTable();
   }
   BufferT *UnPack(const flatbuffers::resolver_function_t *_resolver = nullptr) const;
@@ -2474,6 +2486,9 @@ struct BufferBuilder {
   void add_fill(int32_t fill) {
     fbb_.AddElement<int32_t>(Buffer::VT_FILL, fill, -1);
   }
+  void add_worth(uint32_t worth) {
+    fbb_.AddElement<uint32_t>(Buffer::VT_WORTH, worth, 0);
+  }
   explicit BufferBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -2501,8 +2516,10 @@ inline flatbuffers::Offset<Buffer> CreateBuffer(
     uint32_t offset = 0,
     flatbuffers::Offset<ringlet::abi::Order> memory = 0,
     flatbuffers::Offset<ringlet::abi::TileIndex> tiles = 0,
-    int32_t fill = -1) {
+    int32_t fill = -1,
+    uint32_t worth = 0) {
   BufferBuilder builder_(_fbb);
+  builder_.add_worth(worth);
   builder_.add_fill(fill);
   builder_.add_tiles(tiles);
   builder_.add_memory(memory);
@@ -2537,7 +2554,8 @@ inline flatbuffers::Offset<Buffer> CreateBufferDirect(
     uint32_t offset = 0,
     flatbuffers::Offset<ringlet::abi::Order> memory = 0,
     flatbuffers::Offset<ringlet::abi::TileIndex> tiles = 0,
-    int32_t fill = -1) {
+    int32_t fill = -1,
+    uint32_t worth = 0) {
   auto sizes__ = sizes ? _fbb.CreateVector<uint32_t>(*sizes) : 0;
   return ringlet::abi::CreateBuffer(
       _fbb,
@@ -2555,7 +2573,8 @@ inline flatbuffers::Offset<Buffer> CreateBufferDirect(
       offset,
       memory,
       tiles,
-      fill);
+      fill,
+      worth);
 }
 
 flatbuffers::Offset<Buffer> CreateBuffer(flatbuffers::FlatBufferBuilder &_fbb, const BufferT *_o, const flatbuffers::rehasher_function_t *_rehasher = nullptr);
@@ -4791,7 +4810,8 @@ inline BufferT::BufferT(const BufferT &o)
         offset(o.offset),
         memory((o.memory) ? new ringlet::abi::OrderT(*o.memory) : nullptr),
         tiles((o.tiles) ? new ringlet::abi::TileIndexT(*o.tiles) : nullptr),
-        fill(o.fill) {
+        fill(o.fill),
+        worth(o.worth) {
 }
 
 inline BufferT &BufferT::operator=(BufferT o) FLATBUFFERS_NOEXCEPT {
@@ -4810,6 +4830,7 @@ inline BufferT &BufferT::operator=(BufferT o) FLATBUFFERS_NOEXCEPT {
   std::swap(memory, o.memory);
   std::swap(tiles, o.tiles);
   std::swap(fill, o.fill);
+  std::swap(worth, o.worth);
   return *this;
 }
 
@@ -4837,6 +4858,7 @@ inline void Buffer::UnPackTo(BufferT *_o, const flatbuffers::resolver_function_t
   { auto _e = memory(); if (_e) _o->memory = std::unique_ptr<ringlet::abi::OrderT>(_e->UnPack(_resolver)); }
   { auto _e = tiles(); if (_e) _o->tiles = std::unique_ptr<ringlet::abi::TileIndexT>(_e->UnPack(_resolver)); }
   { auto _e = fill(); _o->fill = _e; }
+  { auto _e = worth(); _o->worth = _e; }
 }
 
 inline flatbuffers::Offset<Buffer> Buffer::Pack(flatbuffers::FlatBufferBuilder &_fbb, const BufferT* _o, const flatbuffers::rehasher_function_t *_rehasher) {
@@ -4862,6 +4884,7 @@ inline flatbuffers::Offset<Buffer> CreateBuffer(flatbuffers::FlatBufferBuilder &
   auto _memory = _o->memory ? CreateOrder(_fbb, _o->memory.get(), _rehasher) : 0;
   auto _tiles = _o->tiles ? CreateTileIndex(_fbb, _o->tiles.get(), _rehasher) : 0;
   auto _fill = _o->fill;
+  auto _worth = _o->worth;
   return ringlet::abi::CreateBuffer(
       _fbb,
       _kind,
@@ -4878,7 +4901,8 @@ inline flatbuffers::Offset<Buffer> CreateBuffer(flatbuffers::FlatBufferBuilder &
       _offset,
       _memory,
       _tiles,
-      _fill);
+      _fill,
+      _worth);
 }
 
 inline LaunchT *Launch::UnPack(const flatbuffers::resolver_function_t *_resolver) const {

@@ -19,8 +19,8 @@
 // Version 2 has tensor maps, kernels that run several items a block, and
 // launches with a fallback; all else is as in version 1. Since version 4,
 // kernels that count items leave their counter as it was, at 0, maps may be of
-// some residues only, and there are rank tables and tile indices. Versions are
-// powers of two: a flipped bit makes none of another.
+// some residues only, and there are rank tables, tile indices and aligned
+// inputs. Versions are powers of two: a flipped bit makes none of another.
 //
 // The digest catches damage, not malice: an artefact is code, and whoever may
 // write it may do anything that the process that runs it may do.

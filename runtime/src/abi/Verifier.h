@@ -81,6 +81,13 @@ private:
                     const Plan &plan, const Buffer &buffer);
   /// Of an order table, by the kernel `index`.
   bool verifyFill(const std::string &place, const Plan &plan, uint32_t index);
+  bool checkLifetime(const std::string &place, const Plan &plan,
+                     const Buffer &buffer);
+  bool verifyAligned(const std::string &place, const Function &function,
+                     const Plan &plan, const Buffer &buffer);
+  /// That a launch does nothing but the copy, if it makes one.
+  bool verifyCopying(const std::string &place, const Plan &plan, uint32_t step,
+                     const Launch &launch);
   bool checkCode(const std::string &place, const Kernel &kernel,
                  const Plan &plan);
   bool verifyLaunch(const std::string &place, const Function &function,

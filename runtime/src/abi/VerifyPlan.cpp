@@ -76,7 +76,8 @@ BufferType ringlet::abi::bufferType(const Artifact &artifact,
                                     const Function &function,
                                     const Buffer &buffer) {
   switch (buffer.kind()) {
-  case BufferKind::Argument: {
+  case BufferKind::Argument:
+  case BufferKind::Aligned: {
     const Argument &argument = *function.arguments()->Get(buffer.index());
     return {argument.dtype(), sizeOf(argument.sizes()), argument.sizes()};
   }
@@ -113,6 +114,61 @@ bool Verifier::verifyFill(const std::string &place, const Plan &plan,
   return checkCode(place, kernel, plan);
 }
 
+bool Verifier::checkLifetime(const std::string &place, const Plan &plan,
+                             const Buffer &buffer) {
+  if (!checkIndex(place, "a last step", buffer.last_step(),
+                  sizeOf(plan.steps())))
+    return false;
+  return buffer.first_step() <= buffer.last_step() ||
+         fail(place, "lives from step " + std::to_string(buffer.first_step()) +
+                         " to step " + std::to_string(buffer.last_step()));
+}
+
+bool Verifier::verifyAligned(const std::string &place, const Function &function,
+                             const Plan &plan, const Buffer &buffer) {
+  if (!checkIndex(place, "an argument", buffer.index(),
+                  sizeOf(function.arguments())) ||
+      !checkIndex(place, "an expression", buffer.worth(),
+                  sizeOf(function.exprs())) ||
+      !checkLifetime(place, plan, buffer))
+    return false;
+  const Argument &argument = *function.arguments()->Get(buffer.index());
+  if (argument.is_output() || sizeOf(argument.sizes()) == 0)
+    return fail(place, "expected an input of 1 axis or more to align, found '" +
+                           argument.name()->str() + "'");
+  return plan.steps()->Get(buffer.first_step())->action_as_Launch() ||
+         fail(place, "expected a launch as step " +
+                         std::to_string(buffer.first_step()) +
+                         ", which makes the copy");
+}
+
+bool Verifier::verifyCopying(const std::string &place, const Plan &plan,
+                             uint32_t step, const Launch &launch) {
+  auto getBuffer = [&](uint32_t i) -> const Buffer * {
+    const LaunchArg &arg = *launch.args()->Get(i);
+    return arg.kind() == LaunchArgKind::Buffer
+               ? plan.buffers()->Get(arg.index())
+               : nullptr;
+  };
+  uint32_t count = sizeOf(launch.args());
+  for (uint32_t i = 0; i < count; ++i) {
+    const Buffer *copy = getBuffer(i);
+    if (!copy || copy->kind() != BufferKind::Aligned ||
+        copy->first_step() != step)
+      continue;
+    const Buffer *source = getBuffer(0);
+    const Kernel &kernel = *artifact.kernels()->Get(launch.kernel());
+    if (count != 2 || i != 1 || !source ||
+        source->kind() != BufferKind::Argument ||
+        source->index() != copy->index() || !kernel.params()->Get(i)->writes())
+      return fail(place, "expected a launch that copies input " +
+                             std::to_string(copy->index()) + " to buffer " +
+                             std::to_string(launch.args()->Get(i)->index()) +
+                             " and does nothing else");
+  }
+  return true;
+}
+
 bool Verifier::verifyBuffer(const std::string &place, const Function &function,
                             const Plan &plan, const Buffer &buffer) {
   uint32_t exprs = sizeOf(function.exprs());
@@ -126,13 +182,8 @@ bool Verifier::verifyBuffer(const std::string &place, const Function &function,
   case BufferKind::Workspace:
     if (!checkDType(place, buffer.dtype()) ||
         !checkCount(place, "axes", sizeOf(buffer.sizes()), kMaxRank) ||
-        !checkIndex(place, "a last step", buffer.last_step(),
-                    sizeOf(plan.steps())))
+        !checkLifetime(place, plan, buffer))
       return false;
-    if (buffer.first_step() > buffer.last_step())
-      return fail(place, "lives from step " +
-                             std::to_string(buffer.first_step()) + " to step " +
-                             std::to_string(buffer.last_step()));
     for (uint32_t i = 0; i < sizeOf(buffer.sizes()); ++i)
       if (!checkIndex(place, "an expression", buffer.sizes()->Get(i), exprs))
         return false;
@@ -167,6 +218,8 @@ bool Verifier::verifyBuffer(const std::string &place, const Function &function,
         return false;
     return true;
   }
+  case BufferKind::Aligned:
+    return verifyAligned(place, function, plan, buffer);
   }
   return fail(place, "expected a kind from 0 to " +
                          std::to_string(int(BufferKind::MAX)) + ", found " +
@@ -178,13 +231,16 @@ bool Verifier::checkUse(const std::string &place, const Function &function,
                         bool writes) {
   const Buffer &buffer = *plan.buffers()->Get(index);
   std::string name = "buffer " + std::to_string(index);
-  if (buffer.kind() == BufferKind::Workspace &&
-      (step < buffer.first_step() || step > buffer.last_step()))
+  bool isOurs = buffer.kind() == BufferKind::Workspace ||
+                buffer.kind() == BufferKind::Aligned;
+  if (isOurs && (step < buffer.first_step() || step > buffer.last_step()))
     return fail(place, name + " is used at step " + std::to_string(step) +
                            ", but lives from step " +
                            std::to_string(buffer.first_step()) + " to step " +
                            std::to_string(buffer.last_step()));
-  if (!writes || buffer.kind() == BufferKind::Workspace)
+  // Behind its first step an aligned buffer may be the caller's input.
+  if (!writes || buffer.kind() == BufferKind::Workspace ||
+      (buffer.kind() == BufferKind::Aligned && step == buffer.first_step()))
     return true;
   if (buffer.kind() == BufferKind::Argument &&
       function.arguments()->Get(buffer.index())->is_output())
@@ -264,7 +320,8 @@ bool Verifier::verifyLaunch(const std::string &place, const Function &function,
                             std::to_string(given));
     }
   }
-  return verifyFallback(place, function, plan, step, launch);
+  return verifyCopying(place, plan, step, launch) &&
+         verifyFallback(place, function, plan, step, launch);
 }
 
 bool Verifier::verifyFallback(const std::string &place,

@@ -79,6 +79,27 @@ rplan.func @main(%x: memref<?x64xf32, strided<[?, 1]>>, %n: memref<i64>)
   rplan.return
 }
 
+// An input, or its copy where that pays.
+
+rtile.func @copy(%x: memref<4x8xf32>, %y: memref<4x8xf32>) grid(%i: index) {
+  rtile.return
+}
+
+// CHECK-LABEL: rplan.func @aligned(
+// CHECK-SAME:    %[[X:[^:]+]]: memref<4x8xf32>
+// CHECK:         %[[WORTH:.+]] = arith.cmpi sge
+// CHECK:         %[[Y:.+]] = rplan.aligned %[[X]] by @copy grid(%[[N:.+]]) if %[[WORTH]] : memref<4x8xf32>
+// CHECK:         rplan.launch @copy grid(%[[N]]) args(%[[Y]], %[[X]])
+rplan.func @aligned(%x: memref<4x8xf32>, %n: memref<i64>)
+    outputs() names ["x", "n"] {
+  %v = rplan.read %n : memref<i64>
+  %c4 = arith.constant 4 : index
+  %worth = arith.cmpi sge, %v, %c4 : index
+  %y = rplan.aligned %x by @copy grid(%v) if %worth : memref<4x8xf32>
+  rplan.launch @copy grid(%v) args(%y, %x) : memref<4x8xf32>, memref<4x8xf32>
+  rplan.return
+}
+
 // A kernel without parameters; a plan without arguments.
 
 // CHECK-LABEL: rtile.func @nothing() grid(%{{.+}}: index)

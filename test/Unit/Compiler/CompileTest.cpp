@@ -49,14 +49,24 @@ struct Compiled {
               "");
   }
 
-  /// The launches of the plan for code object `object`.
-  std::vector<const abi::Launch *> launches(uint32_t object) const {
+  /// The launches of the plan for code object `object`: those that copy inputs
+  /// to where they are aligned, or all others.
+  enum Which { Copies, Others };
+  std::vector<const abi::Launch *> launches(uint32_t object,
+                                            Which which = Others) const {
     std::vector<const abi::Launch *> list;
+    auto isCopy = [](const abi::Plan &plan, const abi::Launch &launch) {
+      const abi::LaunchArg &last =
+          *launch.args()->Get(launch.args()->size() - 1);
+      return last.kind() == abi::LaunchArgKind::Buffer &&
+             plan.buffers()->Get(last.index())->kind() ==
+                 abi::BufferKind::Aligned;
+    };
     for (const abi::Plan *plan : *artifact->functions()->Get(0)->plans())
       for (uint32_t number : *plan->code_objects())
         for (const abi::Step *step : *plan->steps())
           if (const auto *launch = step->action_as_Launch())
-            if (number == object)
+            if (number == object && isCopy(*plan, *launch) == (which == Copies))
               list.push_back(launch);
     return list;
   }
@@ -79,8 +89,11 @@ TEST(Compile, AKernelWithARecipeReadsThroughMaps) {
       cpu = true;
       ASSERT_EQ(launches.size(), 1u);
       EXPECT_EQ(launches[0]->fallback(), -1);
+      EXPECT_EQ(fast.launches(object, Compiled::Copies).size(), 0u);
       continue;
     }
+    // Two tensors.
+    EXPECT_EQ(fast.launches(object, Compiled::Copies).size(), 2u);
     ASSERT_EQ(launches.size(), 2u);
     EXPECT_GE(launches[0]->fallback(), 0);
     EXPECT_EQ(launches[1]->fallback(), -1);
@@ -113,6 +126,8 @@ TEST(Compile, PlainKernelsHaveNone) {
   ASSERT_TRUE(plain.artifact) << plain.result.diagnostics;
   ASSERT_EQ(plain.launches(0).size(), 1u);
   EXPECT_EQ(plain.launches(0)[0]->fallback(), -1);
+  // A plain kernel reads its queries once: only keys are worth a copy.
+  EXPECT_EQ(plain.launches(0, Compiled::Copies).size(), 1u);
   for (const abi::Kernel *kernel : *plain.artifact->kernels())
     for (const abi::KernelCode *code : *kernel->code())
       EXPECT_EQ(code->maps(), nullptr);

@@ -369,6 +369,37 @@ TEST(PlanWriter, FallbacksAreWorkspaces) {
   EXPECT_EQ(written.steps[1]->action.AsLaunch()->args.size(), 1u);
 }
 
+TEST(PlanWriter, AlignedInputsLiveFromTheirCopyOn) {
+  Plan plan("rplan.func @f(%x: memref<?x8xf32>) outputs() names [\"x\"] {\n"
+            "%c = arith.constant 4 : index\n"
+            "%n = rplan.size %x[0] : memref<?x8xf32>\n"
+            "%worth = arith.cmpi sge, %n, %c : index\n"
+            "rplan.launch @k grid(%c) args(%x) : memref<?x8xf32>\n"
+            "%y = rplan.aligned %x by @k1 grid(%n) if %worth "
+            ": memref<?x8xf32>\n"
+            "%m = rplan.size %y[0] : memref<?x8xf32>\n"
+            "rplan.launch @k2 grid(%m) args(%y) : memref<?x8xf32>\n"
+            "rplan.return }");
+  ASSERT_TRUE(plan.ok) << plan.context.messages;
+  const abi::PlanT &written = *plan.function.plans[0];
+  ASSERT_EQ(written.buffers.size(), 2u);
+  const abi::BufferT &aligned = *written.buffers[1];
+  EXPECT_EQ(aligned.kind, abi::BufferKind::Aligned);
+  EXPECT_EQ(aligned.index, 0u);
+  EXPECT_EQ(aligned.first_step, 1u);
+  EXPECT_EQ(aligned.last_step, 2u);
+  for (int64_t rows : {3, 4})
+    EXPECT_EQ(evaluate(plan.function, aligned.worth, {rows, 8}, 0), rows >= 4);
+  // The copy is a launch like any other, and sizes are those of the input.
+  ASSERT_EQ(written.steps.size(), 3u);
+  const abi::LaunchT &copy = *written.steps[1]->action.AsLaunch();
+  ASSERT_EQ(copy.args.size(), 2u);
+  EXPECT_EQ(copy.args[0].index(), 0u);
+  EXPECT_EQ(copy.args[1].index(), 1u);
+  const abi::LaunchT &last = *written.steps[2]->action.AsLaunch();
+  EXPECT_EQ(evaluate(plan.function, last.grid[0], {7, 8}, 0), 7);
+}
+
 TEST(PlanWriter, OutputSizesComeFromRequirements) {
   Plan plan(kWorkspaces);
   ASSERT_TRUE(plan.ok) << plan.context.messages;

@@ -137,6 +137,36 @@ TEST(Plan, KernelsRunWhateverTheirFallback) {
   EXPECT_EQ(elements(y), (Values{1, 2, 3}));
 }
 
+// Inputs are copied where that is worth it, and else read as they are: a kernel
+// that writes what it is handed as a copy tells.
+TEST(Plan, AlignedInputsAreCopies) {
+  const std::string kernels = R"(
+  rtile.func @twice(%x: memref<?xf32, strided<[1]>>,
+                    %y: memref<?xf32, strided<[1]>>) grid(%i: index) {
+    %xs = rtile.view %x[*] : memref<?xf32, strided<[1]>>
+        to !rtile.view<1xf32>
+    %ys = rtile.view %y[*] : memref<?xf32, strided<[1]>>
+        to !rtile.view<1xf32>
+    %v = rtile.load %xs[%i] : !rtile.view<1xf32>
+    %w = arith.addf %v, %v : tensor<1xf32>
+    rtile.store %w, %ys[%i] : !rtile.view<1xf32>
+    rtile.return
+  })";
+  for (int64_t n : {3, 4}) {
+    Tensor x = iota(DType::f32, {n}, 1), y = filled(DType::f32, {n}, -1);
+    EXPECT_EQ(Module(kernels + plan(R"(
+    %c4 = arith.constant 4 : index
+    %worth = arith.cmpi sge, %n, %c4 : index
+    %z = rplan.aligned %x by @twice grid(%n) if %worth
+        : memref<?xf32, strided<[1]>>
+    rplan.launch @twice grid(%n) args(%z, %y)
+        : memref<?xf32, strided<[1]>>, memref<?xf32, strided<[1]>>)"))
+                  .run("main", {x.view(), y.view()}),
+              "");
+    EXPECT_EQ(elements(y), n == 4 ? (Values{4, 8, 12, 16}) : (Values{2, 4, 6}));
+  }
+}
+
 TEST(Plan, OrderTablesBothWays) {
   std::string orders[] = {"linear", "residue<3>", "hilbert, grid = [3, 4]",
                           "snake, grid = [2, 3], chunk = 6",

@@ -24,7 +24,7 @@ using ringlet::test::FakeMap;
 
 extern "C" {
 using HostKernel = void(const int64_t *, int64_t, int64_t, void *);
-HostKernel scale, shift, gather, visit, mark, turn;
+HostKernel scale, shift, gather, visit, mark, turn, pack, total;
 }
 
 static FakeCuda fake;
@@ -34,7 +34,8 @@ static const struct FakeKernel {
   const char *name;
   HostKernel *code;
 } kernels[] = {{"scale", scale}, {"shift", shift}, {"gather", gather},
-               {"visit", visit}, {"mark", mark},   {"turn", turn}};
+               {"visit", visit}, {"mark", mark},   {"turn", turn},
+               {"pack", pack},   {"total", total}};
 
 /// Writes the call down; true if it is to fail with `code`.
 static bool fails(const char *symbol, Result &code) {

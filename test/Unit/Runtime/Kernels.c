@@ -101,6 +101,41 @@ KERNEL(mark) {
     marks[item] = 2;
 }
 
+/* A view of 16-bit elements [?, ?, ?] with strides [?, ?, 1]: six words. */
+typedef struct {
+  uint16_t *data;
+  const int64_t *sizes, *strides;
+} Halves;
+
+static Halves halves(const int64_t *words) {
+  Halves h = {(uint16_t *)(intptr_t)words[0], words + 1, words + 4};
+  return h;
+}
+
+/* y = x; one item is a row, axis 1. */
+KERNEL(pack) {
+  (void)scratch;
+  Halves x = halves(params), y = halves(params + 6);
+  for (int64_t item = begin; item < end; ++item)
+    for (int64_t i = 0; i < x.sizes[0]; ++i)
+      for (int64_t j = 0; j < x.sizes[2]; ++j)
+        y.data[i * y.strides[0] + item * y.strides[1] + j] =
+            x.data[i * x.strides[0] + item * x.strides[1] + j];
+}
+
+/* out[item] is the sum of row `item` of x, as integers. */
+KERNEL(total) {
+  (void)scratch;
+  Halves x = halves(params);
+  float *out = (float *)(intptr_t)params[6];
+  for (int64_t item = begin; item < end; ++item) {
+    out[item] = 0;
+    for (int64_t i = 0; i < x.sizes[0]; ++i)
+      for (int64_t j = 0; j < x.sizes[2]; ++j)
+        out[item] += x.data[i * x.strides[0] + item * x.strides[1] + j];
+  }
+}
+
 /* out[item] = 1 if the thread's scratch, of 1000 bytes, is aligned and keeps
  * what is written to it. */
 KERNEL(probe) {

@@ -139,6 +139,17 @@ uint32_t Builder::workspace(DType dtype, std::vector<uint32_t> sizes,
   return add(plan(), std::move(buffer));
 }
 
+uint32_t Builder::aligned(uint32_t argument, uint32_t worth, uint32_t first,
+                          uint32_t last) {
+  auto buffer = std::make_unique<abi::BufferT>();
+  buffer->kind = abi::BufferKind::Aligned;
+  buffer->index = argument;
+  buffer->worth = worth;
+  buffer->first_step = first;
+  buffer->last_step = last;
+  return add(plan(), std::move(buffer));
+}
+
 uint32_t Builder::orderTable(abi::OrderT order, uint32_t length, bool inverse) {
   auto buffer = std::make_unique<abi::BufferT>();
   buffer->kind = abi::BufferKind::OrderTable;
@@ -306,6 +317,24 @@ void addMapped(Builder &b) {
   b.launch(mark, {rows}, {buffer(in), buffer(marks)});
   b.plan().steps.back()->action.AsLaunch()->fallback = int32_t(marks);
   b.copy(marks, out);
+}
+
+void addTotal(Builder &b) {
+  uint32_t pack = b.kernel("pack", 1);
+  b.param(DType::BF16, {-1, -1, -1}, {-1, -1, 1});
+  b.param(DType::BF16, {-1, -1, -1}, {-1, -1, 1}, true);
+  uint32_t total = b.kernel("total", 1);
+  b.param(DType::BF16, {-1, -1, -1}, {-1, -1, 1});
+  b.param(DType::F32, {-1}, {1}, true);
+  b.function("total");
+  uint32_t x = b.argument("x", DType::BF16, {-1, -1, -1});
+  uint32_t y = b.argument("result0", DType::F32, {-1}, true, {0});
+  uint32_t rows = b.expr({dim(x, 1)}, "rows");
+  uint32_t worth = b.expr({ref(rows), constant(8), op(abi::ExprOp::FloorDiv)});
+  uint32_t in = b.argumentBuffer(x), out = b.argumentBuffer(y);
+  uint32_t near = b.aligned(x, worth, 0, 1);
+  b.launch(pack, {rows}, {buffer(in), buffer(near)});
+  b.launch(total, {rows}, {buffer(near), buffer(out)});
 }
 
 std::unique_ptr<abi::TensorMapT> mapOfRows(int64_t rate) {

@@ -57,6 +57,9 @@ public:
   uint32_t constantBuffer(uint32_t constant);
   uint32_t workspace(abi::DType dtype, std::vector<uint32_t> sizes,
                      uint32_t first, uint32_t last);
+  /// Which the launch of step `first` makes.
+  uint32_t aligned(uint32_t argument, uint32_t worth, uint32_t first,
+                   uint32_t last);
   uint32_t orderTable(abi::OrderT order, uint32_t length, bool inverse);
   void require(abi::Compare compare, uint32_t lhs, uint32_t rhs,
                const std::string &message, const std::string &rule = "");
@@ -100,6 +103,10 @@ void addCopy(Builder &builder);
 /// fallback does; x is bf16 [?, ?, ?] and i one of its rows, axis 1. The kernel
 /// has no tensor maps yet.
 void addMapped(Builder &builder);
+/// Entry "total": result0[i] is the sum of row i of x, as in "mapped", by way
+/// of an aligned x, which is worth a copy from 8 rows on. The last kernel has
+/// no tensor maps yet.
+void addTotal(Builder &builder);
 /// The map of x: rows on axis 1, columns on axis 2, axis 0 fixed, 64 x 32.
 std::unique_ptr<abi::TensorMapT> mapOfRows(int64_t rate = 1);
 /// Adds a reference graph: attention over q, k, v, then a reorder. The function

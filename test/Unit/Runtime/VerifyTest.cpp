@@ -29,21 +29,22 @@ static std::string verify(const std::vector<uint8_t> &payload) {
   return error;
 }
 
-/// Everything that an artefact can contain, in functions 0 to 3.
+/// Everything that an artefact can contain, in functions 0 to 5.
 static void fillAll(Builder &b) {
   addAffine(b);
   addReorder(b, "reorder", order("residue", {}, 8, 4));
   addCopy(b);
   addGraph(b);
   addMapped(b);
+  addTotal(b);
   // The code is for a CPU, but nobody runs it.
   auto gpu = std::make_unique<abi::CodeObjectT>();
   gpu->target = "sm_90a";
   gpu->format = abi::CodeFormat::Cubin;
   gpu->bytes = {1, 2, 3};
   b.artifact.code_objects.push_back(std::move(gpu));
-  b.artifact.functions.back()->plans[0]->code_objects = {1};
-  abi::KernelT &kernel = *b.artifact.kernels.back();
+  b.artifact.functions[4]->plans[0]->code_objects = {1};
+  abi::KernelT &kernel = *b.artifact.kernels[3];
   kernel.code[0]->code_object = 1;
   kernel.code[0]->blocks_per_multiprocessor = 2;
   for (int64_t rate : {1, 4})
@@ -73,6 +74,10 @@ abi::KernelCodeT &mapped(abi::ArtifactT &a) { return *a.kernels[3]->code[0]; }
 abi::TensorMapT &map(abi::ArtifactT &a) { return *mapped(a).maps[1]; }
 abi::LaunchT &mappedLaunch(abi::ArtifactT &a) {
   return *a.functions[4]->plans[0]->steps[0]->action.AsLaunch();
+}
+abi::PlanT &totalPlan(abi::ArtifactT &a) { return *a.functions[5]->plans[0]; }
+abi::LaunchT &packing(abi::ArtifactT &a) {
+  return *totalPlan(a).steps[0]->action.AsLaunch();
 }
 abi::GraphT &graph(abi::ArtifactT &a) { return *a.functions[3]->graph; }
 abi::AttentionT &attention(abi::ArtifactT &a) {
@@ -211,7 +216,7 @@ const Malformed malformed[] = {
     {"ExprScalar", "rank-0 i64 input to read, found 'x'",
      [](auto &a) { affine(a).exprs[0]->terms = {scalar(0)}; }},
     // Buffers and steps.
-    {"BufferKind", "kind from 0 to 5, found 8",
+    {"BufferKind", "kind from 0 to 6, found 8",
      [](auto &a) { plan(a).buffers[0]->kind = abi::BufferKind(8); }},
     {"BufferArgument", "an argument below 3, found 9",
      [](auto &a) { plan(a).buffers[0]->index = 9; }},
@@ -228,6 +233,36 @@ const Malformed malformed[] = {
      [](auto &a) { plan(a).buffers[2]->last_step = 1; }},
     {"WorkspaceExpr", "an expression below 5, found 50",
      [](auto &a) { plan(a).buffers[2]->sizes[0] = 50; }},
+    {"AlignedArgument", "an argument below 2, found 2",
+     [](auto &a) { totalPlan(a).buffers[2]->index = 2; }},
+    {"AlignedOutput", "an input of 1 axis or more to align, found 'result0'",
+     [](auto &a) { totalPlan(a).buffers[2]->index = 1; }},
+    {"AlignedWorth", "an expression below 2, found 9",
+     [](auto &a) { totalPlan(a).buffers[2]->worth = 9; }},
+    {"AlignedLifetime", "lives from step 1 to step 0",
+     [](auto &a) {
+       totalPlan(a).buffers[2]->first_step = 1;
+       totalPlan(a).buffers[2]->last_step = 0;
+     }},
+    {"AlignedWithoutLaunch", "a launch as step 2, which makes the copy",
+     [](auto &a) {
+       abi::CopyT copy;
+       copy.destination = 1;
+       totalPlan(a).steps.push_back(std::make_unique<abi::StepT>());
+       totalPlan(a).steps[2]->action.Set(copy);
+       totalPlan(a).buffers[2]->first_step = 2;
+       totalPlan(a).buffers[2]->last_step = 2;
+     }},
+    {"AlignedOther", "copies input 0 to buffer 3 and does nothing else",
+     [](auto &a) {
+       totalPlan(a).buffers.push_back(
+           std::make_unique<abi::BufferT>(*totalPlan(a).buffers[2]));
+       packing(a).args[0] = buffer(3);
+     }},
+    {"AlignedOnlyRead", "copies input 0 to buffer 2 and does nothing else",
+     [](auto &a) { a.kernels[4]->params[1]->writes = false; }},
+    {"AlignedWrittenLater", "neither an output nor a workspace",
+     [](auto &a) { a.kernels[5]->params[0]->writes = true; }},
     {"OrderMissing", "expected an order, found none",
      [](auto &a) { a.functions[1]->plans[0]->buffers[2]->order.reset(); }},
     {"OrderFill", "found 90",
@@ -262,8 +297,8 @@ const Malformed malformed[] = {
      [](auto &a) { a.functions[1]->plans[0]->buffers[2]->order->chunk = -1; }},
     {"StepEmpty", "action from 1 to 3, found 0",
      [](auto &a) { plan(a).steps[0]->action.Reset(); }},
-    {"LaunchKernel", "a kernel below 4, found 4",
-     [](auto &a) { launch(a).kernel = 4; }},
+    {"LaunchKernel", "a kernel below 6, found 6",
+     [](auto &a) { launch(a).kernel = 6; }},
     {"LaunchGrid", "expects a grid of rank 1, found 2",
      [](auto &a) { launch(a).grid = {0, 0}; }},
     {"LaunchCount", "expects 3 arguments, found 2",
