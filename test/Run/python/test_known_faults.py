@@ -138,6 +138,30 @@ def test_rows_without_a_key_are_zero(rng):
     assert (lse[:, :, 32:] > -np.inf).all()
 
 
+def test_one_key_beside_long_queries(rng):
+    """Sequences of 76, 34 and 146 queries, padded, with a single key each."""
+    x, one = "tensor<3x146x2x16xf32>", "tensor<3x4x2x16xf32>"
+    lse_type, lengths = "tensor<3x2x146xf32>", "tensor<3xi64>"
+    program = ringlet.compile(
+        f"func.func @f(%q: {x}, %k: {one}, %v: {one}, %m: {lengths}, %n: {lengths})\n"
+        f"    -> ({x}, {lse_type}) {{\n"
+        "  %o, %lse = ringlet.attention %q, %k, %v branches [<w = *, r = 1>]\n"
+        "      causal lengths(%m, %n)\n"
+        f"      : ({x}, {one}, {one}, {lengths}, {lengths}) -> ({x}, {lse_type})\n"
+        f"  return %o, %lse : {x}, {lse_type}\n}}\n"
+    )
+    q, k, v = normal(rng, 3, 146, 2, 16), normal(rng, 3, 4, 2, 16), normal(rng, 3, 4, 2, 16)
+    k[:, 1:] = v[:, 1:] = np.nan
+    counts = np.array([76, 34, 146])
+    out, lse = program(q, k, v, counts, np.array([1, 1, 1]))
+    want = np.zeros_like(out)
+    # Only the last query of each sequence stands on or behind the key.
+    for sequence, count in enumerate(counts):
+        want[sequence, count - 1] = v[sequence, 0]
+    np.testing.assert_array_equal(out, want)
+    assert (np.isfinite(lse).sum(axis=2) == 1).all()
+
+
 def test_decoding_equals_the_full_pass(rng):
     """Two queries beside a cache are the last rows of all."""
     program = ringlet.compile(graph(32, 2, more="causal"))
