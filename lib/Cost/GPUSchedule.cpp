@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "lib/Cost/GPUSchedule.h"
+#include "lib/Cost/ScheduleResources.h"
 
 #include <algorithm>
 #include <cmath>
@@ -42,37 +43,16 @@ struct CostTable {
   /// A step with a mask, and the end of the overlap around it, costs as much
   /// more as that many steps without.
   double maskedStep = 3.0;
-  /// Registers of a thread beside tiles and sums, and the fewest that kernels
-  /// ran with without spilling.
-  int64_t otherRegisters = 40, leastOtherRegisters = 32;
 };
 
 constexpr CostTable table;
 
-// A group's rows are those of one wgmma, its keys fill the depth of one.
-constexpr int64_t groupRows = 64, groupThreads = 128, keyDepth = 16;
 constexpr int64_t maxGroups = 3, maxKey = 192;
-// Slots: panels of 64 columns; two barriers each. A kilobyte stays free.
-constexpr int64_t panelColumns = 64, elementBytes = 2, barrierBytes = 16,
-                  slots = 2, reservedBytes = 1024;
-// What setmaxnreg leaves to the warps that load, and the most it is asked for.
-constexpr int64_t mostRegisters = 240;
+constexpr int64_t elementBytes = 2, slots = 2;
 /// Rows of a sequence whose length is not known.
 constexpr double unknownRows = 16384.0;
 
 int64_t roundUp(int64_t a, int64_t b) { return (a + b - 1) / b * b; }
-
-/// Three groups leave little to the thread that copies: enough for rows that
-/// are neighbours, not for coordinates of segments.
-int64_t registerLimit(const GPUCore &core, int64_t groups, bool segmented) {
-  int64_t together = core.registersOfSM / groupThreads;
-  int64_t load = groups <= 2 ? 40 : segmented ? 56 : 32;
-  return std::min((together - load) / groups / 8 * 8, mostRegisters);
-}
-
-int64_t slotBytes(int64_t rows, int64_t columns) {
-  return rows * roundUp(columns, panelColumns) * elementBytes + barrierBytes;
-}
 
 /// The part of the computed scores that somebody asked for; masked steps count
 /// for more.
@@ -101,31 +81,41 @@ GPUSchedule ringlet::cost::estimateSchedule(const GPUCore &core,
                                             int64_t query, int64_t key) {
   // wgmma takes depths of 16, and columns of 8.
   const int64_t depth = roundUp(branch.headDim, 16);
-  const int64_t width = roundUp(branch.valueDim, 8);
+  const int64_t width = roundUp(branch.valueDim, kColumnStep);
   GPUSchedule result;
   result.query = query;
   result.key = key;
-  result.groups = query / groupRows;
+  result.groups = query / kGroupRows;
 
-  int64_t tiles = width / 2 + key / 2 + key / 4 + core.spareRegisters;
-  int64_t withQuery = tiles + depth / 4 + table.otherRegisters;
-  result.registerLimit = registerLimit(core, result.groups, branch.segmented);
+  ScheduledTiles tiles;
+  tiles.groups = result.groups;
+  tiles.scores = tiles.weights = key;
+  tiles.sums = width;
+  tiles.depth = depth;
+  tiles.onceBytes = slotBytes(query, branch.headDim);
+  tiles.stepBytes =
+      slotBytes(key, branch.headDim) + slotBytes(key, branch.valueDim);
+  // Three groups leave little to the threads that copy: enough for rows that
+  // are neighbours, not for coordinates of segments.
+  bool amply = result.groups > 2 && branch.segmented;
+  result.registerLimit = shareRegisters(core, result.groups, amply).compute;
+  int64_t spare = core.spareRegisters;
+  int64_t withQuery = tiles.registers(true) + spare + kOtherRegisters;
+  int64_t without = tiles.registers(false) + spare;
   result.queryInRegisters = withQuery <= result.registerLimit;
   // Coordinates of segments cost those that compute some, too.
   bool isTight =
-      tiles + table.otherRegisters > result.registerLimit && !branch.segmented;
+      without + kOtherRegisters > result.registerLimit && !branch.segmented;
   result.registers = result.queryInRegisters ? withQuery
-                     : isTight               ? tiles + table.leastOtherRegisters
-                                             : tiles + table.otherRegisters;
-  result.sharedBytes = slotBytes(query, branch.headDim) +
-                       slots * (slotBytes(key, branch.headDim) +
-                                slotBytes(key, branch.valueDim));
+                     : isTight               ? without + kLeastOtherRegisters
+                                             : without + kOtherRegisters;
+  result.sharedBytes = tiles.sharedBytes(slots);
   result.fits = result.registers <= result.registerLimit &&
-                result.sharedBytes <= core.sharedBytes - reservedBytes;
+                result.sharedBytes <= slotLimit(core);
 
   // Cycles of one step of all groups, by the resource that they share.
   const double groups = static_cast<double>(result.groups);
-  const double m = groupRows, n = static_cast<double>(key);
+  const double m = kGroupRows, n = static_cast<double>(key);
   const double d = static_cast<double>(depth), dv = static_cast<double>(width);
   double firstDot = m * n * d / table.products;
   double dots = groups * (firstDot + m * n * dv / table.products);
@@ -151,14 +141,14 @@ GPUSchedule ringlet::cost::estimateSchedule(const GPUCore &core,
 
 GPUSchedule ringlet::cost::chooseSchedule(const GPUCore &core,
                                           const BranchShape &branch) {
-  GPUSchedule best = estimateSchedule(core, branch, groupRows, keyDepth);
+  GPUSchedule best = estimateSchedule(core, branch, kGroupRows, kKeyStep);
   bool found = false;
   int64_t candidates = 0;
   for (int64_t groups = 1; groups <= maxGroups; ++groups)
-    for (int64_t key = keyDepth; key <= maxKey; key += keyDepth) {
+    for (int64_t key = kKeyStep; key <= maxKey; key += kKeyStep) {
       ++candidates;
       GPUSchedule next =
-          estimateSchedule(core, branch, groups * groupRows, key);
+          estimateSchedule(core, branch, groups * kGroupRows, key);
       if (next.fits && (!found || next.cyclesPerScore < best.cyclesPerScore)) {
         best = next;
         found = true;

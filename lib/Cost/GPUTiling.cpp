@@ -7,6 +7,8 @@
 
 #include "lib/Cost/GPUTiling.h"
 
+#include "lib/Arch/GPU.h"
+
 #include <algorithm>
 #include <cstdio>
 
@@ -67,6 +69,12 @@ int64_t imageBytes(int64_t rows, int64_t columns, int64_t elementBytes) {
 }
 
 } // namespace
+
+GPUCore GPUCore::of(const arch::GPUArch &row, bool hasMma, int64_t spare) {
+  return {row.sharedBytes,       row.sharedBytesOfSM, row.registersOfSM,
+          row.registersOfThread, row.threadsOfSM,     hasMma,
+          row.hasCpAsync,        row.sumRegisters,    spare};
+}
 
 int64_t ringlet::cost::chooseWarps(int64_t rows, int64_t columns, bool hasMma) {
   bool tall = hasMma && rows >= minTallRows && columns <= maxTallColumns;
@@ -138,6 +146,10 @@ GPUTiling ringlet::cost::estimate(const GPUCore &core,
   double rest = dots + (core.hasMma ? reads : 0.0) + softmax - longest;
   double cycles = longest + rest * table.hiding / (table.hiding + hidden) +
                   loads + table.step / hidden;
+  // K and V in one place are waited for one after the other, and only other
+  // blocks have work meanwhile.
+  if (core.hasMma && core.hasAsyncCopies && !ahead)
+    cycles += 2 * table.step / static_cast<double>(result.blocks);
 
   // The part of the computed scores that somebody asked for.
   double useful = 1.0;

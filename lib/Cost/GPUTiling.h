@@ -10,10 +10,17 @@
 
 #include "lib/Cost/CPUTiling.h"
 
+namespace ringlet::arch {
+struct GPUArch;
+} // namespace ringlet::arch
+
 namespace ringlet::cost {
 
 /// What the model knows of a multiprocessor.
 struct GPUCore {
+  /// `spare`: see spareRegisters.
+  static GPUCore of(const arch::GPUArch &row, bool hasMma, int64_t spare);
+
   int64_t sharedBytes;     ///< most of a block
   int64_t sharedBytesOfSM; ///< of all its blocks
   int64_t registersOfSM;

@@ -7,6 +7,7 @@
 
 #include "passes/AttentionOpt/ChooseRecipe.h"
 
+#include "lib/Cost/ScheduleResources.h"
 #include "lib/Layout/Dilation.h"
 
 #include "mlir/IR/Matchers.h"
@@ -20,7 +21,8 @@ using attn::BranchAttr;
 namespace {
 
 /// Head dimensions that products of warp groups and the copy engine take.
-constexpr int64_t leastDim = 16, mostDim = 256, dimStep = 8;
+constexpr int64_t leastDim = 16, mostDim = cost::kMostColumns,
+                  dimStep = cost::kColumnStep;
 /// Segments up to this length keep their length when positions are cut to 64
 /// bits.
 constexpr int64_t mostSegment = int64_t(1) << 60;

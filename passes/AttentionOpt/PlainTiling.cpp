@@ -43,9 +43,7 @@ cost::GPUCore ringlet::getGPUCore(const arch::GPUArch &row, Type element,
                                   int64_t spareRegisters) {
   bool hasMma = (element.isF16() && row.mmaDepthF16 > 0) ||
                 (element.isBF16() && row.mmaDepthBF16 > 0);
-  return {row.sharedBytes,       row.sharedBytesOfSM, row.registersOfSM,
-          row.registersOfThread, row.threadsOfSM,     hasMma,
-          row.hasCpAsync,        row.sumRegisters,    spareRegisters};
+  return cost::GPUCore::of(row, hasMma, spareRegisters);
 }
 
 PlainTiling ringlet::choosePlainTiling(attn::AttentionOp op,

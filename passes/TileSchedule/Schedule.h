@@ -9,6 +9,7 @@
 #define RINGLET_PASSES_TILESCHEDULE_SCHEDULE_H
 
 #include "dialects/Tile/IR/TileDialect.h"
+#include "lib/Cost/ScheduleResources.h"
 
 #include <string>
 
@@ -18,8 +19,8 @@ namespace ringlet::schedule {
 inline constexpr llvm::StringLiteral scheduleAttr = "rtile.schedule";
 
 /// Warps that change registers, and multiply, together; rows of their products.
-inline constexpr int64_t groupWarps = 4;
-inline constexpr int64_t groupRows = 64;
+inline constexpr int64_t groupWarps = cost::kGroupWarps;
+inline constexpr int64_t groupRows = cost::kGroupRows;
 
 /// What rtile-choose-schedule decides.
 struct Schedule {

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "lib/Cost/GPUSchedule.h"
+#include "lib/Cost/ScheduleResources.h"
 
 #include <gtest/gtest.h>
 
@@ -110,6 +111,69 @@ TEST(GPUSchedule, SpareRegisters) {
   GPUSchedule spare = estimateSchedule(core, shape(128), 128, 128);
   EXPECT_TRUE(spare.fits);
   EXPECT_FALSE(spare.queryInRegisters);
+}
+
+/// The tiles of a forward pass over elements of 16 bits.
+ScheduledTiles forward(int64_t groups, int64_t key, int64_t dim) {
+  ScheduledTiles tiles;
+  tiles.groups = groups;
+  tiles.scores = tiles.weights = key;
+  tiles.sums = tiles.depth = dim;
+  tiles.onceBytes = slotBytes(groups * kGroupRows, dim);
+  tiles.stepBytes = 2 * slotBytes(key, dim);
+  return tiles;
+}
+
+// What a kernel gets: the registers of its threads are never more than they
+// begin with, and threads that load have amply where tiles leave it.
+TEST(ScheduleResources, RegistersAreShared) {
+  std::string error;
+  for (int64_t groups = 1; groups <= 4; ++groups)
+    for (int64_t key = 16; key <= 192; key += 16)
+      for (int64_t dim : {16, 64, 128, 256}) {
+        std::optional<ScheduleResources> given =
+            findResources(hopper, forward(groups, key, dim), error);
+        if (!given)
+          continue;
+        RoleRegisters registers = given->registers;
+        EXPECT_LE((groups * registers.compute + registers.load) * 128, 65536)
+            << groups << ", " << key << ", " << dim;
+        EXPECT_EQ(registers.compute % 8 + registers.load % 8, 0);
+        EXPECT_LE(forward(groups, key, dim).registers(given->queryInRegisters) +
+                      kLeastOtherRegisters,
+                  registers.compute);
+      }
+  std::optional<ScheduleResources> given =
+      findResources(hopper, forward(2, 128, 128), error);
+  ASSERT_TRUE(given) << error;
+  EXPECT_TRUE(given->queryInRegisters);
+  EXPECT_EQ(given->registers.compute, 232);
+  EXPECT_EQ(given->registers.load, 40);
+  EXPECT_EQ(given->slots, 2);
+  given = findResources(hopper, forward(2, 64, 64), error);
+  ASSERT_TRUE(given) << error;
+  EXPECT_EQ(given->registers.load, 56);
+}
+
+// Each thing that may not suffice, with what there is and what it takes.
+TEST(ScheduleResources, SaysWhatIsMissing) {
+  std::string error;
+  EXPECT_FALSE(findResources(hopper, forward(8, 64, 64), error));
+  EXPECT_EQ(error, "expected at most 448 query rows, found 512");
+  EXPECT_FALSE(findResources(hopper, forward(3, 128, 256), error));
+  EXPECT_EQ(error, "expected at most 160 registers a thread, 3 groups of 64 "
+                   "rows, found 256: 128 for sums, 64 for scores, 32 for "
+                   "weights, 32 for the rest");
+  GPUCore small = hopper;
+  small.sharedBytes = 48 << 10;
+  EXPECT_FALSE(findResources(small, forward(1, 192, 64), error));
+  EXPECT_EQ(error, "expected at most 48128 bytes of shared memory, found 57392 "
+                   "for one slot of each channel");
+  small.sharedBytes = 64 << 10;
+  std::optional<ScheduleResources> one =
+      findResources(small, forward(1, 192, 64), error);
+  ASSERT_TRUE(one);
+  EXPECT_EQ(one->slots, 1);
 }
 
 TEST(GPUSchedule, NothingFitsWhereThereIsNoRoom) {

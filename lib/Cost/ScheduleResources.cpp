@@ -1,0 +1,101 @@
+//===- ScheduleResources.cpp - What scheduled kernels take -*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Cost/ScheduleResources.h"
+
+#include "lib/Layout/Dilation.h"
+
+#include <algorithm>
+
+using namespace ringlet;
+using namespace ringlet::cost;
+using layout::ceilDiv;
+
+namespace {
+
+/// Most registers that setmaxnreg gives usefully: a thread can name 255.
+constexpr int64_t mostRegisters = 240;
+/// What a thread that copies has enough with, whatever it copies: coordinates
+/// of dilated segments and a walk that fetches its points take more than 40.
+constexpr int64_t amplyToLoad = 56;
+/// Threads of a group, and groups of a block of 1024, one of which loads.
+constexpr int64_t groupThreads = 128, mostGroups = 7;
+/// Columns of a panel of a slot.
+constexpr int64_t panelColumns = 64;
+constexpr int64_t elementBytes = 2, barrierBytes = 16;
+/// Kept free: panels begin at multiples of it.
+constexpr int64_t reservedShared = 1024;
+
+std::string number(int64_t value) { return std::to_string(value); }
+
+} // namespace
+
+int64_t ringlet::cost::slotBytes(int64_t rows, int64_t columns) {
+  return rows * ceilDiv(columns, panelColumns) * panelColumns * elementBytes +
+         barrierBytes;
+}
+
+int64_t ringlet::cost::slotLimit(const GPUCore &core) {
+  return core.sharedBytes - reservedShared;
+}
+
+/// A row of 64 columns of f32 for every two threads of a group.
+int64_t ScheduledTiles::registers(bool withQuery) const {
+  return sums / 2 + scores / 2 + weights / 4 +
+         (withQuery ? ceilDiv(depth, 16) * 4 : 0);
+}
+
+RoleRegisters ringlet::cost::shareRegisters(const GPUCore &core, int64_t groups,
+                                            bool amply) {
+  // What the threads of all groups begin with: who asks for more would wait for
+  // ever.
+  int64_t begin = std::min(core.registersOfSM / ((groups + 1) * groupThreads),
+                           core.registersOfThread) /
+                  8 * 8;
+  int64_t load = amply ? amplyToLoad : groups <= 2 ? 40 : 32;
+  int64_t compute = (begin * (groups + 1) - load) / groups / 8 * 8;
+  return {std::min(compute, mostRegisters), load};
+}
+
+std::optional<ScheduleResources>
+ringlet::cost::findResources(const GPUCore &core, const ScheduledTiles &tiles,
+                             std::string &error) {
+  if (tiles.groups > mostGroups) {
+    error = "expected at most " + number(mostGroups * kGroupRows) +
+            " query rows, found " + number(tiles.groups * kGroupRows);
+    return std::nullopt;
+  }
+  ScheduleResources result;
+  result.registers = shareRegisters(core, tiles.groups, /*amply=*/false);
+  int64_t least = tiles.registers(false) + kLeastOtherRegisters;
+  if (least > result.registers.compute) {
+    error = "expected at most " + number(result.registers.compute) +
+            " registers a thread, " + number(tiles.groups) +
+            " groups of 64 rows, found " + number(least) + ": " +
+            number(tiles.sums / 2) + " for sums, " + number(tiles.scores / 2) +
+            " for scores, " + number(tiles.weights / 4) + " for weights, " +
+            number(kLeastOtherRegisters) + " for the rest";
+    return std::nullopt;
+  }
+  int64_t limit = slotLimit(core);
+  result.slots = tiles.sharedBytes(2) <= limit ? 2 : 1;
+  if (tiles.sharedBytes(result.slots) > limit) {
+    error = "expected at most " + number(limit) +
+            " bytes of shared memory, found " +
+            number(tiles.sharedBytes(result.slots)) +
+            " for one slot of each channel";
+    return std::nullopt;
+  }
+  result.queryInRegisters =
+      tiles.registers(true) + kOtherRegisters + core.spareRegisters <=
+      result.registers.compute;
+  RoleRegisters amply = shareRegisters(core, tiles.groups, /*amply=*/true);
+  if (tiles.registers(result.queryInRegisters) + kOtherRegisters <=
+      amply.compute)
+    result.registers = amply;
+  return result;
+}

@@ -1,0 +1,81 @@
+//===- ScheduleResources.h - What scheduled kernels take -*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Registers and shared memory of kernels in the scheduled form, of which the
+// cost model knows the shapes and a pass the products.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RINGLET_LIB_COST_SCHEDULERESOURCES_H
+#define RINGLET_LIB_COST_SCHEDULERESOURCES_H
+
+#include "lib/Cost/GPUTiling.h"
+
+#include <optional>
+#include <string>
+
+namespace ringlet::cost {
+
+/// Query rows and warps of a group: those of one wgmma.
+inline constexpr int64_t kGroupRows = 64, kGroupWarps = 4;
+
+/// What products of groups and the copy engine take: the most columns, of which
+/// there is a multiple, and the multiple of key rows.
+inline constexpr int64_t kMostColumns = 256, kColumnStep = 8, kKeyStep = 16;
+
+/// Registers of a thread beside tiles and sums, on average: addresses, loop
+/// counters, row statistics. Kernels ran with fewer, down to the second number,
+/// without spilling.
+inline constexpr int64_t kOtherRegisters = 40, kLeastOtherRegisters = 32;
+
+/// Shared memory of a tile that copies fill: panels of 64 columns, and two
+/// barriers.
+int64_t slotBytes(int64_t rows, int64_t columns);
+/// What is left for slots.
+int64_t slotLimit(const GPUCore &core);
+
+/// The products of a scheduled kernel.
+struct ScheduledTiles {
+  int64_t groups = 0;
+  /// Columns of scores, of sums and of the weights that these add up, and the
+  /// depth of scores.
+  int64_t scores = 0, sums = 0, weights = 0, depth = 0;
+  /// Of tiles that come once, and of a slot for each that comes every step.
+  int64_t onceBytes = 0, stepBytes = 0;
+
+  /// Registers of a thread that computes, but for the others.
+  int64_t registers(bool withQuery) const;
+  int64_t sharedBytes(int64_t slots) const {
+    return onceBytes + slots * stepBytes;
+  }
+};
+
+/// Registers of a thread that computes and of one that loads.
+struct RoleRegisters {
+  int64_t compute, load;
+};
+
+/// How a multiprocessor's registers are shared. What those that load leave goes
+/// to the groups that compute, so they have few, or amply.
+RoleRegisters shareRegisters(const GPUCore &core, int64_t groups, bool amply);
+
+/// What a kernel gets.
+struct ScheduleResources {
+  RoleRegisters registers = {0, 0};
+  int64_t slots = 0; ///< of each tile that comes every step
+  /// The tile of queries is read from shared memory once.
+  bool queryInRegisters = false;
+};
+
+/// Nothing, and in `error` why, if a multiprocessor has not enough for `tiles`.
+std::optional<ScheduleResources> findResources(const GPUCore &core,
+                                               const ScheduledTiles &tiles,
+                                               std::string &error);
+
+} // namespace ringlet::cost
+
+#endif // RINGLET_LIB_COST_SCHEDULERESOURCES_H
