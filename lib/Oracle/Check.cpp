@@ -49,7 +49,7 @@ checkAttention(const AttentionSpec &spec, const AttentionInputs &inputs,
   if (!exact)
     return std::nullopt;
   std::vector<AttentionResult> unfused;
-  for (Arithmetic arithmetic : kArithmetics) {
+  for (Arithmetic arithmetic : arithmeticsFor(inputs.query.dtype())) {
     std::optional<AttentionResult> one =
         unfusedAttention(spec, inputs, error, options, arithmetic);
     if (!one)

@@ -8,9 +8,11 @@
 #include "lib/Oracle/Unfused.h"
 
 #include "lib/Oracle/RowLoop.h"
+#include "lib/Tensor/Dice.h"
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <new>
 
@@ -22,18 +24,42 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr double kLog2E = 1.4426950408889634;
 constexpr double kLn2 = 0.6931471805599453;
 
-/// Sums `count` terms: term(i) in the order and lanes of the arithmetic.
-template <typename Term>
-float sumOf(size_t count, Arithmetic arithmetic, Term term) {
-  float sums[2] = {0, 0};
-  for (size_t i = 0; i < count; ++i)
-    if (arithmetic == Arithmetic::Binary)
-      sums[0] += term(count - 1 - i);
-    else
-      sums[arithmetic == Arithmetic::Lanes ? i % 2 : 0] += term(i);
-  return sums[0] + sums[1];
-}
+/// To the nearest f32, as processors do.
+class Nearest {
+public:
+  explicit Nearest(uint64_t) {}
+  void startRow(int64_t, int64_t) {}
+  float operator()(double exact) { return static_cast<float>(exact); }
+};
 
+/// Up or down, with the probability of the distance to the other one.
+class AtRandom {
+public:
+  explicit AtRandom(uint64_t seed) : seed(seed), dice(seed, 0) {}
+  /// Rows are computed in any order.
+  void startRow(int64_t row, int64_t head) {
+    dice = Dice(seed + static_cast<uint64_t>(head), static_cast<uint64_t>(row));
+  }
+  float operator()(double exact) {
+    if (!std::isfinite(exact) || exact == 0)
+      return static_cast<float>(exact);
+    // The digits that f32 does not have, and a number of as many digits.
+    constexpr uint64_t below = (uint64_t(1) << 29) - 1;
+    uint64_t bits;
+    std::memcpy(&bits, &exact, sizeof bits);
+    bits = (bits + (dice.next() & below)) & ~below;
+    std::memcpy(&exact, &bits, sizeof bits);
+    return static_cast<float>(exact);
+  }
+
+private:
+  uint64_t seed;
+  Dice dice;
+};
+
+/// Computes in f64, where single operations on f32 are as good as exact, and
+/// rounds each result by `Rounding`.
+template <typename Rounding>
 class Computation {
 public:
   Computation(const AttentionSpec &spec, const AttentionInputs &inputs,
@@ -41,17 +67,18 @@ public:
               const RowReader<float> &keys, const RowReader<float> &values,
               Arithmetic arithmetic)
       : spec(spec), inputs(inputs), pattern(pattern), queries(queries),
-        keys(keys), values(values), arithmetic(arithmetic),
-        binary(arithmetic == Arithmetic::Binary),
+        keys(keys), values(values), form(arithmetic.form),
+        binary(form == Arithmetic::Binary), round(arithmetic.seed),
         dim(static_cast<size_t>(inputs.query.sizes().back())),
         valueDim(static_cast<size_t>(inputs.value.sizes().back())),
-        scale(static_cast<float>(
-            spec.scale.value_or(1 / std::sqrt(static_cast<double>(dim))) *
-            (binary && !spec.softcap ? kLog2E : 1))),
+        scale(
+            round(spec.scale.value_or(1 / std::sqrt(static_cast<double>(dim))) *
+                  (binary && !spec.softcap ? kLog2E : 1))),
         scratch(std::max(dim, valueDim)), queryScratch(dim), sums(valueDim),
         laneSums(2 * valueDim) {}
 
   void operator()(const QueryRow &query, int64_t head, RowResult &result) {
+    round.startRow(query.row + query.batch * inputs.query.size(1), head);
     std::fill(sums.begin(), sums.end(), 0.0f);
     std::fill(result.lse.begin(), result.lse.end(), -kInfinity);
     scores.clear();
@@ -70,32 +97,42 @@ public:
     if (anywhere && spec.mix == Mix::Softmax)
       result.lse[0] = softmax(query, head, inputs.sink.has_value());
 
-    auto factor = static_cast<float>(spec.outputScale.value_or(1));
+    double factor = round(spec.outputScale.value_or(1));
     for (size_t i = 0; i < valueDim; ++i)
-      result.output[i] = factor * sums[i];
+      result.output[i] = round(factor * sums[i]);
   }
 
 private:
-  float power(float exponent) const {
-    return binary ? std::exp2(exponent) : std::exp(exponent);
+  float power(double exponent) {
+    return round(binary ? std::exp2(exponent) : std::exp(exponent));
   }
-  float toUnits(float logit) const {
-    return binary ? logit * static_cast<float>(kLog2E) : logit;
+  float toUnits(double logit) {
+    return binary ? round(logit * round(kLog2E)) : static_cast<float>(logit);
   }
-  float fromUnits(float lse) const {
-    return binary ? lse * static_cast<float>(kLn2) : lse;
+  float fromUnits(double lse) {
+    return binary ? round(lse * round(kLn2)) : static_cast<float>(lse);
+  }
+
+  /// Sums `count` terms, in the order and the lanes of the form.
+  template <typename Term>
+  float sumOf(size_t count, Term term) {
+    double lanes[2] = {0, 0};
+    for (size_t i = 0; i < count; ++i) {
+      double &lane = lanes[form == Arithmetic::Lanes ? i % 2 : 0];
+      lane = round(lane + term(binary ? count - 1 - i : i));
+    }
+    return round(lanes[0] + lanes[1]);
   }
 
   /// The score in units of the base's logarithm.
-  float score(const float *queryRow, const float *keyRow) const {
-    float sum = scale * sumOf(dim, arithmetic, [&](size_t i) {
-                  return queryRow[i] * keyRow[i];
-                });
-    if (spec.softcap) {
-      auto cap = static_cast<float>(*spec.softcap);
-      sum = toUnits(cap * std::tanh(sum / cap));
-    }
-    return sum;
+  float score(const float *queryRow, const float *keyRow) {
+    double sum = sumOf(
+        dim, [&](size_t i) { return round(double(queryRow[i]) * keyRow[i]); });
+    sum = round(scale * sum);
+    if (!spec.softcap)
+      return static_cast<float>(sum);
+    double cap = round(*spec.softcap);
+    return toUnits(round(cap * round(std::tanh(round(sum / cap)))));
   }
 
   /// Adds the attention over the chosen keys to `sums`; returns its lse.
@@ -119,27 +156,31 @@ private:
     }
     if (max == -kInfinity)
       return max;
-    float sum = sumOf(scores.size(), arithmetic, [&](size_t k) {
-      return scores[k] = power(scores[k] - max);
-    });
-    sum += hasSink ? power(sink - max) : 0.0f;
+    auto weight = [&](double units) { return power(round(units - max)); };
+    double sum = sumOf(scores.size(),
+                       [&](size_t k) { return scores[k] = weight(scores[k]); });
+    if (hasSink)
+      sum = round(sum + weight(sink));
     DType dtype = inputs.query.dtype();
-    float before = binary ? 1 : sum;
-    float after = binary ? sum : 1;
+    double before = binary ? 1 : sum;
+    double after = binary ? sum : 1;
     std::fill(laneSums.begin(), laneSums.end(), 0.0f);
     for (size_t term = 0; term < chosen.size(); ++term) {
       size_t k = binary ? chosen.size() - 1 - term : term;
-      auto probability = static_cast<float>(roundTo(dtype, scores[k] / before));
+      double probability = roundTo(dtype, round(scores[k] / before));
       const float *valueRow = values.row(extent.batch, extent.first + chosen[k],
                                          keyHead, scratch.data());
-      float *lane = laneSums.data() +
-                    (arithmetic == Arithmetic::Lanes ? k % 2 * valueDim : 0);
+      float *lane =
+          laneSums.data() + (form == Arithmetic::Lanes ? k % 2 * valueDim : 0);
       for (size_t i = 0; i < valueDim; ++i)
-        lane[i] += probability * valueRow[i];
+        lane[i] = round(lane[i] + double(round(probability * valueRow[i])));
     }
-    for (size_t i = 0; i < valueDim; ++i)
-      sums[i] += (laneSums[i] + laneSums[valueDim + i]) / after;
-    return fromUnits(max + (binary ? std::log2(sum) : std::log(sum)));
+    for (size_t i = 0; i < valueDim; ++i) {
+      double lanes = round(double(laneSums[i]) + laneSums[valueDim + i]);
+      sums[i] = round(sums[i] + double(round(lanes / after)));
+    }
+    double logarithm = round(binary ? std::log2(sum) : std::log(sum));
+    return fromUnits(round(max + logarithm));
   }
 
   const AttentionSpec &spec;
@@ -148,17 +189,30 @@ private:
   const RowReader<float> &queries;
   const RowReader<float> &keys;
   const RowReader<float> &values;
-  Arithmetic arithmetic;
+  Arithmetic::Form form;
   bool binary;
+  Rounding round;
   size_t dim;
   size_t valueDim;
-  float scale;
+  double scale;
   std::vector<float> scratch, queryScratch, sums, laneSums;
   std::vector<float> scores;
   std::vector<int64_t> chosen;
 };
 
 } // namespace
+
+const std::vector<Arithmetic> &arithmeticsFor(DType inputs) {
+  static const std::vector<Arithmetic> forms = {
+      {Arithmetic::Natural}, {Arithmetic::Binary}, {Arithmetic::Lanes}};
+  static const std::vector<Arithmetic> withRandom = [] {
+    std::vector<Arithmetic> all = forms;
+    for (uint64_t seed = 1; seed <= 6; ++seed)
+      all.push_back({forms[seed % forms.size()].form, seed});
+    return all;
+  }();
+  return inputs == DType::f32 ? withRandom : forms;
+}
 
 std::optional<AttentionResult> unfusedAttention(const AttentionSpec &spec,
                                                 const AttentionInputs &inputs,
@@ -177,8 +231,11 @@ std::optional<AttentionResult> unfusedAttention(const AttentionSpec &spec,
     return runRows(
         spec, inputs, pattern, options, inputs.query.dtype(), DType::f32,
         [&]() -> RowFunction {
-          return Computation(spec, inputs, pattern, queries, keys, values,
-                             arithmetic);
+          if (arithmetic.seed)
+            return Computation<AtRandom>(spec, inputs, pattern, queries, keys,
+                                         values, arithmetic);
+          return Computation<Nearest>(spec, inputs, pattern, queries, keys,
+                                      values, arithmetic);
         },
         error);
   } catch (const std::bad_alloc &) {

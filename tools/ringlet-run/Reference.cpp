@@ -160,8 +160,9 @@ Reference::compute(const oracle::AttentionSpec &spec,
   for (size_t i = 0; i < inputs.size(); ++i) {
     auto result =
         i == 0 ? oracle::attention(spec, inputs[i], &error, options)
-               : oracle::unfusedAttention(spec, inputs[i], &error, options,
-                                          oracle::kArithmetics[i - 1]);
+               : oracle::unfusedAttention(
+                     spec, inputs[i], &error, options,
+                     oracle::arithmeticsFor(inputs[i].query.dtype())[i - 1]);
     if (!result)
       return error;
     results.all.push_back(std::move(*result));
@@ -183,8 +184,9 @@ std::string Reference::evaluate(const abi::Attention &node,
   // of earlier operations.
   std::vector<Tensor> storage;
   std::vector<oracle::AttentionInputs> inputs;
-  storage.reserve(16 * (1 + std::size(oracle::kArithmetics)));
-  for (size_t i = 0; i <= std::size(oracle::kArithmetics); ++i) {
+  size_t ways = oracle::arithmeticsFor(query.stored).size();
+  storage.reserve(16 * (1 + ways));
+  for (size_t i = 0; i <= ways; ++i) {
     auto view = [&](int32_t number) {
       if (!at(number).isComputed())
         return at(number).exact.view();

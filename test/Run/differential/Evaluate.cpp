@@ -11,6 +11,7 @@
 #include "lib/Oracle/Attention.h"
 #include "lib/Oracle/Unfused.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <iterator>
 #include <numeric>
@@ -58,18 +59,28 @@ std::vector<int64_t> invert(const std::vector<int64_t> &tokens) {
   return slots;
 }
 
+/// Lengths that lie count as the nearest ones that a tensor of `rows` has (S2);
+/// the oracle refuses them.
+Tensor clampLengths(const TensorView &lengths, int64_t rows) {
+  Tensor result(DType::i64, lengths.sizes());
+  for (int64_t i = 0; i < lengths.size(0); ++i)
+    result.as<int64_t>()[i] = std::clamp<int64_t>(lengths.getInt({i}), 0, rows);
+  return result;
+}
+
 class Evaluation {
 public:
   Evaluation(const Graph &graph, const std::vector<TensorView> &inputs,
              bool withUnfused, std::string *error)
       : graph(graph), inputs(inputs), withUnfused(withUnfused), error(error),
+        ways(oracle::arithmeticsFor(graph.values[0].dtype)),
         known(graph.values.size()) {}
 
   std::optional<std::vector<Expected>> run() {
     for (int i = 0; i < graph.arguments; ++i) {
       Known &value = known[i];
       value.rounded = inputs[i];
-      value.unfused.assign(std::size(oracle::kArithmetics), inputs[i]);
+      value.unfused.assign(ways.size(), inputs[i]);
       value.expected.inputs = inputs[i].dtype();
     }
     for (const Operation &op : graph.operations)
@@ -93,7 +104,7 @@ private:
     store.push_back(std::make_unique<Tensor>(Tensor::copyOf(
         value.expected.exact.view(), graph.values[result].dtype)));
     value.rounded = std::as_const(*store.back()).view();
-    value.unfused.assign(std::size(oracle::kArithmetics), value.rounded);
+    value.unfused.assign(ways.size(), value.rounded);
     for (size_t i = 0; i < value.expected.unfused.size(); ++i)
       value.unfused[i] = std::as_const(value.expected.unfused[i]).view();
   }
@@ -118,6 +129,13 @@ private:
       if (!tokens[i])
         return false;
     }
+    std::optional<Tensor> queryLengths, keyLengths;
+    if (op.lengths) {
+      queryLengths = clampLengths(inputs[op.lengths->first],
+                                  known[op.operands[0]].rounded.size(1));
+      keyLengths = clampLengths(inputs[op.lengths->second],
+                                known[op.operands[1]].rounded.size(1));
+    }
     std::vector<Tensor> moved;
     auto operands = [&](auto view) {
       moved.clear();
@@ -134,15 +152,21 @@ private:
         list.qOffset = std::as_const(*offset).view();
       if (isOfSequence)
         list.qOffset = inputs[*op.offsetOperand];
+      if (op.lengths) {
+        list.lengthsQ = std::as_const(*queryLengths).view();
+        list.lengthsK = std::as_const(*keyLengths).view();
+      }
       if (op.sink)
         list.sink = inputs[*op.sink];
       return list;
     };
+    oracle::AttentionSpec spec =
+        withSizes(op, [&](int size) { return inputs[size].getInt({}); });
     oracle::AttentionOptions options;
     options.threads = 1;
     std::optional<AttentionResult> exact = oracle::attention(
-        *op.attention, operands([](Known &value) { return value.rounded; }),
-        error, options);
+        spec, operands([](Known &value) { return value.rounded; }), error,
+        options);
     if (!exact)
       return false;
     auto inOrder = [&](const Tensor &result, int axis) {
@@ -154,12 +178,10 @@ private:
     lse.exact = inOrder(exact->lse, lseAxis);
     lse.quantity = oracle::Quantity::Lse;
     output.inputs = lse.inputs = graph.values[op.operands[0]].dtype;
-    for (size_t i = 0; withUnfused && i < std::size(oracle::kArithmetics);
-         ++i) {
+    for (size_t i = 0; withUnfused && i < ways.size(); ++i) {
       std::optional<AttentionResult> unfused = oracle::unfusedAttention(
-          *op.attention,
-          operands([&](Known &value) { return value.unfused[i]; }), error,
-          options, oracle::kArithmetics[i]);
+          spec, operands([&](Known &value) { return value.unfused[i]; }), error,
+          options, ways[i]);
       if (!unfused)
         return false;
       output.unfused.push_back(inOrder(unfused->output, 1));
@@ -200,6 +222,7 @@ private:
   const std::vector<TensorView> &inputs;
   bool withUnfused;
   std::string *error;
+  const std::vector<oracle::Arithmetic> &ways;
   std::vector<Known> known;
   std::vector<std::unique_ptr<Tensor>> store;
 };

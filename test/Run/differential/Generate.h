@@ -16,6 +16,7 @@
 #include "lib/Tensor/Dice.h"
 #include "test/Run/differential/Graph.h"
 
+#include <map>
 #include <set>
 
 namespace ringlet::differential {
@@ -47,6 +48,10 @@ struct DrawnGraph {
 
 DrawnGraph drawGraph(uint64_t seed, int64_t number);
 
+/// A memory order for a sequence of `length`, which it sets where the order
+/// says it.
+layout::OrderSpec drawOrder(Dice &dice, std::optional<int64_t> &length);
+
 /// Where a tensor lies: elements from the start of an allocation.
 struct Placement {
   int allocation = 0;
@@ -74,8 +79,10 @@ struct Configuration {
   std::vector<Placement> results;
   /// Elements and type of each allocation.
   std::vector<std::pair<int64_t, DType>> allocations;
-  /// The value of an i64 argument.
+  /// The value of an i64 argument, unless `sizes` has one for it.
   int64_t offset = 0;
+  /// The values of the arguments that are w or r of a branch.
+  std::map<int, int64_t> sizes;
   Data data = Data::Normal;
   uint64_t dataSeed = 0;
   /// What is special about this call, by name: see coverageNames.
@@ -91,7 +98,8 @@ const std::vector<std::string> &coverageNames();
 /// One line for people.
 std::string describe(const Configuration &configuration);
 
-/// The number of multiply-adds that a tile program spends, tails included.
+/// The multiply-adds that a tile program spends, tails included, and the
+/// elements that it moves.
 double costOf(const Graph &graph, const int64_t *variables);
 
 } // namespace ringlet::differential

@@ -25,6 +25,7 @@ public:
         drawn(drawn), graph(drawn.graph) {}
 
   Configuration draw() {
+    drawBranchSizes();
     drawSizes();
     drawOffset();
     place();
@@ -37,6 +38,7 @@ public:
   }
 
 private:
+  void drawBranchSizes();
   void drawSizes();
   void drawOffset();
   void place();
@@ -66,10 +68,42 @@ private:
 
   Dice dice;
   const DrawnGraph &drawn;
-  const Graph &graph;
+  /// With the sizes of this call.
+  Graph graph;
   int64_t variables[kVariables] = {};
   Configuration result;
 };
+
+/// w and r as B1 allows them beside those that branches have.
+void ConfigurationDraw::drawBranchSizes() {
+  int64_t least = 1, most = int64_t(1) << 40;
+  std::optional<int> w, r;
+  for (const Operation &op : graph.operations)
+    for (size_t i = 0; i < op.sizes.size(); ++i) {
+      const oracle::Branch &branch = op.attention->branches[i];
+      const SizeOperands &sizes = op.sizes[i];
+      if (sizes.w && !sizes.r)
+        least = std::max(least, branch.dilation);
+      if (sizes.r && !sizes.w && branch.segment)
+        most = std::min(most, *branch.segment);
+      w = sizes.w ? sizes.w : w;
+      r = sizes.r ? sizes.r : r;
+    }
+  if (w) {
+    int64_t drawnW =
+        dice.pick<int64_t>({1, 2, 7, 16, 50, 64, 100, 128, 256, 4096,
+                            std::numeric_limits<int64_t>::max()});
+    most = std::min(most, result.sizes[*w] = std::max(least, drawnW));
+  }
+  if (r)
+    result.sizes[*r] =
+        std::min(most, dice.pick<int64_t>({1, 1, 1, 2, 2, 3, 4, 5, 8, 16, 61,
+                                           int64_t(1) << 40}));
+  for (Operation &op : graph.operations)
+    if (op.attention)
+      op.attention =
+          withSizes(op, [&](int size) { return result.sizes.at(size); });
+}
 
 void ConfigurationDraw::drawSizes() {
   auto length = [&] {
@@ -102,13 +136,13 @@ void ConfigurationDraw::drawSizes() {
     if (drawn.fixed[i])
       variables[i] = *drawn.fixed[i];
   while (costOf(graph, variables) > limit) {
-    int64_t before = variables[kBatch] + variables[kQueries] + variables[kKeys];
+    std::vector<int64_t> before(variables, variables + kVariables);
     if (!drawn.fixed[kBatch] && variables[kBatch] > 1)
       --variables[kBatch];
-    for (Variable side : {kQueries, kKeys})
+    for (Variable side : {kQueries, kKeys, kOther})
       if (!drawn.fixed[side])
         variables[side] -= variables[side] / 4;
-    if (before == variables[kBatch] + variables[kQueries] + variables[kKeys])
+    if (std::equal(before.begin(), before.end(), variables))
       break;
   }
 }
@@ -239,6 +273,21 @@ void ConfigurationDraw::collectFeatures(const Operation &op) {
   note("q_offset of sequences",
        op.offsetOperand && !graph.values[*op.offsetOperand].shape.empty());
   note("q_offset constant", op.offsetConstant.has_value());
+  SizeOperands sizes = op.sizes.empty() ? SizeOperands() : op.sizes[0];
+  note("runtime w", sizes.w && !sizes.r);
+  note("runtime r", sizes.r && !sizes.w);
+  note("runtime w and r", sizes.w && sizes.r);
+  note("runtime sizes beside known ones",
+       (sizes.w || sizes.r) && spec.branches.size() > 1);
+  note("runtime sizes in an order",
+       (sizes.w || sizes.r) && graph.values[op.operands[1]].order);
+  note("runtime sizes along a curve",
+       (sizes.w || sizes.r) && spec.patternOrder);
+  note("lengths", op.lengths.has_value());
+  note("lengths and a q_offset",
+       op.lengths && (op.offsetConstant || op.offsetOperand));
+  note("lengths and several branches", op.lengths && spec.branches.size() > 1);
+  note("lengths and a sink", op.lengths && op.sink);
   note("negative positions", offset < 0 && queries > 0);
   note("positions past the keys", offset + queries > keys);
   note("decoding", queries > 0 && queries <= 4 && keys > 16 && offset > 0);
@@ -267,6 +316,9 @@ void ConfigurationDraw::collectFeatures(const Operation &op) {
        spec.patternOrder && spec.patternOrder->grid.size() == 3);
   note("pattern order with positions before it",
        spec.patternOrder && offset < 0 && queries > 0);
+  note("pattern order that moves nothing",
+       spec.patternOrder && spec.patternOrder->curve == "linear" &&
+           spec.gridWindow && offset > 0 && queries > 0);
   note("grid window", spec.gridWindow.has_value());
   note("block mask", spec.blockMask.has_value());
   note("masks along a curve",
@@ -377,6 +429,16 @@ const std::vector<std::string> &coverageNames() {
       "q_offset operand",
       "q_offset of sequences",
       "q_offset constant",
+      "runtime w",
+      "runtime r",
+      "runtime w and r",
+      "runtime sizes beside known ones",
+      "runtime sizes in an order",
+      "runtime sizes along a curve",
+      "lengths",
+      "lengths and a q_offset",
+      "lengths and several branches",
+      "lengths and a sink",
       "causal",
       "window left",
       "window right",
@@ -396,6 +458,7 @@ const std::vector<std::string> &coverageNames() {
       "pattern order and another one",
       "pattern order on a 3-D grid",
       "pattern order with positions before it",
+      "pattern order that moves nothing",
       "grid window",
       "block mask",
       "masks along a curve",
@@ -458,6 +521,9 @@ std::string describe(const Configuration &configuration) {
   static const char *const data[] = {"normal",  "sharp",    "equal",
                                      "rising",  "falling",  "jump",
                                      "leaping", "plunging", "low"};
+  for (auto [argument, size] : configuration.sizes)
+    text += " " + std::to_string(size) + " for argument " +
+            std::to_string(argument) + ",";
   return text + " offset " + std::to_string(configuration.offset) + ", " +
          data[static_cast<int>(configuration.data)] + " scores";
 }
@@ -467,8 +533,16 @@ double costOf(const Graph &graph, const int64_t *variables) {
   auto queries = static_cast<double>(variables[kQueries]);
   auto keys = static_cast<double>(variables[kKeys]);
   for (const Operation &op : graph.operations) {
-    if (!op.attention)
+    if (!op.attention) {
+      const ValueType &moved = graph.values[op.operands[0]];
+      double elements = 1;
+      for (size_t axis = 0; axis < moved.shape.size(); ++axis)
+        elements *= static_cast<double>(moved.variables[axis] < 0
+                                            ? moved.shape[axis]
+                                            : variables[moved.variables[axis]]);
+      total += elements;
       continue;
+    }
     const Shape &q = graph.values[op.operands[0]].shape;
     auto dims =
         static_cast<double>(q[3] + graph.values[op.operands[2]].shape.back());

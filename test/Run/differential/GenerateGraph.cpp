@@ -28,7 +28,9 @@ class GraphDraw {
 public:
   GraphDraw(uint64_t seed, int64_t number)
       : dice(seed, static_cast<uint64_t>(number)),
-        further(seed + 1, static_cast<uint64_t>(number)), number(number) {}
+        further(seed + 1, static_cast<uint64_t>(number)),
+        lengthDice(seed + 2, static_cast<uint64_t>(number)),
+        sizeDice(seed + 3, static_cast<uint64_t>(number)), number(number) {}
 
   DrawnGraph draw() {
     // In turn, so that every combination of the two occurs.
@@ -51,6 +53,9 @@ public:
     case 10:
       drawOrderedAttention();
       break;
+    case 8:
+      drawWindowedAttention();
+      break;
     case 13:
       drawReorders();
       break;
@@ -68,6 +73,7 @@ public:
 
 private:
   void drawOneAttention();
+  void drawWindowedAttention();
   void drawTwoAttentions();
   void drawReorderedAttention();
   void drawOrderedAttention();
@@ -78,8 +84,12 @@ private:
   void drawStaticSizes();
   AttentionSpec drawSpec();
   Branch drawBranch();
-  layout::OrderSpec drawOrder(std::optional<int64_t> &length);
+  layout::OrderSpec drawOrder(std::optional<int64_t> &length) {
+    return differential::drawOrder(dice, length);
+  }
   void drawInputs();
+  void drawLengths();
+  void drawSizes();
   /// Adds an attention; numbers of output and lse.
   std::pair<int, int> addAttention(int q, int k, int v, std::string suffix);
   int addReorder(int value, std::optional<layout::OrderSpec> order, int axis,
@@ -98,7 +108,7 @@ private:
   }
 
   /// One for what all graphs may have beside what their kind draws.
-  Dice dice, further;
+  Dice dice, further, lengthDice, sizeDice;
   int64_t number;
   DrawnGraph drawn;
   /// Sizes that types know.
@@ -106,6 +116,9 @@ private:
   DType dtype;
   int64_t depth, width, queryHeads, keyHeads;
   std::optional<int> offset, sink;
+  std::optional<std::pair<int, int>> lengths;
+  /// Of the first branch of each attention.
+  SizeOperands sizes;
   /// What the next attentions have.
   std::optional<layout::OrderSpec> pattern;
   std::optional<oracle::GridWindow> near;
@@ -113,6 +126,8 @@ private:
   int mask = 0;
   /// A divisor of the dilation of their first branch, or 0.
   int64_t rateDivisor = 0;
+  /// How far back they see at least, along the one branch that they have.
+  std::optional<int64_t> lookBack;
   int q = 0, k = 0, v = 0;
 };
 
@@ -193,45 +208,6 @@ AttentionSpec GraphDraw::drawSpec() {
   return spec;
 }
 
-layout::OrderSpec GraphDraw::drawOrder(std::optional<int64_t> &length) {
-  layout::OrderSpec order;
-  if (dice.oneIn(4)) {
-    order.curve = "residue";
-    order.rate = dice.between(1, 9);
-    if (dice.oneIn(3))
-      order.chunk = dice.between(1, 50);
-    return order;
-  }
-  order.curve = dice.pick<const char *>(
-      {"hilbert", "hilbert", "morton", "snake", "linear", "table"});
-  if (order.curve == "table") {
-    // The length may already be that of another order.
-    int64_t count = length.value_or(dice.between(1, 40));
-    order.table.resize(static_cast<size_t>(count));
-    std::iota(order.table.begin(), order.table.end(), 0);
-    for (int64_t i = count - 1; i > 0; --i)
-      std::swap(order.table[i], order.table[dice.between(0, i)]);
-    if (dice.oneIn(2) || count == 0)
-      order.chunk = count;
-    else
-      length = count;
-    return order;
-  }
-  int64_t volume = 1;
-  if (dice.oneIn(2) || length) {
-    int64_t rank = dice.between(2, 3);
-    for (int64_t i = 0; i < rank; ++i)
-      order.grid.push_back(dice.between(1, rank == 2 ? 12 : 5));
-    for (int64_t side : order.grid)
-      volume *= side;
-    order.chunk = volume;
-  } else {
-    order.grid = {dice.between(1, 14), dice.between(1, 14)};
-    length = order.grid[0] * order.grid[1];
-  }
-  return order;
-}
-
 void GraphDraw::drawInputs() {
   q = graph().addValue(tensor(kQueries, queryHeads, depth), "q");
   k = graph().addValue(tensor(kKeys, keyHeads, depth), "k");
@@ -259,6 +235,33 @@ void GraphDraw::drawInputs() {
     blocks.variables = {kQueryBlocks, kKeyBlocks};
     mask = graph().addValue(blocks, "blocks");
   }
+  drawSizes();
+  graph().arguments = static_cast<int>(graph().values.size());
+}
+
+/// w or r, or both, that the call gives.
+void GraphDraw::drawSizes() {
+  if (!sizeDice.oneIn(3))
+    return;
+  ValueType number;
+  number.dtype = DType::i64;
+  int64_t kind = sizeDice.between(0, 3);
+  if (kind != 0)
+    sizes.w = graph().addValue(number, "w");
+  if (kind != 1)
+    sizes.r = graph().addValue(number, "r");
+}
+
+/// A length for each sequence, after all other inputs.
+void GraphDraw::drawLengths() {
+  if (!lengthDice.oneIn(4))
+    return;
+  ValueType list;
+  list.dtype = DType::i64;
+  list.shape = {lengthDice.oneIn(4) ? kDynamic : sizeInType(kBatch)};
+  list.variables = {kBatch};
+  int queries = graph().addValue(list, "q_lengths");
+  lengths = {queries, graph().addValue(list, "k_lengths")};
   graph().arguments = static_cast<int>(graph().values.size());
 }
 
@@ -270,6 +273,7 @@ std::pair<int, int> GraphDraw::addAttention(int query, int key, int value,
   if (further.oneIn(4))
     op.attention->softcap = further.pick({0.5, 2.0, 30.0, 1e30});
   op.sink = sink;
+  op.lengths = lengths;
   op.attention->patternOrder = pattern;
   op.attention->gridWindow = near;
   op.attention->blockMask = blockSize;
@@ -281,6 +285,20 @@ std::pair<int, int> GraphDraw::addAttention(int query, int key, int value,
     if (first.segment)
       first.segment = std::max(*first.segment, first.dilation);
   }
+  if (lookBack) {
+    op.attention->windowLeft = lookBack;
+    op.attention->branches.resize(1);
+    Branch &only = op.attention->branches[0];
+    // Segments that the window crosses, and hardly a tile.
+    only.dilation = dice.pick<int64_t>({1, 1, 1, 2});
+    if (only.segment)
+      only.segment = std::max(*only.segment, 4 * *lookBack);
+  }
+  if (sizes.w || sizes.r) {
+    op.sizes.resize(op.attention->branches.size());
+    op.sizes[0] = sizes;
+    op.attention = withSizes(op, [](int) { return 1; });
+  }
   if (offset)
     op.offsetOperand = offset;
   else if (dice.oneIn(4))
@@ -289,7 +307,7 @@ std::pair<int, int> GraphDraw::addAttention(int query, int key, int value,
         : pattern ? dice.pick<int64_t>({0, -3, -70})
                   : dice.pick<int64_t>({0, 0, 1, 17, 64, -3, -70, 1000});
   // A step without a mask must fit into the window.
-  bool small = op.attention->windowLeft && dice.oneIn(2);
+  bool small = op.attention->windowLeft && (lookBack || dice.oneIn(2));
   if (small || dice.oneIn(2))
     for (size_t i = 0; i < op.attention->branches.size(); ++i)
       op.tilings.push_back(
@@ -338,12 +356,24 @@ int GraphDraw::addReorder(int value, std::optional<layout::OrderSpec> order,
 void GraphDraw::drawOneAttention() {
   drawStaticSizes();
   drawInputs();
+  drawLengths();
   auto [o, l] = addAttention(q, k, v, "");
   graph().results = {o};
   if (dice.percent(75))
     graph().results.push_back(l);
   else if (dice.oneIn(3))
     graph().results = {l};
+}
+
+/// Few rows of a tile beside what each of them sees: there are steps behind a
+/// left window that need no mask, and first steps of which some rows see
+/// nothing.
+void GraphDraw::drawWindowedAttention() {
+  lookBack = dice.pick<int64_t>({16, 31, 64});
+  drawInputs();
+  drawLengths();
+  auto [o, l] = addAttention(q, k, v, "");
+  graph().results = {o, l};
 }
 
 void GraphDraw::drawTwoAttentions() {
@@ -354,6 +384,7 @@ void GraphDraw::drawTwoAttentions() {
     width = depth;
   drawStaticSizes();
   drawInputs();
+  drawLengths();
   auto [first, firstLse] = addAttention(q, k, v, "");
   auto [second, secondLse] = addAttention(chain ? first : q, k, v, "_2");
   graph().results = {second, first, secondLse};
@@ -369,6 +400,7 @@ void GraphDraw::drawReorderedAttention() {
   layout::OrderSpec queryOrder = drawOrder(queries);
   layout::OrderSpec keyOrder = drawOrder(keys);
   drawInputs();
+  drawLengths();
   graph().values[q].order = queryOrder;
   graph().values[k].order = keyOrder;
   graph().values[v].order = keyOrder;
@@ -470,11 +502,19 @@ void GraphDraw::drawMaskedAttention() {
   layout::OrderSpec order = drawPatternOrder();
   int64_t volume = *drawn.volume, kind = number / kKinds * 2 + number % 2;
   drawn.isNeverNegative = true;
+  std::vector<int64_t> grid =
+      order.grid.empty() ? std::vector<int64_t>{volume} : order.grid;
+  // Now and then one that moves nothing, with queries behind the first keys.
+  if (kind % 8 == 4) {
+    order = layout::OrderSpec{"linear", 0, grid, 0, {}};
+    drawn.fixed[kKeys] = volume;
+    drawn.fixed[kQueries] = volume / 2;
+  }
   if (kind % 2 == 0)
     pattern = order;
   if (kind % 4 < 3) {
     near.emplace();
-    near->grid = order.grid.empty() ? std::vector<int64_t>{volume} : order.grid;
+    near->grid = grid;
     for (size_t axis = 0; axis < near->grid.size(); ++axis)
       near->radius.push_back(dice.between(0, 4));
   }

@@ -42,10 +42,14 @@ std::string orderText(const layout::OrderSpec &order) {
   return text + ">";
 }
 
-std::string branchText(const oracle::Branch &branch) {
+std::string branchText(const oracle::Branch &branch,
+                       const SizeOperands &sizes) {
   std::string text =
-      "<w = " + (branch.segment ? std::to_string(*branch.segment) : "*") +
-      ", r = " + std::to_string(branch.dilation);
+      "<w = " +
+      (sizes.w          ? "?"
+       : branch.segment ? std::to_string(*branch.segment)
+                        : "*") +
+      ", r = " + (sizes.r ? "?" : std::to_string(branch.dilation));
   if (branch.offset == layout::OffsetRule::Block)
     text += ", offset = block";
   if (branch.offset == layout::OffsetRule::Constant)
@@ -63,10 +67,13 @@ std::string blockSizeText(const AttentionSpec &spec) {
 }
 
 /// The clauses of an attention, in the syntax of the operation.
-std::string clauses(const AttentionSpec &spec) {
+std::string clauses(const Operation &op) {
+  const AttentionSpec &spec = *op.attention;
   std::string text = "branches [";
   for (size_t i = 0; i < spec.branches.size(); ++i)
-    text += (i ? ", " : "") + branchText(spec.branches[i]);
+    text += (i ? ", " : "") + branchText(spec.branches[i], op.sizes.empty()
+                                                               ? SizeOperands()
+                                                               : op.sizes[i]);
   text += "]";
   if (spec.causal)
     text += " causal";
@@ -89,7 +96,29 @@ std::string clauses(const AttentionSpec &spec) {
   return text;
 }
 
+/// In the order in which the branches have them.
+std::vector<int> sizesOf(const Operation &op) {
+  std::vector<int> values;
+  for (const SizeOperands &sizes : op.sizes)
+    for (const std::optional<int> &size : {sizes.w, sizes.r})
+      if (size)
+        values.push_back(*size);
+  return values;
+}
+
 } // namespace
+
+AttentionSpec withSizes(const Operation &op,
+                        const std::function<int64_t(int)> &get) {
+  AttentionSpec spec = *op.attention;
+  for (size_t i = 0; i < op.sizes.size(); ++i) {
+    if (op.sizes[i].w)
+      spec.branches[i].segment = get(*op.sizes[i].w);
+    if (op.sizes[i].r)
+      spec.branches[i].dilation = get(*op.sizes[i].r);
+  }
+  return spec;
+}
 
 std::string toIR(const ValueType &type) {
   std::string text = "tensor<";
@@ -118,7 +147,7 @@ std::string meaningOf(const Graph &graph) {
     for (int operand : op.operands)
       text += std::to_string(operand) + " ";
     if (op.attention)
-      text += clauses(*op.attention);
+      text += clauses(op);
     if (op.blockMask)
       text += " blocks value " + std::to_string(*op.blockMask) +
               blockSizeText(*op.attention);
@@ -128,6 +157,11 @@ std::string meaningOf(const Graph &graph) {
       text += " offset value " + std::to_string(*op.offsetOperand);
     if (op.offsetConstant)
       text += " offset " + std::to_string(*op.offsetConstant);
+    if (op.lengths)
+      text += " lengths values " + std::to_string(op.lengths->first) + " " +
+              std::to_string(op.lengths->second);
+    for (int size : sizesOf(op))
+      text += " size value " + std::to_string(size);
     text += "\n";
   }
   text += "return";
@@ -166,6 +200,11 @@ std::string toIR(const Graph &graph) {
       offset = " q_offset(" + name(*op.offsetOperand) + ")";
       types += ", " + type(*op.offsetOperand);
     }
+    if (op.lengths)
+      types += ", " + type(op.lengths->first) + ", " + type(op.lengths->second);
+    std::vector<int> sizes = sizesOf(op);
+    for (int size : sizes)
+      types += ", " + type(size);
     if (op.sink)
       types += ", " + type(*op.sink);
     if (op.blockMask)
@@ -177,7 +216,12 @@ std::string toIR(const Graph &graph) {
       continue;
     }
     text += "ringlet.attention " + join(operands, name) + "\n      " +
-            clauses(*op.attention) + offset;
+            clauses(op) + offset;
+    if (op.lengths)
+      text += " lengths(" + name(op.lengths->first) + ", " +
+              name(op.lengths->second) + ")";
+    if (!sizes.empty())
+      text += " sizes(" + join(sizes, name) + ")";
     if (op.sink)
       text += " sink(" + name(*op.sink) + ")";
     if (op.blockMask)

@@ -16,6 +16,8 @@
 
 #include "lib/Oracle/AttentionSpec.h"
 
+#include <functional>
+
 namespace ringlet::differential {
 
 constexpr int64_t kDynamic = -1;
@@ -37,6 +39,11 @@ struct Tiling {
   int64_t key;
 };
 
+/// The values that are w and r of a branch, where the call gives them.
+struct SizeOperands {
+  std::optional<int> w, r;
+};
+
 /// An attention (results: output, lse) or, without `attention`, a reorder.
 struct Operation {
   /// Numbers of values: query, key, value, or the tensor to reorder.
@@ -51,6 +58,10 @@ struct Operation {
   /// q_offset.
   std::optional<int> offsetOperand;
   std::optional<int64_t> offsetConstant;
+  /// The values that are the lengths of sequences, of queries and of keys.
+  std::optional<std::pair<int, int>> lengths;
+  /// One for each branch, or none. What the call gives is 1 in `attention`.
+  std::vector<SizeOperands> sizes;
   /// Empty where the compiler is to choose.
   std::vector<Tiling> tilings;
 };
@@ -70,6 +81,11 @@ struct Graph {
     return static_cast<int>(values.size()) - 1;
   }
 };
+
+/// The attention of `op` with the sizes that the call gives; `get` reads a
+/// value.
+oracle::AttentionSpec withSizes(const Operation &op,
+                                const std::function<int64_t(int)> &get);
 
 /// What the graph computes, in a canonical text: graphs with equal texts give
 /// equal results. Tilings are no part of it.

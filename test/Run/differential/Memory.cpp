@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 namespace ringlet::differential {
 
@@ -57,6 +58,13 @@ Memory::Memory(const Graph &graph, const Configuration &configuration)
     fillInput(graph, static_cast<int>(i), writableInputs.back());
     inputViews.push_back(writableInputs.back());
   }
+  for (const Operation &op : graph.operations) {
+    if (!op.lengths)
+      continue;
+    for (int operand = 0; operand < 3; ++operand)
+      poisonPast(op.operands[operand],
+                 operand == 0 ? op.lengths->first : op.lengths->second);
+  }
   for (const Placement &placement : configuration.results) {
     outputViews.push_back(view(placement));
     outputAllocations.push_back(placement.allocation);
@@ -67,12 +75,20 @@ Memory::Memory(const Graph &graph, const Configuration &configuration)
 void Memory::fillInput(const Graph &graph, int argument,
                        const MutableTensorView &view) {
   Dice dice(configuration.dataSeed, static_cast<uint64_t>(argument));
+  const std::string &name = graph.names[argument];
+  if (name == "q_lengths" || name == "k_lengths") {
+    fillLengths(view, inputViews[name == "q_lengths" ? 0 : 1].size(1), dice);
+    return;
+  }
   if (view.dtype() == DType::i64) {
     constexpr int64_t bound = int64_t(1) << 60;
     forEachIndex(view.sizes(), [&](const int64_t *indices) {
       int64_t distance = view.rank() ? dice.between(-40, 40) : 0;
+      auto size = configuration.sizes.find(argument);
       int64_t value =
-          std::clamp(configuration.offset + distance, -bound, bound);
+          size != configuration.sizes.end()
+              ? size->second
+              : std::clamp(configuration.offset + distance, -bound, bound);
       std::memcpy(static_cast<char *>(view.data()) +
                       view.offsetOf(indices) * sizeof value,
                   &value, sizeof value);
@@ -86,7 +102,6 @@ void Memory::fillInput(const Graph &graph, int argument,
     });
     return;
   }
-  const std::string &name = graph.names[argument];
   if (name == "sink") {
     forEachIndex(view.sizes(), [&](const int64_t *indices) {
       view.set(indices, 4 * dice.normal());
@@ -124,6 +139,38 @@ void Memory::fillInput(const Graph &graph, int argument,
   forEachIndex(view.sizes(), [&](const int64_t *indices) {
     view.set(indices,
              element(view.rank() == 4 ? static_cast<double>(indices[1]) : 0));
+  });
+}
+
+/// Whole sequences, empty ones, others, and numbers that are no length.
+void Memory::fillLengths(const MutableTensorView &lengths, int64_t rows,
+                         Dice &dice) {
+  using Limits = std::numeric_limits<int64_t>;
+  for (int64_t i = 0; i < lengths.size(0); ++i) {
+    int64_t length = dice.between(0, rows);
+    if (dice.oneIn(3))
+      length = dice.pick<int64_t>({0, 1, rows, rows});
+    if (dice.oneIn(12))
+      length = dice.pick<int64_t>({-1, rows + 1, Limits::min(), Limits::max()});
+    std::memcpy(static_cast<char *>(lengths.data()) +
+                    lengths.offsetOf(&i) * sizeof length,
+                &length, sizeof length);
+  }
+}
+
+/// What rows past a length hold must not matter (S2).
+void Memory::poisonPast(int argument, int lengths) {
+  // Results of other operations are not there yet. Rows that lie at one place
+  // may be inside of another sequence.
+  if (argument >= static_cast<int>(writableInputs.size()))
+    return;
+  const MutableTensorView &rows = writableInputs[argument];
+  if (rows.strides()[0] == 0 || rows.strides()[1] == 0)
+    return;
+  const TensorView &list = inputViews[lengths];
+  forEachIndex(rows.sizes(), [&](const int64_t *indices) {
+    if (indices[1] >= list.getInt({indices[0]}))
+      rows.set(indices, std::numeric_limits<double>::quiet_NaN());
   });
 }
 

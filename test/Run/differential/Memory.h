@@ -32,6 +32,8 @@ public:
 private:
   void fillInput(const Graph &graph, int argument,
                  const MutableTensorView &view);
+  void fillLengths(const MutableTensorView &lengths, int64_t rows, Dice &dice);
+  void poisonPast(int argument, int lengths);
 
   const Configuration &configuration;
   std::vector<Tensor> allocations;

@@ -71,13 +71,24 @@ private:
     return number;
   }
 
-  bool readAttention(attn::AttentionOp op) {
-    if (!op.getSizes().empty()) {
-      *error = "unexpected runtime w or r";
-      return false;
+  std::vector<SizeOperands> readSizes(attn::AttentionOp op) {
+    std::vector<SizeOperands> result;
+    auto next = op.getSizes().begin();
+    for (attn::BranchAttr branch : op.getBranchRange()) {
+      SizeOperands sizes;
+      if (branch.isRuntimeW())
+        sizes.w = numbers.lookup(*next++);
+      if (branch.isRuntimeR())
+        sizes.r = numbers.lookup(*next++);
+      result.push_back(sizes);
     }
-    oracle::AttentionSpec spec = toOracle(op);
-    if (op.isPacked() || op.getQueryLengths()) {
+    return result;
+  }
+
+  bool readAttention(attn::AttentionOp op) {
+    SmallVector<int64_t> ones(op.getSizes().size(), 1);
+    oracle::AttentionSpec spec = toOracle(op, ones);
+    if (op.isPacked()) {
       *error = "unexpected clause of ringlet.attention";
       return false;
     }
@@ -88,6 +99,11 @@ private:
                        numbers.lookup(op.getValue())};
     if (op.getBlockMask())
       result.blockMask = numbers.lookup(op.getBlockMask());
+    if (op.getQueryLengths())
+      result.lengths = {numbers.lookup(op.getQueryLengths()),
+                        numbers.lookup(op.getKeyLengths())};
+    if (!op.getSizes().empty())
+      result.sizes = readSizes(op);
     if (op.getSink())
       result.sink = numbers.lookup(op.getSink());
     if (Value offset = op.getQOffset()) {

@@ -140,6 +140,67 @@ bool forgetOrigins(ModuleOp module) {
   });
 }
 
+/// All rows of a padded sequence, in the given views.
+bool forgetLengths(ArrayRef<rtile::ViewOp> views) {
+  bool changed = false;
+  for (rtile::ViewOp view : views) {
+    changed |= static_cast<bool>(view.getFirst());
+    view.getFirstMutable().clear();
+    view.getEndMutable().clear();
+  }
+  return changed;
+}
+
+bool forgetLengthsOfKeys(ModuleOp module) {
+  return forgetLengths(keyViews(module));
+}
+
+bool forgetLengthsOfValues(ModuleOp module) {
+  return forgetLengths(valueViews(module));
+}
+
+/// Rows from a length on keep what they hold.
+bool leaveRowsPast(ModuleOp module) {
+  return editEach<rtile::FuncOp>(module, [](rtile::FuncOp kernel) {
+    if (!kernel.getSymName().contains("_past"))
+      return false;
+    kernel.walk([](rtile::StoreOp store) { store.erase(); });
+    return true;
+  });
+}
+
+/// Values take another number for a size that the call gives than keys do.
+bool changeSizeOfValues(ModuleOp module,
+                        MutableOperandRange (rtile::ViewOp::*size)(),
+                        function_ref<Value(OpBuilder &, Value)> change) {
+  bool changed = false;
+  for (rtile::ViewOp view : valueViews(module)) {
+    MutableOperandRange operand = (view.*size)();
+    if (operand.empty())
+      continue;
+    OpBuilder builder(view);
+    operand.assign(change(builder, operand[0].get()));
+    changed = true;
+  }
+  return changed;
+}
+
+bool forgetRuntimeRate(ModuleOp module) {
+  return changeSizeOfValues(module, &rtile::ViewOp::getRateMutable,
+                            [](OpBuilder &builder, Value r) {
+                              return makeIndex(builder, r.getLoc(), 1);
+                            });
+}
+
+bool lengthenRuntimeSegments(ModuleOp module) {
+  return changeSizeOfValues(module, &rtile::ViewOp::getWMutable,
+                            [](OpBuilder &builder, Value w) -> Value {
+                              return arith::AddIOp::create(
+                                  builder, w.getLoc(), w,
+                                  makeIndex(builder, w.getLoc(), 1));
+                            });
+}
+
 /// Heads in turn instead of in groups.
 bool interleaveHeads(ModuleOp module) {
   bool changed = false;
@@ -310,6 +371,14 @@ std::vector<Mutation> planted::indexMutations() {
       {"values are of another residue than keys", stage, wrongResidueOfValues},
       {"segments of negative positions are truncated", stage, truncateSegments},
       {"q_offset is ignored by views", stage, forgetOrigins},
+      {"keys past the length of a sequence are read", stage,
+       forgetLengthsOfKeys},
+      {"values past the length of a sequence are read", stage,
+       forgetLengthsOfValues},
+      {"rows past the length of a sequence are left", stage, leaveRowsPast},
+      {"values forget the dilation of the call", stage, forgetRuntimeRate},
+      {"values count longer segments than those of the call", stage,
+       lengthenRuntimeSegments},
       {"query heads read key heads in turn", stage, interleaveHeads},
       {"every sequence reads the keys of the first", stage, firstBatch},
       {"tiles of query rows overlap", stage, overlapTiles},

@@ -6,8 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Lowers the graphs of the differential test, damages the module after a pass,
-// and calls it as the differential test does. A mistake counts as caught when
-// a call fails that is right without it.
+// and calls it as the differential test does, with the scores that the mistake
+// needs. It counts as caught when a call fails that is right without it. Those
+// that no graph of a seed catches are let loose on those of the next one.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,21 +21,24 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 
 using namespace ringlet::differential;
 using namespace ringlet::planted;
 
 namespace {
 
-constexpr uint64_t kSeed = 20261128;
 /// Calls of each graph.
 constexpr int64_t kCalls = 9;
+/// Sets of graphs.
+constexpr uint64_t kSeeds = 4;
 
 struct Hunt {
   Mutation mutation;
   /// Graphs that had a place for the mistake, and calls of them.
   int places = 0, calls = 0;
   bool caught = false;
+  uint64_t seed = 0;
   int64_t number = 0;
   std::string failure;
 };
@@ -49,8 +53,8 @@ std::string check(Stage::Kind kind, mlir::ModuleOp module,
 }
 
 /// Lets the mistakes that are still at large loose on one graph.
-bool hunt(int64_t graph, std::vector<Hunt> &hunts) {
-  DrawnGraph drawn = drawGraph(kSeed, graph);
+bool hunt(uint64_t seed, int64_t graph, std::vector<Hunt> &hunts) {
+  DrawnGraph drawn = drawGraph(seed, graph);
   Lowering lowering;
   std::string error;
   std::string text = toIR(drawn.graph);
@@ -60,7 +64,8 @@ bool hunt(int64_t graph, std::vector<Hunt> &hunts) {
                 error.c_str());
     return false;
   }
-  std::vector<std::unique_ptr<Call>> calls(kCalls);
+  std::map<std::pair<int64_t, std::optional<Data>>, std::unique_ptr<Call>>
+      calls;
   for (Hunt &hunt : hunts) {
     if (hunt.caught)
       continue;
@@ -80,21 +85,24 @@ bool hunt(int64_t graph, std::vector<Hunt> &hunts) {
     ++hunt.places;
     for (int64_t i = 0; i < kCalls && !hunt.caught; ++i) {
       int64_t number = graph + i * kGraphs;
-      if (!calls[i])
-        calls[i] =
-            makeCall(drawn, drawConfiguration(kSeed, number, drawn), &error);
-      if (!calls[i]) {
+      std::unique_ptr<Call> &call = calls[{number, hunt.mutation.scores}];
+      if (!call) {
+        Configuration configuration = drawConfiguration(seed, number, drawn);
+        configuration.data = hunt.mutation.scores.value_or(configuration.data);
+        call = makeCall(drawn, std::move(configuration), &error);
+      }
+      if (!call) {
         std::printf("case %lld: %s\n", static_cast<long long>(number),
                     error.c_str());
         return false;
       }
       ++hunt.calls;
-      std::string failure =
-          check(stage->kind, *damaged, drawn, *calls[i], number);
+      std::string failure = check(stage->kind, *damaged, drawn, *call, number);
       if (failure.empty() ||
-          !check(stage->kind, *stage->module, drawn, *calls[i], number).empty())
+          !check(stage->kind, *stage->module, drawn, *call, number).empty())
         continue;
       hunt.caught = true;
+      hunt.seed = seed;
       hunt.number = number;
       hunt.failure = failure.substr(0, failure.find('\n'));
     }
@@ -104,7 +112,13 @@ bool hunt(int64_t graph, std::vector<Hunt> &hunts) {
 
 } // namespace
 
-int main() {
+int main(int argc, char **argv) {
+  char *end = nullptr;
+  uint64_t first = argc == 2 ? std::strtoull(argv[1], &end, 10) : 20261128;
+  if (argc > 2 || (end && *end)) {
+    std::fputs("usage: planted-test [seed]\n", stderr);
+    return 2;
+  }
   std::vector<Hunt> hunts;
   for (auto list : {graphMutations(), indexMutations(), arithmeticMutations(),
                     recipeMutations()})
@@ -114,18 +128,20 @@ int main() {
       hunts.push_back(entry);
     }
   auto isCaught = [](const Hunt &hunt) { return hunt.caught; };
-  for (int64_t graph = 0; graph < kGraphs; ++graph) {
-    if (std::all_of(hunts.begin(), hunts.end(), isCaught))
-      break;
-    if (!hunt(graph, hunts))
-      return EXIT_FAILURE;
-  }
+  for (uint64_t seed = first; seed < first + kSeeds; ++seed)
+    for (int64_t graph = 0; graph < kGraphs; ++graph) {
+      if (std::all_of(hunts.begin(), hunts.end(), isCaught))
+        break;
+      if (!hunt(seed, graph, hunts))
+        return EXIT_FAILURE;
+    }
 
   int failed = 0;
   for (const Hunt &hunt : hunts) {
     if (hunt.caught) {
-      std::printf("caught: %s\n  by call %d, case %lld: %.110s\n",
+      std::printf("caught: %s\n  by call %d, seed %llu, case %lld: %.110s\n",
                   hunt.mutation.name, hunt.calls,
+                  static_cast<unsigned long long>(hunt.seed),
                   static_cast<long long>(hunt.number), hunt.failure.c_str());
       continue;
     }

@@ -13,8 +13,11 @@
 #ifndef RINGLET_TEST_RUN_PLANTED_MUTATIONS_H
 #define RINGLET_TEST_RUN_PLANTED_MUTATIONS_H
 
+#include "test/Run/differential/Generate.h"
+
 #include "mlir/IR/BuiltinOps.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +29,8 @@ struct Mutation {
   const char *stage;
   /// Changes the module; false if it has no place for this mistake.
   bool (*apply)(mlir::ModuleOp module);
+  /// The only scores that bring it to light, if not any do.
+  std::optional<differential::Data> scores = std::nullopt;
 };
 
 /// Mistakes in graphs, in which keys a kernel visits, in its arithmetic, and in

@@ -16,6 +16,7 @@
 using namespace mlir;
 using namespace ringlet;
 using namespace ringlet::planted;
+using differential::Data;
 
 namespace {
 
@@ -208,12 +209,12 @@ std::vector<Mutation> planted::recipeMutations() {
       {"the first tile counts twice", peel, firstTileTwice},
       {"a run of one step has two", peel, emptyRunWithoutStep},
       {"masked steps behind the first lose their mask", peel, tailWithoutMask},
-      {"a rebase forgets the accumulator", lazy, forgetTile<0>},
-      {"a rebase forgets the weights", lazy, forgetTile<1>},
-      {"a rebase forgets the reference", lazy, forgetReference},
+      {"a rebase forgets the accumulator", lazy, forgetTile<0>, Data::Rising},
+      {"a rebase forgets the weights", lazy, forgetTile<1>, Data::Rising},
+      {"a rebase forgets the reference", lazy, forgetReference, Data::Rising},
       {"the reference is added to scores", lazy, addReference},
-      {"rows out of range are not marked", lazy, dropMarks},
-      {"sums of weights below f16 are kept", lazy, keepSmallSums},
+      {"rows out of range are not marked", lazy, dropMarks, Data::Leap},
+      {"sums of weights below f16 are kept", lazy, keepSmallSums, Data::Low},
       {"the delayed product reads a step ahead", delay, delayedDotReadsAhead},
       {"the last product is left out", delay, dropLastDot},
       {"the accumulator does not begin with 0", delay, firstDotTwice},

@@ -233,8 +233,9 @@ static void check(const Shapes &shapes, Random &random) {
   ASSERT_TRUE(exact) << error;
   std::vector<oracle::AttentionResult> unfused;
   std::vector<TensorView> unfusedOutputs, unfusedLses;
-  unfused.reserve(std::size(oracle::kArithmetics));
-  for (oracle::Arithmetic arithmetic : oracle::kArithmetics) {
+  const auto &ways = oracle::arithmeticsFor(shapes.dtype);
+  unfused.reserve(ways.size());
+  for (oracle::Arithmetic arithmetic : ways) {
     auto result =
         oracle::unfusedAttention(spec, inputs, &error, {}, arithmetic);
     ASSERT_TRUE(result) << error;
