@@ -128,7 +128,8 @@ static bool isKnown(Operation *op) {
   if (isa<ringlet::rplan::FuncOp>(parent))
     return dialect == "rplan" || dialect == "arith";
   return dialect == "rtile" || dialect == "arith" || dialect == "math" ||
-         isa<scf::ForOp, scf::IfOp, scf::YieldOp, memref::LoadOp>(op);
+         isa<scf::ForOp, scf::IfOp, scf::YieldOp, memref::LoadOp,
+             memref::DimOp>(op);
 }
 
 LogicalResult ringlet::verifyVocabulary(ModuleOp module) {
@@ -138,8 +139,9 @@ LogicalResult ringlet::verifyVocabulary(ModuleOp module) {
     op->emitError("'")
         << op->getName()
         << "' has no lowering here: expected ringlet operations and "
-           "arith.constant in a func.func, rtile, arith, math, memref.load and "
-           "scf.for/if in an rtile.func, rplan and arith in an rplan.func";
+           "arith.constant in a func.func, rtile, arith, math, "
+           "memref.load/dim and scf.for/if in an rtile.func, rplan and arith "
+           "in an rplan.func";
     return WalkResult::interrupt();
   });
   return failure(result.wasInterrupted());

@@ -202,3 +202,36 @@ rtile.func @runtime_sizes(%X: memref<100x8xf32>, %Y: memref<100x8xf32>) grid(%i:
   rtile.store %4, %y[%last, %c0] : !rtile.view<4x8xf32>
   rtile.return
 }
+
+// -----
+
+// Numbers 20 to 59 of an axis of 100 whose number 0 has the rank 7: ranks 27 to
+// 66. Bounds beyond the axis are those of the axis, however far.
+
+// CHECK-LABEL: rtile.func @within(
+// CHECK:         rtile.load %{{.+}}[%c27, %c0]
+// CHECK:         rtile.load %{{.+}}[%c67, %c0]
+// CHECK:         rtile.load %{{.+}}[%c7, %c0]
+// CHECK:         rtile.load %{{.+}}[%c107, %c0]
+rtile.func @within(%X: memref<100x8xf32>, %Y: memref<100x8xf32>) grid(%i: index) {
+  %c0 = arith.constant 0 : index
+  %c7 = arith.constant 7 : index
+  %c20 = arith.constant 20 : index
+  %c60 = arith.constant 60 : index
+  %least = arith.constant -9223372036854775808 : index
+  %most = arith.constant 9223372036854775807 : index
+  %y = rtile.view %Y[*, *] : memref<100x8xf32> to !rtile.view<8x8xf32>
+  %v = rtile.view %X[*, *] origin(%c7) within(%c20, %c60) : memref<100x8xf32> to !rtile.view<8x8xf32>
+  %b, %e = rtile.bounds %v : !rtile.view<8x8xf32>
+  %0 = rtile.load %v[%b, %c0] : !rtile.view<8x8xf32>
+  rtile.store %0, %y[%b, %c0] : !rtile.view<8x8xf32>
+  %1 = rtile.load %v[%e, %c0] : !rtile.view<8x8xf32>
+  rtile.store %1, %y[%e, %c0] : !rtile.view<8x8xf32>
+  %w = rtile.view %X[*, *] origin(%c7) within(%least, %most) : memref<100x8xf32> to !rtile.view<8x8xf32>
+  %b1, %e1 = rtile.bounds %w : !rtile.view<8x8xf32>
+  %2 = rtile.load %w[%b1, %c0] : !rtile.view<8x8xf32>
+  rtile.store %2, %y[%b1, %c0] : !rtile.view<8x8xf32>
+  %3 = rtile.load %w[%e1, %c0] : !rtile.view<8x8xf32>
+  rtile.store %3, %y[%e1, %c0] : !rtile.view<8x8xf32>
+  rtile.return
+}

@@ -20,6 +20,9 @@ namespace {
 struct Probe {
   int64_t w = 0, rate = 1, height = 4;
   int64_t origin = 0, segment = 0, residue = 0, row = 0;
+  int64_t first = 0;
+  /// Without one, no `within`.
+  std::optional<int64_t> end;
 
   std::string viewType() const {
     std::string text = "!rtile.view<" + std::to_string(height) + "xf32";
@@ -35,13 +38,14 @@ struct Probe {
     return "rtile.func @f(%X: memref<?xf32, strided<[1]>>, %T: memref<" +
            std::to_string(height) +
            R"(xf32>, %B: memref<2x?xf32, strided<[?, 1]>>, %low: index,
-        %origin: index, %segment: index, %residue: index, %row: index)
-        grid(%i: index) {
+        %origin: index, %segment: index, %residue: index, %row: index,
+        %part: index, %part_end: index) grid(%i: index) {
       %c0 = arith.constant 0 : index
       %c1 = arith.constant 1 : index
       %v = rtile.view %X[*] origin(%origin) )" +
            (w > 0 ? "segment(%segment) " : "") +
            (rate > 1 ? "residue(%residue) " : "") +
+           (end ? "within(%part, %part_end) " : "") +
            ": memref<?xf32, strided<[1]>> to " + viewType() +
            "\n      %tv = rtile.view %T[*] : memref<" + std::to_string(height) +
            "xf32> to !rtile.view<" + std::to_string(height) + "xf32>\n" + op +
@@ -75,6 +79,8 @@ struct Probe {
       return -1;
     if (position < origin || position - origin >= size)
       return -1;
+    if (end && (position - origin < first || position - origin >= *end))
+      return -1;
     return position - origin;
   }
 
@@ -82,7 +88,8 @@ struct Probe {
                   Tensor &bounds, const Options &options = {}) const {
     return Module(text).runKernel("f",
                                   {x.view(), tile.view(), bounds.view(), kLow,
-                                   origin, segment, residue, row},
+                                   origin, segment, residue, row, first,
+                                   end.value_or(0)},
                                   {1}, options);
   }
   static constexpr int64_t kLow = -200;
@@ -95,6 +102,26 @@ static Values loadTile(const Probe &probe, int64_t size) {
   Tensor bounds(DType::f32, {2, 400});
   EXPECT_EQ(probe.run(probe.load(), x, tile, bounds), "");
   return elements(tile);
+}
+
+TEST(View, RowsOfAPartOfTheAxis) {
+  Probe probe;
+  probe.first = 1;
+  probe.end = 3;
+  EXPECT_EQ(loadTile(probe, 6), (Values{0, 2, 3, 0}));
+  // The part moves along with the rows.
+  probe.origin = -1;
+  EXPECT_EQ(loadTile(probe, 6), (Values{2, 3, 0, 0}));
+  // What lies beyond the axis has no rows, however far.
+  probe.origin = 3;
+  probe.first = INT64_MIN;
+  probe.end = INT64_MAX;
+  EXPECT_EQ(loadTile(probe, 6), (Values{0, 0, 0, 1}));
+  probe.end = INT64_MIN;
+  EXPECT_EQ(loadTile(probe, 6), (Values{0, 0, 0, 0}));
+  probe.first = INT64_MAX;
+  probe.end = INT64_MAX;
+  EXPECT_EQ(loadTile(probe, 6), (Values{0, 0, 0, 0}));
 }
 
 TEST(View, DenseTilesEndAtTheBuffer) {
