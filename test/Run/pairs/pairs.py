@@ -7,9 +7,10 @@
 
 Each pair is taken to tile programs for each target, by itself. Those that a
 target takes are compiled to its machine code in attentions of at most WIDTH
-features (twice that for a GPU), which together have every pair; --width=2 runs
-each pair by itself and takes minutes. CPU code is called: `ringlet-run --check` holds it to the
-specification in f64, and tensors with other strides must give the same bits.
+features (twice that for a GPU), which together have every pair; --width=2 takes
+each pair by itself, and minutes. CPU code is called: `ringlet-run --check` holds
+it to the specification in f64, and tensors with other strides must give the same
+bits.
 
 Prints what is refused: features, and pairs of those that are not refused alone.
 On stderr, a summary and each failure: a result that is wrong, a refusal without
@@ -18,8 +19,8 @@ a place or a rule. Exits 1 then.
 
 import argparse
 import collections
+import concurrent.futures
 import itertools
-import multiprocessing
 import os
 import pathlib
 import re
@@ -230,10 +231,13 @@ def main() -> int:
         if FEATURES[one].group != FEATURES[other].group
     ]
     judged, taken, groups = [], {}, {}
-    with multiprocessing.Pool(initializer=start, initargs=(options.build,)) as pool:
+    # A process that dies of what it compiles or runs ends this one, too.
+    with concurrent.futures.ProcessPoolExecutor(
+        initializer=start, initargs=(options.build,)
+    ) as pool:
 
         def do(jobs: list) -> list:
-            found = [each for some in pool.imap_unordered(work, jobs) for each in some]
+            found = [each for some in pool.map(work, jobs) for each in some]
             judged.extend(found)
             return found
 
