@@ -173,3 +173,30 @@ def test_real_data():
         axis=1,
     )
     np.testing.assert_array_equal(out, whole)
+
+
+def test_sizes_of_the_call(rng):
+    """One program for every w and r, and a refusal of those that B1 forbids."""
+    program = ringlet.compile(
+        """
+func.func @attend(%q: tensor<1x?x4x16xf32>, %k: tensor<1x?x2x16xf32>,
+                  %w: tensor<i64>, %r: tensor<i64>)
+    -> (tensor<1x?x4x16xf32>, tensor<1x4x?xf32>) {
+  %o, %lse = ringlet.attention %q, %k, %k branches [<w = ?, r = ?>] causal
+      sizes(%w, %r)
+      : (tensor<1x?x4x16xf32>, tensor<1x?x2x16xf32>, tensor<1x?x2x16xf32>,
+         tensor<i64>, tensor<i64>)
+      -> (tensor<1x?x4x16xf32>, tensor<1x4x?xf32>)
+  return %o, %lse : tensor<1x?x4x16xf32>, tensor<1x4x?xf32>
+}
+"""
+    )
+    q = rng.standard_normal((1, 61, 4, 16), dtype=np.float32)
+    k = rng.standard_normal((1, 83, 2, 16), dtype=np.float32)
+    for w, r in (1, 1), (24, 5), (83, 2), (2**40, 3):
+        out, lse = program(q, k, np.array(w), np.array(r))
+        want, want_lse = attention(q, k, k, ((w, r),), causal=True)
+        np.testing.assert_allclose(out, want, **F32)
+        np.testing.assert_allclose(lse, want_lse, **F32)
+    with pytest.raises(ringlet.RuntimeError, match=r"r of branch 0 .* 6 and 5 \(B1\)"):
+        program(q, k, np.array(5), np.array(6))

@@ -428,3 +428,39 @@ TEST(View, NarrowElementsAreStoredRounded) {
                 roundTo(dtype, static_cast<float>(i + 1) * 0.3333f));
   }
 }
+
+// What stands for `?` places rows as the type would, and is checked.
+TEST(View, B1_RuntimeSizes) {
+  Module module(R"(rtile.func @f(%X: memref<20xf32>, %Y: memref<4xf32>,
+      %w: index, %r: index) grid(%i: index) {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %x = rtile.view %X[*] segment(%c1) residue(%c1) w(%w) rate(%r)
+          : memref<20xf32> to !rtile.view<4xf32, w = ?, rate = ?>
+      %y = rtile.view %Y[*] : memref<4xf32> to !rtile.view<4xf32>
+      %t = rtile.load %x[%c0] : !rtile.view<4xf32, w = ?, rate = ?>
+      rtile.store %t, %y[%c0] : !rtile.view<4xf32>
+      rtile.return
+    })");
+  Tensor x = iota(DType::f32, {20}, 1), y(DType::f32, {4});
+  auto run = [&](int64_t w, int64_t r) {
+    return module.runKernel("f", {x.view(), y.view(), w, r}, {1});
+  };
+  // From 9 on within [8, 16), and from 6 on within [5, 10).
+  ASSERT_EQ(run(8, 3), "");
+  EXPECT_EQ(elements(y), (Values{10, 13, 16, 0}));
+  ASSERT_EQ(run(5, 1), "");
+  EXPECT_EQ(elements(y), (Values{7, 8, 9, 10}));
+  for (auto [w, r] : {std::pair<int64_t, int64_t>{0, 1},
+                      {-8, 1},
+                      {8, 0},
+                      {8, -1},
+                      {8, 9},
+                      {INT64_MIN, INT64_MIN}})
+    EXPECT_NE(run(w, r).find("expected w of at least 1 and a rate from 1 to w, "
+                             "found " +
+                             std::to_string(w) + " and " + std::to_string(r) +
+                             " (B1)"),
+              std::string::npos)
+        << w << " " << r;
+}
