@@ -18,8 +18,7 @@ using namespace ringlet::interpreter;
 // Rows
 //===----------------------------------------------------------------------===//
 
-Rows::Rows(const View &view)
-    : view(view), base(view.residue), rate(view.rate) {
+Rows::Rows(const View &view) : view(view), base(view.residue), rate(view.rate) {
   auto op = cast<rtile::ViewOp>(view.definition);
   size = view.buffer->sizes[op.getAxes()[0]];
   int64_t count = view.rows ? view.rows->sizes[0] : size;
@@ -91,17 +90,16 @@ static LogicalResult runView(Machine &machine, const Instruction &instruction) {
   view.segment = op.getSegment() ? machine.scalar(instruction, next++) : 0;
   view.residue = op.getResidue() ? machine.scalar(instruction, next++) : 0;
   rtile::ViewType type = op.getResult().getType();
-  view.w = op.getW() ? machine.scalar(instruction, next++)
-                     : type.getSegmentLength();
+  view.w =
+      op.getW() ? machine.scalar(instruction, next++) : type.getSegmentLength();
   view.rate =
       op.getRate() ? machine.scalar(instruction, next++) : type.getRate();
   if ((op.getW() && view.w < 1) || view.rate < 1 ||
       (view.w != 0 && view.rate > view.w))
-    return machine.fail(instruction,
-                        "expected w of at least 1 and a rate from 1 to w, "
-                        "found " +
-                            Twine(view.w) + " and " + Twine(view.rate) +
-                            " (B1)");
+    return machine.fail(
+        instruction, "expected w of at least 1 and a rate from 1 to w, "
+                     "found " +
+                         Twine(view.w) + " and " + Twine(view.rate) + " (B1)");
   view.rows =
       op.getRows() ? machine.operand(instruction, next++).buffer : nullptr;
   view.positions =

@@ -12,8 +12,8 @@
 using namespace mlir;
 using namespace ringlet;
 
-/// No position is nearly that far away from 0, and the end of the segment behind
-/// all positions still fits in 64 bits.
+/// No position is nearly that far away from 0, and the end of the segment
+/// behind all positions still fits in 64 bits.
 static constexpr int64_t longestSegment = 2 * kMaxOffset;
 
 int64_t BranchSizes::getW() const {
@@ -55,11 +55,11 @@ ringlet::requireSizes(HostPlan &plan, attn::AttentionOp op,
     // Shorter by whole dilations: rows before position 0 lie in the segment
     // that ends there, and keep their residue.
     if (sizes.w) {
-      Value excess = plan.max(
-          plan.constant(0), plan.sub(sizes.w, plan.constant(longestSegment)));
+      Value excess = plan.max(plan.constant(0),
+                              plan.sub(sizes.w, plan.constant(longestSegment)));
       if (getConstant(excess) != 0)
-        sizes.w = plan.sub(
-            sizes.w, plan.mul(plan.ceilDiv(excess, sizes.r), sizes.r));
+        sizes.w =
+            plan.sub(sizes.w, plan.mul(plan.ceilDiv(excess, sizes.r), sizes.r));
     }
     result.push_back(sizes);
   }
