@@ -107,8 +107,8 @@ Value HostPlan::ceilDiv(Value a, Value b) {
 }
 
 Value HostPlan::atLeast(Value a, Value b) {
-  return builder.createOrFold<arith::CmpIOp>(
-      location, arith::CmpIPredicate::sge, a, b);
+  return builder.createOrFold<arith::CmpIOp>(location,
+                                             arith::CmpIPredicate::sge, a, b);
 }
 
 void HostPlan::requireEqual(Value a, Value b, const Twine &message) {
