@@ -65,6 +65,8 @@ class Config:
     has_sink: bool = False
     # A q_offset for each sequence.
     has_offsets: bool = False
+    # Queries and keys of each sequence, of which some are no lengths (S2).
+    has_lengths: bool = False
 
     @property
     def name(self) -> str:
@@ -79,6 +81,7 @@ class Config:
             f"softcap {self.softcap}" if self.softcap else "",
             "sink" if self.has_sink else "",
             "offsets" if self.has_offsets else "",
+            "lengths" if self.has_lengths else "",
         ]
         return " ".join(part for part in parts if part)
 
@@ -100,6 +103,10 @@ class Config:
         if self.has_offsets:
             operands["offsets"] = f"tensor<{self.batch}xi64>"
             extra += " q_offset(%offsets)"
+        if self.has_lengths:
+            for name in ("q_lengths", "k_lengths"):
+                operands[name] = f"tensor<{self.batch}xi64>"
+            extra += " lengths(%q_lengths, %k_lengths)"
         if self.has_sink:
             operands["sink"] = f"tensor<{self.heads}xf32>"
             extra += " sink(%sink)"
@@ -120,6 +127,7 @@ def draw(seed: int, count: int) -> list[Config]:
     dice = random.Random(seed)
     # What programs may have besides.
     further = random.Random(seed + 1)
+    of_sequences = random.Random(seed + 2)
     sizes = []
     configs = []
     while len(configs) < count:
@@ -163,6 +171,7 @@ def draw(seed: int, count: int) -> list[Config]:
                 softcap=further.choice((None, None, None, 2.0, 30.0)),
                 has_sink=further.random() < 0.2,
                 has_offsets=further.random() < 0.2,
+                has_lengths=of_sequences.random() < 0.2,
             )
         )
     return configs
@@ -317,16 +326,36 @@ def _softmax(config, scores, seen, sink):
 
 
 def _further_inputs(config, queries, keys):
-    """Offsets and sink, in the order of the arguments."""
+    """Offsets, lengths and sink, in the order of the arguments."""
     import torch
 
     inputs = {}
     if config.has_offsets:
         distance = torch.randint(-70, 71, (config.batch,), device="cuda")
         inputs["offsets"] = keys - queries + distance
+    if config.has_lengths:
+        for name, rows in ("q_lengths", queries), ("k_lengths", keys):
+            inputs[name] = torch.randint(-3, rows + 4, (config.batch,), device="cuda")
     if config.has_sink:
         inputs["sink"] = 4.0 * torch.randn(config.heads, device="cuda")
     return inputs
+
+
+def _clamped(further, name, batch, rows) -> int:
+    """The length of a sequence: all rows without one (S2)."""
+    if name not in further:
+        return rows
+    return min(max(further[name][batch].item(), 0), rows)
+
+
+def _poison(tensors, further):
+    """Rows past the lengths become NaN, but where they lie in other rows, too."""
+    names = ("q_lengths", "k_lengths", "k_lengths")
+    for tensor, name in zip(tensors, names):
+        if name not in further or 0 in tensor.stride():
+            continue
+        for batch in range(tensor.shape[0]):
+            tensor[batch, _clamped(further, name, batch, tensor.shape[1]) :] = math.nan
 
 
 def _worst(config, tensors, further, out, lse, scores) -> list:
@@ -349,16 +378,24 @@ def _worst(config, tensors, further, out, lse, scores) -> list:
     bits = {"bf16": 7, "f16": 10}[config.dtype]
     for batch, head in {(0, 0), (config.batch - 1, config.heads - 1)}:
         key_head = head // (config.heads // config.key_heads)
-        offset = keys - queries
+        q_length = _clamped(further, "q_lengths", batch, queries)
+        k_length = _clamped(further, "k_lengths", batch, keys)
+        past = rows >= q_length
+        offset = k_length - q_length
         if config.has_offsets:
             offset = further["offsets"][batch].item()
         sink = further["sink"][head] if config.has_sink else None
         seen = _visible(config, head, rows, offset, keys)
+        seen &= ~past[:, None]
+        seen[:, k_length:] = False
         q64, k64 = q[batch, rows, head].double(), k[batch, :, key_head].double()
         v64 = v[batch, :, key_head].double()
+        # Copies: what lies past a length is not of the sequence.
+        q64[past], k64[k_length:], v64[k_length:] = 0.0, 0.0, 0.0
         exact = q64 @ k64.T * scale
         weights, total, expected_lse = _softmax(config, exact, seen, sink)
         expected = torch.where(total > 0, weights @ v64 / total, 0.0)
+        expected_lse[past] = -math.inf
         # The same in the precision of the kernel, with all scores at once (R4).
         near = (q64.float() @ k64.float().T) * scale
         weights, total, near_lse = _softmax(config, near, seen, sink)
@@ -412,6 +449,7 @@ def run(options) -> int:
                 scores = SCORES[(number + index) % len(SCORES)]
                 tensors = _inputs(config, queries, keys, scores)
                 further = _further_inputs(config, queries, keys)
+                _poison(tensors, further)
                 arguments = *tensors, *further.values()
                 shape = (config.batch, queries, config.heads, config.value_dim)
                 out = torch.full(shape, math.nan, device="cuda", dtype=tensors[0].dtype)

@@ -140,6 +140,20 @@ def test_check_draws_the_same_again():
         assert {each.dim for each in part} == sizes
     assert check.draw(7, 20) == configs[:20]
     assert {each.dtype for each in configs} == {"bf16", "f16"}
+    # What a program may have besides is drawn, in each combination of two.
+    further = "has_sink", "has_offsets", "has_lengths"
+    drawn = check.draw(7, 210)
+    for first in further:
+        for second in further:
+            assert any(getattr(x, first) and getattr(x, second) for x in drawn)
+
+
+def test_check_compiles_what_it_draws():
+    import check
+
+    drawn = check.draw(7, 210)
+    ringlet.compile(next(x for x in drawn if x.has_lengths and x.has_offsets).text)
+    ringlet.compile(next(x for x in drawn if x.has_lengths and x.has_sink).text)
 
 
 def test_bytes_of_a_case():
