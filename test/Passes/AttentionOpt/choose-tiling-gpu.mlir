@@ -1,0 +1,25 @@
+//===- choose-tiling-gpu.mlir - Tile shapes of GPUs ---*- mlir -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+// RUN: ringlet-opt %s --ringlet-choose-tiling=level=sm_80 | FileCheck %s
+// RUN: ringlet-opt %s --ringlet-lower-to-nvvm=level=sm_80 \
+// RUN:   --remarks-filter=rtile-gpu-prefetch-loads \
+// RUN:   --remark-format=emitRemark -o /dev/null 2>&1 | FileCheck %s --check-prefix=AHEAD
+
+// Tiles of 128 keys would need fewer steps, but K and V would have to share a
+// place, and each step would wait for both: 64 keys leave room to load ahead.
+
+// CHECK-LABEL: func.func @wide_heads(
+// CHECK:         tilings = [#ringlet.tiling<query = 128, key = 64>]
+// AHEAD: the first operand is loaded a turn ahead
+func.func @wide_heads(%x: tensor<1x?x2x256xbf16>)
+    -> (tensor<1x?x2x256xbf16>, tensor<1x2x?xf32>) {
+  %o, %l = ringlet.attention %x, %x, %x branches [<w = *, r = 1>]
+      : (tensor<1x?x2x256xbf16>, tensor<1x?x2x256xbf16>, tensor<1x?x2x256xbf16>)
+      -> (tensor<1x?x2x256xbf16>, tensor<1x2x?xf32>)
+  return %o, %l : tensor<1x?x2x256xbf16>, tensor<1x2x?xf32>
+}
