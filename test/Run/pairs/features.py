@@ -56,6 +56,10 @@ class Attention:
     branches: list = dataclasses.field(default_factory=lambda: [Branch()])
     query_order: str = ""
     key_order: str = ""
+    ring: str = ""
+    # Rows and keys of the tiles; several of each here. The compiler's choice
+    # would be one.
+    tile: tuple = (16, 16)
     clauses: list = dataclasses.field(default_factory=list)
     operands: list = dataclasses.field(default_factory=list)
     results: tuple = ("output", "lse")
@@ -97,9 +101,11 @@ class Attention:
             return "?" if self.is_dynamic_length else count
 
         def tensor(shape: list, dtype: str, order: str, axis: int) -> str:
-            layout = f", #rlayout.layout<order = <{order}>, axis = {axis}>"
-            sizes = "".join(f"{size}x" for size in shape)
-            return f"tensor<{sizes}{dtype}{layout if order else ''}>"
+            layout = [f"order = <{order}>"] * bool(order)
+            layout += [f"ring = <{self.ring}>"] * bool(self.ring)
+            encoding = ", ".join([*layout, f"axis = {axis}"])
+            encoding = f", #rlayout.layout<{encoding}>" if layout else ""
+            return f"tensor<{''.join(f'{size}x' for size in shape)}{dtype}{encoding}>"
 
         def rows(count: int, heads: int, dim: int, order: str) -> str:
             leading = [] if self.is_packed else [batch]
@@ -122,7 +128,7 @@ class Attention:
             is_by_sequence = operand.name in ("q_offset", *OPERANDS[1:3]) and sizes
             if is_by_sequence and self.is_dynamic_batch:
                 sizes = ["?"]
-            types.append(tensor(sizes, operand.dtype, "", 0))
+            types.append(f"tensor<{''.join(f'{x}x' for x in sizes)}{operand.dtype}>")
         arguments = ", ".join(
             f'%{operand.name}: {type_} {{ringlet.name = "{operand.name}"}}'
             for operand, type_ in zip(self.tensors(), types)
@@ -132,6 +138,9 @@ class Attention:
         )
         sizes = [f"%{x.name}" for x in self.tensors() if x.name in ("w", "r")]
         clauses = self.clauses + [f"sizes({', '.join(sizes)})"] * bool(sizes)
+        if self.tile:
+            tiling = "#ringlet.tiling<query = {}, key = {}>".format(*self.tile)
+            clauses.append(f"tilings = [{', '.join([tiling] * len(self.branches))}]")
         returned = {"output": output, "lse": lse}
         results = ", ".join(returned[each] for each in self.results)
         return (
@@ -306,6 +315,8 @@ def _(attention):
     attention.clauses.append("mix = sum output_scale = 0.5")
 
 
+assign("tiles of choice", tile=())
+assign("ring", ring="2, zigzag")
 assign("no lse", "results", results=("output",))
 assign("only lse", "results", results=("lse",))
 
