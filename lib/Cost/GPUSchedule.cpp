@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "lib/Cost/GPUSchedule.h"
-#include "lib/Cost/ScheduleResources.h"
 
 #include <algorithm>
 #include <cmath>
@@ -76,6 +75,19 @@ double usefulShare(const BranchShape &branch, int64_t query, int64_t key) {
 
 } // namespace
 
+ScheduledTiles ringlet::cost::forwardTiles(const BranchShape &branch,
+                                           int64_t query, int64_t key) {
+  ScheduledTiles tiles;
+  tiles.groups = query / kGroupRows;
+  tiles.scores = tiles.weights = key;
+  tiles.sums = roundUp(branch.valueDim, kColumnStep);
+  tiles.depth = branch.headDim;
+  tiles.onceBytes = slotBytes(query, branch.headDim);
+  tiles.stepBytes =
+      slotBytes(key, branch.headDim) + slotBytes(key, branch.valueDim);
+  return tiles;
+}
+
 GPUSchedule ringlet::cost::estimateSchedule(const GPUCore &core,
                                             const BranchShape &branch,
                                             int64_t query, int64_t key) {
@@ -87,14 +99,7 @@ GPUSchedule ringlet::cost::estimateSchedule(const GPUCore &core,
   result.key = key;
   result.groups = query / kGroupRows;
 
-  ScheduledTiles tiles;
-  tiles.groups = result.groups;
-  tiles.scores = tiles.weights = key;
-  tiles.sums = width;
-  tiles.depth = depth;
-  tiles.onceBytes = slotBytes(query, branch.headDim);
-  tiles.stepBytes =
-      slotBytes(key, branch.headDim) + slotBytes(key, branch.valueDim);
+  ScheduledTiles tiles = forwardTiles(branch, query, key);
   // Three groups leave little to the threads that copy: enough for rows that
   // are neighbours, not for coordinates of segments.
   bool amply = result.groups > 2 && branch.segmented;

@@ -17,6 +17,7 @@
 
 #include "lib/Cost/CPUTiling.h"
 #include "lib/Cost/GPUTiling.h"
+#include "lib/Cost/ScheduleResources.h"
 
 namespace ringlet::cost {
 
@@ -32,6 +33,10 @@ struct GPUSchedule {
   bool fits;              ///< a block does not exceed the multiprocessor
   int64_t candidates = 1; ///< shapes that were compared
 };
+
+/// The tiles of a kernel with these rows of Q and of K and V.
+ScheduledTiles forwardTiles(const BranchShape &branch, int64_t query,
+                            int64_t key);
 
 /// The estimate for one shape: `query` a multiple of 64, `key` of 16.
 GPUSchedule estimateSchedule(const GPUCore &core, const BranchShape &branch,

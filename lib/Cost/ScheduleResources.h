@@ -24,8 +24,9 @@ namespace ringlet::cost {
 inline constexpr int64_t kGroupRows = 64, kGroupWarps = 4;
 
 /// What products of groups and the copy engine take: the most columns, of which
-/// there is a multiple, and the multiple of key rows.
-inline constexpr int64_t kMostColumns = 256, kColumnStep = 8, kKeyStep = 16;
+/// there is a multiple, the most rows at once and the multiple of key rows.
+inline constexpr int64_t kMostColumns = 256, kColumnStep = 8;
+inline constexpr int64_t kMostBoxRows = 256, kKeyStep = 16;
 
 /// Registers of a thread beside tiles and sums, on average: addresses, loop
 /// counters, row statistics. Kernels ran with fewer, down to the second number,

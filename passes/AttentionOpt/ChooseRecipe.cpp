@@ -7,8 +7,9 @@
 
 #include "passes/AttentionOpt/ChooseRecipe.h"
 
-#include "lib/Cost/ScheduleResources.h"
+#include "lib/Cost/GPUSchedule.h"
 #include "lib/Layout/Dilation.h"
+#include "passes/AttentionOpt/PlainTiling.h"
 
 #include "mlir/IR/Matchers.h"
 
@@ -170,5 +171,36 @@ std::string ringlet::whyNotScheduled(attn::AttentionOp op,
     problem = checkOrders(op);
   if (problem.empty())
     problem = checkMasks(op);
+  return problem;
+}
+
+/// A number of rows that are loaded together.
+static std::string checkRows(StringRef name, int64_t rows, int64_t step) {
+  if (rows % step == 0 && rows <= cost::kMostBoxRows)
+    return "";
+  int64_t nearest =
+      std::clamp((rows + step / 2) / step * step, step, cost::kMostBoxRows);
+  return "expected " + name.str() + " tiles of a multiple of " + number(step) +
+         " rows up to " + number(cost::kMostBoxRows) + ", found " +
+         number(rows) + "; nearest " + number(nearest);
+}
+
+std::string ringlet::whyNotScheduled(attn::AttentionOp op, BranchAttr branch,
+                                     attn::TilingAttr tiling,
+                                     const arch::Target &target) {
+  std::string problem = whyNotScheduled(op, target);
+  if (problem.empty())
+    problem = checkRows("query", tiling.getQuery(), cost::kGroupRows);
+  if (problem.empty())
+    problem = checkRows("key", tiling.getKey(), cost::kKeyStep);
+  if (!problem.empty())
+    return problem;
+  cost::GPUCore core = getGPUCore(
+      *target.gpu, op.getQuery().getType().getElementType(), /*spare=*/0);
+  (void)cost::findResources(core,
+                            cost::forwardTiles(getBranchShape(op, branch),
+                                               tiling.getQuery(),
+                                               tiling.getKey()),
+                            problem);
   return problem;
 }

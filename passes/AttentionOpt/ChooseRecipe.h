@@ -31,6 +31,11 @@ std::optional<RecipeRequest> parseRecipeRequest(llvm::StringRef name,
 /// Why no kernel of `op` can follow a recipe on `target`, or "".
 std::string whyNotScheduled(attn::AttentionOp op, const arch::Target &target);
 
+/// The same for a tiling of `branch` that has been chosen before.
+std::string whyNotScheduled(attn::AttentionOp op, attn::BranchAttr branch,
+                            attn::TilingAttr tiling,
+                            const arch::Target &target);
+
 } // namespace ringlet
 
 #endif // RINGLET_PASSES_ATTENTIONOPT_CHOOSERECIPE_H

@@ -40,6 +40,7 @@ struct ChooseTiling : ringlet::impl::RingletChooseTilingBase<ChooseTiling> {
   void runOnOperation() override;
 
 private:
+  LogicalResult checkGiven(attn::AttentionOp op);
   FailureOr<Choice> choose(attn::AttentionOp op, attn::BranchAttr branch);
   Choice chooseForGPU(attn::AttentionOp op, attn::BranchAttr branch,
                       PlainTiling plain);
@@ -49,6 +50,12 @@ private:
 };
 
 } // namespace
+
+static LogicalResult refuse(attn::AttentionOp op, attn::Recipe recipe,
+                            const std::string &problem) {
+  return op.emitOpError("recipe ")
+         << attn::stringifyRecipe(recipe) << " is not possible: " << problem;
+}
 
 /// Plain tiles or, where a recipe is possible and not forbidden, those of it,
 /// whichever the cost models expect to be faster.
@@ -90,6 +97,23 @@ Choice ChooseTiling::chooseForGPU(attn::AttentionOp op, attn::BranchAttr branch,
   return result;
 }
 
+/// Who writes a recipe into the graph is told where it is not possible. Targets
+/// without recipes take its tiles.
+LogicalResult ChooseTiling::checkGiven(attn::AttentionOp op) {
+  if (!target.gpu || !target.gpu->hasScheduledForm())
+    return success();
+  for (auto [branch, attr] :
+       llvm::zip_equal(op.getBranchRange(), *op.getTilings())) {
+    auto tiling = cast<attn::TilingAttr>(attr);
+    if (!tiling.getRecipe())
+      continue;
+    std::string problem = whyNotScheduled(op, branch, tiling, target);
+    if (!problem.empty())
+      return refuse(op, *tiling.getRecipe(), problem);
+  }
+  return success();
+}
+
 FailureOr<Choice> ChooseTiling::choose(attn::AttentionOp op,
                                        attn::BranchAttr branch) {
   PlainTiling plain = choosePlainTiling(op, branch, target, spareRegisters);
@@ -100,8 +124,7 @@ FailureOr<Choice> ChooseTiling::choose(attn::AttentionOp op,
     return choice;
   if (choice.missed.empty())
     choice.missed = whyNotScheduled(op, target);
-  return op.emitOpError("recipe ") << attn::stringifyRecipe(*request.forced)
-                                   << " is not possible: " << choice.missed;
+  return refuse(op, *request.forced, choice.missed);
 }
 
 void ChooseTiling::runOnOperation() {
@@ -124,7 +147,8 @@ void ChooseTiling::runOnOperation() {
                      .category("ringlet-choose-tiling");
   WalkResult walk = getOperation()->walk([&](attn::AttentionOp op) {
     if (op.getTilings())
-      return WalkResult::advance();
+      return failed(checkGiven(op)) ? WalkResult::interrupt()
+                                    : WalkResult::advance();
     SmallVector<Attribute> tilings;
     for (auto [index, branch] : llvm::enumerate(op.getBranchRange())) {
       FailureOr<Choice> choice = choose(op, branch);

@@ -58,7 +58,11 @@ def RingletChooseTiling : Pass<"ringlet-choose-tiling"> {
     16 to 256, and an attention of one branch with one softmax. A recipe that is
     asked for by name and not possible is an error.
 
-    Tilings that are there already are kept: a forced choice is honoured.
+    A w that only the call knows counts as the length of the sequence, an r as
+    1, which the remark then says; such a branch gets no recipe.
+
+    Tilings that are there already are kept: a forced choice is honoured or, where
+    a target has recipes and that one is not possible, an error.
 
     Before:
 

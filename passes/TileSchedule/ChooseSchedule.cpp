@@ -29,9 +29,6 @@ namespace {
 
 constexpr StringLiteral passName = "rtile-choose-schedule";
 
-/// Most rows that the copy engine takes at once.
-constexpr int64_t mostBoxRows = 256;
-
 std::string number(int64_t value) { return std::to_string(value); }
 
 /// What the tiles of a kernel need.
@@ -83,8 +80,8 @@ std::string checkCopy(rtile::LoadOp load, bool isKey) {
   if (columns > cost::kMostColumns)
     return "expected views of at most " + number(cost::kMostColumns) +
            " columns to multiply, found " + number(columns);
-  if (rows > mostBoxRows)
-    return "expected tiles of at most " + number(mostBoxRows) +
+  if (rows > cost::kMostBoxRows)
+    return "expected tiles of at most " + number(cost::kMostBoxRows) +
            " rows to copy, found " + number(rows);
   if (isKey && rows % cost::kKeyStep != 0)
     return "expected key tiles of a multiple of " + number(cost::kKeyStep) +

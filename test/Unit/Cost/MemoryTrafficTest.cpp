@@ -53,7 +53,8 @@ private:
   using Ranks = std::vector<int64_t>;
 
   int64_t volume() const {
-    return walk.pattern.order ? walk.pattern.order->period() : 0;
+    const layout::Order *order = walk.pattern.order.get();
+    return order && !order->isIdentity() ? order->period() : 0;
   }
   int64_t firstRank() const {
     return volume() ? std::min<int64_t>(walk.queryOffset, 0) : walk.queryOffset;
