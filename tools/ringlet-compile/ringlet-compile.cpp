@@ -32,7 +32,7 @@ static cl::extrahelp examples(
     "Example: compile it, saying what was decided and why:\n"
     "  ringlet-compile test/Examples/longnet.mlir -o longnet.rla --explain\n"
     "Example: what its tiles of keys touch in memory:\n"
-    "  ringlet-compile test/Examples/orders.mlir --emit=ringlet "
+    "  ringlet-compile test/Examples/branches.mlir --emit=ringlet "
     "--explain=memory\n"
     "Example: compile it for CPUs and two GPUs:\n"
     "  ringlet-compile test/Examples/longnet.mlir --target=cpu,sm_80,sm_90a\n");

@@ -105,7 +105,11 @@ def bench(*arguments):
         (["cuda"], "expected --prepare or --programs for cuda"),
         (["launch", "--prepare=a", "--programs=b"], "expected --prepare or --programs"),
         (["cuda", "--prepare=a", "--once"], "expected --once with cuda and --programs"),
-        (["launch", "--programs=a", "--progressive"], "expected --progressive with"),
+        (["launch", "--programs=a", "--progressive"], "arguments: --progressive"),
+        (["cpu", "--prepare=a"], "unrecognized arguments: --prepare=a"),
+        (["memory", "--repeat=3"], "unrecognized arguments: --repeat=3"),
+        ([], "arguments are required: MODE"),
+        (["gpu"], "invalid choice: 'gpu'"),
         (["cuda", "--programs=a", "--once", "--utilisation"], "expected one of --once"),
         (["cuda", "--programs=a", "--limit=0"], "expected --limit above 0, found 0"),
         (["cuda", "--programs=a", "--only=none such"], "expected --only to match one"),
@@ -116,6 +120,18 @@ def bench(*arguments):
 def test_wrong_arguments_of_gpu_suites(arguments, message):
     done = bench(*arguments)
     assert done.returncode == 2 and message in done.stderr, done.stderr
+
+
+# A mode lists its own options and no others; the tool lists the modes.
+def test_help():
+    found = {mode: bench(mode, "--help").stdout for mode in ("cpu", "cuda", "check")}
+    assert "--mkl" in found["cpu"] and "--peers" not in found["cpu"]
+    assert "--peers" in found["cuda"] and "--seed" not in found["cuda"]
+    assert "--seed" in found["check"] and "--mkl" not in found["check"]
+    everything = bench("--help").stdout
+    assert "--seed" not in everything and "example:" in everything
+    for mode in ("cpu", "cuda", "check", "launch", "orders", "memory"):
+        assert f"    {mode} " in everything, mode
 
 
 def test_prepare_compiles_for_gpus(tmp_path):
