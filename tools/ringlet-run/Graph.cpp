@@ -87,6 +87,8 @@ static std::string describe(const abi::Attention &node) {
   if (node.window_left() != -1 || node.window_right() != -1)
     text += ", window [" + std::to_string(node.window_left()) + ", " +
             std::to_string(node.window_right()) + "]";
+  if (node.query_lengths() >= 0)
+    text += ", lengths given";
   if (node.pattern_order())
     text += ", along " + layout::describe(fromAbi(*node.pattern_order()));
   return text + (node.mix() == abi::Mix::Sum ? ", mix sum" : ", mix softmax");
