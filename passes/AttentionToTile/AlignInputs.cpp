@@ -79,6 +79,7 @@ private:
   void addReading(rplan::LaunchOp launch, unsigned argument);
   /// Moves what sizes are computed from in front of the first launch.
   void hoistSizes();
+  bool isKnown(Value value);
   Value countRows(HostPlan &host, Reading reading);
 
   rplan::FuncOp plan;
@@ -122,23 +123,31 @@ void Alignment::hoistSizes() {
   Operation *first = readings.front().launch;
   for (Operation &op : llvm::make_early_inc_range(
            llvm::make_range(first->getIterator(), first->getBlock()->end()))) {
-    bool isReady = llvm::all_of(op.getOperands(), [&](Value operand) {
-      Operation *def = operand.getDefiningOp();
-      return !def || def->isBeforeInBlock(first);
-    });
+    bool isReady = llvm::all_of(
+        op.getOperands(), [&](Value operand) { return isKnown(operand); });
     if (isMemoryEffectFree(&op) && !op.hasTrait<OpTrait::IsTerminator>() &&
         isReady)
       op.moveBefore(first);
   }
 }
 
+/// True where the plan has a value in front of the first launch.
+bool Alignment::isKnown(Value value) {
+  Operation *def = value.getDefiningOp();
+  return !def || def->isBeforeInBlock(readings.front().launch);
+}
+
 /// How many rows a launch reads of what it streams: at most those of a segment
-/// and residue for each point of its grid.
+/// and residue for each point of its grid. Null if that is not known in time.
 Value Alignment::countRows(HostPlan &host, Reading reading) {
   rtile::ViewType type = reading.streamed.getType();
-  HostTensor streamed =
-      host.getTensor(reading.launch.getArgs()[reading.streamedArgument]);
-  Value rows = streamed.sizes[reading.streamed.getAxes()[0]];
+  Value buffer = reading.launch.getArgs()[reading.streamedArgument];
+  if (auto aligned = buffer.getDefiningOp<rplan::AlignedOp>())
+    buffer = aligned.getInput();
+  if (!isKnown(buffer) || !llvm::all_of(reading.launch.getGrid(),
+                                        [&](Value v) { return isKnown(v); }))
+    return nullptr;
+  Value rows = host.getTensor(buffer).sizes[reading.streamed.getAxes()[0]];
   if (type.isSegmented() && !type.hasRuntimeW())
     rows = host.min(rows, host.constant(type.getSegmentLength()));
   if (!type.hasRuntimeRate())
@@ -161,8 +170,11 @@ void Alignment::run() {
     copied = host.mul(copied, size);
   for (Reading &reading : readings) {
     Value rows = countRows(host, reading);
-    read = read ? host.max(read, rows) : rows;
+    if (rows)
+      read = read ? host.max(read, rows) : rows;
   }
+  if (!read)
+    return;
   Value least = host.add(host.mul(copied, host.constant(cost::fewestReadings)),
                          host.constant(cost::rowsOfLaunch));
   std::string name =

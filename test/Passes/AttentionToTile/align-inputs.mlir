@@ -166,3 +166,56 @@ rplan.func @small(%x: !s, %y: !o) outputs() names ["x", "y"] {
   rplan.launch @walk grid(%c17) args(%x, %y) : !s, !o
   rplan.return
 }
+
+// -----
+
+// What the second launch reads is not known in front of the first one, as a
+// workspace that comes later has its sizes: the first one decides for both. Of
+// y only the second launch tells, and y is aligned in front of that one.
+
+!w = memref<?x64xf16, strided<[?, 1]>>
+
+// CHECK-LABEL: rplan.func @late(
+// CHECK-SAME:    %[[X:[^:]+]]: memref<?x64xf16, strided<[?, 1]>>, %[[Y:[^:]+]]: memref<?x64xf16, strided<[?, 1]>>
+// CHECK:         %[[READ:.+]] = arith.muli %{{.+}}, %c40 : index
+// CHECK:         %[[WORTH:.+]] = arith.cmpi sge, %[[READ]], %{{.+}}
+// CHECK:         %[[XA:.+]] = rplan.aligned %[[X]] by @late_align0 {{.+}} if %[[WORTH]]
+// CHECK:         rplan.launch @walk grid(%c40) args(%[[XA]])
+// CHECK:         %[[W:.+]] = rplan.workspace
+// CHECK:         %[[N:.+]] = rplan.size %[[W]][0]
+// CHECK:         %[[YA:.+]] = rplan.aligned %[[Y]] by @late_align1
+// CHECK:         rplan.launch @both grid(%[[N]]) args(%[[XA]], %[[YA]])
+
+rtile.func @walk(%x: !w) grid(%i: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %xs = rtile.view %x[*, *] : !w to !rtile.view<64x64xf16>
+  scf.for %j = %c0 to %c64 step %c1 {
+    %t = rtile.load %xs[%j, %c0] : !rtile.view<64x64xf16>
+  }
+  rtile.return
+}
+
+rtile.func @both(%x: !w, %y: !w) grid(%i: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %xs = rtile.view %x[*, *] : !w to !rtile.view<64x64xf16>
+  %ys = rtile.view %y[*, *] : !w to !rtile.view<64x64xf16>
+  scf.for %j = %c0 to %c64 step %c1 {
+    %t = rtile.load %xs[%j, %c0] : !rtile.view<64x64xf16>
+    %u = rtile.load %ys[%j, %c0] : !rtile.view<64x64xf16>
+  }
+  rtile.return
+}
+
+rplan.func @late(%x: !w, %y: !w) outputs() names ["x", "y"] {
+  %c40 = arith.constant 40 : index
+  rplan.launch @walk grid(%c40) args(%x) : !w
+  %n = rplan.size %y[0] : !w
+  %w = rplan.workspace(%n) : memref<?x64xf16>
+  %m = rplan.size %w[0] : memref<?x64xf16>
+  rplan.launch @both grid(%m) args(%x, %y) : !w, !w
+  rplan.return
+}
