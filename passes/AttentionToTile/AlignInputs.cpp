@@ -69,10 +69,33 @@ bool canBeAligned(MemRefType type) {
   return columns * type.getElementTypeBitWidth() / 8 % abi::kMapAlignment == 0;
 }
 
+/// The kernels that copy: one for inputs of one type.
+class CopyKernels {
+public:
+  explicit CopyKernels(SymbolTable &symbols) : symbols(symbols) {}
+
+  void share(rplan::AlignedOp op) {
+    auto kernel = symbols.lookup<rtile::FuncOp>(op.getKernel());
+    for (rtile::FuncOp other : kernels)
+      if (OperationEquivalence::isRegionEquivalentTo(
+              &other.getBody(), &kernel.getBody(),
+              OperationEquivalence::IgnoreLocations)) {
+        op.setKernel(other.getSymName());
+        return symbols.erase(kernel);
+      }
+    kernels.push_back(kernel);
+  }
+
+private:
+  SymbolTable &symbols;
+  SmallVector<rtile::FuncOp> kernels;
+};
+
 /// Copies one input of a plan.
 class Alignment {
 public:
-  Alignment(rplan::FuncOp plan, BlockArgument input, SymbolTable &symbols);
+  Alignment(rplan::FuncOp plan, BlockArgument input, SymbolTable &symbols,
+            CopyKernels &kernels);
   void run();
 
 private:
@@ -85,14 +108,15 @@ private:
   rplan::FuncOp plan;
   BlockArgument input;
   SymbolTable &symbols;
+  CopyKernels &kernels;
   SmallVector<Reading> readings;
 };
 
 } // namespace
 
 Alignment::Alignment(rplan::FuncOp plan, BlockArgument input,
-                     SymbolTable &symbols)
-    : plan(plan), input(input), symbols(symbols) {
+                     SymbolTable &symbols, CopyKernels &kernels)
+    : plan(plan), input(input), symbols(symbols), kernels(kernels) {
   for (auto launch : plan.getBody().getOps<rplan::LaunchOp>())
     for (auto [argument, value] : llvm::enumerate(launch.getArgs()))
       if (value == input)
@@ -182,22 +206,25 @@ void Alignment::run() {
   auto options =
       remark::RemarkOpts::name("AlignInputs").category("rplan-align-inputs");
   std::string text =
-      name + ": input '" +
+      ": input '" +
       cast<StringAttr>(plan.getNames()[input.getArgNumber()]).str() + "' ";
   Value worth = host.atLeast(read, least);
   if (getConstant(worth) == 0) {
     remark::missed(host.getLoc(), options)
-        << (text + "is read where it lies: " +
+        << (plan.getSymName().str() + text + "is read where it lies: " +
             std::to_string(*getConstant(read)) + " rows are fewer than the " +
             std::to_string(*getConstant(least)) + " from which on a copy pays");
     return;
   }
   Value aligned = emitAligned(host, name, readings.front().view.getAxes()[0],
                               tensor, worth);
+  auto copy = aligned.getDefiningOp<rplan::AlignedOp>();
+  kernels.share(copy);
   for (Reading &reading : readings)
     reading.launch.getArgsMutable()[reading.argument].set(aligned);
   remark::passed(host.getLoc(), options)
-      << (text + "is copied if it does not lie at multiples of " +
+      << (copy.getKernel().str() + text +
+          "is copied if it does not lie at multiples of " +
           std::to_string(abi::kMapAlignment) + " bytes and a launch reads " +
           std::to_string(cost::fewestReadings) + " times its rows and " +
           std::to_string(cost::rowsOfLaunch) + " more");
@@ -219,10 +246,11 @@ struct AlignInputs : ringlet::impl::RPlanAlignInputsBase<AlignInputs> {
     if (!target.gpu)
       return;
     SymbolTable symbols(getOperation());
+    CopyKernels kernels(symbols);
     for (auto plan : getOperation().getOps<rplan::FuncOp>())
       for (BlockArgument input : plan.getInputs())
         if (canBeAligned(cast<MemRefType>(input.getType())))
-          Alignment(plan, input, symbols).run();
+          Alignment(plan, input, symbols, kernels).run();
   }
 };
 

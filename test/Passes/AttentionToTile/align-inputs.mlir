@@ -81,7 +81,7 @@ rplan.func @streams(%x: !b, %y: !b, %n: memref<i64>)
 
 // Two launches: the one that reads more decides, and its grid, which is computed
 // later, comes in front of the copy. A kernel with a recipe reads nothing unless
-// all that it loads is aligned: y counts as often as x.
+// all that it loads is aligned: y counts as often as x. One kernel copies both.
 
 !r = memref<4096x64xf16, strided<[?, 1]>>
 
@@ -95,9 +95,10 @@ rplan.func @streams(%x: !b, %y: !b, %n: memref<i64>)
 // CHECK:         %[[WORTH:.+]] = arith.cmpi sge, %[[MOST]], %c10240
 // CHECK:         %[[XA:.+]] = rplan.aligned %[[X]] by @recipe_align0 grid(%c128) if %[[WORTH]]
 // CHECK:         %[[YWORTH:.+]] = arith.cmpi sge, %[[FEW]], %c10240
-// CHECK:         %[[YA:.+]] = rplan.aligned %[[Y]] by @recipe_align1 grid(%c128) if %[[YWORTH]]
+// CHECK:         %[[YA:.+]] = rplan.aligned %[[Y]] by @recipe_align0 grid(%c128) if %[[YWORTH]]
 // CHECK:         rplan.launch @fast grid(%[[P]]) args(%[[XA]], %[[YA]])
 // CHECK:         rplan.launch @plain grid(%[[DOUBLE]]) args(%[[XA]], %[[Y]])
+// CHECK-NOT:     _align1
 
 rtile.func @fast(%x: !r, %y: !r) grid(%i: index)
     attributes {recipe = #rtile.recipe<fa_fwd_lazy>} {
@@ -144,7 +145,7 @@ rplan.func @recipe(%x: !r, %y: !r, %n: memref<i64>)
 !s = memref<128x64xf16, strided<[?, 1]>>
 !o = memref<8192x36xf16, strided<[?, 1]>>
 
-// WHY: small_align0: input 'x' is read where it lies: 2176 rows are fewer than the 2304 from which on a copy pays
+// WHY: small: input 'x' is read where it lies: 2176 rows are fewer than the 2304 from which on a copy pays
 // CHECK-LABEL: rplan.func @small(
 // CHECK-NOT:     rplan.aligned
 
@@ -183,7 +184,7 @@ rplan.func @small(%x: !s, %y: !o) outputs() names ["x", "y"] {
 // CHECK:         rplan.launch @walk grid(%c40) args(%[[XA]])
 // CHECK:         %[[W:.+]] = rplan.workspace
 // CHECK:         %[[N:.+]] = rplan.size %[[W]][0]
-// CHECK:         %[[YA:.+]] = rplan.aligned %[[Y]] by @late_align1
+// CHECK:         %[[YA:.+]] = rplan.aligned %[[Y]] by @late_align0
 // CHECK:         rplan.launch @both grid(%[[N]]) args(%[[XA]], %[[YA]])
 
 rtile.func @walk(%x: !w) grid(%i: index) {
