@@ -30,11 +30,12 @@ class Operand:
     values: tuple = ()
 
 
-# The operands of the operation in its order.
-OPERANDS = (
+# The operands of the operation in its order, first those that may have a number
+# for each sequence.
+BY_SEQUENCE = (
     "q_offset", "query_lengths", "key_lengths", "query_starts", "key_starts",
-    "w", "r", "sink", "block_mask",
 )  # fmt: skip
+OPERANDS = (*BY_SEQUENCE, "w", "r", "sink", "block_mask")
 
 
 @dataclasses.dataclass
@@ -67,88 +68,75 @@ class Attention:
     def add(self, name: str, shape: tuple, dtype: str, *values) -> None:
         self.operands.append(Operand(name, shape, dtype, values))
 
+    def _rows(self, count: int, *rest: int) -> tuple:
+        return (count, *rest) if self.is_packed else (self.batch, count, *rest)
+
     def tensors(self) -> list:
-        """The operands, as (name, shape, dtype, values)."""
-
-        def rows(count: int, *rest: int) -> tuple:
-            return (count, *rest) if self.is_packed else (self.batch, count, *rest)
-
+        """The operands."""
         inputs = [
-            Operand("q", rows(self.rows, self.heads, self.dim), self.dtype),
-            Operand("k", rows(self.columns, self.key_heads, self.dim), self.dtype),
-            Operand(
-                "v", rows(self.columns, self.key_heads, self.value_dim), self.dtype
-            ),
+            ("q", self._rows(self.rows, self.heads, self.dim)),
+            ("k", self._rows(self.columns, self.key_heads, self.dim)),
+            ("v", self._rows(self.columns, self.key_heads, self.value_dim)),
         ]
-        return inputs + sorted(self.operands, key=lambda x: OPERANDS.index(x.name))
+        others = sorted(self.operands, key=lambda each: OPERANDS.index(each.name))
+        return [Operand(*each, self.dtype) for each in inputs] + others
 
-    def result_tensors(self) -> list:
-        rows = (self.rows,) if self.is_packed else (self.batch, self.rows)
-        lse = (*rows[:-1], self.heads, self.rows)
+    def all_results(self) -> list:
+        output = self._rows(self.rows, self.heads, self.value_dim)
+        lse = (*output[:-3], self.heads, self.rows)
         if self.is_sum:
             lse = (len(self.branches), *lse)
-        every = {
-            "output": Operand("output", (*rows, self.heads, self.value_dim), self.dtype),
-            "lse": Operand("lse", lse, "f32"),
-        }
-        return [every[name] for name in self.results]
+        return [Operand("output", output, self.dtype), Operand("lse", lse, "f32")]
+
+    def result_tensors(self) -> list:
+        """Those that the function returns."""
+        return [each for each in self.all_results() if each.name in self.results]
+
+    def _type(self, operand: Operand) -> str:
+        """The type of a tensor, as much as the compiler is to know of it."""
+        is_row = operand.name in ("q", "k", "v", "output", "lse")
+        axis = len(operand.shape) - (1 if operand.name == "lse" else 3)
+        sizes = list(operand.shape)
+        if self.is_dynamic_length and is_row:
+            sizes[axis] = "?"
+        if self.is_dynamic_batch:
+            if is_row and not self.is_packed:
+                sizes[len(sizes) - (3 if operand.name == "lse" else 4)] = "?"
+            elif operand.name in BY_SEQUENCE and sizes:
+                sizes[0] = "?"
+        order = self.key_order if operand.name in "kv" else self.query_order
+        layout = [f"order = <{order}>"] * bool(order)
+        layout += [f"ring = <{self.ring}>"] * bool(self.ring)
+        encoding = ""
+        if is_row and layout:
+            encoding = f", #rlayout.layout<{', '.join(layout)}, axis = {axis}>"
+        return f"tensor<{''.join(f'{x}x' for x in sizes)}{operand.dtype}{encoding}>"
 
     def text(self, name: str) -> str:
         """A function that computes it."""
-        batch = "?" if self.is_dynamic_batch else self.batch
-
-        def length(count: int):
-            return "?" if self.is_dynamic_length else count
-
-        def tensor(shape: list, dtype: str, order: str, axis: int) -> str:
-            layout = [f"order = <{order}>"] * bool(order)
-            layout += [f"ring = <{self.ring}>"] * bool(self.ring)
-            encoding = ", ".join([*layout, f"axis = {axis}"])
-            encoding = f", #rlayout.layout<{encoding}>" if layout else ""
-            return f"tensor<{''.join(f'{size}x' for size in shape)}{dtype}{encoding}>"
-
-        def rows(count: int, heads: int, dim: int, order: str) -> str:
-            leading = [] if self.is_packed else [batch]
-            shape = [*leading, length(count), heads, dim]
-            return tensor(shape, self.dtype, order, len(leading))
-
-        query = rows(self.rows, self.heads, self.dim, self.query_order)
-        key = rows(self.columns, self.key_heads, self.dim, self.key_order)
-        value = rows(self.columns, self.key_heads, self.value_dim, self.key_order)
-        output = rows(self.rows, self.heads, self.value_dim, self.query_order)
-        shape = [self.heads, length(self.rows)]
-        if not self.is_packed:
-            shape.insert(0, batch)
-        if self.is_sum:
-            shape.insert(0, len(self.branches))
-        lse = tensor(shape, "f32", self.query_order, len(shape) - 1)
-        types = [query, key, value]
-        for operand in self.tensors()[3:]:
-            sizes = list(operand.shape)
-            is_by_sequence = operand.name in ("q_offset", *OPERANDS[1:3]) and sizes
-            if is_by_sequence and self.is_dynamic_batch:
-                sizes = ["?"]
-            types.append(f"tensor<{''.join(f'{x}x' for x in sizes)}{operand.dtype}>")
+        operands = {each.name: self._type(each) for each in self.tensors()}
+        results = {each.name: self._type(each) for each in self.all_results()}
+        clauses = list(self.clauses)
+        if sizes := [f"%{each}" for each in operands if each in ("w", "r")]:
+            clauses.append(f"sizes({', '.join(sizes)})")
+        if self.tile:
+            tiling = "#ringlet.tiling<query = {}, key = {}>".format(*self.tile)
+            clauses.append(f"tilings = [{', '.join([tiling] * len(self.branches))}]")
         arguments = ", ".join(
-            f'%{operand.name}: {type_} {{ringlet.name = "{operand.name}"}}'
-            for operand, type_ in zip(self.tensors(), types)
+            f'%{each}: {type_} {{ringlet.name = "{each}"}}'
+            for each, type_ in operands.items()
         )
         branches = ", ".join(
             f"<w = {each.w}, r = {each.r}{each.more}>" for each in self.branches
         )
-        sizes = [f"%{x.name}" for x in self.tensors() if x.name in ("w", "r")]
-        clauses = self.clauses + [f"sizes({', '.join(sizes)})"] * bool(sizes)
-        if self.tile:
-            tiling = "#ringlet.tiling<query = {}, key = {}>".format(*self.tile)
-            clauses.append(f"tilings = [{', '.join([tiling] * len(self.branches))}]")
-        returned = {"output": output, "lse": lse}
-        results = ", ".join(returned[each] for each in self.results)
+        returned = ", ".join(results[each] for each in self.results)
         return (
-            f"func.func @{name}({arguments}) -> ({results}) {{\n"
+            f"func.func @{name}({arguments}) -> ({returned}) {{\n"
             f"  %output, %lse = ringlet.attention %q, %k, %v branches [{branches}]"
             f" {' '.join(clauses)}\n"
-            f"      : ({', '.join(types)}) -> ({output}, {lse})\n"
-            f"  return {', '.join('%' + each for each in self.results)} : {results}\n"
+            f"      : ({', '.join(operands.values())})"
+            f" -> ({', '.join(results.values())})\n"
+            f"  return {', '.join('%' + each for each in self.results)} : {returned}\n"
             "}\n"
         )
 
