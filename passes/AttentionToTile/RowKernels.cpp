@@ -7,6 +7,7 @@
 
 #include "passes/AttentionToTile/KernelBuilder.h"
 #include "passes/AttentionToTile/Kernels.h"
+#include "passes/AttentionToTile/RowOrder.h"
 
 #include <algorithm>
 #include <limits>
@@ -261,6 +262,16 @@ void ringlet::emitFinishLse(HostPlan &plan, const Twine &name,
   k.launch();
 }
 
+/// Copies rows of X to rows of Y.
+static void copy(RowKernel &kernel, Value X,
+                 const KernelBuilder::Rows &fromRows, Value Y,
+                 const KernelBuilder::Rows &toRows) {
+  Type element = kernel.shape.getElementType();
+  Value x = kernel.view("x", X, element, fromRows);
+  Value y = kernel.view("y", Y, element, toRows);
+  kernel.store(kernel.load("x_tile", x), y);
+}
+
 Value ringlet::emitAligned(HostPlan &plan, const Twine &name, int64_t axis,
                            const HostTensor &input, Value worth) {
   RowKernel kernel(plan, name, axis, input);
@@ -268,19 +279,15 @@ Value ringlet::emitAligned(HostPlan &plan, const Twine &name, int64_t axis,
   Value X = k.addBuffer("X", input.buffer);
   Value Y = k.addBuffer("aligned", input.buffer);
   kernel.declareGrid();
-  Value x = kernel.view("x", X, input.getElementType());
-  Value y = kernel.view("y", Y, input.getElementType());
-  kernel.store(kernel.load("x_tile", x), y);
+  copy(kernel, X, {}, Y, {});
   return k.align(input.buffer, worth);
 }
 
 void ringlet::emitReorder(HostPlan &plan, const Twine &name, int64_t axis,
                           const HostTensor &from, rlayout::OrderAttr fromOrder,
                           const HostTensor &to, rlayout::OrderAttr toOrder) {
-  if (fromOrder && fromOrder.isIdentity())
-    fromOrder = nullptr;
-  if (toOrder && toOrder.isIdentity())
-    toOrder = nullptr;
+  fromOrder = dropIdentity(fromOrder);
+  toOrder = dropIdentity(toOrder);
   RowKernel kernel(plan, name, axis, to);
   KernelBuilder &k = kernel.k;
   Value X = k.addBuffer("X", from.buffer);
@@ -302,8 +309,6 @@ void ringlet::emitReorder(HostPlan &plan, const Twine &name, int64_t axis,
   KernelBuilder::Rows fromRows, toRows;
   fromRows.table = fromTable;
   toRows.table = toTable;
-  Value x = kernel.view("x", X, from.getElementType(), fromRows);
-  Value y = kernel.view("y", Y, to.getElementType(), toRows);
-  kernel.store(kernel.load("x_tile", x), y);
+  copy(kernel, X, fromRows, Y, toRows);
   k.launch();
 }

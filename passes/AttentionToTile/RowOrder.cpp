@@ -15,7 +15,7 @@ using namespace ringlet;
 /// Positions before the keys that a table of ranks has room for.
 static constexpr int64_t mostRanksBefore = int64_t(1) << 24;
 
-static rlayout::OrderAttr dropIdentity(rlayout::OrderAttr order) {
+rlayout::OrderAttr ringlet::dropIdentity(rlayout::OrderAttr order) {
   return order && order.isIdentity() ? nullptr : order;
 }
 

@@ -14,6 +14,9 @@
 
 namespace ringlet {
 
+/// Null for an order in which tokens lie as in none.
+rlayout::OrderAttr dropIdentity(rlayout::OrderAttr order);
+
 /// What a view of a sequence's rows needs beside its ranks: an order with rows
 /// at equal distances, or tables. All null: rows lie in the order of ranks.
 struct RowOrder {

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/AttentionToTile/Kernels.h"
+#include "passes/AttentionToTile/RowOrder.h"
 
 #include "mlir/IR/Matchers.h"
 
@@ -29,7 +30,7 @@ static bool hasTables(attn::AttentionOp op) {
 
 static bool isReordered(Value tensor) {
   auto order = rlayout::getOrder(cast<RankedTensorType>(tensor.getType()));
-  return order && !order.isIdentity();
+  return bool(dropIdentity(order));
 }
 
 LogicalResult ringlet::checkSupported(attn::AttentionOp op) {
