@@ -68,10 +68,13 @@ std::string checkCopy(rtile::LoadOp load, bool isKey) {
     return "expected views of rows at equal distances, found an indexed one";
   if (!view.isStatic())
     return "expected views whose w and rate are known, found ? (B1)";
-  if (auto op = load.getView().getDefiningOp<rtile::ViewOp>();
-      op && (op.getPositions() || (op.getOrder() && getRowStep(op) != 1)))
+  auto op = load.getView().getDefiningOp<rtile::ViewOp>();
+  if (op && (op.getPositions() || (op.getOrder() && getRowStep(op) != 1)))
     return "expected views of rows by their positions, side by side where they "
            "are in an order (O1, O2)";
+  if (op && op.getFirst())
+    return "expected views of the rows of a whole axis, found those of a part "
+           "(S2)";
   if (columns % cost::kColumnStep != 0)
     return "expected rows of a multiple of 16 bytes, found " +
            number(columns * 2) + " (" + number(columns) +

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "lib/Cost/ScheduleResources.h"
 #include "passes/TileOpt/RowRange.h"
 #include "passes/TileToNVVM/Channels.h"
 #include "passes/TileToNVVM/Passes.h"
@@ -27,7 +28,7 @@ using namespace ringlet::gpu;
 namespace {
 
 /// Limits of cuTensorMapEncodeTiled.
-constexpr int64_t mostAxes = 5, mostBoxRows = 256;
+constexpr int64_t mostAxes = 5;
 
 /// Columns beyond a tile's have to arrive as zeros: they do if they lie outside
 /// of the buffer, or if there are none.
@@ -57,6 +58,9 @@ FailureOr<SmallVector<rtile::MapAttr>> getMaps(rtile::CopyOp copy) {
     return copy.emitOpError("expected a view of two axes without a table of "
                             "rows, made by rtile.view, found ")
            << type;
+  if (view.getFirst())
+    return copy.emitOpError("expected the rows of a whole axis, as a map has "
+                            "them, found those of a part (S2)");
   ArrayRef<int64_t> axes = view.getAxes();
   int64_t rank = view.getBufferType().getRank();
   if (axes[1] != rank - 1)
@@ -82,9 +86,9 @@ FailureOr<SmallVector<rtile::MapAttr>> getMaps(rtile::CopyOp copy) {
            << mostAxes << " axes, found " << count
            << (rate > 1 ? ", of which one for the rate" : "");
   int64_t rows = type.getShape()[0];
-  if (rows > mostBoxRows)
+  if (rows > cost::kMostBoxRows)
     return copy.emitOpError("expected a tile of at most ")
-           << mostBoxRows << " rows, found " << rows;
+           << cost::kMostBoxRows << " rows, found " << rows;
   auto buffer = cast<BlockArgument>(view.getBuffer());
   int64_t length = view.getBufferType().getDimSize(axes[0]);
   SmallVector<rtile::Residues> parts{rtile::Residues::all};

@@ -55,6 +55,27 @@ rtile.func @apart(%X: memref<?x64xf16, strided<[?, 1]>>)
 
 // -----
 
+rtile.func @part_of_an_axis(%X: memref<?x64xf16, strided<[?, 1]>>, %n: index)
+    grid(%i: index) scheduled {
+  %c0 = arith.constant 0 : index
+  %x = rtile.view %X[*, *] within(%c0, %n) : memref<?x64xf16, strided<[?, 1]>>
+      to !rtile.view<64x64xf16>
+  %xs = rtile.channel slots = 1 : !rtile.channel<64x64xf16>
+  rtile.role "load" warps = 4 {
+    %slot = rtile.acquire %xs : !rtile.channel<64x64xf16>
+    // expected-error@+1 {{expected the rows of a whole axis, as a map has them, found those of a part (S2)}}
+    rtile.copy %x[%c0, %c0] to %slot
+        : !rtile.view<64x64xf16>, !rtile.slot<64x64xf16>
+  }
+  rtile.role "compute" warps = 4 {
+    %slot = rtile.await %xs : !rtile.channel<64x64xf16>
+    rtile.release %slot : !rtile.slot<64x64xf16>
+  }
+  rtile.return
+}
+
+// -----
+
 rtile.func @positions(%X: memref<?x64xf16, strided<[?, 1]>>, %T: memref<?xi64>)
     grid(%i: index) scheduled {
   %c0 = arith.constant 0 : index
