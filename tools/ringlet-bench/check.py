@@ -67,6 +67,8 @@ class Config:
     has_offsets: bool = False
     # Queries and keys of each sequence, of which some are no lengths (S2).
     has_lengths: bool = False
+    # w and r are given with the call (B1).
+    has_sizes: bool = False
 
     @property
     def name(self) -> str:
@@ -82,8 +84,14 @@ class Config:
             "sink" if self.has_sink else "",
             "offsets" if self.has_offsets else "",
             "lengths" if self.has_lengths else "",
+            "sizes of the call" if self.has_sizes else "",
         ]
         return " ".join(part for part in parts if part)
+
+    @property
+    def sizes(self) -> dict:
+        """What the call may give, in the order of the operands."""
+        return {"r": self.r} if self.w is None else {"w": self.w, "r": self.r}
 
     @property
     def text(self) -> str:
@@ -107,15 +115,21 @@ class Config:
             for name in ("q_lengths", "k_lengths"):
                 operands[name] = f"tensor<{self.batch}xi64>"
             extra += " lengths(%q_lengths, %k_lengths)"
+        if self.has_sizes:
+            sizes = self.sizes
+            operands |= {name: "tensor<i64>" for name in sizes}
+            extra += " sizes(" + ", ".join(f"%{name}" for name in sizes) + ")"
         if self.has_sink:
             operands["sink"] = f"tensor<{self.heads}xf32>"
             extra += " sink(%sink)"
         arguments = ", ".join(f"%{name}: {type}" for name, type in operands.items())
         types = ", ".join(operands.values())
-        w = "*" if self.w is None else self.w
+        w, r = "*" if self.w is None else self.w, self.r
+        if self.has_sizes:
+            w, r = "?" if "w" in self.sizes else w, "?"
         return f"""
 func.func @attend({arguments}) -> ({o}, {lse}) {{
-  %o, %lse = ringlet.attention %q, %k, %v branches [<w = {w}, r = {self.r}>]{extra}
+  %o, %lse = ringlet.attention %q, %k, %v branches [<w = {w}, r = {r}>]{extra}
       : ({types}) -> ({o}, {lse})
   return %o, %lse : {o}, {lse}
 }}
@@ -128,6 +142,7 @@ def draw(seed: int, count: int) -> list[Config]:
     # What programs may have besides.
     further = random.Random(seed + 1)
     of_sequences = random.Random(seed + 2)
+    of_calls = random.Random(seed + 3)
     sizes = []
     configs = []
     while len(configs) < count:
@@ -172,6 +187,7 @@ def draw(seed: int, count: int) -> list[Config]:
                 has_sink=further.random() < 0.2,
                 has_offsets=further.random() < 0.2,
                 has_lengths=of_sequences.random() < 0.2,
+                has_sizes=of_calls.random() < 0.2,
             )
         )
     return configs
@@ -326,7 +342,7 @@ def _softmax(config, scores, seen, sink):
 
 
 def _further_inputs(config, queries, keys):
-    """Offsets, lengths and sink, in the order of the arguments."""
+    """Offsets, lengths, sizes and sink, in the order of the arguments."""
     import torch
 
     inputs = {}
@@ -336,6 +352,9 @@ def _further_inputs(config, queries, keys):
     if config.has_lengths:
         for name, rows in ("q_lengths", queries), ("k_lengths", keys):
             inputs[name] = torch.randint(-3, rows + 4, (config.batch,), device="cuda")
+    if config.has_sizes:
+        # The host reads them.
+        inputs |= {name: torch.tensor(size) for name, size in config.sizes.items()}
     if config.has_sink:
         inputs["sink"] = 4.0 * torch.randn(config.heads, device="cuda")
     return inputs
