@@ -29,10 +29,9 @@ static void writeKey(const abi::Function &function,
     key.insert(key.end(), view.sizes, view.sizes + view.rank);
     key.insert(key.end(), view.strides, view.strides + view.rank);
     key.push_back(isAligned(view.data));
-    if (isHostScalar(*function.arguments()->Get(i))) {
-      key.push_back(0);
+    // Where a number lies does not matter, only which one it is.
+    if (isHostScalar(*function.arguments()->Get(i)))
       std::memcpy(&key.back(), view.data, sizeof(int64_t));
-    }
   }
 }
 
