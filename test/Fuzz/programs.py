@@ -50,6 +50,8 @@ class Writer:
 
     def __init__(self, seed: int, number: int):
         self.dice = random.Random(f"{seed}/{number}")
+        # For what all programs may have beside.
+        self.further = random.Random(f"further/{seed}/{number}")
         self.kind = self.dice.choice(("valid", "valid", "nearly", "hostile"))
 
     def chance(self, share: float) -> bool:
@@ -91,6 +93,10 @@ class Writer:
         out = f"tensor<{batch}x{rows}x{heads}x{value_dim}x{dtype}{layout}>"
         is_sum = self.chance(0.2)
         branches = [self.branch(heads) for _ in range(dice.choice((1, 1, 1, 2, 3)))]
+        if self.further.random() < 0.15:
+            at = self.further.randrange(len(branches))
+            name = self.further.choice("wr")
+            branches[at] = re.sub(rf"\b{name} = [\d*]+", f"{name} = ?", branches[at])
         leading = f"{len(branches)}x" if is_sum else ""
         rows_layout = rows_layout.replace("AXIS", str(3 if is_sum else 2))
         lse = f"tensor<{leading}{batch}x{heads}x{rows}xf32{rows_layout}>"
@@ -114,6 +120,10 @@ class Writer:
             arguments.append(f"%lengths: tensor<{batch}xi64>")
             operands += [f"tensor<{batch}xi64>"] * 2
             clauses.append("lengths(%lengths, %lengths)")
+        if "?" in "".join(branches):
+            arguments.append("%size: tensor<i64>")
+            operands.append("tensor<i64>")
+            clauses.append("sizes(%size)")
         if self.chance(0.1):
             arguments.append(f"%sink: tensor<{heads}xf32>")
             operands.append(f"tensor<{heads}xf32>")
