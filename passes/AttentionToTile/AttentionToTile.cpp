@@ -229,9 +229,11 @@ void FunctionLowering::lowerAttention(attn::AttentionOp op) {
   bool single = chain.size() == 1;
   // What one dilated branch of all heads leaves out are other residues of the
   // same segments, which a kernel with a recipe fills before its next point.
-  // Wide rows leave it no registers for that, and plain kernels have none.
+  // Wide rows leave it no registers for that, and plain kernels have none. It
+  // visits every residue, be it that no row has it.
   bool fillsOthers =
-      single && !finishes &&
+      single && !finishes && sizes[0].areKnown() &&
+      sizes[0].getR() <= kMaxFillRate &&
       cast<attn::TilingAttr>((*op.getTilings())[0]).getRecipe() &&
       op.getHeadDim() <= kMaxFillDim && op.getValueDim() <= kMaxFillDim &&
       hasEveryHead(0);

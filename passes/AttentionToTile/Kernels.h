@@ -73,8 +73,9 @@ struct BranchStep {
   bool fillsOthers = false;
 };
 
-/// Most columns of rows of other residues that one kernel fills beside its own.
-constexpr int64_t kMaxFillDim = 128;
+/// Most columns of rows of other residues that one kernel fills beside its own,
+/// and most residues: of so many, each has fewer rows than a tile.
+constexpr int64_t kMaxFillDim = 128, kMaxFillRate = 1024;
 
 /// Streams a branch's queries over its keys with a running maximum and sum.
 /// With a recipe, a second kernel does so again for marked rows.

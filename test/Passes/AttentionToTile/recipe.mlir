@@ -133,3 +133,26 @@ func.func @dilated(%q: tensor<1x?x4x16xf16>, %k: tensor<1x?x2x16xf16>)
       : (tensor<1x?x4x16xf16>, tensor<1x?x2x16xf16>, tensor<1x?x2x16xf16>) -> (tensor<1x?x4x16xf16>, tensor<1x4x?xf32>)
   return %o, %l : tensor<1x?x4x16xf16>, tensor<1x4x?xf32>
 }
+
+// -----
+
+// There are as many residues as r says, however few rows the call has: a loop
+// over 2^40 of them would not end. Rows of other residues have a kernel then.
+
+// CHECK-LABEL: rplan.func @sparse(
+// CHECK:         rplan.launch @sparse_fill_output0
+// CHECK:         rplan.launch @sparse_attention0_branch0
+
+// CHECK-LABEL: rtile.func @sparse_attention0_branch0(
+// CHECK-NOT:     to %c1099511627776
+// CHECK:         rtile.return
+// CHECK-LABEL: rtile.func @sparse_attention0_branch0_redo(
+// CHECK-NOT:     to %c1099511627776
+
+func.func @sparse(%q: tensor<1x?x1x16xf16>) -> tensor<1x?x1x16xf16> {
+  %o, %lse = ringlet.attention %q, %q, %q branches [<w = *, r = 1099511627776>]
+      tilings = [#ringlet.tiling<query = 64, key = 16, recipe = fa_fwd_lazy, redo = <query = 16, key = 16>>]
+      : (tensor<1x?x1x16xf16>, tensor<1x?x1x16xf16>, tensor<1x?x1x16xf16>)
+      -> (tensor<1x?x1x16xf16>, tensor<1x1x?xf32>)
+  return %o : tensor<1x?x1x16xf16>
+}
