@@ -19,6 +19,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstring>
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -106,8 +107,9 @@ static void writeAll(int file, StringRef bytes) {
 namespace {
 struct Reading {
   std::string said;
-  /// How the process ended, as waitpid says it.
-  int status = 0;
+  /// How the process ended, as waitpid says it; for hosts that have it say
+  /// nothing, not well.
+  int status = SIGABRT;
   bool wasTooLong = false;
 };
 } // namespace
@@ -149,7 +151,8 @@ static Reading listen(pid_t process, int file) {
 static std::optional<std::string> textOf(llvm::MemoryBufferRef bytecode,
                                          std::string &error) {
   int ends[2];
-  pid_t process = pipe(ends) == 0 ? fork() : -1;
+  // Other children of the host must not hold the pipe open.
+  pid_t process = pipe2(ends, O_CLOEXEC) == 0 ? fork() : -1;
   if (process < 0) {
     error = std::string("no process can be started to read bytecode: ") +
             std::strerror(errno);
