@@ -243,3 +243,18 @@ func.func @extremes(%q: tensor<1x64x4x16xf32>, %p: tensor<i64>) -> tensor<1x64x4
       : (tensor<1x64x4x16xf32>, tensor<1x64x4x16xf32>, tensor<1x64x4x16xf32>, tensor<i64>) -> (tensor<1x64x4x16xf32>, tensor<1x4x64xf32>)
   return %o : tensor<1x64x4x16xf32>
 }
+
+// -----
+
+// It gets shorter by whole dilations: queries before position 0 lie at the end
+// of the segment before, and w mod r says which of them are in the branch (B3).
+// 2^63 - 1 and 2^61 - 1 leave 3, as 2^61 would not.
+
+// CHECK-LABEL: rtile.func @before_the_keys_attention0_branch0(
+// CHECK:         !rtile.view<16x16xf32, w = 2305843009213693951, rate = 4>
+func.func @before_the_keys(%q: tensor<1x?x4x16xf32>, %k: tensor<1x?x4x16xf32>) -> tensor<1x?x4x16xf32> {
+  %o, %l = ringlet.attention %q, %k, %k branches [<w = 9223372036854775807, r = 4>]
+      tilings = [#ringlet.tiling<query = 16, key = 16>]
+      : (tensor<1x?x4x16xf32>, tensor<1x?x4x16xf32>, tensor<1x?x4x16xf32>) -> (tensor<1x?x4x16xf32>, tensor<1x4x?xf32>)
+  return %o : tensor<1x?x4x16xf32>
+}
