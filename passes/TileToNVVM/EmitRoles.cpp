@@ -67,7 +67,8 @@ void Emitter::emitRoles(ValueRange extents, Value mapsAddress,
   counter = counterAddress;
   for (Value extent : extents)
     gridExtents.push_back(b.toI32(extent));
-  // Less than 2^31.
+  // Less than 2^31, also together with the number of blocks: who launches the
+  // kernel sees to it.
   points = gridExtents[0];
   for (Value extent : ArrayRef<Value>(gridExtents).drop_front())
     points = b.mul(points, extent);

@@ -158,8 +158,12 @@ public:
 
   //===--- Work. Any thread may call, also at once. -----------------------===//
 
-  /// The most items that one launch can have.
-  virtual int64_t mostItems() const { return INT64_MAX; }
+  /// The most items that one launch can have, of a kernel of which so many
+  /// blocks a multiprocessor stay (0: each block has one item).
+  virtual int64_t mostItems(uint32_t blocksThatStay) const {
+    (void)blocksThatStay;
+    return INT64_MAX;
+  }
   virtual Status launch(const LaunchCall &call) = 0;
   /// A batch of these kernels, not started yet. Null where launches one by one
   /// are as good, or all there is.

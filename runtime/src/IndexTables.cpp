@@ -159,7 +159,7 @@ Status IndexTableCache::write(const layout::IndexTable &key, void *fill,
   int64_t words[3];
   LaunchCall call;
   if (!driver.usesHostMemory() && makeLaunch(key, fill, words, call) &&
-      call.items <= driver.mostItems())
+      call.items <= driver.mostItems(/*blocksThatStay=*/0))
     return table.upload.generate(driver, call, bytesOf(key));
   RL_TRY(makeEntries(key, table));
   return table.upload.make(driver, table.entries.data(), bytesOf(key));

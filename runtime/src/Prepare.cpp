@@ -336,13 +336,14 @@ Status Planner::prepareLaunch(const abi::Launch &launch, uint32_t step,
   if (tooMany)
     return failed(invalid("the grid of kernel '", kernel.name()->str(),
                           "' has more than 2^63 items"));
-  if (items > program.context->driver->mostItems())
+  const abi::KernelCode &code = *program.kernel(launch.kernel()).description;
+  int64_t most =
+      program.context->driver->mostItems(code.blocks_per_multiprocessor());
+  if (items > most)
     return failed(failure(RL_UNSUPPORTED, "the grid of kernel '",
                           kernel.name()->str(), "' has ", items,
-                          " items, the device takes ",
-                          program.context->driver->mostItems()));
-  bool countsItems =
-      program.kernel(launch.kernel()).description->counts_items();
+                          " items, the device takes ", most));
+  bool countsItems = code.counts_items();
   if (countsItems)
     words.push_back(0);
   auto firstMap = uint32_t(maps.size());

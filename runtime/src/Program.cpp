@@ -12,7 +12,7 @@
 
 #include <algorithm>
 #include <cstring>
-#include <set>
+#include <map>
 
 using namespace ringlet;
 using namespace ringlet::rt;
@@ -149,16 +149,29 @@ void Program::keep(
   kept.insert(tables.begin(), tables.end());
 }
 
+namespace {
+
+struct KernelUse {
+  uint32_t kernel;
+  /// Others take its place where it cannot read the tensors.
+  bool hasFallback;
+};
+
+} // namespace
+
 /// Kernels of the entry in the order of their first launch, over all plans
 /// where none is chosen.
-static std::vector<uint32_t> kernelsOf(const Entry &entry) {
-  std::vector<uint32_t> list;
-  std::set<uint32_t> seen;
+static std::vector<KernelUse> kernelsOf(const Entry &entry) {
+  std::vector<KernelUse> list;
+  std::map<uint32_t, size_t> places;
   auto add = [&](const abi::Plan &plan) {
     for (uint32_t i = 0; i < sizeOf(plan.steps()); ++i)
-      if (const auto *launch = plan.steps()->Get(i)->action_as_Launch())
-        if (seen.insert(launch->kernel()).second)
-          list.push_back(launch->kernel());
+      if (const auto *launch = plan.steps()->Get(i)->action_as_Launch()) {
+        auto [place, isNew] = places.emplace(launch->kernel(), list.size());
+        if (isNew)
+          list.push_back({launch->kernel(), false});
+        list[place->second].hasFallback |= launch->fallback() >= 0;
+      }
   };
   if (entry.plan)
     add(*entry.plan);
@@ -180,11 +193,14 @@ std::string Program::explain(const Entry &entry, int64_t object,
       out += text("  ", list->Get(i)->key()->str(), ": ",
                   list->Get(i)->value()->str(), "\n");
   };
-  for (uint32_t index : kernelsOf(entry)) {
+  for (const KernelUse &use : kernelsOf(entry)) {
     if (out.size() >= budget)
       return out + "...\n";
-    const abi::Kernel &kernel = *root->kernels()->Get(index);
+    const abi::Kernel &kernel = *root->kernels()->Get(use.kernel);
     out += text("kernel: ", kernel.name()->str(), "\n");
+    if (use.hasFallback)
+      out += "  fallback: slower kernels, for tensors that no tensor map can "
+             "describe\n";
     pairs(kernel.decisions());
     for (uint32_t i = 0; i < sizeOf(kernel.code()); ++i) {
       const abi::KernelCode &code = *kernel.code()->Get(i);

@@ -72,7 +72,11 @@ public:
     return CudaModule::load(device, code, module);
   }
 
-  int64_t mostItems() const override { return device->properties.maxGrid; }
+  int64_t mostItems(uint32_t blocksThatStay) const override {
+    // To the number of its item a block adds that of all blocks, in 32 bits.
+    return device->properties.maxGrid -
+           int64_t(blocksThatStay) * device->properties.multiprocessors;
+  }
   Status launch(const LaunchCall &call) override;
   std::unique_ptr<Batch> makeBatch(const LaunchCall *calls,
                                    size_t count) override;

@@ -410,6 +410,31 @@ TEST_F(CudaMaps, BlocksThatStay) {
   }
 }
 
+// Who reads what was decided sees which kernels others may take the place of.
+TEST_F(CudaMaps, FallbackIsExplained) {
+  ProgramPtr program = load({1});
+  EXPECT_NE(std::string(rl_program_explain(program.get(), 0))
+                .find("kernel: mark\n  fallback: slower kernels"),
+            std::string::npos);
+}
+TEST_F(CudaMaps, NoFallbackIsExplained) {
+  ProgramPtr program = load({1}, /*fallback=*/false);
+  EXPECT_EQ(std::string(rl_program_explain(program.get(), 0)).find("fallback"),
+            std::string::npos);
+}
+
+// A block adds the number of blocks to that of its item: both have to fit.
+TEST_F(CudaMaps, ItemsOfBlocksThatStay) {
+  change = [](abi::KernelCodeT &code) { code.blocks_per_multiprocessor = 2; };
+  fake.maxGrid = 1000;
+  ProgramPtr program = load({});
+  EXPECT_EQ(runOn(program.get(), {1, 736, 1}, {1, 1, 1}), RL_OK)
+      << rl_last_error();
+  EXPECT_EQ(runOn(program.get(), {1, 737, 1}, {1, 1, 1}), RL_UNSUPPORTED);
+  EXPECT_STREQ(rl_last_error(), "entry 'mapped': the grid of kernel 'mark' has "
+                                "737 items, the device takes 736");
+}
+
 // The counter is 32 bits that kernels leave at 0: a queue has one and sets it
 // once, a run that becomes a graph has one of its own.
 TEST_F(CudaMaps, CountedItems) {
