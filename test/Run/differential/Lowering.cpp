@@ -10,6 +10,7 @@
 #include "dialects/Plan/IR/PlanDialect.h"
 #include "dialects/Tile/IR/TileDialect.h"
 #include "lib/Compiler/Pipelines.h"
+#include "passes/AttentionToTile/Passes.h"
 #include "passes/TileSchedule/Passes.h"
 #include "passes/TileToNVVM/Passes.h"
 #include "ringlet/InitAll.h"
@@ -185,6 +186,7 @@ bool Lowering::runRecipe(const std::string &text, attn::Recipe recipe,
   pm.addInstrumentation(std::make_unique<Snapshots>(
       *this, attn::stringifyRecipe(recipe).str() + "/"));
   buildRingletToRTilePipeline(pm, LevelOptions());
+  pm.addPass(createRPlanAlignInputs({"sm_90a"}));
   addRecipePasses(pm);
   if (!runPasses(pm, *module, error))
     return false;
@@ -214,6 +216,7 @@ bool Lowering::runMma(const std::string &text, std::string *error) {
   PassManager pm(&context);
   pm.addInstrumentation(std::make_unique<Snapshots>(*this, "mma/"));
   buildRingletToRTilePipeline(pm, LevelOptions());
+  pm.addPass(createRPlanAlignInputs({arch}));
   pm.addPass(createRTileFuseScale());
   pm.addPass(createRTileDivideRows());
   pm.addPass(createRTileChooseDot({arch}));
