@@ -32,6 +32,8 @@ struct BranchShape {
   bool causal = false;
   /// Keys are those of a segment, or not neighbours in memory.
   bool segmented = false;
+  /// Only the call knows where the segments or the rows of one lie.
+  bool hasRuntimeSizes = false;
 };
 
 struct CPUTiling {

@@ -46,6 +46,9 @@ struct CostTable {
   /// More of them for each score where tiles of a segment follow each other:
   /// what the next one needs stays alive beside the masks.
   double redoScore = 0.3;
+  /// More of a thread where w or r are numbers of the call: what would be part
+  /// of instructions stays alive beside the sums.
+  double mmaRuntimeSizes = 32.0;
 };
 
 constexpr CostTable table;
@@ -113,7 +116,8 @@ GPUTiling ringlet::cost::estimate(const GPUCore &core,
   double room = (cutsInstructions + cutsRows) * rowBlocks * table.mmaRagged;
   bool followsTiles = kernel == TileKernel::Redo && branch.segmented;
   double ofScore = table.mmaScore + (followsTiles ? table.redoScore : 0.0);
-  double sums = accumulator + ofScore * scores + room;
+  double numbers = branch.hasRuntimeSizes ? table.mmaRuntimeSizes : 0.0;
+  double sums = accumulator + ofScore * scores + room + numbers;
   double registers = core.hasMma
                          ? table.mmaRegisters + accumulator + scores
                          : table.simtRegisters + accumulator +

@@ -35,8 +35,12 @@ static std::string explainRuntimeSizes(attn::BranchAttr branch) {
 
 cost::BranchShape ringlet::getBranchShape(attn::AttentionOp op,
                                           attn::BranchAttr branch) {
-  return {op.getHeadDim(), op.getValueDim(), getRowsOfSegment(op, branch),
-          op.getCausal(), !branch.isUnbounded() || branch.getR() != 1};
+  return {op.getHeadDim(),
+          op.getValueDim(),
+          getRowsOfSegment(op, branch),
+          op.getCausal(),
+          !branch.isUnbounded() || branch.getR() != 1,
+          branch.isRuntimeW() || branch.isRuntimeR()};
 }
 
 cost::GPUCore ringlet::getGPUCore(const arch::GPUArch &row, Type element,

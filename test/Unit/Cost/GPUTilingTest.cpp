@@ -126,6 +126,20 @@ TEST(GPUTiling, SpareRegistersMakeTilesSmaller) {
   EXPECT_TRUE(chooseTiling(core, shape(128, 0), 2).fits);
 }
 
+TEST(GPUTiling, SizesOfTheCallTakeRegisters) {
+  bool changes = false;
+  for (int64_t dim = 16; dim <= 256; dim += 8) {
+    BranchShape runtime = shape(dim, 0);
+    runtime.hasRuntimeSizes = true;
+    GPUTiling without = chooseTiling(large, shape(dim, 0), 2);
+    GPUTiling with = chooseTiling(large, runtime, 2);
+    EXPECT_TRUE(with.fits) << dim;
+    EXPECT_GE(with.cyclesPerScore, without.cyclesPerScore) << dim;
+    changes |= with.query != without.query || with.key != without.key;
+  }
+  EXPECT_TRUE(changes);
+}
+
 TEST(GPUTiling, NothingFitsWhereThereIsNoRoom) {
   GPUCore tiny = small;
   tiny.sharedBytes = 1 << 10;
