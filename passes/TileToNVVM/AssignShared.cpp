@@ -133,7 +133,9 @@ private:
       for (Place *other : others)
         if (place->offset + place->bytes() > other->offset)
           place->offset =
-              std::max(place->offset, other->offset + other->bytes());
+              std::max(place->offset,
+                       int64_t(llvm::alignTo(other->offset + other->bytes(),
+                                             Image::rowOfBanks)));
       placed.push_back(place);
       total = std::max(total, place->offset + place->bytes());
     }

@@ -60,16 +60,6 @@ int64_t getColumns(rtile::FuncOp func) {
   return columns;
 }
 
-/// True if every product is one of matrix instructions, and there are some.
-bool isAllMma(rtile::FuncOp func) {
-  bool some = false, all = true;
-  func.walk([&](rtile::DotOp dot) {
-    some = true;
-    all &= isMma(dot);
-  });
-  return some && all;
-}
-
 struct ChooseWarps : ringlet::impl::RTileChooseWarpsBase<ChooseWarps> {
   void runOnOperation() override {
     getOperation()->walk([&](rtile::FuncOp func) {

@@ -47,6 +47,18 @@ Image Image::of(RankedTensorType tile) {
   return {rows, columns, pitch, rows * pitch};
 }
 
+Image Image::ofCopied(RankedTensorType tile) {
+  Image image = of(tile);
+  // What was measured; other lengths stay padded.
+  int64_t rowBytes = image.columns * getBytes(tile.getElementType());
+  image.swizzled = tile.getRank() == 2 &&
+                   getBytes(tile.getElementType()) == 2 &&
+                   (rowBytes == 128 || rowBytes == 256 || rowBytes == 512);
+  if (image.swizzled)
+    image.pitch = rowBytes;
+  return image;
+}
+
 /// True if the value number `index` of those that `loop` carries is ahead.
 static bool isAhead(Operation *loop, int64_t index) {
   auto ahead = loop->getAttrOfType<DenseI64ArrayAttr>(aheadAttr);
@@ -99,6 +111,15 @@ bool gpu::isLoadedImage(OpOperand &operand) {
 bool gpu::isMma(Operation *op) {
   auto strategy = op->getAttrOfType<StringAttr>(dotAttr);
   return strategy && strategy == mmaDot;
+}
+
+bool gpu::isAllMma(rtile::FuncOp func) {
+  bool some = false, all = true;
+  func.walk([&](rtile::DotOp dot) {
+    some = true;
+    all &= isMma(dot);
+  });
+  return some && all;
 }
 
 bool gpu::needsImage(OpOperand &operand) {

@@ -71,8 +71,20 @@ struct Fragments {
 /// are long: eight neighbouring rows begin in different banks.
 struct Image {
   int64_t rows, columns, pitch, bytes;
+  /// Rows lie side by side, and piece p of 16 bytes of row r at place p ^ (r
+  /// mod 8): eight neighbouring rows are in different banks, too, and what a
+  /// copy writes begins with a row of banks, as what it reads does with a
+  /// sector.
+  bool swizzled = false;
+
+  /// Bytes of which a swizzled image begins with a multiple.
+  static constexpr int64_t rowOfBanks = 128;
+  /// Rows after which places repeat.
+  static constexpr int64_t swizzledRows = 8;
 
   static Image of(mlir::RankedTensorType tile);
+  /// Of a tile that copies in flight fill and matrix instructions read.
+  static Image ofCopied(mlir::RankedTensorType tile);
 };
 
 /// The load whose place in shared memory a tile has: its own, or for what a
@@ -90,6 +102,9 @@ bool isCarriedOn(mlir::OpOperand &operand, mlir::Operation **loop = nullptr);
 /// True for matrix products that mma.sync makes; false also before
 /// rtile-gpu-choose-dot.
 bool isMma(mlir::Operation *op);
+
+/// True if every product is one of matrix instructions, and there are some.
+bool isAllMma(rtile::FuncOp func);
 
 /// True for operands that are read from shared memory.
 bool needsImage(mlir::OpOperand &operand);

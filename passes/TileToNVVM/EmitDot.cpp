@@ -134,9 +134,14 @@ Emitter::Fragment Emitter::emitSimt(rtile::DotOp op, int64_t lhs, int64_t rhs,
 
 Emitter::Fragment Emitter::emitMma(rtile::DotOp op, int64_t lhs, int64_t rhs,
                                    Fragment sums) {
-  RankedTensorType left = getTile(op.getLhs()), right = getTile(op.getRhs());
+  RankedTensorType left = getTile(op.getLhs());
   Type element = left.getElementType();
-  Image leftImage = Image::of(left), rightImage = Image::of(right);
+  auto getImage = [&](OpOperand &operand) {
+    RankedTensorType tile = getTile(operand.get());
+    return isLoadedImage(operand) ? getLoadedImage(tile) : Image::of(tile);
+  };
+  Image leftImage = getImage(op.getLhsMutable());
+  Image rightImage = getImage(op.getRhsMutable());
   int64_t depth = left.getDimSize(1);
   int64_t leftBlocks = Fragments::columnBlocks(depth);
   int64_t blocks = Fragments::columnBlocks(getTile(op).getDimSize(1));
@@ -166,8 +171,21 @@ Emitter::Fragment Emitter::emitMma(rtile::DotOp op, int64_t lhs, int64_t rhs,
   Value low = b.remUnsigned(matrix, 2), high = b.divUnsigned(matrix, 2);
   auto place = [&](int64_t offset, const Image &image, Value row,
                    Value columns8) {
+    Value piece =
+        image.swizzled
+            ? arith::XOrIOp::create(b, columns8, rowOfMatrix).getResult()
+            : columns8;
     return b.at(getShared(offset),
-                b.toI64(b.add(b.mul(row, image.pitch), b.mul(columns8, 16))));
+                b.toI64(b.add(b.mul(row, image.pitch), b.mul(piece, 16))));
+  };
+  // A lane's place so many bytes further along its row, an even number of
+  // pieces, and then rows below.
+  auto move = [&](const Image &image, Value place, int64_t bytes,
+                  int64_t rows) {
+    int64_t turned = image.swizzled ? bytes % (16 * Image::swizzledRows) : 0;
+    if (turned)
+      place = b.flipBits(place, turned);
+    return b.at(place, bytes - turned + rows * image.pitch);
   };
   // Right operand, two blocks of columns at a time: matrices go along the depth
   // first.
@@ -193,8 +211,8 @@ Emitter::Fragment Emitter::emitMma(rtile::DotOp op, int64_t lhs, int64_t rhs,
     for (int64_t block = 0; block < layout.rowBlocks(left.getDimSize(0));
          ++block) {
       if (lhs >= 0) {
-        lefts.push_back(
-            b.loadMatrices(b.at(leftLanes[block], 32 * chunk), false));
+        lefts.push_back(b.loadMatrices(
+            move(leftImage, leftLanes[block], 32 * chunk, 0), false));
         continue;
       }
       lefts.emplace_back();
@@ -202,11 +220,10 @@ Emitter::Fragment Emitter::emitMma(rtile::DotOp op, int64_t lhs, int64_t rhs,
         lefts.back().push_back(pack(block, word % 2, 2 * chunk + word / 2));
     }
     for (int64_t block = 0; block < blocks; block += 2) {
-      int64_t bytes = op.getTransposed()
-                          ? 8 * block * rightImage.pitch + 32 * chunk
-                          : 16 * chunk * rightImage.pitch + 16 * block;
-      SmallVector<Value> rights =
-          b.loadMatrices(b.at(rightLane, bytes), !op.getTransposed());
+      Value place = op.getTransposed()
+                        ? move(rightImage, rightLane, 32 * chunk, 8 * block)
+                        : move(rightImage, rightLane, 16 * block, 16 * chunk);
+      SmallVector<Value> rights = b.loadMatrices(place, !op.getTransposed());
       for (int64_t which = 0; which < 2 && block + which < blocks; ++which)
         for (auto [row, words] : llvm::enumerate(lefts)) {
           MutableArrayRef<Value> sum = MutableArrayRef<Value>(sums).slice(

@@ -225,7 +225,7 @@ void Emitter::copyToShared(const Window &window, RankedTensorType tile,
         b.both(b.lessEqual(window.columnBegin, b.i32(0)),
                b.lessEqual(b.i32(tile.getDimSize(1)), window.columnEnd)));
   // Whole tiles, nearly all, cost neither comparisons nor registers for them.
-  int64_t rows = Image::of(tile).rows;
+  int64_t rows = getLoadedImage(tile).rows;
   auto copyRest = [&] {
     b.ifElse(
         inPieces, [&] { copyPieces(window, tile, image, false); },
@@ -245,7 +245,7 @@ void Emitter::copyToShared(const Window &window, RankedTensorType tile,
 void Emitter::copyPieces(const Window &window, RankedTensorType tile,
                          Value image, bool areAllRows) {
   int64_t bytes = getBytes(tile.getElementType());
-  Image shape = Image::of(tile);
+  Image shape = getLoadedImage(tile);
   int64_t pieces = shape.columns * bytes / pieceBytes;
   int64_t existing = tile.getDimSize(1) * bytes / pieceBytes;
   // So many threads take a row that a thread keeps its column from turn to turn
@@ -270,8 +270,11 @@ void Emitter::copyPieces(const Window &window, RankedTensorType tile,
     Value inColumns =
         existing < pieces ? b.less(piece, b.i32(existing)) : b.i1(true);
     auto getTarget = [&](Value row) {
-      return b.at(image, b.toI64(b.add(b.mul(row, shape.pitch), place)));
+      return b.at(image, b.toI64(b.add(b.mul(row, shape.pitch),
+                                       swizzle(shape, row, place))));
     };
+    // Pieces keep their places from turn to turn.
+    bool isRegular = !shape.swizzled || rowsATurn % Image::swizzledRows == 0;
     auto copy = [&](Value first, int64_t count) {
       struct Piece {
         Value value, target, writes;
@@ -281,7 +284,8 @@ void Emitter::copyPieces(const Window &window, RankedTensorType tile,
       for (int64_t turn = 0; turn < count; ++turn) {
         if (areAllRows && turn > 0) {
           from = b.at(from, stride);
-          to = b.at(to, rowsATurn * shape.pitch);
+          to = isRegular ? b.at(to, rowsATurn * shape.pitch)
+                         : getTarget(b.add(first, turn * rowsATurn));
         } else if (areAllRows) {
           Value distance = b.mul(b.toI64(first), window.view->rowStride);
           from = b.at(window.base, b.add(distance, b.toI64(place)));
@@ -323,11 +327,22 @@ void Emitter::copyPieces(const Window &window, RankedTensorType tile,
   }
 }
 
+Image Emitter::getLoadedImage(RankedTensorType tile) {
+  return swizzles ? Image::ofCopied(tile) : Image::of(tile);
+}
+
+Value Emitter::swizzle(const Image &image, Value row, Value place) {
+  if (!image.swizzled)
+    return place;
+  Value turned = b.mul(b.remUnsigned(row, Image::swizzledRows), pieceBytes);
+  return arith::XOrIOp::create(b, place, turned);
+}
+
 void Emitter::copyElements(const Window &window, RankedTensorType tile,
                            Value image) {
   Type element = tile.getElementType();
   int64_t bytes = getBytes(element);
-  Image shape = Image::of(tile);
+  Image shape = getLoadedImage(tile);
   int64_t total = shape.rows * shape.columns;
   // Nothing of this path is worth a register elsewhere.
   Value first = b.toI64(b.opaque(thread));
@@ -339,7 +354,8 @@ void Emitter::copyElements(const Window &window, RankedTensorType tile,
     Value from = getColumn(window, getRow(window, row), column, exists);
     if (tile.getDimSize(1) < shape.columns)
       exists = b.both(exists, b.less(column, b.i32(tile.getDimSize(1))));
-    Value place = b.add(b.mul(row, shape.pitch), b.mul(column, bytes));
+    Value place = b.add(b.mul(row, shape.pitch),
+                        swizzle(shape, row, b.mul(column, bytes)));
     b.store(b.loadGlobal(element, from, exists), b.at(image, b.toI64(place)),
             bytes);
   });
@@ -412,7 +428,7 @@ void Emitter::writeImage(RankedTensorType tile, const Fragment &fragment,
 Emitter::Fragment Emitter::readImage(RankedTensorType tile, int64_t offset) {
   Type element = tile.getElementType();
   int64_t bytes = getBytes(element);
-  Image shape = Image::of(tile);
+  Image shape = getLoadedImage(tile);
   int64_t rows = 2 * layout.rowBlocks(tile.getDimSize(0));
   int64_t blocks = Fragments::columnBlocks(tile.getDimSize(1));
   Fragment fragment(layout.elements(tile));
@@ -420,11 +436,12 @@ Emitter::Fragment Emitter::readImage(RankedTensorType tile, int64_t offset) {
     Value index = getRowIndex(row / 2, row % 2);
     if ((row / 2 + 1) * layout.rowsAtOnce() > shape.rows)
       index = b.min(index, b.i32(shape.rows - 1));
-    Value place = b.add(b.mul(index, shape.pitch), b.mul(laneColumn, bytes));
-    Value from = b.at(getShared(offset), b.toI64(place));
+    Value first = b.at(getShared(offset), b.toI64(b.mul(index, shape.pitch)));
     for (int64_t block = 0; block < blocks; ++block) {
-      Value pair = b.load(b.getVector(element, 2),
-                          b.at(from, 8 * block * bytes), 2 * bytes);
+      Value place = b.add(b.mul(laneColumn, bytes), 8 * block * bytes);
+      Value pair =
+          b.load(b.getVector(element, 2),
+                 b.at(first, b.toI64(swizzle(shape, index, place))), 2 * bytes);
       for (int64_t which = 0; which < 2; ++which)
         fragment[((row / 2) * blocks + block) * 4 + (row % 2) * 2 + which] =
             b.extract(pair, which);

@@ -130,6 +130,10 @@ private:
   }
   void copyElements(const Window &window, mlir::RankedTensorType tile,
                     Value image);
+  /// The image of a tile that is loaded to shared memory.
+  Image getLoadedImage(mlir::RankedTensorType tile);
+  /// Where byte `place` of a row lies in it.
+  Value swizzle(const Image &image, Value row, Value place);
   /// Between registers and an image in shared memory.
   void writeImage(mlir::RankedTensorType tile, const Fragment &fragment,
                   int64_t offset);
@@ -319,6 +323,8 @@ private:
 
   Fragments layout;
   const arch::GPUArch &arch;
+  /// Loaded images are those of Image::ofCopied.
+  const bool swizzles;
   GPUBuilder &b;
   AsyncBuilder async;
   Value shared;

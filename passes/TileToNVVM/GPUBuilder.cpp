@@ -57,6 +57,12 @@ Value GPUBuilder::add(Value a, int64_t b) {
 Value GPUBuilder::divUnsigned(Value a, int64_t b) {
   return arith::DivUIOp::create(*this, a, integer(a.getType(), b));
 }
+Value GPUBuilder::flipBits(Value pointer, int64_t bits) {
+  Value address = LLVM::PtrToIntOp::create(*this, getI64Type(), pointer);
+  // Shared memory has addresses of 32 bits.
+  Value flipped = arith::XOrIOp::create(*this, toI32(address), i32(bits));
+  return LLVM::IntToPtrOp::create(*this, pointer.getType(), flipped);
+}
 Value GPUBuilder::remUnsigned(Value a, int64_t b) {
   return arith::RemUIOp::create(*this, a, integer(a.getType(), b));
 }

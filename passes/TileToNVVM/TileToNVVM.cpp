@@ -174,12 +174,13 @@ struct TileToNVVM : ringlet::impl::RTileToNVVMBase<TileToNVVM> {
     }
     if (hasShared) {
       OpBuilder builder = OpBuilder::atBlockBegin(getOperation().getBody());
-      LLVM::GlobalOp::create(builder, getOperation().getLoc(),
-                             LLVM::LLVMArrayType::get(builder.getI8Type(), 0),
-                             /*isConstant=*/false, LLVM::Linkage::External,
-                             sharedSymbol, Attribute(),
-                             /*alignment=*/hasChannels ? 1024 : 16,
-                             /*addrSpace=*/3);
+      LLVM::GlobalOp::create(
+          builder, getOperation().getLoc(),
+          LLVM::LLVMArrayType::get(builder.getI8Type(), 0),
+          /*isConstant=*/false, LLVM::Linkage::External, sharedSymbol,
+          Attribute(),
+          /*alignment=*/hasChannels ? 1024 : Image::rowOfBanks,
+          /*addrSpace=*/3);
     }
     for (rtile::FuncOp func : funcs)
       emit(func, *row);

@@ -20,7 +20,7 @@
 // not. A barrier stands where a place in shared memory changes hands: before K
 // is written, before it is read, and the same for V, which has K's place.
 
-// CHECK:         llvm.mlir.global external @ringlet_shared() {addr_space = 3 : i32, alignment = 16 : i64} : !llvm.array<0 x i8>
+// CHECK:         llvm.mlir.global external @ringlet_shared() {addr_space = 3 : i32, alignment = 128 : i64} : !llvm.array<0 x i8>
 // CHECK-LABEL: llvm.func ptx_kernelcc @softmax_step(%arg0: i64, {{.*}}%arg12: i64)
 // CHECK-SAME:    ["nvvm.maxntid", "128"], ["nvvm.minctasm", "1"]
 // CHECK-SAME:    rtile.grid_rank = 1 : i64
