@@ -199,8 +199,7 @@ void Alignment::run() {
   }
   if (!read)
     return;
-  Value least = host.add(host.mul(copied, host.constant(cost::fewestReadings)),
-                         host.constant(cost::rowsOfLaunch));
+  Value least = host.add(copied, host.constant(cost::rowsOfLaunch));
   std::string name =
       plan.getSymName().str() + "_align" + std::to_string(input.getArgNumber());
   auto options =
@@ -226,8 +225,7 @@ void Alignment::run() {
       << (copy.getKernel().str() + text +
           "is copied if it does not lie at multiples of " +
           std::to_string(abi::kMapAlignment) + " bytes and a launch reads " +
-          std::to_string(cost::fewestReadings) + " times its rows and " +
-          std::to_string(cost::rowsOfLaunch) + " more");
+          std::to_string(cost::rowsOfLaunch) + " rows more than it has");
 }
 
 namespace {

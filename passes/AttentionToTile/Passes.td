@@ -65,12 +65,11 @@ def RPlanAlignInputs : Pass<"rplan-align-inputs", "::mlir::ModuleOp"> {
     a loop, or by a recipe, with a kernel that copies it. The caller's tensor
     decides at each call.
 
-    A copy reads each row once in the slow way. So it is `worth` it where a
-    launch reads at least twice as many rows as there are, and so many more as
-    the launch of the copy takes time for. Rows that a launch reads are counted
-    as if each point of its grid read all rows of a segment and residue. For
-    sizes that are known and too small there is no copy at all. Changes nothing
-    for a CPU `level`.
+    A copy reads each row once. So it is `worth` it where a launch reads more
+    rows than there are, by as many as the launch of the copy takes time for.
+    Rows that a launch reads are counted as if each point of its grid read all
+    rows of a segment and residue. For sizes that are known and too small there
+    is no copy at all. Changes nothing for a CPU `level`.
   }];
   let options = [Option<"level", "level", "std::string", "\"sm_80\"",
     "CPU level or GPU architecture, a row of the tables of targets">];
