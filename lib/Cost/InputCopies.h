@@ -15,8 +15,8 @@ namespace ringlet::cost {
 /// Rows beyond those of an input that a launch must read for a copy to pay. GPU
 /// kernels read what does not lie at multiples of 16 bytes element by element,
 /// 11 ps each on an H200 (D128, 97 ms for 8.6e9 of them); a copy takes 2 ps, so
-/// that it costs less than reading each row once. These rows take as long as its
-/// launch, 3 us (128 columns).
+/// that it costs less than reading each row once. These rows take as long as
+/// its launch, 3 us (128 columns).
 constexpr int64_t rowsOfLaunch = 2048;
 
 } // namespace ringlet::cost
