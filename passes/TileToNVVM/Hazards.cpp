@@ -1,5 +1,4 @@
-//===- Hazards.cpp - Which accesses to shared memory need a barrier -*- C++
-//-*-===//
+//===- Hazards.cpp - When shared memory needs a barrier ------------*- C++ -*-===//
 //
 // Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,16 +13,21 @@ using namespace ringlet::gpu;
 
 SmallVector<SharedAccess> gpu::getSharedAccesses(Operation *op) {
   SmallVector<SharedAccess> accesses;
-  auto add = [&](int64_t offset, Value tile, bool isWrite, bool byOwnRows) {
-    accesses.push_back({offset, Image::of(getTile(tile)), isWrite, byOwnRows});
+  auto add = [&](int64_t offset, const Image &image, bool isWrite,
+                 bool byOwnRows) {
+    accesses.push_back({offset, image, isWrite, byOwnRows});
   };
+  // Rows of loaded tiles may lie elsewhere than those of the same tile that
+  // was written: they are no rows that both have.
+  auto getLoaded = [](Value tile) { return Image::ofCopied(getTile(tile)); };
   if (auto load = dyn_cast<rtile::LoadOp>(op)) {
     if (int64_t offset = getShared(op); offset >= 0) {
-      add(offset, load, /*isWrite=*/true, /*byOwnRows=*/false);
+      Image image = getLoaded(load);
+      add(offset, image, /*isWrite=*/true, /*byOwnRows=*/false);
       if (!llvm::all_of(load->getUses(), [](OpOperand &use) {
             return isLoadedImage(use) || isCarriedOn(use);
           }))
-        add(offset, load, /*isWrite=*/false, /*byOwnRows=*/true);
+        add(offset, image, /*isWrite=*/false, /*byOwnRows=*/true);
     }
     return accesses;
   }
@@ -37,13 +41,17 @@ SmallVector<SharedAccess> gpu::getSharedAccesses(Operation *op) {
   };
   for (OpOperand *operand : images)
     if (!isLoadedImage(*operand))
-      add(getShared(op, operand->getOperandNumber()), operand->get(),
-          /*isWrite=*/true, /*byOwnRows=*/true);
+      add(getShared(op, operand->getOperandNumber()),
+          Image::of(getTile(operand->get())), /*isWrite=*/true,
+          /*byOwnRows=*/true);
   for (OpOperand *operand : images) {
-    int64_t offset = isLoadedImage(*operand)
-                         ? getShared(getImageLoad(operand->get()))
-                         : getShared(op, operand->getOperandNumber());
-    add(offset, operand->get(), /*isWrite=*/false, isLeft(operand));
+    Value tile = operand->get();
+    if (isLoadedImage(*operand))
+      add(getShared(getImageLoad(tile)), getLoaded(tile), /*isWrite=*/false,
+          isLeft(operand));
+    else
+      add(getShared(op, operand->getOperandNumber()), Image::of(getTile(tile)),
+          /*isWrite=*/false, isLeft(operand));
   }
   return accesses;
 }

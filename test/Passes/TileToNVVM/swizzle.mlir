@@ -70,3 +70,30 @@ rtile.func @padded(%A: memref<16x48xf16>, %B: memref<16x48xf16>,
   rtile.store %c, %cs[%c0, %c0] : !rtile.view<16x16xf32>
   rtile.return
 }
+
+// -----
+
+// A tile that was computed is padded where a loaded one of its type lay swizzled:
+// a warp's rows are not at the same bytes, and all warps wait before it is
+// written.
+
+// CHECK-LABEL: llvm.func ptx_kernelcc @reused(
+// CHECK:         "llvm.nvvm.mma
+// CHECK:         "llvm.nvvm.barrier.cta.sync.aligned.all"
+// CHECK:         llvm.store {{.+}} !llvm.ptr<3>
+rtile.func @reused(%A: memref<64x64xf16>, %B: memref<64x64xf16>,
+                   %C: memref<64x64xf32>) grid(%i: index) {
+  %c0 = arith.constant 0 : index
+  %as = rtile.view %A[*, *] : memref<64x64xf16> to !rtile.view<64x64xf16>
+  %bs = rtile.view %B[*, *] : memref<64x64xf16> to !rtile.view<64x64xf16>
+  %cs = rtile.view %C[*, *] : memref<64x64xf32> to !rtile.view<64x64xf32>
+  %a = rtile.load %as[%c0, %c0] : !rtile.view<64x64xf16>
+  %b = rtile.load %bs[%c0, %c0] : !rtile.view<64x64xf16>
+  %c = rtile.dot %a, %b transposed
+      : tensor<64x64xf16>, tensor<64x64xf16> -> tensor<64x64xf32>
+  %d = arith.truncf %c : tensor<64x64xf32> to tensor<64x64xf16>
+  %e = rtile.dot %d, %d
+      : tensor<64x64xf16>, tensor<64x64xf16> -> tensor<64x64xf32>
+  rtile.store %e, %cs[%c0, %c0] : !rtile.view<64x64xf32>
+  rtile.return
+}
