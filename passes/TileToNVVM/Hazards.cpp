@@ -1,4 +1,4 @@
-//===- Hazards.cpp - When shared memory needs a barrier ----------*- C++ -*-===//
+//===- Hazards.cpp - When shared memory needs a barrier ---------*- C++ -*-===//
 //
 // Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
