@@ -1,0 +1,186 @@
+# Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Runs kernels for GPUs on the CPU and compares the results with f64.
+
+The code is what ptxas would get, but for the last step: LLVM IR for the GPU
+becomes IR for the CPU (host_code.py), is linked with a libcuda that runs blocks
+(Device.cpp, Block.cpp), and ringlet-run does the rest, as on a GPU.
+"""
+
+import argparse
+import array
+import concurrent.futures
+import dataclasses
+import json
+import os
+import pathlib
+import random
+import struct
+import subprocess
+import sys
+
+import host_code
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    """One attention of q [1, rows, heads, dim], k and v [1, rows, key_heads, ...]."""
+
+    attributes: str
+    rows: int
+    heads: int = 1
+    dim: int = 64
+    dtype: str = "bf16"
+    key_heads: int = 1
+    value_dim: int = 0
+    target: str = "sm_80"
+    recipe: str = "plain"
+
+    @property
+    def text(self) -> str:
+        def tensor(heads, dim):
+            return f"tensor<1x?x{heads}x{dim}x{self.dtype}>"
+
+        q = tensor(self.heads, self.dim)
+        k = tensor(self.key_heads, self.dim)
+        v = tensor(self.key_heads, self.value_dim or self.dim)
+        out = tensor(self.heads, self.value_dim or self.dim)
+        results = f"({out}, tensor<1x{self.heads}x?xf32>)"
+        return f"""func.func @attend(%q: {q}, %k: {k}, %v: {v}) -> {results} {{
+  %o, %lse = ringlet.attention %q, %k, %v {self.attributes}
+      : ({q}, {k}, {v}) -> {results}
+  return %o, %lse : {results[1:-1]}
+}}
+"""
+
+    @property
+    def name(self) -> str:
+        shape = f"S{self.rows} H{self.heads}/{self.key_heads} D{self.dim}"
+        if self.value_dim:
+            shape += f"/{self.value_dim}"
+        return f"{self.target} {self.recipe}, {shape} {self.dtype}, {self.attributes}"
+
+
+ALL = "branches [<w = *, r = 1>]"
+LAZY = {"target": "sm_90a", "recipe": "fa_fwd_lazy"}
+CASES = [
+    # Rows in shared memory of 128, 256 and 512 bytes are swizzled, others not.
+    Case(ALL + " causal", 300, 2, 128),
+    Case(ALL, 130, dim=256),
+    Case(ALL + " window = [64, 3]", 200, 2, 120, "f16", 2, 60),
+    Case(ALL, 150, 2, 48, "bf16", 2, 64),
+    # Tiles that are partly full, of fewer rows than a warp has.
+    Case(ALL + " tilings = [#ringlet.tiling<query = 16, key = 8>]", 90, dim=128),
+    Case(ALL + " tilings = [#ringlet.tiling<query = 32, key = 24>]", 90, 2, 128),
+    Case("branches [<w = 100, r = 3>, <w = 200, r = 2>] causal", 333, 4, 64, "f16", 2),
+    Case(ALL + " softcap = 2.000000e+01", 150, dim=128, dtype="f16"),
+    # The recipe's kernel needs tensor maps, which this GPU has not: the one that
+    # computes rows again has them all.
+    Case(ALL + " causal", 300, 2, 128, **LAZY),
+    Case("branches [<w = 128, r = 4>]", 400, 4, 64, **LAZY),
+]
+
+
+def write_inputs(case, path) -> None:
+    """q, k and v of a normal distribution, as .safetensors."""
+    draw = random.Random(case.name)
+    header, data = {}, b""
+    shapes = {
+        "q": (case.heads, case.dim),
+        "k": (case.key_heads, case.dim),
+        "v": (case.key_heads, case.value_dim or case.dim),
+    }
+    for name, (heads, dim) in shapes.items():
+        numbers = [draw.gauss(0, 1) for _ in range(case.rows * heads * dim)]
+        if case.dtype == "f16":
+            content = struct.pack(f"<{len(numbers)}e", *numbers)
+        else:
+            bits = array.array("I", array.array("f", numbers).tobytes())
+            content = array.array("H", (word >> 16 for word in bits)).tobytes()
+        header[name] = {
+            "dtype": case.dtype.upper(),
+            "shape": [1, case.rows, heads, dim],
+            "data_offsets": [len(data), len(data) + len(content)],
+        }
+        data += content
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    path.write_bytes(struct.pack("<Q", len(text)) + text + data)
+
+
+def do(*command, **options) -> str:
+    done = subprocess.run(command, capture_output=True, text=True, **options)
+    if done.returncode:
+        said = done.stdout + done.stderr
+        raise RuntimeError(f"{' '.join(map(str, command))}:\n{said}")
+    return done.stdout
+
+
+def run(case, number, emulator, options) -> str:
+    folder = options.work / str(number)
+    folder.mkdir(parents=True, exist_ok=True)
+    graph, artefact = folder / "graph.mlir", folder / "graph.rla"
+    graph.write_text(case.text)
+    compiler = options.build / "bin/ringlet-compile"
+    common = graph, f"--target={case.target}", f"--recipe={case.recipe}"
+    do(compiler, *common, "-o", artefact)
+    module, left_out = host_code.translate(do(compiler, *common, "--emit=llvm"))
+    expected = ["rl_attend_attention0_branch0"] if case.recipe != "plain" else []
+    if left_out != expected:
+        raise RuntimeError(f"expected to leave out {expected}, found {left_out}")
+    (folder / "kernels.ll").write_text(module)
+    code = folder / "kernels.o"
+    do(
+        *("llc", "-O1", "-mcpu=x86-64-v3", "-relocation-model=pic"),
+        *("-filetype=obj", folder / "kernels.ll", "-o", code),
+    )
+    library = folder / "libcuda.so"
+    do(options.cxx, "-shared", *emulator, code, "-o", library)
+    write_inputs(case, folder / "in.safetensors")
+    environment = dict(os.environ)
+    environment["RINGLET_CUDA_LIBRARY"] = str(library)
+    environment["RINGLET_EMULATED_ARCH"] = case.target[3:].rstrip("a")
+    return do(
+        *(options.build / "bin/ringlet-run", artefact, "--driver=cuda", "--check"),
+        f"--in={folder / 'in.safetensors'}",
+        env=environment,
+    )
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--build", required=True, type=pathlib.Path)
+    parser.add_argument("--work", required=True, type=pathlib.Path)
+    parser.add_argument("--cxx", required=True)
+    parser.add_argument("--only", type=int, help="number of the case")
+    options = parser.parse_args()
+    options.work.mkdir(parents=True, exist_ok=True)
+    emulator = []
+    for source in ("Block", "Device"):
+        emulator.append(options.work / f"{source}.o")
+        do(
+            *(options.cxx, "-std=c++17", "-O2", "-fPIC", "-Wall", "-Wextra"),
+            *("-c", HERE / f"{source}.cpp", "-o", emulator[-1]),
+        )
+    failed = 0
+    cases = CASES if options.only is None else [CASES[options.only]]
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        runs = [
+            pool.submit(run, case, number, emulator, options)
+            for number, case in enumerate(cases)
+        ]
+        for case, result in zip(cases, runs):
+            try:
+                result.result()
+                print(f"passed: {case.name}")
+            except RuntimeError as error:
+                failed += 1
+                print(f"FAILED: {case.name}\n{error}")
+    print(f"{len(cases) - failed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
