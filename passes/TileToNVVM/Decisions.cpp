@@ -49,11 +49,12 @@ Image Image::of(RankedTensorType tile) {
 
 Image Image::ofCopied(RankedTensorType tile) {
   Image image = of(tile);
-  // What was measured; other lengths stay padded.
+  // What was measured; other lengths stay padded. With rows of 512 bytes the
+  // registers are what lacks: the kernel that redoes rows would spill.
   int64_t rowBytes = image.columns * getBytes(tile.getElementType());
   image.swizzled = tile.getRank() == 2 &&
                    getBytes(tile.getElementType()) == 2 &&
-                   (rowBytes == 128 || rowBytes == 256 || rowBytes == 512);
+                   (rowBytes == 128 || rowBytes == 256);
   if (image.swizzled)
     image.pitch = rowBytes;
   return image;
