@@ -8,20 +8,19 @@ becomes IR for the CPU (host_code.py), is linked with a libcuda that runs blocks
 """
 
 import argparse
-import array
 import concurrent.futures
 import dataclasses
-import json
 import os
 import pathlib
 import random
-import struct
 import subprocess
 import sys
 
-import host_code
-
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parents[1] / "Support"))
+
+import host_code  # noqa: E402
+import safetensors_file  # noqa: E402
 
 
 @dataclasses.dataclass(frozen=True)
@@ -87,28 +86,17 @@ CASES = [
 def write_inputs(case, path) -> None:
     """q, k and v of a normal distribution, as .safetensors."""
     draw = random.Random(case.name)
-    header, data = {}, b""
     shapes = {
         "q": (case.heads, case.dim),
         "k": (case.key_heads, case.dim),
         "v": (case.key_heads, case.value_dim or case.dim),
     }
+    tensors = []
     for name, (heads, dim) in shapes.items():
         numbers = [draw.gauss(0, 1) for _ in range(case.rows * heads * dim)]
-        if case.dtype == "f16":
-            content = struct.pack(f"<{len(numbers)}e", *numbers)
-        else:
-            bits = array.array("I", array.array("f", numbers).tobytes())
-            content = array.array("H", (word >> 16 for word in bits)).tobytes()
-        header[name] = {
-            "dtype": case.dtype.upper(),
-            "shape": [1, case.rows, heads, dim],
-            "data_offsets": [len(data), len(data) + len(content)],
-        }
-        data += content
-    text = json.dumps(header).encode()
-    text += b" " * (-len(text) % 8)
-    path.write_bytes(struct.pack("<Q", len(text)) + text + data)
+        content = safetensors_file.encode(case.dtype, numbers)
+        tensors.append((name, case.dtype, (1, case.rows, heads, dim), content))
+    safetensors_file.write(path, tensors)
 
 
 def do(*command, **options) -> str:

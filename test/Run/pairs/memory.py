@@ -1,30 +1,18 @@
 # Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Tensors for an artefact: random ones, in a file, or anywhere in memory."""
+"""Tensors for an artefact: random ones, anywhere in memory."""
 
 import ctypes
-import json
 import math
-import pathlib
 import random
-import struct
 
 from ringlet import _capi
+from safetensors_file import encode
 
-_SAFETENSORS = {"f16": "F16", "bf16": "BF16", "f32": "F32", "i64": "I64", "i1": "BOOL"}
 _NORMAL = [random.Random(7).gauss(0, 1) for _ in range(1 << 12)]
 # Bytes that are no element of a tensor, and how many elements of them.
 _GUARD = b"\xff"
 _MARGIN = 16
-
-
-def encode(dtype: str, values: list) -> bytes:
-    if dtype == "bf16":
-        # The upper half of an f32.
-        words = struct.pack(f"<{len(values)}f", *values)
-        return b"".join(words[i + 2 : i + 4] for i in range(0, len(words), 4))
-    letter = {"f16": "e", "f32": "f", "i64": "q", "i1": "?"}[dtype]
-    return struct.pack(f"<{len(values)}{letter}", *values)
 
 
 def draw(operand, seed: str) -> bytes:
@@ -38,21 +26,6 @@ def draw(operand, seed: str) -> bytes:
     begin = dice.randrange(len(_NORMAL))
     turns = _NORMAL[begin:] + _NORMAL * (count // len(_NORMAL) + 1)
     return encode(operand.dtype, turns[:count])
-
-
-def write(path, tensors: list) -> None:
-    """A .safetensors file of (operand, bytes)."""
-    header, data = {}, b""
-    for operand, raw in tensors:
-        header[operand.name] = {
-            "dtype": _SAFETENSORS[operand.dtype],
-            "shape": list(operand.shape),
-            "data_offsets": [len(data), len(data) + len(raw)],
-        }
-        data += raw
-    text = json.dumps(header).encode()
-    text += b" " * (-len(text) % 8)
-    pathlib.Path(path).write_bytes(struct.pack("<Q", len(text)) + text + data)
 
 
 # Where tensors may lie, beside "plain".

@@ -35,7 +35,8 @@ from compiler import OK, PLACE, RULE, Compiler  # noqa: E402
 from features import FEATURES, combine, must_be_alone  # noqa: E402
 
 import ringlet  # noqa: E402
-from memory import LAYOUTS, Artifact, Placed, draw, write  # noqa: E402
+import safetensors_file  # noqa: E402
+from memory import LAYOUTS, Artifact, Placed, draw  # noqa: E402
 
 LEVEL = "x86-64-v3"
 CPU = f"cpu:{LEVEL}"
@@ -111,7 +112,10 @@ class Worker:
         for i, features in enumerate(groups):
             attention = combine(features)
             inputs = [(x, draw(x, names(features))) for x in attention.tensors()]
-            write(folder / "in.safetensors", inputs)
+            safetensors_file.write(
+                folder / "in.safetensors",
+                [(x.name, x.dtype, x.shape, raw) for x, raw in inputs],
+            )
             done = subprocess.run(
                 [
                     *(self.build / "bin/ringlet-run", folder / "f.rla", "--check"),

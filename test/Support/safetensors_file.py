@@ -1,0 +1,33 @@
+# Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Elements as bytes, and files of tensors: inputs of ringlet-run, for tests."""
+
+import json
+import pathlib
+import struct
+
+_NAMES = {"f16": "F16", "bf16": "BF16", "f32": "F32", "i64": "I64", "i1": "BOOL"}
+
+
+def encode(dtype: str, values: list) -> bytes:
+    if dtype == "bf16":
+        # The upper half of an f32.
+        words = struct.pack(f"<{len(values)}f", *values)
+        return b"".join(words[i + 2 : i + 4] for i in range(0, len(words), 4))
+    letter = {"f16": "e", "f32": "f", "i64": "q", "i1": "?"}[dtype]
+    return struct.pack(f"<{len(values)}{letter}", *values)
+
+
+def write(path, tensors: list) -> None:
+    """A .safetensors file of (name, dtype, shape, bytes)."""
+    header, data = {}, b""
+    for name, dtype, shape, raw in tensors:
+        header[name] = {
+            "dtype": _NAMES[dtype],
+            "shape": list(shape),
+            "data_offsets": [len(data), len(data) + len(raw)],
+        }
+        data += raw
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    pathlib.Path(path).write_bytes(struct.pack("<Q", len(text)) + text + data)
