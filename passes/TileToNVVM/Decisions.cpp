@@ -43,20 +43,24 @@ Image Image::of(RankedTensorType tile) {
   }
   int64_t rows = llvm::alignTo(tile.getDimSize(0), 16);
   int64_t columns = llvm::alignTo(tile.getDimSize(1), 16);
-  int64_t pitch = columns * bytes + 16;
+  int64_t pitch = columns * bytes + padding;
   return {rows, columns, pitch, rows * pitch};
 }
 
-Image Image::ofCopied(RankedTensorType tile) {
-  Image image = of(tile);
-  // What was measured; other lengths stay padded. With rows of 512 bytes the
-  // registers are what lacks: the kernel that redoes rows would spill.
-  int64_t rowBytes = image.columns * getBytes(tile.getElementType());
-  image.swizzled = tile.getRank() == 2 &&
-                   getBytes(tile.getElementType()) == 2 &&
-                   (rowBytes == 128 || rowBytes == 256);
-  if (image.swizzled)
-    image.pitch = rowBytes;
+Image Image::of(rtile::LoadOp load) {
+  Image image = of(getTile(load));
+  return load->hasAttr(swizzledAttr) ? image.swizzle() : image;
+}
+
+Image Image::of(OpOperand &operand) {
+  return isLoadedImage(operand) ? of(getImageLoad(operand.get()))
+                                : of(getTile(operand.get()));
+}
+
+Image Image::swizzle() const {
+  Image image = *this;
+  image.pitch -= padding;
+  image.swizzled = true;
   return image;
 }
 

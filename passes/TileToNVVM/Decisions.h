@@ -29,6 +29,7 @@ inline constexpr llvm::StringLiteral skipOnesAttr = "rtile.skip_ones";
 inline constexpr llvm::StringLiteral aheadAttr = "rtile.ahead";
 // rtile-gpu-assign-shared.
 inline constexpr llvm::StringLiteral sharedAttr = "rtile.shared";
+inline constexpr llvm::StringLiteral swizzledAttr = "rtile.swizzled";
 inline constexpr llvm::StringLiteral sharedBytesAttr = "rtile.shared_bytes";
 // rtile-to-nvvm.
 inline constexpr llvm::StringLiteral threadsAttr = "rtile.threads";
@@ -79,12 +80,19 @@ struct Image {
 
   /// Bytes of which a swizzled image begins with a multiple.
   static constexpr int64_t rowOfBanks = 128;
+  /// Bytes between the rows of one that is not.
+  static constexpr int64_t padding = 16;
   /// Rows after which places repeat.
   static constexpr int64_t swizzledRows = 8;
 
+  /// Of a padded tile.
   static Image of(mlir::RankedTensorType tile);
-  /// Of a tile that copies in flight fill and matrix instructions read.
-  static Image ofCopied(mlir::RankedTensorType tile);
+  /// Of what a load brings, as rtile-gpu-assign-shared wrote it down.
+  static Image of(rtile::LoadOp load);
+  /// Of an operand that is read from shared memory.
+  static Image of(mlir::OpOperand &operand);
+  /// The same tile with its rows side by side.
+  Image swizzle() const;
 };
 
 /// The load whose place in shared memory a tile has: its own, or for what a

@@ -18,8 +18,7 @@ using namespace ringlet::gpu;
 
 Emitter::Emitter(rtile::FuncOp func, const arch::GPUArch &row,
                  GPUBuilder &builder, Value shared)
-    : func(func), layout{1}, arch(row),
-      swizzles(row.hasCpAsync && isAllMma(func)), b(builder), async(builder),
+    : func(func), layout{1}, arch(row), b(builder), async(builder),
       shared(shared) {
   if (!func.getScheduled())
     setThread(b.threadIndex(), Fragments::of(func));

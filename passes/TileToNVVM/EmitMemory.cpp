@@ -149,10 +149,11 @@ void Emitter::emitLoad(rtile::LoadOp op) {
   if (int64_t offset = gpu::getShared(op); offset >= 0) {
     SmallVector<SharedAccess> accesses = getSharedAccesses(op);
     await(accesses[0]);
-    copyToShared(window, tile, offset);
+    Image image = Image::of(op);
+    copyToShared(window, tile, image, getShared(offset));
     if (accesses.size() > 1) {
       await(accesses[1]);
-      fragments[op] = readImage(tile, offset);
+      fragments[op] = readImage(tile, image, offset);
     }
     return;
   }
@@ -211,11 +212,10 @@ void Emitter::storeElements(const Window &window, RankedTensorType tile,
 //===----------------------------------------------------------------------===//
 
 void Emitter::copyToShared(const Window &window, RankedTensorType tile,
-                           int64_t offset) {
-  Value image = getShared(offset);
+                           const Image &image, Value base) {
   int64_t rowBytes = tile.getDimSize(1) * getBytes(tile.getElementType());
   if (!window.view->contiguous || rowBytes % pieceBytes != 0)
-    return copyElements(window, tile, image);
+    return copyElements(window, tile, image, base);
   // All threads find the same, and so does every turn of a loop that walks
   // along the rows.
   Value inPieces = isAligned(window, pieceBytes);
@@ -225,11 +225,11 @@ void Emitter::copyToShared(const Window &window, RankedTensorType tile,
         b.both(b.lessEqual(window.columnBegin, b.i32(0)),
                b.lessEqual(b.i32(tile.getDimSize(1)), window.columnEnd)));
   // Whole tiles, nearly all, cost neither comparisons nor registers for them.
-  int64_t rows = getLoadedImage(tile).rows;
+  int64_t rows = image.rows;
   auto copyRest = [&] {
     b.ifElse(
-        inPieces, [&] { copyPieces(window, tile, image, false); },
-        [&] { copyElements(window, tile, image); });
+        inPieces, [&] { copyPieces(window, tile, image, base, false); },
+        [&] { copyElements(window, tile, image, base); });
   };
   if (window.view->indices || rows != tile.getDimSize(0) ||
       rows % getRowsATurn(rowBytes / pieceBytes) != 0)
@@ -238,20 +238,19 @@ void Emitter::copyToShared(const Window &window, RankedTensorType tile,
     b.ifElse(
         b.both(inPieces, b.both(b.lessEqual(window.rowBegin, b.i32(0)),
                                 b.lessEqual(b.i32(rows), window.rowEnd))),
-        [&] { copyPieces(window, tile, image, true); }, copyRest);
+        [&] { copyPieces(window, tile, image, base, true); }, copyRest);
   copiesPending |= arch.hasCpAsync;
 }
 
 void Emitter::copyPieces(const Window &window, RankedTensorType tile,
-                         Value image, bool areAllRows) {
+                         const Image &image, Value base, bool areAllRows) {
   int64_t bytes = getBytes(tile.getElementType());
-  Image shape = getLoadedImage(tile);
-  int64_t pieces = shape.columns * bytes / pieceBytes;
+  int64_t pieces = image.columns * bytes / pieceBytes;
   int64_t existing = tile.getDimSize(1) * bytes / pieceBytes;
   // So many threads take a row that a thread keeps its column from turn to turn
   // and its addresses go on by constants.
   int64_t perRow = getThreadsOfRow(pieces), rowsATurn = getRowsATurn(pieces);
-  int64_t turns = llvm::divideCeil(shape.rows, rowsATurn);
+  int64_t turns = llvm::divideCeil(image.rows, rowsATurn);
   // Addresses are made where they are needed: sums of products need nearly all
   // registers.
   Value here = b.opaque(thread);
@@ -270,11 +269,11 @@ void Emitter::copyPieces(const Window &window, RankedTensorType tile,
     Value inColumns =
         existing < pieces ? b.less(piece, b.i32(existing)) : b.i1(true);
     auto getTarget = [&](Value row) {
-      return b.at(image, b.toI64(b.add(b.mul(row, shape.pitch),
-                                       swizzle(shape, row, place))));
+      return b.at(base, b.toI64(b.add(b.mul(row, image.pitch),
+                                      swizzle(image, row, place))));
     };
     // Pieces keep their places from turn to turn.
-    bool isRegular = !shape.swizzled || rowsATurn % Image::swizzledRows == 0;
+    bool isRegular = !image.swizzled || rowsATurn % Image::swizzledRows == 0;
     auto copy = [&](Value first, int64_t count) {
       struct Piece {
         Value value, target, writes;
@@ -284,7 +283,7 @@ void Emitter::copyPieces(const Window &window, RankedTensorType tile,
       for (int64_t turn = 0; turn < count; ++turn) {
         if (areAllRows && turn > 0) {
           from = b.at(from, stride);
-          to = isRegular ? b.at(to, rowsATurn * shape.pitch)
+          to = isRegular ? b.at(to, rowsATurn * image.pitch)
                          : getTarget(b.add(first, turn * rowsATurn));
         } else if (areAllRows) {
           Value distance = b.mul(b.toI64(first), window.view->rowStride);
@@ -292,10 +291,10 @@ void Emitter::copyPieces(const Window &window, RankedTensorType tile,
           to = getTarget(first);
         } else {
           Value row = b.add(first, turn * rowsATurn);
-          if (shape.rows % rowsATurn != 0) {
-            Value isRow = b.less(row, b.i32(shape.rows));
+          if (image.rows % rowsATurn != 0) {
+            Value isRow = b.less(row, b.i32(image.rows));
             writes = isPiece ? b.both(isRow, isPiece) : isRow;
-            row = b.min(row, b.i32(shape.rows - 1));
+            row = b.min(row, b.i32(image.rows - 1));
           }
           Row at = getRow(window, row);
           from = b.at(at.pointer, b.toI64(place));
@@ -327,10 +326,6 @@ void Emitter::copyPieces(const Window &window, RankedTensorType tile,
   }
 }
 
-Image Emitter::getLoadedImage(RankedTensorType tile) {
-  return swizzles ? Image::ofCopied(tile) : Image::of(tile);
-}
-
 Value Emitter::swizzle(const Image &image, Value row, Value place) {
   if (!image.swizzled)
     return place;
@@ -339,24 +334,23 @@ Value Emitter::swizzle(const Image &image, Value row, Value place) {
 }
 
 void Emitter::copyElements(const Window &window, RankedTensorType tile,
-                           Value image) {
+                           const Image &image, Value base) {
   Type element = tile.getElementType();
   int64_t bytes = getBytes(element);
-  Image shape = getLoadedImage(tile);
-  int64_t total = shape.rows * shape.columns;
+  int64_t total = image.rows * image.columns;
   // Nothing of this path is worth a register elsewhere.
   Value first = b.toI64(b.opaque(thread));
   b.rolledLoop(first, b.i64(total), b.i64(layout.threads()), [&](Value start) {
     Value index = b.toI32(start);
-    Value row = b.divUnsigned(index, shape.columns);
-    Value column = b.remUnsigned(index, shape.columns);
+    Value row = b.divUnsigned(index, image.columns);
+    Value column = b.remUnsigned(index, image.columns);
     Value exists;
     Value from = getColumn(window, getRow(window, row), column, exists);
-    if (tile.getDimSize(1) < shape.columns)
+    if (tile.getDimSize(1) < image.columns)
       exists = b.both(exists, b.less(column, b.i32(tile.getDimSize(1))));
-    Value place = b.add(b.mul(row, shape.pitch),
-                        swizzle(shape, row, b.mul(column, bytes)));
-    b.store(b.loadGlobal(element, from, exists), b.at(image, b.toI64(place)),
+    Value place = b.add(b.mul(row, image.pitch),
+                        swizzle(image, row, b.mul(column, bytes)));
+    b.store(b.loadGlobal(element, from, exists), b.at(base, b.toI64(place)),
             bytes);
   });
 }
@@ -425,23 +419,23 @@ void Emitter::writeImage(RankedTensorType tile, const Fragment &fragment,
   }
 }
 
-Emitter::Fragment Emitter::readImage(RankedTensorType tile, int64_t offset) {
+Emitter::Fragment Emitter::readImage(RankedTensorType tile, const Image &image,
+                                     int64_t offset) {
   Type element = tile.getElementType();
   int64_t bytes = getBytes(element);
-  Image shape = getLoadedImage(tile);
   int64_t rows = 2 * layout.rowBlocks(tile.getDimSize(0));
   int64_t blocks = Fragments::columnBlocks(tile.getDimSize(1));
   Fragment fragment(layout.elements(tile));
   for (int64_t row = 0; row < rows; ++row) {
     Value index = getRowIndex(row / 2, row % 2);
-    if ((row / 2 + 1) * layout.rowsAtOnce() > shape.rows)
-      index = b.min(index, b.i32(shape.rows - 1));
-    Value first = b.at(getShared(offset), b.toI64(b.mul(index, shape.pitch)));
+    if ((row / 2 + 1) * layout.rowsAtOnce() > image.rows)
+      index = b.min(index, b.i32(image.rows - 1));
+    Value first = b.at(getShared(offset), b.toI64(b.mul(index, image.pitch)));
     for (int64_t block = 0; block < blocks; ++block) {
       Value place = b.add(b.mul(laneColumn, bytes), 8 * block * bytes);
       Value pair =
           b.load(b.getVector(element, 2),
-                 b.at(first, b.toI64(swizzle(shape, index, place))), 2 * bytes);
+                 b.at(first, b.toI64(swizzle(image, index, place))), 2 * bytes);
       for (int64_t which = 0; which < 2; ++which)
         fragment[((row / 2) * blocks + block) * 4 + (row % 2) * 2 + which] =
             b.extract(pair, which);

@@ -169,26 +169,21 @@ SmallVector<Value> Emitter::decodePoint(Value item) {
   SmallVector<int64_t> order = getOrder(func);
   SmallVector<Value> point(order.size());
   ArrayRef<int64_t> axes = order;
-  rtile::WalkAttr walk = func.getWalkAttr();
-  int64_t section = walk ? walk.getSection() : 0;
-  if (section && axes.size() > 1) {
-    // Sections of the fastest axis; the next axis runs within each.
-    Value fast = gridExtents[axes[0]], next = gridExtents[axes[1]];
-    Value plane = b.mul(fast, next), inPlane = item;
-    if (axes.size() > 2) {
-      inPlane = rest(item, plane);
-      item = quotient(item, plane);
-    }
-    // One wider than the axis, which is all of it, must not overflow.
-    Value full = b.min(fast, b.i32(std::min(section, int64_t(INT32_MAX))));
-    Value size = b.mul(next, full);
-    Value first = b.mul(quotient(inPlane, size), full);
-    Value inSection = rest(inPlane, size);
+  if (Value section = getSection(); section && axes.size() > 1) {
+    // Sections of all axes but the last one, which runs within each.
+    Value slowest = gridExtents[axes.back()], others = b.i32(1);
+    for (int64_t axis : axes.drop_back())
+      others = b.mul(others, gridExtents[axis]);
+    // One longer than the axes, which is all of them, must not overflow.
+    Value full = b.min(others, section);
+    Value size = b.mul(slowest, full);
+    Value first = b.mul(quotient(item, size), full);
+    Value inSection = rest(item, size);
     // The last section may be shorter.
-    Value width = b.min(b.sub(fast, first), full);
-    point[axes[0]] = b.add(first, rest(inSection, width));
-    point[axes[1]] = quotient(inSection, width);
-    axes = axes.drop_front(2);
+    Value width = b.min(b.sub(others, first), full);
+    point[axes.back()] = quotient(inSection, width);
+    item = b.add(first, rest(inSection, width));
+    axes = axes.drop_back();
   }
   while (!axes.empty()) {
     int64_t axis = axes.front();
@@ -198,6 +193,26 @@ SmallVector<Value> Emitter::decodePoint(Value item) {
       item = quotient(item, gridExtents[axis]);
   }
   return point;
+}
+
+Value Emitter::getSection() {
+  rtile::WalkAttr walk = func.getWalkAttr();
+  if (!walk || walk.getSection() == 0)
+    return Value();
+  auto clamp = [](int64_t number) {
+    return std::min(number, int64_t(INT32_MAX));
+  };
+  if (walk.getRows() == 0)
+    return b.i32(clamp(walk.getSection()));
+  Value buffer = func.getParameters()[walk.getLength().front()];
+  Value length = buffers[buffer].sizes[walk.getLength().back()];
+  // Found anew for each point, as takePoint does with the extents.
+  Value rows = async.hold(b.toI32(b.min(length, b.i64(INT32_MAX)))).front();
+  Value times = arith::DivUIOp::create(b, b.i32(clamp(walk.getRows())),
+                                       b.max(rows, b.i32(1)));
+  times = b.min(b.max(times, b.i32(1)),
+                b.i32(INT32_MAX / clamp(walk.getSection())));
+  return b.mul(times, clamp(walk.getSection()));
 }
 
 SmallVector<Value> Emitter::movePoint(ArrayRef<Value> point,

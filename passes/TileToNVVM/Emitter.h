@@ -116,11 +116,12 @@ private:
       const Window &window, mlir::RankedTensorType tile,
       llvm::function_ref<void(int64_t index, Value pointer, Value exists)>
           element);
+  /// Into the image at `base`.
   void copyToShared(const Window &window, mlir::RankedTensorType tile,
-                    int64_t offset);
+                    const Image &image, Value base);
   /// `areAllRows`: every row of the tile exists.
   void copyPieces(const Window &window, mlir::RankedTensorType tile,
-                  Value image, bool areAllRows);
+                  const Image &image, Value base, bool areAllRows);
   /// Threads that copy a row of so many pieces, and rows that all copy at once.
   int64_t getThreadsOfRow(int64_t pieces) {
     return std::min<int64_t>(llvm::PowerOf2Ceil(pieces), layout.threads());
@@ -129,15 +130,14 @@ private:
     return layout.threads() / getThreadsOfRow(pieces);
   }
   void copyElements(const Window &window, mlir::RankedTensorType tile,
-                    Value image);
-  /// The image of a tile that is loaded to shared memory.
-  Image getLoadedImage(mlir::RankedTensorType tile);
+                    const Image &image, Value base);
   /// Where byte `place` of a row lies in it.
   Value swizzle(const Image &image, Value row, Value place);
   /// Between registers and an image in shared memory.
   void writeImage(mlir::RankedTensorType tile, const Fragment &fragment,
                   int64_t offset);
-  Fragment readImage(mlir::RankedTensorType tile, int64_t offset);
+  Fragment readImage(mlir::RankedTensorType tile, const Image &image,
+                     int64_t offset);
   Value getShared(int64_t offset) { return b.at(shared, offset); }
 
   //===--------------------------------------------------------------------===//
@@ -236,6 +236,8 @@ private:
   /// Point number `item` of the grid, as the kernel's walk counts them, but for
   /// axes that run backwards.
   llvm::SmallVector<Value> decodePoint(Value item);
+  /// Points of a section of the walk, as i32; null if it has none.
+  Value getSection();
   /// The point `distance` further on.
   llvm::SmallVector<Value> movePoint(llvm::ArrayRef<Value> point,
                                      llvm::ArrayRef<Value> distance);
@@ -323,8 +325,6 @@ private:
 
   Fragments layout;
   const arch::GPUArch &arch;
-  /// Loaded images are those of Image::ofCopied.
-  const bool swizzles;
   GPUBuilder &b;
   AsyncBuilder async;
   Value shared;

@@ -17,12 +17,9 @@ SmallVector<SharedAccess> gpu::getSharedAccesses(Operation *op) {
                  bool byOwnRows) {
     accesses.push_back({offset, image, isWrite, byOwnRows});
   };
-  // Rows of loaded tiles may lie elsewhere than those of the same tile that
-  // was written: they are no rows that both have.
-  auto getLoaded = [](Value tile) { return Image::ofCopied(getTile(tile)); };
   if (auto load = dyn_cast<rtile::LoadOp>(op)) {
     if (int64_t offset = getShared(op); offset >= 0) {
-      Image image = getLoaded(load);
+      Image image = Image::of(load);
       add(offset, image, /*isWrite=*/true, /*byOwnRows=*/false);
       if (!llvm::all_of(load->getUses(), [](OpOperand &use) {
             return isLoadedImage(use) || isCarriedOn(use);
@@ -41,18 +38,12 @@ SmallVector<SharedAccess> gpu::getSharedAccesses(Operation *op) {
   };
   for (OpOperand *operand : images)
     if (!isLoadedImage(*operand))
-      add(getShared(op, operand->getOperandNumber()),
-          Image::of(getTile(operand->get())), /*isWrite=*/true,
-          /*byOwnRows=*/true);
-  for (OpOperand *operand : images) {
-    Value tile = operand->get();
-    if (isLoadedImage(*operand))
-      add(getShared(getImageLoad(tile)), getLoaded(tile), /*isWrite=*/false,
-          isLeft(operand));
-    else
-      add(getShared(op, operand->getOperandNumber()), Image::of(getTile(tile)),
-          /*isWrite=*/false, isLeft(operand));
-  }
+      add(getShared(op, operand->getOperandNumber()), Image::of(*operand),
+          /*isWrite=*/true, /*byOwnRows=*/true);
+  for (OpOperand *operand : images)
+    add(isLoadedImage(*operand) ? getShared(getImageLoad(operand->get()))
+                                : getShared(op, operand->getOperandNumber()),
+        Image::of(*operand), /*isWrite=*/false, isLeft(operand));
   return accesses;
 }
 

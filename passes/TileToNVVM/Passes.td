@@ -131,12 +131,17 @@ def RTileAssignShared : Pass<"rtile-gpu-assign-shared"> {
     of products, except left operands of `mma` that were computed and so are in
     the right registers already, and the operands of `rtile.broadcast` with
     `columns`. A loaded operand has its place from the load on; a computed one
-    just for the operation that reads it. Rows are padded with 16 bytes, which
-    puts eight neighbouring rows into different banks; places are reused by
-    lifetime.
+    just for the operation that reads it. Places are reused by lifetime.
+
+    Eight neighbouring rows have to lie in different banks. Rows are padded with
+    16 bytes; or swizzled, side by side with pieces of 16 bytes in another order
+    in each of eight rows, where asynchronous copies bring a tile for matrix
+    instructions only and a row is one or two rows of banks: then each copy
+    fills a row of banks instead of parts of two.
 
     Writes `rtile.shared` (byte offsets, -1 for none) on `rtile.load`,
-    `rtile.dot` and `rtile.broadcast`, and `rtile.shared_bytes` on the kernel.
+    `rtile.dot` and `rtile.broadcast`, `rtile.swizzled` on loads of such tiles,
+    and `rtile.shared_bytes` on the kernel.
     Refuses a kernel that needs more than a block of the architecture can have.
   }];
   let options = [Option<"arch", "arch", "std::string", "\"sm_80\"",
