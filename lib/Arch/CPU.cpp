@@ -11,11 +11,15 @@ using namespace ringlet;
 
 const std::vector<arch::CPULevel> &arch::getCPULevels() {
   static const std::vector<CPULevel> levels = {
-      // name, processor, features, bits, registers, L1, L2, f16, bf16
-      {"x86-64-v3", "x86-64-v3", "", 256, 16, 32 << 10, 256 << 10, true, false},
-      {"x86-64-v4", "x86-64-v4", "", 512, 32, 32 << 10, 1 << 20, true, false},
+      // name, processor, features, bits, registers, L1, L2, f16, bf16, AMX
+      {"x86-64-v3", "x86-64-v3", "", 256, 16, 32 << 10, 256 << 10, true, false,
+       false},
+      {"x86-64-v4", "x86-64-v4", "", 512, 32, 32 << 10, 1 << 20, true, false,
+       false},
       {"x86-64-v4-bf16", "x86-64-v4", "+avx512bf16", 512, 32, 32 << 10, 1 << 20,
-       true, true},
+       true, true, false},
+      {"x86-64-v4-amx", "x86-64-v4", "+avx512bf16,+amx-tile,+amx-bf16", 512, 32,
+       48 << 10, 2 << 20, true, true, true},
   };
   return levels;
 }

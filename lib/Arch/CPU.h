@@ -35,6 +35,9 @@ struct CPULevel {
   bool hasF16;
   /// Has an instruction that multiplies pairs of bf16 and adds to f32.
   bool hasBF16;
+  /// Has registers for matrices and instructions that multiply those of bf16
+  /// (AMX); such a level has pairs of bf16, too.
+  bool hasAMX;
 
   /// Values of 32 bits in one vector register.
   int lanes() const { return vectorBits / 32; }

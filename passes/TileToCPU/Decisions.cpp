@@ -136,6 +136,11 @@ rtile::LoadOp cpu::getPairedLoad(Value tile) {
   return load && getPairs(load) != Pairs::None ? load : rtile::LoadOp();
 }
 
+bool cpu::feedsAMX(rtile::LoadOp load) {
+  return llvm::any_of(load->getUsers(),
+                      [](Operation *user) { return user->hasAttr(amxAttr); });
+}
+
 static RankedTensorType getWords(RankedTensorType tile, int64_t perColumn,
                                  int64_t perRow) {
   return RankedTensorType::get(

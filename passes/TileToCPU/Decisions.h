@@ -33,6 +33,7 @@ inline constexpr llvm::StringLiteral blocksAttr = "rtile.blocks";
 inline constexpr llvm::StringLiteral repackAttr = "rtile.repack";
 inline constexpr llvm::StringLiteral pairsAttr = "rtile.pairs";
 inline constexpr llvm::StringLiteral pairedAttr = "rtile.paired";
+inline constexpr llvm::StringLiteral amxAttr = "rtile.amx";
 // rtile-assign-scratch.
 inline constexpr llvm::StringLiteral slotsAttr = "rtile.slots";
 inline constexpr llvm::StringLiteral localAttr = "rtile.local";
@@ -89,6 +90,13 @@ Pairs getPairs(rtile::LoadOp load);
 
 /// The load that makes `tile`, if elements of it share words, or null.
 rtile::LoadOp getPairedLoad(mlir::Value tile);
+
+/// A tile register of AMX has that many rows, of as many words each.
+inline constexpr int64_t amxSide = 16;
+
+/// True if products by AMX read what the load makes: along their depth, they
+/// read up to whole tile registers.
+bool feedsAMX(rtile::LoadOp load);
 
 /// Rows and columns of words that a load fills in scratch memory.
 mlir::RankedTensorType getStored(rtile::LoadOp load);

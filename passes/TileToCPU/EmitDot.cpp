@@ -13,7 +13,8 @@
 // unrolled.
 //
 // Pairs of bf16 are the same with a word for an element: a step is two steps
-// along the depth.
+// along the depth. Products by AMX share the loop over blocks and the left
+// operand; the blocks themselves are in EmitAMX.cpp.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,10 +35,16 @@ void Emitter::emitDot(rtile::DotOp dot, Panel &panel) {
     prepare(dot.getInit(), panel, getGroup(dot), getPhase(dot));
   auto blocks = dot->getAttrOfType<DenseI64ArrayAttr>(blocksAttr);
   Value left = getLeft(dot, panel);
+  bool byAMX = dot->hasAttr(amxAttr);
+  if (byAMX && dot.getInit())
+    storeInit(dot, panel);
   int64_t first = 0;
   for (ArrayRef<int64_t> rest = blocks; !rest.empty();
        rest = rest.drop_front(2)) {
-    emitBlocks(dot, panel, left, first, rest[0], rest[1]);
+    if (byAMX)
+      emitTileBlocks(dot, panel, left, first, rest[0], rest[1]);
+    else
+      emitBlocks(dot, panel, left, first, rest[0], rest[1]);
     first += rest[0] * rest[1];
   }
 }
@@ -74,6 +81,12 @@ Value Emitter::getLeft(rtile::DotOp dot, Panel &panel) {
   if (depth % 2)
     b.store(loadLower(b.at(from, (depth - 1) * bytes)),
             b.at(to, depth / 2 * bytes), alignment);
+  if (dot->hasAttr(amxAttr)) {
+    int64_t pairs = llvm::divideCeil(depth, 2);
+    b.loop(pairs, llvm::alignTo(pairs, amxSide), 1, [&](Value pair) {
+      b.store(b.integer(words, 0), b.at(to, b.mul(pair, bytes)), alignment);
+    });
+  }
   return to;
 }
 

@@ -208,12 +208,14 @@ void Emitter::emitLoad(rtile::LoadOp op) {
   bool single = tile.getRank() == 1;
   int64_t width = single ? 1 : tile.getDimSize(1);
   RankedTensorType stored = single ? tile : getStored(op);
+  int64_t storedHeight = stored.getDimSize(0);
   int64_t storedWidth = single ? 1 : stored.getDimSize(1);
   int64_t rowBytes = single ? 4 : geometry.rowStride(storedWidth);
   Value row = getScalar(op.getOffsets()[0]);
   Value column = single ? Value() : getScalar(op.getOffsets()[1]);
   Value rows = getPlace(getSlots(op)[single ? 0 : 1]);
   Pairs pairs = getPairs(op);
+  bool padded = feedsAMX(op);
 
   auto getRow = [&](Value index) {
     if (pairs == Pairs::Rows)
@@ -231,6 +233,10 @@ void Emitter::emitLoad(rtile::LoadOp op) {
     copyRow(view, column, width, memory, to, form, /*toMemory=*/false);
     if (pairs == Pairs::Columns && width % 2)
       storeHalves(b.integer(b.getI16Type(), 0), b.at(to, 2 * width), form);
+    int64_t rest = geometry.paddedColumns(storedWidth) - storedWidth;
+    if (padded && pairs == Pairs::Columns && rest > 0)
+      b.store(b.real(b.getVector(b.getF32Type(), rest), 0.0),
+              b.at(to, 4 * storedWidth), 4);
   };
   auto clearRow = [&](Value index) {
     Value to = getRow(index);
@@ -264,8 +270,11 @@ void Emitter::emitLoad(rtile::LoadOp op) {
   } else {
     copyRows();
   }
+  if (padded && pairs == Pairs::Rows)
+    b.loop(2 * storedHeight, 2 * llvm::alignTo(storedHeight, amxSide), 2,
+           clearRow);
   if (!single && hasForm(op, "panels"))
-    repack(rows, getPlace(getSlots(op)[0]), height, storedWidth,
+    repack(rows, getPlace(getSlots(op)[0]), storedHeight, storedWidth,
            /*toPanels=*/true);
 }
 

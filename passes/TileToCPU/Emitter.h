@@ -85,7 +85,7 @@ private:
               bool toPanels);
 
   //===--------------------------------------------------------------------===//
-  // Groups of row-parallel operations (EmitRows.cpp, EmitDot.cpp)
+  // Groups of row-parallel operations (EmitRows, EmitDot and EmitAMX.cpp)
   //===--------------------------------------------------------------------===//
 
   /// The panel at work.
@@ -124,6 +124,10 @@ private:
   /// The left operand of a product in the panel at work; pairs of bf16 are made
   /// here if it does not lie in pairs.
   Value getLeft(rtile::DotOp dot, Panel &panel);
+  /// Puts the initial value of a product by AMX where its result will be.
+  void storeInit(rtile::DotOp dot, Panel &panel);
+  void emitTileBlocks(rtile::DotOp dot, Panel &panel, Value left, int64_t first,
+                      int64_t width, int64_t count);
   void emitBlocks(rtile::DotOp dot, Panel &panel, Value left, int64_t first,
                   int64_t width, int64_t count);
   void forEachPanel(int64_t height, llvm::function_ref<void(Panel &)> body);
@@ -186,6 +190,12 @@ private:
   llvm::DenseMap<Value, Buffer> buffers;
   llvm::DenseMap<Value, View> views;
 };
+
+/// Around a kernel with products by AMX: tile registers of full size, which
+/// nobody else has set up, and afterwards none, so that nobody has to save
+/// them.
+void setUpTileRegisters(CodeBuilder &b);
+void releaseTileRegisters(CodeBuilder &b);
 
 } // namespace cpu
 } // namespace ringlet

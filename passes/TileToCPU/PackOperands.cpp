@@ -46,6 +46,18 @@ SmallVector<int64_t> cutIntoBlocks(int64_t columns, int64_t largest) {
   return pairs;
 }
 
+/// The same for tile registers, which take 16 columns each: two of them share
+/// what is loaded of the left operand.
+SmallVector<int64_t> cutIntoTiles(int64_t columns) {
+  int64_t tiles = llvm::divideCeil(columns, amxSide);
+  SmallVector<int64_t> pairs;
+  if (tiles / 2 > 0)
+    pairs.append({2 * amxSide, tiles / 2});
+  if (tiles % 2 > 0)
+    pairs.append({amxSide, 1});
+  return pairs;
+}
+
 struct PackOperands : ringlet::impl::RTilePackOperandsBase<PackOperands> {
   using Base::Base;
 
@@ -61,21 +73,24 @@ struct PackOperands : ringlet::impl::RTilePackOperandsBase<PackOperands> {
       Geometry geometry{row->lanes(), vectorsPerColumn * row->lanes()};
       func->setAttr(lanesAttr, builder.getI64IntegerAttr(geometry.lanes));
       func->setAttr(panelAttr, builder.getI64IntegerAttr(geometry.panel));
+      choosePairs(func, *row);
       func.walk([&](rtile::LoadOp load) { chooseForms(load); });
-      choosePairs(func, row->hasBF16);
       func.walk([&](rtile::DotOp dot) { chooseBlocks(dot, *row, geometry); });
     });
   }
 
   /// Rows for the right operands of products and for copies to memory, panels
-  /// for everything else.
+  /// for everything else. Tile registers take the right operand of a product
+  /// transposed; one that is not transposed already is so in panels.
   void chooseForms(rtile::LoadOp load) {
     if (getTile(load).getRank() != 2)
       return;
     bool rows = false, panels = false;
     walkUses(load, [&](OpOperand &use, bool whole) {
-      bool asRows = isa<rtile::StoreOp>(use.getOwner()) ||
-                    (isa<rtile::DotOp>(use.getOwner()) && whole);
+      auto dot = dyn_cast<rtile::DotOp>(use.getOwner());
+      bool turned = dot && dot->hasAttr(amxAttr) && !dot.getTransposed();
+      bool asRows =
+          isa<rtile::StoreOp>(use.getOwner()) || (dot && whole && !turned);
       (asRows ? rows : panels) = true;
     });
     SmallVector<StringRef> forms;
@@ -89,10 +104,10 @@ struct PackOperands : ringlet::impl::RTilePackOperandsBase<PackOperands> {
   /// A product of bf16 multiplies pairs along its depth if its right operand is
   /// loaded for such products only: then it lies as they read it. A left one
   /// may also be made into pairs just before.
-  void choosePairs(rtile::FuncOp func, bool hasBF16) {
+  void choosePairs(rtile::FuncOp func, const arch::CPULevel &row) {
     func.walk([&](rtile::LoadOp load) {
       load->removeDiscardableAttr(pairsAttr);
-      if (!hasBF16)
+      if (!row.hasBF16)
         return;
       if (isOperand(load, 1, [](rtile::DotOp dot) {
             return isBF16(dot) && dot.getTransposed();
@@ -105,8 +120,12 @@ struct PackOperands : ringlet::impl::RTilePackOperandsBase<PackOperands> {
     });
     func.walk([&](rtile::DotOp dot) {
       dot->removeDiscardableAttr(pairedAttr);
-      if (getPairedLoad(dot.getRhs()))
-        dot->setAttr(pairedAttr, UnitAttr::get(&getContext()));
+      dot->removeDiscardableAttr(amxAttr);
+      if (!getPairedLoad(dot.getRhs()))
+        return;
+      dot->setAttr(pairedAttr, UnitAttr::get(&getContext()));
+      if (row.hasAMX)
+        dot->setAttr(amxAttr, UnitAttr::get(&getContext()));
     });
     func.walk([&](rtile::LoadOp load) {
       if (isOperand(load, 0,
@@ -137,7 +156,9 @@ struct PackOperands : ringlet::impl::RTilePackOperandsBase<PackOperands> {
     auto type = cast<RankedTensorType>(dot.getResult().getType());
     int64_t vectors = geometry.panelRows(type.getDimSize(0)) / geometry.lanes;
     SmallVector<int64_t> blocks =
-        cutIntoBlocks(type.getDimSize(1), getLargestBlock(row, vectors));
+        dot->hasAttr(amxAttr)
+            ? cutIntoTiles(type.getDimSize(1))
+            : cutIntoBlocks(type.getDimSize(1), getLargestBlock(row, vectors));
     dot->setAttr(blocksAttr, builder.getDenseI64ArrayAttr(blocks));
     if (dot.getRhs().getDefiningOp<rtile::LoadOp>())
       dot->removeDiscardableAttr(repackAttr);
@@ -148,7 +169,8 @@ struct PackOperands : ringlet::impl::RTilePackOperandsBase<PackOperands> {
         << "register blocks of " << std::to_string(vectors * geometry.lanes)
         << "x" << std::to_string(blocks[0])
         << (dot->hasAttr(repackAttr) ? ", right operand repacked" : "")
-        << (dot->hasAttr(pairedAttr) ? ", pairs of bf16" : "");
+        << (dot->hasAttr(pairedAttr) ? ", pairs of bf16" : "")
+        << (dot->hasAttr(amxAttr) ? " by AMX" : "");
   }
 };
 

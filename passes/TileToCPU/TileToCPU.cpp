@@ -107,6 +107,13 @@ void emit(rtile::FuncOp func, const arch::CPULevel &level) {
   for (int64_t axis = 0; axis < int64_t(func.getGridRank()); ++axis)
     extents.push_back(reader.next(b.getI64Type()));
 
+  bool usesAMX = func.walk([](rtile::DotOp dot) {
+                       return dot->hasAttr(amxAttr) ? WalkResult::interrupt()
+                                                    : WalkResult::advance();
+                     })
+                     .wasInterrupted();
+  if (usesAMX)
+    setUpTileRegisters(b);
   b.loop(entry->getArgument(Begin), entry->getArgument(End), b.i64(1),
          [&](Value item) {
            for (auto [axis, extent] : llvm::enumerate(extents)) {
@@ -120,6 +127,8 @@ void emit(rtile::FuncOp func, const arch::CPULevel &level) {
            emitter.emitBlock(func.getBody().front());
          });
   b.setLoc(func.getLoc());
+  if (usesAMX)
+    releaseTileRegisters(b);
   LLVM::ReturnOp::create(b, ValueRange());
   func.erase();
 }

@@ -40,7 +40,7 @@
 // An unknown level is refused with the known ones.
 // RUN: not ringlet-opt %s --ringlet-decide="level=x86-64-v9" 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=LEVEL
-// LEVEL:      error: expected a CPU level (x86-64-v3, x86-64-v4, x86-64-v4-bf16){{.*}}, found 'x86-64-v9'
+// LEVEL:      error: expected a CPU level (x86-64-v3, x86-64-v4, x86-64-v4-bf16, x86-64-v4-amx){{.*}}, found 'x86-64-v9'
 
 func.func @attend(%q: tensor<1x?x2x16xf32>) -> tensor<1x?x2x16xf32> {
   %o, %lse = ringlet.attention %q, %q, %q branches [<w = 64, r = 1>] causal

@@ -36,7 +36,7 @@ PATIENCE = 100
 MEMORY = 2 << 30
 FORMS = ("ringlet", "rtile", "schedule", "rplan", "llvm", "ptx", "obj")
 TARGETS = (
-    "cpu:x86-64-v3", "cpu:x86-64-v4", "cpu:x86-64-v4-bf16",
+    "cpu:x86-64-v3", "cpu:x86-64-v4", "cpu:x86-64-v4-bf16", "cpu:x86-64-v4-amx",
     "sm_90a", "sm_80", "sm_75", "sm_61",
 )  # fmt: skip
 NUMBERS = (
@@ -231,9 +231,9 @@ def how(seed: int, number: int) -> tuple:
     """Form and target that a program is compiled to."""
     dice = random.Random(f"how/{seed}/{number}")
     form = dice.choice(FORMS)
-    target = dice.choice(TARGETS[3:] if form in ("ptx", "schedule") else TARGETS)
+    target = dice.choice(TARGETS[4:] if form in ("ptx", "schedule") else TARGETS)
     if form in ("llvm", "obj"):
-        target = dice.choice(TARGETS[:3])
+        target = dice.choice(TARGETS[:4])
     return form, target
 
 

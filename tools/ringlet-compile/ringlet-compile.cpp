@@ -49,8 +49,8 @@ static cl::opt<std::string> target(
     "target", cl::init("cpu"), cl::value_desc("cpu[:LEVEL],sm_XX,..."),
     cl::desc("What to compile for: CPU levels, GPU architectures or both "
              "(default: cpu, every level that the module has a use for: "
-             "x86-64-v3, x86-64-v4 and, with bf16, x86-64-v4-bf16; the "
-             "first where one is needed)"),
+             "x86-64-v3, x86-64-v4 and, with bf16, x86-64-v4-bf16 and "
+             "x86-64-v4-amx; the first where one is needed)"),
     cl::cat(category));
 static cl::opt<std::string>
     emit("emit", cl::init("rla"), cl::value_desc("form"),

@@ -16,6 +16,8 @@
 
 #if defined(__x86_64__)
 #include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 #endif
 
 using namespace ringlet;
@@ -85,7 +87,8 @@ const std::vector<Level> &levels() {
        {"avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe"}},
       {"x86-64-v4",
        {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}},
-      {"x86-64-v4-bf16", {"avx512bf16"}}};
+      {"x86-64-v4-bf16", {"avx512bf16"}},
+      {"x86-64-v4-amx", {"amx-tile", "amx-bf16"}}};
   return table;
 }
 
@@ -120,16 +123,31 @@ uint64_t detect() {
   return found;
 }
 
+/// Linux has room for the registers of AMX, 8 KiB a thread, only in processes
+/// that ask for it, and may refuse.
+bool askForAmx() {
+  constexpr long requestPermission = 0x1023, tileData = 18;
+  return ::syscall(SYS_arch_prctl, requestPermission, tileData) == 0;
+}
+
 const bool isX86 = true;
 
 #else
 
 uint64_t detect() { return 0; }
+bool askForAmx() { return false; }
 const bool isX86 = false;
 
 #endif
 
 static_assert(std::size(features) <= 64, "detect() has one bit for each");
+
+/// Asked once, and only where something wants to know: the answer is about the
+/// whole process.
+bool mayUseAmx() {
+  static const bool granted = askForAmx();
+  return granted;
+}
 
 /// The first feature that the processor lacks of all levels up to `level`, or
 /// null.
@@ -147,7 +165,7 @@ bool cpu::hasFeature(const std::string &name) {
   static const uint64_t found = detect();
   for (size_t i = 0; i < std::size(features); ++i)
     if (name == features[i].name)
-      return found >> i & 1;
+      return (found >> i & 1) && (features[i].state != Amx || mayUseAmx());
   return false;
 }
 

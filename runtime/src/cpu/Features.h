@@ -15,8 +15,8 @@
 namespace ringlet::rt::cpu {
 
 /// True if processor and operating system support the feature, by LLVM's name
-/// for it ("avx2", "avx512bf16"). A name that this library does not know is not
-/// supported.
+/// for it ("avx2", "avx512bf16"), and this process may use it: for AMX it asks.
+/// A name that this library does not know is not supported.
 bool hasFeature(const std::string &name);
 
 /// What the processor calls itself, "unknown processor" if it does not.

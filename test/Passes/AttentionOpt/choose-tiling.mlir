@@ -9,7 +9,7 @@
 // RUN: ringlet-opt %s --split-input-file --ringlet-choose-tiling --remarks-filter='ringlet-.*' --remark-format=emitRemark -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 // RUN: not ringlet-opt %s --split-input-file '--ringlet-choose-tiling=level=pentium' 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 
-// UNKNOWN: error: expected a CPU level (x86-64-v3, x86-64-v4, x86-64-v4-bf16) or a GPU architecture (sm_60, {{.*}}sm_120), found 'pentium'
+// UNKNOWN: error: expected a CPU level (x86-64-v3, x86-64-v4, x86-64-v4-bf16, x86-64-v4-amx) or a GPU architecture (sm_60, {{.*}}sm_120), found 'pentium'
 
 // Every branch gets a tiling, and a remark says what it is expected to cost.
 

@@ -9,8 +9,9 @@
 // RUN: ringlet-opt %s --rtile-pack-operands=level=x86-64-v4 | FileCheck %s --check-prefixes=CHECK,V4
 // RUN: not ringlet-opt %s --rtile-pack-operands=level=x86-64-v9 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 // RUN: ringlet-opt %s --rtile-pack-operands=level=x86-64-v4-bf16 | FileCheck %s --check-prefixes=CHECK,V4,PAIRS
+// RUN: ringlet-opt %s --rtile-pack-operands=level=x86-64-v4-amx | FileCheck %s --check-prefixes=CHECK,V4,AMX
 
-// UNKNOWN: error: expected a CPU level (x86-64-v3, x86-64-v4, x86-64-v4-bf16), found 'x86-64-v9'
+// UNKNOWN: error: expected a CPU level (x86-64-v3, x86-64-v4, x86-64-v4-bf16, x86-64-v4-amx), found 'x86-64-v9'
 
 // A left operand lies in panels, a right one in rows, a tile that is both in both
 // forms; a tile that is only copied stays in rows. A register block of 64 columns
@@ -67,7 +68,17 @@ rtile.func @computed(%X: memref<?x13xf32, strided<[?, 1]>>) grid(%i: index) {
 // the other product. Computed weights are paired later, and a tile with another
 // user stays in f32. Other levels pair nothing.
 
+// Where the level has tile registers, these products take them, in blocks of 32
+// columns. The values are then read transposed: in panels, not in rows.
+
 // CHECK-LABEL: rtile.func @paired(
+// AMX:           rtile.load {{.*}} {rtile.forms = ["panels"], rtile.pairs = "columns"}
+// AMX:           rtile.load {{.*}} {rtile.forms = ["rows"], rtile.pairs = "columns"}
+// AMX:           rtile.load {{.*}} {rtile.forms = ["panels"], rtile.pairs = "rows"}
+// AMX:           rtile.dot {{.*}} {rtile.amx, rtile.blocks = array<i64: 32, 2>, rtile.paired}
+// AMX:           rtile.dot {{.*}} {rtile.amx, rtile.blocks = array<i64: 32, 2>, rtile.paired}
+// AMX:           rtile.load {{.*}} {rtile.forms = ["rows"]}
+// AMX-NOT:       rtile.amx
 // PAIRS:         rtile.load {{.*}} {rtile.forms = ["panels"], rtile.pairs = "columns"}
 // PAIRS:         rtile.load {{.*}} {rtile.forms = ["rows"], rtile.pairs = "columns"}
 // PAIRS:         rtile.load {{.*}} {rtile.forms = ["rows"], rtile.pairs = "rows"}
@@ -77,6 +88,7 @@ rtile.func @computed(%X: memref<?x13xf32, strided<[?, 1]>>) grid(%i: index) {
 // PAIRS-NOT:     rtile.paired
 // CHECK:         rtile.return
 // V3-NOT:      rtile.pair
+// PAIRS-NOT:   rtile.amx
 rtile.func @paired(%X: memref<?x64xbf16, strided<[?, 1]>>) grid(%i: index) {
   %c0 = arith.constant 0 : index
   %xv = rtile.view %X[*, *] : memref<?x64xbf16, strided<[?, 1]>> to !rtile.view<64x64xbf16>

@@ -4,7 +4,9 @@
 guard bytes and compares every element of every buffer with the same program run
 in Python.
 
-    random_tiles.py LEVEL FIRST_SEED LAST_SEED
+    random_tiles.py LEVEL FIRST_SEED LAST_SEED [LIBRARY]
+
+A library is loaded before the first kernel runs.
 """
 
 import ctypes
@@ -98,6 +100,8 @@ def compare(program, results):
 
 def main():
     level, first, last = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+    if len(sys.argv) > 4:
+        ctypes.CDLL(sys.argv[4])
     elements = 0
     for seed in range(first, last):
         program = Generator(seed)

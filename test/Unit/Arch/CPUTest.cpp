@@ -28,17 +28,21 @@ TEST(CPU, RowsMakeSense) {
     EXPECT_GE(level.vectorRegisters, 16) << level.name;
     EXPECT_LT(level.l1Bytes, level.l2Bytes) << level.name;
     // LLVM has to be told of what its processor lacks.
-    EXPECT_EQ(level.hasBF16,
-              std::string(level.features).find("bf16") != std::string::npos)
+    EXPECT_EQ(level.hasBF16, std::string(level.features).find("avx512bf16") !=
+                                 std::string::npos)
         << level.name;
+    EXPECT_EQ(level.hasAMX,
+              std::string(level.features).find("amx-bf16") != std::string::npos)
+        << level.name;
+    EXPECT_TRUE(level.hasBF16 || !level.hasAMX) << level.name;
   }
 }
 
 TEST(CPU, UnknownNameListsRows) {
   std::string error;
   EXPECT_EQ(arch::lookupCPULevel("x86-64-v9", &error), nullptr);
-  EXPECT_EQ(error,
-            "expected a CPU level (x86-64-v3, x86-64-v4, x86-64-v4-bf16), "
-            "found 'x86-64-v9'");
+  EXPECT_EQ(error, "expected a CPU level (x86-64-v3, x86-64-v4, "
+                   "x86-64-v4-bf16, x86-64-v4-amx), "
+                   "found 'x86-64-v9'");
   EXPECT_EQ(arch::lookupCPULevel("", nullptr), nullptr);
 }

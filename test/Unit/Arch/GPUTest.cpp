@@ -68,9 +68,8 @@ TEST(Target, EitherTable) {
   EXPECT_STREQ(arch::lookupTarget("sm_90a").name(), "sm_90a");
   std::string error;
   EXPECT_FALSE(arch::lookupTarget("pentium", &error));
-  EXPECT_EQ(
-      error,
-      "expected a CPU level (x86-64-v3, x86-64-v4, x86-64-v4-bf16) or a GPU "
-      "architecture (sm_60, sm_61, sm_70, sm_75, sm_80, sm_86, "
-      "sm_89, sm_90a, sm_100, sm_120), found 'pentium'");
+  EXPECT_EQ(error, "expected a CPU level (x86-64-v3, x86-64-v4, "
+                   "x86-64-v4-bf16, x86-64-v4-amx) or a GPU "
+                   "architecture (sm_60, sm_61, sm_70, sm_75, sm_80, sm_86, "
+                   "sm_89, sm_90a, sm_100, sm_120), found 'pentium'");
 }

@@ -99,6 +99,7 @@ TEST(FeaturesTest, LevelsAreNested) {
   EXPECT_TRUE(implies("avx512f", "avx2"));
   EXPECT_TRUE(implies("avx2", "sse4.2"));
   EXPECT_TRUE(implies("avx512bf16", "avx512bw"));
+  EXPECT_TRUE(implies("amx-bf16", "amx-tile"));
 #if defined(__x86_64__)
   EXPECT_EQ(rt::cpu::hasFeature("avx2"), bool(__builtin_cpu_supports("avx2")));
   EXPECT_EQ(rt::cpu::hasFeature("fma"), bool(__builtin_cpu_supports("fma")));
