@@ -5,11 +5,14 @@
 
     test/Fuzz/programs.py --build=build [--count=10000] [--first=0] [--seed=1]
 
-Program number n depends on seed and n alone. Each is compiled within 10 seconds
-of work and 2 GiB by a process that may die of it. What must hold: it compiles, or it is
-refused by a message that says where; nothing crashes, hangs or takes more. One
-program in 50 also goes through the tools as a user calls them. Prints a summary,
-and each program that broke a rule; exits 1 then.
+Most are graphs; one in five has kernels, as the compiler writes them for a graph,
+with a few lines, numbers or names changed. Program number n depends on seed, n and
+the compiler alone. Each is compiled within 10 seconds of work and 2 GiB by a process
+that may die of it. What must hold: it compiles, or it is refused by a message that
+says where, and, where the text was right MLIR before any change, by which rule;
+nothing crashes, hangs or takes more. One program in 50 also goes through the tools
+as a user calls them. Prints a summary, and each program that broke a rule; exits 1
+then.
 """
 
 import argparse
@@ -24,6 +27,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+from typing import NamedTuple
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "test/Support"))
@@ -34,11 +38,15 @@ SECONDS = 10
 # For a machine that does other work beside.
 PATIENCE = 100
 MEMORY = 2 << 30
+# One program in so many has kernels; one in so many goes through the tools.
+KERNELS, TOOLS = 5, 50
 FORMS = ("ringlet", "rtile", "schedule", "rplan", "llvm", "ptx", "obj")
-TARGETS = (
+CPUS = (
     "cpu:x86-64-v3", "cpu:x86-64-v4", "cpu:x86-64-v4-bf16", "cpu:x86-64-v4-amx",
-    "sm_90a", "sm_80", "sm_75", "sm_61",
 )  # fmt: skip
+GPUS = ("sm_90a", "sm_80", "sm_75", "sm_61")
+# Where forms are not those of all targets.
+TARGETS = {"llvm": CPUS, "obj": CPUS, "ptx": GPUS, "schedule": GPUS}
 NUMBERS = (
     0, 1, 2, 3, 7, 8, 9, 64, 127, 128, 1000, 4096, 65536, -1, -2, -7,
     2**31 - 1, 2**31, 2**32, 2**40, 2**62, 2**63 - 1, -(2**63), 2**63, 10**30,
@@ -227,26 +235,76 @@ class Writer:
         return text
 
 
-def how(seed: int, number: int) -> tuple:
-    """Form and target that a program is compiled to."""
+class Program(NamedTuple):
+    kind: str  # valid, nearly, hostile or kernels
+    form: str  # what it is compiled to
+    target: str
+    text: str
+
+
+def graph(seed: int, number: int) -> Program:
+    """A program as a person writes it."""
+    writer = Writer(seed, number)
     dice = random.Random(f"how/{seed}/{number}")
     form = dice.choice(FORMS)
-    target = dice.choice(TARGETS[4:] if form in ("ptx", "schedule") else TARGETS)
-    if form in ("llvm", "obj"):
-        target = dice.choice(TARGETS[:4])
-    return form, target
+    target = dice.choice(TARGETS.get(form, CPUS + GPUS))
+    return Program(writer.kind, form, target, writer.write())
 
 
-def compile_one(compiler: Compiler, text: bytes, form: str, target: str) -> tuple:
-    outcome = compiler.compile(text, form, target)
+def change_kernels(dice: random.Random, text: str) -> str:
+    """One change in a text of kernels, most of which stay well-formed."""
+    lines = text.split("\n")
+    # Lines that define nothing can go and come without further ado.
+    free = [i for i, line in enumerate(lines) if "rtile." in line and "=" not in line]
+    names = list(re.finditer(r"%\w+(?:#\d+)?", text))
+    numbers = list(re.finditer(r"(?<![\w%#.])\d+", text))
+    kind = dice.randrange(6)
+    if kind <= 1:
+        place, new = dice.choice(numbers), str(dice.choice(NUMBERS))
+    elif kind <= 3:
+        place = dice.choice(names)
+        near = [each for each in names if 0 < place.start() - each.start() < 1500]
+        new = dice.choice(near or names).group()
+    else:
+        place = dice.choice(free) if free else 0
+        if kind == 4:
+            lines[place : place + 1] = []
+        else:
+            lines.insert(dice.choice(free) if free else 0, lines[place])
+        return "\n".join(lines)
+    return text[: place.start()] + new + text[place.end() :]
+
+
+def kernels(compiler: Compiler, seed: int, number: int):
+    """What the compiler makes of a valid graph, changed; None if it makes nothing."""
+    dice = random.Random(f"kernels/{seed}/{number}")
+    form, target = dice.choice(
+        (("rtile", "cpu:x86-64-v4"), ("rtile", "sm_80"), ("schedule", "sm_90a"))
+    )
+    writer = Writer(seed, number)
+    writer.kind = "valid"
+    made = compiler.compile(writer.write().encode(), form, target)
+    if made.status != OK:
+        return None
+    text = made.output.decode()
+    for _ in range(dice.choice((1, 1, 2))):
+        text = change_kernels(dice, text)
+    form = dice.choice(("obj", "llvm")) if target in CPUS else "ptx"
+    return Program("kernels", form, target, text)
+
+
+def compile_one(compiler: Compiler, program: Program) -> tuple:
+    outcome = compiler.compile(program.text.encode(), program.form, program.target)
     if outcome.status == OK:
         return "compiled", ""
     if outcome.status != REFUSED:
         return "status", f"status {outcome.status}: {outcome.diagnostics}"
     if not PLACE.search(outcome.diagnostics):
         return "placeless", outcome.diagnostics
-    by_rule = RULE.search(outcome.diagnostics)
-    return ("refused by rule" if by_rule else "refused"), outcome.diagnostics
+    if RULE.search(outcome.diagnostics):
+        return "refused by rule", outcome.diagnostics
+    # Only what is no MLIR, or not what a dialect can say, breaks no rule.
+    return ("ruleless" if program.kind == "valid" else "refused"), outcome.diagnostics
 
 
 def work(build: str, seed: int, numbers, report) -> None:
@@ -257,11 +315,15 @@ def work(build: str, seed: int, numbers, report) -> None:
     devnull = os.open(os.devnull, os.O_WRONLY)
     os.dup2(devnull, 2)
     for number in numbers:
-        report.send(("begin", number, ""))
-        writer = Writer(seed, number)
+        program = graph(seed, number)
+        report.send(("begin", number, program))
         signal.alarm(PATIENCE)
         signal.setitimer(signal.ITIMER_PROF, SECONDS)
-        end, said = compile_one(compiler, writer.write().encode(), *how(seed, number))
+        if number % KERNELS == 0 and (made := kernels(compiler, seed, number)):
+            program = made
+            report.send(("begin", number, program))
+            signal.setitimer(signal.ITIMER_PROF, SECONDS)
+        end, said = compile_one(compiler, program)
         signal.alarm(0)
         signal.setitimer(signal.ITIMER_PROF, 0)
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
@@ -270,20 +332,19 @@ def work(build: str, seed: int, numbers, report) -> None:
         report.send((end, number, said))
         if end == "memory":
             return
-    report.send(("done", 0, ""))
+    report.send(("done", 0, None))
 
 
-def tool_failure(build: str, seed: int, number: int) -> str:
+def tool_failure(build: str, program: Program) -> str:
     """What is wrong when a user calls the tools with a program; "" if nothing."""
-    form, target = how(seed, number)
     bin_ = pathlib.Path(build) / "bin"
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "program.mlir"
-        path.write_text(Writer(seed, number).write())
+        path.write_text(program.text)
         for command in (
             [bin_ / "ringlet-opt", path],
-            [bin_ / "ringlet-compile", path, f"--emit={form}", f"--target={target}",
-             "-o", pathlib.Path(folder) / "out"],
+            [bin_ / "ringlet-compile", path, f"--emit={program.form}",
+             f"--target={program.target}", "-o", pathlib.Path(folder) / "out"],
         ):  # fmt: skip
             try:
                 done = subprocess.run(command, capture_output=True, timeout=PATIENCE)
@@ -300,14 +361,20 @@ class Run:
     def __init__(self, options):
         self.options, self.counts = options, collections.Counter()
         self.broken = []
+        self.for_tools = {}
 
-    def broke(self, number: int, what: str) -> None:
+    def broke(self, number: int, program: Program, what: str) -> None:
         self.broken.append(number)
-        form, target = how(self.options.seed, number)
-        writer = Writer(self.options.seed, number)
-        text = writer.write()
-        print(f"program {number} ({writer.kind}, {form}, {target}): {what}\n{text[:2000]}")
-        sys.stdout.flush()
+        how = f"{program.kind}, {program.form}, {program.target}"
+        print(f"program {number} ({how}): {what}\n{program.text[:2000]}", flush=True)
+
+    def count(self, number: int, program: Program, end: str, said: str) -> None:
+        self.counts[end] += 1
+        self.counts[f"of kind {program.kind}"] += 1
+        if number % TOOLS == 0:
+            self.for_tools[number] = program
+        if end in ("status", "placeless", "ruleless", "memory"):
+            self.broke(number, program, f"{end}: {said}")
 
     def stretch(self, first: int, end: int) -> None:
         """Runs [first, end) in one process after another, as they die."""
@@ -319,31 +386,32 @@ class Run:
             )
             process.start()
             theirs.close()
-            current = first
+            running = None
             try:
-                while True:
-                    end_, number, said = mine.recv()
-                    if end_ == "done":
-                        current = end
-                        break
-                    current = number
-                    if end_ == "begin":
+                while (message := mine.recv())[0] != "done":
+                    what, number, said = message
+                    if what == "begin":
+                        running = said
                         continue
-                    current = number + 1
-                    self.counts[end_] += 1
-                    self.counts["of kind " + Writer(self.options.seed, number).kind] += 1
-                    if end_ in ("status", "placeless", "memory"):
-                        self.broke(number, f"{end_}: {said}")
+                    self.count(number, running, what, said)
+                    running, first = None, number + 1
+                first = end
             except EOFError:
                 process.join()
-                if current < end and not (self.broken and self.broken[-1] == current - 1):
+                if running:
                     code = process.exitcode
                     hung = code in (-signal.SIGALRM, -signal.SIGPROF)
                     self.counts["hang" if hung else "crash"] += 1
-                    self.broke(current, f"more than {SECONDS} s" if hung else f"exit {code}")
-                    current += 1
+                    said = f"more than {SECONDS} s" if hung else f"exit {code}"
+                    self.broke(number, running, said)
+                    first = number + 1
             process.join()
-            first = current
+
+    def tools(self) -> None:
+        for number, program in self.for_tools.items():
+            self.counts["through the tools"] += 1
+            if failure := tool_failure(self.options.build, program):
+                self.broke(number, program, failure)
 
 
 def main() -> int:
@@ -354,17 +422,10 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=10000)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--show", type=int, help="print this program and stop")
     options = parser.parse_args()
-    if options.show is not None:
-        print(Writer(options.seed, options.show).write(), end="")
-        return 0
     run = Run(options)
     run.stretch(options.first, options.first + options.count)
-    for number in range(options.first, options.first + options.count, 50):
-        run.counts["through the tools"] += 1
-        if failure := tool_failure(options.build, options.seed, number):
-            run.broke(number, failure)
+    run.tools()
     for name, count in sorted(run.counts.items()):
         print(f"{count:6} {name}")
     print(f"{options.count} programs, {len(run.broken)} broke a rule")

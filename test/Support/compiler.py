@@ -7,8 +7,9 @@ import os
 import re
 from typing import NamedTuple
 
-# A diagnostic names the input, a line and a column, and cites a rule.
-PLACE = re.compile(r"^<stdin>:\d+(:\d+)?: error: |^error: ", re.M)
+# What the compiler refuses names the input, a line and a column, what the runtime
+# refuses the entry; both cite a rule.
+PLACE = re.compile(r"^(<stdin>:\d+(:\d+)?: error|error: entry '\w+'): ", re.M)
 RULE = re.compile(r"\((?:[BGORS]\d|section \d)")
 
 OK, REFUSED = 0, 1
