@@ -18,7 +18,7 @@ using namespace ringlet::schedule;
 /// Keys and values that stay in the second-level cache while other tensors
 /// pass through it.
 static constexpr int64_t cachedBytes = int64_t(32) << 20;
-/// Heads of keys in a section where their length is not known.
+/// Heads of keys in a section where nothing tells their length.
 static constexpr int64_t usualHeads = 4;
 
 /// Numbers of the axes of the grid that `value` depends on, by arithmetic.
@@ -66,25 +66,33 @@ static int64_t getHeadsOfKeyHead(rtile::ViewOp view) {
   return 1;
 }
 
-/// Bytes of all rows that a view can have, 0 if that is not known.
-static int64_t getViewBytes(rtile::ViewOp view) {
+/// Rows of its row axis that one point's view reads, dynamic if only a launch
+/// knows them.
+static int64_t getRows(rtile::ViewOp view) {
   rtile::ViewType type = view.getType();
-  if (!type.isStatic())
-    return 0;
   int64_t rows = view.getBufferType().getDimSize(view.getAxes().front());
-  if (type.isSegmented())
-    rows = ShapedType::isDynamic(rows)
-               ? type.getSegmentLength()
-               : std::min(rows, type.getSegmentLength());
-  if (ShapedType::isDynamic(rows))
-    return 0;
-  return llvm::divideCeil(rows, type.getRate()) * type.getShape().back() * 2;
+  if (!type.isSegmented())
+    return rows;
+  return ShapedType::isDynamic(rows) ? type.getSegmentLength()
+                                     : std::min(rows, type.getSegmentLength());
 }
 
-/// Query heads whose keys and values are cached together.
-static int64_t chooseSection(const Products &products) {
-  int64_t bytes = 0, group = 1;
+namespace {
+/// Points that share keys and values of a cache; see rtile.walk.
+struct Section {
+  int64_t points = 0, rows = 0;
+  SmallVector<int64_t> length;
+};
+} // namespace
+
+/// `points` of query heads have keys and values of a cache's size together.
+static Section chooseSection(rtile::FuncOp func, const Products &products) {
+  // Of a row of the row axis, in keys and values together; a rate leaves out
+  // rows.
+  double rowBytes = 0;
+  int64_t group = 1, rows = 0;
   bool known = true;
+  rtile::ViewOp keys;
   SmallVector<Value> seen;
   for (const Feed &feed : products.feeds) {
     rtile::LoadOp load = feed.load;
@@ -94,13 +102,38 @@ static int64_t chooseSection(const Products &products) {
       continue;
     seen.push_back(load.getView());
     group = std::max(group, getHeadsOfKeyHead(view));
-    int64_t more = getViewBytes(view);
-    known &= more > 0;
-    bytes += more;
+    rtile::ViewType type = view.getType();
+    if (!type.isStatic()) {
+      known = false;
+      continue;
+    }
+    rowBytes += 2.0 * type.getShape().back() / type.getRate();
+    rows = getRows(view);
+    keys = keys ? keys : view;
   }
-  if (!known || bytes == 0)
-    return usualHeads * group;
-  return std::max<int64_t>(cachedBytes / bytes, 1) * group;
+  if (!known || !keys)
+    return {usualHeads * group};
+  int64_t cachedRows = std::max<int64_t>(cachedBytes / rowBytes, 1);
+  if (!ShapedType::isDynamic(rows))
+    return {std::max<int64_t>(cachedRows / std::max<int64_t>(rows, 1), 1) *
+            group};
+  ValueRange parameters = func.getParameters();
+  auto argument = llvm::find(parameters, keys.getBuffer());
+  if (argument == parameters.end())
+    return {usualHeads * group};
+  return {
+      group,
+      cachedRows,
+      {std::distance(parameters.begin(), argument), keys.getAxes().front()}};
+}
+
+static std::string describe(const Section &section) {
+  if (section.points == 0)
+    return "";
+  std::string heads = std::to_string(section.points) + " heads";
+  if (section.rows)
+    heads = "heads with " + std::to_string(section.rows) + " rows";
+  return ", in sections of " + heads + " whose keys and values stay in a cache";
 }
 
 Walk schedule::chooseWalk(rtile::FuncOp func, const Products &products) {
@@ -110,37 +143,32 @@ Walk schedule::chooseWalk(rtile::FuncOp func, const Products &products) {
   MLIRContext *context = func.getContext();
   int64_t tile = findTileAxis(func, products.getHeight());
   if (!limited)
-    return {rtile::WalkAttr::get(context, rtile::Dispatch::strided, {}, {}, 0),
+    return {rtile::WalkAttr::get(context, rtile::Dispatch::strided, {}, {}, 0,
+                                 0, {}),
             "every tile sees the same keys, so blocks take points in turn"};
   if (tile < 0)
-    return {rtile::WalkAttr::get(context, rtile::Dispatch::each, {}, {}, 0),
-            "one block a point, in the grid's order"};
+    return {
+        rtile::WalkAttr::get(context, rtile::Dispatch::each, {}, {}, 0, 0, {}),
+        "one block a point, in the grid's order"};
 
-  // Segments are part of where a tile is; among the other axes, those that
-  // choose heads come before the batch.
+  // Heads come first, then the batch or segments, whichever the grid has first:
+  // what neighbours share in memory, they read together. The tiles of a section
+  // come last, so that the longest ones of all its heads come first.
   SmallVector<int64_t> places{tile};
   func.walk([&](rtile::ViewOp view) {
     if (view.getSegment())
       collectAxes(func, view.getSegment(), places);
   });
   SmallVector<int64_t> order;
-  for (int64_t axis = 0; axis < int64_t(func.getGridRank()); ++axis)
-    if (!llvm::is_contained(places, axis)) {
-      order.push_back(axis);
-      break;
-    }
-  bool hasHeads = !order.empty();
+  for (bool isPlace : {false, true})
+    for (int64_t axis = 0; axis < int64_t(func.getGridRank()); ++axis)
+      if (axis != tile && llvm::is_contained(places, axis) == isPlace)
+        order.push_back(axis);
+  Section section = order.empty() ? Section() : chooseSection(func, products);
   order.push_back(tile);
-  for (int64_t axis = 0; axis < int64_t(func.getGridRank()); ++axis)
-    if (!llvm::is_contained(order, axis))
-      order.push_back(axis);
-  int64_t section = hasHeads ? chooseSection(products) : 0;
   return {rtile::WalkAttr::get(context, rtile::Dispatch::dynamic, order, {tile},
-                               section),
+                               section.points, section.rows, section.length),
           "tiles see different numbers of keys, so blocks take points as they "
-          "come, the last tiles "
-          "first" +
-              (section ? ", in sections of " + std::to_string(section) +
-                             " heads whose keys and values stay in a cache"
-                       : std::string())};
+          "come, the last tiles first" +
+              describe(section)};
 }

@@ -66,7 +66,7 @@ LogicalResult MapAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 // WalkAttr
 //===----------------------------------------------------------------------===//
 
-/// `<strided, order = [1, 0, 2], reversed = [0], section = 4>`
+/// `<strided, order = [1, 2, 0], reversed = [0], section = 4>`
 Attribute WalkAttr::parse(AsmParser &parser, Type) {
   SMLoc loc = parser.getCurrentLocation();
   StringRef name;
@@ -78,8 +78,8 @@ Attribute WalkAttr::parse(AsmParser &parser, Type) {
                           << name << "'";
     return {};
   }
-  SmallVector<int64_t> order, reversed;
-  int64_t section = 0;
+  SmallVector<int64_t> order, reversed, length;
+  int64_t section = 0, rows = 0;
   auto parseList = [&](SmallVectorImpl<int64_t> &list) {
     return parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&]() {
       return parser.parseInteger(list.emplace_back());
@@ -96,23 +96,29 @@ Attribute WalkAttr::parse(AsmParser &parser, Type) {
       return {};
     }
     seen.push_back(key);
-    if (key == "order" || key == "reversed") {
-      if (parseList(key == "order" ? order : reversed))
-        return {};
-    } else if (key == "section") {
-      if (parser.parseInteger(section))
-        return {};
-    } else {
-      parser.emitError(keyLoc)
-          << "expected order, reversed or section, found '" << key << "'";
+    ParseResult parsed = success();
+    if (key == "order")
+      parsed = parseList(order);
+    else if (key == "reversed")
+      parsed = parseList(reversed);
+    else if (key == "length")
+      parsed = parseList(length);
+    else if (key == "section")
+      parsed = parser.parseInteger(section);
+    else if (key == "rows")
+      parsed = parser.parseInteger(rows);
+    else
+      parsed = parser.emitError(keyLoc)
+               << "expected order, reversed, section, rows or length, found '"
+               << key << "'";
+    if (parsed)
       return {};
-    }
   }
   if (parser.parseGreater())
     return {};
-  return parser.getChecked<WalkAttr>(loc, parser.getContext(), *dispatch,
-                                     ArrayRef<int64_t>(order),
-                                     ArrayRef<int64_t>(reversed), section);
+  return parser.getChecked<WalkAttr>(
+      loc, parser.getContext(), *dispatch, ArrayRef<int64_t>(order),
+      ArrayRef<int64_t>(reversed), section, rows, ArrayRef<int64_t>(length));
 }
 
 void WalkAttr::print(AsmPrinter &printer) const {
@@ -128,12 +134,16 @@ void WalkAttr::print(AsmPrinter &printer) const {
   printList("reversed", getReversed());
   if (getSection() != 0)
     printer << ", section = " << getSection();
+  if (getRows() != 0)
+    printer << ", rows = " << getRows();
+  printList("length", getLength());
   printer << '>';
 }
 
 LogicalResult WalkAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                Dispatch, ArrayRef<int64_t> order,
-                               ArrayRef<int64_t> reversed, int64_t section) {
+                               ArrayRef<int64_t> reversed, int64_t section,
+                               int64_t rows, ArrayRef<int64_t> length) {
   SmallVector<int64_t> sorted(order);
   llvm::sort(sorted);
   for (auto [index, axis] : llvm::enumerate(sorted))
@@ -146,5 +156,14 @@ LogicalResult WalkAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                          << axis;
   if (section < 0)
     return emitError() << "expected a section of at least 0, found " << section;
+  if (rows == 0 && length.empty())
+    return success();
+  if (section == 0 || rows <= 0 || length.size() != 2 || length[0] < 0 ||
+      length[1] < 0)
+    return emitError()
+           << "expected section, rows and length = [argument, axis] "
+              "together, found section = "
+           << section << ", rows = " << rows << " and " << length.size()
+           << " numbers for length";
   return success();
 }

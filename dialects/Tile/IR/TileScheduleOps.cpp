@@ -106,6 +106,18 @@ static LogicalResult verifyWalk(FuncOp func, WalkAttr walk) {
              << axis << " twice";
     seen.push_back(axis);
   }
+  ArrayRef<int64_t> length = walk.getLength();
+  if (length.empty())
+    return success();
+  ValueRange parameters = func.getParameters();
+  auto buffer = length[0] < static_cast<int64_t>(parameters.size())
+                    ? dyn_cast<MemRefType>(parameters[length[0]].getType())
+                    : MemRefType();
+  if (!buffer || length[1] >= buffer.getRank())
+    return func.emitOpError(
+               "expected a length that is a size of a buffer, found "
+               "axis ")
+           << length[1] << " of argument " << length[0];
   return success();
 }
 

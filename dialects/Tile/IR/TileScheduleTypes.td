@@ -136,10 +136,13 @@ def RTile_WalkAttr : AttrDef<RTile_Dialect, "Walk"> {
   let summary = "In which order blocks visit the points of a grid";
   let description = [{
     Points are numbered with axis `order[0]` running fastest, axes in `reversed`
-    from their last point to their first. `section` (0: none) cuts the fastest
-    axis into sections of so many points: all points of a section come before
-    the next one, and within it the next axis runs; so what the points of a
-    section share stays in a cache.
+    from their last point to their first. `section` (0: none) cuts the points of
+    all axes but the slowest one, in their order, into sections of so many: all
+    points of a section come before the next one, and within it the slowest axis
+    runs from its first point to its last; so what the points of a section share
+    stays in a cache. With `rows`, a section is as many times as long as the size
+    `length = [argument, axis]` of a buffer, that of its keys, goes into `rows`,
+    but at least once: the rows of a section fit the cache at any length.
 
       * `each`: block i runs point i and ends;
       * `strided`: as many blocks as run at once; block i runs points i, i +
@@ -148,17 +151,20 @@ def RTile_WalkAttr : AttrDef<RTile_Dialect, "Walk"> {
       * `dynamic`: the same, but a block takes the next point that no other one
         has taken.
 
-    Example: longest first where later tiles see more keys, head after head.
+    Example: longest first where later tiles see more keys, in sections of 65536
+    rows of keys.
 
     ```mlir
-    #last_tile_first = #rtile.walk<each, order = [1, 0, 2], reversed = [0], section = 4>
+    #last_tile_first = #rtile.walk<each, order = [1, 2, 0], reversed = [0], section = 1, rows = 65536, length = [1, 1]>
     ```
   }];
   let parameters = (ins
     EnumParameter<RTile_Dispatch>:$dispatch,
     OptionalArrayRefParameter<"int64_t">:$order,
     OptionalArrayRefParameter<"int64_t">:$reversed,
-    DefaultValuedParameter<"int64_t", "0">:$section);
+    DefaultValuedParameter<"int64_t", "0">:$section,
+    DefaultValuedParameter<"int64_t", "0">:$rows,
+    OptionalArrayRefParameter<"int64_t">:$length);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
 }

@@ -132,6 +132,18 @@ rtile.func @f() grid(%i: index) {
 
 // -----
 
+// Rows of a section are counted against a length.
+
+// expected-error@+1 {{expected section, rows and length = [argument, axis] together, found section = 1, rows = 64 and 0 numbers for length}}
+#walk = #rtile.walk<each, section = 1, rows = 64>
+
+// -----
+
+// expected-error@+1 {{expected section, rows and length = [argument, axis] together, found section = 0, rows = 64 and 2 numbers for length}}
+#walk = #rtile.walk<each, rows = 64, length = [0, 0]>
+
+// -----
+
 // Each part of a walk is given once.
 
 // expected-error@+1 {{expected 'section' once}}
@@ -141,7 +153,7 @@ rtile.func @f() grid(%i: index) {
 
 // It has no other parts.
 
-// expected-error@+1 {{expected order, reversed or section, found 'stride'}}
+// expected-error@+1 {{expected order, reversed, section, rows or length, found 'stride'}}
 #walk = #rtile.walk<each, stride = 1>
 
 // -----

@@ -147,6 +147,24 @@ rtile.func @walk_axis() grid(%i: index) walk = <each, reversed = [1]> {
 
 // -----
 
+// The length that sections are counted by is the size of a buffer.
+
+// expected-error@+1 {{expected a length that is a size of a buffer, found axis 2 of argument 0}}
+rtile.func @walk_length(%x: memref<?x64xf32>) grid(%i: index)
+    walk = <each, section = 1, rows = 64, length = [0, 2]> {
+  rtile.return
+}
+
+// -----
+
+// expected-error@+1 {{expected a length that is a size of a buffer, found axis 0 of argument 1}}
+rtile.func @walk_length_of_scalar(%x: memref<?x64xf32>, %n: index)
+    grid(%i: index) walk = <each, section = 1, rows = 64, length = [1, 0]> {
+  rtile.return
+}
+
+// -----
+
 // To reverse an axis twice is a mistake.
 
 // expected-error@+1 {{expected reversed axes once, found 0 twice}}

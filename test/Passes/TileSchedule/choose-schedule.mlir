@@ -212,10 +212,11 @@ rtile.func @one_slot(%Q: memref<1x?x8x256xbf16, strided<[?, ?, ?, 1]>>, %K: memr
 
 // -----
 
-// Longest first; where the length is not known, four heads share a cache.
+// Longest first. The cache holds 65536 rows of keys and values, of as many heads
+// of any batch item as the length allows.
 
 // CHECK-LABEL: rtile.func @causal(
-// CHECK-SAME:    recipe = <fa_fwd_lazy> attributes {rtile.schedule = {compute_registers = 232 : i64, compute_warps = 8 : i64, load_registers = 40 : i64, load_warps = 4 : i64, query_in_registers = true, slots = 2 : i64, walk = #rtile.walk<dynamic, order = [1, 0, 2], reversed = [0], section = 4>}}
+// CHECK-SAME:    recipe = <fa_fwd_lazy> attributes {rtile.schedule = {compute_registers = 232 : i64, compute_warps = 8 : i64, load_registers = 40 : i64, load_warps = 4 : i64, query_in_registers = true, slots = 2 : i64, walk = #rtile.walk<dynamic, order = [1, 2, 0], reversed = [0], section = 1, rows = 65536, length = [1, 1]>}}
 rtile.func @causal(%Q: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %K: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %V: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %O: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>)
     grid(%tile: index, %head: index, %batch: index) recipe = <fa_fwd_lazy> {
   %c0 = arith.constant 0 : index
@@ -248,7 +249,7 @@ rtile.func @causal(%Q: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %K: memref
 // each read by two query heads, share the cache.
 
 // CHECK-LABEL: rtile.func @causal_length(
-// CHECK-SAME:    recipe = <fa_fwd_lazy> attributes {rtile.schedule = {compute_registers = 232 : i64, compute_warps = 8 : i64, load_registers = 40 : i64, load_warps = 4 : i64, query_in_registers = true, slots = 2 : i64, walk = #rtile.walk<dynamic, order = [1, 0, 2], reversed = [0], section = 8>}}
+// CHECK-SAME:    recipe = <fa_fwd_lazy> attributes {rtile.schedule = {compute_registers = 232 : i64, compute_warps = 8 : i64, load_registers = 40 : i64, load_warps = 4 : i64, query_in_registers = true, slots = 2 : i64, walk = #rtile.walk<dynamic, order = [1, 2, 0], reversed = [0], section = 8>}}
 rtile.func @causal_length(%Q: memref<1x16384x16x128xbf16, strided<[?, ?, ?, 1]>>, %K: memref<1x16384x8x128xbf16, strided<[?, ?, ?, 1]>>, %V: memref<1x16384x8x128xbf16, strided<[?, ?, ?, 1]>>, %O: memref<1x16384x16x128xbf16, strided<[?, ?, ?, 1]>>)
     grid(%tile: index, %head: index, %batch: index) recipe = <fa_fwd_lazy> {
   %c0 = arith.constant 0 : index
@@ -282,7 +283,7 @@ rtile.func @causal_length(%Q: memref<1x16384x16x128xbf16, strided<[?, ?, ?, 1]>>
 // A window limits keys, too.
 
 // CHECK-LABEL: rtile.func @window(
-// CHECK-SAME:    recipe = <fa_fwd_lazy> attributes {rtile.schedule = {compute_registers = 232 : i64, compute_warps = 8 : i64, load_registers = 40 : i64, load_warps = 4 : i64, query_in_registers = true, slots = 2 : i64, walk = #rtile.walk<dynamic, order = [1, 0, 2], reversed = [0], section = 4>}}
+// CHECK-SAME:    recipe = <fa_fwd_lazy> attributes {rtile.schedule = {compute_registers = 232 : i64, compute_warps = 8 : i64, load_registers = 40 : i64, load_warps = 4 : i64, query_in_registers = true, slots = 2 : i64, walk = #rtile.walk<dynamic, order = [1, 2, 0], reversed = [0], section = 1, rows = 65536, length = [1, 1]>}}
 rtile.func @window(%Q: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %K: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %V: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %O: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>)
     grid(%tile: index, %head: index, %batch: index) recipe = <fa_fwd_lazy> {
   %c0 = arith.constant 0 : index
@@ -311,10 +312,11 @@ rtile.func @window(%Q: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %K: memref
 
 // -----
 
-// Points of a segment come before the next one; a head reads 2048 rows of it.
+// A head reads 2048 rows of a segment; 32 heads share the cache, and the last
+// tiles of all of them come first.
 
 // CHECK-LABEL: rtile.func @dilated(
-// CHECK-SAME:    recipe = <fa_fwd_lazy> attributes {rtile.schedule = {compute_registers = 232 : i64, compute_warps = 8 : i64, load_registers = 40 : i64, load_warps = 4 : i64, query_in_registers = true, slots = 2 : i64, walk = #rtile.walk<dynamic, order = [2, 0, 1, 3], reversed = [0], section = 32>}}
+// CHECK-SAME:    recipe = <fa_fwd_lazy> attributes {rtile.schedule = {compute_registers = 232 : i64, compute_warps = 8 : i64, load_registers = 40 : i64, load_warps = 4 : i64, query_in_registers = true, slots = 2 : i64, walk = #rtile.walk<dynamic, order = [2, 3, 1, 0], reversed = [0], section = 32>}}
 rtile.func @dilated(%Q: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %K: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %V: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %O: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>)
     grid(%tile: index, %segment: index, %head: index, %batch: index) recipe = <fa_fwd_lazy> {
   %c0 = arith.constant 0 : index

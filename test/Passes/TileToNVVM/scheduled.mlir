@@ -236,3 +236,45 @@ rtile.func @points(%X: memref<?x64xbf16, strided<[?, 1]>>,
   }
   rtile.return
 }
+
+// -----
+
+// Points in sections: of both axes but the slowest one, j, as many as have 4096
+// rows of X together. X has the length %[[LENGTH]]; the last section may be
+// shorter.
+
+// NVVM-LABEL: llvm.func ptx_kernelcc @sections(
+// NVVM:         %[[ROWS:.+]] = arith.constant 4096 : i32
+// NVVM:         %[[TIMES:.+]] = arith.divui %[[ROWS]], %{{.+}} : i32
+// NVVM:         %[[ATLEAST:.+]] = arith.maxsi %[[TIMES]], %{{.+}} : i32
+// NVVM:         %[[ATMOST:.+]] = arith.minsi %[[ATLEAST]], %{{.+}} : i32
+// NVVM:         %[[POINTS:.+]] = arith.constant 2 : i32
+// NVVM:         %[[SECTION:.+]] = arith.muli %[[ATMOST]], %[[POINTS]] : i32
+// NVVM:         %[[FULL:.+]] = arith.minsi %[[OTHERS:.+]], %[[SECTION]] : i32
+// NVVM:         %[[SIZE:.+]] = arith.muli %[[SLOWEST:.+]], %[[FULL]] : i32
+// NVVM:         %[[NUMBER:.+]] = arith.divui %[[ITEM:.+]], %[[SIZE]] : i32
+// NVVM:         %[[FIRST:.+]] = arith.muli %[[NUMBER]], %[[FULL]] : i32
+// NVVM:         %[[REST:.+]] = arith.remui %[[ITEM]], %[[SIZE]] : i32
+// NVVM:         %[[LEFT:.+]] = arith.subi %[[OTHERS]], %[[FIRST]] : i32
+// NVVM:         %[[WIDTH:.+]] = arith.minsi %[[LEFT]], %[[FULL]] : i32
+// NVVM:         arith.divui %[[REST]], %[[WIDTH]] : i32
+// NVVM:         %[[MEMBER:.+]] = arith.remui %[[REST]], %[[WIDTH]] : i32
+// NVVM:         arith.addi %[[FIRST]], %[[MEMBER]] : i32
+rtile.func @sections(%X: memref<?x64xf32, strided<[?, 1]>>,
+                     %Z: memref<?x64xf32, strided<[?, 1]>>)
+    grid(%i: index, %j: index, %k: index) scheduled
+    walk = <strided, order = [2, 0, 1], section = 2, rows = 4096,
+            length = [0, 0]> {
+  %c0 = arith.constant 0 : index
+  %x = rtile.view %X[*, *] : memref<?x64xf32, strided<[?, 1]>>
+      to !rtile.view<64x64xf32>
+  %z = rtile.view %Z[*, *] : memref<?x64xf32, strided<[?, 1]>>
+      to !rtile.view<64x64xf32>
+  rtile.role "compute" warps = 4 {
+    %tile = rtile.load %x[%i, %c0] : !rtile.view<64x64xf32>
+        -> tensor<64x64xf32, #rtile.fragment<4>>
+    rtile.store %tile, %z[%j, %c0]
+        : tensor<64x64xf32, #rtile.fragment<4>>, !rtile.view<64x64xf32>
+  }
+  rtile.return
+}
