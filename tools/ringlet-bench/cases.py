@@ -8,12 +8,17 @@ import dataclasses
 import re
 
 
+# Peer time / our time of plain kernels that is aimed for.
+PLAIN_GOAL = 1.10
+
+
 @dataclasses.dataclass(frozen=True)
 class Case:
     """Attention of q, k and v [batch, length, heads, dim].
 
     branches  (w, r) of each; w is None for a segment that holds every position
-    goal      peer time / our time that is aimed for
+    goal      peer time / our time that is aimed for; on a GPU that of cuDNN
+              beside code for GPUs that have recipes
     """
 
     family: str
@@ -78,6 +83,15 @@ func.func @attend(%q: {tensor}, %k: {tensor}, %v: {tensor})
     def bytes_with_marks(self) -> int:
         """The same and a mark for each row, which some programs keep."""
         return self.bytes + 4 * self.batch * self.heads * self.length
+
+    def goal_beside(self, target: str, peer: str) -> float | None:
+        """What code for one GPU aims for beside one peer, if anything: plain
+        kernels are measured by those that torch has for the same GPUs."""
+        if target == "sm_90a" and peer.endswith("cuDNN"):
+            return self.goal
+        if target == "sm_80" and peer.endswith("FA2 in torch"):
+            return PLAIN_GOAL
+        return None
 
     @property
     def peers(self) -> dict:

@@ -21,7 +21,7 @@ END = "<!-- results: end -->"
 PAGES = {"peers": "docs/Performance.md", "orders": "docs/Orders.md"}
 PAGES["memory"] = PAGES["orders"]
 IMAGES = "docs/Images"
-KEYS = {"name", "value", "unit", "peer", "peer_value", "speedup", "goal"}
+KEYS = {"name", "value", "unit", "peer", "peer_value", "speedup"}
 
 
 def kind_of(result):
@@ -87,7 +87,7 @@ def beside_peers(cases):
     }
     shown = [key for key in optional if any(key in case for case in cases)]
     head += [optional[key] for key in shown]
-    head += [*(f"over {peer}" for peer in peers), "goal over cuDNN"]
+    head += [*(f"over {peer}" for peer in peers), "goal"]
     lines = [f"| {' | '.join(head)} |", "|---" + "|--:" * (len(head) - 1) + "|"]
     for name, by_peer in rows.items():
         case = next(iter(by_peer.values()))
@@ -106,7 +106,12 @@ def beside_peers(cases):
                 if beside
                 else ""
             )
-        cells.append(f"{case['goal']:.2f}x")
+        goals = (
+            f"{beside['goal']:.2f}x {peer}"
+            for peer, beside in by_peer.items()
+            if "goal" in beside
+        )
+        cells.append(", ".join(goals))
         lines.append(f"| {' | '.join(cells)} |")
     return lines
 
