@@ -8,6 +8,8 @@
 #ifndef RINGLET_LIB_COST_CPUTILING_H
 #define RINGLET_LIB_COST_CPUTILING_H
 
+#include "lib/Arch/CPU.h"
+
 #include <cstdint>
 #include <string>
 
@@ -20,6 +22,13 @@ struct CPUCore {
   int64_t l2Bytes; ///< second-level cache, of one core
   /// Steps along the depth of a product that one multiply-add takes.
   int64_t stepsPerMultiplyAdd = 1;
+  /// A depth that is no multiple of so many steps takes as long as the next.
+  int64_t depthMultiple = 1;
+  /// Rows of the tallest tiles of Q to compare.
+  int64_t maxQuery = 256;
+
+  /// A core of that level at work on products of bf16 or others.
+  static CPUCore of(const arch::CPULevel &level, bool isBF16);
 };
 
 /// What the model knows of a branch.

@@ -62,13 +62,9 @@ PlainTiling ringlet::choosePlainTiling(attn::AttentionOp op,
         tiling.cyclesPerScore};
   };
   Type element = op.getQuery().getType().getElementType();
-  if (const arch::CPULevel *level = target.cpu) {
-    bool isPaired = level->hasBF16 && element.isBF16();
-    return make(
-        cost::chooseTiling(cost::CPUCore{level->lanes(), level->l1Bytes,
-                                         level->l2Bytes, isPaired ? 2 : 1},
-                           shape));
-  }
+  if (target.cpu)
+    return make(cost::chooseTiling(
+        cost::CPUCore::of(*target.cpu, element.isBF16()), shape));
   return make(
       cost::chooseTiling(getGPUCore(*target.gpu, element, spareRegisters),
                          shape, element.getIntOrFloatBitWidth() / 8));

@@ -34,6 +34,7 @@ inline constexpr llvm::StringLiteral repackAttr = "rtile.repack";
 inline constexpr llvm::StringLiteral pairsAttr = "rtile.pairs";
 inline constexpr llvm::StringLiteral pairedAttr = "rtile.paired";
 inline constexpr llvm::StringLiteral amxAttr = "rtile.amx";
+inline constexpr llvm::StringLiteral unroundedAttr = "rtile.unrounded";
 // rtile-assign-scratch.
 inline constexpr llvm::StringLiteral slotsAttr = "rtile.slots";
 inline constexpr llvm::StringLiteral localAttr = "rtile.local";

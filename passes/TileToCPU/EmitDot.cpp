@@ -49,6 +49,50 @@ void Emitter::emitDot(rtile::DotOp dot, Panel &panel) {
   }
 }
 
+/// Calls `emit` with the registers of `lanes` lanes that `vectors` fill, one or
+/// two each, and puts what it gives side by side.
+static Value forEachRegister(CodeBuilder &b, ArrayRef<Value> vectors,
+                             int64_t lanes,
+                             function_ref<Value(ArrayRef<Value>)> emit) {
+  if (CodeBuilder::lanesOf(vectors.front()) == lanes)
+    return emit(vectors);
+  auto emitPart = [&](int64_t first) {
+    auto mask = llvm::to_vector(llvm::seq<int32_t>(first, first + lanes));
+    SmallVector<Value> parts;
+    for (Value vector : vectors)
+      parts.push_back(b.shuffle(vector, vector, mask));
+    return emit(parts);
+  };
+  Value low = emitPart(0), high = emitPart(lanes);
+  int64_t all = CodeBuilder::lanesOf(low) + CodeBuilder::lanesOf(high);
+  return b.shuffle(low, high, llvm::to_vector(llvm::seq<int32_t>(0, all)));
+}
+
+/// An instruction of AVX512-BF16 on registers of as many lanes as the operand
+/// in front has.
+static Value callOnLanes(CodeBuilder &b, StringRef name, Type result,
+                         ArrayRef<Value> operands) {
+  int64_t bits = 32 * CodeBuilder::lanesOf(operands.front());
+  auto full =
+      b.getStringAttr("llvm.x86.avx512bf16." + name + "." + Twine(bits));
+  return LLVM::CallIntrinsicOp::create(b, result, full, operands).getResult(0);
+}
+
+/// The two columns of f32, rounded to bf16, in the halves of words.
+static Value roundToPairs(CodeBuilder &b, Value first, Value second,
+                          int64_t lanes) {
+  return forEachRegister(b, {first, second}, lanes, [&](ArrayRef<Value> parts) {
+    Type halves = b.getVector(b.getBF16Type(), 2 * lanes);
+    Value rounded =
+        callOnLanes(b, "cvtne2ps2bf16", halves, {parts[1], parts[0]});
+    SmallVector<int32_t> woven;
+    for (int32_t lane = 0; lane < lanes; ++lane)
+      woven.append({lane, static_cast<int32_t>(lanes) + lane});
+    return Value(LLVM::BitcastOp::create(b, b.getVector(b.getF32Type(), lanes),
+                                         b.shuffle(rounded, rounded, woven)));
+  });
+}
+
 Value Emitter::getLeft(rtile::DotOp dot, Panel &panel) {
   Value tile = dot.getLhs();
   if (rtile::LoadOp load = getPairedLoad(tile))
@@ -60,31 +104,30 @@ Value Emitter::getLeft(rtile::DotOp dot, Panel &panel) {
   Value to = getPlace(getSlots(dot)[1]);
   int64_t bytes = getVectorBytes(panel);
   int64_t alignment = std::min<int64_t>(bytes, 64);
-  Type words = b.getVector(b.getI32Type(), panel.rows);
-  // The tile holds rounded f32, whose upper halves are the bf16.
-  auto loadLower = [&](Value pointer) -> Value {
-    return arith::ShRUIOp::create(b, b.load(words, pointer, alignment),
-                                  b.integer(words, 16));
+  Type column = b.getVector(b.getF32Type(), panel.rows);
+  auto loadColumn = [&](Value pointer) {
+    return b.load(column, pointer, alignment);
+  };
+  auto makePairs = [&](Value first, Value second) {
+    return roundToPairs(b, first, second, geometry.lanes);
   };
   int64_t depth = getTile(tile).getDimSize(1);
   b.loop(
       0, depth / 2, 1,
       [&](Value pair) {
         Value first = b.at(from, b.mul(pair, 2 * bytes));
-        Value upper = b.load(words, b.at(first, bytes), alignment);
-        upper = arith::AndIOp::create(
-            b, upper, b.integer(words, static_cast<int32_t>(0xffff0000)));
-        b.store(arith::OrIOp::create(b, loadLower(first), upper),
+        b.store(makePairs(loadColumn(first), loadColumn(b.at(first, bytes))),
                 b.at(to, b.mul(pair, bytes)), alignment);
       },
       Unroll::ByLLVM);
   if (depth % 2)
-    b.store(loadLower(b.at(from, (depth - 1) * bytes)),
+    b.store(makePairs(loadColumn(b.at(from, (depth - 1) * bytes)),
+                      b.real(column, 0.0)),
             b.at(to, depth / 2 * bytes), alignment);
   if (dot->hasAttr(amxAttr)) {
     int64_t pairs = llvm::divideCeil(depth, 2);
     b.loop(pairs, llvm::alignTo(pairs, amxSide), 1, [&](Value pair) {
-      b.store(b.integer(words, 0), b.at(to, b.mul(pair, bytes)), alignment);
+      b.store(b.real(column, 0.0), b.at(to, b.mul(pair, bytes)), alignment);
     });
   }
   return to;
@@ -94,33 +137,12 @@ Value Emitter::getLeft(rtile::DotOp dot, Panel &panel) {
 /// and `y`, by instructions on `lanes` lanes. Denormal numbers count as zero.
 static Value multiplyPairs(CodeBuilder &b, Value x, Value y, Value sum,
                            int64_t lanes) {
-  int64_t count = CodeBuilder::lanesOf(sum) / lanes;
-  Type sums = b.getVector(b.getF32Type(), lanes);
-  Type pairs = b.getVector(b.getBF16Type(), 2 * lanes);
-  auto name =
-      b.getStringAttr("llvm.x86.avx512bf16.dpbf16ps." + Twine(32 * lanes));
-  auto getPart = [&](Value vector, int64_t part) {
-    if (count == 1)
-      return vector;
-    auto mask =
-        llvm::to_vector(llvm::seq<int32_t>(part * lanes, (part + 1) * lanes));
-    return b.shuffle(vector, vector, mask);
-  };
-  auto getPairs = [&](Value words, int64_t part) -> Value {
-    return LLVM::BitcastOp::create(b, pairs, getPart(words, part));
-  };
-  Value result;
-  for (int64_t part = 0; part < count; ++part) {
-    Value next = LLVM::CallIntrinsicOp::create(b, sums, name,
-                                               ValueRange{getPart(sum, part),
-                                                          getPairs(x, part),
-                                                          getPairs(y, part)})
-                     .getResult(0);
-    // Panels have one or two vectors.
-    auto all = llvm::to_vector(llvm::seq<int32_t>(0, 2 * lanes));
-    result = result ? b.shuffle(result, next, all) : next;
-  }
-  return result;
+  return forEachRegister(b, {sum, x, y}, lanes, [&](ArrayRef<Value> parts) {
+    Type pairs = b.getVector(b.getBF16Type(), 2 * lanes);
+    return callOnLanes(b, "dpbf16ps", parts[0].getType(),
+                       {parts[0], LLVM::BitcastOp::create(b, pairs, parts[1]),
+                        LLVM::BitcastOp::create(b, pairs, parts[2])});
+  });
 }
 
 void Emitter::emitBlocks(rtile::DotOp dot, Panel &panel, Value lhs,

@@ -137,6 +137,8 @@ Value Emitter::getColumnValue(Value tile, Panel &panel, Column &column) {
       return getRowValue(input, panel);
     Value from = b.at(getPlace(getSlot(input)), b.mul(column.index, 4));
     result = b.splat(loadTile(getTile(input), from, 1), panel.rows);
+  } else if (op->hasAttr(unroundedAttr)) {
+    result = getColumnValue(op->getOperand(0), panel, column);
   } else {
     SmallVector<Value> operands;
     for (Value operand : op->getOperands())

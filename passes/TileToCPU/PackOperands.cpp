@@ -127,10 +127,16 @@ struct PackOperands : ringlet::impl::RTilePackOperandsBase<PackOperands> {
       if (row.hasAMX)
         dot->setAttr(amxAttr, UnitAttr::get(&getContext()));
     });
+    auto isPaired = [](rtile::DotOp dot) { return dot->hasAttr(pairedAttr); };
     func.walk([&](rtile::LoadOp load) {
-      if (isOperand(load, 0,
-                    [](rtile::DotOp dot) { return dot->hasAttr(pairedAttr); }))
+      if (isOperand(load, 0, isPaired))
         load->setAttr(pairsAttr, StringAttr::get(&getContext(), "columns"));
+    });
+    // What makes pairs of a tile rounds it.
+    func.walk([&](arith::TruncFOp round) {
+      round->removeDiscardableAttr(unroundedAttr);
+      if (isOperand(round, 0, isPaired))
+        round->setAttr(unroundedAttr, UnitAttr::get(&getContext()));
     });
   }
 
@@ -139,15 +145,14 @@ struct PackOperands : ringlet::impl::RTilePackOperandsBase<PackOperands> {
            getTile(dot.getRhs()).getElementType().isBF16();
   }
 
-  /// True if all users are products that `holds` is true for, with the load as
-  /// their operand of that number.
-  static bool isOperand(rtile::LoadOp load, unsigned number,
+  /// True if all users of what `op` makes are products that `holds` is true
+  /// for, with it as their operand of that number.
+  static bool isOperand(Operation *op, unsigned number,
                         function_ref<bool(rtile::DotOp)> holds) {
-    return !load->use_empty() &&
-           llvm::all_of(load->getUses(), [&](OpOperand &use) {
-             auto dot = dyn_cast<rtile::DotOp>(use.getOwner());
-             return dot && use.getOperandNumber() == number && holds(dot);
-           });
+    return !op->use_empty() && llvm::all_of(op->getUses(), [&](OpOperand &use) {
+      auto dot = dyn_cast<rtile::DotOp>(use.getOwner());
+      return dot && use.getOperandNumber() == number && holds(dot);
+    });
   }
 
   void chooseBlocks(rtile::DotOp dot, const arch::CPULevel &row,

@@ -81,10 +81,11 @@ def RTilePackOperands : Pass<"rtile-pack-operands"> {
     two steps of its depth at once, which share a word of 32 bits. `rtile.pairs`
     on a load says which neighbours that are: "columns" where they are so in
     memory, too, "rows" where rows are woven into one another. A left operand
-    that is no such load, as weights are, is paired panel by panel. Where the
-    level has AMX, such a product gets `rtile.amx` as well; `rtile.blocks` then
-    counts columns that fill tile registers of 16, beyond the tile's own where
-    they are no multiple.
+    that is no such load, as weights are, is paired panel by panel, by an
+    instruction that rounds, too: a truncation for such products only gets
+    `rtile.unrounded` and is left to it. Where the level has AMX, such a product
+    gets `rtile.amx` as well; `rtile.blocks` then counts columns that fill tile
+    registers of 16, beyond the tile's own where they are no multiple.
   }];
   let options = [Option<"level", "level", "std::string", "\"x86-64-v3\"",
     "instruction-set level, a row of the table of CPU levels">];

@@ -87,8 +87,9 @@ rtile.func @computed(%X: memref<?x13xf32, strided<[?, 1]>>) grid(%i: index) {
 // PAIRS:         rtile.load {{.*}} {rtile.forms = ["rows"]}
 // PAIRS-NOT:     rtile.paired
 // CHECK:         rtile.return
-// V3-NOT:      rtile.pair
-// PAIRS-NOT:   rtile.amx
+// V3-NOT:      rtile.{{pair|unrounded}}
+// PAIRS-NOT:   rtile.{{amx|unrounded}}
+// AMX-NOT:     rtile.unrounded
 rtile.func @paired(%X: memref<?x64xbf16, strided<[?, 1]>>) grid(%i: index) {
   %c0 = arith.constant 0 : index
   %xv = rtile.view %X[*, *] : memref<?x64xbf16, strided<[?, 1]>> to !rtile.view<64x64xbf16>
@@ -103,5 +104,26 @@ rtile.func @paired(%X: memref<?x64xbf16, strided<[?, 1]>>) grid(%i: index) {
   %r = arith.truncf %d : tensor<64x64xf32> to tensor<64x64xbf16>
   rtile.store %r, %xv[%i, %c0] : !rtile.view<64x64xbf16>
   rtile.store %both, %xv[%c0, %c0] : !rtile.view<64x64xbf16>
+  rtile.return
+}
+
+// Pairs of computed weights are rounded as they are made, so nothing rounds them
+// before. Above, one product took them in f32.
+
+// CHECK-LABEL: rtile.func @weights(
+// V3-NOT:        rtile.unrounded
+// PAIRS:         arith.truncf %{{.+}} {rtile.unrounded}
+// AMX:           arith.truncf %{{.+}} {rtile.unrounded}
+// CHECK:         rtile.return
+rtile.func @weights(%X: memref<?x64xbf16, strided<[?, 1]>>, %S: memref<?x64xf32, strided<[?, 1]>>)
+    grid(%i: index) {
+  %c0 = arith.constant 0 : index
+  %xv = rtile.view %X[*, *] : memref<?x64xbf16, strided<[?, 1]>> to !rtile.view<64x64xbf16>
+  %sv = rtile.view %S[*, *] : memref<?x64xf32, strided<[?, 1]>> to !rtile.view<64x64xf32>
+  %s = rtile.load %sv[%i, %c0] : !rtile.view<64x64xf32>
+  %v = rtile.load %xv[%c0, %c0] : !rtile.view<64x64xbf16>
+  %p = arith.truncf %s : tensor<64x64xf32> to tensor<64x64xbf16>
+  %o = rtile.dot %p, %v : tensor<64x64xbf16>, tensor<64x64xbf16> -> tensor<64x64xf32>
+  rtile.store %o, %sv[%i, %c0] : !rtile.view<64x64xf32>
   rtile.return
 }

@@ -54,6 +54,33 @@ TEST(CPUTiling, PairsHalveTheProducts) {
   EXPECT_LT(paired.dotShare, single.dotShare);
 }
 
+// Each level takes its products of bf16 as fast as it can, others as before.
+TEST(CPUTiling, LevelsDifferInBF16) {
+  auto dots = [](const char *name, bool isBF16, int64_t dim, int64_t key) {
+    CPUTiling tiling =
+        estimate(CPUCore::of(*ringlet::arch::lookupCPULevel(name), isBF16),
+                 shape(dim, 0), 64, key);
+    return tiling.dotShare * tiling.cyclesPerScore;
+  };
+  double f32 = dots("x86-64-v4", true, 64, 64);
+  EXPECT_DOUBLE_EQ(dots("x86-64-v4-bf16", false, 64, 64), f32);
+  EXPECT_DOUBLE_EQ(dots("x86-64-v4-amx", false, 64, 64), f32);
+  EXPECT_DOUBLE_EQ(dots("x86-64-v4-bf16", true, 64, 64), f32 / 2);
+  EXPECT_DOUBLE_EQ(dots("x86-64-v4-amx", true, 64, 64), f32 / 16);
+  // Registers that are filled by half take as long as full ones.
+  EXPECT_DOUBLE_EQ(dots("x86-64-v4-amx", true, 80, 64),
+                   dots("x86-64-v4-amx", true, 96, 64) / 192 * (96 + 80));
+  EXPECT_DOUBLE_EQ(dots("x86-64-v4-amx", true, 64, 48),
+                   f32 / 16 / 128 * (64 + 64 * 64 / 48.0));
+}
+
+TEST(CPUTiling, TilesAreNoTallerThanAllowed) {
+  CPUCore low = avx2;
+  low.maxQuery = 48;
+  EXPECT_GT(chooseTiling(avx2, shape(64, 0)).query, 48);
+  EXPECT_LE(chooseTiling(low, shape(64, 0)).query, 48);
+}
+
 // Packing K and V costs less a score when more rows share it.
 TEST(CPUTiling, TallTilesShareThePacking) {
   EXPECT_LT(estimate(avx2, shape(64, 0), 64, 64).cyclesPerScore,
