@@ -46,7 +46,7 @@ static bool compatible(int64_t a, int64_t b) {
 
 static LogicalResult checkShape(AttentionOp op, StringRef what,
                                 ArrayRef<int64_t> found,
-                                ArrayRef<int64_t> expected) {
+                                ArrayRef<int64_t> expected, int section) {
   bool matches = found.size() == expected.size();
   for (size_t i = 0; matches && i < found.size(); ++i)
     matches = compatible(found[i], expected[i]);
@@ -66,7 +66,7 @@ static LogicalResult checkShape(AttentionOp op, StringRef what,
   print(diagnostic, expected);
   diagnostic << ", found ";
   print(diagnostic, found);
-  return diagnostic;
+  return diagnostic << " (section " << section << ")";
 }
 
 /// Section 1: shapes, types and head counts of the inputs.
@@ -106,11 +106,11 @@ static LogicalResult verifyInputs(AttentionOp op) {
   int64_t axis = op.getSequenceAxis();
   expectedKey[axis] = key.getDimSize(axis);
   expectedKey[axis + 1] = op.getKeyHeads();
-  if (failed(checkShape(op, "key", key.getShape(), expectedKey)))
+  if (failed(checkShape(op, "key", key.getShape(), expectedKey, 1)))
     return failure();
   SmallVector<int64_t> expectedValue(key.getShape());
   expectedValue.back() = op.getValueDim();
-  return checkShape(op, "value", value.getShape(), expectedValue);
+  return checkShape(op, "value", value.getShape(), expectedValue, 1);
 }
 
 /// O1: an encoding is a layout, and orders the axis of the sequence.
@@ -148,7 +148,7 @@ static LogicalResult verifyResults(AttentionOp op) {
            << " (R4)";
   SmallVector<int64_t> expected(query.getShape());
   expected.back() = op.getValueDim();
-  if (failed(checkShape(op, "output", output.getShape(), expected)))
+  if (failed(checkShape(op, "output", output.getShape(), expected, 3)))
     return failure();
 
   SmallVector<int64_t> lse;
@@ -158,7 +158,7 @@ static LogicalResult verifyResults(AttentionOp op) {
     lse.push_back(query.getDimSize(0));
   lse.push_back(op.getQueryHeads());
   lse.push_back(query.getDimSize(op.getSequenceAxis()));
-  if (failed(checkShape(op, "lse", op.getLse().getType().getShape(), lse)))
+  if (failed(checkShape(op, "lse", op.getLse().getType().getShape(), lse, 3)))
     return failure();
 
   if (failed(verifyLayouts(op)))

@@ -19,7 +19,7 @@ func.func @r4_output_type(%q: tensor<1x64x4x16xf32>, %k: tensor<1x64x4x16xf32>, 
 // -----
 
 func.func @output_shape(%q: tensor<1x64x4x16xf32>, %k: tensor<1x64x4x16xf32>, %v: tensor<1x64x4x24xf32>) {
-  // expected-error@+1 {{expected output of [1, 64, 4, 24], found [1, 64, 4, 16]}}
+  // expected-error@+1 {{expected output of [1, 64, 4, 24], found [1, 64, 4, 16] (section 3)}}
   %o, %lse = ringlet.attention %q, %k, %v branches [<w = 8, r = 1>]
       : (tensor<1x64x4x16xf32>, tensor<1x64x4x16xf32>, tensor<1x64x4x24xf32>) -> (tensor<1x64x4x16xf32>, tensor<1x4x64xf32>)
   return
@@ -28,7 +28,7 @@ func.func @output_shape(%q: tensor<1x64x4x16xf32>, %k: tensor<1x64x4x16xf32>, %v
 // -----
 
 func.func @r1_lse_shape(%q: tensor<1x64x4x16xf32>, %k: tensor<1x64x4x16xf32>, %v: tensor<1x64x4x16xf32>) {
-  // expected-error@+1 {{expected lse of [1, 4, 64], found [1, 64, 4]}}
+  // expected-error@+1 {{expected lse of [1, 4, 64], found [1, 64, 4] (section 3)}}
   %o, %lse = ringlet.attention %q, %k, %v branches [<w = 8, r = 1>]
       : (tensor<1x64x4x16xf32>, tensor<1x64x4x16xf32>, tensor<1x64x4x16xf32>) -> (tensor<1x64x4x16xf32>, tensor<1x64x4xf32>)
   return
@@ -46,7 +46,7 @@ func.func @r1_lse_type(%q: tensor<1x64x4x16xf32>, %k: tensor<1x64x4x16xf32>, %v:
 // -----
 
 func.func @r2_lse_has_a_branch_axis(%q: tensor<1x64x4x16xf32>, %k: tensor<1x64x4x16xf32>, %v: tensor<1x64x4x16xf32>) {
-  // expected-error@+1 {{expected lse of [2, 1, 4, 64], found [1, 4, 64]}}
+  // expected-error@+1 {{expected lse of [2, 1, 4, 64], found [1, 4, 64] (section 3)}}
   %o, %lse = ringlet.attention %q, %k, %v branches [<w = 8, r = 1>, <w = 16, r = 2>] mix = sum
       : (tensor<1x64x4x16xf32>, tensor<1x64x4x16xf32>, tensor<1x64x4x16xf32>) -> (tensor<1x64x4x16xf32>, tensor<1x4x64xf32>)
   return

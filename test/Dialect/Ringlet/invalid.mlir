@@ -118,7 +118,7 @@ func.func @s1_heads_do_not_divide(%q: tensor<1x64x4x16xf32>, %k: tensor<1x64x3x1
 // -----
 
 func.func @s1_batch(%q: tensor<1x64x4x16xf32>, %k: tensor<2x64x4x16xf32>, %v: tensor<2x64x4x16xf32>) {
-  // expected-error@+1 {{expected key of [1, 64, 4, 16], found [2, 64, 4, 16]}}
+  // expected-error@+1 {{expected key of [1, 64, 4, 16], found [2, 64, 4, 16] (section 1)}}
   %o, %lse = ringlet.attention %q, %k, %v branches [<w = 8, r = 1>]
       : (tensor<1x64x4x16xf32>, tensor<2x64x4x16xf32>, tensor<2x64x4x16xf32>) -> (tensor<1x64x4x16xf32>, tensor<1x4x64xf32>)
   return
@@ -127,7 +127,7 @@ func.func @s1_batch(%q: tensor<1x64x4x16xf32>, %k: tensor<2x64x4x16xf32>, %v: te
 // -----
 
 func.func @s1_key_dim(%q: tensor<1x64x4x16xf32>, %k: tensor<1x64x4x32xf32>, %v: tensor<1x64x4x32xf32>) {
-  // expected-error@+1 {{expected key of [1, 64, 4, 16], found [1, 64, 4, 32]}}
+  // expected-error@+1 {{expected key of [1, 64, 4, 16], found [1, 64, 4, 32] (section 1)}}
   %o, %lse = ringlet.attention %q, %k, %v branches [<w = 8, r = 1>]
       : (tensor<1x64x4x16xf32>, tensor<1x64x4x32xf32>, tensor<1x64x4x32xf32>) -> (tensor<1x64x4x16xf32>, tensor<1x4x64xf32>)
   return
@@ -136,7 +136,7 @@ func.func @s1_key_dim(%q: tensor<1x64x4x16xf32>, %k: tensor<1x64x4x32xf32>, %v: 
 // -----
 
 func.func @s1_value_length(%q: tensor<1x64x4x16xf32>, %k: tensor<1x64x4x16xf32>, %v: tensor<1x63x4x16xf32>) {
-  // expected-error@+1 {{expected value of [1, 64, 4, 16], found [1, 63, 4, 16]}}
+  // expected-error@+1 {{expected value of [1, 64, 4, 16], found [1, 63, 4, 16] (section 1)}}
   %o, %lse = ringlet.attention %q, %k, %v branches [<w = 8, r = 1>]
       : (tensor<1x64x4x16xf32>, tensor<1x64x4x16xf32>, tensor<1x63x4x16xf32>) -> (tensor<1x64x4x16xf32>, tensor<1x4x64xf32>)
   return
