@@ -164,6 +164,10 @@ _FUNCTIONS = {
         c_int32,
         [c_void_p, c_uint32, POINTER(Tensor), c_uint32],
     ),
+    "rl_program_enqueue": (
+        c_int32,
+        [c_void_p, c_uint32, POINTER(Tensor), c_uint32, c_void_p],
+    ),
 }
 
 _lock = threading.Lock()

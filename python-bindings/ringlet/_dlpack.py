@@ -10,7 +10,9 @@ from typing import Any, NamedTuple, Optional
 
 from ringlet._capi import DTYPE_SIZES, DTYPES
 
-DEVICE_CPU = 1
+# (type, number) of DLPack.
+CPU = (1, 0)
+_CUDA_TYPE = 2
 _READ_ONLY = 1
 
 # (type code, bits) of DLPack to rl_dtype.
@@ -90,6 +92,20 @@ _new_capsule = _python_call(
 )
 
 
+def cuda(number: int) -> tuple:
+    """An NVIDIA GPU."""
+    return (_CUDA_TYPE, number)
+
+
+def place(device: tuple) -> str:
+    """ "memory of CUDA device 0" """
+    if device == CPU:
+        return "CPU memory"
+    if device[0] == _CUDA_TYPE:
+        return f"memory of CUDA device {device[1]}"
+    return f"memory of DLPack device type {device[0]}"
+
+
 class Content(NamedTuple):
     """What a tensor says of itself. `owner` keeps `data` valid."""
 
@@ -101,21 +117,26 @@ class Content(NamedTuple):
     owner: Any
 
 
-def read(tensor: Any) -> Content:
+def read(tensor: Any, device: tuple = CPU, stream: int = 0) -> Content:
     """The content of an object that has `__dlpack__`, where it lies.
 
+    On a GPU it is complete for work that is queued on the stream.
+
     Raises TypeError for an element type without a name in an artefact, and
-    ValueError for a tensor that is not in CPU memory.
+    ValueError for a tensor that is not in the memory of the device.
     """
-    device = tensor.__dlpack_device__()[0]
-    if device != DEVICE_CPU:
+    kind, number = map(int, tensor.__dlpack_device__())
+    found = CPU if kind == CPU[0] else (kind, number)
+    if found != device:
         raise ValueError(
-            f"expected a tensor in CPU memory, found one on DLPack device type {device}"
+            f"expected a tensor in {place(device)}, found one in {place(found)}"
         )
+    # 1 is DLPack's name of the default stream.
+    options = {} if device == CPU else {"stream": stream or 1}
     try:
-        capsule = tensor.__dlpack__(max_version=(1, 0))
+        capsule = tensor.__dlpack__(max_version=(1, 0), **options)
     except TypeError:  # A producer from before DLPack 1.0.
-        capsule = tensor.__dlpack__()
+        capsule = tensor.__dlpack__(**options)
     # The capsule is not consumed: it frees what it holds when it dies.
     managed: Any
     if _is_capsule(capsule, _VERSIONED_NAME):
@@ -185,10 +206,10 @@ class Allocation:
         self.dtype = dtype
 
     def __dlpack_device__(self) -> tuple:
-        return (DEVICE_CPU, 0)
+        return CPU
 
     def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
-        if dl_device not in (None, (DEVICE_CPU, 0)) or copy:
+        if dl_device not in (None, CPU) or copy:
             raise BufferError("expected a consumer of CPU memory that takes no copy")
         rank = len(self.sizes)
         strides = [1] * rank
@@ -199,7 +220,7 @@ class Allocation:
         code, bits = _TO_DLPACK[self.dtype]
         tensor = _Tensor(
             self.data,
-            _Device(DEVICE_CPU, 0),
+            _Device(*CPU),
             rank,
             code,
             bits,

@@ -15,8 +15,16 @@ import types
 import weakref
 from typing import Any, Callable, Mapping, Optional, Sequence, Union
 
-from ringlet import _capi
-from ringlet._tensors import Maker, View, describe, unwrapped, view_of
+from ringlet import _capi, _dlpack
+from ringlet._tensors import (
+    Maker,
+    View,
+    describe,
+    is_torch,
+    torch_stream,
+    unwrapped,
+    view_of,
+)
 
 _LOG_LEVELS = ("error", "warning", "info", "debug")
 
@@ -38,6 +46,8 @@ class Stats:
 class Context:
     """A device with its threads and memory, for any number of programs.
 
+    driver        "cpu", or "cuda" for an NVIDIA GPU
+    device        number of the driver's device
     threads       CPU threads, the calling one included; 0 takes all cores
     memory_limit  bytes of workspace, scratch and tables; 0 sets no limit
     target        only code for this target, as "x86-64-v3"; None takes the best
@@ -52,6 +62,8 @@ class Context:
     def __init__(
         self,
         *,
+        driver: str = "cpu",
+        device: int = 0,
         threads: int = 0,
         memory_limit: int = 0,
         target: Optional[str] = None,
@@ -59,6 +71,7 @@ class Context:
         log_level: str = "warning",
     ):
         for name, value, limit in (
+            ("device", device, 2**31),
             ("threads", threads, 2**32),
             ("memory_limit", memory_limit, 2**64),
         ):
@@ -72,6 +85,8 @@ class Context:
                 f"found {log_level!r}"
             )
         options = _capi.ContextOptions()
+        options.driver = driver.encode()
+        options.device = device
         options.threads = threads
         options.memory_limit = memory_limit
         options.target = None if target is None else target.encode()
@@ -88,6 +103,8 @@ class Context:
             library.rl_context_create(ctypes.byref(options), ctypes.byref(handle))
         )
         self._handle = handle
+        # Where the tensors of its programs lie.
+        self._place = _dlpack.CPU if driver == "cpu" else _dlpack.cuda(device)
         # The options hold the callback, which the context needs to its end.
         weakref.finalize(self, _destroy, library.rl_context_destroy, handle, options)
 
@@ -289,6 +306,11 @@ class Program:
         name = library.rl_program_entry_name(self._handle, index).decode()
         return Entry(name, tuple(inputs), tuple(outputs))
 
+    @property
+    def _place(self) -> tuple:
+        """Where its tensors lie."""
+        return self.context._place if self.context else _dlpack.CPU
+
     # What it is.
 
     @property
@@ -326,26 +348,41 @@ class Program:
 
     # What it does.
 
-    def __call__(self, *inputs: Any, out: Any = None, **named: Any) -> Any:
+    def __call__(
+        self,
+        *inputs: Any,
+        out: Any = None,
+        stream: Optional[int] = None,
+        **named: Any,
+    ) -> Any:
         """Runs the only entry; see `run`."""
-        return self.run(*inputs, out=out, **named)
+        return self.run(*inputs, out=out, stream=stream, **named)
 
     def run(
         self,
         *inputs: Any,
         entry: Optional[str] = None,
         out: Any = None,
+        stream: Optional[int] = None,
         **named: Any,
     ) -> Any:
         """Runs an entry and returns its outputs.
 
         inputs, named  the entry's inputs, in order or by name: numpy arrays or
-                       objects with `__dlpack__` in CPU memory, as torch tensors,
-                       and ints for rank-0 i64. They are read where they lie. The
-                       last axis is contiguous; other strides are free.
+                       objects with `__dlpack__` in memory of the context's
+                       device, as torch tensors, and ints for rank-0 i64. They are
+                       read where they lie. The last axis is contiguous; other
+                       strides are free.
         entry          its name; needed only if the program has several
         out            where the results go, else they are allocated: a tensor,
-                       a sequence of them or a dict by output name
+                       a sequence of them or a dict by output name. On a GPU only
+                       tensors of torch are allocated.
+        stream         on a GPU, where the work is queued: the number of a CUstream,
+                       0 for the default stream. None is torch's current stream if
+                       an input is a tensor of torch, else the default stream.
+
+        On a CPU the results are complete on return; on a GPU they are for work
+        that is queued on the same stream, and inputs must live as long.
 
         Returns one tensor, or a tuple if the entry has several outputs; `out`'s
         own, or new ones of the first input's kind.
@@ -358,17 +395,23 @@ class Program:
         given = _bind(chosen, inputs, named)
         count = len(chosen.inputs) + len(chosen.outputs)
         call = _Call(count)
+        place = self._place
+        if stream is None:
+            on_torch = place != _dlpack.CPU and any(map(is_torch, given))
+            stream = torch_stream(place) if on_torch else 0
         for i, (argument, value) in enumerate(zip(chosen.inputs, given)):
-            call.set(i, _viewed(argument, value))
+            call.set(i, _viewed(argument, value, place, stream))
         if out is None:
-            results, views = self._allocate(chosen, call, given)
+            maker = Maker(given, place, stream)
+            results, views = self._allocate(chosen, call, maker)
         else:
-            results, views = _given_outputs(chosen, out)
+            results, views = _given_outputs(chosen, out, place, stream)
         for i, view in enumerate(views, len(chosen.inputs)):
             call.set(i, view)
+        # On a CPU this returns when the outputs are complete.
         _capi.check(
-            _capi.library().rl_program_run(
-                self._handle, self._indices[chosen.name], call.tensors, count
+            _capi.library().rl_program_enqueue(
+                self._handle, self._indices[chosen.name], call.tensors, count, stream
             )
         )
         return results[0] if len(results) == 1 else tuple(results)
@@ -386,7 +429,11 @@ class Program:
         count = len(chosen.inputs) + len(chosen.outputs)
         call = _Call(count)
         for i, (argument, value) in enumerate(zip(chosen.inputs, given)):
-            call.set(i, _viewed(argument, value, sizes_only=True))
+            if isinstance(value, tuple):
+                number = _capi.DTYPES[argument.dtype]
+                call.set(i, View(None, number, value, None, True, None))
+            else:
+                call.set(i, _viewed(argument, value, self._place))
         sizes = self._output_sizes(chosen, call)
         for i, (argument, each) in enumerate(
             zip(chosen.outputs, sizes), len(chosen.inputs)
@@ -432,8 +479,7 @@ class Program:
             for i, argument in enumerate(entry.outputs)
         ]
 
-    def _allocate(self, entry: Entry, call: _Call, given: list) -> tuple:
-        maker = Maker(given)
+    def _allocate(self, entry: Entry, call: _Call, maker: Maker) -> tuple:
         results, views = [], []
         for argument, sizes in zip(entry.outputs, self._output_sizes(entry, call)):
             result, view = maker.make(sizes, _capi.DTYPES[argument.dtype])
@@ -465,11 +511,9 @@ def _bind(entry: Entry, inputs: Sequence, named: Mapping) -> list:
     return [values[name] for name in names]
 
 
-def _viewed(argument: Argument, value: Any, sizes_only: bool = False) -> View:
-    if sizes_only and isinstance(value, tuple):
-        return View(None, _capi.DTYPES[argument.dtype], value, None, True, None)
+def _viewed(argument: Argument, value: Any, place: tuple, stream: int = 0) -> View:
     try:
-        view = view_of(value)
+        view = view_of(value, place, stream)
     except (TypeError, ValueError) as error:
         raise type(error)(f"argument '{argument.name}': {error}") from None
     if len(view.sizes) > _capi.MAX_RANK:
@@ -480,7 +524,7 @@ def _viewed(argument: Argument, value: Any, sizes_only: bool = False) -> View:
     return view
 
 
-def _given_outputs(entry: Entry, out: Any) -> tuple:
+def _given_outputs(entry: Entry, out: Any, place: tuple, stream: int) -> tuple:
     """The outputs that the caller brought, and their views."""
     names = [argument.name for argument in entry.outputs]
     if isinstance(out, Mapping):
@@ -501,7 +545,7 @@ def _given_outputs(entry: Entry, out: Any) -> tuple:
         )
     views = []
     for argument, value in zip(entry.outputs, values):
-        view = _viewed(argument, value)
+        view = _viewed(argument, value, place, stream)
         if view.read_only:
             raise ValueError(
                 f"argument '{argument.name}': expected an output that can be "

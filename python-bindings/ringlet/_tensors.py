@@ -118,13 +118,18 @@ def _numpy_view(array: Any, dtype: Optional[int]) -> View:
     )
 
 
-def view_of(value: Any) -> View:
-    """`value` where it lies; TypeError or ValueError if that cannot be."""
+def view_of(value: Any, device: tuple = _dlpack.CPU, stream: int = 0) -> View:
+    """`value` where it lies; TypeError or ValueError if that cannot be.
+
+    device  whose memory it must lie in, as DLPack names it
+    stream  on a GPU, of the work that reads or writes it
+    """
     numpy = sys.modules.get("numpy")
-    if isinstance(value, _Bits):
+    on_host = device == _dlpack.CPU
+    if isinstance(value, _Bits) and on_host:
         return _numpy_view(value.array, value.dtype)
     if numpy is not None:
-        if isinstance(value, numpy.ndarray):
+        if isinstance(value, numpy.ndarray) and on_host:
             return _numpy_view(value, None)
         if isinstance(value, numpy.integer):
             value = int(value)
@@ -134,10 +139,11 @@ def view_of(value: Any) -> View:
         number = ctypes.c_int64(value)
         return View(ctypes.addressof(number), DTYPES["i64"], (), (), True, number)
     if hasattr(value, "__dlpack__") and hasattr(value, "__dlpack_device__"):
-        return View(*_dlpack.read(value))
+        return View(*_dlpack.read(value, device, stream))
+    arrays = "a numpy array, an object" if on_host else "an object"
     raise TypeError(
-        "expected a numpy array, an object with __dlpack__, or an int for a "
-        f"rank-0 i64, found {type(value).__name__}"
+        f"expected {arrays} with __dlpack__, or an int for a rank-0 i64, found "
+        f"{type(value).__name__}"
     )
 
 
@@ -168,9 +174,10 @@ def _new_numpy(sizes: tuple, dtype: int, wide_bits: bool) -> Any:
     return numpy.empty(sizes, _DTYPE_TO_NUMPY[dtype])
 
 
-def _new_torch(torch: Any, sizes: tuple, dtype: int) -> Any:
-    name = _DTYPE_TO_NUMPY[dtype]
-    return torch.empty(sizes, dtype=getattr(torch, name))
+def _new_torch(example: Any, sizes: tuple, dtype: int) -> Any:
+    torch = sys.modules["torch"]
+    kind = getattr(torch, _DTYPE_TO_NUMPY[dtype])
+    return torch.empty(sizes, dtype=kind, device=example.device)
 
 
 def _importer(example: Any) -> Any:
@@ -189,10 +196,21 @@ def _importer(example: Any) -> Any:
     return found
 
 
+def is_torch(value: Any) -> bool:
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(value, torch.Tensor)
+
+
+def torch_stream(device: tuple) -> int:
+    """The stream that torch queues work on, of a GPU."""
+    return sys.modules["torch"].cuda.current_stream(device[1]).cuda_stream
+
+
 class Maker:
     """Makes outputs of the kind that the inputs have: the first tensor's."""
 
-    def __init__(self, inputs: list):
+    def __init__(self, inputs: list, device: tuple = _dlpack.CPU, stream: int = 0):
+        self._device, self._stream = device, stream
         tensors = [each for each in inputs if not isinstance(each, int)]
         self._wide_bits = any(isinstance(each, _Bits) for each in tensors)
         self._example = tensors[0] if tensors else None
@@ -200,11 +218,15 @@ class Maker:
     def make(self, sizes: tuple, dtype: int) -> tuple:
         """A new tensor: (what the caller gets, its view)."""
         example = self._example
-        torch = sys.modules.get("torch")
         numpy = sys.modules.get("numpy")
-        if torch is not None and isinstance(example, torch.Tensor):
-            made = _new_torch(torch, sizes, dtype)
-            return made, view_of(made)
+        if is_torch(example):
+            made = _new_torch(example, sizes, dtype)
+            return made, view_of(made, self._device, self._stream)
+        if self._device != _dlpack.CPU:
+            raise TypeError(
+                "expected out=... for results on a GPU, or a tensor of torch as the "
+                "first input, found neither"
+            )
         if (
             example is None
             or isinstance(example, _Bits)

@@ -31,3 +31,15 @@ def write(path, tensors: list) -> None:
     text = json.dumps(header).encode()
     text += b" " * (-len(text) % 8)
     pathlib.Path(path).write_bytes(struct.pack("<Q", len(text)) + text + data)
+
+
+def read(path) -> dict:
+    """(dtype, shape, bytes) of each tensor, by name."""
+    content = pathlib.Path(path).read_bytes()
+    (size,) = struct.unpack_from("<Q", content)
+    dtypes = {theirs: ours for ours, theirs in _NAMES.items()}
+    tensors, data = {}, content[8 + size :]
+    for name, each in json.loads(content[8 : 8 + size]).items():
+        begin, end = each["data_offsets"]
+        tensors[name] = (dtypes[each["dtype"]], tuple(each["shape"]), data[begin:end])
+    return tensors

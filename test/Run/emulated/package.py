@@ -1,0 +1,79 @@
+# Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The Python package runs a program on a GPU, here one that is the CPU.
+
+    package.py BUILD ARTEFACT INPUTS EXPECTED
+
+INPUTS and EXPECTED are .safetensors, the latter what ringlet-run --driver=cuda
+makes of the former: the package must write the same bytes.
+"""
+
+import ctypes
+import pathlib
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+sys.path[:0] = [str(ROOT / "test/Support"), str(ROOT / "python-bindings")]
+
+import ringlet  # noqa: E402
+import safetensors_file  # noqa: E402
+from ringlet import _capi, _dlpack  # noqa: E402
+
+
+class OnGPU(_dlpack.Allocation):
+    """A tensor that says that it lies on GPU 0, and notes who asks for it."""
+
+    def __init__(self, dtype, shape, content=b""):
+        super().__init__(tuple(shape), _capi.DTYPES[dtype])
+        ctypes.memmove(self.data, content, len(content))
+        self.bytes = lambda count: ctypes.string_at(self.data, count)
+        self.streams = []
+
+    def __dlpack_device__(self):
+        return _dlpack.cuda(0)
+
+    def __dlpack__(self, *, stream, max_version):
+        self.streams.append(stream)
+        return super().__dlpack__(max_version=max_version)
+
+
+def refused(kind, call) -> str:
+    try:
+        call()
+    except kind as error:
+        return str(error)
+    return "nothing was refused"
+
+
+def main() -> int:
+    build, artefact, inputs, expected = map(pathlib.Path, sys.argv[1:])
+    ringlet.configure(runtime=build / "lib/libringlet_runtime.so.1")
+    context = ringlet.Context(driver="cuda")
+    program = ringlet.Program.load(artefact, context)
+    print(f"target {program.target}")
+
+    given = safetensors_file.read(inputs)
+    wanted = safetensors_file.read(expected)
+    tensors = {name: OnGPU(*each) for name, each in given.items()}
+    out = {name: OnGPU(*each[:2]) for name, each in wanted.items()}
+    returned = program.run(**tensors, out=out)
+    assert set(map(id, returned)) == set(map(id, out.values()))
+    for name, (_, _, content) in sorted(wanted.items()):
+        same = "the same" if out[name].bytes(len(content)) == content else "others"
+        print(f"{name}: {len(content)} bytes, {same} as ringlet-run writes")
+    program.run(**tensors, out=out, stream=64)
+    print(f"streams {tensors['q'].streams}, {context.stats().runs} runs")
+
+    print(refused(TypeError, lambda: program.run(**tensors)))
+    on_cpu = _dlpack.Allocation(tensors["q"].sizes, tensors["q"].dtype)
+    tensors["q"] = on_cpu
+    print(refused(ValueError, lambda: program.run(**tensors, out=out)))
+    program = ringlet.Program.load(artefact, inspect=True)
+    print(refused(ValueError, lambda: program.estimate(out["result0"], on_cpu, on_cpu)))
+    print(refused(ringlet.RuntimeError, lambda: ringlet.Context(driver="abacus")))
+    print(refused(ringlet.RuntimeError, lambda: ringlet.Context(driver="cuda", device=3)))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
