@@ -8,6 +8,7 @@
 
 #include "lib/Cost/CPUTiling.h"
 
+#include <algorithm>
 #include <cstdio>
 
 using namespace ringlet::cost;
@@ -74,9 +75,10 @@ CPUTiling ringlet::cost::estimate(const CPUCore &core,
   const double d = roundUp(branch.headDim, core.lanes);
   const double dv = roundUp(branch.valueDim, core.lanes);
 
-  double panel = 4.0 * n * (d > dv ? d : dv);
-  double working = panel + 4.0 * m * n;
-  double all = 4.0 * (m * d + n * d + n * dv + m * n + m * dv);
+  // Rows follow each other in panels of two vectors, and so do their scores.
+  const double panelRows = std::min(m, 2.0 * lanes);
+  double working = 4.0 * n * (std::max(d, dv) + panelRows);
+  double all = 4.0 * (m * d + n * d + n * dv + panelRows * n + m * dv);
   double depth = roundUp(branch.headDim, core.depthMultiple);
   double steps =
       n * (depth > d ? depth : d) + roundUp(key, core.depthMultiple) * dv;
@@ -98,9 +100,10 @@ CPUTiling ringlet::cost::estimate(const CPUCore &core,
     double rows = branch.rowsOfSegment;
     useful = rows / (ceilDiv(branch.rowsOfSegment, query) * m) * rows /
              (ceilDiv(branch.rowsOfSegment, key) * n);
-    // A causal tile on the diagonal computes about half for nothing.
+    // Of what a causal panel computes on the diagonal, half is hidden; keys
+    // that none of its rows sees are left out.
     if (branch.causal)
-      useful *= rows / (rows + m + n);
+      useful *= rows / (rows + panelRows);
   }
   CPUTiling result;
   result.query = query;

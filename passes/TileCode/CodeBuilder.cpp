@@ -212,12 +212,19 @@ void CodeBuilder::loop(int64_t begin, int64_t end, int64_t step,
 SmallVector<Value>
 CodeBuilder::loop(int64_t begin, int64_t end, int64_t step, ValueRange inits,
                   function_ref<SmallVector<Value>(Value, ValueRange)> body) {
+  Value first = i64(begin), last = i64(end);
+  return loop(first, last, step, inits, body);
+}
+
+SmallVector<Value>
+CodeBuilder::loop(Value begin, Value end, int64_t step, ValueRange inits,
+                  function_ref<SmallVector<Value>(Value, ValueRange)> body) {
+  Value stride = i64(step);
   if (inits.empty()) {
-    loop(begin, end, step, [&](Value index) { body(index, {}); });
+    loop(begin, end, stride, [&](Value index) { body(index, {}); });
     return {};
   }
-  Value first = i64(begin), last = i64(end), stride = i64(step);
-  auto op = scf::ForOp::create(*this, first, last, stride, inits);
+  auto op = scf::ForOp::create(*this, begin, end, stride, inits);
   annotate(op, Unroll::Never);
   OpBuilder::InsertionGuard guard(*this);
   setInsertionPointToStart(op.getBody());

@@ -82,6 +82,10 @@ public:
             llvm::function_ref<void(Value)> body,
             Unroll unroll = Unroll::Never);
   llvm::SmallVector<Value>
+  loop(Value begin, Value end, int64_t step, mlir::ValueRange inits,
+       llvm::function_ref<llvm::SmallVector<Value>(Value, mlir::ValueRange)>
+           body);
+  llvm::SmallVector<Value>
   loop(int64_t begin, int64_t end, int64_t step, mlir::ValueRange inits,
        llvm::function_ref<llvm::SmallVector<Value>(Value, mlir::ValueRange)>
            body);

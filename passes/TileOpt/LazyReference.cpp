@@ -119,9 +119,7 @@ public:
     rowType = RankedTensorType::get({rows}, f32);
     sumType = RankedTensorType::get({rows, kSumColumns}, f32);
     wideType = RankedTensorType::get(scores.getShape(), f32);
-    isF16 = cast<RankedTensorType>(match.first.rounded.getType())
-                .getElementType()
-                .isF16();
+    isF16 = match.first.accumulator.getLhs().getType().getElementType().isF16();
   }
 
   void run();
@@ -176,7 +174,8 @@ void Rewriter::rewriteLoop(scf::ForOp loop, SoftmaxStep &step) {
   sum.setType(sumType);
   loop.getResult(kSum).setType(sumType);
 
-  builder.setInsertionPoint(step.rounded);
+  OpOperand &weightsUse = step.getWeightsUse();
+  builder.setInsertionPoint(weightsUse.getOwner());
   // One instruction an element: scale * unscaled - reference.
   Value scale = step.getScale();
   if (!scale)
@@ -195,7 +194,7 @@ void Rewriter::rewriteLoop(scf::ForOp loop, SoftmaxStep &step) {
   auto rebase = create<rtile::RebaseOp>(
       "rebased", reference, newSum, ValueRange{accumulator, weights},
       builder.getI64IntegerAttr(isF16 ? kBoundF16 : kBound));
-  step.rounded.getInMutable().assign(rebase.getResults()[1]);
+  weightsUse.set(rebase.getResults()[1]);
   step.accumulator.getInitMutable().assign(rebase.getResults()[0]);
   Operation *yield = loop.getBody()->getTerminator();
   yield->setOperand(kMaximum, rebase.getNewReference());

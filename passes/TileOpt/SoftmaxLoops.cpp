@@ -29,6 +29,10 @@ Value SoftmaxStep::getScale() const {
   return scores ? getOther(scores, getUnscaled()) : Value();
 }
 
+OpOperand &SoftmaxStep::getWeightsUse() {
+  return rounded ? rounded.getInMutable() : accumulator.getLhsMutable();
+}
+
 bool ringlet::isSplat(Value value, double number) {
   DenseFPElementsAttr elements;
   return matchPattern(value, m_Constant(&elements)) && elements.isSplat() &&
@@ -111,11 +115,15 @@ bool Matcher::matchWeights(Value next) {
   if (!(step.accumulator = get<rtile::DotOp>(next, "the new accumulator")) ||
       !require(!step.accumulator.getTransposed(), "the new accumulator",
                "a product that is not transposed") ||
-      !(step.rounded = get<arith::TruncFOp>(step.accumulator.getLhs(),
-                                            "the rounded weights")) ||
       !(step.valueTile =
-            get<rtile::LoadOp>(step.accumulator.getRhs(), "the value tile")) ||
-      !(step.weights = get<math::Exp2Op>(step.rounded.getIn(), "the weights")))
+            get<rtile::LoadOp>(step.accumulator.getRhs(), "the value tile")))
+    return false;
+  Value weights = step.accumulator.getLhs();
+  if ((step.rounded = weights.getDefiningOp<arith::TruncFOp>())) {
+    step.operations.insert(step.rounded);
+    weights = step.rounded.getIn();
+  }
+  if (!(step.weights = get<math::Exp2Op>(weights, "the weights")))
     return false;
   auto below = get<arith::SubFOp>(step.weights.getOperand(),
                                   "the distance from the maximum");
@@ -255,7 +263,7 @@ std::optional<SoftmaxStep> ringlet::matchSoftmaxStep(ValueRange state,
     return std::nullopt;
   for (Operation *op : step->operations) {
     std::string stray;
-    if (op->getBlock() != step->rounded->getBlock())
+    if (op->getBlock() != step->accumulator->getBlock())
       stray = op->getName().getStringRef().str() + " outside";
     for (Operation *user : op->getUsers())
       if (user != consumer && !step->operations.contains(user))

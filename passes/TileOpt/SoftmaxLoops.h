@@ -36,6 +36,7 @@ struct SoftmaxStep {
   mlir::arith::MaximumFOp maximum;
   mlir::math::Exp2Op weights;
   rtile::ReduceOp tileSum;
+  /// Null where the product with the values takes weights of f32.
   mlir::arith::TruncFOp rounded;
   rtile::DotOp accumulator;
   /// All operations of the step.
@@ -44,6 +45,8 @@ struct SoftmaxStep {
   /// What scores are a multiple of, and the factor; null if that is 1.
   mlir::Value getUnscaled() const;
   mlir::Value getScale() const;
+  /// Through which weights reach the product with the values.
+  mlir::OpOperand &getWeightsUse();
 };
 
 /// Where the state is in loops and steps that this file matches.

@@ -35,6 +35,8 @@ inline constexpr llvm::StringLiteral pairsAttr = "rtile.pairs";
 inline constexpr llvm::StringLiteral pairedAttr = "rtile.paired";
 inline constexpr llvm::StringLiteral amxAttr = "rtile.amx";
 inline constexpr llvm::StringLiteral unroundedAttr = "rtile.unrounded";
+// rtile-trim-columns.
+inline constexpr llvm::StringLiteral trimmedAttr = "rtile.trimmed";
 // rtile-assign-scratch.
 inline constexpr llvm::StringLiteral slotsAttr = "rtile.slots";
 inline constexpr llvm::StringLiteral localAttr = "rtile.local";
@@ -56,6 +58,10 @@ bool runsAlone(mlir::Operation *op);
 /// True for what costs less to compute again than to read: constants,
 /// broadcasts and masks, unless they are members of a group.
 bool isRepeated(mlir::Operation *op);
+
+/// Trimmed columns come in multiples of so many: a few turns of the innermost
+/// loop of a product, whose steps may be pairs of columns.
+inline constexpr int64_t trimmedColumns = 8;
 
 /// Number of the group or phase of `op`, or -1.
 int64_t getGroup(mlir::Operation *op);

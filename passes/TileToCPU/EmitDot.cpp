@@ -29,6 +29,8 @@ using namespace ringlet::cpu;
 /// Steps along the depth in one turn of the innermost loop: few turns, whose
 /// end the processor can foresee.
 static constexpr int64_t stepsPerTurn = 4;
+static_assert(trimmedColumns % (2 * stepsPerTurn) == 0,
+              "expected whole turns over what is trimmed, pairs included");
 
 void Emitter::emitDot(rtile::DotOp dot, Panel &panel) {
   if (dot.getInit())
@@ -112,8 +114,9 @@ Value Emitter::getLeft(rtile::DotOp dot, Panel &panel) {
     return roundToPairs(b, first, second, geometry.lanes);
   };
   int64_t depth = getTile(tile).getDimSize(1);
+  auto [begin, end] = getSteps(dot, depth / 2, panel);
   b.loop(
-      0, depth / 2, 1,
+      begin, end, b.i64(1),
       [&](Value pair) {
         Value first = b.at(from, b.mul(pair, 2 * bytes));
         b.store(makePairs(loadColumn(first), loadColumn(b.at(first, bytes))),
@@ -143,6 +146,19 @@ static Value multiplyPairs(CodeBuilder &b, Value x, Value y, Value sum,
                        {parts[0], LLVM::BitcastOp::create(b, pairs, parts[1]),
                         LLVM::BitcastOp::create(b, pairs, parts[2])});
   });
+}
+
+std::pair<Value, Value> Emitter::getSteps(rtile::DotOp dot, int64_t count,
+                                          const Panel &panel) {
+  Operation *left = dot.getLhs().getDefiningOp();
+  if (!left || !left->hasAttr(trimmedAttr))
+    return {b.i64(0), b.i64(count)};
+  auto [begin, end] = panel.trimmed;
+  if (!dot->hasAttr(pairedAttr))
+    return {begin, end};
+  Value two = b.i64(2);
+  return {arith::DivUIOp::create(b, begin, two),
+          arith::DivUIOp::create(b, end, two)};
 }
 
 void Emitter::emitBlocks(rtile::DotOp dot, Panel &panel, Value lhs,
@@ -201,17 +217,27 @@ void Emitter::emitBlocks(rtile::DotOp dot, Panel &panel, Value lhs,
       return after;
     };
     int64_t whole = depth / stepsPerTurn * stepsPerTurn;
-    if (whole > 0)
-      sums = b.loop(0, whole, stepsPerTurn, sums,
+    if (whole > 0) {
+      auto [begin, end] = getSteps(dot, whole, panel);
+      sums = b.loop(begin, end, stepsPerTurn, sums,
                     [&](Value step, ValueRange before) {
                       return emitSteps(step, stepsPerTurn, before);
                     });
+    }
     if (whole < depth)
       sums = emitSteps(b.i64(whole), depth - whole, sums);
     Value to = b.at(result, b.mul(start, vectorBytes));
     for (int64_t column = 0; column < width; ++column)
       storeTile(sums[column], b.at(to, column * vectorBytes));
   };
+  if (dot->hasAttr(trimmedAttr)) {
+    auto [begin, end] = panel.trimmed;
+    Value before = b.max(b.sub(begin, b.i64(first)), b.i64(0));
+    before = b.mul(arith::DivUIOp::create(b, before, b.i64(width)), width);
+    return b.loop(b.add(before, b.i64(first)),
+                  b.min(end, b.i64(first + width * count)), b.i64(width),
+                  emitBlock, Unroll::ByLLVM);
+  }
   if (count == 1)
     return emitBlock(b.i64(first));
   b.loop(first, first + width * count, width, emitBlock, Unroll::ByLLVM);

@@ -12,6 +12,8 @@
 
 #include "passes/TileToCPU/Emitter.h"
 
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+
 #include <limits>
 
 using namespace mlir;
@@ -194,6 +196,23 @@ void Emitter::prepareMask(rtile::VisibleOp op, Panel &panel) {
     prepareGrid(op, panel);
   if (op.getBlocks())
     prepareBlocks(op, panel);
+}
+
+void Emitter::trim(rtile::VisibleOp op, Panel &panel) {
+  prepareMask(op, panel);
+  auto [first, last] = panel.seen.lookup(op);
+  auto widen = [&](Value number) -> Value {
+    return arith::ExtSIOp::create(b, b.getI64Type(), number);
+  };
+  Type i32 = b.getI32Type();
+  Value begin = widen(LLVM::vector_reduce_smin::create(b, i32, first));
+  Value end = widen(LLVM::vector_reduce_smax::create(b, i32, last));
+  Value width = b.i64(getTile(op.getResult()).getDimSize(1));
+  Value whole = b.i64(-trimmedColumns);
+  end = b.max(b.min(end, width), b.i64(0));
+  panel.trimmed = {
+      arith::AndIOp::create(b, begin, whole),
+      arith::AndIOp::create(b, b.add(end, b.i64(trimmedColumns - 1)), whole)};
 }
 
 Value Emitter::emitMask(rtile::VisibleOp op, Panel &panel, Column &column) {

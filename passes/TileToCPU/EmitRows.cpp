@@ -167,7 +167,14 @@ void Emitter::emitGroup(ArrayRef<Operation *> members) {
              tile.getDimSize(0), tile.getDimSize(1), /*toPanels=*/false);
     }
   }
+  rtile::VisibleOp trimming;
+  for (Operation *op : members)
+    if (auto select = dyn_cast<arith::SelectOp>(op);
+        select && op->hasAttr(trimmedAttr))
+      trimming = select.getCondition().getDefiningOp<rtile::VisibleOp>();
   forEachPanel(getHeight(members.front()), [&](Panel &panel) {
+    if (trimming)
+      trim(trimming, panel);
     for (ArrayRef<Operation *> phase : phases) {
       // Of a product's phase, it comes last.
       b.setLoc(phase.back()->getLoc());
@@ -179,6 +186,12 @@ void Emitter::emitGroup(ArrayRef<Operation *> members) {
         emitColumnsPhase(phase, panel);
     }
   });
+}
+
+std::pair<Value, Value> Emitter::getColumns(Operation *op, const Panel &panel) {
+  if (op->hasAttr(trimmedAttr))
+    return panel.trimmed;
+  return {b.i64(0), b.i64(getWidth(op))};
 }
 
 void Emitter::emitRowsPhase(ArrayRef<Operation *> members, Panel &panel) {
@@ -262,29 +275,29 @@ void Emitter::emitColumnsPhase(ArrayRef<Operation *> members, Panel &panel) {
     if (auto reduce = dyn_cast<rtile::ReduceOp>(op))
       startReduction(b, reduce, panel.rows, registers);
   }
-  registers = b.loop(0, getWidth(members.front()), 1, registers,
-                     [&](Value index, ValueRange before) {
-                       Column column(index, group, phase);
-                       SmallVector<Value> after;
-                       for (Operation *op : members) {
-                         if (auto reduce = dyn_cast<rtile::ReduceOp>(op))
-                           stepReduction(
-                               b, reduce,
-                               getColumnValue(reduce.getInput(), panel, column),
-                               before, after);
-                         else
-                           getColumnValue(op->getResult(0), panel, column);
-                       }
-                       // Another value may have the place of an operand: all
-                       // writes come last.
-                       for (Operation *op : members)
-                         if (Value result = op->getResult(0);
-                             !isa<rtile::ReduceOp>(op) && getSlot(result) >= 0)
-                           storeTile(getColumnValue(result, panel, column),
-                                     b.at(getPanelAddress(result, panel),
-                                          b.mul(index, getVectorBytes(panel))));
-                       return after;
-                     });
+  auto [begin, end] = getColumns(members.front(), panel);
+  registers =
+      b.loop(begin, end, 1, registers, [&](Value index, ValueRange before) {
+        Column column(index, group, phase);
+        SmallVector<Value> after;
+        for (Operation *op : members) {
+          if (auto reduce = dyn_cast<rtile::ReduceOp>(op))
+            stepReduction(b, reduce,
+                          getColumnValue(reduce.getInput(), panel, column),
+                          before, after);
+          else
+            getColumnValue(op->getResult(0), panel, column);
+        }
+        // Another value may have the place of an operand: all
+        // writes come last.
+        for (Operation *op : members)
+          if (Value result = op->getResult(0);
+              !isa<rtile::ReduceOp>(op) && getSlot(result) >= 0)
+            storeTile(getColumnValue(result, panel, column),
+                      b.at(getPanelAddress(result, panel),
+                           b.mul(index, getVectorBytes(panel))));
+        return after;
+      });
   ArrayRef<Value> rest = registers;
   for (Operation *op : members) {
     auto reduce = dyn_cast<rtile::ReduceOp>(op);

@@ -105,6 +105,8 @@ private:
         near;
     /// The mask block of each row.
     llvm::DenseMap<mlir::Operation *, llvm::SmallVector<Value>> blocks;
+    /// The columns that trimmed phases compute, as [first, second).
+    std::pair<Value, Value> trimmed;
   };
   /// The column at work, with the values computed or loaded for it.
   struct Column {
@@ -117,6 +119,8 @@ private:
   };
 
   void emitGroup(llvm::ArrayRef<mlir::Operation *> members);
+  /// The first and the end of the columns of `op`'s tile to compute.
+  std::pair<Value, Value> getColumns(mlir::Operation *op, const Panel &panel);
   void emitRowsPhase(llvm::ArrayRef<mlir::Operation *> members, Panel &panel);
   void emitColumnsPhase(llvm::ArrayRef<mlir::Operation *> members,
                         Panel &panel);
@@ -130,6 +134,10 @@ private:
                       int64_t width, int64_t count);
   void emitBlocks(rtile::DotOp dot, Panel &panel, Value left, int64_t first,
                   int64_t width, int64_t count);
+  /// The first and the end of those to take of `count` steps along the depth.
+  std::pair<Value, Value> getSteps(rtile::DotOp dot, int64_t count,
+                                   const Panel &panel);
+
   void forEachPanel(int64_t height, llvm::function_ref<void(Panel &)> body);
 
   /// Makes ready what `tile` needs outside the loop over columns.
@@ -146,6 +154,8 @@ private:
   //===--------------------------------------------------------------------===//
 
   void prepareMask(rtile::VisibleOp op, Panel &panel);
+  /// Leaves to trimmed phases the columns that some row of the panel sees.
+  void trim(rtile::VisibleOp op, Panel &panel);
   Value emitMask(rtile::VisibleOp op, Panel &panel, Column &column);
   void prepareRankMask(rtile::VisibleOp op, Panel &panel);
   void preparePositionMask(rtile::VisibleOp op, Panel &panel);

@@ -91,6 +91,28 @@ def RTilePackOperands : Pass<"rtile-pack-operands"> {
     "instruction-set level, a row of the table of CPU levels">];
 }
 
+def RTileTrimColumns : Pass<"rtile-trim-columns"> {
+  let summary = "Leave out keys that no row of a panel sees";
+  let description = [{
+    In the masked steps of a streaming softmax, on the diagonal of a causal
+    attention for example, each panel of rows sees an interval of the tile's
+    keys only. The pass marks with `rtile.trimmed` what the step computes of
+    each column of scores: these phases then run over the interval, and so does
+    the depth of the product with the values. Tiles may be large, although many
+    of their scores are hidden.
+
+    Needs the decisions of `rtile-fuse-rows` and `rtile-pack-operands`. A step
+    stays as it is if it is no softmax, if its keys have positions, if a tile
+    has a number of keys that is no multiple of 8, or if a phase has other work
+    in it.
+
+    ```
+    %s = rtile.dot %q, %k transposed {rtile.group = 1, rtile.trimmed}
+    %masked = arith.select %seen, %s, %hidden {rtile.group = 1, rtile.trimmed}
+    ```
+  }];
+}
+
 def RTileAssignScratch : Pass<"rtile-assign-scratch"> {
   let summary = "Give each tile its place in the scratch memory of a thread";
   let description = [{

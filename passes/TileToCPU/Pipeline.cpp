@@ -27,6 +27,7 @@ void ringlet::buildCPUPipeline(OpPassManager &pm, StringRef level) {
   pm.addPass(createRTileExpandRebase());
   pm.addPass(createRTileFuseRows());
   pm.addPass(createRTilePackOperands({level.str()}));
+  pm.addPass(createRTileTrimColumns());
   pm.addPass(createRTileAssignScratch());
   pm.addPass(createRTileToCPU({level.str()}));
   code::addKernelsToLLVM(pm);

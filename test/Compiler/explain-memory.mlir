@@ -27,11 +27,11 @@
 // CHECK:      memory: @dilated: branch 0, w = *, r = 4: [[#Q:]] tiles of
 // CHECK-SAME: queries load [[#K:]] tiles of
 // CHECK:      order
-// CHECK-NEXT: [[#%u,LINES:]].0 {{.*}} 64.0 {{.*}} linear, as it is
-// CHECK-NEXT: [[#TABLE:LINES+16]].0 {{.*}} hilbert, grid = [64, 64], chunk = 4096
+// CHECK-NEXT: [[#%u,LINES:]].0 {{.*}} 128.0 {{.*}} linear, as it is
+// CHECK-NEXT: [[#TABLE:LINES+32]].0 {{.*}} hilbert, grid = [64, 64], chunk = 4096
 // CHECK-NEXT: [[#TABLE]].0 {{.*}} morton, grid = [64, 64], chunk = 4096
 // CHECK-NEXT: [[#TABLE]].0 {{.*}} snake, grid = [64, 64], chunk = 4096
-// CHECK-NEXT: [[#LINES]].0 {{.*}} 16.0 {{.*}} residue<4>
+// CHECK-NEXT: [[#LINES]].0 {{.*}} 32.0 {{.*}} residue<4>
 func.func @dilated(%q: tensor<1x8192x4x64xf32>) -> tensor<1x8192x4x64xf32> {
   %o, %lse = ringlet.attention %q, %q, %q branches [<w = *, r = 4>] causal
       : (tensor<1x8192x4x64xf32>, tensor<1x8192x4x64xf32>, tensor<1x8192x4x64xf32>)

@@ -41,11 +41,15 @@ ThreadPool::~ThreadPool() {
 
 void ThreadPool::work(Job &job, uint32_t slot) {
   while (true) {
-    uint64_t begin = job.next.fetch_add(job.chunk, std::memory_order_relaxed);
-    if (begin >= job.total)
-      return;
-    job.body(job.context, int64_t(begin),
-             int64_t(std::min(begin + job.chunk, job.total)), slot);
+    uint64_t begin = job.next.load(std::memory_order_relaxed), end;
+    do {
+      if (begin >= job.total)
+        return;
+      // Few chunks while there is much left, short ones to even out the end.
+      end = begin + std::max<uint64_t>(1, (job.total - begin) / job.shares);
+    } while (
+        !job.next.compare_exchange_weak(begin, end, std::memory_order_relaxed));
+    job.body(job.context, int64_t(begin), int64_t(end), slot);
   }
 }
 
@@ -78,11 +82,11 @@ void ThreadPool::run(int64_t total, Body body, void *context) {
   mine.body = body;
   mine.context = context;
   mine.total = uint64_t(total);
-  // Small enough that the last chunks even out, large enough that the counter
-  // costs nothing beside short items.
-  mine.chunk = std::max<uint64_t>(1, mine.total / (uint64_t(size()) * 16));
+  // So large that the counter costs nothing beside short items.
+  mine.shares = uint64_t(size()) * 16;
+  uint64_t first = std::max<uint64_t>(1, mine.total / mine.shares);
   uint64_t helpers =
-      std::min<uint64_t>(workers.size(), (mine.total - 1) / mine.chunk);
+      std::min<uint64_t>(workers.size(), (mine.total - 1) / first);
 
   std::lock_guard<std::mutex> turn(launching);
   {

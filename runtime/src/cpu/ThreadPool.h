@@ -44,7 +44,8 @@ private:
   struct Job {
     Body body;
     void *context;
-    uint64_t total, chunk;
+    uint64_t total;
+    uint64_t shares; // Into which each chunk divides what is left.
     std::atomic<uint64_t> next{0};
   };
 
