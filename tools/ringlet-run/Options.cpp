@@ -38,12 +38,13 @@ OPTIONS:
                    where that would take longer than --check-seconds
   --check-seconds=S
                    Time that a check may take (default: 10)
-  --driver=NAME    Where to run: cpu, or cuda for an NVIDIA GPU (default: cpu)
+  --driver=NAME    Where to run: cpu, or cuda for an NVIDIA GPU (default: where
+                   the target is)
   --device=N       Which device of the driver (default: 0)
   --devices        List the devices of all drivers and leave
   --threads=N      CPU threads (default: all cores)
-  --target=NAME    Use the code for this target, as x86-64-v3 or sm_80
-                   (default: the best that the device runs)
+  --target=NAME    Use the code for this target, as x86-64-v3 or sm_80; cpu or
+                   cuda is the best that the device runs (default: cpu)
   --explain        Print what the compiler decided for each kernel
   --help           Print this
   --version        Print the versions
@@ -92,6 +93,16 @@ static bool takeValue(std::string_view name, int argc, char **argv, int &index,
     return false;
   value = argv[++index];
   return true;
+}
+
+/// A driver alone is a target, any of its code; a target belongs to a driver.
+static void chooseDriver(Options &options) {
+  if (options.driver.empty())
+    options.driver =
+        options.target == "cuda" || options.target.rfind("sm_", 0) == 0 ? "cuda"
+                                                                        : "cpu";
+  if (options.target == options.driver)
+    options.target.clear();
 }
 
 bool ringlet::run::parseOptions(int argc, char **argv, Options &options,
@@ -161,5 +172,6 @@ bool ringlet::run::parseOptions(int argc, char **argv, Options &options,
   }
   if (options.artifact.empty() && !options.listDevices)
     return fail(exitCode, "expected an artefact; see ringlet-run --help");
+  chooseDriver(options);
   return true;
 }

@@ -27,8 +27,8 @@ struct Options {
   std::string in;
   std::string out;
   std::string entry;
-  std::string target;
-  std::string driver = "cpu";
+  std::string target; // Empty: the best that the device runs.
+  std::string driver;
   uint32_t device = 0;
   uint32_t threads = 0;
   uint32_t repeat = 1;
