@@ -90,6 +90,28 @@ TEST(ThreadPoolTest, ThreadsTakePart) {
   EXPECT_EQ(arrived, 2);
 }
 
+// Chunks get shorter down to single items, so that threads end together.
+TEST(ThreadPoolTest, LastChunksAreShort) {
+  constexpr int64_t total = 1000;
+  std::unique_ptr<ThreadPool> pool;
+  ASSERT_TRUE(ThreadPool::create(2, pool).ok());
+  std::vector<int64_t> lengths(total);
+  pool->run(
+      total,
+      [](void *context, int64_t begin, int64_t end, uint32_t) {
+        static_cast<int64_t *>(context)[begin] = end - begin;
+      },
+      lengths.data());
+  EXPECT_GT(lengths.front(), 16);
+  EXPECT_EQ(lengths.back(), 1);
+  int64_t last = total;
+  for (int64_t begin = 0; begin < total; begin += last) {
+    ASSERT_GT(lengths[begin], 0) << "of the chunk at " << begin;
+    EXPECT_LE(lengths[begin], last) << "of the chunk at " << begin;
+    last = lengths[begin];
+  }
+}
+
 TEST(FeaturesTest, LevelsAreNested) {
   EXPECT_FALSE(rt::cpu::hasFeature("no-such-feature"));
   auto implies = [](const char *more, const char *less) {
