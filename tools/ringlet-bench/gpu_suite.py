@@ -126,15 +126,19 @@ class Program:
         self.bound(*tensors)()
 
 
-def time_of(call) -> float:
+def time_of(call, burst: int = 1) -> float:
+    """Milliseconds of a run; of `burst` runs in a row the median, but for the
+    first third, in which the card comes to the clock that it keeps under load."""
     import torch
 
-    begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-    begin.record()
-    call()
-    end.record()
-    end.synchronize()
-    return begin.elapsed_time(end)
+    events = [torch.cuda.Event(enable_timing=True) for _ in range(burst + 1)]
+    events[0].record()
+    for event in events[1:]:
+        call()
+        event.record()
+    events[-1].synchronize()
+    pairs = list(zip(events, events[1:]))[burst // 3 :]
+    return statistics.median(begin.elapsed_time(end) for begin, end in pairs)
 
 
 def inputs(case) -> list:
@@ -204,7 +208,8 @@ def measure(case, programs, options, card) -> list:
         random.shuffle(order)
         for name in order:
             calls[name](tensors)  # warms caches and clocks the same for all
-            times[name].append(time_of(lambda: calls[name](tensors)))
+            run = time_of(lambda: calls[name](tensors), options.burst)
+            times[name].append(run)
     if len(calls) == len(programs):
         for name in programs:
             value = statistics.median(times[name])
@@ -351,10 +356,12 @@ def run(options) -> int:
         },
         "command": f"tools/ringlet-bench/ringlet-bench cuda --target {options.target} "
         f"--programs {options.programs} --repeat {options.repeat}"
+        + (f" --burst {options.burst}" if options.burst > 1 else "")
         + (" --utilisation" if options.utilisation else "")
         + (f" --peers {shlex.quote(options.peers)}" if options.peers else "")
         + (f" --only {shlex.quote(options.only)}" if options.only else ""),
         "repeats": options.repeat,
+        "burst": options.burst,
         "cases": found,
     }
     if card.peak and card.bandwidth:

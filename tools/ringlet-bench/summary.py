@@ -174,13 +174,19 @@ def of_memory(result):
     return "\n".join([*lines, "", closing(result)])
 
 
+def repeats(result):
+    runs = result.get("repeats", 1)
+    burst = result.get("burst", 1)
+    return f"{runs} runs" if burst == 1 else f"{runs} bursts of {burst} runs in a row"
+
+
 def of_peers(result):
     title = f": {result['title']}" if "title" in result else ""
     lines = [
         f"### {result['card']}{title}",
         "",
-        f"{result['date']}; `{result['command']}`; medians of "
-        f"{result.get('repeats', 1)} runs, lowest and highest in brackets.",
+        f"{result['date']}; `{result['command']}`; medians of {repeats(result)}, "
+        "lowest and highest in brackets.",
     ]
     if "load_before" in result:
         lines.append(f"Load of the machine before: {result['load_before']:.1f}.")
