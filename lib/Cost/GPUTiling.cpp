@@ -8,6 +8,7 @@
 #include "lib/Cost/GPUTiling.h"
 
 #include "lib/Arch/GPU.h"
+#include "lib/Cost/SharedImage.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -58,7 +59,7 @@ constexpr int64_t queryCandidates[] = {16, 32, 64, 128};
 constexpr int64_t keyCandidates[] = {16, 32, 48, 64, 96, 128};
 
 // The layout of tiles that the GPU lowering uses: 16 rows a warp at a time, at
-// most 8 warps; rows in shared memory padded to 16 elements and by 16 bytes.
+// most 8 warps.
 constexpr int64_t warpRows = 16, maxWarps = 8, warpThreads = 32;
 // A warp holds 32 rows where at least four do so, and their sums take no more
 // than 192 registers of a thread.
@@ -66,10 +67,6 @@ constexpr int64_t minTallRows = 4 * 2 * warpRows, maxTallColumns = 192;
 
 int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 int64_t roundUp(int64_t a, int64_t b) { return ceilDiv(a, b) * b; }
-
-int64_t imageBytes(int64_t rows, int64_t columns, int64_t elementBytes) {
-  return roundUp(rows, 16) * (roundUp(columns, 16) * elementBytes + 16);
-}
 
 } // namespace
 
@@ -98,15 +95,6 @@ GPUTiling ringlet::cost::estimate(const GPUCore &core,
       chooseWarps(query, roundUp(dv, 8) + roundUp(key, 8), core.hasMma);
   int64_t rowBlocks = ceilDiv(query, warpRows * warps);
   result.threads = warps * warpThreads;
-  // Where copies are asynchronous, K and V are under way in turn; elsewhere V
-  // takes K's place. Without mma the weights lie beside V.
-  int64_t q = imageBytes(query, d, elementBytes);
-  int64_t k = imageBytes(key, d, elementBytes);
-  int64_t v = imageBytes(key, dv, elementBytes);
-  int64_t weights = core.hasMma ? 0 : imageBytes(query, key, elementBytes);
-  bool ahead =
-      core.hasMma && core.hasAsyncCopies && q + k + v <= core.sharedBytes;
-  result.sharedBytes = q + (ahead ? k + v : std::max(k, v + weights));
   int64_t columns16 = roundUp(std::max(d, dv), 16);
   bool cutsInstructions = d % 16 != 0 || dv % 16 != 0;
   bool cutsRows = (columns16 & (columns16 - 1)) != 0;
@@ -118,6 +106,21 @@ GPUTiling ringlet::cost::estimate(const GPUCore &core,
   double ofScore = table.mmaScore + (followsTiles ? table.redoScore : 0.0);
   double numbers = branch.hasRuntimeSizes ? table.mmaRuntimeSizes : 0.0;
   double sums = accumulator + ofScore * scores + room + numbers;
+  // Where copies are asynchronous, K and V are under way in turn; elsewhere V
+  // takes K's place. Without mma the weights lie beside V.
+  auto imageBytes = [&](int64_t rows, int64_t columns) {
+    SharedImage padded = SharedImage::of(rows, columns, elementBytes);
+    bool swizzled = core.hasMma && core.hasAsyncCopies &&
+                    isWorthSwizzling(padded, sums, core.sumRegisters);
+    return (swizzled ? padded.swizzle() : padded).bytes;
+  };
+  int64_t q = imageBytes(query, d);
+  int64_t k = imageBytes(key, d);
+  int64_t v = imageBytes(key, dv);
+  int64_t weights = core.hasMma ? 0 : imageBytes(query, key);
+  bool ahead =
+      core.hasMma && core.hasAsyncCopies && q + k + v <= core.sharedBytes;
+  result.sharedBytes = q + (ahead ? k + v : std::max(k, v + weights));
   double registers = core.hasMma
                          ? table.mmaRegisters + accumulator + scores
                          : table.simtRegisters + accumulator +

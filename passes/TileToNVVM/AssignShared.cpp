@@ -47,9 +47,6 @@ public:
 
   LogicalResult run() {
     func.walk<WalkOrder::PreOrder>([&](Operation *op) { addPlaces(op); });
-    for (Place &place : places)
-      if (canSwizzle(place))
-        place.image = place.image.swizzle();
     int64_t total = allocate();
     if (total > row.sharedBytes)
       return refuse(total);
@@ -73,13 +70,11 @@ private:
     if (auto load = dyn_cast<rtile::LoadOp>(op))
       return addLoad(load);
     for (OpOperand &operand : op->getOpOperands())
-      if (isLoadedImage(operand) && !isMma(op))
-        byElements.insert(getImageLoad(operand.get()));
-      else if (needsImage(operand) && !isLoadedImage(operand))
+      if (needsImage(operand) && !isLoadedImage(operand))
         places.push_back({{op},
                           operand.getOperandNumber(),
                           getTile(operand.get()),
-                          Image::of(getTile(operand.get())),
+                          getImage(getTile(operand.get())),
                           begins[op],
                           begins[op]});
   }
@@ -106,8 +101,7 @@ private:
         place.end = std::max(place.end, end);
         return;
       }
-    RankedTensorType tile = getTile(load);
-    places.push_back({{load}, 0, tile, Image::of(tile), begin, end});
+    places.push_back({{load}, 0, getTile(load), getImage(load), begin, end});
   }
 
   /// What comes from outside a loop is needed until its last turn.
@@ -119,17 +113,6 @@ private:
       if (isa<scf::ForOp>(outer))
         last = std::max(last, ends[outer]);
     return last;
-  }
-
-  /// True for what copies in flight fill and matrix instructions read, if its
-  /// rows have a length for which it was measured to gain.
-  bool canSwizzle(const Place &place) {
-    if (!isa<rtile::LoadOp>(place.ops.front()) || !row.hasCpAsync ||
-        place.tile.getRank() != 2 || byElements.contains(place.ops.front()))
-      return false;
-    int64_t bytes = getBytes(place.tile.getElementType());
-    int64_t rowBytes = place.image.columns * bytes;
-    return bytes == 2 && (rowBytes == 128 || rowBytes == 256);
   }
 
   /// Largest first, each at the lowest address that no place takes whose
@@ -189,8 +172,6 @@ private:
         SmallVector<int64_t> &list = offsets[op];
         list.resize(isa<rtile::DotOp>(op) ? 2 : 1, -1);
         list[place.index] = place.offset;
-        if (place.image.swizzled)
-          op->setAttr(swizzledAttr, builder.getUnitAttr());
       }
     for (auto &[op, list] : offsets)
       op->setAttr(sharedAttr, builder.getDenseI64ArrayAttr(list));
@@ -199,17 +180,12 @@ private:
                                       .category("rtile-gpu-assign-shared"))
         << func.getSymName().str() << ": " << std::to_string(total) << " of "
         << std::to_string(row.sharedBytes) << " bytes of shared memory on "
-        << row.name << ", "
-        << std::to_string(llvm::count_if(
-               places, [](const Place &p) { return p.image.swizzled; }))
-        << " of " << std::to_string(places.size()) << " tiles swizzled";
+        << row.name;
   }
 
   rtile::FuncOp func;
   const arch::GPUArch &row;
   SmallVector<Place> places;
-  /// Loads whose tiles multiply-adds read, row by row and byte by byte.
-  DenseSet<Operation *> byElements;
   int64_t now = 0;
   DenseMap<Operation *, int64_t> begins, ends;
 };

@@ -24,42 +24,6 @@ using namespace ringlet::gpu;
 
 namespace {
 
-/// Rows of the highest tile of two axes, or of one if there are no others.
-int64_t getHeight(rtile::FuncOp func) {
-  int64_t heights[2] = {1, 0};
-  func.walk([&](Operation *op) {
-    for (Value result : op->getResults())
-      if (RankedTensorType tile = getTile(result)) {
-        int64_t &height = heights[tile.getRank() - 1];
-        height = std::max(height, tile.getDimSize(0));
-      }
-  });
-  return heights[1] ? heights[1] : heights[0];
-}
-
-/// Columns of sums of products that a turn of a loop holds at the same time:
-/// what it carries and what it computes beside.
-int64_t getColumns(rtile::FuncOp func) {
-  auto widthOf = [](Value value) -> int64_t {
-    RankedTensorType tile = getTile(value);
-    return tile && tile.getRank() == 2 && !isCarriedImage(value)
-               ? tile.getDimSize(1)
-               : 0;
-  };
-  int64_t columns = 0;
-  func.walk([&](rtile::DotOp dot) {
-    int64_t held = widthOf(dot);
-    if (auto loop = dyn_cast<scf::ForOp>(dot->getParentOp())) {
-      if (dot.getInit())
-        held = 0;
-      for (Value carried : loop.getRegionIterArgs())
-        held += widthOf(carried);
-    }
-    columns = std::max(columns, held);
-  });
-  return columns;
-}
-
 struct ChooseWarps : ringlet::impl::RTileChooseWarpsBase<ChooseWarps> {
   void runOnOperation() override {
     getOperation()->walk([&](rtile::FuncOp func) {
@@ -67,7 +31,7 @@ struct ChooseWarps : ringlet::impl::RTileChooseWarpsBase<ChooseWarps> {
       if (func.getScheduled())
         return;
       int64_t height = getHeight(func);
-      int64_t columns = getColumns(func);
+      int64_t columns = getSumColumns(func);
       int64_t warps = cost::chooseWarps(height, columns, isAllMma(func));
       Builder builder(func.getContext());
       func->setAttr(warpsAttr, builder.getI64IntegerAttr(warps));

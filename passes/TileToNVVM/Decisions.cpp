@@ -35,33 +35,22 @@ int64_t Fragments::elements(RankedTensorType tile) const {
                              : 4 * blocks * columnBlocks(tile.getDimSize(1));
 }
 
-Image Image::of(RankedTensorType tile) {
+Image gpu::getImage(RankedTensorType tile) {
   int64_t bytes = getBytes(tile.getElementType());
-  if (tile.getRank() == 1) {
-    int64_t length = tile.getDimSize(0);
-    return {length, 1, bytes, int64_t(llvm::alignTo(length * bytes, 16))};
-  }
-  int64_t rows = llvm::alignTo(tile.getDimSize(0), 16);
-  int64_t columns = llvm::alignTo(tile.getDimSize(1), 16);
-  int64_t pitch = columns * bytes + padding;
-  return {rows, columns, pitch, rows * pitch};
+  if (tile.getRank() == 2)
+    return Image::of(tile.getDimSize(0), tile.getDimSize(1), bytes);
+  int64_t length = tile.getDimSize(0);
+  return {length, 1, bytes, int64_t(llvm::alignTo(length * bytes, 16))};
 }
 
-Image Image::of(rtile::LoadOp load) {
-  Image image = of(getTile(load));
+Image gpu::getImage(rtile::LoadOp load) {
+  Image image = getImage(getTile(load));
   return load->hasAttr(swizzledAttr) ? image.swizzle() : image;
 }
 
-Image Image::of(OpOperand &operand) {
-  return isLoadedImage(operand) ? of(getImageLoad(operand.get()))
-                                : of(getTile(operand.get()));
-}
-
-Image Image::swizzle() const {
-  Image image = *this;
-  image.pitch -= padding;
-  image.swizzled = true;
-  return image;
+Image gpu::getImage(OpOperand &operand) {
+  return isLoadedImage(operand) ? getImage(getImageLoad(operand.get()))
+                                : getImage(getTile(operand.get()));
 }
 
 /// True if the value number `index` of those that `loop` carries is ahead.
@@ -125,6 +114,39 @@ bool gpu::isAllMma(rtile::FuncOp func) {
     all &= isMma(dot);
   });
   return some && all;
+}
+
+int64_t gpu::getHeight(rtile::FuncOp func) {
+  int64_t heights[2] = {1, 0};
+  func.walk([&](Operation *op) {
+    for (Value result : op->getResults())
+      if (RankedTensorType tile = getTile(result)) {
+        int64_t &height = heights[tile.getRank() - 1];
+        height = std::max(height, tile.getDimSize(0));
+      }
+  });
+  return heights[1] ? heights[1] : heights[0];
+}
+
+int64_t gpu::getSumColumns(rtile::FuncOp func) {
+  auto widthOf = [](Value value) -> int64_t {
+    RankedTensorType tile = getTile(value);
+    return tile && tile.getRank() == 2 && !isCarriedImage(value)
+               ? tile.getDimSize(1)
+               : 0;
+  };
+  int64_t columns = 0;
+  func.walk([&](rtile::DotOp dot) {
+    int64_t held = widthOf(dot);
+    if (auto loop = dyn_cast<scf::ForOp>(dot->getParentOp())) {
+      if (dot.getInit())
+        held = 0;
+      for (Value carried : loop.getRegionIterArgs())
+        held += widthOf(carried);
+    }
+    columns = std::max(columns, held);
+  });
+  return columns;
 }
 
 bool gpu::needsImage(OpOperand &operand) {

@@ -10,6 +10,7 @@
 
 #include "dialects/Tile/IR/TileDialect.h"
 #include "lib/Arch/GPU.h"
+#include "lib/Cost/SharedImage.h"
 #include "passes/TileCode/Scalars.h"
 
 #include "llvm/Support/MathExtras.h"
@@ -25,11 +26,12 @@ inline constexpr llvm::StringLiteral mmaDot = "mma";
 inline constexpr llvm::StringLiteral simtDot = "simt";
 // rtile-gpu-skip-rescale.
 inline constexpr llvm::StringLiteral skipOnesAttr = "rtile.skip_ones";
+// rtile-gpu-swizzle-rows.
+inline constexpr llvm::StringLiteral swizzledAttr = "rtile.swizzled";
 // rtile-gpu-prefetch-loads.
 inline constexpr llvm::StringLiteral aheadAttr = "rtile.ahead";
 // rtile-gpu-assign-shared.
 inline constexpr llvm::StringLiteral sharedAttr = "rtile.shared";
-inline constexpr llvm::StringLiteral swizzledAttr = "rtile.swizzled";
 inline constexpr llvm::StringLiteral sharedBytesAttr = "rtile.shared_bytes";
 // rtile-to-nvvm.
 inline constexpr llvm::StringLiteral threadsAttr = "rtile.threads";
@@ -67,33 +69,14 @@ struct Fragments {
   int64_t elements(mlir::RankedTensorType tile) const;
 };
 
-/// A tile in shared memory. One of two axes is padded with zeros to multiples
-/// of 16 rows and columns, and its rows are 16 bytes further apart than they
-/// are long: eight neighbouring rows begin in different banks.
-struct Image {
-  int64_t rows, columns, pitch, bytes;
-  /// Rows lie side by side, and piece p of 16 bytes of row r at place p ^ (r
-  /// mod 8): eight neighbouring rows are in different banks, too, and what a
-  /// copy writes begins with a row of banks, as what it reads does with a
-  /// sector.
-  bool swizzled = false;
+using Image = cost::SharedImage;
 
-  /// Bytes of which a swizzled image begins with a multiple.
-  static constexpr int64_t rowOfBanks = 128;
-  /// Bytes between the rows of one that is not.
-  static constexpr int64_t padding = 16;
-  /// Rows after which places repeat.
-  static constexpr int64_t swizzledRows = 8;
-
-  /// Of a padded tile.
-  static Image of(mlir::RankedTensorType tile);
-  /// Of what a load brings, as rtile-gpu-assign-shared wrote it down.
-  static Image of(rtile::LoadOp load);
-  /// Of an operand that is read from shared memory.
-  static Image of(mlir::OpOperand &operand);
-  /// The same tile with its rows side by side.
-  Image swizzle() const;
-};
+/// The image of a padded tile; of what a load brings, as
+/// rtile-gpu-swizzle-rows wrote it down; of an operand that is read from shared
+/// memory.
+Image getImage(mlir::RankedTensorType tile);
+Image getImage(rtile::LoadOp load);
+Image getImage(mlir::OpOperand &operand);
 
 /// The load whose place in shared memory a tile has: its own, or for what a
 /// loop carries ahead, the load before the loop. Null for tiles in registers.
@@ -113,6 +96,13 @@ bool isMma(mlir::Operation *op);
 
 /// True if every product is one of matrix instructions, and there are some.
 bool isAllMma(rtile::FuncOp func);
+
+/// Rows of the highest tile of two axes, or of one if there are no others.
+int64_t getHeight(rtile::FuncOp func);
+
+/// Columns of sums of products that a turn of a loop holds at the same time:
+/// what it carries and what it computes beside.
+int64_t getSumColumns(rtile::FuncOp func);
 
 /// True for operands that are read from shared memory.
 bool needsImage(mlir::OpOperand &operand);

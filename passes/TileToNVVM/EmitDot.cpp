@@ -47,8 +47,8 @@ void Emitter::emitDot(rtile::DotOp op) {
 Emitter::Fragment Emitter::emitSimt(rtile::DotOp op, int64_t lhs, int64_t rhs,
                                     Fragment sums) {
   RankedTensorType left = getTile(op.getLhs()), right = getTile(op.getRhs());
-  Image leftImage = Image::of(op.getLhsMutable());
-  Image rightImage = Image::of(op.getRhsMutable());
+  Image leftImage = getImage(op.getLhsMutable());
+  Image rightImage = getImage(op.getRhsMutable());
   Type leftElement = left.getElementType();
   Type rightElement = right.getElementType();
   int64_t leftBytes = getBytes(leftElement);
@@ -137,8 +137,8 @@ Emitter::Fragment Emitter::emitMma(rtile::DotOp op, int64_t lhs, int64_t rhs,
                                    Fragment sums) {
   RankedTensorType left = getTile(op.getLhs());
   Type element = left.getElementType();
-  Image leftImage = Image::of(op.getLhsMutable());
-  Image rightImage = Image::of(op.getRhsMutable());
+  Image leftImage = getImage(op.getLhsMutable());
+  Image rightImage = getImage(op.getRhsMutable());
   int64_t depth = left.getDimSize(1);
   int64_t leftBlocks = Fragments::columnBlocks(depth);
   int64_t blocks = Fragments::columnBlocks(getTile(op).getDimSize(1));

@@ -149,7 +149,7 @@ void Emitter::emitLoad(rtile::LoadOp op) {
   if (int64_t offset = gpu::getShared(op); offset >= 0) {
     SmallVector<SharedAccess> accesses = getSharedAccesses(op);
     await(accesses[0]);
-    Image image = Image::of(op);
+    Image image = getImage(op);
     copyToShared(window, tile, image, getShared(offset));
     if (accesses.size() > 1) {
       await(accesses[1]);
@@ -272,23 +272,34 @@ void Emitter::copyPieces(const Window &window, RankedTensorType tile,
       return b.at(base, b.toI64(b.add(b.mul(row, image.pitch),
                                       swizzle(image, row, place))));
     };
-    // Pieces keep their places from turn to turn.
-    bool isRegular = !image.swizzled || rowsATurn % Image::swizzledRows == 0;
+    // The target of the first row of a copy so many turns on. The first row
+    // of a copy is one of those that threads begin with, or whole rows of
+    // eight further on: turns before the eighth row turn bits of places.
+    bool isComputed = image.swizzled && rowsATurn % Image::swizzledRows != 0 &&
+                      Image::swizzledRows % rowsATurn != 0;
+    auto moveTarget = [&](Value target, Value first, int64_t turn) {
+      int64_t rows = turn * rowsATurn;
+      if (isComputed)
+        return getTarget(b.add(first, rows));
+      int64_t turned = image.swizzled ? rows % Image::swizzledRows : 0;
+      if (turned)
+        target = b.flipBits(target, turned * pieceBytes);
+      return b.at(target, rows * image.pitch);
+    };
     auto copy = [&](Value first, int64_t count) {
       struct Piece {
         Value value, target, writes;
       };
       SmallVector<Piece> loaded;
-      Value from, to, exists = inColumns, writes = isPiece;
+      Value from, to, begin, exists = inColumns, writes = isPiece;
       for (int64_t turn = 0; turn < count; ++turn) {
         if (areAllRows && turn > 0) {
           from = b.at(from, stride);
-          to = isRegular ? b.at(to, rowsATurn * image.pitch)
-                         : getTarget(b.add(first, turn * rowsATurn));
+          to = moveTarget(begin, first, turn);
         } else if (areAllRows) {
           Value distance = b.mul(b.toI64(first), window.view->rowStride);
           from = b.at(window.base, b.add(distance, b.toI64(place)));
-          to = getTarget(first);
+          begin = to = getTarget(first);
         } else {
           Value row = b.add(first, turn * rowsATurn);
           if (image.rows % rowsATurn != 0) {
@@ -363,7 +374,7 @@ void Emitter::writeImage(RankedTensorType tile, const Fragment &fragment,
                          int64_t offset) {
   Type element = tile.getElementType();
   int64_t bytes = getBytes(element);
-  Image shape = Image::of(tile);
+  Image shape = getImage(tile);
   int64_t height = tile.getDimSize(0);
   int64_t rows = 2 * layout.rowBlocks(height);
   if (tile.getRank() == 1) {

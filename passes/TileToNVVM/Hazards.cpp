@@ -19,7 +19,7 @@ SmallVector<SharedAccess> gpu::getSharedAccesses(Operation *op) {
   };
   if (auto load = dyn_cast<rtile::LoadOp>(op)) {
     if (int64_t offset = getShared(op); offset >= 0) {
-      Image image = Image::of(load);
+      Image image = getImage(load);
       add(offset, image, /*isWrite=*/true, /*byOwnRows=*/false);
       if (!llvm::all_of(load->getUses(), [](OpOperand &use) {
             return isLoadedImage(use) || isCarriedOn(use);
@@ -38,12 +38,12 @@ SmallVector<SharedAccess> gpu::getSharedAccesses(Operation *op) {
   };
   for (OpOperand *operand : images)
     if (!isLoadedImage(*operand))
-      add(getShared(op, operand->getOperandNumber()), Image::of(*operand),
+      add(getShared(op, operand->getOperandNumber()), getImage(*operand),
           /*isWrite=*/true, /*byOwnRows=*/true);
   for (OpOperand *operand : images)
     add(isLoadedImage(*operand) ? getShared(getImageLoad(operand->get()))
                                 : getShared(op, operand->getOperandNumber()),
-        Image::of(*operand), /*isWrite=*/false, isLeft(operand));
+        getImage(*operand), /*isWrite=*/false, isLeft(operand));
   return accesses;
 }
 

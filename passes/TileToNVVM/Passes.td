@@ -95,6 +95,26 @@ def RTileSkipRescale : Pass<"rtile-gpu-skip-rescale"> {
   }];
 }
 
+def RTileSwizzleRows : Pass<"rtile-gpu-swizzle-rows"> {
+  let summary = "Choose the tiles whose rows lie swizzled in shared memory";
+  let description = [{
+    Eight neighbouring rows of a tile have to lie in different banks. They do if
+    rows are padded with 16 bytes; or if they lie side by side and pieces of 16
+    bytes change places within eight rows: piece p of row r is at p ^ (r mod 8).
+    Then an asynchronous copy of 128 bytes fills a row of banks instead of parts
+    of two, and nothing is lost to padding.
+
+    Marks loads with `rtile.swizzled` where copies are asynchronous, only `mma`
+    products read the tile, and its rows are whole rows of banks. A swizzled row
+    has four addresses where a padded one has one: rows of more than 256 bytes
+    are swizzled only where sums leave registers for them.
+
+    Needs the decisions of `rtile-gpu-choose-dot` and `rtile-gpu-choose-warps`.
+  }];
+  let options = [Option<"arch", "arch", "std::string", "\"sm_80\"",
+    "architecture, a row of the table of GPU architectures">];
+}
+
 def RTilePrefetchLoads : Pass<"rtile-gpu-prefetch-loads"> {
   let summary = "Load operands of matrix products before they are needed";
   let description = [{
@@ -131,17 +151,12 @@ def RTileAssignShared : Pass<"rtile-gpu-assign-shared"> {
     of products, except left operands of `mma` that were computed and so are in
     the right registers already, and the operands of `rtile.broadcast` with
     `columns`. A loaded operand has its place from the load on; a computed one
-    just for the operation that reads it. Places are reused by lifetime.
-
-    Eight neighbouring rows have to lie in different banks. Rows are padded with
-    16 bytes; or swizzled, side by side with pieces of 16 bytes in another order
-    in each of eight rows, where asynchronous copies bring a tile for matrix
-    instructions only and a row is one or two rows of banks: then each copy
-    fills a row of banks instead of parts of two.
+    just for the operation that reads it. Rows of tiles that
+    `rtile-gpu-swizzle-rows` did not choose are padded with 16 bytes. Places are
+    reused by lifetime.
 
     Writes `rtile.shared` (byte offsets, -1 for none) on `rtile.load`,
-    `rtile.dot` and `rtile.broadcast`, `rtile.swizzled` on loads of such tiles,
-    and `rtile.shared_bytes` on the kernel.
+    `rtile.dot` and `rtile.broadcast`, and `rtile.shared_bytes` on the kernel.
     Refuses a kernel that needs more than a block of the architecture can have.
   }];
   let options = [Option<"arch", "arch", "std::string", "\"sm_80\"",

@@ -28,9 +28,10 @@ void ringlet::buildGPUPipeline(OpPassManager &pm, StringRef arch) {
   pm.addPass(createRTileDivideRows());
   pm.addPass(createRTileChooseDot({arch.str()}));
   pm.addPass(createRTileSkipRescale());
+  pm.addPass(createRTileChooseWarps());
+  pm.addPass(createRTileSwizzleRows({arch.str()}));
   pm.addPass(createRTilePrefetchLoads({arch.str()}));
   pm.addPass(createRTileLowerRuns());
-  pm.addPass(createRTileChooseWarps());
   pm.addPass(createRTileAssignShared({arch.str()}));
   pm.addPass(createRTilePlanMaps());
   pm.addPass(createRTileAssignChannels({arch.str()}));

@@ -88,10 +88,10 @@ int64_t getBytesApart(Block &block) {
   for (Operation &op : block) {
     auto load = dyn_cast<rtile::LoadOp>(op);
     if (load && llvm::any_of(load->getUses(), needsImage))
-      own += Image::of(getTile(load)).bytes;
+      own += getImage(load).bytes;
     for (OpOperand &operand : op.getOpOperands())
       if (needsImage(operand) && !isLoadedImage(operand))
-        own += Image::of(getTile(operand.get())).bytes;
+        own += getImage(getTile(operand.get())).bytes;
     for (Region &region : op.getRegions())
       for (Block &body : region)
         inner = std::max(inner, getBytesApart(body));

@@ -6,25 +6,11 @@
 //===----------------------------------------------------------------------===//
 
 // RUN: ringlet-opt %s --split-input-file --rtile-gpu-choose-dot=arch=sm_80 \
-// RUN:   --rtile-gpu-choose-warps --rtile-gpu-assign-shared=arch=sm_80 \
-// RUN:   --rtile-to-nvvm=arch=sm_80 --cse | FileCheck %s
+// RUN:   --rtile-gpu-choose-warps --rtile-gpu-swizzle-rows=arch=sm_80 \
+// RUN:   --rtile-gpu-assign-shared=arch=sm_80 --rtile-to-nvvm=arch=sm_80 --cse | FileCheck %s
 // RUN: ringlet-opt %s --split-input-file --rtile-gpu-choose-dot=arch=sm_75 \
-// RUN:   --rtile-gpu-choose-warps --rtile-gpu-assign-shared=arch=sm_75 \
-// RUN:   --rtile-to-nvvm=arch=sm_75 --cse | FileCheck %s --check-prefix=PADDED
-
-// RUN: ringlet-opt %s --split-input-file --rtile-gpu-choose-dot=arch=sm_80 \
-// RUN:   --rtile-gpu-assign-shared=arch=sm_80 \
-// RUN:   | FileCheck %s --check-prefixes=DECIDED,DECIDED80
-// RUN: ringlet-opt %s --split-input-file --rtile-gpu-choose-dot=arch=sm_75 \
-// RUN:   --rtile-gpu-assign-shared=arch=sm_75 \
-// RUN:   | FileCheck %s --check-prefixes=DECIDED,DECIDED75
-
-// Which tiles are swizzled is written on their loads: those of rows of 128 bytes
-// where copies are asynchronous.
-
-// DECIDED-LABEL: rtile.func @swizzled(
-// DECIDED80-COUNT-2: rtile.load {{.+}} {rtile.shared = array<i64: {{[0-9]+}}>, rtile.swizzled}
-// DECIDED75-COUNT-2: rtile.load {{.+}} {rtile.shared = array<i64: {{[0-9]+}}>} :
+// RUN:   --rtile-gpu-choose-warps --rtile-gpu-swizzle-rows=arch=sm_75 \
+// RUN:   --rtile-gpu-assign-shared=arch=sm_75 --rtile-to-nvvm=arch=sm_75 --cse | FileCheck %s --check-prefix=PADDED
 
 // Rows of 128 bytes lie side by side; a piece is found at its number with the
 // bits of the row turned over: where it is copied to, and where a lane reads
@@ -67,10 +53,6 @@ rtile.func @swizzled(%A: memref<16x64xf16>, %B: memref<16x64xf16>,
 }
 
 // Rows of 96 bytes are padded.
-
-// DECIDED-LABEL: rtile.func @padded(
-// DECIDED-NOT:   rtile.swizzled
-// DECIDED:       rtile.return
 
 // CHECK-LABEL: llvm.func ptx_kernelcc @padded(
 // CHECK-NOT:     arith.xori

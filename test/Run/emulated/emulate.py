@@ -65,7 +65,7 @@ class Case:
 ALL = "branches [<w = *, r = 1>]"
 LAZY = {"target": "sm_90a", "recipe": "fa_fwd_lazy"}
 CASES = [
-    # Rows in shared memory of 128 and 256 bytes are swizzled, others not.
+    # Rows in shared memory of whole 128 bytes are swizzled, others not.
     Case(ALL + " causal", 300, 2, 128),
     Case(ALL, 130, dim=256),
     Case(ALL + " window = [64, 3]", 200, 2, 120, "f16", 2, 60),
