@@ -55,6 +55,8 @@ std::string checkMasks(attn::AttentionOp op) {
 std::string checkRowValues(attn::AttentionOp op) {
   if (op.getSink())
     return "expected no sink, found one (R3)";
+  if (op.isPacked())
+    return "expected sequences of one length, found packed ones (S2)";
   if (op.getQueryLengths())
     return "expected sequences of one length, found a length for each (S2)";
   Value offset = op.getQOffset();

@@ -38,6 +38,16 @@ std::string toString(Type type) {
   return text;
 }
 
+/// Of sizes `[.., sequence, head, dim]` those of what belongs to rows,
+/// `[.., head, sequence]`.
+template <class T>
+SmallVector<T> toRows(attn::AttentionOp op, ArrayRef<T> sizes) {
+  int64_t axis = op.getSequenceAxis();
+  SmallVector<T> rows(sizes.take_front(axis));
+  rows.append({sizes[axis + 1], sizes[axis]});
+  return rows;
+}
+
 /// Lowers one function.
 class FunctionLowering {
 public:
@@ -128,11 +138,14 @@ void FunctionLowering::requireShapes(attn::AttentionOp op,
                                      const HostTensor &query,
                                      const HostTensor &key,
                                      const HostTensor &value) {
-  plan.requireEqual(query.sizes[0], key.sizes[0],
-                    "expected query and key of one batch size (section 1)");
-  plan.requireEqual(key.sizes[0], value.sizes[0],
-                    "expected key and value of one batch size (section 1)");
-  plan.requireEqual(key.sizes[1], value.sizes[1],
+  if (!op.isPacked()) {
+    plan.requireEqual(query.sizes[0], key.sizes[0],
+                      "expected query and key of one batch size (section 1)");
+    plan.requireEqual(key.sizes[0], value.sizes[0],
+                      "expected key and value of one batch size (section 1)");
+  }
+  int64_t axis = op.getSequenceAxis();
+  plan.requireEqual(key.sizes[axis], value.sizes[axis],
                     "expected key and value of one length (section 1)");
 }
 
@@ -154,7 +167,8 @@ Value FunctionLowering::queryOffset(attn::AttentionOp op,
     return plan.constant(0);
   Value offset = op.getQOffset();
   if (!offset)
-    return plan.sub(key.sizes[1], query.sizes[1]);
+    return plan.sub(key.sizes[op.getSequenceAxis()],
+                    query.sizes[op.getSequenceAxis()]);
   Value read = readScalar(offset);
   StringRef message = "expected q_offset within +-2^60 (S1)";
   plan.requireAtMost(read, plan.constant(kMaxOffset), message);
@@ -169,17 +183,31 @@ void FunctionLowering::lowerAttention(attn::AttentionOp op) {
   requireShapes(op, query, key, value);
   rlayout::OrderAttr queryOrder = rlayout::getOrder(op.getQuery().getType());
   rlayout::OrderAttr keyOrder = rlayout::getOrder(op.getKey().getType());
-  query.sizes[1] = requireLength(plan, query.sizes[1], queryOrder);
-  key.sizes[1] = requireLength(plan, key.sizes[1], keyOrder);
+  int64_t sequenceAxis = op.getSequenceAxis();
+  Value &queryRows = query.sizes[sequenceAxis];
+  Value &keyRows = key.sizes[sequenceAxis];
+  queryRows = requireLength(plan, queryRows, queryOrder);
+  keyRows = requireLength(plan, keyRows, keyOrder);
   Value offset = queryOffset(op, query, key);
   rlayout::OrderAttr pattern = op.getPatternOrderAttr();
   // Where there are no queries, there are no positions.
   if (pattern || op.getGridWindow() || op.getBlockMask())
-    offset = plan.mul(offset, plan.min(query.sizes[1], plan.constant(1)));
+    offset = plan.mul(offset, plan.min(queryRows, plan.constant(1)));
+  HostTensor queryStarts, keyStarts;
+  Value sequences = query.sizes[0];
+  if (op.isPacked()) {
+    queryStarts = tensors.lookup(op.getQueryStarts());
+    keyStarts = tensors.lookup(op.getKeyStarts());
+    plan.requireAtMost(plan.constant(1), queryStarts.sizes[0],
+                       "expected one start more than there are sequences (S2)");
+    plan.requireEqual(queryStarts.sizes[0], keyStarts.sizes[0],
+                      "expected as many starts of queries as of keys (S2)");
+    sequences = plan.sub(queryStarts.sizes[0], plan.constant(1));
+  }
   HostTensor offsets;
   if (hasOffsetOfSequence(op)) {
     offsets = tensors.lookup(op.getQOffset());
-    plan.requireEqual(offsets.sizes[0], query.sizes[0],
+    plan.requireEqual(offsets.sizes[0], sequences,
                       "expected a q_offset for each sequence (S1)");
   }
   HostTensor queryLengths, keyLengths;
@@ -187,19 +215,19 @@ void FunctionLowering::lowerAttention(attn::AttentionOp op) {
     queryLengths = tensors.lookup(op.getQueryLengths());
     keyLengths = tensors.lookup(op.getKeyLengths());
     for (const HostTensor &lengths : {queryLengths, keyLengths})
-      plan.requireEqual(lengths.sizes[0], query.sizes[0],
+      plan.requireEqual(lengths.sizes[0], sequences,
                         "expected a length for each sequence (S2)");
   }
   HostTensor blockMask;
   if (op.getBlockMask())
     blockMask = tensors.lookup(op.getBlockMask());
-  requireMasks(plan, op, query.sizes[1], offset, key.sizes[1], blockMask);
+  requireMasks(plan, op, queryRows, offset, keyRows, blockMask);
   if (pattern) {
-    requireVolume(plan, pattern, query.sizes[1], offset);
-    requireVolume(plan, pattern, key.sizes[1], plan.constant(0));
+    requireVolume(plan, pattern, queryRows, offset);
+    requireVolume(plan, pattern, keyRows, plan.constant(0));
   }
-  RankedSequence queries(plan, query.sizes[1], offset, queryOrder, pattern);
-  RankedSequence keys(plan, key.sizes[1], plan.constant(0), keyOrder, pattern);
+  RankedSequence queries(plan, queryRows, offset, queryOrder, pattern);
+  RankedSequence keys(plan, keyRows, plan.constant(0), keyOrder, pattern);
   bool masked = op.getCausal() || op.getWindow() || op.getGridWindow() ||
                 queries.hasGaps() || keys.hasGaps();
   bool isSum = op.getMix() == attn::Mix::Sum;
@@ -242,7 +270,8 @@ void FunctionLowering::lowerAttention(attn::AttentionOp op) {
   outputSizes.back() = value.sizes.back();
   HostTensor output = target(op->getOpResult(0), outputSizes);
   // Computed only for a reader.
-  SmallVector<Value> rowSizes{query.sizes[0], query.sizes[2], query.sizes[1]};
+  SmallVector<Value> rowSizes = toRows(op, ArrayRef(query.sizes));
+  SmallVector<int64_t> rowShape = toRows(op, query.getType().getShape());
   SmallVector<Value> lseSizes = rowSizes;
   if (isSum)
     lseSizes.insert(lseSizes.begin(), plan.constant(chain.size()));
@@ -259,8 +288,6 @@ void FunctionLowering::lowerAttention(attn::AttentionOp op) {
           plan.getBuilder().getF32Type(), outputSizes);
   }
   if (!single && !isSum) {
-    ArrayRef<int64_t> shape = query.getType().getShape();
-    SmallVector<int64_t> rowShape{shape[0], shape[2], shape[1]};
     maximum =
         plan.workspace(rowShape, plan.getBuilder().getF32Type(), rowSizes);
     sum = plan.workspace(rowShape, plan.getBuilder().getF32Type(), rowSizes);
@@ -268,16 +295,16 @@ void FunctionLowering::lowerAttention(attn::AttentionOp op) {
 
   HostTensor sinks;
   if (op.getSink()) {
-    ArrayRef<int64_t> shape = query.getType().getShape();
-    sinks = plan.workspace({shape[2], shape[1]}, plan.getBuilder().getF32Type(),
-                           {query.sizes[2], query.sizes[1]});
+    sinks = plan.workspace(ArrayRef(rowShape).take_back(2),
+                           plan.getBuilder().getF32Type(),
+                           ArrayRef(rowSizes).take_back(2));
     emitSinks(plan, kernelName("sinks"), tensors.lookup(op.getSink()), sinks);
   }
 
   // Rows outside every branch that comes first hold nothing yet.
   bool firstCovers = covers(chain.front());
   if (sum && !firstCovers)
-    emitFill(plan, kernelName("fill_sum"), sum, /*axis=*/2, 0.0);
+    emitFill(plan, kernelName("fill_sum"), sum, sum.sizes.size() - 1, 0.0);
   bool leavesLse = lse && !sum && !llvm::all_of(chain, covers) && !fillsOthers;
   if (leavesLse && sinks && !isSum)
     emitSinkLse(plan, kernelName("fill_lse"), sinks, lse);
@@ -285,9 +312,9 @@ void FunctionLowering::lowerAttention(attn::AttentionOp op) {
     emitFill(plan, kernelName("fill_lse"), lse, lse.sizes.size() - 1,
              -std::numeric_limits<double>::infinity());
   if (single && !finishes && !fillsOthers)
-    emitFill(plan, kernelName("fill_output"), output, /*axis=*/1, 0.0);
+    emitFill(plan, kernelName("fill_output"), output, sequenceAxis, 0.0);
   if (!single && isSum && !firstCovers)
-    emitFill(plan, kernelName("fill_partial"), partial, /*axis=*/1, 0.0);
+    emitFill(plan, kernelName("fill_partial"), partial, sequenceAxis, 0.0);
 
   for (auto [position, index] : llvm::enumerate(chain)) {
     bool last = single || (finishes && position + 1 == chain.size());
@@ -303,6 +330,8 @@ void FunctionLowering::lowerAttention(attn::AttentionOp op) {
     step.queryOffsets = offsets;
     step.queryLengths = queryLengths;
     step.keyLengths = keyLengths;
+    step.queryStarts = queryStarts;
+    step.keyStarts = keyStarts;
     step.blockMask = blockMask;
     step.firstRank = queries.getFirst();
     step.rankCount = queries.getCount();
@@ -324,11 +353,9 @@ void FunctionLowering::lowerAttention(attn::AttentionOp op) {
     step.last = last;
     step.fillsOthers = fillsOthers;
     auto tiling = cast<attn::TilingAttr>((*op.getTilings())[index]);
-    if (tiling.getRecipe()) {
-      ArrayRef<int64_t> shape = query.getType().getShape();
-      step.redo = plan.workspace({shape[0], shape[2], shape[1]},
-                                 plan.getBuilder().getF32Type(), rowSizes);
-    }
+    if (tiling.getRecipe())
+      step.redo =
+          plan.workspace(rowShape, plan.getBuilder().getF32Type(), rowSizes);
     emitBranch(plan, step);
   }
   if (!single && !finishes) {
@@ -338,13 +365,16 @@ void FunctionLowering::lowerAttention(attn::AttentionOp op) {
       emitFinishLse(plan, kernelName("finish_lse"), state, lse);
   }
   // Last: kernels of whole tensors know nothing of lengths.
-  if (queryLengths) {
-    emitFillPast(plan, kernelName("fill_output_past"), output, /*axis=*/1, 0.0,
-                 queryLengths, /*sequenceAxis=*/0);
+  if (const HostTensor &ends = queryLengths ? queryLengths : queryStarts) {
+    auto getBatchAxis = [&](int64_t axis) {
+      return queryLengths ? std::optional(axis) : std::nullopt;
+    };
+    emitFillPast(plan, kernelName("fill_output_past"), output, sequenceAxis,
+                 0.0, ends, getBatchAxis(0));
     if (lse)
       emitFillPast(plan, kernelName("fill_lse_past"), lse, lse.sizes.size() - 1,
-                   -std::numeric_limits<double>::infinity(), queryLengths,
-                   lse.sizes.size() - 3);
+                   -std::numeric_limits<double>::infinity(), ends,
+                   getBatchAxis(lse.sizes.size() - 3));
   }
 
   tensors[op.getOutput()] = output;

@@ -15,6 +15,7 @@
 #include "lib/Layout/Dilation.h"
 #include "passes/AttentionToTile/BranchSoftmax.h"
 #include "passes/AttentionToTile/Kernels.h"
+#include "passes/AttentionToTile/PackedSequences.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -51,10 +52,13 @@ private:
   static rtile::Recipe toTileRecipe(attn::Recipe recipe);
   void onlyIf(Value condition, llvm::function_ref<void()> body);
   void declare();
+  void placePacked();
   void readSequence();
   Value makeResidue();
   Value makeResidue(int64_t c);
   void makeViews();
+  SmallVector<Value> getAxes(Value ofHead);
+  SmallVector<Value> getRowAxes();
   SmallVector<Value> getLseAxes();
   Value firstRow(StringRef name, Value view);
   void streamKeys();
@@ -93,10 +97,17 @@ private:
 
   // Parameters and the point of the grid; null where there is none.
   Value Q, K, V, target, partial, maxima, sums, lse, redo, sinks, firstRank;
-  /// Lists with an entry for each sequence (S1, S2).
-  Value offsets, queryLengths, keyLengths;
-  /// Valid rows of this sequence, if it has a length.
-  Value queryLength, keyLength;
+  /// Lists with an entry for each sequence (S1, S2); starts have one more.
+  Value offsets, queryLengths, keyLengths, queryStarts, keyStarts;
+  std::optional<PackedSequences> packed;
+  /// The number of this sequence.
+  Value sequence;
+  /// The rows that this sequence has of its axis, which begins with it unless
+  /// sequences are packed. Null if they are all.
+  struct Part {
+    Value first, end;
+  };
+  Part queryPart, keyPart;
   /// Of the branch, where only the call knows them.
   Value w, r;
   /// Tables that are parameters of the kernel, by the host's.
@@ -218,6 +229,10 @@ void BranchKernel::declare() {
     queryLengths = k.addBuffer("q_lengths", step.queryLengths.buffer);
     keyLengths = k.addBuffer("k_lengths", step.keyLengths.buffer);
   }
+  if (step.queryStarts) {
+    queryStarts = k.addBuffer("q_starts", step.queryStarts.buffer);
+    keyStarts = k.addBuffer("k_starts", step.keyStarts.buffer);
+  }
   if (ShapedType::isDynamic(step.sizes.getW()))
     w = k.addScalar("w", step.sizes.w);
   if (ShapedType::isDynamic(step.sizes.getR()))
@@ -234,7 +249,16 @@ void BranchKernel::declare() {
     rows = plan.min(rows, plan.ceilDiv(sizes.w, sizes.r));
   Value tiles = plan.ceilDiv(rows, queryRows), segments = plan.constant(1);
   Value firstSegment = plan.constant(0);
-  if (sizes.w && hasPositionsOfSequence(op)) {
+  if (step.queryStarts && sizes.w) {
+    // Some rows of a segment at either end.
+    packed.emplace(plan, k, step.queryStarts, step.rankCount, sizes.w,
+                   /*spare=*/2);
+    segments = packed->getExtent();
+  } else if (step.queryStarts) {
+    packed.emplace(plan, k, step.queryStarts, step.rankCount,
+                   plan.mul(sizes.r, plan.constant(queryRows)), /*spare=*/1);
+    tiles = packed->getExtent();
+  } else if (sizes.w && hasPositionsOfSequence(op)) {
     // As many as rows can lie in, wherever they begin.
     segments =
         plan.add(plan.floorDiv(plan.add(step.rankCount,
@@ -267,7 +291,10 @@ void BranchKernel::declare() {
   if (sizes.w)
     segment = gridSegment = k.addGridAxis("segment", segments);
   head = k.addGridAxis("head", heads);
-  batch = k.addGridAxis("batch", step.query.sizes[0]);
+  if (packed)
+    placePacked();
+  else
+    sequence = batch = k.addGridAxis("batch", step.query.sizes[0]);
 
   readSequence();
   if (firstRank && segment) {
@@ -280,21 +307,46 @@ void BranchKernel::declare() {
   keyHead = k.div("key_head", head, op.getQueryHeads() / op.getKeyHeads());
 }
 
+/// The sequence of this point, where sequences are packed, and its segment or,
+/// where there is one, its tile.
+void BranchKernel::placePacked() {
+  Value &part = segment ? segment : tile;
+  Value queryCount = k.size("rows", Q, /*axis=*/0);
+  PackedSequences::Place place = packed->find(queryStarts, queryCount, part);
+  part = place.part;
+  sequence = place.sequence;
+  Value next = k.add("next_sequence", sequence, k.constant(1));
+  queryPart = {place.first, k.readIndex("q_end", queryStarts, next, place.first,
+                                        queryCount)};
+  Value keyCount = k.size("rows", K, /*axis=*/0);
+  keyPart.first =
+      k.readIndex("k_first", keyStarts, sequence, k.constant(0), keyCount);
+  keyPart.end = k.readIndex("k_end", keyStarts, next, keyPart.first, keyCount);
+}
+
 /// What lists say of this point's sequence.
 void BranchKernel::readSequence() {
   if (queryLengths) {
-    auto read = [&](StringRef name, Value list, Value rows) {
-      return k.readIndex(name, list, batch, k.constant(0),
-                         k.size("rows", rows, /*axis=*/1));
+    auto read = [&](StringRef name, Value list, Value rows) -> Part {
+      Value end = k.readIndex(name, list, sequence, k.constant(0),
+                              k.size("rows", rows, /*axis=*/1));
+      return {k.constant(0), end};
     };
-    queryLength = read("q_length", queryLengths, Q);
-    keyLength = read("k_length", keyLengths, K);
+    queryPart = read("q_length", queryLengths, Q);
+    keyPart = read("k_length", keyLengths, K);
   }
+  auto getLength = [&](StringRef name, const Part &part) -> Value {
+    return packed ? k.create<arith::SubIOp>(name, part.end, part.first)
+                  : part.end;
+  };
   if (offsets)
-    firstRank = k.readIndex("q_offset", offsets, batch, k.constant(-kMaxOffset),
-                            k.constant(kMaxOffset));
-  else if (hasPositionsOfSequence(op))
-    firstRank = k.create<arith::SubIOp>("q_offset", keyLength, queryLength);
+    firstRank = k.readIndex("q_offset", offsets, sequence,
+                            k.constant(-kMaxOffset), k.constant(kMaxOffset));
+  else if (hasPositionsOfSequence(op)) {
+    Value keys = getLength("k_length", keyPart);
+    firstRank = k.create<arith::SubIOp>("q_offset", keys,
+                                        getLength("q_length", queryPart));
+  }
 }
 
 void BranchKernel::addTable(StringRef name, Value table) {
@@ -348,44 +400,49 @@ void BranchKernel::makeViews() {
   Type element = step.query.getElementType();
   int64_t depth = op.getHeadDim(), width = op.getValueDim();
   residue = makeResidue();
-  auto getRows = [&](Value origin, const RowOrder &order, Value length) {
+  auto getRows = [&](Value firstRank, const RowOrder &order, const Part &part) {
+    // The rank of number 0 of the axis.
+    Value origin = firstRank;
+    if (packed)
+      origin = k.create<arith::SubIOp>(
+          "origin", firstRank ? firstRank : k.constant(0), part.first);
     return KernelBuilder::Rows{origin,
                                segment,
                                residue,
                                getTable(order.rows),
                                getTable(order.positions),
                                order.order,
-                               length ? k.constant(0) : Value(),
-                               length,
+                               part.first,
+                               part.end,
                                w,
                                r};
   };
-  KernelBuilder::Rows keys = getRows(nullptr, step.keyOrder, keyLength);
-  queries = getRows(firstRank, step.queryOrder, queryLength);
+  KernelBuilder::Rows keys = getRows(nullptr, step.keyOrder, keyPart);
+  queries = getRows(firstRank, step.queryOrder, queryPart);
 
-  views.query = k.view("q", Q, {batch, nullptr, head, nullptr},
+  views.query = k.view("q", Q, getAxes(head),
                        viewType({queryRows, depth}, element, queries), queries);
   // Only who sees whom is a matter of positions.
   queries.positions = nullptr;
-  views.key = k.view("k", K, {batch, nullptr, keyHead, nullptr},
+  views.key = k.view("k", K, getAxes(keyHead),
                      viewType({keyRows, depth}, element, keys), keys);
   keys.positions = nullptr;
-  views.value = k.view("v", V, {batch, nullptr, keyHead, nullptr},
+  views.value = k.view("v", V, getAxes(keyHead),
                        viewType({keyRows, width}, element, keys), keys);
   views.target = k.view(
-      step.last ? "o" : "partial_rows", target, {batch, nullptr, head, nullptr},
+      step.last ? "o" : "partial_rows", target, getAxes(head),
       viewType({queryRows, width}, step.target.getElementType(), queries),
       queries);
   if (partial == target)
     views.partial = views.target;
   else if (partial)
     views.partial = k.view(
-        "partial_rows", partial, {batch, nullptr, head, nullptr},
+        "partial_rows", partial, getAxes(head),
         viewType({queryRows, width}, plan.getBuilder().getF32Type(), queries),
         queries);
   rtile::ViewType rows =
       viewType({queryRows}, plan.getBuilder().getF32Type(), queries);
-  SmallVector<Value> axes{batch, head, nullptr};
+  SmallVector<Value> axes = getRowAxes();
   if (sums) {
     views.maximum = k.view("maxima", maxima, axes, rows, queries);
     views.sum = k.view("sums", sums, axes, rows, queries);
@@ -403,9 +460,25 @@ void BranchKernel::makeViews() {
     views.lse = k.view("lse", lse, getLseAxes(), rows, queries);
 }
 
+/// Those of rows of `ofHead`, in tensors that have a head behind the rows.
+SmallVector<Value> BranchKernel::getAxes(Value ofHead) {
+  SmallVector<Value> axes{nullptr, ofHead, nullptr};
+  if (batch)
+    axes.insert(axes.begin(), batch);
+  return axes;
+}
+
+/// Those of what belongs to rows.
+SmallVector<Value> BranchKernel::getRowAxes() {
+  SmallVector<Value> axes{head, nullptr};
+  if (batch)
+    axes.insert(axes.begin(), batch);
+  return axes;
+}
+
 /// One lse for each branch where branches are added up (R2).
 SmallVector<Value> BranchKernel::getLseAxes() {
-  SmallVector<Value> axes{batch, head, nullptr};
+  SmallVector<Value> axes = getRowAxes();
   if (op.getMix() == attn::Mix::Sum)
     axes.insert(axes.begin(), k.constant(step.branch));
   return axes;
@@ -443,8 +516,7 @@ void BranchKernel::fillOthers() {
   rows.residue = k.create<arith::RemUIOp>(
       "other_residue",
       k.add("next_residue", queries.residue, loop.getInductionVar()), rate);
-  Value other =
-      k.view("other_o", target, {batch, nullptr, head, nullptr}, type, rows);
+  Value other = k.view("other_o", target, getAxes(head), type, rows);
   Value row = firstRow("other_row", other);
   k.store(zero, other, row);
   if (!lse)

@@ -12,9 +12,9 @@
 using namespace mlir;
 using namespace ringlet;
 
-/// No position is nearly that far away from 0, and the end of the segment
-/// behind all positions still fits in 64 bits.
-static constexpr int64_t longestSegment = 2 * kMaxOffset;
+/// No position is nearly that far away from 0, and the ends of a few segments
+/// behind all positions, which a grid may have, still fit in 64 bits.
+static constexpr int64_t longestSegment = kMaxOffset + kMaxOffset / 2;
 
 int64_t BranchSizes::getW() const {
   return w ? getConstant(w).value_or(ShapedType::kDynamic) : 0;

@@ -32,6 +32,11 @@ Value KernelBuilder::addScalar(StringRef name, Value value) {
   return addBuffer(name, value);
 }
 
+Value KernelBuilder::addNumber(StringRef name, Value value) {
+  std::optional<int64_t> known = getConstant(value);
+  return known ? constant(*known) : addScalar(name, value);
+}
+
 Value KernelBuilder::addGridAxis(StringRef name, Value extent) {
   hostGrid.push_back(extent);
   return kernel.getBody().addArgument(body.getIndexType(), named(name));

@@ -40,6 +40,8 @@ public:
 
   mlir::Value addBuffer(llvm::StringRef name, mlir::Value buffer);
   mlir::Value addScalar(llvm::StringRef name, mlir::Value value);
+  /// A scalar, or the constant that it is known to be.
+  mlir::Value addNumber(llvm::StringRef name, mlir::Value value);
   /// Axes are added from the fastest to the slowest.
   mlir::Value addGridAxis(llvm::StringRef name, mlir::Value extent);
   void setRecipe(rtile::Recipe recipe);

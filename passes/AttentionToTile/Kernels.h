@@ -22,7 +22,7 @@ mlir::LogicalResult checkSupported(attn::AttentionOp op);
 bool hasOffsetOfSequence(attn::AttentionOp op);
 
 /// Whether query row 0 has another position in each sequence (S1): a q_offset
-/// for each, or what their lengths make of the default.
+/// for each, or what their lengths make of the default, packed or padded.
 bool hasPositionsOfSequence(attn::AttentionOp op);
 
 /// Positions up to this magnitude leave room for every sum that kernels make
@@ -46,6 +46,8 @@ struct BranchStep {
   HostTensor queryOffsets;
   /// How many rows of each sequence are valid (S2); null if all are.
   HostTensor queryLengths, keyLengths;
+  /// Of packed sequences, where each begins, and the end (S2); else null.
+  HostTensor queryStarts, keyStarts;
   /// The ranks of query rows, which are positions but for a pattern order.
   mlir::Value firstRank, rankCount;
   /// How ranks lie in memory.
@@ -85,11 +87,12 @@ void emitBranch(HostPlan &plan, const BranchStep &step);
 void emitFill(HostPlan &plan, const llvm::Twine &name, const HostTensor &tensor,
               int64_t axis, double value);
 
-/// Sets those of `tensor` that lie past the length of their sequence on `axis`
-/// (S2). `sequenceAxis` counts the sequences, one of the `lengths` each.
+/// Sets those of `tensor` that lie on `axis` from the row on that the list
+/// `ends` has for their sequence, a number on `sequenceAxis`, or without such
+/// an axis as its last entry (S2).
 void emitFillPast(HostPlan &plan, const llvm::Twine &name,
                   const HostTensor &tensor, int64_t axis, double value,
-                  const HostTensor &lengths, int64_t sequenceAxis);
+                  const HostTensor &ends, std::optional<int64_t> sequenceAxis);
 
 /// An input, or, if `worth` is true and it does not lie at multiples of 16
 /// bytes, its copy, made in tiles along `axis`.

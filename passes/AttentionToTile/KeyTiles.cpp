@@ -70,12 +70,8 @@ void KeyTiles::declare(Value tileCount, Value segmentCount,
       builder.getI64IntegerAttr(step.sizes.getR()), op.getPatternOrderAttr(),
       op.getCausalAttr(), window, grid, reach);
   index = k.addBuffer("tile_index", table);
-  auto addNumber = [&](StringRef name, Value value) {
-    std::optional<int64_t> known = getConstant(value);
-    return known ? k.constant(*known) : k.addScalar(name, value);
-  };
-  tiles = addNumber("tiles", tileCount);
-  segments = addNumber("segments", segmentCount);
+  tiles = k.addNumber("tiles", tileCount);
+  segments = k.addNumber("segments", segmentCount);
 }
 
 KeyTiles::Range KeyTiles::getRange(const Place &place) {

@@ -39,15 +39,19 @@ def RingletToRTile : Pass<"ringlet-to-rtile", "::mlir::ModuleOp"> {
     known to put rows at equal distances, and no index of key tiles can be made:
     tables and masks stand in for them.
 
-    The lengths of padded sequences (S2) are the kernels' to read, cut to the
-    tensors that they speak of: views of a sequence's rows say `within`, and the
-    default q_offset follows (S1). Kernels that come last fill what lies past
-    the lengths.
+    The lengths of padded sequences and the starts of packed ones (S2) are the
+    kernels' to read, cut to the tensors that they speak of: views of a
+    sequence's rows say `within`, and the default q_offset follows (S1). Packed
+    sequences share an axis of the grid, which has a point for each segment, or
+    tile, that all rows fill and some for each sequence, whose own begin
+    anywhere; a kernel finds its sequence by bisection. Kernels that come last
+    fill what lies past the lengths, or past the last sequence.
 
     Needs `tilings` (see `ringlet-choose-tiling`). What has no lowering yet is
-    refused with the rule's number: packed sequences (S2), q_offset or lengths
-    by sequence with a pattern order, grid window or block mask (S1, S2),
-    lengths with memory orders (O1), rings (G1). Operations of other dialects are refused by name.
+    refused with the rule's number: q_offset by sequence, lengths or packed
+    sequences with a pattern order, grid window or block mask (S1, S2), lengths
+    or packed sequences with memory orders (O1), rings (G1). Operations of other
+    dialects are refused by name.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
     "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect",

@@ -120,16 +120,20 @@ void ringlet::emitFill(HostPlan &plan, const Twine &name,
 
 void ringlet::emitFillPast(HostPlan &plan, const Twine &name,
                            const HostTensor &tensor, int64_t axis, double value,
-                           const HostTensor &lengths, int64_t sequenceAxis) {
+                           const HostTensor &ends,
+                           std::optional<int64_t> sequenceAxis) {
   RowKernel kernel(plan, name, axis, tensor);
   KernelBuilder &k = kernel.k;
   Value buffer = k.addBuffer("X", tensor.buffer);
-  Value list = k.addBuffer("lengths", lengths.buffer);
+  Value list = k.addBuffer("ends", ends.buffer);
   kernel.declareGrid();
   KernelBuilder::Rows rows;
   rows.end = k.size("rows", buffer, axis);
-  rows.first = k.readIndex("length", list, kernel.fixed[sequenceAxis],
-                           k.constant(0), rows.end);
+  Value sequence =
+      sequenceAxis ? kernel.fixed[*sequenceAxis]
+                   : k.add("last", k.size("entries", list, 0), k.constant(-1));
+  rows.first =
+      k.readIndex("sequence_end", list, sequence, k.constant(0), rows.end);
   fill(kernel, buffer, rows, value);
 }
 
@@ -151,17 +155,17 @@ void ringlet::emitSinks(HostPlan &plan, const Twine &name,
   k.launch();
 }
 
-/// A view of `[head, sequence]` for a kernel over `[.., head, sequence]`.
+/// A view of `[head, sequence]` for a kernel whose last fixed axis is the head.
 static Value viewSinks(RowKernel &kernel, Value sinks) {
   KernelBuilder &k = kernel.k;
-  return k.view("sink_rows", sinks, {kernel.fixed[1], nullptr},
+  return k.view("sink_rows", sinks, {kernel.fixed.back(), nullptr},
                 rtile::ViewType::get({tileRows}, k.getBuilder().getF32Type()),
                 {});
 }
 
 void ringlet::emitSinkLse(HostPlan &plan, const Twine &name,
                           const HostTensor &sinks, const HostTensor &lse) {
-  RowKernel kernel(plan, name, /*axis=*/2, lse);
+  RowKernel kernel(plan, name, lse.sizes.size() - 1, lse);
   KernelBuilder &k = kernel.k;
   Value from = k.addBuffer("sinks", sinks.buffer);
   Value to = k.addBuffer("LSE", lse.buffer);
@@ -174,7 +178,7 @@ void ringlet::emitSinkLse(HostPlan &plan, const Twine &name,
 void ringlet::emitFinish(HostPlan &plan, const Twine &name,
                          attn::AttentionOp op, const SoftmaxState &state,
                          const HostTensor &output) {
-  RowKernel kernel(plan, name, /*axis=*/1, output);
+  RowKernel kernel(plan, name, op.getSequenceAxis(), output);
   KernelBuilder &k = kernel.k;
   bool inPlace = state.partial.buffer == output.buffer;
   auto addBuffer = [&](StringRef name, const HostTensor &tensor) {
@@ -199,10 +203,11 @@ void ringlet::emitFinish(HostPlan &plan, const Twine &name,
           k.splat("output_scale", op.getOutputScale()->convertToDouble(),
                   wide));
   } else {
+    SmallVector<Value> rowAxes(kernel.fixed);
+    rowAxes.push_back(nullptr);
     auto loadRows = [&](StringRef label, StringRef name, Value buffer) {
       return k.load(label,
-                    k.view(name, buffer,
-                           {kernel.fixed[0], kernel.fixed[1], nullptr},
+                    k.view(name, buffer, rowAxes,
                            rtile::ViewType::get({tileRows}, f32), {}),
                     kernel.row);
     };
@@ -234,7 +239,7 @@ void ringlet::emitFinish(HostPlan &plan, const Twine &name,
 
 void ringlet::emitFinishLse(HostPlan &plan, const Twine &name,
                             const SoftmaxState &state, const HostTensor &lse) {
-  RowKernel kernel(plan, name, /*axis=*/2, lse);
+  RowKernel kernel(plan, name, lse.sizes.size() - 1, lse);
   KernelBuilder &k = kernel.k;
   Value maxima = k.addBuffer("row_max", state.maximum.buffer);
   Value sums = k.addBuffer("row_sum", state.sum.buffer);

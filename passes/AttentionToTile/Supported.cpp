@@ -19,7 +19,8 @@ bool ringlet::hasOffsetOfSequence(attn::AttentionOp op) {
 }
 
 bool ringlet::hasPositionsOfSequence(attn::AttentionOp op) {
-  return hasOffsetOfSequence(op) || (op.getQueryLengths() && !op.getQOffset());
+  bool haveLengths = op.getQueryLengths() || op.isPacked();
+  return hasOffsetOfSequence(op) || (haveLengths && !op.getQOffset());
 }
 
 /// Conditions and orders that speak of positions, or of slots of whole
@@ -34,20 +35,21 @@ static bool isReordered(Value tensor) {
 }
 
 LogicalResult ringlet::checkSupported(attn::AttentionOp op) {
-  auto refuse = [&](StringRef what, StringRef rule) {
+  auto refuse = [&](const Twine &what, StringRef rule) {
     return op.emitOpError("expected no ")
            << what << ": it has no lowering yet (" << rule << ")";
   };
-  if (op.isPacked())
-    return refuse("packed sequences; pad them or run them one by one", "S2");
-  if (op.getQueryLengths() && hasTables(op))
-    return refuse("lengths under a pattern order, grid window or block mask; "
-                  "run such sequences one by one",
+  std::string lengths = op.isPacked()          ? "packed sequences"
+                        : op.getQueryLengths() ? "lengths"
+                                               : "";
+  if (!lengths.empty() && hasTables(op))
+    return refuse(lengths + " under a pattern order, grid window or block "
+                            "mask; run such sequences one by one",
                   "S2");
-  if (op.getQueryLengths() &&
+  if (!lengths.empty() &&
       (isReordered(op.getQuery()) || isReordered(op.getKey())))
-    return refuse("lengths in another memory order than linear; reorder such "
-                  "sequences one by one",
+    return refuse(lengths + " in another memory order than linear; reorder "
+                            "such sequences one by one",
                   "S2, O1");
   Value offset = op.getQOffset();
   if (hasOffsetOfSequence(op) && hasTables(op))

@@ -89,6 +89,8 @@ static std::string describe(const abi::Attention &node) {
             std::to_string(node.window_right()) + "]";
   if (node.query_lengths() >= 0)
     text += ", lengths given";
+  if (node.query_starts() >= 0)
+    text += ", packed";
   if (node.pattern_order())
     text += ", along " + layout::describe(fromAbi(*node.pattern_order()));
   return text + (node.mix() == abi::Mix::Sum ? ", mix sum" : ", mix softmax");

@@ -107,14 +107,16 @@ func.func @chain(%x: tensor<1x?x2x64xbf16>) -> tensor<1x?x2x64xbf16> {
 // REMARK: [Missed] {{.+}}"branch 0 on sm_90a: no recipe: expected no sink, found one (R3)"
 // REMARK: [Missed] {{.+}}"branch 0 on sm_90a: no recipe: expected one q_offset for all sequences, found one for each (S1)"
 // REMARK: [Missed] {{.+}}"branch 0 on sm_90a: no recipe: expected sequences of one length, found a length for each (S2)"
+// REMARK: [Missed] {{.+}}"branch 0 on sm_90a: no recipe: expected sequences of one length, found packed ones (S2)"
 
 // CHECK-LABEL: func.func @read_by_kernels(
 // CHECK:         sink(%{{.+}}) tilings = [#ringlet.tiling<query = {{[0-9]+}}, key = {{[0-9]+}}>]
 // CHECK:         q_offset(%{{.+}}) tilings = [#ringlet.tiling<query = {{[0-9]+}}, key = {{[0-9]+}}>]
 // CHECK:         softcap = 3.000000e+01 tilings = [#ringlet.tiling<query = {{[0-9]+}}, key = {{[0-9]+}}, recipe = fa_fwd_lazy
 // CHECK:         lengths(%{{.+}}, %{{.+}}) tilings = [#ringlet.tiling<query = {{[0-9]+}}, key = {{[0-9]+}}>]
-func.func @read_by_kernels(%x: tensor<3x4096x2x64xbf16>, %sink: tensor<2xf32>, %p: tensor<3xi64>)
-    -> (tensor<3x4096x2x64xbf16>, tensor<3x4096x2x64xbf16>, tensor<3x4096x2x64xbf16>, tensor<3x4096x2x64xbf16>) {
+// CHECK:         packed(%{{.+}}, %{{.+}}) tilings = [#ringlet.tiling<query = {{[0-9]+}}, key = {{[0-9]+}}>]
+func.func @read_by_kernels(%x: tensor<3x4096x2x64xbf16>, %sink: tensor<2xf32>, %p: tensor<3xi64>, %y: tensor<4096x2x64xbf16>)
+    -> (tensor<3x4096x2x64xbf16>, tensor<3x4096x2x64xbf16>, tensor<3x4096x2x64xbf16>, tensor<3x4096x2x64xbf16>, tensor<4096x2x64xbf16>) {
   %o, %l = ringlet.attention %x, %x, %x branches [<w = *, r = 1>] sink(%sink)
       : (tensor<3x4096x2x64xbf16>, tensor<3x4096x2x64xbf16>, tensor<3x4096x2x64xbf16>, tensor<2xf32>)
       -> (tensor<3x4096x2x64xbf16>, tensor<3x2x4096xf32>)
@@ -127,7 +129,10 @@ func.func @read_by_kernels(%x: tensor<3x4096x2x64xbf16>, %sink: tensor<2xf32>, %
   %o4, %l4 = ringlet.attention %x, %x, %x branches [<w = *, r = 1>] lengths(%p, %p)
       : (tensor<3x4096x2x64xbf16>, tensor<3x4096x2x64xbf16>, tensor<3x4096x2x64xbf16>, tensor<3xi64>, tensor<3xi64>)
       -> (tensor<3x4096x2x64xbf16>, tensor<3x2x4096xf32>)
-  return %o, %o2, %o3, %o4 : tensor<3x4096x2x64xbf16>, tensor<3x4096x2x64xbf16>, tensor<3x4096x2x64xbf16>, tensor<3x4096x2x64xbf16>
+  %o5, %l5 = ringlet.attention %y, %y, %y branches [<w = *, r = 1>] packed(%p, %p)
+      : (tensor<4096x2x64xbf16>, tensor<4096x2x64xbf16>, tensor<4096x2x64xbf16>, tensor<3xi64>, tensor<3xi64>)
+      -> (tensor<4096x2x64xbf16>, tensor<2x4096xf32>)
+  return %o, %o2, %o3, %o4, %o5 : tensor<3x4096x2x64xbf16>, tensor<3x4096x2x64xbf16>, tensor<3x4096x2x64xbf16>, tensor<3x4096x2x64xbf16>, tensor<4096x2x64xbf16>
 }
 
 // -----

@@ -10,8 +10,8 @@
 // What has no lowering is refused with the rule's number.
 
 func.func @packed(%q: tensor<10x2x16xf32>, %c: tensor<3xi64>) -> tensor<10x2x16xf32> {
-  // expected-error@+1 {{expected no packed sequences; pad them or run them one by one: it has no lowering yet (S2)}}
-  %o, %l = ringlet.attention %q, %q, %q branches [<w = *, r = 1>] packed(%c, %c)
+  // expected-error@+1 {{expected no packed sequences under a pattern order, grid window or block mask; run such sequences one by one: it has no lowering yet (S2)}}
+  %o, %l = ringlet.attention %q, %q, %q branches [<w = *, r = 1>] packed(%c, %c) grid_window = <grid = [2, 5], reach = [1, 1]>
       : (tensor<10x2x16xf32>, tensor<10x2x16xf32>, tensor<10x2x16xf32>, tensor<3xi64>, tensor<3xi64>)
       -> (tensor<10x2x16xf32>, tensor<2x10xf32>)
   return %o : tensor<10x2x16xf32>

@@ -24,7 +24,7 @@
 // CHECK:         rplan.require le %c1{{.*}}, %[[R]], "expected r of branch 0 of at least 1 (B1)"
 // CHECK:         rplan.require le %[[R]], %[[WIDE]], "expected r of branch 0 of at most its w (B1)"
 // CHECK:         rplan.require le %[[R]], %c1099511627776{{.*}}, "expected r of branch 0 of at most 2^40 (B1)"
-// CHECK:         %[[MORE:.+]] = arith.subi %[[WIDE]], %c2305843009213693952
+// CHECK:         %[[MORE:.+]] = arith.subi %[[WIDE]], %c1729382256910270464
 // CHECK:         %[[EXCESS:.+]] = arith.maxsi %[[MORE]], %{{.+}}
 // CHECK:         %[[COUNT:.+]] = arith.ceildivsi %[[EXCESS]], %[[R]]
 // CHECK:         %[[CUT:.+]] = arith.muli %[[COUNT]], %[[R]]

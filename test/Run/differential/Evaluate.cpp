@@ -59,8 +59,8 @@ std::vector<int64_t> invert(const std::vector<int64_t> &tokens) {
   return slots;
 }
 
-/// Lengths that lie count as the nearest ones that a tensor of `rows` has (S2);
-/// the oracle refuses them.
+/// Lengths, or starts, that lie count as the nearest ones that a tensor of
+/// `rows` has (S2); the oracle refuses them.
 Tensor clampLengths(const TensorView &lengths, int64_t rows) {
   Tensor result(DType::i64, lengths.sizes());
   for (int64_t i = 0; i < lengths.size(0); ++i)
@@ -120,28 +120,29 @@ private:
       offset = Tensor(DType::i64, {1});
       *offset->as<int64_t>() = inputs[*op.offsetOperand].getInt({});
     }
+    int axis = op.sequenceAxis();
     // The oracle knows tokens in linear order only.
     std::optional<std::vector<int64_t>> tokens[3];
     for (int i = 0; i < 3; ++i) {
       const Known &operand = known[op.operands[i]];
       tokens[i] = tokensOf(graph.values[op.operands[i]].order,
-                           operand.rounded.size(1), error);
+                           operand.rounded.size(axis), error);
       if (!tokens[i])
         return false;
     }
-    std::optional<Tensor> queryLengths, keyLengths;
-    if (op.lengths) {
-      queryLengths = clampLengths(inputs[op.lengths->first],
-                                  known[op.operands[0]].rounded.size(1));
-      keyLengths = clampLengths(inputs[op.lengths->second],
-                                known[op.operands[1]].rounded.size(1));
-    }
+    // Of queries and of keys.
+    std::optional<Tensor> lists[2];
+    if (auto numbers = op.lengths ? op.lengths : op.starts)
+      for (int side : {0, 1})
+        lists[side] =
+            clampLengths(inputs[side ? numbers->second : numbers->first],
+                         known[op.operands[side]].rounded.size(axis));
     std::vector<Tensor> moved;
     auto operands = [&](auto view) {
       moved.clear();
       for (int i = 0; i < 3; ++i)
         moved.push_back(
-            takeIndices(view(known[op.operands[i]]), 1, invert(*tokens[i])));
+            takeIndices(view(known[op.operands[i]]), axis, invert(*tokens[i])));
       AttentionInputs list;
       list.query = std::as_const(moved[0]).view();
       list.key = std::as_const(moved[1]).view();
@@ -153,8 +154,12 @@ private:
       if (isOfSequence)
         list.qOffset = inputs[*op.offsetOperand];
       if (op.lengths) {
-        list.lengthsQ = std::as_const(*queryLengths).view();
-        list.lengthsK = std::as_const(*keyLengths).view();
+        list.lengthsQ = std::as_const(*lists[0]).view();
+        list.lengthsK = std::as_const(*lists[1]).view();
+      }
+      if (op.starts) {
+        list.cuSeqlensQ = std::as_const(*lists[0]).view();
+        list.cuSeqlensK = std::as_const(*lists[1]).view();
       }
       if (op.sink)
         list.sink = inputs[*op.sink];
@@ -174,7 +179,7 @@ private:
     };
     int lseAxis = exact->lse.view().rank() - 1;
     Expected output, lse;
-    output.exact = inOrder(exact->output, 1);
+    output.exact = inOrder(exact->output, axis);
     lse.exact = inOrder(exact->lse, lseAxis);
     lse.quantity = oracle::Quantity::Lse;
     output.inputs = lse.inputs = graph.values[op.operands[0]].dtype;
@@ -184,7 +189,7 @@ private:
           options, ways[i]);
       if (!unfused)
         return false;
-      output.unfused.push_back(inOrder(unfused->output, 1));
+      output.unfused.push_back(inOrder(unfused->output, axis));
       lse.unfused.push_back(inOrder(unfused->lse, lseAxis));
     }
     define(op.results[0], std::move(output));

@@ -33,6 +33,8 @@ enum Variable {
   kOther,
   kQueryBlocks,
   kKeyBlocks,
+  /// One more than sequences.
+  kStarts,
   kVariables
 };
 

@@ -47,6 +47,10 @@ private:
   void collectFeatures();
   void collectFeatures(const Operation &op);
 
+  bool isPacked() {
+    const Operation &first = graph.operations.front();
+    return first.attention && first.starts;
+  }
   bool has(const std::string &feature) {
     return result.features.count(feature) != 0;
   }
@@ -117,6 +121,8 @@ void ConfigurationDraw::drawSizes() {
     return dice.between(2, kind < 65 ? 50 : kind < 85 ? 140 : 300);
   };
   variables[kBatch] = dice.oneIn(60) ? 0 : dice.pick<int64_t>({1, 1, 2, 3});
+  if (isPacked() && !dice.oneIn(20))
+    variables[kBatch] = dice.between(1, 9);
   variables[kOther] = dice.pick<int64_t>({1, 3, 70});
   variables[kQueries] = length();
   variables[kKeys] = dice.oneIn(2)   ? variables[kQueries]
@@ -145,6 +151,7 @@ void ConfigurationDraw::drawSizes() {
     if (std::equal(before.begin(), before.end(), variables))
       break;
   }
+  variables[kStarts] = variables[kBatch] + 1;
 }
 
 void ConfigurationDraw::drawOffset() {
@@ -215,7 +222,8 @@ Placement ConfigurationDraw::placeAlone(const ValueType &type, bool isOutput) {
 /// Query, key and value (or key and value) as slices of one tensor.
 bool ConfigurationDraw::placeFused() {
   const std::vector<ValueType> &types = graph.values;
-  if (graph.arguments < 3 || graph.names[0] != "q" || !dice.oneIn(5))
+  if (graph.arguments < 3 || graph.names[0] != "q" || isPacked() ||
+      !dice.oneIn(5))
     return false;
   Shape q = sizesOf(types[0]), k = sizesOf(types[1]), v = sizesOf(types[2]);
   if (k[3] != v[3])
@@ -288,6 +296,12 @@ void ConfigurationDraw::collectFeatures(const Operation &op) {
        op.lengths && (op.offsetConstant || op.offsetOperand));
   note("lengths and several branches", op.lengths && spec.branches.size() > 1);
   note("lengths and a sink", op.lengths && op.sink);
+  note("packed", op.starts.has_value());
+  note("packed and a q_offset",
+       op.starts && (op.offsetConstant || op.offsetOperand));
+  note("packed and several branches", op.starts && spec.branches.size() > 1);
+  note("packed and a sink", op.starts && op.sink);
+  note("packed and runtime sizes", op.starts && !op.sizes.empty());
   note("negative positions", offset < 0 && queries > 0);
   note("positions past the keys", offset + queries > keys);
   note("decoding", queries > 0 && queries <= 4 && keys > 16 && offset > 0);
@@ -439,6 +453,11 @@ const std::vector<std::string> &coverageNames() {
       "lengths and a q_offset",
       "lengths and several branches",
       "lengths and a sink",
+      "packed",
+      "packed and a q_offset",
+      "packed and several branches",
+      "packed and a sink",
+      "packed and runtime sizes",
       "causal",
       "window left",
       "window right",
@@ -544,8 +563,8 @@ double costOf(const Graph &graph, const int64_t *variables) {
       continue;
     }
     const Shape &q = graph.values[op.operands[0]].shape;
-    auto dims =
-        static_cast<double>(q[3] + graph.values[op.operands[2]].shape.back());
+    auto dims = static_cast<double>(q.back() +
+                                    graph.values[op.operands[2]].shape.back());
     for (size_t i = 0; i < op.attention->branches.size(); ++i) {
       const oracle::Branch &branch = op.attention->branches[i];
       Tiling tiling = op.tilings.empty() ? Tiling{32, 64} : op.tilings[i];
@@ -559,9 +578,9 @@ double costOf(const Graph &graph, const int64_t *variables) {
       };
       // Operations on a tile have a price of their own.
       double tile = static_cast<double>(tiling.query * tiling.key) * dims + 4e3;
-      total += static_cast<double>(variables[kBatch] * q[2]) * segments *
-               tiles(queries, tiling.query) * (tiles(keys, tiling.key) + 1) *
-               tile;
+      total += static_cast<double>(variables[kBatch] * q[q.size() - 2]) *
+               segments * tiles(queries, tiling.query) *
+               (tiles(keys, tiling.key) + 1) * tile;
     }
   }
   return total;

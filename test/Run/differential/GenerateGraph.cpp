@@ -30,7 +30,8 @@ public:
       : dice(seed, static_cast<uint64_t>(number)),
         further(seed + 1, static_cast<uint64_t>(number)),
         lengthDice(seed + 2, static_cast<uint64_t>(number)),
-        sizeDice(seed + 3, static_cast<uint64_t>(number)), number(number) {}
+        sizeDice(seed + 3, static_cast<uint64_t>(number)),
+        packDice(seed + 4, static_cast<uint64_t>(number)), number(number) {}
 
   DrawnGraph draw() {
     // In turn, so that every combination of the two occurs.
@@ -102,13 +103,21 @@ private:
   ValueType tensor(Variable rows, int64_t heads, int64_t dim) {
     ValueType type;
     type.dtype = dtype;
-    type.shape = {sizeInType(kBatch), sizeInType(rows), heads, dim};
-    type.variables = {kBatch, rows, -1, -1};
+    type.shape = {sizeInType(rows), heads, dim};
+    type.variables = {rows, -1, -1};
+    addBatch(type);
     return type;
+  }
+  /// The first axis, where sequences are not packed.
+  void addBatch(ValueType &type) {
+    if (isPacked)
+      return;
+    type.shape.insert(type.shape.begin(), sizeInType(kBatch));
+    type.variables.insert(type.variables.begin(), kBatch);
   }
 
   /// One for what all graphs may have beside what their kind draws.
-  Dice dice, further, lengthDice, sizeDice;
+  Dice dice, further, lengthDice, sizeDice, packDice;
   int64_t number;
   DrawnGraph drawn;
   /// Sizes that types know.
@@ -116,7 +125,8 @@ private:
   DType dtype;
   int64_t depth, width, queryHeads, keyHeads;
   std::optional<int> offset, sink;
-  std::optional<std::pair<int, int>> lengths;
+  bool isPacked = false;
+  std::optional<std::pair<int, int>> lengths, starts;
   /// Of the first branch of each attention.
   SizeOperands sizes;
   /// What the next attentions have.
@@ -252,16 +262,21 @@ void GraphDraw::drawSizes() {
     sizes.r = graph().addValue(number, "r");
 }
 
-/// A length for each sequence, after all other inputs.
+/// A length for each sequence, or where each begins, after all other inputs.
 void GraphDraw::drawLengths() {
-  if (!lengthDice.oneIn(4))
+  if (!isPacked && !lengthDice.oneIn(4))
     return;
+  int64_t known = sizeInType(kBatch);
+  if (!isPacked && lengthDice.oneIn(4))
+    known = kDynamic;
   ValueType list;
   list.dtype = DType::i64;
-  list.shape = {lengthDice.oneIn(4) ? kDynamic : sizeInType(kBatch)};
-  list.variables = {kBatch};
-  int queries = graph().addValue(list, "q_lengths");
-  lengths = {queries, graph().addValue(list, "k_lengths")};
+  list.shape = {isPacked && known != kDynamic ? known + 1 : known};
+  list.variables = {isPacked ? kStarts : kBatch};
+  std::string what = isPacked ? "starts" : "lengths";
+  int queries = graph().addValue(list, "q_" + what);
+  int keys = graph().addValue(list, "k_" + what);
+  (isPacked ? starts : lengths) = std::pair(queries, keys);
   graph().arguments = static_cast<int>(graph().values.size());
 }
 
@@ -274,6 +289,7 @@ std::pair<int, int> GraphDraw::addAttention(int query, int key, int value,
     op.attention->softcap = further.pick({0.5, 2.0, 30.0, 1e30});
   op.sink = sink;
   op.lengths = lengths;
+  op.starts = starts;
   op.attention->patternOrder = pattern;
   op.attention->gridWindow = near;
   op.attention->blockMask = blockSize;
@@ -321,8 +337,9 @@ std::pair<int, int> GraphDraw::addAttention(int query, int key, int value,
   output.order = order;
   ValueType lse;
   lse.dtype = DType::f32;
-  lse.shape = {sizeInType(kBatch), queryHeads, sizeInType(kQueries)};
-  lse.variables = {kBatch, -1, kQueries};
+  lse.shape = {queryHeads, sizeInType(kQueries)};
+  lse.variables = {-1, kQueries};
+  addBatch(lse);
   if (op.attention->mix == oracle::Mix::Sum) {
     auto branches = static_cast<int64_t>(op.attention->branches.size());
     lse.shape.insert(lse.shape.begin(), branches);
@@ -354,6 +371,7 @@ int GraphDraw::addReorder(int value, std::optional<layout::OrderSpec> order,
 //===----------------------------------------------------------------------===//
 
 void GraphDraw::drawOneAttention() {
+  isPacked = packDice.oneIn(4);
   drawStaticSizes();
   drawInputs();
   drawLengths();
@@ -369,6 +387,7 @@ void GraphDraw::drawOneAttention() {
 /// left window that need no mask, and first steps of which some rows see
 /// nothing.
 void GraphDraw::drawWindowedAttention() {
+  isPacked = packDice.oneIn(4);
   lookBack = dice.pick<int64_t>({16, 31, 64});
   drawInputs();
   drawLengths();
@@ -382,6 +401,7 @@ void GraphDraw::drawTwoAttentions() {
   bool chain = dtype == DType::f32;
   if (chain)
     width = depth;
+  isPacked = packDice.oneIn(4);
   drawStaticSizes();
   drawInputs();
   drawLengths();

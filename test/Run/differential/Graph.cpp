@@ -160,6 +160,9 @@ std::string meaningOf(const Graph &graph) {
     if (op.lengths)
       text += " lengths values " + std::to_string(op.lengths->first) + " " +
               std::to_string(op.lengths->second);
+    if (op.starts)
+      text += " starts values " + std::to_string(op.starts->first) + " " +
+              std::to_string(op.starts->second);
     for (int size : sizesOf(op))
       text += " size value " + std::to_string(size);
     text += "\n";
@@ -200,8 +203,9 @@ std::string toIR(const Graph &graph) {
       offset = " q_offset(" + name(*op.offsetOperand) + ")";
       types += ", " + type(*op.offsetOperand);
     }
-    if (op.lengths)
-      types += ", " + type(op.lengths->first) + ", " + type(op.lengths->second);
+    for (const auto &lists : {op.lengths, op.starts})
+      if (lists)
+        types += ", " + type(lists->first) + ", " + type(lists->second);
     std::vector<int> sizes = sizesOf(op);
     for (int size : sizes)
       types += ", " + type(size);
@@ -220,6 +224,9 @@ std::string toIR(const Graph &graph) {
     if (op.lengths)
       text += " lengths(" + name(op.lengths->first) + ", " +
               name(op.lengths->second) + ")";
+    if (op.starts)
+      text += " packed(" + name(op.starts->first) + ", " +
+              name(op.starts->second) + ")";
     if (!sizes.empty())
       text += " sizes(" + join(sizes, name) + ")";
     if (op.sink)

@@ -60,10 +60,15 @@ struct Operation {
   std::optional<int64_t> offsetConstant;
   /// The values that are the lengths of sequences, of queries and of keys.
   std::optional<std::pair<int, int>> lengths;
+  /// In their place, where packed sequences begin.
+  std::optional<std::pair<int, int>> starts;
   /// One for each branch, or none. What the call gives is 1 in `attention`.
   std::vector<SizeOperands> sizes;
   /// Empty where the compiler is to choose.
   std::vector<Tiling> tilings;
+
+  /// The axis of sequences of what an attention reads, and of its output.
+  int sequenceAxis() const { return starts ? 0 : 1; }
 };
 
 struct Graph {

@@ -58,13 +58,16 @@ Memory::Memory(const Graph &graph, const Configuration &configuration)
     fillInput(graph, static_cast<int>(i), writableInputs.back());
     inputViews.push_back(writableInputs.back());
   }
-  for (const Operation &op : graph.operations) {
-    if (!op.lengths)
-      continue;
-    for (int operand = 0; operand < 3; ++operand)
-      poisonPast(op.operands[operand],
-                 operand == 0 ? op.lengths->first : op.lengths->second);
-  }
+  for (const Operation &op : graph.operations)
+    for (int operand = 0; operand < 3; ++operand) {
+      bool isQuery = operand == 0;
+      if (op.lengths)
+        poisonPast(op.operands[operand],
+                   isQuery ? op.lengths->first : op.lengths->second);
+      if (op.starts)
+        poisonPastLast(op.operands[operand],
+                       isQuery ? op.starts->first : op.starts->second);
+    }
   for (const Placement &placement : configuration.results) {
     outputViews.push_back(view(placement));
     outputAllocations.push_back(placement.allocation);
@@ -78,6 +81,10 @@ void Memory::fillInput(const Graph &graph, int argument,
   const std::string &name = graph.names[argument];
   if (name == "q_lengths" || name == "k_lengths") {
     fillLengths(view, inputViews[name == "q_lengths" ? 0 : 1].size(1), dice);
+    return;
+  }
+  if (name == "q_starts" || name == "k_starts") {
+    fillStarts(view, inputViews[name == "q_starts" ? 0 : 1].size(0), dice);
     return;
   }
   if (view.dtype() == DType::i64) {
@@ -111,7 +118,9 @@ void Memory::fillInput(const Graph &graph, int argument,
   Data data = name == "q" || name == "k" ? configuration.data : Data::Normal;
   double root =
       view.rank() ? std::sqrt(static_cast<double>(view.sizes().back())) : 1;
-  auto rows = static_cast<double>(view.rank() == 4 ? view.size(1) : 1);
+  // That of tokens, packed or not.
+  int axis = view.rank() - 3;
+  auto rows = static_cast<double>(axis >= 0 ? view.size(axis) : 1);
   auto element = [&](double row) {
     switch (data) {
     case Data::Normal:
@@ -138,8 +147,15 @@ void Memory::fillInput(const Graph &graph, int argument,
   };
   forEachIndex(view.sizes(), [&](const int64_t *indices) {
     view.set(indices,
-             element(view.rank() == 4 ? static_cast<double>(indices[1]) : 0));
+             element(axis >= 0 ? static_cast<double>(indices[axis]) : 0));
   });
+}
+
+static void setNumber(const MutableTensorView &list, int64_t index,
+                      int64_t number) {
+  std::memcpy(static_cast<char *>(list.data()) +
+                  list.offsetOf(&index) * sizeof number,
+              &number, sizeof number);
 }
 
 /// Whole sequences, empty ones, others, and numbers that are no length.
@@ -152,10 +168,28 @@ void Memory::fillLengths(const MutableTensorView &lengths, int64_t rows,
       length = dice.pick<int64_t>({0, 1, rows, rows});
     if (dice.oneIn(12))
       length = dice.pick<int64_t>({-1, rows + 1, Limits::min(), Limits::max()});
-    std::memcpy(static_cast<char *>(lengths.data()) +
-                    lengths.offsetOf(&i) * sizeof length,
-                &length, sizeof length);
+    setNumber(lengths, i, length);
   }
+}
+
+/// Sequences that fill the rows or leave some, empty ones, and numbers beyond
+/// either end, which count as the end.
+void Memory::fillStarts(const MutableTensorView &starts, int64_t rows,
+                        Dice &dice) {
+  using Limits = std::numeric_limits<int64_t>;
+  int64_t count = starts.size(0);
+  std::vector<int64_t> cuts;
+  for (int64_t i = 1; i < count; ++i)
+    cuts.push_back(!cuts.empty() && dice.oneIn(4) ? cuts.back()
+                                                  : dice.between(0, rows));
+  if (!cuts.empty() && !dice.oneIn(4))
+    cuts.back() =
+        dice.pick<int64_t>({rows, rows, rows, rows + 3, Limits::max()});
+  std::sort(cuts.begin(), cuts.end());
+  setNumber(starts, 0,
+            dice.oneIn(10) ? dice.pick<int64_t>({-1, Limits::min()}) : 0);
+  for (int64_t i = 1; i < count; ++i)
+    setNumber(starts, i, cuts[i - 1]);
 }
 
 /// What rows past a length hold must not matter (S2).
@@ -170,6 +204,19 @@ void Memory::poisonPast(int argument, int lengths) {
   const TensorView &list = inputViews[lengths];
   forEachIndex(rows.sizes(), [&](const int64_t *indices) {
     if (indices[1] >= list.getInt({indices[0]}))
+      rows.set(indices, std::numeric_limits<double>::quiet_NaN());
+  });
+}
+
+/// Nor what rows of no sequence hold.
+void Memory::poisonPastLast(int argument, int starts) {
+  if (argument >= static_cast<int>(writableInputs.size()))
+    return;
+  const TensorView &list = inputViews[starts];
+  int64_t end = list.getInt({list.size(0) - 1});
+  const MutableTensorView &rows = writableInputs[argument];
+  forEachIndex(rows.sizes(), [&](const int64_t *indices) {
+    if (indices[0] >= end)
       rows.set(indices, std::numeric_limits<double>::quiet_NaN());
   });
 }

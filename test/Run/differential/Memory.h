@@ -33,7 +33,9 @@ private:
   void fillInput(const Graph &graph, int argument,
                  const MutableTensorView &view);
   void fillLengths(const MutableTensorView &lengths, int64_t rows, Dice &dice);
+  void fillStarts(const MutableTensorView &starts, int64_t rows, Dice &dice);
   void poisonPast(int argument, int lengths);
+  void poisonPastLast(int argument, int starts);
 
   const Configuration &configuration;
   std::vector<Tensor> allocations;

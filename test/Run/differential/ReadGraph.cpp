@@ -88,11 +88,6 @@ private:
   bool readAttention(attn::AttentionOp op) {
     SmallVector<int64_t> ones(op.getSizes().size(), 1);
     oracle::AttentionSpec spec = toOracle(op, ones);
-    if (op.isPacked()) {
-      *error = "unexpected clause of ringlet.attention";
-      return false;
-    }
-
     Operation result;
     result.operands = {numbers.lookup(op.getQuery()),
                        numbers.lookup(op.getKey()),
@@ -102,6 +97,9 @@ private:
     if (op.getQueryLengths())
       result.lengths = {numbers.lookup(op.getQueryLengths()),
                         numbers.lookup(op.getKeyLengths())};
+    if (op.isPacked())
+      result.starts = {numbers.lookup(op.getQueryStarts()),
+                       numbers.lookup(op.getKeyStarts())};
     if (!op.getSizes().empty())
       result.sizes = readSizes(op);
     if (op.getSink())

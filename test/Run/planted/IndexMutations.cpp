@@ -159,6 +159,29 @@ bool forgetLengthsOfValues(ModuleOp module) {
   return forgetLengths(valueViews(module));
 }
 
+/// The search for a packed sequence ends a step too early.
+bool searchTooShort(ModuleOp module) {
+  return editEach<scf::ForOp>(module, [](scf::ForOp loop) {
+    if (loop.getBody()->getOps<arith::CmpIOp>().empty())
+      return false;
+    OpBuilder builder(loop);
+    Value one = makeIndex(builder, loop.getLoc(), 1);
+    loop.setUpperBound(arith::SubIOp::create(builder, loop.getLoc(),
+                                             loop.getUpperBound(), one));
+    return true;
+  });
+}
+
+/// Values are those of the rows that a sequence would have by itself.
+bool forgetStartOfValues(ModuleOp module) {
+  bool changed = false;
+  for (rtile::ViewOp view : valueViews(module)) {
+    changed |= static_cast<bool>(view.getOrigin());
+    view.getOriginMutable().clear();
+  }
+  return changed;
+}
+
 /// Rows from a length on keep what they hold.
 bool leaveRowsPast(ModuleOp module) {
   return editEach<rtile::FuncOp>(module, [](rtile::FuncOp kernel) {
@@ -207,14 +230,17 @@ bool interleaveHeads(ModuleOp module) {
   SmallVector<rtile::ViewOp> views = keyViews(module);
   views.append(valueViews(module));
   for (rtile::ViewOp view : views) {
-    Operation *division = view.getFixed()[1].getDefiningOp();
+    // The last index is that of the head.
+    unsigned place = view.getFixed().size() - 1;
+    Operation *division = view.getFixed()[place].getDefiningOp();
     if (!isa_and_nonnull<arith::DivUIOp, arith::DivSIOp, arith::FloorDivSIOp>(
             division))
       continue;
     OpBuilder builder(view);
-    Value heads =
-        makeIndex(builder, view.getLoc(), view.getBufferType().getDimSize(2));
-    view.getFixedMutable()[1].set(arith::RemUIOp::create(
+    MemRefType buffer = view.getBufferType();
+    Value heads = makeIndex(builder, view.getLoc(),
+                            buffer.getDimSize(buffer.getRank() - 2));
+    view.getFixedMutable()[place].set(arith::RemUIOp::create(
         builder, view.getLoc(), division->getOperand(0), heads));
     changed = true;
   }
@@ -224,6 +250,9 @@ bool interleaveHeads(ModuleOp module) {
 bool firstBatch(ModuleOp module) {
   bool changed = false;
   for (rtile::ViewOp view : keyViews(module)) {
+    // Packed ones have no axis of their own.
+    if (view.getFixed().size() < 2)
+      continue;
     OpBuilder builder(view);
     view.getFixedMutable()[0].set(makeIndex(builder, view.getLoc(), 0));
     changed = true;
@@ -376,6 +405,9 @@ std::vector<Mutation> planted::indexMutations() {
       {"values past the length of a sequence are read", stage,
        forgetLengthsOfValues},
       {"rows past the length of a sequence are left", stage, leaveRowsPast},
+      {"packed sequences are not searched to the end", stage, searchTooShort},
+      {"values of packed sequences are those of the first", stage,
+       forgetStartOfValues},
       {"values forget the dilation of the call", stage, forgetRuntimeRate},
       {"values count longer segments than those of the call", stage,
        lengthenRuntimeSegments},
