@@ -12,7 +12,7 @@
 #include "lib/Compiler/GraphWriter.h"
 #include "lib/Compiler/TranslateKernels.h"
 #include "lib/Compiler/Version.h"
-#include "passes/TileToNVVM/TableKernels.h"
+#include "passes/TileCode/TableKernels.h"
 #include "ringlet/abi/Container.h"
 #include "ringlet/abi/Limits.h"
 #include "ringlet/abi/Verify.h"
@@ -276,7 +276,7 @@ LogicalResult ArtifactWriter::addLevel(ModuleOp tiles, ModuleOp lowered,
   stream << tiles;
   SmallVector<LLVM::LLVMFuncOp> tables;
   for (auto kernel : lowered.getOps<LLVM::LLVMFuncOp>())
-    if (kernel->hasAttr(ringlet::gpu::tableAttr)) {
+    if (kernel->hasAttr(code::tableAttr)) {
       tables.push_back(kernel);
       stream << kernel.getSymName() << "\n";
     }

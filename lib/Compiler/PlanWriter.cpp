@@ -8,7 +8,7 @@
 #include "lib/Compiler/PlanWriter.h"
 
 #include "lib/Compiler/AbiTypes.h"
-#include "passes/TileToNVVM/TableKernels.h"
+#include "passes/TileCode/TableKernels.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -233,7 +233,7 @@ FailureOr<uint32_t> PlanWriter::buffer(State &state, Value value,
     entry->kind = abi::BufferKind::OrderTable;
     entry->order = toAbi(table.getOrder());
     entry->inverse = table.getInverse();
-    auto kernel = state.kernels.find(ringlet::gpu::getTableKernelName(table));
+    auto kernel = state.kernels.find(code::getTableKernelName(table));
     if (kernel != state.kernels.end())
       entry->fill = static_cast<int32_t>(kernel->getValue());
     FailureOr<uint32_t> length = expr(state, table.getLength());
@@ -281,10 +281,7 @@ makeSmallIndex(const layout::TilePattern &pattern,
   if (!error.empty() ||
       std::max({sizes.queryLength, sizes.keyLength, volume}) > mostTokens)
     return std::nullopt;
-  layout::TileIndex index(pattern, sizes);
-  if (index.lists() > mostNumbers || index.tableLength() > mostNumbers)
-    return std::nullopt;
-  return index.table();
+  return layout::TileIndex(pattern, sizes).table(mostNumbers);
 }
 
 LogicalResult PlanWriter::tileIndex(State &state, rplan::TileIndexOp op,
@@ -297,6 +294,8 @@ LogicalResult PlanWriter::tileIndex(State &state, rplan::TileIndexOp op,
     tiles.order = toAbi(*op.getOrder());
   tiles.w = pattern.segment;
   tiles.rate = pattern.rate;
+  tiles.first_residue = pattern.residues.first;
+  tiles.residues = pattern.residues.count;
   tiles.causal = pattern.causal;
   tiles.window_left = pattern.windowLeft.value_or(-1);
   tiles.window_right = pattern.windowRight.value_or(-1);

@@ -194,6 +194,8 @@ bool TrafficCount::divide(const Rows &queries, const Rows &keys,
 
 /// Puts what the index lists into `listed`.
 bool TrafficCount::readLists() {
+  if (walk.readers.empty())
+    return true;
   Segments range = segments();
   layout::TileSizes sizes;
   sizes.queryLength = walk.queries;
@@ -201,23 +203,31 @@ bool TrafficCount::readLists() {
   sizes.keyLength = walk.keys;
   sizes.segments = range.count;
   sizes.firstSegment = range.first;
-  for (int64_t residue = 0; residue < pattern.rate; ++residue)
+  int64_t least = pattern.rate, greatest = 0;
+  for (const KeyReaders &readers : walk.readers) {
+    int64_t residue = readers.residue;
+    least = std::min(least, residue);
+    greatest = std::max(greatest, residue);
     for (int64_t i = 0; i < range.count; ++i)
       sizes.tiles = std::max(sizes.tiles,
                              ceilDiv(queryRows(range.first + i, residue).count,
                                      pattern.queryRows));
-  error = layout::TileIndex::validate(pattern, sizes);
+  }
+  layout::TilePattern ofReaders = pattern;
+  ofReaders.residues = {least, greatest - least + 1};
+  error = layout::TileIndex::validate(ofReaders, sizes);
   if (!error.empty())
     return false;
   int64_t number = 0;
-  layout::TileIndex(pattern, sizes)
+  layout::TileIndex(ofReaders, sizes)
       .forEachList([&](const layout::TileList &list) {
         int64_t group = number++ / std::max<int64_t>(sizes.tiles, 1);
-        Visits &visits =
-            listed[{group / range.count, range.first + group % range.count}];
+        Visits &visits = listed[{least + group / range.count,
+                                 range.first + group % range.count}];
         for (const std::vector<int64_t> *rows : {&list.whole, &list.partial})
           for (int64_t row : *rows)
             ++visits[row];
+        return true;
       });
   return true;
 }

@@ -50,7 +50,8 @@ struct KeyReaders {
   int64_t heads = 1;
 };
 
-/// One branch of a batch item, as its kernel walks it. `pattern` has the tiles.
+/// One branch of a batch item, as its kernel walks it. `pattern` has the tiles;
+/// which residues are read is said by the readers.
 struct BranchWalk {
   layout::TilePattern pattern;
   int64_t queries = 0, keys = 0; ///< lengths
@@ -59,8 +60,7 @@ struct BranchWalk {
 
   /// Tiles come from a list where no division finds them.
   bool hasLists() const {
-    return (pattern.movesRanks() || !pattern.grid.empty()) &&
-           pattern.rate <= layout::TileIndex::mostResidues;
+    return pattern.movesRanks() || !pattern.grid.empty();
   }
 };
 

@@ -7,6 +7,8 @@
 
 #include "lib/Evaluator/OracleSpec.h"
 
+#include "dialects/Ringlet/IR/TilePattern.h"
+
 using namespace mlir;
 using namespace ringlet;
 
@@ -23,18 +25,8 @@ static oracle::Branch toOracle(attn::BranchAttr branch, int64_t queryHeads,
   if (!branch.isUnbounded())
     result.segment = resolve(branch.getW(), branch.isRuntimeW());
   result.dilation = resolve(branch.getR(), branch.isRuntimeR());
-  switch (branch.getOffset()) {
-  case attn::OffsetRule::Modulo:
-    result.offset = layout::OffsetRule::Modulo;
-    break;
-  case attn::OffsetRule::Block:
-    result.offset = layout::OffsetRule::Block;
-    break;
-  case attn::OffsetRule::Constant:
-    result.offset = layout::OffsetRule::Constant;
-    result.constant = branch.getConstant();
-    break;
-  }
+  result.offset = attn::toLayout(branch.getOffset());
+  result.constant = branch.getConstant();
   result.offsetByQuery = branch.getBy() == attn::HeadKind::Query;
   if (!branch.hasAllHeads())
     result.heads = {branch.getHeadBegin(),

@@ -172,7 +172,7 @@ static LogicalResult runTileIndex(Machine &machine,
   std::string error = layout::TileIndex::validate(pattern, sizes);
   if (!error.empty())
     return machine.fail(instruction, error);
-  std::vector<int64_t> table = layout::TileIndex(pattern, sizes).table();
+  std::vector<int64_t> table = *layout::TileIndex(pattern, sizes).table();
   return makeTable(machine, instruction, static_cast<int64_t>(table.size()),
                    [&](int64_t entry) { return table[entry]; });
 }

@@ -57,6 +57,34 @@ constexpr int64_t headResidue(OffsetRule rule, int64_t x, int64_t heads,
   return 0;
 }
 
+/// Residues that follow each other, `count` of them from `first` on; the
+/// greatest of a rate is followed by 0.
+struct ResidueRange {
+  int64_t first = 0, count = 1;
+
+  constexpr bool operator==(const ResidueRange &other) const {
+    return first == other.first && count == other.count;
+  }
+  /// The residue at a place below `count`.
+  constexpr int64_t at(int64_t place, int64_t rate) const {
+    return (first + place) % rate;
+  }
+};
+
+/// The residues of the heads from `begin` to before `end` (B2), of which there
+/// is one at least.
+constexpr ResidueRange headResidues(OffsetRule rule, int64_t begin, int64_t end,
+                                    int64_t heads, int64_t rate,
+                                    int64_t constant = 0) {
+  int64_t first = headResidue(rule, begin, heads, rate, constant);
+  if (rule != OffsetRule::Modulo)
+    return {first,
+            headResidue(rule, end - 1, heads, rate, constant) - first + 1};
+  if (end - begin >= rate)
+    return {0, rate};
+  return {first, end - begin};
+}
+
 /// The segment length that stands for `*`: one segment holds every position.
 constexpr int64_t unboundedSegment = 0;
 

@@ -108,8 +108,22 @@ std::string layout::validate(const TileTable &key) {
   return TileIndex::validate(key.pattern, key.sizes);
 }
 
+void TileTable::measure() {
+  TileIndex index(pattern, sizes);
+  if (std::optional<std::vector<int64_t>> table = index.table(mostCarried)) {
+    length = int64_t(table->size());
+    draft = std::make_shared<Draft>(*std::move(table));
+  } else {
+    length = index.tableLength();
+  }
+}
+
 int64_t layout::sizeOf(const TileTable &key) { return key.length; }
 
 std::vector<int64_t> layout::build(const TileTable &key) {
-  return TileIndex(key.pattern, key.sizes).table();
+  std::vector<int64_t> table;
+  if (key.draft)
+    table = key.draft->take();
+  // No table is empty: another one has been built from this key.
+  return table.empty() ? *TileIndex(key.pattern, key.sizes).table() : table;
 }

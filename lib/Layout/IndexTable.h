@@ -16,6 +16,8 @@
 #include "lib/Layout/Order.h"
 #include "lib/Layout/TileIndex.h"
 
+#include <mutex>
+#include <utility>
 #include <variant>
 
 namespace ringlet::layout {
@@ -51,11 +53,34 @@ struct RankTable {
 };
 
 /// The lists of a tile index. To count them takes as long as to build them, so
-/// the key carries their number.
+/// the key carries their number, and a table that was made to know it until
+/// somebody builds from the key.
 struct TileTable {
+  /// Most numbers of a table that is carried (16 MiB); longer ones are counted.
+  static constexpr int64_t mostCarried = int64_t(1) << 21;
+
+  class Draft {
+  public:
+    explicit Draft(std::vector<int64_t> entries)
+        : entries(std::move(entries)) {}
+    /// The table, once.
+    std::vector<int64_t> take() {
+      std::lock_guard<std::mutex> lock(mutex);
+      return std::exchange(entries, {});
+    }
+
+  private:
+    std::mutex mutex;
+    std::vector<int64_t> entries;
+  };
+
   TilePattern pattern;
   TileSizes sizes;
   int64_t length = 0;
+  std::shared_ptr<Draft> draft;
+
+  /// Sets the length, of a table for a valid pattern and sizes.
+  void measure();
 };
 
 using IndexTable = std::variant<OrderTable, RankTable, TileTable>;

@@ -234,10 +234,11 @@ private:
 
 bool TilePattern::operator==(const TilePattern &other) const {
   return segment == other.segment && rate == other.rate &&
-         areEqual(order, other.order) && causal == other.causal &&
-         windowLeft == other.windowLeft && windowRight == other.windowRight &&
-         grid == other.grid && reach == other.reach &&
-         queryRows == other.queryRows && keyRows == other.keyRows;
+         residues == other.residues && areEqual(order, other.order) &&
+         causal == other.causal && windowLeft == other.windowLeft &&
+         windowRight == other.windowRight && grid == other.grid &&
+         reach == other.reach && queryRows == other.queryRows &&
+         keyRows == other.keyRows;
 }
 
 void TilePattern::setWindow(int64_t left, int64_t right) {
@@ -271,6 +272,12 @@ std::string TileIndex::validate(const TilePattern &pattern,
     return "expected a rate from 1 to the segment length " +
            number(pattern.segment) + ", found " + number(pattern.rate) +
            " (B1)";
+  const ResidueRange &residues = pattern.residues;
+  if (residues.first < 0 || residues.first >= pattern.rate ||
+      residues.count < 1 || residues.count > pattern.rate)
+    return "expected residues from 0 to " + number(pattern.rate - 1) +
+           ", each once, found " + number(residues.count) + " from " +
+           number(residues.first) + " on (B2)";
   if (pattern.segment > 2 * farthest || pattern.windowLeft.value_or(0) < 0 ||
       pattern.windowRight.value_or(0) < 0)
     return "expected segments of at most 2^62 and windows of at least 0 (B4)";
@@ -294,9 +301,10 @@ std::string TileIndex::validate(const TilePattern &pattern,
   int64_t lists, lastSegment, lowest, highest;
   if (sizes.tiles < 0 || sizes.segments < 0 ||
       __builtin_mul_overflow(sizes.tiles, sizes.segments, &lists) ||
-      __builtin_mul_overflow(lists, pattern.rate, &lists) || lists > mostLists)
+      __builtin_mul_overflow(lists, residues.count, &lists) ||
+      lists > mostLists)
     return "expected at most " + number(mostLists) +
-           " tiles of queries in an index, found " + number(pattern.rate) +
+           " tiles of queries in an index, found " + number(residues.count) +
            " x " + number(sizes.segments) + " x " + number(sizes.tiles);
   if (__builtin_add_overflow(sizes.firstSegment, sizes.segments,
                              &lastSegment) ||
@@ -335,7 +343,7 @@ TileIndex::TileIndex(TilePattern given, const TileSizes &sizes)
       positions(pattern.positionsOfRanks()) {}
 
 void TileIndex::forEachList(
-    const std::function<void(const TileList &)> &visit) const {
+    const std::function<bool(const TileList &)> &visit) const {
   // Any number of residues may have no tile each.
   if (lists() == 0)
     return;
@@ -357,13 +365,14 @@ void TileIndex::forEachList(
       body(Range{row, std::min(row + height, rows.end)});
   };
   int64_t rate = pattern.rate;
-  for (int64_t residue = 0; residue < rate; ++residue)
+  bool goesOn = true;
+  for (int64_t place = 0; place < pattern.residues.count; ++place)
     for (int64_t s = 0; s < sizes.segments; ++s) {
       bool bounded = pattern.segment != unboundedSegment;
       int64_t begin =
           bounded ? (sizes.firstSegment + s) * pattern.segment : -farthest;
       int64_t end = bounded ? begin + pattern.segment : 2 * farthest;
-      int64_t base = (bounded ? begin : 0) + residue;
+      int64_t base = (bounded ? begin : 0) + pattern.residues.at(place, rate);
       KeyTiles keyTiles(conditions, pattern.keyRows);
       forEachTile(
           keys.rows(base, begin, end, rate), pattern.keyRows,
@@ -371,11 +380,14 @@ void TileIndex::forEachList(
       int64_t tile = 0;
       forEachTile(queries.rows(base, begin, end, rate), pattern.queryRows,
                   [&](Range rows) {
-                    if (tile++ < sizes.tiles)
-                      visit(keyTiles.seenFrom(queries.tile(base, rows, rate)));
+                    if (tile++ < sizes.tiles && goesOn)
+                      goesOn = visit(
+                          keyTiles.seenFrom(queries.tile(base, rows, rate)));
                   });
-      for (; tile < sizes.tiles; ++tile)
-        visit({});
+      for (; tile < sizes.tiles && goesOn; ++tile)
+        goesOn = visit({});
+      if (!goesOn)
+        return;
     }
 }
 
@@ -383,12 +395,16 @@ int64_t TileIndex::tableLength() const {
   int64_t length = 2 * lists() + 1;
   forEachList([&](const TileList &list) {
     length += int64_t(list.whole.size() + list.partial.size());
+    return true;
   });
   return length;
 }
 
-std::vector<int64_t> TileIndex::table() const {
-  std::vector<int64_t> table(size_t(2 * lists() + 1));
+std::optional<std::vector<int64_t>> TileIndex::table(int64_t most) const {
+  int64_t places = 2 * lists() + 1;
+  if (places > most)
+    return std::nullopt;
+  std::vector<int64_t> table(size_t(places), 0);
   size_t next = 0;
   auto append = [&](const std::vector<int64_t> &rows) {
     table[next++] = int64_t(table.size());
@@ -397,7 +413,10 @@ std::vector<int64_t> TileIndex::table() const {
   forEachList([&](const TileList &list) {
     append(list.whole);
     append(list.partial);
+    return int64_t(table.size()) <= most;
   });
+  if (int64_t(table.size()) > most)
+    return std::nullopt;
   table[next] = int64_t(table.size());
   return table;
 }

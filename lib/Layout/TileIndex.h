@@ -20,6 +20,7 @@
 #include "lib/Layout/Order.h"
 
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -35,6 +36,8 @@ struct TilePattern {
   /// B3, counted in ranks.
   int64_t segment = unboundedSegment;
   int64_t rate = 1;
+  /// Those that heads have (B2): others have no list.
+  ResidueRange residues = {};
   /// Null where ranks are positions (O2).
   std::shared_ptr<const Order> order = nullptr;
   /// B4; a side without a value has no bound.
@@ -63,8 +66,8 @@ struct TilePattern {
 struct TileSizes {
   /// Queries have the positions from `queryOffset` on, keys those from 0 on.
   int64_t queryLength = 0, queryOffset = 0, keyLength = 0;
-  /// There is a list for each residue, for each of `segments` segments from
-  /// `firstSegment` on and for each of `tiles` tiles.
+  /// There is a list for each of the pattern's residues, for each of `segments`
+  /// segments from `firstSegment` on and for each of `tiles` tiles.
   int64_t tiles = 0, segments = 1, firstSegment = 0;
 
   bool operator==(const TileSizes &other) const;
@@ -78,9 +81,6 @@ struct TileList {
 
 class TileIndex {
 public:
-  /// Most residues that are worth an index, which has lists for each of them
-  /// whether a head has it or not.
-  static constexpr int64_t mostResidues = 4096;
   /// Most lists of an index.
   static constexpr int64_t mostLists = int64_t(1) << 32;
 
@@ -92,20 +92,24 @@ public:
   /// Both must be valid.
   TileIndex(TilePattern pattern, const TileSizes &sizes);
 
-  int64_t lists() const { return pattern.rate * sizes.segments * sizes.tiles; }
+  int64_t lists() const {
+    return pattern.residues.count * sizes.segments * sizes.tiles;
+  }
 
-  /// Calls `visit` for each list, in the order of their numbers: that of tile
-  /// t of segment s and residue o is
-  /// (o * segments + s - firstSegment) * tiles + t.
-  void forEachList(const std::function<void(const TileList &)> &visit) const;
-
-  /// Numbers in the table.
-  int64_t tableLength() const;
+  /// Calls `visit` for each list until it returns false, in the order of their
+  /// numbers: that of tile t of segment s and of the residue at place o of the
+  /// pattern's is (o * segments + s - firstSegment) * tiles + t.
+  void forEachList(const std::function<bool(const TileList &)> &visit) const;
 
   /// All lists in one table: at 2n the place where list n begins, at 2n + 1
   /// that where its partial tiles begin, at 2 * lists() the table's length,
-  /// and then the entries.
-  std::vector<int64_t> table() const;
+  /// and then the entries. Nothing, as soon as that is known, if these are more
+  /// than `most` numbers.
+  std::optional<std::vector<int64_t>>
+  table(int64_t most = std::numeric_limits<int64_t>::max()) const;
+
+  /// Numbers in the table, which takes as long as to make it.
+  int64_t tableLength() const;
 
 private:
   TilePattern pattern;

@@ -7,6 +7,7 @@
 
 #include "passes/AttentionToTile/KeyTiles.h"
 
+#include "dialects/Ringlet/IR/TilePattern.h"
 #include "lib/Layout/Grid.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -51,6 +52,19 @@ void KeyTiles::report() {
       << text;
 }
 
+Value KeyTiles::getPlace(Value residue) {
+  int64_t rate = step.sizes.getR();
+  auto [first, count] = residues;
+  if (count == 1)
+    return k.constant(0);
+  if (first == 0)
+    return residue;
+  if (first + count <= rate)
+    return k.add("place", residue, k.constant(-first));
+  Value turned = k.add("turned", residue, k.constant(rate - first));
+  return k.create<arith::RemUIOp>("place", turned, k.constant(rate));
+}
+
 void KeyTiles::declare(Value tileCount, Value segmentCount,
                        Value firstSegment) {
   if (step.blockMask)
@@ -59,6 +73,8 @@ void KeyTiles::declare(Value tileCount, Value segmentCount,
   if (!usesIndex())
     return;
   int64_t w = step.sizes.getW();
+  residues = attn::getResidues(
+      op, cast<attn::BranchAttr>(op.getBranches()[step.branch]));
   OpBuilder &builder = plan.getBuilder();
   auto table = rplan::TileIndexOp::create(
       builder, plan.getLoc(),
@@ -67,8 +83,11 @@ void KeyTiles::declare(Value tileCount, Value segmentCount,
       segmentCount, firstSegment,
       builder.getDenseI64ArrayAttr({queryRows, keyRows}),
       w ? builder.getI64IntegerAttr(w) : IntegerAttr(),
-      builder.getI64IntegerAttr(step.sizes.getR()), op.getPatternOrderAttr(),
-      op.getCausalAttr(), window, grid, reach);
+      builder.getI64IntegerAttr(step.sizes.getR()),
+      residues.count == step.sizes.getR()
+          ? DenseI64ArrayAttr()
+          : builder.getDenseI64ArrayAttr({residues.first, residues.count}),
+      op.getPatternOrderAttr(), op.getCausalAttr(), window, grid, reach);
   index = k.addBuffer("tile_index", table);
   tiles = k.addNumber("tiles", tileCount);
   segments = k.addNumber("segments", segmentCount);
@@ -83,7 +102,7 @@ KeyTiles::Range KeyTiles::getRange(const Place &place) {
   }
   Value list = place.tile;
   if (place.segment || place.residue) {
-    Value plane = place.residue ? place.residue : k.constant(0);
+    Value plane = place.residue ? getPlace(place.residue) : k.constant(0);
     if (place.segment)
       plane = k.add("list_plane",
                     k.create<arith::MulIOp>("first_plane", plane, segments),

@@ -54,13 +54,13 @@ private:
   mlir::DenseI64ArrayAttr getWindow();
   /// Says as a remark where key tiles come from, if not from a division alone.
   void report();
-  /// Whether key tiles come from an index: where no division finds them. It has
-  /// lists for every residue, whether a head has it or not; of too many, and
-  /// where only the call knows w or r, masks alone find the keys.
+  /// Whether key tiles come from an index: where no division finds them. Where
+  /// only the call knows w or r, masks alone find the keys.
   bool usesIndex() const {
-    return (grid || step.keyOrder.positions) && step.sizes.areKnown() &&
-           step.sizes.getR() <= layout::TileIndex::mostResidues;
+    return (grid || step.keyOrder.positions) && step.sizes.areKnown();
   }
+  /// The place of a residue among those that have lists.
+  mlir::Value getPlace(mlir::Value residue);
   /// Whether each tile lies in one block of the mask.
   bool fillsBlocks();
 
@@ -70,6 +70,8 @@ private:
   attn::AttentionOp op;
   int64_t queryRows, keyRows;
   mlir::DenseI64ArrayAttr window, grid, reach;
+  /// That have lists in the index: those of the branch's heads.
+  layout::ResidueRange residues;
   /// Parameters of the kernel; null where there is none.
   mlir::Value index, blocks, tiles, segments;
 };

@@ -30,6 +30,7 @@ void ringlet::buildCPUPipeline(OpPassManager &pm, StringRef level) {
   pm.addPass(createRTileTrimColumns());
   pm.addPass(createRTileAssignScratch());
   pm.addPass(createRTileToCPU({level.str()}));
+  pm.addPass(createRTileCPUEmitTables({level.str()}));
   code::addKernelsToLLVM(pm);
 }
 

@@ -7,6 +7,7 @@
 
 #include "lib/Arch/CPU.h"
 #include "passes/TileToCPU/Emitter.h"
+#include "passes/TileToCPU/Kernel.h"
 #include "passes/TileToCPU/Passes.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -22,43 +23,6 @@ using namespace ringlet;
 using namespace ringlet::cpu;
 
 namespace {
-
-/// Arguments of a CPU kernel.
-enum Argument { Parameters, Begin, End, Scratch };
-
-/// The function without a body. LLVM must not make calls of loops: there is no
-/// library where kernels run.
-LLVM::LLVMFuncOp createFunction(OpBuilder &builder, rtile::FuncOp func,
-                                const arch::CPULevel &level) {
-  Type pointer = LLVM::LLVMPointerType::get(builder.getContext());
-  Type word = builder.getI64Type();
-  auto type =
-      LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(builder.getContext()),
-                                  {pointer, word, word, pointer});
-  auto result =
-      LLVM::LLVMFuncOp::create(builder, func.getLoc(), func.getSymName(), type);
-  auto pair = [&](StringRef key, const Twine &value) -> Attribute {
-    return builder.getArrayAttr(
-        {builder.getStringAttr(key), builder.getStringAttr(value)});
-  };
-  SmallVector<Attribute> passthrough{
-      pair("target-cpu", level.processor),
-      pair("prefer-vector-width", Twine(level.vectorBits)),
-      builder.getStringAttr("no-builtins"), builder.getStringAttr("nounwind")};
-  if (level.features[0])
-    passthrough.push_back(pair("target-features", level.features));
-  result.setPassthroughAttr(builder.getArrayAttr(passthrough));
-  result.setArgAttr(Parameters, "llvm.noalias", builder.getUnitAttr());
-  result.setArgAttr(Scratch, "llvm.noalias", builder.getUnitAttr());
-  result.setArgAttr(Scratch, "llvm.align", builder.getI64IntegerAttr(64));
-  SmallVector<Attribute> types;
-  for (Value parameter : func.getParameters())
-    types.push_back(TypeAttr::get(parameter.getType()));
-  result->setAttr(parametersAttr, builder.getArrayAttr(types));
-  result->setAttr(gridRankAttr, builder.getI64IntegerAttr(func.getGridRank()));
-  result->setAttr(scratchAttr, func->getAttr(scratchAttr));
-  return result;
-}
 
 /// Reads the words of the parameters one after the other.
 class ParameterReader {
@@ -91,7 +55,11 @@ private:
 
 void emit(rtile::FuncOp func, const arch::CPULevel &level) {
   OpBuilder builder(func);
-  LLVM::LLVMFuncOp result = createFunction(builder, func, level);
+  auto scratchBytes = func->getAttrOfType<IntegerAttr>(scratchAttr);
+  LLVM::LLVMFuncOp result =
+      createKernel(builder, func.getLoc(), func.getSymName(),
+                   ValueRange(func.getParameters()), func.getGridRank(),
+                   scratchBytes.getInt(), level);
   Block *entry = result.addEntryBlock(builder);
   CodeBuilder b(func.getLoc(), OpBuilder::atBlockBegin(entry));
   Emitter emitter(func, b, entry->getArgument(Scratch));

@@ -37,6 +37,9 @@ static Status makePattern(const abi::TileIndex &tiles,
                           layout::TilePattern &pattern) {
   pattern.segment = tiles.w();
   pattern.rate = tiles.rate();
+  pattern.residues = {0, pattern.rate};
+  if (tiles.residues() >= 0)
+    pattern.residues = {tiles.first_residue(), tiles.residues()};
   if (tiles.order())
     RL_TRY(makeOrder(*tiles.order(), pattern.order));
   pattern.causal = tiles.causal();
@@ -70,9 +73,8 @@ Status rt::makeKey(const abi::Buffer &buffer, layout::IndexTable &key) {
   return {};
 }
 
-/// How long the table of a valid key is.
-static Status count(layout::TileTable &key) try {
-  key.length = layout::TileIndex(key.pattern, key.sizes).tableLength();
+static Status measure(layout::TileTable &key) try {
+  key.measure();
   return {};
 } catch (const std::bad_alloc &) {
   return failure(RL_OUT_OF_MEMORY,
@@ -109,7 +111,7 @@ Status rt::setSizes(const abi::Buffer &buffer, const ExprValues &exprs,
   if (!error.empty())
     return invalid(error);
   if (auto *tiles = std::get_if<layout::TileTable>(&key))
-    return count(*tiles);
+    return measure(*tiles);
   return {};
 }
 
@@ -122,6 +124,11 @@ IndexTableCache::~IndexTableCache() {
     account.give(entry->bytes);
 }
 
+static Status refuseBytes(const layout::IndexTable &key) {
+  return failure(RL_OUT_OF_MEMORY, "the system refuses ", bytesOf(key),
+                 " bytes");
+}
+
 /// Writes the table out; the caller has taken its bytes from the account.
 static Status makeEntries(const layout::IndexTable &key,
                           IndexTable &table) try {
@@ -129,8 +136,15 @@ static Status makeEntries(const layout::IndexTable &key,
       std::visit([](const auto &made) { return layout::build(made); }, key);
   return {};
 } catch (const std::bad_alloc &) {
-  return failure(RL_OUT_OF_MEMORY, "the system refuses ", bytesOf(key),
-                 " bytes");
+  return refuseBytes(key);
+}
+
+/// Makes room for it.
+static Status allocate(const layout::IndexTable &key, IndexTable &table) try {
+  table.entries.resize(size_t(entryCount(key)));
+  return {};
+} catch (const std::bad_alloc &) {
+  return refuseBytes(key);
 }
 
 /// The table as the product of a kernel that knows whole periods of its order:
@@ -158,10 +172,17 @@ Status IndexTableCache::write(const layout::IndexTable &key, void *fill,
                               IndexTable &table) {
   int64_t words[3];
   LaunchCall call;
-  if (!driver.usesHostMemory() && makeLaunch(key, fill, words, call) &&
-      call.items <= driver.mostItems(/*blocksThatStay=*/0))
+  bool hasKernel = makeLaunch(key, fill, words, call) &&
+                   call.items <= driver.mostItems(/*blocksThatStay=*/0);
+  if (hasKernel && !driver.usesHostMemory())
     return table.upload.generate(driver, call, bytesOf(key));
-  RL_TRY(makeEntries(key, table));
+  if (hasKernel) {
+    RL_TRY(allocate(key, table));
+    words[0] = reinterpret_cast<int64_t>(table.entries.data());
+    RL_TRY(driver.launch(call));
+  } else {
+    RL_TRY(makeEntries(key, table));
+  }
   return table.upload.make(driver, table.entries.data(), bytesOf(key));
 }
 

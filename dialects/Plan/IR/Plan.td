@@ -237,7 +237,8 @@ def RPlan_TileIndexOp : RPlan_Op<"tile_index", [Pure]> {
   let description = [{
     Ranks, which are positions or, with an `order`, places along it (rule O2),
     are cut into segments of `w` (absent: one segment) and, within a segment,
-    into `rate` residues (rule B3). Tiles are those of one segment and residue:
+    into `rate` residues (rule B3), of which heads have `residues[1]` from
+    `residues[0]` on, counted past the last one from 0 on (absent: all). Tiles are those of one segment and residue:
     `tile[0]` query rows, counted from the first that exists, or `tile[1]` key
     rows, counted from 0. Queries have the positions from `queryOffset` on, keys
     those from 0 on. Which pairs see each other is said by `causal`, `window`
@@ -245,9 +246,9 @@ def RPlan_TileIndexOp : RPlan_Op<"tile_index", [Pure]> {
 
     The table holds the list of each tile of queries, number
 
-        (residue * segments + segment - firstSegment) * tiles + tile
+        (place * segments + segment - firstSegment) * tiles + tile
 
-    which is what `rtile.list` reads: first for each list the places where it
+    where `place` counts the residues that heads have, which is what `rtile.list` reads: first for each list the places where it
     begins and where the tiles that need a mask begin, in the end the length of
     the table, then the entries. A pair of tiles in which nothing is seen has
     none. Built once for each combination of sizes.
@@ -273,6 +274,8 @@ def RPlan_TileIndexOp : RPlan_Op<"tile_index", [Pure]> {
     ConfinedAttr<DenseI64ArrayAttr, [DenseArrayCount<2>]>:$tile,
     OptionalAttr<ConfinedAttr<I64Attr, [IntMinValue<1>]>>:$w,
     ConfinedAttr<I64Attr, [IntMinValue<1>]>:$rate,
+    OptionalAttr<ConfinedAttr<DenseI64ArrayAttr,
+                              [DenseArrayCount<2>]>>:$residues,
     OptionalAttr<RLayout_OrderAttr>:$order, UnitAttr:$causal,
     OptionalAttr<ConfinedAttr<DenseI64ArrayAttr, [DenseArrayCount<2>]>>:$window,
     OptionalAttr<DenseI64ArrayAttr>:$grid,
@@ -288,6 +291,7 @@ def RPlan_TileIndexOp : RPlan_Op<"tile_index", [Pure]> {
     `keys` `(` $keyLength `)`
     `lists` `(` $tiles `,` $segments `from` $firstSegment `)`
     `tile` `=` custom<Window>($tile) (`w` `=` $w^)? `rate` `=` $rate
+    (`residues` `=` custom<Sides>($residues)^)?
     (`order` `(` qualified($order)^ `)`)? (`causal` $causal^)?
     (`window` `=` custom<Window>($window)^)?
     (`grid` `=` custom<Sides>($grid)^ `reach` `=` custom<Sides>($reach))?

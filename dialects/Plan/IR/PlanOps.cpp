@@ -164,6 +164,13 @@ LogicalResult TileIndexOp::verify() {
   if (getW() && *getW() < getRate())
     return emitOpError("expected a rate of at most the segment length ")
            << *getW() << ", found " << getRate() << " (B1)";
+  if (std::optional<ArrayRef<int64_t>> residues = getResidues()) {
+    int64_t first = (*residues)[0], count = (*residues)[1], rate = getRate();
+    if (first < 0 || first >= rate || count < 1 || count > rate)
+      return emitOpError("expected residues from 0 to ")
+             << rate - 1 << ", each once, found " << count << " from " << first
+             << " on (B2)";
+  }
   if (std::optional<ArrayRef<int64_t>> window = getWindow())
     for (int64_t side : *window)
       if (side < -1)
@@ -182,6 +189,9 @@ layout::TilePattern TileIndexOp::getPattern() {
   layout::TilePattern pattern;
   pattern.segment = getW().value_or(layout::unboundedSegment);
   pattern.rate = getRate();
+  pattern.residues = {0, pattern.rate};
+  if (std::optional<ArrayRef<int64_t>> residues = getResidues())
+    pattern.residues = {(*residues)[0], (*residues)[1]};
   if (rlayout::OrderAttr order = getOrderAttr())
     pattern.order = order.getOrder();
   pattern.causal = getCausal();

@@ -10,12 +10,40 @@
 using namespace ringlet;
 using namespace ringlet::attn;
 
+layout::OffsetRule attn::toLayout(OffsetRule rule) {
+  switch (rule) {
+  case OffsetRule::Modulo:
+    return layout::OffsetRule::Modulo;
+  case OffsetRule::Block:
+    return layout::OffsetRule::Block;
+  case OffsetRule::Constant:
+    return layout::OffsetRule::Constant;
+  }
+  llvm_unreachable("every offset rule is one of lib/Layout");
+}
+
+layout::ResidueRange attn::getResidues(AttentionOp op, BranchAttr branch) {
+  int64_t heads = op.getQueryHeads();
+  int64_t begin = branch.getHeadBegin(), end = branch.getHeadEnd();
+  if (end == BranchAttr::kAllHeads)
+    end = heads;
+  if (branch.getBy() == HeadKind::Key) {
+    int64_t share = heads / op.getKeyHeads();
+    heads = op.getKeyHeads();
+    begin /= share;
+    end = layout::ceilDiv(end, share);
+  }
+  return layout::headResidues(toLayout(branch.getOffset()), begin, end, heads,
+                              branch.getR(), branch.getConstant());
+}
+
 layout::TilePattern attn::getTilePattern(AttentionOp op, BranchAttr branch,
                                          TilingAttr tiling) {
   layout::TilePattern pattern;
   if (!branch.isUnbounded())
     pattern.segment = branch.getW();
   pattern.rate = branch.getR();
+  pattern.residues = getResidues(op, branch);
   if (rlayout::OrderAttr order = op.getPatternOrderAttr())
     pattern.order = order.getOrder();
   pattern.causal = op.getCausal();

@@ -13,8 +13,14 @@
 
 namespace ringlet::attn {
 
+/// The rule as lib/Layout has it (B2).
+layout::OffsetRule toLayout(OffsetRule rule);
+
+/// The residues that heads of `branch`, whose r is known, have (B2).
+layout::ResidueRange getResidues(AttentionOp op, BranchAttr branch);
+
 /// Which keys a tile of queries sees in `branch`, whose w and r are known,
-/// under `tiling` (B3 to B5).
+/// under `tiling` (B2 to B5).
 layout::TilePattern getTilePattern(AttentionOp op, BranchAttr branch,
                                    TilingAttr tiling);
 

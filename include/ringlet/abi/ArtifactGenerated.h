@@ -2058,6 +2058,8 @@ struct TileIndexT : public flatbuffers::NativeTable {
   uint32_t tiles = 0;
   uint32_t segments = 0;
   uint32_t first_segment = 0;
+  int64_t first_residue = 0;
+  int64_t residues = -1LL;
   TileIndexT() = default;
   TileIndexT(const TileIndexT &o);
   TileIndexT(TileIndexT&&) FLATBUFFERS_NOEXCEPT = default;
@@ -2085,7 +2087,9 @@ struct TileIndex FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_KEY_LENGTH = 28,
     VT_TILES = 30,
     VT_SEGMENTS = 32,
-    VT_FIRST_SEGMENT = 34
+    VT_FIRST_SEGMENT = 34,
+    VT_FIRST_RESIDUE = 36,
+    VT_RESIDUES = 38
   };
   const ringlet::abi::Order *order() const {
     return GetPointer<const ringlet::abi::Order *>(VT_ORDER);
@@ -2135,6 +2139,12 @@ struct TileIndex FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   uint32_t first_segment() const {
     return GetField<uint32_t>(VT_FIRST_SEGMENT, 0);
   }
+  int64_t first_residue() const {
+    return GetField<int64_t>(VT_FIRST_RESIDUE, 0);
+  }
+  int64_t residues() const {
+    return GetField<int64_t>(VT_RESIDUES, -1LL);
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyOffset(verifier, VT_ORDER) &&
@@ -2156,6 +2166,8 @@ struct TileIndex FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            VerifyField<uint32_t>(verifier, VT_TILES, 4) &&
            VerifyField<uint32_t>(verifier, VT_SEGMENTS, 4) &&
            VerifyField<uint32_t>(verifier, VT_FIRST_SEGMENT, 4) &&
+           VerifyField<int64_t>(verifier, VT_FIRST_RESIDUE, 8) &&
+           VerifyField<int64_t>(verifier, VT_RESIDUES, 8) &&
            verifier.EndTable();
   }
   TileIndexT *UnPack(const flatbuffers::resolver_function_t *_resolver = nullptr) const;
@@ -2215,6 +2227,12 @@ struct TileIndexBuilder {
   void add_first_segment(uint32_t first_segment) {
     fbb_.AddElement<uint32_t>(TileIndex::VT_FIRST_SEGMENT, first_segment, 0);
   }
+  void add_first_residue(int64_t first_residue) {
+    fbb_.AddElement<int64_t>(TileIndex::VT_FIRST_RESIDUE, first_residue, 0);
+  }
+  void add_residues(int64_t residues) {
+    fbb_.AddElement<int64_t>(TileIndex::VT_RESIDUES, residues, -1LL);
+  }
   explicit TileIndexBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -2243,8 +2261,12 @@ inline flatbuffers::Offset<TileIndex> CreateTileIndex(
     uint32_t key_length = 0,
     uint32_t tiles = 0,
     uint32_t segments = 0,
-    uint32_t first_segment = 0) {
+    uint32_t first_segment = 0,
+    int64_t first_residue = 0,
+    int64_t residues = -1LL) {
   TileIndexBuilder builder_(_fbb);
+  builder_.add_residues(residues);
+  builder_.add_first_residue(first_residue);
   builder_.add_window_right(window_right);
   builder_.add_window_left(window_left);
   builder_.add_rate(rate);
@@ -2281,7 +2303,9 @@ inline flatbuffers::Offset<TileIndex> CreateTileIndexDirect(
     uint32_t key_length = 0,
     uint32_t tiles = 0,
     uint32_t segments = 0,
-    uint32_t first_segment = 0) {
+    uint32_t first_segment = 0,
+    int64_t first_residue = 0,
+    int64_t residues = -1LL) {
   auto grid__ = grid ? _fbb.CreateVector<int64_t>(*grid) : 0;
   auto reach__ = reach ? _fbb.CreateVector<int64_t>(*reach) : 0;
   return ringlet::abi::CreateTileIndex(
@@ -2301,7 +2325,9 @@ inline flatbuffers::Offset<TileIndex> CreateTileIndexDirect(
       key_length,
       tiles,
       segments,
-      first_segment);
+      first_segment,
+      first_residue,
+      residues);
 }
 
 flatbuffers::Offset<TileIndex> CreateTileIndex(flatbuffers::FlatBufferBuilder &_fbb, const TileIndexT *_o, const flatbuffers::rehasher_function_t *_rehasher = nullptr);
@@ -4701,7 +4727,9 @@ inline TileIndexT::TileIndexT(const TileIndexT &o)
         key_length(o.key_length),
         tiles(o.tiles),
         segments(o.segments),
-        first_segment(o.first_segment) {
+        first_segment(o.first_segment),
+        first_residue(o.first_residue),
+        residues(o.residues) {
 }
 
 inline TileIndexT &TileIndexT::operator=(TileIndexT o) FLATBUFFERS_NOEXCEPT {
@@ -4721,6 +4749,8 @@ inline TileIndexT &TileIndexT::operator=(TileIndexT o) FLATBUFFERS_NOEXCEPT {
   std::swap(tiles, o.tiles);
   std::swap(segments, o.segments);
   std::swap(first_segment, o.first_segment);
+  std::swap(first_residue, o.first_residue);
+  std::swap(residues, o.residues);
   return *this;
 }
 
@@ -4749,6 +4779,8 @@ inline void TileIndex::UnPackTo(TileIndexT *_o, const flatbuffers::resolver_func
   { auto _e = tiles(); _o->tiles = _e; }
   { auto _e = segments(); _o->segments = _e; }
   { auto _e = first_segment(); _o->first_segment = _e; }
+  { auto _e = first_residue(); _o->first_residue = _e; }
+  { auto _e = residues(); _o->residues = _e; }
 }
 
 inline flatbuffers::Offset<TileIndex> TileIndex::Pack(flatbuffers::FlatBufferBuilder &_fbb, const TileIndexT* _o, const flatbuffers::rehasher_function_t *_rehasher) {
@@ -4775,6 +4807,8 @@ inline flatbuffers::Offset<TileIndex> CreateTileIndex(flatbuffers::FlatBufferBui
   auto _tiles = _o->tiles;
   auto _segments = _o->segments;
   auto _first_segment = _o->first_segment;
+  auto _first_residue = _o->first_residue;
+  auto _residues = _o->residues;
   return ringlet::abi::CreateTileIndex(
       _fbb,
       _order,
@@ -4792,7 +4826,9 @@ inline flatbuffers::Offset<TileIndex> CreateTileIndex(flatbuffers::FlatBufferBui
       _key_length,
       _tiles,
       _segments,
-      _first_segment);
+      _first_segment,
+      _first_residue,
+      _residues);
 }
 
 inline BufferT::BufferT(const BufferT &o)

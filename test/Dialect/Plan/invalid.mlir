@@ -331,6 +331,24 @@ rplan.func @b1_tile_index_rate() outputs() names [] {
 
 // -----
 
+rplan.func @b2_tile_index_residues() outputs() names [] {
+  %c = arith.constant 0 : index
+  // expected-error@+1 {{expected residues from 0 to 3, each once, found 5 from 1 on (B2)}}
+  %t = rplan.tile_index queries(%c from %c) keys(%c) lists(%c, %c from %c) tile = [16, 16] rate = 4 residues = [1, 5] : memref<?xi64>
+  rplan.return
+}
+
+// -----
+
+rplan.func @b2_tile_index_first_residue() outputs() names [] {
+  %c = arith.constant 0 : index
+  // expected-error@+1 {{expected residues from 0 to 3, each once, found 1 from 4 on (B2)}}
+  %t = rplan.tile_index queries(%c from %c) keys(%c) lists(%c, %c from %c) tile = [16, 16] rate = 4 residues = [4, 1] : memref<?xi64>
+  rplan.return
+}
+
+// -----
+
 rplan.func @b4_tile_index_window() outputs() names [] {
   %c = arith.constant 0 : index
   // expected-error@+1 {{expected window sides of at least 0, or -1 for no limit, found -7 (B4)}}

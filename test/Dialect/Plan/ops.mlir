@@ -38,7 +38,7 @@ rtile.func @kernel(%x: memref<?x64xf32, strided<[?, 1]>>, %w: memref<?x64xf32>,
 // CHECK:         rplan.rank_table #rlayout.order<hilbert, grid = [8, 8]> first(%[[V]]) rows(%[[S]] from %[[V]]) : memref<?xi64>
 // CHECK:         rplan.rank_table #rlayout.order<hilbert, grid = [8, 8]> first(%[[V]]) rows(%[[S]] from %[[V]]) memory(#rlayout.order<residue<4>>) : memref<?xi64>
 // CHECK:         rplan.tile_index queries(%[[S]] from %[[V]]) keys(%[[S]]) lists(%[[S]], %[[V]] from %[[V]]) tile = [16, 32] rate = 1 : memref<?xi64>
-// CHECK:         rplan.tile_index queries(%[[S]] from %[[V]]) keys(%[[S]]) lists(%[[S]], %[[V]] from %[[V]]) tile = [16, 32] w = 64 rate = 4 order(#rlayout.order<hilbert, grid = [8, 8]>) causal window = [3, -1] grid = [8, 8] reach = [1, 2] : memref<?xi64>
+// CHECK:         rplan.tile_index queries(%[[S]] from %[[V]]) keys(%[[S]]) lists(%[[S]], %[[V]] from %[[V]]) tile = [16, 32] w = 64 rate = 4 residues = [3, 2] order(#rlayout.order<hilbert, grid = [8, 8]>) causal window = [3, -1] grid = [8, 8] reach = [1, 2] : memref<?xi64>
 // CHECK:         rplan.launch @kernel grid(%[[S]], %[[V]]) args(%[[X]], %[[W]], %[[T]], %[[S]]) : memref<?x64xf32, strided<[?, 1]>>, memref<?x64xf32>, memref<?xi64>, index
 // CHECK:         rplan.launch @kernel grid(%[[S]], %[[V]]) args(%[[X]], %[[W]], %[[T]], %[[S]]) otherwise fill(%[[W]] : memref<?x64xf32>) : memref<?x64xf32, strided<[?, 1]>>, memref<?x64xf32>, memref<?xi64>, index
 // CHECK:         rplan.return
@@ -66,7 +66,7 @@ rplan.func @main(%x: memref<?x64xf32, strided<[?, 1]>>, %n: memref<i64>)
   %f = rplan.tile_index queries(%s from %v) keys(%s) lists(%s, %v from %v)
       tile = [16, 32] rate = 1 : memref<?xi64>
   %g = rplan.tile_index queries(%s from %v) keys(%s) lists(%s, %v from %v)
-      tile = [16, 32] w = 64 rate = 4
+      tile = [16, 32] w = 64 rate = 4 residues = [3, 2]
       order(#rlayout.order<hilbert, grid = [8, 8]>) causal window = [3, -1]
       grid = [8, 8] reach = [1, 2] : memref<?xi64>
   rplan.launch @kernel grid(%s, %v) args(%x, %w, %t, %s)

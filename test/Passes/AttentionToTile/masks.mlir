@@ -105,14 +105,14 @@ func.func @curve(%q: tensor<1x64x2x16xf32>, %m: tensor<4x4xi1>) -> tensor<1x64x2
 
 // -----
 
-// An index has lists for every residue. Of so many that hardly any has a head,
-// the mask alone finds the keys.
+// An index has lists for the residues that heads have, however many the rate is.
 
 // CHECK-LABEL: rplan.func @wide(
-// CHECK-NOT:     rplan.tile_index
+// CHECK:         rplan.tile_index {{.+}} w = 268435456 rate = 268435456 residues = [0, 2] grid = [8, 8]
 // CHECK-LABEL: rtile.func @wide_attention0_branch0(
-// CHECK:         rtile.run
-// CHECK:         rtile.visible {{.+}} grid = [8, 8] reach = [1, 1]
+// CHECK:         %[[RESIDUE:.+]] = arith.remui %{{.+}}, %c268435456
+// CHECK:         arith.muli %[[RESIDUE]], %{{.+}}
+// CHECK:         rtile.list
 func.func @wide(%q: tensor<1x?x2x16xf32>) -> tensor<1x?x2x16xf32> {
   %o, %l = ringlet.attention %q, %q, %q
       branches [<w = 268435456, r = 268435456>]
@@ -120,4 +120,41 @@ func.func @wide(%q: tensor<1x?x2x16xf32>) -> tensor<1x?x2x16xf32> {
       tilings = [#ringlet.tiling<query = 16, key = 16>]
       : (tensor<1x?x2x16xf32>, tensor<1x?x2x16xf32>, tensor<1x?x2x16xf32>) -> (tensor<1x?x2x16xf32>, tensor<1x2x?xf32>)
   return %o : tensor<1x?x2x16xf32>
+}
+
+// -----
+
+// Heads 2 and 3 have the residues 2 and 0, which are the places 0 and 1 of lists;
+// heads of one residue have its lists alone.
+
+// CHECK-LABEL: rplan.func @some_heads(
+// CHECK-DAG:     rplan.tile_index {{.+}} rate = 3 residues = [2, 2] order
+// CHECK-DAG:     rplan.tile_index {{.+}} rate = 4 residues = [1, 1] order
+// CHECK-DAG:     rplan.tile_index {{.+}} rate = 5 residues = [2, 2] order
+// CHECK-LABEL: rtile.func @some_heads_attention0_branch2(
+// CHECK:         %[[RESIDUE:.+]] = arith.remui %{{.+}}, %c5
+// CHECK:         %[[PLACE:.+]] = arith.addi %[[RESIDUE]], %c-2
+// CHECK:         arith.muli %[[PLACE]], %{{.+}}
+// CHECK:         rtile.list
+// CHECK-LABEL: rtile.func @some_heads_attention0_branch1(
+// CHECK-SAME:    grid(%[[TILE:[a-z0-9]+]]: index
+// CHECK:         rtile.list %{{.+}}[%[[TILE]]]
+// CHECK-LABEL: rtile.func @some_heads_attention0_branch0(
+// CHECK:         %[[RESIDUE:.+]] = arith.remui %{{.+}}, %c3
+// CHECK:         %[[TURNED:.+]] = arith.addi %[[RESIDUE]], %c1
+// CHECK:         %[[PLACE:.+]] = arith.remui %[[TURNED]], %c3
+// CHECK:         %[[FIRST:.+]] = arith.muli %[[PLACE]], %c2
+// CHECK:         %[[LIST:.+]] = arith.addi %[[FIRST]], %{{.+}}
+// CHECK:         rtile.list %{{.+}}[%[[LIST]]]
+func.func @some_heads(%q: tensor<1x64x4x16xf32>) -> tensor<1x64x4x16xf32> {
+  %o, %l = ringlet.attention %q, %q, %q
+      branches [<w = *, r = 3, heads = [2, 4]>,
+                <w = *, r = 4, offset = constant<5>>,
+                <w = *, r = 5, heads = [2, 4]>] causal
+      pattern_order = <hilbert, grid = [8, 8]>
+      tilings = [#ringlet.tiling<query = 16, key = 16>,
+                 #ringlet.tiling<query = 16, key = 16>,
+                 #ringlet.tiling<query = 8, key = 16>]
+      : (tensor<1x64x4x16xf32>, tensor<1x64x4x16xf32>, tensor<1x64x4x16xf32>) -> (tensor<1x64x4x16xf32>, tensor<1x4x64xf32>)
+  return %o : tensor<1x64x4x16xf32>
 }

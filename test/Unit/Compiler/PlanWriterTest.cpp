@@ -280,10 +280,10 @@ TEST(PlanWriter, BuffersLiveFromFirstToLastUse) {
 
 /// Two launches with the index of `queries` queries of an 8 x 8 grid.
 std::string indexing(const std::string &queries, const std::string &keys) {
-  std::string index = "rplan.tile_index queries(" + queries +
-                      " from %c0) keys(" + keys +
-                      ") lists(%c8, %c1 from %c0) tile = [8, 16] rate = 1 "
-                      "causal grid = [8, 8] reach = [1, 2] : memref<?xi64>\n";
+  std::string index =
+      "rplan.tile_index queries(" + queries + " from %c0) keys(" + keys +
+      ") lists(%c8, %c1 from %c0) tile = [8, 16] rate = 3 "
+      "residues = [2, 2] causal grid = [8, 8] reach = [1, 2] : memref<?xi64>\n";
   std::string launch = " : memref<?xi64>\n";
   return "rplan.func @f(%x: memref<?x?xf32>, %s: memref<i64>) outputs() "
          "names [\"x\", \"s\"] {\n"
@@ -312,6 +312,9 @@ TEST(PlanWriter, TileIndexOfUnknownSizesIsARecipe) {
   EXPECT_EQ(value(tiles.query_length), 8);
   EXPECT_EQ(value(tiles.key_length), 60);
   EXPECT_EQ(value(tiles.tiles), 8);
+  EXPECT_EQ(tiles.rate, 3);
+  EXPECT_EQ(tiles.first_residue, 2);
+  EXPECT_EQ(tiles.residues, 2);
   EXPECT_EQ(tiles.query_rows, 8u);
   EXPECT_EQ(tiles.key_rows, 16u);
   EXPECT_TRUE(tiles.causal);
@@ -328,13 +331,15 @@ TEST(PlanWriter, TileIndexOfKnownSizesIsAConstant) {
     EXPECT_EQ(buffer->index, 0u);
   }
   layout::TilePattern pattern;
+  pattern.rate = 3;
+  pattern.residues = {2, 2};
   pattern.causal = true;
   pattern.grid = {8, 8};
   pattern.reach = {1, 2};
   pattern.queryRows = 8;
   pattern.keyRows = 16;
   std::vector<int64_t> table =
-      layout::TileIndex(pattern, {60, 0, 60, 8, 1, 0}).table();
+      *layout::TileIndex(pattern, {60, 0, 60, 8, 1, 0}).table();
   const std::vector<uint8_t> &data = plan.constants[0]->data;
   ASSERT_EQ(data.size(), table.size() * sizeof(int64_t));
   EXPECT_EQ(std::memcmp(data.data(), table.data(), data.size()), 0);

@@ -73,6 +73,30 @@ TEST(Dilation, HeadResidueIsAResidue) {
         }
 }
 
+// Those of a range of heads, each once.
+TEST(Dilation, HeadResiduesAreThoseOfTheHeads) {
+  for (OffsetRule rule :
+       {OffsetRule::Modulo, OffsetRule::Block, OffsetRule::Constant})
+    for (int64_t heads = 1; heads <= 9; ++heads)
+      for (int64_t rate = 1; rate <= 12; ++rate)
+        for (int64_t begin = 0; begin < heads; ++begin)
+          for (int64_t end = begin + 1; end <= heads; ++end) {
+            std::set<int64_t> expected, found;
+            for (int64_t x = begin; x < end; ++x)
+              expected.insert(headResidue(rule, x, heads, rate, -5));
+            ResidueRange range =
+                headResidues(rule, begin, end, heads, rate, -5);
+            for (int64_t place = 0; place < range.count; ++place)
+              found.insert(range.at(place, rate));
+            ASSERT_EQ(found, expected)
+                << "heads " << begin << " to " << end << " rate " << rate;
+            ASSERT_EQ(int64_t(found.size()), range.count);
+          }
+  // A huge rate costs nothing.
+  EXPECT_EQ(headResidues(OffsetRule::Modulo, 3, 8, 8, int64_t(1) << 40).count,
+            5);
+}
+
 // B3: within a segment, each residue is met by every rate-th position.
 TEST(Dilation, SegmentsAndResidues) {
   for (int64_t width : {1, 3, 8, 10})

@@ -38,6 +38,7 @@ Lists listsOf(const Case &given) {
   Lists lists;
   TileIndex(given.pattern, given.sizes).forEachList([&](const TileList &list) {
     lists.push_back(list);
+    return true;
   });
   return lists;
 }
@@ -78,8 +79,9 @@ Lists expectedLists(const Case &given) {
   auto rankOf = [&](int64_t position) {
     return pattern.order ? pattern.order->rank(position) : position;
   };
-  for (int64_t residue = 0; residue < rate; ++residue)
+  for (int64_t place = 0; place < pattern.residues.count; ++place)
     for (int64_t s = 0; s < sizes.segments; ++s) {
+      int64_t residue = pattern.residues.at(place, rate);
       int64_t begin = (sizes.firstSegment + s) * pattern.segment;
       int64_t base = begin + residue;
       bool moves = pattern.order && !pattern.order->isIdentity();
@@ -168,6 +170,10 @@ Case randomCase(Dice &dice) {
   if (!onGrid && !ordered)
     sizes.queryLength += dice.between(0, 40);
   pattern.rate = dice.oneIn(2) ? 1 : dice.between(2, 5);
+  pattern.residues = {0, pattern.rate};
+  if (dice.oneIn(2))
+    pattern.residues = {dice.between(0, pattern.rate - 1),
+                        dice.between(1, pattern.rate)};
   if (dice.oneIn(2))
     pattern.segment = dice.between(pattern.rate, volume + pattern.rate);
   pattern.causal = dice.oneIn(3);
@@ -243,8 +249,11 @@ TEST(TileIndex, TableHasItsListsInOrder) {
   for (int i = 0; i < 50; ++i) {
     Case given = randomCase(dice);
     TileIndex index(given.pattern, given.sizes);
-    std::vector<int64_t> table = index.table();
-    ASSERT_EQ(int64_t(table.size()), index.tableLength());
+    std::vector<int64_t> table = *index.table();
+    auto length = int64_t(table.size());
+    ASSERT_EQ(length, index.tableLength());
+    ASSERT_EQ(index.table(length), table);
+    ASSERT_EQ(index.table(length - 1), std::nullopt);
     Lists lists = listsOf(given);
     ASSERT_EQ(int64_t(lists.size()), index.lists());
     size_t number = 0;
@@ -265,13 +274,38 @@ TEST(TileIndex, TableHasItsListsInOrder) {
 TEST(TileIndex, NothingToListIsDoneAtOnce) {
   TilePattern pattern;
   pattern.segment = pattern.rate = int64_t(1) << 40;
+  pattern.residues = {0, pattern.rate};
   for (int64_t segments : {0, 1}) {
     TileSizes sizes;
     sizes.keyLength = 64;
     sizes.segments = segments;
     ASSERT_EQ(TileIndex::validate(pattern, sizes), "");
-    EXPECT_EQ(TileIndex(pattern, sizes).table(), std::vector<int64_t>{1});
+    EXPECT_EQ(*TileIndex(pattern, sizes).table(), std::vector<int64_t>{1});
   }
+}
+
+/// A list is as long under a huge rate, and there are no more of them, if few
+/// residues have one.
+TEST(TileIndex, RateCostsNothing) {
+  TilePattern pattern;
+  pattern.segment = pattern.rate = int64_t(1) << 40;
+  pattern.residues = {pattern.rate - 1, 3};
+  TileSizes sizes{64, 0, 64, 1, 1, 0};
+  ASSERT_EQ(TileIndex::validate(pattern, sizes), "");
+  // The residues rate - 1, which no token has, 0 and 1.
+  EXPECT_EQ(*TileIndex(pattern, sizes).table(),
+            (std::vector<int64_t>{7, 7, 7, 8, 8, 9, 9, 0, 0}));
+}
+
+/// Lists that nobody wants are not made.
+TEST(TileIndex, WalkEndsWhereAVisitSaysSo) {
+  TilePattern pattern;
+  TileIndex index(pattern, {64, 0, 64, 70, 1, 0});
+  int64_t visits = 0;
+  index.forEachList([&](const TileList &) { return ++visits < 5; });
+  EXPECT_EQ(visits, 5);
+  index.forEachList([&](const TileList &) { return ++visits < 73; });
+  EXPECT_EQ(visits, 73);
 }
 
 /// Why a pattern order pays: along the curve, a neighbourhood of a tile is few
@@ -351,6 +385,15 @@ TEST(TileIndex, RefusesWhatHasNoIndex) {
             "expected a rate from 1 to the segment length 2, found 3 (B1)");
   pattern.segment = 4;
   EXPECT_EQ(refusal(), "");
+  pattern.residues = {2, 3};
+  EXPECT_EQ(refusal(), "");
+  for (ResidueRange none : {ResidueRange{3, 1}, {-1, 1}, {0, 0}, {0, 4}}) {
+    pattern.residues = none;
+    EXPECT_EQ(refusal(), "expected residues from 0 to 2, each once, found " +
+                             std::to_string(none.count) + " from " +
+                             std::to_string(none.first) + " on (B2)");
+  }
+  pattern.residues = {};
   constexpr int64_t huge = INT64_MAX;
   for (int64_t TileSizes::*field :
        {&TileSizes::queryLength, &TileSizes::keyLength, &TileSizes::queryOffset,

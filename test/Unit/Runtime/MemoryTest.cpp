@@ -10,6 +10,9 @@
 
 #include "runtime/src/IndexTables.h"
 #include "runtime/src/Memory.h"
+#include "runtime/src/cpu/CpuDriver.h"
+
+#include "ringlet/abi/Limits.h"
 
 #include <cstdlib>
 #include <gtest/gtest.h>
@@ -231,6 +234,44 @@ TEST(IndexTablesTest, AreBijectiveAndInverse) {
   EXPECT_EQ(cache.built(), 6u);
 }
 
+/// Writes minus the index, as a kernel of the CPU.
+void writeMarks(const int64_t *words, int64_t begin, int64_t end, void *) {
+  auto *entries = reinterpret_cast<int64_t *>(words[0]);
+  int64_t last = std::min(end * abi::kTableItem, words[1]);
+  for (int64_t i = begin * abi::kTableItem; i < last; ++i)
+    entries[i] = -i;
+}
+
+// A kernel writes the table of whole periods, nobody else does; it knows
+// nothing of others.
+TEST(IndexTablesTest, KernelsWriteWholePeriods) {
+  std::unique_ptr<rt::Driver> driver;
+  rl_context_options options = {};
+  options.threads = 2;
+  ASSERT_TRUE(rt::makeCpuDriver(options, driver).ok());
+  Account account(0);
+  rt::IndexTableCache cache(*driver, account);
+  auto *fill = reinterpret_cast<void *>(writeMarks);
+  std::string error;
+  auto order = layout::makeOrder({"hilbert", 0, {16, 32}, 512, {}}, &error);
+  ASSERT_TRUE(order) << error;
+  bool overLimit;
+  std::shared_ptr<const rt::IndexTable> whole, cut;
+  ASSERT_TRUE(cache
+                  .get(layout::OrderTable{order, 1536, false}, whole, overLimit,
+                       /*mayFree=*/true, fill)
+                  .ok());
+  ASSERT_EQ(whole->entries.size(), 1536u);
+  for (int64_t i = 0; i < 1536; ++i)
+    ASSERT_EQ(whole->entries[size_t(i)], -i);
+  ASSERT_TRUE(cache
+                  .get(layout::OrderTable{order, 1500, false}, cut, overLimit,
+                       /*mayFree=*/true, fill)
+                  .ok());
+  for (int64_t i = 0; i < 1500; ++i)
+    ASSERT_EQ(cut->entries[size_t(i)], order->token(i, 1500));
+}
+
 // Entries agree with the arithmetic of the orders, whatever part of the ranks a
 // sequence has.
 TEST(IndexTablesTest, HoldRanks) {
@@ -280,19 +321,22 @@ TEST(IndexTablesTest, HoldTileIndices) {
   key.pattern.queryRows = key.pattern.keyRows = 8;
   key.sizes = {64, 0, 60, 8, 1, 0};
   layout::TileIndex index(key.pattern, key.sizes);
-  key.length = index.tableLength();
+  key.measure();
+  EXPECT_EQ(layout::sizeOf(key), index.tableLength());
   std::shared_ptr<const rt::IndexTable> table, again;
   ASSERT_TRUE(cache.get(key, table, overLimit).ok());
-  EXPECT_EQ(table->entries, index.table());
+  EXPECT_EQ(table->entries, *index.table());
+  // Built once from what was made to measure it, and then anew.
+  EXPECT_EQ(layout::build(key), table->entries);
   layout::TileTable copy = key;
   copy.pattern.order = makeOrder("hilbert", {8, 8});
   ASSERT_TRUE(cache.get(copy, again, overLimit).ok());
   EXPECT_EQ(table, again);
   copy.pattern.causal = true;
-  copy.length = layout::TileIndex(copy.pattern, copy.sizes).tableLength();
+  copy.measure();
   ASSERT_TRUE(cache.get(copy, again, overLimit).ok());
   key.sizes.keyLength = 61;
-  key.length = layout::TileIndex(key.pattern, key.sizes).tableLength();
+  key.measure();
   ASSERT_TRUE(cache.get(key, again, overLimit).ok());
   EXPECT_EQ(cache.built(), 3u);
 }
