@@ -7,6 +7,7 @@
 
 #include "ringlet/Compile.h"
 
+#include "dialects/Ringlet/IR/RingletDialect.h"
 #include "dialects/Tile/IR/TileDialect.h"
 #include "lib/Compiler/ArtifactWriter.h"
 #include "lib/Compiler/Bytecode.h"
@@ -31,8 +32,9 @@ using namespace ringlet;
 
 namespace {
 
-/// Of a thread, for kernels that would not fit otherwise.
-constexpr int64_t spareRegisters = 16;
+/// Of a thread, for kernels that would not fit otherwise: the first multiple
+/// that does.
+constexpr int64_t spareRegisters = 16, mostSpareRegisters = 96;
 
 /// One compilation of one module.
 class Compilation {
@@ -292,30 +294,43 @@ void Compilation::emitObjects(Work &work) {
   work.code.reset();
 }
 
+/// Whether the graph leaves tiles of some attention to the compiler.
+static bool leavesTiles(ModuleOp source) {
+  return source
+      .walk([](attn::AttentionOp op) {
+        return op.getTilings() ? WalkResult::advance()
+                               : WalkResult::interrupt();
+      })
+      .wasInterrupted();
+}
+
 /// Kernels live at the edge of what registers hold, and only ptxas knows on
-/// which side. They give way to ones that leave registers free and, if that
-/// does not do, those of a recipe that nobody asked for by name to plain ones.
+/// which side. They give way to ones that leave registers free and, if the
+/// first try does not do, those of a recipe that nobody asked for by name to
+/// plain ones.
 LogicalResult Compilation::giveWay(Work &work) {
   bool isByName = options.recipe != "auto" && options.recipe != "plain";
-  if (work.error.empty() || !work.target.gpu || isByName)
+  if (!work.target.gpu || isByName || !leavesTiles(source))
     return success();
+  KernelForm form{options.recipe};
   std::string first = work.error;
-  if (failed(lower(work, {options.recipe, spareRegisters})))
-    return failure();
-  emitObjects(work);
-  if (work.error.empty()) {
-    result.explanation += "for " + std::string(work.target.name()) +
-                          ": tiles leave " + std::to_string(spareRegisters) +
-                          " registers free: " + first + "\n";
-    return success();
+  while (!work.error.empty() && form.spareRegisters < mostSpareRegisters) {
+    if (form.spareRegisters && hasRecipe(*work.tiles)) {
+      emitWarning(source.getLoc())
+          << "plain kernels for " << work.target.name() << ": " << work.error;
+      form = {"plain"};
+    } else {
+      form.spareRegisters += spareRegisters;
+    }
+    if (failed(lower(work, form)))
+      return failure();
+    emitObjects(work);
   }
-  if (!hasRecipe(*work.tiles))
-    return success();
-  emitWarning(source.getLoc())
-      << "plain kernels for " << work.target.name() << ": " << work.error;
-  if (failed(lower(work, {"plain"})))
-    return failure();
-  emitObjects(work);
+  if (form.spareRegisters && work.error.empty())
+    result.explanation += "for " + std::string(work.target.name()) +
+                          ": tiles leave " +
+                          std::to_string(form.spareRegisters) +
+                          " registers free: " + first + "\n";
   return success();
 }
 

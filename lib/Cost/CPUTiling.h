@@ -43,6 +43,9 @@ struct BranchShape {
   bool segmented = false;
   /// Only the call knows where the segments or the rows of one lie.
   bool hasRuntimeSizes = false;
+  /// Which keys a query sees follows from what is known of each of them (O2,
+  /// B5, B6), not from the ends of an interval.
+  bool masksByElement = false;
 };
 
 struct CPUTiling {

@@ -50,6 +50,9 @@ struct CostTable {
   /// More of a thread where w or r are numbers of the call: what would be part
   /// of instructions stays alive beside the sums.
   double mmaRuntimeSizes = 32.0;
+  /// More of a thread where masks are made by element: positions, cells and
+  /// blocks of rows and columns, which ptxas loads well before they are used.
+  double mmaMaskOperands = 56.0;
 };
 
 constexpr CostTable table;
@@ -105,7 +108,8 @@ GPUTiling ringlet::cost::estimate(const GPUCore &core,
   bool followsTiles = kernel == TileKernel::Redo && branch.segmented;
   double ofScore = table.mmaScore + (followsTiles ? table.redoScore : 0.0);
   double numbers = branch.hasRuntimeSizes ? table.mmaRuntimeSizes : 0.0;
-  double sums = accumulator + ofScore * scores + room + numbers;
+  double operands = branch.masksByElement ? table.mmaMaskOperands : 0.0;
+  double sums = accumulator + ofScore * scores + room + numbers + operands;
   // Where copies are asynchronous, K and V are under way in turn; elsewhere V
   // takes K's place. Without mma the weights lie beside V.
   auto imageBytes = [&](int64_t rows, int64_t columns) {

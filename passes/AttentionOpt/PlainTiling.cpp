@@ -40,7 +40,8 @@ cost::BranchShape ringlet::getBranchShape(attn::AttentionOp op,
           getRowsOfSegment(op, branch),
           op.getCausal(),
           !branch.isUnbounded() || branch.getR() != 1,
-          branch.isRuntimeW() || branch.isRuntimeR()};
+          branch.isRuntimeW() || branch.isRuntimeR(),
+          op.getPatternOrder() || op.getGridWindow() || op.getBlockMask()};
 }
 
 cost::GPUCore ringlet::getGPUCore(const arch::GPUArch &row, Type element,

@@ -152,6 +152,20 @@ TEST(GPUTiling, SizesOfTheCallTakeRegisters) {
   EXPECT_TRUE(changes);
 }
 
+TEST(GPUTiling, MasksByElementTakeRegisters) {
+  bool changes = false;
+  for (int64_t dim = 16; dim <= 128; dim += 8) {
+    BranchShape byElement = shape(dim, 0);
+    byElement.masksByElement = true;
+    GPUTiling without = chooseTiling(large, shape(dim, 0), 2);
+    GPUTiling with = chooseTiling(large, byElement, 2);
+    EXPECT_TRUE(with.fits) << dim;
+    EXPECT_GE(with.cyclesPerScore, without.cyclesPerScore) << dim;
+    changes |= with.query != without.query || with.key != without.key;
+  }
+  EXPECT_TRUE(changes);
+}
+
 TEST(GPUTiling, NothingFitsWhereThereIsNoRoom) {
   GPUCore tiny = small;
   tiny.sharedBytes = 1 << 10;
