@@ -10,9 +10,11 @@ becomes IR for the CPU (host_code.py), is linked with a libcuda that runs blocks
 import argparse
 import concurrent.futures
 import dataclasses
+import math
 import os
 import pathlib
 import random
+import re
 import subprocess
 import sys
 
@@ -25,7 +27,10 @@ import safetensors_file  # noqa: E402
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """One attention of q [1, rows, heads, dim], k and v [1, rows, key_heads, ...]."""
+    """One attention of q [1, rows, heads, dim], k and v [1, rows, key_heads, ...].
+
+    With starts, of queries and of keys, sequences are packed: [rows, heads, dim].
+    """
 
     attributes: str
     rows: int
@@ -36,20 +41,42 @@ class Case:
     value_dim: int = 0
     target: str = "sm_80"
     recipe: str = "plain"
+    # Of the rows of queries, and of keys and values.
+    order: str = ""
+    key_order: str = ""
+    # Sides of the blocks of a mask, whose operand is called %mask.
+    blocks: tuple = ()
+    starts: tuple = ()
+
+    @property
+    def mask_shape(self) -> tuple:
+        return tuple(-(-self.rows // side) for side in self.blocks)
 
     @property
     def text(self) -> str:
-        def tensor(heads, dim):
-            return f"tensor<1x?x{heads}x{dim}x{self.dtype}>"
+        def layout(order, axis=1):
+            return f", #rlayout.layout<order = <{order}>, axis = {axis}>" if order else ""
 
-        q = tensor(self.heads, self.dim)
-        k = tensor(self.key_heads, self.dim)
-        v = tensor(self.key_heads, self.value_dim or self.dim)
-        out = tensor(self.heads, self.value_dim or self.dim)
-        results = f"({out}, tensor<1x{self.heads}x?xf32>)"
-        return f"""func.func @attend(%q: {q}, %k: {k}, %v: {v}) -> {results} {{
+        batch = "" if self.starts else "1x"
+
+        def tensor(heads, dim, order):
+            return f"tensor<{batch}?x{heads}x{dim}x{self.dtype}{layout(order)}>"
+
+        types = {
+            "q": tensor(self.heads, self.dim, self.order),
+            "k": tensor(self.key_heads, self.dim, self.key_order),
+            "v": tensor(self.key_heads, self.value_dim or self.dim, self.key_order),
+        }
+        if self.blocks:
+            types["mask"] = "tensor<{}x{}xi1>".format(*self.mask_shape)
+        for name, starts in zip(("q_starts", "k_starts"), self.starts):
+            types[name] = f"tensor<{len(starts)}xi64>"
+        out = tensor(self.heads, self.value_dim or self.dim, self.order)
+        results = f"({out}, tensor<{batch}{self.heads}x?xf32{layout(self.order, 2)}>)"
+        arguments = ", ".join(f"%{name}: {type_}" for name, type_ in types.items())
+        return f"""func.func @attend({arguments}) -> {results} {{
   %o, %lse = ringlet.attention %q, %k, %v {self.attributes}
-      : ({q}, {k}, {v}) -> {results}
+      : ({", ".join(types.values())}) -> {results}
   return %o, %lse : {results[1:-1]}
 }}
 """
@@ -59,10 +86,32 @@ class Case:
         shape = f"S{self.rows} H{self.heads}/{self.key_heads} D{self.dim}"
         if self.value_dim:
             shape += f"/{self.value_dim}"
-        return f"{self.target} {self.recipe}, {shape} {self.dtype}, {self.attributes}"
+        for sides, order in (("Q", self.order), ("K and V", self.key_order)):
+            shape += f", {sides} along {order}" if order else ""
+        text = f"{self.target} {self.recipe}, {shape} {self.dtype}, {self.attributes}"
+        return re.sub(r"table<\[.*?\]>", "table<...>", text)
+
+
+def along(order) -> str:
+    return f" pattern_order = <{order}>"
+
+
+def near(grid, reach) -> str:
+    return f" grid_window = <grid = {grid}, reach = {reach}>"
+
+
+PACKED = " packed(%q_starts, %k_starts)"
+
+
+def masked(rows, keys) -> str:
+    return f" block_mask(%mask) of [{rows}, {keys}]"
 
 
 ALL = "branches [<w = *, r = 1>]"
+TWO = "branches [<w = 128, r = 2>]"
+# Heads whose residues are 2 and 0.
+FEW = "branches [<w = *, r = 3, by = query, heads = [2, 4]>]"
+SHUFFLED = f"table<{[slot * 77 % 260 for slot in range(260)]}>"
 LAZY = {"target": "sm_90a", "recipe": "fa_fwd_lazy"}
 CASES = [
     # Rows in shared memory of whole 128 bytes are swizzled, others not.
@@ -80,6 +129,40 @@ CASES = [
     Case(ALL + " causal", 300, 2, 128, **LAZY),
     Case(ALL + " causal", 140, dim=256, **LAZY),
     Case("branches [<w = 128, r = 4>]", 400, 4, 64, **LAZY),
+    # Memory orders: rows that a table finds, or that lie at another distance. The
+    # table of whole periods whose sides are powers of two is a kernel's work.
+    Case(ALL + " causal", 256, key_order="hilbert, grid = [8, 16], chunk = 128"),
+    Case(TWO, 256, 2, order="morton, grid = [16, 16]", key_order="residue<2>"),
+    Case(TWO, 200, 2, key_order="hilbert, grid = [3, 6, 10], chunk = 180"),
+    Case(ALL, 260, order="snake, grid = [4, 32], chunk = 128", key_order=SHUFFLED),
+    Case(TWO, 150, 2, order="residue<3>", key_order="linear, chunk = 50"),
+    Case(TWO, 256, 2, key_order="residue<2>", **LAZY),
+    # Pattern orders and grid windows: positions from a table, lists of key tiles.
+    Case(TWO + " causal" + along("hilbert, grid = [13, 20]"), 260, 2, 128),
+    Case(ALL + " window = [90, 20]" + along("morton, grid = [4, 8, 8]"), 256),
+    Case(FEW + along("snake, grid = [9, 30]"), 250, 4, key_order="residue<2>"),
+    Case(TWO + along("residue<3>, chunk = 240") + " causal", 240, 2),
+    Case(TWO + along(SHUFFLED), 260, 2),
+    Case(ALL + near([12, 25], [2, 3]), 300, 2, 128),
+    Case(
+        ALL + near([5, 6, 9], [1, 2, 1]) + along("hilbert, grid = [5, 6, 9]"),
+        *(270, 1, 64, "f16"),
+        order="hilbert, grid = [5, 6, 9]",
+        key_order="hilbert, grid = [5, 6, 9]",
+    ),
+    # Block masks: tiles within a block, and others.
+    Case(ALL + masked(128, 128), 300, 2, blocks=(128, 128)),
+    Case(TWO + " causal" + masked(24, 40), 260, 2, blocks=(24, 40)),
+    Case(ALL + masked(32, 32) + along("hilbert, grid = [16, 16]"), 256, blocks=(32, 32)),
+    # Packed sequences, empty ones among them, and rows of none.
+    Case(
+        *("branches [<w = 100, r = 3>, <w = *, r = 1>] causal" + PACKED, 333, 4),
+        starts=((0, 0, 130, 131, 290), (0, 70, 70, 260, 333)),
+    ),
+    Case(
+        *(TWO + PACKED, 260, 2, 64, "f16", 1),
+        starts=((0, 200, 260), (0, 33, 250)),
+    ),
 ]
 
 
@@ -95,7 +178,15 @@ def write_inputs(case, path) -> None:
     for name, (heads, dim) in shapes.items():
         numbers = [draw.gauss(0, 1) for _ in range(case.rows * heads * dim)]
         content = safetensors_file.encode(case.dtype, numbers)
-        tensors.append((name, case.dtype, (1, case.rows, heads, dim), content))
+        shape = (case.rows, heads, dim) if case.starts else (1, case.rows, heads, dim)
+        tensors.append((name, case.dtype, shape, content))
+    if case.blocks:
+        count = math.prod(case.mask_shape)
+        content = safetensors_file.encode("i1", [draw.random() < 0.5 for _ in range(count)])
+        tensors.append(("mask", "i1", case.mask_shape, content))
+    for name, starts in zip(("q_starts", "k_starts"), case.starts):
+        content = safetensors_file.encode("i64", starts)
+        tensors.append((name, "i64", (len(starts),), content))
     safetensors_file.write(path, tensors)
 
 

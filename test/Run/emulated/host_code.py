@@ -20,16 +20,19 @@ ASSEMBLY = {
     "": "asm.opaque.{result}",
     "bar.red.or.pred $0, 0, $1;": "asm.barrier.or",
     "@$3 cp.async.cg.shared.global [$0], [$1], 16, $2;": "asm.copy",
+    "mov.u32 $0, 0; @$2 ld.global.u8 $0, [$1];": "asm.load.u8",
     "mov.b16 $0, 0; @$2 ld.global.b16 $0, [$1];": "asm.load.i16",
     "mov.b32 $0, 0; @$2 ld.global.b32 $0, [$1];": "asm.load.i32",
+    "mov.b64 $0, 0; @$2 ld.global.b64 $0, [$1];": "asm.load.i64",
     "@$2 st.global.b16 [$1], $0;": "asm.store.i16",
     "@$2 st.global.b32 [$1], $0;": "asm.store.i32",
+    "@$2 st.global.b64 [$1], $0;": "asm.store.i64",
 }
 STORE = re.compile(
     r"@\$(\d+) st\.global(?:\.v\d)?\.\w+ \[\$(\d+)\+(\d+)\], \{?([$\d, ]+)\}?;"
 )
 CALL = re.compile(r'call (\S+) asm sideeffect "([^"]*)", "[^"]*"\((.*)\)')
-KERNEL = re.compile(r"^define void @(\w+)\((.*?)\)", re.M)
+KERNEL = re.compile(r'^define void @"?([\w$]+)"?\((.*?)\)', re.M)
 
 
 class _Code:
@@ -108,7 +111,7 @@ def translate(text: str) -> tuple[str, list]:
             table.append((name, "null", count))
             body += rest
             continue
-        table.append((name, f"@{name}", count))
+        table.append((name, f'@"{name}"', count))
         body += function
     for _, definition in code.stores.values():
         body += definition + "\n"

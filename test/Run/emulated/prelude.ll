@@ -162,6 +162,25 @@ end:
   %result = phi i32 [ %value, %load ], [ 0, %0 ]
   ret i32 %result
 }
+define i64 @asm.load.i64(ptr %from, i1 %if) {
+  br i1 %if, label %load, label %end
+load:
+  %value = load i64, ptr %from
+  br label %end
+end:
+  %result = phi i64 [ %value, %load ], [ 0, %0 ]
+  ret i64 %result
+}
+define i32 @asm.load.u8(ptr %from, i1 %if) {
+  br i1 %if, label %load, label %end
+load:
+  %byte = load i8, ptr %from
+  %value = zext i8 %byte to i32
+  br label %end
+end:
+  %result = phi i32 [ %value, %load ], [ 0, %0 ]
+  ret i32 %result
+}
 define void @asm.store.i16(i16 %value, ptr %to, i1 %if) {
   br i1 %if, label %store, label %end
 store:
@@ -174,6 +193,14 @@ define void @asm.store.i32(i32 %value, ptr %to, i1 %if) {
   br i1 %if, label %store, label %end
 store:
   store i32 %value, ptr %to
+  br label %end
+end:
+  ret void
+}
+define void @asm.store.i64(i64 %value, ptr %to, i1 %if) {
+  br i1 %if, label %store, label %end
+store:
+  store i64 %value, ptr %to
   br label %end
 end:
   ret void

@@ -6,6 +6,7 @@ import argparse
 import dataclasses
 import json
 import pathlib
+import shutil
 import subprocess
 import sys
 import time
@@ -111,6 +112,7 @@ def bench(*arguments):
         ([], "arguments are required: MODE"),
         (["gpu"], "invalid choice: 'gpu'"),
         (["cuda", "--programs=a", "--once", "--utilisation"], "expected one of --once"),
+        (["cuda", "--programs=a", "--burst=0"], "expected --burst of at least 1, found 0"),
         (["cuda", "--programs=a", "--limit=0"], "expected --limit above 0, found 0"),
         (["cuda", "--programs=a", "--only=none such"], "expected --only to match one"),
         (["cuda", "--programs=a", "--only=("], "to be regular expressions"),
@@ -377,6 +379,24 @@ def test_expected_lines_are_read_from_the_compiler():
     # Rows of half a line: every second one, or side by side.
     assert found["linear"]["lines"] == 2 * found["residue<2>"]["lines"]
     assert found["linear"]["distinct_lines"] == 2 * 4096 * 32 // 64
+
+
+@pytest.mark.skipif(not shutil.which("valgrind"), reason="needs cachegrind")
+def test_expected_lines_are_those_that_cachegrind_counts():
+    import memory
+    import orders
+
+    class Case(orders.Case):
+        @property
+        def orders(self):
+            every = super().orders
+            return {each: every[each] for each in ("linear", "hilbert")}
+
+    found = memory.on_cpu(options(target="cpu:x86-64-v3"), Case(1024, 1, heads=1))
+    assert [each["order"] for each in found] == ["linear", "hilbert"]
+    assert all(abs(each["difference"]) < 0.05 for each in found), found
+    # The table of the second one is read, too.
+    assert found[1]["counted"] > found[0]["counted"]
 
 
 def test_misses_of_code_without_a_name_are_those_of_kernels(tmp_path):
