@@ -68,9 +68,13 @@ typedef struct rlc_options {
   int32_t reserved;       /* 0                                                */
   const char *recipe;     /* how kernels of a GPU divide their work: "plain",
                              "fa_fwd_overlap", "fa_fwd_lazy"; NULL: "auto"       */
+  const char *order;      /* the curve that keys lie or are walked along:
+                             "hilbert", "morton", "snake", "residue", "linear";
+                             NULL: "auto"                                        */
+  const char *ptxas; /* path of a ptxas; NULL: where CUDA puts it, or none  */
 } rlc_options;
 #define RLC_OPTIONS_INIT                                                       \
-  {sizeof(rlc_options), NULL, NULL, NULL, NULL, 0, 0, NULL}
+  {sizeof(rlc_options), NULL, NULL, NULL, NULL, 0, 0, NULL, NULL, NULL}
 
 typedef struct rlc_result rlc_result;
 

@@ -51,10 +51,14 @@ static std::string readOptions(const rlc_options *given,
     error = parseEmit(all.emit, options);
   if (error.empty() && all.recipe)
     error = parseRecipe(all.recipe, options);
+  if (error.empty() && all.order)
+    error = parseOrder(all.order, options);
   if (all.input_name)
     options.inputName = all.input_name;
   if (all.linker)
     options.linker = all.linker;
+  if (all.ptxas)
+    options.ptxas = all.ptxas;
   options.allowBytecode = all.allow_bytecode != 0;
   return error;
 }

@@ -105,6 +105,35 @@ TEST(CompilerC, RecipesHaveNames) {
   EXPECT_EQ(plain.status, RLC_OK) << plain.diagnostics();
 }
 
+TEST(CompilerC, OrdersHaveNames) {
+  rlc_options options = emitting("ringlet");
+  options.order = "peano";
+  Call wrong(kGood, std::strlen(kGood), &options);
+  EXPECT_EQ(wrong.status, RLC_INVALID_ARGUMENT);
+  EXPECT_EQ(wrong.diagnostics(),
+            "error: expected one of auto, linear, hilbert, morton, snake, "
+            "residue, found 'peano'\n");
+  options.order = "residue";
+  Call residue(kGood, std::strlen(kGood), &options);
+  ASSERT_EQ(residue.status, RLC_OK) << residue.diagnostics();
+  EXPECT_NE(std::strstr(rlc_result_explanation(residue.result),
+                        "K and V in residue<1>, as asked for"),
+            nullptr)
+      << rlc_result_explanation(residue.result);
+}
+
+TEST(CompilerC, APtxasThatIsNone) {
+  rlc_options options = RLC_OPTIONS_INIT;
+  options.target = "sm_80";
+  options.ptxas = "/nowhere/ptxas";
+  Call call(kGood, std::strlen(kGood), &options);
+  EXPECT_NE(call.status, RLC_OK);
+  EXPECT_NE(call.diagnostics().find("expected ptxas '/nowhere/ptxas' to be a "
+                                    "program, found none"),
+            std::string::npos)
+      << call.diagnostics();
+}
+
 TEST(CompilerC, OptionsOfOtherVersions) {
   // An older caller knows the first option only; what lies behind its struct
   // is not read.
