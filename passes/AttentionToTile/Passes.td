@@ -48,10 +48,10 @@ def RingletToRTile : Pass<"ringlet-to-rtile", "::mlir::ModuleOp"> {
     fill what lies past the lengths, or past the last sequence.
 
     Needs `tilings` (see `ringlet-choose-tiling`). What has no lowering yet is
-    refused with the rule's number: q_offset by sequence, lengths or packed
-    sequences with a pattern order, grid window or block mask (S1, S2), lengths
-    or packed sequences with memory orders (O1), rings (G1). Operations of other
-    dialects are refused by name.
+    refused with the rule's number: q_offset by sequence, packed sequences and,
+    without one q_offset, lengths with a grid window or block mask, all of them
+    with a pattern order (S1, S2), lengths or packed sequences with memory
+    orders (O1), rings (G1). Operations of other dialects are refused by name.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
     "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect",

@@ -29,6 +29,14 @@ static bool hasTables(attn::AttentionOp op) {
   return op.getPatternOrderAttr() || op.getGridWindow() || op.getBlockMask();
 }
 
+/// Whether what the host makes holds for sequences that are shorter than it
+/// knows: they have the same positions at the same rows, and rows by their
+/// positions.
+static bool areTablesOfPrefix(attn::AttentionOp op) {
+  return !op.isPacked() && !op.getPatternOrderAttr() &&
+         !hasPositionsOfSequence(op);
+}
+
 static bool isReordered(Value tensor) {
   auto order = rlayout::getOrder(cast<RankedTensorType>(tensor.getType()));
   return bool(dropIdentity(order));
@@ -42,10 +50,15 @@ LogicalResult ringlet::checkSupported(attn::AttentionOp op) {
   std::string lengths = op.isPacked()          ? "packed sequences"
                         : op.getQueryLengths() ? "lengths"
                                                : "";
-  if (!lengths.empty() && hasTables(op))
+  if (!lengths.empty() && hasTables(op) && !areTablesOfPrefix(op)) {
+    if (!op.isPacked() && !op.getPatternOrderAttr())
+      return refuse("lengths without one q_offset under a grid window or block "
+                    "mask; one tensor<i64> for all is possible",
+                    "S1, S2");
     return refuse(lengths + " under a pattern order, grid window or block "
                             "mask; run such sequences one by one",
                   "S2");
+  }
   if (!lengths.empty() &&
       (isReordered(op.getQuery()) || isReordered(op.getKey())))
     return refuse(lengths + " in another memory order than linear; reorder "

@@ -83,7 +83,9 @@ KeyLoop matchRun(scf::ForOp loop, rtile::RunOp run) {
 }
 
 KeyLoop matchList(scf::ForOp loop, rtile::ListOp list) {
-  if (loop.getLowerBound() != list.getBegin() ||
+  // The index knows nothing of the end of a sequence that the kernel reads.
+  auto keys = list.getKey().getDefiningOp<rtile::ViewOp>();
+  if ((keys && keys.getEnd()) || loop.getLowerBound() != list.getBegin() ||
       loop.getUpperBound() != list.getEnd() || !hasStep(loop, 1))
     return {};
   auto isEntry = [&](Value row) {

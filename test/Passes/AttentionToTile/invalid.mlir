@@ -20,8 +20,18 @@ func.func @packed(%q: tensor<10x2x16xf32>, %c: tensor<3xi64>) -> tensor<10x2x16x
 // -----
 
 func.func @lengths_on_a_grid(%q: tensor<3x8x2x16xf32>, %c: tensor<3xi64>) -> tensor<3x8x2x16xf32> {
-  // expected-error@+1 {{expected no lengths under a pattern order, grid window or block mask; run such sequences one by one: it has no lowering yet (S2)}}
+  // expected-error@+1 {{expected no lengths without one q_offset under a grid window or block mask; one tensor<i64> for all is possible: it has no lowering yet (S1, S2)}}
   %o, %l = ringlet.attention %q, %q, %q branches [<w = *, r = 1>] lengths(%c, %c) grid_window = <grid = [4, 4], reach = [1, 1]>
+      : (tensor<3x8x2x16xf32>, tensor<3x8x2x16xf32>, tensor<3x8x2x16xf32>, tensor<3xi64>, tensor<3xi64>)
+      -> (tensor<3x8x2x16xf32>, tensor<3x2x8xf32>)
+  return %o : tensor<3x8x2x16xf32>
+}
+
+// -----
+
+func.func @lengths_along_a_curve(%q: tensor<3x8x2x16xf32>, %c: tensor<3xi64>) -> tensor<3x8x2x16xf32> {
+  // expected-error@+1 {{expected no lengths under a pattern order, grid window or block mask; run such sequences one by one: it has no lowering yet (S2)}}
+  %o, %l = ringlet.attention %q, %q, %q branches [<w = *, r = 1>] lengths(%c, %c) pattern_order = <snake, grid = [4, 4]>
       : (tensor<3x8x2x16xf32>, tensor<3x8x2x16xf32>, tensor<3x8x2x16xf32>, tensor<3xi64>, tensor<3xi64>)
       -> (tensor<3x8x2x16xf32>, tensor<3x2x8xf32>)
   return %o : tensor<3x8x2x16xf32>

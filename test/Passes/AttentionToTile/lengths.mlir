@@ -100,3 +100,29 @@ func.func @sum(%q: tensor<3x64x2x16xf32>, %n: tensor<3xi64>) -> tensor<2x3x2x64x
       -> (tensor<3x64x2x16xf32>, tensor<2x3x2x64xf32>)
   return %l : tensor<2x3x2x64xf32>
 }
+
+// -----
+
+// Under a grid window or a block mask, one q_offset keeps rows at the positions
+// that the host knows: lists of key tiles are those of whole sequences, and what
+// lies past a length is hidden in each tile.
+
+// CHECK-LABEL: rplan.func @masked(
+// CHECK:         %[[INDEX:.+]] = rplan.tile_index
+// CHECK:         rplan.launch @masked_attention0_branch0 {{.+}} args({{.+}}, %[[INDEX]]
+// CHECK-LABEL: rtile.func @masked_attention0_branch0(
+// CHECK:         %[[LENGTH:.+]] = arith.minsi
+// CHECK:         %[[Q:.+]] = rtile.view {{.+}} within(
+// CHECK:         %[[K:.+]] = rtile.view {{.+}} within(
+// CHECK:         %[[B:.+]], %{{.+}}, %[[E:.+]] = rtile.list %{{.+}}, %[[Q]][%{{.+}}], %[[K]] grid
+// CHECK:         scf.for %{{.+}} = %[[B]] to %[[E]]
+// CHECK:           rtile.any_block %[[Q]][%{{.+}}], %[[K]]
+func.func @masked(%q: tensor<2x64x3x16xf32>, %n: tensor<2xi64>, %m: tensor<4x4xi1>) -> tensor<2x64x3x16xf32> {
+  %zero = arith.constant dense<0> : tensor<i64>
+  %o, %l = ringlet.attention %q, %q, %q branches [<w = *, r = 1>] q_offset(%zero) lengths(%n, %n)
+      grid_window = <grid = [8, 8], reach = [1, 1]> block_mask(%m) of [16, 16]
+      tilings = [#ringlet.tiling<query = 16, key = 16>]
+      : (tensor<2x64x3x16xf32>, tensor<2x64x3x16xf32>, tensor<2x64x3x16xf32>, tensor<i64>, tensor<2xi64>, tensor<2xi64>, tensor<4x4xi1>)
+      -> (tensor<2x64x3x16xf32>, tensor<2x3x64xf32>)
+  return %o : tensor<2x64x3x16xf32>
+}

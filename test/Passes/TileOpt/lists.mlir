@@ -59,6 +59,43 @@ rtile.func @list(%X: memref<?x64xf32, strided<[?, 1]>>,
   rtile.return
 }
 
+// An index knows nothing of where a sequence ends that only the kernel knows the
+// length of: no tile is whole.
+
+// SPLIT-LABEL: rtile.func @length(
+// SPLIT:         %[[BEGIN:.+]], %{{.+}}, %[[END:.+]] = rtile.list
+// SPLIT:         scf.for %{{.+}} = %[[BEGIN]] to %[[END]] step
+// SPLIT:           rtile.visible
+// SPLIT-NOT:     scf.for
+// SPLIT:         rtile.return
+rtile.func @length(%X: memref<?x64xf32, strided<[?, 1]>>,
+                   %Y: memref<?xf32, strided<[1]>>, %index: memref<?xi64>,
+                   %lengths: memref<?xi64>) grid(%n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %none = arith.constant dense<0.0> : tensor<64xf32>
+  %hidden = arith.constant dense<0.0> : tensor<64x64xf32>
+  %number = memref.load %lengths[%c0] : memref<?xi64>
+  %length = arith.index_cast %number : i64 to index
+  %x = rtile.view %X[*, *] within(%c0, %length) : memref<?x64xf32, strided<[?, 1]>> to !rtile.view<64x64xf32>
+  %y = rtile.view %Y[*] : memref<?xf32, strided<[1]>> to !rtile.view<64xf32>
+  %b, %w, %e = rtile.list %index[%n], %x[%n], %x grid = [32, 32] reach = [2, 2]
+      : memref<?xi64>, !rtile.view<64x64xf32>, !rtile.view<64x64xf32>
+  %sum = scf.for %j = %b to %e step %c1 iter_args(%s = %none) -> (tensor<64xf32>) {
+    %entry = memref.load %index[%j] : memref<?xi64>
+    %row = arith.index_cast %entry : i64 to index
+    %t = rtile.load %x[%row, %c0] : !rtile.view<64x64xf32>
+    %seen = rtile.visible %x[%n], %x[%row] grid = [32, 32] reach = [2, 2]
+        : !rtile.view<64x64xf32>, !rtile.view<64x64xf32> -> tensor<64x64xi1>
+    %m = arith.select %seen, %t, %hidden : tensor<64x64xi1>, tensor<64x64xf32>
+    %r = rtile.reduce sum %m : tensor<64x64xf32>
+    %a = arith.addf %s, %r : tensor<64xf32>
+    scf.yield %a : tensor<64xf32>
+  }
+  rtile.store %sum, %y[%n] : !rtile.view<64xf32>
+  rtile.return
+}
+
 // A mask of other conditions than the list's, and one that speaks of blocks,
 // may hide something in whole tiles: the loop stays as it is.
 

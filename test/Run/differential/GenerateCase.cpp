@@ -296,6 +296,7 @@ void ConfigurationDraw::collectFeatures(const Operation &op) {
        op.lengths && (op.offsetConstant || op.offsetOperand));
   note("lengths and several branches", op.lengths && spec.branches.size() > 1);
   note("lengths and a sink", op.lengths && op.sink);
+  note("lengths and a mask", op.lengths && (spec.gridWindow || spec.blockMask));
   note("packed", op.starts.has_value());
   note("packed and a q_offset",
        op.starts && (op.offsetConstant || op.offsetOperand));
@@ -453,6 +454,7 @@ const std::vector<std::string> &coverageNames() {
       "lengths and a q_offset",
       "lengths and several branches",
       "lengths and a sink",
+      "lengths and a mask",
       "packed",
       "packed and a q_offset",
       "packed and several branches",

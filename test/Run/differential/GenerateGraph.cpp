@@ -264,11 +264,10 @@ void GraphDraw::drawSizes() {
 
 /// A length for each sequence, or where each begins, after all other inputs.
 void GraphDraw::drawLengths() {
-  if (!isPacked && !lengthDice.oneIn(4))
+  if (pattern || (!isPacked && !lengthDice.oneIn(4)))
     return;
-  int64_t known = sizeInType(kBatch);
-  if (!isPacked && lengthDice.oneIn(4))
-    known = kDynamic;
+  bool isUnknown = !isPacked && lengthDice.oneIn(4);
+  int64_t known = isUnknown ? kDynamic : sizeInType(kBatch);
   ValueType list;
   list.dtype = DType::i64;
   list.shape = {isPacked && known != kDynamic ? known + 1 : known};
@@ -317,7 +316,7 @@ std::pair<int, int> GraphDraw::addAttention(int query, int key, int value,
   }
   if (offset)
     op.offsetOperand = offset;
-  else if (dice.oneIn(4))
+  else if ((lengths && drawn.isNeverNegative) || dice.oneIn(4))
     op.offsetConstant =
         drawn.isNeverNegative ? 0
         : pattern ? dice.pick<int64_t>({0, -3, -70})
@@ -548,6 +547,7 @@ void GraphDraw::drawMaskedAttention() {
     isStatic[kQueryBlocks] = isStatic[kKeyBlocks] = dice.oneIn(2);
   }
   drawInputs();
+  drawLengths();
   auto [o, l] = addAttention(q, k, v, "");
   graph().results = {o, l};
 }
