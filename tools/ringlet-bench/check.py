@@ -30,7 +30,6 @@ SCORES = (
     "great",
 )
 
-
 LAYOUTS = (
     "BSHD",
     "BSHD",
@@ -43,6 +42,9 @@ LAYOUTS = (
     "2 bytes behind",
     "rows of 8 bytes more",
 )
+
+# Sequences of a packed batch.
+PACKED = 6
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,6 +69,8 @@ class Config:
     has_offsets: bool = False
     # Queries and keys of each sequence, of which some are no lengths (S2).
     has_lengths: bool = False
+    # Sequences one behind the other, of which some are empty (S2).
+    is_packed: bool = False
     # w and r are given with the call (B1).
     has_sizes: bool = False
 
@@ -84,9 +88,14 @@ class Config:
             "sink" if self.has_sink else "",
             "offsets" if self.has_offsets else "",
             "lengths" if self.has_lengths else "",
+            "packed" if self.is_packed else "",
             "sizes of the call" if self.has_sizes else "",
         ]
         return " ".join(part for part in parts if part)
+
+    @property
+    def sequences(self) -> int:
+        return PACKED if self.is_packed else self.batch
 
     @property
     def sizes(self) -> dict:
@@ -95,13 +104,15 @@ class Config:
 
     @property
     def text(self) -> str:
+        batch = "" if self.is_packed else f"{self.batch}x"
+
         def tensor(heads, dim):
-            return f"tensor<{self.batch}x?x{heads}x{dim}x{self.dtype}>"
+            return f"tensor<{batch}?x{heads}x{dim}x{self.dtype}>"
 
         q, o = tensor(self.heads, self.dim), tensor(self.heads, self.value_dim)
         k = tensor(self.key_heads, self.dim)
         v = tensor(self.key_heads, self.value_dim)
-        lse = f"tensor<{self.batch}x{self.heads}x?xf32>"
+        lse = f"tensor<{batch}{self.heads}x?xf32>"
         extra = " causal" if self.causal else ""
         if self.window:
             extra += f" window = [{self.window[0]}, {self.window[1]}]"
@@ -109,12 +120,16 @@ class Config:
             extra += f" softcap = {self.softcap}"
         operands = {"q": q, "k": k, "v": v}
         if self.has_offsets:
-            operands["offsets"] = f"tensor<{self.batch}xi64>"
+            operands["offsets"] = f"tensor<{self.sequences}xi64>"
             extra += " q_offset(%offsets)"
         if self.has_lengths:
             for name in ("q_lengths", "k_lengths"):
                 operands[name] = f"tensor<{self.batch}xi64>"
             extra += " lengths(%q_lengths, %k_lengths)"
+        if self.is_packed:
+            for name in ("q_starts", "k_starts"):
+                operands[name] = f"tensor<{PACKED + 1}xi64>"
+            extra += " packed(%q_starts, %k_starts)"
         if self.has_sizes:
             sizes = self.sizes
             operands |= {name: "tensor<i64>" for name in sizes}
@@ -143,6 +158,7 @@ def draw(seed: int, count: int) -> list[Config]:
     further = random.Random(seed + 1)
     of_sequences = random.Random(seed + 2)
     of_calls = random.Random(seed + 3)
+    of_packs = random.Random(seed + 4)
     sizes = []
     configs = []
     while len(configs) < count:
@@ -169,9 +185,12 @@ def draw(seed: int, count: int) -> list[Config]:
                 (1, 5, 127, 128, 129, 256, 640, 1000, 1023, 1024, 2048, 2050, 3001)
             )
             lengths.append((keys if dice.random() < 0.7 else max(1, keys // 3), keys))
+        batch = dice.choice((1, 2))
+        has_lengths = of_sequences.random() < 0.2
+        is_packed = of_packs.random() < 0.2 and not has_lengths
         configs.append(
             Config(
-                batch=dice.choice((1, 2)),
+                batch=1 if is_packed else batch,
                 heads=key_heads * group,
                 key_heads=key_heads,
                 dim=dim,
@@ -186,7 +205,8 @@ def draw(seed: int, count: int) -> list[Config]:
                 softcap=further.choice((None, None, None, 2.0, 30.0)),
                 has_sink=further.random() < 0.2,
                 has_offsets=further.random() < 0.2,
-                has_lengths=of_sequences.random() < 0.2,
+                has_lengths=has_lengths,
+                is_packed=is_packed,
                 has_sizes=of_calls.random() < 0.2,
             )
         )
@@ -347,11 +367,17 @@ def _further_inputs(config, queries, keys):
 
     inputs = {}
     if config.has_offsets:
-        distance = torch.randint(-70, 71, (config.batch,), device="cuda")
+        distance = torch.randint(-70, 71, (config.sequences,), device="cuda")
         inputs["offsets"] = keys - queries + distance
     if config.has_lengths:
         for name, rows in ("q_lengths", queries), ("k_lengths", keys):
             inputs[name] = torch.randint(-3, rows + 4, (config.batch,), device="cuda")
+    if config.is_packed:
+        for name, rows in ("q_starts", queries), ("k_starts", keys):
+            starts = torch.randint(0, rows + 4, (PACKED + 1,), device="cuda")
+            starts[2] = starts[1]
+            starts[0] = -3
+            inputs[name] = starts.sort().values
     if config.has_sizes:
         # The host reads them.
         inputs |= {name: torch.tensor(size) for name, size in config.sizes.items()}
@@ -360,29 +386,80 @@ def _further_inputs(config, queries, keys):
     return inputs
 
 
-def _clamped(further, name, batch, rows) -> int:
-    """The length of a sequence: all rows without one (S2)."""
+def _clamped(further, name, number, rows) -> int:
+    """A length, or a start, of a list: all rows without the list (S2)."""
     if name not in further:
         return rows
-    return min(max(further[name][batch].item(), 0), rows)
+    return min(max(further[name][number].item(), 0), rows)
 
 
 def _poison(tensors, further):
-    """Rows past the lengths become NaN, but where they lie in other rows, too."""
-    names = ("q_lengths", "k_lengths", "k_lengths")
-    for tensor, name in zip(tensors, names):
-        if name not in further or 0 in tensor.stride():
+    """Rows past the lengths, or of no sequence, become NaN, but where they lie in
+    other rows, too."""
+    for tensor, side in zip(tensors, "qkk"):
+        if 0 in tensor.stride():
             continue
+        rows = tensor.shape[1]
         for batch in range(tensor.shape[0]):
-            tensor[batch, _clamped(further, name, batch, tensor.shape[1]) :] = math.nan
+            end = min(
+                _clamped(further, f"{side}_lengths", batch, rows),
+                _clamped(further, f"{side}_starts", -1, rows),
+            )
+            tensor[batch, end:] = math.nan
 
 
-def _worst(config, tensors, further, out, lse, scores) -> list:
-    """What breaks section 7, for some batch items, heads and rows."""
-    import torch
-
+def _sequences(config, tensors, further, out, lse):
+    """Some of a batch; all packed ones that have rows, and the rows of none as one
+    without valid rows. Of each a head to look at, the tensors [rows, heads, dim] and
+    results, how many rows of queries and of keys are valid, and the q_offset."""
     q, k, v = tensors
     queries, keys = q.shape[1], k.shape[1]
+
+    def offset(number, usual):
+        return further["offsets"][number].item() if config.has_offsets else usual
+
+    if not config.is_packed:
+        for batch, head in {(0, 0), (config.batch - 1, config.heads - 1)}:
+            q_length = _clamped(further, "q_lengths", batch, queries)
+            k_length = _clamped(further, "k_lengths", batch, keys)
+            views = [tensor[batch] for tensor in (q, k, v, out, lse)]
+            p = offset(batch, k_length - q_length)
+            yield head, views, q_length, k_length, p
+        return
+    q_starts, k_starts = (
+        [_clamped(further, name, number, rows) for number in range(PACKED + 1)]
+        for name, rows in (("q_starts", queries), ("k_starts", keys))
+    )
+    for number in range(PACKED + 1):
+        begin, end = (*q_starts, queries)[number : number + 2]
+        # One row of keys at least, be it valid or not.
+        k_begin, k_end = (*k_starts, k_starts[-1])[number : number + 2]
+        first = min(k_begin, keys - 1)
+        some = slice(first, max(k_end, first + 1))
+        q_length, k_length = end - begin, k_end - k_begin
+        if q_length == 0:
+            continue
+        rows = slice(begin, end)
+        views = q[0, rows], k[0, some], v[0, some], out[0, rows], lse[0, :, rows]
+        if number == PACKED:
+            yield 0, views, 0, 0, 0
+        else:
+            p = offset(number, k_length - q_length)
+            yield number % config.heads, views, q_length, k_length, p
+
+
+def _worst(config, tensors, further, out, lse) -> list:
+    """What breaks section 7, for some sequences, heads and rows."""
+    sequences = _sequences(config, tensors, further, out, lse)
+    return [what for sequence in sequences for what in _check(config, sequence, further)]
+
+
+def _check(config, sequence, further) -> list:
+    """What breaks section 7, for some rows."""
+    import torch
+
+    head, (q, k, v, out, lse), q_length, k_length, offset = sequence
+    queries, keys = q.shape[0], k.shape[0]
     rows = torch.unique(
         torch.cat(
             [
@@ -395,59 +472,53 @@ def _worst(config, tensors, further, out, lse, scores) -> list:
     wrong = []
     scale = 1 / math.sqrt(config.dim)
     bits = {"bf16": 7, "f16": 10}[config.dtype]
-    for batch, head in {(0, 0), (config.batch - 1, config.heads - 1)}:
-        key_head = head // (config.heads // config.key_heads)
-        q_length = _clamped(further, "q_lengths", batch, queries)
-        k_length = _clamped(further, "k_lengths", batch, keys)
-        past = rows >= q_length
-        offset = k_length - q_length
-        if config.has_offsets:
-            offset = further["offsets"][batch].item()
-        sink = further["sink"][head] if config.has_sink else None
-        seen = _visible(config, head, rows, offset, keys)
-        seen &= ~past[:, None]
-        seen[:, k_length:] = False
-        q64, k64 = q[batch, rows, head].double(), k[batch, :, key_head].double()
-        v64 = v[batch, :, key_head].double()
-        # Copies: what lies past a length is not of the sequence.
-        q64[past], k64[k_length:], v64[k_length:] = 0.0, 0.0, 0.0
-        exact = q64 @ k64.T * scale
-        weights, total, expected_lse = _softmax(config, exact, seen, sink)
-        expected = torch.where(total > 0, weights @ v64 / total, 0.0)
-        expected_lse[past] = -math.inf
-        # The same in the precision of the kernel, with all scores at once (R4).
-        near = (q64.float() @ k64.float().T) * scale
-        weights, total, near_lse = _softmax(config, near, seen, sink)
-        same = weights.to(q.dtype).double() @ v64
-        same = torch.where(total > 0, same / total, 0.0).to(q.dtype).double()
+    key_head = head // (config.heads // config.key_heads)
+    past = rows >= q_length
+    sink = further["sink"][head] if config.has_sink else None
+    seen = _visible(config, head, rows, offset, keys)
+    seen &= ~past[:, None]
+    seen[:, k_length:] = False
+    q64, k64 = q[rows, head].double(), k[:, key_head].double()
+    v64 = v[:, key_head].double()
+    # Copies: what lies past a length is not of the sequence.
+    q64[past], k64[k_length:], v64[k_length:] = 0.0, 0.0, 0.0
+    exact = q64 @ k64.T * scale
+    weights, total, expected_lse = _softmax(config, exact, seen, sink)
+    expected = torch.where(total > 0, weights @ v64 / total, 0.0)
+    expected_lse[past] = -math.inf
+    # The same in the precision of the kernel, with all scores at once (R4).
+    near = (q64.float() @ k64.float().T) * scale
+    weights, total, near_lse = _softmax(config, near, seen, sink)
+    same = weights.to(q.dtype).double() @ v64
+    same = torch.where(total > 0, same / total, 0.0).to(q.dtype).double()
 
-        found = out[batch, rows, head].double()
-        error, allowed = (found - expected).abs(), (same - expected).abs()
-        largest = max(expected.abs().amax().item(), 2.0**-14)
-        unit = 2.0 ** (math.floor(math.log2(largest)) - bits)
-        rms = lambda x: x.square().mean().sqrt()
-        checks = [
-            ("largest error", error.max(), 2 * allowed.max() + unit),
-            ("rms error", rms(error), 2 * rms(allowed) + unit),
-        ]
-        empty = expected_lse == -math.inf
-        found_lse = lse[batch, head, rows].double()
-        if not torch.equal(found_lse == -math.inf, empty):
-            wrong.append(f"head {head}: lse -inf in other rows than those without keys")
-        else:
-            difference = (found_lse - expected_lse)[~empty].abs()
-            near_difference = (near_lse.double() - expected_lse)[~empty].abs()
-            most = exact.abs().max() if exact.numel() else torch.tensor(0.0)
-            if difference.numel():
-                # A score is a sum of `dim` products in an order of its own.
-                rounding = 2.0**-24 * math.sqrt(config.dim) * most
-                limit = 2 * near_difference.max() + 2e-6 + rounding
-                checks.append(("error of lse", difference.max(), limit))
-        for what, value, limit in checks:
-            if not value <= limit:
-                wrong.append(
-                    f"head {head}: {what} {value:.3e}, expected at most {limit:.3e}"
-                )
+    found = out[rows, head].double()
+    error, allowed = (found - expected).abs(), (same - expected).abs()
+    largest = max(expected.abs().amax().item(), 2.0**-14)
+    unit = 2.0 ** (math.floor(math.log2(largest)) - bits)
+    rms = lambda x: x.square().mean().sqrt()
+    checks = [
+        ("largest error", error.max(), 2 * allowed.max() + unit),
+        ("rms error", rms(error), 2 * rms(allowed) + unit),
+    ]
+    empty = expected_lse == -math.inf
+    found_lse = lse[head, rows].double()
+    if not torch.equal(found_lse == -math.inf, empty):
+        wrong.append(f"head {head}: lse -inf in other rows than those without keys")
+    else:
+        difference = (found_lse - expected_lse)[~empty].abs()
+        near_difference = (near_lse.double() - expected_lse)[~empty].abs()
+        most = exact.abs().max() if exact.numel() else torch.tensor(0.0)
+        if difference.numel():
+            # A score is a sum of `dim` products in an order of its own.
+            rounding = 2.0**-24 * math.sqrt(config.dim) * most
+            limit = 2 * near_difference.max() + 2e-6 + rounding
+            checks.append(("error of lse", difference.max(), limit))
+    for what, value, limit in checks:
+        if not value <= limit:
+            wrong.append(
+                f"head {head}: {what} {value:.3e}, expected at most {limit:.3e}"
+            )
     return wrong
 
 
@@ -469,15 +540,18 @@ def run(options) -> int:
                 tensors = _inputs(config, queries, keys, scores)
                 further = _further_inputs(config, queries, keys)
                 _poison(tensors, further)
-                arguments = *tensors, *further.values()
                 shape = (config.batch, queries, config.heads, config.value_dim)
                 out = torch.full(shape, math.nan, device="cuda", dtype=tensors[0].dtype)
                 lse = torch.full(
                     (config.batch, config.heads, queries), math.nan, device="cuda"
                 )
+                arguments = *tensors, *further.values(), out, lse
+                if config.is_packed:
+                    q, k, v = (tensor[0] for tensor in tensors)
+                    arguments = q, k, v, *further.values(), out[0], lse[0]
                 name = f"{config.name}, {queries} x {keys}, {scores}, {target}"
                 try:
-                    program(*arguments, out, lse)
+                    program(*arguments)
                     torch.cuda.synchronize()
                 except RuntimeError as error:
                     # Nothing can be done on the device after a fault.
@@ -486,11 +560,11 @@ def run(options) -> int:
                 checked += 1
                 if options.sanitize:
                     continue
-                wrong = _worst(config, tensors, further, out, lse, scores)
+                wrong = _worst(config, tensors, further, out, lse)
                 first = out.clone(), lse.clone()
                 many = options.repeats if number % 20 == 0 and index == 0 else 1
                 for _ in range(many):
-                    program(*arguments, out, lse)
+                    program(*arguments)
                     repeats += 1
                     if not (
                         torch.equal(out.view(torch.int16), first[0].view(torch.int16))

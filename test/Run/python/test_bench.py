@@ -159,10 +159,12 @@ def test_check_draws_the_same_again():
     assert check.draw(7, 20) == configs[:20]
     assert {each.dtype for each in configs} == {"bf16", "f16"}
     # What a program may have besides is drawn, in each combination of two.
-    further = "has_sink", "has_offsets", "has_lengths", "has_sizes"
+    further = "has_sink", "has_offsets", "has_lengths", "is_packed", "has_sizes"
     drawn = check.draw(7, 210)
     for first in further:
         for second in further:
+            if {first, second} == {"has_lengths", "is_packed"}:
+                continue
             assert any(getattr(x, first) and getattr(x, second) for x in drawn)
 
 
@@ -173,6 +175,9 @@ def test_check_compiles_what_it_draws():
     ringlet.compile(next(x for x in drawn if x.has_lengths and x.has_offsets).text)
     ringlet.compile(next(x for x in drawn if x.has_lengths and x.has_sink).text)
     ringlet.compile(next(x for x in drawn if x.has_lengths and x.has_sizes).text)
+    ringlet.compile(next(x for x in drawn if x.is_packed and x.has_sizes).text)
+    ringlet.compile(next(x for x in drawn if x.is_packed and x.has_offsets).text)
+    ringlet.compile(next(x for x in drawn if x.is_packed and x.has_sink).text)
     ringlet.compile(next(x for x in drawn if x.has_sizes and x.has_sink and x.w).text)
     ringlet.compile(next(x for x in drawn if x.has_sizes and not x.w).text)
 
