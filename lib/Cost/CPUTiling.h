@@ -24,8 +24,8 @@ struct CPUCore {
   int64_t stepsPerMultiplyAdd = 1;
   /// A depth that is no multiple of so many steps takes as long as the next.
   int64_t depthMultiple = 1;
-  /// Rows of the tallest tiles of Q to compare.
-  int64_t maxQuery = 256;
+  /// Rows of the tallest tiles to compare.
+  int64_t maxRows = 256;
 
   /// A core of that level at work on products of bf16 or others.
   static CPUCore of(const arch::CPULevel &level, bool isBF16);

@@ -174,7 +174,7 @@ private:
     if (tile.getRank() == 1)
       return;
     // Memory is read in rows, if only to make panels of them.
-    rows[load] = addPlace(tile, false, "rows");
+    rows[load] = addPlace(getCopied(load), false, "rows");
     int64_t end = hasForm(load, "rows") ? wide : begin;
     plan.addLifetime(rows[load], {begin, end}, {begin, end});
   }
@@ -379,7 +379,7 @@ private:
 struct AssignScratch : ringlet::impl::RTileAssignScratchBase<AssignScratch> {
   void runOnOperation() override {
     WalkResult result = getOperation()->walk([&](rtile::FuncOp func) {
-      if (!func->hasAttr(lanesAttr) || !func->hasAttr(panelAttr)) {
+      if (!Geometry::isDecided(func)) {
         func.emitOpError("expected the decisions of rtile-pack-operands");
         return WalkResult::interrupt();
       }

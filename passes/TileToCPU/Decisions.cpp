@@ -38,6 +38,7 @@ static int64_t getInteger(Operation *op, StringRef name) {
   return attr ? attr.getInt() : -1;
 }
 
+int64_t cpu::getTrimmed(Operation *op) { return getInteger(op, trimmedAttr); }
 int64_t cpu::getGroup(Operation *op) { return getInteger(op, groupAttr); }
 int64_t cpu::getPhase(Operation *op) { return getInteger(op, phaseAttr); }
 
@@ -166,8 +167,28 @@ RankedTensorType cpu::getStored(rtile::LoadOp load) {
   llvm_unreachable("all cases are above");
 }
 
+bool cpu::weavesInPanels(rtile::LoadOp load) {
+  return getPairs(load) == Pairs::Rows && !hasForm(load, "rows");
+}
+
+RankedTensorType cpu::getCopied(rtile::LoadOp load) {
+  if (!weavesInPanels(load))
+    return getStored(load);
+  RankedTensorType words = pairColumns(getTile(load));
+  // Rows of zeros fill the last register.
+  int64_t rows = llvm::alignTo(words.getDimSize(0), 2 * amxSide);
+  return RankedTensorType::get({rows, words.getDimSize(1)},
+                               words.getElementType());
+}
+
 Geometry Geometry::of(rtile::FuncOp func) {
-  return {getInteger(func, lanesAttr), getInteger(func, panelAttr)};
+  return {getInteger(func, lanesAttr), getInteger(func, panelAttr),
+          getInteger(func, rowPaddingAttr)};
+}
+
+bool Geometry::isDecided(rtile::FuncOp func) {
+  Geometry geometry = of(func);
+  return geometry.lanes > 0 && geometry.panel > 0 && geometry.rowPadding > 0;
 }
 
 int64_t Geometry::tileBytes(RankedTensorType tile) const {

@@ -28,6 +28,7 @@ inline constexpr llvm::StringLiteral phaseAttr = "rtile.phase";
 // rtile-pack-operands.
 inline constexpr llvm::StringLiteral lanesAttr = "rtile.lanes";
 inline constexpr llvm::StringLiteral panelAttr = "rtile.panel";
+inline constexpr llvm::StringLiteral rowPaddingAttr = "rtile.row_padding";
 inline constexpr llvm::StringLiteral formsAttr = "rtile.forms";
 inline constexpr llvm::StringLiteral blocksAttr = "rtile.blocks";
 inline constexpr llvm::StringLiteral repackAttr = "rtile.repack";
@@ -59,9 +60,9 @@ bool runsAlone(mlir::Operation *op);
 /// broadcasts and masks, unless they are members of a group.
 bool isRepeated(mlir::Operation *op);
 
-/// Trimmed columns come in multiples of so many: a few turns of the innermost
-/// loop of a product, whose steps may be pairs of columns.
-inline constexpr int64_t trimmedColumns = 8;
+/// What the bounds of the columns that `op` computes are multiples of, if those
+/// that no row of a panel sees are left out, or -1.
+int64_t getTrimmed(mlir::Operation *op);
 
 /// Number of the group or phase of `op`, or -1.
 int64_t getGroup(mlir::Operation *op);
@@ -98,6 +99,10 @@ Pairs getPairs(rtile::LoadOp load);
 /// The load that makes `tile`, if elements of it share words, or null.
 rtile::LoadOp getPairedLoad(mlir::Value tile);
 
+/// Steps along the depth in one turn of the innermost loop of a product with
+/// pairs.
+inline constexpr int64_t turnOfPairs = 8;
+
 /// A tile register of AMX has that many rows, of as many words each.
 inline constexpr int64_t amxSide = 16;
 
@@ -108,6 +113,13 @@ bool feedsAMX(rtile::LoadOp load);
 /// Rows and columns of words that a load fills in scratch memory.
 mlir::RankedTensorType getStored(rtile::LoadOp load);
 
+/// True if the load copies rows as they are and makes pairs of them only as it
+/// turns them round, for tile registers.
+bool weavesInPanels(rtile::LoadOp load);
+
+/// Rows and columns of words that a load fills first, before it makes panels.
+mlir::RankedTensorType getCopied(rtile::LoadOp load);
+
 /// The words of a tile in which two elements of a row share one.
 mlir::RankedTensorType pairColumns(mlir::RankedTensorType tile);
 
@@ -115,9 +127,10 @@ mlir::RankedTensorType pairColumns(mlir::RankedTensorType tile);
 /// of f16 and bf16 hold rounded f32, those of i1 hold 0 or -1. Where pairs of
 /// bf16 share a word, widths and heights count words.
 struct Geometry {
-  int64_t lanes, panel;
+  int64_t lanes, panel, rowPadding;
 
   static Geometry of(rtile::FuncOp func);
+  static bool isDecided(rtile::FuncOp func);
 
   /// Rows of one panel of a tile of that height.
   int64_t panelRows(int64_t height) const {
@@ -138,11 +151,9 @@ struct Geometry {
   /// Bytes of a whole tile of one or two axes, in panels.
   int64_t tileBytes(mlir::RankedTensorType tile) const;
 
-  /// Bytes from one row to the next of a tile in rows. Elements of one column
-  /// in neighbouring rows are read at the same time: with rows of whole cache
-  /// lines they would meet in one bank of the cache.
+  /// Bytes from one row to the next of a tile in rows.
   int64_t rowStride(int64_t width) const {
-    return 4 * paddedColumns(width) + rowAlignment;
+    return 4 * paddedColumns(width) + rowPadding;
   }
   int64_t rowsBytes(int64_t height, int64_t width) const {
     return paddedRows(height) * rowStride(width);

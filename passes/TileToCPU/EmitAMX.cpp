@@ -114,17 +114,17 @@ void Emitter::emitTileBlocks(rtile::DotOp dot, Panel &panel, Value left,
   int64_t columnBytes =
       transposed ? geometry.rowStride(stored.getDimSize(1)) : 4 * panelRows;
   Value rightStride = b.i64(columnBytes);
-  auto getRight = [&](Value column, Value step) {
+  auto getRight = [&](Value column, Value pair) {
     Value start = b.at(right, b.mul(column, columnBytes));
-    if (transposed || panelRows == amxSide)
-      return Rows{b.at(start, b.mul(step, rowBytes)), rightStride};
-    Value parts = b.i64(panelRows / amxSide);
-    Value inPanel = arith::RemUIOp::create(b, step, parts);
-    Value panelBytes =
-        b.mul(Value(arith::DivUIOp::create(b, step, parts)),
-              geometry.panelBytes(stored.getDimSize(0), stored.getDimSize(1)));
-    return Rows{b.at(b.at(start, panelBytes), b.mul(inPanel, rowBytes)),
-                rightStride};
+    if (!transposed) {
+      Value perPanel = b.i64(panelRows);
+      Value panel = arith::DivUIOp::create(b, pair, perPanel);
+      start =
+          b.at(start, b.mul(panel, geometry.panelBytes(stored.getDimSize(0),
+                                                       stored.getDimSize(1))));
+      pair = arith::RemUIOp::create(b, pair, perPanel);
+    }
+    return Rows{b.at(start, b.mul(pair, 4)), rightStride};
   };
   // Of the left operand and of the result, the part for 16 rows of the panel.
   auto getPart = [&](Value panelStart, Value vector, int64_t part) {
@@ -145,15 +145,15 @@ void Emitter::emitTileBlocks(rtile::DotOp dot, Panel &panel, Value left,
       else
         call(b, "tilezero", {getRegister(b, sum)});
     });
+    auto [begin, end] = getSteps(dot, llvm::alignTo(pairs, amxSide), panel);
     b.loop(
-        0, llvm::divideCeil(pairs, amxSide), 1,
-        [&](Value step) {
+        begin, end, b.i64(amxSide),
+        [&](Value pair) {
           for (int64_t j = 0; j < lefts; ++j)
-            loadRegister(b, firstLeft + j,
-                         getPart(left, b.mul(step, amxSide), j));
+            loadRegister(b, firstLeft + j, getPart(left, pair, j));
           for (int64_t i = 0; i < rights; ++i) {
             loadRegister(b, firstRight + i,
-                         getRight(b.add(start, b.i64(i * amxSide)), step));
+                         getRight(b.add(start, b.i64(i * amxSide)), pair));
             for (int64_t j = 0; j < lefts; ++j)
               call(b, "tdpbf16ps",
                    {getRegister(b, firstSum + i * sumsPerRight + j),
@@ -166,6 +166,10 @@ void Emitter::emitTileBlocks(rtile::DotOp dot, Panel &panel, Value left,
       call(b, "tilestored64", {getRegister(b, sum), rows.start, rows.stride});
     });
   };
+  if (dot->hasAttr(trimmedAttr)) {
+    auto [begin, end] = panel.trimmed;
+    return b.loop(begin, end, b.i64(width), emitBlock);
+  }
   if (count == 1)
     return emitBlock(b.i64(first));
   b.loop(first, first + width * count, width, emitBlock);

@@ -29,7 +29,7 @@ using namespace ringlet::cpu;
 /// Steps along the depth in one turn of the innermost loop: few turns, whose
 /// end the processor can foresee.
 static constexpr int64_t stepsPerTurn = 4;
-static_assert(trimmedColumns % (2 * stepsPerTurn) == 0,
+static_assert(turnOfPairs == 2 * stepsPerTurn,
               "expected whole turns over what is trimmed, pairs included");
 
 void Emitter::emitDot(rtile::DotOp dot, Panel &panel) {

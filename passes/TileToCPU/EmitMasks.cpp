@@ -198,7 +198,7 @@ void Emitter::prepareMask(rtile::VisibleOp op, Panel &panel) {
     prepareBlocks(op, panel);
 }
 
-void Emitter::trim(rtile::VisibleOp op, Panel &panel) {
+void Emitter::trim(rtile::VisibleOp op, int64_t multiple, Panel &panel) {
   prepareMask(op, panel);
   auto [first, last] = panel.seen.lookup(op);
   auto widen = [&](Value number) -> Value {
@@ -208,11 +208,11 @@ void Emitter::trim(rtile::VisibleOp op, Panel &panel) {
   Value begin = widen(LLVM::vector_reduce_smin::create(b, i32, first));
   Value end = widen(LLVM::vector_reduce_smax::create(b, i32, last));
   Value width = b.i64(getTile(op.getResult()).getDimSize(1));
-  Value whole = b.i64(-trimmedColumns);
+  Value whole = b.i64(-multiple);
   end = b.max(b.min(end, width), b.i64(0));
   panel.trimmed = {
       arith::AndIOp::create(b, begin, whole),
-      arith::AndIOp::create(b, b.add(end, b.i64(trimmedColumns - 1)), whole)};
+      arith::AndIOp::create(b, b.add(end, b.i64(multiple - 1)), whole)};
 }
 
 Value Emitter::emitMask(rtile::VisibleOp op, Panel &panel, Column &column) {

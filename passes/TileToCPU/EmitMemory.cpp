@@ -14,6 +14,7 @@
 
 #include "passes/TileToCPU/Emitter.h"
 
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
@@ -207,14 +208,14 @@ void Emitter::emitLoad(rtile::LoadOp op) {
   int64_t height = tile.getDimSize(0);
   bool single = tile.getRank() == 1;
   int64_t width = single ? 1 : tile.getDimSize(1);
-  RankedTensorType stored = single ? tile : getStored(op);
-  int64_t storedHeight = stored.getDimSize(0);
-  int64_t storedWidth = single ? 1 : stored.getDimSize(1);
-  int64_t rowBytes = single ? 4 : geometry.rowStride(storedWidth);
+  RankedTensorType copied = single ? tile : getCopied(op);
+  int64_t copiedWidth = single ? 1 : copied.getDimSize(1);
+  int64_t rowBytes = single ? 4 : geometry.rowStride(copiedWidth);
   Value row = getScalar(op.getOffsets()[0]);
   Value column = single ? Value() : getScalar(op.getOffsets()[1]);
   Value rows = getPlace(getSlots(op)[single ? 0 : 1]);
-  Pairs pairs = getPairs(op);
+  bool weaves = weavesInPanels(op);
+  Pairs pairs = weaves ? Pairs::Columns : getPairs(op);
   bool padded = feedsAMX(op);
 
   auto getRow = [&](Value index) {
@@ -233,17 +234,17 @@ void Emitter::emitLoad(rtile::LoadOp op) {
     copyRow(view, column, width, memory, to, form, /*toMemory=*/false);
     if (pairs == Pairs::Columns && width % 2)
       storeHalves(b.integer(b.getI16Type(), 0), b.at(to, 2 * width), form);
-    int64_t rest = geometry.paddedColumns(storedWidth) - storedWidth;
-    if (padded && pairs == Pairs::Columns && rest > 0)
+    int64_t rest = geometry.paddedColumns(copiedWidth) - copiedWidth;
+    if (padded && !weaves && rest > 0)
       b.store(b.real(b.getVector(b.getF32Type(), rest), 0.0),
-              b.at(to, 4 * storedWidth), 4);
+              b.at(to, 4 * copiedWidth), 4);
   };
   auto clearRow = [&](Value index) {
     Value to = getRow(index);
     if (single)
       return b.store(b.real(b.getF32Type(), 0.0), to, 4);
     Type vector = b.getVector(b.getF32Type(), geometry.lanes);
-    b.loop(0, 4 * geometry.paddedColumns(storedWidth), 4 * geometry.lanes,
+    b.loop(0, 4 * geometry.paddedColumns(copiedWidth), 4 * geometry.lanes,
            [&](Value at) {
              b.store(b.real(vector, 0.0), b.at(to, at), Geometry::rowAlignment);
            });
@@ -270,12 +271,13 @@ void Emitter::emitLoad(rtile::LoadOp op) {
   } else {
     copyRows();
   }
-  if (padded && pairs == Pairs::Rows)
-    b.loop(2 * storedHeight, 2 * llvm::alignTo(storedHeight, amxSide), 2,
-           clearRow);
-  if (!single && hasForm(op, "panels"))
-    repack(rows, getPlace(getSlots(op)[0]), storedHeight, storedWidth,
-           /*toPanels=*/true);
+  if (single || !hasForm(op, "panels"))
+    return;
+  Value panels = getPlace(getSlots(op)[0]);
+  if (!weaves)
+    return repack(rows, panels, height, copiedWidth, /*toPanels=*/true);
+  b.loop(height, copied.getDimSize(0), 1, clearRow);
+  weave(rows, panels, getStored(op));
 }
 
 void Emitter::emitStore(rtile::StoreOp op) {
@@ -378,6 +380,54 @@ void Emitter::repack(Value rows, Value panels, int64_t height, int64_t width,
         else
           move(inPanel, columnBytes, inRows, rowBytes);
       });
+    });
+  });
+}
+
+void Emitter::weave(Value rows, Value panels, RankedTensorType words) {
+  int64_t height = words.getDimSize(0), width = words.getDimSize(1);
+  int64_t panelRows = geometry.panelRows(height), columnBytes = 4 * panelRows;
+  int64_t rowBytes = geometry.rowStride(llvm::divideCeil(width, 2));
+  // A register has two squares of words side by side. Within 128 bits the lower
+  // or the upper halves of two of them are woven by one instruction, so a
+  // square has every other four columns.
+  constexpr int64_t columns = 2 * blockSide, together = 4;
+  Type line = b.getVector(b.getI16Type(), columns);
+  constexpr int64_t alignment = Geometry::rowAlignment;
+  auto getColumn = [&](int64_t square, int64_t index) {
+    return index / together * 2 * together + square * together +
+           index % together;
+  };
+  auto emitBlock = [&](Value from, Value to) {
+    SmallVector<Value> lines;
+    for (int64_t i = 0; i < 2 * blockSide; ++i)
+      lines.push_back(b.load(line, b.at(from, i * rowBytes), alignment));
+    for (int64_t square = 0; square < 2; ++square) {
+      SmallVector<int32_t> mask;
+      for (int64_t index = 0; index < blockSide; ++index) {
+        int32_t column = getColumn(square, index);
+        mask.append({column, static_cast<int32_t>(columns) + column});
+      }
+      SmallVector<Value> pairs;
+      for (int64_t i = 0; i < blockSide; ++i)
+        pairs.push_back(LLVM::BitcastOp::create(
+            b, b.getVector(b.getF32Type(), blockSide),
+            b.shuffle(lines[2 * i], lines[2 * i + 1], mask)));
+      for (auto [index, value] : llvm::enumerate(transpose(b, pairs)))
+        b.store(value, b.at(to, getColumn(square, index) * columnBytes),
+                alignment);
+    }
+  };
+  Value perPanel = b.i64(panelRows);
+  b.loop(0, llvm::alignTo(height, amxSide), blockSide, [&](Value word) {
+    Value panel = arith::DivUIOp::create(b, word, perPanel);
+    Value inPanel = arith::RemUIOp::create(b, word, perPanel);
+    Value from = b.at(rows, b.mul(word, 2 * rowBytes));
+    Value to = b.at(panels, b.mul(panel, geometry.panelBytes(height, width)));
+    to = b.at(to, b.mul(inPanel, 4));
+    b.loop(0, llvm::alignTo(width, columns), columns, [&](Value column) {
+      emitBlock(b.at(from, b.mul(column, 2)),
+                b.at(to, b.mul(column, columnBytes)));
     });
   });
 }

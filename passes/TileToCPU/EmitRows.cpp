@@ -167,14 +167,14 @@ void Emitter::emitGroup(ArrayRef<Operation *> members) {
              tile.getDimSize(0), tile.getDimSize(1), /*toPanels=*/false);
     }
   }
-  rtile::VisibleOp trimming;
+  arith::SelectOp trimming;
   for (Operation *op : members)
-    if (auto select = dyn_cast<arith::SelectOp>(op);
-        select && op->hasAttr(trimmedAttr))
-      trimming = select.getCondition().getDefiningOp<rtile::VisibleOp>();
+    if (isa<arith::SelectOp>(op) && op->hasAttr(trimmedAttr))
+      trimming = cast<arith::SelectOp>(op);
   forEachPanel(getHeight(members.front()), [&](Panel &panel) {
     if (trimming)
-      trim(trimming, panel);
+      trim(trimming.getCondition().getDefiningOp<rtile::VisibleOp>(),
+           getTrimmed(trimming), panel);
     for (ArrayRef<Operation *> phase : phases) {
       // Of a product's phase, it comes last.
       b.setLoc(phase.back()->getLoc());

@@ -83,6 +83,8 @@ private:
   void storeHalves(Value halves, Value tile, const RowForm &form);
   void repack(Value rows, Value panels, int64_t height, int64_t width,
               bool toPanels);
+  /// Makes panels of `words`, which two rows share, of rows of bf16.
+  void weave(Value rows, Value panels, mlir::RankedTensorType words);
 
   //===--------------------------------------------------------------------===//
   // Groups of row-parallel operations (EmitRows, EmitDot and EmitAMX.cpp)
@@ -155,7 +157,7 @@ private:
 
   void prepareMask(rtile::VisibleOp op, Panel &panel);
   /// Leaves to trimmed phases the columns that some row of the panel sees.
-  void trim(rtile::VisibleOp op, Panel &panel);
+  void trim(rtile::VisibleOp op, int64_t multiple, Panel &panel);
   Value emitMask(rtile::VisibleOp op, Panel &panel, Column &column);
   void prepareRankMask(rtile::VisibleOp op, Panel &panel);
   void preparePositionMask(rtile::VisibleOp op, Panel &panel);

@@ -28,6 +28,8 @@ namespace {
 /// for each multiplication; with more, the register blocks get too narrow.
 constexpr int64_t vectorsPerColumn = 2;
 
+constexpr int64_t cacheLine = 64;
+
 /// Columns of the largest register block: accumulators, one column of the left
 /// operand and two registers for broadcast elements are held at once.
 int64_t getLargestBlock(const arch::CPULevel &level, int64_t vectors) {
@@ -69,14 +71,26 @@ struct PackOperands : ringlet::impl::RTilePackOperandsBase<PackOperands> {
       return signalPassFailure();
     }
     getOperation()->walk([&](rtile::FuncOp func) {
-      Builder builder(func.getContext());
-      Geometry geometry{row->lanes(), vectorsPerColumn * row->lanes()};
-      func->setAttr(lanesAttr, builder.getI64IntegerAttr(geometry.lanes));
-      func->setAttr(panelAttr, builder.getI64IntegerAttr(geometry.panel));
       choosePairs(func, *row);
+      chooseGeometry(func, *row);
+      Geometry geometry = Geometry::of(func);
       func.walk([&](rtile::LoadOp load) { chooseForms(load); });
       func.walk([&](rtile::DotOp dot) { chooseBlocks(dot, *row, geometry); });
     });
+  }
+
+  void chooseGeometry(rtile::FuncOp func, const arch::CPULevel &row) {
+    bool byAMX = false;
+    func.walk([&](rtile::DotOp dot) { byAMX |= dot->hasAttr(amxAttr); });
+    auto write = [&](StringRef name, int64_t value) {
+      func->setAttr(name, Builder(func).getI64IntegerAttr(value));
+    };
+    write(lanesAttr, row.lanes());
+    write(panelAttr, vectorsPerColumn * row.lanes());
+    // Elements of one column in neighbouring rows are read at the same time:
+    // with rows of whole cache lines they would meet in one bank of the cache.
+    // Tile registers take whole lines, which should not lie across two.
+    write(rowPaddingAttr, byAMX ? cacheLine : Geometry::rowAlignment);
   }
 
   /// Rows for the right operands of products and for copies to memory, panels

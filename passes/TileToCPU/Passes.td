@@ -71,7 +71,8 @@ def RTilePackOperands : Pass<"rtile-pack-operands"> {
     The right operand of `rtile.dot` lies in *rows* instead, as in memory: the
     micro-kernel broadcasts its elements.
 
-    Writes on the kernel `rtile.lanes` and `rtile.panel`; on each load of two
+    Writes on the kernel `rtile.lanes`, `rtile.panel` and `rtile.row_padding`,
+    bytes between the end of a row and the next; on each load of two
     axes `rtile.forms` ("rows", "panels" or both); on each dot `rtile.blocks`,
     pairs of columns in a register block and number of such blocks, and
     `rtile.repack` if its right operand is there in panels only.
@@ -99,16 +100,18 @@ def RTileTrimColumns : Pass<"rtile-trim-columns"> {
     keys only. The pass marks with `rtile.trimmed` what the step computes of
     each column of scores: these phases then run over the interval, and so does
     the depth of the product with the values. Tiles may be large, although many
-    of their scores are hidden.
+    of their scores are hidden. The ends of the interval are multiples of the
+    attribute's value: of 8, a turn of the innermost loop of a product with
+    pairs, or of the 32 that a product by AMX takes at once.
 
     Needs the decisions of `rtile-fuse-rows` and `rtile-pack-operands`. A step
     stays as it is if it is no softmax, if its keys have positions, if a tile
-    has a number of keys that is no multiple of 8, or if a phase has other work
+    has a number of keys that is no multiple of that, or if a phase has other work
     in it.
 
     ```
-    %s = rtile.dot %q, %k transposed {rtile.group = 1, rtile.trimmed}
-    %masked = arith.select %seen, %s, %hidden {rtile.group = 1, rtile.trimmed}
+    %s = rtile.dot %q, %k transposed {rtile.group = 1, rtile.trimmed = 8}
+    %masked = arith.select %seen, %s, %hidden {rtile.group = 1, rtile.trimmed = 8}
     ```
   }];
 }

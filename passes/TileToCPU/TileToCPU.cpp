@@ -113,7 +113,7 @@ struct TileToCPU : ringlet::impl::RTileToCPUBase<TileToCPU> {
     }
     auto funcs = llvm::to_vector(getOperation().getOps<rtile::FuncOp>());
     for (rtile::FuncOp func : funcs) {
-      if (func->hasAttr(scratchAttr) && func->hasAttr(panelAttr))
+      if (func->hasAttr(scratchAttr) && Geometry::isDecided(func))
         continue;
       func.emitOpError("expected the decisions of rtile-assign-scratch");
       return signalPassFailure();

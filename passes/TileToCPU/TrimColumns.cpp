@@ -53,8 +53,7 @@ Members getColumnWork(SoftmaxStep &step) {
 /// behind the other, and nothing else is in the phases of `work`.
 bool isTrimmable(SoftmaxStep &step, const Members &work) {
   int64_t group = getGroup(step.accumulator);
-  if (group < 0 || step.product->hasAttr(amxAttr) ||
-      step.accumulator->hasAttr(amxAttr))
+  if (group < 0)
     return false;
   llvm::SmallDenseSet<int64_t> phases;
   for (Operation *op : work) {
@@ -87,13 +86,17 @@ struct TrimColumns : ringlet::impl::RTileTrimColumnsBase<TrimColumns> {
     // With positions, the columns that a row sees need not stand together.
     auto keys = step->seen.getKey().getDefiningOp<rtile::ViewOp>();
     int64_t width = getWidth(step->product);
-    if (!keys || keys.getPositions() || width % trimmedColumns != 0)
+    bool byAMX =
+        step->product->hasAttr(amxAttr) || step->accumulator->hasAttr(amxAttr);
+    int64_t multiple = byAMX ? 2 * amxSide : turnOfPairs;
+    if (!keys || keys.getPositions() || width % multiple != 0)
       return;
     Members work = getColumnWork(*step);
     if (!isTrimmable(*step, work))
       return;
+    Builder builder(&getContext());
     for (Operation *op : work)
-      op->setAttr(trimmedAttr, UnitAttr::get(&getContext()));
+      op->setAttr(trimmedAttr, builder.getI64IntegerAttr(multiple));
     std::string text = "masked steps of " + std::to_string(width) +
                        " keys leave out those that no row of a panel sees";
     remark::passed(

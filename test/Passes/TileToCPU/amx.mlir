@@ -10,7 +10,7 @@
 // A kernel sets the registers up before its first point and releases them after
 // the last. Four sums belong to 32 keys and the 32 rows of a panel; a step of 32
 // along the depth loads each part of an operand once for two products. The words
-// of a register's rows lie at the distance of keys (272 bytes) or of columns of a
+// of a register's rows lie at the distance of keys (320 bytes) or of columns of a
 // panel (128).
 
 // CHECK-LABEL: llvm.func @scores(
@@ -21,10 +21,10 @@
 // CHECK:           scf.for %{{.+}} = %{{.+}} to %c64{{.*}} step %c32
 // CHECK-COUNT-4:     "llvm.x86.tilezero"
 // CHECK-NOT:         "llvm.x86.tilezero"
-// CHECK:             scf.for %{{.+}} = %c0{{.*}} to %c4{{.*}} step %c1
+// CHECK:             scf.for %{{.+}} = %c0{{.*}} to %c64{{.*}} step %c16
 // CHECK:               "llvm.x86.tileloadd64"(%[[L0:c6_i8[^,]*]], %{{.+}}, %[[PANEL:c128_[^)]+]])
 // CHECK:               "llvm.x86.tileloadd64"(%[[L1:c7_i8[^,]*]], %{{.+}}, %[[PANEL]])
-// CHECK:               "llvm.x86.tileloadd64"(%[[R0:c4_i8[^,]*]], %{{.+}}, %[[KEYS:c272_[^)]+]])
+// CHECK:               "llvm.x86.tileloadd64"(%[[R0:c4_i8[^,]*]], %{{.+}}, %[[KEYS:c320_[^)]+]])
 // CHECK:               "llvm.x86.tdpbf16ps"(%{{c0_i8[^,]*}}, %{{c4_i8[^,]*}}, %{{c6_i8[^,)]*}})
 // CHECK:               "llvm.x86.tdpbf16ps"(%{{c1_i8[^,]*}}, %{{c4_i8[^,]*}}, %{{c7_i8[^,)]*}})
 // CHECK:               "llvm.x86.tileloadd64"(%[[R1:c5_i8[^,]*]], %{{.+}}, %[[KEYS]])
@@ -49,11 +49,15 @@ rtile.func @scores(%X: memref<?x128xbf16, strided<[?, 1]>>, %S: memref<?x64xf32,
 // A panel of one vector and 16 columns take one register of each. A product with
 // an initial value finds it where the result will be. What is read of the depth
 // beyond its 40 steps, 20 words of 32, is zero: here the rest of the queries'
-// pairs, 12 words, and rows of the values.
+// pairs, 12 words, and rows of the values, which are copied as they are. Their
+// pairs are woven when they are turned round: two squares of 8 x 8 words from 16
+// rows.
 
 // CHECK-LABEL: llvm.func @ragged(
 // CHECK:         llvm.store %{{.+}} {alignment = 4 : i64} : vector<12xf32>
-// CHECK:         scf.for %{{.+}} = %c40{{.*}} to %c64{{.*}} step %c2
+// CHECK:         scf.for %{{.+}} = %c40{{.*}} to %c64{{.*}} step %c1
+// CHECK:         llvm.shufflevector %{{.+}}, %{{.+}} [0, 16, 1, 17, 2, 18, 3, 19, 8, 24, 9, 25, 10, 26, 11, 27] : vector<16xi16>
+// CHECK:         llvm.shufflevector %{{.+}}, %{{.+}} [4, 20, 5, 21, 6, 22, 7, 23, 12, 28, 13, 29, 14, 30, 15, 31] : vector<16xi16>
 // CHECK:         "llvm.x86.tileloadd64"(%c0_i8
 // CHECK:         "llvm.x86.tileloadd64"(%c6_i8
 // CHECK:         "llvm.x86.tileloadd64"(%c4_i8

@@ -18,8 +18,8 @@
 // is cut evenly: never one full width and a narrow rest.
 
 // CHECK-LABEL: rtile.func @forms(
-// V3-SAME:       rtile.lanes = 8 : i64, rtile.panel = 16 : i64
-// V4-SAME:       rtile.lanes = 16 : i64, rtile.panel = 32 : i64
+// V3-SAME:       rtile.lanes = 8 : i64, rtile.panel = 16 : i64, rtile.row_padding = 16 : i64
+// V4-SAME:       rtile.lanes = 16 : i64, rtile.panel = 32 : i64, rtile.row_padding = 16 : i64
 // CHECK:         rtile.load {{.*}} {rtile.forms = ["panels"]}
 // CHECK:         rtile.load {{.*}} {rtile.forms = ["rows"]}
 // V3:            rtile.dot {{.*}} {rtile.blocks = array<i64: 6, 9, 5, 2>}
@@ -72,6 +72,7 @@ rtile.func @computed(%X: memref<?x13xf32, strided<[?, 1]>>) grid(%i: index) {
 // columns. The values are then read transposed: in panels, not in rows.
 
 // CHECK-LABEL: rtile.func @paired(
+// AMX-SAME:      rtile.row_padding = 64 : i64
 // AMX:           rtile.load {{.*}} {rtile.forms = ["panels"], rtile.pairs = "columns"}
 // AMX:           rtile.load {{.*}} {rtile.forms = ["rows"], rtile.pairs = "columns"}
 // AMX:           rtile.load {{.*}} {rtile.forms = ["panels"], rtile.pairs = "rows"}

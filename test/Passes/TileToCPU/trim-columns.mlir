@@ -16,13 +16,17 @@
 // RUN:   --rtile-pack-operands=level=x86-64-v4-bf16 --rtile-trim-columns \
 // RUN:   --rtile-assign-scratch --rtile-to-cpu=level=x86-64-v4-bf16 \
 // RUN:   | FileCheck %s --check-prefix=CODE
+// RUN: ringlet-opt %s --split-input-file --rtile-fuse-rows \
+// RUN:   --rtile-pack-operands=level=x86-64-v4-amx --rtile-trim-columns \
+// RUN:   --rtile-assign-scratch --rtile-to-cpu=level=x86-64-v4-amx \
+// RUN:   | FileCheck %s --check-prefix=AMX
 
 // Everything from the scores to their weights and the sum of those is trimmed;
 // the decay of rows and the product with the values, which has columns of its
 // own, are not.
 
 // CHECK-LABEL: rtile.func @masked(
-// CHECK:         rtile.dot %{{.+}} transposed {{.*}}rtile.trimmed
+// CHECK:         rtile.dot %{{.+}} transposed {{.*}}rtile.trimmed = 8
 // CHECK-NEXT:    arith.mulf {{.*}}rtile.trimmed
 // CHECK-NEXT:    rtile.visible
 // CHECK-NOT:     rtile.trimmed
@@ -99,12 +103,27 @@ rtile.func @masked(%Q: memref<?x16xf32, strided<[?, 1]>>,
 
 // -----
 
-// Weights of bf16 are trimmed, too, and so are the steps of their pairs; but a
-// product by AMX takes whole tiles, for which weights have to be there.
+// Weights of bf16 are trimmed, too, and so are the steps of their pairs. With
+// products by AMX that happens by 32, which is what these take at once: blocks of
+// 32 keys of the first, 16 pairs of weights of the second.
 
 // CHECK-LABEL: rtile.func @pairs(
-// CHECK-NOT:     rtile.trimmed
+// CHECK:         rtile.dot {{.*}}rtile.amx{{.*}} rtile.trimmed = 32
+// CHECK:         math.exp2 {{.*}}rtile.trimmed = 32
+// CHECK-NEXT:    arith.subf
+// CHECK:         arith.truncf {{.*}}rtile.trimmed = 32
 // CHECK:         rtile.return
+// REMARK:      [Passed] TrimColumns
+// AMX-LABEL:   llvm.func @pairs(
+// AMX:           llvm.intr.vector.reduce.smax
+// AMX:           %[[BEGIN:.+]] = arith.andi
+// AMX:           %[[END:.+]] = arith.andi
+// AMX:           scf.for %{{.+}} = %[[BEGIN]] to %[[END]] step %c32
+// AMX:             "llvm.x86.tdpbf16ps"
+// AMX:           %[[FIRST:.+]] = arith.divui %[[BEGIN]]
+// AMX:           %[[LAST:.+]] = arith.divui %[[END]]
+// AMX:           scf.for %{{.+}} = %{{.+}} to %{{.+}} step %c16
+// AMX:             "llvm.x86.tdpbf16ps"
 // CODE-LABEL:  llvm.func @pairs(
 // CODE:          llvm.intr.vector.reduce.smax
 // CODE:          %[[BEGIN:.+]] = arith.andi

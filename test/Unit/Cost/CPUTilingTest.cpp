@@ -76,9 +76,10 @@ TEST(CPUTiling, LevelsDifferInBF16) {
 
 TEST(CPUTiling, TilesAreNoTallerThanAllowed) {
   CPUCore low = avx2;
-  low.maxQuery = 48;
+  low.maxRows = 48;
   EXPECT_GT(chooseTiling(avx2, shape(64, 0)).query, 48);
   EXPECT_LE(chooseTiling(low, shape(64, 0)).query, 48);
+  EXPECT_LE(chooseTiling(low, shape(64, 0)).key, 48);
 }
 
 // Packing K and V costs less a score when more rows share it.
