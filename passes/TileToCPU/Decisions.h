@@ -38,6 +38,8 @@ inline constexpr llvm::StringLiteral amxAttr = "rtile.amx";
 inline constexpr llvm::StringLiteral unroundedAttr = "rtile.unrounded";
 // rtile-trim-columns.
 inline constexpr llvm::StringLiteral trimmedAttr = "rtile.trimmed";
+// rtile-cpu-prefetch-loads.
+inline constexpr llvm::StringLiteral aheadAttr = "rtile.ahead";
 // rtile-assign-scratch.
 inline constexpr llvm::StringLiteral slotsAttr = "rtile.slots";
 inline constexpr llvm::StringLiteral localAttr = "rtile.local";

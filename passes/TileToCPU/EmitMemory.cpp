@@ -202,6 +202,15 @@ Value Emitter::loadElement(Value parameter, ValueRange indices) {
                    b.integer(byte.getType(), 0));
 }
 
+/// Asks for `bytes` from `pointer` on to come to the second cache. Nothing has
+/// to be there.
+static void prefetch(CodeBuilder &b, Value pointer, int64_t bytes) {
+  constexpr int64_t lineBytes = 64;
+  for (int64_t at = 0; at < bytes; at += lineBytes)
+    LLVM::Prefetch::create(b, b.at(pointer, at), /*rw=*/0, /*hint=*/2,
+                           /*cache=*/1);
+}
+
 void Emitter::emitLoad(rtile::LoadOp op) {
   const View &view = views[op.getView()];
   RankedTensorType tile = getTile(op);
@@ -232,6 +241,11 @@ void Emitter::emitLoad(rtile::LoadOp op) {
     RowForm form{pairs, pairs == Pairs::Rows ? getShift(index) : Value()};
     Value to = getRow(index);
     copyRow(view, column, width, memory, to, form, /*toMemory=*/false);
+    if (auto ahead = op->getAttrOfType<IntegerAttr>(aheadAttr)) {
+      int64_t bytes = getBytes(tile.getElementType());
+      Value next = b.at(memory, b.mul(view.rowStride, ahead.getInt()));
+      prefetch(b, b.at(next, b.mul(column, bytes)), width * bytes);
+    }
     if (pairs == Pairs::Columns && width % 2)
       storeHalves(b.integer(b.getI16Type(), 0), b.at(to, 2 * width), form);
     int64_t rest = geometry.paddedColumns(copiedWidth) - copiedWidth;

@@ -116,6 +116,19 @@ def RTileTrimColumns : Pass<"rtile-trim-columns"> {
   }];
 }
 
+def RTileCPUPrefetchLoads : Pass<"rtile-cpu-prefetch-loads"> {
+  let summary = "Fetch the rows that the next turn of a loop will load";
+  let description = [{
+    A load at the row that a loop counts, of rows that lie at one distance from
+    each other, gets `rtile.ahead`: with each row that it copies, it asks for the
+    one so many rows ahead to be brought to the second cache.
+
+    ```
+    %k_tile = rtile.load %k[%row, %c0] {rtile.ahead = 64 : i64}
+    ```
+  }];
+}
+
 def RTileAssignScratch : Pass<"rtile-assign-scratch"> {
   let summary = "Give each tile its place in the scratch memory of a thread";
   let description = [{
