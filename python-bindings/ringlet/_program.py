@@ -16,15 +16,9 @@ import weakref
 from typing import Any, Callable, Mapping, Optional, Sequence, Union
 
 from ringlet import _capi, _dlpack
-from ringlet._tensors import (
-    Maker,
-    View,
-    describe,
-    is_torch,
-    torch_stream,
-    unwrapped,
-    view_of,
-)
+from ringlet._call import Calls
+from ringlet._tensors import Maker, Place, View, describe, place_on
+from ringlet._tensors import unwrapped, view_of
 
 _LOG_LEVELS = ("error", "warning", "info", "debug")
 
@@ -104,7 +98,7 @@ class Context:
         )
         self._handle = handle
         # Where the tensors of its programs lie.
-        self._place = _dlpack.CPU if driver == "cpu" else _dlpack.cuda(device)
+        self._device = _dlpack.CPU if driver == "cpu" else _dlpack.cuda(device)
         # The options hold the callback, which the context needs to its end.
         weakref.finalize(self, _destroy, library.rl_context_destroy, handle, options)
 
@@ -191,25 +185,6 @@ class Estimate:
     fallbacks: int
 
 
-class _Call:
-    """Tensors in the form of the C API; owns what the pointers point to."""
-
-    def __init__(self, count: int):
-        self.tensors = (_capi.Tensor * count)()
-        self._keep: list = []
-
-    def set(self, index: int, view: View) -> None:
-        rank = len(view.sizes)
-        tensor = self.tensors[index]
-        tensor.data = view.data
-        tensor.dtype = view.dtype
-        tensor.rank = rank
-        tensor.sizes = (ctypes.c_int64 * rank)(*view.sizes)
-        if view.strides is not None:
-            tensor.strides = (ctypes.c_int64 * rank)(*view.strides)
-        self._keep.append(view.owner)
-
-
 class Program:
     """A compiled artefact, ready to run.
 
@@ -245,6 +220,8 @@ class Program:
             )
         )
         self._handle = handle
+        self._device = self.context._device if self.context else _dlpack.CPU
+        self._calls = Calls()
         weakref.finalize(
             self, _destroy, library.rl_program_destroy, handle, self.context
         )
@@ -305,11 +282,6 @@ class Program:
             )
         name = library.rl_program_entry_name(self._handle, index).decode()
         return Entry(name, tuple(inputs), tuple(outputs))
-
-    @property
-    def _place(self) -> tuple:
-        """Where its tensors lie."""
-        return self.context._place if self.context else _dlpack.CPU
 
     # What it is.
 
@@ -393,25 +365,30 @@ class Program:
         """
         chosen = self._entry(entry)
         given = _bind(chosen, inputs, named)
-        count = len(chosen.inputs) + len(chosen.outputs)
-        call = _Call(count)
-        place = self._place
-        if stream is None:
-            on_torch = place != _dlpack.CPU and any(map(is_torch, given))
-            stream = torch_stream(place) if on_torch else 0
-        for i, (argument, value) in enumerate(zip(chosen.inputs, given)):
-            call.set(i, _viewed(argument, value, place, stream))
+        place = place_on(self._device, stream, given)
+        views = [_viewed(*each, place) for each in zip(chosen.inputs, given)]
         if out is None:
-            maker = Maker(given, place, stream)
-            results, views = self._allocate(chosen, call, maker)
+            maker = Maker(given, place)
+            made = [
+                maker.make(sizes, _capi.DTYPES[argument.dtype])
+                for argument, sizes in zip(
+                    chosen.outputs, self._output_sizes(chosen, views)
+                )
+            ]
+            results = [result for result, _ in made]
+            views += [view for _, view in made]
         else:
-            results, views = _given_outputs(chosen, out, place, stream)
-        for i, view in enumerate(views, len(chosen.inputs)):
-            call.set(i, view)
+            results, given_views = _given_outputs(chosen, out, place)
+            views += given_views
+        call = self._calls.of(views)
         # On a CPU this returns when the outputs are complete.
         _capi.check(
             _capi.library().rl_program_enqueue(
-                self._handle, self._indices[chosen.name], call.tensors, count, stream
+                self._handle,
+                self._indices[chosen.name],
+                call.tensors,
+                call.count,
+                place.stream,
             )
         )
         return results[0] if len(results) == 1 else tuple(results)
@@ -426,27 +403,25 @@ class Program:
         """
         chosen = self._entry(entry)
         given = _bind(chosen, inputs, named)
-        count = len(chosen.inputs) + len(chosen.outputs)
-        call = _Call(count)
-        for i, (argument, value) in enumerate(zip(chosen.inputs, given)):
+        place = Place(self._device)
+        views = []
+        for argument, value in zip(chosen.inputs, given):
             if isinstance(value, tuple):
                 number = _capi.DTYPES[argument.dtype]
-                call.set(i, View(None, number, value, None, True, None))
+                views.append(View(None, number, value, None, True, None))
             else:
-                call.set(i, _viewed(argument, value, self._place))
-        sizes = self._output_sizes(chosen, call)
-        for i, (argument, each) in enumerate(
-            zip(chosen.outputs, sizes), len(chosen.inputs)
-        ):
+                views.append(_viewed(argument, value, place))
+        for argument, sizes in zip(chosen.outputs, self._output_sizes(chosen, views)):
             number = _capi.DTYPES[argument.dtype]
-            call.set(i, View(None, number, each, None, False, None))
+            views.append(View(None, number, sizes, None, False, None))
+        call = self._calls.of(views)
         raw = _capi.Estimate()
         _capi.check(
             _capi.library().rl_program_estimate(
                 self._handle,
                 self._indices[chosen.name],
                 call.tensors,
-                count,
+                call.count,
                 ctypes.byref(raw),
             )
         )
@@ -463,33 +438,31 @@ class Program:
         found = "none" if name is None else f"'{name}'"
         raise ValueError(f"expected entry to be one of {known}; found {found}")
 
-    def _output_sizes(self, entry: Entry, call: _Call) -> list:
-        flat = (ctypes.c_int64 * (_capi.MAX_RANK * max(1, len(entry.outputs))))()
-        _capi.check(
-            _capi.library().rl_program_output_sizes(
-                self._handle,
-                self._indices[entry.name],
-                call.tensors,
-                len(entry.inputs),
-                flat,
+    def _output_sizes(self, entry: Entry, inputs: list) -> list:
+        def compute() -> list:
+            flat = (ctypes.c_int64 * (_capi.MAX_RANK * max(1, len(entry.outputs))))()
+            call = self._calls.of(inputs)
+            _capi.check(
+                _capi.library().rl_program_output_sizes(
+                    self._handle,
+                    self._indices[entry.name],
+                    call.tensors,
+                    call.count,
+                    flat,
+                )
             )
-        )
-        return [
-            tuple(flat[_capi.MAX_RANK * i :][: len(argument.sizes)])
-            for i, argument in enumerate(entry.outputs)
-        ]
+            return [
+                tuple(flat[_capi.MAX_RANK * i :][: len(argument.sizes)])
+                for i, argument in enumerate(entry.outputs)
+            ]
 
-    def _allocate(self, entry: Entry, call: _Call, maker: Maker) -> tuple:
-        results, views = [], []
-        for argument, sizes in zip(entry.outputs, self._output_sizes(entry, call)):
-            result, view = maker.make(sizes, _capi.DTYPES[argument.dtype])
-            results.append(result)
-            views.append(view)
-        return results, views
+        return self._calls.output_sizes(entry.name, inputs, compute)
 
 
 def _bind(entry: Entry, inputs: Sequence, named: Mapping) -> list:
     """The inputs in the entry's order."""
+    if not named and len(inputs) == len(entry.inputs):
+        return list(inputs)
     names = [argument.name for argument in entry.inputs]
     if len(inputs) > len(names):
         raise TypeError(
@@ -511,9 +484,9 @@ def _bind(entry: Entry, inputs: Sequence, named: Mapping) -> list:
     return [values[name] for name in names]
 
 
-def _viewed(argument: Argument, value: Any, place: tuple, stream: int = 0) -> View:
+def _viewed(argument: Argument, value: Any, place: Place) -> View:
     try:
-        view = view_of(value, place, stream)
+        view = view_of(value, place)
     except (TypeError, ValueError) as error:
         raise type(error)(f"argument '{argument.name}': {error}") from None
     if len(view.sizes) > _capi.MAX_RANK:
@@ -524,7 +497,7 @@ def _viewed(argument: Argument, value: Any, place: tuple, stream: int = 0) -> Vi
     return view
 
 
-def _given_outputs(entry: Entry, out: Any, place: tuple, stream: int) -> tuple:
+def _given_outputs(entry: Entry, out: Any, place: Place) -> tuple:
     """The outputs that the caller brought, and their views."""
     names = [argument.name for argument in entry.outputs]
     if isinstance(out, Mapping):
@@ -545,7 +518,7 @@ def _given_outputs(entry: Entry, out: Any, place: tuple, stream: int) -> tuple:
         )
     views = []
     for argument, value in zip(entry.outputs, values):
-        view = _viewed(argument, value, place, stream)
+        view = _viewed(argument, value, place)
         if view.read_only:
             raise ValueError(
                 f"argument '{argument.name}': expected an output that can be "

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from typing import Any, Optional
+from typing import Any, NamedTuple, Optional
 
 from ringlet import _dlpack
 from ringlet._capi import DTYPE_NAMES, DTYPE_SIZES, DTYPES
@@ -69,17 +69,34 @@ def bits(array: Any, dtype: str) -> Any:
 
 
 class View:
-    """A tensor in memory. `strides` count elements; None is row-major."""
+    """A tensor in memory, which lives as long as this.
 
-    __slots__ = ("data", "dtype", "sizes", "strides", "read_only", "owner")
+    layout  (dtype, sizes, strides); strides count elements, None is row-major
+    """
+
+    __slots__ = ("data", "layout", "read_only", "_owner")
 
     def __init__(self, data, dtype, sizes, strides, read_only, owner):
         self.data = data
-        self.dtype = dtype
-        self.sizes = sizes
-        self.strides = strides
+        self.layout = (dtype, sizes, strides)
         self.read_only = read_only
-        self.owner = owner
+        self._owner = owner
+
+    @property
+    def sizes(self) -> tuple:
+        return self.layout[1]
+
+
+class Place(NamedTuple):
+    """Where tensors lie, and on a GPU the stream of work on them."""
+
+    device: tuple = _dlpack.CPU
+    stream: int = 0
+    # Work that torch has queued comes before ours.
+    is_in_torchs_order: bool = True
+
+
+HOST = Place()
 
 
 # Names of dtypes are slow to make, and calls come with the same few of them.
@@ -118,14 +135,52 @@ def _numpy_view(array: Any, dtype: Optional[int]) -> View:
     )
 
 
-def view_of(value: Any, device: tuple = _dlpack.CPU, stream: int = 0) -> View:
-    """`value` where it lies; TypeError or ValueError if that cannot be.
+# torch's types of elements and ours, once somebody has brought torch.
+_from_torch: dict = {}
+_to_torch: dict = {}
 
-    device  whose memory it must lie in, as DLPack names it
-    stream  on a GPU, of the work that reads or writes it
-    """
+
+def _know_torch(torch: Any) -> None:
+    if not _from_torch:
+        for number, name in _DTYPE_TO_NUMPY.items():
+            _to_torch[number] = getattr(torch, name)
+            _from_torch[_to_torch[number]] = number
+
+
+def _torch_view(tensor: Any, place: Place) -> Optional[View]:
+    """What DLPack would say, sooner; None for what it would refuse or wait for."""
+    torch = sys.modules["torch"]
+    _know_torch(torch)
+    if tensor.is_neg():  # Which DLPack has no word for.
+        raise ValueError(
+            "expected a tensor without a negative bit, found one; resolve_neg() "
+            "applies it"
+        )
+    dtype = _from_torch.get(tensor.dtype)
+    if place.device == _dlpack.CPU:
+        is_here = tensor.is_cpu
+    else:
+        is_here = tensor.is_cuda and tensor.get_device() == place.device[1]
+    if (
+        dtype is None
+        or not is_here
+        or not place.is_in_torchs_order
+        or tensor.requires_grad
+        or tensor.layout is not torch.strided
+    ):
+        return None
+    sizes, strides = tuple(tensor.shape), tensor.stride()
+    return View(tensor.data_ptr(), dtype, sizes, strides, False, tensor)
+
+
+def view_of(value: Any, place: Place = HOST) -> View:
+    """`value` where it lies; TypeError or ValueError if that cannot be."""
+    torch = sys.modules.get("torch")
+    if torch is not None and type(value) is torch.Tensor:
+        if view := _torch_view(value, place):
+            return view
     numpy = sys.modules.get("numpy")
-    on_host = device == _dlpack.CPU
+    on_host = place.device == _dlpack.CPU
     if isinstance(value, _Bits) and on_host:
         return _numpy_view(value.array, value.dtype)
     if numpy is not None:
@@ -139,7 +194,7 @@ def view_of(value: Any, device: tuple = _dlpack.CPU, stream: int = 0) -> View:
         number = ctypes.c_int64(value)
         return View(ctypes.addressof(number), DTYPES["i64"], (), (), True, number)
     if hasattr(value, "__dlpack__") and hasattr(value, "__dlpack_device__"):
-        return View(*_dlpack.read(value, device, stream))
+        return View(*_dlpack.read(value, place.device, place.stream))
     arrays = "a numpy array, an object" if on_host else "an object"
     raise TypeError(
         f"expected {arrays} with __dlpack__, or an int for a rank-0 i64, found "
@@ -174,10 +229,11 @@ def _new_numpy(sizes: tuple, dtype: int, wide_bits: bool) -> Any:
     return numpy.empty(sizes, _DTYPE_TO_NUMPY[dtype])
 
 
-def _new_torch(example: Any, sizes: tuple, dtype: int) -> Any:
+def _new_torch(example: Any, sizes: tuple, dtype: int) -> tuple:
     torch = sys.modules["torch"]
-    kind = getattr(torch, _DTYPE_TO_NUMPY[dtype])
-    return torch.empty(sizes, dtype=kind, device=example.device)
+    _know_torch(torch)
+    made = torch.empty(sizes, dtype=_to_torch[dtype], device=example.device)
+    return made, View(made.data_ptr(), dtype, sizes, None, False, made)
 
 
 def _importer(example: Any) -> Any:
@@ -201,16 +257,23 @@ def is_torch(value: Any) -> bool:
     return torch is not None and isinstance(value, torch.Tensor)
 
 
-def torch_stream(device: tuple) -> int:
-    """The stream that torch queues work on, of a GPU."""
-    return sys.modules["torch"].cuda.current_stream(device[1]).cuda_stream
+def place_on(device: tuple, stream: Optional[int], inputs: list) -> Place:
+    """Of a call: None is torch's stream for its tensors, else the default one."""
+    if device == _dlpack.CPU:
+        return HOST
+    if stream is not None:
+        return Place(device, stream, False)
+    if not any(map(is_torch, inputs)):
+        return Place(device)
+    current = sys.modules["torch"].cuda.current_stream(device[1])
+    return Place(device, current.cuda_stream)
 
 
 class Maker:
     """Makes outputs of the kind that the inputs have: the first tensor's."""
 
-    def __init__(self, inputs: list, device: tuple = _dlpack.CPU, stream: int = 0):
-        self._device, self._stream = device, stream
+    def __init__(self, inputs: list, place: Place):
+        self._place = place
         tensors = [each for each in inputs if not isinstance(each, int)]
         self._wide_bits = any(isinstance(each, _Bits) for each in tensors)
         self._example = tensors[0] if tensors else None
@@ -220,9 +283,8 @@ class Maker:
         example = self._example
         numpy = sys.modules.get("numpy")
         if is_torch(example):
-            made = _new_torch(example, sizes, dtype)
-            return made, view_of(made, self._device, self._stream)
-        if self._device != _dlpack.CPU:
+            return _new_torch(example, sizes, dtype)
+        if self._place.device != _dlpack.CPU:
             raise TypeError(
                 "expected out=... for results on a GPU, or a tensor of torch as the "
                 "first input, found neither"

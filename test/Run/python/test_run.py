@@ -143,6 +143,30 @@ def test_torch(dense, narrow, inputs):
         given = torch.full_like(out, torch.nan), torch.full_like(lse, torch.nan)
         program(*tensors, out=given)
         assert torch.equal(given[0], out) and torch.equal(given[1], lse)
+    # What torch hands to nobody, and what nobody would understand.
+    q, k, v = map(torch.from_numpy, inputs)
+    for bad, error, why in (
+        (q.clone().requires_grad_(), BufferError, "require gradient"),
+        (q.to_sparse(), BufferError, "layout"),
+        (torch._neg_view(q), ValueError, r"'q': .* negative bit.* resolve_neg\(\)"),
+    ):
+        with pytest.raises(error, match=why):
+            dense(bad, k, v)
+
+
+def test_more_layouts_than_are_kept(dense, inputs):
+    """Arguments of one layout share what describes them, on and on."""
+    q, k, v = inputs
+    wanted, _ = dense(q, k, v)
+    for _ in range(2):
+        for rows in range(1, 38):
+            for key_rows in (1, 53):
+                out, _ = dense(q[:, :rows], k[:, -key_rows:], v[:, -key_rows:])
+                assert out.shape == (2, rows, 4, 64)
+                if key_rows == 53:
+                    np.testing.assert_array_equal(out, wanted[:, :rows])
+                else:
+                    np.testing.assert_array_equal(out, np.repeat(v[:, -1:], rows, 1))
 
 
 def test_real_data():
