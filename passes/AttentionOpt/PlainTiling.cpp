@@ -23,6 +23,23 @@ static int64_t getRowsOfSegment(attn::AttentionOp op, attn::BranchAttr branch) {
                           branch.isRuntimeR() ? 1 : branch.getR());
 }
 
+/// Whether tiles need masks that compare what is known of each query and key.
+/// Those of at most 128 rows lie within the blocks of a mask that are multiples
+/// of that, if positions begin at 0.
+static bool masksByElement(attn::AttentionOp op, attn::BranchAttr branch) {
+  if (op.getPatternOrder() || op.getGridWindow())
+    return true;
+  if (!op.getBlockMask())
+    return false;
+  int64_t axis = op.getSequenceAxis();
+  if (branch.isRuntimeR() || op.getQuery().getType().isDynamicDim(axis) ||
+      op.getKey().getType().isDynamicDim(axis))
+    return true;
+  return llvm::any_of(*op.getBlockSize(), [&](int64_t side) {
+    return side % (128 * branch.getR()) != 0;
+  });
+}
+
 /// What was taken for sizes that only the call knows.
 static std::string explainRuntimeSizes(attn::BranchAttr branch) {
   std::string text;
@@ -41,7 +58,7 @@ cost::BranchShape ringlet::getBranchShape(attn::AttentionOp op,
           op.getCausal(),
           !branch.isUnbounded() || branch.getR() != 1,
           branch.isRuntimeW() || branch.isRuntimeR(),
-          op.getPatternOrder() || op.getGridWindow() || op.getBlockMask()};
+          masksByElement(op, branch)};
 }
 
 cost::GPUCore ringlet::getGPUCore(const arch::GPUArch &row, Type element,
