@@ -4,6 +4,10 @@
 
     import numpy as np, ringlet
 
+    q, k, v = (np.random.rand(1, 5000, 8, 64).astype("f4") for _ in range(3))
+    out, lse = ringlet.attention(
+        q, k, v, branches=[(2048, 1), (4096, 2)], causal=True)
+
     program = ringlet.compile('''
       func.func @attend(%q: tensor<1x?x8x64xf32>, %k: tensor<1x?x8x64xf32>,
                         %v: tensor<1x?x8x64xf32>)
@@ -15,7 +19,6 @@
         return %o, %lse : tensor<1x?x8x64xf32>, tensor<1x8x?xf32>
       }
     ''')
-    q, k, v = (np.random.rand(1, 5000, 8, 64).astype("f4") for _ in range(3))
     out, lse = program(q, k, v)
 
 This process loads the runtime only, a small library; the compiler runs as a
@@ -23,6 +26,7 @@ child process, so that a crash in it becomes a `CompileError`. Arrays are read
 where they lie, whatever their strides, if their last axis is contiguous.
 """
 
+from ringlet._attention import attention
 from ringlet._compiler import clear_cache, compile
 from ringlet._errors import (
     CompileError,
@@ -49,6 +53,7 @@ __all__ = [
     "RuntimeError",
     "Stats",
     "Status",
+    "attention",
     "bits",
     "clear_cache",
     "compile",

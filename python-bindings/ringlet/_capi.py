@@ -91,6 +91,17 @@ class Stats(_Sized):
     ]
 
 
+class Device(_Sized):
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("name", ctypes.c_char * 128),
+        ("architecture", ctypes.c_char * 32),
+        ("memory_bytes", c_uint64),
+        ("multiprocessors", c_uint32),
+        ("reserved", c_uint32),
+    ]
+
+
 class Argument(_Sized):
     _fields_ = [
         ("struct_size", c_size_t),
@@ -134,6 +145,7 @@ _FUNCTIONS = {
     "rl_context_destroy": (None, [c_void_p]),
     "rl_context_stats": (c_int32, [c_void_p, POINTER(Stats)]),
     "rl_context_trim": (c_int32, [c_void_p]),
+    "rl_device_describe": (c_int32, [c_char_p, c_uint32, POINTER(Device)]),
     "rl_program_load": (
         c_int32,
         [c_void_p, c_void_p, c_size_t, POINTER(c_void_p)],

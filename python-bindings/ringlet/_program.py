@@ -117,17 +117,17 @@ def _destroy(function, handle, _keep):
     function(handle)
 
 
-_default_lock = threading.Lock()
-_default: Optional[Context] = None
+_defaults_lock = threading.Lock()
+_defaults: dict = {}
 
 
-def default_context() -> Context:
-    """The context of whoever names none: all cores, no memory limit."""
-    global _default
-    with _default_lock:
-        if _default is None:
-            _default = Context()
-        return _default
+def default_context(device: tuple = _dlpack.CPU) -> Context:
+    """The context of whoever names none: a device, all cores, no memory limit."""
+    with _defaults_lock:
+        if device not in _defaults:
+            kind = {} if device == _dlpack.CPU else {"driver": "cuda"}
+            _defaults[device] = Context(device=device[1], **kind)
+        return _defaults[device]
 
 
 @dataclasses.dataclass(frozen=True)

@@ -202,6 +202,13 @@ def view_of(value: Any, place: Place = HOST) -> View:
     )
 
 
+def device_of(value: Any) -> tuple:
+    """Where a tensor lies, a GPU or else the CPU, as DLPack names it."""
+    ask = getattr(value, "__dlpack_device__", None)
+    device = tuple(map(int, ask())) if ask else _dlpack.CPU
+    return device if device[0] == _dlpack.cuda(0)[0] else _dlpack.CPU
+
+
 def unwrapped(value: Any) -> Any:
     """The array itself: what a caller gets back for an output."""
     return value.array if isinstance(value, _Bits) else value
