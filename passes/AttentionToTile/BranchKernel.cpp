@@ -49,10 +49,17 @@ public:
   void emit();
 
 private:
+  /// The rows that a sequence has of its axis, which begins with it unless
+  /// sequences are packed. Null if they are all.
+  struct Part {
+    Value first, end;
+  };
+
   static rtile::Recipe toTileRecipe(attn::Recipe recipe);
   void onlyIf(Value condition, llvm::function_ref<void()> body);
   void declare();
   void placePacked();
+  Value getLength(StringRef name, const Part &part);
   void readSequence();
   Value makeResidue();
   Value makeResidue(int64_t c);
@@ -102,11 +109,6 @@ private:
   std::optional<PackedSequences> packed;
   /// The number of this sequence.
   Value sequence;
-  /// The rows that this sequence has of its axis, which begins with it unless
-  /// sequences are packed. Null if they are all.
-  struct Part {
-    Value first, end;
-  };
   Part queryPart, keyPart;
   /// Of the branch, where only the call knows them.
   Value w, r;
@@ -249,14 +251,9 @@ void BranchKernel::declare() {
     rows = plan.min(rows, plan.ceilDiv(sizes.w, sizes.r));
   Value tiles = plan.ceilDiv(rows, queryRows), segments = plan.constant(1);
   Value firstSegment = plan.constant(0);
-  if (step.queryStarts && sizes.w) {
-    // Some rows of a segment at either end.
+  if (step.queryStarts) {
     packed.emplace(plan, k, step.queryStarts, step.rankCount, sizes.w,
-                   /*spare=*/2);
-    segments = packed->getExtent();
-  } else if (step.queryStarts) {
-    packed.emplace(plan, k, step.queryStarts, step.rankCount,
-                   plan.mul(sizes.r, plan.constant(queryRows)), /*spare=*/1);
+                   plan.mul(sizes.r, plan.constant(queryRows)), tiles);
     tiles = packed->getExtent();
   } else if (sizes.w && hasPositionsOfSequence(op)) {
     // As many as rows can lie in, wherever they begin.
@@ -288,7 +285,7 @@ void BranchKernel::declare() {
     tiles = plan.ceilDiv(tiles, count);
   }
   tile = k.addGridAxis("tile", tiles);
-  if (sizes.w)
+  if (sizes.w && !packed)
     segment = gridSegment = k.addGridAxis("segment", segments);
   head = k.addGridAxis("head", heads);
   if (packed)
@@ -297,7 +294,12 @@ void BranchKernel::declare() {
     sequence = batch = k.addGridAxis("batch", step.query.sizes[0]);
 
   readSequence();
-  if (firstRank && segment) {
+  if (packed && sizes.w) {
+    PackedSequences::Segment place = packed->placeInSegment(
+        tile, firstRank, getLength("q_rows", queryPart), getW());
+    segment = place.number;
+    tile = place.tile;
+  } else if (firstRank && segment) {
     Value first =
         k.create<arith::FloorDivSIOp>("first_segment", firstRank, getW());
     segment = k.add("segment_number", segment, first);
@@ -307,13 +309,12 @@ void BranchKernel::declare() {
   keyHead = k.div("key_head", head, op.getQueryHeads() / op.getKeyHeads());
 }
 
-/// The sequence of this point, where sequences are packed, and its segment or,
-/// where there is one, its tile.
+/// The sequence of this point, where sequences are packed, and its tile,
+/// counted from the first one of the sequence.
 void BranchKernel::placePacked() {
-  Value &part = segment ? segment : tile;
   Value queryCount = k.size("rows", Q, /*axis=*/0);
-  PackedSequences::Place place = packed->find(queryStarts, queryCount, part);
-  part = place.part;
+  PackedSequences::Place place = packed->find(queryStarts, queryCount, tile);
+  tile = place.tile;
   sequence = place.sequence;
   Value next = k.add("next_sequence", sequence, k.constant(1));
   queryPart = {place.first, k.readIndex("q_end", queryStarts, next, place.first,
@@ -322,6 +323,11 @@ void BranchKernel::placePacked() {
   keyPart.first =
       k.readIndex("k_first", keyStarts, sequence, k.constant(0), keyCount);
   keyPart.end = k.readIndex("k_end", keyStarts, next, keyPart.first, keyCount);
+}
+
+Value BranchKernel::getLength(StringRef name, const Part &part) {
+  return packed ? k.create<arith::SubIOp>(name, part.end, part.first)
+                : part.end;
 }
 
 /// What lists say of this point's sequence.
@@ -335,10 +341,6 @@ void BranchKernel::readSequence() {
     queryPart = read("q_length", queryLengths, Q);
     keyPart = read("k_length", keyLengths, K);
   }
-  auto getLength = [&](StringRef name, const Part &part) -> Value {
-    return packed ? k.create<arith::SubIOp>(name, part.end, part.first)
-                  : part.end;
-  };
   if (offsets)
     firstRank = k.readIndex("q_offset", offsets, sequence,
                             k.constant(-kMaxOffset), k.constant(kMaxOffset));

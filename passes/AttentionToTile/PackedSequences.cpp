@@ -7,7 +7,6 @@
 
 #include "passes/AttentionToTile/PackedSequences.h"
 
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
@@ -24,18 +23,23 @@ static Value boundHalvings(HostPlan &plan, Value count) {
 }
 
 PackedSequences::PackedSequences(HostPlan &plan, KernelBuilder &k,
-                                 const HostTensor &starts, Value rows,
-                                 Value partRows, int64_t spare)
-    : k(k), spare(spare) {
+                                 const HostTensor &starts, Value rows, Value w,
+                                 Value coveredRows, Value tilesOfSegment)
+    : k(k), spare(w ? 2 : 1) {
   Value one = plan.constant(1);
   Value sequences = plan.sub(starts.sizes[0], one);
-  // A longer part is one of all rows, so that products below stay in 64 bits.
-  partRows = plan.min(partRows, plan.max(rows, one));
-  extent = plan.add(plan.floorDiv(rows, partRows),
+  // A longer span is one of all rows, so that products below fit in 64 bits.
+  Value span = plan.min(w ? w : coveredRows, plan.max(rows, one));
+  Value tiles = w ? tilesOfSegment : one;
+  extent = plan.add(plan.floorDiv(plan.mul(rows, tiles), span),
                     plan.mul(sequences, plan.constant(spare)));
-  extent = plan.mul(extent, plan.min(sequences, one));
-  this->partRows = k.addNumber("part_rows", partRows);
+  // Without rows a segment has no tiles.
+  extent = plan.mul(extent, plan.min(plan.min(rows, sequences), one));
+  this->span = k.addNumber("span", span);
+  this->tiles = k.addNumber("tiles_of_span", tiles);
   halvings = k.addNumber("halvings", boundHalvings(plan, sequences));
+  if (w)
+    this->coveredRows = k.addNumber("covered_rows", coveredRows);
 }
 
 /// The last sequence whose points begin at or before `point`. Starts that do
@@ -56,16 +60,15 @@ PackedSequences::Place PackedSequences::find(Value starts, Value rows,
     low.setLoc(k.named("low"));
     high.setLoc(k.named("high"));
     Value middle = k.div("middle", k.add("ends", low, high), 2);
-    Value entry = k.create<memref::LoadOp>("entry", starts, middle);
-    Value start =
-        k.create<arith::IndexCastOp>("start", builder.getIndexType(), entry);
-    // start / partRows <= point - middle * spare, without a division.
-    Value part = k.create<arith::SubIOp>("most_parts", point,
-                                         k.mul("spare", middle, spare));
+    Value start = k.readIndex("start", starts, middle, zero, rows);
+    // start * tiles / span <= point - middle * spare, without a division.
+    Value begin = k.create<arith::MulIOp>("begin", start, tiles);
+    Value before = k.create<arith::SubIOp>("tiles_before", point,
+                                           k.mul("spare", middle, spare));
     Value end =
-        k.create<arith::MulIOp>("end", k.add("next_part", part, one), partRows);
+        k.create<arith::MulIOp>("end", k.add("next_tile", before, one), span);
     Value begins = k.create<arith::CmpIOp>("begins", arith::CmpIPredicate::slt,
-                                           start, end);
+                                           begin, end);
     Value nextLow = k.create<arith::SelectOp>("next_low", begins, middle, low);
     Value nextHigh =
         k.create<arith::SelectOp>("next_high", begins, high, middle);
@@ -74,10 +77,40 @@ PackedSequences::Place PackedSequences::find(Value starts, Value rows,
   Place place;
   place.sequence = loop.getResult(0);
   place.first = k.readIndex("first_row", starts, place.sequence, zero, rows);
-  Value firstPoint =
-      k.add("first_point",
-            k.create<arith::DivUIOp>("whole_parts", place.first, partRows),
-            k.mul("spare", place.sequence, spare));
-  place.part = k.create<arith::SubIOp>("part", point, firstPoint);
+  Value begin = k.create<arith::MulIOp>("begin", place.first, tiles);
+  Value firstPoint = k.add(
+      "first_point", k.create<arith::DivUIOp>("tiles_before", begin, span),
+      k.mul("spare", place.sequence, spare));
+  place.tile = k.create<arith::SubIOp>("tile", point, firstPoint);
   return place;
+}
+
+/// The first segment has tiles for the rows that it has of the sequence, the
+/// others as many as a whole one.
+PackedSequences::Segment PackedSequences::placeInSegment(Value tile,
+                                                         Value firstRank,
+                                                         Value length,
+                                                         Value w) {
+  Value first = k.constant(0), rest = w;
+  if (firstRank) {
+    first = k.create<arith::FloorDivSIOp>("first_segment", firstRank, w);
+    Value end = k.create<arith::MulIOp>(
+        "first_end", k.add("second_segment", first, k.constant(1)), w);
+    rest = k.create<arith::SubIOp>("rest", end, firstRank);
+  }
+  Value rows = k.create<arith::MinSIOp>("first_rows", rest, length);
+  Value tilesOfFirst =
+      k.create<arith::CeilDivSIOp>("first_tiles", rows, coveredRows);
+  Value isInFirst = k.create<arith::CmpIOp>(
+      "is_in_first", arith::CmpIPredicate::slt, tile, tilesOfFirst);
+  Value after = k.create<arith::SubIOp>("tile_after", tile, tilesOfFirst);
+  Value further = k.add(
+      "further", k.create<arith::DivUIOp>("segments_between", after, tiles),
+      k.constant(1));
+  Value distance =
+      k.create<arith::SelectOp>("distance", isInFirst, k.constant(0), further);
+  return {k.add("segment_number", first, distance),
+          k.create<arith::SelectOp>(
+              "tile_there", isInFirst, tile,
+              k.create<arith::RemUIOp>("tile_of_whole", after, tiles))};
 }

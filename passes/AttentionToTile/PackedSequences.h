@@ -13,38 +13,50 @@
 
 namespace ringlet {
 
-/// An axis of a grid over the parts of sequences that lie one behind the other
+/// An axis of a grid over the tiles of sequences that lie one behind the other
 /// (S2). The host knows how many rows and sequences there are, but not where
-/// each begins. So the points of sequence b begin at the number
+/// each begins. A span of rows, that of a segment or else of a tile, has
+/// `tiles` tiles; the points of sequence b begin at the number
 ///
-///     starts[b] / partRows + b * spare
+///     starts[b] * tiles / span + b * spare
 ///
-/// which leaves each at least length / partRows + spare of them, rounded down,
-/// and a kernel finds its sequence by bisection. Points that are left over have
-/// no rows.
+/// which leaves each at least length * tiles / span + spare of them, rounded
+/// down. The spare ones are for tiles that are not full: the last one and,
+/// where a sequence begins within a segment, the last one of that. A kernel
+/// finds its sequence by bisection. Points that are left over have no rows.
 class PackedSequences {
 public:
-  /// Adds parameters to the kernel. `spare` parts are enough for what begins or
-  /// ends within a part.
+  /// Adds parameters to the kernel. `w` is null for one segment. A tile covers
+  /// `coveredRows`, those of other residues among them.
   PackedSequences(HostPlan &plan, KernelBuilder &k, const HostTensor &starts,
-                  mlir::Value rows, mlir::Value partRows, int64_t spare);
+                  mlir::Value rows, mlir::Value w, mlir::Value coveredRows,
+                  mlir::Value tilesOfSegment);
 
   /// The extent of the axis.
   mlir::Value getExtent() const { return extent; }
 
-  /// A sequence, its first row, and which of its parts.
+  /// A sequence, its first row, and which of its tiles.
   struct Place {
-    mlir::Value sequence, first, part;
+    mlir::Value sequence, first, tile;
   };
   /// `starts` and `rows` as the kernel has them.
   Place find(mlir::Value starts, mlir::Value rows, mlir::Value point);
+
+  /// A segment, and which of its tiles.
+  struct Segment {
+    mlir::Value number, tile;
+  };
+  /// That of a tile of a sequence of `length` rows, the first of which has the
+  /// rank `firstRank`, or 0 if that is null.
+  Segment placeInSegment(mlir::Value tile, mlir::Value firstRank,
+                         mlir::Value length, mlir::Value w);
 
 private:
   KernelBuilder &k;
   int64_t spare;
   mlir::Value extent;
   /// In the kernel.
-  mlir::Value partRows, halvings;
+  mlir::Value span, tiles, halvings, coveredRows;
 };
 
 } // namespace ringlet

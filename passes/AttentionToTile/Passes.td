@@ -42,9 +42,9 @@ def RingletToRTile : Pass<"ringlet-to-rtile", "::mlir::ModuleOp"> {
     The lengths of padded sequences and the starts of packed ones (S2) are the
     kernels' to read, cut to the tensors that they speak of: views of a
     sequence's rows say `within`, and the default q_offset follows (S1). Packed
-    sequences share an axis of the grid, which has a point for each segment, or
-    tile, that all rows fill and some for each sequence, whose own begin
-    anywhere; a kernel finds its sequence by bisection. Kernels that come last
+    sequences share an axis of the grid, which has a point for each tile that
+    all rows fill and one or two more for each sequence, whose tiles begin and
+    end anywhere; a kernel finds its sequence by bisection. Kernels that come last
     fill what lies past the lengths, or past the last sequence.
 
     Needs `tilings` (see `ringlet-choose-tiling`). What has no lowering yet is

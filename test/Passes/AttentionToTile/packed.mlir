@@ -8,9 +8,10 @@
 // RUN: ringlet-opt %s --split-input-file --ringlet-to-rtile --canonicalize --cse \
 // RUN:   | FileCheck %s
 
-// The grid has a point for each segment that the rows fill and two more for each
-// sequence, whose segments begin and end anywhere (S2). Segments are at most as
-// long as all rows, so that the product below fits in 64 bits.
+// The grid has a point for each tile of segments that the rows fill and two more
+// for each sequence, which begins and ends within segments (S2). These are at most
+// as long as all rows, so that the product below fits in 64 bits. Where there are
+// no rows, nothing is launched.
 
 // CHECK-LABEL: rplan.func @segments(
 // CHECK-SAME:    %[[Q:[a-z0-9]+]]: memref<?x3x16xf32, {{[^%]+}}, %[[K:[a-z0-9]+]]: {{[^%]+}}, %[[QS:[a-z0-9]+]]: memref<5xi64, strided<[1]>>, %[[KS:[a-z0-9]+]]: memref<5xi64, strided<[1]>>) outputs(%[[O:[a-z0-9]+]]: {{.+}}, %[[L:[a-z0-9]+]]: memref<3x?xf32
@@ -18,19 +19,24 @@
 // CHECK-DAG:     %[[ONE:.+]] = arith.constant 1 : index
 // CHECK-DAG:     %[[SPARE:.+]] = arith.constant 8 : index
 // CHECK:         %[[TOTAL:.+]] = rplan.size %[[Q]][0]
+// CHECK:         %[[ROWS:.+]] = arith.minsi %[[TOTAL]], %[[W]]
+// CHECK:         %[[TILES:.+]] = arith.ceildivsi %[[ROWS]], %{{.+}}
 // CHECK:         %[[SOME:.+]] = arith.maxsi %[[TOTAL]], %[[ONE]]
-// CHECK:         %[[PART:.+]] = arith.minsi %[[SOME]], %[[W]]
-// CHECK:         %[[PARTS:.+]] = arith.floordivsi %[[TOTAL]], %[[PART]]
-// CHECK:         %[[POINTS:.+]] = arith.addi %[[PARTS]], %[[SPARE]]
-// CHECK:         rplan.launch @segments_attention0_branch0 grid(%{{.+}}, %[[POINTS]], %c3{{.*}}) args(%[[Q]], %[[K]], %[[K]], %[[O]], %[[L]], %[[QS]], %[[KS]], %[[PART]])
+// CHECK:         %[[SPAN:.+]] = arith.minsi %[[SOME]], %[[W]]
+// CHECK:         %[[ALL:.+]] = arith.muli %[[TOTAL]], %[[TILES]]
+// CHECK:         %[[FULL:.+]] = arith.floordivsi %[[ALL]], %[[SPAN]]
+// CHECK:         %[[POINTS:.+]] = arith.addi %[[FULL]], %[[SPARE]]
+// CHECK:         %[[ANY:.+]] = arith.minsi %{{.+}}, %[[ONE]]
+// CHECK:         %[[LAUNCHED:.+]] = arith.muli %[[POINTS]], %[[ANY]]
+// CHECK:         rplan.launch @segments_attention0_branch0 grid(%[[LAUNCHED]], %c3{{.*}}) args(%[[Q]], %[[K]], %[[K]], %[[O]], %[[L]], %[[QS]], %[[KS]], %[[SPAN]], %[[TILES]])
 // CHECK:         rplan.launch @segments_fill_output_past0 {{.+}} args(%[[O]], %[[QS]])
 // CHECK:         rplan.launch @segments_fill_lse_past0 {{.+}} args(%[[L]], %[[QS]])
 
 // A kernel finds its sequence by bisection, in fewer steps than there are.
 
 // CHECK-LABEL: rtile.func @segments_attention0_branch0(
-// CHECK-SAME:    %[[QS:[a-z0-9]+]]: memref<5xi64, strided<[1]>>, %[[KS:[a-z0-9]+]]: memref<5xi64, strided<[1]>>, %[[PART:[a-z0-9]+]]: index)
-// CHECK-SAME:    grid(%[[TILE:[a-z0-9]+]]: index, %[[POINT:[a-z0-9]+]]: index, %[[HEAD:[a-z0-9]+]]: index)
+// CHECK-SAME:    %[[QS:[a-z0-9]+]]: memref<5xi64, strided<[1]>>, %[[KS:[a-z0-9]+]]: memref<5xi64, strided<[1]>>, %[[SPAN:[a-z0-9]+]]: index, %[[TILES:[a-z0-9]+]]: index)
+// CHECK-SAME:    grid(%[[POINT:[a-z0-9]+]]: index, %[[HEAD:[a-z0-9]+]]: index)
 // CHECK-DAG:     %[[C0:.+]] = arith.constant 0 : index
 // CHECK-DAG:     %[[C1:.+]] = arith.constant 1 : index
 // CHECK-DAG:     %[[C2:.+]] = arith.constant 2 : index
@@ -42,12 +48,15 @@
 // CHECK:           %[[ENDS:.+]] = arith.addi %[[LOW]], %[[HIGH]]
 // CHECK:           %[[MIDDLE:.+]] = arith.divui %[[ENDS]], %[[C2]]
 // CHECK:           %[[E:.+]] = memref.load %[[QS]][%[[MIDDLE]]]
-// CHECK:           %[[START:.+]] = arith.index_cast %[[E]]
+// CHECK:           %[[READ:.+]] = arith.index_cast %[[E]]
+// CHECK:           %[[LEAST:.+]] = arith.maxsi %[[READ]], %[[C0]]
+// CHECK:           %[[START:.+]] = arith.minsi %[[LEAST]], %[[TOTAL]]
+// CHECK:           %[[BEGIN:.+]] = arith.muli %[[START]], %[[TILES]]
 // CHECK:           %[[SPARE:.+]] = arith.muli %[[MIDDLE]], %[[C2]]
-// CHECK:           %[[LEFT:.+]] = arith.subi %[[POINT]], %[[SPARE]]
-// CHECK:           %[[NEXT:.+]] = arith.addi %[[LEFT]], %[[C1]]
-// CHECK:           %[[END:.+]] = arith.muli %[[NEXT]], %[[PART]]
-// CHECK:           %[[BEGINS:.+]] = arith.cmpi slt, %[[START]], %[[END]]
+// CHECK:           %[[BEFORE:.+]] = arith.subi %[[POINT]], %[[SPARE]]
+// CHECK:           %[[NEXT:.+]] = arith.addi %[[BEFORE]], %[[C1]]
+// CHECK:           %[[END:.+]] = arith.muli %[[NEXT]], %[[SPAN]]
+// CHECK:           %[[BEGINS:.+]] = arith.cmpi slt, %[[BEGIN]], %[[END]]
 // CHECK:           %[[NEWLOW:.+]] = arith.select %[[BEGINS]], %[[MIDDLE]], %[[LOW]]
 // CHECK:           %[[NEWHIGH:.+]] = arith.select %[[BEGINS]], %[[HIGH]], %[[MIDDLE]]
 // CHECK:           scf.yield %[[NEWLOW]], %[[NEWHIGH]]
@@ -58,10 +67,11 @@
 // CHECK:         %[[READ:.+]] = arith.index_cast %[[E]]
 // CHECK:         %[[LEAST:.+]] = arith.maxsi %[[READ]], %[[C0]]
 // CHECK:         %[[QFIRST:.+]] = arith.minsi %[[LEAST]], %[[TOTAL]]
+// CHECK:         %[[BEGIN:.+]] = arith.muli %[[QFIRST]], %[[TILES]]
 // CHECK:         %[[SPARE:.+]] = arith.muli %[[FOUND]]#0, %[[C2]]
-// CHECK:         %[[WHOLE:.+]] = arith.divui %[[QFIRST]], %[[PART]]
-// CHECK:         %[[FIRST:.+]] = arith.addi %[[WHOLE]], %[[SPARE]]
-// CHECK:         %[[SEGMENT:.+]] = arith.subi %[[POINT]], %[[FIRST]]
+// CHECK:         %[[BEFORE:.+]] = arith.divui %[[BEGIN]], %[[SPAN]]
+// CHECK:         %[[FIRST:.+]] = arith.addi %[[BEFORE]], %[[SPARE]]
+// CHECK:         %[[TILE:.+]] = arith.subi %[[POINT]], %[[FIRST]]
 // CHECK:         %[[SECOND:.+]] = arith.addi %[[FOUND]]#0, %[[C1]]
 // CHECK:         %[[E:.+]] = memref.load %[[QS]][%[[SECOND]]]
 // CHECK:         %[[READ:.+]] = arith.index_cast %[[E]]
@@ -72,21 +82,37 @@
 // CHECK:         memref.load %[[KS]][%[[SECOND]]]
 // CHECK:         %[[KEND:.+]] = arith.minsi
 
-// The last query is put on the last key (S1). Ranks count from the sequence's
-// first position, which is 0 for keys.
+// The last query is put on the last key (S1). So the first segment may have fewer
+// tiles, and the others have as many as a whole one. Ranks count from the
+// sequence's first position, which is 0 for keys.
 
 // CHECK:         %[[KEYS:.+]] = arith.subi %[[KEND]], %[[KFIRST]]
 // CHECK:         %[[QUERIES:.+]] = arith.subi %[[QEND]], %[[QFIRST]]
 // CHECK:         %[[OFFSET:.+]] = arith.subi %[[KEYS]], %[[QUERIES]]
-// CHECK:         %[[BEFORE:.+]] = arith.floordivsi %[[OFFSET]], %[[C100]]
-// CHECK:         %[[S:.+]] = arith.addi %[[SEGMENT]], %[[BEFORE]]
+// CHECK:         %[[FIRST:.+]] = arith.floordivsi %[[OFFSET]], %[[C100]]
+// CHECK:         %[[SECOND:.+]] = arith.addi %[[FIRST]], %[[C1]]
+// CHECK:         %[[SBEGIN:.+]] = arith.muli %[[SECOND]], %[[C100]]
+// CHECK:         %[[REST:.+]] = arith.subi %[[SBEGIN]], %[[OFFSET]]
+// CHECK:         %[[ROWS:.+]] = arith.minsi %[[REST]], %[[QUERIES]]
+// CHECK:         %[[FEWER:.+]] = arith.ceildivsi %[[ROWS]], %c16
+// CHECK:         %[[ISFIRST:.+]] = arith.cmpi slt, %[[TILE]], %[[FEWER]]
+// CHECK:         %[[AFTER:.+]] = arith.subi %[[TILE]], %[[FEWER]]
+// CHECK:         %[[WHOLE:.+]] = arith.divui %[[AFTER]], %[[TILES]]
+// CHECK:         %[[FURTHER:.+]] = arith.addi %[[WHOLE]], %[[C1]]
+// CHECK:         %[[DISTANCE:.+]] = arith.select %[[ISFIRST]], %[[C0]], %[[FURTHER]]
+// CHECK:         %[[S:.+]] = arith.addi %[[FIRST]], %[[DISTANCE]]
+// CHECK:         %[[THERE:.+]] = arith.remui %[[AFTER]], %[[TILES]]
+// CHECK:         %[[TILE2:.+]] = arith.select %[[ISFIRST]], %[[TILE]], %[[THERE]]
 // CHECK:         %[[KORIGIN:.+]] = arith.subi %[[C0]], %[[KFIRST]]
 // CHECK:         %[[QORIGIN:.+]] = arith.subi %[[OFFSET]], %[[QFIRST]]
-// CHECK:         rtile.view %{{.+}}[*, %[[HEAD]], *] origin(%[[QORIGIN]]) segment(%[[S]]) within(%[[QFIRST]], %[[QEND]])
+// CHECK:         %[[QVIEW:.+]] = rtile.view %{{.+}}[*, %[[HEAD]], *] origin(%[[QORIGIN]]) segment(%[[S]]) within(%[[QFIRST]], %[[QEND]])
 // CHECK:         rtile.view %{{.+}}[*, %[[HEAD]], *] origin(%[[KORIGIN]]) segment(%[[S]]) within(%[[KFIRST]], %[[KEND]])
 // CHECK:         rtile.view %{{.+}}[*, %[[HEAD]], *] origin(%[[KORIGIN]]) segment(%[[S]]) within(%[[KFIRST]], %[[KEND]])
 // CHECK:         rtile.view %{{.+}}[*, %[[HEAD]], *] origin(%[[QORIGIN]]) segment(%[[S]]) within(%[[QFIRST]], %[[QEND]])
 // CHECK:         rtile.view %{{.+}}[%[[HEAD]], *] origin(%[[QORIGIN]]) segment(%[[S]]) within(%[[QFIRST]], %[[QEND]])
+// CHECK:         %[[DOWN:.+]] = arith.muli %[[TILE2]], %c16
+// CHECK:         %[[TOP:.+]], %{{.+}} = rtile.bounds %[[QVIEW]]
+// CHECK:         arith.addi %[[TOP]], %[[DOWN]]
 
 // What no sequence owns lies from the last start on.
 
@@ -109,8 +135,7 @@ func.func @segments(%q: tensor<?x3x16xf32>, %k: tensor<?x3x16xf32>, %qs: tensor<
 
 // -----
 
-// Where there is one segment, the grid counts tiles: of 48 rows, 16 of each
-// residue. How many sequences there are the call says, and of none nothing is
+// Where there is one segment, a tile covers 48 rows, 16 of each residue. How many sequences there are the call says, and of none nothing is
 // launched; so it says how often to halve them, too. Queries of one position
 // in every sequence begin at another rank of the tensor in each.
 
@@ -120,7 +145,8 @@ func.func @segments(%q: tensor<?x3x16xf32>, %k: tensor<?x3x16xf32>, %qs: tensor<
 // CHECK:         rplan.require le %c1{{.*}}, %[[COUNT]], "expected one start more than there are sequences (S2)"
 // CHECK:         %[[SEQUENCES:.+]] = arith.subi %[[COUNT]], %c1
 // CHECK:         %[[POINTS:.+]] = arith.addi %[[COUNT]], %c9
-// CHECK:         %[[SOME:.+]] = arith.minsi %[[SEQUENCES]], %c1
+// CHECK:         %[[FEW:.+]] = arith.minsi %[[SEQUENCES]], %c500
+// CHECK:         %[[SOME:.+]] = arith.minsi %[[FEW]], %c1
 // CHECK:         %[[LAUNCHED:.+]] = arith.muli %[[POINTS]], %[[SOME]]
 // CHECK:         %[[BOUND:.+]] = arith.addi %{{.+}}, %c11
 // CHECK:         %[[HALVINGS:.+]] = arith.minsi %{{.+}}, %[[BOUND]]
