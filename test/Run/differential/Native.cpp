@@ -49,13 +49,17 @@ rl_context *makeContext(const char *level) {
 
 } // namespace
 
+/// Up to the best one that this processor has.
 std::vector<std::string> nativeLevels() {
   std::vector<std::string> levels;
+  rl_device device = RL_DEVICE_INIT;
+  if (rl_device_describe("cpu", 0, &device) != RL_OK)
+    return levels;
+  std::vector<std::string> known;
   for (const arch::CPULevel &level : arch::getCPULevels()) {
-    rl_context *context = makeContext(level.name);
-    if (context)
-      levels.push_back(level.name);
-    rl_context_destroy(context);
+    known.push_back(level.name);
+    if (known.back() == device.architecture)
+      levels = known;
   }
   return levels;
 }
