@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 using namespace mlir;
 using namespace ringlet;
@@ -176,14 +177,20 @@ static LogicalResult runJoin(Machine &machine, const Instruction &instruction) {
 // References
 //===----------------------------------------------------------------------===//
 
-/// By how many powers of two a row with these sums is rebased.
-static int rebasedBy(Machine &machine, rtile::RebaseOp op, const float *sums,
-                     int64_t columns, int64_t row) {
+/// What a row becomes: its reference moves by a number of powers of two, and
+/// what is measured by it is multiplied.
+struct Rebased {
+  int exponent = 0;
+  float factor = 1.0f;
+};
+
+static Rebased rebase(Machine &machine, rtile::RebaseOp op, const float *sums,
+                      int64_t columns, int64_t row) {
   float greatest = 0.0f;
   for (int64_t j = 0; j < columns; ++j) {
     // Neither an infinity nor a NaN has an exponent to move.
     if (!std::isfinite(sums[j]))
-      return 0;
+      return {};
     greatest = std::max(greatest, sums[j]);
   }
   bool wanted = greatest > std::ldexp(1.0f, static_cast<int>(op.getBound()));
@@ -191,8 +198,14 @@ static int rebasedBy(Machine &machine, rtile::RebaseOp op, const float *sums,
   if (!wanted && options.chooseFreely)
     wanted = mix(options.seed.value_or(0), {machine.run.point, row, 4}) & 1;
   if (!wanted || greatest < 1.0f)
-    return 0;
-  return std::ilogb(greatest);
+    return {};
+  Rebased result;
+  result.exponent = std::ilogb(greatest);
+  result.factor = std::ldexp(1.0f, -result.exponent);
+  if (std::optional<int64_t> limit = op.getLimit();
+      limit && greatest > std::ldexp(1.0f, static_cast<int>(*limit)))
+    result.factor = std::numeric_limits<float>::infinity();
+  return result;
 }
 
 static LogicalResult runRebase(Machine &machine,
@@ -202,19 +215,19 @@ static LogicalResult runRebase(Machine &machine,
   int64_t rows = reference.size();
   const std::vector<float> &sums = machine.operand(instruction, 1).floats;
   int64_t columns = rows == 0 ? 0 : sums.size() / rows;
-  std::vector<int> exponents(rows);
+  std::vector<Rebased> changes(rows);
   for (int64_t row = 0; row < rows; ++row)
-    exponents[row] =
-        rebasedBy(machine, op, sums.data() + row * columns, columns, row);
+    changes[row] =
+        rebase(machine, op, sums.data() + row * columns, columns, row);
   std::vector<float> &moved = machine.floatResult(instruction);
   for (int64_t row = 0; row < rows; ++row)
-    moved[row] = reference[row] + static_cast<float>(exponents[row]);
+    moved[row] = reference[row] + static_cast<float>(changes[row].exponent);
   for (unsigned i = 1; i < instruction.results.size(); ++i) {
     const std::vector<float> &input = machine.operand(instruction, i).floats;
     std::vector<float> &result = machine.floatResult(instruction, i);
     for (size_t at = 0; at < result.size(); ++at) {
       int64_t width = result.size() / rows;
-      result[at] = std::ldexp(input[at], -exponents[at / width]);
+      result[at] = input[at] * changes[at / width].factor;
     }
   }
   return success();

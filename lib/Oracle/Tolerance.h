@@ -29,7 +29,9 @@ enum class Quantity { Output, Lse };
 const char *nameOf(Quantity quantity);
 
 /// One row of the table. Both errors obey
-///   error <= factor * unfused error + ulps * ulp.
+///   error <= factor * unfused error + ulps * ulp,
+/// and `farReference` more where a kernel measures rows by a reference that may
+/// lie far below their scores.
 struct Tolerance {
   /// The type of query, key and value.
   DType inputs;
@@ -40,6 +42,7 @@ struct Tolerance {
   double ulps;
   /// An ulp is taken at the exact value, but at least at this magnitude.
   double ulpFloor;
+  double farReference;
   const char *reason;
 };
 
@@ -73,10 +76,11 @@ struct Comparison {
 /// Compares element by element; all sizes must be equal. A NaN against
 /// a number is a failure in either direction, and an infinity of the exact
 /// result must be met exactly: a row without keys has lse -inf and nothing
-/// near it (R3). `inputs` is the type of query, key and value.
+/// near it (R3). `inputs` is the type of query, key and value;
+/// `hasFarReference` says what `Tolerance::farReference` asks.
 Comparison compare(const TensorView &actual, const TensorView &reference,
                    const std::vector<TensorView> &unfused, Quantity quantity,
-                   DType inputs);
+                   DType inputs, bool hasFarReference = false);
 
 } // namespace ringlet::oracle
 

@@ -16,6 +16,8 @@
 //
 //   * a weight beyond f32, because a score is that far above the reference:
 //     the sum is infinite or NaN;
+//   * a weight whose exponent is so large that f32 has too few digits left of
+//     it: `rtile.rebase` makes the row infinite;
 //   * weights below f32, because the row sees no key in its first tile and has
 //     reference 0: the sum is tiny. A reference that is a score has weight 1.
 //   * weights below f16, for the same reason. Here the sum need not be tiny:
@@ -45,12 +47,16 @@ namespace {
 /// Columns of the sums that loops carry: as many as lie in one lane and the
 /// three beside it.
 constexpr int64_t kSumColumns = 8;
-/// Sums are below 2^kBound, and with them weights. It keeps exponents of
-/// weights below 16, where f32 has 2^-20 left for their last digit, and moves
-/// no row of ordinary scores before its 10^5th key.
+/// Sums that are carried on are below 2^kBound, which moves no row of ordinary
+/// scores before its 10^5th key.
 constexpr int64_t kBound = 16;
 /// For weights in f16, which ends at 2^16.
 constexpr int64_t kBoundF16 = 10;
+/// Those of a step are below 2^kLimit, and with them weights. An exponent below
+/// 2^e has 2^(e - 24) left for its last digit, of which the lse shows half: of
+/// 64, 1.3e-6. With less, kernels of scores that spread widely would compute
+/// many rows twice.
+constexpr int64_t kLimit = 64;
 /// A row with a key in its first tile has a sum of at least 1.
 constexpr double kLeastSumF16 = 0.5;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -193,7 +199,8 @@ void Rewriter::rewriteLoop(scf::ForOp loop, SoftmaxStep &step) {
   Value newSum = create<arith::AddFOp>("l_new", sum, tileSum);
   auto rebase = create<rtile::RebaseOp>(
       "rebased", reference, newSum, ValueRange{accumulator, weights},
-      builder.getI64IntegerAttr(isF16 ? kBoundF16 : kBound));
+      builder.getI64IntegerAttr(isF16 ? kBoundF16 : kBound),
+      builder.getI64IntegerAttr(kLimit));
   weightsUse.set(rebase.getResults()[1]);
   step.accumulator.getInitMutable().assign(rebase.getResults()[0]);
   Operation *yield = loop.getBody()->getTerminator();
@@ -235,8 +242,9 @@ void Rewriter::normalizeLse(Value reference, Value sum) {
     auto scaled = other.getDefiningOp<arith::MulFOp>();
     if (!scaled || scaled.getLhs() != reference)
       continue;
-    auto rebase = create<rtile::RebaseOp>(
-        "normal", reference, sum, ValueRange(), builder.getI64IntegerAttr(0));
+    auto rebase =
+        create<rtile::RebaseOp>("normal", reference, sum, ValueRange(),
+                                builder.getI64IntegerAttr(0), IntegerAttr());
     scaled.getLhsMutable().assign(rebase.getNewReference());
     log.getOperandMutable().assign(rebase.getNewSums());
   }

@@ -45,10 +45,11 @@ def RTileLazyReference : Pass<"rtile-lazy-reference"> {
     The loops lose the running maximum and all that scales by it. Sums stay in
     8 columns until the loops end (`rtile.fold`), and rows whose sums exceed
     2^16 (2^10 where weights are rounded to f16) are moved to another reference
-    (`rtile.rebase`).
+    (`rtile.rebase`). Where a step takes them beyond 2^64, too many digits of
+    exponents are lost for the row's lse.
 
-    A row whose weights this form cannot hold ends with a sum that is not
-    between 2^-60 and infinity.
+    A row whose weights this form cannot hold, or cannot hold with all digits,
+    ends with a sum that is not between 2^-60 and infinity.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::math::MathDialect"];

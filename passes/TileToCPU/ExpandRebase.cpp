@@ -35,10 +35,14 @@ public:
         integers(type.clone(b.getI32Type())) {}
 
   void run() {
-    Value exponent = getExponents();
+    Value greatest = getGreatest();
+    Value exponent = getExponents(greatest);
     Value moved = arith::AddFOp::create(
         b, op.getReference(), arith::SIToFPOp::create(b, type, exponent));
     Value scale = getScale(exponent);
+    if (std::optional<int64_t> limit = op.getLimit())
+      scale = arith::SelectOp::create(b, isAbove(greatest, *limit),
+                                      real(INFINITY), scale);
     SmallVector<Value> results{moved, multiply(op.getSums(), scale)};
     for (Value tile : op.getTiles())
       results.push_back(multiply(tile, scale));
@@ -56,15 +60,22 @@ private:
                                      DenseElementsAttr::get(integers, value));
   }
 
+  Value getGreatest() {
+    Value sums = op.getSums();
+    return getTile(sums).getRank() == 1
+               ? sums
+               : rtile::ReduceOp::create(b, rtile::ReduceKind::max, sums);
+  }
+
+  /// Greater than a power of two, which a NaN is not.
+  Value isAbove(Value row, int64_t exponent) {
+    return arith::CmpFOp::create(b, arith::CmpFPredicate::OGT, row,
+                                 real(std::ldexp(1.0, int(exponent))));
+  }
+
   /// For each row the exponent of its greatest sum, or 0 if it stays.
-  Value getExponents() {
-    Value greatest = op.getSums();
-    if (getTile(greatest).getRank() == 2)
-      greatest = rtile::ReduceOp::create(b, rtile::ReduceKind::max, greatest);
-    // Neither holds for a NaN.
-    Value large =
-        arith::CmpFOp::create(b, arith::CmpFPredicate::OGT, greatest,
-                              real(std::ldexp(1.0, int(op.getBound()))));
+  Value getExponents(Value greatest) {
+    Value large = isAbove(greatest, op.getBound());
     Value finite = arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, greatest,
                                          real(INFINITY));
     // Positive, so without a sign above the exponent.

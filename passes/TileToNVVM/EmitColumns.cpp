@@ -134,9 +134,14 @@ void Emitter::emitRebase(rtile::RebaseOp op) {
       bits = arith::AndIOp::create(b, bits, b.i32(255));
       Value exponent = b.min(b.max(b.add(bits, -127), b.i32(0)), b.i32(126));
       exponents.push_back(arith::SIToFPOp::create(b, f32, exponent));
-      factors.push_back(
+      Value factor =
           b.bitcast(f32, arith::ShLIOp::create(b, b.sub(b.i32(127), exponent),
-                                               b.i32(23))));
+                                               b.i32(23)));
+      if (std::optional<int64_t> limit = op.getLimit())
+        factor = b.select(b.compare(arith::CmpFPredicate::OGT, greatest,
+                                    b.real(f32, std::ldexp(1.0, *limit))),
+                          b.real(f32, INFINITY), factor);
+      factors.push_back(factor);
     }
     SmallVector<Value> after;
     for (auto [value, exponent] : llvm::zip(reference, exponents))

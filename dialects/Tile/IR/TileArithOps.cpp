@@ -303,5 +303,8 @@ LogicalResult RebaseOp::verify() {
     if (cast<RankedTensorType>(type).getDimSize(0) != reference.getDimSize(0))
       return emitOpError("expected tiles of ")
              << reference.getDimSize(0) << " rows, found " << type;
+  if (getLimit() && *getLimit() < getBound())
+    return emitOpError("expected a limit of at least the bound ")
+           << getBound() << ", found " << *getLimit();
   return verifyOneEncoding(*this);
 }

@@ -389,6 +389,11 @@ def RTile_RebaseOp : RTile_Op<"rebase", [Pure,
     Weights that are infinite or NaN stay so: what they are part of has to be
     computed in another way.
 
+    The last digit of a weight's exponent weighs the more the greater the
+    exponent is. With a `limit`, a row with an entry of `sums` above 2^`limit`
+    has lost digits and is made to be found: it is multiplied by infinity, so
+    that its greatest entry is infinite and the others are infinite or NaN.
+
     Example:
 
     ```mlir
@@ -396,7 +401,7 @@ def RTile_RebaseOp : RTile_Op<"rebase", [Pure,
       %m = arith.constant dense<0.0> : tensor<16xf32>
       %l = arith.constant dense<1.0e30> : tensor<16x8xf32>
       %acc = arith.constant dense<1.0> : tensor<16x64xf32>
-      %m1, %l1, %acc1 = rtile.rebase %m, %l bound = 40 tiles(%acc)
+      %m1, %l1, %acc1 = rtile.rebase %m, %l bound = 16 limit = 64 tiles(%acc)
           : tensor<16xf32>, tensor<16x8xf32>, tensor<16x64xf32>
       rtile.return
     }
@@ -404,12 +409,15 @@ def RTile_RebaseOp : RTile_Op<"rebase", [Pure,
   }];
   let arguments = (ins 1DTensorOf<[F32]>:$reference,
     StaticShapeTensorOf<[F32]>:$sums, Variadic<2DTensorOf<[F32]>>:$tiles,
-    ConfinedAttr<I64Attr, [IntNonNegative, IntMaxValue<100>]>:$bound);
+    ConfinedAttr<I64Attr, [IntNonNegative, IntMaxValue<100>]>:$bound,
+    OptionalAttr<ConfinedAttr<I64Attr,
+      [IntNonNegative, IntMaxValue<100>]>>:$limit);
   let results = (outs 1DTensorOf<[F32]>:$newReference,
     StaticShapeTensorOf<[F32]>:$newSums,
     Variadic<2DTensorOf<[F32]>>:$results);
   let assemblyFormat = [{
-    $reference `,` $sums `bound` `=` $bound (`tiles` `(` $tiles^ `)`)? attr-dict
+    $reference `,` $sums `bound` `=` $bound (`limit` `=` $limit^)?
+    (`tiles` `(` $tiles^ `)`)? attr-dict
     `:` type($reference) `,` type($sums) (`,` type($tiles)^)?
   }];
   let hasVerifier = 1;

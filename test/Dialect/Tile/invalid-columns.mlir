@@ -193,3 +193,14 @@ rtile.func @rebase_bound() grid(%i: index) {
   %n, %k = rtile.rebase %m, %m bound = 101 : tensor<16xf32>, tensor<16xf32>
   rtile.return
 }
+
+// -----
+
+// A row that is not moved would never be found.
+
+rtile.func @rebase_limit() grid(%i: index) {
+  %m = arith.constant dense<0.0> : tensor<16xf32>
+  // expected-error@+1 {{expected a limit of at least the bound 14, found 13}}
+  %n, %k = rtile.rebase %m, %m bound = 14 limit = 13 : tensor<16xf32>, tensor<16xf32>
+  rtile.return
+}

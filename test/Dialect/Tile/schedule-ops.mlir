@@ -110,7 +110,7 @@ rtile.func @dynamic() grid(%i: index) walk = <dynamic, reversed = [0]> {
 // CHECK:         rtile.slice %{{.+}}[32] : tensor<16x64xf32> -> tensor<16x32xf32>
 // CHECK:         rtile.join %{{.+}}, %{{.+}} : tensor<16x32xf32>, tensor<16x64xf32> -> tensor<16x96xf32>
 // CHECK:         rtile.rebase %{{.+}}, %{{.+}} bound = 40 tiles(%{{.+}}, %{{.+}}) : tensor<16xf32>, tensor<16x8xf32>, tensor<16x64xf32>, tensor<16x32xf32>
-// CHECK:         rtile.rebase %{{.+}}, %{{.+}} bound = 0 : tensor<16xf32>, tensor<16xf32>
+// CHECK:         rtile.rebase %{{.+}}, %{{.+}} bound = 0 limit = 16 : tensor<16xf32>, tensor<16xf32>
 // CHECK:         rtile.any %{{.+}} : tensor<16xi1>
 // CHECK:         rtile.any %{{.+}} : tensor<16x64xi1>
 rtile.func @columns() grid(%i: index) {
@@ -122,7 +122,7 @@ rtile.func @columns() grid(%i: index) {
       -> tensor<16x96xf32>
   %m1, %l1, %a1, %s1 = rtile.rebase %m, %l bound = 40 tiles(%a, %s)
       : tensor<16xf32>, tensor<16x8xf32>, tensor<16x64xf32>, tensor<16x32xf32>
-  %m2, %l2 = rtile.rebase %m, %m bound = 0 : tensor<16xf32>, tensor<16xf32>
+  %m2, %l2 = rtile.rebase %m, %m bound = 0 limit = 16 : tensor<16xf32>, tensor<16xf32>
   %rows = arith.cmpf ogt, %m1, %m2 : tensor<16xf32>
   %both = arith.cmpf ogt, %a1, %a : tensor<16x64xf32>
   %any = rtile.any %rows : tensor<16xi1>

@@ -11,7 +11,7 @@
 // RUN:   --remark-format=emitRemark -o /dev/null 2>&1 | FileCheck %s --check-prefix=AHEAD
 
 // Tiles of 128 keys would need fewer steps, but K and V would have to share a
-// place, and each step would wait for both: 64 keys leave room to load ahead.
+// place, and each step would wait for both: 96 keys leave room to load ahead.
 
 // CHECK-LABEL: func.func @wide_heads(
 // CHECK:         tilings = [#ringlet.tiling<query = 128, key = 96>]

@@ -33,7 +33,7 @@
 // CHECK-NEXT:      %[[P:.+]] = math.exp2 %[[BELOW]]
 // CHECK-NEXT:      %[[PART:.+]] = rtile.fold %[[P]]
 // CHECK-NEXT:      %[[SUM:.+]] = arith.addf %[[L]], %[[PART]]
-// CHECK-NEXT:      %[[M1:.+]], %[[L1:.+]], %[[TILES:.+]]:2 = rtile.rebase %[[M]], %[[SUM]] bound = 16 tiles(%[[ACC]], %[[P]])
+// CHECK-NEXT:      %[[M1:.+]], %[[L1:.+]], %[[TILES:.+]]:2 = rtile.rebase %[[M]], %[[SUM]] bound = 16 limit = 64 tiles(%[[ACC]], %[[P]])
 // CHECK-NEXT:      %[[ROUNDED:.+]] = arith.truncf %[[TILES]]#1
 // CHECK-NEXT:      rtile.load
 // CHECK-NEXT:      %[[ACC1:.+]] = rtile.dot %[[ROUNDED]], %{{.+}} init(%[[TILES]]#0)
@@ -115,7 +115,7 @@ rtile.func @whole(%Q: memref<?x32xbf16, strided<[?, 1]>>, %K: memref<?x32xbf16, 
 // CHECK:           %[[BELOW:.+]] = math.fma
 // CHECK-NEXT:      %[[MASKED:.+]] = arith.select %[[SEEN]], %[[BELOW]], %[[HIDDEN]]
 // CHECK-NEXT:      math.exp2 %[[MASKED]]
-// CHECK:           rtile.rebase {{.*}} bound = 10
+// CHECK:           rtile.rebase {{.*}} bound = 10 limit = 64
 // CHECK:         %[[S1:.+]]:3 = scf.for {{.*}} iter_args(%{{.+}} = %[[S0]]#0, %{{.+}} = %[[S0]]#1, %{{.+}} = %[[S0]]#2)
 // CHECK:         %[[SUM:.+]] = rtile.reduce sum %[[S1]]#1
 // CHECK:         %[[FINE:.+]] = arith.cmpf oge, %[[SUM]], %[[LEAST]]

@@ -73,3 +73,22 @@ rtile.func @narrow(%Y: memref<?xf32>) grid(%i: index) {
   rtile.store %l1, %mv[%i] : !rtile.view<16xf32>
   rtile.return
 }
+
+// Rows above the limit are multiplied by infinity.
+
+// CHECK-LABEL: rtile.func @limited(
+// CHECK-DAG:     %[[INF:.+]] = arith.constant dense<0x7F800000> : tensor<16xf32>
+// CHECK-DAG:     %[[LIMIT:.+]] = arith.constant dense<6.553600e+04> : tensor<16xf32>
+// CHECK:         %[[L:.+]] = rtile.load
+// CHECK:         %[[SCALE:.+]] = arith.select %{{.+}}, %{{.+}}, %{{.+}} : tensor<16xi1>, tensor<16xf32>
+// CHECK:         %[[BEYOND:.+]] = arith.cmpf ogt, %[[L]], %[[LIMIT]]
+// CHECK:         %[[FACTOR:.+]] = arith.select %[[BEYOND]], %[[INF]], %[[SCALE]]
+// CHECK:         arith.mulf %[[L]], %[[FACTOR]]
+rtile.func @limited(%Y: memref<?xf32>) grid(%i: index) {
+  %mv = rtile.view %Y[*] : memref<?xf32> to !rtile.view<16xf32>
+  %m = rtile.load %mv[%i] : !rtile.view<16xf32>
+  %m1, %l1 = rtile.rebase %m, %m bound = 14 limit = 16
+      : tensor<16xf32>, tensor<16xf32>
+  rtile.store %l1, %mv[%i] : !rtile.view<16xf32>
+  rtile.return
+}

@@ -33,7 +33,8 @@ evaluate(const Graph &graph, const std::vector<TensorView> &inputs,
 
 /// Compares what an entry wrote with what it must be. Returns the empty
 /// string, or what is wrong, with coordinates.
-std::string compareResult(const Expected &expected, const TensorView &actual);
+std::string compareResult(const Expected &expected, const TensorView &actual,
+                          bool hasFarReference);
 
 } // namespace ringlet::differential
 

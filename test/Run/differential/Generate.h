@@ -72,7 +72,8 @@ enum class Data {
   Jump,
   Leap,
   Cliff,
-  Low
+  Low,
+  Surge
 };
 
 /// One call of a graph.

@@ -29,9 +29,10 @@ public:
     drawSizes();
     drawOffset();
     place();
-    result.data = dice.pick({Data::Normal, Data::Normal, Data::Sharp,
-                             Data::Equal, Data::Rising, Data::Falling,
-                             Data::Jump, Data::Leap, Data::Cliff, Data::Low});
+    result.data =
+        dice.pick({Data::Normal, Data::Normal, Data::Sharp, Data::Equal,
+                   Data::Rising, Data::Falling, Data::Jump, Data::Leap,
+                   Data::Cliff, Data::Low, Data::Surge});
     result.dataSeed = dice.next();
     collectFeatures();
     return std::move(result);
@@ -417,6 +418,7 @@ void ConfigurationDraw::collectFeatures() {
   note("a score beyond all others", result.data == Data::Leap);
   note("scores that fall out of f32", result.data == Data::Cliff);
   note("scores far below 0", result.data == Data::Low);
+  note("a surge up to 0", result.data == Data::Surge);
 }
 
 } // namespace
@@ -524,7 +526,8 @@ const std::vector<std::string> &coverageNames() {
       "late maximum",
       "a score beyond all others",
       "scores that fall out of f32",
-      "scores far below 0"};
+      "scores far below 0",
+      "a surge up to 0"};
   return names;
 }
 
@@ -539,9 +542,9 @@ std::string describe(const Configuration &configuration) {
   text += " results";
   for (const Placement &placement : configuration.results)
     add(placement);
-  static const char *const data[] = {"normal",  "sharp",    "equal",
-                                     "rising",  "falling",  "jump",
-                                     "leaping", "plunging", "low"};
+  static const char *const data[] = {"normal",  "sharp",  "equal",   "rising",
+                                     "falling", "jump",   "leaping", "plunging",
+                                     "low",     "surging"};
   for (auto [argument, size] : configuration.sizes)
     text += " " + std::to_string(size) + " for argument " +
             std::to_string(argument) + ",";

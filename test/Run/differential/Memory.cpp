@@ -121,6 +121,7 @@ void Memory::fillInput(const Graph &graph, int argument,
   // That of tokens, packed or not.
   int axis = view.rank() - 3;
   auto rows = static_cast<double>(axis >= 0 ? view.size(axis) : 1);
+  double surge = data == Data::Surge ? 9 + 101 * dice.uniform() : 0;
   auto element = [&](double row) {
     switch (data) {
     case Data::Normal:
@@ -140,6 +141,10 @@ void Memory::fillInput(const Graph &graph, int argument,
       return noise + (row == std::floor(0.75 * rows) ? 60 / root : 0);
     if (data == Data::Low)
       return noise - 30 / root;
+    // One key has all of the weight but 2^-10 to 2^-120. Its score is about 0,
+    // and so is the lse.
+    if (data == Data::Surge)
+      return noise - (row == std::floor(0.75 * rows) ? 0 : surge / root);
     if (data == Data::Leap)
       return noise + (row == std::floor(0.25 * rows) ? 13000 / root : 0);
     double slope = data == Data::Rising ? 30 : data == Data::Cliff ? -600 : -30;

@@ -43,7 +43,7 @@ std::unique_ptr<Call> makeCall(const DrawnGraph &drawn,
 
 /// Compares the outputs of a call with what they must be, and all other memory
 /// with what it was. Empty, or what is wrong.
-std::string checkCall(const Call &call);
+std::string checkCall(const Call &call, bool hasFarReference = false);
 
 /// Computes a graph as it stands in the IR and compares, exactly.
 std::string checkGraph(mlir::ModuleOp module, const Call &call);

@@ -103,6 +103,13 @@ bool forgetReference(ModuleOp module) {
   });
 }
 
+/// Rows whose exponents have lost too many digits are kept.
+bool forgetLimit(ModuleOp module) {
+  return editInKernels<rtile::RebaseOp>(module, [](rtile::RebaseOp rebase) {
+    return rebase.removeLimitAttr() != nullptr;
+  });
+}
+
 /// Weights of the score less the negated reference.
 bool addReference(ModuleOp module) {
   return editInKernels<arith::NegFOp>(module, [](arith::NegFOp negated) {
@@ -212,6 +219,8 @@ std::vector<Mutation> planted::recipeMutations() {
       {"a rebase forgets the accumulator", lazy, forgetTile<0>, Data::Rising},
       {"a rebase forgets the weights", lazy, forgetTile<1>, Data::Rising},
       {"a rebase forgets the reference", lazy, forgetReference, Data::Rising},
+      {"a rebase keeps rows whose digits are lost", lazy, forgetLimit,
+       Data::Surge},
       {"the reference is added to scores", lazy, addReference},
       {"rows out of range are not marked", lazy, dropMarks, Data::Leap},
       {"sums of weights below f16 are kept", lazy, keepSmallSums, Data::Low},

@@ -208,6 +208,27 @@ TEST(Tile, MasksAreCutAndAskedForAnyElement) {
   }
 }
 
+TEST(Tile, RebaseMakesRowsAboveTheLimitInfinite) {
+  // At the limit 2^10, and above it; a row below the bound has a limit, too.
+  Tensor a = makeTensor(DType::f32, {3, 2}, {1024, 2, 1025, 0, 16, 1});
+  Tensor b = filled(DType::f32, {3}, 5);
+  std::string text = program("f32", {3, 2}, {3}, {3, 3}, R"(
+    %ones = arith.constant dense<1.0> : tensor<3x1xf32>
+    %m, %l, %t = rtile.rebase %b, %a bound = 8 limit = 10 tiles(%ones)
+        : tensor<3xf32>, tensor<3x2xf32>, tensor<3x1xf32>
+    %r = rtile.join %l, %t
+        : tensor<3x2xf32>, tensor<3x1xf32> -> tensor<3x3xf32>)");
+  Tensor r(DType::f32, {3, 3});
+  ASSERT_EQ(Module(text).runKernel("f", {a.view(), b.view(), r.view()}, {1}),
+            "");
+  EXPECT_EQ(r.get({0, 0}), 1);
+  EXPECT_EQ(r.get({0, 2}), 0x1p-10);
+  EXPECT_EQ(r.get({1, 0}), INFINITY);
+  EXPECT_TRUE(std::isnan(r.get({1, 1})));
+  EXPECT_EQ(r.get({1, 2}), INFINITY);
+  EXPECT_EQ(r.get({2, 0}), 16);
+}
+
 TEST(Tile, RebaseMovesRowsAboveTheBound) {
   // References 5; sums 2^9 + 2^8 (above 2^8), 2^8, 0.25, not finite.
   Tensor a = makeTensor(DType::f32, {5, 2},

@@ -148,6 +148,20 @@ TEST(Tolerance, LseNearZeroHasTheUlpOfOne) {
   EXPECT_FALSE(caseOf({3 * ulp}, {0}, {0}).compare(Quantity::Lse).ok);
 }
 
+TEST(Tolerance, FarReferencesCostTheLseADigit) {
+  Tensor exact(DType::f64, {1}), found(DType::f32, {1});
+  auto isOk = [&](double error, DType inputs, bool isFar) {
+    found.as<float>()[0] = static_cast<float>(error);
+    return compare(found.view(), exact.view(), {exact.view()}, Quantity::Lse,
+                   inputs, isFar)
+        .ok;
+  };
+  EXPECT_TRUE(isOk(1.5e-6, DType::bf16, true));
+  EXPECT_FALSE(isOk(1.6e-6, DType::bf16, true));
+  EXPECT_FALSE(isOk(1.5e-6, DType::bf16, false));
+  EXPECT_FALSE(isOk(1.5e-6, DType::f32, true));
+}
+
 TEST(Tolerance, ArgumentsThatDoNotFitAreFailures) {
   Case test = caseOf({1, 2}, {1, 2}, {1, 2});
   test.actual = tensorOf(DType::f32, {1});
