@@ -13,32 +13,33 @@ const std::vector<arch::GPUArch> &arch::getGPUArchs() {
   // Sizes: CUDA C++ Programming Guide, "Compute Capabilities". A block may use
   // 1 KiB less than a multiprocessor has from sm_80 on. Instructions and the
   // PTX versions that brought them: PTX ISA, "ldmatrix", "mma", "cp.async",
-  // "wgmma", "cp.async.bulk.tensor".
+  // "wgmma", "cp.async.bulk.tensor",
+  // "griddepcontrol".
   constexpr int64_t k = 1024;
   static const std::vector<GPUArch> rows = {
       // name, PTX, ptxas, shared of block and SM, registers of SM and thread,
       // threads of SM, depth of f16 and bf16 mma, cp.async, products of warp
-      // groups, copy engine, registers of sums
+      // groups, copy engine, early starts, registers of sums
       {"sm_60", "+ptx60", "sm_75", 48 * k, 64 * k, 65536, 255, 2048, 0, 0,
-       false, false, false, 224},
+       false, false, false, false, 224},
       {"sm_61", "+ptx60", "sm_75", 48 * k, 96 * k, 65536, 255, 2048, 0, 0,
-       false, false, false, 224},
+       false, false, false, false, 224},
       {"sm_70", "+ptx60", "sm_75", 96 * k, 96 * k, 65536, 255, 2048, 0, 0,
-       false, false, false, 224},
+       false, false, false, false, 224},
       {"sm_75", "+ptx65", "sm_75", 64 * k, 64 * k, 65536, 255, 1024, 8, 0,
-       false, false, false, 144},
+       false, false, false, false, 144},
       {"sm_80", "+ptx70", "sm_80", 163 * k, 164 * k, 65536, 255, 2048, 16, 16,
-       true, false, false, 224},
+       true, false, false, false, 224},
       {"sm_86", "+ptx71", "sm_86", 99 * k, 100 * k, 65536, 255, 1536, 16, 16,
-       true, false, false, 224},
+       true, false, false, false, 224},
       {"sm_89", "+ptx78", "sm_89", 99 * k, 100 * k, 65536, 255, 1536, 16, 16,
-       true, false, false, 224},
+       true, false, false, false, 224},
       {"sm_90a", "+ptx80", "sm_90a", 227 * k, 228 * k, 65536, 255, 2048, 16, 16,
-       true, true, true, 160},
+       true, true, true, true, 160},
       {"sm_100", "+ptx86", "sm_100", 227 * k, 228 * k, 65536, 255, 2048, 16, 16,
-       true, false, true, 192},
+       true, false, true, true, 192},
       {"sm_120", "+ptx87", "sm_120", 99 * k, 100 * k, 65536, 255, 1536, 16, 16,
-       true, false, true, 224},
+       true, false, true, true, 224},
   };
   return rows;
 }

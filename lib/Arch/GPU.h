@@ -47,6 +47,9 @@ struct GPUArch {
   bool hasWgmma;
   /// cp.async.bulk.tensor: boxes copied by the tensor map of a buffer.
   bool hasTensorCopies;
+  /// griddepcontrol: blocks that start before the launch in front has ended,
+  /// and wait for it themselves.
+  bool hasEarlyStart;
   /// Most registers of a thread that sums of matrix products and what is made
   /// of them may take before ptxas spills (measured, CUDA 13.0).
   int sumRegisters;

@@ -197,6 +197,7 @@ static LogicalResult addLaunchForm(abi::KernelCodeT &code,
     }
   code.blocks_per_multiprocessor = kernel->hasAttr("rtile.persistent");
   code.counts_items = kernel->hasAttr("rtile.counter");
+  code.starts_early = kernel->hasAttr("rtile.starts_early");
   return success();
 }
 

@@ -23,6 +23,8 @@ inline constexpr llvm::StringLiteral mapsAttr = "rtile.maps";
 inline constexpr llvm::StringLiteral mapsOfCopyAttr = "rtile.maps_of_copy";
 // rtile-to-nvvm: blocks go on to further points of the grid.
 inline constexpr llvm::StringLiteral persistentAttr = "rtile.persistent";
+// The same: the kernel waits for the launch in front of it.
+inline constexpr llvm::StringLiteral startsEarlyAttr = "rtile.starts_early";
 // The same: the last word is the address of a 32-bit counter, 0 at the start
 // and at the end.
 inline constexpr llvm::StringLiteral counterAttr = "rtile.counter";

@@ -106,6 +106,10 @@ void GPUBuilder::blockBarrier() {
 void GPUBuilder::warpBarrier() {
   intrinsic("llvm.nvvm.bar.warp.sync", Type(), i32(allLanes));
 }
+void GPUBuilder::meetLaunches() {
+  assembly(Type(), "griddepcontrol.launch_dependents;", "~{memory}", {});
+  assembly(Type(), "griddepcontrol.wait;", "~{memory}", {});
+}
 Value GPUBuilder::anyInWarp(Value condition) {
   return intrinsic("llvm.nvvm.vote.any.sync", getI1Type(),
                    {i32(allLanes), condition});

@@ -44,6 +44,9 @@ public:
   Value blockCount();
   void blockBarrier();
   void warpBarrier();
+  /// Lets blocks of the launch behind start when all of this one have, and
+  /// waits for the launch in front to end.
+  void meetLaunches();
   /// True if the predicate of some thread of the block is: a barrier, too.
   Value anyInBlock(Value predicate);
   /// True in all lanes of a warp if it is true in one.

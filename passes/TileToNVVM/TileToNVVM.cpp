@@ -98,6 +98,11 @@ void emit(rtile::FuncOp func, const arch::GPUArch &row) {
   LLVM::LLVMFuncOp result = createFunction(builder, func);
   Block *entry = result.addEntryBlock(builder);
   GPUBuilder b(func.getLoc(), OpBuilder::atBlockBegin(entry));
+  // What is read and written behind this is nobody else's any more.
+  if (row.hasEarlyStart) {
+    b.meetLaunches();
+    result->setAttr(startsEarlyAttr, builder.getUnitAttr());
+  }
   bool hasShared = func->getAttrOfType<IntegerAttr>(sharedBytesAttr).getInt();
   Emitter emitter(func, row, b,
                   hasShared ? b.sharedBase(sharedSymbol) : Value());

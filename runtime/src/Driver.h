@@ -95,6 +95,8 @@ struct LaunchCall {
   char *scratch;
   uint64_t scratchPerThread;
   Stream stream;
+  /// The work in front of it on the stream is a launch of the same run.
+  bool follows = false;
 };
 
 /// The kernels of a run, kept ready for the next one. For one queue, and for

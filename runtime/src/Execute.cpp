@@ -150,7 +150,8 @@ void Call::runLaunch(const Prepared::Launch &launch, char *scratch,
       {kernel.code, lists->words.data() + launch.firstWord, launch.wordCount,
        shape->maps.data() + launch.firstMap,
        lists->mapAddresses.data() + launch.firstMap, launch.mapCount,
-       launch.items, scratch, kernel.scratchBytes, queue.stream});
+       launch.items, scratch, kernel.scratchBytes, queue.stream,
+       /*follows=*/!lists->launches.empty()});
 }
 
 Status Call::runStep(const Prepared::Step &step, char *scratch,

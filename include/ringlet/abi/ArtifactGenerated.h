@@ -1531,6 +1531,7 @@ struct KernelCodeT : public flatbuffers::NativeTable {
   std::vector<std::unique_ptr<ringlet::abi::TensorMapT>> maps{};
   uint8_t blocks_per_multiprocessor = 0;
   bool counts_items = false;
+  bool starts_early = false;
   KernelCodeT() = default;
   KernelCodeT(const KernelCodeT &o);
   KernelCodeT(KernelCodeT&&) FLATBUFFERS_NOEXCEPT = default;
@@ -1549,7 +1550,8 @@ struct KernelCodeT : public flatbuffers::NativeTable {
 /// multiprocessor, N together, and block i runs items i, i + N and so on; with
 /// counts_items, i and then N plus whatever it draws from a counter: its address
 /// is one more word, and the 32 bits there are 0 when the launch begins and again
-/// when it ends.
+/// when it ends. With starts_early, the kernel waits for the launch in front of it
+/// before it touches memory, so its blocks may start before that has ended.
 struct KernelCode FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   typedef KernelCodeT NativeTableType;
   typedef KernelCodeBuilder Builder;
@@ -1560,7 +1562,8 @@ struct KernelCode FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_RESOURCES = 10,
     VT_MAPS = 12,
     VT_BLOCKS_PER_MULTIPROCESSOR = 14,
-    VT_COUNTS_ITEMS = 16
+    VT_COUNTS_ITEMS = 16,
+    VT_STARTS_EARLY = 18
   };
   uint32_t code_object() const {
     return GetField<uint32_t>(VT_CODE_OBJECT, 0);
@@ -1583,6 +1586,9 @@ struct KernelCode FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   bool counts_items() const {
     return GetField<uint8_t>(VT_COUNTS_ITEMS, 0) != 0;
   }
+  bool starts_early() const {
+    return GetField<uint8_t>(VT_STARTS_EARLY, 0) != 0;
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyField<uint32_t>(verifier, VT_CODE_OBJECT, 4) &&
@@ -1597,6 +1603,7 @@ struct KernelCode FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            verifier.VerifyVectorOfTables(maps()) &&
            VerifyField<uint8_t>(verifier, VT_BLOCKS_PER_MULTIPROCESSOR, 1) &&
            VerifyField<uint8_t>(verifier, VT_COUNTS_ITEMS, 1) &&
+           VerifyField<uint8_t>(verifier, VT_STARTS_EARLY, 1) &&
            verifier.EndTable();
   }
   KernelCodeT *UnPack(const flatbuffers::resolver_function_t *_resolver = nullptr) const;
@@ -1629,6 +1636,9 @@ struct KernelCodeBuilder {
   void add_counts_items(bool counts_items) {
     fbb_.AddElement<uint8_t>(KernelCode::VT_COUNTS_ITEMS, static_cast<uint8_t>(counts_items), 0);
   }
+  void add_starts_early(bool starts_early) {
+    fbb_.AddElement<uint8_t>(KernelCode::VT_STARTS_EARLY, static_cast<uint8_t>(starts_early), 0);
+  }
   explicit KernelCodeBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -1649,13 +1659,15 @@ inline flatbuffers::Offset<KernelCode> CreateKernelCode(
     flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<ringlet::abi::KeyValue>>> resources = 0,
     flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<ringlet::abi::TensorMap>>> maps = 0,
     uint8_t blocks_per_multiprocessor = 0,
-    bool counts_items = false) {
+    bool counts_items = false,
+    bool starts_early = false) {
   KernelCodeBuilder builder_(_fbb);
   builder_.add_scratch_bytes(scratch_bytes);
   builder_.add_maps(maps);
   builder_.add_resources(resources);
   builder_.add_symbol(symbol);
   builder_.add_code_object(code_object);
+  builder_.add_starts_early(starts_early);
   builder_.add_counts_items(counts_items);
   builder_.add_blocks_per_multiprocessor(blocks_per_multiprocessor);
   return builder_.Finish();
@@ -1669,7 +1681,8 @@ inline flatbuffers::Offset<KernelCode> CreateKernelCodeDirect(
     const std::vector<flatbuffers::Offset<ringlet::abi::KeyValue>> *resources = nullptr,
     const std::vector<flatbuffers::Offset<ringlet::abi::TensorMap>> *maps = nullptr,
     uint8_t blocks_per_multiprocessor = 0,
-    bool counts_items = false) {
+    bool counts_items = false,
+    bool starts_early = false) {
   auto symbol__ = symbol ? _fbb.CreateString(symbol) : 0;
   auto resources__ = resources ? _fbb.CreateVector<flatbuffers::Offset<ringlet::abi::KeyValue>>(*resources) : 0;
   auto maps__ = maps ? _fbb.CreateVector<flatbuffers::Offset<ringlet::abi::TensorMap>>(*maps) : 0;
@@ -1681,7 +1694,8 @@ inline flatbuffers::Offset<KernelCode> CreateKernelCodeDirect(
       resources__,
       maps__,
       blocks_per_multiprocessor,
-      counts_items);
+      counts_items,
+      starts_early);
 }
 
 flatbuffers::Offset<KernelCode> CreateKernelCode(flatbuffers::FlatBufferBuilder &_fbb, const KernelCodeT *_o, const flatbuffers::rehasher_function_t *_rehasher = nullptr);
@@ -4517,7 +4531,8 @@ inline KernelCodeT::KernelCodeT(const KernelCodeT &o)
         symbol(o.symbol),
         scratch_bytes(o.scratch_bytes),
         blocks_per_multiprocessor(o.blocks_per_multiprocessor),
-        counts_items(o.counts_items) {
+        counts_items(o.counts_items),
+        starts_early(o.starts_early) {
   resources.reserve(o.resources.size());
   for (const auto &resources_ : o.resources) { resources.emplace_back((resources_) ? new ringlet::abi::KeyValueT(*resources_) : nullptr); }
   maps.reserve(o.maps.size());
@@ -4532,6 +4547,7 @@ inline KernelCodeT &KernelCodeT::operator=(KernelCodeT o) FLATBUFFERS_NOEXCEPT {
   std::swap(maps, o.maps);
   std::swap(blocks_per_multiprocessor, o.blocks_per_multiprocessor);
   std::swap(counts_items, o.counts_items);
+  std::swap(starts_early, o.starts_early);
   return *this;
 }
 
@@ -4551,6 +4567,7 @@ inline void KernelCode::UnPackTo(KernelCodeT *_o, const flatbuffers::resolver_fu
   { auto _e = maps(); if (_e) { _o->maps.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->maps[_i] = std::unique_ptr<ringlet::abi::TensorMapT>(_e->Get(_i)->UnPack(_resolver)); } } }
   { auto _e = blocks_per_multiprocessor(); _o->blocks_per_multiprocessor = _e; }
   { auto _e = counts_items(); _o->counts_items = _e; }
+  { auto _e = starts_early(); _o->starts_early = _e; }
 }
 
 inline flatbuffers::Offset<KernelCode> KernelCode::Pack(flatbuffers::FlatBufferBuilder &_fbb, const KernelCodeT* _o, const flatbuffers::rehasher_function_t *_rehasher) {
@@ -4568,6 +4585,7 @@ inline flatbuffers::Offset<KernelCode> CreateKernelCode(flatbuffers::FlatBufferB
   auto _maps = _o->maps.size() ? _fbb.CreateVector<flatbuffers::Offset<ringlet::abi::TensorMap>> (_o->maps.size(), [](size_t i, _VectorArgs *__va) { return CreateTensorMap(*__va->__fbb, __va->__o->maps[i].get(), __va->__rehasher); }, &_va ) : 0;
   auto _blocks_per_multiprocessor = _o->blocks_per_multiprocessor;
   auto _counts_items = _o->counts_items;
+  auto _starts_early = _o->starts_early;
   return ringlet::abi::CreateKernelCode(
       _fbb,
       _code_object,
@@ -4576,7 +4594,8 @@ inline flatbuffers::Offset<KernelCode> CreateKernelCode(flatbuffers::FlatBufferB
       _resources,
       _maps,
       _blocks_per_multiprocessor,
-      _counts_items);
+      _counts_items,
+      _starts_early);
 }
 
 inline KernelT::KernelT(const KernelT &o)

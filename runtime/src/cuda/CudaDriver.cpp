@@ -244,9 +244,18 @@ Status CudaDriver::launch(const LaunchCall &call) {
   KernelStart start;
   RL_TRY(start.set(api, call));
   const KernelNode &node = start.node();
-  Result code =
-      api.launchKernel(node.function, node.gridX, 1, 1, node.threadsX, 1, 1,
-                       node.sharedBytes, call.stream, node.list, node.extra);
+  Result code;
+  if (start.isEarly() && api.launchKernelEx) {
+    LaunchAttribute attribute = {launch::EarlyStart, 0, {1}};
+    LaunchConfig config = {
+        node.gridX,  1,          1, node.threadsX, 1, 1, node.sharedBytes,
+        call.stream, &attribute, 1};
+    code = api.launchKernelEx(&config, node.function, node.list, node.extra);
+  } else {
+    code =
+        api.launchKernel(node.function, node.gridX, 1, 1, node.threadsX, 1, 1,
+                         node.sharedBytes, call.stream, node.list, node.extra);
+  }
   return code == result::Success ? Status()
                                  : api.check(code, start.description());
 }

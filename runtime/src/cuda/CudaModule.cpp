@@ -170,6 +170,7 @@ Status CudaModule::find(const abi::Kernel &description,
                    mostWords, " words of parameters, got ", words);
   found.mostBlocks =
       code.blocks_per_multiprocessor() * uint32_t(limits.multiprocessors);
+  found.startsEarly = code.starts_early();
 
   OutsideCapture outside(api);
   Current current(api, device->context());

@@ -22,6 +22,8 @@ struct Kernel {
   uint32_t sharedBytes = 0; // Dynamic.
   /// 0: a block for each item.
   uint32_t mostBlocks = 0;
+  /// It waits for the launch in front of it by itself.
+  bool startsEarly = false;
 };
 
 /// Words of 64 bits that a kernel may have as parameters, those of tensor maps

@@ -24,6 +24,7 @@ Status KernelStart::set(const Api &api, const LaunchCall &call) {
     blocks = std::min(blocks, found.mostBlocks);
   kernel = {found.function,    blocks,  1,      1, found.threads, 1, 1,
             found.sharedBytes, nullptr, nullptr};
+  early = found.startsEarly && call.follows;
   if (!call.mapCount) {
     // The words are the parameters, one after the other: no list of pointers.
     bytes = call.paramCount * sizeof(int64_t);
@@ -97,14 +98,25 @@ Status GraphBatch::make(const LaunchCall *calls, size_t count) {
   for (size_t i = 0; i < count; ++i) {
     KernelStart start;
     RL_TRY(start.set(api, calls[i]));
-    const NodeHandle *before = i ? &members[i - 1].node : nullptr;
-    RL_TRY(api.check(api.graphAddKernel(&members[i].node, graph, before, i > 0,
-                                        &start.node()),
-                     "add a kernel to a graph"));
+    RL_TRY(add(start, i ? &members[i - 1].node : nullptr, members[i].node));
     members[i].take(calls[i]);
   }
   return api.check(api.graphInstantiate(&ready, graph, 0),
                    text("make a graph of ", count, " kernels ready"));
+}
+
+Status GraphBatch::add(const KernelStart &start, const NodeHandle *before,
+                       NodeHandle &node) {
+  bool isEarly = before && start.isEarly() && api.graphAddEdges;
+  bool waits = before && !isEarly;
+  RL_TRY(api.check(api.graphAddKernel(&node, graph, waits ? before : nullptr,
+                                      waits, &start.node()),
+                   "add a kernel to a graph"));
+  if (!isEarly)
+    return {};
+  const EdgeData edge = {edge::OfBlocks, 0, edge::EarlyStart, {}};
+  return api.check(api.graphAddEdges(graph, before, &node, &edge, 1),
+                   "let a kernel of a graph start early");
 }
 
 Status GraphBatch::launch(const LaunchCall *calls, size_t count) {

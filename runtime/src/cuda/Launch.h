@@ -26,11 +26,14 @@ public:
   /// Fails where a map cannot have its address.
   Status set(const Api &api, const LaunchCall &call);
   const KernelNode &node() const { return kernel; }
+  /// Its blocks may start while the launch in front still runs.
+  bool isEarly() const { return early; }
   /// "start a kernel of ...".
   std::string description() const;
 
 private:
   KernelNode kernel = {};
+  bool early = false;
   size_t bytes;
   void *packed[5];
   EncodedMap maps[abi::kMaxMaps];
@@ -51,6 +54,10 @@ public:
   Status launch(const LaunchCall *calls, size_t count) override;
 
 private:
+  /// Puts a kernel behind the one `before`, if there is one.
+  Status add(const KernelStart &start, const NodeHandle *before,
+             NodeHandle &node);
+
   struct Member {
     NodeHandle node = nullptr;
     std::vector<int64_t> words;

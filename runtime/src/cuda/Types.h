@@ -75,7 +75,12 @@ namespace launch {
 inline void *const End = nullptr;
 inline void *const Buffer = reinterpret_cast<void *>(1);
 inline void *const BufferBytes = reinterpret_cast<void *>(2);
+inline constexpr int EarlyStart = 6; // An attribute of a launch.
 } // namespace launch
+
+namespace edge {
+inline constexpr unsigned char OfBlocks = 1, EarlyStart = 1; // Port and type.
+} // namespace edge
 
 inline constexpr unsigned NonBlockingStream = 1;
 inline constexpr int DeviceMemory = 2;
@@ -103,6 +108,30 @@ struct KernelNode {
   unsigned threadsX, threadsY, threadsZ;
   unsigned sharedBytes;
   void **list, **extra; // One of them is null, as for launchKernel.
+};
+
+struct LaunchAttribute {
+  int id;
+  int padding;
+  union {
+    int allowed;
+    unsigned char bytes[64];
+  };
+};
+
+struct LaunchConfig {
+  unsigned gridX, gridY, gridZ;
+  unsigned threadsX, threadsY, threadsZ;
+  unsigned sharedBytes;
+  StreamHandle stream;
+  LaunchAttribute *attributes;
+  unsigned attributeCount;
+};
+
+/// How one node of a graph waits for another.
+struct EdgeData {
+  unsigned char fromPort, toPort, type;
+  unsigned char reserved[5];
 };
 
 struct PoolProps {

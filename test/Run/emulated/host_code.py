@@ -18,6 +18,8 @@ PRELUDE = pathlib.Path(__file__).with_name("prelude.ll")
 ASSEMBLY = {
     "mov.b32 $0, $1;": "asm.opaque.{result}",
     "": "asm.opaque.{result}",
+    "griddepcontrol.launch_dependents;": "asm.nothing",
+    "griddepcontrol.wait;": "asm.nothing",
     "bar.red.or.pred $0, 0, $1;": "asm.barrier.or",
     "@$3 cp.async.cg.shared.global [$0], [$1], 16, $2;": "asm.copy",
     "mov.u32 $0, 0; @$2 ld.global.u8 $0, [$1];": "asm.load.u8",

@@ -121,6 +121,9 @@ define { float, float, float, float } @nvvm.mma.m16n8k16.row.col.f32.f32(<2 x ha
 
 ; Inline assembly, with its operands in their order.
 
+define void @asm.nothing() {
+  ret void
+}
 define i32 @asm.opaque.i32(i32 %x) {
   ret i32 %x
 }

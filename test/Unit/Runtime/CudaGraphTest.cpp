@@ -111,6 +111,41 @@ TEST_F(CudaGraphs, NotWhileCaptured) {
   EXPECT_EQ(launchesOf(someStream), 0);
 }
 
+// Of kernels that wait by themselves, those behind another one of their run
+// start early, launched and in a graph. The first does not: what runs in front
+// of it is somebody else's.
+TEST_F(CudaGraphs, EarlyStarts) {
+  for (auto &kernel : builder.artifact.kernels)
+    for (auto &code : kernel->code)
+      code->starts_early = true;
+  program = loadProgram(context.get(), builder.artifact);
+  auto earlyOnes = [&] {
+    fake.launches.clear();
+    EXPECT_EQ(run(), RL_OK) << rl_last_error();
+    std::vector<bool> early;
+    for (const FakeLaunch &launch : fake.launches)
+      early.push_back(launch.early);
+    return early;
+  };
+  const std::vector<bool> second = {false, true};
+  EXPECT_EQ(earlyOnes(), second);
+  EXPECT_EQ(fake.count("cuLaunchKernelEx"), 1);
+  EXPECT_EQ(fake.count("cuGraphLaunch"), 0);
+  for (int i = 1; i <= 2; ++i) {
+    EXPECT_EQ(earlyOnes(), second);
+    EXPECT_EQ(fake.count("cuGraphLaunch"), i);
+  }
+  affine->expectResult();
+  // Without such an edge there is no graph; the kernels start early all the
+  // same.
+  fake.failures = {{"cuGraphAddDependencies", 801}};
+  fake.streamEpoch *= 2;
+  for (int i = 0; i < 2; ++i)
+    EXPECT_EQ(earlyOnes(), second);
+  EXPECT_EQ(fake.count("cuGraphLaunch"), 2);
+  affine->expectResult();
+}
+
 // Where no graph can be had, kernels run one by one; it is not tried again.
 TEST_F(CudaGraphs, WhereNoneCanBeMade) {
   for (const char *symbol : {"cuGraphCreate", "cuGraphAddKernelNode",

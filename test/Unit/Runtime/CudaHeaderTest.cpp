@@ -89,6 +89,25 @@ static_assert(
     offsetof(Copy2D, targetDevice) == offsetof(CUDA_MEMCPY2D, dstDevice) &&
     offsetof(Copy2D, targetPitch) == offsetof(CUDA_MEMCPY2D, dstPitch) &&
     offsetof(Copy2D, height) == offsetof(CUDA_MEMCPY2D, Height));
+static_assert(
+    sizeof(LaunchAttribute) == sizeof(CUlaunchAttribute) &&
+    offsetof(LaunchAttribute, allowed) == offsetof(CUlaunchAttribute, value) &&
+    sizeof(LaunchConfig) == sizeof(CUlaunchConfig) &&
+    offsetof(LaunchConfig, threadsX) == offsetof(CUlaunchConfig, blockDimX) &&
+    offsetof(LaunchConfig, sharedBytes) ==
+        offsetof(CUlaunchConfig, sharedMemBytes) &&
+    offsetof(LaunchConfig, stream) == offsetof(CUlaunchConfig, hStream) &&
+    offsetof(LaunchConfig, attributes) == offsetof(CUlaunchConfig, attrs) &&
+    offsetof(LaunchConfig, attributeCount) ==
+        offsetof(CUlaunchConfig, numAttrs));
+static_assert(launch::EarlyStart ==
+              CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION);
+static_assert(sizeof(EdgeData) == sizeof(CUgraphEdgeData) &&
+              offsetof(EdgeData, toPort) ==
+                  offsetof(CUgraphEdgeData, to_port) &&
+              offsetof(EdgeData, type) == offsetof(CUgraphEdgeData, type) &&
+              edge::OfBlocks == CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC &&
+              edge::EarlyStart == CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC);
 static_assert(sizeof(PoolProps) == sizeof(CUmemPoolProps) &&
               offsetof(PoolProps, handleTypes) ==
                   offsetof(CUmemPoolProps, handleTypes) &&

@@ -211,7 +211,7 @@ static Result describe(const KernelNode &node, FakeLaunch &launch) {
       node.threadsZ != 1)
     return invalidValue;
   launch = {kernel.name, node.gridX, node.threadsX, node.sharedBytes, nullptr,
-            {},          {}};
+            {},          {},         launch.early};
   // Words alone come packed; maps do not, as their place has no simple rule.
   auto mapped = fake.mapped.find(kernel.name);
   if (mapped != fake.mapped.end() && mapped->second.maps) {
@@ -262,6 +262,24 @@ EXPORT Result cuLaunchKernel(FunctionHandle function, unsigned x, unsigned y,
   return code;
 }
 
+EXPORT Result cuLaunchKernelEx(const LaunchConfig *config,
+                               FunctionHandle function, void **params,
+                               void **extra) {
+  CALL_IN_CONTEXT("cuLaunchKernelEx");
+  if (config->attributeCount != 1 ||
+      config->attributes->id != launch::EarlyStart)
+    return invalidValue;
+  FakeLaunch launch;
+  Result code = describe({function, config->gridX, config->gridY, config->gridZ,
+                          config->threadsX, config->threadsY, config->threadsZ,
+                          config->sharedBytes, params, extra},
+                         launch);
+  launch.early = config->attributes->allowed;
+  if (code == 0)
+    start(std::move(launch), config->stream);
+  return code;
+}
+
 //===----------------------------------------------------------------------===//
 // Graphs of kernels that follow each other
 //===----------------------------------------------------------------------===//
@@ -270,6 +288,7 @@ namespace {
 
 struct FakeGraph {
   std::vector<std::unique_ptr<FakeLaunch>> nodes;
+  size_t edges = 0;
 };
 struct FakeReadyGraph {
   std::map<const void *, FakeLaunch> nodes;
@@ -294,12 +313,25 @@ EXPORT Result cuGraphAddKernelNode(void **node, FakeGraph *graph,
                                    void *const *before, size_t count,
                                    const KernelNode *kernel) {
   CALL_IN_CONTEXT("cuGraphAddKernelNode");
-  bool isFirst = graph->nodes.empty();
-  if (count != !isFirst || (count && *before != graph->nodes.back().get()))
+  if (count > 1 || (count && *before != graph->nodes.back().get()))
     return invalidValue;
+  graph->edges += count;
   graph->nodes.push_back(std::make_unique<FakeLaunch>());
   *node = graph->nodes.back().get();
   return describe(*kernel, *graph->nodes.back());
+}
+EXPORT Result cuGraphAddDependencies_v2(FakeGraph *graph, void *const *from,
+                                        void *const *to, const EdgeData *edge,
+                                        size_t count) {
+  CALL_IN_CONTEXT("cuGraphAddDependencies");
+  size_t nodes = graph->nodes.size();
+  if (count != 1 || nodes < 2 || *from != graph->nodes[nodes - 2].get() ||
+      *to != graph->nodes.back().get() || edge->fromPort != edge::OfBlocks ||
+      edge->toPort != 0 || edge->type != edge::EarlyStart)
+    return invalidValue;
+  graph->nodes.back()->early = true;
+  graph->edges += 1;
+  return 0;
 }
 EXPORT Result cuGraphInstantiateWithFlags(FakeReadyGraph **ready,
                                           FakeGraph *graph,
@@ -307,6 +339,9 @@ EXPORT Result cuGraphInstantiateWithFlags(FakeReadyGraph **ready,
   CALL_IN_CONTEXT("cuGraphInstantiateWithFlags");
   if (forbidden())
     return captureUnsupported;
+  // Kernels of a run follow each other.
+  if (graph->edges + 1 != graph->nodes.size())
+    return invalidValue;
   ++fake.readyGraphs;
   *ready = new FakeReadyGraph;
   for (const auto &node : graph->nodes) {

@@ -40,6 +40,8 @@ struct FakeLaunch {
   void *stream;
   std::vector<int64_t> words;
   std::vector<FakeMap> maps;
+  /// Its blocks may start before the launch in front of it has ended.
+  bool early = false;
 };
 
 /// Of the only device, unless `devices` says otherwise.
