@@ -40,6 +40,8 @@ inline constexpr llvm::StringLiteral unroundedAttr = "rtile.unrounded";
 inline constexpr llvm::StringLiteral trimmedAttr = "rtile.trimmed";
 // rtile-cpu-prefetch-loads.
 inline constexpr llvm::StringLiteral aheadAttr = "rtile.ahead";
+// rtile-cpu-order-grid.
+inline constexpr llvm::StringLiteral gridOrderAttr = "rtile.grid_order";
 // rtile-assign-scratch.
 inline constexpr llvm::StringLiteral slotsAttr = "rtile.slots";
 inline constexpr llvm::StringLiteral localAttr = "rtile.local";

@@ -129,6 +129,22 @@ def RTileCPUPrefetchLoads : Pass<"rtile-cpu-prefetch-loads"> {
   }];
 }
 
+def RTileCPUOrderGrid : Pass<"rtile-cpu-order-grid"> {
+  let summary = "Choose which axes of a kernel's grid run fastest";
+  let description = [{
+    Writes `rtile.grid_order` on a kernel whose axes run in another order than
+    they stand in, the fastest first. The first axis stays the fastest. Behind it
+    come those that pick columns beside each other in the rows of views, such as
+    the heads of a layout in which a token has all of them: they find the pages
+    that the head before has used, and the lines beside its own.
+
+    ```
+    rtile.func @f(...) grid(%tile: index, %segment: index, %head: index)
+        attributes {rtile.grid_order = array<i64: 0, 2, 1>}
+    ```
+  }];
+}
+
 def RTileAssignScratch : Pass<"rtile-assign-scratch"> {
   let summary = "Give each tile its place in the scratch memory of a thread";
   let description = [{
@@ -158,12 +174,12 @@ def RTileToCPU : Pass<"rtile-to-cpu", "::mlir::ModuleOp"> {
     ```
 
     which runs the points [begin, end) of the flattened grid, first axis
-    fastest. `params` are words of 64 bits: for each buffer its base, dynamic
-    sizes and dynamic strides; scalars; after them the extents of the grid.
-    `scratch` is aligned to 64 bytes. The body is `scf` and `arith` on vectors
-    with loads and stores of the `llvm` dialect, and calls nothing: exponentials
-    and logarithms are polynomials (exp2 within 2 ulp; results below 2^-125.5
-    are 0).
+    fastest, or in the order of `rtile.grid_order`. `params` are words of 64
+    bits: for each buffer its base, dynamic sizes and dynamic strides;
+    scalars; after them the extents of the grid. `scratch` is aligned to 64
+    bytes. The body is `scf` and `arith` on vectors with loads and stores of
+    the `llvm` dialect, and calls nothing: exponentials and logarithms are
+    polynomials (exp2 within 2 ulp; results below 2^-125.5 are 0).
   }];
   let options = [Option<"level", "level", "std::string", "\"x86-64-v3\"",
     "instruction-set level, a row of the table of CPU levels">];

@@ -29,6 +29,7 @@ void ringlet::buildCPUPipeline(OpPassManager &pm, StringRef level) {
   pm.addPass(createRTilePackOperands({level.str()}));
   pm.addPass(createRTileTrimColumns());
   pm.addPass(createRTileCPUPrefetchLoads());
+  pm.addPass(createRTileCPUOrderGrid());
   pm.addPass(createRTileAssignScratch());
   pm.addPass(createRTileToCPU({level.str()}));
   pm.addPass(createRTileCPUEmitTables({level.str()}));

@@ -74,6 +74,9 @@ void emit(rtile::FuncOp func, const arch::CPULevel &level) {
   SmallVector<Value> extents;
   for (int64_t axis = 0; axis < int64_t(func.getGridRank()); ++axis)
     extents.push_back(reader.next(b.getI64Type()));
+  auto order = llvm::to_vector(llvm::seq<int64_t>(0, extents.size()));
+  if (auto given = func->getAttrOfType<DenseI64ArrayAttr>(gridOrderAttr))
+    order.assign(given.asArrayRef().begin(), given.asArrayRef().end());
 
   bool usesAMX = func.walk([](rtile::DotOp dot) {
                        return dot->hasAttr(amxAttr) ? WalkResult::interrupt()
@@ -84,11 +87,11 @@ void emit(rtile::FuncOp func, const arch::CPULevel &level) {
     setUpTileRegisters(b);
   b.loop(entry->getArgument(Begin), entry->getArgument(End), b.i64(1),
          [&](Value item) {
-           for (auto [axis, extent] : llvm::enumerate(extents)) {
+           for (auto [place, axis] : llvm::enumerate(order)) {
              Value point = item;
-             if (axis + 1 < extents.size()) {
-               point = arith::RemUIOp::create(b, item, extent);
-               item = arith::DivUIOp::create(b, item, extent);
+             if (place + 1 < order.size()) {
+               point = arith::RemUIOp::create(b, item, extents[axis]);
+               item = arith::DivUIOp::create(b, item, extents[axis]);
              }
              emitter.bind(func.getGridPoint()[axis], point);
            }
