@@ -119,6 +119,8 @@ CASES = [
     Case(ALL, 130, dim=256),
     Case(ALL + " window = [64, 3]", 200, 2, 120, "f16", 2, 60),
     Case(ALL, 150, 2, 48, "bf16", 2, 64),
+    # Threads that copy fewer than the eight rows after which places repeat.
+    Case(ALL + " tilings = [#ringlet.tiling<query = 32, key = 32>]", 100, dim=256),
     # Tiles that are partly full, of fewer rows than a warp has.
     Case(ALL + " tilings = [#ringlet.tiling<query = 16, key = 8>]", 90, dim=128),
     Case(ALL + " tilings = [#ringlet.tiling<query = 32, key = 24>]", 90, 2, 128),
