@@ -34,13 +34,14 @@ CACHES = ["--D1=32768,8,64", "--LL=262144,16,64"]
 
 def cpu_cases() -> list:
     """The cache holds the tiles, and half of K and V of a head or less."""
-    size = {"heads": 2, "dim": 64, "dtype": "f32"}
+    tiling = (128, 32)
+    size = {"heads": 2, "dim": 64, "dtype": "f32", "tiling": tiling}
     return [
         orders.Case(1024, 1, **size),
         orders.Case(4096, 4, **size),
         orders.Case(2048, 1, 1024, **size),
         # Rows of a single line.
-        orders.Case(8192, 2, heads=1, dim=16),
+        orders.Case(8192, 2, heads=1, dim=16, tiling=tiling),
     ]
 
 

@@ -397,7 +397,8 @@ def test_expected_lines_are_those_that_cachegrind_counts():
             every = super().orders
             return {each: every[each] for each in ("linear", "hilbert")}
 
-    found = memory.on_cpu(options(target="cpu:x86-64-v3"), Case(1024, 1, heads=1))
+    case = Case(1024, 1, heads=1, tiling=(128, 32))
+    found = memory.on_cpu(options(target="cpu:x86-64-v3"), case)
     assert [each["order"] for each in found] == ["linear", "hilbert"]
     assert all(abs(each["difference"]) < 0.05 for each in found), found
     # The table of the second one is read, too.
