@@ -17,8 +17,9 @@ def RTileSplitMaskedLoops : Pass<"rtile-split-masked-loops"> {
     scores with `rtile.visible`. The steps from `wholeBegin` to `wholeEnd` need
     no mask, so the loop becomes up to three: masked steps before (only a left
     window makes any), unmasked steps, masked steps after. A loop over an
-    `rtile.list` becomes two: its whole tiles come first. What a mask says of
-    blocks (rule B6) stays in every loop. Values do not change.
+    `rtile.list` becomes two: its whole tiles come first, unless its view of keys
+    says `within`, of which an index knows nothing. What a mask says of blocks
+    (rule B6) stays in every loop. Values do not change.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::scf::SCFDialect"];
