@@ -5,8 +5,9 @@
 from __future__ import annotations
 
 import ctypes
+import sys
 import threading
-from typing import Any, Callable, Sequence
+from typing import Any, Callable, NamedTuple, Optional, Sequence
 
 from ringlet import _capi
 from ringlet._tensors import View
@@ -19,8 +20,8 @@ class Call:
         self.count = len(views)
         self.tensors = (_capi.Tensor * self.count)()
         # Items of a ctypes array are made anew whenever it is asked for one.
-        self._items = list(self.tensors)
-        for item, view in zip(self._items, views):
+        self.items = list(self.tensors)
+        for item, view in zip(self.items, views):
             dtype, sizes, strides = view.layout
             rank = len(sizes)
             item.dtype, item.rank = dtype, rank
@@ -29,9 +30,53 @@ class Call:
                 item.strides = (ctypes.c_int64 * rank)(*strides)
 
     def point_to(self, views: Sequence[View]) -> "Call":
-        for item, view in zip(self._items, views):
+        for item, view in zip(self.items, views):
             item.data = view.data
         return self
+
+
+class TorchCall(NamedTuple):
+    """A call on tensors of torch that was right, for more of the same kind."""
+
+    call: Call
+    new: tuple  # (sizes, strides, dtype) of the outputs, if these are allocated.
+
+    def point_to(self, inputs: Sequence, out: Optional[Sequence]) -> list:
+        """The outputs."""
+        outputs = out
+        if outputs is None:
+            # Faster than torch.empty.
+            empty, device = sys.modules["torch"].empty_strided, inputs[0].device
+            outputs = [
+                empty(sizes, strides, dtype=dtype, device=device)
+                for sizes, strides, dtype in self.new
+            ]
+        for item, tensor in zip(self.call.items, (*inputs, *outputs)):
+            item.data = tensor.data_ptr()
+        return list(outputs)
+
+
+def torch_kind(inputs: Sequence, out: Any) -> Optional[tuple]:
+    """All that torch says of the tensors of a call but their addresses; None for
+    other arrays."""
+    torch = sys.modules.get("torch")
+    if torch is None or not inputs or type(inputs[0]) is not torch.Tensor:
+        return None
+    if out is not None and not isinstance(out, (tuple, list)):
+        return None
+    try:
+        return (
+            out is None,
+            *[
+                (
+                    type(each), each.dtype, each.shape, each.stride(), each.device,
+                    each.requires_grad, each.is_neg(),
+                )  # fmt: skip
+                for each in (*inputs, *(out or ()))
+            ],
+        )
+    except (AttributeError, RuntimeError):  # Numbers, and tensors without strides.
+        return None
 
 
 class Calls(threading.local):
@@ -41,10 +86,22 @@ class Calls(threading.local):
     with the same few layouts over and over.
     """
 
-    MOST = 64
+    MOST = 256
 
     def __init__(self) -> None:
         self._known: dict = {}
+
+    def known_torch_call(self, entry: str, kind: tuple) -> Optional[TorchCall]:
+        return self._known.get((entry, kind))
+
+    def keep_torch_call(
+        self, entry: str, kind: tuple, call: Call, outputs: Sequence
+    ) -> None:
+        torch = sys.modules["torch"]
+        # Sizes of outputs may follow from numbers, which have no sizes themselves.
+        if all(each[0] is torch.Tensor and each[2] for each in kind[1:]):
+            new = tuple((tuple(x.shape), x.stride(), x.dtype) for x in outputs)
+            self._recall((entry, kind), lambda: TorchCall(call, new))
 
     def _recall(self, key: tuple, make: Callable[[], Any]) -> Any:
         found = self._known.get(key)

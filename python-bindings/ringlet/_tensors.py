@@ -264,6 +264,11 @@ def is_torch(value: Any) -> bool:
     return torch is not None and isinstance(value, torch.Tensor)
 
 
+def torch_stream(device: tuple) -> int:
+    """What torch queues work on, of a GPU."""
+    return sys.modules["torch"].cuda.current_stream(device[1]).cuda_stream
+
+
 def place_on(device: tuple, stream: Optional[int], inputs: list) -> Place:
     """Of a call: None is torch's stream for its tensors, else the default one."""
     if device == _dlpack.CPU:
@@ -272,8 +277,7 @@ def place_on(device: tuple, stream: Optional[int], inputs: list) -> Place:
         return Place(device, stream, False)
     if not any(map(is_torch, inputs)):
         return Place(device)
-    current = sys.modules["torch"].cuda.current_stream(device[1])
-    return Place(device, current.cuda_stream)
+    return Place(device, torch_stream(device))
 
 
 class Maker:

@@ -143,6 +143,12 @@ def test_torch(dense, narrow, inputs):
         given = torch.full_like(out, torch.nan), torch.full_like(lse, torch.nan)
         program(*tensors, out=given)
         assert torch.equal(given[0], out) and torch.equal(given[1], lse)
+        # A call of a kind that was there, elsewhere in memory.
+        others = [each.flip(0) for each in tensors]
+        again, _ = program(*others)
+        assert torch.equal(again, out.flip(0))
+        program(*tensors, out=given)
+        assert torch.equal(given[0], out) and torch.equal(given[1], lse)
     # What torch hands to nobody, and what nobody would understand.
     q, k, v = map(torch.from_numpy, inputs)
     for bad, error, why in (
