@@ -37,10 +37,11 @@ def RTileChooseSchedule : Pass<"rtile-choose-schedule"> {
 def RTileFuseScores : Pass<"rtile-fuse-scores"> {
   let summary = "Multiply scores with their scale where maxima are subtracted";
   let description = [{
-    For kernels with a `recipe`. Scores `product * scale`, masked or not, that
-    only go to maxima and to differences from a row become products: with a
-    positive scale `max(product) * scale` is the same maximum, and
-    `product * scale - row` is one `math.fma`.
+    For kernels with a `recipe`, before products are delayed and columns split.
+    Scores `product * scale`, masked or not, become products where maxima and
+    differences from a row use them: with a positive scale
+    `max(product) * scale` is the same maximum, and `product * scale - row` is
+    one `math.fma`. Plain kernels get the same from `rtile-gpu-fuse-scale`.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::math::MathDialect"];

@@ -11,7 +11,8 @@
 // The maximum is looked for among products, hidden ones included, and scaled as
 // one number a row; weights take one operation up to the exponential.
 
-// REMARK: [Passed] FuseScores {{.*}}"masked: maxima of 1 tile are looked for before the scale is multiplied, in the operation that subtracts them"
+// REMARK: [Passed] FuseScores {{.*}}Remark=masked, Remark=": ", Remark=1, Remark=" differences of scaled scores are one multiply-add each"
+// REMARK: [Passed] FuseScores {{.*}}Remark=other_use
 // REMARK-NOT: remark:
 
 // CHECK-LABEL: rtile.func @masked(
@@ -74,11 +75,13 @@ rtile.func @negative(%X: !buffer) grid(%i: index) recipe = <fa_fwd_lazy> {
 
 // -----
 
-// Scores that something else uses have to be there.
+// Scores that something else uses are there beside.
 
 // CHECK-LABEL: rtile.func @other_use(
-// CHECK-NOT:     math.fma
-// CHECK:         rtile.return
+// CHECK:         %[[SCORES:.+]] = arith.mulf
+// CHECK:         rtile.reduce max
+// CHECK:         math.fma
+// CHECK:         rtile.store %[[SCORES]]
 
 !buffer = memref<?x32xf32, strided<[?, 1]>>
 rtile.func @other_use(%X: !buffer) grid(%i: index) recipe = <fa_fwd_lazy> {
