@@ -7,8 +7,8 @@ instructions.
     test/Passes/TileToNVVM/shipped/shipped.py --build=build [--update]
 
 Shipped are the examples, on every architecture that there is a row for, what
-ringlet-bench times, and dense or dilated attention at every head size from 16 to
-256 in steps of 8. Each is compiled with the ptxas of this machine; what ptxas
+ringlet-bench times, the branches that LongNet is published with, and dense or
+dilated attention at every head size from 16 to 256 in steps of 8. Each is compiled with the ptxas of this machine; what ptxas
 complains about, or what spills, fails. The rest is compared with kernels.txt,
 which --update writes anew. Another ptxas may give other registers, which are then
 not compared.
@@ -38,6 +38,11 @@ ARCHITECTURES = (
 )  # fmt: skip
 # Those whose kernels are told apart by head size, too.
 TIMED = ("sm_80", "sm_90a")
+LONGNETS = (
+    ((2048, 1), (4096, 2), (8192, 4)),
+    ((4096, 2), (8192, 4)),
+    ((16384, 4), (32768, 8), (65536, 16)),
+)
 EXAMPLES = ("dense", "longnet", "branches", "rms_norm_matmul.rtile")
 # The instructions that say which kernel it is, and how much of it there is.
 MIX = {
@@ -51,7 +56,7 @@ MIX = {
     "mbarrier": r"mbarrier\.try_wait",
     "bar": r"bar(?:rier)?\.(?:cta\.)?sync",
 }
-LINE = "{:<7} {:<35} {:<20} {:>3} registers {:>6} bytes  {}"
+LINE = "{:<7} {:<46} {:<20} {:>3} registers {:>6} bytes  {}"
 
 
 class Configuration(NamedTuple):
@@ -67,6 +72,9 @@ def configurations() -> list[Configuration]:
         targets = TIMED if example not in ("dense", "longnet") else ARCHITECTURES
         found += [Configuration(target, example, text) for target in targets]
     timed = [case for case in cases.cuda_cases() if case.batch == 1]
+    for branches in LONGNETS:
+        family = f"longnet {branches[0][0]}..{branches[-1][0]}"
+        timed.append(cases.Case(family, 65536, 8, 64, "bf16", True, branches, 0))
     dense, dilated = ((None, 1),), ((8192, 4),)
     kinds = [
         (dtype, causal, branches)
