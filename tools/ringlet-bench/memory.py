@@ -41,7 +41,7 @@ def cpu_cases() -> list:
         orders.Case(4096, 4, **size),
         orders.Case(2048, 1, 1024, **size),
         # Rows of a single line.
-        orders.Case(8192, 2, heads=1, dim=16, tiling=tiling),
+        orders.Case(8192, 2, heads=1, dim=16, tiling=(256, 64)),
     ]
 
 
