@@ -18,6 +18,10 @@ using namespace ringlet::schedule;
 /// Keys and values that stay in the second-level cache while other tensors
 /// pass through it.
 static constexpr int64_t cachedBytes = int64_t(32) << 20;
+/// Points of a section for each block that runs: with fewer, blocks wait at the
+/// end of a section for its last points. Measured on an H200
+/// (docs/Scheduling.md).
+static constexpr int64_t pointsPerBlock = 6;
 /// Heads of keys in a section where nothing tells their length.
 static constexpr int64_t usualHeads = 4;
 
@@ -144,12 +148,12 @@ Walk schedule::chooseWalk(rtile::FuncOp func, const Products &products) {
   int64_t tile = findTileAxis(func, products.getHeight());
   if (!limited)
     return {rtile::WalkAttr::get(context, rtile::Dispatch::strided, {}, {}, 0,
-                                 0, {}),
+                                 0, {}, 0),
             "every tile sees the same keys, so blocks take points in turn"};
   if (tile < 0)
-    return {
-        rtile::WalkAttr::get(context, rtile::Dispatch::each, {}, {}, 0, 0, {}),
-        "one block a point, in the grid's order"};
+    return {rtile::WalkAttr::get(context, rtile::Dispatch::each, {}, {}, 0, 0,
+                                 {}, 0),
+            "one block a point, in the grid's order"};
 
   // Heads come first, then the batch or segments, whichever the grid has first:
   // what neighbours share in memory, they read together. The tiles of a section
@@ -167,7 +171,8 @@ Walk schedule::chooseWalk(rtile::FuncOp func, const Products &products) {
   Section section = order.empty() ? Section() : chooseSection(func, products);
   order.push_back(tile);
   return {rtile::WalkAttr::get(context, rtile::Dispatch::dynamic, order, {tile},
-                               section.points, section.rows, section.length),
+                               section.points, section.rows, section.length,
+                               section.points ? pointsPerBlock : 0),
           "tiles see different numbers of keys, so blocks take points as they "
           "come, the last tiles first" +
               describe(section)};

@@ -174,8 +174,18 @@ SmallVector<Value> Emitter::decodePoint(Value item) {
     Value slowest = gridExtents[axes.back()], others = b.i32(1);
     for (int64_t axis : axes.drop_back())
       others = b.mul(others, gridExtents[axis]);
+    auto roundUp = [&](Value x, Value y) {
+      return quotient(b.add(x, b.add(y, -1)), y);
+    };
+    if (int64_t perBlock = func.getWalkAttr().getPerBlock()) {
+      // A thousand points of every block are a long section.
+      Value wanted =
+          b.mul(async.blockCount(), std::min<int64_t>(perBlock, 1024));
+      section = b.max(section, roundUp(wanted, slowest));
+    }
     // One longer than the axes, which is all of them, must not overflow.
-    Value full = b.min(others, section);
+    section = b.max(b.min(others, section), b.i32(1));
+    Value full = roundUp(others, quotient(others, section));
     Value size = b.mul(slowest, full);
     Value first = b.mul(quotient(item, size), full);
     Value inSection = rest(item, size);

@@ -79,7 +79,7 @@ Attribute WalkAttr::parse(AsmParser &parser, Type) {
     return {};
   }
   SmallVector<int64_t> order, reversed, length;
-  int64_t section = 0, rows = 0;
+  int64_t section = 0, rows = 0, perBlock = 0;
   auto parseList = [&](SmallVectorImpl<int64_t> &list) {
     return parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&]() {
       return parser.parseInteger(list.emplace_back());
@@ -107,18 +107,22 @@ Attribute WalkAttr::parse(AsmParser &parser, Type) {
       parsed = parser.parseInteger(section);
     else if (key == "rows")
       parsed = parser.parseInteger(rows);
+    else if (key == "per_block")
+      parsed = parser.parseInteger(perBlock);
     else
       parsed = parser.emitError(keyLoc)
-               << "expected order, reversed, section, rows or length, found '"
+               << "expected order, reversed, section, rows, length or "
+                  "per_block, found '"
                << key << "'";
     if (parsed)
       return {};
   }
   if (parser.parseGreater())
     return {};
-  return parser.getChecked<WalkAttr>(
-      loc, parser.getContext(), *dispatch, ArrayRef<int64_t>(order),
-      ArrayRef<int64_t>(reversed), section, rows, ArrayRef<int64_t>(length));
+  return parser.getChecked<WalkAttr>(loc, parser.getContext(), *dispatch,
+                                     ArrayRef<int64_t>(order),
+                                     ArrayRef<int64_t>(reversed), section, rows,
+                                     ArrayRef<int64_t>(length), perBlock);
 }
 
 void WalkAttr::print(AsmPrinter &printer) const {
@@ -137,13 +141,16 @@ void WalkAttr::print(AsmPrinter &printer) const {
   if (getRows() != 0)
     printer << ", rows = " << getRows();
   printList("length", getLength());
+  if (getPerBlock() != 0)
+    printer << ", per_block = " << getPerBlock();
   printer << '>';
 }
 
 LogicalResult WalkAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                Dispatch, ArrayRef<int64_t> order,
                                ArrayRef<int64_t> reversed, int64_t section,
-                               int64_t rows, ArrayRef<int64_t> length) {
+                               int64_t rows, ArrayRef<int64_t> length,
+                               int64_t perBlock) {
   SmallVector<int64_t> sorted(order);
   llvm::sort(sorted);
   for (auto [index, axis] : llvm::enumerate(sorted))
@@ -156,6 +163,10 @@ LogicalResult WalkAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                          << axis;
   if (section < 0)
     return emitError() << "expected a section of at least 0, found " << section;
+  if (perBlock < 0 || (perBlock > 0 && section == 0))
+    return emitError() << "expected per_block of at least 0, and 0 without "
+                          "section, found "
+                       << perBlock;
   if (rows == 0 && length.empty())
     return success();
   if (section == 0 || rows <= 0 || length.size() != 2 || length[0] < 0 ||

@@ -142,7 +142,10 @@ def RTile_WalkAttr : AttrDef<RTile_Dialect, "Walk"> {
     runs from its first point to its last; so what the points of a section share
     stays in a cache. With `rows`, a section is as many times as long as the size
     `length = [argument, axis]` of a buffer, that of its keys, goes into `rows`,
-    but at least once: the rows of a section fit the cache at any length.
+    but at least once: the rows of a section fit the cache at any length. With
+    `per_block`, a section is long enough for so many points of each block that
+    runs, whatever the cache holds: at the end of a section blocks wait for its
+    last points. Sections are of one length, but for the last one.
 
       * `each`: block i runs point i and ends;
       * `strided`: as many blocks as run at once; block i runs points i, i +
@@ -155,7 +158,7 @@ def RTile_WalkAttr : AttrDef<RTile_Dialect, "Walk"> {
     rows of keys.
 
     ```mlir
-    #last_tile_first = #rtile.walk<each, order = [1, 2, 0], reversed = [0], section = 1, rows = 65536, length = [1, 1]>
+    #last_tile_first = #rtile.walk<each, order = [1, 2, 0], reversed = [0], section = 1, rows = 65536, length = [1, 1], per_block = 6>
     ```
   }];
   let parameters = (ins
@@ -164,7 +167,8 @@ def RTile_WalkAttr : AttrDef<RTile_Dialect, "Walk"> {
     OptionalArrayRefParameter<"int64_t">:$reversed,
     DefaultValuedParameter<"int64_t", "0">:$section,
     DefaultValuedParameter<"int64_t", "0">:$rows,
-    OptionalArrayRefParameter<"int64_t">:$length);
+    OptionalArrayRefParameter<"int64_t">:$length,
+    DefaultValuedParameter<"int64_t", "0">:$perBlock);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
 }

@@ -144,6 +144,13 @@ rtile.func @f() grid(%i: index) {
 
 // -----
 
+// So many points are those of a section.
+
+// expected-error@+1 {{expected per_block of at least 0, and 0 without section, found 6}}
+#walk = #rtile.walk<each, per_block = 6>
+
+// -----
+
 // Each part of a walk is given once.
 
 // expected-error@+1 {{expected 'section' once}}
@@ -153,7 +160,7 @@ rtile.func @f() grid(%i: index) {
 
 // It has no other parts.
 
-// expected-error@+1 {{expected order, reversed, section, rows or length, found 'stride'}}
+// expected-error@+1 {{expected order, reversed, section, rows, length or per_block, found 'stride'}}
 #walk = #rtile.walk<each, stride = 1>
 
 // -----

@@ -216,7 +216,7 @@ rtile.func @one_slot(%Q: memref<1x?x8x256xbf16, strided<[?, ?, ?, 1]>>, %K: memr
 // of any batch item as the length allows.
 
 // CHECK-LABEL: rtile.func @causal(
-// CHECK-SAME:    recipe = <fa_fwd_lazy> attributes {rtile.schedule = {compute_registers = 232 : i64, compute_warps = 8 : i64, load_registers = 40 : i64, load_warps = 4 : i64, query_in_registers = true, slots = 2 : i64, walk = #rtile.walk<dynamic, order = [1, 2, 0], reversed = [0], section = 1, rows = 65536, length = [1, 1]>}}
+// CHECK-SAME:    recipe = <fa_fwd_lazy> attributes {rtile.schedule = {compute_registers = 232 : i64, compute_warps = 8 : i64, load_registers = 40 : i64, load_warps = 4 : i64, query_in_registers = true, slots = 2 : i64, walk = #rtile.walk<dynamic, order = [1, 2, 0], reversed = [0], section = 1, rows = 65536, length = [1, 1], per_block = 6>}}
 rtile.func @causal(%Q: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %K: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %V: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %O: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>)
     grid(%tile: index, %head: index, %batch: index) recipe = <fa_fwd_lazy> {
   %c0 = arith.constant 0 : index
@@ -249,7 +249,7 @@ rtile.func @causal(%Q: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %K: memref
 // each read by two query heads, share the cache.
 
 // CHECK-LABEL: rtile.func @causal_length(
-// CHECK-SAME:    recipe = <fa_fwd_lazy> attributes {rtile.schedule = {compute_registers = 232 : i64, compute_warps = 8 : i64, load_registers = 40 : i64, load_warps = 4 : i64, query_in_registers = true, slots = 2 : i64, walk = #rtile.walk<dynamic, order = [1, 2, 0], reversed = [0], section = 8>}}
+// CHECK-SAME:    recipe = <fa_fwd_lazy> attributes {rtile.schedule = {compute_registers = 232 : i64, compute_warps = 8 : i64, load_registers = 40 : i64, load_warps = 4 : i64, query_in_registers = true, slots = 2 : i64, walk = #rtile.walk<dynamic, order = [1, 2, 0], reversed = [0], section = 8, per_block = 6>}}
 rtile.func @causal_length(%Q: memref<1x16384x16x128xbf16, strided<[?, ?, ?, 1]>>, %K: memref<1x16384x8x128xbf16, strided<[?, ?, ?, 1]>>, %V: memref<1x16384x8x128xbf16, strided<[?, ?, ?, 1]>>, %O: memref<1x16384x16x128xbf16, strided<[?, ?, ?, 1]>>)
     grid(%tile: index, %head: index, %batch: index) recipe = <fa_fwd_lazy> {
   %c0 = arith.constant 0 : index
@@ -283,7 +283,7 @@ rtile.func @causal_length(%Q: memref<1x16384x16x128xbf16, strided<[?, ?, ?, 1]>>
 // A window limits keys, too.
 
 // CHECK-LABEL: rtile.func @window(
-// CHECK-SAME:    recipe = <fa_fwd_lazy> attributes {rtile.schedule = {compute_registers = 232 : i64, compute_warps = 8 : i64, load_registers = 40 : i64, load_warps = 4 : i64, query_in_registers = true, slots = 2 : i64, walk = #rtile.walk<dynamic, order = [1, 2, 0], reversed = [0], section = 1, rows = 65536, length = [1, 1]>}}
+// CHECK-SAME:    recipe = <fa_fwd_lazy> attributes {rtile.schedule = {compute_registers = 232 : i64, compute_warps = 8 : i64, load_registers = 40 : i64, load_warps = 4 : i64, query_in_registers = true, slots = 2 : i64, walk = #rtile.walk<dynamic, order = [1, 2, 0], reversed = [0], section = 1, rows = 65536, length = [1, 1], per_block = 6>}}
 rtile.func @window(%Q: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %K: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %V: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %O: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>)
     grid(%tile: index, %head: index, %batch: index) recipe = <fa_fwd_lazy> {
   %c0 = arith.constant 0 : index
@@ -316,7 +316,7 @@ rtile.func @window(%Q: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %K: memref
 // tiles of all of them come first.
 
 // CHECK-LABEL: rtile.func @dilated(
-// CHECK-SAME:    recipe = <fa_fwd_lazy> attributes {rtile.schedule = {compute_registers = 232 : i64, compute_warps = 8 : i64, load_registers = 40 : i64, load_warps = 4 : i64, query_in_registers = true, slots = 2 : i64, walk = #rtile.walk<dynamic, order = [2, 3, 1, 0], reversed = [0], section = 32>}}
+// CHECK-SAME:    recipe = <fa_fwd_lazy> attributes {rtile.schedule = {compute_registers = 232 : i64, compute_warps = 8 : i64, load_registers = 40 : i64, load_warps = 4 : i64, query_in_registers = true, slots = 2 : i64, walk = #rtile.walk<dynamic, order = [2, 3, 1, 0], reversed = [0], section = 32, per_block = 6>}}
 rtile.func @dilated(%Q: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %K: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %V: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %O: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>)
     grid(%tile: index, %segment: index, %head: index, %batch: index) recipe = <fa_fwd_lazy> {
   %c0 = arith.constant 0 : index

@@ -29,7 +29,7 @@
 // masked steps and of steps without a mask, in both roles.
 
 // CHECK-LABEL: rtile.func @causal_attention0_branch0(
-// CHECK-SAME:    scheduled walk = <dynamic, order = [1, 2, 0], reversed = [0], section = 1, rows = 65536, length = [1, 1]> {
+// CHECK-SAME:    scheduled walk = <dynamic, order = [1, 2, 0], reversed = [0], section = 1, rows = 65536, length = [1, 1], per_block = 6> {
 // CHECK:         %[[STEP:.+]] = arith.constant 128 : index
 // CHECK:         %q_slots = rtile.channel slots = 1 : !rtile.channel<128x128xbf16>
 // CHECK:         %k_slots = rtile.channel slots = 2 : !rtile.channel<128x128xbf16>

@@ -239,9 +239,9 @@ rtile.func @points(%X: memref<?x64xbf16, strided<[?, 1]>>,
 
 // -----
 
-// Points in sections: of both axes but the slowest one, j, as many as have 4096
-// rows of X together. X has the length %[[LENGTH]]; the last section may be
-// shorter.
+// Points in sections: of all axes but the slowest one, j, as many as have 4096
+// rows of X together, or more, so that each block has 6 of the section's points.
+// Sections are evened out; the last one may be shorter.
 
 // NVVM-LABEL: llvm.func ptx_kernelcc @sections(
 // NVVM:         %[[ROWS:.+]] = arith.constant 4096 : i32
@@ -250,8 +250,14 @@ rtile.func @points(%X: memref<?x64xbf16, strided<[?, 1]>>,
 // NVVM:         %[[ATMOST:.+]] = arith.minsi %[[ATLEAST]], %{{.+}} : i32
 // NVVM:         %[[POINTS:.+]] = arith.constant 2 : i32
 // NVVM:         %[[SECTION:.+]] = arith.muli %[[ATMOST]], %[[POINTS]] : i32
-// NVVM:         %[[FULL:.+]] = arith.minsi %[[OTHERS:.+]], %[[SECTION]] : i32
-// NVVM:         %[[SIZE:.+]] = arith.muli %[[SLOWEST:.+]], %[[FULL]] : i32
+// NVVM:         arith.constant 6 : i32
+// NVVM:         %[[WANTED:.+]] = arith.divui %{{.+}}, %[[SLOWEST:.+]] : i32
+// NVVM:         %[[LONGER:.+]] = arith.maxsi %[[SECTION]], %[[WANTED]] : i32
+// NVVM:         %[[NOMORE:.+]] = arith.minsi %[[OTHERS:.+]], %[[LONGER]] : i32
+// NVVM:         %[[LEAST:.+]] = arith.maxsi %[[NOMORE]], %{{.+}} : i32
+// NVVM:         %[[SECTIONS:.+]] = arith.divui %[[OTHERS]], %[[LEAST]] : i32
+// NVVM:         %[[FULL:.+]] = arith.divui %{{.+}}, %[[SECTIONS]] : i32
+// NVVM:         %[[SIZE:.+]] = arith.muli %[[SLOWEST]], %[[FULL]] : i32
 // NVVM:         %[[NUMBER:.+]] = arith.divui %[[ITEM:.+]], %[[SIZE]] : i32
 // NVVM:         %[[FIRST:.+]] = arith.muli %[[NUMBER]], %[[FULL]] : i32
 // NVVM:         %[[REST:.+]] = arith.remui %[[ITEM]], %[[SIZE]] : i32
@@ -264,7 +270,7 @@ rtile.func @sections(%X: memref<?x64xf32, strided<[?, 1]>>,
                      %Z: memref<?x64xf32, strided<[?, 1]>>)
     grid(%i: index, %j: index, %k: index) scheduled
     walk = <strided, order = [2, 0, 1], section = 2, rows = 4096,
-            length = [0, 0]> {
+            length = [0, 0], per_block = 6> {
   %c0 = arith.constant 0 : index
   %x = rtile.view %X[*, *] : memref<?x64xf32, strided<[?, 1]>>
       to !rtile.view<64x64xf32>
