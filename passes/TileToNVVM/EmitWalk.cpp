@@ -179,9 +179,12 @@ SmallVector<Value> Emitter::decodePoint(Value item) {
     };
     if (int64_t perBlock = func.getWalkAttr().getPerBlock()) {
       // A thousand points of every block are a long section.
+      Value blocks = async.blockCount();
       Value wanted =
-          b.mul(async.blockCount(), std::min<int64_t>(perBlock, 1024));
-      section = b.max(section, roundUp(wanted, slowest));
+          roundUp(b.mul(blocks, std::min<int64_t>(perBlock, 1024)), slowest);
+      constexpr int64_t readersOfRows = 8;
+      Value readable = b.divUnsigned(blocks, readersOfRows);
+      section = b.max(section, b.min(wanted, readable));
     }
     // One longer than the axes, which is all of them, must not overflow.
     section = b.max(b.min(others, section), b.i32(1));

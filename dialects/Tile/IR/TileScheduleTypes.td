@@ -143,9 +143,11 @@ def RTile_WalkAttr : AttrDef<RTile_Dialect, "Walk"> {
     stays in a cache. With `rows`, a section is as many times as long as the size
     `length = [argument, axis]` of a buffer, that of its keys, goes into `rows`,
     but at least once: the rows of a section fit the cache at any length. With
-    `per_block`, a section is long enough for so many points of each block that
-    runs, whatever the cache holds: at the end of a section blocks wait for its
-    last points. Sections are of one length, but for the last one.
+    `per_block`, a section has so many points for each block that runs, even if
+    the cache does not hold them: at its end blocks wait for its last points. It
+    is not made longer for that than an eighth of the blocks, so that eight of
+    them read the same rows at a time. Sections are of one length, but for the
+    last one.
 
       * `each`: block i runs point i and ends;
       * `strided`: as many blocks as run at once; block i runs points i, i +

@@ -240,8 +240,9 @@ rtile.func @points(%X: memref<?x64xbf16, strided<[?, 1]>>,
 // -----
 
 // Points in sections: of all axes but the slowest one, j, as many as have 4096
-// rows of X together, or more, so that each block has 6 of the section's points.
-// Sections are evened out; the last one may be shorter.
+// rows of X together, or more, so that each block has 6 of the section's points,
+// but at most an eighth of the blocks. Sections are evened out; the last one may be
+// shorter.
 
 // NVVM-LABEL: llvm.func ptx_kernelcc @sections(
 // NVVM:         %[[ROWS:.+]] = arith.constant 4096 : i32
@@ -252,7 +253,9 @@ rtile.func @points(%X: memref<?x64xbf16, strided<[?, 1]>>,
 // NVVM:         %[[SECTION:.+]] = arith.muli %[[ATMOST]], %[[POINTS]] : i32
 // NVVM:         arith.constant 6 : i32
 // NVVM:         %[[WANTED:.+]] = arith.divui %{{.+}}, %[[SLOWEST:.+]] : i32
-// NVVM:         %[[LONGER:.+]] = arith.maxsi %[[SECTION]], %[[WANTED]] : i32
+// NVVM:         %[[READERS:.+]] = arith.divui %{{.+}}, %{{.+}} : i32
+// NVVM:         %[[NOTTOOMANY:.+]] = arith.minsi %[[WANTED]], %[[READERS]] : i32
+// NVVM:         %[[LONGER:.+]] = arith.maxsi %[[SECTION]], %[[NOTTOOMANY]] : i32
 // NVVM:         %[[NOMORE:.+]] = arith.minsi %[[OTHERS:.+]], %[[LONGER]] : i32
 // NVVM:         %[[LEAST:.+]] = arith.maxsi %[[NOMORE]], %{{.+}} : i32
 // NVVM:         %[[SECTIONS:.+]] = arith.divui %[[OTHERS]], %[[LEAST]] : i32
