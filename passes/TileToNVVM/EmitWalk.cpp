@@ -169,26 +169,13 @@ SmallVector<Value> Emitter::decodePoint(Value item) {
   SmallVector<int64_t> order = getOrder(func);
   SmallVector<Value> point(order.size());
   ArrayRef<int64_t> axes = order;
-  if (Value section = getSection(); section && axes.size() > 1) {
+  rtile::WalkAttr walk = func.getWalkAttr();
+  if (walk && walk.getSection() && axes.size() > 1) {
     // Sections of all axes but the last one, which runs within each.
     Value slowest = gridExtents[axes.back()], others = b.i32(1);
     for (int64_t axis : axes.drop_back())
       others = b.mul(others, gridExtents[axis]);
-    auto roundUp = [&](Value x, Value y) {
-      return quotient(b.add(x, b.add(y, -1)), y);
-    };
-    if (int64_t perBlock = func.getWalkAttr().getPerBlock()) {
-      // A thousand points of every block are a long section.
-      Value blocks = async.blockCount();
-      Value wanted =
-          roundUp(b.mul(blocks, std::min<int64_t>(perBlock, 1024)), slowest);
-      constexpr int64_t readersOfRows = 8;
-      Value readable = b.divUnsigned(blocks, readersOfRows);
-      section = b.max(section, b.min(wanted, readable));
-    }
-    // One longer than the axes, which is all of them, must not overflow.
-    section = b.max(b.min(others, section), b.i32(1));
-    Value full = roundUp(others, quotient(others, section));
+    Value full = getSection(others, slowest);
     Value size = b.mul(slowest, full);
     Value first = b.mul(quotient(item, size), full);
     Value inSection = rest(item, size);
@@ -208,24 +195,42 @@ SmallVector<Value> Emitter::decodePoint(Value item) {
   return point;
 }
 
-Value Emitter::getSection() {
+Value Emitter::getSection(Value points, Value tiles) {
   rtile::WalkAttr walk = func.getWalkAttr();
-  if (!walk || walk.getSection() == 0)
-    return Value();
   auto clamp = [](int64_t number) {
     return std::min(number, int64_t(INT32_MAX));
   };
-  if (walk.getRows() == 0)
-    return b.i32(clamp(walk.getSection()));
-  Value buffer = func.getParameters()[walk.getLength().front()];
-  Value length = buffers[buffer].sizes[walk.getLength().back()];
-  // Found anew for each point, as takePoint does with the extents.
-  Value rows = async.hold(b.toI32(b.min(length, b.i64(INT32_MAX)))).front();
-  Value times = arith::DivUIOp::create(b, b.i32(clamp(walk.getRows())),
-                                       b.max(rows, b.i32(1)));
-  times = b.min(b.max(times, b.i32(1)),
-                b.i32(INT32_MAX / clamp(walk.getSection())));
-  return b.mul(times, clamp(walk.getSection()));
+  auto divide = [&](Value x, Value y) -> Value {
+    return arith::DivUIOp::create(b, x, y);
+  };
+  auto divideUp = [&](Value x, Value y) {
+    return divide(b.add(x, b.add(y, -1)), y);
+  };
+  Value section;
+  if (walk.getRows() == 0) {
+    section = b.i32(clamp(walk.getSection()));
+  } else {
+    Value buffer = func.getParameters()[walk.getLength().front()];
+    Value length = buffers[buffer].sizes[walk.getLength().back()];
+    // Found anew for each point, as takePoint does with the extents.
+    Value rows = async.hold(b.toI32(b.min(length, b.i64(INT32_MAX)))).front();
+    Value times = divide(b.i32(clamp(walk.getRows())), b.max(rows, b.i32(1)));
+    times = b.min(b.max(times, b.i32(1)),
+                  b.i32(INT32_MAX / clamp(walk.getSection())));
+    section = b.mul(times, clamp(walk.getSection()));
+  }
+  if (int64_t perBlock = walk.getPerBlock()) {
+    // A thousand points of every block are a long section.
+    Value blocks = async.blockCount();
+    Value wanted =
+        divideUp(b.mul(blocks, std::min<int64_t>(perBlock, 1024)), tiles);
+    constexpr int64_t readersOfRows = 8;
+    Value readable = b.divUnsigned(blocks, readersOfRows);
+    section = b.max(section, b.min(wanted, readable));
+  }
+  // One longer than the axes, which is all of them, must not overflow.
+  section = b.max(b.min(points, section), b.i32(1));
+  return divideUp(points, divide(points, section));
 }
 
 SmallVector<Value> Emitter::movePoint(ArrayRef<Value> point,

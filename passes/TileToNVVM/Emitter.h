@@ -236,8 +236,9 @@ private:
   /// Point number `item` of the grid, as the kernel's walk counts them, but for
   /// axes that run backwards.
   llvm::SmallVector<Value> decodePoint(Value item);
-  /// Points of a section of the walk, as i32; null if it has none.
-  Value getSection();
+  /// How many `points` of all axes but the slowest, which has `tiles`, a
+  /// section of the walk has.
+  Value getSection(Value points, Value tiles);
   /// The point `distance` further on.
   llvm::SmallVector<Value> movePoint(llvm::ArrayRef<Value> point,
                                      llvm::ArrayRef<Value> distance);
