@@ -68,8 +68,8 @@ def relabel(path) -> None:
     path.write_bytes(bytes(header) + payload)
 
 
-def run(case, emulator, options) -> int:
-    """The number of products that were emulated."""
+def run(case, emulator, options) -> str:
+    """How many products were emulated."""
     graph, artefact = options.work / "graph.mlir", options.work / "graph.rla"
     inputs = options.work / "in.safetensors"
     graph.write_text(case.text)
@@ -85,7 +85,7 @@ def run(case, emulator, options) -> int:
     products = re.search(r"amx emulator: (\d+) products", said)
     if not products:
         raise RuntimeError(f"expected emulated products, found:\n{said}")
-    return int(products[1])
+    return f"{products[1]} products"
 
 
 def main() -> int:
@@ -95,17 +95,13 @@ def main() -> int:
     parser.add_argument("--emulator", required=True, type=pathlib.Path)
     options = parser.parse_args()
     options.work.mkdir(parents=True, exist_ok=True)
-    failed = 0
-    for case in CASES:
-        # Without a target, which is of a GPU.
-        name = case.name.split(", ", 1)[1]
-        try:
-            print(f"passed: {name}: {run(case, options.emulator, options)} products")
-        except RuntimeError as error:
-            failed += 1
-            print(f"FAILED: {name}\n{error}")
-    print(f"{len(CASES) - failed} passed, {failed} failed")
-    return 1 if failed else 0
+    # Names without the target, which is of a GPU.
+    return emulate.report(
+        [
+            (case.name.split(", ", 1)[1], lambda case=case: run(case, options.emulator, options))
+            for case in CASES
+        ]
+    )
 
 
 if __name__ == "__main__":

@@ -200,7 +200,7 @@ def do(*command, **options) -> str:
     return done.stdout
 
 
-def run(case, number, emulator, options) -> str:
+def run(case, number, emulator, options) -> None:
     folder = options.work / str(number)
     folder.mkdir(parents=True, exist_ok=True)
     graph, artefact = folder / "graph.mlir", folder / "graph.rla"
@@ -224,11 +224,26 @@ def run(case, number, emulator, options) -> str:
     environment = dict(os.environ)
     environment["RINGLET_CUDA_LIBRARY"] = str(library)
     environment["RINGLET_EMULATED_ARCH"] = case.target[3:].rstrip("a")
-    return do(
+    do(
         *(options.build / "bin/ringlet-run", artefact, "--driver=cuda", "--check"),
         f"--in={folder / 'in.safetensors'}",
         env=environment,
     )
+
+
+def report(results) -> int:
+    """Calls the second of each pair and prints what it gives, if anything; 1 if
+    one of them raised RuntimeError."""
+    failed = 0
+    for name, result in results:
+        try:
+            given = result()
+            print(f"passed: {name}" + (f": {given}" if given else ""))
+        except RuntimeError as error:
+            failed += 1
+            print(f"FAILED: {name}\n{error}")
+    print(f"{len(results) - failed} passed, {failed} failed")
+    return 1 if failed else 0
 
 
 def main() -> int:
@@ -246,22 +261,13 @@ def main() -> int:
             *(options.cxx, "-std=c++17", "-O2", "-fPIC", "-Wall", "-Wextra"),
             *("-c", HERE / f"{source}.cpp", "-o", emulator[-1]),
         )
-    failed = 0
     cases = CASES if options.only is None else [CASES[options.only]]
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         runs = [
             pool.submit(run, case, number, emulator, options)
             for number, case in enumerate(cases)
         ]
-        for case, result in zip(cases, runs):
-            try:
-                result.result()
-                print(f"passed: {case.name}")
-            except RuntimeError as error:
-                failed += 1
-                print(f"FAILED: {case.name}\n{error}")
-    print(f"{len(cases) - failed} passed, {failed} failed")
-    return 1 if failed else 0
+        return report([(case.name, each.result) for case, each in zip(cases, runs)])
 
 
 if __name__ == "__main__":
