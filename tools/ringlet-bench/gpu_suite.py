@@ -71,13 +71,6 @@ class Program:
     def __init__(self, library, context, path):
         self.library, self.handle = library, ctypes.c_void_p()
         data = path.read_bytes()
-        library.rl_program_enqueue.argtypes = [
-            ctypes.c_void_p,
-            ctypes.c_uint32,
-            ctypes.c_void_p,
-            ctypes.c_uint32,
-            ctypes.c_void_p,
-        ]
         self.check(
             library.rl_program_load(context, data, len(data), ctypes.byref(self.handle))
         )
