@@ -1,4 +1,4 @@
-//===- TileListOps.td - key tiles from tables and masks -*- tablegen -*-===//
+//===- TileListOps.td - lists, and key tiles from them -*- tablegen -*-===//
 //
 // Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -7,6 +7,73 @@
 
 #ifndef RINGLET_TILE_LIST_OPS
 #define RINGLET_TILE_LIST_OPS
+
+def RTile_GenerateOp : RTile_Op<"generate", [RecursiveMemoryEffects,
+    DeclareOpInterfaceMethods<OpAsmOpInterface,
+                              ["getAsmBlockArgumentNames"]>]> {
+  let summary = "Entries of a list, each computed from its place";
+  let description = [{
+    The entries of `table` at the places `begin` to `end` become what the body
+    yields for their place; those of the places that lie in the table. Each is
+    computed by itself, in no order: the threads of a GPU share them out.
+
+    The body is scalar code without effects: numbers of other lists
+    (`memref.load`), arithmetic, loops and branches. `table` is a parameter of a
+    plain kernel, which reads nothing of it; the launches behind may. Where two
+    operations or two points of the grid name one place, no one knows which
+    entry stands there.
+
+    Example: for each token of packed sequences the number of its sequence, the
+    last one that starts at or before it.
+
+    ```mlir
+    rtile.func @example(%starts: memref<?xi64>, %sequences: memref<?xi64>)
+        grid(%i: index) {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %c256 = arith.constant 256 : index
+      %begin = arith.muli %i, %c256 : index
+      %end = arith.addi %begin, %c256 : index
+      %count = memref.dim %starts, %c0 : memref<?xi64>
+      %minus_one = arith.constant -1 : i64
+      %one = arith.constant 1 : i64
+      rtile.generate %sequences[%token = %begin to %end] {
+        %position = arith.index_cast %token : index to i64
+        %found = scf.for %n = %c0 to %count step %c1
+            iter_args(%last = %minus_one) -> (i64) {
+          %start = memref.load %starts[%n] : memref<?xi64>
+          %started = arith.cmpi sle, %start, %position : i64
+          %next = arith.addi %last, %one : i64
+          %number = arith.select %started, %next, %last : i64
+          scf.yield %number : i64
+        }
+        rtile.yield %found : i64
+      } : memref<?xi64>
+      rtile.return
+    }
+    ```
+  }];
+  let arguments = (ins Arg<MemRefRankOf<[I64], [1]>, "", [MemWrite]>:$table,
+    Index:$begin, Index:$end);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $table `` custom<Entries>($begin, $end, $body) attr-dict `:` type($table)
+  }];
+  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
+  let skipDefaultBuilders = 1;
+  /// With a body that has its place and nothing else.
+  let builders = [OpBuilder<(ins "::mlir::Value":$table,
+    "::mlir::Value":$begin, "::mlir::Value":$end)>];
+  let extraClassDeclaration = [{
+    /// The place of the entry that the body computes.
+    ::mlir::BlockArgument getPlace() { return getBody().getArgument(0); }
+    /// What the body yields.
+    ::mlir::Value getEntry() {
+      return getBody().front().getTerminator()->getOperand(0);
+    }
+  }];
+}
 
 def RTile_ListOp : RTile_Op<"list", [NoMemoryEffect,
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {

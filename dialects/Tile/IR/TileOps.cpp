@@ -133,27 +133,24 @@ static void printFinishedTile(OpAsmPrinter &printer, Operation *operation,
   printPendingTile(printer, operation, pending);
 }
 
-/// `(%i: index, ...) -> types { ... }`.
-static ParseResult parsePointRegion(OpAsmParser &parser, Region &region,
-                                    SmallVectorImpl<Type> &types) {
-  SmallVector<OpAsmParser::Argument> indices;
-  return failure(parser.parseArgumentList(indices,
-                                          OpAsmParser::Delimiter::Paren,
-                                          /*allowType=*/true) ||
-                 parser.parseOptionalArrowTypeList(types) ||
-                 parser.parseRegion(region, indices));
+/// `[%place = %begin to %end] { ... }`.
+static ParseResult parseEntries(OpAsmParser &parser,
+                                OpAsmParser::UnresolvedOperand &begin,
+                                OpAsmParser::UnresolvedOperand &end,
+                                Region &body) {
+  OpAsmParser::Argument place;
+  place.type = parser.getBuilder().getIndexType();
+  return failure(parser.parseLSquare() || parser.parseArgument(place) ||
+                 parser.parseEqual() || parser.parseOperand(begin) ||
+                 parser.parseKeyword("to") || parser.parseOperand(end) ||
+                 parser.parseRSquare() || parser.parseRegion(body, place));
 }
 
-static void printPointRegion(OpAsmPrinter &printer, Operation *, Region &region,
-                             TypeRange types) {
-  printer << '(';
-  llvm::interleaveComma(region.getArguments(), printer, [&](auto argument) {
-    printer.printRegionArgument(argument);
-  });
-  printer << ')';
-  printer.printOptionalArrowTypeList(types);
-  printer << ' ';
-  printer.printRegion(region, /*printEntryBlockArgs=*/false);
+static void printEntries(OpAsmPrinter &printer, Operation *, Value begin,
+                         Value end, Region &body) {
+  printer << '[' << body.getArgument(0) << " = " << begin << " to " << end
+          << "] ";
+  printer.printRegion(body, /*printEntryBlockArgs=*/false);
 }
 
 #define GET_OP_CLASSES

@@ -292,11 +292,11 @@ def RTile_InTurnOp : RTile_Op<"in_turn",
   let hasVerifier = 1;
 }
 
-def RTile_YieldOp : RTile_Op<"yield", [Pure, HasParent<"InTurnOp">,
-    Terminator]> {
-  let summary = "Ends the body of rtile.in_turn";
+def RTile_YieldOp : RTile_Op<"yield", [Pure,
+    ParentOneOf<["GenerateOp", "InTurnOp"]>, Terminator]> {
+  let summary = "Ends the body of rtile.generate or rtile.in_turn";
   let description = [{
-    Example: see `rtile.in_turn`.
+    Example: see `rtile.generate` and `rtile.in_turn`.
   }];
   let arguments = (ins Variadic<AnyType>:$values);
   let assemblyFormat = "($values^ `:` type($values))? attr-dict";
