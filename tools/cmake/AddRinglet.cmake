@@ -14,9 +14,7 @@ include(TableGen)
 include(AddLLVM)
 include(AddMLIR)
 include(GNUInstallDirs)
-if(RINGLET_STATIC_LLVM)
-  include(StaticLLVM)
-endif()
+include(StaticLLVM)
 
 # Debian builds MLIR without assertions, and some MLIR classes change layout
 # with NDEBUG: files that include MLIR must agree with the library.

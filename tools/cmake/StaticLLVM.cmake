@@ -1,8 +1,13 @@
 # Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# RINGLET_STATIC_LLVM: MLIR's exported libraries ask for LLVM as one shared
-# library of all targets. Here they get the archives of what this compiler uses.
+# RINGLET_STATIC_LLVM, a property of what is linked: true if it gets the parts
+# of LLVM in use as archives. MLIR's exported libraries ask for LLVM as one
+# shared library of all targets. The objects are the same either way, so that
+# one build can link both.
+
+define_property(TARGET PROPERTY RINGLET_STATIC_LLVM
+  INITIALIZE_FROM_VARIABLE RINGLET_STATIC_LLVM)
 
 llvm_map_components_to_libnames(ringlet_llvm
   AsmParser BitReader BitWriter Core FrontendOpenMP IRReader Linker MC NVPTX
@@ -10,14 +15,17 @@ llvm_map_components_to_libnames(ringlet_llvm
 add_library(RingletLLVM INTERFACE)
 target_link_libraries(RingletLLVM INTERFACE ${ringlet_llvm})
 # Of the shared libraries that archives of LLVM name, and of functions and data
-# in them, only what is in use.
-target_link_options(RingletLLVM INTERFACE -Wl,--as-needed -Wl,--gc-sections)
+# in them, only what is in use; and none of it for others to see, who may bring
+# an LLVM of their own.
+target_link_options(RingletLLVM INTERFACE
+  -Wl,--as-needed -Wl,--gc-sections -Wl,--exclude-libs,ALL)
 
+set(llvm "$<IF:$<BOOL:$<TARGET_PROPERTY:RINGLET_STATIC_LLVM>>,RingletLLVM,LLVM>")
 get_directory_property(imported IMPORTED_TARGETS)
 foreach(target ${imported})
   get_target_property(links ${target} INTERFACE_LINK_LIBRARIES)
   if(target MATCHES "^MLIR" AND links)
-    list(TRANSFORM links REPLACE "^LLVM$" RingletLLVM)
+    list(TRANSFORM links REPLACE "^LLVM$" "${llvm}")
     set_target_properties(${target} PROPERTIES
       INTERFACE_LINK_LIBRARIES "${links}")
   endif()
