@@ -226,7 +226,8 @@ void FunctionLowering::lowerAttention(attn::AttentionOp op) {
     requireVolume(plan, pattern, queryRows, offset);
     requireVolume(plan, pattern, keyRows, plan.constant(0));
   }
-  RankedSequence queries(plan, queryRows, offset, queryOrder, pattern);
+  RankedSequence queries(plan, queryRows, offset, queryOrder, pattern,
+                         hasPositionsOfSequence(op));
   RankedSequence keys(plan, keyRows, plan.constant(0), keyOrder, pattern);
   bool masked = op.getCausal() || op.getWindow() || op.getGridWindow() ||
                 queries.hasGaps() || keys.hasGaps();
@@ -370,11 +371,11 @@ void FunctionLowering::lowerAttention(attn::AttentionOp op) {
       return queryLengths ? std::optional(axis) : std::nullopt;
     };
     emitFillPast(plan, kernelName("fill_output_past"), output, sequenceAxis,
-                 0.0, ends, getBatchAxis(0));
+                 0.0, ends, getBatchAxis(0), queries.getSlots());
     if (lse)
       emitFillPast(plan, kernelName("fill_lse_past"), lse, lse.sizes.size() - 1,
                    -std::numeric_limits<double>::infinity(), ends,
-                   getBatchAxis(lse.sizes.size() - 3));
+                   getBatchAxis(lse.sizes.size() - 3), queries.getSlots());
   }
 
   tensors[op.getOutput()] = output;

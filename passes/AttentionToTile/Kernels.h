@@ -87,12 +87,14 @@ void emitBranch(HostPlan &plan, const BranchStep &step);
 void emitFill(HostPlan &plan, const llvm::Twine &name, const HostTensor &tensor,
               int64_t axis, double value);
 
-/// Sets those of `tensor` that lie on `axis` from the row on that the list
-/// `ends` has for their sequence, a number on `sequenceAxis`, or without such
-/// an axis as its last entry (S2).
+/// Sets those of `tensor` that belong on `axis` to the tokens from that on
+/// which the list `ends` has for their sequence, a number on `sequenceAxis`, or
+/// without such an axis as its last entry (S2). `slots` is a table of where
+/// tokens lie, null if each lies at its own number.
 void emitFillPast(HostPlan &plan, const llvm::Twine &name,
                   const HostTensor &tensor, int64_t axis, double value,
-                  const HostTensor &ends, std::optional<int64_t> sequenceAxis);
+                  const HostTensor &ends, std::optional<int64_t> sequenceAxis,
+                  mlir::Value slots);
 
 /// An input, or, if `worth` is true and it does not lie at multiples of 16
 /// bytes, its copy, made in tiles along `axis`.

@@ -121,13 +121,15 @@ void ringlet::emitFill(HostPlan &plan, const Twine &name,
 void ringlet::emitFillPast(HostPlan &plan, const Twine &name,
                            const HostTensor &tensor, int64_t axis, double value,
                            const HostTensor &ends,
-                           std::optional<int64_t> sequenceAxis) {
+                           std::optional<int64_t> sequenceAxis, Value slots) {
   RowKernel kernel(plan, name, axis, tensor);
   KernelBuilder &k = kernel.k;
   Value buffer = k.addBuffer("X", tensor.buffer);
   Value list = k.addBuffer("ends", ends.buffer);
-  kernel.declareGrid();
   KernelBuilder::Rows rows;
+  if (slots)
+    rows.table = k.addBuffer("slots", slots);
+  kernel.declareGrid();
   rows.end = k.size("rows", buffer, axis);
   Value sequence =
       sequenceAxis ? kernel.fixed[*sequenceAxis]

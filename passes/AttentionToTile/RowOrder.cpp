@@ -21,9 +21,10 @@ rlayout::OrderAttr ringlet::dropIdentity(rlayout::OrderAttr order) {
 
 RankedSequence::RankedSequence(HostPlan &plan, Value length, Value offset,
                                rlayout::OrderAttr memory,
-                               rlayout::OrderAttr pattern)
+                               rlayout::OrderAttr pattern, bool isMoved)
     : plan(plan), length(length), offset(offset), memory(dropIdentity(memory)),
-      pattern(dropIdentity(pattern)), first(offset), count(length) {
+      pattern(dropIdentity(pattern)), isMoved(isMoved), first(offset),
+      count(length) {
   if (!this->pattern)
     return;
   // A rank before the grid is the position of a query before the keys.
@@ -36,6 +37,12 @@ bool RankedSequence::hasGaps() const {
   return pattern && !(rows && ranks && *rows == *ranks);
 }
 
+Value RankedSequence::getSlots() {
+  if (memory && !slots)
+    slots = plan.orderTable(memory, length, /*inverse=*/true);
+  return slots;
+}
+
 Value RankedSequence::getTable(Value &table, bool ofRows) {
   if (!table)
     table = ofRows ? plan.rankTable(pattern, first, length, offset, memory)
@@ -44,16 +51,14 @@ Value RankedSequence::getTable(Value &table, bool ofRows) {
 }
 
 RowOrder RankedSequence::getRows(const BranchSizes &sizes, bool masked) {
-  bool isAtZero = getConstant(offset) == 0;
+  bool isAtZero = getConstant(offset) == 0 && !isMoved;
   if (!pattern) {
     if (!memory)
       return {};
     if (sizes.areKnown() &&
         memory.getOrder()->rowStep(sizes.getW(), sizes.getR(), isAtZero))
       return {memory, nullptr, nullptr};
-    if (!rows)
-      rows = plan.orderTable(memory, length, /*inverse=*/true);
-    return {nullptr, rows, nullptr};
+    return {nullptr, getSlots(), nullptr};
   }
   RowOrder result;
   if (masked)

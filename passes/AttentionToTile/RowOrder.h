@@ -29,9 +29,12 @@ struct RowOrder {
 class RankedSequence {
 public:
   /// `length` tokens in the order `memory`, the first of them at the position
-  /// `offset`. Ranks count along `pattern`. Both orders may be null: linear.
+  /// `offset`, or if `isMoved` at another one in each sequence, which the
+  /// device knows. Ranks count along `pattern`. Both orders may be null:
+  /// linear.
   RankedSequence(HostPlan &plan, mlir::Value length, mlir::Value offset,
-                 rlayout::OrderAttr memory, rlayout::OrderAttr pattern);
+                 rlayout::OrderAttr memory, rlayout::OrderAttr pattern,
+                 bool isMoved = false);
 
   /// The ranks from `getFirst()` on, as many as `getCount()`, hold all rows.
   mlir::Value getFirst() const { return first; }
@@ -39,6 +42,9 @@ public:
 
   /// Whether some rank of the range may have no row.
   bool hasGaps() const;
+
+  /// A table of the slots of tokens; null if each lies at its own number.
+  mlir::Value getSlots();
 
   /// How a branch finds the rows. `masked`: some condition speaks of positions.
   RowOrder getRows(const BranchSizes &sizes, bool masked);
@@ -50,9 +56,10 @@ private:
   mlir::Value length, offset;
   /// Null where they change nothing.
   rlayout::OrderAttr memory, pattern;
+  bool isMoved;
   mlir::Value first, count;
-  /// Made when a branch needs them.
-  mlir::Value rows, positions;
+  /// Made when a kernel needs them.
+  mlir::Value slots, rows, positions;
 };
 
 /// Says as a remark how branch number `branch` of `op` finds its rows, if that

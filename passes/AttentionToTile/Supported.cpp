@@ -59,10 +59,10 @@ LogicalResult ringlet::checkSupported(attn::AttentionOp op) {
                             "mask; run such sequences one by one",
                   "S2");
   }
-  if (!lengths.empty() &&
-      (isReordered(op.getQuery()) || isReordered(op.getKey())))
-    return refuse(lengths + " in another memory order than linear; reorder "
-                            "such sequences one by one",
+  // The order of padded ones is that of the whole axis.
+  if (op.isPacked() && (isReordered(op.getQuery()) || isReordered(op.getKey())))
+    return refuse("packed sequences in another memory order than linear; "
+                  "reorder such sequences one by one",
                   "S2, O1");
   Value offset = op.getQOffset();
   if (hasOffsetOfSequence(op) && hasTables(op))

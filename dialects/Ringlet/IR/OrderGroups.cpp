@@ -15,11 +15,10 @@ using namespace ringlet::attn;
 /// one. No order changes the result, since positions follow the tokens.
 SmallVector<rlayout::OrderGroup> AttentionOp::getOrderGroups() {
   // An order that is written on the types is a choice, its absence is none;
-  // tilings were chosen for it. Sequences of different lengths restart an order
-  // each, which a reorder of the whole axis does not (S2).
+  // tilings were chosen for it. Packed sequences restart an order each, which a
+  // reorder of the whole axis does not (O1).
   auto isFixed = [&](TypedValue<RankedTensorType> value) {
-    return rlayout::getOrder(value.getType()) || getTilings() || isPacked() ||
-           getQueryLengths();
+    return rlayout::getOrder(value.getType()) || getTilings() || isPacked();
   };
   auto number = [](Value result) {
     return cast<OpResult>(result).getResultNumber();

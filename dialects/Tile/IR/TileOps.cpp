@@ -283,9 +283,6 @@ static LogicalResult verifyViewOrder(ViewOp op) {
                           "known, found ")
            << *op.getOrder() << " beside " << view
            << "; nearest a table of rows (O1)";
-  if (op.getFirst())
-    return op.emitOpError("expected linear order beside within, found ")
-           << *op.getOrder() << ": an order counts on the whole axis (O1)";
   int64_t segment =
       view.isSegmented() ? view.getSegmentLength() : layout::unboundedSegment;
   if (order->rowStep(segment, view.getRate(), /*atTokenZero=*/!op.getOrigin()))

@@ -409,15 +409,6 @@ rtile.func @o1_origin(%x: memref<?x64xf32, strided<[?, 1]>>, %n: index)
 
 // -----
 
-rtile.func @o1_order_of_a_part(%x: memref<?x64xf32, strided<[?, 1]>>, %n: index)
-    grid(%i: index) {
-  // expected-error@+1 {{expected linear order beside within, found #rlayout.order<residue<4>>: an order counts on the whole axis (O1)}}
-  %v = rtile.view %x[*, *] residue(%n) order(#rlayout.order<residue<4>>) within(%n, %n) : memref<?x64xf32, strided<[?, 1]>> to !rtile.view<16x64xf32, rate = 4>
-  rtile.return
-}
-
-// -----
-
 // Only the generic form can name one bound.
 
 rtile.func @s2_first_alone(%x: memref<?x64xf32, strided<[?, 1]>>, %n: index)

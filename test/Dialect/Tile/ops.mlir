@@ -57,6 +57,8 @@ rtile.func @scale(%x: memref<?x64xf32, strided<[?, 1]>>, %n: index)
 // CHECK-SAME:      to !rtile.view<64x64xbf16, rate = ?, indexed>
 // CHECK:         rtile.view %[[X]][%[[B]], *, %[[H]], *] origin(%[[S]]) within(%[[B]], %[[S]]) :
 // CHECK-SAME:      to !rtile.view<64x64xbf16>
+// CHECK:         rtile.view %[[X]][%[[B]], *, %[[H]], *] residue(%[[H]]) order(#rlayout.order<residue<2>>) within(%[[B]], %[[S]]) :
+// CHECK-SAME:      to !rtile.view<64x64xbf16, rate = 4>
 rtile.func @views(%x: memref<2x?x8x64xbf16>, %table: memref<?xi64>)
     grid(%b: index, %s: index, %h: index) {
   %0 = rtile.view %x[%b, *, %h, *] : memref<2x?x8x64xbf16>
@@ -85,6 +87,9 @@ rtile.func @views(%x: memref<2x?x8x64xbf16>, %table: memref<?xi64>)
       : memref<2x?x8x64xbf16> to !rtile.view<64x64xbf16, rate = ?, indexed>
   %8 = rtile.view %x[%b, *, %h, *] origin(%s) within(%b, %s)
       : memref<2x?x8x64xbf16> to !rtile.view<64x64xbf16>
+  %9 = rtile.view %x[%b, *, %h, *] residue(%h) order(#rlayout.order<residue<2>>)
+      within(%b, %s)
+      : memref<2x?x8x64xbf16> to !rtile.view<64x64xbf16, rate = 4>
   rtile.return
 }
 

@@ -39,15 +39,16 @@ func.func @lengths_along_a_curve(%q: tensor<3x8x2x16xf32>, %c: tensor<3xi64>) ->
 
 // -----
 
-// An order restarts with each sequence: that of 5 tokens is no part of that of 8.
+// An order restarts with each packed sequence: that of 5 tokens is no part of
+// that of 8.
 
-#residue = #rlayout.layout<order = #rlayout.order<residue<3>>>
-func.func @lengths_in_an_order(%q: tensor<3x8x2x16xf32>, %k: tensor<3x8x2x16xf32, #residue>, %c: tensor<3xi64>) -> tensor<3x8x2x16xf32> {
-  // expected-error@+1 {{expected no lengths in another memory order than linear; reorder such sequences one by one: it has no lowering yet (S2, O1)}}
-  %o, %l = ringlet.attention %q, %k, %k branches [<w = *, r = 1>] lengths(%c, %c)
-      : (tensor<3x8x2x16xf32>, tensor<3x8x2x16xf32, #residue>, tensor<3x8x2x16xf32, #residue>, tensor<3xi64>, tensor<3xi64>)
-      -> (tensor<3x8x2x16xf32>, tensor<3x2x8xf32>)
-  return %o : tensor<3x8x2x16xf32>
+#residue = #rlayout.layout<order = #rlayout.order<residue<3>>, axis = 0>
+func.func @packed_in_an_order(%q: tensor<8x2x16xf32>, %k: tensor<8x2x16xf32, #residue>, %c: tensor<3xi64>) -> tensor<8x2x16xf32> {
+  // expected-error@+1 {{expected no packed sequences in another memory order than linear; reorder such sequences one by one: it has no lowering yet (S2, O1)}}
+  %o, %l = ringlet.attention %q, %k, %k branches [<w = *, r = 1>] packed(%c, %c)
+      : (tensor<8x2x16xf32>, tensor<8x2x16xf32, #residue>, tensor<8x2x16xf32, #residue>, tensor<3xi64>, tensor<3xi64>)
+      -> (tensor<8x2x16xf32>, tensor<2x8xf32>)
+  return %o : tensor<8x2x16xf32>
 }
 
 // -----

@@ -126,3 +126,86 @@ func.func @masked(%q: tensor<2x64x3x16xf32>, %n: tensor<2xi64>, %m: tensor<4x4xi
       -> (tensor<2x64x3x16xf32>, tensor<2x3x64xf32>)
   return %o : tensor<2x64x3x16xf32>
 }
+
+// -----
+
+// A memory order is that of all slots of a sequence, and lengths count tokens:
+// views know the numbers of tokens that there are, whether a table says where they
+// lie or, for residues that lie together, the order itself. The rows of tokens past
+// a length are found by the same table.
+
+// CHECK-LABEL: rplan.func @ordered(
+// CHECK:         %[[SLOTS:.+]] = rplan.order_table #rlayout.order<hilbert, grid = [8, 8]> length(%{{.+}}) inverse
+// CHECK-NOT:     rplan.order_table
+// CHECK:         rplan.launch @ordered_attention0_branch0 {{.+}}, %[[SLOTS]])
+// CHECK:         rplan.launch @ordered_fill_output_past0 {{.+}}, %[[SLOTS]])
+// CHECK:         rplan.launch @ordered_fill_lse_past0 {{.+}}, %[[SLOTS]])
+// CHECK-LABEL: rtile.func @ordered_attention0_branch0(
+// CHECK:         %[[QLEN:.+]] = arith.minsi
+// CHECK:         %[[KLEN:.+]] = arith.minsi
+// CHECK:         %[[OFFSET:.+]] = arith.subi %[[KLEN]], %[[QLEN]]
+// CHECK:         rtile.view {{.+}} origin(%[[OFFSET]]) {{.+}} rows(%{{.+}}) within(%{{.+}}, %[[QLEN]])
+// CHECK:         rtile.view {{.+}} order(#rlayout.order<residue<4>, chunk = 16>) within(%{{.+}}, %[[KLEN]])
+// CHECK-LABEL: rtile.func @ordered_fill_output_past0(
+// CHECK:         %[[LEN:.+]] = arith.minsi
+// CHECK:         rtile.view {{.+}} rows(%{{.+}}) within(%[[LEN]], %{{.+}})
+// CHECK-LABEL: rtile.func @ordered_fill_lse_past0(
+// CHECK:         %[[LEN:.+]] = arith.minsi
+// CHECK:         rtile.view {{.+}} rows(%{{.+}}) within(%[[LEN]], %{{.+}})
+#q = #rlayout.layout<order = <hilbert, grid = [8, 8]>>
+#l = #rlayout.layout<axis = 2, order = <hilbert, grid = [8, 8]>>
+#k = #rlayout.layout<order = <residue<4>, chunk = 16>>
+func.func @ordered(%q: tensor<2x64x3x16xf32, #q>, %k: tensor<2x64x3x16xf32, #k>, %ql: tensor<2xi64>, %kl: tensor<2xi64>)
+    -> (tensor<2x64x3x16xf32, #q>, tensor<2x3x64xf32, #l>) {
+  %o, %l = ringlet.attention %q, %k, %k branches [<w = 16, r = 4>] lengths(%ql, %kl)
+      tilings = [#ringlet.tiling<query = 16, key = 16>]
+      : (tensor<2x64x3x16xf32, #q>, tensor<2x64x3x16xf32, #k>, tensor<2x64x3x16xf32, #k>, tensor<2xi64>, tensor<2xi64>)
+      -> (tensor<2x64x3x16xf32, #q>, tensor<2x3x64xf32, #l>)
+  return %o, %l : tensor<2x64x3x16xf32, #q>, tensor<2x3x64xf32, #l>
+}
+
+// -----
+
+// Where lengths move the positions of queries, these begin anywhere in a segment,
+// and an order that restarts with segments leaves them at no equal distances.
+
+// CHECK-LABEL: rtile.func @moved_attention0_branch0(
+// CHECK:         rtile.view {{.+}} origin(%{{.+}}) segment(%{{.+}}) residue(%{{.+}}) rows(
+// CHECK:         rtile.view {{.+}} order(
+#x = #rlayout.layout<order = <residue<4>, chunk = 16>>
+#l = #rlayout.layout<axis = 2, order = <residue<4>, chunk = 16>>
+func.func @moved(%q: tensor<2x64x3x16xf32, #x>, %ql: tensor<2xi64>, %kl: tensor<2xi64>) -> tensor<2x64x3x16xf32, #x> {
+  %o, %l = ringlet.attention %q, %q, %q branches [<w = 16, r = 4>] lengths(%ql, %kl)
+      tilings = [#ringlet.tiling<query = 16, key = 16>]
+      : (tensor<2x64x3x16xf32, #x>, tensor<2x64x3x16xf32, #x>, tensor<2x64x3x16xf32, #x>, tensor<2xi64>, tensor<2xi64>)
+      -> (tensor<2x64x3x16xf32, #x>, tensor<2x3x64xf32, #l>)
+  return %o : tensor<2x64x3x16xf32, #x>
+}
+
+// -----
+
+// So does a q_offset for each sequence; one that is 0 for all does not.
+
+// CHECK-LABEL: rtile.func @offsets_attention0_branch0(
+// CHECK:         rtile.view {{.+}} origin(%{{.+}}) segment(%{{.+}}) residue(%{{.+}}) rows(
+// CHECK-LABEL: rtile.func @zero_attention0_branch0(
+// CHECK-NOT:     rows(
+// CHECK:         rtile.view {{.+}} order(#rlayout.order<residue<4>, chunk = 16>) within(
+// CHECK:         rtile.return
+#x = #rlayout.layout<order = <residue<4>, chunk = 16>>
+#l = #rlayout.layout<axis = 2, order = <residue<4>, chunk = 16>>
+func.func @offsets(%q: tensor<2x64x3x16xf32, #x>, %p: tensor<2xi64>) -> tensor<2x64x3x16xf32, #x> {
+  %o, %l = ringlet.attention %q, %q, %q branches [<w = 16, r = 4>] q_offset(%p)
+      tilings = [#ringlet.tiling<query = 16, key = 16>]
+      : (tensor<2x64x3x16xf32, #x>, tensor<2x64x3x16xf32, #x>, tensor<2x64x3x16xf32, #x>, tensor<2xi64>)
+      -> (tensor<2x64x3x16xf32, #x>, tensor<2x3x64xf32, #l>)
+  return %o : tensor<2x64x3x16xf32, #x>
+}
+func.func @zero(%q: tensor<2x64x3x16xf32, #x>, %n: tensor<2xi64>) -> tensor<2x64x3x16xf32, #x> {
+  %zero = arith.constant dense<0> : tensor<i64>
+  %o, %l = ringlet.attention %q, %q, %q branches [<w = 16, r = 4>] q_offset(%zero) lengths(%n, %n)
+      tilings = [#ringlet.tiling<query = 16, key = 16>]
+      : (tensor<2x64x3x16xf32, #x>, tensor<2x64x3x16xf32, #x>, tensor<2x64x3x16xf32, #x>, tensor<i64>, tensor<2xi64>, tensor<2xi64>)
+      -> (tensor<2x64x3x16xf32, #x>, tensor<2x3x64xf32, #l>)
+  return %o : tensor<2x64x3x16xf32, #x>
+}

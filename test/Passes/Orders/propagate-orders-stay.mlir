@@ -216,23 +216,6 @@ func.func @packed(%q: !h, %k: !h, %v: !h, %starts: tensor<3xi64>) -> !h {
 
 // -----
 
-// The same with padded sequences that have lengths.
-
-#h = #rlayout.layout<order = #rlayout.order<hilbert, grid = [2, 2]>>
-!x = tensor<2x4x1x8xf32>
-!h = tensor<2x4x1x8xf32, #h>
-func.func @lengths(%q: !h, %k: !h, %v: !h, %n: tensor<2xi64>) -> !h {
-  %ql = ringlet.reorder %q : !h to !x
-  %kl = ringlet.reorder %k : !h to !x
-  %vl = ringlet.reorder %v : !h to !x
-  %o, %lse = ringlet.attention %ql, %kl, %vl branches [<w = *, r = 1>] lengths(%n, %n)
-      : (!x, !x, !x, tensor<2xi64>, tensor<2xi64>) -> (!x, tensor<2x1x4xf32>)
-  %r = ringlet.reorder %o : !x to !h
-  return %r : !h
-}
-
-// -----
-
 // Tilings were chosen for the order that the operands have.
 
 #h = #rlayout.layout<order = #rlayout.order<hilbert, grid = [2, 2]>>

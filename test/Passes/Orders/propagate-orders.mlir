@@ -273,6 +273,23 @@ func.func @queries_keys_and_values(%q: !qh, %k: !qh, %v: !qh) -> (!qh, !lse_h) {
   return %oh, %lse_h : !qh, !lse_h
 }
 
+// Lengths of padded sequences count tokens, wherever these lie (O1).
+
+// CHECK-LABEL: func @lengths(
+// CHECK-SAME:      %[[Q:[^:]+]]: {{[^%]*}}, %[[K:[^:]+]]: {{[^%]*}}, %[[V:[^:]+]]: {{[^%]*}}, %[[N:[^:]+]]:
+// CHECK-NEXT:    %[[O:.+]], %[[LSE:.+]] = ringlet.attention %[[Q]], %[[K]], %[[V]] branches [<w = *, r = 1>] lengths(%[[N]], %[[N]]) :
+// CHECK-NEXT:    return %[[O]], %[[LSE]]
+func.func @lengths(%q: !qh, %k: !qh, %v: !qh, %n: tensor<1xi64>) -> (!qh, !lse_h) {
+  %ql = ringlet.reorder %q : !qh to !q
+  %kl = ringlet.reorder %k : !qh to !q
+  %vl = ringlet.reorder %v : !qh to !q
+  %o, %lse = ringlet.attention %ql, %kl, %vl branches [<w = *, r = 1>] lengths(%n, %n)
+      : (!q, !q, !q, tensor<1xi64>, tensor<1xi64>) -> (!q, !lse)
+  %oh = ringlet.reorder %o : !q to !qh
+  %lse_h = ringlet.reorder %lse : !lse to !lse_h
+  return %oh, %lse_h : !qh, !lse_h
+}
+
 // A reader of lse in linear order costs a reorder of lse, which is less than
 // those of queries and output.
 

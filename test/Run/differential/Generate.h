@@ -54,6 +54,9 @@ DrawnGraph drawGraph(uint64_t seed, int64_t number);
 /// says it.
 layout::OrderSpec drawOrder(Dice &dice, std::optional<int64_t> &length);
 
+/// A pattern order. Sets the volume of its grid.
+layout::OrderSpec drawPatternOrder(Dice &dice, std::optional<int64_t> &volume);
+
 /// Where a tensor lies: elements from the start of an allocation.
 struct Placement {
   int allocation = 0;
@@ -94,6 +97,11 @@ struct Configuration {
 
 Configuration drawConfiguration(uint64_t seed, int64_t number,
                                 const DrawnGraph &drawn);
+
+/// Notes the features of a call of `graph`, which is that of `drawn` with the
+/// sizes of the call.
+void collectFeatures(const DrawnGraph &drawn, const Graph &graph,
+                     const int64_t *variables, Configuration &configuration);
 
 /// Features that a whole run must have met.
 const std::vector<std::string> &coverageNames();

@@ -34,7 +34,7 @@ public:
                    Data::Rising, Data::Falling, Data::Jump, Data::Leap,
                    Data::Cliff, Data::Low, Data::Surge});
     result.dataSeed = dice.next();
-    collectFeatures();
+    collectFeatures(drawn, graph, variables, result);
     return std::move(result);
   }
 
@@ -45,15 +45,10 @@ private:
   void place();
   bool placeFused();
   Placement placeAlone(const ValueType &type, bool isOutput);
-  void collectFeatures();
-  void collectFeatures(const Operation &op);
 
   bool isPacked() {
     const Operation &first = graph.operations.front();
     return first.attention && first.starts;
-  }
-  bool has(const std::string &feature) {
-    return result.features.count(feature) != 0;
   }
   void note(const char *feature, bool when = true) {
     if (when)
@@ -263,272 +258,11 @@ void ConfigurationDraw::place() {
         placeAlone(graph.values[value], /*isOutput=*/true));
 }
 
-//===----------------------------------------------------------------------===//
-// Coverage
-//===----------------------------------------------------------------------===//
-
-void ConfigurationDraw::collectFeatures(const Operation &op) {
-  const oracle::AttentionSpec &spec = *op.attention;
-  int64_t queries = variables[kQueries], keys = variables[kKeys];
-  note("no sequences", variables[kBatch] == 0);
-  note("no queries", queries == 0);
-  note("no keys", keys == 0);
-  note("one query", queries == 1);
-  note("one key", keys == 1);
-  int64_t offset = op.offsetConstant  ? *op.offsetConstant
-                   : op.offsetOperand ? result.offset
-                                      : keys - queries;
-  note("q_offset operand", op.offsetOperand.has_value());
-  note("q_offset of sequences",
-       op.offsetOperand && !graph.values[*op.offsetOperand].shape.empty());
-  note("q_offset constant", op.offsetConstant.has_value());
-  SizeOperands sizes = op.sizes.empty() ? SizeOperands() : op.sizes[0];
-  note("runtime w", sizes.w && !sizes.r);
-  note("runtime r", sizes.r && !sizes.w);
-  note("runtime w and r", sizes.w && sizes.r);
-  note("runtime sizes beside known ones",
-       (sizes.w || sizes.r) && spec.branches.size() > 1);
-  note("runtime sizes in an order",
-       (sizes.w || sizes.r) && graph.values[op.operands[1]].order);
-  note("runtime sizes along a curve",
-       (sizes.w || sizes.r) && spec.patternOrder);
-  note("lengths", op.lengths.has_value());
-  note("lengths and a q_offset",
-       op.lengths && (op.offsetConstant || op.offsetOperand));
-  note("lengths and several branches", op.lengths && spec.branches.size() > 1);
-  note("lengths and a sink", op.lengths && op.sink);
-  note("lengths and a mask", op.lengths && (spec.gridWindow || spec.blockMask));
-  note("packed", op.starts.has_value());
-  note("packed and a q_offset",
-       op.starts && (op.offsetConstant || op.offsetOperand));
-  note("packed and several branches", op.starts && spec.branches.size() > 1);
-  note("packed and a sink", op.starts && op.sink);
-  note("packed and runtime sizes", op.starts && !op.sizes.empty());
-  note("negative positions", offset < 0 && queries > 0);
-  note("positions past the keys", offset + queries > keys);
-  note("decoding", queries > 0 && queries <= 4 && keys > 16 && offset > 0);
-  note("causal", spec.causal);
-  note("window left", spec.windowLeft.has_value());
-  note("window right", spec.windowRight.has_value());
-  note("window of 0", spec.windowLeft == 0 || spec.windowRight == 0);
-  note("mix sum", spec.mix == oracle::Mix::Sum);
-  note("output_scale", spec.outputScale.has_value());
-  note("scale", spec.scale.has_value());
-  note("softcap", spec.softcap.has_value());
-  note("sink", op.sink && spec.mix == oracle::Mix::Softmax);
-  note("sink of each branch", op.sink && spec.mix == oracle::Mix::Sum);
-  const auto &queryOrder = graph.values[op.operands[0]].order;
-  const auto &keyOrder = graph.values[op.operands[1]].order;
-  note("queries in an order", queryOrder.has_value());
-  note("keys in an order", keyOrder.has_value());
-  note("queries and keys in orders", queryOrder && keyOrder);
-  note("pattern order", spec.patternOrder.has_value());
-  note("tokens in the pattern order", spec.patternOrder &&
-                                          queryOrder == spec.patternOrder &&
-                                          keyOrder == spec.patternOrder);
-  note("pattern order and another one",
-       spec.patternOrder && keyOrder && keyOrder != spec.patternOrder);
-  note("pattern order on a 3-D grid",
-       spec.patternOrder && spec.patternOrder->grid.size() == 3);
-  note("pattern order with positions before it",
-       spec.patternOrder && offset < 0 && queries > 0);
-  note("pattern order that moves nothing",
-       spec.patternOrder && spec.patternOrder->curve == "linear" &&
-           spec.gridWindow && offset > 0 && queries > 0);
-  note("grid window", spec.gridWindow.has_value());
-  note("block mask", spec.blockMask.has_value());
-  note("masks along a curve",
-       spec.patternOrder && (spec.gridWindow || spec.blockMask));
-  note("ranks without a token", spec.patternOrder && keys < *drawn.volume);
-  note("forced tiling", !op.tilings.empty());
-  note("chosen tiling", op.tilings.empty());
-  int64_t ratio = graph.values[op.operands[0]].shape[2] /
-                  graph.values[op.operands[1]].shape[2];
-  note("grouped heads", ratio > 1);
-  note("dim no multiple of 8", graph.values[op.operands[0]].shape[3] % 8 != 0);
-  note("value dim of its own", graph.values[op.operands[0]].shape[3] !=
-                                   graph.values[op.operands[2]].shape[3]);
-  static const char *const counts[] = {"1 branch", "2 branches", "3 branches",
-                                       "4 branches"};
-  note(counts[spec.branches.size() - 1]);
-  bool covered = false;
-  for (size_t i = 0; i < spec.branches.size(); ++i) {
-    const oracle::Branch &branch = spec.branches[i];
-    int64_t w = branch.segment.value_or(layout::unboundedSegment);
-    note("unbounded segment", !branch.segment);
-    note("segment beyond the sequence", w > std::max(keys, queries));
-    note("several segments", branch.segment && w < keys);
-    note("segment tail", branch.segment && w < keys && keys % w != 0);
-    note("dilated", branch.dilation > 1);
-    note("residues that lie together",
-         keyOrder && !spec.patternOrder && keyOrder->curve == "residue" &&
-             keyOrder->rate > 1 && branch.dilation % keyOrder->rate == 0);
-    note("rate no divisor of segment",
-         branch.segment && w % branch.dilation != 0);
-    note("offset block",
-         branch.dilation > 1 && branch.offset == layout::OffsetRule::Block);
-    note("offset constant",
-         branch.dilation > 1 && branch.offset == layout::OffsetRule::Constant);
-    note("offset by query", branch.dilation > 1 && branch.offsetByQuery);
-    note("head range", branch.heads.has_value());
-    if (spec.windowLeft && !op.tilings.empty()) {
-      // Keys that all rows of a tile see, and room for a step before them.
-      Tiling tiling = op.tilings[i];
-      int64_t reach = spec.causal ? 0 : spec.windowRight.value_or(keys);
-      int64_t common = std::min(*spec.windowLeft, keys) +
-                       std::min(reach, keys) - tiling.query * branch.dilation;
-      note("whole steps behind a left window",
-           common >= 2 * tiling.key * branch.dilation &&
-               std::min(keys, queries) > *spec.windowLeft &&
-               (!branch.segment || w > 2 * *spec.windowLeft));
-    }
-    covered |= branch.dilation == 1 && !branch.heads;
-  }
-  note("finishing kernel", !covered && spec.branches.size() > 1);
-}
-
-void ConfigurationDraw::collectFeatures() {
-  for (const Operation &op : graph.operations) {
-    if (op.attention) {
-      collectFeatures(op);
-      continue;
-    }
-    note("reorder", true);
-    for (int value : {op.operands[0], op.results[0]})
-      if (const auto &order = graph.values[value].order) {
-        note("hilbert order", order->curve == "hilbert");
-        note("residue order", order->curve == "residue");
-        note("table order", order->curve == "table");
-        note("order with a short tail",
-             order->chunk && variables[kQueries] % order->chunk);
-      }
-  }
-  static const char *const types[] = {"f16", "bf16", "f32"};
-  note(types[static_cast<int>(graph.values[0].dtype)]);
-  bool dynamic = false;
-  for (const ValueType &type : graph.values)
-    for (int64_t size : type.shape)
-      dynamic |= size == kDynamic;
-  note(dynamic ? "dynamic sizes" : "static sizes");
-  note("two attentions", graph.operations.size() == 2 &&
-                             graph.operations[0].attention &&
-                             graph.operations[1].attention);
-  note("rising scores", result.data == Data::Rising);
-  note("late maximum", result.data == Data::Jump);
-  note("a score beyond all others", result.data == Data::Leap);
-  note("scores that fall out of f32", result.data == Data::Cliff);
-  note("scores far below 0", result.data == Data::Low);
-  note("a surge up to 0", result.data == Data::Surge);
-}
-
 } // namespace
 
 Configuration drawConfiguration(uint64_t seed, int64_t number,
                                 const DrawnGraph &drawn) {
   return ConfigurationDraw(seed, number, drawn).draw();
-}
-
-const std::vector<std::string> &coverageNames() {
-  static const std::vector<std::string> names = {
-      "f16",
-      "bf16",
-      "f32",
-      "dynamic sizes",
-      "static sizes",
-      "no sequences",
-      "no queries",
-      "no keys",
-      "one query",
-      "one key",
-      "negative positions",
-      "positions past the keys",
-      "decoding",
-      "q_offset operand",
-      "q_offset of sequences",
-      "q_offset constant",
-      "runtime w",
-      "runtime r",
-      "runtime w and r",
-      "runtime sizes beside known ones",
-      "runtime sizes in an order",
-      "runtime sizes along a curve",
-      "lengths",
-      "lengths and a q_offset",
-      "lengths and several branches",
-      "lengths and a sink",
-      "lengths and a mask",
-      "packed",
-      "packed and a q_offset",
-      "packed and several branches",
-      "packed and a sink",
-      "packed and runtime sizes",
-      "causal",
-      "window left",
-      "window right",
-      "window of 0",
-      "whole steps behind a left window",
-      "mix sum",
-      "output_scale",
-      "scale",
-      "softcap",
-      "sink",
-      "sink of each branch",
-      "queries in an order",
-      "keys in an order",
-      "queries and keys in orders",
-      "pattern order",
-      "tokens in the pattern order",
-      "pattern order and another one",
-      "pattern order on a 3-D grid",
-      "pattern order with positions before it",
-      "pattern order that moves nothing",
-      "grid window",
-      "block mask",
-      "masks along a curve",
-      "ranks without a token",
-      "residues that lie together",
-      "grouped heads",
-      "dim no multiple of 8",
-      "value dim of its own",
-      "1 branch",
-      "2 branches",
-      "3 branches",
-      "4 branches",
-      "unbounded segment",
-      "segment beyond the sequence",
-      "several segments",
-      "segment tail",
-      "dilated",
-      "rate no divisor of segment",
-      "offset block",
-      "offset constant",
-      "offset by query",
-      "head range",
-      "finishing kernel",
-      "forced tiling",
-      "chosen tiling",
-      "two attentions",
-      "reorder",
-      "hilbert order",
-      "residue order",
-      "table order",
-      "order with a short tail",
-      "permuted input",
-      "permuted output",
-      "padded input",
-      "padded output",
-      "stride-0 batch",
-      "stride-0 sequence",
-      "negative stride",
-      "fused qkv",
-      "fused kv",
-      "rising scores",
-      "late maximum",
-      "a score beyond all others",
-      "scores that fall out of f32",
-      "scores far below 0",
-      "a surge up to 0"};
-  return names;
 }
 
 std::string describe(const Configuration &configuration) {

@@ -79,7 +79,9 @@ private:
   void drawReorderedAttention();
   void drawOrderedAttention();
   void drawMaskedAttention();
-  layout::OrderSpec drawPatternOrder();
+  layout::OrderSpec drawPatternOrder() {
+    return differential::drawPatternOrder(dice, drawn.volume);
+  }
   void drawReorders();
 
   void drawStaticSizes();
@@ -437,24 +439,6 @@ void GraphDraw::drawReorderedAttention() {
     graph().results.push_back(o);
 }
 
-layout::OrderSpec GraphDraw::drawPatternOrder() {
-  layout::OrderSpec order;
-  order.curve = dice.pick<const char *>(
-      {"hilbert", "hilbert", "morton", "snake", "linear", "residue"});
-  int64_t rank = dice.between(2, 3), volume = 1;
-  for (int64_t i = 0; i < rank; ++i)
-    order.grid.push_back(dice.between(2, rank == 2 ? 12 : 5));
-  for (int64_t side : order.grid)
-    volume *= side;
-  if (order.curve == "residue") {
-    order.grid.clear();
-    order.rate = dice.between(2, 9);
-    order.chunk = volume;
-  }
-  drawn.volume = volume;
-  return order;
-}
-
 /// Tokens that lie in an order, or ranks that count along one.
 void GraphDraw::drawOrderedAttention() {
   std::optional<int64_t> &queries = drawn.fixed[kQueries];
@@ -509,6 +493,7 @@ void GraphDraw::drawOrderedAttention() {
     break;
   }
   drawInputs();
+  drawLengths();
   graph().values[q].order = queryOrder;
   graph().values[k].order = keyOrder;
   graph().values[v].order = keyOrder;

@@ -50,4 +50,22 @@ layout::OrderSpec drawOrder(Dice &dice, std::optional<int64_t> &length) {
   return order;
 }
 
+layout::OrderSpec drawPatternOrder(Dice &dice, std::optional<int64_t> &volume) {
+  layout::OrderSpec order;
+  order.curve = dice.pick<const char *>(
+      {"hilbert", "hilbert", "morton", "snake", "linear", "residue"});
+  int64_t rank = dice.between(2, 3), cells = 1;
+  for (int64_t i = 0; i < rank; ++i)
+    order.grid.push_back(dice.between(2, rank == 2 ? 12 : 5));
+  for (int64_t side : order.grid)
+    cells *= side;
+  if (order.curve == "residue") {
+    order.grid.clear();
+    order.rate = dice.between(2, 9);
+    order.chunk = cells;
+  }
+  volume = cells;
+  return order;
+}
+
 } // namespace ringlet::differential

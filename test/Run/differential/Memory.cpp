@@ -7,6 +7,8 @@
 
 #include "test/Run/differential/Memory.h"
 
+#include "lib/Layout/Order.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -62,7 +64,7 @@ Memory::Memory(const Graph &graph, const Configuration &configuration)
     for (int operand = 0; operand < 3; ++operand) {
       bool isQuery = operand == 0;
       if (op.lengths)
-        poisonPast(op.operands[operand],
+        poisonPast(graph, op.operands[operand],
                    isQuery ? op.lengths->first : op.lengths->second);
       if (op.starts)
         poisonPastLast(op.operands[operand],
@@ -198,7 +200,7 @@ void Memory::fillStarts(const MutableTensorView &starts, int64_t rows,
 }
 
 /// What rows past a length hold must not matter (S2).
-void Memory::poisonPast(int argument, int lengths) {
+void Memory::poisonPast(const Graph &graph, int argument, int lengths) {
   // Results of other operations are not there yet. Rows that lie at one place
   // may be inside of another sequence.
   if (argument >= static_cast<int>(writableInputs.size()))
@@ -207,8 +209,11 @@ void Memory::poisonPast(int argument, int lengths) {
   if (rows.strides()[0] == 0 || rows.strides()[1] == 0)
     return;
   const TensorView &list = inputViews[lengths];
+  // Lengths count tokens, wherever they lie.
+  const auto &spec = graph.values[argument].order;
+  auto order = layout::makeOrder(spec.value_or(layout::OrderSpec()));
   forEachIndex(rows.sizes(), [&](const int64_t *indices) {
-    if (indices[1] >= list.getInt({indices[0]}))
+    if (order->token(indices[1], rows.size(1)) >= list.getInt({indices[0]}))
       rows.set(indices, std::numeric_limits<double>::quiet_NaN());
   });
 }

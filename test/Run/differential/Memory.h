@@ -34,7 +34,7 @@ private:
                  const MutableTensorView &view);
   void fillLengths(const MutableTensorView &lengths, int64_t rows, Dice &dice);
   void fillStarts(const MutableTensorView &starts, int64_t rows, Dice &dice);
-  void poisonPast(int argument, int lengths);
+  void poisonPast(const Graph &graph, int argument, int lengths);
   void poisonPastLast(int argument, int starts);
 
   const Configuration &configuration;
