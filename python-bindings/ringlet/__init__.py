@@ -26,7 +26,8 @@ child process, so that a crash in it becomes a `CompileError`. Arrays are read
 where they lie, whatever their strides, if their last axis is contiguous.
 """
 
-from ringlet._attention import attention
+from ringlet import presets
+from ringlet._attention import Branch, attention
 from ringlet._compiler import clear_cache, compile
 from ringlet._errors import (
     CompileError,
@@ -43,6 +44,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Argument",
+    "Branch",
     "CompileError",
     "Context",
     "Diagnostic",
@@ -59,5 +61,6 @@ __all__ = [
     "compile",
     "compiler_path",
     "configure",
+    "presets",
     "runtime_path",
 ]

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
-from typing import Any, Optional, Sequence
+from typing import Any, NamedTuple, Optional, Sequence, Tuple, Union
 
 from ringlet import _capi, _dlpack
 from ringlet._compiler import compile
@@ -15,6 +15,36 @@ from ringlet._tensors import Place, device_of, view_of
 
 # Architectures whose fastest instructions are code for them alone.
 _SPECIFIC = ("sm_90",)
+
+
+class Branch(NamedTuple):
+    """Which keys a branch shows; section 2 of the specification.
+
+    w       the length of a segment, None for one that holds all (B1)
+    r       its dilation (B1)
+    offset  the residue that a head sees (B2): "modulo", "block" or a constant
+    heads   (begin, end) of the query heads that take part; None is all
+    """
+
+    w: Optional[int]
+    r: int
+    offset: Union[str, int] = "modulo"
+    heads: Optional[Tuple[int, int]] = None
+
+    def __str__(self) -> str:
+        """As the compiler reads it."""
+        offset = self.offset
+        if not isinstance(offset, str):
+            offset = f"constant<{int(offset)}>"
+        parts = [
+            f"w = {'*' if self.w is None else int(self.w)}",
+            f"r = {int(self.r)}",
+            f"offset = {offset}",
+        ]
+        if self.heads is not None:
+            begin, end = self.heads
+            parts.append(f"heads = [{int(begin)}, {int(end)}]")
+        return f"<{', '.join(parts)}>"
 
 
 def attention(
@@ -27,6 +57,8 @@ def attention(
     window: Optional[Sequence] = None,
     scale: Optional[float] = None,
     softcap: Optional[float] = None,
+    mix: str = "softmax",
+    output_scale: Optional[float] = None,
     context: Optional[Context] = None,
     out: Any = None,
     stream: Optional[int] = None,
@@ -42,12 +74,16 @@ def attention(
     query, key, value  [batch, sequence, heads, head size]; key and value may have
                        fewer heads, which query heads then share
     branches           (w, r) of each: the length of a segment, None for one that
-                       holds all, and its dilation (B1). All of them share one
-                       softmax (R1). The default is dense attention.
+                       holds all, and its dilation (B1); or a `Branch`, which says
+                       more. The default is dense attention; `ringlet.presets`
+                       has others.
     causal             hide keys behind a query
     window             (left, right): hide keys further away; -1 is no limit
     scale              of the scores; None is 1 / sqrt(head size)
     softcap            c of c tanh(score / c)
+    mix, output_scale  "softmax": the branches share one softmax (R1). "sum": each
+                       has its own, the outputs are added and multiplied by
+                       output_scale, and lse has an axis more, its first (R2).
     context            where it runs; None is the device of `query`, as a whole
     out, stream        as for `Program.run`
 
@@ -66,11 +102,19 @@ def attention(
             )
         layouts.append((dtype, *sizes[2:]))
     clauses = (
-        tuple((w, r) for w, r in branches),
+        tuple(str(Branch(*each)) for each in branches),
         bool(causal),
         None if window is None else tuple(window),
-        scale,
-        softcap,
+        mix,
+        tuple(
+            (name, float(number))
+            for name, number in (
+                ("scale", scale),
+                ("softcap", softcap),
+                ("output_scale", output_scale),
+            )
+            if number is not None
+        ),
     )
     program = _program(context, tuple(layouts), clauses)
     return program.run(query, key, value, out=out, stream=stream)
@@ -81,7 +125,7 @@ def _program(context: Context, layouts: tuple, clauses: tuple) -> Program:
     return compile(_text(layouts, *clauses), _target(context), context=context)
 
 
-def _text(layouts, branches, causal, window, scale, softcap) -> str:
+def _text(layouts, branches, causal, window, mix, numbers) -> str:
     """A graph with one attention, for any batch and length."""
     query, key, value = (
         f"tensor<?x?x{heads}x{size}x{_capi.DTYPE_NAMES[dtype]}>"
@@ -89,18 +133,15 @@ def _text(layouts, branches, causal, window, scale, softcap) -> str:
     )
     (dtype, heads, _), (_, _, value_size) = layouts[0], layouts[2]
     output = f"tensor<?x?x{heads}x{value_size}x{_capi.DTYPE_NAMES[dtype]}>"
-    results = f"({output}, tensor<?x{heads}x?xf32>)"
-    listed = ", ".join(
-        f"<w = {'*' if w is None else int(w)}, r = {int(r)}>" for w, r in branches
-    )
-    words = [f"branches [{listed}]"]
+    each_branch = f"{len(branches)}x" if mix == "sum" else ""
+    results = f"({output}, tensor<{each_branch}?x{heads}x?xf32>)"
+    words = [f"branches [{', '.join(branches)}]"]
     if causal:
         words.append("causal")
     if window is not None:
         words.append(f"window = [{', '.join(str(int(each)) for each in window)}]")
-    for name, number in (("scale", scale), ("softcap", softcap)):
-        if number is not None:
-            words.append(f"{name} = {float(number):.17e}")
+    words.append(f"mix = {mix}")
+    words += [f"{name} = {number:.17e}" for name, number in numbers]
     return f"""func.func @attention(%query: {query}, %key: {key}, %value: {value})
     -> {results} {{
   %output, %lse = ringlet.attention %query, %key, %value

@@ -7,6 +7,7 @@ from __future__ import annotations
 import dataclasses
 import re
 
+from ringlet import presets
 
 # Peer time / our time of plain kernels that is aimed for.
 PLAIN_GOAL = 1.10
@@ -114,7 +115,7 @@ def cpu_cases() -> list[Case]:
                 cases.append(
                     Case("dense", 2048, 8, dim, dtype, causal, ((None, 1),), 1.0)
                 )
-    branches = ((2048, 1), (4096, 2), (8192, 4))
+    branches = tuple(zip(*presets.BASE))
     for dtype in ("f32", "bf16"):
         for causal in (False, True):
             cases.append(Case("longnet", 16384, 8, 64, dtype, causal, branches, 2.0))

@@ -38,7 +38,9 @@ def main():
         f"starts in {start:.1f} ms"
     )
     if max(sizes) > float(max_megabytes) or start > float(max_milliseconds):
-        sys.exit(f"error: expected {max_megabytes} MB and {max_milliseconds} ms at most")
+        sys.exit(
+            f"error: expected {max_megabytes} MB and {max_milliseconds} ms at most"
+        )
 
 
 main()

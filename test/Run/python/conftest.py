@@ -30,34 +30,48 @@ func.func @attend(%q: {query}, %k: {key}, %v: {key}) -> ({query}, {lse}) {{
 """
 
 
-def attention(q, k, v, branches=((None, 1),), causal=False):
-    """f64, one row at a time, rules B2 (modulo), B4 and R1."""
+def attention(
+    q, k, v, branches=((None, 1),), causal=False, window=(-1, -1), mix="softmax"
+):
+    """f64, one row at a time, rules B2 to B4, R1 and R2 (output_scale is 1)."""
     q, k, v = (np.asarray(each, np.float64) for each in (q, k, v))
     batches, length_q, heads, dim = q.shape
-    length_k, group = k.shape[1], heads // k.shape[2]
+    length_k, key_heads = k.shape[1:3]
+    u = np.arange(length_k)
+    sums = len(branches) if mix == "sum" else 1
     out = np.zeros(q.shape)
-    lse = np.full((batches, heads, length_q), -np.inf)
+    lse = np.full((sums, batches, heads, length_q), -np.inf)
     for b, i, h in np.ndindex(batches, length_q, heads):
-        x = h // group
+        x = h * key_heads // heads
         p = length_k - length_q + i
-        scores, values = [], []
-        for w, r in branches:
+        shown = [[] for _ in range(sums)]
+        for index, branch in enumerate(branches):
+            w, r, offset, members = ringlet.Branch(*branch)
+            if offset == "modulo":
+                offset = x
+            elif offset == "block":
+                offset = x // -(-key_heads // r)
             # One segment without w holds positions below 0 as well.
             segment, place = divmod(p, w) if w else (0, p)
-            if place % r != x % r:
+            if place % r != offset % r or h not in range(*(members or (0, heads))):
                 continue
-            for u in range(length_k):
-                seen = (u // w if w else 0, (u % w if w else u) % r) == (segment, x % r)
-                if seen and (u <= p or not causal):
-                    scores.append(q[b, i, h] @ k[b, u, x] / math.sqrt(dim))
-                    values.append(v[b, u, x])
-        if scores:
-            scores = np.array(scores)
-            top = scores.max()
-            weights = np.exp(scores - top)
-            lse[b, h, i] = top + math.log(weights.sum())
-            out[b, i, h] = weights @ np.array(values) / weights.sum()
-    return out, lse
+            seen = (u // w if w else 0 * u) == segment
+            seen &= (u % w if w else u) % r == offset % r
+            if causal:
+                seen &= u <= p
+            if window[0] >= 0:
+                seen &= u >= p - window[0]
+            if window[1] >= 0:
+                seen &= u <= p + window[1]
+            shown[index % sums].extend(u[seen])
+        for index, keys in enumerate(shown):
+            if keys:
+                scores = k[b, keys, x] @ q[b, i, h] / math.sqrt(dim)
+                top = scores.max()
+                weights = np.exp(scores - top)
+                lse[index, b, h, i] = top + math.log(weights.sum())
+                out[b, i, h] += weights @ v[b, keys, x] / weights.sum()
+    return out, lse if mix == "sum" else lse[0]
 
 
 @pytest.fixture
