@@ -11,11 +11,10 @@
 include "mlir/IR/EnumAttr.td"
 
 def RLayout_BalanceAttr : I32EnumAttr<"Balance",
-    "How a sequence is dealt to the ranks of a ring", [
+    "balance of a ring (G1)", [
       I32EnumAttrCase<"contiguous", 0>, I32EnumAttrCase<"zigzag", 1>,
       I32EnumAttrCase<"striped", 2>]> {
   let cppNamespace = "::ringlet::rlayout";
 }
-
 
 #endif // RINGLET_LAYOUT_ENUMS

@@ -192,14 +192,15 @@ def RPlan_RankTableOp : RPlan_Op<"rank_table",
     [Pure, AttrSizedOperandSegments]> {
   let summary = "Positions or rows of the ranks of a pattern order, as a table";
   let description = [{
-    Entry j belongs to the rank `first` + j, up to the last one of the volume of
-    `order`; `first` is at most 0. It is the position of that rank (rule O2); a
-    rank below 0 is its own position.
+    Entry j is the position of the rank `first` + j (rule O2), up to the last
+    rank of the grid of `order`. `first` is at most 0; a rank below 0 is its own
+    position.
 
-    With `rows`, it is the index in memory of a sequence's row at that position,
-    -1 where there is none. The sequence has a number of rows, whose first
-    position stands behind `from` (rule S1), in the order `memory` (rule O1;
-    absent: linear). Built once for each combination of sizes.
+    With `rows(%n from %p)`, entry j is the row in memory of the token at that
+    position, or -1 where there is none, for a sequence of `%n` tokens. The
+    first one has the position `%p` (rule S1), and they lie in the order
+    `memory` (rule O1; absent: linear). The table is built once for each
+    combination of sizes.
 
     Example: the positions of the cells of a grid along a curve, and the rows of
     queries whose tokens lie in memory row by row of the grid.
@@ -235,23 +236,31 @@ def RPlan_RankTableOp : RPlan_Op<"rank_table",
 def RPlan_TileIndexOp : RPlan_Op<"tile_index", [Pure]> {
   let summary = "Which key tiles each tile of queries sees, as a table";
   let description = [{
-    Ranks, which are positions or, with an `order`, places along it (rule O2),
-    are cut into segments of `w` (absent: one segment) and, within a segment,
-    into `rate` residues (rule B3), of which heads have `residues[1]` from
-    `residues[0]` on, counted past the last one from 0 on (absent: all). Tiles are those of one segment and residue:
-    `tile[0]` query rows, counted from the first that exists, or `tile[1]` key
-    rows, counted from 0. Queries have the positions from `queryOffset` on, keys
-    those from 0 on. Which pairs see each other is said by `causal`, `window`
-    (rule B4), `grid` and `reach` (rule B5).
+    For each tile of queries, the list of the key tiles that it sees, in the
+    form that `rtile.list` reads. The table is built once for each combination
+    of sizes.
 
-    The table holds the list of each tile of queries, number
+    Ranks are positions or, with an `order`, places along it (rule O2). They are
+    cut into segments of `w` ranks (absent: one segment holds all), and each
+    segment into the residues of its ranks modulo `rate` (rule B3). Where only
+    some residues belong to a head, `residues = [first, count]` names them:
+    `count` residues from `first` on, beginning again at 0 behind the last one
+    (absent: all).
 
-        (place * segments + segment - firstSegment) * tiles + tile
+    A tile holds rows of one segment and one residue: `tile[0]` queries, counted
+    from the first one that exists, or `tile[1]` keys, counted from 0. Queries
+    have the positions from `queryOffset` on, keys those from 0 on. `causal` and
+    `window` (rule B4), `grid` and `reach` (rule B5) say which keys a query
+    sees.
 
-    where `place` counts the residues that heads have, which is what `rtile.list` reads: first for each list the places where it
-    begins and where the tiles that need a mask begin, in the end the length of
-    the table, then the entries. A pair of tiles in which nothing is seen has
-    none. Built once for each combination of sizes.
+    The list of a tile of queries has the number
+
+        (residue * segments + segment - firstSegment) * tiles + tile
+
+    with `residue` counted within `residues`. For each list the table holds two
+    places: where the list begins, and where its tiles that need a mask begin.
+    The length of the table follows, and then the entries of all lists. A key
+    tile of which no query of the tile sees a key has no entry.
 
     Example:
 
@@ -353,8 +362,8 @@ def RPlan_AlignedOp : RPlan_Op<"aligned",
     Copy engines, and loads of 16 bytes, want an address and strides that are
     multiples of 16 bytes. The result is the input itself where they are, and
     where `worth` is false; else a row-major workspace to which `kernel` copies
-    it: its parameters are the input and the workspace. `worth` says whether
-    that is expected to cost less than it saves.
+    it. The parameters of `kernel` are the input and the workspace. `worth` says
+    whether the copy is expected to cost less than it saves.
 
     Example:
 

@@ -10,7 +10,7 @@
 
 include "mlir/IR/EnumAttr.td"
 
-def RPlan_Comparison : I32EnumAttr<"Comparison", "Relation of two integers", [
+def RPlan_Comparison : I32EnumAttr<"Comparison", "relation of two integers", [
     I32EnumAttrCase<"eq", 0>, I32EnumAttrCase<"ne", 1>,
     I32EnumAttrCase<"lt", 2>, I32EnumAttrCase<"le", 3>]> {
   let cppNamespace = "::ringlet::rplan";

@@ -10,6 +10,7 @@
 
 include "mlir/IR/EnumAttr.td"
 
+/// Summaries are noun phrases: parsers quote them in errors.
 class Ringlet_Enum<string name, string summary, list<I32EnumAttrCase> cases>
     : I32EnumAttr<name, summary, cases> {
   let cppNamespace = "::ringlet::attn";
@@ -17,21 +18,21 @@ class Ringlet_Enum<string name, string summary, list<I32EnumAttrCase> cases>
 }
 
 def Ringlet_OffsetRule : Ringlet_Enum<"OffsetRule",
-    "Which residue of a dilated segment a head attends to (rule B2)", [
+    "offset rule of a branch (B2)", [
       I32EnumAttrCase<"Modulo", 0, "modulo">,
       I32EnumAttrCase<"Block", 1, "block">,
       I32EnumAttrCase<"Constant", 2, "constant">]>;
 
 def Ringlet_HeadKind : Ringlet_Enum<"HeadKind",
-    "Which head number an offset rule counts (rule B2)", [
+    "kind of head that an offset rule counts (B2)", [
       I32EnumAttrCase<"Key", 0, "key">, I32EnumAttrCase<"Query", 1, "query">]>;
 
-def Ringlet_Mix : Ringlet_Enum<"Mix", "How branches are combined (R1, R2)", [
+def Ringlet_Mix : Ringlet_Enum<"Mix", "mix of branches (R1, R2)", [
       I32EnumAttrCase<"Softmax", 0, "softmax">,
       I32EnumAttrCase<"Sum", 1, "sum">]>;
 
 def Ringlet_Recipe : Ringlet_Enum<"Recipe",
-    "How a branch's kernel is scheduled", [
+    "recipe of a branch's kernel", [
       I32EnumAttrCase<"fa_fwd_overlap", 0>,
       I32EnumAttrCase<"fa_fwd_lazy", 1>]>;
 

@@ -15,7 +15,7 @@ class RTile_Enum<string name, string summary, list<I32EnumAttrCase> cases>
   let cppNamespace = "::ringlet::rtile";
 }
 
-def RTile_ReduceKind : RTile_Enum<"ReduceKind", "How a tile is reduced", [
+def RTile_ReduceKind : RTile_Enum<"ReduceKind", "kind of reduction", [
   I32EnumAttrCase<"sum", 0>, I32EnumAttrCase<"max", 1>,
   I32EnumAttrCase<"min", 2>]>;
 
@@ -26,16 +26,16 @@ class RTile_PlainEnum<string name, string summary, list<I32EnumCase> cases>
 }
 
 def RTile_Recipe : RTile_PlainEnum<"Recipe",
-    "How a plain kernel becomes a scheduled one", [
+    "recipe of a scheduled kernel", [
   I32EnumCase<"fa_fwd_overlap", 0>, I32EnumCase<"fa_fwd_lazy", 1>]>;
 
 def RTile_Dispatch : RTile_PlainEnum<"Dispatch",
-    "How the points of a grid get to blocks", [
+    "dispatch of the points of a grid to blocks", [
   I32EnumCase<"each", 0>, I32EnumCase<"strided", 1>,
   I32EnumCase<"dynamic", 2>]>;
 
 def RTile_Residues : RTile_PlainEnum<"Residues",
-    "For which residues a map describes the rows", [
+    "residues whose rows a map describes", [
   I32EnumCase<"all", 0>, I32EnumCase<"shorter", 1>,
   I32EnumCase<"longer", 2>]>;
 
