@@ -80,6 +80,8 @@ GPUCore GPUCore::of(const arch::GPUArch &row, bool hasMma, int64_t spare) {
 }
 
 int64_t ringlet::cost::chooseWarps(int64_t rows, int64_t columns, bool hasMma) {
+  if (rows == 0)
+    return maxWarps;
   bool tall = hasMma && rows >= minTallRows && columns <= maxTallColumns;
   return std::min(maxWarps, ceilDiv(rows, (tall ? 2 : 1) * warpRows));
 }

@@ -52,7 +52,8 @@ struct GPUTiling {
 /// or 32 at a time; sums of products take `columns` f32 of each row. With
 /// matrix instructions 32 rows are better, as a warp then reads half as much
 /// from shared memory for a product, where that leaves four warps or more and
-/// registers suffice.
+/// registers suffice. Without rows it has as many warps as blocks have at most:
+/// its threads then compute each for itself.
 int64_t chooseWarps(int64_t rows, int64_t columns, bool hasMma);
 
 /// What a block computes: one tile of queries, or, one after the other, those

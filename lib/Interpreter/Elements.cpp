@@ -1,5 +1,4 @@
-//===- Elements.cpp - Numbers of tables and masks -
-//------------------------===//
+//===- Elements.cpp - Numbers of tables and masks ------------------------===//
 //
 // Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,6 +12,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 #include <algorithm>
+#include <cstring>
 
 using namespace mlir;
 using namespace ringlet;
@@ -42,6 +42,32 @@ FailureOr<const char *> interpreter::findElement(Machine &machine,
                                            Twine(*other) +
                                            " of the same launch writes");
   return address;
+}
+
+LogicalResult interpreter::recordWrite(Machine &machine,
+                                       const Instruction &instruction,
+                                       const Buffer &buffer,
+                                       const char *address, int64_t element,
+                                       StringRef whole) {
+  if (buffer.readOnly)
+    return machine.fail(instruction, "expected a store to an output or a "
+                                     "workspace, found one to an input");
+  if (!buffer.shadow)
+    return success();
+  auto conflict = buffer.shadow->write(
+      reinterpret_cast<uintptr_t>(address), sizeOf(buffer.dtype),
+      Stamp(machine.run.launch, machine.run.point));
+  if (!conflict)
+    return success();
+  return machine.fail(
+      instruction,
+      "writes element " + Twine(element) + " of its " + whole + ", which " +
+          (conflict->point < 0 ? "other grid points"
+                               : "grid point " + Twine(conflict->point)) +
+          " of the same launch " +
+          (conflict->point < 0 ? "read"
+           : conflict->written ? "writes"
+                               : "reads"));
 }
 
 FailureOr<bool> interpreter::readBlock(Machine &machine,
@@ -106,7 +132,27 @@ static LogicalResult runAnyBlock(Machine &machine,
   return success();
 }
 
+static LogicalResult runGenerate(Machine &machine,
+                                 const Instruction &instruction) {
+  const Buffer &table = *machine.operand(instruction, 0).buffer;
+  const Sequence &body = instruction.bodies[0];
+  int64_t begin = std::max<int64_t>(machine.scalar(instruction, 1), 0);
+  int64_t end = std::min(machine.scalar(instruction, 2), table.sizes[0]);
+  for (int64_t place = begin; place < end; ++place) {
+    machine[body.arguments[0]].ints.assign(1, place);
+    if (failed(machine.step(instruction.op)) || failed(machine.execute(body)))
+      return failure();
+    char *address = table.data + place * table.strides[0] * sizeOf(table.dtype);
+    if (failed(
+            recordWrite(machine, instruction, table, address, place, "table")))
+      return failure();
+    std::memcpy(address, &machine[body.yields[0]].ints[0], sizeof(int64_t));
+  }
+  return success();
+}
+
 void interpreter::registerElements(HandlerTable &table) {
   table["memref.load"] = runElement;
   table["rtile.any_block"] = runAnyBlock;
+  table["rtile.generate"] = runGenerate;
 }

@@ -163,7 +163,7 @@ bool Compiler::compileBlock(Block &block, Sequence &sequence, int depth) {
         return false;
       continue;
     }
-    if (!isa<rtile::ReturnOp, rplan::ReturnOp>(op) &&
+    if (!isa<rtile::ReturnOp, rtile::YieldOp, rplan::ReturnOp>(op) &&
         op.getName().getStringRef() != "scf.yield")
       return fail(&op, "is not supported by the interpreter");
     for (Value operand : op.getOperands())

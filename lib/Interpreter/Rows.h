@@ -68,6 +68,13 @@ mlir::FailureOr<const char *> findElement(Machine &machine,
                                           const Buffer &buffer,
                                           llvm::ArrayRef<int64_t> indices);
 
+/// Records that the element at `address` is written, number `element` of its
+/// `whole`, which a grid point must be free to do.
+mlir::LogicalResult recordWrite(Machine &machine,
+                                const Instruction &instruction,
+                                const Buffer &buffer, const char *address,
+                                int64_t element, llvm::StringRef whole);
+
 /// Reads the boolean of a block of queries and a block of keys.
 mlir::FailureOr<bool> readBlock(Machine &machine,
                                 const Instruction &instruction,

@@ -314,26 +314,10 @@ static LogicalResult runStore(Machine &machine,
   const View &view = machine.operand(instruction, 1).view;
   Access access(machine, instruction, view, op.getView().getType(), 2);
   DType dtype = view.buffer->dtype;
-  Shadow *shadow = view.buffer->shadow;
-  Stamp stamp(machine.run.launch, machine.run.point);
-  int64_t size = sizeOf(dtype);
-  bool readOnly = view.buffer->readOnly;
-  return access.forEach([&](int64_t element, char *address) {
-    if (readOnly)
-      return machine.fail(instruction, "expected a store to an output or a "
-                                       "workspace, found one to an input");
-    if (shadow)
-      if (auto conflict =
-              shadow->write(reinterpret_cast<uintptr_t>(address), size, stamp))
-        return machine.fail(
-            instruction,
-            "writes element " + Twine(element) + " of its tile, which " +
-                (conflict->point < 0 ? "other grid points"
-                                     : "grid point " + Twine(conflict->point)) +
-                " of the same launch " +
-                (conflict->point < 0 ? "read"
-                 : conflict->written ? "writes"
-                                     : "reads"));
+  return access.forEach([&](int64_t element, char *address) -> LogicalResult {
+    if (failed(recordWrite(machine, instruction, *view.buffer, address, element,
+                           "tile")))
+      return failure();
     encode(address, dtype, tile[element]);
     return success();
   });

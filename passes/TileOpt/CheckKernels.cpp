@@ -164,7 +164,7 @@ LogicalResult check(Operation *op, StringRef target) {
           rtile::DotOp, rtile::ReduceOp, rtile::BroadcastOp, rtile::FoldOp,
           rtile::AnyOp, rtile::SliceOp, rtile::JoinOp, rtile::RebaseOp,
           rtile::RunOp, rtile::BoundsOp, rtile::ListOp, rtile::AnyBlockOp,
-          scf::YieldOp>(op))
+          rtile::GenerateOp, rtile::YieldOp, scf::YieldOp>(op))
     return checkTables(op);
   if (target == "GPU" && isOnColumns(op))
     return checkBlocks(op);

@@ -65,6 +65,8 @@ void Emitter::emitOperation(Operation *op) {
     emitLoop(loop);
   else if (auto branch = dyn_cast<scf::IfOp>(op))
     emitBranch(branch);
+  else if (auto generate = dyn_cast<rtile::GenerateOp>(op))
+    emitGenerate(generate);
   else if (auto any = dyn_cast<rtile::AnyOp>(op))
     emitAny(any);
   else if (runsAlone(op))
@@ -99,6 +101,16 @@ void Emitter::emitScalar(Operation *op) {
   auto code = code::emitScalar(b, op, getScalars(op->getOperands()));
   for (auto [from, to] : llvm::zip_equal(op->getResults(), code))
     bind(from, to);
+}
+
+void Emitter::emitGenerate(rtile::GenerateOp op) {
+  auto emitEntry = [&](Value place) {
+    bind(op.getPlace(), place);
+    emitBlock(op.getBody().front());
+    return getScalar(op.getEntry());
+  };
+  code::emitEntries(b, buffers[op.getTable()], getScalar(op.getBegin()),
+                    getScalar(op.getEnd()), emitEntry);
 }
 
 //===----------------------------------------------------------------------===//

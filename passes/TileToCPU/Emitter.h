@@ -8,6 +8,7 @@
 #ifndef RINGLET_PASSES_TILETOCPU_EMITTER_H
 #define RINGLET_PASSES_TILETOCPU_EMITTER_H
 
+#include "passes/TileCode/Entries.h"
 #include "passes/TileCode/ViewAddress.h"
 #include "passes/TileToCPU/Decisions.h"
 
@@ -45,6 +46,7 @@ private:
   void emitScalar(mlir::Operation *op);
   void emitLoop(mlir::scf::ForOp loop);
   void emitBranch(mlir::scf::IfOp branch);
+  void emitGenerate(rtile::GenerateOp op);
   mlir::SmallVector<Value> getScalars(mlir::ValueRange values);
   /// Copies tiles to the places that a loop or branch has for them.
   void emitYield(mlir::Operation *parent, mlir::ValueRange values);

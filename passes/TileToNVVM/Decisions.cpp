@@ -117,7 +117,7 @@ bool gpu::isAllMma(rtile::FuncOp func) {
 }
 
 int64_t gpu::getHeight(rtile::FuncOp func) {
-  int64_t heights[2] = {1, 0};
+  int64_t heights[2] = {0, 0};
   func.walk([&](Operation *op) {
     for (Value result : op->getResults())
       if (RankedTensorType tile = getTile(result)) {

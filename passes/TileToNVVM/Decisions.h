@@ -97,7 +97,8 @@ bool isMma(mlir::Operation *op);
 /// True if every product is one of matrix instructions, and there are some.
 bool isAllMma(rtile::FuncOp func);
 
-/// Rows of the highest tile of two axes, or of one if there are no others.
+/// Rows of the highest tile of two axes, or of one if there are no others; 0 if
+/// there are no tiles.
 int64_t getHeight(rtile::FuncOp func);
 
 /// Columns of sums of products that a turn of a loop holds at the same time:

@@ -79,6 +79,7 @@ void Emitter::emitOperation(Operation *op) {
       .Case([&](rtile::RebaseOp rebase) { emitRebase(rebase); })
       .Case([&](scf::ForOp loop) { emitLoop(loop); })
       .Case([&](scf::IfOp branch) { emitBranch(branch); })
+      .Case([&](rtile::GenerateOp generate) { emitGenerate(generate); })
       .Default([&](Operation *) {
         if (!getTile(op->getResult(0)))
           emitScalar(op);
@@ -136,6 +137,17 @@ void Emitter::bindFlat(ValueRange values, ValueRange code) {
     }
     code = code.drop_front(count);
   }
+}
+
+void Emitter::emitGenerate(rtile::GenerateOp op) {
+  auto emitEntry = [&](Value place) {
+    bind(op.getPlace(), place);
+    emitBlock(op.getBody().front());
+    return getScalar(op.getEntry());
+  };
+  code::emitEntries(b, buffers[op.getTable()], getScalar(op.getBegin()),
+                    getScalar(op.getEnd()), emitEntry,
+                    {b.toI64(thread), layout.threads()});
 }
 
 //===----------------------------------------------------------------------===//

@@ -9,6 +9,7 @@
 #define RINGLET_PASSES_TILETONVVM_EMITTER_H
 
 #include "lib/Arch/GPU.h"
+#include "passes/TileCode/Entries.h"
 #include "passes/TileCode/ViewAddress.h"
 #include "passes/TileToNVVM/AsyncBuilder.h"
 #include "passes/TileToNVVM/Channels.h"
@@ -63,6 +64,7 @@ private:
   void emitScalar(mlir::Operation *op);
   void emitLoop(mlir::scf::ForOp loop);
   void emitBranch(mlir::scf::IfOp branch);
+  void emitGenerate(rtile::GenerateOp op);
   /// Tiles become several values.
   llvm::SmallVector<Value> flatten(mlir::ValueRange values);
   void bindFlat(mlir::ValueRange values, mlir::ValueRange code);

@@ -31,7 +31,8 @@ def RTileChooseWarps : Pass<"rtile-gpu-choose-warps"> {
     needs two exchanges in a row's four lanes, and what a product gives is the
     left operand of the next one as it is.
 
-    W is one for every 16 rows of the highest tile, at most 8. Where all products
+    W is one for every 16 rows of the highest tile, at most 8, and 8 in a kernel
+    without tiles, whose threads compute entries of lists. Where all products
     are `mma` and there are enough rows for four warps and enough registers for
     the sums, it is one for every 32 rows: what a warp reads from shared memory
     serves twice as many products, which else wait for it. Writes `rtile.warps`

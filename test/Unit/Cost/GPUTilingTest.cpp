@@ -102,6 +102,8 @@ TEST(GPUTiling, WarpsAreTallWhereTheyCanBe) {
   EXPECT_EQ(chooseWarps(64, 128, true), 4);
   EXPECT_EQ(chooseWarps(16, 128, true), 1);
   EXPECT_EQ(chooseWarps(512, 128, true), 8);
+  // Entries of lists have no rows.
+  EXPECT_EQ(chooseWarps(0, 0, false), 8);
 }
 
 // What becomes of scores takes registers, which bounds the tile.
