@@ -64,6 +64,10 @@ Value CodeBuilder::lessEqual(Value a, Value b) {
 Value CodeBuilder::both(Value a, Value b) {
   return arith::AndIOp::create(*this, a, b);
 }
+Value CodeBuilder::inRange(Value begin, Value x, Value end) {
+  Value belowEnd = less(x, end);
+  return both(lessEqual(begin, x), belowEnd);
+}
 
 Value CodeBuilder::real(Type type, double value) {
   TypedAttr attr = getFloatAttr(getElementTypeOrSelf(type), value);

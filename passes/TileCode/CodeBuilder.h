@@ -8,6 +8,9 @@
 // The few operations of the llvm dialect that the emission needs, behind a
 // header that does not include the dialect, and arith and scf in short form.
 //
+// At most one argument of a call may create operations: in which order C++
+// evaluates arguments is up to the host's compiler, and so would be the code.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef RINGLET_PASSES_TILECODE_CODEBUILDER_H
@@ -43,6 +46,8 @@ public:
   Value less(Value a, Value b);
   Value lessEqual(Value a, Value b);
   Value both(Value a, Value b);
+  /// begin <= x < end.
+  Value inRange(Value begin, Value x, Value end);
 
   // Constants in every lane of `type`, a vector or scalar.
   Value real(Type type, double value);

@@ -116,9 +116,9 @@ public:
     exponent = arith::SubFOp::create(b, exponent,
                                      b.select(small, real(23.0), real(0.0)));
     // ln m = 2 atanh s with s = (m - 1) / (m + 1), |s| < 0.172.
-    Value s =
-        arith::DivFOp::create(b, arith::SubFOp::create(b, mantissa, real(1.0)),
-                              arith::AddFOp::create(b, mantissa, real(1.0)));
+    Value above = arith::AddFOp::create(b, mantissa, real(1.0));
+    Value below = arith::SubFOp::create(b, mantissa, real(1.0));
+    Value s = arith::DivFOp::create(b, below, above);
     Value square = arith::MulFOp::create(b, s, s);
     Value series = polynomial(
         square, {0.2987362742424011, 0.39977481961250305, 0.6666677594184875});

@@ -94,7 +94,7 @@ Value code::getEntry(CodeBuilder &b, const View &view, Value entries,
 }
 
 Value code::isIndex(CodeBuilder &b, const View &view, Value index) {
-  return b.both(b.lessEqual(b.i64(0), index), b.less(index, view.size));
+  return b.inRange(b.i64(0), index, view.size);
 }
 
 Value code::getElementAddress(CodeBuilder &b, const Buffer &buffer,

@@ -125,8 +125,8 @@ static Value getResidueSlot(PositionBuilder &builder,
   Value longRuns = builder.sub(count, builder.mul(run, order.rate));
   Value place = builder.floorDiv(inside, order.rate);
   Value residue = builder.sub(inside, builder.mul(place, order.rate));
-  Value before =
-      builder.add(builder.mul(residue, run), builder.min(residue, longRuns));
+  Value longBefore = builder.min(residue, longRuns);
+  Value before = builder.add(builder.mul(residue, run), longBefore);
   return builder.add(start, builder.add(before, place));
 }
 

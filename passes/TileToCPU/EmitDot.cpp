@@ -119,14 +119,16 @@ Value Emitter::getLeft(rtile::DotOp dot, Panel &panel) {
       begin, end, b.i64(1),
       [&](Value pair) {
         Value first = b.at(from, b.mul(pair, 2 * bytes));
-        b.store(makePairs(loadColumn(first), loadColumn(b.at(first, bytes))),
-                b.at(to, b.mul(pair, bytes)), alignment);
+        Value place = b.at(to, b.mul(pair, bytes));
+        Value right = loadColumn(b.at(first, bytes));
+        b.store(makePairs(loadColumn(first), right), place, alignment);
       },
       Unroll::ByLLVM);
-  if (depth % 2)
-    b.store(makePairs(loadColumn(b.at(from, (depth - 1) * bytes)),
-                      b.real(column, 0.0)),
-            b.at(to, depth / 2 * bytes), alignment);
+  if (depth % 2) {
+    Value place = b.at(to, depth / 2 * bytes);
+    Value last = loadColumn(b.at(from, (depth - 1) * bytes));
+    b.store(makePairs(last, b.real(column, 0.0)), place, alignment);
+  }
   if (dot->hasAttr(amxAttr)) {
     int64_t pairs = llvm::divideCeil(depth, 2);
     b.loop(pairs, llvm::alignTo(pairs, amxSide), 1, [&](Value pair) {
@@ -234,9 +236,9 @@ void Emitter::emitBlocks(rtile::DotOp dot, Panel &panel, Value lhs,
     auto [begin, end] = panel.trimmed;
     Value before = b.max(b.sub(begin, b.i64(first)), b.i64(0));
     before = b.mul(arith::DivUIOp::create(b, before, b.i64(width)), width);
-    return b.loop(b.add(before, b.i64(first)),
-                  b.min(end, b.i64(first + width * count)), b.i64(width),
-                  emitBlock, Unroll::ByLLVM);
+    end = b.min(end, b.i64(first + width * count));
+    return b.loop(b.add(before, b.i64(first)), end, b.i64(width), emitBlock,
+                  Unroll::ByLLVM);
   }
   if (count == 1)
     return emitBlock(b.i64(first));

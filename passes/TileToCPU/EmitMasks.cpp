@@ -51,9 +51,9 @@ void Emitter::prepareRankMask(rtile::VisibleOp op, Panel &panel) {
         first, b.add(row, spread(position.ceilDiv(
                               position.add(distance, -*left), key.rows.rate))));
   // Rows that do not exist see nothing.
-  Value exists =
-      b.both(b.lessEqual(spread(b.sub(query.rows.begin, queryRow)), row),
-             b.less(row, spread(b.sub(query.rows.end, queryRow))));
+  Value belowEnd = b.less(row, spread(b.sub(query.rows.end, queryRow)));
+  Value exists = b.both(
+      b.lessEqual(spread(b.sub(query.rows.begin, queryRow)), row), belowEnd);
   last = b.select(exists, last, b.integer(type, 0));
   panel.seen[op] = {first, last};
 }
@@ -64,8 +64,7 @@ Value Emitter::getPosition(const View &view, Value row, Value otherwise) {
     return b.load(b.getI64Type(), getEntry(b, view, entries, row),
                   code::entryBytes);
   };
-  Value inside =
-      b.both(b.lessEqual(view.rows.begin, row), b.less(row, view.rows.end));
+  Value inside = b.inRange(view.rows.begin, row, view.rows.end);
   return b.choose(
       inside,
       [&] {
@@ -129,7 +128,8 @@ void Emitter::prepareGrid(rtile::VisibleOp op, Panel &panel) {
   for (size_t axis = 0; axis < grid.size(); ++axis) {
     Value at = b.gather(lanes[axis]);
     Value far = b.integer(at.getType(), getGridReach(grid, reach, axis));
-    panel.near[op].emplace_back(b.sub(at, far), b.add(at, far));
+    Value last = b.add(at, far);
+    panel.near[op].emplace_back(b.sub(at, far), last);
   }
 }
 
@@ -138,8 +138,8 @@ Value Emitter::emitGrid(rtile::VisibleOp op, Panel &panel, Value keyRow,
   auto cell = getCell(views[op.getKey()], keyRow, *op.getGrid());
   for (auto [at, ends] : llvm::zip_equal(cell, panel.near[op])) {
     Value wide = b.splat(at, panel.rows);
-    mask = b.both(mask, b.both(b.lessEqual(ends.first, wide),
-                               b.lessEqual(wide, ends.second)));
+    Value reached = b.lessEqual(wide, ends.second);
+    mask = b.both(mask, b.both(b.lessEqual(ends.first, wide), reached));
   }
   return mask;
 }
@@ -225,11 +225,11 @@ Value Emitter::emitMask(rtile::VisibleOp op, Panel &panel, Column &column) {
   if (key.positions) {
     Value beyond = b.i64(std::numeric_limits<int64_t>::max());
     Value position = b.splat(getPosition(key, keyRow, beyond), panel.rows);
-    mask = b.both(b.lessEqual(first, position), b.less(position, last));
+    mask = b.inRange(first, position, last);
   } else {
     Value index = b.splat(
         arith::TruncIOp::create(b, b.getI32Type(), column.index), panel.rows);
-    mask = b.both(b.lessEqual(first, index), b.less(index, last));
+    mask = b.inRange(first, index, last);
   }
   if (op.getGrid())
     mask = emitGrid(op, panel, keyRow, mask);

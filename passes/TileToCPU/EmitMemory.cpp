@@ -67,8 +67,8 @@ void Emitter::forEachRow(const View &view, Value row, RowBody exists,
 /// Whether [at, at + count) lies in [begin, end). Nothing is added to `at`,
 /// which may be any number.
 Value Emitter::fits(Value begin, Value at, int64_t count, Value end) {
-  return b.both(b.lessEqual(begin, at),
-                b.lessEqual(at, b.sub(end, b.i64(count))));
+  Value endsInside = b.lessEqual(at, b.sub(end, b.i64(count)));
+  return b.both(b.lessEqual(begin, at), endsInside);
 }
 
 /// Moves `lanes` neighbouring elements and converts them: f32 in the tile.
@@ -116,10 +116,11 @@ void Emitter::storeHalves(Value halves, Value tile, const RowForm &form) {
   Value one = b.integer(b.getI32Type(), 1);
   Value kept =
       arith::SubIOp::create(b, arith::ShLIOp::create(b, one, form.shift), one);
-  Value before =
-      arith::AndIOp::create(b, b.load(words, tile, 4), b.splat(kept, lanes));
-  Value here = arith::ShLIOp::create(
-      b, arith::ExtUIOp::create(b, words, halves), b.splat(form.shift, lanes));
+  Value mask = b.splat(kept, lanes);
+  Value before = arith::AndIOp::create(b, b.load(words, tile, 4), mask);
+  Value shift = b.splat(form.shift, lanes);
+  Value here =
+      arith::ShLIOp::create(b, arith::ExtUIOp::create(b, words, halves), shift);
   b.store(arith::OrIOp::create(b, before, here), tile, 4);
 }
 
@@ -132,15 +133,17 @@ void Emitter::copyRun(Type element, int64_t width, Value memory, Value tile,
     b.loop(
         0, whole, geometry.lanes,
         [&](Value index) {
+          Value inTile = b.at(tile, b.mul(index, form.step()));
           copyElement(element, geometry.lanes,
-                      b.at(memory, b.mul(index, bytes)),
-                      b.at(tile, b.mul(index, form.step())), form, toMemory);
+                      b.at(memory, b.mul(index, bytes)), inTile, form,
+                      toMemory);
         },
         Unroll::ByLLVM);
   for (int64_t lanes = geometry.lanes / 2; lanes > 0; lanes /= 2)
     if (width & lanes) {
-      copyElement(element, lanes, b.at(memory, whole * bytes),
-                  b.at(tile, whole * form.step()), form, toMemory);
+      Value inTile = b.at(tile, whole * form.step());
+      copyElement(element, lanes, b.at(memory, whole * bytes), inTile, form,
+                  toMemory);
       whole += lanes;
     }
 }
@@ -161,8 +164,7 @@ void Emitter::copyRow(const View &view, Value column, int64_t width,
     b.loop(0, width, 1, [&](Value index) {
       Value at = b.add(column, index);
       Value to = b.at(tile, b.mul(index, form.step()));
-      Value exists =
-          b.both(b.lessEqual(b.i64(0), at), b.less(at, view.columns));
+      Value exists = b.inRange(b.i64(0), at, view.columns);
       auto copy = [&] {
         copyElement(element, 1, b.at(memory, b.mul(at, view.columnStride)), to,
                     form, toMemory);
@@ -385,10 +387,11 @@ void Emitter::repack(Value rows, Value panels, int64_t height, int64_t width,
     Value rowStart = b.at(rows, b.mul(panel, panelRows * rowBytes));
     b.loop(0, panelRows, blockSide, [&](Value row) {
       b.loop(0, paddedWidth, blockSide, [&](Value column) {
-        Value inRows =
-            b.at(b.at(rowStart, b.mul(row, rowBytes)), b.mul(column, 4));
+        Value acrossRow = b.mul(column, 4);
+        Value inRows = b.at(b.at(rowStart, b.mul(row, rowBytes)), acrossRow);
+        Value downColumn = b.mul(row, 4);
         Value inPanel =
-            b.at(b.at(panelStart, b.mul(column, columnBytes)), b.mul(row, 4));
+            b.at(b.at(panelStart, b.mul(column, columnBytes)), downColumn);
         if (toPanels)
           move(inRows, rowBytes, inPanel, columnBytes);
         else
@@ -440,8 +443,8 @@ void Emitter::weave(Value rows, Value panels, RankedTensorType words) {
     Value to = b.at(panels, b.mul(panel, geometry.panelBytes(height, width)));
     to = b.at(to, b.mul(inPanel, 4));
     b.loop(0, llvm::alignTo(width, columns), columns, [&](Value column) {
-      emitBlock(b.at(from, b.mul(column, 2)),
-                b.at(to, b.mul(column, columnBytes)));
+      Value toColumn = b.at(to, b.mul(column, columnBytes));
+      emitBlock(b.at(from, b.mul(column, 2)), toColumn);
     });
   });
 }

@@ -133,7 +133,8 @@ void Emitter::emitCopy(rtile::CopyOp op) {
                           b.i64(numbers[0] * mapBytes)));
     }
   }
-  coordinates[1] = b.add(b.toI32(first), b.toI32(row));
+  Value narrowRow = b.toI32(row);
+  coordinates[1] = b.add(b.toI32(first), narrowRow);
 
   Place full = getFull(slot), memory = getMemory(slot);
   async.expectBytes(full, image.bytes(), isLeader);

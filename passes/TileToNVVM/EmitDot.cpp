@@ -172,8 +172,9 @@ Emitter::Fragment Emitter::emitMma(rtile::DotOp op, int64_t lhs, int64_t rhs,
         image.swizzled
             ? arith::XOrIOp::create(b, columns8, rowOfMatrix).getResult()
             : columns8;
-    return b.at(getShared(offset),
-                b.toI64(b.add(b.mul(row, image.pitch), b.mul(piece, 16))));
+    Value alongRow = b.mul(piece, 16);
+    Value bytes = b.toI64(b.add(b.mul(row, image.pitch), alongRow));
+    return b.at(getShared(offset), bytes);
   };
   // A lane's place so many bytes further along its row, an even number of
   // pieces, and then rows below.

@@ -78,8 +78,7 @@ Value Emitter::isSet(Value element, Value exists) {
 }
 
 Emitter::Row Emitter::getRow(const Window &window, Value row) {
-  Value exists =
-      b.both(b.lessEqual(window.rowBegin, row), b.less(row, window.rowEnd));
+  Value exists = b.inRange(window.rowBegin, row, window.rowEnd);
   const View &view = *window.view;
   Value place = b.toI64(row);
   if (view.indices) {
@@ -95,8 +94,8 @@ Value Emitter::getColumn(const Window &window, const Row &row, Value column,
   const View &view = *window.view;
   exists = row.exists;
   if (window.columnBegin)
-    exists = b.both(exists, b.both(b.lessEqual(window.columnBegin, column),
-                                   b.less(column, window.columnEnd)));
+    exists =
+        b.both(exists, b.inRange(window.columnBegin, column, window.columnEnd));
   Value place = b.toI64(column);
   if (view.contiguous)
     return b.at(row.pointer,
@@ -219,11 +218,14 @@ void Emitter::copyToShared(const Window &window, RankedTensorType tile,
   // All threads find the same, and so does every turn of a loop that walks
   // along the rows.
   Value inPieces = isAligned(window, pieceBytes);
+  // Whether the tile lies between two ends of the window.
+  auto isInside = [&](Value begin, int64_t size, Value end) {
+    Value endsInside = b.lessEqual(b.i32(size), end);
+    return b.both(b.lessEqual(begin, b.i32(0)), endsInside);
+  };
   if (window.columnBegin)
-    inPieces = b.both(
-        inPieces,
-        b.both(b.lessEqual(window.columnBegin, b.i32(0)),
-               b.lessEqual(b.i32(tile.getDimSize(1)), window.columnEnd)));
+    inPieces = b.both(inPieces, isInside(window.columnBegin, tile.getDimSize(1),
+                                         window.columnEnd));
   // Whole tiles, nearly all, cost neither comparisons nor registers for them.
   int64_t rows = image.rows;
   auto copyRest = [&] {
@@ -236,8 +238,7 @@ void Emitter::copyToShared(const Window &window, RankedTensorType tile,
     copyRest();
   else
     b.ifElse(
-        b.both(inPieces, b.both(b.lessEqual(window.rowBegin, b.i32(0)),
-                                b.lessEqual(b.i32(rows), window.rowEnd))),
+        b.both(inPieces, isInside(window.rowBegin, rows, window.rowEnd)),
         [&] { copyPieces(window, tile, image, base, true); }, copyRest);
   copiesPending |= arch.hasCpAsync;
 }
@@ -269,8 +270,8 @@ void Emitter::copyPieces(const Window &window, RankedTensorType tile,
     Value inColumns =
         existing < pieces ? b.less(piece, b.i32(existing)) : b.i1(true);
     auto getTarget = [&](Value row) {
-      return b.at(base, b.toI64(b.add(b.mul(row, image.pitch),
-                                      swizzle(image, row, place))));
+      Value alongRow = swizzle(image, row, place);
+      return b.at(base, b.toI64(b.add(b.mul(row, image.pitch), alongRow)));
     };
     // The target of the first row of a copy so many turns on. The first row
     // of a copy is one of those that threads begin with, or whole rows of
@@ -359,10 +360,10 @@ void Emitter::copyElements(const Window &window, RankedTensorType tile,
     Value from = getColumn(window, getRow(window, row), column, exists);
     if (tile.getDimSize(1) < image.columns)
       exists = b.both(exists, b.less(column, b.i32(tile.getDimSize(1))));
-    Value place = b.add(b.mul(row, image.pitch),
-                        swizzle(image, row, b.mul(column, bytes)));
-    b.store(b.loadGlobal(element, from, exists), b.at(base, b.toI64(place)),
-            bytes);
+    Value alongRow = swizzle(image, row, b.mul(column, bytes));
+    Value place = b.add(b.mul(row, image.pitch), alongRow);
+    Value to = b.at(base, b.toI64(place));
+    b.store(b.loadGlobal(element, from, exists), to, bytes);
   });
 }
 
@@ -403,8 +404,9 @@ void Emitter::writeImage(RankedTensorType tile, const Fragment &fragment,
     bool beyond = (row / 2 + 1) * layout.rowsAtOnce() > height;
     Value exists = beyond ? b.less(index, b.i32(height)) : Value();
     auto write = [&] {
-      Value place = b.add(b.mul(index, shape.pitch), b.mul(laneColumn, bytes));
-      Value to = b.at(getShared(offset), b.toI64(place));
+      Value alongRow = b.mul(laneColumn, bytes);
+      Value place = b.toI64(b.add(b.mul(index, shape.pitch), alongRow));
+      Value to = b.at(getShared(offset), place);
       for (int64_t block = 0; block < shape.columns / 8; ++block) {
         SmallVector<Value> values;
         for (int64_t which = 0; which < 2; ++which) {
@@ -419,8 +421,8 @@ void Emitter::writeImage(RankedTensorType tile, const Fragment &fragment,
           }
           values.push_back(value);
         }
-        b.store(b.pair(values[0], values[1]), b.at(to, 8 * block * bytes),
-                2 * bytes);
+        Value toBlock = b.at(to, 8 * block * bytes);
+        b.store(b.pair(values[0], values[1]), toBlock, 2 * bytes);
       }
     };
     if ((row / 2 + 1) * layout.rowsAtOnce() > shape.rows)

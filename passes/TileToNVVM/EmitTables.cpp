@@ -43,11 +43,11 @@ void emitKernel(rplan::OrderTableOp table, StringRef name,
   Block *entry = kernel.addEntryBlock(builder);
   GPUBuilder b(table.getLoc(), OpBuilder::atBlockBegin(entry));
   Value base = b.globalPointer(entry->getArgument(0));
-  Value index = b.add(b.mul(b.toI64(b.blockIndex()), abi::kTableItem),
-                      b.toI64(b.threadIndex()));
+  Value thread = b.toI64(b.threadIndex());
+  Value index = b.add(b.mul(b.toI64(b.blockIndex()), abi::kTableItem), thread);
   Value exists = b.less(index, entry->getArgument(1));
-  b.storeGlobal(code::emitProgram(b, program, index),
-                b.at(base, b.mul(index, 8)), exists);
+  Value to = b.at(base, b.mul(index, 8));
+  b.storeGlobal(code::emitProgram(b, program, index), to, exists);
   LLVM::ReturnOp::create(b, ValueRange());
 }
 

@@ -190,7 +190,8 @@ Emitter::Intervals Emitter::getIntervals(rtile::VisibleOp op) {
   Value queryRow = getScalar(op.getQueryRow());
   Value keyRow = getScalar(op.getKeyRow());
   // Position of the tile's first row, counted from that of its first column.
-  Value distance = b.sub(getRank(query, queryRow), getRank(key, keyRow));
+  Value keyRank = getRank(key, keyRow);
+  Value distance = b.sub(getRank(query, queryRow), keyRank);
   Value first = b.clampToI32(b.max(b.sub(key.rows.begin, keyRow), b.i64(0)));
   Value last = b.clampToI32(b.sub(key.rows.end, keyRow));
   Value existBegin = b.clampToI32(b.sub(query.rows.begin, queryRow));
@@ -210,12 +211,12 @@ Emitter::Intervals Emitter::getIntervals(rtile::VisibleOp op) {
     Value low = left ? b.max(first, b.add(index, left)) : first;
     Value high = right ? b.min(last, b.add(index, right)) : last;
     // Rows that do not exist see nothing.
-    Value exists =
-        b.both(b.lessEqual(existBegin, index), b.less(index, existEnd));
+    Value exists = b.inRange(existBegin, index, existEnd);
     high = b.select(exists, high, b.i32(0));
     // Counted from the first column of the thread, so that columns are numbers
     // that the assembler knows.
-    intervals.emplace_back(b.sub(low, laneColumn), b.sub(high, laneColumn));
+    high = b.sub(high, laneColumn);
+    intervals.emplace_back(b.sub(low, laneColumn), high);
   }
   return intervals;
 }
@@ -239,8 +240,7 @@ Emitter::Token Emitter::getToken(rtile::VisibleOp op, bool isKey, Value index) {
     token.block =
         arith::DivUIOp::create(b, position, b.i64((*op.getBlockSize())[isKey]));
   if (view.positions) {
-    token.exists =
-        b.both(b.lessEqual(view.rows.begin, row), b.less(row, view.rows.end));
+    token.exists = b.inRange(view.rows.begin, row, view.rows.end);
     if (view.indices)
       token.exists = b.both(
           token.exists,
@@ -333,7 +333,7 @@ Value Emitter::isVisible(const Intervals &intervals, int64_t blocks,
                          int64_t index) {
   auto [low, high] = intervals[index / (4 * blocks) * 2 + index % 4 / 2];
   Value column = b.i32(index / 4 % blocks * 8 + index % 2);
-  return b.both(b.lessEqual(low, column), b.less(column, high));
+  return b.inRange(low, column, high);
 }
 
 Emitter::Fragment Emitter::expandVisible(Value mask) {
