@@ -35,7 +35,9 @@ public:
       : pool(std::move(pool)) {}
 
   const char *name() const override { return "cpu"; }
-  std::string description() const override { return bestLevel(); }
+  std::string description() const override {
+    return highestLevel(thisMachine());
+  }
   uint32_t threads() const override { return pool->size(); }
   uint64_t alignment() const override { return blockAlignment; }
   uint64_t freeBytes() const override { return availableSystemMemory(); }
@@ -47,7 +49,7 @@ public:
     return perThread * pool->size(); // At most 2^32 * 4096.
   }
   int rank(const abi::CodeObject &code, std::string &why) const override {
-    return rankTarget(code, why);
+    return rankTarget(code, thisMachine(), why);
   }
   Status load(const abi::CodeObject &code, const Logger &logger,
               std::shared_ptr<Module> &module) override {
@@ -141,7 +143,8 @@ Status rt::describeCpu(uint32_t index, rl_device &device) {
     std::strncpy(place, string.c_str(), size - 1);
   };
   put(processorName(), device.name, sizeof(device.name));
-  put(bestLevel(), device.architecture, sizeof(device.architecture));
+  put(highestLevel(thisMachine()), device.architecture,
+      sizeof(device.architecture));
   device.memory_bytes = totalSystemMemory();
   device.multiprocessors = std::max(1u, std::thread::hardware_concurrency());
   return {};

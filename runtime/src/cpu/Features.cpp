@@ -7,12 +7,9 @@
 
 #include "Features.h"
 
-#include "../Status.h"
-
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
-#include <vector>
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -22,6 +19,7 @@
 
 using namespace ringlet;
 using namespace ringlet::rt;
+using cpu::Machine;
 
 namespace {
 
@@ -71,27 +69,6 @@ const Feature features[] = {
     {"lzcnt", 0x80000001, 0, ECX, 5, None},
 };
 
-/// The levels of the x86-64 psABI and, beyond them, what makes kernels faster,
-/// each on top of the one before.
-struct Level {
-  const char *name;
-  std::vector<const char *> adds;
-};
-
-const std::vector<Level> &levels() {
-  static const std::vector<Level> table = {
-      {"x86-64", {}},
-      {"x86-64-v2",
-       {"cx16", "lahf_lm", "popcnt", "sse3", "sse4.1", "sse4.2", "ssse3"}},
-      {"x86-64-v3",
-       {"avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe"}},
-      {"x86-64-v4",
-       {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}},
-      {"x86-64-v4-bf16", {"avx512bf16"}},
-      {"x86-64-v4-amx", {"amx-tile", "amx-bf16"}}};
-  return table;
-}
-
 #if defined(__x86_64__)
 
 uint64_t savedState() {
@@ -130,13 +107,10 @@ bool askForAmx() {
   return ::syscall(SYS_arch_prctl, requestPermission, tileData) == 0;
 }
 
-const bool isX86 = true;
-
 #else
 
 uint64_t detect() { return 0; }
 bool askForAmx() { return false; }
-const bool isX86 = false;
 
 #endif
 
@@ -149,25 +123,28 @@ bool mayUseAmx() {
   return granted;
 }
 
-/// The first feature that the processor lacks of all levels up to `level`, or
-/// null.
-const char *firstMissing(size_t level) {
-  for (size_t i = 0; i <= level; ++i)
-    for (const char *name : levels()[i].adds)
-      if (!cpu::hasFeature(name))
-        return name;
-  return nullptr;
-}
-
-} // namespace
-
-bool cpu::hasFeature(const std::string &name) {
+bool hasFeature(const std::string &name) {
   static const uint64_t found = detect();
   for (size_t i = 0; i < std::size(features); ++i)
     if (name == features[i].name)
       return (found >> i & 1) && (features[i].state != Amx || mayUseAmx());
   return false;
 }
+
+Machine identify() {
+  Machine machine;
+  machine.has = hasFeature;
+#if defined(__x86_64__)
+  uint32_t last, text[3], eax, others[3];
+  if (__get_cpuid(0, &last, &text[0], &text[2], &text[1]))
+    machine.vendor.assign(reinterpret_cast<const char *>(text), sizeof(text));
+  if (__get_cpuid(1, &eax, &others[0], &others[1], &others[2]))
+    machine.model = (eax >> 4 & 0xf) | (eax >> 12 & 0xf0);
+#endif
+  return machine;
+}
+
+} // namespace
 
 std::string cpu::processorName() {
   std::string name;
@@ -184,35 +161,7 @@ std::string cpu::processorName() {
   return name.empty() ? "unknown processor" : name;
 }
 
-std::string cpu::bestLevel() {
-  if (!isX86)
-    return "no x86-64";
-  size_t best = 0;
-  while (best + 1 < levels().size() && !firstMissing(best + 1))
-    ++best;
-  return levels()[best].name;
-}
-
-int cpu::rankTarget(const abi::CodeObject &code, std::string &why) {
-  std::string target = code.target()->str();
-  if (code.format() != abi::CodeFormat::SharedObject) {
-    why = "is not code for a CPU";
-    return -1;
-  }
-  for (size_t i = 0; isX86 && i < levels().size(); ++i) {
-    if (target != levels()[i].name)
-      continue;
-    const char *missing = firstMissing(i);
-    std::string extra;
-    if (!missing && code.min_features())
-      for (const auto *feature : *code.min_features())
-        if (extra.empty() && !hasFeature(feature->str()))
-          extra = feature->str();
-    if (!missing && extra.empty())
-      return int(i);
-    why = text("needs ", missing ? missing : extra.c_str());
-    return -1;
-  }
-  why = "is another architecture";
-  return -1;
+const Machine &cpu::thisMachine() {
+  static const Machine machine = identify();
+  return machine;
 }

@@ -7,7 +7,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/src/cpu/ThreadPool.h"
-#include "runtime/src/cpu/Features.h"
 
 #include <atomic>
 #include <gtest/gtest.h>
@@ -110,24 +109,4 @@ TEST(ThreadPoolTest, LastChunksAreShort) {
     EXPECT_LE(lengths[begin], last) << "of the chunk at " << begin;
     last = lengths[begin];
   }
-}
-
-TEST(FeaturesTest, LevelsAreNested) {
-  EXPECT_FALSE(rt::cpu::hasFeature("no-such-feature"));
-  auto implies = [](const char *more, const char *less) {
-    return !rt::cpu::hasFeature(more) || rt::cpu::hasFeature(less);
-  };
-  EXPECT_TRUE(implies("avx512bw", "avx512f"));
-  EXPECT_TRUE(implies("avx512f", "avx2"));
-  EXPECT_TRUE(implies("avx2", "sse4.2"));
-  EXPECT_TRUE(implies("avx512bf16", "avx512bw"));
-  EXPECT_TRUE(implies("amx-bf16", "amx-tile"));
-#if defined(__x86_64__)
-  EXPECT_EQ(rt::cpu::hasFeature("avx2"), bool(__builtin_cpu_supports("avx2")));
-  EXPECT_EQ(rt::cpu::hasFeature("fma"), bool(__builtin_cpu_supports("fma")));
-  EXPECT_EQ(rt::cpu::hasFeature("avx512vl"),
-            bool(__builtin_cpu_supports("avx512vl")));
-  EXPECT_EQ(rt::cpu::hasFeature("avx512bf16"),
-            bool(__builtin_cpu_supports("avx512bf16")));
-#endif
 }
