@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "passes/AttentionToTile/AttentionRows.h"
 #include "passes/AttentionToTile/HostPlan.h"
 #include "passes/AttentionToTile/Kernels.h"
 #include "passes/AttentionToTile/KeyTiles.h"
@@ -64,6 +65,8 @@ private:
                      const HostTensor &key, const HostTensor &value);
   Value queryOffset(attn::AttentionOp op, const HostTensor &query,
                     const HostTensor &key);
+  /// Lists of sequences, of as many as there are if they are not packed.
+  SequenceLists getLists(attn::AttentionOp op, Value sequences);
   /// The number that `scalar` holds, a constant or an argument in host memory.
   Value readScalar(Value scalar);
   /// The buffer for a result: the caller's if it is returned.
@@ -176,6 +179,35 @@ Value FunctionLowering::queryOffset(attn::AttentionOp op,
   return read;
 }
 
+SequenceLists FunctionLowering::getLists(attn::AttentionOp op,
+                                         Value sequences) {
+  SequenceLists lists;
+  lists.count = sequences;
+  if (op.isPacked()) {
+    lists.queryStarts = tensors.lookup(op.getQueryStarts());
+    lists.keyStarts = tensors.lookup(op.getKeyStarts());
+    Value starts = lists.queryStarts.sizes[0];
+    plan.requireAtMost(plan.constant(1), starts,
+                       "expected one start more than there are sequences (S2)");
+    plan.requireEqual(starts, lists.keyStarts.sizes[0],
+                      "expected as many starts of queries as of keys (S2)");
+    lists.count = plan.sub(starts, plan.constant(1));
+  }
+  if (hasOffsetOfSequence(op)) {
+    lists.queryOffsets = tensors.lookup(op.getQOffset());
+    plan.requireEqual(lists.queryOffsets.sizes[0], lists.count,
+                      "expected a q_offset for each sequence (S1)");
+  }
+  if (op.getQueryLengths()) {
+    lists.queryLengths = tensors.lookup(op.getQueryLengths());
+    lists.keyLengths = tensors.lookup(op.getKeyLengths());
+    for (const HostTensor &lengths : {lists.queryLengths, lists.keyLengths})
+      plan.requireEqual(lengths.sizes[0], lists.count,
+                        "expected a length for each sequence (S2)");
+  }
+  return lists;
+}
+
 void FunctionLowering::lowerAttention(attn::AttentionOp op) {
   HostTensor query = tensors.lookup(op.getQuery());
   HostTensor key = tensors.lookup(op.getKey());
@@ -189,48 +221,17 @@ void FunctionLowering::lowerAttention(attn::AttentionOp op) {
   queryRows = requireLength(plan, queryRows, queryOrder);
   keyRows = requireLength(plan, keyRows, keyOrder);
   Value offset = queryOffset(op, query, key);
-  rlayout::OrderAttr pattern = op.getPatternOrderAttr();
   // Where there are no queries, there are no positions.
-  if (pattern || op.getGridWindow() || op.getBlockMask())
+  if (op.getPatternOrderAttr() || op.getGridWindow() || op.getBlockMask())
     offset = plan.mul(offset, plan.min(queryRows, plan.constant(1)));
-  HostTensor queryStarts, keyStarts;
-  Value sequences = query.sizes[0];
-  if (op.isPacked()) {
-    queryStarts = tensors.lookup(op.getQueryStarts());
-    keyStarts = tensors.lookup(op.getKeyStarts());
-    plan.requireAtMost(plan.constant(1), queryStarts.sizes[0],
-                       "expected one start more than there are sequences (S2)");
-    plan.requireEqual(queryStarts.sizes[0], keyStarts.sizes[0],
-                      "expected as many starts of queries as of keys (S2)");
-    sequences = plan.sub(queryStarts.sizes[0], plan.constant(1));
-  }
-  HostTensor offsets;
-  if (hasOffsetOfSequence(op)) {
-    offsets = tensors.lookup(op.getQOffset());
-    plan.requireEqual(offsets.sizes[0], sequences,
-                      "expected a q_offset for each sequence (S1)");
-  }
-  HostTensor queryLengths, keyLengths;
-  if (op.getQueryLengths()) {
-    queryLengths = tensors.lookup(op.getQueryLengths());
-    keyLengths = tensors.lookup(op.getKeyLengths());
-    for (const HostTensor &lengths : {queryLengths, keyLengths})
-      plan.requireEqual(lengths.sizes[0], sequences,
-                        "expected a length for each sequence (S2)");
-  }
+  SequenceLists lists = getLists(op, query.sizes[0]);
   HostTensor blockMask;
   if (op.getBlockMask())
     blockMask = tensors.lookup(op.getBlockMask());
   requireMasks(plan, op, queryRows, offset, keyRows, blockMask);
-  if (pattern) {
-    requireVolume(plan, pattern, queryRows, offset);
-    requireVolume(plan, pattern, keyRows, plan.constant(0));
-  }
-  RankedSequence queries(plan, queryRows, offset, queryOrder, pattern,
-                         hasPositionsOfSequence(op));
-  RankedSequence keys(plan, keyRows, plan.constant(0), keyOrder, pattern);
-  bool masked = op.getCausal() || op.getWindow() || op.getGridWindow() ||
-                queries.hasGaps() || keys.hasGaps();
+  AttentionRows rows(plan, kernelName("attention"), op, lists, queryRows,
+                     keyRows, offset);
+  rows.requirePositions();
   bool isSum = op.getMix() == attn::Mix::Sum;
 
   // Branches that see few of a row's neighbours first, one that covers every
@@ -328,19 +329,12 @@ void FunctionLowering::lowerAttention(attn::AttentionOp op) {
     step.value = value;
     step.sizes = sizes[index];
     step.queryOffset = offset;
-    step.queryOffsets = offsets;
-    step.queryLengths = queryLengths;
-    step.keyLengths = keyLengths;
-    step.queryStarts = queryStarts;
-    step.keyStarts = keyStarts;
+    step.sequences = lists;
     step.blockMask = blockMask;
-    step.firstRank = queries.getFirst();
-    step.rankCount = queries.getCount();
-    auto getRows = [&](RankedSequence &side) {
-      return side.getRows(sizes[index], masked);
-    };
-    step.queryOrder = getRows(queries);
-    step.keyOrder = getRows(keys);
+    step.firstRank = rows.getFirstRank();
+    step.rankCount = rows.getRankCount();
+    step.queryOrder = rows.getQueries(sizes[index]);
+    step.keyOrder = rows.getKeys(sizes[index]);
     reportRows(op, index, step.queryOrder, step.keyOrder);
     step.target = last ? output : partial;
     if (!single && !(position == 0 && firstCovers))
@@ -366,16 +360,18 @@ void FunctionLowering::lowerAttention(attn::AttentionOp op) {
       emitFinishLse(plan, kernelName("finish_lse"), state, lse);
   }
   // Last: kernels of whole tensors know nothing of lengths.
-  if (const HostTensor &ends = queryLengths ? queryLengths : queryStarts) {
+  if (lists.haveLengths()) {
+    const HostTensor &ends =
+        lists.arePacked() ? lists.queryStarts : lists.queryLengths;
     auto getBatchAxis = [&](int64_t axis) {
-      return queryLengths ? std::optional(axis) : std::nullopt;
+      return lists.arePacked() ? std::nullopt : std::optional(axis);
     };
     emitFillPast(plan, kernelName("fill_output_past"), output, sequenceAxis,
-                 0.0, ends, getBatchAxis(0), queries.getSlots());
+                 0.0, ends, getBatchAxis(0), rows.getQuerySlots());
     if (lse)
       emitFillPast(plan, kernelName("fill_lse_past"), lse, lse.sizes.size() - 1,
                    -std::numeric_limits<double>::infinity(), ends,
-                   getBatchAxis(lse.sizes.size() - 3), queries.getSlots());
+                   getBatchAxis(lse.sizes.size() - 3), rows.getQuerySlots());
   }
 
   tensors[op.getOutput()] = output;

@@ -16,6 +16,7 @@
 #include "passes/AttentionToTile/BranchSoftmax.h"
 #include "passes/AttentionToTile/Kernels.h"
 #include "passes/AttentionToTile/PackedSequences.h"
+#include "passes/AttentionToTile/SequenceRows.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -49,18 +50,18 @@ public:
   void emit();
 
 private:
-  /// The rows that a sequence has of its axis, which begins with it unless
-  /// sequences are packed. Null if they are all.
-  struct Part {
-    Value first, end;
-  };
-
   static rtile::Recipe toTileRecipe(attn::Recipe recipe);
   void onlyIf(Value condition, llvm::function_ref<void()> body);
   void declare();
-  void placePacked();
-  Value getLength(StringRef name, const Part &part);
-  void readSequence();
+  Value placePacked();
+  void readSequence(Value first);
+  void placeOnCurve();
+  Value getOrigin(Value firstRank, const SequencePart &part);
+  /// Whether a block mask may end before positions that the device knows.
+  bool blocksMayEnd() {
+    return step.blockMask && (hasPositionsOfSequence(op) || packed ||
+                              step.queryOrder.ranksOfSequence != 0);
+  }
   Value makeResidue();
   Value makeResidue(int64_t c);
   void makeViews();
@@ -104,12 +105,11 @@ private:
 
   // Parameters and the point of the grid; null where there is none.
   Value Q, K, V, target, partial, maxima, sums, lse, redo, sinks, firstRank;
-  /// Lists with an entry for each sequence (S1, S2); starts have one more.
-  Value offsets, queryLengths, keyLengths, queryStarts, keyStarts;
+  std::optional<SequenceReader> sequences;
   std::optional<PackedSequences> packed;
   /// The number of this sequence.
   Value sequence;
-  Part queryPart, keyPart;
+  SequencePart queryPart, keyPart;
   /// Of the branch, where only the call knows them.
   Value w, r;
   /// Tables that are parameters of the kernel, by the host's.
@@ -223,18 +223,11 @@ void BranchKernel::declare() {
     redo = k.addBuffer("redo", step.redo.buffer);
   if (step.sinks)
     sinks = k.addBuffer("sinks", step.sinks.buffer);
-  if (step.queryOffsets)
-    offsets = k.addBuffer("q_offsets", step.queryOffsets.buffer);
-  else if (getConstant(step.firstRank) != 0)
-    firstRank = k.addScalar("q_offset", step.firstRank);
-  if (step.queryLengths) {
-    queryLengths = k.addBuffer("q_lengths", step.queryLengths.buffer);
-    keyLengths = k.addBuffer("k_lengths", step.keyLengths.buffer);
-  }
-  if (step.queryStarts) {
-    queryStarts = k.addBuffer("q_starts", step.queryStarts.buffer);
-    keyStarts = k.addBuffer("k_starts", step.keyStarts.buffer);
-  }
+  Value position =
+      step.queryOrder.ranksOfSequence ? step.queryOffset : step.firstRank;
+  if (!step.sequences.queryOffsets && getConstant(position) != 0)
+    firstRank = k.addScalar("q_offset", position);
+  sequences.emplace(k, step.sequences);
   if (ShapedType::isDynamic(step.sizes.getW()))
     w = k.addScalar("w", step.sizes.w);
   if (ShapedType::isDynamic(step.sizes.getR()))
@@ -251,8 +244,9 @@ void BranchKernel::declare() {
     rows = plan.min(rows, plan.ceilDiv(sizes.w, sizes.r));
   Value tiles = plan.ceilDiv(rows, queryRows), segments = plan.constant(1);
   Value firstSegment = plan.constant(0);
-  if (step.queryStarts) {
-    packed.emplace(plan, k, step.queryStarts, step.rankCount, sizes.w,
+  if (step.sequences.arePacked()) {
+    packed.emplace(plan, k, *sequences, step.sequences.queryStarts,
+                   step.rankCount, step.queryOrder.ranksOfSequence, sizes.w,
                    plan.mul(sizes.r, plan.constant(queryRows)), tiles);
     tiles = packed->getExtent();
   } else if (sizes.w && hasPositionsOfSequence(op)) {
@@ -288,15 +282,18 @@ void BranchKernel::declare() {
   if (sizes.w && !packed)
     segment = gridSegment = k.addGridAxis("segment", segments);
   head = k.addGridAxis("head", heads);
+  Value first;
   if (packed)
-    placePacked();
+    first = placePacked();
   else
     sequence = batch = k.addGridAxis("batch", step.query.sizes[0]);
 
-  readSequence();
+  readSequence(first);
   if (packed && sizes.w) {
     PackedSequences::Segment place = packed->placeInSegment(
-        tile, firstRank, getLength("q_rows", queryPart), getW());
+        tile, firstRank,
+        k.create<arith::SubIOp>("q_rows", queryPart.end, queryPart.first),
+        getW());
     segment = place.number;
     tile = place.tile;
   } else if (firstRank && segment) {
@@ -310,45 +307,63 @@ void BranchKernel::declare() {
 }
 
 /// The sequence of this point, where sequences are packed, and its tile,
-/// counted from the first one of the sequence.
-void BranchKernel::placePacked() {
-  Value queryCount = k.size("rows", Q, /*axis=*/0);
-  PackedSequences::Place place = packed->find(queryStarts, queryCount, tile);
+/// counted from the first one of the sequence. Returns the first row.
+Value BranchKernel::placePacked() {
+  PackedSequences::Place place =
+      packed->find(k.size("rows", Q, /*axis=*/0), tile);
   tile = place.tile;
   sequence = place.sequence;
-  Value next = k.add("next_sequence", sequence, k.constant(1));
-  queryPart = {place.first, k.readIndex("q_end", queryStarts, next, place.first,
-                                        queryCount)};
-  Value keyCount = k.size("rows", K, /*axis=*/0);
-  keyPart.first =
-      k.readIndex("k_first", keyStarts, sequence, k.constant(0), keyCount);
-  keyPart.end = k.readIndex("k_end", keyStarts, next, keyPart.first, keyCount);
+  return place.first;
 }
 
-Value BranchKernel::getLength(StringRef name, const Part &part) {
-  return packed ? k.create<arith::SubIOp>(name, part.end, part.first)
-                : part.end;
+/// What lists say of this point's sequence, whose queries begin at row `first`
+/// if sequences are packed.
+void BranchKernel::readSequence(Value first) {
+  int64_t axis = op.getSequenceAxis();
+  SequenceReader::Sequence read;
+  if (step.sequences.haveLengths()) {
+    Value queryCount = k.size("rows", Q, axis);
+    Value keyCount = k.size("rows", K, axis);
+    read = sequences->read(sequence, queryCount, keyCount, first);
+  }
+  queryPart = read.queries;
+  keyPart = read.keys;
+  bool bySequence = step.queryOrder.ranksOfSequence != 0;
+  if (hasPositionsOfSequence(op))
+    firstRank = sequences->readOffset(
+        sequence, read, bySequence ? -kMostRanksBefore : -kMaxOffset);
+  if (bySequence)
+    placeOnCurve();
+  if (step.keyOrder.ranksOfSequence) {
+    RankEntries keys = placeRanks(k, step.keyOrder.ranksOfSequence, sequence,
+                                  Value(), Value(), Value());
+    keyPart = {keys.first, keys.end};
+  }
 }
 
-/// What lists say of this point's sequence.
-void BranchKernel::readSequence() {
-  if (queryLengths) {
-    auto read = [&](StringRef name, Value list, Value rows) -> Part {
-      Value end = k.readIndex(name, list, sequence, k.constant(0),
-                              k.size("rows", rows, /*axis=*/1));
-      return {k.constant(0), end};
-    };
-    queryPart = read("q_length", queryLengths, Q);
-    keyPart = read("k_length", keyLengths, K);
-  }
-  if (offsets)
-    firstRank = k.readIndex("q_offset", offsets, sequence,
-                            k.constant(-kMaxOffset), k.constant(kMaxOffset));
-  else if (hasPositionsOfSequence(op)) {
-    Value keys = getLength("k_length", keyPart);
-    firstRank = k.create<arith::SubIOp>("q_offset", keys,
-                                        getLength("q_length", queryPart));
-  }
+/// The queries of this sequence are its ranks along the pattern order, which
+/// tables say the rows of.
+void BranchKernel::placeOnCurve() {
+  Value rows = k.size("rows", Q, op.getSequenceAxis());
+  Value before =
+      packed
+          ? queryPart.first
+          : k.create<arith::MulIOp>("rows_before", sequence, rows).getResult();
+  Value length =
+      queryPart.end ? sequences->getLength("q_length", queryPart) : rows;
+  RankEntries ranks =
+      placeRanks(k, step.queryOrder.ranksOfSequence, sequence, before, length,
+                 firstRank ? firstRank : k.constant(0));
+  firstRank = ranks.firstRank;
+  queryPart = {ranks.first, ranks.end};
+}
+
+/// The rank of number 0 of the axis, or of a table; null for 0.
+Value BranchKernel::getOrigin(Value firstRank, const SequencePart &part) {
+  if (!part.first || getConstant(part.first) == 0)
+    return firstRank;
+  return k.create<arith::SubIOp>(
+      "origin", firstRank ? firstRank : k.constant(0), part.first);
 }
 
 void BranchKernel::addTable(StringRef name, Value table) {
@@ -402,12 +417,13 @@ void BranchKernel::makeViews() {
   Type element = step.query.getElementType();
   int64_t depth = op.getHeadDim(), width = op.getValueDim();
   residue = makeResidue();
-  auto getRows = [&](Value firstRank, const RowOrder &order, const Part &part) {
-    // The rank of number 0 of the axis.
-    Value origin = firstRank;
-    if (packed)
-      origin = k.create<arith::SubIOp>(
-          "origin", firstRank ? firstRank : k.constant(0), part.first);
+  auto getRows = [&](unsigned side, Value firstRank, const RowOrder &order,
+                     SequencePart part) {
+    Value origin = getOrigin(firstRank, part);
+    if (blocksMayEnd())
+      part = keyTiles.clampToMask(
+          part, origin, k.size("rows", side == 0 ? Q : K, op.getSequenceAxis()),
+          side);
     return KernelBuilder::Rows{origin,
                                segment,
                                residue,
@@ -419,8 +435,8 @@ void BranchKernel::makeViews() {
                                w,
                                r};
   };
-  KernelBuilder::Rows keys = getRows(nullptr, step.keyOrder, keyPart);
-  queries = getRows(firstRank, step.queryOrder, queryPart);
+  KernelBuilder::Rows keys = getRows(1, nullptr, step.keyOrder, keyPart);
+  queries = getRows(0, firstRank, step.queryOrder, queryPart);
 
   views.query = k.view("q", Q, getAxes(head),
                        viewType({queryRows, depth}, element, queries), queries);

@@ -12,6 +12,7 @@
 #include "passes/AttentionToTile/BranchSizes.h"
 #include "passes/AttentionToTile/HostPlan.h"
 #include "passes/AttentionToTile/RowOrder.h"
+#include "passes/AttentionToTile/Sequences.h"
 
 namespace ringlet {
 
@@ -40,14 +41,9 @@ struct BranchStep {
   HostTensor query, key, value;
   /// Null without one (B6).
   HostTensor blockMask;
-  /// Position of query row 0 (S1).
+  /// Position of query row 0 (S1), if all sequences have the same.
   mlir::Value queryOffset;
-  /// In its place a list of one for each sequence; null if all have the same.
-  HostTensor queryOffsets;
-  /// How many rows of each sequence are valid (S2); null if all are.
-  HostTensor queryLengths, keyLengths;
-  /// Of packed sequences, where each begins, and the end (S2); else null.
-  HostTensor queryStarts, keyStarts;
+  SequenceLists sequences;
   /// The ranks of query rows, which are positions but for a pattern order.
   mlir::Value firstRank, rankCount;
   /// How ranks lie in memory.

@@ -97,7 +97,7 @@ KeyTiles::Range KeyTiles::getRange(const Place &place) {
   if (!index) {
     auto run =
         rtile::RunOp::create(k.getBuilder(), plan.getLoc(), place.query,
-                             place.row, place.key, op.getCausal(), window);
+                             place.row, place.key, op.getCausal(), getReach());
     return {run.getBegin(), run.getEnd(), k.constant(keyRows)};
   }
   Value list = place.tile;
@@ -124,12 +124,52 @@ Value KeyTiles::getRow(Value loopVariable) {
                                       entry);
 }
 
+/// Keys that are near on the grid are near in position, too. In other orders
+/// runs know nothing of positions.
+DenseI64ArrayAttr KeyTiles::getReach() {
+  if (!grid || step.keyOrder.positions)
+    return window;
+  int64_t most = 0, stride = 1;
+  for (size_t axis = grid.size(); axis-- > 0;) {
+    most += std::min(reach[axis], grid[axis] - 1) * stride;
+    stride *= grid[axis];
+  }
+  auto narrow = [&](int64_t side) {
+    return side < 0 ? most : std::min(side, most);
+  };
+  return DenseI64ArrayAttr::get(
+      op.getContext(),
+      {narrow(window ? window[0] : -1), narrow(window ? window[1] : -1)});
+}
+
+SequencePart KeyTiles::clampToMask(SequencePart part, Value origin, Value rows,
+                                   unsigned axis) {
+  // No sequence has more rows than blocks of this size have.
+  constexpr int64_t mostRows = int64_t(1) << 32;
+  Value ranks = k.mul("ranks_of_mask", k.size("blocks", blocks, axis),
+                      std::min((*op.getBlockSize())[axis], mostRows));
+  if (!part.first)
+    part = {k.constant(0), rows};
+  if (!origin)
+    return {part.first,
+            k.create<arith::MinSIOp>("end_in_mask", part.end, ranks)};
+  Value begin = k.create<arith::SubIOp>("mask_begin", k.constant(0), origin);
+  Value end = k.create<arith::SubIOp>("mask_end", ranks, origin);
+  return {k.create<arith::MaxSIOp>("first_in_mask", part.first, begin),
+          k.create<arith::MinSIOp>("end_in_mask", part.end, end)};
+}
+
 Value KeyTiles::mayBeSeen(const Place &place, Value keyRow) {
-  if (!blocks)
-    return nullptr;
-  return k.create<rtile::AnyBlockOp>("some_block", place.query, place.row,
-                                     place.key, keyRow, blocks,
-                                     op.getBlockSizeAttr());
+  Value some;
+  if (blocks)
+    some = k.create<rtile::AnyBlockOp>("some_block", place.query, place.row,
+                                       place.key, keyRow, blocks,
+                                       op.getBlockSizeAttr());
+  // Most ranks of a short sequence have no row.
+  if (step.queryOrder.ranksOfSequence == 0)
+    return some;
+  Value seen = k.create<rtile::AnyOp>("some_seen", getMask(place, keyRow));
+  return some ? k.create<arith::AndIOp>("some", some, seen).getResult() : seen;
 }
 
 bool KeyTiles::fillsBlocks() {
@@ -145,7 +185,8 @@ bool KeyTiles::fillsBlocks() {
   // Under a left window a run begins anywhere, and under an offset its queries
   // do.
   bool leftWindow = window && window[0] >= 0;
-  return divides(queryRows, size[0]) && divides(keyRows, size[1]) &&
+  return !hasPositionsOfSequence(op) && !step.sequences.arePacked() &&
+         divides(queryRows, size[0]) && divides(keyRows, size[1]) &&
          getConstant(step.firstRank) == 0 && (usesIndex() || !leftWindow);
 }
 
@@ -164,7 +205,12 @@ void ringlet::requireMasks(HostPlan &plan, attn::AttentionOp op,
                            Value keyLength, const HostTensor &mask) {
   if (!op.getGridWindow() && !mask)
     return;
-  Value queryEnd = plan.add(queryOffset, queryLength);
+  // Of some sequences only the device knows where they begin, or end.
+  bool knowsFirst = !hasPositionsOfSequence(op);
+  Value queryEnd = knowsFirst && !op.isPacked()
+                       ? plan.add(queryOffset, queryLength)
+                       : Value();
+  Value keyEnd = op.isPacked() ? Value() : keyLength;
   if (attn::GridWindowAttr near = op.getGridWindowAttr()) {
     std::string text;
     llvm::raw_string_ostream stream(text);
@@ -172,25 +218,28 @@ void ringlet::requireMasks(HostPlan &plan, attn::AttentionOp op,
     llvm::interleaveComma(near.getGrid(), stream);
     stream << "] (B5)";
     Value cells = plan.constant(*layout::gridVolume(near.getGrid().vec()));
-    plan.requireAtMost(plan.constant(0), queryOffset, text);
-    plan.requireAtMost(queryEnd, cells, text);
-    plan.requireAtMost(keyLength, cells, text);
+    if (knowsFirst)
+      plan.requireAtMost(plan.constant(0), queryOffset, text);
+    for (Value end : {queryEnd, keyEnd})
+      if (end)
+        plan.requireAtMost(end, cells, text);
   }
   if (!mask)
     return;
-  plan.requireAtMost(plan.constant(0), queryOffset,
-                     "expected positions of at least 0 under a block mask "
-                     "(B6)");
+  if (knowsFirst)
+    plan.requireAtMost(plan.constant(0), queryOffset,
+                       "expected positions of at least 0 under a block mask "
+                       "(B6)");
   // A curve may give any position any rank of its volume.
   rlayout::OrderAttr order = op.getPatternOrderAttr();
   Value ranks = order && order.getOrder()->period()
                     ? plan.constant(order.getOrder()->period())
                     : Value();
-  Value ends[] = {queryEnd, keyLength};
+  Value ends[] = {ranks ? ranks : queryEnd, ranks ? ranks : keyEnd};
   for (auto [axis, end] : llvm::enumerate(ends))
-    plan.requireAtMost(
-        plan.ceilDiv(ranks ? ranks : end, (*op.getBlockSize())[axis]),
-        mask.sizes[axis],
-        "expected a block mask with a block for every rank on axis " +
-            Twine(axis) + " (B6)");
+    if (end)
+      plan.requireAtMost(
+          plan.ceilDiv(end, (*op.getBlockSize())[axis]), mask.sizes[axis],
+          "expected a block mask with a block for every rank on axis " +
+              Twine(axis) + " (B6)");
 }

@@ -44,6 +44,12 @@ public:
   /// The first row of the key tile that the loop is at.
   mlir::Value getRow(mlir::Value loopVariable);
 
+  /// Those of a part of an axis of `rows` rows whose ranks a block mask has
+  /// blocks for, queries (`axis` 0) or keys. Number n of the part has the rank
+  /// n + `origin`, n if that is null.
+  SequencePart clampToMask(SequencePart part, mlir::Value origin,
+                           mlir::Value rows, unsigned axis);
+
   /// Whether a key tile may hold a key that some query sees; null if each one
   /// of the range may.
   mlir::Value mayBeSeen(const Place &place, mlir::Value keyRow);
@@ -56,9 +62,14 @@ private:
   void report();
   /// Whether key tiles come from an index: where no division finds them. Where
   /// only the call knows w or r, masks alone find the keys.
+  /// Where only the device knows positions, the host can list nothing.
   bool usesIndex() const {
-    return (grid || step.keyOrder.positions) && step.sizes.areKnown();
+    return (grid || step.keyOrder.positions) && step.sizes.areKnown() &&
+           !hasPositionsOfSequence(op) && !step.sequences.arePacked() &&
+           step.keyOrder.ranksOfSequence == 0;
   }
+  /// The window, narrowed by that on the grid.
+  mlir::DenseI64ArrayAttr getReach();
   /// The place of a residue among those that have lists.
   mlir::Value getPlace(mlir::Value residue);
   /// Whether each tile lies in one block of the mask.

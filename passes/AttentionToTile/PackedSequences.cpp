@@ -7,82 +7,64 @@
 
 #include "passes/AttentionToTile/PackedSequences.h"
 
-#include "mlir/Dialect/SCF/IR/SCF.h"
-
 using namespace mlir;
 using namespace ringlet;
 
-/// At least as many as there are halvings of `count` until 1 is left: those by
-/// 2^k take k, and of n that are left then there are fewer than n.
-static Value boundHalvings(HostPlan &plan, Value count) {
-  Value bound = plan.sub(count, plan.constant(1));
-  for (int64_t k = 4; k <= 12; k += 4)
-    bound = plan.min(bound, plan.add(plan.ceilDiv(count, int64_t(1) << k),
-                                     plan.constant(k - 1)));
-  return bound;
-}
-
 PackedSequences::PackedSequences(HostPlan &plan, KernelBuilder &k,
-                                 const HostTensor &starts, Value rows, Value w,
+                                 SequenceReader &reader,
+                                 const HostTensor &starts, Value rows,
+                                 int64_t ranksOfEach, Value w,
                                  Value coveredRows, Value tilesOfSegment)
-    : k(k), spare(w ? 2 : 1) {
+    : k(k), sequences(reader), ranksOfEach(ranksOfEach), spare(w ? 2 : 1) {
   Value one = plan.constant(1);
-  Value sequences = plan.sub(starts.sizes[0], one);
+  Value count = plan.sub(starts.sizes[0], one);
+  rows = plan.add(rows, plan.mul(count, plan.constant(ranksOfEach)));
   // A longer span is one of all rows, so that products below fit in 64 bits.
   Value span = plan.min(w ? w : coveredRows, plan.max(rows, one));
   Value tiles = w ? tilesOfSegment : one;
   extent = plan.add(plan.floorDiv(plan.mul(rows, tiles), span),
-                    plan.mul(sequences, plan.constant(spare)));
+                    plan.mul(count, plan.constant(spare)));
   // Without rows a segment has no tiles.
-  extent = plan.mul(extent, plan.min(plan.min(rows, sequences), one));
+  extent = plan.mul(extent, plan.min(plan.min(rows, count), one));
   this->span = k.addNumber("span", span);
   this->tiles = k.addNumber("tiles_of_span", tiles);
-  halvings = k.addNumber("halvings", boundHalvings(plan, sequences));
+  halvings = k.addNumber("halvings", boundHalvings(plan, count));
   if (w)
     this->coveredRows = k.addNumber("covered_rows", coveredRows);
 }
 
-/// The last sequence whose points begin at or before `point`. Starts that do
-/// not rise lead to another one, but always to one of the list.
-PackedSequences::Place PackedSequences::find(Value starts, Value rows,
-                                             Value point) {
-  OpBuilder &builder = k.getBuilder();
-  Value zero = k.constant(0), one = k.constant(1);
-  Value sequences =
-      k.add("sequences", k.size("starts", starts, 0), k.constant(-1));
-  auto loop = k.create<scf::ForOp>("found", zero, halvings, one,
-                                   ValueRange{zero, sequences});
-  {
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToStart(loop.getBody());
-    loop.getInductionVar().setLoc(k.named("halving"));
-    Value low = loop.getRegionIterArg(0), high = loop.getRegionIterArg(1);
-    low.setLoc(k.named("low"));
-    high.setLoc(k.named("high"));
-    Value middle = k.div("middle", k.add("ends", low, high), 2);
-    Value start = k.readIndex("start", starts, middle, zero, rows);
-    // start * tiles / span <= point - middle * spare, without a division.
-    Value begin = k.create<arith::MulIOp>("begin", start, tiles);
+PackedSequences::Place PackedSequences::find(Value rows, Value point) {
+  Value starts = sequences.getStarts(/*ofQueries=*/true);
+  auto begins = [&](Value sequence, Value start) -> Value {
+    // start * tiles / span <= point - sequence * spare, without a division.
+    Value begin =
+        k.create<arith::MulIOp>("begin", addRanks(start, sequence), tiles);
     Value before = k.create<arith::SubIOp>("tiles_before", point,
-                                           k.mul("spare", middle, spare));
-    Value end =
-        k.create<arith::MulIOp>("end", k.add("next_tile", before, one), span);
-    Value begins = k.create<arith::CmpIOp>("begins", arith::CmpIPredicate::slt,
-                                           begin, end);
-    Value nextLow = k.create<arith::SelectOp>("next_low", begins, middle, low);
-    Value nextHigh =
-        k.create<arith::SelectOp>("next_high", begins, high, middle);
-    scf::YieldOp::create(builder, k.getLoc(), ValueRange{nextLow, nextHigh});
-  }
+                                           k.mul("spare", sequence, spare));
+    Value end = k.create<arith::MulIOp>(
+        "end", k.add("next_tile", before, k.constant(1)), span);
+    return k.create<arith::CmpIOp>("begins", arith::CmpIPredicate::slt, begin,
+                                   end);
+  };
   Place place;
-  place.sequence = loop.getResult(0);
-  place.first = k.readIndex("first_row", starts, place.sequence, zero, rows);
-  Value begin = k.create<arith::MulIOp>("begin", place.first, tiles);
+  place.sequence = sequences.findLast(starts, rows, halvings, begins);
+  place.first =
+      k.readIndex("first_row", starts, place.sequence, k.constant(0), rows);
+  Value begin = k.create<arith::MulIOp>(
+      "begin", addRanks(place.first, place.sequence), tiles);
   Value firstPoint = k.add(
       "first_point", k.create<arith::DivUIOp>("tiles_before", begin, span),
       k.mul("spare", place.sequence, spare));
   place.tile = k.create<arith::SubIOp>("tile", point, firstPoint);
   return place;
+}
+
+/// The rows and further ranks of the sequences before one that starts at row
+/// `start`.
+Value PackedSequences::addRanks(Value start, Value sequence) {
+  if (ranksOfEach == 0)
+    return start;
+  return k.add("ranks_before", start, k.mul("further", sequence, ranksOfEach));
 }
 
 /// The first segment has tiles for the rows that it has of the sequence, the

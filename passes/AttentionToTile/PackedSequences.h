@@ -10,6 +10,7 @@
 
 #include "passes/AttentionToTile/HostPlan.h"
 #include "passes/AttentionToTile/KernelBuilder.h"
+#include "passes/AttentionToTile/Sequences.h"
 
 namespace ringlet {
 
@@ -22,14 +23,19 @@ namespace ringlet {
 ///
 /// which leaves each at least length * tiles / span + spare of them, rounded
 /// down. The spare ones are for tiles that are not full: the last one and,
-/// where a sequence begins within a segment, the last one of that. A kernel
+/// where a sequence begins within a segment, the last one of that. Where a
+/// sequence may have more ranks than rows, starts[b] grows by b times as many.
+/// A kernel
 /// finds its sequence by bisection. Points that are left over have no rows.
 class PackedSequences {
 public:
-  /// Adds parameters to the kernel. `w` is null for one segment. A tile covers
-  /// `coveredRows`, those of other residues among them.
-  PackedSequences(HostPlan &plan, KernelBuilder &k, const HostTensor &starts,
-                  mlir::Value rows, mlir::Value w, mlir::Value coveredRows,
+  /// Adds parameters to the kernel, which has those of `reader`. There are
+  /// `rows` in all, and `ranksOfEach` in each sequence beside its rows. `w` is
+  /// null for one segment. A tile covers `coveredRows`, those of other residues
+  /// among them.
+  PackedSequences(HostPlan &plan, KernelBuilder &k, SequenceReader &reader,
+                  const HostTensor &starts, mlir::Value rows,
+                  int64_t ranksOfEach, mlir::Value w, mlir::Value coveredRows,
                   mlir::Value tilesOfSegment);
 
   /// The extent of the axis.
@@ -39,8 +45,8 @@ public:
   struct Place {
     mlir::Value sequence, first, tile;
   };
-  /// `starts` and `rows` as the kernel has them.
-  Place find(mlir::Value starts, mlir::Value rows, mlir::Value point);
+  /// `rows` are those of the axis, in the kernel.
+  Place find(mlir::Value rows, mlir::Value point);
 
   /// A segment, and which of its tiles.
   struct Segment {
@@ -52,8 +58,11 @@ public:
                          mlir::Value length, mlir::Value w);
 
 private:
+  mlir::Value addRanks(mlir::Value start, mlir::Value sequence);
+
   KernelBuilder &k;
-  int64_t spare;
+  SequenceReader &sequences;
+  int64_t ranksOfEach, spare;
   mlir::Value extent;
   /// In the kernel.
   mlir::Value span, tiles, halvings, coveredRows;

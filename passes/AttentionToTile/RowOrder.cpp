@@ -12,9 +12,6 @@
 using namespace mlir;
 using namespace ringlet;
 
-/// Positions before the keys that a table of ranks has room for.
-static constexpr int64_t mostRanksBefore = int64_t(1) << 24;
-
 rlayout::OrderAttr ringlet::dropIdentity(rlayout::OrderAttr order) {
   return order && order.isIdentity() ? nullptr : order;
 }
@@ -112,15 +109,18 @@ Value ringlet::requireLength(HostPlan &plan, Value size,
   return volume;
 }
 
+void ringlet::requireFirstPosition(HostPlan &plan, Value offset) {
+  // Each rank before the grid has an entry in a table.
+  plan.requireAtMost(plan.constant(-kMostRanksBefore), offset,
+                     "expected a q_offset of at least -2^24 under a pattern "
+                     "order (S1)");
+}
+
 void ringlet::requireVolume(HostPlan &plan, rlayout::OrderAttr pattern,
                             Value length, Value offset) {
   int64_t volume = pattern.getOrder()->period();
   if (volume == 0)
     return;
-  // Each rank before the grid has an entry in a table.
-  plan.requireAtMost(plan.constant(-mostRanksBefore), offset,
-                     "expected a q_offset of at least -2^24 under a pattern "
-                     "order (S1)");
   // No tokens have no positions.
   Value some = plan.min(length, plan.constant(1));
   plan.requireAtMost(plan.mul(some, plan.add(offset, length)),

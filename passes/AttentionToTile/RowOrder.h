@@ -22,7 +22,13 @@ rlayout::OrderAttr dropIdentity(rlayout::OrderAttr order);
 struct RowOrder {
   rlayout::OrderAttr order;
   mlir::Value rows, positions;
+  /// How many entries each sequence has in the tables beside one for each row,
+  /// if they are not the same for all (see placeRanks), else 0.
+  int64_t ranksOfSequence = 0;
 };
+
+/// Positions before the keys that ranks along a pattern order may have.
+constexpr int64_t kMostRanksBefore = int64_t(1) << 24;
 
 /// One side of an attention, queries or keys: a range of ranks (B3, O2), whose
 /// rows lie in a memory order (O1).
@@ -71,6 +77,9 @@ void reportRows(attn::AttentionOp op, unsigned branch, const RowOrder &queries,
 /// (O1), which the plan then requires, else `size`.
 mlir::Value requireLength(HostPlan &plan, mlir::Value size,
                           rlayout::OrderAttr memory);
+
+/// Requires that a q_offset leaves room for the ranks before a grid (S1, O2).
+void requireFirstPosition(HostPlan &plan, mlir::Value offset);
 
 /// Requires that the volume of a pattern order exceeds the positions of
 /// `length` tokens from `offset` on (O2).

@@ -23,52 +23,12 @@ bool ringlet::hasPositionsOfSequence(attn::AttentionOp op) {
   return hasOffsetOfSequence(op) || (haveLengths && !op.getQOffset());
 }
 
-/// Conditions and orders that speak of positions, or of slots of whole
-/// sequences, are made on the host, for all sequences at once.
-static bool hasTables(attn::AttentionOp op) {
-  return op.getPatternOrderAttr() || op.getGridWindow() || op.getBlockMask();
-}
-
-/// Whether what the host makes holds for sequences that are shorter than it
-/// knows: they have the same positions at the same rows, and rows by their
-/// positions.
-static bool areTablesOfPrefix(attn::AttentionOp op) {
-  return !op.isPacked() && !op.getPatternOrderAttr() &&
-         !hasPositionsOfSequence(op);
-}
-
-static bool isReordered(Value tensor) {
-  auto order = rlayout::getOrder(cast<RankedTensorType>(tensor.getType()));
-  return bool(dropIdentity(order));
-}
-
 LogicalResult ringlet::checkSupported(attn::AttentionOp op) {
   auto refuse = [&](const Twine &what, StringRef rule) {
     return op.emitOpError("expected no ")
            << what << ": it has no lowering yet (" << rule << ")";
   };
-  std::string lengths = op.isPacked()          ? "packed sequences"
-                        : op.getQueryLengths() ? "lengths"
-                                               : "";
-  if (!lengths.empty() && hasTables(op) && !areTablesOfPrefix(op)) {
-    if (!op.isPacked() && !op.getPatternOrderAttr())
-      return refuse("lengths without one q_offset under a grid window or block "
-                    "mask; one tensor<i64> for all is possible",
-                    "S1, S2");
-    return refuse(lengths + " under a pattern order, grid window or block "
-                            "mask; run such sequences one by one",
-                  "S2");
-  }
-  // The order of padded ones is that of the whole axis.
-  if (op.isPacked() && (isReordered(op.getQuery()) || isReordered(op.getKey())))
-    return refuse("packed sequences in another memory order than linear; "
-                  "reorder such sequences one by one",
-                  "S2, O1");
   Value offset = op.getQOffset();
-  if (hasOffsetOfSequence(op) && hasTables(op))
-    return refuse("q_offset for each sequence under a pattern order, grid "
-                  "window or block mask; one tensor<i64> for all is possible",
-                  "S1");
   if (rlayout::OrderAttr pattern = op.getPatternOrderAttr())
     if (std::string error = pattern.getOrder()->validatePattern(0);
         !error.empty())

@@ -58,6 +58,37 @@ static std::string toTokenOrder(const TensorView &view,
   return "";
 }
 
+/// The orders of packed sequences restart with each, that of a tensor does not
+/// (O1). Of each row as an attention counts them, in token order sequence by
+/// sequence, the place in the token order of the whole tensor; nothing if these
+/// are the same.
+static std::string placesOfSequences(const abi::GraphValue &value,
+                                     const std::optional<TensorView> &starts,
+                                     int64_t length, Reference::Rows &places) {
+  if (!value.order() || !starts)
+    return "";
+  std::string error;
+  auto order = layout::makeOrder(fromAbi(*value.order()), &error);
+  if (!order)
+    return error;
+  std::vector<int64_t> whole = order->permutation(length, &error);
+  if (int64_t(whole.size()) != length)
+    return error;
+  places = whole;
+  for (int64_t i = 0; i + 1 < starts->size(0); ++i) {
+    int64_t first = starts->getInt({i}), end = starts->getInt({i + 1});
+    // What is wrong with the starts is for the oracle to say.
+    if (first < 0 || end <= first || end > length)
+      continue;
+    std::vector<int64_t> tokens = order->permutation(end - first, &error);
+    if (tokens.empty())
+      return error;
+    for (size_t slot = 0; slot < tokens.size(); ++slot)
+      (*places)[size_t(first + tokens[slot])] = whole[size_t(first) + slot];
+  }
+  return "";
+}
+
 Tensor Reference::Value::operand(size_t computation) const {
   if (!isComputed())
     return exact;
@@ -175,9 +206,23 @@ std::string Reference::evaluate(const abi::Attention &node,
   auto at = [&](int32_t number) -> const Value & {
     return *values[size_t(number)];
   };
+  auto maybeView = [&](int32_t number) {
+    return number >= 0 ? std::optional(at(number).exact.view()) : std::nullopt;
+  };
   oracle::AttentionSpec spec;
   bool packed = node.query_starts() >= 0;
   const Value &query = at(node.query());
+  int axis = packed ? 0 : 1;
+  Rows queryPlaces, keyPlaces;
+  for (auto [number, starts, places] :
+       {std::tuple(node.query(), node.query_starts(), &queryPlaces),
+        {node.key(), node.key_starts(), &keyPlaces}}) {
+    std::string error = placesOfSequences(
+        *graph.values()->Get(uint32_t(number)), maybeView(starts),
+        at(number).exact.view().size(axis), *places);
+    if (!error.empty())
+      return error;
+  }
   makeSpec(node, query.exact.view().size(packed ? 1 : 2), spec);
 
   // One exact computation and the unfused ones, each on what its own kind made
@@ -193,13 +238,19 @@ std::string Reference::evaluate(const abi::Attention &node,
       storage.push_back(at(number).operand(i));
       return std::as_const(storage.back()).view();
     };
+    auto byToken = [&](int32_t number, const Rows &places) {
+      if (!places)
+        return view(number);
+      storage.push_back(gatherRows(view(number), axis, *places));
+      return std::as_const(storage.back()).view();
+    };
     auto maybe = [&](int32_t number) {
       return number >= 0 ? std::optional(view(number)) : std::nullopt;
     };
     oracle::AttentionInputs &in = inputs.emplace_back();
-    in.query = view(node.query());
-    in.key = view(node.key());
-    in.value = view(node.value());
+    in.query = byToken(node.query(), queryPlaces);
+    in.key = byToken(node.key(), keyPlaces);
+    in.value = byToken(node.value(), keyPlaces);
     in.cuSeqlensQ = maybe(node.query_starts());
     in.cuSeqlensK = maybe(node.key_starts());
     in.lengthsQ = maybe(node.query_lengths());
@@ -224,16 +275,22 @@ std::string Reference::evaluate(const abi::Attention &node,
       return;
     auto value = std::make_shared<Value>();
     bool isLse = quantity == oracle::Quantity::Lse;
+    value->rows = rows;
+    value->axis = isLse ? results.all.front().lse.rank() - 1 : axis;
+    if (queryPlaces && rows)
+      for (int64_t &row : *value->rows)
+        row = (*queryPlaces)[size_t(row)];
     for (oracle::AttentionResult &result : results.all) {
       Tensor &tensor = isLse ? result.lse : result.output;
+      if (queryPlaces && !rows)
+        tensor = gatherRows(std::as_const(tensor).view(), value->axis,
+                            layout::invert(*queryPlaces));
       if (&result == &results.all.front())
         value->exact = std::move(tensor);
       else
         value->unfused.push_back(std::move(tensor));
     }
     value->stored = isLse ? DType::f32 : query.stored;
-    value->rows = rows;
-    value->axis = isLse ? value->exact.rank() - 1 : packed ? 0 : 1;
     value->quantity = quantity;
     value->inputs = query.stored;
     values[size_t(number)] = value;

@@ -32,6 +32,9 @@ struct CheckReport {
 
 class Reference {
 public:
+  /// Rows of an axis; nothing for all.
+  using Rows = std::optional<std::vector<int64_t>>;
+
   /// `arguments` are all of the entry's, inputs first; they must outlive the
   /// reference. A check that would take longer than `seconds` samples rows.
   Reference(const abi::Artifact &artifact, const abi::Graph &graph,
@@ -45,8 +48,6 @@ public:
   std::string check(const std::vector<uint32_t> &outputs, CheckReport &report);
 
 private:
-  using Rows = std::optional<std::vector<int64_t>>;
-
   /// A value of the graph in token order.
   struct Value {
     /// What an argument or a constant holds; f64 for a result of attention.
@@ -55,7 +56,7 @@ private:
     std::vector<Tensor> unfused;
     /// The type that it is stored in.
     DType stored = DType::f32;
-    /// The rows of `axis` that there are; nothing for all.
+    /// The rows of `axis` that there are.
     Rows rows;
     int axis = 0;
     oracle::Quantity quantity = oracle::Quantity::Output;

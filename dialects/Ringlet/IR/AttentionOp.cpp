@@ -138,6 +138,28 @@ static LogicalResult verifyLayouts(AttentionOp op) {
   return success();
 }
 
+/// O1: an order restarts with each sequence. Without a chunk it would fit those
+/// of one length only, which the device alone knows if they are packed (S2).
+static LogicalResult verifyPackedOrders(AttentionOp op) {
+  if (!op.isPacked())
+    return success();
+  for (auto [value, name] :
+       {std::pair(op.getQuery(), "query"), {op.getKey(), "key and value"}}) {
+    rlayout::OrderAttr order = rlayout::getOrder(value.getType());
+    if (!order || order.isIdentity() || order.getChunk() != 0)
+      continue;
+    InFlightDiagnostic error =
+        op.emitOpError("expected an order with a chunk of packed ")
+        << name << ", found " << order << " (O1, S2)";
+    if (int64_t volume = order.getOrder()->period())
+      error << "; nearest legal choice: chunk = " << volume;
+    else
+      error << "; nearest legal choice: a chunk of the longest sequence";
+    return error;
+  }
+  return success();
+}
+
 /// Section 3: shapes of the results; O1: their orders.
 static LogicalResult verifyResults(AttentionOp op) {
   RankedTensorType query = op.getQuery().getType();
@@ -169,7 +191,7 @@ static LogicalResult verifyResults(AttentionOp op) {
   if (getOrder(output) != getOrder(query) ||
       getOrder(op.getLse().getType()) != getOrder(query))
     return op.emitOpError("expected output and lse in the order of query (O1)");
-  return success();
+  return verifyPackedOrders(op);
 }
 
 /// O2: the volume of a pattern order exceeds every position.

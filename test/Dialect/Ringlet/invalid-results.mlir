@@ -230,6 +230,32 @@ func.func @o1_wrong_lse_axis(%q: tensor<1x64x4x16xf32>, %k: tensor<1x64x4x16xf32
 
 // -----
 
+// An order restarts with each packed sequence, whose length only the device
+// knows: without a chunk it would fit sequences of one length.
+
+#hilbert = #rlayout.layout<order = #rlayout.order<hilbert, grid = [4, 2]>, axis = 0>
+func.func @packed_along_a_curve(%q: tensor<8x2x16xf32>, %k: tensor<8x2x16xf32, #hilbert>, %c: tensor<3xi64>) {
+  // expected-error@+1 {{expected an order with a chunk of packed key and value, found #rlayout.order<hilbert, grid = [4, 2]> (O1, S2); nearest legal choice: chunk = 8}}
+  %o, %l = ringlet.attention %q, %k, %k branches [<w = *, r = 1>] packed(%c, %c)
+      : (tensor<8x2x16xf32>, tensor<8x2x16xf32, #hilbert>, tensor<8x2x16xf32, #hilbert>, tensor<3xi64>, tensor<3xi64>)
+      -> (tensor<8x2x16xf32>, tensor<2x8xf32>)
+  return
+}
+
+// -----
+
+#residue = #rlayout.layout<order = #rlayout.order<residue<3>>, axis = 0>
+#residue1 = #rlayout.layout<order = #rlayout.order<residue<3>>, axis = 1>
+func.func @packed_by_residues(%q: tensor<16x2x16xf32, #residue>, %k: tensor<16x2x16xf32>, %c: tensor<3xi64>) {
+  // expected-error@+1 {{expected an order with a chunk of packed query, found #rlayout.order<residue<3>> (O1, S2); nearest legal choice: a chunk of the longest sequence}}
+  %o, %l = ringlet.attention %q, %k, %k branches [<w = *, r = 1>] packed(%c, %c)
+      : (tensor<16x2x16xf32, #residue>, tensor<16x2x16xf32>, tensor<16x2x16xf32>, tensor<3xi64>, tensor<3xi64>)
+      -> (tensor<16x2x16xf32, #residue>, tensor<2x16xf32, #residue1>)
+  return
+}
+
+// -----
+
 // The generic form with parts missing or of the wrong kind.
 
 func.func @generic_no_branches(%q: tensor<1x64x4x16xf32>) {

@@ -9,63 +9,6 @@
 
 // What has no lowering is refused with the rule's number.
 
-func.func @packed(%q: tensor<10x2x16xf32>, %c: tensor<3xi64>) -> tensor<10x2x16xf32> {
-  // expected-error@+1 {{expected no packed sequences under a pattern order, grid window or block mask; run such sequences one by one: it has no lowering yet (S2)}}
-  %o, %l = ringlet.attention %q, %q, %q branches [<w = *, r = 1>] packed(%c, %c) grid_window = <grid = [2, 5], reach = [1, 1]>
-      : (tensor<10x2x16xf32>, tensor<10x2x16xf32>, tensor<10x2x16xf32>, tensor<3xi64>, tensor<3xi64>)
-      -> (tensor<10x2x16xf32>, tensor<2x10xf32>)
-  return %o : tensor<10x2x16xf32>
-}
-
-// -----
-
-func.func @lengths_on_a_grid(%q: tensor<3x8x2x16xf32>, %c: tensor<3xi64>) -> tensor<3x8x2x16xf32> {
-  // expected-error@+1 {{expected no lengths without one q_offset under a grid window or block mask; one tensor<i64> for all is possible: it has no lowering yet (S1, S2)}}
-  %o, %l = ringlet.attention %q, %q, %q branches [<w = *, r = 1>] lengths(%c, %c) grid_window = <grid = [4, 4], reach = [1, 1]>
-      : (tensor<3x8x2x16xf32>, tensor<3x8x2x16xf32>, tensor<3x8x2x16xf32>, tensor<3xi64>, tensor<3xi64>)
-      -> (tensor<3x8x2x16xf32>, tensor<3x2x8xf32>)
-  return %o : tensor<3x8x2x16xf32>
-}
-
-// -----
-
-func.func @lengths_along_a_curve(%q: tensor<3x8x2x16xf32>, %c: tensor<3xi64>) -> tensor<3x8x2x16xf32> {
-  // expected-error@+1 {{expected no lengths under a pattern order, grid window or block mask; run such sequences one by one: it has no lowering yet (S2)}}
-  %o, %l = ringlet.attention %q, %q, %q branches [<w = *, r = 1>] lengths(%c, %c) pattern_order = <snake, grid = [4, 4]>
-      : (tensor<3x8x2x16xf32>, tensor<3x8x2x16xf32>, tensor<3x8x2x16xf32>, tensor<3xi64>, tensor<3xi64>)
-      -> (tensor<3x8x2x16xf32>, tensor<3x2x8xf32>)
-  return %o : tensor<3x8x2x16xf32>
-}
-
-// -----
-
-// An order restarts with each packed sequence: that of 5 tokens is no part of
-// that of 8.
-
-#residue = #rlayout.layout<order = #rlayout.order<residue<3>>, axis = 0>
-func.func @packed_in_an_order(%q: tensor<8x2x16xf32>, %k: tensor<8x2x16xf32, #residue>, %c: tensor<3xi64>) -> tensor<8x2x16xf32> {
-  // expected-error@+1 {{expected no packed sequences in another memory order than linear; reorder such sequences one by one: it has no lowering yet (S2, O1)}}
-  %o, %l = ringlet.attention %q, %k, %k branches [<w = *, r = 1>] packed(%c, %c)
-      : (tensor<8x2x16xf32>, tensor<8x2x16xf32, #residue>, tensor<8x2x16xf32, #residue>, tensor<3xi64>, tensor<3xi64>)
-      -> (tensor<8x2x16xf32>, tensor<2x8xf32>)
-  return %o : tensor<8x2x16xf32>
-}
-
-// -----
-
-// Tables and indices of a pattern order or a grid window are the host's, which
-// does not read device memory.
-
-func.func @offsets_on_a_grid(%q: tensor<3x8x2x16xf32>, %p: tensor<3xi64>) -> tensor<3x8x2x16xf32> {
-  // expected-error@+1 {{expected no q_offset for each sequence under a pattern order, grid window or block mask; one tensor<i64> for all is possible: it has no lowering yet (S1)}}
-  %o, %l = ringlet.attention %q, %q, %q branches [<w = *, r = 1>] q_offset(%p) grid_window = <grid = [4, 4], reach = [1, 1]>
-      : (tensor<3x8x2x16xf32>, tensor<3x8x2x16xf32>, tensor<3x8x2x16xf32>, tensor<3xi64>)
-      -> (tensor<3x8x2x16xf32>, tensor<3x2x8xf32>)
-  return %o : tensor<3x8x2x16xf32>
-}
-
-// -----
-
 func.func @pattern_order(%q: tensor<1x?x2x16xf32>) -> tensor<1x?x2x16xf32> {
   // expected-error@+1 {{expected a pattern order with a volume (O2), got residue<4>}}
   %o, %l = ringlet.attention %q, %q, %q branches [<w = *, r = 1>] pattern_order = <residue<4>>

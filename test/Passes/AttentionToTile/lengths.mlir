@@ -25,11 +25,11 @@
 // CHECK-DAG:     %[[C1:.+]] = arith.constant 1 : index
 // CHECK-DAG:     %[[C64:.+]] = arith.constant 64 : index
 // CHECK-DAG:     %[[C16:.+]] = arith.constant 16 : index
+// CHECK:         %[[ROWS:.+]] = memref.dim %[[K]], %[[C1]]
 // CHECK:         %[[E:.+]] = memref.load %[[QLS]][%[[BATCH]]]
 // CHECK:         %[[R:.+]] = arith.index_cast %[[E]]
 // CHECK:         %[[LOW:.+]] = arith.maxsi %[[R]], %[[C0]]
 // CHECK:         %[[QLEN:.+]] = arith.minsi %[[LOW]], %[[C64]]
-// CHECK:         %[[ROWS:.+]] = memref.dim %[[K]], %[[C1]]
 // CHECK:         %[[E:.+]] = memref.load %[[KLS]][%[[BATCH]]]
 // CHECK:         %[[R:.+]] = arith.index_cast %[[E]]
 // CHECK:         %[[LOW:.+]] = arith.maxsi %[[R]], %[[C0]]

@@ -91,9 +91,10 @@ func.func @line(%q: tensor<1x64x2x16xf32, #line>) -> (tensor<1x64x2x16xf32, #lin
 // CHECK-LABEL: rplan.func @pattern(
 // CHECK-DAG:     %[[C0:.+]] = arith.constant 0 : index
 // CHECK-DAG:     %[[C64:.+]] = arith.constant 64 : index
-// CHECK:         rplan.require le %{{.+}}, %[[C64]], "expected a pattern order whose volume exceeds every position (O2)"
-// CHECK:         rplan.require le %{{.+}}, %[[C64]], "expected a pattern order whose volume exceeds every position (O2)"
 // CHECK:         %[[FIRST:.+]] = arith.minsi %[[OFFSET:.+]], %[[C0]]
+// CHECK:         rplan.require le %{{.+}}, %[[OFFSET]], "expected a q_offset of at least -2^24 under a pattern order (S1)"
+// CHECK:         rplan.require le %{{.+}}, %[[C64]], "expected a pattern order whose volume exceeds every position (O2)"
+// CHECK:         rplan.require le %{{.+}}, %[[C64]], "expected a pattern order whose volume exceeds every position (O2)"
 // CHECK-DAG:     %[[QP:.+]] = rplan.rank_table #rlayout.order<hilbert, grid = [8, 8]> first(%[[FIRST]]) : memref<?xi64>
 // CHECK-DAG:     %[[QR:.+]] = rplan.rank_table #rlayout.order<hilbert, grid = [8, 8]> first(%[[FIRST]]) rows(%{{.+}} from %[[OFFSET]]) : memref<?xi64>
 // CHECK-DAG:     %[[KP:.+]] = rplan.rank_table #rlayout.order<hilbert, grid = [8, 8]> first(%[[C0]]) : memref<?xi64>

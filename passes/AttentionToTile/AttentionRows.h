@@ -1,0 +1,64 @@
+//===- AttentionRows.h - Where queries and keys lie -------------*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RINGLET_PASSES_ATTENTIONTOTILE_ATTENTIONROWS_H
+#define RINGLET_PASSES_ATTENTIONTOTILE_ATTENTIONROWS_H
+
+#include "dialects/Ringlet/IR/RingletDialect.h"
+#include "passes/AttentionToTile/RowOrder.h"
+#include "passes/AttentionToTile/Sequences.h"
+
+namespace ringlet {
+
+/// The rows of both sides of an attention: which ranks they have (B3, O2), and
+/// where in memory each lies (O1). All that is the same for every sequence
+/// becomes a table of the host, the rest one that a kernel writes.
+class AttentionRows {
+public:
+  /// `name` is that of kernels; `queryRows` and `keyRows` are sizes of axes.
+  AttentionRows(HostPlan &plan, const llvm::Twine &name, attn::AttentionOp op,
+                const SequenceLists &lists, mlir::Value queryRows,
+                mlir::Value keyRows, mlir::Value queryOffset);
+
+  /// Requires that the volume of a pattern order exceeds every position, as far
+  /// as the host knows them (O2).
+  void requirePositions();
+
+  /// The ranks of a sequence's queries begin with this one, if it is the same
+  /// for all sequences, and are no more than `getRankCount()`.
+  mlir::Value getFirstRank() const { return queries.getFirst(); }
+  mlir::Value getRankCount() const;
+
+  /// How a branch finds queries and keys.
+  RowOrder getQueries(const BranchSizes &sizes);
+  RowOrder getKeys(const BranchSizes &sizes);
+
+  /// A table of the slots of all tokens of the axis of queries; null if each
+  /// lies at its own number, as those do that no packed sequence has.
+  mlir::Value getQuerySlots();
+
+private:
+  RowOrder getRows(RankedSequence &side, bool ofQueries,
+                   const BranchSizes &sizes);
+  RowOrder makeRowsOfSequences(bool ofQueries);
+  bool areRowsOfSequences(bool ofQueries) const;
+
+  HostPlan &plan;
+  std::string name;
+  attn::AttentionOp op;
+  const SequenceLists &lists;
+  mlir::Value queryRows, keyRows, queryOffset;
+  /// Of sequences of packed tensors, those of another order than linear.
+  rlayout::OrderAttr queryOrder, keyOrder, pattern;
+  RankedSequence queries, keys;
+  /// Made when a branch needs them.
+  std::optional<RowOrder> queriesOfSequences, keysOfSequences;
+};
+
+} // namespace ringlet
+
+#endif // RINGLET_PASSES_ATTENTIONTOTILE_ATTENTIONROWS_H

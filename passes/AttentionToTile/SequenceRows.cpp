@@ -1,0 +1,320 @@
+//===- SequenceRows.cpp - Tables of rows, made on the device -*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/AttentionToTile/SequenceRows.h"
+
+#include "dialects/Tile/IR/TileDialect.h"
+#include "passes/AttentionToTile/Kernels.h"
+
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace ringlet;
+
+/// Entries that one point of the grid writes.
+static constexpr int64_t entriesOfPoint = 1024;
+
+RankEntries ringlet::placeRanks(KernelBuilder &k, int64_t volume,
+                                Value sequence, Value before, Value length,
+                                Value position) {
+  RankEntries result;
+  result.first = k.mul("ranks_before", sequence, volume);
+  if (!before) {
+    result.firstRank = k.constant(0);
+    result.end = k.add("ranks_end", result.first, k.constant(volume));
+    return result;
+  }
+  result.first = k.add("entries_before", before, result.first);
+  result.firstRank =
+      k.create<arith::MinSIOp>("first_rank", position, k.constant(0));
+  // Rows that all lie before the grid have no ranks on it.
+  Value end = k.add("end_position", position, length);
+  Value isBefore = k.create<arith::CmpIOp>(
+      "is_before", arith::CmpIPredicate::sle, end, k.constant(0));
+  Value endRank =
+      k.create<arith::SelectOp>("end_rank", isBefore, end, k.constant(volume));
+  Value count = k.create<arith::SubIOp>("ranks", endRank, result.firstRank);
+  result.end = k.add("entries_end", result.first, count);
+  return result;
+}
+
+namespace {
+
+/// A kernel that writes lists of numbers, one for each row or rank of all
+/// sequences.
+class ListKernel {
+public:
+  ListKernel(HostPlan &plan, const Twine &name, const SequenceSide &side)
+      : k(plan, name), plan(plan), side(side), reader(k, side.lists) {
+    queryRows = k.addNumber("q_size", side.queryRows);
+    keyRows = k.addNumber("k_size", side.keyRows);
+    if (!side.memory)
+      return;
+    // A chunk has the slots of its order, and so has a padded sequence.
+    period = side.lists.arePacked()
+                 ? plan.constant(side.memory.getOrder()->period())
+                 : getRows();
+    slots = k.addBuffer("slots", plan.orderTable(side.memory, period,
+                                                 /*inverse=*/true));
+  }
+
+  /// To find the sequence of a row.
+  void declareHalvings() {
+    halvings = k.addNumber("halvings", boundHalvings(plan, side.lists.count));
+  }
+
+  /// On this side, in the plan.
+  Value getRows() const {
+    return side.ofQueries ? side.queryRows : side.keyRows;
+  }
+
+  /// Adds a list of `entries`, which the host reads no entry of.
+  Value addList(StringRef name, Value entries) {
+    HostTensor list = plan.workspace(ShapedType::kDynamic,
+                                     plan.getBuilder().getI64Type(), entries);
+    lists.push_back(k.addBuffer(name, list.buffer));
+    return list.buffer;
+  }
+
+  /// Fills the lists, `getEntries` computes the entries of one place.
+  void fill(Value entries,
+            ArrayRef<llvm::function_ref<Value(Value place)>> getEntry) {
+    Value point = k.addGridAxis("part", plan.ceilDiv(entries, entriesOfPoint));
+    Value begin = k.mul("begin", point, entriesOfPoint);
+    Value end = k.add("end", begin, k.constant(entriesOfPoint));
+    OpBuilder &builder = k.getBuilder();
+    for (auto [list, compute] : llvm::zip_equal(lists, getEntry)) {
+      auto generate =
+          rtile::GenerateOp::create(builder, k.getLoc(), list, begin, end);
+      generate.getPlace().setLoc(k.named("place"));
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPointToStart(&generate.getBody().front());
+      Value entry = k.create<arith::IndexCastOp>("entry", builder.getI64Type(),
+                                                 compute(generate.getPlace()));
+      rtile::YieldOp::create(builder, k.getLoc(), entry);
+    }
+    k.launch();
+  }
+
+  /// A number of a list, at a place of it.
+  Value load(StringRef name, Value list, Value place) {
+    Value entry = k.create<memref::LoadOp>("number", list, place);
+    return k.create<arith::IndexCastOp>(name, k.getBuilder().getIndexType(),
+                                        entry);
+  }
+
+  /// `value`, at least 0 and below `count`, which is at least 1.
+  Value clamp(StringRef name, Value value, Value count) {
+    Value last = k.add("last", count, k.constant(-1));
+    return k.create<arith::MinSIOp>(
+        name, k.create<arith::MaxSIOp>("at_least", value, k.constant(0)), last);
+  }
+
+  /// The slot of a token of a sequence with `length` rows; of other numbers
+  /// any one.
+  Value getSlot(Value token, Value length) {
+    if (!slots)
+      return token;
+    if (!side.lists.arePacked())
+      return load("slot", slots, clamp("token_there", token, ofSide()));
+    int64_t n = side.memory.getOrder()->period();
+    Value some = k.create<arith::MaxSIOp>("some_token", token, k.constant(0));
+    Value before = k.mul("before_chunk", k.div("chunk", some, n), n);
+    Value place = k.create<arith::SubIOp>("place_in_chunk", some, before);
+    Value slot = load("slot_in_chunk", slots, place);
+    // A short tail keeps the order of the tokens that it has.
+    Value rest = k.create<arith::SubIOp>("rest", length, before);
+    Value isShort = k.create<arith::CmpIOp>(
+        "is_short", arith::CmpIPredicate::slt, rest, k.constant(n));
+    Value count =
+        k.create<arith::SelectOp>("counted", isShort, rest, k.constant(0));
+    Value inTail = countBelow(slot, count);
+    return k.add(
+        "slot", before,
+        k.create<arith::SelectOp>("slot_there", isShort, inTail, slot));
+  }
+
+  /// How many of the first `count` tokens lie before `slot`.
+  Value countBelow(Value slot, Value count) {
+    Value zero = k.constant(0), one = k.constant(1);
+    auto loop = k.create<scf::ForOp>("slot_in_tail", zero, count, one,
+                                     ValueRange{zero});
+    OpBuilder::InsertionGuard guard(k.getBuilder());
+    k.getBuilder().setInsertionPointToStart(loop.getBody());
+    loop.getInductionVar().setLoc(k.named("token"));
+    loop.getRegionIterArg(0).setLoc(k.named("lower"));
+    Value other = load("other_slot", slots, loop.getInductionVar());
+    Value isLower = k.create<arith::CmpIOp>(
+        "is_lower", arith::CmpIPredicate::slt, other, slot);
+    Value next = k.add("next", loop.getRegionIterArg(0), one);
+    scf::YieldOp::create(
+        k.getBuilder(), k.getLoc(),
+        ValueRange{k.create<arith::SelectOp>("lower_or_next", isLower, next,
+                                             loop.getRegionIterArg(0))});
+    return loop.getResult(0);
+  }
+
+  Value ofSide() { return side.ofQueries ? queryRows : keyRows; }
+
+  KernelBuilder k;
+  HostPlan &plan;
+  const SequenceSide &side;
+  SequenceReader reader;
+  /// In the kernel.
+  Value queryRows, keyRows, halvings, slots;
+
+private:
+  Value period;
+  SmallVector<Value> lists;
+};
+
+/// Rows and positions of ranks.
+class RankKernel : public ListKernel {
+public:
+  RankKernel(HostPlan &plan, const Twine &name, const SequenceSide &side,
+             rlayout::OrderAttr pattern)
+      : ListKernel(plan, name, side), volume(pattern.getOrder()->period()) {
+    ranks = k.addBuffer("ranks", plan.rankTable(pattern, plan.constant(0)));
+    if (side.ofQueries && side.lists.arePacked())
+      declareHalvings();
+    if (side.ofQueries && !side.hasPositions)
+      offset = k.addNumber("q_offset", side.queryOffset);
+  }
+
+  RowOrder emit();
+
+private:
+  struct Entry {
+    Value row, position;
+  };
+  Value findSequence(Value place);
+  Entry compute(Value place);
+
+  int64_t volume;
+  Value ranks, offset;
+};
+
+RowOrder RankKernel::emit() {
+  Value entries = plan.mul(side.lists.count, plan.constant(volume));
+  if (side.ofQueries) {
+    Value rows = side.lists.arePacked()
+                     ? plan.mul(side.queryRows,
+                                plan.min(side.lists.count, plan.constant(1)))
+                     : plan.mul(side.queryRows, side.lists.count);
+    entries = plan.add(entries, rows);
+  }
+  RowOrder result;
+  result.rows = addList("rows", entries);
+  result.positions = addList("positions", entries);
+  result.ranksOfSequence = volume;
+  fill(entries, {[&](Value place) { return compute(place).row; },
+                 [&](Value place) { return compute(place).position; }});
+  return result;
+}
+
+Value RankKernel::findSequence(Value place) {
+  if (!side.ofQueries)
+    return k.div("sequence", place, volume);
+  if (!side.lists.arePacked())
+    return k.create<arith::DivUIOp>(
+        "sequence", place,
+        k.add("entries_of_each", queryRows, k.constant(volume)));
+  auto begins = [&](Value sequence, Value start) -> Value {
+    Value first =
+        k.add("entries_before", start, k.mul("ranks", sequence, volume));
+    return k.create<arith::CmpIOp>("begins", arith::CmpIPredicate::sle, first,
+                                   place);
+  };
+  return reader.findLast(reader.getStarts(/*ofQueries=*/true), queryRows,
+                         halvings, begins);
+}
+
+RankKernel::Entry RankKernel::compute(Value place) {
+  Value sequence = findSequence(place);
+  SequenceReader::Sequence read =
+      side.lists.haveLengths() ? reader.read(sequence, queryRows, keyRows)
+                               : SequenceReader::Sequence();
+  SequencePart part = side.ofQueries ? read.queries : read.keys;
+  Value length = part.end ? reader.getLength("length", part) : ofSide();
+  Value before, position;
+  if (side.ofQueries) {
+    before = side.lists.arePacked()
+                 ? part.first
+                 : k.create<arith::MulIOp>("rows_before", sequence, queryRows);
+    position = side.hasPositions
+                   ? reader.readOffset(sequence, read, -kMostRanksBefore)
+                   : offset;
+  }
+  RankEntries entries =
+      placeRanks(k, volume, sequence, before, length, position);
+  Value rank =
+      k.add("rank", k.create<arith::SubIOp>("number", place, entries.first),
+            entries.firstRank);
+  Value onGrid = load("position_on_grid", ranks,
+                      clamp("rank_there", rank, k.constant(volume)));
+  Value isBefore = k.create<arith::CmpIOp>(
+      "is_before", arith::CmpIPredicate::slt, rank, k.constant(0));
+  Entry entry;
+  entry.position =
+      k.create<arith::SelectOp>("position", isBefore, rank, onGrid);
+  Value token = entry.position;
+  if (position)
+    token = k.create<arith::SubIOp>("token", token, position);
+  Value slot = getSlot(token, length);
+  if (side.lists.arePacked())
+    slot = k.add("row_there", slot, part.first);
+  auto isLess = [&](StringRef name, Value a, Value b) -> Value {
+    return k.create<arith::CmpIOp>(name, arith::CmpIPredicate::slt, a, b);
+  };
+  Value isToken = isLess("is_token", k.constant(-1), token);
+  Value isRow = isLess("is_row", token, length);
+  Value isRank = isLess("is_rank", place, entries.end);
+  Value isInside = k.create<arith::AndIOp>("is_inside", isToken, isRow);
+  Value exists = k.create<arith::AndIOp>("exists", isInside, isRank);
+  entry.row = k.create<arith::SelectOp>("row", exists, slot, k.constant(-1));
+  return entry;
+}
+
+} // namespace
+
+RowOrder ringlet::emitRanksOfSequences(HostPlan &plan, const Twine &name,
+                                       const SequenceSide &side,
+                                       rlayout::OrderAttr pattern) {
+  return RankKernel(plan, name, side, pattern).emit();
+}
+
+Value ringlet::emitSlotsOfSequences(HostPlan &plan, const Twine &name,
+                                    const SequenceSide &side) {
+  ListKernel kernel(plan, name, side);
+  kernel.declareHalvings();
+  KernelBuilder &k = kernel.k;
+  bool ofQueries = side.ofQueries;
+  // Without sequences there are no rows.
+  Value entries =
+      plan.mul(kernel.getRows(), plan.min(side.lists.count, plan.constant(1)));
+  Value list = kernel.addList("rows", kernel.getRows());
+  auto getRow = [&](Value place) -> Value {
+    auto begins = [&](Value, Value start) -> Value {
+      return k.create<arith::CmpIOp>("begins", arith::CmpIPredicate::sle, start,
+                                     place);
+    };
+    Value sequence =
+        kernel.reader.findLast(kernel.reader.getStarts(ofQueries),
+                               kernel.ofSide(), kernel.halvings, begins);
+    SequenceReader::Sequence read =
+        kernel.reader.read(sequence, kernel.queryRows, kernel.keyRows);
+    SequencePart part = ofQueries ? read.queries : read.keys;
+    Value token = k.create<arith::SubIOp>("token", place, part.first);
+    Value length = kernel.reader.getLength("length", part);
+    Value row = k.add("row_there", part.first, kernel.getSlot(token, length));
+    // Starts that do not rise lead anywhere.
+    return kernel.clamp("row", row, kernel.ofSide());
+  };
+  kernel.fill(entries, {getRow});
+  return list;
+}

@@ -1,0 +1,91 @@
+//===- Sequences.h - What kernels read of sequences -------------*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Sequences of one call may differ in length and position (S1, S2). Lists say
+// how, which lie on the device: the host never reads them. Kernels do, one
+// sequence at a time.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RINGLET_PASSES_ATTENTIONTOTILE_SEQUENCES_H
+#define RINGLET_PASSES_ATTENTIONTOTILE_SEQUENCES_H
+
+#include "passes/AttentionToTile/HostPlan.h"
+#include "passes/AttentionToTile/KernelBuilder.h"
+
+namespace ringlet {
+
+/// The lists of an attention, with an entry for each sequence; null where it
+/// has none.
+struct SequenceLists {
+  /// How many sequences there are.
+  mlir::Value count;
+  /// The position of query row 0.
+  HostTensor queryOffsets;
+  /// The rows that a padded sequence has.
+  HostTensor queryLengths, keyLengths;
+  /// Where each packed sequence begins, and the end: one entry more.
+  HostTensor queryStarts, keyStarts;
+
+  bool arePacked() const { return bool(queryStarts); }
+  /// Whether a sequence may have fewer rows than its axis.
+  bool haveLengths() const { return arePacked() || queryLengths; }
+};
+
+/// The rows that a sequence has of its axis, of which it is all unless
+/// sequences are packed. Both are null if it has them all.
+struct SequencePart {
+  mlir::Value first, end;
+};
+
+/// The lists as parameters of a kernel.
+class SequenceReader {
+public:
+  /// Adds the parameters.
+  SequenceReader(KernelBuilder &k, const SequenceLists &lists);
+
+  /// Starts of packed sequences; null if they are not.
+  mlir::Value getStarts(bool ofQueries) const {
+    return ofQueries ? queryStarts : keyStarts;
+  }
+
+  /// The last sequence of those for which `begins` holds, given its number and
+  /// its start, which come first. `starts` are clamped to `rows`. Starts that
+  /// do not rise lead to another sequence, but always to one of the list.
+  mlir::Value findLast(
+      mlir::Value starts, mlir::Value rows, mlir::Value halvings,
+      llvm::function_ref<mlir::Value(mlir::Value sequence, mlir::Value start)>
+          begins);
+
+  struct Sequence {
+    SequencePart queries, keys;
+  };
+  /// Sequence `number` of axes with `queryRows` and `keyRows` rows, to which
+  /// lengths and starts are clamped. `first` is the first row of its queries,
+  /// of packed sequences, where that has been read.
+  Sequence read(mlir::Value number, mlir::Value queryRows, mlir::Value keyRows,
+                mlir::Value first = {});
+
+  /// The position of query row 0: q_offset, clamped to `least` and more, or,
+  /// without a list of them, that which puts the last query on the last key.
+  mlir::Value readOffset(mlir::Value number, const Sequence &sequence,
+                         int64_t least);
+
+  /// The number of rows of a part, which is not all.
+  mlir::Value getLength(llvm::StringRef name, const SequencePart &part);
+
+private:
+  KernelBuilder &k;
+  mlir::Value offsets, queryLengths, keyLengths, queryStarts, keyStarts;
+};
+
+/// At least as many as there are halvings of `count` until 1 is left.
+mlir::Value boundHalvings(HostPlan &plan, mlir::Value count);
+
+} // namespace ringlet
+
+#endif // RINGLET_PASSES_ATTENTIONTOTILE_SEQUENCES_H
