@@ -18,11 +18,11 @@ void code::emitEntries(CodeBuilder &b, const Buffer &table, Value begin,
   Value first = b.min(b.max(begin, b.i64(0)), size);
   if (share.thread)
     first = b.add(first, share.thread);
+  Value stop = b.min(end, size);
   auto writeEntry = [&](Value place) {
     Value entry = emitEntry(place);
     b.store(entry, getElementAddress(b, table, entry.getType(), place),
             entryBytes);
   };
-  b.loop(first, b.min(end, size), b.i64(share.threads), writeEntry,
-         Unroll::ByLLVM);
+  b.loop(first, stop, b.i64(share.threads), writeEntry, Unroll::ByLLVM);
 }
