@@ -200,18 +200,28 @@ def do(*command, **options) -> str:
     return done.stdout
 
 
-def run(case, number, emulator, options) -> None:
-    folder = options.work / str(number)
-    folder.mkdir(parents=True, exist_ok=True)
-    graph, artefact = folder / "graph.mlir", folder / "graph.rla"
-    graph.write_text(case.text)
+def build_emulator(options) -> list:
+    """The objects of a libcuda that runs blocks."""
+    objects = []
+    for source in ("Block", "Device"):
+        objects.append(options.work / f"{source}.o")
+        do(
+            *(options.cxx, "-std=c++17", "-O2", "-fPIC", "-Wall", "-Wextra"),
+            *("-c", HERE / f"{source}.cpp", "-o", objects[-1]),
+        )
+    return objects
+
+
+def build(source, target, recipe, scheduled, folder, emulator, options) -> tuple:
+    """Compiles a file for a GPU: the artefact, and the environment in which its
+    kernels, but the scheduled ones, run on the CPU."""
+    artefact = folder / "graph.rla"
     compiler = options.build / "bin/ringlet-compile"
-    common = graph, f"--target={case.target}", f"--recipe={case.recipe}"
+    common = source, f"--target={target}", f"--recipe={recipe}"
     do(compiler, *common, "-o", artefact)
     module, left_out = host_code.translate(do(compiler, *common, "--emit=llvm"))
-    expected = ["rl_attend_attention0_branch0"] if case.recipe != "plain" else []
-    if left_out != expected:
-        raise RuntimeError(f"expected to leave out {expected}, found {left_out}")
+    if left_out != scheduled:
+        raise RuntimeError(f"expected to leave out {scheduled}, found {left_out}")
     (folder / "kernels.ll").write_text(module)
     code = folder / "kernels.o"
     do(
@@ -220,10 +230,22 @@ def run(case, number, emulator, options) -> None:
     )
     library = folder / "libcuda.so"
     do(options.cxx, "-shared", *emulator, code, "-o", library)
-    write_inputs(case, folder / "in.safetensors")
     environment = dict(os.environ)
     environment["RINGLET_CUDA_LIBRARY"] = str(library)
-    environment["RINGLET_EMULATED_ARCH"] = case.target[3:].rstrip("a")
+    environment["RINGLET_EMULATED_ARCH"] = target[3:].rstrip("a")
+    return artefact, environment
+
+
+def run(case, number, emulator, options) -> None:
+    folder = options.work / str(number)
+    folder.mkdir(parents=True, exist_ok=True)
+    graph = folder / "graph.mlir"
+    graph.write_text(case.text)
+    scheduled = ["rl_attend_attention0_branch0"] if case.recipe != "plain" else []
+    artefact, environment = build(
+        *(graph, case.target, case.recipe, scheduled, folder, emulator, options)
+    )
+    write_inputs(case, folder / "in.safetensors")
     do(
         *(options.build / "bin/ringlet-run", artefact, "--driver=cuda", "--check"),
         f"--in={folder / 'in.safetensors'}",
@@ -254,13 +276,7 @@ def main() -> int:
     parser.add_argument("--only", type=int, help="number of the case")
     options = parser.parse_args()
     options.work.mkdir(parents=True, exist_ok=True)
-    emulator = []
-    for source in ("Block", "Device"):
-        emulator.append(options.work / f"{source}.o")
-        do(
-            *(options.cxx, "-std=c++17", "-O2", "-fPIC", "-Wall", "-Wextra"),
-            *("-c", HERE / f"{source}.cpp", "-o", emulator[-1]),
-        )
+    emulator = build_emulator(options)
     cases = CASES if options.only is None else [CASES[options.only]]
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         runs = [
