@@ -64,7 +64,7 @@ static std::string whyNotOrdered(attn::AttentionOp op) {
   if (op.isPacked())
     return "orders restart with each of its packed sequences (S2)";
   if (op.getQueryLengths())
-    return "orders restart with each of its sequences, whose lengths only the "
+    return "what it sees ends with its sequences, whose lengths only the "
            "running program knows (S2)";
   if (op.getBlockMask())
     return "its block mask counts along the order that it has (B6)";

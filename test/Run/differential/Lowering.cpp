@@ -57,7 +57,7 @@ std::optional<Stage::Kind> classify(ModuleOp module) {
     StringRef dialect = op->getName().getDialectNamespace();
     bool known = llvm::is_contained(
         {"rtile", "rplan", "arith", "math", "scf", "builtin"}, dialect);
-    known |= isa<memref::LoadOp>(op);
+    known |= isa<memref::LoadOp, memref::DimOp>(op);
     return known ? WalkResult::advance() : WalkResult::interrupt();
   });
   if (walk.wasInterrupted())

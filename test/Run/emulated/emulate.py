@@ -30,6 +30,7 @@ class Case:
     """One attention of q [1, rows, heads, dim], k and v [1, rows, key_heads, ...].
 
     With starts, of queries and of keys, sequences are packed: [rows, heads, dim].
+    With lengths, of queries and of keys, there are several: [n, rows, heads, dim].
     """
 
     attributes: str
@@ -47,6 +48,19 @@ class Case:
     # Sides of the blocks of a mask, whose operand is called %mask.
     blocks: tuple = ()
     starts: tuple = ()
+    lengths: tuple = ()
+
+    @property
+    def batch(self) -> tuple:
+        if self.starts:
+            return ()
+        return (len(self.lengths[0]) if self.lengths else 1,)
+
+    @property
+    def lists(self) -> dict:
+        """Operands with a number for each sequence, or one more."""
+        names = ("q_starts", "k_starts") if self.starts else ("q_lengths", "k_lengths")
+        return dict(zip(names, self.starts or self.lengths))
 
     @property
     def mask_shape(self) -> tuple:
@@ -57,7 +71,7 @@ class Case:
         def layout(order, axis=1):
             return f", #rlayout.layout<order = <{order}>, axis = {axis}>" if order else ""
 
-        batch = "" if self.starts else "1x"
+        batch = "".join(f"{size}x" for size in self.batch)
 
         def tensor(heads, dim, order):
             return f"tensor<{batch}?x{heads}x{dim}x{self.dtype}{layout(order)}>"
@@ -69,8 +83,8 @@ class Case:
         }
         if self.blocks:
             types["mask"] = "tensor<{}x{}xi1>".format(*self.mask_shape)
-        for name, starts in zip(("q_starts", "k_starts"), self.starts):
-            types[name] = f"tensor<{len(starts)}xi64>"
+        for name, numbers in self.lists.items():
+            types[name] = f"tensor<{len(numbers)}xi64>"
         out = tensor(self.heads, self.value_dim or self.dim, self.order)
         results = f"({out}, tensor<{batch}{self.heads}x?xf32{layout(self.order, 2)}>)"
         arguments = ", ".join(f"%{name}: {type_}" for name, type_ in types.items())
@@ -101,6 +115,7 @@ def near(grid, reach) -> str:
 
 
 PACKED = " packed(%q_starts, %k_starts)"
+PADDED = " lengths(%q_lengths, %k_lengths)"
 
 
 def masked(rows, keys) -> str:
@@ -165,6 +180,19 @@ CASES = [
         *(TWO + PACKED, 260, 2, 64, "f16", 1),
         starts=((0, 200, 260), (0, 33, 250)),
     ),
+    # Padded sequences of several lengths in memory orders: lengths count tokens.
+    Case(
+        *(ALL + " causal" + PADDED, 256, 2),
+        order="morton, grid = [16, 16]",
+        key_order="hilbert, grid = [8, 16], chunk = 128",
+        lengths=((256, 0, 101), (190, 77, 256)),
+    ),
+    Case(
+        *("branches [<w = 100, r = 2>, <w = *, r = 6>]" + PADDED, 240, 4, 64, "f16", 2),
+        order="residue<2>, chunk = 100",
+        key_order="residue<2>, chunk = 100",
+        lengths=((33, 240), (240, 130)),
+    ),
 ]
 
 
@@ -178,17 +206,17 @@ def write_inputs(case, path) -> None:
     }
     tensors = []
     for name, (heads, dim) in shapes.items():
-        numbers = [draw.gauss(0, 1) for _ in range(case.rows * heads * dim)]
+        shape = (*case.batch, case.rows, heads, dim)
+        numbers = [draw.gauss(0, 1) for _ in range(math.prod(shape))]
         content = safetensors_file.encode(case.dtype, numbers)
-        shape = (case.rows, heads, dim) if case.starts else (1, case.rows, heads, dim)
         tensors.append((name, case.dtype, shape, content))
     if case.blocks:
         count = math.prod(case.mask_shape)
         content = safetensors_file.encode("i1", [draw.random() < 0.5 for _ in range(count)])
         tensors.append(("mask", "i1", case.mask_shape, content))
-    for name, starts in zip(("q_starts", "k_starts"), case.starts):
-        content = safetensors_file.encode("i64", starts)
-        tensors.append((name, "i64", (len(starts),), content))
+    for name, numbers in case.lists.items():
+        content = safetensors_file.encode("i64", numbers)
+        tensors.append((name, "i64", (len(numbers),), content))
     safetensors_file.write(path, tensors)
 
 

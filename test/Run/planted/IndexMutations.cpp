@@ -192,6 +192,24 @@ bool leaveRowsPast(ModuleOp module) {
   });
 }
 
+/// Lengths count the slots of an order where they should count tokens.
+bool fillPastBySlot(ModuleOp module) {
+  return editEach<rtile::FuncOp>(module, [](rtile::FuncOp kernel) {
+    bool changed = false;
+    kernel.walk([&](rtile::ViewOp view) {
+      rtile::ViewType type = view.getResult().getType();
+      if (!kernel.getSymName().contains("_past") || !view.getRows())
+        return;
+      view.getRowsMutable().clear();
+      view.getResult().setType(rtile::ViewType::get(
+          type.getShape(), type.getElementType(), type.getSegmentLength(),
+          type.getRate(), /*indexed=*/false));
+      changed = true;
+    });
+    return changed;
+  });
+}
+
 /// Values take another number for a size that the call gives than keys do.
 bool changeSizeOfValues(ModuleOp module,
                         MutableOperandRange (rtile::ViewOp::*size)(),
@@ -405,6 +423,7 @@ std::vector<Mutation> planted::indexMutations() {
       {"values past the length of a sequence are read", stage,
        forgetLengthsOfValues},
       {"rows past the length of a sequence are left", stage, leaveRowsPast},
+      {"slots past the length of a sequence are filled", stage, fillPastBySlot},
       {"packed sequences are not searched to the end", stage, searchTooShort},
       {"values of packed sequences are those of the first", stage,
        forgetStartOfValues},
