@@ -5,6 +5,7 @@
 import math
 import random
 
+from lists import Entries
 from memory import FLOATS, ROUND, Buffer, View, sees
 
 SHAPES = ((1, 3, 8), (5, 16, 20), (17, 33), (8, 64), (16, 32, 40), (4, 12, 31))
@@ -78,6 +79,13 @@ class Generator:
         tiles = self.body.floats()
         for tile in self.dice.sample(tiles, min(len(tiles), 3)) + tiles[-1:]:
             self.store(tile)
+        # What kernels may compute beside their tiles: entries, by their places.
+        self.entries = {}
+        for _ in range(self.dice.choice((0, 0, 1, 2))):
+            entries = Entries(self)
+            place = self.dice.randint(0, len(self.body.lines))
+            self.body.lines.insert(place, entries.text)
+            self.entries.update(entries.written)
 
     def text(self):
         parameters = ", ".join(f"{b.name}: {b.type}" for b in self.buffers)

@@ -87,6 +87,8 @@ def compare(program, results):
                 if index is not None:
                     expected[view.buffer.name][index] = value
                     written.add((view.buffer.name, index))
+    for (name, index), entry in program.entries.items():
+        expected[name][index] = entry
     loose = any(kind in program.text() for kind in ("xf16", "xbf16"))
     for buffer, found in zip(program.buffers, results):
         for index, (x, y) in enumerate(zip(expected[buffer.name], found)):
