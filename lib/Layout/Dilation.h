@@ -100,14 +100,6 @@ constexpr int64_t residueOf(int64_t p, int64_t width, int64_t rate) {
   return floorMod(width == unboundedSegment ? p : floorMod(p, width), rate);
 }
 
-/// How many integers u in [lo, hi) have u mod rate == residue. Needs
-/// rate >= 1, 0 <= residue < rate and lo, hi within +-2^62.
-constexpr int64_t countResidue(int64_t lo, int64_t hi, int64_t residue,
-                               int64_t rate) {
-  return lo >= hi ? 0
-                  : ceilDiv(hi - residue, rate) - ceilDiv(lo - residue, rate);
-}
-
 } // namespace ringlet::layout
 
 #endif // RINGLET_LIB_LAYOUT_DILATION_H

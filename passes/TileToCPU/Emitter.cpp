@@ -187,7 +187,8 @@ void Emitter::emitYield(Operation *parent, ValueRange values) {
       Value from = getPlace(temporary), to = getPlace(slots[index]);
       b.loop(0, geometry.tileBytes(tile), bytes, [&](Value at) {
         Type type = b.getVector(b.getF32Type(), geometry.lanes);
-        b.store(b.load(type, b.at(from, at), bytes), b.at(to, at), bytes);
+        Value target = b.at(to, at);
+        b.store(b.load(type, b.at(from, at), bytes), target, bytes);
       });
     } else {
       copyTo(slots[index], value);

@@ -66,9 +66,6 @@ Value GPUBuilder::flipBits(Value pointer, int64_t bits) {
 Value GPUBuilder::remUnsigned(Value a, int64_t b) {
   return arith::RemUIOp::create(*this, a, integer(a.getType(), b));
 }
-Value GPUBuilder::lessUnsigned(Value a, Value b) {
-  return compare(arith::CmpIPredicate::ult, a, b);
-}
 Value GPUBuilder::opaque(Value value) {
   bool isWide = value.getType().isInteger(64);
   return assembly(value.getType(),

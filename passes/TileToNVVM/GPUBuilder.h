@@ -29,7 +29,6 @@ public:
   Value remUnsigned(Value a, int64_t b);
   /// An address in shared memory with some of its bits turned over.
   Value flipBits(Value pointer, int64_t bits);
-  Value lessUnsigned(Value a, Value b);
   /// The same value, of which nobody knows that it is: what is computed from it
   /// stays where it is.
   Value opaque(Value value);

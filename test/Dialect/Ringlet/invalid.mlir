@@ -349,7 +349,7 @@ func.func @b1_size_left_over(%q: tensor<1x64x4x16xf32>, %k: tensor<1x64x4x16xf32
 // -----
 
 func.func @b2_unknown_rule(%q: tensor<1x64x4x16xf32>, %k: tensor<1x64x4x16xf32>, %v: tensor<1x64x4x16xf32>) {
-  // expected-error@+1 {{expected one of [modulo, block, constant]}}
+  // expected-error@+1 {{expected one of [modulo, block, constant] for offset rule of a branch (B2), got: random}}
   %o, %lse = ringlet.attention %q, %k, %v branches [<w = 8, r = 1, offset = random>]
       : (tensor<1x64x4x16xf32>, tensor<1x64x4x16xf32>, tensor<1x64x4x16xf32>) -> (tensor<1x64x4x16xf32>, tensor<1x4x64xf32>)
   return

@@ -113,19 +113,4 @@ TEST(Dilation, SegmentsAndResidues) {
   EXPECT_EQ(residueOf(6, unboundedSegment, 4), 2);
 }
 
-TEST(Dilation, CountResidueCounts) {
-  for (int64_t rate = 1; rate <= 6; ++rate)
-    for (int64_t residue = 0; residue < rate; ++residue)
-      for (int64_t lo = -14; lo <= 14; ++lo)
-        for (int64_t hi = lo - 2; hi <= 14; ++hi) {
-          int64_t expected = 0;
-          for (int64_t u = lo; u < hi; ++u)
-            expected += floorMod(u, rate) == residue;
-          ASSERT_EQ(countResidue(lo, hi, residue, rate), expected)
-              << lo << ".." << hi << " residue " << residue << " of " << rate;
-        }
-  int64_t far = int64_t(1) << 62;
-  EXPECT_EQ(countResidue(-far, far, 0, far), 2);
-}
-
 } // namespace

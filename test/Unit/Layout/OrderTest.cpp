@@ -314,13 +314,15 @@ TEST(Order, RowStepHoldsInEverySegment) {
     constant += step.has_value();
     restarts += step && !order->isIdentity() && order->period() != 0 &&
                 order->period() < length;
-    for (int64_t token = 0; step && token + rate < length; ++token)
-      if (segmentOf(first + token, segment) ==
+    for (int64_t token = 0; step && token + rate < length; ++token) {
+      if (segmentOf(first + token, segment) !=
           segmentOf(first + token + rate, segment))
-        ASSERT_EQ(order->slot(token + rate, length),
-                  order->slot(token, length) + *step)
-            << describe(order->spec()) << ", w " << segment << ", r " << rate
-            << ", first position " << first;
+        continue;
+      ASSERT_EQ(order->slot(token + rate, length),
+                order->slot(token, length) + *step)
+          << describe(order->spec()) << ", w " << segment << ", r " << rate
+          << ", first position " << first;
+    }
   }
   EXPECT_GT(constant, 200);
   EXPECT_GT(restarts, 20);
