@@ -62,14 +62,8 @@ bool isScalar(Type type) {
 }
 
 LogicalResult checkScalars(Operation *op, StringRef target) {
-  if (isa<memref::DimOp>(op)) {
-    auto dim = cast<memref::DimOp>(op);
-    if (!isa<BlockArgument>(dim.getSource()))
-      return op->emitOpError("expected a parameter of the kernel");
-    if (!matchPattern(dim.getIndex(), m_Constant()))
-      return op->emitOpError("expected a constant axis");
-    return success();
-  }
+  if (auto dim = dyn_cast<memref::DimOp>(op))
+    return checkSize(dim);
   if (auto load = dyn_cast<memref::LoadOp>(op)) {
     if (!isa<BlockArgument>(load.getMemRef()))
       return op->emitOpError("expected a parameter of the kernel");
@@ -211,6 +205,19 @@ LogicalResult check(Operation *op, StringRef target) {
 }
 
 } // namespace
+
+LogicalResult ringlet::checkSize(memref::DimOp op) {
+  if (!isa<BlockArgument>(op.getSource()))
+    return op.emitOpError("expected a parameter of the kernel");
+  std::optional<int64_t> axis = op.getConstantIndex();
+  if (!axis)
+    return op.emitOpError("expected a constant axis");
+  int64_t rank = cast<MemRefType>(op.getSource().getType()).getRank();
+  if (*axis < 0 || *axis >= rank)
+    return op.emitOpError("expected an axis in [0, ")
+           << rank << "), found " << *axis;
+  return success();
+}
 
 LogicalResult ringlet::checkKernels(Operation *root, StringRef target) {
   bool failed = false;

@@ -8,6 +8,7 @@
 #ifndef RINGLET_PASSES_TILEOPT_CHECKKERNELS_H
 #define RINGLET_PASSES_TILEOPT_CHECKKERNELS_H
 
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/Operation.h"
 
 namespace ringlet {
@@ -16,6 +17,10 @@ namespace ringlet {
 /// something that code for a target cannot be made of. `target` is its name in
 /// messages, "CPU" or "GPU".
 mlir::LogicalResult checkKernels(mlir::Operation *root, llvm::StringRef target);
+
+/// Fails, with an error, unless code can say which size is meant: that of an
+/// axis of a parameter.
+mlir::LogicalResult checkSize(mlir::memref::DimOp op);
 
 } // namespace ringlet
 

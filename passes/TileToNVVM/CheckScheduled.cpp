@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/TileToNVVM/CheckScheduled.h"
+#include "passes/TileOpt/CheckKernels.h"
 #include "passes/TileToNVVM/Channels.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -127,12 +128,8 @@ LogicalResult checkCommon(Operation *op) {
              << view.getType() << " (B1)";
     return success();
   }
-  if (auto dim = dyn_cast<memref::DimOp>(op)) {
-    if (!isa<BlockArgument>(dim.getSource()) ||
-        !matchPattern(dim.getIndex(), m_Constant()))
-      return op->emitOpError("expected a constant axis of a parameter");
-    return success();
-  }
+  if (auto dim = dyn_cast<memref::DimOp>(op))
+    return checkSize(dim);
   if (isa<rtile::ChannelOp, rtile::RunOp, rtile::BoundsOp, rtile::ReturnOp>(
           op) ||
       isa<arith::ArithDialect>(op->getDialect()))

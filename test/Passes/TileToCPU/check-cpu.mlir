@@ -140,3 +140,33 @@ rtile.func @read_of_floats(%X: memref<?xf32>) grid(%i: index) {
   %x = memref.load %X[%i] : memref<?xf32>
   rtile.return
 }
+
+// -----
+
+// No buffer has a size for an axis that it has not.
+
+rtile.func @far_axis(%X: memref<?x4xf32>) grid(%i: index) {
+  %c2 = arith.constant 2 : index
+  // expected-error @below {{expected an axis in [0, 2), found 2}}
+  %n = memref.dim %X, %c2 : memref<?x4xf32>
+  rtile.return
+}
+
+// -----
+
+rtile.func @negative_axis(%X: memref<?x4xf32>) grid(%i: index) {
+  %minus_one = arith.constant -1 : index
+  // expected-error @below {{expected an axis in [0, 2), found -1}}
+  %n = memref.dim %X, %minus_one : memref<?x4xf32>
+  rtile.return
+}
+
+// -----
+
+// Nor does code find an axis that follows from the point.
+
+rtile.func @some_axis(%X: memref<?x4xf32>) grid(%i: index) {
+  // expected-error @below {{expected a constant axis}}
+  %n = memref.dim %X, %i : memref<?x4xf32>
+  rtile.return
+}

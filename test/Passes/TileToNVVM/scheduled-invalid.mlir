@@ -214,3 +214,25 @@ rtile.func @runtime_rate(%X: memref<?x64xbf16, strided<[?, 1]>>, %r: index) grid
   }
   rtile.return
 }
+
+// -----
+
+// A size is that of an axis of a parameter.
+
+rtile.func @far_axis(%X: memref<?x64xbf16, strided<[?, 1]>>) grid(%i: index) scheduled {
+  %c0 = arith.constant 0 : index
+  %c2 = arith.constant 2 : index
+  // expected-error@+1 {{expected an axis in [0, 2), found 2}}
+  %n = memref.dim %X, %c2 : memref<?x64xbf16, strided<[?, 1]>>
+  %x = rtile.view %X[*, *] : memref<?x64xbf16, strided<[?, 1]>> to !rtile.view<64x64xbf16>
+  %xs = rtile.channel slots = 2 : !rtile.channel<64x64xbf16>
+  rtile.role "load" warps = 4 {
+    %slot = rtile.acquire %xs : !rtile.channel<64x64xbf16>
+    rtile.copy %x[%i, %c0] to %slot : !rtile.view<64x64xbf16>, !rtile.slot<64x64xbf16>
+  }
+  rtile.role "drain" warps = 4 {
+    %slot = rtile.await %xs : !rtile.channel<64x64xbf16>
+    rtile.release %slot : !rtile.slot<64x64xbf16>
+  }
+  rtile.return
+}
