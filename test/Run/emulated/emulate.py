@@ -49,6 +49,8 @@ class Case:
     blocks: tuple = ()
     starts: tuple = ()
     lengths: tuple = ()
+    # Rows of k and v, in each sequence of several, that hold no numbers.
+    poisoned: range = range(0)
 
     @property
     def batch(self) -> tuple:
@@ -68,7 +70,7 @@ class Case:
 
     @property
     def text(self) -> str:
-        def layout(order, axis=1):
+        def layout(order, axis=len(self.batch)):
             return f", #rlayout.layout<order = <{order}>, axis = {axis}>" if order else ""
 
         batch = "".join(f"{size}x" for size in self.batch)
@@ -81,12 +83,12 @@ class Case:
             "k": tensor(self.key_heads, self.dim, self.key_order),
             "v": tensor(self.key_heads, self.value_dim or self.dim, self.key_order),
         }
-        if self.blocks:
-            types["mask"] = "tensor<{}x{}xi1>".format(*self.mask_shape)
         for name, numbers in self.lists.items():
             types[name] = f"tensor<{len(numbers)}xi64>"
+        if self.blocks:
+            types["mask"] = "tensor<{}x{}xi1>".format(*self.mask_shape)
         out = tensor(self.heads, self.value_dim or self.dim, self.order)
-        results = f"({out}, tensor<{batch}{self.heads}x?xf32{layout(self.order, 2)}>)"
+        results = f"({out}, tensor<{batch}{self.heads}x?xf32{layout(self.order, len(self.batch) + 1)}>)"
         arguments = ", ".join(f"%{name}: {type_}" for name, type_ in types.items())
         return f"""func.func @attend({arguments}) -> {results} {{
   %o, %lse = ringlet.attention %q, %k, %v {self.attributes}
@@ -193,6 +195,67 @@ CASES = [
         key_order="residue<2>, chunk = 100",
         lengths=((33, 240), (240, 130)),
     ),
+    # Sequences along curves, each from its own beginning: rows and positions from
+    # tables that a kernel writes. What other sequences hold is nobody's business.
+    Case(
+        *(TWO + " causal" + PACKED + along("hilbert, grid = [16, 16]"), 500, 2),
+        starts=((0, 0, 130, 131, 290), (0, 70, 70, 260, 440)),
+        poisoned=range(440, 500),
+    ),
+    Case(
+        *(FEW + PACKED + along("snake, grid = [9, 30]"), 333, 4, 64, "f16"),
+        starts=((0, 200, 333), (0, 100, 290)),
+        poisoned=range(0, 100),
+    ),
+    Case(
+        *(ALL + " window = [90, 20]" + PADDED + along("morton, grid = [4, 8, 8]"), 256),
+        lengths=((256, 0, 101), (190, 77, 256)),
+    ),
+    Case(
+        *(TWO + PADDED + along("residue<3>, chunk = 240"), 240, 2, 128),
+        lengths=((240, 33), (130, 33)),
+        poisoned=range(130, 240),
+    ),
+    # Near cells of each sequence's own grid.
+    Case(
+        *(ALL + PACKED + near([12, 25], [2, 3]), 300, 2),
+        starts=((0, 130, 290), (0, 140, 300)),
+    ),
+    Case(
+        *(ALL + PADDED + near([5, 6, 9], [1, 2, 1]) + along("hilbert, grid = [5, 6, 9]"),),
+        *(270, 1, 64, "f16"),
+        lengths=((270, 100, 0), (270, 111, 5)),
+    ),
+    # A block mask for each sequence alike.
+    Case(
+        *(TWO + " causal" + PACKED + masked(24, 40), 260, 2),
+        blocks=(24, 40),
+        starts=((0, 100, 230), (0, 110, 260)),
+    ),
+    Case(
+        *(ALL + PADDED + masked(32, 32) + along("hilbert, grid = [16, 16]"), 256, 2),
+        blocks=(32, 32),
+        lengths=((200, 31), (256, 40)),
+    ),
+    # Packed sequences in memory orders, which begin anew with each of them.
+    Case(
+        *(TWO + PACKED, 500, 2),
+        order="hilbert, grid = [8, 16], chunk = 128",
+        key_order="morton, grid = [8, 8], chunk = 64",
+        starts=((0, 256, 390, 500), (0, 64, 256, 330)),
+        poisoned=range(330, 500),
+    ),
+    Case(
+        *("branches [<w = 100, r = 2>, <w = *, r = 6>] causal" + PACKED, 333, 4),
+        order="residue<2>, chunk = 100",
+        key_order="residue<2>, chunk = 100",
+        starts=((0, 100, 100, 333), (0, 33, 40, 333)),
+    ),
+    Case(
+        *(ALL + PACKED, 260, 2, 64, "f16"),
+        key_order="linear, chunk = 50",
+        starts=((0, 61, 260), (0, 130, 260)),
+    ),
 ]
 
 
@@ -208,6 +271,11 @@ def write_inputs(case, path) -> None:
     for name, (heads, dim) in shapes.items():
         shape = (*case.batch, case.rows, heads, dim)
         numbers = [draw.gauss(0, 1) for _ in range(math.prod(shape))]
+        if name != "q":
+            row = heads * dim
+            for at in range(len(numbers)) if case.poisoned else ():
+                if at // row % case.rows in case.poisoned:
+                    numbers[at] = math.nan
         content = safetensors_file.encode(case.dtype, numbers)
         tensors.append((name, case.dtype, shape, content))
     if case.blocks:
