@@ -56,9 +56,9 @@ public:
     if (!side.memory)
       return;
     // A chunk has the slots of its order, and so has a padded sequence.
-    period = side.lists.arePacked()
-                 ? plan.constant(side.memory.getOrder()->period())
-                 : getRows();
+    Value period = side.lists.arePacked()
+                       ? plan.constant(side.memory.getOrder()->period())
+                       : getHostRows();
     slots = k.addBuffer("slots", plan.orderTable(side.memory, period,
                                                  /*inverse=*/true));
   }
@@ -68,10 +68,11 @@ public:
     halvings = k.addNumber("halvings", boundHalvings(plan, side.lists.count));
   }
 
-  /// On this side, in the plan.
-  Value getRows() const {
+  /// The rows of the axis, in the plan and in the kernel.
+  Value getHostRows() const {
     return side.ofQueries ? side.queryRows : side.keyRows;
   }
+  Value getRows() const { return side.ofQueries ? queryRows : keyRows; }
 
   /// Adds a list of `entries`, which the host reads no entry of.
   Value addList(StringRef name, Value entries) {
@@ -81,7 +82,7 @@ public:
     return list.buffer;
   }
 
-  /// Fills the lists, `getEntries` computes the entries of one place.
+  /// Fills the lists, each by a function of the place, and ends the kernel.
   void fill(Value entries,
             ArrayRef<llvm::function_ref<Value(Value place)>> getEntry) {
     Value point = k.addGridAxis("part", plan.ceilDiv(entries, entriesOfPoint));
@@ -121,7 +122,7 @@ public:
     if (!slots)
       return token;
     if (!side.lists.arePacked())
-      return load("slot", slots, clamp("token_there", token, ofSide()));
+      return load("slot", slots, clamp("token_there", token, getRows()));
     int64_t n = side.memory.getOrder()->period();
     Value some = k.create<arith::MaxSIOp>("some_token", token, k.constant(0));
     Value before = k.mul("before_chunk", k.div("chunk", some, n), n);
@@ -159,8 +160,6 @@ public:
     return loop.getResult(0);
   }
 
-  Value ofSide() { return side.ofQueries ? queryRows : keyRows; }
-
   KernelBuilder k;
   HostPlan &plan;
   const SequenceSide &side;
@@ -169,7 +168,6 @@ public:
   Value queryRows, keyRows, halvings, slots;
 
 private:
-  Value period;
   SmallVector<Value> lists;
 };
 
@@ -240,7 +238,7 @@ RankKernel::Entry RankKernel::compute(Value place) {
       side.lists.haveLengths() ? reader.read(sequence, queryRows, keyRows)
                                : SequenceReader::Sequence();
   SequencePart part = side.ofQueries ? read.queries : read.keys;
-  Value length = part.end ? reader.getLength("length", part) : ofSide();
+  Value length = part.end ? reader.getLength("length", part) : getRows();
   Value before, position;
   if (side.ofQueries) {
     before = side.lists.arePacked()
@@ -295,9 +293,9 @@ Value ringlet::emitSlotsOfSequences(HostPlan &plan, const Twine &name,
   KernelBuilder &k = kernel.k;
   bool ofQueries = side.ofQueries;
   // Without sequences there are no rows.
-  Value entries =
-      plan.mul(kernel.getRows(), plan.min(side.lists.count, plan.constant(1)));
-  Value list = kernel.addList("rows", kernel.getRows());
+  Value entries = plan.mul(kernel.getHostRows(),
+                           plan.min(side.lists.count, plan.constant(1)));
+  Value list = kernel.addList("rows", kernel.getHostRows());
   auto getRow = [&](Value place) -> Value {
     auto begins = [&](Value, Value start) -> Value {
       return k.create<arith::CmpIOp>("begins", arith::CmpIPredicate::sle, start,
@@ -305,7 +303,7 @@ Value ringlet::emitSlotsOfSequences(HostPlan &plan, const Twine &name,
     };
     Value sequence =
         kernel.reader.findLast(kernel.reader.getStarts(ofQueries),
-                               kernel.ofSide(), kernel.halvings, begins);
+                               kernel.getRows(), kernel.halvings, begins);
     SequenceReader::Sequence read =
         kernel.reader.read(sequence, kernel.queryRows, kernel.keyRows);
     SequencePart part = ofQueries ? read.queries : read.keys;
@@ -313,7 +311,7 @@ Value ringlet::emitSlotsOfSequences(HostPlan &plan, const Twine &name,
     Value length = kernel.reader.getLength("length", part);
     Value row = k.add("row_there", part.first, kernel.getSlot(token, length));
     // Starts that do not rise lead anywhere.
-    return kernel.clamp("row", row, kernel.ofSide());
+    return kernel.clamp("row", row, kernel.getRows());
   };
   kernel.fill(entries, {getRow});
   return list;
