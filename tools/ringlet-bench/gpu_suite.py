@@ -239,7 +239,7 @@ def measure(case, programs, options, card) -> list:
                     "gflops": round(case.flops / value / 1e6),
                     "error": float(f"{errors[name]:.2e}"),
                     "peer_error": float(f"{errors[peer]:.2e}"),
-                    **({"goal": goal} if goal else {}),
+                    **(goal._asdict() if goal else {}),
                     **used[name],
                 }
             )

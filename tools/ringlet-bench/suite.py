@@ -132,7 +132,7 @@ class Measurement:
             "peer": peer,
             "peer_value": round(peer_value, 3),
             "speedup": round(peer_value / value, 3),
-            "goal": self.case.goal,
+            **self.case.goal._asdict(),
             "min": round(min(ours), 3),
             "max": round(max(ours), 3),
             "peer_min": round(min(theirs), 3),

@@ -29,7 +29,8 @@ RESULT = {
             "peer": "torch",
             "peer_value": 3.0,
             "speedup": 1.5,
-            "goal": 1.0,
+            "at_least": 1.0,
+            "aim": 1.3,
         }
     ],
 }
@@ -79,8 +80,8 @@ def test_figures_that_do_not_fit(tree):
     wrong["cases"][0]["speedup"] = 9.0
     done = summary(*tree(wrong))
     assert done.returncode == 1 and "expected a speedup of 1.500" in done.stderr
-    del wrong["cases"][0]["goal"]
-    assert "expected goal in 'dense'" in summary(*tree(wrong)).stderr
+    del wrong["cases"][0]["aim"]
+    assert "expected aim in 'dense'" in summary(*tree(wrong)).stderr
     assert "expected JSON" in summary(*tree("{")).stderr
 
 
