@@ -488,7 +488,7 @@ std::unique_ptr<Curve> createHilbert(const OrderSpec &spec,
                                      std::string &error) {
   size_t axes = spec.grid.size();
   if (axes != 2 && axes != 3) {
-    error = "expected a grid of 2 or 3 sides for hilbert (O1), got " +
+    error = "expected a grid of 2 or 3 sides for hilbert (O1), found " +
             std::to_string(axes) + " in " + describe(spec.grid) +
             "; nearest legal choice: snake or morton on the same grid";
     return nullptr;

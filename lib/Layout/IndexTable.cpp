@@ -25,7 +25,7 @@ std::string layout::validate(const OrderTable &key) {
   std::string error = key.order->validate(key.length);
   if (error.empty() && key.length > Order::longestPermutation)
     error = "expected an order table of at most " +
-            std::to_string(Order::longestPermutation) + " tokens, got " +
+            std::to_string(Order::longestPermutation) + " tokens, found " +
             std::to_string(key.length);
   return error;
 }
@@ -54,19 +54,20 @@ std::string layout::validate(const RankTable &key) {
   int64_t volume = key.order->period(), least = volume - RankTable::longest;
   if (least > 0)
     return "expected a pattern order of at most " +
-           std::to_string(RankTable::longest) + " positions (O2), got " +
+           std::to_string(RankTable::longest) + " positions (O2), found " +
            std::to_string(volume);
   if (key.first > 0 || key.first < least)
     return "expected a first position from " + std::to_string(least) +
            " to 0 under a pattern order of " + std::to_string(volume) +
-           " positions (O2), got " + std::to_string(key.first);
+           " positions (O2), found " + std::to_string(key.first);
   if (!key.rows)
     return {};
   if (key.rows->memory)
     return validate(OrderTable{key.rows->memory, key.rows->length, true});
-  return key.rows->length < 0 ? "expected a length of at least 0 tokens, got " +
-                                    std::to_string(key.rows->length)
-                              : "";
+  return key.rows->length < 0
+             ? "expected a length of at least 0 tokens, found " +
+                   std::to_string(key.rows->length)
+             : "";
 }
 
 int64_t layout::sizeOf(const RankTable &key) {

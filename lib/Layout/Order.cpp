@@ -35,15 +35,15 @@ static std::string allCurves() {
 
 /// Checks one parameter against the row's use of it.
 static std::string checkUse(const CurveRow &row, Use CurveRow::*use, bool given,
-                            const char *what, const std::string &got,
+                            const char *what, const std::string &found,
                             const char *example) {
   if (row.*use == Use::Required && !given)
     return std::string("expected ") + what + " for the curve " + row.name +
-           " (O1), got none; nearest legal choice: " + example;
+           " (O1), found none; nearest legal choice: " + example;
   if (row.*use == Use::Refused && given)
     return std::string("expected no ") + what + " for the curve " + row.name +
-           " (O1), got " + got + "; nearest legal choice: leave it out, or " +
-           curvesWith(use);
+           " (O1), found " + found +
+           "; nearest legal choice: leave it out, or " + curvesWith(use);
   return {};
 }
 
@@ -51,14 +51,14 @@ static std::string checkUse(const CurveRow &row, Use CurveRow::*use, bool given,
 static std::string checkSpec(const OrderSpec &spec) {
   const CurveRow *row = findCurve(spec.curve);
   if (!row)
-    return "expected one of the curves " + allCurves() + " (O1), got " +
+    return "expected one of the curves " + allCurves() + " (O1), found " +
            quoted(spec.curve) +
            "; nearest legal choice: " + nearestCurve(spec.curve).name;
   if (spec.rate < 0)
-    return "expected a rate of at least 1 (O1), got " + text(spec.rate) +
+    return "expected a rate of at least 1 (O1), found " + text(spec.rate) +
            "; nearest legal choice: 1";
   if (spec.chunk < 0)
-    return "expected a chunk of at least 1 token (O1), got " +
+    return "expected a chunk of at least 1 token (O1), found " +
            text(spec.chunk) + "; nearest legal choice: 1, or no chunk";
   std::string error = checkUse(*row, &CurveRow::rate, spec.rate != 0, "rate",
                                text(spec.rate), "rate 1, the linear order");
@@ -75,12 +75,12 @@ static std::string checkSpec(const OrderSpec &spec) {
     return error;
   for (size_t a = 0; a < spec.grid.size(); ++a)
     if (spec.grid[a] < 1)
-      return "expected sides of at least 1 (O1), got side " +
+      return "expected sides of at least 1 (O1), found side " +
              std::to_string(a) + " = " + text(spec.grid[a]) + " in grid " +
              describe(spec.grid) + "; nearest legal choice: 1";
   if (!gridVolume(spec.grid))
     return "expected a grid of at most " +
-           text(std::numeric_limits<int64_t>::max()) + " cells (O1), got " +
+           text(std::numeric_limits<int64_t>::max()) + " cells (O1), found " +
            describe(spec.grid) +
            "; nearest legal choice: smaller sides whose product is the chunk "
            "or the length";
@@ -97,7 +97,7 @@ std::shared_ptr<const Order> ringlet::layout::makeOrder(const OrderSpec &spec,
     message = "expected a chunk of the volume of " +
               (spec.grid.empty() ? std::string("the table")
                                  : "grid " + describe(spec.grid)) +
-              " (O1), got chunk = " + text(spec.chunk) + " for volume " +
+              " (O1), found chunk = " + text(spec.chunk) + " for volume " +
               text(curve->volume()) +
               "; nearest legal choice: chunk = " + text(curve->volume());
     curve = nullptr;
@@ -124,7 +124,7 @@ Order::Order(OrderSpec spec, std::unique_ptr<const Curve> curve)
 
 std::string Order::validate(int64_t length) const {
   if (length < 0)
-    return "expected a length of at least 0 tokens, got " + text(length) +
+    return "expected a length of at least 0 tokens, found " + text(length) +
            "; nearest legal choice: 0";
   int64_t volume = curve->volume();
   if (description.chunk || !volume || length == volume)
@@ -133,7 +133,7 @@ std::string Order::validate(int64_t length) const {
       "expected a length of " + text(volume) + ", the volume of " +
       (description.grid.empty() ? std::string("the table")
                                 : "grid " + describe(description.grid)) +
-      " (O1), got " + text(length) +
+      " (O1), found " + text(length) +
       "; nearest legal choice: chunk = " + text(volume);
   // A grid that differs in its slowest side only may fit.
   if (!description.grid.empty() && description.table.empty() && length > 0) {
@@ -194,7 +194,7 @@ std::vector<int64_t> Order::permutation(int64_t length,
   std::string message = validate(length);
   if (message.empty() && length > longestPermutation)
     message = "expected a permutation of at most " + text(longestPermutation) +
-              " tokens, got " + text(length) +
+              " tokens, found " + text(length) +
               "; nearest legal choice: compute single slots";
   if (!message.empty()) {
     if (error)
@@ -219,10 +219,10 @@ std::string Order::validatePattern(int64_t maxPosition) const {
                          ? text(std::max<int64_t>(maxPosition, 0) + 1)
                          : "none, as no volume exceeds that position";
   if (!restart)
-    return "expected a pattern order with a volume (O2), got " +
+    return "expected a pattern order with a volume (O2), found " +
            describe(description) + "; nearest legal choice: chunk = " + need;
   return "expected a pattern order whose volume exceeds every position (O2), "
-         "got volume " +
+         "found volume " +
          text(restart) + " of " + describe(description) + " for position " +
          text(maxPosition) + "; nearest legal choice: volume " + need;
 }

@@ -72,7 +72,7 @@ private:
 std::unique_ptr<Curve> createTable(const OrderSpec &spec, std::string &error) {
   auto size = static_cast<int64_t>(spec.table.size());
   if (!spec.grid.empty() && *gridVolume(spec.grid) != size) {
-    error = "expected a table as long as the grid's volume (O1), got " +
+    error = "expected a table as long as the grid's volume (O1), found " +
             std::to_string(size) + " entries for grid " + describe(spec.grid) +
             " of volume " + std::to_string(*gridVolume(spec.grid)) +
             "; nearest legal choice: no grid";
@@ -86,7 +86,7 @@ std::unique_ptr<Curve> createTable(const OrderSpec &spec, std::string &error) {
   for (int64_t m = 0; m < size; ++m) {
     int64_t token = spec.table[m];
     if (token < 0 || token >= size) {
-      error = "expected a permutation (O4), got " + entry(m) +
+      error = "expected a permutation (O4), found " + entry(m) +
               " outside of [0, " + std::to_string(size) +
               "); nearest legal choice: " +
               std::to_string(token < 0 ? 0 : size - 1) +
@@ -94,9 +94,10 @@ std::unique_ptr<Curve> createTable(const OrderSpec &spec, std::string &error) {
       return nullptr;
     }
     if (slots[token] != -1) {
-      error = "expected a permutation (O4), got " + entry(m) + " like table[" +
-              std::to_string(slots[token]) + "]; every token of [0, " +
-              std::to_string(size) + ") must stand in the table once";
+      error = "expected a permutation (O4), found " + entry(m) +
+              " like table[" + std::to_string(slots[token]) +
+              "]; every token of [0, " + std::to_string(size) +
+              ") must stand in the table once";
       return nullptr;
     }
     slots[token] = m;

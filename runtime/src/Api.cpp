@@ -76,7 +76,7 @@ static rl_status guarded(Body body) noexcept {
 #define RL_EXPECT(argument)                                                    \
   do {                                                                         \
     if (!(argument))                                                           \
-      return invalid("expected " #argument ", got a null pointer");            \
+      return invalid("expected " #argument ", found a null pointer");          \
   } while (false)
 
 uint32_t rl_abi_version(void) { return RL_ABI_VERSION; }
@@ -122,7 +122,7 @@ static Status checkStructSize(const char *name, size_t size) {
   if (size >= sizeof(size_t) && size <= absurdStruct)
     return {};
   return invalid("expected ", name, ".struct_size from ", sizeof(size_t),
-                 " to ", absurdStruct, ", got ", size,
+                 " to ", absurdStruct, ", found ", size,
                  "; initialise the struct with its _INIT macro");
 }
 
@@ -271,7 +271,7 @@ rl_status rl_memory_copy(rl_context *context, void *to, const void *from,
                                              Transfer::OnDevice);
     }
     return invalid("expected a transfer from ", int(RL_TO_DEVICE), " to ",
-                   int(RL_ON_DEVICE), ", got ", int(transfer));
+                   int(RL_ON_DEVICE), ", found ", int(transfer));
   });
 }
 
@@ -418,7 +418,7 @@ rl_status rl_program_find_entry(const rl_program *program, const char *name,
         known += ", ...";
     }
     return invalid("expected one of the entries ",
-                   known.empty() ? "(none)" : known, ", got '", name, "'");
+                   known.empty() ? "(none)" : known, ", found '", name, "'");
   });
 }
 
@@ -426,12 +426,12 @@ rl_status rl_program_find_entry(const rl_program *program, const char *name,
 static Status needEntry(const char *caller, const rl_program *program,
                         uint32_t index, const Entry *&entry) {
   if (!program)
-    return invalid(caller, ": expected program, got a null pointer");
+    return invalid(caller, ": expected program, found a null pointer");
   entry = findEntry(program, index);
   if (entry)
     return {};
   return invalid(caller, ": expected an entry below ",
-                 program->impl->entries().size(), ", got ", index);
+                 program->impl->entries().size(), ", found ", index);
 }
 
 rl_status rl_program_argument(const rl_program *program, uint32_t entry,
@@ -444,7 +444,7 @@ rl_status rl_program_argument(const rl_program *program, uint32_t entry,
     uint32_t count = sizeOf(found->function->arguments());
     if (index >= count)
       return invalid("rl_program_argument: expected an argument below ", count,
-                     ", got ", index);
+                     ", found ", index);
     const abi::Argument &argument = *found->function->arguments()->Get(index);
     rl_argument complete = RL_ARGUMENT_INIT;
     complete.name = argument.name()->c_str();

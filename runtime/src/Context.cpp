@@ -16,7 +16,7 @@
 using namespace ringlet::rt;
 
 static Status unknownDriver(const std::string &name) {
-  return failure(RL_UNAVAILABLE, "expected the driver 'cpu' or 'cuda', got '",
+  return failure(RL_UNAVAILABLE, "expected the driver 'cpu' or 'cuda', found '",
                  name, "'");
 }
 
@@ -72,10 +72,10 @@ Context::Context(const rl_context_options &options,
 Status Context::create(const rl_context_options &options,
                        std::shared_ptr<Context> &context) {
   if (options.flags != 0)
-    return invalid("expected flags 0, got ", options.flags);
+    return invalid("expected flags 0, found ", options.flags);
   if (options.log_level > RL_LOG_DEBUG)
     return invalid("expected a log level of at most ", int(RL_LOG_DEBUG),
-                   ", got ", options.log_level);
+                   ", found ", options.log_level);
   std::unique_ptr<Driver> driver;
   RL_TRY(makeDriver(options.driver ? options.driver : "cpu", options, driver));
   context.reset(new Context(options, std::move(driver)));

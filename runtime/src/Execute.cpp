@@ -38,7 +38,7 @@ static void writeKey(const abi::Function &function,
 Status Call::prepare(const rl_tensor *tensors, uint32_t count,
                      Binding binding) {
   if (!entry.plan)
-    return failed(invalid("expected a program loaded into a context, got one "
+    return failed(invalid("expected a program loaded into a context, found one "
                           "that can be inspected only"));
   std::vector<TensorView> &arguments = lists->arguments;
   RL_TRY(bindTensors(*entry.function, tensors, count, binding, arguments));

@@ -153,5 +153,5 @@ Status ExprValues::getSize(uint32_t expr, const char *what,
   if (size >= 0)
     return {};
   return invalid("entry '", function.name()->str(), "': expected ", what,
-                 " of at least 0, got ", size, " from ", nameOf(expr));
+                 " of at least 0, found ", size, " from ", nameOf(expr));
 }

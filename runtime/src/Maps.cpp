@@ -29,10 +29,10 @@ struct Rows {
 Status divideRows(const abi::TensorMap &map, int64_t size, Rows &rows) {
   int64_t rate = map.rate(), rest = size % rate;
   if (rate > mostSize)
-    return invalid("expected a rate of at most ", mostSize, ", got ", rate);
+    return invalid("expected a rate of at most ", mostSize, ", found ", rate);
   if (map.residues() == abi::Residues::All && rest != 0)
     return invalid("expected a size on axis ", uint32_t(map.rows()),
-                   " that is a multiple of the rate ", rate, ", got ", size,
+                   " that is a multiple of the rate ", rate, ", found ", size,
                    ": the nearest are ", size - rest, " and ",
                    uint64_t(size - rest) + uint64_t(rate));
   bool longer =
@@ -57,7 +57,7 @@ public:
   Status add(uint32_t axis, int64_t count, int64_t step, uint32_t box) {
     if (count < 1 || count > mostSize)
       return invalid("expected a size from 1 to ", mostSize, " on axis ", axis,
-                     ", got ", count);
+                     ", found ", count);
     int64_t stride = abi::kMapAlignment;
     // Nobody steps along an axis of one element, nor along the innermost one.
     if (count > 1 && shape.rank > 0) {
@@ -66,7 +66,8 @@ public:
           stride < 0 || stride > mostStride || stride % abi::kMapAlignment != 0)
         return invalid("expected a stride from 0 to ",
                        mostStride / element / step, " on axis ", axis,
-                       ", a multiple of ", unit, ", got ", view.strides[axis]);
+                       ", a multiple of ", unit, ", found ",
+                       view.strides[axis]);
     }
     shape.sizes[shape.rank] = uint64_t(count);
     shape.strides[shape.rank] = uint64_t(shape.rank ? stride : element);

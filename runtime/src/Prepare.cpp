@@ -92,8 +92,8 @@ Status Planner::checkRequirements(const ExprValues &exprs) const {
     std::string rule;
     if (require->rule() && require->rule()->size())
       rule = text(" (", require->rule()->str(), ")");
-    return failed(
-        invalid(require->message()->str(), ", got ", lhs, " and ", rhs, rule));
+    return failed(invalid(require->message()->str(), ", found ", lhs, " and ",
+                          rhs, rule));
   }
   return {};
 }
@@ -107,7 +107,7 @@ Status Planner::checkOutputs(const ExprValues &exprs) const {
       if (arguments[i].sizes[axis] != expected)
         return failed(invalid("output '", argument.name()->str(),
                               "': expected size ", expected, " on axis ", axis,
-                              ", got ", arguments[i].sizes[axis]));
+                              ", found ", arguments[i].sizes[axis]));
     }
   }
   return {};
@@ -271,7 +271,7 @@ Status Planner::prepareParam(const abi::Kernel &kernel, uint32_t index,
                       int64_t given) {
     return failed(invalid("kernel '", kernel.name()->str(), "' expects ", what,
                           " ", wanted, " on axis ", axis, " of parameter ",
-                          index, ", got ", given));
+                          index, ", found ", given));
   };
   for (uint32_t axis = 0; axis < view.rank; ++axis) {
     int64_t wanted = param.sizes()->Get(axis);
@@ -380,7 +380,7 @@ Status Planner::prepareMaps(const abi::Kernel &kernel,
       return invalid(
           "kernel '", kernel.name()->str(), "' expects ",
           nameOfBuffer(*entry.function, *entry.plan, buffer),
-          " at a multiple of ", abi::kMapAlignment, " bytes, got it ",
+          " at a multiple of ", abi::kMapAlignment, " bytes, found it ",
           reinterpret_cast<uintptr_t>(argument->data) % abi::kMapAlignment,
           " bytes behind one");
     Status status = shapeMap(map, buffers[buffer], shape);
@@ -401,8 +401,9 @@ Status Planner::prepareCopy(const abi::Copy &copy) {
   const TensorView &destination = buffers[copy.destination()];
   for (uint32_t axis = 0; axis < source.rank; ++axis)
     if (source.sizes[axis] != destination.sizes[axis])
-      return failed(invalid("copies size ", source.sizes[axis], " to size ",
-                            destination.sizes[axis], " on axis ", axis));
+      return failed(invalid("expected a destination of size ",
+                            source.sizes[axis], " on axis ", axis, ", found ",
+                            destination.sizes[axis]));
   if (elementCount(source) == 0)
     return {};
   steps.push_back({Step::CopyStep, uint32_t(copies.size())});

@@ -221,12 +221,12 @@ Status Binder::sizes(const rl_tensor &tensor, TensorView &view) const {
   uint32_t rank = argument.sizes() ? argument.sizes()->size() : 0;
   if (tensor.dtype != int32_t(argument.dtype()))
     return invalid(place(), "expected elements of ",
-                   abi::dtypeName(argument.dtype()), ", got ",
+                   abi::dtypeName(argument.dtype()), ", found ",
                    rl_dtype_name(tensor.dtype), " (dtype ", tensor.dtype, ")");
   if (tensor.rank < 0 || uint32_t(tensor.rank) != rank)
-    return invalid(place(), "expected rank ", rank, ", got ", tensor.rank);
+    return invalid(place(), "expected rank ", rank, ", found ", tensor.rank);
   if (rank && !tensor.sizes)
-    return invalid(place(), "expected ", rank, " sizes, got a null pointer");
+    return invalid(place(), "expected ", rank, " sizes, found a null pointer");
   view.dtype = argument.dtype();
   view.rank = rank;
   view.data = static_cast<char *>(tensor.data);
@@ -234,15 +234,15 @@ Status Binder::sizes(const rl_tensor &tensor, TensorView &view) const {
     int64_t wanted = argument.sizes()->Get(i), given = tensor.sizes[i];
     if (given < 0)
       return invalid(place(), "expected a size of at least 0 on axis ", i,
-                     ", got ", given);
+                     ", found ", given);
     if (wanted != -1 && wanted != given)
       return invalid(place(), "expected size ", wanted, " on axis ", i,
-                     ", got ", given);
+                     ", found ", given);
     view.sizes[i] = given;
   }
   if (rank && view.sizes[rank - 1] > INT32_MAX)
     return invalid(place(), "expected a last axis of at most ", INT32_MAX,
-                   " elements, got ", view.sizes[rank - 1], " (S3)");
+                   " elements, found ", view.sizes[rank - 1], " (S3)");
   return {};
 }
 
@@ -264,7 +264,8 @@ Status Binder::strides(const rl_tensor &tensor, TensorView &view) const {
     if (view.sizes[view.rank - 1] == 1)
       last = 1;
     if (last != 1)
-      return invalid(place(), "expected stride 1 on the last axis, got ", last,
+      return invalid(place(), "expected stride 1 on the last axis, found ",
+                     last,
                      "; copy the tensor so that its last axis is contiguous");
   }
   int64_t low, high;
@@ -292,13 +293,13 @@ Status Binder::memory(const TensorView &view) const {
   if (!view.data) {
     if (binding != Binding::Complete && !scalar)
       return {};
-    return invalid(place(), "expected data, got a null pointer");
+    return invalid(place(), "expected data, found a null pointer");
   }
   auto address = reinterpret_cast<uintptr_t>(view.data);
   size_t align = abi::dtypeSize(view.dtype);
   if (address % align != 0)
     return invalid(place(), "expected an address that is a multiple of ", align,
-                   ", got ", static_cast<const void *>(view.data));
+                   ", found ", static_cast<const void *>(view.data));
   int64_t low, high;
   byteRange(view, low, high);
   uintptr_t end;
@@ -347,10 +348,10 @@ Status rt::bindTensors(const abi::Function &function, const rl_tensor *tensors,
   if (count != expected)
     return invalid("entry '", function.name()->str(), "': expected ", expected,
                    binding == Binding::Inputs ? " inputs" : " tensors",
-                   ", got ", count);
+                   ", found ", count);
   if (count && !tensors)
     return invalid("entry '", function.name()->str(),
-                   "': expected tensors, got a null pointer");
+                   "': expected tensors, found a null pointer");
   views.assign(count, TensorView());
   for (uint32_t i = 0; i < count; ++i)
     RL_TRY((Binder{function, *function.arguments()->Get(i), binding}.bind(

@@ -138,7 +138,8 @@ Status CpuDriver::copy(const TensorView &source, const TensorView &destination,
 
 Status rt::describeCpu(uint32_t index, rl_device &device) {
   if (index != 0)
-    return invalid("the cpu driver has device 0 only, got device ", index);
+    return invalid("expected device 0, the only one of the cpu driver, found ",
+                   index);
   auto put = [](const std::string &string, char *place, size_t size) {
     std::strncpy(place, string.c_str(), size - 1);
   };
@@ -153,10 +154,10 @@ Status rt::describeCpu(uint32_t index, rl_device &device) {
 Status rt::makeCpuDriver(const rl_context_options &options,
                          std::unique_ptr<Driver> &driver) {
   if (options.device != 0)
-    return invalid("the cpu driver has device 0 only, got device ",
+    return invalid("expected device 0, the only one of the cpu driver, found ",
                    options.device);
   if (options.threads > mostThreads)
-    return invalid("expected at most ", mostThreads, " threads, got ",
+    return invalid("expected at most ", mostThreads, " threads, found ",
                    options.threads);
   uint32_t threads = options.threads;
   if (threads == 0)

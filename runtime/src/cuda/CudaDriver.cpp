@@ -272,7 +272,7 @@ Status CudaDriver::encodeMap(const MapShape &shape, EncodedMap &map) const {
   if (!api.mapEncode)
     return failure(RL_UNSUPPORTED,
                    "expected a driver for CUDA 12.0 or later, "
-                   "which has tensor maps, got one for CUDA ",
+                   "which has tensor maps, found one for CUDA ",
                    api.versionName());
   int type = shape.dtype == abi::DType::F16    ? tensor::F16
              : shape.dtype == abi::DType::BF16 ? tensor::BF16

@@ -124,7 +124,7 @@ static Status readResource(const abi::KernelCode &code, const char *key,
     if (decimal && number >= least && number <= most)
       return {};
     return failure(RL_BAD_ARTIFACT, place, "'", key, "' from ", least, " to ",
-                   most, ", got '", value, "'");
+                   most, ", found '", value, "'");
   }
   return failure(RL_BAD_ARTIFACT, place, "a resource '", key, "', found none");
 }
@@ -162,12 +162,12 @@ Status CudaModule::find(const abi::Kernel &description,
                       found.sharedBytes));
   if (code.scratch_bytes() != 0)
     return failure(RL_BAD_ARTIFACT, "kernel '", symbol,
-                   "': expected no scratch on a GPU, got ",
+                   "': expected no scratch on a GPU, found ",
                    code.scratch_bytes(), " bytes");
   uint64_t words = countWords(description, code);
   if (words > mostWords)
     return failure(RL_UNSUPPORTED, "kernel '", symbol, "': expected at most ",
-                   mostWords, " words of parameters, got ", words);
+                   mostWords, " words of parameters, found ", words);
   found.mostBlocks =
       code.blocks_per_multiprocessor() * uint32_t(limits.multiprocessors);
   found.startsEarly = code.starts_early();
@@ -191,12 +191,12 @@ Status CudaModule::find(const abi::Kernel &description,
                    what));
   if (found.threads > uint32_t(maxThreads))
     return failure(RL_BAD_ARTIFACT, "kernel '", symbol, "': runs with at most ",
-                   maxThreads, " threads in a block, got 'threads' ",
+                   maxThreads, " threads in a block, found 'threads' ",
                    found.threads);
   if (uint64_t(staticShared) + found.sharedBytes >
       uint64_t(limits.maxSharedBytes))
     return failure(RL_BAD_ARTIFACT, "kernel '", symbol, "': expected at most ",
-                   limits.maxSharedBytes, " bytes of shared memory, got ",
+                   limits.maxSharedBytes, " bytes of shared memory, found ",
                    staticShared, " static and ", found.sharedBytes, " dynamic");
   // Without asking, 48 KiB is all that a block gets.
   if (uint64_t(staticShared) + found.sharedBytes > 48 * 1024)

@@ -21,7 +21,7 @@ static Status findDevice(const Api &api, int ordinal, DeviceId &id) {
   if (count == 0)
     return failure(RL_UNAVAILABLE, "expected an NVIDIA GPU, found none");
   if (ordinal < 0 || ordinal >= count)
-    return invalid("expected a cuda device from 0 to ", count - 1, ", got ",
+    return invalid("expected a cuda device from 0 to ", count - 1, ", found ",
                    ordinal);
   return api.check(api.deviceGet(&id, ordinal), text("open device ", ordinal));
 }

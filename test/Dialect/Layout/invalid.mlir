@@ -33,37 +33,37 @@ func.func private @rate_beyond_64_bits() attributes {a = #rlayout.order<residue<
 
 // -----
 
-// expected-error@+1 {{expected grid for the curve hilbert (O1), got none}}
+// expected-error@+1 {{expected grid for the curve hilbert (O1), found none}}
 func.func private @o1_no_grid() attributes {a = #rlayout.order<hilbert>}
 
 // -----
 
-// expected-error@+1 {{expected grid for the curve hilbert (O1), got none}}
+// expected-error@+1 {{expected grid for the curve hilbert (O1), found none}}
 func.func private @o1_empty_grid() attributes {a = #rlayout.order<hilbert, grid = []>}
 
 // -----
 
-// expected-error@+1 {{expected sides of at least 1 (O1), got side 1 = 0 in grid [4, 0]}}
+// expected-error@+1 {{expected sides of at least 1 (O1), found side 1 = 0 in grid [4, 0]}}
 func.func private @o1_empty_side() attributes {a = #rlayout.order<snake, grid = [4, 0]>}
 
 // -----
 
-// expected-error@+1 {{expected sides of at least 1 (O1), got side 0 = -9223372036854775808}}
+// expected-error@+1 {{expected sides of at least 1 (O1), found side 0 = -9223372036854775808}}
 func.func private @o1_negative_side() attributes {a = #rlayout.order<snake, grid = [-9223372036854775808, 4]>}
 
 // -----
 
-// expected-error@+1 {{expected a grid of at most 9223372036854775807 cells (O1), got [4294967296, 4294967296]}}
+// expected-error@+1 {{expected a grid of at most 9223372036854775807 cells (O1), found [4294967296, 4294967296]}}
 func.func private @o1_grid_overflow() attributes {a = #rlayout.order<morton, grid = [4294967296, 4294967296]>}
 
 // -----
 
-// expected-error@+1 {{expected a grid of 2 or 3 sides for hilbert (O1), got 4 in [2, 2, 2, 2]}}
+// expected-error@+1 {{expected a grid of 2 or 3 sides for hilbert (O1), found 4 in [2, 2, 2, 2]}}
 func.func private @o1_hilbert_in_four_dimensions() attributes {a = #rlayout.order<hilbert, grid = [2, 2, 2, 2]>}
 
 // -----
 
-// expected-error@+1 {{expected no grid for the curve residue (O1), got [4, 4]}}
+// expected-error@+1 {{expected no grid for the curve residue (O1), found [4, 4]}}
 func.func private @o1_residue_with_grid() attributes {a = #rlayout.order<residue<2>, grid = [4, 4]>}
 
 // -----
@@ -83,17 +83,17 @@ func.func private @o1_zero_chunk() attributes {a = #rlayout.order<linear, chunk 
 
 // -----
 
-// expected-error@+1 {{expected a chunk of the volume of grid [8, 8] (O1), got chunk = 63 for volume 64; nearest legal choice: chunk = 64}}
+// expected-error@+1 {{expected a chunk of the volume of grid [8, 8] (O1), found chunk = 63 for volume 64; nearest legal choice: chunk = 64}}
 func.func private @o1_chunk_is_not_the_volume() attributes {a = #rlayout.order<hilbert, grid = [8, 8], chunk = 63>}
 
 // -----
 
-// expected-error@+1 {{expected a permutation (O4), got table[1] = 3 outside of [0, 3)}}
+// expected-error@+1 {{expected a permutation (O4), found table[1] = 3 outside of [0, 3)}}
 func.func private @o4_table_out_of_range() attributes {a = #rlayout.order<table<[0, 3, 1]>>}
 
 // -----
 
-// expected-error@+1 {{expected a permutation (O4), got table[2] = 0 like table[0]}}
+// expected-error@+1 {{expected a permutation (O4), found table[2] = 0 like table[0]}}
 func.func private @o4_table_repeats() attributes {a = #rlayout.order<table<[0, 1, 0]>>}
 
 // -----
@@ -113,7 +113,7 @@ func.func private @g1_zigzag_with_block() attributes {a = #rlayout.ring<4, zigza
 
 // -----
 
-// expected-error@+1 {{expected a length of 64, the volume of grid [8, 8] (O1), got 100; nearest legal choice: chunk = 64}}
+// expected-error@+1 {{expected a length of 64, the volume of grid [8, 8] (O1), found 100; nearest legal choice: chunk = 64}}
 func.func private @o1_length_is_not_the_volume(tensor<1x100x2xf32, #rlayout.layout<order = <hilbert, grid = [8, 8]>>>)
 
 // -----

@@ -495,7 +495,7 @@ func.func @b6_block_mask_alone(%q: tensor<1x64x4x16xf32>, %m: tensor<4x4xi1>) {
 // -----
 
 func.func @o2_pattern_order_too_small(%q: tensor<1x64x4x16xf32>, %k: tensor<1x64x4x16xf32>, %v: tensor<1x64x4x16xf32>) {
-  // expected-error@+1 {{expected a pattern order whose volume exceeds every position (O2), got volume 16}}
+  // expected-error@+1 {{expected a pattern order whose volume exceeds every position (O2), found volume 16}}
   %o, %lse = ringlet.attention %q, %k, %v branches [<w = 8, r = 1>] pattern_order = <hilbert, grid = [4, 4]>
       : (tensor<1x64x4x16xf32>, tensor<1x64x4x16xf32>, tensor<1x64x4x16xf32>) -> (tensor<1x64x4x16xf32>, tensor<1x4x64xf32>)
   return

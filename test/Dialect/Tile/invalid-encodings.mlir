@@ -209,7 +209,7 @@ rtile.func @f() grid(%i: index) {
 
 // Recipes are known by name.
 
-// expected-error@+2 {{expected one of [fa_fwd_overlap, fa_fwd_lazy] for How a plain kernel becomes a scheduled one, got: fa_bwd}}
+// expected-error@+2 {{expected one of [fa_fwd_overlap, fa_fwd_lazy] for recipe of a scheduled kernel, got: fa_bwd}}
 // expected-error@+1 {{failed to parse RTile_RecipeAttr parameter}}
 rtile.func @f() grid(%i: index) recipe = <fa_bwd> {
   rtile.return

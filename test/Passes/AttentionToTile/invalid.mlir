@@ -10,7 +10,7 @@
 // What has no lowering is refused with the rule's number.
 
 func.func @pattern_order(%q: tensor<1x?x2x16xf32>) -> tensor<1x?x2x16xf32> {
-  // expected-error@+1 {{expected a pattern order with a volume (O2), got residue<4>}}
+  // expected-error@+1 {{expected a pattern order with a volume (O2), found residue<4>}}
   %o, %l = ringlet.attention %q, %q, %q branches [<w = *, r = 1>] pattern_order = <residue<4>>
       : (tensor<1x?x2x16xf32>, tensor<1x?x2x16xf32>, tensor<1x?x2x16xf32>)
       -> (tensor<1x?x2x16xf32>, tensor<1x2x?xf32>)

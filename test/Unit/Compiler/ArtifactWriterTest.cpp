@@ -260,7 +260,7 @@ TEST(ArtifactWriter, TheRuntimeRunsIt) {
   tensors[1].sizes = &wrong;
   EXPECT_EQ(rl_program_run(program, 0, tensors, 2), RL_INVALID_ARGUMENT);
   EXPECT_NE(std::string(rl_last_error())
-                .find("expected result0 to have the size of x, got 1000 and "
+                .find("expected result0 to have the size of x, found 1000 and "
                       "999"),
             std::string::npos)
       << rl_last_error();

@@ -36,30 +36,32 @@ OrderSpec spec(const char *curve, int64_t rate, Tokens grid, int64_t chunk,
 TEST(Refusal, Messages) {
   EXPECT_EQ(refusal(spec("hilbrt", 0, {4, 4}, 0)),
             "expected one of the curves linear, hilbert, morton, snake, "
-            "residue, table (O1), got 'hilbrt'; nearest legal choice: "
+            "residue, table (O1), found 'hilbrt'; nearest legal choice: "
             "hilbert");
   EXPECT_EQ(refusal(spec("hilbert", 0, {4, 4}, 15)),
-            "expected a chunk of the volume of grid [4, 4] (O1), got chunk = "
+            "expected a chunk of the volume of grid [4, 4] (O1), found chunk = "
             "15 for volume 16; nearest legal choice: chunk = 16");
   EXPECT_EQ(refusal(spec("hilbert", 0, {2, 2, 2, 2}, 0)),
-            "expected a grid of 2 or 3 sides for hilbert (O1), got 4 in "
+            "expected a grid of 2 or 3 sides for hilbert (O1), found 4 in "
             "[2, 2, 2, 2]; nearest legal choice: snake or morton on the same "
             "grid");
   EXPECT_EQ(refusal(spec("snake", 0, {4, -3}, 0)),
-            "expected sides of at least 1 (O1), got side 1 = -3 in grid "
+            "expected sides of at least 1 (O1), found side 1 = -3 in grid "
             "[4, -3]; nearest legal choice: 1");
-  EXPECT_EQ(refusal(spec("residue", 2, {4, 4}, 0)),
-            "expected no grid for the curve residue (O1), got [4, 4]; nearest "
-            "legal choice: leave it out, or linear or hilbert or morton or "
-            "snake or table");
+  EXPECT_EQ(
+      refusal(spec("residue", 2, {4, 4}, 0)),
+      "expected no grid for the curve residue (O1), found [4, 4]; nearest "
+      "legal choice: leave it out, or linear or hilbert or morton or "
+      "snake or table");
   EXPECT_EQ(refusal(spec("table", 0, {}, 0, {0, 2, 0})),
-            "expected a permutation (O4), got table[2] = 0 like table[0]; "
+            "expected a permutation (O4), found table[2] = 0 like table[0]; "
             "every token of [0, 3) must stand in the table once");
-  EXPECT_EQ(refusal(spec("table", 0, {}, 0, {0, 3, 1})),
-            "expected a permutation (O4), got table[1] = 3 outside of [0, 3); "
-            "nearest legal choice: 2 if no other entry has it");
+  EXPECT_EQ(
+      refusal(spec("table", 0, {}, 0, {0, 3, 1})),
+      "expected a permutation (O4), found table[1] = 3 outside of [0, 3); "
+      "nearest legal choice: 2 if no other entry has it");
   EXPECT_EQ(refusal(spec("table", 0, {}, 4, {0, 2, 1})),
-            "expected a chunk of the volume of the table (O1), got chunk = 4 "
+            "expected a chunk of the volume of the table (O1), found chunk = 4 "
             "for volume 3; nearest legal choice: chunk = 3");
 }
 
@@ -100,7 +102,7 @@ TEST(Refusal, EachHasRuleAndChoice) {
   for (const OrderSpec &bad : specs) {
     std::string error = refusal(bad);
     EXPECT_EQ(error.rfind("expected ", 0), 0u) << error;
-    EXPECT_NE(error.find(", got "), std::string::npos) << error;
+    EXPECT_NE(error.find(", found "), std::string::npos) << error;
     EXPECT_NE(error.find("(O"), std::string::npos) << error;
     EXPECT_NE(error.find("; nearest legal choice: "), std::string::npos)
         << error;

@@ -28,7 +28,7 @@ TEST(Api, HeaderWorksInC) { EXPECT_EQ(runtimeHeaderInC(), 0); }
 
 TEST(Api, NullPointers) {
   EXPECT_EQ(rl_context_create(nullptr, nullptr), RL_INVALID_ARGUMENT);
-  expectError("expected out_context, got a null pointer");
+  expectError("expected out_context, found a null pointer");
   rl_program *program;
   EXPECT_EQ(rl_program_load(nullptr, nullptr, 10, &program),
             RL_INVALID_ARGUMENT);
@@ -62,7 +62,7 @@ TEST(Api, ErrorsBelongToTheirThread) {
   rl_context_options options = RL_CONTEXT_OPTIONS_INIT;
   options.driver = "abacus";
   EXPECT_EQ(rl_context_create(&options, &context), RL_UNAVAILABLE);
-  expectError("expected the driver 'cpu' or 'cuda', got 'abacus'");
+  expectError("expected the driver 'cpu' or 'cuda', found 'abacus'");
   std::thread([] { EXPECT_STREQ(rl_last_error(), ""); }).join();
 }
 
@@ -71,14 +71,14 @@ TEST(Api, ContextOptions) {
   rl_context_options options = RL_CONTEXT_OPTIONS_INIT;
   options.flags = 4;
   EXPECT_EQ(rl_context_create(&options, &context), RL_INVALID_ARGUMENT);
-  expectError("expected flags 0, got 4");
+  expectError("expected flags 0, found 4");
   options = RL_CONTEXT_OPTIONS_INIT;
   options.device = 1;
   EXPECT_EQ(rl_context_create(&options, &context), RL_INVALID_ARGUMENT);
   options = RL_CONTEXT_OPTIONS_INIT;
   options.threads = 1u << 30;
   EXPECT_EQ(rl_context_create(&options, &context), RL_INVALID_ARGUMENT);
-  expectError("at most 4096 threads, got 1073741824");
+  expectError("at most 4096 threads, found 1073741824");
   options = RL_CONTEXT_OPTIONS_INIT;
   options.log_level = 9;
   EXPECT_EQ(rl_context_create(&options, &context), RL_INVALID_ARGUMENT);
@@ -164,7 +164,7 @@ TEST(Api, Introspection) {
   uint32_t entry;
   EXPECT_EQ(rl_program_find_entry(program.get(), "main", &entry),
             RL_INVALID_ARGUMENT);
-  expectError("expected one of the entries 'affine', 'graph', got 'main'");
+  expectError("expected one of the entries 'affine', 'graph', found 'main'");
 }
 
 //===----------------------------------------------------------------------===//

@@ -151,7 +151,7 @@ TEST_F(CudaAligned, OnlyWhereMemoryAllows) {
       } else {
         EXPECT_STREQ(rl_last_error(),
                      "entry 'total': kernel 'total' expects input 'x' at a "
-                     "multiple of 16 bytes, got it 2 bytes behind one");
+                     "multiple of 16 bytes, found it 2 bytes behind one");
       }
     }
   }

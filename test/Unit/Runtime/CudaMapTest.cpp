@@ -229,27 +229,27 @@ TEST_F(CudaMaps, Fallback) {
       {{1, 20, 40},
        {800, 40, 1},
        1,
-       "kernel 'mark' expects input 'x' at a multiple of 16 bytes, got it 2 "
+       "kernel 'mark' expects input 'x' at a multiple of 16 bytes, found it 2 "
        "bytes behind one"},
       {{1, 20, 36},
        {720, 36, 1},
        0,
        "kernel 'mark' copies input 'x': expected a stride from 0 to "
-       "549755813880 on axis 1, a multiple of 8, got 36"},
-      {{2, 20, 40}, {804, 40, 1}, 0, "on axis 0, a multiple of 8, got 804"},
+       "549755813880 on axis 1, a multiple of 8, found 36"},
+      {{2, 20, 40}, {804, 40, 1}, 0, "on axis 0, a multiple of 8, found 804"},
       // A tensor that repeats itself, and one that runs backwards.
       {{2, 20, 40}, {0, 40, 1}, 0, nullptr},
-      {{2, 20, 40}, {-800, 40, 1}, 800, "a multiple of 8, got -800"},
+      {{2, 20, 40}, {-800, 40, 1}, 800, "a multiple of 8, found -800"},
       {{1, 18, 40},
        {720, 40, 1},
        0,
-       "expected a size on axis 1 that is a multiple of the rate 4, got 18: "
+       "expected a size on axis 1 that is a multiple of the rate 4, found 18: "
        "the nearest are 16 and 20"},
       {{0, 20, 40},
        {800, 40, 1},
        0,
-       "expected a size from 1 to 2147483648 on axis 0, got 0"},
-      {{1, 20, 0}, {800, 40, 1}, 0, "on axis 2, got 0"},
+       "expected a size from 1 to 2147483648 on axis 0, found 0"},
+      {{1, 20, 0}, {800, 40, 1}, 0, "on axis 2, found 0"},
   };
   ProgramPtr program = load({1, 4});
   for (const auto &item : cases) {
@@ -311,7 +311,7 @@ TEST_F(CudaMaps, LongAxes) {
     EXPECT_EQ(runOn(program.get(), {size, 8, 8}, {0, 8, 1}), RL_OK)
         << rl_last_error();
     EXPECT_EQ(fake.launches.size(), good ? 1u : 0u) << size;
-    EXPECT_EQ(wasLogged("expected a size from 1 to 2147483648 on axis 0, got "
+    EXPECT_EQ(wasLogged("expected a size from 1 to 2147483648 on axis 0, found "
                         "2147483649"),
               !good);
   }
@@ -327,12 +327,12 @@ TEST_F(CudaMaps, WithoutFallback) {
             RL_INVALID_ARGUMENT);
   EXPECT_STREQ(rl_last_error(),
                "entry 'mapped': kernel 'mark' expects input 'x' at a multiple "
-               "of 16 bytes, got it 6 bytes behind one");
+               "of 16 bytes, found it 6 bytes behind one");
   EXPECT_EQ(runOn(program.get(), {1, 22, 40}, {880, 40, 1}),
             RL_INVALID_ARGUMENT);
   EXPECT_STREQ(rl_last_error(),
                "entry 'mapped': kernel 'mark' copies input 'x': expected a "
-               "size on axis 1 that is a multiple of the rate 4, got 22: the "
+               "size on axis 1 that is a multiple of the rate 4, found 22: the "
                "nearest are 20 and 24");
   // Refused before anything was taken or queued.
   EXPECT_EQ(fake.count("cuStreamIsCapturing"), 0);
@@ -511,7 +511,7 @@ TEST_F(CudaMaps, RoomForParameters) {
   ContextPtr context = makeCudaContext();
   EXPECT_EQ(loadStatus(context.get()), RL_UNSUPPORTED);
   EXPECT_STREQ(rl_last_error(), "kernel 'mark': expected at most 512 words of "
-                                "parameters, got 513");
+                                "parameters, found 513");
   kernel.params.pop_back();
   EXPECT_EQ(loadStatus(context.get()), RL_OK) << rl_last_error();
 }

@@ -30,7 +30,7 @@ TEST_F(Cuda, Devices) {
   ASSERT_EQ(rl_device_describe("cuda", 1, &device), RL_OK);
   EXPECT_STREQ(device.name, "Other GPU");
   EXPECT_EQ(rl_device_describe("cuda", 2, &device), RL_INVALID_ARGUMENT);
-  EXPECT_STREQ(rl_last_error(), "expected a cuda device from 0 to 1, got 2");
+  EXPECT_STREQ(rl_last_error(), "expected a cuda device from 0 to 1, found 2");
   EXPECT_STREQ(device.name, "");
   EXPECT_EQ(rl_device_describe("cuda", UINT32_MAX, &device),
             RL_INVALID_ARGUMENT);
@@ -344,21 +344,21 @@ TEST_F(Cuda, BadResources) {
   struct {
     const char *key, *value, *error;
   } cases[] = {
-      {"threads", "", "expected 'threads' from 1 to 1024, got ''"},
-      {"threads", "0", "expected 'threads' from 1 to 1024, got '0'"},
-      {"threads", "1025", "expected 'threads' from 1 to 1024, got '1025'"},
-      {"threads", "12x", "expected 'threads' from 1 to 1024, got '12x'"},
-      {"threads", "-4", "expected 'threads' from 1 to 1024, got '-4'"},
+      {"threads", "", "expected 'threads' from 1 to 1024, found ''"},
+      {"threads", "0", "expected 'threads' from 1 to 1024, found '0'"},
+      {"threads", "1025", "expected 'threads' from 1 to 1024, found '1025'"},
+      {"threads", "12x", "expected 'threads' from 1 to 1024, found '12x'"},
+      {"threads", "-4", "expected 'threads' from 1 to 1024, found '-4'"},
       {"threads", "99999999999999999999",
-       "expected 'threads' from 1 to 1024, got '99999999999999999999'"},
+       "expected 'threads' from 1 to 1024, found '99999999999999999999'"},
       {"threads", "1024",
-       "runs with at most 512 threads in a block, got "
+       "runs with at most 512 threads in a block, found "
        "'threads' 1024"},
       {"shared_bytes", "232449",
-       "expected 'shared_bytes' from 0 to 232448, got '232449'"},
+       "expected 'shared_bytes' from 0 to 232448, found '232449'"},
       {"shared_bytes", "232448",
        "expected at most 232448 bytes of shared "
-       "memory, got 16 static and 232448 dynamic"},
+       "memory, found 16 static and 232448 dynamic"},
   };
   fake.kernelThreads = 512;
   fake.staticShared = 16;
@@ -382,7 +382,7 @@ TEST_F(Cuda, BadResources) {
   builder.artifact.kernels[0]->code[0]->scratch_bytes = 64;
   EXPECT_EQ(loadStatus(context.get()), RL_BAD_ARTIFACT);
   EXPECT_STREQ(rl_last_error(),
-               "kernel 'scale': expected no scratch on a GPU, got 64 bytes");
+               "kernel 'scale': expected no scratch on a GPU, found 64 bytes");
   builder = Builder();
   addAll();
   builder.artifact.kernels[0]->code[0]->symbol = "absent";

@@ -145,7 +145,7 @@ TEST_P(Run, RequirementNamesRuleAndValues) {
   EXPECT_EQ(call("affine", {x.arg(), {&factor, RL_I64, {}}, y.arg()}),
             RL_INVALID_ARGUMENT);
   EXPECT_STREQ(rl_last_error(),
-               "entry 'affine': expected 1 <= s, got 1 and -4 (B1)");
+               "entry 'affine': expected 1 <= s, found 1 and -4 (B1)");
   EXPECT_EQ(y.storage, std::vector<float>(4, 7)); // Untouched.
   EXPECT_EQ(stats().launches, 0u);
 }
@@ -218,8 +218,9 @@ TEST_P(Run, CopySteps) {
         EXPECT_EQ(y[j * 20 + i * 4 + c], i < 3 ? x[j * 12 + i * 4 + c] : -1);
   EXPECT_EQ(call("copy", {from, {y.data(), RL_F32, {3, 1, 4}}}),
             RL_INVALID_ARGUMENT);
-  EXPECT_STREQ(rl_last_error(),
-               "entry 'copy': copies size 2 to size 1 on axis 1");
+  EXPECT_STREQ(
+      rl_last_error(),
+      "entry 'copy': expected a destination of size 2 on axis 1, found 1");
   EXPECT_EQ(call("copy",
                  {{nullptr, RL_F32, {3, 0, 4}}, {nullptr, RL_F32, {3, 0, 4}}}),
             RL_OK);
@@ -343,11 +344,11 @@ TEST_P(Run, StaticViewsAreChecked) {
   EXPECT_EQ(test::run(fixed.get(), 0, {narrow.arg(), s, yNarrow.arg()}),
             RL_INVALID_ARGUMENT);
   EXPECT_STREQ(rl_last_error(), "entry 'affine': kernel 'scale' expects size 8 "
-                                "on axis 1 of parameter 0, got 7");
+                                "on axis 1 of parameter 0, found 7");
   EXPECT_EQ(test::run(fixed.get(), 0, {loose.arg(), s, y.arg()}),
             RL_INVALID_ARGUMENT);
   EXPECT_STREQ(rl_last_error(), "entry 'affine': kernel 'scale' expects stride "
-                                "24 on axis 0 of parameter 0, got 25");
+                                "24 on axis 0 of parameter 0, found 25");
 }
 
 } // namespace ringlet::test

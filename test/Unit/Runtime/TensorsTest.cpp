@@ -129,29 +129,29 @@ void expectPart(const std::string &text, const std::string &part) {
 } // namespace
 
 TEST_F(Tensors, CountTypeRank) {
-  expectPart(refusal({x, s}), "expected 3 tensors, got 2");
+  expectPart(refusal({x, s}), "expected 3 tensors, found 2");
   EXPECT_EQ(rl_program_run(program.get(), 0, nullptr, 3), RL_INVALID_ARGUMENT);
   expectPart(refusalOf({in, RL_F16, {4, 8}}, y),
-             "input 'x': expected elements of f32, got f16 (dtype 1)");
-  expectPart(refusalOf({in, rl_dtype(99), {4, 8}}, y), "got none (dtype 99)");
-  expectPart(refusalOf({in, RL_F32, {4}}, y), "expected rank 2, got 1");
+             "input 'x': expected elements of f32, found f16 (dtype 1)");
+  expectPart(refusalOf({in, rl_dtype(99), {4, 8}}, y), "found none (dtype 99)");
+  expectPart(refusalOf({in, RL_F32, {4}}, y), "expected rank 2, found 1");
   expectPart(refusalOf({in, RL_F32, {4, -1}}, y),
-             "size of at least 0 on axis 1, got -1");
+             "size of at least 0 on axis 1, found -1");
   rl_tensor bare[3] = {{in, RL_F32, 2, nullptr, nullptr}, {}, {}};
   EXPECT_EQ(rl_program_run(program.get(), 0, bare, 3), RL_INVALID_ARGUMENT);
-  expectPart(rl_last_error(), "expected 2 sizes, got a null pointer");
+  expectPart(rl_last_error(), "expected 2 sizes, found a null pointer");
 }
 
 TEST_F(Tensors, StaticSizes) {
   EXPECT_EQ(test::run(program.get(), findEntry(program.get(), "fixed"),
                       {{in, RL_F16, {3, 4}}, {out, RL_F16, {1, 1, 1}}}),
             RL_INVALID_ARGUMENT);
-  expectPart(rl_last_error(), "input 'x': expected size 2 on axis 0, got 3");
+  expectPart(rl_last_error(), "input 'x': expected size 2 on axis 0, found 3");
 }
 
 TEST_F(Tensors, Strides) {
   expectPart(refusalOf({in, RL_F32, {4, 8}, {16, 2}}, y),
-             "expected stride 1 on the last axis, got 2; copy");
+             "expected stride 1 on the last axis, found 2; copy");
   expectPart(refusalOf(x, {out, RL_F32, {4, 8}, {0, 1}}),
              "output 'result0': expected distinct elements, but axis 0 of size "
              "4 has stride 0");
@@ -177,14 +177,14 @@ TEST_F(Tensors, Overflow) {
   expectPart(refusalOf({in, RL_F32, {3, 1}, {8 - INT64_MAX / 8, 1}}, y),
              "outside the address space");
   expectPart(refusalOf({in, RL_F32, {4, int64_t(1) << 31}}, y),
-             "last axis of at most 2147483647 elements, got 2147483648 (S3)");
+             "last axis of at most 2147483647 elements, found 2147483648 (S3)");
 }
 
 TEST_F(Tensors, Memory) {
   expectPart(refusalOf({nullptr, RL_F32, {4, 8}}, y),
-             "input 'x': expected data, got a null pointer");
+             "input 'x': expected data, found a null pointer");
   expectPart(refusal({x, {nullptr, RL_I64, {}}, y}),
-             "input 's': expected data, got a null pointer");
+             "input 's': expected data, found a null pointer");
   expectPart(refusalOf({reinterpret_cast<char *>(in) + 2, RL_F32, {4, 8}}, y),
              "an address that is a multiple of 4");
   expectPart(refusalOf(x, {in, RL_F32, {4, 8}}),
@@ -195,7 +195,7 @@ TEST_F(Tensors, Memory) {
 
 TEST_F(Tensors, OutputSizes) {
   expectPart(refusalOf(x, {out, RL_F32, {4, 7}}),
-             "output 'result0': expected size 8 on axis 1, got 7");
+             "output 'result0': expected size 8 on axis 1, found 7");
   std::vector<TensorArg> shapes = {{nullptr, RL_F32, {4, 8}}, s};
   std::vector<rl_tensor> inputs = toTensors(shapes);
   int64_t sizes[RL_MAX_RANK] = {99, 99, 99};
