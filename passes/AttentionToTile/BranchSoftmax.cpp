@@ -82,9 +82,10 @@ BranchSoftmax::State BranchSoftmax::getInitialState(const BranchViews &views,
       k.create<arith::CmpFOp>("has_keys", arith::CmpFPredicate::OGT, sum, none);
   Value maximum = k.create<arith::SelectOp>(
       "m_before", some, k.load("maxima_tile", views.maximum, row), floor);
+  Value partial = k.load("partial_tile", views.partial, row);
   Value accumulator = k.create<arith::SelectOp>(
       "acc_before", alongColumns("has_keys_wide", some, op.getValueDim()),
-      k.load("partial_tile", views.partial, row), zero);
+      partial, zero);
   return {maximum, sum, accumulator};
 }
 
@@ -167,9 +168,10 @@ SmallVector<Value> BranchSoftmax::addKeys(const BranchViews &views,
                                 alongColumns("m_wide", newMaximum, keyRows)));
   Value decay =
       exp2("alpha", k.create<arith::SubFOp>("m_change", m, newMaximum));
+  Value tileSum =
+      k.create<rtile::ReduceOp>("tile_sum", rtile::ReduceKind::sum, weights);
   Value newSum = k.create<arith::AddFOp>(
-      "l_new", k.create<arith::MulFOp>("l_decayed", l, decay),
-      k.create<rtile::ReduceOp>("tile_sum", rtile::ReduceKind::sum, weights));
+      "l_new", k.create<arith::MulFOp>("l_decayed", l, decay), tileSum);
 
   // R4: the sum is of the weights as computed, the product of them rounded.
   Value rounded = k.convert("p_rounded", weights, step.value.getElementType());
@@ -195,12 +197,12 @@ void BranchSoftmax::storeMarks(const State &state, Value view, Value row) {
   };
   Value total = k.create<rtile::ReduceOp>("acc_sum", rtile::ReduceKind::sum,
                                           state.accumulator);
+  Value totalIsFine = isBetween("acc_fine", total, -infinity, infinity);
   Value fine = k.create<arith::AndIOp>(
-      "fine", isBetween("sum_fine", state.sum, least, infinity),
-      isBetween("acc_fine", total, -infinity, infinity));
-  k.store(k.create<arith::SelectOp>("mark", fine, k.splat("none", 0.0, rowType),
-                                    k.splat("one", 1.0, rowType)),
-          view, row);
+      "fine", isBetween("sum_fine", state.sum, least, infinity), totalIsFine);
+  Value one = k.splat("one", 1.0, rowType);
+  Value none = k.splat("none", 0.0, rowType);
+  k.store(k.create<arith::SelectOp>("mark", fine, none, one), view, row);
 }
 
 /// A row without keys has sum and accumulator 0, so its output is 0 and its lse
@@ -261,16 +263,18 @@ SunkRows ringlet::addSink(KernelBuilder &k, Value maximum, Value sum,
         name, k.create<arith::SubFOp>("below", logit, result.maximum));
   };
   result.decay = getWeight("decay", maximum);
+  Value weight = getWeight("sink_weight", scaled);
   result.sum = k.create<arith::AddFOp>(
       "l_and_sink", k.create<arith::MulFOp>("l_sunk", sum, result.decay),
-      getWeight("sink_weight", scaled));
+      weight);
   return result;
 }
 
 Value ringlet::makeLse(KernelBuilder &k, Value maximum, Value sum) {
   auto rows = cast<RankedTensorType>(sum.getType());
+  Value log = k.create<math::LogOp>("l_log", sum);
   return k.create<arith::AddFOp>(
       "lse_rows",
       k.create<arith::MulFOp>("m_natural", maximum, k.splat("ln2", ln2, rows)),
-      k.create<math::LogOp>("l_log", sum));
+      log);
 }

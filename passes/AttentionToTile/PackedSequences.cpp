@@ -22,8 +22,8 @@ PackedSequences::PackedSequences(HostPlan &plan, KernelBuilder &k,
   // A longer span is one of all rows, so that products below fit in 64 bits.
   Value span = plan.min(w ? w : coveredRows, plan.max(rows, one));
   Value tiles = w ? tilesOfSegment : one;
-  extent = plan.add(plan.floorDiv(plan.mul(rows, tiles), span),
-                    plan.mul(count, plan.constant(spare)));
+  Value spares = plan.mul(count, plan.constant(spare));
+  extent = plan.add(plan.floorDiv(plan.mul(rows, tiles), span), spares);
   // Without rows a segment has no tiles.
   extent = plan.mul(extent, plan.min(plan.min(rows, count), one));
   this->span = k.addNumber("span", span);
@@ -52,9 +52,10 @@ PackedSequences::Place PackedSequences::find(Value rows, Value point) {
       k.readIndex("first_row", starts, place.sequence, k.constant(0), rows);
   Value begin = k.create<arith::MulIOp>(
       "begin", addRanks(place.first, place.sequence), tiles);
-  Value firstPoint = k.add(
-      "first_point", k.create<arith::DivUIOp>("tiles_before", begin, span),
-      k.mul("spare", place.sequence, spare));
+  Value spares = k.mul("spare", place.sequence, spare);
+  Value firstPoint =
+      k.add("first_point",
+            k.create<arith::DivUIOp>("tiles_before", begin, span), spares);
   place.tile = k.create<arith::SubIOp>("tile", point, firstPoint);
   return place;
 }

@@ -150,10 +150,11 @@ void ringlet::emitSinks(HostPlan &plan, const Twine &name,
   Value heads = k.view("sink_of_heads", from, {nullptr},
                        rtile::ViewType::get({tileRows}, f32), {});
   Value tile = k.load("sink_tile", heads, kernel.row);
+  Value view = kernel.view("rows", to, f32);
   kernel.store(k.create<rtile::BroadcastOp>("sink_of_rows",
                                             k.tileType(kernel.tileShape()),
                                             tile, /*columns=*/false),
-               kernel.view("rows", to, f32));
+               view);
   k.launch();
 }
 
@@ -172,8 +173,8 @@ void ringlet::emitSinkLse(HostPlan &plan, const Twine &name,
   Value from = k.addBuffer("sinks", sinks.buffer);
   Value to = k.addBuffer("LSE", lse.buffer);
   kernel.declareGrid();
-  kernel.store(kernel.load("sink", viewSinks(kernel, from)),
-               kernel.view("lse", to, k.getBuilder().getF32Type()));
+  Value view = kernel.view("lse", to, k.getBuilder().getF32Type());
+  kernel.store(kernel.load("sink", viewSinks(kernel, from)), view);
   k.launch();
 }
 
@@ -230,9 +231,9 @@ void ringlet::emitFinish(HostPlan &plan, const Twine &name,
     }
     Value quotient =
         k.create<arith::DivFOp>("quotient", result, widen("l_wide", divisor));
-    result = k.create<arith::SelectOp>("out",
-                                       widen("has_keys_wide", hasKeys(k, rows)),
-                                       quotient, k.splat("zero", 0.0, wide));
+    Value zero = k.splat("zero", 0.0, wide);
+    result = k.create<arith::SelectOp>(
+        "out", widen("has_keys_wide", hasKeys(k, rows)), quotient, zero);
   }
   kernel.store(k.convert("out_rounded", result, output.getElementType()),
                toView);

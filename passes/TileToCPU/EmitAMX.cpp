@@ -92,8 +92,8 @@ void Emitter::storeInit(rtile::DotOp dot, Panel &panel) {
       0, getTile(init).getDimSize(1), 1,
       [&](Value index) {
         Column column(index, getGroup(dot), getPhase(dot));
-        storeTile(getColumnValue(init, panel, column),
-                  b.at(result, b.mul(index, getVectorBytes(panel))));
+        Value place = b.at(result, b.mul(index, getVectorBytes(panel)));
+        storeTile(getColumnValue(init, panel, column), place);
       },
       Unroll::ByLLVM);
 }

@@ -25,11 +25,11 @@ using namespace ringlet::cpu;
 void Emitter::prepareRankMask(rtile::VisibleOp op, Panel &panel) {
   const View &query = views[op.getQuery()], &key = views[op.getKey()];
   PositionBuilder position(b, b.getI64Type());
-  Value queryRow =
-      b.add(getScalar(op.getQueryRow()), b.mul(panel.index, panel.rows));
+  Value queryRow = getFirstRow(op, panel);
   Value keyRow = getScalar(op.getKeyRow());
   // Position of the panel's first row, counted from that of column 0.
-  Value distance = b.sub(getRank(query, queryRow), getRank(key, keyRow));
+  Value keyRank = getRank(key, keyRow);
+  Value distance = b.sub(getRank(query, queryRow), keyRank);
   // Far more than a tile has rows or columns.
   constexpr int64_t far = 1 << 20;
   Type type = b.getVector(b.getI32Type(), panel.rows);
@@ -83,8 +83,7 @@ void Emitter::preparePositionMask(rtile::VisibleOp op, Panel &panel) {
   constexpr int64_t beyond = std::numeric_limits<int64_t>::max() / 2;
   auto right = getRightLimit(op.getCausal(), op.getWindow());
   auto left = getLeftLimit(op.getWindow());
-  Value queryRow =
-      b.add(getScalar(op.getQueryRow()), b.mul(panel.index, panel.rows));
+  Value queryRow = getFirstRow(op, panel);
   Value nowhere = b.i64(-beyond);
   SmallVector<Value> low, high;
   for (int64_t lane = 0; lane < panel.rows; ++lane) {
@@ -178,11 +177,14 @@ Value Emitter::emitBlocks(rtile::VisibleOp op, Panel &panel, Value keyRow,
 // All conditions
 //===----------------------------------------------------------------------===//
 
+Value Emitter::getFirstRow(rtile::VisibleOp op, const Panel &panel) {
+  Value above = b.mul(panel.index, panel.rows);
+  return b.add(getScalar(op.getQueryRow()), above);
+}
+
 Value Emitter::getPanelRow(rtile::VisibleOp op, const Panel &panel,
                            int64_t lane) {
-  Value first =
-      b.add(getScalar(op.getQueryRow()), b.mul(panel.index, panel.rows));
-  return b.add(first, b.i64(lane));
+  return b.add(getFirstRow(op, panel), b.i64(lane));
 }
 
 void Emitter::prepareMask(rtile::VisibleOp op, Panel &panel) {

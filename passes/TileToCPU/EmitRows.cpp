@@ -124,8 +124,8 @@ Value Emitter::getColumnValue(Value tile, Panel &panel, Column &column) {
   bool here = op && (isRepeated(op) || (getGroup(op) == column.group &&
                                         getPhase(op) == column.phase));
   if (!here) {
-    Value from = b.at(getPanelAddress(tile, panel),
-                      b.mul(column.index, getVectorBytes(panel)));
+    Value toColumn = b.mul(column.index, getVectorBytes(panel));
+    Value from = b.at(getPanelAddress(tile, panel), toColumn);
     result = loadTile(getTile(tile), from, panel.rows);
   } else if (isa<arith::ConstantOp>(op)) {
     result = emitConstant(cast<arith::ConstantOp>(op), panel.rows);
@@ -135,7 +135,8 @@ Value Emitter::getColumnValue(Value tile, Panel &panel, Column &column) {
     Value input = broadcast.getInput();
     if (!broadcast.getColumns() || isRepeated(input.getDefiningOp()))
       return getRowValue(input, panel);
-    Value from = b.at(getPlace(getSlot(input)), b.mul(column.index, 4));
+    Value toColumn = b.mul(column.index, 4);
+    Value from = b.at(getPlace(getSlot(input)), toColumn);
     result = b.splat(loadTile(getTile(input), from, 1), panel.rows);
   } else if (op->hasAttr(unroundedAttr)) {
     result = getColumnValue(op->getOperand(0), panel, column);
@@ -163,8 +164,9 @@ void Emitter::emitGroup(ArrayRef<Operation *> members) {
     if (auto dot = dyn_cast<rtile::DotOp>(op);
         dot && dot->hasAttr(repackAttr)) {
       RankedTensorType tile = getTile(dot.getRhs());
-      repack(getPlace(getSlots(op)[1]), getPlace(getSlot(dot.getRhs())),
-             tile.getDimSize(0), tile.getDimSize(1), /*toPanels=*/false);
+      Value panels = getPlace(getSlot(dot.getRhs()));
+      repack(getPlace(getSlots(op)[1]), panels, tile.getDimSize(0),
+             tile.getDimSize(1), /*toPanels=*/false);
     }
   }
   arith::SelectOp trimming;
@@ -292,10 +294,11 @@ void Emitter::emitColumnsPhase(ArrayRef<Operation *> members, Panel &panel) {
         // writes come last.
         for (Operation *op : members)
           if (Value result = op->getResult(0);
-              !isa<rtile::ReduceOp>(op) && getSlot(result) >= 0)
-            storeTile(getColumnValue(result, panel, column),
-                      b.at(getPanelAddress(result, panel),
-                           b.mul(index, getVectorBytes(panel))));
+              !isa<rtile::ReduceOp>(op) && getSlot(result) >= 0) {
+            Value toColumn = b.mul(index, getVectorBytes(panel));
+            Value place = b.at(getPanelAddress(result, panel), toColumn);
+            storeTile(getColumnValue(result, panel, column), place);
+          }
         return after;
       });
   ArrayRef<Value> rest = registers;

@@ -109,8 +109,9 @@ void Emitter::emitGenerate(rtile::GenerateOp op) {
     emitBlock(op.getBody().front());
     return getScalar(op.getEntry());
   };
-  code::emitEntries(b, buffers[op.getTable()], getScalar(op.getBegin()),
-                    getScalar(op.getEnd()), emitEntry);
+  Value end = getScalar(op.getEnd());
+  code::emitEntries(b, buffers[op.getTable()], getScalar(op.getBegin()), end,
+                    emitEntry);
 }
 
 //===----------------------------------------------------------------------===//
@@ -122,9 +123,11 @@ void Emitter::emitLoop(scf::ForOp loop) {
        llvm::zip_equal(loop.getRegionIterArgs(), loop.getInitArgs()))
     if (getTile(init))
       copyTo(getSlot(argument), init);
-  auto copy = scf::ForOp::create(
-      b, getScalar(loop.getLowerBound()), getScalar(loop.getUpperBound()),
-      getScalar(loop.getStep()), getScalars(loop.getInitArgs()));
+  auto inits = getScalars(loop.getInitArgs());
+  Value step = getScalar(loop.getStep());
+  Value end = getScalar(loop.getUpperBound());
+  auto copy =
+      scf::ForOp::create(b, getScalar(loop.getLowerBound()), end, step, inits);
   bind(loop.getInductionVar(), copy.getInductionVar());
   auto argument = copy.getRegionIterArgs().begin();
   auto result = copy.getResults().begin();
@@ -209,8 +212,8 @@ void Emitter::copyTo(int64_t slot, Value tile) {
     prepare(tile, panel, /*group=*/-2, /*phase=*/-2);
     b.loop(0, type.getDimSize(1), 1, [&](Value index) {
       Column column(index, /*group=*/-2, /*phase=*/-2);
-      storeTile(getColumnValue(tile, panel, column),
-                b.at(to, b.mul(index, getVectorBytes(panel))));
+      Value place = b.at(to, b.mul(index, getVectorBytes(panel)));
+      storeTile(getColumnValue(tile, panel, column), place);
     });
   });
 }

@@ -170,6 +170,8 @@ private:
   Value emitBlocks(rtile::VisibleOp op, Panel &panel, Value keyRow, Value mask);
   Value getPosition(const View &view, Value row, Value otherwise);
   Value getRank(const View &view, Value row);
+  /// Of the queries of a panel.
+  Value getFirstRow(rtile::VisibleOp op, const Panel &panel);
   Value getPanelRow(rtile::VisibleOp op, const Panel &panel, int64_t lane);
   mlir::SmallVector<Value> getCell(const View &view, Value row,
                                    llvm::ArrayRef<int64_t> grid);
