@@ -51,20 +51,6 @@ std::string checkMasks(attn::AttentionOp op) {
   return "";
 }
 
-/// Scheduled kernels load nothing but operands of products.
-std::string checkRowValues(attn::AttentionOp op) {
-  if (op.getSink())
-    return "expected no sink, found one (R3)";
-  if (op.isPacked())
-    return "expected sequences of one length, found packed ones (S2)";
-  if (op.getQueryLengths())
-    return "expected sequences of one length, found a length for each (S2)";
-  Value offset = op.getQOffset();
-  if (offset && cast<RankedTensorType>(offset.getType()).getRank() != 0)
-    return "expected one q_offset for all sequences, found one for each (S1)";
-  return "";
-}
-
 std::string checkDim(StringRef name, int64_t dim) {
   if (dim % dimStep == 0 && dim >= leastDim && dim <= mostDim)
     return "";
@@ -80,13 +66,14 @@ std::string checkDim(StringRef name, int64_t dim) {
 bool liesByRank(attn::AttentionOp op) {
   rlayout::OrderAttr pattern = op.getPatternOrderAttr();
   DenseIntElementsAttr offset;
-  bool atZero =
-      !op.getQOffset() || (matchPattern(op.getQOffset(), m_Constant(&offset)) &&
-                           offset.getSplatValue<int64_t>() == 0);
+  bool atZero = !op.getQOffset() ||
+                (matchPattern(op.getQOffset(), m_Constant(&offset)) &&
+                 offset.isSplat() && offset.getSplatValue<int64_t>() == 0);
   return rlayout::getOrder(op.getQuery().getType()) == pattern &&
          rlayout::getOrder(op.getKey().getType()) == pattern &&
-         pattern.getChunk() == 0 && atZero && !op.getCausal() &&
-         !op.getWindow() && !op.getGridWindow() && !op.getBlockMask();
+         pattern.getChunk() == 0 && atZero && !op.getQueryLengths() &&
+         !op.isPacked() && !op.getCausal() && !op.getWindow() &&
+         !op.getGridWindow() && !op.getBlockMask();
 }
 
 /// The copy engine fetches rows at equal distances, in an order rows that lie
@@ -98,7 +85,7 @@ std::string checkOrders(attn::AttentionOp op) {
   if (pattern && !pattern.isIdentity()) {
     if (!liesByRank(op))
       stream << "expected no pattern order, or one that query and key lie in, "
-                "without causality and window, found "
+                "without causality, window and lengths, found "
              << pattern << " (O2)";
     return text;
   }
@@ -167,8 +154,6 @@ std::string ringlet::whyNotScheduled(attn::AttentionOp op,
     problem = "expected mix = softmax, found mix = sum (R2)";
   if (problem.empty())
     problem = checkBranch(cast<BranchAttr>(op.getBranches()[0]));
-  if (problem.empty())
-    problem = checkRowValues(op);
   if (problem.empty())
     problem = checkOrders(op);
   if (problem.empty())

@@ -40,6 +40,12 @@ static bool masksByElement(attn::AttentionOp op, attn::BranchAttr branch) {
   });
 }
 
+static bool readsLists(attn::AttentionOp op) {
+  Value offset = op.getQOffset();
+  return op.getQueryLengths() || op.isPacked() ||
+         (offset && cast<RankedTensorType>(offset.getType()).getRank() != 0);
+}
+
 /// What was taken for sizes that only the call knows.
 static std::string explainRuntimeSizes(attn::BranchAttr branch) {
   std::string text;
@@ -58,7 +64,8 @@ cost::BranchShape ringlet::getBranchShape(attn::AttentionOp op,
           op.getCausal(),
           !branch.isUnbounded() || branch.getR() != 1,
           branch.isRuntimeW() || branch.isRuntimeR(),
-          masksByElement(op, branch)};
+          masksByElement(op, branch),
+          readsLists(op)};
 }
 
 cost::GPUCore ringlet::getGPUCore(const arch::GPUArch &row, Type element,

@@ -239,24 +239,24 @@ void BranchKernel::declare() {
   }
 
   const BranchSizes &sizes = step.sizes;
-  Value rows = plan.ceilDiv(step.rankCount, sizes.r);
+  // A packed sequence may have more ranks than all of them have rows.
+  Value ranks = step.rankCount;
+  if (step.sequences.arePacked() && step.queryOrder.ranksOfSequence)
+    ranks = plan.add(ranks, plan.constant(step.queryOrder.ranksOfSequence));
+  Value rows = plan.ceilDiv(ranks, sizes.r);
   if (sizes.w)
     rows = plan.min(rows, plan.ceilDiv(sizes.w, sizes.r));
   Value tiles = plan.ceilDiv(rows, queryRows), segments = plan.constant(1);
   Value firstSegment = plan.constant(0);
-  if (step.sequences.arePacked()) {
-    packed.emplace(plan, k, *sequences, step.sequences.queryStarts,
-                   step.rankCount, step.queryOrder.ranksOfSequence, sizes.w,
-                   plan.mul(sizes.r, plan.constant(queryRows)), tiles);
-    tiles = packed->getExtent();
-  } else if (sizes.w && hasPositionsOfSequence(op)) {
+  bool arePacked = step.sequences.arePacked();
+  if (sizes.w && !arePacked && hasPositionsOfSequence(op)) {
     // As many as rows can lie in, wherever they begin.
     segments =
         plan.add(plan.floorDiv(plan.add(step.rankCount,
                                         plan.sub(sizes.w, plan.constant(2))),
                                sizes.w),
                  plan.constant(1));
-  } else if (sizes.w) {
+  } else if (sizes.w && !arePacked) {
     // Segments from that of the first query rank to that of the last.
     Value last =
         plan.sub(plan.add(step.firstRank, step.rankCount), plan.constant(1));
@@ -264,21 +264,33 @@ void BranchKernel::declare() {
     segments = plan.add(plan.sub(plan.floorDiv(last, sizes.w), firstSegment),
                         plan.constant(1));
   }
-  keyTiles.declare(tiles, segments, firstSegment);
   int64_t headEnd = branch.getHeadEnd() == BranchAttr::kAllHeads
                         ? op.getQueryHeads()
                         : branch.getHeadEnd();
   Value heads = plan.constant(headEnd - branch.getHeadBegin());
+  Value together = plan.constant(1);
   if (marks == Marks::Reads) {
     // Of all tiles, so many that a device has enough blocks to run.
-    Value planes = plan.mul(plan.mul(segments, heads), step.query.sizes[0]);
+    Value around = step.query.sizes[0];
+    if (arePacked)
+      around =
+          sizes.w ? plan.ceilDiv(step.rankCount, sizes.w) : plan.constant(1);
+    Value planes = plan.mul(plan.mul(segments, heads), around);
     Value share = plan.floorDiv(plan.mul(tiles, planes), fewestPoints);
-    Value count = plan.max(plan.min(share, plan.constant(mostTilesOfPoint())),
-                           plan.constant(1));
-    tilesOfPoint = k.addScalar("tiles_of_point", count);
-    tiles = plan.ceilDiv(tiles, count);
+    together = plan.max(plan.min(share, plan.constant(mostTilesOfPoint())),
+                        plan.constant(1));
+    tilesOfPoint = k.addScalar("tiles_of_point", together);
   }
-  tile = k.addGridAxis("tile", tiles);
+  if (arePacked) {
+    Value covered =
+        plan.mul(plan.mul(sizes.r, plan.constant(queryRows)), together);
+    packed.emplace(plan, k, *sequences, step.sequences.queryStarts,
+                   step.rankCount, step.queryOrder.ranksOfSequence, sizes.w,
+                   covered, plan.ceilDiv(tiles, together));
+    tiles = packed->getExtent();
+  }
+  keyTiles.declare(tiles, segments, firstSegment);
+  tile = k.addGridAxis("tile", packed ? tiles : plan.ceilDiv(tiles, together));
   if (sizes.w && !packed)
     segment = gridSegment = k.addGridAxis("segment", segments);
   head = k.addGridAxis("head", heads);

@@ -317,7 +317,8 @@ SmallVector<scf::ForOp> ringlet::getLoopChain(scf::ForOp first) {
 }
 
 SmallVector<scf::ForOp> ringlet::getKernelLoops(rtile::FuncOp func) {
-  auto loops = func.getBody().front().getOps<scf::ForOp>();
-  return loops.empty() ? SmallVector<scf::ForOp>()
-                       : getLoopChain(*loops.begin());
+  for (auto loop : func.getBody().front().getOps<scf::ForOp>())
+    if (llvm::any_of(loop.getResultTypes(), llvm::IsaPred<RankedTensorType>))
+      return getLoopChain(loop);
+  return {};
 }

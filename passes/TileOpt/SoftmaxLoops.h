@@ -68,7 +68,8 @@ std::optional<SoftmaxStep> matchSoftmaxLoop(mlir::scf::ForOp loop,
 /// the one before and has no other use for them.
 llvm::SmallVector<mlir::scf::ForOp> getLoopChain(mlir::scf::ForOp first);
 
-/// The first chain of loops at the top level of a kernel; empty if it has none.
+/// The first chain of loops over tiles at the top level of a kernel; empty if
+/// it has none.
 llvm::SmallVector<mlir::scf::ForOp> getKernelLoops(rtile::FuncOp func);
 
 /// Whether all elements are `number`.

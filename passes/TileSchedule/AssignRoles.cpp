@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/Tile/IR/ListReads.h"
 #include "passes/TileSchedule/Passes.h"
 #include "passes/TileSchedule/Schedule.h"
 #include "passes/TileSchedule/Skeleton.h"
@@ -80,19 +81,24 @@ private:
 
 } // namespace
 
-/// What all roles know: operations that do not touch tiles, depend on nothing
-/// that does, and do not run in a loop.
+/// What all roles know: operations, loops among them, that do not touch tiles,
+/// depend on nothing that does, and read nothing but lists.
 void RoleBuilder::findShared() {
   for (Operation &op : body) {
     auto isScalar = [](Type type) { return !getTile(type); };
     auto isShared = [&](Value value) {
       Operation *source = value.getDefiningOp();
-      return !source || shared.contains(source);
+      return !source || shared.contains(source) || op.isAncestor(source);
     };
-    if (op.getNumRegions() == 0 && isMemoryEffectFree(&op) &&
-        !op.hasTrait<OpTrait::IsTerminator>() &&
-        llvm::all_of(op.getResultTypes(), isScalar) &&
-        llvm::all_of(op.getOperands(), isShared))
+    auto canBeShared = [&](Operation *part) {
+      bool hasNoEffect = isa<scf::ForOp, scf::IfOp>(part) ||
+                         isMemoryEffectFree(part) || rtile::readsList(part);
+      return hasNoEffect && llvm::all_of(part->getResultTypes(), isScalar) &&
+             llvm::all_of(part->getOperands(), isShared);
+    };
+    bool isAll = !op.hasTrait<OpTrait::IsTerminator>();
+    op.walk([&](Operation *part) { isAll &= canBeShared(part); });
+    if (isAll)
       shared.insert(&op);
   }
 }

@@ -72,9 +72,6 @@ std::string checkCopy(rtile::LoadOp load, bool isKey) {
   if (op && (op.getPositions() || (op.getOrder() && getRowStep(op) != 1)))
     return "expected views of rows by their positions, side by side where they "
            "are in an order (O1, O2)";
-  if (op && op.getFirst())
-    return "expected views of the rows of a whole axis, found those of a part "
-           "(S2)";
   if (columns % cost::kColumnStep != 0)
     return "expected rows of a multiple of 16 bytes, found " +
            number(columns * 2) + " (" + number(columns) +

@@ -7,6 +7,8 @@
 
 #include "passes/TileSchedule/Schedule.h"
 
+#include "dialects/Tile/IR/ListReads.h"
+
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Remarks.h"
@@ -128,9 +130,9 @@ static std::string checkLoad(rtile::LoadOp load, Use &use) {
   return "";
 }
 
-/// Why what `func` loads for products could change while it runs, or "": a role
-/// that loads is ahead of one that stores.
-static std::string checkBuffers(rtile::FuncOp func, ArrayRef<Feed> feeds) {
+/// Why what `func` loads could change while it runs, or "": a role that loads
+/// is ahead of one that stores.
+static std::string checkBuffers(rtile::FuncOp func) {
   std::string reason;
   auto getBuffer = [&](TypedValue<rtile::ViewType> view) -> Value {
     if (auto made = view.getDefiningOp<rtile::ViewOp>())
@@ -139,8 +141,8 @@ static std::string checkBuffers(rtile::FuncOp func, ArrayRef<Feed> feeds) {
     return nullptr;
   };
   llvm::SmallDenseSet<Value> loaded;
-  for (Feed feed : feeds)
-    loaded.insert(getBuffer(feed.load.getView()));
+  func.walk(
+      [&](rtile::LoadOp load) { loaded.insert(getBuffer(load.getView())); });
   func.walk([&](rtile::StoreOp store) {
     if (loaded.contains(getBuffer(store.getView())) && reason.empty())
       reason = "expected buffers that are loaded or stored to, found one that "
@@ -157,6 +159,9 @@ FailureOr<Products> schedule::findProducts(rtile::FuncOp func,
       reason = checkDot(dot);
       products.dots.push_back(dot);
     } else if (auto load = dyn_cast<rtile::LoadOp>(op)) {
+      // Who computes loads a value for each row by himself.
+      if (getTile(load.getResult().getType()).getRank() == 1)
+        return WalkResult::advance();
       Use use;
       reason = checkLoad(load, use);
       products.feeds.push_back({load, use});
@@ -164,7 +169,7 @@ FailureOr<Products> schedule::findProducts(rtile::FuncOp func,
                !isa<rtile::FuncOp, scf::ForOp, scf::IfOp>(op)) {
       reason = "expected loops and conditions of scf.for and scf.if, found " +
                op->getName().getStringRef().str();
-    } else if (!isMemoryEffectFree(op) &&
+    } else if (!isMemoryEffectFree(op) && !rtile::readsList(op) &&
                !isa<rtile::FuncOp, rtile::StoreOp, scf::ForOp, scf::IfOp>(op)) {
       reason = "expected loads and stores alone to touch memory, found " +
                op->getName().getStringRef().str();
@@ -174,7 +179,7 @@ FailureOr<Products> schedule::findProducts(rtile::FuncOp func,
   if (reason.empty() && products.dots.empty())
     reason = "expected products of tiles, found none";
   if (reason.empty())
-    reason = checkBuffers(func, products.feeds);
+    reason = checkBuffers(func);
   if (!reason.empty())
     return failure();
   for (rtile::DotOp dot : products.dots)

@@ -42,18 +42,22 @@ static void collectAxes(rtile::FuncOp func, Value value,
     collectAxes(func, operand, axes);
 }
 
-/// The axis whose points are tiles of `height` rows of one view, or -1.
+/// The axis whose points are tiles of `height` rows of one view, counted from
+/// any of them, or -1.
 static int64_t findTileAxis(rtile::FuncOp func, int64_t height) {
-  for (auto [axis, argument] : llvm::enumerate(func.getGridPoint()))
-    for (Operation *user : argument.getUsers()) {
-      APInt factor;
-      auto product = dyn_cast<arith::MulIOp>(user);
-      if (product &&
-          (matchPattern(product.getRhs(), m_ConstantInt(&factor)) ||
-           matchPattern(product.getLhs(), m_ConstantInt(&factor))) &&
-          factor.getSExtValue() == height)
-        return axis;
+  for (auto product : func.getBody().front().getOps<arith::MulIOp>()) {
+    APInt factor;
+    Value tile = product.getLhs();
+    if (!matchPattern(product.getRhs(), m_ConstantInt(&factor))) {
+      tile = product.getRhs();
+      if (!matchPattern(product.getLhs(), m_ConstantInt(&factor)))
+        continue;
     }
+    SmallVector<int64_t> axes;
+    collectAxes(func, tile, axes);
+    if (factor.getSExtValue() == height && axes.size() == 1)
+      return axes.front();
+  }
   return -1;
 }
 
@@ -142,8 +146,10 @@ static std::string describe(const Section &section) {
 
 Walk schedule::chooseWalk(rtile::FuncOp func, const Products &products) {
   bool limited = false;
-  func.walk(
-      [&](rtile::RunOp run) { limited |= run.getCausal() || run.getWindow(); });
+  func.walk([&](rtile::RunOp run) {
+    auto keys = run.getKey().getDefiningOp<rtile::ViewOp>();
+    limited |= run.getCausal() || run.getWindow() || (keys && keys.getFirst());
+  });
   MLIRContext *context = func.getContext();
   int64_t tile = findTileAxis(func, products.getHeight());
   if (!limited)

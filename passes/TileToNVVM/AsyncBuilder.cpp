@@ -292,6 +292,13 @@ void AsyncBuilder::giveTurn(Value barrier, Value predicate) {
 }
 
 Value AsyncBuilder::uniform(Value value) {
+  if (value.getType().isInteger(64)) {
+    Value both =
+        LLVM::BitcastOp::create(b, b.getVector(b.getI32Type(), 2), value);
+    Value pair =
+        b.pair(uniform(b.extract(both, 0)), uniform(b.extract(both, 1)));
+    return LLVM::BitcastOp::create(b, b.getI64Type(), pair);
+  }
   AsmBlock block;
   std::string result = block.result(b.getI32Type());
   block +=

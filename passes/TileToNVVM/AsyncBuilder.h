@@ -100,6 +100,7 @@ public:
   Value blockCount();
 
   // Warps.
+  /// What lane 0 has, of 32 or 64 bits.
   Value uniform(Value value);
   /// Barriers of the block by number, each between two groups of four warps:
   /// one waits for its turn, the one before it lets it have it.

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/TileToNVVM/CheckScheduled.h"
+#include "dialects/Tile/IR/ListReads.h"
 #include "passes/TileOpt/CheckKernels.h"
 #include "passes/TileToNVVM/Channels.h"
 
@@ -116,6 +117,15 @@ LogicalResult checkColumns(Operation *op, RankedTensorType tile) {
          << columnBlock << " columns in a role, found " << tile;
 }
 
+/// Lists are read by all threads of a role alike.
+LogicalResult checkListRead(memref::LoadOp op) {
+  if (rtile::readsList(op))
+    return success();
+  return op.emitOpError("expected a list of i64 that is a parameter of the "
+                        "kernel, found ")
+         << op.getMemRefType();
+}
+
 /// Control that is the same for all threads of a role: what no tile decides.
 LogicalResult checkCommon(Operation *op) {
   if (auto view = dyn_cast<rtile::ViewOp>(op)) {
@@ -130,8 +140,16 @@ LogicalResult checkCommon(Operation *op) {
   }
   if (auto dim = dyn_cast<memref::DimOp>(op))
     return checkSize(dim);
-  if (isa<rtile::ChannelOp, rtile::RunOp, rtile::BoundsOp, rtile::ReturnOp>(
-          op) ||
+  if (auto load = dyn_cast<memref::LoadOp>(op))
+    return checkListRead(load);
+  if (isa<scf::ForOp, scf::IfOp>(op)) {
+    WalkResult result = op->walk([&](Operation *inner) {
+      return WalkResult(inner == op ? success() : checkCommon(inner));
+    });
+    return failure(result.wasInterrupted());
+  }
+  if (isa<rtile::ChannelOp, rtile::RunOp, rtile::BoundsOp, rtile::ReturnOp,
+          scf::YieldOp>(op) ||
       isa<arith::ArithDialect>(op->getDialect()))
     return success();
   return op->emitOpError("is an operation that scheduled kernels on a GPU do "
@@ -189,6 +207,7 @@ LogicalResult checkInRole(Operation *op) {
       .Case<rtile::StoreOp, rtile::ReduceOp, rtile::VisibleOp, rtile::LoadOp,
             rtile::YieldOp, scf::ForOp, scf::IfOp, scf::YieldOp>(
           [](auto) { return success(); })
+      .Case([](memref::LoadOp op) { return checkListRead(op); })
       // Rows beside those of the role's own views, as other residues are.
       .Case<rtile::ViewOp, rtile::RunOp, rtile::BoundsOp>(
           [](Operation *op) { return checkCommon(op); })

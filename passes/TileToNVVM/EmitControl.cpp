@@ -55,6 +55,23 @@ static bool competesWithProducts(rtile::FuncOp func, Operation *op) {
   return hasDot(func) && (!loop || hasInnerLoop);
 }
 
+/// True for values of rows that a result needs besides its products.
+static bool isBehindProducts(rtile::LoadOp op) {
+  if (op.getResult().getType().getRank() != 1)
+    return false;
+  for (Operation *before = op->getPrevNode(); before;
+       before = before->getPrevNode())
+    if (before
+            ->walk([](Operation *inner) {
+              return isa<rtile::DotOp, rtile::FinishDotOp>(inner)
+                         ? WalkResult::interrupt()
+                         : WalkResult::advance();
+            })
+            .wasInterrupted())
+      return true;
+  return false;
+}
+
 void Emitter::emitOperation(Operation *op) {
   if (role && emitInRole(op))
     return;
@@ -62,7 +79,11 @@ void Emitter::emitOperation(Operation *op) {
       .Case([&](rtile::ViewOp view) {
         views[view] = code::addressView(b, view, scalars, buffers);
       })
-      .Case([&](rtile::LoadOp load) { emitLoad(load); })
+      .Case([&](rtile::LoadOp load) {
+        if (isBehindProducts(load))
+          renewView(load.getView());
+        emitLoad(load);
+      })
       .Case([&](rtile::StoreOp store) {
         if (competesWithProducts(func, store))
           renewView(store.getView());
@@ -104,8 +125,12 @@ void Emitter::emitScalar(Operation *op) {
   if (auto load = dyn_cast<memref::LoadOp>(op)) {
     Value element = getElement(load.getMemRef(), flatten(load.getIndices()));
     Type type = load.getType();
-    bind(load, type.isInteger(1) ? isSet(element, b.integer(type, 1))
-                                 : b.load(type, element, getBytes(type)));
+    Value loaded = type.isInteger(1) ? isSet(element, b.integer(type, 1))
+                                     : b.load(type, element, getBytes(type));
+    // What decides about control of a role comes from one lane of each warp.
+    if (role && !isSingleThread(role))
+      loaded = async.uniform(loaded);
+    bind(load, loaded);
     return;
   }
   bindFlat(op->getResults(),

@@ -58,9 +58,6 @@ FailureOr<SmallVector<rtile::MapAttr>> getMaps(rtile::CopyOp copy) {
     return copy.emitOpError("expected a view of two axes without a table of "
                             "rows, made by rtile.view, found ")
            << type;
-  if (view.getFirst())
-    return copy.emitOpError("expected the rows of a whole axis, as a map has "
-                            "them, found those of a part (S2)");
   ArrayRef<int64_t> axes = view.getAxes();
   int64_t rank = view.getBufferType().getRank();
   if (axes[1] != rank - 1)

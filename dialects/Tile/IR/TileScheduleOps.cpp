@@ -5,8 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/Tile/IR/ListReads.h"
 #include "dialects/Tile/IR/TileDialect.h"
 
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;
@@ -45,14 +48,29 @@ static LogicalResult verifyPlain(Operation *op) {
   return success();
 }
 
+bool rtile::readsList(Operation *op) {
+  auto load = dyn_cast<memref::LoadOp>(op);
+  auto func = op->getParentOfType<FuncOp>();
+  return load && func && load.getType().isSignlessInteger(64) &&
+         llvm::is_contained(func.getParameters(), load.getMemRef());
+}
+
 /// What stands in front of the roles of a scheduled kernel: what all roles
-/// know, without effects and without tiles other than constants.
+/// know, without effects but for reads of lists, and without tiles other than
+/// constants.
 static LogicalResult verifyShared(Operation *op) {
   if (isa<ChannelOp>(op))
     return success();
-  if (!isMemoryEffectFree(op))
-    return op->emitOpError("expected operations without effects in front of "
-                           "the roles of a kernel");
+  WalkResult result = op->walk([](Operation *part) {
+    if (isa<scf::ForOp, scf::IfOp>(part) || isMemoryEffectFree(part) ||
+        readsList(part))
+      return WalkResult::advance();
+    part->emitOpError("expected operations without effects, or reads of lists "
+                      "of i64 that the kernel gets, in front of its roles");
+    return WalkResult::interrupt();
+  });
+  if (result.wasInterrupted())
+    return failure();
   if (op->hasTrait<OpTrait::ConstantLike>())
     return success();
   for (Type type : op->getResultTypes())

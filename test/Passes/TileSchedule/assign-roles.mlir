@@ -293,3 +293,59 @@ rtile.func @carried(%Q: !buffer, %K: !buffer, %O: !floats, %steps: index)
   rtile.store %state#2, %o[%c0, %c0] : !rtile.view<64x64xf32>
   rtile.return
 }
+
+// -----
+
+// What lists say is known to all roles, a loop that looks for it included. A
+// value for each row is no operand of products: who computes loads it.
+
+// CHECK-LABEL: rtile.func @list(
+// CHECK:         %[[FOUND:.+]] = scf.for
+// CHECK:           memref.load %{{.+}}[%{{.+}}] : memref<?xi64>
+// CHECK:         %[[ENTRY:.+]] = memref.load %{{.+}}[%[[FOUND]]] : memref<?xi64>
+// CHECK:         %[[FIRST:.+]] = arith.index_cast %[[ENTRY]]
+// CHECK:         rtile.view %{{.+}}[*, *] within(%[[FIRST]], %{{.+}})
+// CHECK:         rtile.role "load"
+// CHECK-NOT:       memref.load
+// CHECK-NOT:       rtile.load
+// CHECK:         rtile.role "compute"
+// CHECK:           %[[SUMS:.+]] = rtile.dot
+// CHECK:           %[[SINK:.+]] = rtile.load %{{.+}}[%{{.+}}] : !rtile.view<64xf32>
+// CHECK:           rtile.broadcast %[[SINK]]
+
+!buffer = memref<?x64xf16, strided<[?, 1]>>
+!floats = memref<?x64xf32, strided<[?, 1]>>
+!view = !rtile.view<64x64xf16>
+!tile = tensor<64x64xf16>
+!wide = tensor<64x64xf32>
+#schedule = {compute_registers = 240, compute_warps = 4, load_registers = 40,
+             load_warps = 4, query_in_registers = false, slots = 3,
+             walk = #rtile.walk<strided>}
+rtile.func @list(%Q: !buffer, %K: !buffer, %O: !floats, %S: memref<?x?xf32, strided<[?, 1]>>,
+                 %starts: memref<?xi64>, %count: index)
+    grid(%i: index) attributes {rtile.schedule = #schedule} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %row = arith.index_cast %i : index to i64
+  %found = scf.for %n = %c0 to %count step %c1 iter_args(%last = %c0) -> (index) {
+    %start = memref.load %starts[%n] : memref<?xi64>
+    %begins = arith.cmpi sle, %start, %row : i64
+    %next = arith.select %begins, %n, %last : index
+    scf.yield %next : index
+  }
+  %entry = memref.load %starts[%found] : memref<?xi64>
+  %first = arith.index_cast %entry : i64 to index
+  %end = arith.addi %first, %count : index
+  %q = rtile.view %Q[*, *] : !buffer to !view
+  %k = rtile.view %K[*, *] within(%first, %end) : !buffer to !view
+  %o = rtile.view %O[*, *] : !floats to !rtile.view<64x64xf32>
+  %s = rtile.view %S[%i, *] : memref<?x?xf32, strided<[?, 1]>> to !rtile.view<64xf32>
+  %q_tile = rtile.load %q[%i, %c0] : !view
+  %k_tile = rtile.load %k[%c0, %c0] : !view
+  %product = rtile.dot %q_tile, %k_tile transposed : !tile, !tile -> !wide
+  %sink = rtile.load %s[%i] : !rtile.view<64xf32>
+  %sink_wide = rtile.broadcast %sink : tensor<64xf32> -> !wide
+  %out = arith.addf %product, %sink_wide : !wide
+  rtile.store %out, %o[%i, %c0] : !rtile.view<64x64xf32>
+  rtile.return
+}

@@ -376,3 +376,39 @@ rtile.func @cut_segment(%Q: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %K: m
   rtile.return
 }
 
+// -----
+
+// The keys end where a list says that the sequence ends: tiles of other sequences
+// see more or fewer of them, so blocks take points as they come. Tiles may be
+// counted from any of them.
+
+// CHECK-LABEL: rtile.func @lengths(
+// CHECK-SAME:    walk = #rtile.walk<dynamic, order = [1, 2, 0], reversed = [0], section = 1, rows = 131072, length = [1, 1], per_block = 6>
+rtile.func @lengths(%Q: memref<?x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %K: memref<?x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %V: memref<?x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %O: memref<?x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %lengths: memref<?xi64>)
+    grid(%tile: index, %head: index, %batch: index) recipe = <fa_fwd_lazy> {
+  %c0 = arith.constant 0 : index
+  %height = arith.constant 64 : index
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  %entry = memref.load %lengths[%batch] : memref<?xi64>
+  %length = arith.index_cast %entry : i64 to index
+  %first_tile = memref.dim %O, %c0 : memref<?x?x8x64xbf16, strided<[?, ?, ?, 1]>>
+  %q = rtile.view %Q[%batch, *, %head, *] : memref<?x?x8x64xbf16, strided<[?, ?, ?, 1]>> to !rtile.view<64x64xbf16>
+  %k = rtile.view %K[%batch, *, %head, *] within(%c0, %length) : memref<?x?x8x64xbf16, strided<[?, ?, ?, 1]>> to !rtile.view<64x64xbf16>
+  %v = rtile.view %V[%batch, *, %head, *] within(%c0, %length) : memref<?x?x8x64xbf16, strided<[?, ?, ?, 1]>> to !rtile.view<64x64xbf16>
+  %o = rtile.view %O[%batch, *, %head, *] : memref<?x?x8x64xbf16, strided<[?, ?, ?, 1]>> to !rtile.view<64x64xbf16>
+  %own_tile = arith.subi %tile, %first_tile : index
+  %row = arith.muli %own_tile, %height : index
+  %q_tile = rtile.load %q[%row, %c0] : !rtile.view<64x64xbf16>
+  %begin, %wb, %we, %end = rtile.run %q[%row], %k : !rtile.view<64x64xbf16>, !rtile.view<64x64xbf16>
+  %sums = scf.for %n = %begin to %end step %height iter_args(%acc = %zero) -> (tensor<64x64xf32>) {
+    %k_tile = rtile.load %k[%n, %c0] : !rtile.view<64x64xbf16>
+    %s = rtile.dot %q_tile, %k_tile transposed : tensor<64x64xbf16>, tensor<64x64xbf16> -> tensor<64x64xf32>
+    %p = arith.truncf %s : tensor<64x64xf32> to tensor<64x64xbf16>
+    %v_tile = rtile.load %v[%n, %c0] : !rtile.view<64x64xbf16>
+    %next = rtile.dot %p, %v_tile init(%acc) : tensor<64x64xbf16>, tensor<64x64xbf16> -> tensor<64x64xf32>
+    scf.yield %next : tensor<64x64xf32>
+  }
+  %out = arith.truncf %sums : tensor<64x64xf32> to tensor<64x64xbf16>
+  rtile.store %out, %o[%row, %c0] : !rtile.view<64x64xbf16>
+  rtile.return
+}

@@ -55,15 +55,15 @@ rtile.func @apart(%X: memref<?x64xf16, strided<[?, 1]>>)
 
 // -----
 
-rtile.func @part_of_an_axis(%X: memref<?x64xf16, strided<[?, 1]>>, %n: index)
+rtile.func @positions(%X: memref<?x64xf16, strided<[?, 1]>>, %T: memref<?xi64>)
     grid(%i: index) scheduled {
   %c0 = arith.constant 0 : index
-  %x = rtile.view %X[*, *] within(%c0, %n) : memref<?x64xf16, strided<[?, 1]>>
-      to !rtile.view<64x64xf16>
+  %x = rtile.view %X[*, *] positions(%T : memref<?xi64>)
+      : memref<?x64xf16, strided<[?, 1]>> to !rtile.view<64x64xf16>
   %xs = rtile.channel slots = 1 : !rtile.channel<64x64xf16>
   rtile.role "load" warps = 4 {
     %slot = rtile.acquire %xs : !rtile.channel<64x64xf16>
-    // expected-error@+1 {{expected the rows of a whole axis, as a map has them, found those of a part (S2)}}
+    // expected-error@+1 {{expected a view of two axes without a table of rows}}
     rtile.copy %x[%c0, %c0] to %slot
         : !rtile.view<64x64xf16>, !rtile.slot<64x64xf16>
   }
@@ -76,15 +76,22 @@ rtile.func @part_of_an_axis(%X: memref<?x64xf16, strided<[?, 1]>>, %n: index)
 
 // -----
 
-rtile.func @positions(%X: memref<?x64xf16, strided<[?, 1]>>, %T: memref<?xi64>)
+// A part of an axis has the map of the whole axis: it begins at the coordinate of
+// its first row, and what is copied behind its end is masked.
+
+// CHECK-LABEL: rtile.func @part_of_an_axis(
+// CHECK-SAME:    rtile.maps = [#rtile.map<buffer = 0, rows = 0, columns = 1, fixed = [], rate = 1, box = [64, 64]>]
+rtile.func @part_of_an_axis(%X: memref<?x64xf16, strided<[?, 1]>>,
+                            %ends: memref<?xi64>)
     grid(%i: index) scheduled {
   %c0 = arith.constant 0 : index
-  %x = rtile.view %X[*, *] positions(%T : memref<?xi64>)
-      : memref<?x64xf16, strided<[?, 1]>> to !rtile.view<64x64xf16>
+  %end = memref.load %ends[%i] : memref<?xi64>
+  %n = arith.index_cast %end : i64 to index
+  %x = rtile.view %X[*, *] within(%c0, %n) : memref<?x64xf16, strided<[?, 1]>>
+      to !rtile.view<64x64xf16>
   %xs = rtile.channel slots = 1 : !rtile.channel<64x64xf16>
   rtile.role "load" warps = 4 {
     %slot = rtile.acquire %xs : !rtile.channel<64x64xf16>
-    // expected-error@+1 {{expected a view of two axes without a table of rows}}
     rtile.copy %x[%c0, %c0] to %slot
         : !rtile.view<64x64xf16>, !rtile.slot<64x64xf16>
   }
