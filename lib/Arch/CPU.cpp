@@ -7,6 +7,8 @@
 
 #include "lib/Arch/CPU.h"
 
+#include "lib/Arch/Rows.h"
+
 using namespace ringlet;
 
 const std::vector<arch::CPULevel> &arch::getCPULevels() {
@@ -26,18 +28,9 @@ const std::vector<arch::CPULevel> &arch::getCPULevels() {
 
 const arch::CPULevel *arch::lookupCPULevel(const std::string &name,
                                            std::string *error) {
-  for (const CPULevel &level : getCPULevels())
-    if (name == level.name)
-      return &level;
-  if (error) {
-    *error = "expected a CPU level (";
-    const char *separator = "";
-    for (const CPULevel &level : getCPULevels()) {
-      *error += separator;
-      *error += level.name;
-      separator = ", ";
-    }
-    *error += "), found '" + name + "'";
-  }
-  return nullptr;
+  const CPULevel *level = findRow(getCPULevels(), name);
+  if (!level && error)
+    *error = "expected a CPU level (" + listNames(getCPULevels()) +
+             "), found '" + name + "'";
+  return level;
 }

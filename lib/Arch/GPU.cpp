@@ -7,14 +7,15 @@
 
 #include "lib/Arch/GPU.h"
 
+#include "lib/Arch/Rows.h"
+
 using namespace ringlet;
 
 const std::vector<arch::GPUArch> &arch::getGPUArchs() {
   // Sizes: CUDA C++ Programming Guide, "Compute Capabilities". A block may use
   // 1 KiB less than a multiprocessor has from sm_80 on. Instructions and the
   // PTX versions that brought them: PTX ISA, "ldmatrix", "mma", "cp.async",
-  // "wgmma", "cp.async.bulk.tensor",
-  // "griddepcontrol".
+  // "wgmma", "cp.async.bulk.tensor", "griddepcontrol".
   constexpr int64_t k = 1024;
   static const std::vector<GPUArch> rows = {
       // name, PTX, ptxas, shared of block and SM, registers of SM and thread,
@@ -46,18 +47,9 @@ const std::vector<arch::GPUArch> &arch::getGPUArchs() {
 
 const arch::GPUArch *arch::lookupGPUArch(const std::string &name,
                                          std::string *error) {
-  for (const GPUArch &row : getGPUArchs())
-    if (name == row.name)
-      return &row;
-  if (error) {
-    *error = "expected a GPU architecture (";
-    const char *separator = "";
-    for (const GPUArch &row : getGPUArchs()) {
-      *error += separator;
-      *error += row.name;
-      separator = ", ";
-    }
-    *error += "), found '" + name + "'";
-  }
-  return nullptr;
+  const GPUArch *row = findRow(getGPUArchs(), name);
+  if (!row && error)
+    *error = "expected a GPU architecture (" + listNames(getGPUArchs()) +
+             "), found '" + name + "'";
+  return row;
 }

@@ -7,6 +7,8 @@
 
 #include "lib/Arch/Target.h"
 
+#include "lib/Arch/Rows.h"
+
 using namespace ringlet;
 
 arch::Target arch::lookupTarget(const std::string &name, std::string *error) {
@@ -14,20 +16,9 @@ arch::Target arch::lookupTarget(const std::string &name, std::string *error) {
   target.cpu = lookupCPULevel(name);
   if (!target.cpu)
     target.gpu = lookupGPUArch(name);
-  if (target || !error)
-    return target;
-  *error = "expected a CPU level (";
-  const char *separator = "";
-  for (const CPULevel &level : getCPULevels()) {
-    *error += std::string(separator) + level.name;
-    separator = ", ";
-  }
-  *error += ") or a GPU architecture (";
-  separator = "";
-  for (const GPUArch &row : getGPUArchs()) {
-    *error += std::string(separator) + row.name;
-    separator = ", ";
-  }
-  *error += "), found '" + name + "'";
+  if (!target && error)
+    *error = "expected a CPU level (" + listNames(getCPULevels()) +
+             ") or a GPU architecture (" + listNames(getGPUArchs()) +
+             "), found '" + name + "'";
   return target;
 }

@@ -14,6 +14,14 @@ using namespace mlir;
 using namespace ringlet;
 using namespace ringlet::cpu;
 
+const arch::CPULevel *cpu::lookupLevel(Operation *op, StringRef name) {
+  std::string error;
+  const arch::CPULevel *row = arch::lookupCPULevel(name.str(), &error);
+  if (!row)
+    emitError(op->getLoc()) << error;
+  return row;
+}
+
 bool cpu::isRowParallel(Operation *op) {
   if (op->getNumResults() != 1 || !getTile(op->getResult(0)))
     return false;

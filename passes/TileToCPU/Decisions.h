@@ -15,12 +15,17 @@
 
 #include "dialects/Tile/IR/TileDialect.h"
 
+#include "lib/Arch/CPU.h"
 #include "passes/TileCode/Scalars.h"
 
 #include "llvm/Support/MathExtras.h"
 
 namespace ringlet {
 namespace cpu {
+
+/// The row of the table that a pass is asked for; null, with an error at `op`,
+/// if there is none.
+const arch::CPULevel *lookupLevel(mlir::Operation *op, llvm::StringRef name);
 
 // rtile-fuse-rows.
 inline constexpr llvm::StringLiteral groupAttr = "rtile.group";

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "lib/Arch/CPU.h"
 #include "passes/TileCode/TableKernels.h"
+#include "passes/TileToCPU/Decisions.h"
 #include "passes/TileToCPU/Kernel.h"
 #include "passes/TileToCPU/Passes.h"
 
@@ -62,12 +62,9 @@ struct EmitTables : ringlet::impl::RTileCPUEmitTablesBase<EmitTables> {
   using Base::Base;
 
   void runOnOperation() override {
-    std::string error;
-    const arch::CPULevel *row = arch::lookupCPULevel(level, &error);
-    if (!row) {
-      getOperation().emitError(error);
+    const arch::CPULevel *row = lookupLevel(getOperation(), level);
+    if (!row)
       return signalPassFailure();
-    }
     code::emitTableKernels(getOperation(), "rtile-cpu-emit-tables",
                            [&](rplan::OrderTableOp table, StringRef name,
                                const layout::IndexProgram &program) {

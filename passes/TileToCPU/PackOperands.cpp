@@ -5,7 +5,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "lib/Arch/CPU.h"
 #include "passes/TileToCPU/Decisions.h"
 #include "passes/TileToCPU/Passes.h"
 
@@ -64,12 +63,9 @@ struct PackOperands : ringlet::impl::RTilePackOperandsBase<PackOperands> {
   using Base::Base;
 
   void runOnOperation() override {
-    std::string error;
-    const arch::CPULevel *row = arch::lookupCPULevel(level, &error);
-    if (!row) {
-      emitError(getOperation()->getLoc()) << error;
+    const arch::CPULevel *row = lookupLevel(getOperation(), level);
+    if (!row)
       return signalPassFailure();
-    }
     getOperation()->walk([&](rtile::FuncOp func) {
       choosePairs(func, *row);
       chooseGeometry(func, *row);

@@ -5,7 +5,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "lib/Arch/CPU.h"
 #include "passes/TileToCPU/Emitter.h"
 #include "passes/TileToCPU/Kernel.h"
 #include "passes/TileToCPU/Passes.h"
@@ -108,12 +107,9 @@ struct TileToCPU : ringlet::impl::RTileToCPUBase<TileToCPU> {
   using Base::Base;
 
   void runOnOperation() override {
-    std::string error;
-    const arch::CPULevel *row = arch::lookupCPULevel(level, &error);
-    if (!row) {
-      emitError(getOperation()->getLoc()) << error;
+    const arch::CPULevel *row = lookupLevel(getOperation(), level);
+    if (!row)
       return signalPassFailure();
-    }
     auto funcs = llvm::to_vector(getOperation().getOps<rtile::FuncOp>());
     for (rtile::FuncOp func : funcs) {
       if (func->hasAttr(scratchAttr) && Geometry::isDecided(func))
