@@ -128,8 +128,9 @@ SmallVector<Value> AsyncBuilder::readLetter(Place from) {
 Value AsyncBuilder::countUp(Value counter, Value last) {
   AsmBlock block;
   std::string before = block.result(b.getI32Type());
-  block += "atom.relaxed.gpu.global.inc.u32 " + before + ", [" +
-           block.use(counter) + "], " + block.use(last) + ";";
+  std::string from = block.use(counter), wrap = block.use(last);
+  block += "atom.relaxed.gpu.global.inc.u32 " + before + ", [" + from + "], " +
+           wrap + ";";
   return block.emit(b).front();
 }
 
@@ -295,8 +296,8 @@ Value AsyncBuilder::uniform(Value value) {
   if (value.getType().isInteger(64)) {
     Value both =
         LLVM::BitcastOp::create(b, b.getVector(b.getI32Type(), 2), value);
-    Value pair =
-        b.pair(uniform(b.extract(both, 0)), uniform(b.extract(both, 1)));
+    Value high = uniform(b.extract(both, 1));
+    Value pair = b.pair(uniform(b.extract(both, 0)), high);
     return LLVM::BitcastOp::create(b, b.getI64Type(), pair);
   }
   AsmBlock block;

@@ -29,7 +29,8 @@ void Emitter::setThread(Value number, Fragments fragments) {
   thread = number;
   lane = b.remUnsigned(thread, 32);
   warp = b.divUnsigned(thread, 32);
-  laneRow = b.add(b.mul(warp, 16), b.divUnsigned(lane, 4));
+  Value rowOfWarp = b.divUnsigned(lane, 4);
+  laneRow = b.add(b.mul(warp, 16), rowOfWarp);
   laneColumn = b.mul(b.remUnsigned(lane, 4), 2);
 }
 
@@ -170,9 +171,10 @@ void Emitter::emitGenerate(rtile::GenerateOp op) {
     emitBlock(op.getBody().front());
     return getScalar(op.getEntry());
   };
-  code::emitEntries(b, buffers[op.getTable()], getScalar(op.getBegin()),
-                    getScalar(op.getEnd()), emitEntry,
-                    {b.toI64(thread), layout.threads()});
+  Value first = b.toI64(thread);
+  Value end = getScalar(op.getEnd());
+  code::emitEntries(b, buffers[op.getTable()], getScalar(op.getBegin()), end,
+                    emitEntry, {first, layout.threads()});
 }
 
 //===----------------------------------------------------------------------===//
@@ -190,10 +192,11 @@ static SmallVector<Value> getInRegisters(scf::ForOp loop, ValueRange values) {
 }
 
 void Emitter::emitLoop(scf::ForOp loop) {
-  auto copy = scf::ForOp::create(
-      b, getScalar(loop.getLowerBound()), getScalar(loop.getUpperBound()),
-      getScalar(loop.getStep()),
-      flatten(getInRegisters(loop, loop.getInitArgs())));
+  auto inits = flatten(getInRegisters(loop, loop.getInitArgs()));
+  Value step = getScalar(loop.getStep());
+  Value end = getScalar(loop.getUpperBound());
+  auto copy =
+      scf::ForOp::create(b, getScalar(loop.getLowerBound()), end, step, inits);
   bind(loop.getInductionVar(), copy.getInductionVar());
   SmallVector<Value> arguments(loop.getRegionIterArgs());
   bindFlat(getInRegisters(loop, arguments), copy.getRegionIterArgs());
