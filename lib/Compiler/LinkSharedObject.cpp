@@ -7,7 +7,8 @@
 
 #include "lib/Compiler/EmitObject.h"
 
-#include "llvm/ADT/ScopeExit.h"
+#include "lib/Compiler/RunTool.h"
+
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Object/ELFObjectFile.h"
 #include "llvm/Support/FileSystem.h"
@@ -16,6 +17,7 @@
 #include "llvm/Support/Program.h"
 
 using namespace llvm;
+using namespace ringlet;
 
 static constexpr unsigned kLinkSeconds = 60;
 
@@ -24,13 +26,8 @@ static Error makeError(const Twine &message) {
 }
 
 Expected<std::string> ringlet::findLinker(StringRef option) {
-  if (!option.empty()) {
-    ErrorOr<std::string> path = sys::findProgramByName(option);
-    if (path && sys::fs::can_execute(*path))
-      return *path;
-    return makeError("expected the linker '" + option +
-                     "' to be a program, found none");
-  }
+  if (!option.empty())
+    return findNamedTool("the linker", option);
   static int anchor;
   std::string self = sys::fs::getMainExecutable(nullptr, &anchor);
   StringRef folder = sys::path::parent_path(self);
@@ -81,61 +78,23 @@ Expected<std::string> ringlet::linkSharedObject(StringRef object,
   if (!program)
     return program.takeError();
 
-  SmallString<128> folder;
-  if (std::error_code code =
-          sys::fs::createUniqueDirectory("ringlet-link", folder))
-    return makeError("cannot create a folder for the linker: " +
-                     code.message());
-  scope_exit cleanup([&] { sys::fs::remove_directories(folder); });
-  std::string base = (folder + sys::path::get_separator()).str();
-  std::string input = base + "kernels.o", output = base + "kernels.so",
-              messages = base + "messages";
-  {
-    std::error_code code;
-    raw_fd_ostream stream(input, code);
-    if (!code) {
-      stream << object;
-      stream.close();
-      code = stream.error();
-      stream.clear_error();
-    }
-    if (code)
-      return makeError("cannot write " + input + ": " + code.message());
-  }
-
-  SmallVector<StringRef> arguments = {*program,
-                                      "-shared",
-                                      "-o",
-                                      output,
-                                      input,
-                                      "--no-undefined",
-                                      "--hash-style=gnu",
-                                      "--build-id=none",
-                                      "--gc-sections",
-                                      "--strip-all",
-                                      "-Bsymbolic",
-                                      "-z",
-                                      "noexecstack",
-                                      "-z",
-                                      "relro",
-                                      "-z",
-                                      "now",
-                                      "--threads=1"};
-  std::optional<StringRef> redirects[] = {StringRef(), StringRef(messages),
-                                          StringRef(messages)};
-  std::string error;
-  int status = sys::ExecuteAndWait(*program, arguments, std::nullopt, redirects,
-                                   kLinkSeconds, /*MemoryLimit=*/0, &error);
-  if (status != 0) {
-    std::string text = error;
-    if (auto buffer = MemoryBuffer::getFile(messages))
-      text += (*buffer)->getBuffer().trim();
-    return makeError(*program + " failed with status " + Twine(status) + ": " +
-                     text);
-  }
-  auto linked = MemoryBuffer::getFile(output);
+  const StringRef options[] = {"-shared",
+                               "--no-undefined",
+                               "--hash-style=gnu",
+                               "--build-id=none",
+                               "--gc-sections",
+                               "--strip-all",
+                               "-Bsymbolic",
+                               "-z",
+                               "noexecstack",
+                               "-z",
+                               "relro",
+                               "-z",
+                               "now",
+                               "--threads=1"};
+  Expected<ToolResult> linked = runTool(
+      {*program, options, "kernels.o", "kernels.so", kLinkSeconds}, object);
   if (!linked)
-    return makeError("cannot read " + output + ": " +
-                     linked.getError().message());
-  return (*linked)->getBuffer().str();
+    return linked.takeError();
+  return std::move(linked->content);
 }

@@ -7,11 +7,9 @@
 
 #include "lib/Compiler/Ptxas.h"
 
-#include "llvm/ADT/ScopeExit.h"
+#include "lib/Compiler/RunTool.h"
+
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
 #include "llvm/Support/Program.h"
 
@@ -100,11 +98,10 @@ Error ringlet::checkPtxasReport(const PtxasReport &report, StringRef target) {
 
 Expected<std::optional<std::string>> ringlet::findPtxas(StringRef option) {
   if (!option.empty()) {
-    ErrorOr<std::string> path = sys::findProgramByName(option);
-    if (path && sys::fs::can_execute(*path))
-      return *path;
-    return makeError("expected ptxas '" + option +
-                     "' to be a program, found none");
+    Expected<std::string> named = findNamedTool("ptxas", option);
+    if (!named)
+      return named.takeError();
+    return *named;
   }
   SmallVector<std::string> folders;
   for (StringRef variable : {"CUDA_HOME", "CUDA_PATH"})
@@ -124,43 +121,12 @@ Expected<std::optional<std::string>> ringlet::findPtxas(StringRef option) {
 
 Expected<Assembled> ringlet::runPtxas(StringRef program, StringRef ptx,
                                       StringRef arch) {
-  SmallString<128> folder;
-  if (std::error_code code =
-          sys::fs::createUniqueDirectory("ringlet-ptxas", folder))
-    return makeError("cannot create a folder for ptxas: " + code.message());
-  scope_exit cleanup([&] { sys::fs::remove_directories(folder); });
-  std::string base = (folder + sys::path::get_separator()).str();
-  std::string input = base + "kernels.ptx", output = base + "kernels.cubin",
-              messages = base + "messages";
-  {
-    std::error_code code;
-    raw_fd_ostream stream(input, code);
-    if (!code) {
-      stream << ptx;
-      stream.close();
-      code = stream.error();
-      stream.clear_error();
-    }
-    if (code)
-      return makeError("cannot write " + input + ": " + code.message());
-  }
   std::string option = ("-arch=" + arch).str();
-  SmallVector<StringRef> arguments = {program, option, "-v",
-                                      "-o",    output, input};
-  std::optional<StringRef> redirects[] = {StringRef(), StringRef(messages),
-                                          StringRef(messages)};
-  std::string error;
-  int status = sys::ExecuteAndWait(program, arguments, std::nullopt, redirects,
-                                   kSeconds, /*MemoryLimit=*/0, &error);
-  std::string text = error;
-  if (auto buffer = MemoryBuffer::getFile(messages))
-    text += (*buffer)->getBuffer().trim();
-  if (status != 0)
-    return makeError(program + " failed with status " + Twine(status) + ": " +
-                     text);
-  auto cubin = MemoryBuffer::getFile(output);
-  if (!cubin)
-    return makeError("cannot read " + output + ": " +
-                     cubin.getError().message());
-  return Assembled{(*cubin)->getBuffer().str(), parsePtxasReport(text)};
+  const StringRef options[] = {option, "-v"};
+  Expected<ToolResult> assembled = runTool(
+      {program, options, "kernels.ptx", "kernels.cubin", kSeconds}, ptx);
+  if (!assembled)
+    return assembled.takeError();
+  return Assembled{std::move(assembled->content),
+                   parsePtxasReport(assembled->messages)};
 }

@@ -1,0 +1,81 @@
+//===- RunTool.cpp - Programs that make a file of a file --------*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Compiler/RunTool.h"
+
+#include "llvm/ADT/ScopeExit.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Program.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace llvm;
+using namespace ringlet;
+
+static Error makeError(const Twine &message) {
+  return createStringError(inconvertibleErrorCode(), message);
+}
+
+Expected<std::string> ringlet::findNamedTool(StringRef role, StringRef option) {
+  ErrorOr<std::string> path = sys::findProgramByName(option);
+  if (path && sys::fs::can_execute(*path))
+    return *path;
+  return makeError("expected " + role + " '" + option +
+                   "' to be a program, found none");
+}
+
+static Error writeFile(StringRef path, StringRef content) {
+  std::error_code code;
+  raw_fd_ostream stream(path, code);
+  if (!code) {
+    stream << content;
+    stream.close();
+    code = stream.error();
+    stream.clear_error();
+  }
+  if (code)
+    return makeError("cannot write " + path + ": " + code.message());
+  return Error::success();
+}
+
+Expected<ToolResult> ringlet::runTool(const ToolRun &run, StringRef input) {
+  SmallString<128> folder;
+  if (std::error_code code =
+          sys::fs::createUniqueDirectory("ringlet-tool", folder))
+    return makeError("cannot create a folder for " + run.program + ": " +
+                     code.message());
+  scope_exit cleanup([&] { sys::fs::remove_directories(folder); });
+  std::string base = (folder + sys::path::get_separator()).str();
+  std::string inputPath = base + run.inputName.str();
+  std::string outputPath = base + run.outputName.str();
+  std::string messagesPath = base + "messages";
+  if (Error error = writeFile(inputPath, input))
+    return error;
+
+  SmallVector<StringRef> arguments = {run.program};
+  arguments.append(run.options.begin(), run.options.end());
+  arguments.append({"-o", outputPath, inputPath});
+  std::optional<StringRef> redirects[] = {StringRef(), StringRef(messagesPath),
+                                          StringRef(messagesPath)};
+  ToolResult result;
+  int status =
+      sys::ExecuteAndWait(run.program, arguments, std::nullopt, redirects,
+                          run.seconds, /*MemoryLimit=*/0, &result.messages);
+  if (auto buffer = MemoryBuffer::getFile(messagesPath))
+    result.messages += (*buffer)->getBuffer().trim();
+  if (status != 0)
+    return makeError(run.program + " failed with status " + Twine(status) +
+                     ": " + result.messages);
+  auto output = MemoryBuffer::getFile(outputPath);
+  if (!output)
+    return makeError("cannot read " + outputPath + ": " +
+                     output.getError().message());
+  result.content = (*output)->getBuffer().str();
+  return result;
+}
