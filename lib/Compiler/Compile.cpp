@@ -35,6 +35,8 @@ namespace {
 /// Of a thread, for kernels that would not fit otherwise: the first multiple
 /// that does.
 constexpr int64_t spareRegisters = 16, mostSpareRegisters = 96;
+/// The same for kernels of a recipe, before plain ones.
+constexpr int64_t mostSpareOfRecipe = 32;
 
 /// One compilation of one module.
 class Compilation {
@@ -305,9 +307,8 @@ static bool leavesTiles(ModuleOp source) {
 }
 
 /// Kernels live at the edge of what registers hold, and only ptxas knows on
-/// which side. They give way to ones that leave registers free and, if the
-/// first try does not do, those of a recipe that nobody asked for by name to
-/// plain ones.
+/// which side. They give way to ones that leave registers free and, where a few
+/// do not do, those of a recipe that nobody asked for by name to plain ones.
 LogicalResult Compilation::giveWay(Work &work) {
   bool isByName = options.recipe != "auto" && options.recipe != "plain";
   if (!work.target.gpu || isByName || !leavesTiles(source))
@@ -315,7 +316,7 @@ LogicalResult Compilation::giveWay(Work &work) {
   KernelForm form{options.recipe};
   std::string first = work.error;
   while (!work.error.empty() && form.spareRegisters < mostSpareRegisters) {
-    if (form.spareRegisters && hasRecipe(*work.tiles)) {
+    if (form.spareRegisters >= mostSpareOfRecipe && hasRecipe(*work.tiles)) {
       emitWarning(source.getLoc())
           << "plain kernels for " << work.target.name() << ": " << work.error;
       form = {"plain"};

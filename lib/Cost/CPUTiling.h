@@ -46,8 +46,9 @@ struct BranchShape {
   /// Which keys a query sees follows from what is known of each of them (O2,
   /// B5, B6), not from the ends of an interval.
   bool masksByElement = false;
-  /// Kernels read from lists where sequences lie, or their positions (S1, S2).
-  bool readsLists = false;
+  /// Kernels read more than operands: from lists where sequences lie, or their
+  /// positions (S1, S2), or sinks (R3).
+  bool readsMore = false;
 };
 
 struct CPUTiling {

@@ -47,9 +47,9 @@ struct CostTable {
   /// More of them for each score where tiles of a segment follow each other:
   /// what the next one needs stays alive beside the masks.
   double redoScore = 0.3;
-  /// Query rows where tiles of a sequence follow each other: ptxas fits what
-  /// lists say of it beside the sums of four warps, not of eight.
-  int64_t redoRowsOfSequence = 64;
+  /// Query rows where tiles follow each other in a kernel that reads more than
+  /// operands: ptxas fits that beside the sums of four warps, not of eight.
+  int64_t redoRows = 64;
   /// More of a thread where w or r are numbers of the call: what would be part
   /// of instructions stays alive beside the sums.
   double mmaRuntimeSizes = 32.0;
@@ -142,8 +142,8 @@ GPUTiling ringlet::cost::estimate(const GPUCore &core,
       (core.hasMma || registers <= core.registersOfThread);
   result.registers = std::min<int64_t>(registers, core.registersOfThread);
   result.fits &= result.registers * result.threads <= core.registersOfSM;
-  result.fits &= kernel != TileKernel::Redo || !branch.readsLists ||
-                 query <= table.redoRowsOfSequence;
+  result.fits &= kernel != TileKernel::Redo || !branch.readsMore ||
+                 query <= table.redoRows;
   // A block takes 1 KiB beside what it asks for.
   int64_t blocks =
       std::min({core.sharedBytesOfSM / (result.sharedBytes + 1024),

@@ -40,9 +40,10 @@ static bool masksByElement(attn::AttentionOp op, attn::BranchAttr branch) {
   });
 }
 
-static bool readsLists(attn::AttentionOp op) {
+/// Whether kernels read more than operands.
+static bool readsMore(attn::AttentionOp op) {
   Value offset = op.getQOffset();
-  return op.getQueryLengths() || op.isPacked() ||
+  return op.getSink() || op.getQueryLengths() || op.isPacked() ||
          (offset && cast<RankedTensorType>(offset.getType()).getRank() != 0);
 }
 
@@ -65,7 +66,7 @@ cost::BranchShape ringlet::getBranchShape(attn::AttentionOp op,
           !branch.isUnbounded() || branch.getR() != 1,
           branch.isRuntimeW() || branch.isRuntimeR(),
           masksByElement(op, branch),
-          readsLists(op)};
+          readsMore(op)};
 }
 
 cost::GPUCore ringlet::getGPUCore(const arch::GPUArch &row, Type element,

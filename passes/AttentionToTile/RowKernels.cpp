@@ -9,6 +9,8 @@
 #include "passes/AttentionToTile/Kernels.h"
 #include "passes/AttentionToTile/RowOrder.h"
 
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
 #include <algorithm>
 #include <limits>
 
@@ -20,6 +22,8 @@ namespace {
 /// Rows of a tile, and the most columns of one.
 constexpr int64_t tileRows = 32;
 constexpr int64_t maxColumns = 256;
+/// Tiles of a point where there is hardly ever anything to do.
+constexpr int64_t tilesOfRarePoint = 32;
 
 /// A kernel that works on each tile of rows along one axis of tensors of one
 /// shape; further axes are axes of the grid.
@@ -29,9 +33,11 @@ public:
             const HostTensor &shape)
       : k(plan, name), plan(plan), axis(axis), shape(shape) {}
 
-  /// Adds the grid; after the buffers are declared.
-  void declareGrid() {
-    row = k.addGridAxis("tile", plan.ceilDiv(shape.sizes[axis], tileRows));
+  /// Adds the grid, a point for each so many tiles of rows; after the buffers
+  /// are declared.
+  void declareGrid(int64_t tilesOfPoint = 1) {
+    int64_t rowsOfPoint = tilesOfPoint * tileRows;
+    row = k.addGridAxis("tile", plan.ceilDiv(shape.sizes[axis], rowsOfPoint));
     int64_t last = shape.getType().getRank() - 1;
     if (axis < last) {
       int64_t width = shape.getType().getDimSize(last);
@@ -46,7 +52,7 @@ public:
         fixed.push_back(
             k.addGridAxis("axis" + std::to_string(other), shape.sizes[other]));
     std::reverse(fixed.begin(), fixed.end());
-    row = k.mul("row", row, tileRows);
+    row = k.mul("row", row, rowsOfPoint);
     column = column ? k.mul("column", column, columns) : k.constant(0);
   }
 
@@ -98,24 +104,36 @@ private:
 
 } // namespace
 
-/// Stores `value` to `rows` of `buffer`, and launches the kernel.
-static void fill(RowKernel &kernel, Value buffer,
-                 const KernelBuilder::Rows &rows, double value) {
-  Type element = kernel.shape.getElementType();
-  Value view = kernel.view("x", buffer, element, rows);
-  kernel.store(
-      kernel.k.splat("value", value,
-                     RankedTensorType::get(kernel.tileShape(), element)),
-      view);
-  kernel.k.launch();
-}
+namespace {
+
+/// A tile with one value everywhere, for `rows` of `buffer`.
+class FillTile {
+public:
+  FillTile(RowKernel &kernel, Value buffer, const KernelBuilder::Rows &rows,
+           double value)
+      : kernel(kernel) {
+    Type element = kernel.shape.getElementType();
+    view = kernel.view("x", buffer, element, rows);
+    tile = kernel.k.splat("value", value,
+                          RankedTensorType::get(kernel.tileShape(), element));
+  }
+  /// At the kernel's row.
+  void store() { kernel.store(tile, view); }
+
+private:
+  RowKernel &kernel;
+  Value view, tile;
+};
+
+} // namespace
 
 void ringlet::emitFill(HostPlan &plan, const Twine &name,
                        const HostTensor &tensor, int64_t axis, double value) {
   RowKernel kernel(plan, name, axis, tensor);
   Value buffer = kernel.k.addBuffer("X", tensor.buffer);
   kernel.declareGrid();
-  fill(kernel, buffer, {}, value);
+  FillTile(kernel, buffer, {}, value).store();
+  kernel.k.launch();
 }
 
 void ringlet::emitFillPast(HostPlan &plan, const Twine &name,
@@ -129,14 +147,35 @@ void ringlet::emitFillPast(HostPlan &plan, const Twine &name,
   KernelBuilder::Rows rows;
   if (slots)
     rows.table = k.addBuffer("slots", slots);
-  kernel.declareGrid();
+  kernel.declareGrid(tilesOfRarePoint);
   rows.end = k.size("rows", buffer, axis);
   Value sequence =
       sequenceAxis ? kernel.fixed[*sequenceAxis]
                    : k.add("last", k.size("entries", list, 0), k.constant(-1));
   rows.first =
       k.readIndex("sequence_end", list, sequence, k.constant(0), rows.end);
-  fill(kernel, buffer, rows, value);
+
+  // From the first tile of the point that has such a row.
+  Value existing = k.create<arith::MaxSIOp>(
+      "rows_existing",
+      k.create<arith::SubIOp>("rows_before", rows.first, kernel.row),
+      k.constant(0));
+  Value whole =
+      k.mul("whole_rows", k.div("whole_tiles", existing, tileRows), tileRows);
+  Value begin = k.add("first_tile", kernel.row, whole);
+  Value next =
+      k.add("next_point", kernel.row, k.constant(tilesOfRarePoint * tileRows));
+  Value end = k.create<arith::MinSIOp>("end_tile", next, rows.end);
+  FillTile tile(kernel, buffer, rows, value);
+  auto loop = k.create<scf::ForOp>("tiles", begin, end, k.constant(tileRows));
+  loop.getInductionVar().setLoc(k.named("tile_row"));
+  kernel.row = loop.getInductionVar();
+  {
+    OpBuilder::InsertionGuard guard(k.getBuilder());
+    k.getBuilder().setInsertionPointToStart(loop.getBody());
+    tile.store();
+  }
+  k.launch();
 }
 
 void ringlet::emitSinks(HostPlan &plan, const Twine &name,

@@ -112,6 +112,17 @@ def RTileEncodeTiles : Pass<"rtile-encode-tiles"> {
   }];
 }
 
+def RTileSkipEmptyPoints : Pass<"rtile-skip-empty-points"> {
+  let summary = "Do nothing at points of the grid whose tile has no row";
+  let description = [{
+    In scheduled kernels all of whose stores are to the same rows of a sequence
+    that is a part of its axis (`within`). If none of the rows exists, nothing
+    would be stored: each role stands in an `scf.if` that asks `rtile.bounds`.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::scf::SCFDialect"];
+}
+
 def RTileVerifySchedule : Pass<"rtile-verify-schedule"> {
   let summary = "Prove that the roles of a schedule fit each other";
   let description = [{

@@ -37,5 +37,6 @@ void ringlet::buildSchedulePipeline(OpPassManager &pm, StringRef level,
   pm.addPass(createRTileAssignRoles());
   pm.addPass(createRTileStartDots());
   pm.addPass(createRTileEncodeTiles());
+  pm.addPass(createRTileSkipEmptyPoints());
   pm.addPass(createRTileVerifySchedule());
 }

@@ -102,13 +102,13 @@ func.func @chain(%x: tensor<1x?x2x64xbf16>) -> tensor<1x?x2x64xbf16> {
 // -----
 
 // Roles read lists of sequences and sinks besides what they multiply; a softcap is
-// arithmetic on scores. What lists say takes registers where rows are redone, so
-// tiles are smaller there.
+// arithmetic on scores. What is read besides takes registers where rows are redone,
+// so tiles are smaller there.
 
 // REMARK-COUNT-5: [Passed] {{.+}}"branch 0 on sm_90a: recipe fa_fwd_lazy
 
 // CHECK-LABEL: func.func @read_by_kernels(
-// CHECK:         sink(%{{.+}}) tilings = [#ringlet.tiling<query = {{[0-9]+}}, key = {{[0-9]+}}, recipe = fa_fwd_lazy, redo = <query = 128,
+// CHECK:         sink(%{{.+}}) tilings = [#ringlet.tiling<query = {{[0-9]+}}, key = {{[0-9]+}}, recipe = fa_fwd_lazy, redo = <query = 64,
 // CHECK:         q_offset(%{{.+}}) tilings = [#ringlet.tiling<query = {{[0-9]+}}, key = {{[0-9]+}}, recipe = fa_fwd_lazy, redo = <query = 64,
 // CHECK:         softcap = 3.000000e+01 tilings = [#ringlet.tiling<query = {{[0-9]+}}, key = {{[0-9]+}}, recipe = fa_fwd_lazy
 // CHECK:         lengths(%{{.+}}, %{{.+}}) tilings = [#ringlet.tiling<query = {{[0-9]+}}, key = {{[0-9]+}}, recipe = fa_fwd_lazy, redo = <query = 64,

@@ -43,7 +43,8 @@
 // CHECK:         rtile.view %[[OUT]][%[[BATCH]], *, %[[HEAD]], *] origin(%[[OFFSET]]) segment(%[[S]]) within(%[[C0]], %[[QLEN]])
 // CHECK:         rtile.view %[[LSE]][%[[BATCH]], %[[HEAD]], *] origin(%[[OFFSET]]) segment(%[[S]]) within(%[[C0]], %[[QLEN]])
 
-// What lies past a length is written by kernels of its own: 0 and -inf.
+// What lies past a length is written by kernels of its own: 0 and -inf. A point is
+// for 32 tiles, and begins with the first one that has such a row.
 
 // CHECK-LABEL: rtile.func @padded_fill_output_past0(
 // CHECK-SAME:    %[[X:[a-z0-9]+]]: {{.+}}, %[[LIST:[a-z0-9]+]]: memref<2xi64, strided<[1]>>) grid(%{{.+}}: index, %[[HEAD:.+]]: index, %[[BATCH:.+]]: index)
@@ -52,7 +53,8 @@
 // CHECK:         %[[LEN:.+]] = arith.minsi %{{.+}}, %[[C64]]
 // CHECK:         %[[PAST:.+]] = rtile.view %[[X]][%[[BATCH]], *, %[[HEAD]], *] within(%[[LEN]], %[[C64]])
 // CHECK:         %[[ZERO:.+]] = arith.constant dense<0.000000e+00>
-// CHECK:         rtile.store %[[ZERO]], %[[PAST]]
+// CHECK:         scf.for %[[ROW:.+]] = %{{.+}} to %{{.+}} step
+// CHECK:           rtile.store %[[ZERO]], %[[PAST]][%[[ROW]], %{{.+}}]
 
 // CHECK-LABEL: rtile.func @padded_fill_lse_past0(
 // CHECK:         %[[PAST:.+]] = rtile.view {{.+}} within(%{{.+}}, %{{.+}})

@@ -129,9 +129,9 @@ TEST(GPUTiling, TilesOfMarkedRows) {
   for (int64_t dim : {64, 128, 256})
     EXPECT_EQ(chooseTiling(hopper, shape(dim, 0), 2, TileKernel::Redo).query,
               128);
-  // So does what lists say of a sequence.
+  // So does what lists say of a sequence, or a sink.
   BranchShape sequences = dense;
-  sequences.readsLists = true;
+  sequences.readsMore = true;
   EXPECT_TRUE(estimate(hopper, sequences, 2, 128, 96).fits);
   EXPECT_FALSE(estimate(hopper, sequences, 2, 128, 96, TileKernel::Redo).fits);
   EXPECT_EQ(chooseTiling(hopper, sequences, 2, TileKernel::Redo).query, 64);
