@@ -16,8 +16,9 @@
 using namespace mlir;
 using namespace ringlet;
 
-/// Entries that one point of the grid writes.
-static constexpr int64_t entriesOfPoint = 1024;
+/// Entries that one point of the grid writes: as many as a block of a GPU has
+/// threads, since few blocks of more leave most of a device idle.
+static constexpr int64_t entriesOfPoint = 256;
 
 RankEntries ringlet::placeRanks(KernelBuilder &k, int64_t volume,
                                 Value sequence, Value before, Value length,
