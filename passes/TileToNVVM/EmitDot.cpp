@@ -64,17 +64,19 @@ Emitter::Fragment Emitter::emitSimt(rtile::DotOp op, int64_t lhs, int64_t rhs,
     Value index = getRowIndex(row / 2, row % 2);
     if ((row / 2 + 1) * layout.rowsAtOnce() > leftImage.rows)
       index = b.min(index, b.i32(leftImage.rows - 1));
-    leftRows.push_back(
-        b.at(getShared(lhs), b.mul(b.toI64(index), leftImage.pitch)));
+    Value toRow = b.mul(b.toI64(index), leftImage.pitch);
+    leftRows.push_back(b.at(getShared(lhs), toRow));
   }
   Value lanePlace = b.toI64(laneColumn);
   if (op.getTransposed()) {
-    Value first = b.at(getShared(rhs), b.mul(lanePlace, rightImage.pitch));
+    Value toRow = b.mul(lanePlace, rightImage.pitch);
+    Value first = b.at(getShared(rhs), toRow);
     for (int64_t column = 0; column < 2 * blocks; ++column)
       rightRows.push_back(
           b.at(first, (8 * (column / 2) + column % 2) * rightImage.pitch));
   } else {
-    rightRows.push_back(b.at(getShared(rhs), b.mul(lanePlace, rightBytes)));
+    Value toColumn = b.mul(lanePlace, rightBytes);
+    rightRows.push_back(b.at(getShared(rhs), toColumn));
   }
 
   auto multiply = [&](SmallVector<Value> &after, int64_t row, int64_t column,

@@ -388,9 +388,8 @@ void Emitter::writeImage(RankedTensorType tile, const Fragment &fragment,
       b.ifElse(
           b.both(first, b.less(index, b.i32(height))),
           [&] {
-            b.store(value,
-                    b.at(getShared(offset), b.mul(b.toI64(index), bytes)),
-                    bytes);
+            Value toRow = b.mul(b.toI64(index), bytes);
+            b.store(value, b.at(getShared(offset), toRow), bytes);
           },
           nullptr);
     }
@@ -443,7 +442,8 @@ Emitter::Fragment Emitter::readImage(RankedTensorType tile, const Image &image,
     Value index = getRowIndex(row / 2, row % 2);
     if ((row / 2 + 1) * layout.rowsAtOnce() > image.rows)
       index = b.min(index, b.i32(image.rows - 1));
-    Value first = b.at(getShared(offset), b.toI64(b.mul(index, image.pitch)));
+    Value toRow = b.toI64(b.mul(index, image.pitch));
+    Value first = b.at(getShared(offset), toRow);
     for (int64_t block = 0; block < blocks; ++block) {
       Value place = b.add(b.mul(laneColumn, bytes), 8 * block * bytes);
       Value pair =

@@ -168,7 +168,8 @@ void Emitter::emitBroadcast(rtile::BroadcastOp op) {
       Value index = getColumnIndex(block, which);
       if (isInside(width, block, which))
         index = b.min(index, b.i32(width - 1));
-      Value pointer = b.at(getShared(offset), b.mul(b.toI64(index), bytes));
+      Value toColumn = b.mul(b.toI64(index), bytes);
+      Value pointer = b.at(getShared(offset), toColumn);
       Value value =
           b.load(isBool ? Type(b.getI8Type()) : element, pointer, bytes);
       columns.push_back(
@@ -233,8 +234,9 @@ Value Emitter::getRank(const View &view, Value row) {
 Emitter::Token Emitter::getToken(rtile::VisibleOp op, bool isKey, Value index) {
   const View &view = views[isKey ? op.getKey() : op.getQuery()];
   Token token;
-  Value row = b.add(getScalar(isKey ? op.getKeyRow() : op.getQueryRow()),
-                    b.toI64(index));
+  Value below = b.toI64(index);
+  Value row =
+      b.add(getScalar(isKey ? op.getKeyRow() : op.getQueryRow()), below);
   Value position = getRank(view, row);
   if (op.getBlocks())
     token.block =
