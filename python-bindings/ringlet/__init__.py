@@ -27,7 +27,8 @@ where they lie, whatever their strides, if their last axis is contiguous.
 """
 
 from ringlet import presets
-from ringlet._attention import Branch, attention
+from ringlet._attention import attention
+from ringlet._clauses import BlockMask, Branch, GridWindow, Order
 from ringlet._compiler import clear_cache, compile
 from ringlet._errors import (
     CompileError,
@@ -44,6 +45,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Argument",
+    "BlockMask",
     "Branch",
     "CompileError",
     "Context",
@@ -51,6 +53,8 @@ __all__ = [
     "Entry",
     "Error",
     "Estimate",
+    "GridWindow",
+    "Order",
     "Program",
     "RuntimeError",
     "Stats",

@@ -17,8 +17,8 @@ from typing import Any, Callable, Mapping, Optional, Sequence, Union
 
 from ringlet import _capi, _dlpack
 from ringlet._call import Calls, torch_kind
-from ringlet._tensors import Maker, Place, View, describe, place_on, torch_stream
-from ringlet._tensors import unwrapped, view_of
+from ringlet._tensors import HOST, Maker, Place, View, describe, place_on
+from ringlet._tensors import torch_stream, unwrapped, view_of
 
 _LOG_LEVELS = ("error", "warning", "info", "debug")
 
@@ -494,17 +494,24 @@ def _bind(entry: Entry, inputs: Sequence, named: Mapping) -> list:
     return [values[name] for name in names]
 
 
-def _viewed(argument: Argument, value: Any, place: Place) -> View:
+def named_view(name: str, value: Any, place: Place) -> View:
+    """`value` where it lies; an error says of which argument it is."""
     try:
         view = view_of(value, place)
     except (TypeError, ValueError) as error:
-        raise type(error)(f"argument '{argument.name}': {error}") from None
+        raise type(error)(f"argument '{name}': {error}") from None
     if len(view.sizes) > _capi.MAX_RANK:
         raise ValueError(
-            f"argument '{argument.name}': expected at most {_capi.MAX_RANK} axes, "
+            f"argument '{name}': expected at most {_capi.MAX_RANK} axes, "
             f"found {len(view.sizes)}"
         )
     return view
+
+
+def _viewed(argument: Argument, value: Any, place: Place) -> View:
+    """An input. The host reads its rank-0 i64 itself, whatever the device is."""
+    is_number = argument.dtype == "i64" and not argument.sizes
+    return named_view(argument.name, value, HOST if is_number else place)
 
 
 def _given_outputs(entry: Entry, out: Any, place: Place) -> tuple:
@@ -528,7 +535,7 @@ def _given_outputs(entry: Entry, out: Any, place: Place) -> tuple:
         )
     views = []
     for argument, value in zip(entry.outputs, values):
-        view = _viewed(argument, value, place)
+        view = named_view(argument.name, value, place)
         if view.read_only:
             raise ValueError(
                 f"argument '{argument.name}': expected an output that can be "

@@ -20,7 +20,7 @@ from __future__ import annotations
 import operator
 from typing import Any, Dict, NamedTuple, Optional, Sequence, Tuple
 
-from ringlet._attention import Branch
+from ringlet._clauses import Branch
 
 __all__ = [
     "BASE",

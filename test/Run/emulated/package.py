@@ -32,7 +32,7 @@ class OnGPU(_dlpack.Allocation):
     def __dlpack_device__(self):
         return _dlpack.cuda(0)
 
-    def __dlpack__(self, *, stream, max_version):
+    def __dlpack__(self, *, stream=None, max_version=None):
         self.streams.append(stream)
         return super().__dlpack__(max_version=max_version)
 

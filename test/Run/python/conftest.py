@@ -31,20 +31,38 @@ func.func @attend(%q: {query}, %k: {key}, %v: {key}) -> ({query}, {lse}) {{
 
 
 def attention(
-    q, k, v, branches=((None, 1),), causal=False, window=(-1, -1), mix="softmax"
+    q,
+    k,
+    v,
+    branches=((None, 1),),
+    causal=False,
+    window=(-1, -1),
+    mix="softmax",
+    q_offset=None,
+    sink=None,
+    rank=lambda positions: positions,
+    shows=lambda p, u: True,
 ):
-    """f64, one row at a time, rules B2 to B4, R1 and R2 (output_scale is 1)."""
+    """f64, one row at a time, sections 1 to 3 (output_scale is 1).
+
+    rank   of positions along a pattern order (O2)
+    shows  whether a grid window (B5) or a block mask (B6) shows keys u to query p
+    """
     q, k, v = (np.asarray(each, np.float64) for each in (q, k, v))
     batches, length_q, heads, dim = q.shape
     length_k, key_heads = k.shape[1:3]
     u = np.arange(length_k)
+    rank_u = rank(u)
+    first = length_k - length_q if q_offset is None else q_offset
+    first = np.broadcast_to(first, batches)
     sums = len(branches) if mix == "sum" else 1
-    out = np.zeros(q.shape)
+    out = np.zeros((*q.shape[:3], v.shape[3]))
     lse = np.full((sums, batches, heads, length_q), -np.inf)
     for b, i, h in np.ndindex(batches, length_q, heads):
         x = h * key_heads // heads
-        p = length_k - length_q + i
-        shown = [[] for _ in range(sums)]
+        p = first[b] + i
+        # Each entry is what joins one softmax, and whether a sink does.
+        shown = [[[], False] for _ in range(sums)]
         for index, branch in enumerate(branches):
             w, r, offset, members = ringlet.Branch(*branch)
             if offset == "modulo":
@@ -52,25 +70,31 @@ def attention(
             elif offset == "block":
                 offset = x // -(-key_heads // r)
             # One segment without w holds positions below 0 as well.
-            segment, place = divmod(p, w) if w else (0, p)
-            if place % r != offset % r or h not in range(*(members or (0, heads))):
+            segment, place = divmod(rank(p), w) if w else (0, rank(p))
+            is_in = place % r == offset % r and h in range(*(members or (0, heads)))
+            shown[index % sums][1] |= is_in or mix == "softmax"
+            if not is_in:
                 continue
-            seen = (u // w if w else 0 * u) == segment
-            seen &= (u % w if w else u) % r == offset % r
+            seen = (rank_u // w if w else 0 * u) == segment
+            seen &= (rank_u % w if w else rank_u) % r == offset % r
+            seen &= shows(p, u)
             if causal:
                 seen &= u <= p
             if window[0] >= 0:
                 seen &= u >= p - window[0]
             if window[1] >= 0:
                 seen &= u <= p + window[1]
-            shown[index % sums].extend(u[seen])
-        for index, keys in enumerate(shown):
-            if keys:
-                scores = k[b, keys, x] @ q[b, i, h] / math.sqrt(dim)
-                top = scores.max()
-                weights = np.exp(scores - top)
-                lse[index, b, h, i] = top + math.log(weights.sum())
-                out[b, i, h] += weights @ v[b, keys, x] / weights.sum()
+            shown[index % sums][0].extend(u[seen])
+        for index, (keys, has_sink) in enumerate(shown):
+            scores = k[b, keys, x] @ q[b, i, h] / math.sqrt(dim)
+            logits = scores
+            if sink is not None and has_sink:
+                logits = np.append(scores, sink[h])
+            if logits.size:
+                top = logits.max()
+                total = np.exp(logits - top).sum()
+                lse[index, b, h, i] = top + math.log(total)
+                out[b, i, h] += np.exp(scores - top) @ v[b, keys, x] / total
     return out, lse if mix == "sum" else lse[0]
 
 

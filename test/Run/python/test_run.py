@@ -175,43 +175,6 @@ def test_more_layouts_than_are_kept(dense, inputs):
                     np.testing.assert_array_equal(out, np.repeat(v[:, -1:], rows, 1))
 
 
-def test_attention_without_a_graph(rng):
-    q = rng.standard_normal((2, 41, 4, 16), dtype=np.float32)
-    k, v = (rng.standard_normal((2, 57, 2, 16), dtype=np.float32) for _ in range(2))
-    for branches in [(None, 1)], [(24, 1), (48, 2)], [(16, 4)]:
-        for causal in False, True:
-            out, lse = ringlet.attention(q, k, v, branches=branches, causal=causal)
-            want, want_lse = attention(q, k, v, branches, causal)
-            np.testing.assert_allclose(out, want, **F32)
-            np.testing.assert_allclose(lse, want_lse, **F32)
-    # Every clause: scores of 0, of one key, and between two bounds.
-    out, _ = ringlet.attention(q, k, v, scale=0.0)
-    np.testing.assert_allclose(out[:, 0, ::2], v.mean(1), **F32)
-    out, lse = ringlet.attention(q, k, v, window=(0, 0))
-    np.testing.assert_array_equal(out[:, :, ::2], v[:, 16:])
-    _, capped = ringlet.attention(q, k, v, window=(0, 0), softcap=0.5)
-    np.testing.assert_allclose(capped, 0.5 * np.tanh(lse / 0.5), **F32)
-
-
-def test_attention_is_compiled_once(rng):
-    from ringlet import _attention
-
-    q = rng.standard_normal((1, 9, 1, 8), dtype=np.float32)
-    before = _attention._program.cache_info()
-    for length in 9, 5, 1:
-        ringlet.attention(q, q[:, :length], q[:, :length], branches=[[9, 3]])
-    after = _attention._program.cache_info()
-    assert (after.misses - before.misses, after.hits - before.hits) == (1, 2)
-
-
-def test_attention_refusals(rng):
-    q = rng.standard_normal((1, 9, 2, 8), dtype=np.float32)
-    with pytest.raises(ringlet.CompileError, match=r"at most the segment length.*\(B1\)"):
-        ringlet.attention(q, q, q, branches=[(4, 5)])
-    with pytest.raises(ValueError, match="expected value as .* found 3 axes"):
-        ringlet.attention(q, q, q[0])
-
-
 def test_real_data():
     """The committed heads of a transformer, through the longnet example."""
     import json
