@@ -56,10 +56,11 @@ public:
     keyRows = k.addNumber("k_size", side.keyRows);
     if (!side.memory)
       return;
-    // A chunk has the slots of its order, and so has a padded sequence.
+    // A chunk has the slots of its order, and so has a padded sequence. What
+    // has no rows has ranks, which look one up.
     Value period = side.lists.arePacked()
                        ? plan.constant(side.memory.getOrder()->period())
-                       : getHostRows();
+                       : plan.max(getHostRows(), plan.constant(1));
     slots = k.addBuffer("slots", plan.orderTable(side.memory, period,
                                                  /*inverse=*/true));
   }
@@ -123,7 +124,8 @@ public:
     if (!slots)
       return token;
     if (!side.lists.arePacked())
-      return load("slot", slots, clamp("token_there", token, getRows()));
+      return load("slot", slots,
+                  clamp("token_there", token, k.size("tokens", slots, 0)));
     int64_t n = side.memory.getOrder()->period();
     Value some = k.create<arith::MaxSIOp>("some_token", token, k.constant(0));
     Value before = k.mul("before_chunk", k.div("chunk", some, n), n);

@@ -48,9 +48,9 @@ void Coverage::collect(const Operation &op) {
                    : op.offsetOperand ? result.offset
                                       : keys - queries;
   note("q_offset operand", op.offsetOperand.has_value());
-  note("q_offset of sequences",
-       op.offsetOperand && !graph.values[*op.offsetOperand].shape.empty());
   note("q_offset constant", op.offsetConstant.has_value());
+  bool hasOffsets =
+      op.offsetOperand && !graph.values[*op.offsetOperand].shape.empty();
   SizeOperands sizes = op.sizes.empty() ? SizeOperands() : op.sizes[0];
   note("runtime w", sizes.w && !sizes.r);
   note("runtime r", sizes.r && !sizes.w);
@@ -70,13 +70,17 @@ void Coverage::collect(const Operation &op) {
        op.lengths && graph.values[op.operands[0]].order);
   note("lengths and keys in an order",
        op.lengths && graph.values[op.operands[1]].order);
-  note("lengths and a mask", op.lengths && (spec.gridWindow || spec.blockMask));
+  bool isMasked = spec.gridWindow || spec.blockMask;
+  note("lengths and a mask", op.lengths && isMasked);
+  note("lengths along a curve", op.lengths && spec.patternOrder);
   note("packed", op.starts.has_value());
   note("packed and a q_offset",
        op.starts && (op.offsetConstant || op.offsetOperand));
   note("packed and several branches", op.starts && spec.branches.size() > 1);
   note("packed and a sink", op.starts && op.sink);
   note("packed and runtime sizes", op.starts && !op.sizes.empty());
+  note("packed and a mask", op.starts && isMasked);
+  note("packed along a curve", op.starts && spec.patternOrder);
   note("negative positions", offset < 0 && queries > 0);
   note("positions past the keys", offset + queries > keys);
   note("decoding", queries > 0 && queries <= 4 && keys > 16 && offset > 0);
@@ -110,17 +114,23 @@ void Coverage::collect(const Operation &op) {
            spec.gridWindow && offset > 0 && queries > 0);
   note("grid window", spec.gridWindow.has_value());
   note("block mask", spec.blockMask.has_value());
-  note("masks along a curve",
-       spec.patternOrder && (spec.gridWindow || spec.blockMask));
+  note("masks along a curve", spec.patternOrder && isMasked);
+  note("masks on tokens in an order", isMasked && (queryOrder || keyOrder));
+  note("q_offset of sequences", hasOffsets);
+  note("q_offset of sequences along a curve", hasOffsets && spec.patternOrder);
+  note("q_offset of sequences and a mask", hasOffsets && isMasked);
+  note("packed queries in an order", op.starts && queryOrder);
+  note("packed keys in an order", op.starts && keyOrder);
   note("ranks without a token", spec.patternOrder && keys < *drawn.volume);
   note("forced tiling", !op.tilings.empty());
   note("chosen tiling", op.tilings.empty());
-  int64_t ratio = graph.values[op.operands[0]].shape[2] /
-                  graph.values[op.operands[1]].shape[2];
-  note("grouped heads", ratio > 1);
-  note("dim no multiple of 8", graph.values[op.operands[0]].shape[3] % 8 != 0);
-  note("value dim of its own", graph.values[op.operands[0]].shape[3] !=
-                                   graph.values[op.operands[2]].shape[3]);
+  const Shape &query = graph.values[op.operands[0]].shape;
+  const Shape &key = graph.values[op.operands[1]].shape;
+  const Shape &value = graph.values[op.operands[2]].shape;
+  int headAxis = op.sequenceAxis() + 1;
+  note("grouped heads", query[headAxis] > key[headAxis]);
+  note("dim no multiple of 8", query.back() % 8 != 0);
+  note("value dim of its own", query.back() != value.back());
   static const char *const counts[] = {"1 branch", "2 branches", "3 branches",
                                        "4 branches"};
   note(counts[spec.branches.size() - 1]);
@@ -218,6 +228,8 @@ const std::vector<std::string> &coverageNames() {
       "decoding",
       "q_offset operand",
       "q_offset of sequences",
+      "q_offset of sequences along a curve",
+      "q_offset of sequences and a mask",
       "q_offset constant",
       "runtime w",
       "runtime r",
@@ -232,11 +244,16 @@ const std::vector<std::string> &coverageNames() {
       "lengths and queries in an order",
       "lengths and keys in an order",
       "lengths and a mask",
+      "lengths along a curve",
       "packed",
       "packed and a q_offset",
       "packed and several branches",
       "packed and a sink",
       "packed and runtime sizes",
+      "packed and a mask",
+      "packed along a curve",
+      "packed queries in an order",
+      "packed keys in an order",
       "causal",
       "window left",
       "window right",
@@ -260,6 +277,7 @@ const std::vector<std::string> &coverageNames() {
       "grid window",
       "block mask",
       "masks along a curve",
+      "masks on tokens in an order",
       "ranks without a token",
       "residues that lie together",
       "grouped heads",

@@ -51,6 +51,24 @@ tokensOf(const std::optional<layout::OrderSpec> &order, int64_t length,
   return tokens;
 }
 
+/// The same of packed sequences, each of which restarts the order.
+std::optional<std::vector<int64_t>>
+tokensOf(const std::optional<layout::OrderSpec> &order, int64_t length,
+         const Tensor &starts, std::string *error) {
+  std::vector<int64_t> tokens(static_cast<size_t>(length));
+  std::iota(tokens.begin(), tokens.end(), 0);
+  const int64_t *bounds = starts.as<int64_t>();
+  for (int64_t i = 1; i < starts.elements(); ++i) {
+    int64_t first = bounds[i - 1];
+    auto ofSequence = tokensOf(order, bounds[i] - first, error);
+    if (!ofSequence)
+      return std::nullopt;
+    for (int64_t token : *ofSequence)
+      tokens[first++] = bounds[i - 1] + token;
+  }
+  return tokens;
+}
+
 /// Where tokens lie.
 std::vector<int64_t> invert(const std::vector<int64_t> &tokens) {
   std::vector<int64_t> slots(tokens.size());
@@ -121,15 +139,6 @@ private:
       *offset->as<int64_t>() = inputs[*op.offsetOperand].getInt({});
     }
     int axis = op.sequenceAxis();
-    // The oracle knows tokens in linear order only.
-    std::optional<std::vector<int64_t>> tokens[3];
-    for (int i = 0; i < 3; ++i) {
-      const Known &operand = known[op.operands[i]];
-      tokens[i] = tokensOf(graph.values[op.operands[i]].order,
-                           operand.rounded.size(axis), error);
-      if (!tokens[i])
-        return false;
-    }
     // Of queries and of keys.
     std::optional<Tensor> lists[2];
     if (auto numbers = op.lengths ? op.lengths : op.starts)
@@ -137,6 +146,16 @@ private:
         lists[side] =
             clampLengths(inputs[side ? numbers->second : numbers->first],
                          known[op.operands[side]].rounded.size(axis));
+    // The oracle knows tokens in linear order only.
+    std::optional<std::vector<int64_t>> tokens[3];
+    for (int i = 0; i < 3; ++i) {
+      int64_t length = known[op.operands[i]].rounded.size(axis);
+      const auto &order = graph.values[op.operands[i]].order;
+      tokens[i] = op.starts ? tokensOf(order, length, *lists[i > 0], error)
+                            : tokensOf(order, length, error);
+      if (!tokens[i])
+        return false;
+    }
     std::vector<Tensor> moved;
     auto operands = [&](auto view) {
       moved.clear();

@@ -16,6 +16,7 @@
 #include "lib/Tensor/Dice.h"
 #include "test/Run/differential/Graph.h"
 
+#include <limits>
 #include <map>
 #include <set>
 
@@ -54,8 +55,19 @@ DrawnGraph drawGraph(uint64_t seed, int64_t number);
 /// says it.
 layout::OrderSpec drawOrder(Dice &dice, std::optional<int64_t> &length);
 
+/// One for sequences of any length.
+layout::OrderSpec drawChunkedOrder(Dice &dice);
+
+/// Branches, masks and numbers of an attention whose sequences have about
+/// `length` tokens.
+oracle::AttentionSpec drawSpec(Dice &dice, int64_t queryHeads, int64_t length);
+
 /// A pattern order. Sets the volume of its grid.
 layout::OrderSpec drawPatternOrder(Dice &dice, std::optional<int64_t> &volume);
+
+/// The sides of the grid of a pattern order.
+std::vector<int64_t> gridOf(const layout::OrderSpec &pattern);
+oracle::GridWindow drawGridWindow(Dice &dice, std::vector<int64_t> grid);
 
 /// Where a tensor lies: elements from the start of an allocation.
 struct Placement {
@@ -85,8 +97,14 @@ struct Configuration {
   std::vector<Placement> results;
   /// Elements and type of each allocation.
   std::vector<std::pair<int64_t, DType>> allocations;
-  /// The value of an i64 argument, unless `sizes` has one for it.
+  /// The value of an i64 argument, unless `sizes` has one for it, and how far
+  /// those of single sequences may lie from it.
   int64_t offset = 0;
+  int64_t leastOffset = -(int64_t(1) << 60), greatestOffset = int64_t(1) << 60;
+  /// The most rows that a packed sequence may have.
+  int64_t longest = std::numeric_limits<int64_t>::max();
+  /// Each sequence has as many keys as queries, or more.
+  bool hasKeyForQuery = false;
   /// The values of the arguments that are w or r of a branch.
   std::map<int, int64_t> sizes;
   Data data = Data::Normal;

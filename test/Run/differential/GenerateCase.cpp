@@ -127,7 +127,9 @@ void ConfigurationDraw::drawSizes() {
   if (dice.oneIn(12))
     variables[kQueries] = dice.between(1, 4);
   // Offsets that the type of an operand fixes are 0 or less.
-  if (drawn.volume)
+  if (drawn.volume && isPacked())
+    result.longest = dice.between(1, *drawn.volume);
+  else if (drawn.volume)
     for (Variable side : {kQueries, kKeys})
       variables[side] = std::min(variables[side], *drawn.volume);
   // So that the default offset is not negative.
@@ -156,10 +158,16 @@ void ConfigurationDraw::drawOffset() {
       dice.pick<int64_t>({0, usual, usual, -1, dice.between(-200, -1),
                           dice.between(0, 300), usual + dice.between(-8, 8),
                           100000, int64_t(1) << 60, -(int64_t(1) << 60)});
-  if (drawn.volume)
-    result.offset =
-        std::clamp<int64_t>(result.offset, drawn.isNeverNegative ? 0 : -200,
-                            *drawn.volume - variables[kQueries]);
+  for (const Operation &op : graph.operations)
+    result.hasKeyForQuery |= drawn.isNeverNegative && op.attention &&
+                             !op.offsetOperand && !op.offsetConstant;
+  if (!drawn.volume)
+    return;
+  result.leastOffset = drawn.isNeverNegative ? 0 : -200;
+  result.greatestOffset =
+      *drawn.volume - std::min(variables[kQueries], result.longest);
+  result.offset =
+      std::clamp(result.offset, result.leastOffset, result.greatestOffset);
 }
 
 //===----------------------------------------------------------------------===//
@@ -182,6 +190,7 @@ Placement ConfigurationDraw::placeAlone(const ValueType &type, bool isOutput) {
     note(isOutput ? "permuted output" : "permuted input");
   } else if (!plain && rank >= 3 && dice.oneIn(4)) {
     std::reverse(axes.begin(), axes.end());
+    note(isOutput ? "permuted output" : "permuted input");
   }
   bool pad = !plain && dice.oneIn(2);
   note(isOutput ? "padded output" : "padded input", pad);
@@ -189,9 +198,10 @@ Placement ConfigurationDraw::placeAlone(const ValueType &type, bool isOutput) {
   int64_t extent = rank ? placement.sizes[rank - 1] + padding() : 1;
   int64_t begin = 0;
   int repeated = -1;
-  if (!plain && !isOutput && rank == 4 && dice.oneIn(5)) {
-    repeated = dice.oneIn(3) ? 1 : 0;
-    note(repeated ? "stride-0 sequence" : "stride-0 batch");
+  if (!plain && !isOutput && (rank == 4 || (rank == 3 && isPacked())) &&
+      dice.oneIn(5)) {
+    repeated = rank == 4 && dice.oneIn(3) ? 1 : 0;
+    note(repeated == rank - 3 ? "stride-0 sequence" : "stride-0 batch");
   }
   int reversed = !plain && rank >= 2 && dice.oneIn(10)
                      ? static_cast<int>(dice.between(0, rank - 2))
@@ -218,17 +228,17 @@ Placement ConfigurationDraw::placeAlone(const ValueType &type, bool isOutput) {
 /// Query, key and value (or key and value) as slices of one tensor.
 bool ConfigurationDraw::placeFused() {
   const std::vector<ValueType> &types = graph.values;
-  if (graph.arguments < 3 || graph.names[0] != "q" || isPacked() ||
-      !dice.oneIn(5))
+  if (graph.arguments < 3 || graph.names[0] != "q" || !dice.oneIn(5))
     return false;
   Shape q = sizesOf(types[0]), k = sizesOf(types[1]), v = sizesOf(types[2]);
-  if (k[3] != v[3])
+  if (k.back() != v.back())
     return false;
-  int first = q[1] == k[1] ? 0 : 1;
+  int axis = isPacked() ? 0 : 1;
+  int first = q[axis] == k[axis] ? 0 : 1;
   int64_t heads = 0;
   for (int i = first; i < 3; ++i)
-    heads += types[i].shape[2];
-  int64_t dim = k[3], rows = k[1], batches = k[0];
+    heads += types[i].shape[axis + 1];
+  int64_t dim = k.back(), rows = k[axis], batches = axis ? k[0] : 1;
   constexpr int64_t guard = 64;
   int allocation =
       addAllocation(batches * rows * heads * dim + 2 * guard, types[1].dtype);
@@ -240,9 +250,11 @@ bool ConfigurationDraw::placeFused() {
     placement.allocation = allocation;
     placement.offset = begin;
     placement.sizes = sizesOf(types[i]);
-    placement.strides = {rows * heads * dim, heads * dim, dim, 1};
+    placement.strides = {heads * dim, dim, 1};
+    if (axis)
+      placement.strides.insert(placement.strides.begin(), rows * heads * dim);
     result.arguments.push_back(placement);
-    begin += types[i].shape[2] * dim;
+    begin += types[i].shape[axis + 1] * dim;
   }
   note(first == 0 ? "fused qkv" : "fused kv");
   return true;

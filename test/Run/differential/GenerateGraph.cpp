@@ -18,7 +18,6 @@ namespace ringlet::differential {
 
 namespace {
 
-using oracle::AttentionSpec;
 using oracle::Branch;
 
 /// Kinds of graphs, in turn.
@@ -31,7 +30,8 @@ public:
         further(seed + 1, static_cast<uint64_t>(number)),
         lengthDice(seed + 2, static_cast<uint64_t>(number)),
         sizeDice(seed + 3, static_cast<uint64_t>(number)),
-        packDice(seed + 4, static_cast<uint64_t>(number)), number(number) {}
+        packDice(seed + 4, static_cast<uint64_t>(number)),
+        orderDice(seed + 5, static_cast<uint64_t>(number)), number(number) {}
 
   DrawnGraph draw() {
     // In turn, so that every combination of the two occurs.
@@ -85,11 +85,11 @@ private:
   void drawReorders();
 
   void drawStaticSizes();
-  AttentionSpec drawSpec();
-  Branch drawBranch();
-  layout::OrderSpec drawOrder(std::optional<int64_t> &length) {
-    return differential::drawOrder(dice, length);
-  }
+  void drawSizesOfTypes();
+  layout::OrderSpec drawOrder(std::optional<int64_t> &length);
+  std::optional<layout::OrderSpec> maybeDrawOrder();
+  void setOrders(const std::optional<layout::OrderSpec> &ofQueries,
+                 const std::optional<layout::OrderSpec> &ofKeys);
   void drawInputs();
   void drawLengths();
   void drawSizes();
@@ -119,7 +119,7 @@ private:
   }
 
   /// One for what all graphs may have beside what their kind draws.
-  Dice dice, further, lengthDice, sizeDice, packDice;
+  Dice dice, further, lengthDice, sizeDice, packDice, orderDice;
   int64_t number;
   DrawnGraph drawn;
   /// Sizes that types know.
@@ -161,73 +161,53 @@ void GraphDraw::drawStaticSizes() {
     fix(kQueries, dice.pick<int64_t>({1, 16, 33, 64, 65, 100, 127}));
 }
 
-Branch GraphDraw::drawBranch() {
-  Branch branch;
-  int64_t kind = dice.between(0, 99);
-  if (kind < 60)
-    branch.segment = dice.pick<int64_t>({1, 2, 7, 16, 50, 64, 100, 128, 256});
-  else if (kind < 66)
-    branch.segment = dice.pick<int64_t>(
-        {4096, int64_t(1) << 40, std::numeric_limits<int64_t>::max()});
-  else if (kind < 74)
-    branch.segment = drawn.fixed[kKeys].value_or(63) + dice.between(0, 1);
-  int64_t widest = std::min<int64_t>(branch.segment.value_or(1000), 1000);
-  branch.dilation = dice.percent(45)
-                        ? 1
-                        : dice.pick<int64_t>({2, 2, 3, 4, 4, 5, 7, 8, 16, 61});
-  branch.dilation = std::min(branch.dilation, widest);
-  if (dice.oneIn(20))
-    branch.dilation = widest;
-  if (!branch.segment && dice.oneIn(12))
-    branch.dilation = int64_t(1) << 40;
-  branch.offset =
-      dice.pick({layout::OffsetRule::Modulo, layout::OffsetRule::Block,
-                 layout::OffsetRule::Constant});
-  if (branch.offset == layout::OffsetRule::Constant)
-    branch.constant = dice.between(-9, 40);
-  branch.offsetByQuery = dice.oneIn(3);
-  if (dice.oneIn(4)) {
-    int64_t begin = dice.between(0, queryHeads - 1);
-    branch.heads =
-        oracle::HeadRange{begin, dice.between(begin + 1, queryHeads)};
+/// Types may know the sizes that orders ask for, and others.
+void GraphDraw::drawSizesOfTypes() {
+  if (!sizeDice.oneIn(3))
+    return;
+  int64_t longest = drawn.volume.value_or(100);
+  for (Variable side : {kKeys, kQueries}) {
+    std::optional<int64_t> &size = drawn.fixed[side];
+    if (!size)
+      size = sizeDice.between(1, longest);
+    isStatic[side] = true;
   }
-  return branch;
+  if (drawn.isNeverNegative && *drawn.fixed[kQueries] > *drawn.fixed[kKeys])
+    std::swap(drawn.fixed[kQueries], drawn.fixed[kKeys]);
+  drawn.fixed[kBatch] = sizeDice.between(1, 3);
+  isStatic[kBatch] = true;
 }
 
-AttentionSpec GraphDraw::drawSpec() {
-  AttentionSpec spec;
-  int64_t branches = dice.pick<int64_t>({1, 1, 1, 1, 2, 2, 2, 3, 3, 4});
-  for (int64_t i = 0; i < branches; ++i)
-    spec.branches.push_back(drawBranch());
-  spec.causal = dice.oneIn(2);
-  if (dice.oneIn(3)) {
-    auto side = [&]() -> std::optional<int64_t> {
-      if (dice.oneIn(4))
-        return std::nullopt;
-      return dice.pick<int64_t>(
-          {0, 1, 5, 31, 64, 100, std::numeric_limits<int64_t>::max()});
-    };
-    spec.windowLeft = side();
-    spec.windowRight = side();
+/// That of packed sequences restarts with each, so it has a chunk.
+layout::OrderSpec GraphDraw::drawOrder(std::optional<int64_t> &length) {
+  return isPacked ? drawChunkedOrder(dice)
+                  : differential::drawOrder(dice, length);
+}
+
+/// For tensors of any length, whatever else has a say in it.
+std::optional<layout::OrderSpec> GraphDraw::maybeDrawOrder() {
+  if (orderDice.oneIn(2))
+    return std::nullopt;
+  return drawChunkedOrder(orderDice);
+}
+
+/// Gives query, key and value their orders.
+void GraphDraw::setOrders(const std::optional<layout::OrderSpec> &ofQueries,
+                          const std::optional<layout::OrderSpec> &ofKeys) {
+  for (int value : {q, k, v}) {
+    graph().values[value].order = value == q ? ofQueries : ofKeys;
+    graph().values[value].axis = isPacked ? 0 : 1;
   }
-  if (dice.oneIn(4)) {
-    spec.mix = oracle::Mix::Sum;
-    if (dice.oneIn(2))
-      spec.outputScale = dice.pick({0.25, 0.5, -1.25, 3.0});
-  }
-  if (dice.oneIn(3))
-    spec.scale = dice.pick({0.05, 0.2, 0.125, -0.1, 0.0});
-  return spec;
 }
 
 void GraphDraw::drawInputs() {
   q = graph().addValue(tensor(kQueries, queryHeads, depth), "q");
   k = graph().addValue(tensor(kKeys, keyHeads, depth), "k");
   v = graph().addValue(tensor(kKeys, keyHeads, width), "v");
-  if (dice.oneIn(4)) {
+  if (dice.oneIn(near || blockSize ? 2 : 4)) {
     ValueType position;
     position.dtype = DType::i64;
-    if (!pattern && !near && !blockSize && further.oneIn(2)) {
+    if (further.oneIn(2)) {
       position.shape = {sizeInType(kBatch)};
       position.variables = {kBatch};
     }
@@ -266,7 +246,7 @@ void GraphDraw::drawSizes() {
 
 /// A length for each sequence, or where each begins, after all other inputs.
 void GraphDraw::drawLengths() {
-  if (pattern || (!isPacked && !lengthDice.oneIn(4)))
+  if (!isPacked && !lengthDice.oneIn(4))
     return;
   bool isUnknown = !isPacked && lengthDice.oneIn(4);
   int64_t known = isUnknown ? kDynamic : sizeInType(kBatch);
@@ -285,7 +265,7 @@ std::pair<int, int> GraphDraw::addAttention(int query, int key, int value,
                                             std::string suffix) {
   Operation op;
   op.operands = {query, key, value};
-  op.attention = drawSpec();
+  op.attention = drawSpec(dice, queryHeads, drawn.fixed[kKeys].value_or(63));
   if (further.oneIn(4))
     op.attention->softcap = further.pick({0.5, 2.0, 30.0, 1e30});
   op.sink = sink;
@@ -318,7 +298,7 @@ std::pair<int, int> GraphDraw::addAttention(int query, int key, int value,
   }
   if (offset)
     op.offsetOperand = offset;
-  else if ((lengths && drawn.isNeverNegative) || dice.oneIn(4))
+  else if (dice.oneIn(4))
     op.offsetConstant =
         drawn.isNeverNegative ? 0
         : pattern ? dice.pick<int64_t>({0, -3, -70})
@@ -336,6 +316,7 @@ std::pair<int, int> GraphDraw::addAttention(int query, int key, int value,
   const std::optional<layout::OrderSpec> &order = graph().values[query].order;
   ValueType output = tensor(kQueries, queryHeads, width);
   output.order = order;
+  output.axis = graph().values[query].axis;
   ValueType lse;
   lse.dtype = DType::f32;
   lse.shape = {queryHeads, sizeInType(kQueries)};
@@ -403,9 +384,18 @@ void GraphDraw::drawTwoAttentions() {
   if (chain)
     width = depth;
   isPacked = packDice.oneIn(4);
-  drawStaticSizes();
+  if (orderDice.oneIn(3)) {
+    pattern = drawPatternOrder();
+    drawn.isNeverNegative = orderDice.oneIn(2);
+    if (drawn.isNeverNegative)
+      near = drawGridWindow(dice, gridOf(*pattern));
+  }
+  if (!pattern)
+    drawStaticSizes();
   drawInputs();
   drawLengths();
+  std::optional<layout::OrderSpec> queryOrder = maybeDrawOrder();
+  setOrders(queryOrder, maybeDrawOrder());
   auto [first, firstLse] = addAttention(q, k, v, "");
   auto [second, secondLse] = addAttention(chain ? first : q, k, v, "_2");
   graph().results = {second, first, secondLse};
@@ -416,19 +406,26 @@ void GraphDraw::drawTwoAttentions() {
 }
 
 void GraphDraw::drawReorderedAttention() {
-  std::optional<int64_t> &queries = drawn.fixed[kQueries];
-  std::optional<int64_t> &keys = drawn.fixed[kKeys];
-  layout::OrderSpec queryOrder = drawOrder(queries);
-  layout::OrderSpec keyOrder = drawOrder(keys);
+  layout::OrderSpec queryOrder, keyOrder;
+  if (orderDice.oneIn(3)) {
+    pattern = drawPatternOrder();
+    queryOrder = drawChunkedOrder(orderDice);
+    keyOrder = drawChunkedOrder(orderDice);
+  } else {
+    queryOrder = drawOrder(drawn.fixed[kQueries]);
+    keyOrder = drawOrder(drawn.fixed[kKeys]);
+  }
+  drawSizesOfTypes();
   drawInputs();
   drawLengths();
-  graph().values[q].order = queryOrder;
-  graph().values[k].order = keyOrder;
-  graph().values[v].order = keyOrder;
-  int linearQ = addReorder(q, std::nullopt, 1, "q_linear");
-  int linearK = addReorder(k, std::nullopt, 1, "k_linear");
-  int linearV = addReorder(v, std::nullopt, 1, "v_linear");
-  auto [o, l] = addAttention(linearQ, linearK, linearV, "");
+  setOrders(queryOrder, keyOrder);
+  // The attention is in linear order, or in another one than its inputs.
+  std::optional<layout::OrderSpec> innerQuery = maybeDrawOrder();
+  std::optional<layout::OrderSpec> innerKey = maybeDrawOrder();
+  int movedQ = addReorder(q, innerQuery, 1, "q_moved");
+  int movedK = addReorder(k, innerKey, 1, "k_moved");
+  int movedV = addReorder(v, innerKey, 1, "v_moved");
+  auto [o, l] = addAttention(movedQ, movedK, movedV, "");
   int o2 = addReorder(o, queryOrder, 1, "o_ordered");
   graph().results = {o2};
   if (dice.oneIn(2)) {
@@ -441,6 +438,7 @@ void GraphDraw::drawReorderedAttention() {
 
 /// Tokens that lie in an order, or ranks that count along one.
 void GraphDraw::drawOrderedAttention() {
+  isPacked = packDice.oneIn(3);
   std::optional<int64_t> &queries = drawn.fixed[kQueries];
   std::optional<int64_t> &keys = drawn.fixed[kKeys];
   std::optional<layout::OrderSpec> queryOrder, keyOrder;
@@ -453,7 +451,7 @@ void GraphDraw::drawOrderedAttention() {
     layout::OrderSpec residues;
     residues.curve = "residue";
     residues.rate = rateDivisor = dice.between(2, 5);
-    if (dice.oneIn(2))
+    if (dice.oneIn(2) || isPacked)
       residues.chunk = dice.pick<int64_t>({100, 128, 256});
     keyOrder = residues;
     if (dice.oneIn(2))
@@ -479,49 +477,47 @@ void GraphDraw::drawOrderedAttention() {
   case 11:
   case 12:
     pattern = queryOrder = keyOrder = drawPatternOrder();
-    if (pattern->chunk == 0)
+    if (isPacked)
+      queryOrder->chunk = keyOrder->chunk = *drawn.volume;
+    else if (pattern->chunk == 0)
       queries = keys = drawn.volume;
     break;
   case 13:
     pattern = drawPatternOrder();
-    keyOrder = layout::OrderSpec{"residue", dice.between(2, 9), {}, 0, {}};
+    keyOrder = layout::OrderSpec{
+        "residue", dice.between(2, 9), {}, isPacked ? 40 : 0, {}};
     break;
   default:
     pattern = drawPatternOrder();
-    queryOrder = layout::OrderSpec{"residue", dice.between(2, 9), {}, 0, {}};
+    queryOrder = layout::OrderSpec{
+        "residue", dice.between(2, 9), {}, isPacked ? 23 : 0, {}};
     keyOrder = layout::OrderSpec{"snake", 0, {3, 5}, 15, {}};
     break;
   }
+  drawSizesOfTypes();
   drawInputs();
   drawLengths();
-  graph().values[q].order = queryOrder;
-  graph().values[k].order = keyOrder;
-  graph().values[v].order = keyOrder;
+  setOrders(queryOrder, keyOrder);
   auto [o, l] = addAttention(q, k, v, "");
   graph().results = {o, l};
 }
 
 /// Neighbourhoods on a grid, masks of blocks, or both, along a curve or not.
 void GraphDraw::drawMaskedAttention() {
+  isPacked = packDice.oneIn(4);
   layout::OrderSpec order = drawPatternOrder();
   int64_t volume = *drawn.volume, kind = number / kKinds * 2 + number % 2;
   drawn.isNeverNegative = true;
-  std::vector<int64_t> grid =
-      order.grid.empty() ? std::vector<int64_t>{volume} : order.grid;
   // Now and then one that moves nothing, with queries behind the first keys.
   if (kind % 8 == 4) {
-    order = layout::OrderSpec{"linear", 0, grid, 0, {}};
+    order = layout::OrderSpec{"linear", 0, gridOf(order), 0, {}};
     drawn.fixed[kKeys] = volume;
     drawn.fixed[kQueries] = volume / 2;
   }
   if (kind % 2 == 0)
     pattern = order;
-  if (kind % 4 < 3) {
-    near.emplace();
-    near->grid = grid;
-    for (size_t axis = 0; axis < near->grid.size(); ++axis)
-      near->radius.push_back(dice.between(0, 4));
-  }
+  if (kind % 4 < 3)
+    near = drawGridWindow(dice, gridOf(order));
   if (!near || dice.oneIn(2)) {
     // Blocks that tiles fill, and others.
     auto side = [&] { return dice.pick<int64_t>({1, 5, 16, 32, 64, 96}); };
@@ -531,8 +527,18 @@ void GraphDraw::drawMaskedAttention() {
         layout::ceilDiv(volume, blockSize->key) + dice.between(0, 1);
     isStatic[kQueryBlocks] = isStatic[kKeyBlocks] = dice.oneIn(2);
   }
+  drawSizesOfTypes();
   drawInputs();
   drawLengths();
+  // What the pattern wants is tokens that lie along it.
+  layout::OrderSpec along = order;
+  along.chunk = volume;
+  if (orderDice.oneIn(3))
+    setOrders(along, along);
+  else if (orderDice.oneIn(2)) {
+    std::optional<layout::OrderSpec> queryOrder = maybeDrawOrder();
+    setOrders(queryOrder, maybeDrawOrder());
+  }
   auto [o, l] = addAttention(q, k, v, "");
   graph().results = {o, l};
 }

@@ -50,6 +50,14 @@ layout::OrderSpec drawOrder(Dice &dice, std::optional<int64_t> &length) {
   return order;
 }
 
+layout::OrderSpec drawChunkedOrder(Dice &dice) {
+  std::optional<int64_t> length = dice.between(1, 60);
+  layout::OrderSpec order = drawOrder(dice, length);
+  if (order.chunk == 0)
+    order.chunk = *length;
+  return order;
+}
+
 layout::OrderSpec drawPatternOrder(Dice &dice, std::optional<int64_t> &volume) {
   layout::OrderSpec order;
   order.curve = dice.pick<const char *>(
@@ -66,6 +74,19 @@ layout::OrderSpec drawPatternOrder(Dice &dice, std::optional<int64_t> &volume) {
   }
   volume = cells;
   return order;
+}
+
+std::vector<int64_t> gridOf(const layout::OrderSpec &pattern) {
+  return pattern.grid.empty() ? std::vector<int64_t>{pattern.chunk}
+                              : pattern.grid;
+}
+
+oracle::GridWindow drawGridWindow(Dice &dice, std::vector<int64_t> grid) {
+  oracle::GridWindow window;
+  for (size_t axis = 0; axis < grid.size(); ++axis)
+    window.radius.push_back(dice.between(0, 4));
+  window.grid = std::move(grid);
+  return window;
 }
 
 } // namespace ringlet::differential

@@ -162,7 +162,6 @@ static bool forceRecipe(ModuleOp module, attn::Recipe recipe, int64_t queryRows,
   module.walk([&](attn::AttentionOp op) {
     Type element = op.getQuery().getType().getElementType();
     if (op.getBranches().size() != 1 || !op.getSizes().empty() ||
-        op.getQueryLengths() || op.isPacked() ||
         !(element.isF16() || element.isBF16()))
       return;
     auto redo = attn::TilingAttr::get(context, keyRows, queryRows);

@@ -13,6 +13,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <numeric>
 
 namespace ringlet::differential {
 
@@ -82,22 +83,22 @@ void Memory::fillInput(const Graph &graph, int argument,
   Dice dice(configuration.dataSeed, static_cast<uint64_t>(argument));
   const std::string &name = graph.names[argument];
   if (name == "q_lengths" || name == "k_lengths") {
-    fillLengths(view, inputViews[name == "q_lengths" ? 0 : 1].size(1), dice);
+    fillLengths(view, name == "k_lengths", dice);
     return;
   }
   if (name == "q_starts" || name == "k_starts") {
-    fillStarts(view, inputViews[name == "q_starts" ? 0 : 1].size(0), dice);
+    fillStarts(view, name == "k_starts", dice);
     return;
   }
   if (view.dtype() == DType::i64) {
-    constexpr int64_t bound = int64_t(1) << 60;
     forEachIndex(view.sizes(), [&](const int64_t *indices) {
       int64_t distance = view.rank() ? dice.between(-40, 40) : 0;
       auto size = configuration.sizes.find(argument);
-      int64_t value =
-          size != configuration.sizes.end()
-              ? size->second
-              : std::clamp(configuration.offset + distance, -bound, bound);
+      int64_t value = size != configuration.sizes.end()
+                          ? size->second
+                          : std::clamp(configuration.offset + distance,
+                                       configuration.leastOffset,
+                                       configuration.greatestOffset);
       std::memcpy(static_cast<char *>(view.data()) +
                       view.offsetOf(indices) * sizeof value,
                   &value, sizeof value);
@@ -165,38 +166,70 @@ static void setNumber(const MutableTensorView &list, int64_t index,
               &number, sizeof number);
 }
 
+/// The numbers of queries in the list before `keys`, as they count.
+std::vector<int64_t> Memory::countQueries(bool arePacked) const {
+  const TensorView &list = inputViews.back();
+  int64_t rows = inputViews[0].size(arePacked ? 0 : 1);
+  std::vector<int64_t> counts;
+  int64_t before = 0;
+  for (int64_t i = 0; i < list.size(0); ++i) {
+    int64_t number = std::clamp<int64_t>(list.getInt({i}), 0, rows);
+    if (!arePacked)
+      counts.push_back(number);
+    else if (i > 0)
+      counts.push_back(number - before);
+    before = number;
+  }
+  return counts;
+}
+
 /// Whole sequences, empty ones, others, and numbers that are no length.
-void Memory::fillLengths(const MutableTensorView &lengths, int64_t rows,
+void Memory::fillLengths(const MutableTensorView &lengths, bool ofKeys,
                          Dice &dice) {
   using Limits = std::numeric_limits<int64_t>;
+  int64_t rows = inputViews[ofKeys ? 1 : 0].size(1);
+  std::vector<int64_t> least(static_cast<size_t>(lengths.size(0)));
+  if (ofKeys && configuration.hasKeyForQuery)
+    least = countQueries(/*arePacked=*/false);
   for (int64_t i = 0; i < lengths.size(0); ++i) {
     int64_t length = dice.between(0, rows);
     if (dice.oneIn(3))
       length = dice.pick<int64_t>({0, 1, rows, rows});
     if (dice.oneIn(12))
       length = dice.pick<int64_t>({-1, rows + 1, Limits::min(), Limits::max()});
-    setNumber(lengths, i, length);
+    setNumber(lengths, i, least[i] > 0 ? std::max(length, least[i]) : length);
   }
 }
 
 /// Sequences that fill the rows or leave some, empty ones, and numbers beyond
 /// either end, which count as the end.
-void Memory::fillStarts(const MutableTensorView &starts, int64_t rows,
+void Memory::fillStarts(const MutableTensorView &starts, bool ofKeys,
                         Dice &dice) {
   using Limits = std::numeric_limits<int64_t>;
-  int64_t count = starts.size(0);
+  int64_t rows = inputViews[ofKeys ? 1 : 0].size(0);
+  int64_t count = starts.size(0) - 1;
+  std::vector<int64_t> least(static_cast<size_t>(count));
+  if (ofKeys && configuration.hasKeyForQuery)
+    least = countQueries(/*arePacked=*/true);
+  // Cut anywhere what all sequences together have beside the least.
+  int64_t rest = rows - std::accumulate(least.begin(), least.end(), int64_t(0));
   std::vector<int64_t> cuts;
-  for (int64_t i = 1; i < count; ++i)
+  for (int64_t i = 0; i < count; ++i)
     cuts.push_back(!cuts.empty() && dice.oneIn(4) ? cuts.back()
-                                                  : dice.between(0, rows));
+                                                  : dice.between(0, rest));
   if (!cuts.empty() && !dice.oneIn(4))
-    cuts.back() =
-        dice.pick<int64_t>({rows, rows, rows, rows + 3, Limits::max()});
+    cuts.back() = rest;
   std::sort(cuts.begin(), cuts.end());
   setNumber(starts, 0,
             dice.oneIn(10) ? dice.pick<int64_t>({-1, Limits::min()}) : 0);
-  for (int64_t i = 1; i < count; ++i)
-    setNumber(starts, i, cuts[i - 1]);
+  int64_t end = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    int64_t more = cuts[i] - (i ? cuts[i - 1] : 0);
+    end += std::min(least[i] + more, configuration.longest);
+    setNumber(starts, i + 1, end);
+  }
+  if (count > 0 && end == rows && dice.oneIn(3))
+    setNumber(starts, count, dice.pick<int64_t>({rows + 3, Limits::max()}));
 }
 
 /// What rows past a length hold must not matter (S2).
@@ -225,6 +258,8 @@ void Memory::poisonPastLast(int argument, int starts) {
   const TensorView &list = inputViews[starts];
   int64_t end = list.getInt({list.size(0) - 1});
   const MutableTensorView &rows = writableInputs[argument];
+  if (rows.strides()[0] == 0)
+    return;
   forEachIndex(rows.sizes(), [&](const int64_t *indices) {
     if (indices[0] >= end)
       rows.set(indices, std::numeric_limits<double>::quiet_NaN());

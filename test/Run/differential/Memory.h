@@ -32,8 +32,9 @@ public:
 private:
   void fillInput(const Graph &graph, int argument,
                  const MutableTensorView &view);
-  void fillLengths(const MutableTensorView &lengths, int64_t rows, Dice &dice);
-  void fillStarts(const MutableTensorView &starts, int64_t rows, Dice &dice);
+  std::vector<int64_t> countQueries(bool arePacked) const;
+  void fillLengths(const MutableTensorView &lengths, bool ofKeys, Dice &dice);
+  void fillStarts(const MutableTensorView &starts, bool ofKeys, Dice &dice);
   void poisonPast(const Graph &graph, int argument, int lengths);
   void poisonPastLast(int argument, int starts);
 
