@@ -110,7 +110,8 @@ GPUTiling ringlet::cost::estimate(const GPUCore &core,
   double accumulator = rowBlocks * roundUp(dv, 8) / 2.0;
   double scores = rowBlocks * roundUp(key, 8) / 2.0;
   double room = (cutsInstructions + cutsRows) * rowBlocks * table.mmaRagged;
-  bool followsTiles = kernel == TileKernel::Redo && branch.segmented;
+  bool followsTiles =
+      kernel == TileKernel::Redo && (branch.segmented || branch.readsMore);
   double ofScore = table.mmaScore + (followsTiles ? table.redoScore : 0.0);
   double numbers = branch.hasRuntimeSizes ? table.mmaRuntimeSizes : 0.0;
   double operands = branch.masksByElement ? table.mmaMaskOperands : 0.0;
@@ -142,8 +143,8 @@ GPUTiling ringlet::cost::estimate(const GPUCore &core,
       (core.hasMma || registers <= core.registersOfThread);
   result.registers = std::min<int64_t>(registers, core.registersOfThread);
   result.fits &= result.registers * result.threads <= core.registersOfSM;
-  result.fits &= kernel != TileKernel::Redo || !branch.readsMore ||
-                 query <= table.redoRows;
+  if (kernel == TileKernel::Redo && branch.readsMore)
+    result.fits &= query <= table.redoRows;
   // A block takes 1 KiB beside what it asks for.
   int64_t blocks =
       std::min({core.sharedBytesOfSM / (result.sharedBytes + 1024),

@@ -22,7 +22,7 @@ def RTileChooseSchedule : Pass<"rtile-choose-schedule"> {
       * `slots`: of the channels of keys and of values;
       * `query_in_registers`: whether the query tile is read to registers once;
       * `walk`: `strided` where every tile of queries sees the same number of
-        keys; else the longest first, sections of heads whose keys and values
+        keys, those of a whole axis; else the longest first, sections of heads whose keys and values
         stay in the second-level cache.
 
     A kernel that cannot be scheduled for the architecture loses its recipe and
@@ -63,7 +63,8 @@ def RTileAssignRoles : Pass<"rtile-assign-roles"> {
   let summary = "Split a kernel into a role that loads and one that computes";
   let description = [{
     A kernel with `rtile.schedule` becomes a scheduled one. Scalars and views of
-    the function's body stay where all roles see them. Every view whose tiles
+    the function's body, what is read from lists included, stay where all roles
+    see them. Every view whose tiles
     are operands of products gets a channel. The role "load" is what remains of
     the kernel when each such load is a copy to an acquired slot; the role
     "compute" is what remains when it is read from an awaited slot, which is
@@ -73,8 +74,8 @@ def RTileAssignRoles : Pass<"rtile-assign-roles"> {
     In a loop, slots whose products need nothing that the step computes are
     awaited together at its beginning.
 
-    A kernel with another form, say a load whose tile is not only an operand of
-    products, loses its recipe and stays as it is; the remark says why.
+    A kernel with another form, say a load whose tile of two axes is not only an
+    operand of products, loses its recipe and stays as it is; the remark says why.
   }];
   let dependentDialects = ["::ringlet::rtile::RTileDialect"];
 }
