@@ -7,6 +7,7 @@ import pathlib
 import struct
 
 _NAMES = {"f16": "F16", "bf16": "BF16", "f32": "F32", "i64": "I64", "i1": "BOOL"}
+_LETTERS = {"f16": "e", "f32": "f", "i64": "q", "i1": "?"}
 
 
 def encode(dtype: str, values: list) -> bytes:
@@ -14,8 +15,15 @@ def encode(dtype: str, values: list) -> bytes:
         # The upper half of an f32.
         words = struct.pack(f"<{len(values)}f", *values)
         return b"".join(words[i + 2 : i + 4] for i in range(0, len(words), 4))
-    letter = {"f16": "e", "f32": "f", "i64": "q", "i1": "?"}[dtype]
-    return struct.pack(f"<{len(values)}{letter}", *values)
+    return struct.pack(f"<{len(values)}{_LETTERS[dtype]}", *values)
+
+
+def decode(dtype: str, raw: bytes) -> list:
+    if dtype == "bf16":
+        words = (b"\0\0" + raw[i : i + 2] for i in range(0, len(raw), 2))
+        dtype, raw = "f32", b"".join(words)
+    letter = _LETTERS[dtype]
+    return list(struct.unpack(f"<{len(raw) // struct.calcsize(letter)}{letter}", raw))
 
 
 def write(path, tensors: list) -> None:
@@ -40,6 +48,8 @@ def read(path) -> dict:
     dtypes = {theirs: ours for ours, theirs in _NAMES.items()}
     tensors, data = {}, content[8 + size :]
     for name, each in json.loads(content[8 : 8 + size]).items():
+        if name == "__metadata__":
+            continue
         begin, end = each["data_offsets"]
         tensors[name] = (dtypes[each["dtype"]], tuple(each["shape"]), data[begin:end])
     return tensors

@@ -6,14 +6,13 @@
 """
 
 import argparse
-import json
+import pathlib
 import random
-import struct
+import sys
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "Support"))
 
-def bf16_bits(value):
-    """The upper half of the f32: rounding does not matter to random input."""
-    return struct.unpack("<I", struct.pack("<f", value))[0] >> 16
+import safetensors_file  # noqa: E402
 
 
 def main():
@@ -28,24 +27,17 @@ def main():
     rng = random.Random(options.seed)
     # Drawing each number anew would take longer than the test: a cycle whose
     # length divides no size.
-    pool = [bf16_bits(rng.gauss(0, 1)) for _ in range(10007)]
-    header, data = {}, bytearray()
+    values = [rng.gauss(0, 1) for _ in range(10007)]
+    pool = safetensors_file.encode("bf16", values)
+    tensors = []
     for tensor in options.tensors:
         name, length = tensor.split(":")
-        count = int(length) * options.heads * options.dim
-        start = rng.randrange(len(pool))
-        begin = len(data)
-        values = [pool[(start + i) % len(pool)] for i in range(count)]
-        data += struct.pack(f"<{count}H", *values)
-        header[name] = {
-            "dtype": "BF16",
-            "shape": [1, int(length), options.heads, options.dim],
-            "data_offsets": [begin, len(data)],
-        }
-    text = json.dumps(header).encode()
-    text += b" " * (-len(text) % 8)
-    with open(options.out, "wb") as file:
-        file.write(struct.pack("<Q", len(text)) + text + data)
+        shape = (1, int(length), options.heads, options.dim)
+        size = 2 * int(length) * options.heads * options.dim
+        start = 2 * rng.randrange(len(values))
+        times = (start + size) // len(pool) + 1
+        tensors.append((name, "bf16", shape, (pool * times)[start : start + size]))
+    safetensors_file.write(options.out, tensors)
 
 
 if __name__ == "__main__":

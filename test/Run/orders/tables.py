@@ -6,10 +6,8 @@ What comes out is compared with the tokens that ringlet-opt prints for the order
 """
 
 import argparse
-import json
 import pathlib
 import re
-import struct
 import subprocess
 import sys
 
@@ -63,14 +61,11 @@ def output(*command) -> str:
 
 def read(path) -> list:
     """The results of a run, as numbers."""
-    raw = path.read_bytes()
-    size = struct.unpack("<Q", raw[:8])[0]
-    header, data = json.loads(raw[8 : 8 + size]), raw[8 + size :]
-    found = []
-    for name in ("result0", "result1"):
-        begin, end = header[name]["data_offsets"]
-        found.append(list(struct.unpack(f"<{(end - begin) // 4}f", data[begin:end])))
-    return found
+    found = safetensors_file.read(path)
+    return [
+        safetensors_file.decode(dtype, raw)
+        for dtype, _, raw in (found["result0"], found["result1"])
+    ]
 
 
 def main() -> int:

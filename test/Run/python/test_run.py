@@ -2,11 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Results are those of the specification, for every kind of array."""
 
+import sys
+
 import numpy as np
 import pytest
 
 import ringlet
 from conftest import ROOT, attention, graph
+
+sys.path.insert(0, str(ROOT / "test/Support"))
+
+import safetensors_file  # noqa: E402
 
 F32 = dict(rtol=1e-4, atol=2e-6)
 BF16 = dict(rtol=2e-2, atol=2e-3)
@@ -177,17 +183,10 @@ def test_more_layouts_than_are_kept(dense, inputs):
 
 def test_real_data():
     """The committed heads of a transformer, through the longnet example."""
-    import json
-    import struct
-
-    raw = (ROOT / "test/Data/minilm_qkv.safetensors").read_bytes()
-    (length,) = struct.unpack("<Q", raw[:8])
-    header = json.loads(raw[8 : 8 + length])
+    found = safetensors_file.read(ROOT / "test/Data/minilm_qkv.safetensors")
     q, k, v = (
-        np.frombuffer(
-            raw[8 + length :][slice(*header[name]["data_offsets"])], np.float16
-        ).reshape(header[name]["shape"])
-        for name in ("query", "key", "value")
+        np.frombuffer(raw, np.float16).reshape(shape)
+        for _, shape, raw in (found[name] for name in ("query", "key", "value"))
     )
     program = ringlet.compile(graph(32, 4, dtype="f16", branches="<w = 512, r = 1>"))
     out, _ = program(q, k, v)
