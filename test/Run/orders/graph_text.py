@@ -31,7 +31,8 @@ class Sequence:
         chunk = "" if self.whole else f", chunk = {volume}"
         table = list(range(volume))
         dice.shuffle(table)
-        self.orders = [Order(f"residue<{dice.choice((2, 3, 4))}>")]
+        rate, ends = dice.choice((2, 3, 4)), chunk if packed else ""
+        self.orders = [Order(f"residue<{rate}>{ends}")]
         self.orders.append(Order(f"residue<2>, chunk = {dice.choice((4, 6))}"))
         for curve in ("hilbert", "morton", "snake"):
             self.orders.append(Order(f"{curve}, grid = [{self.sides}]{chunk}"))
