@@ -302,11 +302,13 @@ static LogicalResult verifyOptions(AttentionOp op) {
     return op.emitOpError("expected output_scale only with mix = sum (R2)");
   if (failed(factor(op.getOutputScale(), "output_scale", "R2, R4")))
     return failure();
-  if (op.getSink() &&
-      !compatible(cast<ShapedType>(op.getSink().getType()).getDimSize(0),
-                  op.getQueryHeads()))
-    return op.emitOpError("expected one sink for each of the ")
-           << op.getQueryHeads() << " query heads (R3)";
+  if (Value sink = op.getSink()) {
+    int64_t count = cast<ShapedType>(sink.getType()).getDimSize(0);
+    if (!compatible(count, op.getQueryHeads()))
+      return op.emitOpError("expected one sink for each of the ")
+             << op.getQueryHeads() << " query heads, found " << count
+             << " (R3)";
+  }
   if (op.isPacked() && op.getQueryLengths())
     return op.emitOpError("expected packed or lengths, not both (S2)");
   if (failed(verifyLengths(op)))

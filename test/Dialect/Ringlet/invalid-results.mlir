@@ -111,7 +111,7 @@ func.func @softcap_negative(%q: tensor<1x64x4x16xf32>, %k: tensor<1x64x4x16xf32>
 // -----
 
 func.func @r3_sink_count(%q: tensor<1x64x4x16xf32>, %k: tensor<1x64x4x16xf32>, %v: tensor<1x64x4x16xf32>, %s: tensor<3xf32>) {
-  // expected-error@+1 {{expected one sink for each of the 4 query heads (R3)}}
+  // expected-error@+1 {{expected one sink for each of the 4 query heads, found 3 (R3)}}
   %o, %lse = ringlet.attention %q, %k, %v branches [<w = 8, r = 1>] sink(%s)
       : (tensor<1x64x4x16xf32>, tensor<1x64x4x16xf32>, tensor<1x64x4x16xf32>, tensor<3xf32>) -> (tensor<1x64x4x16xf32>, tensor<1x4x64xf32>)
   return

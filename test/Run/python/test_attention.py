@@ -342,7 +342,7 @@ def test_refused_sizes_and_values(inputs, keywords, message):
     "keywords, message",
     [
         ({"branches": [(4, 5)]}, r"at most the segment length.*\(B1\)"),
-        ({"sink": np.zeros(3, np.float32)}, r"each of the 2 query heads .*\(R3\)"),
+        ({"sink": np.zeros(3, np.float32)}, r"each of the 2 query heads, found 3 \(R3\)"),
         ({"grid_window": ((4, 4), (1,))}, r"each of the 2 axes, found 1 \(B5\)"),
         ({"pattern_order": ("circle", (4, 4))}, "expected a curve .*found 'circle'"),
         (
