@@ -212,3 +212,23 @@ func.func @block_mask(%q: tensor<20x2x16xf32>, %k: tensor<30x2x16xf32>, %qs: ten
       -> (tensor<20x2x16xf32>, tensor<2x20xf32>)
   return %o : tensor<20x2x16xf32>
 }
+
+// -----
+
+// A row may have any rank of its segment: of two rows, too, all tiles of a segment
+// are visited, here 4. The grid has (2 + 2 * 64) * 4 / 16 points and 2 more for each
+// sequence.
+
+// CHECK-LABEL: rplan.func @few_rows(
+// CHECK:         rplan.launch @few_rows_attention0_branch0 grid(%c36,
+// CHECK-LABEL: rtile.func @few_rows_attention0_branch0(
+// CHECK:         %[[FIRST:.+]] = arith.ceildivsi
+// CHECK:         %[[AFTER:.+]] = arith.subi %{{.+}}, %[[FIRST]]
+// CHECK:         arith.divui %[[AFTER]], %c4
+// CHECK:         arith.remui %[[AFTER]], %c4
+func.func @few_rows(%q: tensor<2x1x16xf32>, %k: tensor<64x1x16xf32>, %s: tensor<3xi64>, %t: tensor<3xi64>) -> tensor<2x1x16xf32> {
+  %o, %l = ringlet.attention %q, %k, %k branches [<w = 16, r = 1>] pattern_order = <hilbert, grid = [8, 8]> packed(%s, %t)
+      tilings = [#ringlet.tiling<query = 4, key = 16>]
+      : (tensor<2x1x16xf32>, tensor<64x1x16xf32>, tensor<64x1x16xf32>, tensor<3xi64>, tensor<3xi64>) -> (tensor<2x1x16xf32>, tensor<1x2xf32>)
+  return %o : tensor<2x1x16xf32>
+}
