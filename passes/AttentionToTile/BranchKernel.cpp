@@ -5,127 +5,15 @@
 //
 //===----------------------------------------------------------------------===//
 
-//
-// What AttentionToTile emits for each branch: parameters, grid and views of a
-// kernel that computes one tile of query rows of one segment and residue at
-// each point. How it does is in BranchSoftmax.cpp.
-//
-//===----------------------------------------------------------------------===//
+#include "passes/AttentionToTile/BranchKernel.h"
 
 #include "lib/Layout/Dilation.h"
-#include "passes/AttentionToTile/BranchSoftmax.h"
-#include "passes/AttentionToTile/Kernels.h"
-#include "passes/AttentionToTile/PackedSequences.h"
 #include "passes/AttentionToTile/SequenceRows.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
-#include <algorithm>
-#include <limits>
-
 using namespace mlir;
 using namespace ringlet;
-using attn::BranchAttr;
-
-namespace {
-
-/// Of the kernel that redoes marked rows: rows whose marks one point of its
-/// grid looks at, and points below which each looks at fewer.
-constexpr int64_t mostRowsOfPoint = 1024, fewestPoints = 256;
-/// What a kernel has to do with the marks of rows to compute again.
-enum class Marks { None, Writes, Reads };
-
-class BranchKernel {
-public:
-  BranchKernel(HostPlan &plan, const BranchStep &step, const Twine &name,
-               attn::TilingAttr tiling, Marks marks)
-      : plan(plan), step(step), op(step.op), k(plan, name),
-        branch(cast<BranchAttr>(op.getBranches()[step.branch])),
-        keyTiles(plan, k, step, tiling), softmax(k, step, tiling, keyTiles),
-        marks(marks), queryRows(tiling.getQuery()), keyRows(tiling.getKey()) {
-    if (tiling.getRecipe())
-      k.setRecipe(toTileRecipe(*tiling.getRecipe()));
-  }
-
-  void emit();
-
-private:
-  static rtile::Recipe toTileRecipe(attn::Recipe recipe);
-  void onlyIf(Value condition, llvm::function_ref<void()> body);
-  void declare();
-  Value placePacked();
-  void readSequence(Value first);
-  void placeOnCurve();
-  Value getOrigin(Value firstRank, const SequencePart &part);
-  /// Whether a block mask may end before positions that the device knows.
-  bool blocksMayEnd() {
-    return step.blockMask && (hasPositionsOfSequence(op) || packed ||
-                              step.queryOrder.ranksOfSequence != 0);
-  }
-  Value makeResidue();
-  Value makeResidue(int64_t c);
-  void makeViews();
-  SmallVector<Value> getAxes(Value ofHead);
-  SmallVector<Value> getRowAxes();
-  SmallVector<Value> getLseAxes();
-  Value firstRow(StringRef name, Value view);
-  void streamKeys();
-  void fillOthers();
-  Value mayBeUnfilled(Value marked);
-  Value anyMarked(Value view);
-  void redoTiles();
-  void forEachTile(Value first, Value last,
-                   llvm::function_ref<void(Value)> body);
-  Value getSize(Value parameter, int64_t known) {
-    return parameter ? parameter : k.constant(known);
-  }
-  Value getW() { return getSize(w, step.sizes.getW()); }
-  Value getR() { return getSize(r, step.sizes.getR()); }
-  rtile::ViewType viewType(ArrayRef<int64_t> shape, Type element,
-                           const KernelBuilder::Rows &rows) {
-    return rtile::ViewType::get(shape, element, step.sizes.getW(),
-                                step.sizes.getR(),
-                                /*indexed=*/bool(rows.table));
-  }
-  void addTable(StringRef name, Value table);
-  Value getTable(Value table);
-  /// Tiles whose marks one point of the second kernel looks at, at most.
-  int64_t mostTilesOfPoint() {
-    return std::max<int64_t>(1, mostRowsOfPoint / queryRows);
-  }
-  HostPlan &plan;
-  const BranchStep &step;
-  attn::AttentionOp op;
-  KernelBuilder k;
-  BranchAttr branch;
-  KeyTiles keyTiles;
-  BranchSoftmax softmax;
-  Marks marks;
-  int64_t queryRows, keyRows;
-
-  // Parameters and the point of the grid; null where there is none.
-  Value Q, K, V, target, partial, maxima, sums, lse, redo, sinks, firstRank;
-  std::optional<SequenceReader> sequences;
-  std::optional<PackedSequences> packed;
-  /// The number of this sequence.
-  Value sequence;
-  SequencePart queryPart, keyPart;
-  /// Of the branch, where only the call knows them.
-  Value w, r;
-  /// Tables that are parameters of the kernel, by the host's.
-  SmallVector<std::pair<Value, Value>> tables;
-  Value tile, segment, residue, head, keyHead, batch;
-  /// The segment, counted from the first one of the grid.
-  Value gridSegment;
-  /// Tiles that one point of the second kernel's grid is for.
-  Value tilesOfPoint;
-  BranchViews views;
-  Value redoGroupView;
-  /// Where queries, and what belongs to them, lie in memory.
-  KernelBuilder::Rows queries;
-  /// The first row of the tile.
-  Value row;
-};
 
 void BranchKernel::emit() {
   declare();
@@ -140,43 +28,6 @@ void BranchKernel::emit() {
     fillOthers();
   }
   k.launch(marks == Marks::Writes ? step.redo.buffer : Value());
-}
-
-/// Looks at the marks of several tiles at once, because there are hardly ever
-/// any, and then at those of each.
-void BranchKernel::redoTiles() {
-  Value first = k.create<arith::MulIOp>("first_tile", tile, tilesOfPoint);
-  Value last = k.add("end_tile", first, tilesOfPoint);
-  tile = first;
-  row = firstRow("row", views.query);
-  Value some = anyMarked(redoGroupView);
-  if (step.fillsOthers) {
-    tile = k.add("last_tile", last, k.constant(-1));
-    row = firstRow("row", views.query);
-    some = mayBeUnfilled(some);
-  }
-  onlyIf(some, [&] {
-    // In a loop of its own, so that what it needs is not alive while keys are
-    // streamed.
-    if (step.fillsOthers)
-      forEachTile(first, last, [&](Value marked) {
-        onlyIf(mayBeUnfilled(marked), [&] { fillOthers(); });
-      });
-    forEachTile(first, last,
-                [&](Value marked) { onlyIf(marked, [&] { streamKeys(); }); });
-  });
-}
-
-/// For each tile from `first` on, with whether one of its rows is marked.
-void BranchKernel::forEachTile(Value first, Value last,
-                               llvm::function_ref<void(Value)> body) {
-  auto loop = k.create<scf::ForOp>("tiles", first, last, k.constant(1));
-  loop.getInductionVar().setLoc(k.named("tile_number"));
-  OpBuilder::InsertionGuard guard(k.getBuilder());
-  k.getBuilder().setInsertionPointToStart(loop.getBody());
-  tile = loop.getInductionVar();
-  row = firstRow("row", views.query);
-  body(anyMarked(views.redo));
 }
 
 void BranchKernel::onlyIf(Value condition, llvm::function_ref<void()> body) {
@@ -264,7 +115,7 @@ void BranchKernel::declare() {
     segments = plan.add(plan.sub(plan.floorDiv(last, sizes.w), firstSegment),
                         plan.constant(1));
   }
-  int64_t headEnd = branch.getHeadEnd() == BranchAttr::kAllHeads
+  int64_t headEnd = branch.getHeadEnd() == attn::BranchAttr::kAllHeads
                         ? op.getQueryHeads()
                         : branch.getHeadEnd();
   Value heads = plan.constant(headEnd - branch.getHeadBegin());
@@ -276,7 +127,7 @@ void BranchKernel::declare() {
       around =
           sizes.w ? plan.ceilDiv(step.rankCount, sizes.w) : plan.constant(1);
     Value planes = plan.mul(plan.mul(segments, heads), around);
-    Value share = plan.floorDiv(plan.mul(tiles, planes), fewestPoints);
+    Value share = plan.floorDiv(plan.mul(tiles, planes), kFewestPoints);
     together = plan.max(plan.min(share, plan.constant(mostTilesOfPoint())),
                         plan.constant(1));
     tilesOfPoint = k.addScalar("tiles_of_point", together);
@@ -523,66 +374,6 @@ Value BranchKernel::firstRow(StringRef name, Value view) {
   auto bounds = rtile::BoundsOp::create(k.getBuilder(), plan.getLoc(), view);
   return k.add(name, bounds.getBegin(), offset);
 }
-
-/// Rows that the branch does not reach, of all residues but its own: output 0,
-/// lse -inf, or the sink under one softmax (R3).
-void BranchKernel::fillOthers() {
-  if (!step.fillsOthers)
-    return;
-  auto type = cast<rtile::ViewType>(views.target.getType());
-  Value zero =
-      k.splat("no_output", 0.0,
-              RankedTensorType::get(type.getShape(), type.getElementType()));
-  Value least =
-      lse ? k.splat("no_key", -std::numeric_limits<double>::infinity(),
-                    k.tileType({queryRows}))
-          : Value();
-  Value rate = getR(), one = k.constant(1);
-  auto loop = k.create<scf::ForOp>("others", one, rate, one);
-  loop.getInductionVar().setLoc(k.named("distance"));
-  OpBuilder::InsertionGuard guard(k.getBuilder());
-  k.getBuilder().setInsertionPointToStart(loop.getBody());
-  KernelBuilder::Rows rows = queries;
-  rows.residue = k.create<arith::RemUIOp>(
-      "other_residue",
-      k.add("next_residue", queries.residue, loop.getInductionVar()), rate);
-  Value other = k.view("other_o", target, getAxes(head), type, rows);
-  Value row = firstRow("other_row", other);
-  k.store(zero, other, row);
-  if (!lse)
-    return;
-  if (sinks && op.getMix() == attn::Mix::Softmax)
-    least = k.load("other_sink",
-                   k.view("other_sinks", sinks, {head, nullptr},
-                          cast<rtile::ViewType>(views.sinks.getType()), rows),
-                   row);
-  k.store(least,
-          k.view("other_lse", lse, getLseAxes(),
-                 cast<rtile::ViewType>(views.lse.getType()), rows),
-          row);
-}
-
-/// True if no kernel may have filled the other residues: where all rows are
-/// marked the first one did not run, and a tile without rows shows no marks.
-Value BranchKernel::mayBeUnfilled(Value marked) {
-  auto bounds =
-      rtile::BoundsOp::create(k.getBuilder(), plan.getLoc(), views.query);
-  Value empty = k.create<arith::CmpIOp>("is_empty", arith::CmpIPredicate::sge,
-                                        row, bounds.getEnd());
-  return k.create<arith::OrIOp>("unfilled", marked, empty);
-}
-
-/// True if one of the rows from `row` on, as many as a tile of `view` has,
-/// waits to be computed again.
-Value BranchKernel::anyMarked(Value view) {
-  Value tile = k.load("redo_tile", view, row);
-  Value marked = k.create<arith::CmpFOp>(
-      "marked", arith::CmpFPredicate::OGT, tile,
-      k.splat("none", 0.0, cast<RankedTensorType>(tile.getType())));
-  return k.create<rtile::AnyOp>("some_marked", marked);
-}
-
-} // namespace
 
 void ringlet::emitBranch(HostPlan &plan, const BranchStep &step) {
   attn::AttentionOp op = step.op;

@@ -27,7 +27,7 @@ import tempfile
 from typing import NamedTuple
 
 ROOT = pathlib.Path(__file__).resolve().parents[4]
-sys.path.insert(0, str(ROOT / "tools/ringlet-bench"))
+sys.path[:0] = [str(ROOT / "tools/ringlet-bench"), str(ROOT / "python-bindings")]
 
 import cases  # noqa: E402
 
