@@ -153,10 +153,11 @@ void BranchKernel::declare() {
 
   readSequence(first);
   if (packed && sizes.w) {
-    PackedSequences::Segment place = packed->placeInSegment(
-        tile, firstRank,
-        k.create<arith::SubIOp>("q_rows", queryPart.end, queryPart.first),
-        getW());
+    Value w = getW();
+    Value rows =
+        k.create<arith::SubIOp>("q_rows", queryPart.end, queryPart.first);
+    PackedSequences::Segment place =
+        packed->placeInSegment(tile, firstRank, rows, w);
     segment = place.number;
     tile = place.tile;
   } else if (firstRank && segment) {
