@@ -12,8 +12,8 @@ from typing import Any, NamedTuple, Optional, Sequence
 from ringlet import _capi, _dlpack
 from ringlet._clauses import BlockMask, Branch, GridWindow, Order, integers
 from ringlet._compiler import compile
-from ringlet._program import Context, Program, default_context, named_view
-from ringlet._tensors import HOST, Place, describe, device_of
+from ringlet._program import Context, Program, default_context, named
+from ringlet._tensors import HOST, Place, describe, device_of, kind_of
 
 # Architectures whose fastest instructions are code for them alone.
 _SPECIFIC = ("sm_90",)
@@ -163,7 +163,7 @@ class _Operands:
         self, name: str, value: Any, axes: tuple, rule: str, dtype: str = ""
     ) -> str:
         """A value that is the next operand; one without axes is a number."""
-        number, sizes, _ = named_view(name, value, self._place if axes else HOST).layout
+        number, sizes = named(name, kind_of, value, self._place if axes else HOST)
         found = _capi.DTYPE_NAMES[number]
         if len(sizes) != len(axes) or (dtype or found) != found:
             hint = ""

@@ -494,12 +494,16 @@ def _bind(entry: Entry, inputs: Sequence, named: Mapping) -> list:
     return [values[name] for name in names]
 
 
-def named_view(name: str, value: Any, place: Place) -> View:
-    """`value` where it lies; an error says of which argument it is."""
+def named(name: str, look: Callable, value: Any, place: Place) -> Any:
+    """look(value, place), whose errors say of which argument they are."""
     try:
-        view = view_of(value, place)
+        return look(value, place)
     except (TypeError, ValueError) as error:
         raise type(error)(f"argument '{name}': {error}") from None
+
+
+def _named_view(name: str, value: Any, place: Place) -> View:
+    view = named(name, view_of, value, place)
     if len(view.sizes) > _capi.MAX_RANK:
         raise ValueError(
             f"argument '{name}': expected at most {_capi.MAX_RANK} axes, "
@@ -511,7 +515,7 @@ def named_view(name: str, value: Any, place: Place) -> View:
 def _viewed(argument: Argument, value: Any, place: Place) -> View:
     """An input. The host reads its rank-0 i64 itself, whatever the device is."""
     is_number = argument.dtype == "i64" and not argument.sizes
-    return named_view(argument.name, value, HOST if is_number else place)
+    return _named_view(argument.name, value, HOST if is_number else place)
 
 
 def _given_outputs(entry: Entry, out: Any, place: Place) -> tuple:
@@ -535,7 +539,7 @@ def _given_outputs(entry: Entry, out: Any, place: Place) -> tuple:
         )
     views = []
     for argument, value in zip(entry.outputs, values):
-        view = named_view(argument.name, value, place)
+        view = _named_view(argument.name, value, place)
         if view.read_only:
             raise ValueError(
                 f"argument '{argument.name}': expected an output that can be "

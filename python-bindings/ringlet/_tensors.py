@@ -202,8 +202,22 @@ def view_of(value: Any, place: Place = HOST) -> View:
     )
 
 
+def kind_of(value: Any, place: Place = HOST) -> tuple:
+    """(dtype, sizes) of what `view_of` takes; of torch's tensors no more is asked, as
+    that takes time."""
+    torch = sys.modules.get("torch")
+    if torch is not None and type(value) is torch.Tensor:
+        _know_torch(torch)
+        if dtype := _from_torch.get(value.dtype):
+            return dtype, tuple(value.shape)
+    return view_of(value, place).layout[:2]
+
+
 def device_of(value: Any) -> tuple:
     """Where a tensor lies, a GPU or else the CPU, as DLPack names it."""
+    torch = sys.modules.get("torch")
+    if torch is not None and type(value) is torch.Tensor:  # Which is slow to say it.
+        return _dlpack.cuda(value.get_device()) if value.is_cuda else _dlpack.CPU
     ask = getattr(value, "__dlpack_device__", None)
     device = tuple(map(int, ask())) if ask else _dlpack.CPU
     return device if device[0] == _dlpack.cuda(0)[0] else _dlpack.CPU
