@@ -159,6 +159,57 @@ def _error(case, tensors, out) -> float:
     return reference.worst_error(case, *on_host, rows)
 
 
+def beside(name: str, times: list, peer: str, peer_times: list) -> dict:
+    """Our times and those of a peer as an entry of a result."""
+    value, peer_value = statistics.median(times), statistics.median(peer_times)
+    return {
+        "name": name,
+        "value": round(value, 4),
+        "unit": "ms",
+        "peer": peer,
+        "peer_value": round(peer_value, 4),
+        "speedup": round(peer_value / value, 3),
+        "min": round(min(times), 4),
+        "max": round(max(times), 4),
+        "peer_min": round(min(peer_times), 4),
+        "peer_max": round(max(peer_times), 4),
+    }
+
+
+def describe(options, compiler: str) -> dict:
+    """Where, when, of what and how a result was measured."""
+    import torch
+
+    command = ["tools/ringlet-bench/ringlet-bench", options.suite]
+    command += ["--target", options.target, "--programs", str(options.programs)]
+    command += ["--repeat", str(options.repeat)]
+    if options.burst > 1:
+        command += ["--burst", str(options.burst)]
+    if options.utilisation:
+        command.append("--utilisation")
+    for name in ("peers", "only"):
+        if getattr(options, name):
+            command += [f"--{name}", getattr(options, name)]
+    return {
+        "card": torch.cuda.get_device_properties(0).name,
+        "date": datetime.date.today().isoformat(),
+        "versions": {
+            "ringlet": compiler,
+            "torch": torch.__version__,
+            "cudnn": torch.backends.cudnn.version(),
+            "cuda": torch.version.cuda,
+        },
+        "command": shlex.join(command),
+        "repeats": options.repeat,
+        "burst": options.burst,
+    }
+
+
+def write_result(options, result: dict) -> None:
+    if options.out:
+        pathlib.Path(options.out).write_text(json.dumps(result, indent=1) + "\n")
+
+
 def measure(case, programs, options, card) -> list:
     """One result for each program, beside each peer that takes the case."""
     import torch
@@ -221,28 +272,16 @@ def measure(case, programs, options, card) -> list:
     results = []
     for name in programs:
         for peer in (each for each in calls if each not in programs):
-            value = statistics.median(times[name])
-            peer_value = statistics.median(times[peer])
+            result = beside(f"{case.name}, {name}", times[name], peer, times[peer])
             goal = case.goal_beside(name, peer)
-            results.append(
-                {
-                    "name": f"{case.name}, {name}",
-                    "value": round(value, 4),
-                    "unit": "ms",
-                    "peer": peer,
-                    "peer_value": round(peer_value, 4),
-                    "speedup": round(peer_value / value, 3),
-                    "min": round(min(times[name]), 4),
-                    "max": round(max(times[name]), 4),
-                    "peer_min": round(min(times[peer]), 4),
-                    "peer_max": round(max(times[peer]), 4),
-                    "gflops": round(case.flops / value / 1e6),
-                    "error": float(f"{errors[name]:.2e}"),
-                    "peer_error": float(f"{errors[peer]:.2e}"),
-                    **(goal._asdict() if goal else {}),
-                    **used[name],
-                }
-            )
+            result |= {
+                "gflops": round(case.flops / result["value"] / 1e6),
+                "error": float(f"{errors[name]:.2e}"),
+                "peer_error": float(f"{errors[peer]:.2e}"),
+                **(goal._asdict() if goal else {}),
+                **used[name],
+            }
+            results.append(result)
             print(
                 "{name:46} {value:9.3f} ms {gflops:7} GFLOP/s   {peer:20} "
                 "{peer_value:9.3f} ms   {speedup:5.2f}x   "
@@ -327,8 +366,7 @@ def run(options) -> int:
     context, library = open_context(options)
     torch.manual_seed(1)
     random.seed(1)
-    properties = torch.cuda.get_device_properties(0)
-    card = gpu_metrics.Card.of(properties)
+    card = gpu_metrics.Card.of(torch.cuda.get_device_properties(0))
     found = []
     compiler = ""
     for case in cases.chosen(options.only, "cuda"):
@@ -338,27 +376,8 @@ def run(options) -> int:
     if options.utilisation:
         torch.cuda.empty_cache()
         add_profiles(found, options, card)
-    result = {
-        "card": properties.name,
-        "date": datetime.date.today().isoformat(),
-        "versions": {
-            "ringlet": compiler,
-            "torch": torch.__version__,
-            "cudnn": torch.backends.cudnn.version(),
-            "cuda": torch.version.cuda,
-        },
-        "command": f"tools/ringlet-bench/ringlet-bench cuda --target {options.target} "
-        f"--programs {options.programs} --repeat {options.repeat}"
-        + (f" --burst {options.burst}" if options.burst > 1 else "")
-        + (" --utilisation" if options.utilisation else "")
-        + (f" --peers {shlex.quote(options.peers)}" if options.peers else "")
-        + (f" --only {shlex.quote(options.only)}" if options.only else ""),
-        "repeats": options.repeat,
-        "burst": options.burst,
-        "cases": found,
-    }
+    result = {**describe(options, compiler), "cases": found}
     if card.peak and card.bandwidth:
         result["peaks"] = {"flops": card.peak, "bandwidth": card.bandwidth}
-    if options.out:
-        pathlib.Path(options.out).write_text(json.dumps(result, indent=1) + "\n")
+    write_result(options, result)
     return 0

@@ -32,7 +32,7 @@ def kind_of(result):
 
 def has_several_peers(result):
     """On a GPU, where a case need not have a goal beside each of them."""
-    return any("cuDNN" in case.get("peer", "") for case in result["cases"])
+    return "cuda" in result["versions"]
 
 
 def check_result(path, result):
@@ -95,7 +95,8 @@ def beside_peers(cases):
     }
     shown = [key for key in optional if any(key in case for case in cases)]
     head += [optional[key] for key in shown]
-    head += [*(f"over {peer}" for peer in peers), *GOALS.values()]
+    goals = [key for key in GOALS if any(key in case for case in cases)]
+    head += [*(f"over {peer}" for peer in peers), *(GOALS[key] for key in goals)]
     lines = [f"| {' | '.join(head)} |", "|---" + "|--:" * (len(head) - 1) + "|"]
     for name, by_peer in rows.items():
         case = next(iter(by_peer.values()))
@@ -114,7 +115,7 @@ def beside_peers(cases):
                 if beside
                 else ""
             )
-        for goal in GOALS:
+        for goal in goals:
             cells.append(
                 ", ".join(
                     f"{beside[goal]:.2f}x {peer}"

@@ -182,6 +182,52 @@ def test_check_compiles_what_it_draws():
     ringlet.compile(next(x for x in drawn if x.has_sizes and not x.w).text)
 
 
+def test_sequences_have_their_names_and_work():
+    import sequences
+
+    every = sequences.all_cases()
+    names = [case.name for case in every]
+    assert len(set(names)) == len(names) == 16
+    assert sequences.chosen("short.*D64.*causal") == [every[-1]]
+    short = [case for case in every if case.batch == "short" and case.dim == 64]
+    full, causal = (case.flops for case in short)
+    rows = sum(short[0].lengths)
+    # Of each square, the half below the diagonal and the diagonal.
+    assert 2 * causal == full + 4 * rows * sequences.HEADS * 64
+    paths = {
+        sequences.artefact("programs", case, "sm_90a", name)
+        for case in every
+        for name in sequences.programs(case.dim, case.causal)
+    }
+    assert len(paths) == 4 * 4
+
+
+def test_sequences_compile(rng):
+    """Packed and padded texts compute the same rows."""
+    import sequences
+
+    starts = np.array([0, 5, 5, 12])
+    shape = (12, sequences.HEADS, 64)
+    whole = [rng.standard_normal(shape).astype(np.float32) for _ in range(3)]
+    texts = sequences.programs(64, True)
+    run = lambda name, *operands: ringlet.compile(
+        texts[name][0].replace("bf16", "f32")
+    ).run(*operands)[0]
+    packed = run("", *whole, starts)
+    rows = np.zeros((3, 7, *shape[1:]), np.float32)
+    padded = [rows.copy() for _ in range(3)]
+    for i, (first, end) in enumerate(zip(starts, starts[1:])):
+        for to, source in zip(padded, whole):
+            to[i, : end - first] = source[first:end]
+    lengths = np.diff(starts)
+    out = run(sequences.PADDED, *padded, lengths)
+    dense = run(sequences.DENSE, *padded)
+    for i, (first, end) in enumerate(zip(starts, starts[1:])):
+        np.testing.assert_allclose(out[i, : end - first], packed[first:end], atol=1e-5)
+    # Causal rows see nothing behind them: padding changes no row before it.
+    np.testing.assert_allclose(dense[2], packed[5:], atol=1e-5)
+
+
 def test_bytes_of_a_case():
     import cases
 
