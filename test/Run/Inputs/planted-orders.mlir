@@ -17,7 +17,7 @@
 #residue = #rlayout.layout<order = #rlayout.order<residue<4>>>
 #chunked = #rlayout.layout<order = #rlayout.order<residue<4>, chunk = 8>>
 #lse = #rlayout.layout<order = #rlayout.order<residue<4>>, axis = 2>
-#packed = #rlayout.layout<order = #rlayout.order<residue<4>>, axis = 0>
+#packed = #rlayout.layout<order = #rlayout.order<residue<4>, chunk = 64>, axis = 0>
 #axis1 = #rlayout.layout<order = #rlayout.order<morton, grid = [2, 4]>>
 #axis2 = #rlayout.layout<order = #rlayout.order<morton, grid = [2, 4]>, axis = 2>
 
@@ -265,7 +265,7 @@ module @order_across_packed_sequences {
   }
   func.func @wrong(%x: tensor<?x2x4xf32>, %s: tensor<4xi64>) -> tensor<?x2x4xf32, #packed> {
     %r = ringlet.reorder %x : tensor<?x2x4xf32> to tensor<?x2x4xf32, #packed>
-    %o, %lse = ringlet.attention %r, %r, %r branches [<w = *, r = 1>] packed(%s, %s) : (tensor<?x2x4xf32, #packed>, tensor<?x2x4xf32, #packed>, tensor<?x2x4xf32, #packed>, tensor<4xi64>, tensor<4xi64>) -> (tensor<?x2x4xf32, #packed>, tensor<2x?xf32, #rlayout.layout<order = #rlayout.order<residue<4>>, axis = 1>>)
+    %o, %lse = ringlet.attention %r, %r, %r branches [<w = *, r = 1>] packed(%s, %s) : (tensor<?x2x4xf32, #packed>, tensor<?x2x4xf32, #packed>, tensor<?x2x4xf32, #packed>, tensor<4xi64>, tensor<4xi64>) -> (tensor<?x2x4xf32, #packed>, tensor<2x?xf32, #rlayout.layout<order = #rlayout.order<residue<4>, chunk = 64>, axis = 1>>)
     return %o : tensor<?x2x4xf32, #packed>
   }
 }
