@@ -8,7 +8,6 @@ import dataclasses
 import json
 import pathlib
 import statistics
-import subprocess
 import time
 
 import cases
@@ -104,16 +103,11 @@ def launch_artefact(folder, recipe: str, target: str) -> pathlib.Path:
 
 
 def prepare_launch(options) -> int:
-    compiler = pathlib.Path(options.build) / "bin/ringlet-compile"
     pathlib.Path(options.prepare).mkdir(parents=True, exist_ok=True)
     for target in options.target.split(","):
         for recipe in RECIPES:
             path = launch_artefact(options.prepare, recipe, target)
-            command = [compiler, "-", f"--target={target}", f"--recipe={recipe}"]
-            subprocess.run(
-                [*command, "-o", path], input=LAUNCH.text, text=True, check=True
-            )
-            print(f"{path} {path.stat().st_size} bytes", flush=True)
+            gpu_suite.compile_text(options, target, path, LAUNCH.text, recipe)
     return 0
 
 

@@ -24,26 +24,37 @@ import cases
 import gpu_metrics
 import gpu_packages
 import gpu_peers
+import results
 
 
 TOLERANCE = 4e-2  # Of 16-bit weights, relative to the greatest value.
+DIGITS = 4  # Of milliseconds.
+
+
+def artefact_of(folder, words: str) -> pathlib.Path:
+    return pathlib.Path(folder) / (re.sub(r"[^a-z0-9]+", "-", words.lower()) + ".rla")
 
 
 def artefact(folder, case, target: str) -> pathlib.Path:
-    name = re.sub(r"[^a-z0-9]+", "-", f"{case.name} {target}".lower())
-    return pathlib.Path(folder) / f"{name}.rla"
+    return artefact_of(folder, f"{case.name} {target}")
 
 
-def compile_command(options, target: str, path: pathlib.Path) -> list:
+def compile_command(options, target: str, path: pathlib.Path, recipe: str = "") -> list:
     """Compiles the graph on standard input to an artefact."""
     return [
         pathlib.Path(options.build) / "bin/ringlet-compile",
         "-",
         f"--target={target}",
-        f"--recipe={options.recipe}",
+        f"--recipe={recipe or options.recipe}",
         "-o",
         path,
     ]
+
+
+def compile_text(options, target: str, path: pathlib.Path, text: str, recipe="") -> None:
+    command = compile_command(options, target, path, recipe)
+    subprocess.run(command, input=text, text=True, check=True)
+    print(f"{path} {path.stat().st_size} bytes", flush=True)
 
 
 def prepare(options) -> int:
@@ -52,10 +63,7 @@ def prepare(options) -> int:
     folder.mkdir(parents=True, exist_ok=True)
     for case in cases.chosen(options.only, "cuda"):
         for target in options.target.split(","):
-            path = artefact(folder, case, target)
-            command = compile_command(options, target, path)
-            subprocess.run(command, input=case.text, text=True, check=True)
-            print(f"{path} {path.stat().st_size} bytes", flush=True)
+            compile_text(options, target, artefact(folder, case, target), case.text)
     chosen = [
         name
         for name in gpu_packages.PACKAGES
@@ -159,23 +167,6 @@ def _error(case, tensors, out) -> float:
     return reference.worst_error(case, *on_host, rows)
 
 
-def beside(name: str, times: list, peer: str, peer_times: list) -> dict:
-    """Our times and those of a peer as an entry of a result."""
-    value, peer_value = statistics.median(times), statistics.median(peer_times)
-    return {
-        "name": name,
-        "value": round(value, 4),
-        "unit": "ms",
-        "peer": peer,
-        "peer_value": round(peer_value, 4),
-        "speedup": round(peer_value / value, 3),
-        "min": round(min(times), 4),
-        "max": round(max(times), 4),
-        "peer_min": round(min(peer_times), 4),
-        "peer_max": round(max(peer_times), 4),
-    }
-
-
 def describe(options, compiler: str) -> dict:
     """Where, when, of what and how a result was measured."""
     import torch
@@ -269,27 +260,29 @@ def measure(case, programs, options, card) -> list:
                     "utilisation": round(share, 3),
                     "utilisation_by": "clock beside",
                 }
-    results = []
+    found = []
     for name in programs:
         for peer in (each for each in calls if each not in programs):
-            result = beside(f"{case.name}, {name}", times[name], peer, times[peer])
+            result = results.beside(
+                f"{case.name}, {name}", times[name], peer, times[peer], DIGITS
+            )
             goal = case.goal_beside(name, peer)
             result |= {
-                "gflops": round(case.flops / result["value"] / 1e6),
+                "gflops": round(case.flops / statistics.median(times[name]) / 1e6),
                 "error": float(f"{errors[name]:.2e}"),
                 "peer_error": float(f"{errors[peer]:.2e}"),
                 **(goal._asdict() if goal else {}),
                 **used[name],
             }
-            results.append(result)
+            found.append(result)
             print(
                 "{name:46} {value:9.3f} ms {gflops:7} GFLOP/s   {peer:20} "
                 "{peer_value:9.3f} ms   {speedup:5.2f}x   "
-                "error {error:.1e} / {peer_error:.1e}".format(**results[-1])
+                "error {error:.1e} / {peer_error:.1e}".format(**result)
                 + "".join(f"   {key} {value}" for key, value in used[name].items()),
                 flush=True,
             )
-    return results
+    return found
 
 
 def open_context(options):

@@ -14,11 +14,11 @@ import itertools
 import pathlib
 import random
 import re
-import subprocess
 from typing import Callable, NamedTuple
 
 import cases
 import gpu_suite
+import results
 
 HEADS = 16
 BATCHES = {
@@ -115,22 +115,19 @@ def programs(dim: int, causal: bool) -> dict:
 
 def artefact(folder, case: Case, target: str, name: str) -> pathlib.Path:
     kind = "causal" if case.causal else "full"
-    words = f"sequences {name} D{case.dim} {kind} {target}".lower()
-    return pathlib.Path(folder) / (re.sub(r"[^a-z0-9]+", "-", words) + ".rla")
+    words = f"sequences {name} D{case.dim} {kind} {target}"
+    return gpu_suite.artefact_of(folder, words)
 
 
 def prepare(options) -> int:
     folder = pathlib.Path(options.prepare)
     folder.mkdir(parents=True, exist_ok=True)
-    compiler = pathlib.Path(options.build) / "bin/ringlet-compile"
     kinds = {(case.dim, case.causal): case for case in chosen(options.only)}
     for case in kinds.values():
         for target in options.target.split(","):
             for name, (text, recipe) in programs(case.dim, case.causal).items():
                 path = artefact(folder, case, target, name)
-                command = [compiler, "-", f"--target={target}", f"--recipe={recipe}"]
-                subprocess.run([*command, "-o", path], input=text, text=True, check=True)
-                print(f"{path} {path.stat().st_size} bytes", flush=True)
+                gpu_suite.compile_text(options, target, path, text, recipe)
     return 0
 
 
@@ -236,20 +233,23 @@ def measure(case: Case, target: str, load, options) -> list:
         for name in random.sample(list(calls), len(calls)):
             calls[name].run()  # warms caches and clocks the same for all
             times[name].append(gpu_suite.time_of(calls[name].run, options.burst))
-    results = []
+    found = []
     for peer in (name for name in calls if name):
-        result = gpu_suite.beside(f"{case.name}, {target}", times[""], peer, times[peer])
+        result = results.beside(
+            *(f"{case.name}, {target}", times[""], peer, times[peer]),
+            gpu_suite.DIGITS,
+        )
         result["gflops"] = round(case.flops / result["value"] / 1e6)
         result["error"] = float(f"{errors['']:.2e}")
         if peer in errors:
             result["peer_error"] = float(f"{errors[peer]:.2e}")
-        results.append(result)
+        found.append(result)
         print(
             "{name:46} {value:9.3f} ms   {peer:20} {peer_value:9.3f} ms   "
             "{speedup:5.2f}x".format(**result),
             flush=True,
         )
-    return results
+    return found
 
 
 def run(options) -> int:

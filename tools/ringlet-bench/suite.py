@@ -17,6 +17,7 @@ import torch
 
 import cases
 import reference
+import results
 import ringlet
 
 # Worst error of a row, relative to the largest value of the checked rows. Ten
@@ -123,20 +124,10 @@ class Measurement:
             self.case.peers, key=lambda name: statistics.median(self.times[name])
         )
         theirs = self.times[peer]
-        value, peer_value = statistics.median(ours), statistics.median(theirs)
-        rate = self.case.flops / value / 1e6
+        rate = self.case.flops / statistics.median(ours) / 1e6
         return {
-            "name": self.case.name,
-            "value": round(value, 3),
-            "unit": "ms",
-            "peer": peer,
-            "peer_value": round(peer_value, 3),
-            "speedup": round(peer_value / value, 3),
+            **results.beside(self.case.name, ours, peer, theirs, digits=3),
             **self.case.goal._asdict(),
-            "min": round(min(ours), 3),
-            "max": round(max(ours), 3),
-            "peer_min": round(min(theirs), 3),
-            "peer_max": round(max(theirs), 3),
             "gflops": round(rate, 1),
             "error": float(f"{self.errors['ringlet']:.2e}"),
             "peer_error": float(f"{self.errors[peer]:.2e}"),
@@ -183,13 +174,13 @@ def run(options, mkl: str) -> dict:
         for name, dtype in _TORCH.items()
     }
     print(f"matrix product by torch: {peaks['f32']} GFLOP/s f32, {peaks['bf16']} bf16")
-    results = [measure(case, context, options, mkl) for case in chosen]
+    found = [measure(case, context, options, mkl) for case in chosen]
     program = ringlet.compile(chosen[0].text, options.target, context=context)
     return {
         "versions": versions(options.root, program),
         "load": load,
         "peaks": peaks,
-        "cases": results,
+        "cases": found,
     }
 
 
