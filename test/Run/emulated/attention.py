@@ -8,10 +8,8 @@ Packed sequences, a sink and an offset: the code of the GPU must give what the C
 gives, for every call with the same program. What lies elsewhere is refused.
 """
 
-import argparse
 import ctypes
 import os
-import pathlib
 import random
 import struct
 import sys
@@ -96,12 +94,7 @@ def note_texts() -> list:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--build", required=True, type=pathlib.Path)
-    parser.add_argument("--work", required=True, type=pathlib.Path)
-    parser.add_argument("--cxx", required=True)
-    options = parser.parse_args()
-    options.work.mkdir(parents=True, exist_ok=True)
+    options = emulate.parse(emulate.make_parser(__doc__))
     ringlet.configure(
         runtime=options.build / "lib/libringlet_runtime.so.1",
         compiler=options.build / "bin/ringlet-compile",

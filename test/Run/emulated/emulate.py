@@ -364,14 +364,26 @@ def report(results) -> int:
     return 1 if failed else 0
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def make_parser(doc: str) -> argparse.ArgumentParser:
+    """Of the options that tests with an emulator take."""
+    parser = argparse.ArgumentParser(description=doc.splitlines()[0])
     parser.add_argument("--build", required=True, type=pathlib.Path)
     parser.add_argument("--work", required=True, type=pathlib.Path)
     parser.add_argument("--cxx", required=True)
-    parser.add_argument("--only", type=int, help="number of the case")
+    return parser
+
+
+def parse(parser: argparse.ArgumentParser) -> argparse.Namespace:
+    """The options, of which the folder exists from now on."""
     options = parser.parse_args()
     options.work.mkdir(parents=True, exist_ok=True)
+    return options
+
+
+def main() -> int:
+    parser = make_parser(__doc__)
+    parser.add_argument("--only", type=int, help="number of the case")
+    options = parse(parser)
     emulator = build_emulator(options)
     cases = CASES if options.only is None else [CASES[options.only]]
     with concurrent.futures.ThreadPoolExecutor(2) as pool:

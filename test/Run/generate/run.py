@@ -3,7 +3,6 @@
 """Runs the plan of lists.mlir on the CPU, and its GPU code with the threads of its
 blocks, and compares every entry with Python's own arithmetic."""
 
-import argparse
 import pathlib
 import random
 import struct
@@ -97,12 +96,7 @@ def check(case, folder, artefact, tool, environment) -> str:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--build", required=True, type=pathlib.Path)
-    parser.add_argument("--work", required=True, type=pathlib.Path)
-    parser.add_argument("--cxx", required=True)
-    options = parser.parse_args()
-    options.work.mkdir(parents=True, exist_ok=True)
+    options = emulate.parse(emulate.make_parser(__doc__))
     emulator = emulate.build_emulator(options)
     results = []
     for target in ("cpu", "sm_61", "sm_80", "sm_90a"):
