@@ -52,7 +52,7 @@ private:
   attn::AttentionOp op;
   const SequenceLists &lists;
   mlir::Value queryRows, keyRows, queryOffset;
-  /// Of sequences of packed tensors, those of another order than linear.
+  /// Null where they change nothing.
   rlayout::OrderAttr queryOrder, keyOrder, pattern;
   RankedSequence queries, keys;
   /// Made when a branch needs them.

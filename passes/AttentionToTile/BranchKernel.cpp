@@ -135,9 +135,9 @@ void BranchKernel::declare() {
   if (arePacked) {
     Value covered =
         plan.mul(plan.mul(sizes.r, plan.constant(queryRows)), together);
-    packed.emplace(plan, k, *sequences, step.sequences.queryStarts,
-                   step.rankCount, step.queryOrder.ranksOfSequence, sizes.w,
-                   covered, plan.ceilDiv(tiles, together));
+    packed.emplace(plan, k, *sequences, step.sequences.count, step.rankCount,
+                   step.queryOrder.ranksOfSequence, sizes.w, covered,
+                   plan.ceilDiv(tiles, together));
     tiles = packed->getExtent();
   }
   keyTiles.declare(tiles, segments, firstSegment);
@@ -199,8 +199,8 @@ void BranchKernel::readSequence(Value first) {
   if (bySequence)
     placeOnCurve();
   if (step.keyOrder.ranksOfSequence) {
-    RankEntries keys = placeRanks(k, step.keyOrder.ranksOfSequence, sequence,
-                                  Value(), Value(), Value());
+    RankEntries keys =
+        placeKeyRanks(k, step.keyOrder.ranksOfSequence, sequence);
     keyPart = {keys.first, keys.end};
   }
 }
@@ -209,15 +209,11 @@ void BranchKernel::readSequence(Value first) {
 /// tables say the rows of.
 void BranchKernel::placeOnCurve() {
   Value rows = k.size("rows", Q, op.getSequenceAxis());
-  Value before =
-      packed
-          ? queryPart.first
-          : k.create<arith::MulIOp>("rows_before", sequence, rows).getResult();
-  Value length =
-      queryPart.end ? sequences->getLength("q_length", queryPart) : rows;
+  Value before = sequences->getRowsBefore(sequence, queryPart, rows);
+  Value length = sequences->getLength("q_length", queryPart, rows);
   RankEntries ranks =
-      placeRanks(k, step.queryOrder.ranksOfSequence, sequence, before, length,
-                 firstRank ? firstRank : k.constant(0));
+      placeQueryRanks(k, step.queryOrder.ranksOfSequence, sequence, before,
+                      length, firstRank ? firstRank : k.constant(0));
   firstRank = ranks.firstRank;
   queryPart = {ranks.first, ranks.end};
 }

@@ -11,13 +11,11 @@ using namespace mlir;
 using namespace ringlet;
 
 PackedSequences::PackedSequences(HostPlan &plan, KernelBuilder &k,
-                                 SequenceReader &reader,
-                                 const HostTensor &starts, Value rows,
-                                 int64_t ranksOfEach, Value w,
+                                 SequenceReader &reader, Value count,
+                                 Value rows, int64_t ranksOfEach, Value w,
                                  Value coveredRows, Value tilesOfSegment)
     : k(k), sequences(reader), ranksOfEach(ranksOfEach), spare(w ? 2 : 1) {
   Value one = plan.constant(1);
-  Value count = plan.sub(starts.sizes[0], one);
   rows = plan.add(rows, plan.mul(count, plan.constant(ranksOfEach)));
   // A longer span is one of all rows, so that products below fit in 64 bits.
   Value span = plan.min(w ? w : coveredRows, plan.max(rows, one));

@@ -25,17 +25,17 @@ namespace ringlet {
 /// down. The spare ones are for tiles that are not full: the last one and,
 /// where a sequence begins within a segment, the last one of that. Where a
 /// sequence may have more ranks than rows, starts[b] grows by b times as many.
-/// A kernel
-/// finds its sequence by bisection. Points that are left over have no rows.
+/// A kernel finds its sequence by bisection. Points that are left over have no
+/// rows.
 class PackedSequences {
 public:
   /// Adds parameters to the kernel, which has those of `reader`. There are
-  /// `rows` in all, and `ranksOfEach` in each sequence beside its rows. `w` is
-  /// null for one segment. A tile covers `coveredRows`, those of other residues
-  /// among them.
+  /// `count` sequences with `rows` in all, and `ranksOfEach` in each sequence
+  /// beside its rows. `w` is null for one segment. A tile covers `coveredRows`,
+  /// those of other residues among them.
   PackedSequences(HostPlan &plan, KernelBuilder &k, SequenceReader &reader,
-                  const HostTensor &starts, mlir::Value rows,
-                  int64_t ranksOfEach, mlir::Value w, mlir::Value coveredRows,
+                  mlir::Value count, mlir::Value rows, int64_t ranksOfEach,
+                  mlir::Value w, mlir::Value coveredRows,
                   mlir::Value tilesOfSegment);
 
   /// The extent of the axis.

@@ -102,10 +102,6 @@ private:
   }
 };
 
-} // namespace
-
-namespace {
-
 /// A tile with one value everywhere, for `rows` of `buffer`.
 class FillTile {
 public:

@@ -23,7 +23,7 @@ struct RowOrder {
   rlayout::OrderAttr order;
   mlir::Value rows, positions;
   /// How many entries each sequence has in the tables beside one for each row,
-  /// if they are not the same for all (see placeRanks), else 0.
+  /// if they are not the same for all (see placeQueryRanks), else 0.
   int64_t ranksOfSequence = 0;
 };
 

@@ -20,16 +20,20 @@ using namespace ringlet;
 /// threads, since few blocks of more leave most of a device idle.
 static constexpr int64_t entriesOfPoint = 256;
 
-RankEntries ringlet::placeRanks(KernelBuilder &k, int64_t volume,
-                                Value sequence, Value before, Value length,
-                                Value position) {
+RankEntries ringlet::placeKeyRanks(KernelBuilder &k, int64_t volume,
+                                   Value sequence) {
   RankEntries result;
   result.first = k.mul("ranks_before", sequence, volume);
-  if (!before) {
-    result.firstRank = k.constant(0);
-    result.end = k.add("ranks_end", result.first, k.constant(volume));
-    return result;
-  }
+  result.firstRank = k.constant(0);
+  result.end = k.add("ranks_end", result.first, k.constant(volume));
+  return result;
+}
+
+RankEntries ringlet::placeQueryRanks(KernelBuilder &k, int64_t volume,
+                                     Value sequence, Value before, Value length,
+                                     Value position) {
+  RankEntries result;
+  result.first = k.mul("ranks_before", sequence, volume);
   result.first = k.add("entries_before", before, result.first);
   result.firstRank =
       k.create<arith::MinSIOp>("first_rank", position, k.constant(0));
@@ -241,18 +245,18 @@ RankKernel::Entry RankKernel::compute(Value place) {
       side.lists.haveLengths() ? reader.read(sequence, queryRows, keyRows)
                                : SequenceReader::Sequence();
   SequencePart part = side.ofQueries ? read.queries : read.keys;
-  Value length = part.end ? reader.getLength("length", part) : getRows();
-  Value before, position;
+  Value length = reader.getLength("length", part, getRows());
+  Value position;
+  RankEntries entries;
   if (side.ofQueries) {
-    before = side.lists.arePacked()
-                 ? part.first
-                 : k.create<arith::MulIOp>("rows_before", sequence, queryRows);
+    Value before = reader.getRowsBefore(sequence, part, queryRows);
     position = side.hasPositions
                    ? reader.readOffset(sequence, read, -kMostRanksBefore)
                    : offset;
+    entries = placeQueryRanks(k, volume, sequence, before, length, position);
+  } else {
+    entries = placeKeyRanks(k, volume, sequence);
   }
-  RankEntries entries =
-      placeRanks(k, volume, sequence, before, length, position);
   Value rank =
       k.add("rank", k.create<arith::SubIOp>("number", place, entries.first),
             entries.firstRank);

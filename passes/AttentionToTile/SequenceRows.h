@@ -26,13 +26,17 @@ struct RankEntries {
   mlir::Value firstRank, first, end;
 };
 
-/// Those of sequence number `sequence`: `length` rows from `position` on, or,
-/// if that is null, keys, whose positions are those of the grid, of `volume`
-/// cells. `before` counts the rows of the sequences before it; of keys it is
-/// null. A rank before the grid is the position of a query.
-RankEntries placeRanks(KernelBuilder &k, int64_t volume, mlir::Value sequence,
-                       mlir::Value before, mlir::Value length,
-                       mlir::Value position);
+/// Those of the keys of sequence number `sequence`: the positions of the grid,
+/// of `volume` cells.
+RankEntries placeKeyRanks(KernelBuilder &k, int64_t volume,
+                          mlir::Value sequence);
+
+/// Those of its queries, `length` rows from `position` on; `before` counts the
+/// rows of the sequences before it. A rank before the grid is the position of a
+/// query.
+RankEntries placeQueryRanks(KernelBuilder &k, int64_t volume,
+                            mlir::Value sequence, mlir::Value before,
+                            mlir::Value length, mlir::Value position);
 
 /// Queries or keys of sequences that have lengths or positions of their own.
 struct SequenceSide {
@@ -48,7 +52,7 @@ struct SequenceSide {
 };
 
 /// Rows and positions of the ranks of all sequences along `pattern`, which has
-/// a volume: entries as of placeRanks.
+/// a volume: entries as of placeQueryRanks and placeKeyRanks.
 RowOrder emitRanksOfSequences(HostPlan &plan, const llvm::Twine &name,
                               const SequenceSide &side,
                               rlayout::OrderAttr pattern);

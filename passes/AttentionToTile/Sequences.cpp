@@ -93,7 +93,16 @@ Value SequenceReader::readOffset(Value number, const Sequence &sequence,
                                  getLength("q_length", sequence.queries));
 }
 
-Value SequenceReader::getLength(StringRef name, const SequencePart &part) {
+Value SequenceReader::getRowsBefore(Value number, const SequencePart &part,
+                                    Value rows) {
+  return queryStarts ? part.first
+                     : k.create<arith::MulIOp>("rows_before", number, rows);
+}
+
+Value SequenceReader::getLength(StringRef name, const SequencePart &part,
+                                Value rows) {
+  if (!part.end)
+    return rows;
   return queryStarts ? k.create<arith::SubIOp>(name, part.end, part.first)
                      : part.end;
 }

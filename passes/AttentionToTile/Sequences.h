@@ -75,8 +75,14 @@ public:
   mlir::Value readOffset(mlir::Value number, const Sequence &sequence,
                          int64_t least);
 
-  /// The number of rows of a part, which is not all.
-  mlir::Value getLength(llvm::StringRef name, const SequencePart &part);
+  /// The number of rows of a part of an axis of `rows` rows, which are not
+  /// asked for if it is not all.
+  mlir::Value getLength(llvm::StringRef name, const SequencePart &part,
+                        mlir::Value rows = {});
+  /// The number of rows of the sequences before sequence `number`, which has
+  /// that part of an axis of `rows` rows.
+  mlir::Value getRowsBefore(mlir::Value number, const SequencePart &part,
+                            mlir::Value rows);
 
 private:
   KernelBuilder &k;

@@ -22,8 +22,8 @@ def RTileChooseSchedule : Pass<"rtile-choose-schedule"> {
       * `slots`: of the channels of keys and of values;
       * `query_in_registers`: whether the query tile is read to registers once;
       * `walk`: `strided` where every tile of queries sees the same number of
-        keys, those of a whole axis; else the longest first, sections of heads whose keys and values
-        stay in the second-level cache.
+        keys, those of a whole axis; else the longest first, sections of heads
+        whose keys and values stay in the second-level cache.
 
     A kernel that cannot be scheduled for the architecture loses its recipe and
     stays as it is; the remark says what is missing.
@@ -64,12 +64,11 @@ def RTileAssignRoles : Pass<"rtile-assign-roles"> {
   let description = [{
     A kernel with `rtile.schedule` becomes a scheduled one. Scalars and views of
     the function's body, what is read from lists included, stay where all roles
-    see them. Every view whose tiles
-    are operands of products gets a channel. The role "load" is what remains of
-    the kernel when each such load is a copy to an acquired slot; the role
-    "compute" is what remains when it is read from an awaited slot, which is
-    released after the last use. Loops stand in both, and carry what each role
-    needs.
+    see them. Every view whose tiles are operands of products gets a channel. The
+    role "load" is what remains of the kernel when each such load is a copy to an
+    acquired slot; the role "compute" is what remains when it is read from an
+    awaited slot, which is released after the last use. Loops stand in both, and
+    carry what each role needs.
 
     In a loop, slots whose products need nothing that the step computes are
     awaited together at its beginning.

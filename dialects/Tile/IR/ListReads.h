@@ -13,8 +13,8 @@
 namespace ringlet::rtile {
 
 /// Whether `op` reads a number of a list of i64 that is a parameter of its
-/// kernel: lengths or first rows of sequences, say. Nothing changes one while
-/// kernels run, since they store floats, so all roles may read it for
+/// kernel: lengths or first rows of sequences, say. A scheduled kernel
+/// changes none, since it stores floats, so all roles may read it for
 /// themselves.
 bool readsList(mlir::Operation *op);
 
