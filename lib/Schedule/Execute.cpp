@@ -81,6 +81,7 @@ std::string ringlet::schedule::normalize(const Machine &machine, State &state) {
     put(process.products.size(), 4);
     for (const Running &product : process.products) {
       put(product.step, 4);
+      put(product.continued, 1);
       for (Token slot : product.slots)
         put(slot, 4);
     }
@@ -113,10 +114,20 @@ std::string ringlet::schedule::normalize(const Machine &machine, State &state) {
 // Faults
 //===----------------------------------------------------------------------===//
 
-Executor::Executor(const Machine &machine, const std::vector<unsigned> &readers)
-    : machine(machine), askers(machine.decisions) {
-  for (unsigned reader : readers)
-    allGroups.push_back((1u << machine.programs[reader].groups) - 1);
+Executor::Executor(const Machine &machine)
+    : machine(machine),
+      firstReaders(machine.slots.size(),
+                   std::vector<unsigned>(machine.programs.size(), Step::none)),
+      allReaders(machine.slots.size(), 0), askers(machine.decisions) {
+  std::vector<unsigned> counts(machine.slots.size(), 0);
+  for (unsigned p = 0; p < machine.programs.size(); ++p)
+    for (const Step &step : machine.programs[p].steps)
+      if (step.kind == StepKind::Await &&
+          firstReaders[step.channel][p] == Step::none) {
+        firstReaders[step.channel][p] = counts[step.channel];
+        counts[step.channel] += machine.programs[p].groups;
+        allReaders[step.channel] = (1u << counts[step.channel]) - 1;
+      }
   unsigned number = 0;
   for (const Program &program : machine.programs)
     for (unsigned g = 0; g < program.groups; ++g, ++number)
@@ -226,9 +237,10 @@ Progress Executor::copy(State &state, Process &process, const Step &step,
 Progress Executor::await(State &state, Process &process,
                          const Step &step) const {
   Ring &ring = state.rings[step.channel];
-  uint8_t &cursor = ring.readers[process.group];
+  unsigned reader = firstReaders[step.channel][process.program] + process.group;
+  uint8_t &cursor = ring.readers[reader];
   Slot &slot = ring.slots[cursor];
-  unsigned bit = 1u << process.group;
+  unsigned bit = 1u << reader;
   if (slot.written != Written::Full || ((slot.held | slot.released) & bit))
     return Progress::Waits;
   slot.held |= bit;
@@ -250,7 +262,8 @@ Progress Executor::read(const State &state, Process &process, unsigned var,
   if (token == noToken)
     return fail(fault, FaultKind::NotASlot, process, var);
   const Slot &slot = state.rings[channelOf(token)].slots[slotOf(token)];
-  if (!(slot.held & (1u << process.group)))
+  unsigned reader = firstReaders[channelOf(token)][process.program];
+  if (reader == Step::none || !(slot.held & (1u << (reader + process.group))))
     return fail(fault, FaultKind::ReadOfAcquired, process, var);
   return Progress::Done;
 }
@@ -265,7 +278,8 @@ Progress Executor::release(State &state, Process &process, const Step &step,
   if (token == noToken)
     return fail(fault, FaultKind::NotASlot, process, step.var);
   Slot &slot = state.rings[channelOf(token)].slots[slotOf(token)];
-  unsigned bit = 1u << process.group;
+  unsigned reader = firstReaders[channelOf(token)][process.program];
+  unsigned bit = reader == Step::none ? 0 : 1u << (reader + process.group);
   if (!(slot.held & bit))
     return fail(fault, FaultKind::ReleaseOfAcquired, process, step.var);
   for (const Running &product : process.products)
@@ -281,7 +295,7 @@ Progress Executor::release(State &state, Process &process, const Step &step,
       process.vars[v] = endedToken;
   slot.held &= ~bit;
   slot.released |= bit;
-  if (slot.released == allGroups[channelOf(token)])
+  if (slot.released == allReaders[channelOf(token)])
     slot = Slot();
   return Progress::Done;
 }
@@ -303,9 +317,28 @@ Progress Executor::start(const State &state, Process &process, const Step &step,
     if (registers != Step::none &&
         use(process, registers, /*writes=*/false, fault) == Progress::Failed)
       return Progress::Failed;
+  if (step.onto != Step::none &&
+      takeSums(process, step, fault) == Progress::Failed)
+    return Progress::Failed;
   process.vars[step.var] = firstToken + process.products.size();
   process.products.push_back(std::move(product));
   return Progress::Done;
+}
+
+/// Nobody else may have the sums of the product that another one goes on with.
+Progress Executor::takeSums(Process &process, const Step &step,
+                            Fault &fault) const {
+  Token token = process.vars[step.onto];
+  if (token < firstToken)
+    return fail(fault, FaultKind::NotAProduct, process, step.onto);
+  Running &before = process.products[token - firstToken];
+  if (!before.continued) {
+    before.continued = true;
+    return Progress::Done;
+  }
+  fail(fault, FaultKind::SumsInUse, process, step.onto);
+  fault.other = process.products.back().step;
+  return Progress::Failed;
 }
 
 Progress Executor::finish(Process &process, const Step &step,
@@ -315,6 +348,13 @@ Progress Executor::finish(Process &process, const Step &step,
     return fail(fault, FaultKind::FinishedTwice, process, step.var);
   if (token < firstToken)
     return fail(fault, FaultKind::NotAProduct, process, step.var);
+  bool isContinued = process.products[token - firstToken].continued;
+  if (isContinued != (step.kind == StepKind::Wait)) {
+    fail(fault, isContinued ? FaultKind::SumsInUse : FaultKind::NotContinued,
+         process, step.var);
+    fault.other = process.products.back().step;
+    return Progress::Failed;
+  }
   if (token != firstToken) {
     fail(fault, FaultKind::FinishedOutOfOrder, process, step.var);
     fault.other = process.products.front().step;
@@ -462,6 +502,7 @@ Progress Executor::run(State &state, unsigned number, Fault &fault) const {
                                 : start(state, process, step, fault);
     break;
   case StepKind::Finish:
+  case StepKind::Wait:
     progress = finish(process, step, fault);
     break;
   case StepKind::Use:

@@ -27,9 +27,8 @@ constexpr uint64_t stepsOfState = 1000;
 
 class Explorer {
 public:
-  Explorer(const Machine &machine, const std::vector<unsigned> &readers,
-           uint64_t maxStates)
-      : machine(machine), executor(machine, readers), maxStates(maxStates) {}
+  Explorer(const Machine &machine, uint64_t maxStates)
+      : machine(machine), executor(machine), maxStates(maxStates) {}
 
   Exploration run();
 
@@ -221,17 +220,12 @@ static std::vector<std::vector<unsigned>> split(const Machine &machine) {
 /// Explores some programs of `machine` and names them as there.
 static Exploration explorePart(const Machine &machine,
                                const std::vector<unsigned> &part,
-                               std::vector<unsigned> readers,
                                uint64_t maxStates) {
   Machine some{machine.slots, {}, machine.decisions};
   for (unsigned p : part)
     some.programs.push_back(machine.programs[p]);
-  for (unsigned &reader : readers) {
-    auto place = std::find(part.begin(), part.end(), reader);
-    // Channels of other parts stay empty.
-    reader = place == part.end() ? 0 : place - part.begin();
-  }
-  Exploration result = Explorer(some, readers, maxStates).run();
+  // Channels of other parts stay empty.
+  Exploration result = Explorer(some, maxStates).run();
   if (Fault *fault = result.fault ? &*result.fault : nullptr) {
     fault->program = part[fault->program];
     for (Standing &standing : fault->standings)
@@ -246,14 +240,13 @@ Exploration ringlet::schedule::explore(const Machine &machine,
                                        uint64_t maxStates) {
   Exploration result;
   Fault fault{};
-  std::vector<unsigned> writers, readers;
-  if (findUsers(machine, writers, readers, fault)) {
+  if (findUsers(machine, fault)) {
     result.fault = std::move(fault);
     return result;
   }
   for (const std::vector<unsigned> &part : split(machine)) {
     Exploration found = explorePart(
-        machine, part, readers, maxStates - std::min(maxStates, result.states));
+        machine, part, maxStates - std::min(maxStates, result.states));
     result.states += found.states;
     result.steps += found.steps;
     if (found.fault) {

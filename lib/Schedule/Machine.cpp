@@ -9,12 +9,12 @@
 
 using namespace ringlet::schedule;
 
-bool ringlet::schedule::findUsers(const Machine &machine,
-                                  std::vector<unsigned> &writers,
-                                  std::vector<unsigned> &readers,
-                                  Fault &fault) {
-  writers.assign(machine.slots.size(), Step::none);
-  readers.assign(machine.slots.size(), Step::none);
+bool ringlet::schedule::findUsers(const Machine &machine, Fault &fault) {
+  // One program fills a channel; of those that read it, the last one that was
+  // seen and the groups of all.
+  std::vector<unsigned> writers(machine.slots.size(), Step::none);
+  std::vector<unsigned> readers(machine.slots.size(), Step::none);
+  std::vector<unsigned> groups(machine.slots.size(), 0);
   // Where the channel was first used, for a fault that has no place else.
   auto fail = [&](FaultKind kind, unsigned program, unsigned step,
                   unsigned channel) {
@@ -33,11 +33,14 @@ bool ringlet::schedule::findUsers(const Machine &machine,
       if (!writes && step.kind != StepKind::Await)
         continue;
       unsigned &user = (writes ? writers : readers)[step.channel];
-      if (user != Step::none && user != p)
-        return fail(writes ? FaultKind::TwoWriters : FaultKind::TwoReaders, p,
-                    i, step.channel);
+      if (writes && user != Step::none && user != p)
+        return fail(FaultKind::TwoWriters, p, i, step.channel);
       if (writes && program.groups > 1)
         return fail(FaultKind::WriterInTurns, p, i, step.channel);
+      if (!writes && user != p)
+        groups[step.channel] += program.groups;
+      if (groups[step.channel] > Machine::maxGroups)
+        return fail(FaultKind::TooManyReaders, p, i, step.channel);
       user = p;
       if (firstSteps[step.channel] == Step::none)
         firstSteps[step.channel] = i;

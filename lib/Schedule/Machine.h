@@ -28,8 +28,10 @@ enum class StepKind {
   Read,    ///< reads the slot that `var`, a slot or a tile, names
   Release, ///< empties slot `var`
   Start,   ///< starts product `var`, which reads the tiles `reads`, reads or
-           ///< adds to the registers `left` and `sums`
+           ///< adds to the registers `left` and `sums` or goes on with the
+           ///< sums of product `onto`
   Finish,  ///< waits for product `var`
+  Wait,    ///< waits for product `var`, whose sums another one goes on with
   Use,     ///< reads registers `var`
   Write,   ///< writes registers `var`
   Enter,   ///< waits for the turn of the group
@@ -54,7 +56,7 @@ struct Step {
   unsigned counter = none;
   unsigned limit = 0;
   unsigned target = 0; ///< the step to jump to
-  unsigned left = none, sums = none;
+  unsigned left = none, sums = none, onto = none;
   std::vector<unsigned> reads{};
   struct VarMove {
     unsigned to, from;
@@ -87,7 +89,7 @@ struct Program {
 /// a loop go on, is a condition true.
 struct Machine {
   static constexpr unsigned maxSlots = 16;
-  static constexpr unsigned maxGroups = 8;
+  static constexpr unsigned maxGroups = 8; ///< of all readers of a channel
 
   std::vector<unsigned> slots; ///< of each channel
   std::vector<Program> programs;
@@ -103,7 +105,7 @@ enum class FaultKind {
   NoWriter,
   NoReader,
   TwoWriters,
-  TwoReaders,
+  TooManyReaders,
   WriterInTurns,
   // Slots.
   NotCopied,
@@ -120,6 +122,7 @@ enum class FaultKind {
   NotFinished,
   FinishedTwice,
   FinishedOutOfOrder,
+  NotContinued,
   NotAProduct,
   SumsInUse,
   RegistersInUse,
@@ -163,10 +166,8 @@ struct Fault {
   std::vector<Outcome> way{};
 };
 
-/// The first fault that concerns which roles use which channels, if any. Sets
-/// `writers` and `readers` to the program of each channel.
-bool findUsers(const Machine &machine, std::vector<unsigned> &writers,
-               std::vector<unsigned> &readers, Fault &fault);
+/// The first fault that concerns which roles use which channels, if any.
+bool findUsers(const Machine &machine, Fault &fault);
 
 } // namespace ringlet::schedule
 

@@ -36,6 +36,7 @@ inline unsigned slotOf(Token token) {
 struct Running {
   unsigned step; ///< that started it
   std::vector<Token> slots;
+  bool continued = false; ///< another product has its sums
 };
 
 /// A group of a role.
@@ -52,8 +53,8 @@ enum class Written : uint8_t { Empty, Acquired, Full };
 
 struct Slot {
   Written written = Written::Empty;
-  uint8_t held = 0;     ///< groups that have awaited and not released it
-  uint8_t released = 0; ///< groups that have released it
+  uint8_t held = 0;     ///< readers that have awaited and not released it
+  uint8_t released = 0; ///< readers that have released it
 };
 
 struct Ring {
@@ -93,7 +94,7 @@ enum class Progress { Done, Waits, Decides, Ended, Failed };
 /// Runs steps of processes. Nothing is decided here.
 class Executor {
 public:
-  Executor(const Machine &machine, const std::vector<unsigned> &readers);
+  explicit Executor(const Machine &machine);
 
   /// Runs one step of a process, if it can run. Sets `fault` if it fails.
   Progress run(State &state, unsigned process, Fault &fault) const;
@@ -113,6 +114,7 @@ private:
                    Fault &fault) const;
   Progress start(const State &state, Process &process, const Step &step,
                  Fault &fault) const;
+  Progress takeSums(Process &process, const Step &step, Fault &fault) const;
   Progress finish(Process &process, const Step &step, Fault &fault) const;
   Progress use(Process &process, unsigned var, bool writes, Fault &fault) const;
   Progress move(const State &state, Process &process, const Step &step,
@@ -129,7 +131,10 @@ private:
                 unsigned var = Step::none) const;
 
   const Machine &machine;
-  std::vector<unsigned> allGroups; ///< of the readers of each channel, as bits
+  /// Of each channel: the number of the first group of each program that reads
+  /// it, and all readers as bits.
+  std::vector<std::vector<unsigned>> firstReaders;
+  std::vector<unsigned> allReaders;
   /// The processes that ask a decision.
   std::vector<std::vector<unsigned>> askers;
 };

@@ -89,9 +89,10 @@ std::string Reporter::getMessage() const {
   case FaultKind::TwoWriters:
     return "expected one role that acquires slots of a channel, found a second "
            "one";
-  case FaultKind::TwoReaders:
-    return "expected one role that awaits slots of a channel, found a second "
-           "one";
+  case FaultKind::TooManyReaders:
+    return "expected roles of at most " +
+           std::to_string(schedule::Machine::maxGroups) +
+           " groups to await slots of a channel, found more";
   case FaultKind::WriterInTurns:
     return "expected a role without rtile.in_turn to acquire slots, found one "
            "with it";
@@ -127,6 +128,9 @@ std::string Reporter::getMessage() const {
   case FaultKind::FinishedOutOfOrder:
     return "expected products to be finished in the order in which they were "
            "started, found an earlier one under way";
+  case FaultKind::NotContinued:
+    return "expected a product that another one goes on with, found one whose "
+           "sums nobody waits for";
   case FaultKind::NotAProduct:
     return "expected a product, found a value that names none on some way";
   case FaultKind::SumsInUse:

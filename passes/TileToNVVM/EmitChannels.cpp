@@ -136,10 +136,12 @@ void Emitter::emitCopy(rtile::CopyOp op) {
   Value narrowRow = b.toI32(row);
   coordinates[1] = b.add(b.toI32(first), narrowRow);
 
+  Value column = b.toI32(getScalar(op.getOffsets()[1]));
+
   Place full = getFull(slot), memory = getMemory(slot);
   async.expectBytes(full, image.bytes(), isLeader);
   for (int64_t panel = 0; panel < image.panels; ++panel) {
-    coordinates[0] = b.i32(panel * SlotImage::panelColumns);
+    coordinates[0] = b.add(column, panel * SlotImage::panelColumns);
     async.copyBox({memory.address + panel * image.panelBytes(), memory.more},
                   map, coordinates, full, isLeader);
   }

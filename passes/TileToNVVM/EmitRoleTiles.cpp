@@ -222,6 +222,11 @@ void Emitter::storeAligned(const Window &window, Value value) {
   int64_t bytes = getBytes(tile.getElementType());
   int64_t blocks = Fragments::columnBlocks(tile.getDimSize(1));
   ArrayRef<Value> registers = fragments[value];
+  // Of eight columns all exist or none.
+  auto exist = [&](Value row, Value column) {
+    return window.columnEnd ? b.both(row, b.less(column, window.columnEnd))
+                            : row;
+  };
   for (int64_t row = 0; row < 2 * layout.rowBlocks(tile.getDimSize(0)); ++row) {
     Row at = getRow(window, getRowIndex(row / 2, row % 2));
     Value part = b.at(at.pointer, b.mul(b.toI64(laneColumn), bytes));
@@ -237,13 +242,17 @@ void Emitter::storeAligned(const Window &window, Value value) {
         for (int64_t next = 0; next < 4; ++next)
           words.push_back(registers[getPair(block + next)]);
         transposeQuad(words);
-        b.storeGlobalVector(words, whole, 16 * block, at.exists);
+        Value column;
+        if (window.columnEnd)
+          column = b.add(b.mul(laneColumn, 4), 8 * block);
+        b.storeGlobalVector(words, whole, 16 * block, exist(at.exists, column));
       }
     }
     int64_t perPair = isPacked(tile) ? 1 : 2;
     for (; block < blocks; ++block)
       b.storeGlobalVector(registers.slice(getPair(block) * perPair, perPair),
-                          part, 8 * block * bytes, at.exists);
+                          part, 8 * block * bytes,
+                          exist(at.exists, b.i32(8 * block)));
   }
 }
 
@@ -263,7 +272,7 @@ bool Emitter::emitRoleStore(rtile::StoreOp op) {
                      b.storeGlobal(elements[index], pointer, exists);
                    });
   };
-  if (!view.contiguous || window.columnBegin || tile.getDimSize(1) % 8 != 0 ||
+  if (!view.contiguous || tile.getDimSize(1) % 8 != 0 ||
       tile.getElementType().isInteger(1)) {
     storeElements();
     return true;
@@ -273,8 +282,14 @@ bool Emitter::emitRoleStore(rtile::StoreOp op) {
   Value unaligned =
       arith::AndIOp::create(b, arith::OrIOp::create(b, address, view.rowStride),
                             b.i64(alignment - 1));
+  Value isAligned = b.compare(arith::CmpIPredicate::eq, unaligned, b.i64(0));
+  if (window.columnBegin) {
+    Value fromFirst = b.lessEqual(window.columnBegin, b.i32(0));
+    Value inEights = b.compare(arith::CmpIPredicate::eq,
+                               b.remUnsigned(window.columnEnd, 8), b.i32(0));
+    isAligned = b.both(isAligned, b.both(fromFirst, inEights));
+  }
   b.ifElse(
-      b.compare(arith::CmpIPredicate::eq, unaligned, b.i64(0)),
-      [&] { storeAligned(window, op.getTile()); }, storeElements);
+      isAligned, [&] { storeAligned(window, op.getTile()); }, storeElements);
   return true;
 }

@@ -36,9 +36,11 @@ LogicalResult checkColumns(rtile::CopyOp copy, rtile::ViewOp view) {
   int64_t axis = view.getAxes()[1];
   int64_t width = copy.getView().getType().getShape()[1];
   int64_t columns = view.getBufferType().getDimSize(axis);
-  if (!matchPattern(copy.getOffsets()[1], m_Zero()))
-    return copy.emitOpError("expected column 0 as the first one");
-  if (width % SlotImage::panelColumns != 0 && columns != width)
+  if (width % SlotImage::panelColumns == 0)
+    return success();
+  bool isWhole =
+      columns == width && matchPattern(copy.getOffsets()[1], m_Zero());
+  if (!isWhole)
     return copy.emitOpError("expected a tile as wide as its buffer or a "
                             "multiple of ")
            << SlotImage::panelColumns << " columns, found " << width

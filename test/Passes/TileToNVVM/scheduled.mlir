@@ -287,3 +287,46 @@ rtile.func @sections(%X: memref<?x64xf32, strided<[?, 1]>>,
   }
   rtile.return
 }
+
+// -----
+
+// A tile begins at any column: what lies beyond the buffer's last one arrives as
+// zeros. A store writes eight columns at once where all of them exist, or none.
+
+// NVVM-LABEL: llvm.func ptx_kernelcc @columns(
+// NVVM:         cp.async.bulk.tensor.2d{{.*}} "r,l,r,r,r,~{memory}" %{{[^,]+}}, %{{[^,]+}}, %[[FIRST:[^,]+]],
+// NVVM:         %[[PANEL:.+]] = arith.constant 64 : i32
+// NVVM:         %[[NEXT:.+]] = arith.addi %[[FIRST]], %[[PANEL]] : i32
+// NVVM:         llvm.inline_asm {{.*}}cp.async.bulk.tensor.2d{{.*}} %[[NEXT]]
+// NVVM:         llvm.ptrtoint %{{.+}} : !llvm.ptr<1> to i64
+// NVVM:         %[[EIGHT:.+]] = arith.constant 8 : i32
+// NVVM:         %[[REST:.+]] = arith.remui %[[END:.+]], %[[EIGHT]] : i32
+// NVVM:         arith.cmpi eq, %[[REST]]
+// NVVM:         scf.if
+// NVVM:         %[[EXISTS:.+]] = arith.cmpi slt, %{{.+}}, %[[END]] : i32
+// NVVM:         st.global.v4.b32
+rtile.func @columns(%X: memref<?x?xbf16, strided<[?, 1]>>,
+                    %Z: memref<?x?xbf16, strided<[?, 1]>>)
+    grid(%i: index, %j: index) scheduled {
+  %c128 = arith.constant 128 : index
+  %column = arith.muli %j, %c128 : index
+  %x = rtile.view %X[*, *] : memref<?x?xbf16, strided<[?, 1]>>
+      to !rtile.view<64x128xbf16>
+  %z = rtile.view %Z[*, *] : memref<?x?xbf16, strided<[?, 1]>>
+      to !rtile.view<64x128xbf16>
+  %xs = rtile.channel slots = 1 : !rtile.channel<64x128xbf16>
+  rtile.role "load" warps = 4 {
+    %slot = rtile.acquire %xs : !rtile.channel<64x128xbf16>
+    rtile.copy %x[%i, %column] to %slot
+        : !rtile.view<64x128xbf16>, !rtile.slot<64x128xbf16>
+  }
+  rtile.role "compute" warps = 4 {
+    %slot = rtile.await %xs : !rtile.channel<64x128xbf16>
+    %tile = rtile.read %slot : !rtile.slot<64x128xbf16>
+        -> tensor<64x128xbf16, #rtile.fragment<4>>
+    rtile.release %slot : !rtile.slot<64x128xbf16>
+    rtile.store %tile, %z[%i, %column]
+        : tensor<64x128xbf16, #rtile.fragment<4>>, !rtile.view<64x128xbf16>
+  }
+  rtile.return
+}

@@ -145,6 +145,60 @@ TEST(Explore, LoopsCarrySlotsAndProducts) {
   EXPECT_EQ(kindOf(find(machine)), FaultKind::Deadlock);
 }
 
+/// A chain of products: each slot is released one step late.
+TEST(Explore, ProductsGoOnWithSums) {
+  auto makeReader = [](auto wait) {
+    Writer reader("compute");
+    unsigned slot = reader.await(0);
+    unsigned product = reader.start({slot});
+    unsigned heldSlot = reader.slot(), running = reader.product();
+    reader.move({{heldSlot, slot}, {running, product}});
+    reader.drop({slot, product});
+    reader.loop(0, [&] {
+      unsigned next = reader.await(0);
+      unsigned started = reader.startOnto(running, {next});
+      wait(reader, running, started);
+      reader.release(heldSlot);
+      reader.move({{heldSlot, next}, {running, started}});
+    });
+    reader.finish(running);
+    reader.release(heldSlot);
+    return reader.take();
+  };
+  Writer writer("load");
+  writer.copy(writer.acquire(0));
+  writer.loop(0, [&] { writer.copy(writer.acquire(0)); });
+  Program load = writer.take();
+  auto check = [&](auto wait) {
+    return find({{2}, {load, makeReader(wait)}, 1});
+  };
+  EXPECT_FALSE(check([](Writer &reader, unsigned before, unsigned) {
+    reader.waitFor(before);
+  }));
+  // Its sums are another one's.
+  EXPECT_EQ(kindOf(check([](Writer &reader, unsigned before, unsigned) {
+              reader.finish(before);
+            })),
+            FaultKind::SumsInUse);
+  EXPECT_EQ(kindOf(check([](Writer &, unsigned, unsigned) {})),
+            FaultKind::ReleasedEarly);
+  EXPECT_EQ(kindOf(check([](Writer &reader, unsigned before, unsigned started) {
+              reader.waitFor(before);
+              reader.waitFor(started);
+            })),
+            FaultKind::NotContinued);
+  EXPECT_EQ(kindOf(check([](Writer &reader, unsigned before, unsigned) {
+              reader.startOnto(before, {});
+            })),
+            FaultKind::SumsInUse);
+  Writer ended("compute");
+  ended.release(ended.await(0));
+  unsigned product = ended.start({});
+  ended.finish(product);
+  ended.startOnto(product, {});
+  EXPECT_EQ(faultOf(ended.take()), FaultKind::NotAProduct);
+}
+
 TEST(Explore, GroupsTakeTurns) {
   for (unsigned groups = 1; groups <= Machine::maxGroups; ++groups) {
     Writer reader("compute", groups);
@@ -201,13 +255,17 @@ TEST(Explore, PartsMayJoinLate) {
 // Channels
 //===----------------------------------------------------------------------===//
 
-TEST(Explore, ChannelsHaveOneWriterAndOneReader) {
+TEST(Explore, ChannelsHaveOneWriterAndSomeReaders) {
   EXPECT_EQ(kindOf(find({{1}, {compute({0})}, 1})), FaultKind::NoWriter);
   EXPECT_EQ(kindOf(find({{1}, {load({0})}, 1})), FaultKind::NoReader);
   EXPECT_EQ(kindOf(find({{1}, {load({0}), load({0}), compute({0})}, 1})),
             FaultKind::TwoWriters);
-  EXPECT_EQ(kindOf(find({{1}, {load({0}), compute({0}), compute({0})}, 1})),
-            FaultKind::TwoReaders);
+  Machine all{{1}, {load({0})}, 1};
+  for (unsigned reader = 0; reader < Machine::maxGroups; ++reader)
+    all.programs.push_back(compute({0}));
+  EXPECT_FALSE(find(all));
+  all.programs.push_back(compute({0}));
+  EXPECT_EQ(kindOf(find(all)), FaultKind::TooManyReaders);
   Program turning = load({0});
   turning.groups = 2;
   EXPECT_EQ(kindOf(find({{1}, {turning, compute({0})}, 1})),

@@ -46,7 +46,14 @@ public:
     program.add(std::move(step));
     return var;
   }
+  /// A product that goes on with the sums of another one.
+  unsigned startOnto(unsigned before, std::vector<unsigned> slots) {
+    unsigned started = start(std::move(slots));
+    program.steps.back().onto = before;
+    return started;
+  }
   void finish(unsigned product) { add(StepKind::Finish, product); }
+  void waitFor(unsigned product) { add(StepKind::Wait, product); }
   void use(unsigned registers) { add(StepKind::Use, registers); }
   void write(unsigned registers) { add(StepKind::Write, registers); }
   void enter() { program.add(Step{StepKind::Enter}); }
