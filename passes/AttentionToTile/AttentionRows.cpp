@@ -8,23 +8,30 @@
 #include "passes/AttentionToTile/AttentionRows.h"
 
 #include "lib/Layout/IndexTable.h"
-#include "passes/AttentionToTile/Kernels.h"
 #include "passes/AttentionToTile/SequenceRows.h"
 
 using namespace mlir;
 using namespace ringlet;
 
-AttentionRows::AttentionRows(HostPlan &plan, const Twine &name,
-                             attn::AttentionOp op, const SequenceLists &lists,
-                             Value queryRows, Value keyRows, Value queryOffset)
-    : plan(plan), name(name.str()), op(op), lists(lists), queryRows(queryRows),
-      keyRows(keyRows), queryOffset(queryOffset),
+AttentionRows::AttentionRows(HostPlan &plan, attn::AttentionOp op,
+                             const SequenceLists &lists, Value queryRows,
+                             Value keyRows, Value queryOffset)
+    : plan(plan), op(op), lists(lists), queryRows(queryRows), keyRows(keyRows),
+      queryOffset(queryOffset),
       queryOrder(dropIdentity(rlayout::getOrder(op.getQuery().getType()))),
       keyOrder(dropIdentity(rlayout::getOrder(op.getKey().getType()))),
       pattern(dropIdentity(op.getPatternOrderAttr())),
       queries(plan, queryRows, queryOffset, queryOrder, pattern,
               hasPositionsOfSequence(op)),
-      keys(plan, keyRows, plan.constant(0), keyOrder, pattern) {}
+      keys(plan, keyRows, plan.constant(0), keyOrder, pattern),
+      rankCount(queries.getCount()) {
+  if (lists.arePacked())
+    rankCount = queryRows;
+  else if (pattern && hasPositionsOfSequence(op))
+    // Those of the grid, and before it at most as many as there are rows.
+    rankCount =
+        plan.add(queryRows, plan.constant(pattern.getOrder()->period()));
+}
 
 void AttentionRows::requirePositions() {
   rlayout::OrderAttr order = op.getPatternOrderAttr();
@@ -43,59 +50,41 @@ void AttentionRows::requirePositions() {
     requireVolume(plan, order, keyRows, plan.constant(0));
 }
 
-/// Whether the ranks or rows of a side are not the same in each sequence.
-bool AttentionRows::areRowsOfSequences(bool ofQueries) const {
+bool AttentionRows::areOfSequences(Side side) const {
   if (pattern)
-    return lists.haveLengths() || (ofQueries && hasPositionsOfSequence(op));
-  return lists.arePacked() && (ofQueries ? queryOrder : keyOrder);
+    return lists.haveLengths() ||
+           (side == Side::Query && hasPositionsOfSequence(op));
+  return lists.arePacked() && getMemory(side);
 }
 
-Value AttentionRows::getRankCount() const {
-  // Those of the grid, and before it at most as many as there are rows.
-  bool isOpen = pattern && !lists.arePacked() && hasPositionsOfSequence(op);
-  if (isOpen)
-    return plan.add(queryRows, plan.constant(pattern.getOrder()->period()));
-  return lists.arePacked() ? queryRows : queries.getCount();
+int64_t AttentionRows::getRanksOfSequence(Side side) const {
+  return pattern && areOfSequences(side) ? pattern.getOrder()->period() : 0;
 }
 
-RowOrder AttentionRows::getQueries(const BranchSizes &sizes) {
-  return getRows(queries, /*ofQueries=*/true, sizes);
-}
-
-RowOrder AttentionRows::getKeys(const BranchSizes &sizes) {
-  return getRows(keys, /*ofQueries=*/false, sizes);
-}
-
-RowOrder AttentionRows::getRows(RankedSequence &side, bool ofQueries,
-                                const BranchSizes &sizes) {
-  if (areRowsOfSequences(ofQueries)) {
-    std::optional<RowOrder> &made =
-        ofQueries ? queriesOfSequences : keysOfSequences;
-    if (!made)
-      made = makeRowsOfSequences(ofQueries);
-    return *made;
-  }
+RowOrder AttentionRows::getRows(Side side, const BranchSizes &sizes) {
+  if (areOfSequences(side))
+    return *getTable(side);
   bool masked = op.getCausal() || op.getWindow() || op.getGridWindow() ||
                 queries.hasGaps() || keys.hasGaps() ||
-                (pattern && areRowsOfSequences(/*ofQueries=*/true));
-  return side.getRows(sizes, masked);
+                (pattern && areOfSequences(Side::Query));
+  return (side == Side::Query ? queries : keys).getRows(sizes, masked);
 }
 
-RowOrder AttentionRows::makeRowsOfSequences(bool ofQueries) {
+void AttentionRows::emitTable(const Twine &name, Side ofSide) {
   SequenceSide side;
   side.lists = lists;
   side.queryRows = queryRows;
   side.keyRows = keyRows;
   side.queryOffset = queryOffset;
   side.hasPositions = hasPositionsOfSequence(op);
-  side.ofQueries = ofQueries;
-  side.memory = ofQueries ? queryOrder : keyOrder;
-  std::string kernel = name + (ofQueries ? "_query_rows" : "_key_rows");
+  side.side = ofSide;
+  side.memory = getMemory(ofSide);
+  RowOrder table;
   if (pattern)
-    return emitRanksOfSequences(plan, kernel, side, pattern);
-  RowOrder result;
-  result.rows = emitSlotsOfSequences(plan, kernel, side);
-  return result;
+    table = emitRanksOfSequences(plan, name, side, pattern);
+  else
+    table.rows = emitSlotsOfSequences(plan, name, side);
+  getTable(ofSide) = table;
 }
 
 Value AttentionRows::getQuerySlots() {

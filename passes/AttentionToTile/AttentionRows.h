@@ -19,8 +19,8 @@ namespace ringlet {
 /// becomes a table of the host, the rest one that a kernel writes.
 class AttentionRows {
 public:
-  /// `name` is that of kernels; `queryRows` and `keyRows` are sizes of axes.
-  AttentionRows(HostPlan &plan, const llvm::Twine &name, attn::AttentionOp op,
+  /// `queryRows` and `keyRows` are sizes of axes.
+  AttentionRows(HostPlan &plan, attn::AttentionOp op,
                 const SequenceLists &lists, mlir::Value queryRows,
                 mlir::Value keyRows, mlir::Value queryOffset);
 
@@ -31,32 +31,42 @@ public:
   /// The ranks of a sequence's queries begin with this one, if it is the same
   /// for all sequences, and are no more than `getRankCount()`.
   mlir::Value getFirstRank() const { return queries.getFirst(); }
-  mlir::Value getRankCount() const;
+  mlir::Value getRankCount() const { return rankCount; }
 
-  /// How a branch finds queries and keys.
-  RowOrder getQueries(const BranchSizes &sizes);
-  RowOrder getKeys(const BranchSizes &sizes);
+  /// How a branch finds its rows.
+  RowOrder getRows(Side side, const BranchSizes &sizes);
+
+  /// Whether the ranks or rows of a side are not the same in each sequence.
+  /// Then `emitTable`, which emits a kernel, comes before `getRows`.
+  bool areOfSequences(Side side) const;
+  void emitTable(const llvm::Twine &name, Side side);
+
+  /// How many entries each sequence has in the tables of such a side beside one
+  /// for each row, else 0.
+  int64_t getRanksOfSequence(Side side) const;
 
   /// A table of the slots of all tokens of the axis of queries; null if each
   /// lies at its own number, as those do that no packed sequence has.
   mlir::Value getQuerySlots();
 
 private:
-  RowOrder getRows(RankedSequence &side, bool ofQueries,
-                   const BranchSizes &sizes);
-  RowOrder makeRowsOfSequences(bool ofQueries);
-  bool areRowsOfSequences(bool ofQueries) const;
+  rlayout::OrderAttr getMemory(Side side) const {
+    return side == Side::Query ? queryOrder : keyOrder;
+  }
+  std::optional<RowOrder> &getTable(Side side) {
+    return side == Side::Query ? queryTable : keyTable;
+  }
 
   HostPlan &plan;
-  std::string name;
   attn::AttentionOp op;
-  const SequenceLists &lists;
+  SequenceLists lists;
   mlir::Value queryRows, keyRows, queryOffset;
   /// Null where they change nothing.
   rlayout::OrderAttr queryOrder, keyOrder, pattern;
   RankedSequence queries, keys;
-  /// Made when a branch needs them.
-  std::optional<RowOrder> queriesOfSequences, keysOfSequences;
+  mlir::Value rankCount;
+  /// What kernels write.
+  std::optional<RowOrder> queryTable, keyTable;
 };
 
 } // namespace ringlet

@@ -4,47 +4,30 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// The kernel of a branch computes one tile of query rows of one segment and
+// residue at each point. One with a recipe marks rows that it could not
+// compute; a second kernel looks at the marks of a group of tiles at each point
+// and computes tiles with marked rows.
+//
+//===----------------------------------------------------------------------===//
 
-#include "passes/AttentionToTile/BranchKernel.h"
-
-#include "lib/Layout/Dilation.h"
-#include "passes/AttentionToTile/SequenceRows.h"
+#include "passes/AttentionToTile/SoftmaxBody.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
+
+#include <algorithm>
+#include <limits>
 
 using namespace mlir;
 using namespace ringlet;
 
-void BranchKernel::emit() {
-  declare();
-  makeViews();
-  if (marks == Marks::Reads) {
-    redoTiles();
-  } else {
-    row = firstRow("row", views.query);
-    streamKeys();
-    // Last: neither scores nor sums are alive, and keys of the next point come
-    // meanwhile.
-    fillOthers();
-  }
-  k.launch(marks == Marks::Writes ? step.redo.buffer : Value());
-}
+namespace {
 
-void BranchKernel::onlyIf(Value condition, llvm::function_ref<void()> body) {
-  OpBuilder &builder = k.getBuilder();
-  auto branch = scf::IfOp::create(builder, plan.getLoc(), condition,
-                                  /*withElseRegion=*/false);
-  builder.setInsertionPointToStart(branch.thenBlock());
-  body();
-  builder.setInsertionPointAfter(branch);
-}
+/// Rows whose marks one point looks at, at most.
+constexpr int64_t mostRowsOfPoint = 1024;
 
-void BranchKernel::streamKeys() {
-  softmax.emit(views, {views.query, row, views.key, tile, gridSegment, residue},
-               marks == Marks::Writes);
-}
-
-rtile::Recipe BranchKernel::toTileRecipe(attn::Recipe recipe) {
+rtile::Recipe toTileRecipe(attn::Recipe recipe) {
   switch (recipe) {
   case attn::Recipe::fa_fwd_overlap:
     return rtile::Recipe::fa_fwd_overlap;
@@ -54,332 +37,266 @@ rtile::Recipe BranchKernel::toTileRecipe(attn::Recipe recipe) {
   llvm_unreachable("every recipe of a graph is one of a kernel");
 }
 
-/// Parameters and grid: tiles of a segment, segments, heads, batch.
-void BranchKernel::declare() {
-  Q = k.addBuffer("Q", step.query.buffer);
-  K = k.addBuffer("K", step.key.buffer);
-  V = k.addBuffer("V", step.value.buffer);
-  if (step.partial && step.partial.buffer != step.target.buffer)
-    partial = k.addBuffer("partial", step.partial.buffer);
-  target = k.addBuffer(step.last ? "O" : "partial", step.target.buffer);
-  if (step.partial && !partial)
-    partial = target;
-  if (step.sum) {
-    maxima = k.addBuffer("row_max", step.maximum.buffer);
-    sums = k.addBuffer("row_sum", step.sum.buffer);
-  }
-  if (step.lse)
-    lse = k.addBuffer("LSE", step.lse.buffer);
-  if (marks != Marks::None)
-    redo = k.addBuffer("redo", step.redo.buffer);
-  if (step.sinks)
-    sinks = k.addBuffer("sinks", step.sinks.buffer);
-  Value position =
-      step.queryOrder.ranksOfSequence ? step.queryOffset : step.firstRank;
-  if (!step.sequences.queryOffsets && getConstant(position) != 0)
-    firstRank = k.addScalar("q_offset", position);
-  sequences.emplace(k, step.sequences);
-  if (ShapedType::isDynamic(step.sizes.getW()))
-    w = k.addScalar("w", step.sizes.w);
-  if (ShapedType::isDynamic(step.sizes.getR()))
-    r = k.addScalar("r", step.sizes.r);
-  for (const RowOrder *order : {&step.queryOrder, &step.keyOrder}) {
-    bool isQuery = order == &step.queryOrder;
-    addTable(isQuery ? "q_rows" : "k_rows", order->rows);
-    addTable(isQuery ? "q_positions" : "k_positions", order->positions);
+/// What both kernels of a branch are made of.
+class BranchEmitter {
+protected:
+  BranchEmitter(HostPlan &plan, const Twine &name, Attention &attention,
+                const BranchKernel &kernel, attn::TilingAttr tiling)
+      : plan(plan), kernel(kernel), attention(attention), k(plan, name),
+        query(k.addBuffer("Q", attention.query.buffer)),
+        key(k.addBuffer("K", attention.key.buffer)),
+        value(k.addBuffer("V", attention.value.buffer)),
+        rows(k, attention, kernel), sequence(k, attention, query, key),
+        view(k, attention, attention.sizes[kernel.branch]),
+        grid(plan, k, attention, view, sequence, tiling.getQuery()),
+        keys(plan, k, attention, kernel.branch, view, tiling),
+        body(k, attention, tiling), queryRows(tiling.getQuery()),
+        keyRows(tiling.getKey()) {
+    view.declare();
+    attn::BranchAttr branch = attention.getBranch(kernel.branch);
+    grid.count(branch.getHeadBegin(), branch.hasAllHeads()
+                                          ? attention.op.getQueryHeads()
+                                          : branch.getHeadEnd());
   }
 
-  const BranchSizes &sizes = step.sizes;
-  // A packed sequence may have more ranks than all of them have rows.
-  Value ranks = step.rankCount;
-  if (step.sequences.arePacked() && step.queryOrder.ranksOfSequence)
-    ranks = plan.add(ranks, plan.constant(step.queryOrder.ranksOfSequence));
-  Value rows = plan.ceilDiv(ranks, sizes.r);
-  if (sizes.w)
-    rows = plan.min(rows, plan.ceilDiv(sizes.w, sizes.r));
-  Value tiles = plan.ceilDiv(rows, queryRows), segments = plan.constant(1);
-  Value firstSegment = plan.constant(0);
-  bool arePacked = step.sequences.arePacked();
-  if (sizes.w && !arePacked && hasPositionsOfSequence(op)) {
-    // As many as rows can lie in, wherever they begin.
-    segments =
-        plan.add(plan.floorDiv(plan.add(step.rankCount,
-                                        plan.sub(sizes.w, plan.constant(2))),
-                               sizes.w),
-                 plan.constant(1));
-  } else if (sizes.w && !arePacked) {
-    // Segments from that of the first query rank to that of the last.
-    Value last =
-        plan.sub(plan.add(step.firstRank, step.rankCount), plan.constant(1));
-    firstSegment = plan.floorDiv(step.firstRank, sizes.w);
-    segments = plan.add(plan.sub(plan.floorDiv(last, sizes.w), firstSegment),
-                        plan.constant(1));
-  }
-  int64_t headEnd = branch.getHeadEnd() == attn::BranchAttr::kAllHeads
-                        ? op.getQueryHeads()
-                        : branch.getHeadEnd();
-  Value heads = plan.constant(headEnd - branch.getHeadBegin());
-  Value together = plan.constant(1);
-  if (marks == Marks::Reads) {
-    // Of all tiles, so many that a device has enough blocks to run.
-    Value around = step.query.sizes[0];
-    if (arePacked)
-      around =
-          sizes.w ? plan.ceilDiv(step.rankCount, sizes.w) : plan.constant(1);
-    Value planes = plan.mul(plan.mul(segments, heads), around);
-    Value share = plan.floorDiv(plan.mul(tiles, planes), kFewestPoints);
-    together = plan.max(plan.min(share, plan.constant(mostTilesOfPoint())),
-                        plan.constant(1));
-    tilesOfPoint = k.addScalar("tiles_of_point", together);
-  }
-  if (arePacked) {
-    Value covered =
-        plan.mul(plan.mul(sizes.r, plan.constant(queryRows)), together);
-    packed.emplace(plan, k, *sequences, step.sequences.count, step.rankCount,
-                   step.queryOrder.ranksOfSequence, sizes.w, covered,
-                   plan.ceilDiv(tiles, together));
-    tiles = packed->getExtent();
-  }
-  keyTiles.declare(tiles, segments, firstSegment);
-  tile = k.addGridAxis("tile", packed ? tiles : plan.ceilDiv(tiles, together));
-  if (sizes.w && !packed)
-    segment = gridSegment = k.addGridAxis("segment", segments);
-  head = k.addGridAxis("head", heads);
-  Value first;
-  if (packed)
-    first = placePacked();
-  else
-    sequence = batch = k.addGridAxis("batch", step.query.sizes[0]);
+  /// The rest of the parameters, axes and views. `groupRows` are those of a
+  /// group of tiles with marks, 0 for none.
+  void place(int64_t groupRows);
+  /// The first row of tile number `tile` in a view, which is not row 0 where
+  /// the positions do not begin with the segment.
+  Value getFirstRow(StringRef name, Value view, Value tile);
+  /// Computes a tile of queries that begins at `row`.
+  void streamKeys(Value tile, Value row, Value marks);
+  /// Fills the rows of the other residues beside a tile.
+  void fillOthers(Value tile);
 
-  readSequence(first);
-  if (packed && sizes.w) {
-    Value w = getW();
-    Value rows =
-        k.create<arith::SubIOp>("q_rows", queryPart.end, queryPart.first);
-    PackedSequences::Segment place =
-        packed->placeInSegment(tile, firstRank, rows, w);
-    segment = place.number;
-    tile = place.tile;
-  } else if (firstRank && segment) {
-    Value first =
-        k.create<arith::FloorDivSIOp>("first_segment", firstRank, getW());
-    segment = k.add("segment_number", segment, first);
-  }
-  if (branch.getHeadBegin() != 0)
-    head = k.add("query_head", head, k.constant(branch.getHeadBegin()));
-  keyHead = k.div("key_head", head, op.getQueryHeads() / op.getKeyHeads());
+  HostPlan &plan;
+  const BranchKernel &kernel;
+  Attention &attention;
+  KernelBuilder k;
+  Value query, key, value;
+  SoftmaxRows rows;
+  PointSequence sequence;
+  BranchView view;
+  AttentionGrid grid;
+  KeyTiles keys;
+  SoftmaxBody body;
+  int64_t queryRows, keyRows;
+  Value residue, queryView, keyView, valueView;
+  /// Where queries, and what belongs to them, lie in memory.
+  KernelBuilder::Rows queries;
+
+private:
+  KernelBuilder::Rows getRows(Side side);
+};
+
+KernelBuilder::Rows BranchEmitter::getRows(Side side) {
+  Value origin = sequence.getOrigin(side);
+  SequencePart part = sequence.getPart(side);
+  if (keys.blocksMayEnd())
+    part = keys.clampToMask(part, origin, sequence.getRows(side), side);
+  return view.getRows(side, origin, grid.getPoint().segment, residue, part);
 }
 
-/// The sequence of this point, where sequences are packed, and its tile,
-/// counted from the first one of the sequence. Returns the first row.
-Value BranchKernel::placePacked() {
-  PackedSequences::Place place =
-      packed->find(k.size("rows", Q, /*axis=*/0), tile);
-  tile = place.tile;
-  sequence = place.sequence;
-  return place.first;
-}
-
-/// What lists say of this point's sequence, whose queries begin at row `first`
-/// if sequences are packed.
-void BranchKernel::readSequence(Value first) {
-  int64_t axis = op.getSequenceAxis();
-  SequenceReader::Sequence read;
-  if (step.sequences.haveLengths()) {
-    Value queryCount = k.size("rows", Q, axis);
-    Value keyCount = k.size("rows", K, axis);
-    read = sequences->read(sequence, queryCount, keyCount, first);
-  }
-  queryPart = read.queries;
-  keyPart = read.keys;
-  bool bySequence = step.queryOrder.ranksOfSequence != 0;
-  if (hasPositionsOfSequence(op))
-    firstRank = sequences->readOffset(
-        sequence, read, bySequence ? -kMostRanksBefore : -kMaxOffset);
-  if (bySequence)
-    placeOnCurve();
-  if (step.keyOrder.ranksOfSequence) {
-    RankEntries keys =
-        placeKeyRanks(k, step.keyOrder.ranksOfSequence, sequence);
-    keyPart = {keys.first, keys.end};
-  }
-}
-
-/// The queries of this sequence are its ranks along the pattern order, which
-/// tables say the rows of.
-void BranchKernel::placeOnCurve() {
-  Value rows = k.size("rows", Q, op.getSequenceAxis());
-  Value before = sequences->getRowsBefore(sequence, queryPart, rows);
-  Value length = sequences->getLength("q_length", queryPart, rows);
-  RankEntries ranks =
-      placeQueryRanks(k, step.queryOrder.ranksOfSequence, sequence, before,
-                      length, firstRank ? firstRank : k.constant(0));
-  firstRank = ranks.firstRank;
-  queryPart = {ranks.first, ranks.end};
-}
-
-/// The rank of number 0 of the axis, or of a table; null for 0.
-Value BranchKernel::getOrigin(Value firstRank, const SequencePart &part) {
-  if (!part.first || getConstant(part.first) == 0)
-    return firstRank;
-  return k.create<arith::SubIOp>(
-      "origin", firstRank ? firstRank : k.constant(0), part.first);
-}
-
-void BranchKernel::addTable(StringRef name, Value table) {
-  if (table && !getTable(table))
-    tables.emplace_back(table, k.addBuffer(name, table));
-}
-
-Value BranchKernel::getTable(Value table) {
-  for (auto [known, parameter] : tables)
-    if (known == table)
-      return parameter;
-  return nullptr;
-}
-
-/// The residue o of this head (B2); null if the branch is not dilated.
-Value BranchKernel::makeResidue() {
-  if (step.sizes.getR() == 1)
-    return nullptr;
-  bool byQuery = branch.getBy() == attn::HeadKind::Query;
-  Value x = byQuery ? head : keyHead;
-  int64_t heads = byQuery ? op.getQueryHeads() : op.getKeyHeads();
-  switch (branch.getOffset()) {
-  case attn::OffsetRule::Modulo:
-    return k.create<arith::RemUIOp>("residue", x, getR());
-  case attn::OffsetRule::Block: {
-    Value share = plan.ceilDiv(plan.constant(heads), step.sizes.r);
-    if (std::optional<int64_t> known = getConstant(share))
-      return k.div("residue", x, *known);
-    return k.create<arith::DivUIOp>("residue", x,
-                                    k.addScalar("heads_of_residue", share));
-  }
-  case attn::OffsetRule::Constant:
-    return makeResidue(branch.getConstant());
-  }
-  llvm_unreachable("every offset rule has a residue");
-}
-
-/// c mod r, which rounds down.
-Value BranchKernel::makeResidue(int64_t c) {
-  if (!r)
-    return k.constant(layout::floorMod(c, step.sizes.getR()));
-  if (c >= 0)
-    return k.create<arith::RemUIOp>("residue", k.constant(c), r);
-  Value below = k.create<arith::RemUIOp>("below", k.constant(-1 - c), r);
-  return k.create<arith::SubIOp>("residue", k.add("last", r, k.constant(-1)),
-                                 below);
-}
-
-/// Views of the rows of this segment and residue.
-void BranchKernel::makeViews() {
-  Type element = step.query.getElementType();
-  int64_t depth = op.getHeadDim(), width = op.getValueDim();
-  residue = makeResidue();
-  auto getRows = [&](unsigned side, Value firstRank, const RowOrder &order,
-                     SequencePart part) {
-    Value origin = getOrigin(firstRank, part);
-    if (blocksMayEnd())
-      part = keyTiles.clampToMask(
-          part, origin, k.size("rows", side == 0 ? Q : K, op.getSequenceAxis()),
-          side);
-    return KernelBuilder::Rows{origin,
-                               segment,
-                               residue,
-                               getTable(order.rows),
-                               getTable(order.positions),
-                               order.order,
-                               part.first,
-                               part.end,
-                               w,
-                               r};
+void BranchEmitter::place(int64_t groupRows) {
+  grid.declareSequences();
+  keys.declare(grid.getTiles(), grid.getSegments(), grid.getFirstSegment());
+  grid.addAxes();
+  const AttentionGrid::Point &point = grid.getPoint();
+  residue = view.getResidue(plan, attention.getBranch(kernel.branch),
+                            point.head, point.keyHead);
+  KernelBuilder::Rows ofKeys = getRows(Side::Key);
+  queries = getRows(Side::Query);
+  auto makeView = [&](StringRef name, Value buffer, Value head, int64_t count,
+                      int64_t columns, const KernelBuilder::Rows &where) {
+    Type element = cast<MemRefType>(buffer.getType()).getElementType();
+    return k.view(name, buffer, grid.getAxes(head),
+                  view.getType({count, columns}, element, where), where);
   };
-  KernelBuilder::Rows keys = getRows(1, nullptr, step.keyOrder, keyPart);
-  queries = getRows(0, firstRank, step.queryOrder, queryPart);
-
-  views.query = k.view("q", Q, getAxes(head),
-                       viewType({queryRows, depth}, element, queries), queries);
+  int64_t depth = attention.op.getHeadDim();
+  queryView = makeView("q", query, point.head, queryRows, depth, queries);
   // Only who sees whom is a matter of positions.
   queries.positions = nullptr;
-  views.key = k.view("k", K, getAxes(keyHead),
-                     viewType({keyRows, depth}, element, keys), keys);
-  keys.positions = nullptr;
-  views.value = k.view("v", V, getAxes(keyHead),
-                       viewType({keyRows, width}, element, keys), keys);
-  views.target = k.view(
-      step.last ? "o" : "partial_rows", target, getAxes(head),
-      viewType({queryRows, width}, step.target.getElementType(), queries),
-      queries);
-  if (partial == target)
-    views.partial = views.target;
-  else if (partial)
-    views.partial = k.view(
-        "partial_rows", partial, getAxes(head),
-        viewType({queryRows, width}, plan.getBuilder().getF32Type(), queries),
-        queries);
-  rtile::ViewType rows =
-      viewType({queryRows}, plan.getBuilder().getF32Type(), queries);
-  SmallVector<Value> axes = getRowAxes();
-  if (sums) {
-    views.maximum = k.view("maxima", maxima, axes, rows, queries);
-    views.sum = k.view("sums", sums, axes, rows, queries);
-  }
-  if (sinks)
-    views.sinks = k.view("sink_rows", sinks, {head, nullptr}, rows, queries);
-  if (redo)
-    views.redo = k.view("redo_rows", redo, axes, rows, queries);
-  if (marks == Marks::Reads)
-    redoGroupView = k.view("redo_group", redo, axes,
-                           viewType({mostTilesOfPoint() * queryRows},
-                                    plan.getBuilder().getF32Type(), queries),
-                           queries);
-  if (lse)
-    views.lse = k.view("lse", lse, getLseAxes(), rows, queries);
+  keyView = makeView("k", key, point.keyHead, keyRows, depth, ofKeys);
+  ofKeys.positions = nullptr;
+  valueView = makeView("v", value, point.keyHead, keyRows,
+                       attention.op.getValueDim(), ofKeys);
+  rows.makeViews(grid, view, queries, queryRows, groupRows);
 }
 
-/// Those of rows of `ofHead`, in tensors that have a head behind the rows.
-SmallVector<Value> BranchKernel::getAxes(Value ofHead) {
-  SmallVector<Value> axes{nullptr, ofHead, nullptr};
-  if (batch)
-    axes.insert(axes.begin(), batch);
-  return axes;
-}
-
-/// Those of what belongs to rows.
-SmallVector<Value> BranchKernel::getRowAxes() {
-  SmallVector<Value> axes{head, nullptr};
-  if (batch)
-    axes.insert(axes.begin(), batch);
-  return axes;
-}
-
-/// One lse for each branch where branches are added up (R2).
-SmallVector<Value> BranchKernel::getLseAxes() {
-  SmallVector<Value> axes = getRowAxes();
-  if (op.getMix() == attn::Mix::Sum)
-    axes.insert(axes.begin(), k.constant(step.branch));
-  return axes;
-}
-
-/// The first row of this point's tile in `view`, which is not row 0 where the
-/// positions do not begin with the segment.
-Value BranchKernel::firstRow(StringRef name, Value view) {
+Value BranchEmitter::getFirstRow(StringRef name, Value ofView, Value tile) {
   Value offset = k.mul("tile_row", tile, queryRows);
-  if (!firstRank)
+  if (!sequence.getFirstRank())
     return offset;
-  auto bounds = rtile::BoundsOp::create(k.getBuilder(), plan.getLoc(), view);
+  auto bounds = rtile::BoundsOp::create(k.getBuilder(), plan.getLoc(), ofView);
   return k.add(name, bounds.getBegin(), offset);
 }
 
-void ringlet::emitBranch(HostPlan &plan, const BranchStep &step) {
-  attn::AttentionOp op = step.op;
-  auto tiling = cast<attn::TilingAttr>((*op.getTilings())[step.branch]);
-  if (!tiling.getRecipe()) {
-    BranchKernel(plan, step, step.name, tiling, Marks::None).emit();
+void BranchEmitter::streamKeys(Value tile, Value row, Value marks) {
+  KeyTiles::Place place{
+      queryView, row, keyView, tile, grid.getPoint().gridSegment, residue};
+  Value queryTile = k.load("q_tile", queryView, row);
+  SoftmaxBody::State state = body.begin(rows.before, row);
+  state = body.visit(keys, place, valueView, queryTile, state);
+  if (rows.state)
+    return body.store(state, *rows.state, row);
+  // Before the division, so that the accumulator need not outlive it.
+  if (marks)
+    body.storeMarks(state, marks, row);
+  body.store(state, std::get<SoftmaxResult>(kernel.after), *rows.result, row);
+}
+
+void BranchEmitter::fillOthers(Value tile) {
+  bool hasLse = bool(rows.result->lse);
+  auto type = cast<rtile::ViewType>(rows.result->output.getType());
+  Value zero =
+      k.splat("no_output", 0.0,
+              RankedTensorType::get(type.getShape(), type.getElementType()));
+  Value least =
+      hasLse ? k.splat("no_key", -std::numeric_limits<double>::infinity(),
+                       k.tileType({queryRows}))
+             : Value();
+  Value rate = view.getR(), one = k.constant(1);
+  auto loop = k.create<scf::ForOp>("others", one, rate, one);
+  loop.getInductionVar().setLoc(k.named("distance"));
+  OpBuilder::InsertionGuard guard(k.getBuilder());
+  k.getBuilder().setInsertionPointToStart(loop.getBody());
+  KernelBuilder::Rows others = queries;
+  others.residue = k.create<arith::RemUIOp>(
+      "other_residue",
+      k.add("next_residue", queries.residue, loop.getInductionVar()), rate);
+  Value output = rows.viewOutput("other_o", others);
+  Value row = getFirstRow("other_row", output, tile);
+  k.store(zero, output, row);
+  if (!hasLse)
     return;
+  if (rows.result->sinks && !attention.isSum())
+    least = k.load("other_sink", rows.viewSinks("other_sinks", others), row);
+  k.store(least, rows.viewLse("other_lse", others), row);
+}
+
+//===----------------------------------------------------------------------===//
+// Once
+//===----------------------------------------------------------------------===//
+
+class StreamEmitter : BranchEmitter {
+public:
+  StreamEmitter(HostPlan &plan, const Twine &name, Attention &attention,
+                const BranchKernel &kernel)
+      : BranchEmitter(plan, name, attention, kernel, kernel.tiling) {
+    if (kernel.tiling.getRecipe())
+      k.setRecipe(toTileRecipe(*kernel.tiling.getRecipe()));
+    reportRows(attention.op, kernel.branch, view.getOrder(Side::Query),
+               view.getOrder(Side::Key));
   }
-  BranchKernel(plan, step, step.name, tiling, Marks::Writes).emit();
-  BranchKernel(plan, step, step.name + "_redo", tiling.getRedo(), Marks::Reads)
-      .emit();
+
+  void emit() {
+    place(/*groupRows=*/0);
+    Value tile = grid.getPoint().tile;
+    streamKeys(tile, getFirstRow("row", queryView, tile), rows.marks);
+    // Last: neither scores nor sums are alive, and keys of the next point come
+    // meanwhile.
+    if (kernel.fillsOthers)
+      fillOthers(tile);
+    k.launch(kernel.marks.buffer);
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// Once more
+//===----------------------------------------------------------------------===//
+
+class RedoEmitter : BranchEmitter {
+public:
+  RedoEmitter(HostPlan &plan, const Twine &name, Attention &attention,
+              const BranchKernel &marking)
+      : BranchEmitter(plan, name, attention, marking,
+                      marking.tiling.getRedo()) {}
+
+  void emit();
+
+private:
+  void onlyIf(Value condition, llvm::function_ref<void()> body);
+  /// Calls `body` with the number and first row of each tile of a group.
+  void forEachTile(Value first, Value end,
+                   llvm::function_ref<void(Value tile, Value row)> body);
+  Value anyMarked(Value view, Value row);
+  /// As `marked`, or whether the tile lies behind the rows of the view.
+  Value mayBeUnfilled(Value marked, Value row);
+};
+
+void RedoEmitter::emit() {
+  int64_t most = std::max<int64_t>(1, mostRowsOfPoint / queryRows);
+  Value tilesOfPoint = grid.shareTiles(most);
+  place(most * queryRows);
+  Value first =
+      k.create<arith::MulIOp>("first_tile", grid.getPoint().tile, tilesOfPoint);
+  Value end = k.add("end_tile", first, tilesOfPoint);
+  Value some = anyMarked(rows.groupMarks, getFirstRow("row", queryView, first));
+  if (kernel.fillsOthers) {
+    Value last = k.add("last_tile", end, k.constant(-1));
+    some = mayBeUnfilled(some, getFirstRow("row", queryView, last));
+  }
+  onlyIf(some, [&] {
+    // In a loop of its own, so that what it needs is not alive while keys are
+    // streamed.
+    if (kernel.fillsOthers)
+      forEachTile(first, end, [&](Value tile, Value row) {
+        onlyIf(mayBeUnfilled(anyMarked(rows.marks, row), row),
+               [&] { fillOthers(tile); });
+      });
+    forEachTile(first, end, [&](Value tile, Value row) {
+      onlyIf(anyMarked(rows.marks, row),
+             [&] { streamKeys(tile, row, /*marks=*/nullptr); });
+    });
+  });
+  k.launch();
+}
+
+void RedoEmitter::onlyIf(Value condition, llvm::function_ref<void()> body) {
+  OpBuilder &builder = k.getBuilder();
+  auto branch = scf::IfOp::create(builder, plan.getLoc(), condition,
+                                  /*withElseRegion=*/false);
+  builder.setInsertionPointToStart(branch.thenBlock());
+  body();
+  builder.setInsertionPointAfter(branch);
+}
+
+void RedoEmitter::forEachTile(
+    Value first, Value end,
+    llvm::function_ref<void(Value tile, Value row)> body) {
+  auto loop = k.create<scf::ForOp>("tiles", first, end, k.constant(1));
+  Value tile = loop.getInductionVar();
+  tile.setLoc(k.named("tile_number"));
+  OpBuilder::InsertionGuard guard(k.getBuilder());
+  k.getBuilder().setInsertionPointToStart(loop.getBody());
+  body(tile, getFirstRow("row", queryView, tile));
+}
+
+Value RedoEmitter::mayBeUnfilled(Value marked, Value row) {
+  auto bounds =
+      rtile::BoundsOp::create(k.getBuilder(), plan.getLoc(), queryView);
+  Value empty = k.create<arith::CmpIOp>("is_empty", arith::CmpIPredicate::sge,
+                                        row, bounds.getEnd());
+  return k.create<arith::OrIOp>("unfilled", marked, empty);
+}
+
+Value RedoEmitter::anyMarked(Value view, Value row) {
+  Value tile = k.load("redo_tile", view, row);
+  Value marked = k.create<arith::CmpFOp>(
+      "marked", arith::CmpFPredicate::OGT, tile,
+      k.splat("none", 0.0, cast<RankedTensorType>(tile.getType())));
+  return k.create<rtile::AnyOp>("some_marked", marked);
+}
+
+} // namespace
+
+void ringlet::emitKernel(HostPlan &plan, const Twine &name,
+                         Attention &attention, const BranchKernel &kernel) {
+  StreamEmitter(plan, name, attention, kernel).emit();
+}
+
+void ringlet::emitKernel(HostPlan &plan, const Twine &name,
+                         Attention &attention, const RedoKernel &kernel) {
+  RedoEmitter(plan, name, attention, kernel.marking).emit();
 }

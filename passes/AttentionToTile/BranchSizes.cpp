@@ -7,7 +7,7 @@
 
 #include "passes/AttentionToTile/BranchSizes.h"
 
-#include "passes/AttentionToTile/Kernels.h"
+#include "passes/AttentionToTile/Sequences.h"
 
 using namespace mlir;
 using namespace ringlet;

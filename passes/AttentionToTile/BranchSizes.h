@@ -13,6 +13,10 @@
 
 namespace ringlet {
 
+/// Greatest dilation: it leaves room for every sum that kernels make of it and
+/// positions.
+constexpr int64_t kMaxDilation = int64_t(1) << 40;
+
 /// w and r of a branch (B1): constants where the graph says them.
 struct BranchSizes {
   /// Null for one segment. A w beyond every position is a smaller one that is

@@ -37,6 +37,18 @@ Value KernelBuilder::addNumber(StringRef name, Value value) {
   return known ? constant(*known) : addScalar(name, value);
 }
 
+void KernelBuilder::addTable(StringRef name, Value table) {
+  if (table && !getTable(table))
+    tables.emplace_back(table, addBuffer(name, table));
+}
+
+Value KernelBuilder::getTable(Value table) {
+  for (auto [known, parameter] : tables)
+    if (known == table)
+      return parameter;
+  return nullptr;
+}
+
 Value KernelBuilder::addGridAxis(StringRef name, Value extent) {
   hostGrid.push_back(extent);
   return kernel.getBody().addArgument(body.getIndexType(), named(name));

@@ -42,6 +42,10 @@ public:
   mlir::Value addScalar(llvm::StringRef name, mlir::Value value);
   /// A scalar, or the constant that it is known to be.
   mlir::Value addNumber(llvm::StringRef name, mlir::Value value);
+  /// A table, once however often it is asked for; nothing for null.
+  void addTable(llvm::StringRef name, mlir::Value table);
+  /// The parameter that a table is; null for null.
+  mlir::Value getTable(mlir::Value table);
   /// Axes are added from the fastest to the slowest.
   mlir::Value addGridAxis(llvm::StringRef name, mlir::Value extent);
   void setRecipe(rtile::Recipe recipe);
@@ -110,6 +114,8 @@ private:
   mlir::OpBuilder body;
   llvm::SmallVector<mlir::Value> hostArguments, hostGrid;
   llvm::SmallVector<std::pair<int64_t, mlir::Value>> constants;
+  /// Parameters, by the host's values.
+  llvm::SmallVector<std::pair<mlir::Value, mlir::Value>> tables;
 };
 
 } // namespace ringlet

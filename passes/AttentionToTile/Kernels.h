@@ -1,124 +1,166 @@
-//===- Kernels.h - The kernels that a graph is made of -*- C++ -*-===//
+//===- Kernels.h - The kernels of an attention, as data ---------*- C++ -*-===//
 //
 // Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// An attention becomes a list of kernels. `listKernels` makes it, a feature at
+// a time; `emitKernels` emits each kernel and its launch. A kernel says which
+// tensors it reads and writes, not how.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef RINGLET_PASSES_ATTENTIONTOTILE_KERNELS_H
 #define RINGLET_PASSES_ATTENTIONTOTILE_KERNELS_H
 
-#include "dialects/Ringlet/IR/RingletDialect.h"
-#include "passes/AttentionToTile/BranchSizes.h"
-#include "passes/AttentionToTile/HostPlan.h"
-#include "passes/AttentionToTile/RowOrder.h"
-#include "passes/AttentionToTile/Sequences.h"
+#include "passes/AttentionToTile/Attention.h"
+
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
 
 namespace ringlet {
 
-/// Fails with the rule's number if an attention says what has no lowering yet.
-mlir::LogicalResult checkSupported(attn::AttentionOp op);
+/// What branches of one softmax leave for each row, in f32: the accumulator,
+/// `[.., sequence, head, dim]`, and the running maximum (to the base 2) and
+/// sum, `[.., head, sequence]`. Where the sum is 0, the others are undefined.
+struct SoftmaxState {
+  HostTensor accumulator, maximum, sum;
+};
 
-/// Whether q_offset is one number for each sequence (S1).
-bool hasOffsetOfSequence(attn::AttentionOp op);
-
-/// Whether query row 0 has another position in each sequence (S1): a q_offset
-/// for each, or what their lengths make of the default, packed or padded.
-bool hasPositionsOfSequence(attn::AttentionOp op);
-
-/// Positions up to this magnitude leave room for every sum that kernels make
-/// of them: q_offset stays within it.
-constexpr int64_t kMaxOffset = int64_t(1) << 60;
-/// Greatest dilation, for the same reason.
-constexpr int64_t kMaxDilation = int64_t(1) << 40;
-
-/// One kernel of the chain that an attention becomes.
-struct BranchStep {
-  attn::AttentionOp op;
-  unsigned branch;
-  BranchSizes sizes;
-  std::string name;
-  HostTensor query, key, value;
-  /// Null without one (B6).
-  HostTensor blockMask;
-  /// Position of query row 0 (S1), if all sequences have the same.
-  mlir::Value queryOffset;
-  SequenceLists sequences;
-  /// The ranks of query rows, which are positions but for a pattern order.
-  mlir::Value firstRank, rankCount;
-  /// How ranks lie in memory.
-  RowOrder queryOrder, keyOrder;
-  /// Where the result goes: the output if `last`, else the partial output.
-  HostTensor target;
-  /// The partial output that other branches left, f32; null if there is none.
-  HostTensor partial;
-  /// The running maximum (to the base 2) and sum of a softmax over several
-  /// branches, `[batch, head, sequence]`; null if no kernel comes before or
-  /// after this one, or each branch has its own softmax. Where the sum is 0
-  /// the maximum and the partial output are undefined.
-  HostTensor maximum, sum;
-  /// Null if this kernel does not write it.
+/// What a softmax ends in.
+struct SoftmaxResult {
+  HostTensor output;
+  /// What the branches before left of a sum (R2), f32; null if that is none.
+  HostTensor addend;
+  /// Whether no branch comes after this one: `output` is that of the attention.
+  bool isWhole = true;
+  /// Null if nobody reads it.
   HostTensor lse;
-  /// The sink of each row, `[head, sequence]`; null if no sink joins the
-  /// softmax in this kernel (R3).
+  /// The sink of each row (R3), `[head, sequence]`; null if there is none.
   HostTensor sinks;
-  bool last;
-  /// With a recipe: a mark for each row that its kernel could not compute, f32
-  /// `[batch, head, sequence]`, 0 or 1.
-  HostTensor redo;
+};
+
+/// Streams the queries of a branch over its keys with a running maximum and
+/// sum.
+struct BranchKernel {
+  unsigned branch;
+  attn::TilingAttr tiling;
+  /// The state that it goes on from; none if it starts one.
+  std::optional<SoftmaxState> before;
+  std::variant<SoftmaxState, SoftmaxResult> after;
+  /// Where it writes a mark for each row that it could not compute, f32
+  /// `[.., head, sequence]`, 0 or 1; null if it computes all.
+  HostTensor marks;
   /// Also fill the rows of the branch's heads that it does not reach (R3): the
   /// other residues of its segments.
   bool fillsOthers = false;
 };
 
-/// Most columns of rows of other residues that one kernel fills beside its own,
-/// and most residues: of so many, each has fewer rows than a tile.
-constexpr int64_t kMaxFillDim = 128, kMaxFillRate = 1024;
+/// Computes tiles that have rows that `marking` has marked once more, without
+/// its recipe.
+struct RedoKernel {
+  BranchKernel marking;
+};
 
-/// Streams a branch's queries over its keys with a running maximum and sum.
-/// With a recipe, a second kernel does so again for marked rows.
-void emitBranch(HostPlan &plan, const BranchStep &step);
+/// Writes where the rows of all sequences lie, for one side, where only the
+/// device knows (S2).
+struct RowTableKernel {
+  Side side;
+};
+
+/// Gives each row of `rows`, `[head, sequence]`, the sink of its head: kernels
+/// read what belongs to rows in tiles of rows.
+struct SinkKernel {
+  HostTensor sink, rows;
+};
 
 /// Sets every element of `tensor`, in tiles along `axis`.
-void emitFill(HostPlan &plan, const llvm::Twine &name, const HostTensor &tensor,
-              int64_t axis, double value);
+struct FillKernel {
+  HostTensor tensor;
+  int64_t axis;
+  double value;
+};
+
+/// Writes the sinks as lse: that of rows without keys (R3).
+struct FillSinkLseKernel {
+  HostTensor sinks, lse;
+};
 
 /// Sets those of `tensor` that belong on `axis` to the tokens from that on
 /// which the list `ends` has for their sequence, a number on `sequenceAxis`, or
-/// without such an axis as its last entry (S2). `slots` is a table of where
-/// tokens lie, null if each lies at its own number.
-void emitFillPast(HostPlan &plan, const llvm::Twine &name,
-                  const HostTensor &tensor, int64_t axis, double value,
-                  const HostTensor &ends, std::optional<int64_t> sequenceAxis,
-                  mlir::Value slots);
+/// without such an axis as its last entry (S2).
+struct FillPastKernel {
+  HostTensor tensor;
+  int64_t axis;
+  double value;
+  HostTensor ends;
+  std::optional<int64_t> sequenceAxis;
+};
+
+/// Writes the output from what branches left: divided by the sum, rows that no
+/// branch reached (R3) become zero, or under mix = sum (`state.sum` is null)
+/// scaled. `sinks` are null if there are none.
+struct FinishKernel {
+  SoftmaxState state;
+  HostTensor sinks, output;
+};
+
+/// Writes lse from the running maximum and sum of the last branch.
+struct FinishLseKernel {
+  SoftmaxState state;
+  HostTensor sinks, lse;
+};
+
+/// A kernel, and what it is called: `name` before the number of the operation,
+/// `part` behind it.
+struct Kernel {
+  std::string name, part;
+  std::variant<RowTableKernel, SinkKernel, FillKernel, FillSinkLseKernel,
+               BranchKernel, RedoKernel, FinishKernel, FinishLseKernel,
+               FillPastKernel>
+      spec;
+};
+using KernelList = std::vector<Kernel>;
+
+/// The kernels of an attention, in the order of their launches. Allocates the
+/// tensors between them.
+KernelList listKernels(HostPlan &plan, Attention &attention);
+
+/// Emits kernels and launches; `getName` adds entry and number to a name.
+void emitKernels(HostPlan &plan, Attention &attention,
+                 const KernelList &kernels,
+                 llvm::function_ref<std::string(llvm::StringRef)> getName);
+
+//===----------------------------------------------------------------------===//
+// Emission of one kernel and its launch
+//===----------------------------------------------------------------------===//
+
+void emitKernel(HostPlan &plan, const llvm::Twine &name, Attention &attention,
+                const BranchKernel &kernel);
+void emitKernel(HostPlan &plan, const llvm::Twine &name, Attention &attention,
+                const RedoKernel &kernel);
+void emitKernel(HostPlan &plan, const llvm::Twine &name, Attention &attention,
+                const RowTableKernel &kernel);
+void emitKernel(HostPlan &plan, const llvm::Twine &name, Attention &attention,
+                const SinkKernel &kernel);
+void emitKernel(HostPlan &plan, const llvm::Twine &name, Attention &attention,
+                const FillKernel &kernel);
+void emitKernel(HostPlan &plan, const llvm::Twine &name, Attention &attention,
+                const FillSinkLseKernel &kernel);
+void emitKernel(HostPlan &plan, const llvm::Twine &name, Attention &attention,
+                const FillPastKernel &kernel);
+void emitKernel(HostPlan &plan, const llvm::Twine &name, Attention &attention,
+                const FinishKernel &kernel);
+void emitKernel(HostPlan &plan, const llvm::Twine &name, Attention &attention,
+                const FinishLseKernel &kernel);
 
 /// An input, or, if `worth` is true and it does not lie at multiples of 16
 /// bytes, its copy, made in tiles along `axis`.
 mlir::Value emitAligned(HostPlan &plan, const llvm::Twine &name, int64_t axis,
                         const HostTensor &input, mlir::Value worth);
-
-/// Gives each row of `rows`, `[head, sequence]`, the sink of its head: kernels
-/// read what belongs to rows in tiles of rows.
-void emitSinks(HostPlan &plan, const llvm::Twine &name, const HostTensor &sink,
-               const HostTensor &rows);
-
-/// Writes the sinks as lse: that of rows without keys (R3).
-void emitSinkLse(HostPlan &plan, const llvm::Twine &name,
-                 const HostTensor &sinks, const HostTensor &lse);
-
-/// What the branches of one softmax left. `sinks` is null if there is none.
-struct SoftmaxState {
-  HostTensor partial, maximum, sum, sinks;
-};
-
-/// Writes the output from the partial one: divided by the sum, rows that no
-/// branch reached (R3) become zero, or under mix = sum (`sum` is null) scaled.
-void emitFinish(HostPlan &plan, const llvm::Twine &name, attn::AttentionOp op,
-                const SoftmaxState &state, const HostTensor &output);
-
-/// Writes lse from the running maximum and sum of the last branch.
-void emitFinishLse(HostPlan &plan, const llvm::Twine &name,
-                   const SoftmaxState &state, const HostTensor &lse);
 
 /// Copies `from` to `to`, row by row of `axis`, each in its own order (null is
 /// linear).

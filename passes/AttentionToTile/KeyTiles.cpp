@@ -16,10 +16,12 @@
 using namespace mlir;
 using namespace ringlet;
 
-KeyTiles::KeyTiles(HostPlan &plan, KernelBuilder &k, const BranchStep &step,
+KeyTiles::KeyTiles(HostPlan &plan, KernelBuilder &k, Attention &attention,
+                   unsigned branch, const BranchView &view,
                    attn::TilingAttr tiling)
-    : plan(plan), k(k), step(step), op(step.op), queryRows(tiling.getQuery()),
-      keyRows(tiling.getKey()), window(getWindow()) {
+    : plan(plan), k(k), attention(attention), branch(branch), view(view),
+      op(attention.op), queryRows(tiling.getQuery()), keyRows(tiling.getKey()),
+      window(getWindow()) {
   if (attn::GridWindowAttr near = op.getGridWindowAttr()) {
     grid = k.getBuilder().getDenseI64ArrayAttr(near.getGrid());
     reach = k.getBuilder().getDenseI64ArrayAttr(near.getReach());
@@ -41,7 +43,7 @@ DenseI64ArrayAttr KeyTiles::getWindow() {
 void KeyTiles::report() {
   if (!usesIndex() && !blocks)
     return;
-  std::string text = "branch " + std::to_string(step.branch) + ": key tiles " +
+  std::string text = "branch " + std::to_string(branch) + ": key tiles " +
                      (usesIndex() ? "from an index" : "by division");
   if (blocks)
     text += fillsBlocks() ? ", each within one block of the mask"
@@ -53,7 +55,7 @@ void KeyTiles::report() {
 }
 
 Value KeyTiles::getPlace(Value residue) {
-  int64_t rate = step.sizes.getR();
+  int64_t rate = view.getSizes().getR();
   auto [first, count] = residues;
   if (count == 1)
     return k.constant(0);
@@ -67,24 +69,23 @@ Value KeyTiles::getPlace(Value residue) {
 
 void KeyTiles::declare(Value tileCount, Value segmentCount,
                        Value firstSegment) {
-  if (step.blockMask)
-    blocks = k.addBuffer("block_mask", step.blockMask.buffer);
+  if (attention.blockMask)
+    blocks = k.addBuffer("block_mask", attention.blockMask.buffer);
   report();
   if (!usesIndex())
     return;
-  int64_t w = step.sizes.getW();
-  residues = attn::getResidues(
-      op, cast<attn::BranchAttr>(op.getBranches()[step.branch]));
+  int64_t w = view.getSizes().getW();
+  residues = attn::getResidues(op, attention.getBranch(branch));
   OpBuilder &builder = plan.getBuilder();
   auto table = rplan::TileIndexOp::create(
       builder, plan.getLoc(),
       MemRefType::get({ShapedType::kDynamic}, builder.getI64Type()),
-      step.query.sizes[1], step.queryOffset, step.key.sizes[1], tileCount,
-      segmentCount, firstSegment,
+      attention.query.sizes[1], attention.queryOffset, attention.key.sizes[1],
+      tileCount, segmentCount, firstSegment,
       builder.getDenseI64ArrayAttr({queryRows, keyRows}),
       w ? builder.getI64IntegerAttr(w) : IntegerAttr(),
-      builder.getI64IntegerAttr(step.sizes.getR()),
-      residues.count == step.sizes.getR()
+      builder.getI64IntegerAttr(view.getSizes().getR()),
+      residues.count == view.getSizes().getR()
           ? DenseI64ArrayAttr()
           : builder.getDenseI64ArrayAttr({residues.first, residues.count}),
       op.getPatternOrderAttr(), op.getCausalAttr(), window, grid, reach);
@@ -127,7 +128,7 @@ Value KeyTiles::getRow(Value loopVariable) {
 /// Keys that are near on the grid are near in position, too. In other orders
 /// runs know nothing of positions.
 DenseI64ArrayAttr KeyTiles::getReach() {
-  if (!grid || step.keyOrder.positions)
+  if (!grid || view.getOrder(Side::Key).positions)
     return window;
   int64_t most = 0, stride = 1;
   for (size_t axis = grid.size(); axis-- > 0;) {
@@ -143,7 +144,8 @@ DenseI64ArrayAttr KeyTiles::getReach() {
 }
 
 SequencePart KeyTiles::clampToMask(SequencePart part, Value origin, Value rows,
-                                   unsigned axis) {
+                                   Side side) {
+  auto axis = static_cast<unsigned>(side);
   // No sequence has more rows than blocks of this size have.
   constexpr int64_t mostRows = int64_t(1) << 32;
   Value ranks = k.mul("ranks_of_mask", k.size("blocks", blocks, axis),
@@ -166,7 +168,7 @@ Value KeyTiles::mayBeSeen(const Place &place, Value keyRow) {
                                        place.key, keyRow, blocks,
                                        op.getBlockSizeAttr());
   // Most ranks of a short sequence have no row.
-  if (step.queryOrder.ranksOfSequence == 0)
+  if (!attention.rows.getRanksOfSequence(Side::Query))
     return some;
   Value seen = k.create<rtile::AnyOp>("some_seen", getMask(place, keyRow));
   return some ? k.create<arith::AndIOp>("some", some, seen).getResult() : seen;
@@ -174,20 +176,21 @@ Value KeyTiles::mayBeSeen(const Place &place, Value keyRow) {
 
 bool KeyTiles::fillsBlocks() {
   ArrayRef<int64_t> size = *op.getBlockSize();
-  if (!step.sizes.areKnown())
+  if (!view.getSizes().areKnown())
     return false;
-  int64_t w = step.sizes.getW();
+  int64_t w = view.getSizes().getW();
   auto divides = [&](int64_t rows, int64_t block) {
     int64_t span;
-    return !__builtin_mul_overflow(rows, step.sizes.getR(), &span) &&
+    return !__builtin_mul_overflow(rows, view.getSizes().getR(), &span) &&
            block % span == 0 && w % block == 0;
   };
   // Under a left window a run begins anywhere, and under an offset its queries
   // do.
   bool leftWindow = window && window[0] >= 0;
-  return !hasPositionsOfSequence(op) && !step.sequences.arePacked() &&
+  return !hasPositionsOfSequence(op) && !attention.sequences.arePacked() &&
          divides(queryRows, size[0]) && divides(keyRows, size[1]) &&
-         getConstant(step.firstRank) == 0 && (usesIndex() || !leftWindow);
+         getConstant(attention.rows.getFirstRank()) == 0 &&
+         (usesIndex() || !leftWindow);
 }
 
 Value KeyTiles::getMask(const Place &place, Value keyRow) {

@@ -9,8 +9,7 @@
 #define RINGLET_PASSES_ATTENTIONTOTILE_KEYTILES_H
 
 #include "lib/Layout/TileIndex.h"
-#include "passes/AttentionToTile/KernelBuilder.h"
-#include "passes/AttentionToTile/Kernels.h"
+#include "passes/AttentionToTile/BranchView.h"
 
 namespace ringlet {
 
@@ -21,8 +20,9 @@ namespace ringlet {
 /// runs: it looks at the blocks of each tile.
 class KeyTiles {
 public:
-  KeyTiles(HostPlan &plan, KernelBuilder &k, const BranchStep &step,
-           attn::TilingAttr tiling);
+  /// Those of branch number `branch`, whose rows are those of `view`.
+  KeyTiles(HostPlan &plan, KernelBuilder &k, Attention &attention,
+           unsigned branch, const BranchView &view, attn::TilingAttr tiling);
 
   /// Adds what the kernel needs to be told. Its grid has `tiles` tiles of each
   /// of `segments` segments, the first of which has the number `firstSegment`.
@@ -45,10 +45,16 @@ public:
   mlir::Value getRow(mlir::Value loopVariable);
 
   /// Those of a part of an axis of `rows` rows whose ranks a block mask has
-  /// blocks for, queries (`axis` 0) or keys. Number n of the part has the rank
-  /// n + `origin`, n if that is null.
+  /// blocks for. Number n of the part has the rank n + `origin`, n if that is
+  /// null.
   SequencePart clampToMask(SequencePart part, mlir::Value origin,
-                           mlir::Value rows, unsigned axis);
+                           mlir::Value rows, Side side);
+  /// Whether a mask may end before positions that the device knows.
+  bool blocksMayEnd() const {
+    return attention.blockMask &&
+           (hasPositionsOfSequence(op) || attention.sequences.arePacked() ||
+            attention.rows.getRanksOfSequence(Side::Query));
+  }
 
   /// Whether a key tile may hold a key that some query sees; null if each one
   /// of the range may.
@@ -64,9 +70,10 @@ private:
   /// only the call knows w or r, masks alone find the keys.
   /// Where only the device knows positions, the host can list nothing.
   bool usesIndex() const {
-    return (grid || step.keyOrder.positions) && step.sizes.areKnown() &&
-           !hasPositionsOfSequence(op) && !step.sequences.arePacked() &&
-           step.keyOrder.ranksOfSequence == 0;
+    return (grid || view.getOrder(Side::Key).positions) &&
+           view.getSizes().areKnown() && !hasPositionsOfSequence(op) &&
+           !attention.sequences.arePacked() &&
+           !attention.rows.getRanksOfSequence(Side::Key);
   }
   /// The window, narrowed by that on the grid.
   mlir::DenseI64ArrayAttr getReach();
@@ -77,7 +84,9 @@ private:
 
   HostPlan &plan;
   KernelBuilder &k;
-  const BranchStep &step;
+  Attention &attention;
+  unsigned branch;
+  const BranchView &view;
   attn::AttentionOp op;
   int64_t queryRows, keyRows;
   mlir::DenseI64ArrayAttr window, grid, reach;

@@ -32,7 +32,7 @@ PackedSequences::PackedSequences(HostPlan &plan, KernelBuilder &k,
 }
 
 PackedSequences::Place PackedSequences::find(Value rows, Value point) {
-  Value starts = sequences.getStarts(/*ofQueries=*/true);
+  Value starts = sequences.getStarts(Side::Query);
   auto begins = [&](Value sequence, Value start) -> Value {
     // start * tiles / span <= point - sequence * spare, without a division.
     Value begin =

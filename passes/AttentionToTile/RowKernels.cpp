@@ -123,31 +123,30 @@ private:
 
 } // namespace
 
-void ringlet::emitFill(HostPlan &plan, const Twine &name,
-                       const HostTensor &tensor, int64_t axis, double value) {
-  RowKernel kernel(plan, name, axis, tensor);
-  Value buffer = kernel.k.addBuffer("X", tensor.buffer);
+void ringlet::emitKernel(HostPlan &plan, const Twine &name, Attention &,
+                         const FillKernel &fill) {
+  RowKernel kernel(plan, name, fill.axis, fill.tensor);
+  Value buffer = kernel.k.addBuffer("X", fill.tensor.buffer);
   kernel.declareGrid();
-  FillTile(kernel, buffer, {}, value).store();
+  FillTile(kernel, buffer, {}, fill.value).store();
   kernel.k.launch();
 }
 
-void ringlet::emitFillPast(HostPlan &plan, const Twine &name,
-                           const HostTensor &tensor, int64_t axis, double value,
-                           const HostTensor &ends,
-                           std::optional<int64_t> sequenceAxis, Value slots) {
-  RowKernel kernel(plan, name, axis, tensor);
+void ringlet::emitKernel(HostPlan &plan, const Twine &name,
+                         Attention &attention, const FillPastKernel &fill) {
+  Value slots = attention.rows.getQuerySlots();
+  RowKernel kernel(plan, name, fill.axis, fill.tensor);
   KernelBuilder &k = kernel.k;
-  Value buffer = k.addBuffer("X", tensor.buffer);
-  Value list = k.addBuffer("ends", ends.buffer);
+  Value buffer = k.addBuffer("X", fill.tensor.buffer);
+  Value list = k.addBuffer("ends", fill.ends.buffer);
   KernelBuilder::Rows rows;
   if (slots)
     rows.table = k.addBuffer("slots", slots);
   kernel.declareGrid(tilesOfRarePoint);
-  rows.end = k.size("rows", buffer, axis);
-  Value sequence =
-      sequenceAxis ? kernel.fixed[*sequenceAxis]
-                   : k.add("last", k.size("entries", list, 0), k.constant(-1));
+  rows.end = k.size("rows", buffer, fill.axis);
+  Value sequence = fill.sequenceAxis ? kernel.fixed[*fill.sequenceAxis]
+                                     : k.add("last", k.size("entries", list, 0),
+                                             k.constant(-1));
   rows.first =
       k.readIndex("sequence_end", list, sequence, k.constant(0), rows.end);
 
@@ -162,7 +161,7 @@ void ringlet::emitFillPast(HostPlan &plan, const Twine &name,
   Value next =
       k.add("next_point", kernel.row, k.constant(tilesOfRarePoint * tileRows));
   Value end = k.create<arith::MinSIOp>("end_tile", next, rows.end);
-  FillTile tile(kernel, buffer, rows, value);
+  FillTile tile(kernel, buffer, rows, fill.value);
   auto loop = k.create<scf::ForOp>("tiles", begin, end, k.constant(tileRows));
   loop.getInductionVar().setLoc(k.named("tile_row"));
   kernel.row = loop.getInductionVar();
@@ -174,12 +173,12 @@ void ringlet::emitFillPast(HostPlan &plan, const Twine &name,
   k.launch();
 }
 
-void ringlet::emitSinks(HostPlan &plan, const Twine &name,
-                        const HostTensor &sink, const HostTensor &rows) {
-  RowKernel kernel(plan, name, /*axis=*/0, rows);
+void ringlet::emitKernel(HostPlan &plan, const Twine &name, Attention &,
+                         const SinkKernel &sinks) {
+  RowKernel kernel(plan, name, /*axis=*/0, sinks.rows);
   KernelBuilder &k = kernel.k;
-  Value from = k.addBuffer("sink", sink.buffer);
-  Value to = k.addBuffer("sinks", rows.buffer);
+  Value from = k.addBuffer("sink", sinks.sink.buffer);
+  Value to = k.addBuffer("sinks", sinks.rows.buffer);
   kernel.declareGrid();
   Type f32 = k.getBuilder().getF32Type();
   Value heads = k.view("sink_of_heads", from, {nullptr},
@@ -201,31 +200,66 @@ static Value viewSinks(RowKernel &kernel, Value sinks) {
                 {});
 }
 
-void ringlet::emitSinkLse(HostPlan &plan, const Twine &name,
-                          const HostTensor &sinks, const HostTensor &lse) {
-  RowKernel kernel(plan, name, lse.sizes.size() - 1, lse);
+void ringlet::emitKernel(HostPlan &plan, const Twine &name, Attention &,
+                         const FillSinkLseKernel &fill) {
+  RowKernel kernel(plan, name, fill.lse.sizes.size() - 1, fill.lse);
   KernelBuilder &k = kernel.k;
-  Value from = k.addBuffer("sinks", sinks.buffer);
-  Value to = k.addBuffer("LSE", lse.buffer);
+  Value from = k.addBuffer("sinks", fill.sinks.buffer);
+  Value to = k.addBuffer("LSE", fill.lse.buffer);
   kernel.declareGrid();
   Value view = kernel.view("lse", to, k.getBuilder().getF32Type());
   kernel.store(kernel.load("sink", viewSinks(kernel, from)), view);
   k.launch();
 }
 
-void ringlet::emitFinish(HostPlan &plan, const Twine &name,
-                         attn::AttentionOp op, const SoftmaxState &state,
-                         const HostTensor &output) {
+/// The output that sums `rows` and the accumulator make; `sinks` is null if
+/// there are none.
+static Value divideBySums(RowKernel &kernel, Value accumulator, Value sums,
+                          Value maxima, Value sinks) {
+  KernelBuilder &k = kernel.k;
+  auto wide = cast<RankedTensorType>(accumulator.getType());
+  SmallVector<Value> rowAxes(kernel.fixed);
+  rowAxes.push_back(nullptr);
+  auto type = rtile::ViewType::get({tileRows}, k.getBuilder().getF32Type());
+  auto loadRows = [&](StringRef label, StringRef name, Value buffer) {
+    return k.load(label, k.view(name, buffer, rowAxes, type, {}), kernel.row);
+  };
+  auto widen = [&](StringRef label, Value value) -> Value {
+    Type element = cast<RankedTensorType>(value.getType()).getElementType();
+    return k.create<rtile::BroadcastOp>(label, wide.clone(element), value,
+                                        /*columns=*/false);
+  };
+  Value rows = loadRows("l", "sums", sums), divisor = rows;
+  if (sinks) {
+    SunkRows sunk =
+        addSink(k, loadRows("m", "maxima", maxima), rows,
+                k.load("sink", viewSinks(kernel, sinks), kernel.row));
+    accumulator = k.create<arith::MulFOp>("decayed", accumulator,
+                                          widen("decay_wide", sunk.decay));
+    divisor = sunk.sum;
+  }
+  Value quotient = k.create<arith::DivFOp>("quotient", accumulator,
+                                           widen("l_wide", divisor));
+  Value zero = k.splat("zero", 0.0, wide);
+  return k.create<arith::SelectOp>(
+      "out", widen("has_keys_wide", hasKeys(k, rows)), quotient, zero);
+}
+
+void ringlet::emitKernel(HostPlan &plan, const Twine &name,
+                         Attention &attention, const FinishKernel &finish) {
+  attn::AttentionOp op = attention.op;
+  const HostTensor &output = finish.output;
+  const SoftmaxState &state = finish.state;
   RowKernel kernel(plan, name, op.getSequenceAxis(), output);
   KernelBuilder &k = kernel.k;
-  bool inPlace = state.partial.buffer == output.buffer;
+  bool inPlace = state.accumulator.buffer == output.buffer;
   auto addBuffer = [&](StringRef name, const HostTensor &tensor) {
     return tensor ? k.addBuffer(name, tensor.buffer) : Value();
   };
-  Value from = addBuffer("partial", state.partial);
+  Value from = addBuffer("partial", state.accumulator);
   Value to = inPlace ? from : addBuffer("O", output);
   Value sums = addBuffer("row_sum", state.sum);
-  Value sinks = sums ? addBuffer("sinks", state.sinks) : Value();
+  Value sinks = addBuffer("sinks", finish.sinks);
   Value maxima = sinks ? addBuffer("row_max", state.maximum) : Value();
   kernel.declareGrid();
   Type f32 = k.getBuilder().getF32Type();
@@ -233,57 +267,27 @@ void ringlet::emitFinish(HostPlan &plan, const Twine &name,
   Value toView =
       inPlace ? fromView : kernel.view("o", to, output.getElementType());
   Value result = kernel.load("partial_tile", fromView);
-  auto wide = cast<RankedTensorType>(result.getType());
-  if (!sums) {
-    if (op.getOutputScale())
-      result = k.create<arith::MulFOp>(
-          "out_scaled", result,
-          k.splat("output_scale", op.getOutputScale()->convertToDouble(),
-                  wide));
-  } else {
-    SmallVector<Value> rowAxes(kernel.fixed);
-    rowAxes.push_back(nullptr);
-    auto loadRows = [&](StringRef label, StringRef name, Value buffer) {
-      return k.load(label,
-                    k.view(name, buffer, rowAxes,
-                           rtile::ViewType::get({tileRows}, f32), {}),
-                    kernel.row);
-    };
-    Value rows = loadRows("l", "sums", sums);
-    auto widen = [&](StringRef label, Value value) -> Value {
-      Type element = cast<RankedTensorType>(value.getType()).getElementType();
-      return k.create<rtile::BroadcastOp>(label, wide.clone(element), value,
-                                          /*columns=*/false);
-    };
-    Value divisor = rows;
-    if (sinks) {
-      SunkRows sunk =
-          addSink(k, loadRows("m", "maxima", maxima), rows,
-                  k.load("sink", viewSinks(kernel, sinks), kernel.row));
-      result = k.create<arith::MulFOp>("decayed", result,
-                                       widen("decay_wide", sunk.decay));
-      divisor = sunk.sum;
-    }
-    Value quotient =
-        k.create<arith::DivFOp>("quotient", result, widen("l_wide", divisor));
-    Value zero = k.splat("zero", 0.0, wide);
-    result = k.create<arith::SelectOp>(
-        "out", widen("has_keys_wide", hasKeys(k, rows)), quotient, zero);
-  }
+  if (sums)
+    result = divideBySums(kernel, result, sums, maxima, sinks);
+  else if (op.getOutputScale())
+    result = k.create<arith::MulFOp>(
+        "out_scaled", result,
+        k.splat("output_scale", op.getOutputScale()->convertToDouble(),
+                cast<RankedTensorType>(result.getType())));
   kernel.store(k.convert("out_rounded", result, output.getElementType()),
                toView);
   k.launch();
 }
 
-void ringlet::emitFinishLse(HostPlan &plan, const Twine &name,
-                            const SoftmaxState &state, const HostTensor &lse) {
-  RowKernel kernel(plan, name, lse.sizes.size() - 1, lse);
+void ringlet::emitKernel(HostPlan &plan, const Twine &name, Attention &,
+                         const FinishLseKernel &finish) {
+  RowKernel kernel(plan, name, finish.lse.sizes.size() - 1, finish.lse);
   KernelBuilder &k = kernel.k;
-  Value maxima = k.addBuffer("row_max", state.maximum.buffer);
-  Value sums = k.addBuffer("row_sum", state.sum.buffer);
-  Value result = k.addBuffer("LSE", lse.buffer);
+  Value maxima = k.addBuffer("row_max", finish.state.maximum.buffer);
+  Value sums = k.addBuffer("row_sum", finish.state.sum.buffer);
+  Value result = k.addBuffer("LSE", finish.lse.buffer);
   Value sinks =
-      state.sinks ? k.addBuffer("sinks", state.sinks.buffer) : Value();
+      finish.sinks ? k.addBuffer("sinks", finish.sinks.buffer) : Value();
   kernel.declareGrid();
   Type f32 = k.getBuilder().getF32Type();
   Value m = kernel.load("m", kernel.view("maxima", maxima, f32));

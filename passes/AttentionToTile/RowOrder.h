@@ -22,9 +22,6 @@ rlayout::OrderAttr dropIdentity(rlayout::OrderAttr order);
 struct RowOrder {
   rlayout::OrderAttr order;
   mlir::Value rows, positions;
-  /// How many entries each sequence has in the tables beside one for each row,
-  /// if they are not the same for all (see placeQueryRanks), else 0.
-  int64_t ranksOfSequence = 0;
 };
 
 /// Positions before the keys that ranks along a pattern order may have.

@@ -8,7 +8,6 @@
 #include "passes/AttentionToTile/SequenceRows.h"
 
 #include "dialects/Tile/IR/TileDialect.h"
-#include "passes/AttentionToTile/Kernels.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -74,11 +73,13 @@ public:
     halvings = k.addNumber("halvings", boundHalvings(plan, side.lists.count));
   }
 
+  bool isOfQueries() const { return side.side == Side::Query; }
+
   /// The rows of the axis, in the plan and in the kernel.
   Value getHostRows() const {
-    return side.ofQueries ? side.queryRows : side.keyRows;
+    return isOfQueries() ? side.queryRows : side.keyRows;
   }
-  Value getRows() const { return side.ofQueries ? queryRows : keyRows; }
+  Value getRows() const { return isOfQueries() ? queryRows : keyRows; }
 
   /// Adds a list of `entries`, which the host reads no entry of.
   Value addList(StringRef name, Value entries) {
@@ -185,9 +186,9 @@ public:
              rlayout::OrderAttr pattern)
       : ListKernel(plan, name, side), volume(pattern.getOrder()->period()) {
     ranks = k.addBuffer("ranks", plan.rankTable(pattern, plan.constant(0)));
-    if (side.ofQueries && side.lists.arePacked())
+    if (isOfQueries() && side.lists.arePacked())
       declareHalvings();
-    if (side.ofQueries && !side.hasPositions)
+    if (isOfQueries() && !side.hasPositions)
       offset = k.addNumber("q_offset", side.queryOffset);
   }
 
@@ -206,7 +207,7 @@ private:
 
 RowOrder RankKernel::emit() {
   Value entries = plan.mul(side.lists.count, plan.constant(volume));
-  if (side.ofQueries) {
+  if (isOfQueries()) {
     Value rows = side.lists.arePacked()
                      ? plan.mul(side.queryRows,
                                 plan.min(side.lists.count, plan.constant(1)))
@@ -216,14 +217,13 @@ RowOrder RankKernel::emit() {
   RowOrder result;
   result.rows = addList("rows", entries);
   result.positions = addList("positions", entries);
-  result.ranksOfSequence = volume;
   fill(entries, {[&](Value place) { return compute(place).row; },
                  [&](Value place) { return compute(place).position; }});
   return result;
 }
 
 Value RankKernel::findSequence(Value place) {
-  if (!side.ofQueries)
+  if (!isOfQueries())
     return k.div("sequence", place, volume);
   if (!side.lists.arePacked())
     return k.create<arith::DivUIOp>(
@@ -235,8 +235,8 @@ Value RankKernel::findSequence(Value place) {
     return k.create<arith::CmpIOp>("begins", arith::CmpIPredicate::sle, first,
                                    place);
   };
-  return reader.findLast(reader.getStarts(/*ofQueries=*/true), queryRows,
-                         halvings, begins);
+  return reader.findLast(reader.getStarts(Side::Query), queryRows, halvings,
+                         begins);
 }
 
 RankKernel::Entry RankKernel::compute(Value place) {
@@ -244,11 +244,11 @@ RankKernel::Entry RankKernel::compute(Value place) {
   SequenceReader::Sequence read =
       side.lists.haveLengths() ? reader.read(sequence, queryRows, keyRows)
                                : SequenceReader::Sequence();
-  SequencePart part = side.ofQueries ? read.queries : read.keys;
+  SequencePart part = read.getPart(side.side);
   Value length = reader.getLength("length", part, getRows());
   Value position;
   RankEntries entries;
-  if (side.ofQueries) {
+  if (isOfQueries()) {
     Value before = reader.getRowsBefore(sequence, part, queryRows);
     position = side.hasPositions
                    ? reader.readOffset(sequence, read, -kMostRanksBefore)
@@ -298,7 +298,6 @@ Value ringlet::emitSlotsOfSequences(HostPlan &plan, const Twine &name,
   ListKernel kernel(plan, name, side);
   kernel.declareHalvings();
   KernelBuilder &k = kernel.k;
-  bool ofQueries = side.ofQueries;
   // Without sequences there are no rows.
   Value entries = plan.mul(kernel.getHostRows(),
                            plan.min(side.lists.count, plan.constant(1)));
@@ -309,11 +308,11 @@ Value ringlet::emitSlotsOfSequences(HostPlan &plan, const Twine &name,
                                      place);
     };
     Value sequence =
-        kernel.reader.findLast(kernel.reader.getStarts(ofQueries),
+        kernel.reader.findLast(kernel.reader.getStarts(side.side),
                                kernel.getRows(), kernel.halvings, begins);
     SequenceReader::Sequence read =
         kernel.reader.read(sequence, kernel.queryRows, kernel.keyRows);
-    SequencePart part = ofQueries ? read.queries : read.keys;
+    SequencePart part = read.getPart(side.side);
     Value token = k.create<arith::SubIOp>("token", place, part.first);
     Value length = kernel.reader.getLength("length", part);
     Value row = k.add("row_there", part.first, kernel.getSlot(token, length));

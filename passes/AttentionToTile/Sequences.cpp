@@ -7,12 +7,20 @@
 
 #include "passes/AttentionToTile/Sequences.h"
 
-#include "passes/AttentionToTile/Kernels.h"
-
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 using namespace ringlet;
+
+bool ringlet::hasOffsetOfSequence(attn::AttentionOp op) {
+  return op.getQOffset() &&
+         cast<RankedTensorType>(op.getQOffset().getType()).getRank() != 0;
+}
+
+bool ringlet::hasPositionsOfSequence(attn::AttentionOp op) {
+  bool haveLengths = op.getQueryLengths() || op.isPacked();
+  return hasOffsetOfSequence(op) || (haveLengths && !op.getQOffset());
+}
 
 /// Those by 2^k take k, and of n that are left then there are fewer than n.
 Value ringlet::boundHalvings(HostPlan &plan, Value count) {

@@ -14,10 +14,25 @@
 #ifndef RINGLET_PASSES_ATTENTIONTOTILE_SEQUENCES_H
 #define RINGLET_PASSES_ATTENTIONTOTILE_SEQUENCES_H
 
+#include "dialects/Ringlet/IR/RingletDialect.h"
 #include "passes/AttentionToTile/HostPlan.h"
 #include "passes/AttentionToTile/KernelBuilder.h"
 
 namespace ringlet {
+
+/// The two sides of an attention.
+enum class Side { Query, Key };
+
+/// Whether q_offset is one number for each sequence (S1).
+bool hasOffsetOfSequence(attn::AttentionOp op);
+
+/// Whether query row 0 has another position in each sequence (S1): a q_offset
+/// for each, or what their lengths make of the default, packed or padded.
+bool hasPositionsOfSequence(attn::AttentionOp op);
+
+/// Positions up to this magnitude leave room for every sum that kernels make
+/// of them: q_offset stays within it.
+constexpr int64_t kMaxOffset = int64_t(1) << 60;
 
 /// The lists of an attention, with an entry for each sequence; null where it
 /// has none.
@@ -49,8 +64,8 @@ public:
   SequenceReader(KernelBuilder &k, const SequenceLists &lists);
 
   /// Starts of packed sequences; null if they are not.
-  mlir::Value getStarts(bool ofQueries) const {
-    return ofQueries ? queryStarts : keyStarts;
+  mlir::Value getStarts(Side side) const {
+    return side == Side::Query ? queryStarts : keyStarts;
   }
 
   /// The last sequence of those for which `begins` holds, given its number and
@@ -63,6 +78,10 @@ public:
 
   struct Sequence {
     SequencePart queries, keys;
+
+    SequencePart &getPart(Side side) {
+      return side == Side::Query ? queries : keys;
+    }
   };
   /// Sequence `number` of axes with `queryRows` and `keyRows` rows, to which
   /// lengths and starts are clamped. `first` is the first row of its queries,

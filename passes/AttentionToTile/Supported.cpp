@@ -5,25 +5,15 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/AttentionToTile/Kernels.h"
-#include "passes/AttentionToTile/RowOrder.h"
+#include "passes/AttentionToTile/Attention.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace ringlet;
 
-bool ringlet::hasOffsetOfSequence(attn::AttentionOp op) {
-  return op.getQOffset() &&
-         cast<RankedTensorType>(op.getQOffset().getType()).getRank() != 0;
-}
-
-bool ringlet::hasPositionsOfSequence(attn::AttentionOp op) {
-  bool haveLengths = op.getQueryLengths() || op.isPacked();
-  return hasOffsetOfSequence(op) || (haveLengths && !op.getQOffset());
-}
-
-LogicalResult ringlet::checkSupported(attn::AttentionOp op) {
+static LogicalResult checkAttention(attn::AttentionOp op) {
   auto refuse = [&](const Twine &what, StringRef rule) {
     return op.emitOpError("expected no ")
            << what << ": it has no lowering yet (" << rule << ")";
@@ -60,5 +50,73 @@ LogicalResult ringlet::checkSupported(attn::AttentionOp op) {
   if (op.getHeadDim() > 1024 || op.getValueDim() > 1024)
     return op.emitOpError("expected head dimensions of at most 1024, found ")
            << op.getHeadDim() << " and " << op.getValueDim() << " (section 1)";
+  return success();
+}
+
+static LogicalResult checkReorder(attn::ReorderOp op) {
+  if (op.getInput().getType().getRank() > 4)
+    return op.emitOpError("expected a tensor of at most 4 axes, found ")
+           << op.getInput().getType().getRank();
+  for (rlayout::LayoutAttr layout : {op.getInputLayout(), op.getOutputLayout()})
+    if (layout && layout.getRing())
+      return op.emitOpError("expected no ring: it has no lowering yet (G1)");
+  return success();
+}
+
+LogicalResult ringlet::checkFunction(func::FuncOp function) {
+  if (function.isExternal() || !function.getBody().hasOneBlock())
+    return function.emitOpError("expected a function of one block");
+  if (function.getNumResults() == 0)
+    return function.emitOpError("expected at least one result");
+  for (auto types : {function.getArgumentTypes(), function.getResultTypes()})
+    for (Type type : types) {
+      auto tensor = dyn_cast<RankedTensorType>(type);
+      if (!tensor)
+        return function.emitOpError("expected arguments and results of ranked "
+                                    "tensor type, found ")
+               << type;
+      if (tensor.getRank() > 8)
+        return function.emitOpError("expected tensors of at most 8 axes, "
+                                    "found ")
+               << type;
+    }
+  for (Type type : function.getResultTypes())
+    if (!isa<FloatType>(cast<RankedTensorType>(type).getElementType()))
+      return function.emitOpError("expected results of f16, bf16 or f32, "
+                                  "found ")
+             << type;
+  for (Operation &op : function.getBody().front()) {
+    if (auto attention = dyn_cast<attn::AttentionOp>(op)) {
+      if (failed(checkAttention(attention)))
+        return failure();
+    } else if (auto reorder = dyn_cast<attn::ReorderOp>(op)) {
+      if (failed(checkReorder(reorder)))
+        return failure();
+    } else if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
+      auto type = dyn_cast<RankedTensorType>(constant.getType());
+      if (!type || type.getRank() != 0 || !type.getElementType().isInteger(64))
+        return op.emitOpError("expected a constant of tensor<i64>, found ")
+               << constant.getType();
+      if (!isa<DenseIntElementsAttr>(constant.getValue()))
+        return op.emitOpError("expected a constant written as dense<...>, "
+                              "found ")
+               << constant.getValue();
+    } else if (!isa<func::ReturnOp>(op)) {
+      return op.emitOpError("expected an operation of ringlet, or "
+                            "arith.constant, in a function to compile, found ")
+             << op.getName();
+    }
+  }
+  auto terminator =
+      cast<func::ReturnOp>(function.getBody().front().getTerminator());
+  for (Value value : terminator.getOperands())
+    if (value.getDefiningOp<arith::ConstantOp>() ||
+        cast<RankedTensorType>(value.getType()).getRank() == 0 ||
+        (isa<BlockArgument>(value) &&
+         cast<RankedTensorType>(value.getType()).getRank() > 4))
+      return terminator.emitOpError("expected to return results of the "
+                                    "graph, or arguments of 1 to 4 axes, "
+                                    "found ")
+             << value.getType();
   return success();
 }

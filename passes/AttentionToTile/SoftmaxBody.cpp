@@ -1,11 +1,11 @@
-//===- BranchSoftmax.cpp - Streaming softmax over one branch -*- C++ -*-===//
+//===- SoftmaxBody.cpp - Streaming softmax of a tile of queries -*- C++ -*-===//
 //
 // Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/AttentionToTile/BranchSoftmax.h"
+#include "passes/AttentionToTile/SoftmaxBody.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -30,18 +30,19 @@ static constexpr double least = 0x1p-60;
 /// A softcap from which on no score of f32 changes.
 static constexpr double noCap = 0x1p100;
 
-BranchSoftmax::BranchSoftmax(KernelBuilder &k, const BranchStep &step,
-                             attn::TilingAttr tiling, KeyTiles &keyTiles)
-    : k(k), step(step), op(step.op), keyTiles(keyTiles),
-      keyRows(tiling.getKey()), rowType(k.tileType({tiling.getQuery()})),
+SoftmaxBody::SoftmaxBody(KernelBuilder &k, Attention &attention,
+                         attn::TilingAttr tiling)
+    : k(k), op(attention.op), keyRows(tiling.getKey()),
+      rowType(k.tileType({tiling.getQuery()})),
       scoreType(k.tileType({tiling.getQuery(), keyRows})),
-      wideType(k.tileType({tiling.getQuery(), op.getValueDim()})) {}
+      wideType(k.tileType({tiling.getQuery(), op.getValueDim()})),
+      valueElement(attention.value.getElementType()) {}
 
-Value BranchSoftmax::exp2(StringRef name, Value tile) {
+Value SoftmaxBody::exp2(StringRef name, Value tile) {
   return k.create<math::Exp2Op>(name, tile);
 }
 
-Value BranchSoftmax::alongColumns(StringRef name, Value rows, int64_t columns) {
+Value SoftmaxBody::alongColumns(StringRef name, Value rows, int64_t columns) {
   auto type = cast<RankedTensorType>(rows.getType());
   return k.create<rtile::BroadcastOp>(
       name,
@@ -50,50 +51,28 @@ Value BranchSoftmax::alongColumns(StringRef name, Value rows, int64_t columns) {
       rows, /*columns=*/false);
 }
 
-void BranchSoftmax::emit(const BranchViews &views, const KeyTiles::Place &place,
-                         bool marksRows) {
-  Value queryTile = k.load("q_tile", views.query, place.row);
-  State state = getInitialState(views, place.row);
-  state = emitLoop(views, place, queryTile, state);
-  if (goesOn(views)) {
-    k.store(state.accumulator, views.target, place.row);
-    k.store(state.maximum, views.maximum, place.row);
-    k.store(state.sum, views.sum, place.row);
-    return;
-  }
-  // Before the division, so that the accumulator need not outlive it.
-  if (marksRows)
-    storeMarks(state, views.redo, place.row);
-  storeResult(views, state, place.row);
-}
-
-/// Nothing seen yet, or what other branches of one softmax left (R1).
-BranchSoftmax::State BranchSoftmax::getInitialState(const BranchViews &views,
-                                                    Value row) {
+SoftmaxBody::State SoftmaxBody::begin(const std::optional<StateViews> &before,
+                                      Value row) {
   Value floor = k.splat("lowest", lowest, rowType);
   Value zero = k.splat("zero", 0.0, wideType);
   Value none = k.splat("none", 0.0, rowType);
-  if (!views.partial || !views.sum)
+  if (!before)
     return {floor, none, zero};
-  // The softmax goes on where another branch left it. Rows that none reached
-  // have the sum 0, and nothing else that is defined.
-  Value sum = k.load("l_before", views.sum, row);
+  // Rows that no branch reached have the sum 0, and nothing else that is
+  // defined.
+  Value sum = k.load("l_before", before->sum, row);
   Value some =
       k.create<arith::CmpFOp>("has_keys", arith::CmpFPredicate::OGT, sum, none);
   Value maximum = k.create<arith::SelectOp>(
-      "m_before", some, k.load("maxima_tile", views.maximum, row), floor);
-  Value partial = k.load("partial_tile", views.partial, row);
+      "m_before", some, k.load("maxima_tile", before->maximum, row), floor);
+  Value partial = k.load("partial_tile", before->accumulator, row);
   Value accumulator = k.create<arith::SelectOp>(
       "acc_before", alongColumns("has_keys_wide", some, op.getValueDim()),
       partial, zero);
   return {maximum, sum, accumulator};
 }
 
-BranchSoftmax::State BranchSoftmax::emitLoop(const BranchViews &views,
-                                             const KeyTiles::Place &place,
-                                             Value queryTile,
-                                             const State &initial) {
-  KeyTiles::Range range = keyTiles.getRange(place);
+void SoftmaxBody::makeConstants() {
   double factor = op.getScaleValue() * log2e;
   cap = nullptr;
   if (op.getSoftcap() && op.getSoftcap()->convertToDouble() < noCap) {
@@ -104,7 +83,13 @@ BranchSoftmax::State BranchSoftmax::emitLoop(const BranchViews &views,
   }
   scale = k.splat("scale", factor, scoreType);
   hidden = k.splat("hidden", -infinity, scoreType);
+}
 
+SoftmaxBody::State SoftmaxBody::visit(KeyTiles &keys,
+                                      const KeyTiles::Place &place, Value value,
+                                      Value queryTile, const State &initial) {
+  KeyTiles::Range range = keys.getRange(place);
+  makeConstants();
   OpBuilder &body = k.getBuilder();
   auto loop = k.create<scf::ForOp>(
       "state", range.begin, range.end, range.step,
@@ -116,28 +101,28 @@ BranchSoftmax::State BranchSoftmax::emitLoop(const BranchViews &views,
     argument.setLoc(k.named(name));
   OpBuilder::InsertionGuard guard(body);
   body.setInsertionPointToStart(loop.getBody());
-  Value keyRow = keyTiles.getRow(loop.getInductionVar());
+  Value keyRow = keys.getRow(loop.getInductionVar());
   ValueRange state = loop.getRegionIterArgs();
   auto yield = [&](ValueRange next) {
     scf::YieldOp::create(body, k.getLoc(), next);
   };
-  if (Value some = keyTiles.mayBeSeen(place, keyRow)) {
+  if (Value some = keys.mayBeSeen(place, keyRow)) {
     auto branch = k.create<scf::IfOp>("next_state", state.getTypes(), some,
                                       /*withElseRegion=*/true);
     body.setInsertionPointToStart(branch.thenBlock());
-    yield(addKeys(views, place, queryTile, keyRow, state));
+    yield(addKeys(keys, place, value, queryTile, keyRow, state));
     body.setInsertionPointToStart(branch.elseBlock());
     yield(state);
     body.setInsertionPointAfter(branch);
     yield(branch.getResults());
   } else {
-    yield(addKeys(views, place, queryTile, keyRow, state));
+    yield(addKeys(keys, place, value, queryTile, keyRow, state));
   }
   return {loop.getResult(0), loop.getResult(1), loop.getResult(2)};
 }
 
 /// To the base 2 (section 3).
-Value BranchSoftmax::getScores(Value product) {
+Value SoftmaxBody::getScores(Value product) {
   if (!cap)
     return k.create<arith::MulFOp>("scores", product, scale);
   Value scaled = k.create<arith::MulFOp>("scaled", product, scale);
@@ -146,17 +131,17 @@ Value BranchSoftmax::getScores(Value product) {
 }
 
 /// The state after one more tile of keys.
-SmallVector<Value> BranchSoftmax::addKeys(const BranchViews &views,
-                                          const KeyTiles::Place &place,
-                                          Value queryTile, Value keyRow,
-                                          ValueRange state) {
+SmallVector<Value> SoftmaxBody::addKeys(KeyTiles &keys,
+                                        const KeyTiles::Place &place,
+                                        Value value, Value queryTile,
+                                        Value keyRow, ValueRange state) {
   Value m = state[0], l = state[1], acc = state[2];
-  Value keyTile = k.load("k_tile", views.key, keyRow);
+  Value keyTile = k.load("k_tile", place.key, keyRow);
   Value product =
       k.create<rtile::DotOp>("product", scoreType, queryTile, keyTile, Value(),
                              /*transposed=*/true);
   Value scores = getScores(product);
-  Value seen = keyTiles.getMask(place, keyRow);
+  Value seen = keys.getMask(place, keyRow);
   Value masked =
       k.create<arith::SelectOp>("masked_scores", seen, scores, hidden);
 
@@ -174,8 +159,8 @@ SmallVector<Value> BranchSoftmax::addKeys(const BranchViews &views,
       "l_new", k.create<arith::MulFOp>("l_decayed", l, decay), tileSum);
 
   // R4: the sum is of the weights as computed, the product of them rounded.
-  Value rounded = k.convert("p_rounded", weights, step.value.getElementType());
-  Value valueTile = k.load("v_tile", views.value, keyRow);
+  Value rounded = k.convert("p_rounded", weights, valueElement);
+  Value valueTile = k.load("v_tile", value, keyRow);
   Value decayed = k.create<arith::MulFOp>(
       "acc_decayed", acc, alongColumns("alpha_wide", decay, op.getValueDim()));
   Value newAccumulator = k.create<rtile::DotOp>("acc_new", acc.getType(),
@@ -184,9 +169,9 @@ SmallVector<Value> BranchSoftmax::addKeys(const BranchViews &views,
   return {newMaximum, newSum, newAccumulator};
 }
 
-/// Marks rows whose sum or accumulator shows that weights have left the range
-/// of f32. Elements that are not finite make the sum of them so, too.
-void BranchSoftmax::storeMarks(const State &state, Value view, Value row) {
+/// Sum or accumulator show it. Elements that are not finite make the sum of
+/// them so, too.
+void SoftmaxBody::storeMarks(const State &state, Value view, Value row) {
   auto isBetween = [&](StringRef name, Value value, double low, double high) {
     Value above = k.create<arith::CmpFOp>("above", arith::CmpFPredicate::OGT,
                                           value, k.splat("low", low, rowType));
@@ -205,10 +190,17 @@ void BranchSoftmax::storeMarks(const State &state, Value view, Value row) {
   k.store(k.create<arith::SelectOp>("mark", fine, none, one), view, row);
 }
 
+void SoftmaxBody::store(const State &state, const StateViews &views,
+                        Value row) {
+  k.store(state.accumulator, views.accumulator, row);
+  k.store(state.maximum, views.maximum, row);
+  k.store(state.sum, views.sum, row);
+}
+
 /// A row without keys has sum and accumulator 0, so its output is 0 and its lse
 /// -inf or the sink (R3).
-void BranchSoftmax::storeResult(const BranchViews &views, State state,
-                                Value row) {
+void SoftmaxBody::store(State state, const SoftmaxResult &result,
+                        const ResultViews &views, Value row) {
   Value sink, some;
   if (views.sinks) {
     sink = k.load("sink", views.sinks, row);
@@ -222,21 +214,19 @@ void BranchSoftmax::storeResult(const BranchViews &views, State state,
   }
   Value divisor = k.create<arith::MaximumFOp>("divisor", state.sum,
                                               k.splat("tiny", tiny, rowType));
-  Value result = k.create<arith::DivFOp>(
+  Value out = k.create<arith::DivFOp>(
       "out", state.accumulator,
       alongColumns("divisor_wide", divisor, op.getValueDim()));
-  if (op.getMix() == attn::Mix::Sum) {
-    if (views.partial)
-      result = k.create<arith::AddFOp>(
-          "out_sum", k.load("partial_tile", views.partial, row), result);
-    if (step.last && op.getOutputScale())
-      result = k.create<arith::MulFOp>(
-          "out_scaled", result,
-          k.splat("output_scale", op.getOutputScale()->convertToDouble(),
-                  wideType));
-  }
-  k.store(k.convert("out_rounded", result, step.target.getElementType()),
-          views.target, row);
+  if (views.addend)
+    out = k.create<arith::AddFOp>(
+        "out_sum", k.load("partial_tile", views.addend, row), out);
+  if (op.getMix() == attn::Mix::Sum && result.isWhole && op.getOutputScale())
+    out = k.create<arith::MulFOp>(
+        "out_scaled", out,
+        k.splat("output_scale", op.getOutputScale()->convertToDouble(),
+                wideType));
+  k.store(k.convert("out_rounded", out, result.output.getElementType()),
+          views.output, row);
   if (!views.lse)
     return;
   Value lse = makeLse(k, state.maximum, state.sum);

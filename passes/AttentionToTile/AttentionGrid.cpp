@@ -1,0 +1,137 @@
+//===- AttentionGrid.cpp - A grid over tiles of rows -*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/AttentionToTile/AttentionGrid.h"
+
+using namespace mlir;
+using namespace ringlet;
+
+/// Points below which each gets fewer tiles.
+static constexpr int64_t fewestPoints = 256;
+
+AttentionGrid::AttentionGrid(HostPlan &plan, KernelBuilder &k,
+                             Attention &attention, BranchView &view,
+                             PointSequence &sequence, int64_t tileRows)
+    : plan(plan), k(k), attention(attention), view(view), sequence(sequence),
+      tileRows(tileRows) {}
+
+void AttentionGrid::count(int64_t begin, int64_t end) {
+  const BranchSizes &sizes = view.getSizes();
+  // A packed sequence may have more ranks than all of them have rows.
+  Value ranks = attention.rows.getRankCount();
+  int64_t ofSequence = attention.rows.getRanksOfSequence(Side::Query);
+  if (attention.sequences.arePacked() && ofSequence)
+    ranks = plan.add(ranks, plan.constant(ofSequence));
+  Value rows = plan.ceilDiv(ranks, sizes.r);
+  if (sizes.w)
+    rows = plan.min(rows, plan.ceilDiv(sizes.w, sizes.r));
+  tiles = plan.ceilDiv(rows, tileRows);
+  countSegments();
+  firstHead = begin;
+  heads = plan.constant(end - begin);
+  together = plan.constant(1);
+}
+
+void AttentionGrid::countSegments() {
+  Value w = view.getSizes().w, count = attention.rows.getRankCount();
+  segments = plan.constant(1);
+  firstSegment = plan.constant(0);
+  if (!w || attention.sequences.arePacked())
+    return;
+  if (hasPositionsOfSequence(attention.op)) {
+    // As many as rows can lie in, wherever they begin.
+    segments = plan.add(
+        plan.floorDiv(plan.add(count, plan.sub(w, plan.constant(2))), w),
+        plan.constant(1));
+    return;
+  }
+  // Segments from that of the first query rank to that of the last.
+  Value first = attention.rows.getFirstRank();
+  Value last = plan.sub(plan.add(first, count), plan.constant(1));
+  firstSegment = plan.floorDiv(first, w);
+  segments = plan.add(plan.sub(plan.floorDiv(last, w), firstSegment),
+                      plan.constant(1));
+}
+
+Value AttentionGrid::shareTiles(int64_t most) {
+  Value w = view.getSizes().w;
+  Value around = attention.query.sizes[0];
+  if (attention.sequences.arePacked())
+    around =
+        w ? plan.ceilDiv(attention.rows.getRankCount(), w) : plan.constant(1);
+  Value planes = plan.mul(plan.mul(segments, heads), around);
+  Value share = plan.floorDiv(plan.mul(tiles, planes), fewestPoints);
+  together = plan.max(plan.min(share, plan.constant(most)), plan.constant(1));
+  return k.addScalar("tiles_of_point", together);
+}
+
+void AttentionGrid::declareSequences() {
+  if (!attention.sequences.arePacked())
+    return;
+  const BranchSizes &sizes = view.getSizes();
+  Value covered =
+      plan.mul(plan.mul(sizes.r, plan.constant(tileRows)), together);
+  packed.emplace(plan, k, sequence.getReader(), attention.sequences.count,
+                 attention.rows.getRankCount(),
+                 attention.rows.getRanksOfSequence(Side::Query), sizes.w,
+                 covered, plan.ceilDiv(tiles, together));
+  tiles = packed->getExtent();
+}
+
+void AttentionGrid::addAxes() {
+  point.tile =
+      k.addGridAxis("tile", packed ? tiles : plan.ceilDiv(tiles, together));
+  if (view.getSizes().w && !packed)
+    point.segment = point.gridSegment = k.addGridAxis("segment", segments);
+  point.head = k.addGridAxis("head", heads);
+  if (packed) {
+    PackedSequences::Place place =
+        packed->find(sequence.getRows(Side::Query), point.tile);
+    point.tile = place.tile;
+    sequence.read(place.sequence, place.first);
+  } else {
+    point.batch = k.addGridAxis("batch", attention.query.sizes[0]);
+    sequence.read(point.batch, nullptr);
+  }
+  placeSegment();
+  if (firstHead != 0)
+    point.head = k.add("query_head", point.head, k.constant(firstHead));
+  point.keyHead =
+      k.div("key_head", point.head,
+            attention.op.getQueryHeads() / attention.op.getKeyHeads());
+}
+
+void AttentionGrid::placeSegment() {
+  Value firstRank = sequence.getFirstRank();
+  if (packed && view.getSizes().w) {
+    Value w = view.getW();
+    const SequencePart &part = sequence.getPart(Side::Query);
+    Value rows = k.create<arith::SubIOp>("q_rows", part.end, part.first);
+    PackedSequences::Segment place =
+        packed->placeInSegment(point.tile, firstRank, rows, w);
+    point.segment = place.number;
+    point.tile = place.tile;
+  } else if (firstRank && point.segment) {
+    Value first =
+        k.create<arith::FloorDivSIOp>("first_segment", firstRank, view.getW());
+    point.segment = k.add("segment_number", point.segment, first);
+  }
+}
+
+SmallVector<Value> AttentionGrid::getAxes(Value ofHead) const {
+  SmallVector<Value> axes{nullptr, ofHead, nullptr};
+  if (point.batch)
+    axes.insert(axes.begin(), point.batch);
+  return axes;
+}
+
+SmallVector<Value> AttentionGrid::getRowAxes() const {
+  SmallVector<Value> axes{point.head, nullptr};
+  if (point.batch)
+    axes.insert(axes.begin(), point.batch);
+  return axes;
+}

@@ -1,0 +1,78 @@
+//===- AttentionGrid.h - A grid over tiles of rows --------------*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RINGLET_PASSES_ATTENTIONTOTILE_ATTENTIONGRID_H
+#define RINGLET_PASSES_ATTENTIONTOTILE_ATTENTIONGRID_H
+
+#include "passes/AttentionToTile/BranchView.h"
+#include "passes/AttentionToTile/PackedSequences.h"
+#include "passes/AttentionToTile/PointSequence.h"
+
+#include <optional>
+
+namespace ringlet {
+
+/// The grid of a kernel that computes a tile of query rows of one segment and
+/// residue, or several, at each point: tiles of a segment, segments, heads,
+/// sequences. Packed sequences share the first axis.
+class AttentionGrid {
+public:
+  /// Rows are those of `view`; a tile has `tileRows`. Heads are numbers from
+  /// `firstHead` on.
+  AttentionGrid(HostPlan &plan, KernelBuilder &k, Attention &attention,
+                BranchView &view, PointSequence &sequence, int64_t tileRows);
+
+  /// Counts the tiles of the heads `firstHead` to `endHead`, in the plan.
+  void count(int64_t firstHead, int64_t endHead);
+  /// Gives each point up to `most` tiles, if enough points are left for a
+  /// device. Returns how many, in the kernel.
+  mlir::Value shareTiles(int64_t most);
+  /// Adds what finds a packed sequence.
+  void declareSequences();
+
+  /// Those of a segment, in the plan. If sequences are packed, of all.
+  mlir::Value getTiles() const { return tiles; }
+  mlir::Value getSegments() const { return segments; }
+  /// The number of the first one.
+  mlir::Value getFirstSegment() const { return firstSegment; }
+
+  /// Adds the axes, and finds out where a point stands.
+  void addAxes();
+
+  /// A point. Its segment is null where there is one, the batch where sequences
+  /// are packed.
+  struct Point {
+    mlir::Value tile, segment, head, keyHead, batch;
+    /// The segment, counted from the first one of the grid.
+    mlir::Value gridSegment;
+  };
+  const Point &getPoint() const { return point; }
+
+  /// The axes of a view of rows of `ofHead`, in tensors that have a head behind
+  /// the rows, and of what belongs to rows.
+  llvm::SmallVector<mlir::Value> getAxes(mlir::Value ofHead) const;
+  llvm::SmallVector<mlir::Value> getRowAxes() const;
+
+private:
+  void countSegments();
+  void placeSegment();
+
+  HostPlan &plan;
+  KernelBuilder &k;
+  Attention &attention;
+  BranchView &view;
+  PointSequence &sequence;
+  int64_t tileRows, firstHead = 0;
+  /// In the plan.
+  mlir::Value tiles, segments, firstSegment, heads, together;
+  std::optional<PackedSequences> packed;
+  Point point;
+};
+
+} // namespace ringlet
+
+#endif // RINGLET_PASSES_ATTENTIONTOTILE_ATTENTIONGRID_H

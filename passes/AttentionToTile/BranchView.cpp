@@ -1,0 +1,83 @@
+//===- BranchView.cpp - The rows of one segment and residue -*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/AttentionToTile/BranchView.h"
+
+#include "lib/Layout/Dilation.h"
+
+using namespace mlir;
+using namespace ringlet;
+
+BranchView::BranchView(KernelBuilder &k, Attention &attention,
+                       const BranchSizes &sizes)
+    : k(k), attention(attention), sizes(sizes),
+      queries(attention.rows.getRows(Side::Query, sizes)),
+      keys(attention.rows.getRows(Side::Key, sizes)) {}
+
+void BranchView::declare() {
+  if (ShapedType::isDynamic(sizes.getW()))
+    w = k.addScalar("w", sizes.w);
+  if (ShapedType::isDynamic(sizes.getR()))
+    r = k.addScalar("r", sizes.r);
+  for (Side side : {Side::Query, Side::Key}) {
+    bool isQuery = side == Side::Query;
+    k.addTable(isQuery ? "q_rows" : "k_rows", getOrder(side).rows);
+    k.addTable(isQuery ? "q_positions" : "k_positions",
+               getOrder(side).positions);
+  }
+}
+
+Value BranchView::getResidue(HostPlan &plan, attn::BranchAttr branch,
+                             Value head, Value keyHead) {
+  if (sizes.getR() == 1)
+    return nullptr;
+  attn::AttentionOp op = attention.op;
+  bool byQuery = branch.getBy() == attn::HeadKind::Query;
+  Value x = byQuery ? head : keyHead;
+  int64_t heads = byQuery ? op.getQueryHeads() : op.getKeyHeads();
+  switch (branch.getOffset()) {
+  case attn::OffsetRule::Modulo:
+    return k.create<arith::RemUIOp>("residue", x, getR());
+  case attn::OffsetRule::Block: {
+    Value share = plan.ceilDiv(plan.constant(heads), sizes.r);
+    if (std::optional<int64_t> known = getConstant(share))
+      return k.div("residue", x, *known);
+    return k.create<arith::DivUIOp>("residue", x,
+                                    k.addScalar("heads_of_residue", share));
+  }
+  case attn::OffsetRule::Constant:
+    return getResidue(branch.getConstant());
+  }
+  llvm_unreachable("every offset rule has a residue");
+}
+
+/// c mod r, which rounds down.
+Value BranchView::getResidue(int64_t c) {
+  if (!r)
+    return k.constant(layout::floorMod(c, sizes.getR()));
+  if (c >= 0)
+    return k.create<arith::RemUIOp>("residue", k.constant(c), r);
+  Value below = k.create<arith::RemUIOp>("below", k.constant(-1 - c), r);
+  return k.create<arith::SubIOp>("residue", k.add("last", r, k.constant(-1)),
+                                 below);
+}
+
+KernelBuilder::Rows BranchView::getRows(Side side, Value origin, Value segment,
+                                        Value residue,
+                                        const SequencePart &part) {
+  const RowOrder &order = getOrder(side);
+  return {origin,
+          segment,
+          residue,
+          k.getTable(order.rows),
+          k.getTable(order.positions),
+          order.order,
+          part.first,
+          part.end,
+          w,
+          r};
+}

@@ -1,0 +1,317 @@
+//===- Kernels.cpp - The kernels of an attention, as data -*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/AttentionToTile/Kernels.h"
+
+#include "mlir/IR/Remarks.h"
+
+#include <limits>
+
+using namespace mlir;
+using namespace ringlet;
+
+/// Most columns of rows of other residues that one kernel fills beside its own,
+/// and most residues: of so many, each has fewer rows than a tile.
+static constexpr int64_t maxFillDim = 128, maxFillRate = 1024;
+
+static constexpr double infinity = std::numeric_limits<double>::infinity();
+
+//===----------------------------------------------------------------------===//
+// Branches
+//===----------------------------------------------------------------------===//
+
+bool Attention::hasEveryHead(unsigned index) {
+  attn::BranchAttr branch = getBranch(index);
+  return branch.getHeadBegin() == 0 &&
+         (branch.hasAllHeads() || branch.getHeadEnd() == op.getQueryHeads());
+}
+
+bool Attention::coversEveryRow(unsigned index) {
+  return sizes[index].getR() == 1 && hasEveryHead(index);
+}
+
+/// Branches that see few of a row's neighbours first, one that covers every row
+/// last: it writes the output.
+static SmallVector<unsigned> orderBranches(Attention &attention) {
+  // A dilation that only the call knows may be 1.
+  auto rate = [&](unsigned index) {
+    return getConstant(attention.sizes[index].r).value_or(1);
+  };
+  auto order = llvm::to_vector(llvm::seq<unsigned>(0, attention.sizes.size()));
+  llvm::stable_sort(order, [&](unsigned a, unsigned b) {
+    return std::pair(attention.coversEveryRow(a), -rate(a)) <
+           std::pair(attention.coversEveryRow(b), -rate(b));
+  });
+  return order;
+}
+
+/// Room for what branches leave for each other. Under mix = sum each has its
+/// own softmax, and only outputs are added up.
+static SoftmaxState makeState(HostPlan &plan, Attention &attention) {
+  Type f32 = plan.getBuilder().getF32Type();
+  SoftmaxState state;
+  state.accumulator = attention.output;
+  if (!attention.output.getElementType().isF32()) {
+    SmallVector<Value> sizes(attention.query.sizes);
+    sizes.back() = attention.value.sizes.back();
+    auto type = cast<RankedTensorType>(attention.op.getOutput().getType());
+    state.accumulator = plan.workspace(type.getShape(), f32, sizes);
+  }
+  if (attention.isSum())
+    return state;
+  state.maximum = plan.workspace(attention.rowShape, f32, attention.rowSizes);
+  state.sum = plan.workspace(attention.rowShape, f32, attention.rowSizes);
+  return state;
+}
+
+/// A kernel for each branch, which goes on from what the ones before left.
+static KernelList chainBranches(HostPlan &plan, Attention &attention) {
+  SmallVector<unsigned> order = orderBranches(attention);
+  bool isSingle = order.size() == 1;
+  SoftmaxState state;
+  if (!isSingle)
+    state = makeState(plan, attention);
+  KernelList kernels;
+  for (unsigned index : order) {
+    bool covers = attention.coversEveryRow(index);
+    bool startsAnew = isSingle || (kernels.empty() && covers);
+    BranchKernel kernel;
+    kernel.branch = index;
+    kernel.tiling = attention.getTiling(index);
+    SoftmaxResult result;
+    result.isWhole = isSingle || (covers && kernels.size() + 1 == order.size());
+    result.output = result.isWhole ? attention.output : state.accumulator;
+    result.lse = attention.lse;
+    if (attention.isSum()) {
+      if (!startsAnew)
+        result.addend = state.accumulator;
+      kernel.after = result;
+    } else {
+      if (!startsAnew)
+        kernel.before = state;
+      if (result.isWhole)
+        kernel.after = result;
+      else
+        kernel.after = state;
+    }
+    kernels.push_back({"attention", "_branch" + std::to_string(index), kernel});
+  }
+  return kernels;
+}
+
+//===----------------------------------------------------------------------===//
+// What features add
+//===----------------------------------------------------------------------===//
+
+static auto findFirstBranch(KernelList &kernels) {
+  return llvm::find_if(kernels, [](const Kernel &kernel) {
+    return std::holds_alternative<BranchKernel>(kernel.spec);
+  });
+}
+
+static SmallVector<BranchKernel *> getBranches(KernelList &kernels) {
+  SmallVector<BranchKernel *> branches;
+  for (Kernel &kernel : kernels)
+    if (auto *branch = std::get_if<BranchKernel>(&kernel.spec))
+      branches.push_back(branch);
+  return branches;
+}
+
+/// Writes output and lse where no branch does: none that comes last has every
+/// row.
+static void finish(Attention &attention, KernelList &kernels) {
+  const BranchKernel &last = *getBranches(kernels).back();
+  if (auto *state = std::get_if<SoftmaxState>(&last.after)) {
+    kernels.push_back(
+        {"finish", "", FinishKernel{*state, {}, attention.output}});
+    if (attention.lse)
+      kernels.push_back(
+          {"finish_lse", "", FinishLseKernel{*state, {}, attention.lse}});
+    return;
+  }
+  const auto &result = std::get<SoftmaxResult>(last.after);
+  if (!result.isWhole)
+    kernels.push_back(
+        {"finish", "",
+         FinishKernel{{result.output, {}, {}}, {}, attention.output}});
+}
+
+/// Lets the sink of each head (R3) join every softmax where it ends.
+static void addSinks(HostPlan &plan, Attention &attention,
+                     KernelList &kernels) {
+  if (!attention.sink)
+    return;
+  HostTensor sinks = plan.workspace(ArrayRef(attention.rowShape).take_back(2),
+                                    plan.getBuilder().getF32Type(),
+                                    ArrayRef(attention.rowSizes).take_back(2));
+  for (Kernel &kernel : kernels) {
+    if (auto *branch = std::get_if<BranchKernel>(&kernel.spec)) {
+      if (auto *result = std::get_if<SoftmaxResult>(&branch->after))
+        result->sinks = sinks;
+    } else if (auto *finish = std::get_if<FinishKernel>(&kernel.spec)) {
+      if (finish->state.sum)
+        finish->sinks = sinks;
+    } else if (auto *lse = std::get_if<FinishLseKernel>(&kernel.spec)) {
+      lse->sinks = sinks;
+    }
+  }
+  kernels.insert(kernels.begin(),
+                 {"sinks", "", SinkKernel{attention.sink, sinks}});
+}
+
+/// Whether a kernel can fill what its branch leaves out, which are other
+/// residues of its segments if it is one dilated branch of all heads. One with
+/// a recipe does so before its next point. Wide rows leave it no registers for
+/// that, and plain kernels have none. It visits every residue, be it that no
+/// row has it.
+static bool canFillOthers(Attention &attention, const BranchKernel &kernel) {
+  const BranchSizes &sizes = attention.sizes[kernel.branch];
+  return sizes.areKnown() && sizes.getR() <= maxFillRate &&
+         kernel.tiling.getRecipe() && attention.op.getHeadDim() <= maxFillDim &&
+         attention.op.getValueDim() <= maxFillDim &&
+         attention.hasEveryHead(kernel.branch);
+}
+
+/// Fills rows that no branch reaches, and what branches go on from where the
+/// first of them does not reach.
+static void fillUnreached(Attention &attention, KernelList &kernels) {
+  SmallVector<BranchKernel *> branches = getBranches(kernels);
+  BranchKernel &first = *branches.front();
+  auto *result = std::get_if<SoftmaxResult>(&first.after);
+  auto covers = [&](const BranchKernel *kernel) {
+    return attention.coversEveryRow(kernel->branch);
+  };
+  if (branches.size() == 1 && !covers(&first) &&
+      canFillOthers(attention, first)) {
+    first.fillsOthers = true;
+    return;
+  }
+  KernelList fills;
+  auto fill = [&](StringRef name, const HostTensor &tensor, int64_t axis,
+                  double value) {
+    fills.push_back({name.str(), "", FillKernel{tensor, axis, value}});
+  };
+  if (first.before)
+    fill("fill_sum", first.before->sum, first.before->sum.sizes.size() - 1,
+         0.0);
+  // Others write lse of every row where they end.
+  bool isOwn = attention.isSum() || branches.size() == 1;
+  if (attention.lse && isOwn && !llvm::all_of(branches, covers)) {
+    if (result->sinks && !attention.isSum())
+      fills.push_back(
+          {"fill_lse", "", FillSinkLseKernel{result->sinks, attention.lse}});
+    else
+      fill("fill_lse", attention.lse, attention.lse.sizes.size() - 1,
+           -infinity);
+  }
+  int64_t axis = attention.op.getSequenceAxis();
+  if (branches.size() == 1 && !covers(&first))
+    fill("fill_output", attention.output, axis, 0.0);
+  if (result && result->addend)
+    fill("fill_partial", result->addend, axis, 0.0);
+  kernels.insert(findFirstBranch(kernels), fills.begin(), fills.end());
+}
+
+/// Kernels with a recipe mark rows that they could not compute, and others
+/// compute these once more.
+static void redoMarkedRows(HostPlan &plan, Attention &attention,
+                           KernelList &kernels) {
+  KernelList result;
+  for (Kernel &kernel : kernels) {
+    auto *branch = std::get_if<BranchKernel>(&kernel.spec);
+    if (!branch || !branch->tiling.getRecipe()) {
+      result.push_back(kernel);
+      continue;
+    }
+    branch->marks = plan.workspace(
+        attention.rowShape, plan.getBuilder().getF32Type(), attention.rowSizes);
+    result.push_back(kernel);
+    result.push_back({kernel.name, kernel.part + "_redo", RedoKernel{*branch}});
+  }
+  kernels = result;
+}
+
+/// Tables of rows that branches ask for.
+static void addRowTables(Attention &attention, KernelList &kernels) {
+  for (Side side : {Side::Query, Side::Key})
+    if (attention.rows.areOfSequences(side))
+      kernels.insert(findFirstBranch(kernels),
+                     {"attention",
+                      side == Side::Query ? "_query_rows" : "_key_rows",
+                      RowTableKernel{side}});
+}
+
+/// Fills what lies past the ends of sequences. Last: kernels of whole tensors
+/// know nothing of lengths.
+static void fillPastEnds(Attention &attention, KernelList &kernels) {
+  const SequenceLists &lists = attention.sequences;
+  if (!lists.haveLengths())
+    return;
+  const HostTensor &ends =
+      lists.arePacked() ? lists.queryStarts : lists.queryLengths;
+  auto fill = [&](StringRef name, const HostTensor &tensor, int64_t axis,
+                  int64_t sequenceAxis, double value) {
+    FillPastKernel kernel{tensor, axis, value, ends, std::nullopt};
+    if (!lists.arePacked())
+      kernel.sequenceAxis = sequenceAxis;
+    kernels.push_back({name.str(), "", kernel});
+  };
+  fill("fill_output_past", attention.output, attention.op.getSequenceAxis(), 0,
+       0.0);
+  int64_t lseRank = attention.lse.sizes.size();
+  if (attention.lse)
+    fill("fill_lse_past", attention.lse, lseRank - 1, lseRank - 3, -infinity);
+}
+
+//===----------------------------------------------------------------------===//
+// The list
+//===----------------------------------------------------------------------===//
+
+/// Says as a remark what becomes of the branches.
+static void report(attn::AttentionOp op, const KernelList &kernels) {
+  SmallVector<const BranchKernel *> branches;
+  for (const Kernel &kernel : kernels)
+    if (auto *branch = std::get_if<BranchKernel>(&kernel.spec))
+      branches.push_back(branch);
+  auto *result = std::get_if<SoftmaxResult>(&branches.back()->after);
+  remark::passed(
+      op.getLoc(),
+      remark::RemarkOpts::name("Attention").category("ringlet-to-rtile"))
+      << (std::to_string(branches.size()) + " branch kernels, " +
+          (branches.size() == 1        ? "no partial results"
+           : result && result->isWhole ? "the last one writes the output"
+                                       : "a finishing kernel writes the "
+                                         "output"));
+}
+
+KernelList ringlet::listKernels(HostPlan &plan, Attention &attention) {
+  KernelList kernels = chainBranches(plan, attention);
+  finish(attention, kernels);
+  addSinks(plan, attention, kernels);
+  fillUnreached(attention, kernels);
+  redoMarkedRows(plan, attention, kernels);
+  addRowTables(attention, kernels);
+  fillPastEnds(attention, kernels);
+  return kernels;
+}
+
+void ringlet::emitKernel(HostPlan &, const Twine &name, Attention &attention,
+                         const RowTableKernel &kernel) {
+  attention.rows.emitTable(name, kernel.side);
+}
+
+void ringlet::emitKernels(HostPlan &plan, Attention &attention,
+                          const KernelList &kernels,
+                          function_ref<std::string(StringRef)> getName) {
+  for (const Kernel &kernel : kernels)
+    std::visit(
+        [&](const auto &spec) {
+          emitKernel(plan, getName(kernel.name) + kernel.part, attention, spec);
+        },
+        kernel.spec);
+  report(attention.op, kernels);
+}

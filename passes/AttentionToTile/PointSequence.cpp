@@ -1,0 +1,73 @@
+//===- PointSequence.cpp - The sequence of a grid's point -*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/AttentionToTile/PointSequence.h"
+
+#include "passes/AttentionToTile/SequenceRows.h"
+
+using namespace mlir;
+using namespace ringlet;
+
+PointSequence::PointSequence(KernelBuilder &k, Attention &attention,
+                             Value query, Value key)
+    : k(k), attention(attention), query(query), key(key) {
+  const AttentionRows &rows = attention.rows;
+  Value position = rows.getRanksOfSequence(Side::Query) ? attention.queryOffset
+                                                        : rows.getFirstRank();
+  if (!attention.sequences.queryOffsets && getConstant(position) != 0)
+    firstRank = k.addScalar("q_offset", position);
+  reader.emplace(k, attention.sequences);
+}
+
+Value PointSequence::getRows(Side side) {
+  return k.size("rows", side == Side::Query ? query : key,
+                attention.op.getSequenceAxis());
+}
+
+void PointSequence::read(Value sequence, Value firstRow) {
+  number = sequence;
+  SequenceReader::Sequence read;
+  if (attention.sequences.haveLengths()) {
+    Value queryCount = getRows(Side::Query);
+    Value keyCount = getRows(Side::Key);
+    read = reader->read(number, queryCount, keyCount, firstRow);
+  }
+  queries = read.queries;
+  keys = read.keys;
+  int64_t ofQueries = attention.rows.getRanksOfSequence(Side::Query);
+  if (hasPositionsOfSequence(attention.op))
+    firstRank = reader->readOffset(number, read,
+                                   ofQueries ? -kMostRanksBefore : -kMaxOffset);
+  if (ofQueries)
+    placeQueriesOnCurve();
+  if (int64_t ofKeys = attention.rows.getRanksOfSequence(Side::Key)) {
+    RankEntries ranks = placeKeyRanks(k, ofKeys, number);
+    keys = {ranks.first, ranks.end};
+  }
+}
+
+/// The queries of this sequence are its ranks along the pattern order, which
+/// tables say the rows of.
+void PointSequence::placeQueriesOnCurve() {
+  Value rows = getRows(Side::Query);
+  Value before = reader->getRowsBefore(number, queries, rows);
+  Value length = reader->getLength("q_length", queries, rows);
+  RankEntries ranks =
+      placeQueryRanks(k, attention.rows.getRanksOfSequence(Side::Query), number,
+                      before, length, firstRank ? firstRank : k.constant(0));
+  firstRank = ranks.firstRank;
+  queries = {ranks.first, ranks.end};
+}
+
+Value PointSequence::getOrigin(Side side) {
+  Value first = side == Side::Query ? firstRank : Value();
+  const SequencePart &part = getPart(side);
+  if (!part.first || getConstant(part.first) == 0)
+    return first;
+  return k.create<arith::SubIOp>("origin", first ? first : k.constant(0),
+                                 part.first);
+}

@@ -1,0 +1,58 @@
+//===- PointSequence.h - The sequence of a grid's point ---------*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RINGLET_PASSES_ATTENTIONTOTILE_POINTSEQUENCE_H
+#define RINGLET_PASSES_ATTENTIONTOTILE_POINTSEQUENCE_H
+
+#include "passes/AttentionToTile/Attention.h"
+#include "passes/AttentionToTile/KernelBuilder.h"
+
+#include <optional>
+
+namespace ringlet {
+
+/// The sequence that a point of a kernel's grid works on: which rows and ranks
+/// it has of either side (S1, S2, O2).
+class PointSequence {
+public:
+  /// `query` and `key` are parameters of the kernel. Adds those that say where
+  /// sequences lie.
+  PointSequence(KernelBuilder &k, Attention &attention, mlir::Value query,
+                mlir::Value key);
+
+  /// Reads what lists say of sequence `number`, whose queries begin at row
+  /// `firstRow` if sequences are packed.
+  void read(mlir::Value number, mlir::Value firstRow);
+
+  /// The rank of the first query; null for 0.
+  mlir::Value getFirstRank() const { return firstRank; }
+
+  /// The entries of the axis, or of a table of ranks.
+  const SequencePart &getPart(Side side) const {
+    return side == Side::Query ? queries : keys;
+  }
+  /// The rank of number 0 of the axis, or of a table; null for 0.
+  mlir::Value getOrigin(Side side);
+  /// The rows of the axis of a side.
+  mlir::Value getRows(Side side);
+
+  SequenceReader &getReader() { return *reader; }
+
+private:
+  void placeQueriesOnCurve();
+
+  KernelBuilder &k;
+  Attention &attention;
+  mlir::Value query, key;
+  std::optional<SequenceReader> reader;
+  mlir::Value number, firstRank;
+  SequencePart queries, keys;
+};
+
+} // namespace ringlet
+
+#endif // RINGLET_PASSES_ATTENTIONTOTILE_POINTSEQUENCE_H

@@ -1,0 +1,65 @@
+//===- SoftmaxBody.h - Streaming softmax of a tile of queries ---*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RINGLET_PASSES_ATTENTIONTOTILE_SOFTMAXBODY_H
+#define RINGLET_PASSES_ATTENTIONTOTILE_SOFTMAXBODY_H
+
+#include "passes/AttentionToTile/KeyTiles.h"
+#include "passes/AttentionToTile/SoftmaxRows.h"
+
+namespace ringlet {
+
+/// Emits what one tile of query rows is computed by: it visits key tiles that
+/// it sees, with a running maximum m, sum l and accumulator acc (Milakov and
+/// Gimelshein, arXiv:1805.02867; Rabe and Staats, arXiv:2112.05682).
+/// Exponentials are to the base 2, with log2(e) folded into the scale.
+class SoftmaxBody {
+public:
+  SoftmaxBody(KernelBuilder &k, Attention &attention, attn::TilingAttr tiling);
+
+  struct State {
+    mlir::Value maximum, sum, accumulator;
+  };
+  /// Nothing seen yet, or what other branches of one softmax left in `before`
+  /// (R1).
+  State begin(const std::optional<StateViews> &before, mlir::Value row);
+
+  /// The state after the key tiles of one walk. `key` and `value` are views of
+  /// their rows.
+  State visit(KeyTiles &keys, const KeyTiles::Place &place, mlir::Value value,
+              mlir::Value queryTile, const State &state);
+
+  /// Leaves the state to other branches.
+  void store(const State &state, const StateViews &views, mlir::Value row);
+  /// Output and lse of the tile's rows.
+  void store(State state, const SoftmaxResult &result, const ResultViews &views,
+             mlir::Value row);
+  /// Marks rows whose weights have left the range of f32, in `view`.
+  void storeMarks(const State &state, mlir::Value view, mlir::Value row);
+
+private:
+  void makeConstants();
+  llvm::SmallVector<mlir::Value>
+  addKeys(KeyTiles &keys, const KeyTiles::Place &place, mlir::Value value,
+          mlir::Value queryTile, mlir::Value keyRow, mlir::ValueRange state);
+  mlir::Value getScores(mlir::Value product);
+  mlir::Value exp2(llvm::StringRef name, mlir::Value tile);
+  mlir::Value alongColumns(llvm::StringRef name, mlir::Value rows,
+                           int64_t columns);
+
+  KernelBuilder &k;
+  attn::AttentionOp op;
+  int64_t keyRows;
+  mlir::RankedTensorType rowType, scoreType, wideType;
+  mlir::Type valueElement;
+  /// Of all steps of the loop; `cap` is null without a softcap.
+  mlir::Value scale, cap, hidden;
+};
+
+} // namespace ringlet
+
+#endif // RINGLET_PASSES_ATTENTIONTOTILE_SOFTMAXBODY_H

@@ -1,0 +1,113 @@
+//===- SoftmaxRows.cpp - Where a softmax begins and ends -*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/AttentionToTile/SoftmaxRows.h"
+
+using namespace mlir;
+using namespace ringlet;
+
+SoftmaxRows::SoftmaxRows(KernelBuilder &k, Attention &attention,
+                         const BranchKernel &kernel)
+    : k(k), attention(attention), kernel(kernel) {
+  auto *left = std::get_if<SoftmaxState>(&kernel.after);
+  auto *ended = std::get_if<SoftmaxResult>(&kernel.after);
+  auto add = [&](StringRef name, const HostTensor &tensor) {
+    return tensor ? k.addBuffer(name, tensor.buffer) : Value();
+  };
+  const HostTensor &to = left ? left->accumulator : ended->output;
+  HostTensor from;
+  if (kernel.before)
+    from = kernel.before->accumulator;
+  else if (ended)
+    from = ended->addend;
+  bool inPlace = from.buffer == to.buffer;
+  if (!inPlace)
+    partial = add("partial", from);
+  target = k.addBuffer(ended && ended->isWhole ? "O" : "partial", to.buffer);
+  if (inPlace)
+    partial = target;
+  if (const SoftmaxState *any = left            ? left
+                                : kernel.before ? &*kernel.before
+                                                : nullptr) {
+    maxima = add("row_max", any->maximum);
+    sums = add("row_sum", any->sum);
+  }
+  if (ended)
+    lse = add("LSE", ended->lse);
+  redo = add("redo", kernel.marks);
+  if (ended)
+    sinks = add("sinks", ended->sinks);
+}
+
+Value SoftmaxRows::viewWide(StringRef name, Value buffer,
+                            const KernelBuilder::Rows &rows) {
+  auto element = cast<MemRefType>(buffer.getType()).getElementType();
+  return k.view(
+      name, buffer, grid->getAxes(grid->getPoint().head),
+      view->getType({tileRows, attention.op.getValueDim()}, element, rows),
+      rows);
+}
+
+Value SoftmaxRows::viewOfRows(StringRef name, Value buffer,
+                              ArrayRef<Value> axes,
+                              const KernelBuilder::Rows &rows, int64_t count) {
+  return k.view(name, buffer, axes,
+                view->getType({count}, k.getBuilder().getF32Type(), rows),
+                rows);
+}
+
+Value SoftmaxRows::viewOutput(StringRef name, const KernelBuilder::Rows &rows) {
+  return viewWide(name, target, rows);
+}
+
+Value SoftmaxRows::viewSinks(StringRef name, const KernelBuilder::Rows &rows) {
+  if (!sinks)
+    return nullptr;
+  return viewOfRows(name, sinks, {grid->getPoint().head, nullptr}, rows,
+                    tileRows);
+}
+
+/// One lse for each branch where branches are added up (R2).
+Value SoftmaxRows::viewLse(StringRef name, const KernelBuilder::Rows &rows) {
+  if (!lse)
+    return nullptr;
+  SmallVector<Value> axes = grid->getRowAxes();
+  if (attention.isSum())
+    axes.insert(axes.begin(), k.constant(kernel.branch));
+  return viewOfRows(name, lse, axes, rows, tileRows);
+}
+
+void SoftmaxRows::makeViews(const AttentionGrid &atGrid, BranchView &ofBranch,
+                            const KernelBuilder::Rows &rows, int64_t ofTile,
+                            int64_t ofGroup) {
+  grid = &atGrid;
+  view = &ofBranch;
+  tileRows = ofTile;
+  auto *ended = std::get_if<SoftmaxResult>(&kernel.after);
+  Value to =
+      viewWide(ended && ended->isWhole ? "o" : "partial_rows", target, rows);
+  Value from;
+  if (partial)
+    from = partial == target ? to : viewWide("partial_rows", partial, rows);
+  SmallVector<Value> axes = grid->getRowAxes();
+  auto viewRows = [&](StringRef name, Value buffer, int64_t count) {
+    return buffer ? viewOfRows(name, buffer, axes, rows, count) : Value();
+  };
+  Value maximum = viewRows("maxima", maxima, tileRows);
+  Value sum = viewRows("sums", sums, tileRows);
+  Value sinkRows = viewSinks("sink_rows", rows);
+  marks = viewRows("redo_rows", redo, tileRows);
+  if (ofGroup)
+    groupMarks = viewRows("redo_group", redo, ofGroup);
+  Value lseRows = viewLse("lse", rows);
+  if (kernel.before)
+    before = StateViews{from, maximum, sum};
+  if (ended)
+    result = ResultViews{to, kernel.before ? Value() : from, lseRows, sinkRows};
+  else
+    state = StateViews{to, maximum, sum};
+}
