@@ -35,9 +35,8 @@ FailureOr<const char *> interpreter::findElement(Machine &machine,
   int64_t size = sizeOf(buffer.dtype);
   const char *address = buffer.data + offset * size;
   if (buffer.shadow)
-    if (auto other =
-            buffer.shadow->read(reinterpret_cast<uintptr_t>(address), size,
-                                Stamp(machine.run.launch, machine.run.point)))
+    if (auto other = buffer.shadow->read(reinterpret_cast<uintptr_t>(address),
+                                         size, machine.stamp()))
       return machine.fail(instruction, "reads an element that grid point " +
                                            Twine(*other) +
                                            " of the same launch writes");
@@ -54,9 +53,8 @@ LogicalResult interpreter::recordWrite(Machine &machine,
                                      "workspace, found one to an input");
   if (!buffer.shadow)
     return success();
-  auto conflict = buffer.shadow->write(
-      reinterpret_cast<uintptr_t>(address), sizeOf(buffer.dtype),
-      Stamp(machine.run.launch, machine.run.point));
+  auto conflict = buffer.shadow->write(reinterpret_cast<uintptr_t>(address),
+                                       sizeOf(buffer.dtype), machine.stamp());
   if (!conflict)
     return success();
   return machine.fail(

@@ -1,4 +1,4 @@
-//===- Interpreter.h - Runs rplan and plain rtile ---------------*- C++ -*-===//
+//===- Interpreter.h - Runs rplan and rtile ---------------------*- C++ -*-===//
 //
 // Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -33,6 +33,11 @@ struct Options {
   /// Grid points of a launch run in an order drawn from this seed. Nothing: in
   /// the order of the grid, first axis fastest.
   std::optional<uint64_t> seed;
+  /// Roles of a scheduled kernel, of all its blocks that run at a time, and its
+  /// copies take their steps in an order drawn from this seed, which also says
+  /// how many blocks these are. Nothing: a copy arrives at once, and each role
+  /// goes as far as it can.
+  std::optional<uint64_t> interleaving;
   /// Fails if two grid points of one launch write the same element, or one
   /// reads what another one writes.
   bool detectRaces = true;

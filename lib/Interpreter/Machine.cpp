@@ -5,11 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "lib/Interpreter/Machine.h"
-
-#include "dialects/Tile/IR/TileDialect.h"
+#include "lib/Interpreter/ThreadBlock.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cmath>
 #include <cstring>
 
@@ -252,86 +251,6 @@ void Run::poisonOutputs(ArrayRef<Buffer *> bound, size_t first) {
 }
 
 //===----------------------------------------------------------------------===//
-// Run: launches
-//===----------------------------------------------------------------------===//
-
-/// A permutation of 0 .. count - 1 drawn from `seed`.
-static std::vector<int64_t> shuffled(int64_t count, uint64_t seed) {
-  std::vector<int64_t> order(count);
-  for (int64_t i = 0; i < count; ++i)
-    order[i] = i;
-  for (int64_t i = count - 1; i > 0; --i)
-    std::swap(order[i], order[mix(seed, {i}) % static_cast<uint64_t>(i + 1)]);
-  return order;
-}
-
-LogicalResult Run::launchKernel(Operation *op, Operation *kernel,
-                                ArrayRef<int64_t> grid,
-                                ArrayRef<const Datum *> arguments) {
-  auto function = dyn_cast_or_null<rtile::FuncOp>(kernel);
-  if (!function)
-    return fail(op, "expected a kernel that is an rtile.func, found " +
-                        (kernel ? "'" + kernel->getName().getStringRef() + "'"
-                                : Twine("none")));
-  if (static_cast<int64_t>(grid.size()) !=
-          static_cast<int64_t>(function.getGridRank()) ||
-      arguments.size() != function.getParameters().size())
-    return fail(op, "expected " + Twine(function.getParameters().size()) +
-                        " arguments and a grid of rank " +
-                        Twine(function.getGridRank()) + ", found " +
-                        Twine(arguments.size()) + " and " + Twine(grid.size()));
-  __int128 points = 1;
-  for (int64_t extent : grid) {
-    if (extent < 0)
-      return fail(op, "expected grid extents of at least 0, found " +
-                          Twine(extent));
-    points = std::min<__int128>(points * extent, __int128(1) << 62);
-  }
-  if (points > std::min(options.maxSteps - steps, Stamp::kMaxPoints))
-    return fail(
-        op, "expected a grid of at most " +
-                Twine(std::min(options.maxSteps - steps, Stamp::kMaxPoints)) +
-                " points, found more: its extents are " +
-                toString(Shape(grid.begin(), grid.end())));
-
-  std::unique_ptr<Program> &program = kernels[kernel];
-  if (!program) {
-    program = std::make_unique<Program>();
-    if (!program->compile(kernel, &error))
-      return failure();
-  }
-  ++launch;
-  Machine machine(*this, *program);
-  ArrayRef<uint32_t> slots = program->body.arguments;
-  for (auto [slot, argument] : llvm::zip(slots, arguments))
-    machine[slot] = *argument;
-  std::vector<int64_t> order;
-  if (options.seed)
-    order =
-        shuffled(static_cast<int64_t>(points), mix(*options.seed, {launch}));
-  for (int64_t i = 0; i < static_cast<int64_t>(points); ++i) {
-    point = options.seed ? order[i] : i;
-    int64_t rest = point;
-    for (auto [slot, extent] : llvm::zip(slots.take_back(grid.size()), grid)) {
-      machine[slot].ints.assign(1, rest % extent);
-      rest /= extent;
-    }
-    if (succeeded(machine.step(kernel)) &&
-        succeeded(machine.execute(program->body)))
-      continue;
-    std::string where;
-    rest = point;
-    for (int64_t extent : grid) {
-      where += (where.empty() ? "" : ", ") + std::to_string(rest % extent);
-      rest /= extent;
-    }
-    error += ", at point (" + where + ") of @" + function.getSymName().str();
-    return failure();
-  }
-  return success();
-}
-
-//===----------------------------------------------------------------------===//
 // Machine
 //===----------------------------------------------------------------------===//
 
@@ -342,10 +261,59 @@ Machine::Machine(Run &run, const Program &program)
 }
 
 LogicalResult Machine::execute(const Sequence &sequence) {
-  for (const Instruction &instruction : sequence.code)
-    if (failed(step(instruction.op)) ||
-        failed(instruction.handler(*this, instruction)))
+  size_t floor = frames.size();
+  push(sequence);
+  if (failed(runFrames(floor)))
+    return failure();
+  assert(frames.size() == floor && "nothing waits outside of roles");
+  return success();
+}
+
+LogicalResult Machine::runFrames(size_t floor) {
+  isWaiting = isPausing = false;
+  while (frames.size() > floor) {
+    Frame &frame = frames.back();
+    if (frame.next == frame.sequence->code.size()) {
+      if (!frame.owner)
+        frames.pop_back();
+      else if (failed(frame.owner->leave(*this, *frame.owner)))
+        return failure();
+      if (isPausing)
+        return success();
+      continue;
+    }
+    // The stack may move while the instruction runs.
+    size_t depth = frames.size() - 1;
+    const Instruction &instruction = frame.sequence->code[frame.next++];
+    if (failed(runInstruction(instruction)))
       return failure();
+    if (isWaiting) {
+      // As if it had not run.
+      --frames[depth].next;
+      --run.steps;
+    }
+    if (isWaiting || isPausing)
+      return success();
+  }
+  return success();
+}
+
+LogicalResult Machine::runInstruction(const Instruction &instruction) {
+  if (failed(step(instruction.op)) ||
+      (agent && failed(agent->check(instruction))))
+    return failure();
+  return instruction.handler(*this, instruction);
+}
+
+LogicalResult Machine::move(const Instruction &instruction,
+                            ArrayRef<uint32_t> from, ArrayRef<uint32_t> to) {
+  if (agent && failed(agent->checkWrites(instruction, to)))
+    return failure();
+  moving.resize(std::max(moving.size(), to.size()));
+  for (size_t i = 0; i < to.size(); ++i)
+    moving[i] = slots[from[i]];
+  for (size_t i = 0; i < to.size(); ++i)
+    std::swap(slots[to[i]], moving[i]);
   return success();
 }
 

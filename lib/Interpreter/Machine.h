@@ -24,6 +24,8 @@
 
 namespace ringlet::interpreter {
 
+class Agent;
+
 /// What all functions of one run share.
 class Run {
 public:
@@ -37,7 +39,6 @@ public:
   bool checking = false;
   /// Launches are numbered from 1; 0 is outside any.
   int64_t launch = 0;
-  int64_t point = 0;
 
   mlir::LogicalResult fail(mlir::Operation *op, const llvm::Twine &message);
 
@@ -66,6 +67,14 @@ public:
                                    llvm::ArrayRef<const Datum *> arguments);
 
 private:
+  /// Runs one point after the other.
+  mlir::LogicalResult runPlain(const Program &program,
+                               llvm::ArrayRef<int64_t> grid, int64_t points,
+                               llvm::ArrayRef<const Datum *> arguments);
+  /// Runs some blocks at a time, their roles beside each other.
+  mlir::LogicalResult runScheduled(const Program &program,
+                                   llvm::ArrayRef<int64_t> grid,
+                                   llvm::ArrayRef<const Datum *> arguments);
   mlir::LogicalResult reserve(int64_t bytes, mlir::Operation *op);
   mlir::LogicalResult addShadow(uintptr_t begin, uintptr_t end, int64_t granule,
                                 llvm::ArrayRef<Buffer *> users,
@@ -79,12 +88,21 @@ private:
   llvm::DenseMap<mlir::Operation *, std::unique_ptr<Program>> kernels;
 };
 
-/// One function being run.
+/// One function being run, by a stack of its own: it can stop anywhere and go
+/// on later, as roles do.
 class Machine {
 public:
   Machine(Run &run, const Program &program);
 
+  /// Runs a body to its end. Nothing in it may wait.
   mlir::LogicalResult execute(const Sequence &sequence);
+
+  /// Puts a body on the stack: it runs when those above it have ended.
+  void push(const Sequence &sequence) { frames.push_back({&sequence}); }
+  bool hasEnded() const { return frames.empty(); }
+  /// Runs until the stack is empty, or something waits or pauses.
+  mlir::LogicalResult resume() { return runFrames(0); }
+
   /// Counts one operation or iteration.
   mlir::LogicalResult step(mlir::Operation *op) {
     if (++run.steps > run.options.maxSteps)
@@ -115,18 +133,86 @@ public:
                                   unsigned i = 0);
   std::vector<float> &floatResult(const Instruction &instruction,
                                   unsigned i = 0);
+  /// Accesses of now.
+  Stamp stamp() const { return Stamp(run.launch, point); }
+
+  //===--------------------------------------------------------------------===//
+  // For handlers of operations with regions
+  //===--------------------------------------------------------------------===//
+
+  /// Runs `body` of `instruction` next, then the instruction's `leave`.
+  void enter(const Instruction &instruction, const Sequence &body,
+             int64_t counter = 0) {
+    frames.push_back({&body, &instruction, 0, counter});
+  }
+  /// In a `leave`: the counter of the body that has ended.
+  int64_t &counter() { return frames.back().counter; }
+  /// In a `leave`: runs the body once more.
+  void repeat() { frames.back().next = 0; }
+  /// In a `leave`: goes on behind the instruction.
+  void leave() { frames.pop_back(); }
+  /// Copies values, all at once: those copied may be among those written.
+  mlir::LogicalResult move(const Instruction &instruction,
+                           llvm::ArrayRef<uint32_t> from,
+                           llvm::ArrayRef<uint32_t> to);
+
+  //===--------------------------------------------------------------------===//
+  // For handlers of roles
+  //===--------------------------------------------------------------------===//
+
+  /// Stops before the instruction, which runs again later.
+  void wait() { isWaiting = true; }
+  /// Stops behind it.
+  void pause() { isPausing = true; }
 
   Run &run;
   const Program &program;
+  /// The point of the grid as one number.
+  int64_t point = 0;
+  /// The role that this runs; null if it runs a function.
+  Agent *agent = nullptr;
+  /// True if the last call of `resume` has ended at an instruction that waits.
+  bool isWaiting = false;
   /// For handlers that need one more tile.
   std::vector<float> scratch;
 
 private:
+  struct Frame {
+    const Sequence *sequence = nullptr;
+    /// Whose body it is; null for the body of a function or role.
+    const Instruction *owner = nullptr;
+    size_t next = 0;
+    int64_t counter = 0;
+  };
+
+  /// Runs until no more than `floor` frames are left.
+  mlir::LogicalResult runFrames(size_t floor);
+  mlir::LogicalResult runInstruction(const Instruction &instruction);
+
   std::vector<Datum> slots;
+  std::vector<Frame> frames;
+  std::vector<Datum> moving;
+  bool isPausing = false;
 };
 
 /// Rounds f32 values to what `kind` can hold.
 void roundValues(std::vector<float> &values, Kind kind);
+
+/// Sizes of a product.
+struct ProductShape {
+  ProductShape(mlir::Type lhs, mlir::Type result, bool transposed);
+
+  int64_t rows, columns, depth;
+  bool transposed;
+};
+
+/// `result` = `lhs` * `rhs` + `init`, if there is one.
+void multiply(Machine &machine, const ProductShape &shape,
+              const std::vector<float> &lhs, const std::vector<float> &rhs,
+              const std::vector<float> *init, std::vector<float> &result);
+
+/// "(1, 0, 2)": a point that is given as one number.
+std::string describePoint(int64_t point, llvm::ArrayRef<int64_t> grid);
 
 /// Makes the last bit of a rounded double say that it was rounded, `error`
 /// being the sign of what was lost: a second rounding, to a narrower type, then

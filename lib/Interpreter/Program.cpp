@@ -55,6 +55,7 @@ private:
   std::optional<SlotType> typeOf(Type type);
   bool addSlot(Value value, Operation *op, uint32_t &slot);
   bool compileBlock(Block &block, Sequence &sequence, int depth);
+  FailureOr<bool> compileSchedule(Operation *op, int depth);
   bool compileOp(Operation *op, Sequence &sequence, int depth);
   bool compileConstant(arith::ConstantOp op, uint32_t slot);
 
@@ -76,9 +77,28 @@ static const HandlerTable &handlers() {
     registerElements(table);
     registerTiles(table);
     registerPlan(table);
+    registerRoles(table);
     return table;
   }();
   return table;
+}
+
+/// The elements of a tile that can be run: of any encoding of rtile, since
+/// where a tile lies does not change what it is.
+static std::optional<int64_t> countElements(RankedTensorType tile) {
+  Attribute encoding = tile.getEncoding();
+  if (!tile.hasStaticShape() ||
+      (encoding && !isa<rtile::RTileDialect>(encoding.getDialect())))
+    return std::nullopt;
+  int64_t count = 1;
+  for (int64_t size : tile.getShape()) {
+    if (size > kMaxElements)
+      return std::nullopt;
+    count *= size;
+    if (count > kMaxElements)
+      return std::nullopt;
+  }
+  return count;
 }
 
 std::optional<SlotType> Compiler::typeOf(Type type) {
@@ -91,17 +111,24 @@ std::optional<SlotType> Compiler::typeOf(Type type) {
     slot.kind = Kind::View;
     return slot;
   }
-  if (auto tile = dyn_cast<RankedTensorType>(type)) {
-    // Encodings are for lower forms.
-    if (!tile.hasStaticShape() || tile.getEncoding())
+  auto holds = [&](RankedTensorType tile,
+                   Kind kind) -> std::optional<SlotType> {
+    if (!countElements(tile))
       return std::nullopt;
-    for (int64_t size : tile.getShape()) {
-      if (size > kMaxElements)
-        return std::nullopt;
-      slot.count *= size;
-      if (slot.count > kMaxElements)
-        return std::nullopt;
-    }
+    slot.kind = kind;
+    return slot;
+  };
+  if (auto channel = dyn_cast<rtile::ChannelType>(type))
+    return holds(channel.getTile(), Kind::Channel);
+  if (auto handle = dyn_cast<rtile::SlotType>(type))
+    return holds(handle.getTile(), Kind::Slot);
+  if (auto pending = dyn_cast<rtile::PendingType>(type))
+    return holds(pending.getTile(), Kind::Pending);
+  if (auto tile = dyn_cast<RankedTensorType>(type)) {
+    std::optional<int64_t> count = countElements(tile);
+    if (!count)
+      return std::nullopt;
+    slot.count = *count;
     type = tile.getElementType();
   }
   if (type.isF16()) {
@@ -127,10 +154,11 @@ bool Compiler::addSlot(Value value, Operation *op, uint32_t &slot) {
     std::string text;
     llvm::raw_string_ostream(text) << value.getType();
     return fail(op, "expected values of index, integers up to 64 bits, f16, "
-                    "bf16, f32, plain tiles of them of static shape and at "
-                    "most " +
+                    "bf16, f32, tiles of them (of static shape, at most " +
                         Twine(kMaxElements) +
-                        " elements, buffers and views, found " + text);
+                        " elements, encoded by rtile or not), buffers, views, "
+                        "channels, slots and products, found " +
+                        text);
   }
   slot = program.types.size();
   program.types.push_back(*type);
@@ -142,11 +170,39 @@ bool Compiler::run() {
   Operation *function = program.function;
   if (function->getNumRegions() != 1 || !function->getRegion(0).hasOneBlock())
     return fail(function, "expected a body of one block");
-  if (auto kernel = dyn_cast<rtile::FuncOp>(function);
-      kernel && kernel.getScheduled())
-    return fail(function, "expected a plain kernel, found the scheduled '" +
-                              kernel.getSymName() + "'");
   return compileBlock(function->getRegion(0).front(), program.body, 0);
+}
+
+/// True if `op` begins a role or a channel, which are no instructions.
+FailureOr<bool> Compiler::compileSchedule(Operation *op, int depth) {
+  if (auto channel = dyn_cast<rtile::ChannelOp>(op)) {
+    ChannelCode &code = program.channels.emplace_back();
+    code.op = op;
+    if (!addSlot(channel.getResult(), op, code.slot))
+      return failure();
+    return true;
+  }
+  auto role = dyn_cast<rtile::RoleOp>(op);
+  if (!role)
+    return false;
+  unsigned number = program.roles.size();
+  RoleCode &code = program.roles.emplace_back();
+  code.op = op;
+  bool takesTurns =
+      role.walk([](rtile::InTurnOp) { return WalkResult::interrupt(); })
+          .wasInterrupted();
+  if (takesTurns)
+    code.groups = role.getWarps() / 4;
+  for (ChannelCode &channel : program.channels)
+    for (Operation *user : channel.op->getUsers()) {
+      auto &users =
+          isa<rtile::AcquireOp>(user) ? channel.writers : channel.readers;
+      if (role->isAncestor(user) && !llvm::is_contained(users, number))
+        users.push_back(number);
+    }
+  if (!compileBlock(role.getBody().front(), code.body, depth + 1))
+    return failure();
+  return true;
 }
 
 bool Compiler::compileBlock(Block &block, Sequence &sequence, int depth) {
@@ -159,7 +215,8 @@ bool Compiler::compileBlock(Block &block, Sequence &sequence, int depth) {
       return false;
   for (Operation &op : block) {
     if (!op.hasTrait<OpTrait::IsTerminator>()) {
-      if (!compileOp(&op, sequence, depth))
+      FailureOr<bool> isDone = compileSchedule(&op, depth);
+      if (failed(isDone) || (!*isDone && !compileOp(&op, sequence, depth)))
         return false;
       continue;
     }
@@ -202,7 +259,8 @@ bool Compiler::compileOp(Operation *op, Sequence &sequence, int depth) {
       return false;
   if (constant)
     return compileConstant(constant, instruction.results[0]);
-  instruction.handler = handler->second;
+  instruction.handler = handler->second.run;
+  instruction.leave = handler->second.leave;
   sequence.code.push_back(std::move(instruction));
   return true;
 }

@@ -21,6 +21,8 @@
 #include "llvm/ADT/StringMap.h"
 
 #include <limits>
+#include <memory>
+#include <optional>
 #include <vector>
 
 namespace ringlet::interpreter {
@@ -33,7 +35,18 @@ struct Sequence;
 // Values
 //===----------------------------------------------------------------------===//
 
-enum class Kind : uint8_t { Integer, F16, BF16, F32, Buffer, View };
+enum class Kind : uint8_t {
+  Integer,
+  F16,
+  BF16,
+  F32,
+  Buffer,
+  View,
+  /// Of scheduled kernels: a number of a channel, a slot of one, a product.
+  Channel,
+  Slot,
+  Pending
+};
 
 /// What a slot can hold. Scalars are tiles of one element.
 struct SlotType {
@@ -75,6 +88,15 @@ struct View {
   int64_t first = 0, end = std::numeric_limits<int64_t>::max();
 };
 
+/// A slot of a channel that a role has: by which of its acquires, or awaits,
+/// counted from 0.
+struct Visit {
+  int64_t channel = 0;
+  int64_t number = 0;
+  /// Awaited, not acquired.
+  bool isRead = false;
+};
+
 /// One value. Integers of any width are kept sign-extended (a true i1 is -1),
 /// 16-bit floats widened. Memory is kept from one execution to the next.
 struct Datum {
@@ -82,6 +104,10 @@ struct Datum {
   std::vector<float> floats;
   const Buffer *buffer = nullptr;
   View view;
+  /// In a role: the slot that this is, or that the tile lies in.
+  std::optional<Visit> visit;
+  /// In a role: the product that this is, or that adds to the tile. 0: none.
+  int64_t product = 0;
 };
 
 //===----------------------------------------------------------------------===//
@@ -98,6 +124,8 @@ struct Instruction {
   llvm::SmallVector<uint32_t, 2> results;
   /// One for each region; empty regions have empty sequences.
   std::vector<Sequence> bodies;
+  /// Runs at the end of a body that the handler has entered.
+  Handler leave = nullptr;
 };
 
 /// A block.
@@ -108,14 +136,42 @@ struct Sequence {
   llvm::SmallVector<uint32_t, 4> yields;
 };
 
-using HandlerTable = llvm::StringMap<Handler>;
+struct Handlers {
+  Handlers(Handler run = nullptr, Handler leave = nullptr)
+      : run(run), leave(leave) {}
+
+  Handler run, leave;
+};
+
+using HandlerTable = llvm::StringMap<Handlers>;
+
+/// A role of a scheduled kernel.
+struct RoleCode {
+  mlir::Operation *op = nullptr;
+  /// Groups of four warps that are not at the same place, since they take
+  /// turns; 1 if all warps of the role go alike.
+  unsigned groups = 1;
+  Sequence body;
+};
+
+/// A channel of a scheduled kernel.
+struct ChannelCode {
+  mlir::Operation *op = nullptr;
+  /// Where values of the program hold the channel.
+  uint32_t slot = 0;
+  /// Roles that acquire and that await its slots.
+  llvm::SmallVector<unsigned, 2> writers, readers;
+};
 
 struct Program {
   mlir::Operation *function = nullptr;
   std::vector<SlotType> types;
   /// Slots of constants with their values.
   std::vector<std::pair<uint32_t, Datum>> constants;
+  /// Of a scheduled kernel: what all roles know.
   Sequence body;
+  std::vector<RoleCode> roles;
+  std::vector<ChannelCode> channels;
 
   /// Reads a function whose body is one block. False: `*error` says what
   /// cannot be run, and where.
@@ -134,6 +190,7 @@ void registerVisibility(HandlerTable &table);
 void registerElements(HandlerTable &table);
 void registerTiles(HandlerTable &table);
 void registerPlan(HandlerTable &table);
+void registerRoles(HandlerTable &table);
 
 } // namespace ringlet::interpreter
 

@@ -36,6 +36,8 @@ public:
 
   /// The place of row `row` if the row exists.
   std::optional<Place> place(int64_t row) const;
+  /// The place of a row of the buffer that need not be one of the view.
+  std::optional<Place> placeBeyond(int64_t row) const;
   /// The entry of `row` in the view's tables, if there is one.
   std::optional<int64_t> number(int64_t row) const;
   /// The first row whose rank is at least `bound`.
@@ -52,6 +54,9 @@ public:
   bool hasPositions() const { return view.positions != nullptr; }
 
 private:
+  /// The place of an entry of the view's tables.
+  std::optional<Place> placeOf(int64_t entry) const;
+
   const View &view;
   /// Elements of the row axis.
   int64_t size;
@@ -74,6 +79,12 @@ mlir::LogicalResult recordWrite(Machine &machine,
                                 const Instruction &instruction,
                                 const Buffer &buffer, const char *address,
                                 int64_t element, llvm::StringRef whole);
+
+/// What a copy of a tile of `view` brings to a slot: rows of the buffer that
+/// are none of the view's may come as they are.
+mlir::LogicalResult copyTile(Machine &machine, const Instruction &instruction,
+                             const View &view, llvm::ArrayRef<int64_t> offsets,
+                             Stamp stamp, std::vector<float> &tile);
 
 /// Reads the boolean of a block of queries and a block of keys.
 mlir::FailureOr<bool> readBlock(Machine &machine,

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "lib/Interpreter/Machine.h"
+#include "lib/Interpreter/ThreadBlock.h"
 
 #include "dialects/Tile/IR/TileDialect.h"
 
@@ -17,26 +17,30 @@ using namespace mlir;
 using namespace ringlet;
 using namespace ringlet::interpreter;
 
-static LogicalResult runDot(Machine &machine, const Instruction &instruction) {
-  auto op = cast<rtile::DotOp>(instruction.op);
-  auto lhsType = cast<RankedTensorType>(op.getLhs().getType());
-  auto resultType = cast<RankedTensorType>(op.getResult().getType());
-  int64_t rows = resultType.getDimSize(0), columns = resultType.getDimSize(1);
-  int64_t depth = lhsType.getDimSize(1);
-  const float *lhs = machine.operand(instruction, 0).floats.data();
-  const float *rhs = machine.operand(instruction, 1).floats.data();
-  if (op.getTransposed()) {
+ProductShape::ProductShape(Type lhs, Type result, bool transposed)
+    : rows(cast<RankedTensorType>(result).getDimSize(0)),
+      columns(cast<RankedTensorType>(result).getDimSize(1)),
+      depth(cast<RankedTensorType>(lhs).getDimSize(1)), transposed(transposed) {
+}
+
+void interpreter::multiply(Machine &machine, const ProductShape &shape,
+                           const std::vector<float> &left,
+                           const std::vector<float> &right,
+                           const std::vector<float> *init,
+                           std::vector<float> &result) {
+  auto [rows, columns, depth, transposed] = shape;
+  const float *lhs = left.data(), *rhs = right.data();
+  if (transposed) {
     machine.scratch.resize(depth * columns);
     for (int64_t j = 0; j < columns; ++j)
       for (int64_t k = 0; k < depth; ++k)
         machine.scratch[k * columns + j] = rhs[j * depth + k];
     rhs = machine.scratch.data();
   }
-  std::vector<float> &result = machine.floatResult(instruction);
-  if (op.getInit())
-    result = machine.operand(instruction, 2).floats;
+  if (init)
+    result = *init;
   else
-    std::fill(result.begin(), result.end(), 0.0f);
+    result.assign(rows * columns, 0.0f);
   for (int64_t i = 0; i < rows; ++i) {
     float *sums = result.data() + i * columns;
     for (int64_t k = 0; k < depth; ++k) {
@@ -46,6 +50,17 @@ static LogicalResult runDot(Machine &machine, const Instruction &instruction) {
         sums[j] += factor * row[j];
     }
   }
+}
+
+static LogicalResult runDot(Machine &machine, const Instruction &instruction) {
+  auto op = cast<rtile::DotOp>(instruction.op);
+  multiply(machine,
+           ProductShape(op.getLhs().getType(), op.getResult().getType(),
+                        op.getTransposed()),
+           machine.operand(instruction, 0).floats,
+           machine.operand(instruction, 1).floats,
+           op.getInit() ? &machine.operand(instruction, 2).floats : nullptr,
+           machine.floatResult(instruction));
   return success();
 }
 
@@ -125,6 +140,10 @@ static LogicalResult runFold(Machine &machine, const Instruction &instruction) {
 }
 
 static LogicalResult runAny(Machine &machine, const Instruction &instruction) {
+  if (machine.agent && failed(machine.agent->meet()))
+    return failure();
+  if (machine.isWaiting)
+    return success();
   const std::vector<int64_t> &input = machine.operand(instruction, 0).ints;
   bool found = llvm::any_of(input, [](int64_t value) { return value != 0; });
   machine.intResult(instruction)[0] = -static_cast<int64_t>(found);
@@ -196,7 +215,7 @@ static Rebased rebase(Machine &machine, rtile::RebaseOp op, const float *sums,
   bool wanted = greatest > std::ldexp(1.0f, static_cast<int>(op.getBound()));
   const Options &options = machine.run.options;
   if (!wanted && options.chooseFreely)
-    wanted = mix(options.seed.value_or(0), {machine.run.point, row, 4}) & 1;
+    wanted = mix(options.seed.value_or(0), {machine.point, row, 4}) & 1;
   if (!wanted || greatest < 1.0f)
     return {};
   Rebased result;

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "lib/Interpreter/Rows.h"
+#include "lib/Interpreter/ThreadBlock.h"
 
 #include <algorithm>
 #include <cstring>
@@ -41,17 +42,27 @@ std::optional<int64_t> Rows::number(int64_t row) const {
 
 std::optional<Place> Rows::place(int64_t row) const {
   std::optional<int64_t> number = this->number(row);
-  if (!number)
+  return number ? placeOf(*number) : std::nullopt;
+}
+
+std::optional<Place> Rows::placeBeyond(int64_t row) const {
+  Wide number = rank(row) - view.origin;
+  int64_t count = view.rows ? view.rows->sizes[0] : size;
+  if (number < 0 || number >= count)
     return std::nullopt;
-  Place place{*number, view.origin + Wide(*number)};
+  return placeOf(static_cast<int64_t>(number));
+}
+
+std::optional<Place> Rows::placeOf(int64_t entry) const {
+  Place place{entry, view.origin + Wide(entry)};
   if (view.order)
-    place.index = view.order->slot(*number, size);
+    place.index = view.order->slot(entry, size);
   if (view.rows)
-    place.index = readTable(*view.rows, *number);
+    place.index = readTable(*view.rows, entry);
   if (view.positions) {
-    if (*number >= view.positions->sizes[0])
+    if (entry >= view.positions->sizes[0])
       return std::nullopt;
-    place.position = readTable(*view.positions, *number);
+    place.position = readTable(*view.positions, entry);
   }
   if (place.index < 0 || place.index >= size)
     return std::nullopt;
@@ -179,23 +190,36 @@ namespace {
 class Access {
 public:
   Access(Machine &machine, const Instruction &instruction, const View &view,
-         rtile::ViewType type, unsigned firstOffset)
+         rtile::ViewType type, ArrayRef<int64_t> offsets, Stamp stamp)
       : machine(machine), instruction(instruction), view(view), type(type),
-        firstOffset(firstOffset) {}
+        offsets(offsets), stamp(stamp) {}
 
   /// Calls `visit(element, address)` for each, `element` being its number in
   /// the tile. Stops at the first failure.
-  template <typename Visit>
-  LogicalResult forEach(Visit visit);
+  template <typename Visitor>
+  LogicalResult forEach(Visitor visit);
+  /// Reads them; all others are 0.
+  LogicalResult read(std::vector<float> &tile);
+  /// Reads those of the buffer that lie outside of the view's rows.
+  LogicalResult readBeyond(std::vector<float> &tile);
 
 private:
   LogicalResult addFixedOffset(int64_t &offset);
+  /// Columns of the tile that lie in the buffer.
+  std::pair<int64_t, int64_t> getColumns() const;
+  int64_t getWidth() const {
+    return type.getShape().size() == 2 ? type.getShape()[1] : 1;
+  }
+  LogicalResult readTableOfRows(const Rows &rows, int64_t row);
+  template <typename Visitor>
+  LogicalResult visitRow(int64_t i, int64_t index, Visitor visit);
 
   Machine &machine;
   const Instruction &instruction;
   const View &view;
   rtile::ViewType type;
-  unsigned firstOffset;
+  ArrayRef<int64_t> offsets;
+  Stamp stamp;
 };
 } // namespace
 
@@ -219,83 +243,80 @@ LogicalResult Access::addFixedOffset(int64_t &offset) {
   return success();
 }
 
-template <typename Visit>
-LogicalResult Access::forEach(Visit visit) {
+std::pair<int64_t, int64_t> Access::getColumns() const {
+  if (offsets.size() == 1)
+    return {0, 1};
+  ArrayRef<int64_t> axes = cast<rtile::ViewOp>(view.definition).getAxes();
+  int64_t width = getWidth();
+  Wide size = view.buffer->sizes[axes[1]];
+  auto begin =
+      static_cast<int64_t>(std::clamp<Wide>(-Wide(offsets[1]), 0, width));
+  return {begin, static_cast<int64_t>(
+                     std::clamp<Wide>(size - offsets[1], begin, width))};
+}
+
+/// Reading the table of a view's rows counts, too.
+LogicalResult Access::readTableOfRows(const Rows &rows, int64_t row) {
+  std::optional<int64_t> number = rows.number(row);
+  if (!number || !view.rows || !view.rows->shadow)
+    return success();
+  auto address = reinterpret_cast<uintptr_t>(view.rows->data) +
+                 *number * view.rows->strides[0] * 8;
+  if (auto other = view.rows->shadow->read(address, 8, stamp))
+    return machine.fail(instruction, "reads row " + Twine(row) +
+                                         " of a table that grid point " +
+                                         Twine(*other) +
+                                         " of the same launch writes");
+  return success();
+}
+
+template <typename Visitor>
+LogicalResult Access::visitRow(int64_t i, int64_t index, Visitor visit) {
   const Buffer &buffer = *view.buffer;
   ArrayRef<int64_t> axes = cast<rtile::ViewOp>(view.definition).getAxes();
-  ArrayRef<int64_t> shape = type.getShape();
-  int64_t firstRow = machine.scalar(instruction, firstOffset);
-  int64_t width = 1, columnStride = 0, beginColumn = 0, endColumn = 1;
-  int64_t firstColumn = 0;
-  if (axes.size() == 2) {
-    width = shape[1];
-    firstColumn = machine.scalar(instruction, firstOffset + 1);
-    columnStride = buffer.strides[axes[1]];
-    Wide size = buffer.sizes[axes[1]];
-    // Columns of the tile that lie in the buffer.
-    beginColumn =
-        static_cast<int64_t>(std::clamp<Wide>(-Wide(firstColumn), 0, width));
-    endColumn = static_cast<int64_t>(
-        std::clamp<Wide>(size - firstColumn, beginColumn, width));
-  }
-  if (beginColumn == endColumn)
-    return success();
-
-  Rows rows(view);
-  int64_t fixedOffset = 0;
-  bool first = true;
-  int64_t elementSize = sizeOf(buffer.dtype);
-  for (int64_t i = 0; i < shape[0]; ++i) {
-    int64_t row;
-    if (__builtin_add_overflow(firstRow, i, &row))
-      break;
-    std::optional<int64_t> number = rows.number(row);
-    if (number && view.rows && view.rows->shadow) {
-      // Reading the table counts, too.
-      auto address = reinterpret_cast<uintptr_t>(view.rows->data) +
-                     *number * view.rows->strides[0] * 8;
-      if (auto other = view.rows->shadow->read(
-              address, 8, Stamp(machine.run.launch, machine.run.point)))
-        return machine.fail(instruction, "reads row " + Twine(row) +
-                                             " of a table that grid point " +
-                                             Twine(*other) +
-                                             " of the same launch writes");
-    }
-    std::optional<Place> place = rows.place(row);
-    if (!place)
-      continue;
-    // Only now: a tile without elements needs no legal indices.
-    if (first && failed(addFixedOffset(fixedOffset)))
+  int64_t offset = index * buffer.strides[axes[0]];
+  if (failed(addFixedOffset(offset)))
+    return failure();
+  int64_t firstColumn = offsets.size() == 2 ? offsets[1] : 0;
+  int64_t stride = axes.size() == 2 ? buffer.strides[axes[1]] : 0;
+  auto [begin, end] = getColumns();
+  for (int64_t j = begin; j < end; ++j)
+    if (failed(visit(i * getWidth() + j,
+                     buffer.data + (offset + (firstColumn + j) * stride) *
+                                       sizeOf(buffer.dtype))))
       return failure();
-    first = false;
-    int64_t offset = fixedOffset + place->index * buffer.strides[axes[0]];
-    for (int64_t j = beginColumn; j < endColumn; ++j)
-      if (failed(
-              visit(i * width + j,
-                    buffer.data + (offset + (firstColumn + j) * columnStride) *
-                                      elementSize)))
-        return failure();
+  return success();
+}
+
+template <typename Visitor>
+LogicalResult Access::forEach(Visitor visit) {
+  auto [begin, end] = getColumns();
+  if (begin == end)
+    return success();
+  Rows rows(view);
+  for (int64_t i = 0; i < type.getShape()[0]; ++i) {
+    int64_t row;
+    if (__builtin_add_overflow(offsets[0], i, &row))
+      break;
+    if (failed(readTableOfRows(rows, row)))
+      return failure();
+    // A tile without elements needs no legal indices.
+    if (std::optional<Place> place = rows.place(row);
+        place && failed(visitRow(i, place->index, visit)))
+      return failure();
   }
   return success();
 }
 
-static LogicalResult runLoad(Machine &machine, const Instruction &instruction) {
-  auto op = cast<rtile::LoadOp>(instruction.op);
-  const View &view = machine.operand(instruction, 0).view;
-  std::vector<float> &result = machine.floatResult(instruction);
-  std::fill(result.begin(), result.end(), 0.0f);
-  Access access(machine, instruction, view, op.getView().getType(), 1);
+LogicalResult Access::read(std::vector<float> &tile) {
+  std::fill(tile.begin(), tile.end(), 0.0f);
   DType dtype = view.buffer->dtype;
   Shadow *shadow = view.buffer->shadow;
-  if (!shadow)
-    return access.forEach([&](int64_t element, const char *address) {
-      result[element] = decode(address, dtype);
-      return success();
-    });
-  Stamp stamp(machine.run.launch, machine.run.point);
   int64_t size = sizeOf(dtype);
-  return access.forEach([&](int64_t element, const char *address) {
-    result[element] = decode(address, dtype);
+  return forEach([&](int64_t element, const char *address) -> LogicalResult {
+    tile[element] = decode(address, dtype);
+    if (!shadow)
+      return success();
     auto other =
         shadow->read(reinterpret_cast<uintptr_t>(address), size, stamp);
     if (!other)
@@ -307,14 +328,74 @@ static LogicalResult runLoad(Machine &machine, const Instruction &instruction) {
   });
 }
 
+LogicalResult Access::readBeyond(std::vector<float> &tile) {
+  Rows rows(view);
+  DType dtype = view.buffer->dtype;
+  const Options &options = machine.run.options;
+  for (int64_t i = 0; i < type.getShape()[0]; ++i) {
+    int64_t row;
+    if (__builtin_add_overflow(offsets[0], i, &row))
+      break;
+    std::optional<Place> place = rows.placeBeyond(row);
+    if (!place || rows.place(row))
+      continue;
+    // Zeros do as well.
+    if (options.chooseFreely &&
+        (mix(options.seed.value_or(0), {stamp.point(), row, 5}) & 1))
+      continue;
+    if (failed(visitRow(i, place->index,
+                        [&](int64_t element, const char *address) {
+                          tile[element] = decode(address, dtype);
+                          return success();
+                        })))
+      return failure();
+  }
+  return success();
+}
+
+/// The operands from number `first` on that are offsets.
+static SmallVector<int64_t, 2>
+getOffsets(Machine &machine, const Instruction &instruction, unsigned first) {
+  SmallVector<int64_t, 2> offsets;
+  for (unsigned i = first; i < instruction.operands.size(); ++i)
+    offsets.push_back(machine.scalar(instruction, i));
+  return offsets;
+}
+
+static LogicalResult runLoad(Machine &machine, const Instruction &instruction) {
+  auto op = cast<rtile::LoadOp>(instruction.op);
+  const View &view = machine.operand(instruction, 0).view;
+  return Access(machine, instruction, view, op.getView().getType(),
+                getOffsets(machine, instruction, 1), machine.stamp())
+      .read(machine.floatResult(instruction));
+}
+
+LogicalResult interpreter::copyTile(Machine &machine,
+                                    const Instruction &instruction,
+                                    const View &view, ArrayRef<int64_t> offsets,
+                                    Stamp stamp, std::vector<float> &tile) {
+  auto type = cast<rtile::CopyOp>(instruction.op).getView().getType();
+  tile.resize(type.getTileType().getNumElements());
+  Access access(machine, instruction, view, type, offsets, stamp);
+  if (failed(access.read(tile)))
+    return failure();
+  return access.readBeyond(tile);
+}
+
 static LogicalResult runStore(Machine &machine,
                               const Instruction &instruction) {
   auto op = cast<rtile::StoreOp>(instruction.op);
   const std::vector<float> &tile = machine.operand(instruction, 0).floats;
   const View &view = machine.operand(instruction, 1).view;
-  Access access(machine, instruction, view, op.getView().getType(), 2);
+  rtile::ViewType type = op.getView().getType();
+  int64_t width = type.getRank() == 2 ? type.getShape()[1] : 1;
+  SmallVector<int64_t, 2> offsets = getOffsets(machine, instruction, 2);
+  Access access(machine, instruction, view, type, offsets, machine.stamp());
   DType dtype = view.buffer->dtype;
   return access.forEach([&](int64_t element, char *address) -> LogicalResult {
+    // Other warps of the role write other rows.
+    if (machine.agent && !machine.agent->owns(element / width))
+      return success();
     if (failed(recordWrite(machine, instruction, *view.buffer, address, element,
                            "tile")))
       return failure();

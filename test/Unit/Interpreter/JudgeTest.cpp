@@ -186,7 +186,7 @@ TEST(Judge, UnsupportedOperationsAreNamed) {
     %a = arith.constant dense<1.0> : tensor<1xf32, "placed">
     %r = arith.constant dense<1.0> : tensor<1xf32>)",
                      1),
-             "plain tiles");
+             "encoded by rtile or not");
   // Each in its own kind of function.
   expectPart(errorOf(R"(
     %s = rplan.size %out[0] : memref<1xf32>

@@ -272,14 +272,3 @@ TEST(Tile, RebaseMovesRowsAboveTheBound) {
   }
   EXPECT_TRUE(moved);
 }
-
-TEST(Tile, ScheduledKernelsAreRefusedByName) {
-  EXPECT_EQ(Module(R"(rtile.func @f() grid(%i: index) scheduled {
-  rtile.role "compute" warps = 4 {
-  }
-  rtile.return
-})")
-                .runKernel("f", {}, {1}),
-            "test.mlir:1:1: 'rtile.func' op expected a plain kernel, found the "
-            "scheduled 'f'");
-}
