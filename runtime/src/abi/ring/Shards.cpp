@@ -1,0 +1,158 @@
+//===- Shards.cpp - Which rows of a sequence axis each rank holds ---*- C++
+//-*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ringlet/abi/ring/Shards.h"
+
+#include <algorithm>
+
+namespace ringlet::ring {
+
+namespace {
+
+std::nullopt_t refuse(std::string *error, std::string message) {
+  if (error)
+    *error = std::move(message);
+  return std::nullopt;
+}
+
+bool checkRanks(int64_t ranks, std::string *error) {
+  if (ranks >= 1 && ranks <= kMaxRanks)
+    return true;
+  refuse(error, "expected 1 to " + std::to_string(kMaxRanks) +
+                    " ranks, found " + std::to_string(ranks) + " (G1)");
+  return false;
+}
+
+bool checkLengths(const std::vector<int64_t> &lengths, std::string *error) {
+  int64_t total = 0;
+  for (int64_t length : lengths) {
+    if (length < 0 || length > kMaxRows - total) {
+      refuse(error, "expected lengths of shards from 0 on, " +
+                        std::to_string(kMaxRows) +
+                        " rows together at most, found " +
+                        std::to_string(length) + " after " +
+                        std::to_string(total) + " rows (G1)");
+      return false;
+    }
+    total += length;
+  }
+  return true;
+}
+
+} // namespace
+
+void Shards::append(int64_t rank, int64_t rows) {
+  if (rows > 0) {
+    Stretch stretch;
+    stretch.rows.first = total;
+    stretch.rows.run = rows;
+    stretch.local = sizes[rank];
+    stretches[rank].push_back(stretch);
+  }
+  sizes[rank] += rows;
+  total += rows;
+}
+
+std::optional<Shards> Shards::contiguous(const std::vector<int64_t> &lengths,
+                                         std::string *error) {
+  int64_t ranks = static_cast<int64_t>(lengths.size());
+  if (!checkRanks(ranks, error) || !checkLengths(lengths, error))
+    return std::nullopt;
+  Shards result(Sharding::Contiguous, ranks);
+  for (int64_t rank = 0; rank < ranks; ++rank)
+    result.append(rank, lengths[rank]);
+  return result;
+}
+
+std::optional<Shards> Shards::zigzag(const std::vector<int64_t> &chunks,
+                                     std::string *error) {
+  int64_t ranks = static_cast<int64_t>(chunks.size() / 2);
+  if (chunks.size() % 2 != 0)
+    return refuse(error, "expected two chunks for each rank, found " +
+                             std::to_string(chunks.size()) + " (G1)");
+  if (!checkRanks(ranks, error) || !checkLengths(chunks, error))
+    return std::nullopt;
+  Shards result(Sharding::Zigzag, ranks);
+  for (int64_t chunk = 0; chunk < 2 * ranks; ++chunk)
+    result.append(std::min(chunk, 2 * ranks - 1 - chunk), chunks[chunk]);
+  return result;
+}
+
+std::optional<Shards> Shards::striped(int64_t length, int64_t block,
+                                      int64_t ranks,
+                                      const std::vector<int64_t> &turns,
+                                      std::string *error) {
+  if (!checkRanks(ranks, error) || !checkLengths({length}, error))
+    return std::nullopt;
+  int64_t period = static_cast<int64_t>(turns.size());
+  if (block < 1 || block > kMaxRows || period < 1 || block > kMaxRows / period)
+    return refuse(error, "expected blocks of at least 1 row, and turns of " +
+                             std::to_string(kMaxRows) +
+                             " rows at most, found " + std::to_string(period) +
+                             " blocks of " + std::to_string(block) + " (G1)");
+  for (int64_t rank : turns)
+    if (rank < 0 || rank >= ranks)
+      return refuse(error, "expected ranks below " + std::to_string(ranks) +
+                               " to take turns, found " + std::to_string(rank) +
+                               " (G1)");
+
+  Shards result(Sharding::Striped, ranks);
+  int64_t turnRows = period * block;
+  int64_t rounds = length / turnRows;
+  // The first round, of which each stretch repeats in all that are whole.
+  if (rounds > 0)
+    for (int64_t rank : turns)
+      result.append(rank, block);
+  for (int64_t rank = 0; rank < ranks; ++rank) {
+    for (Stretch &stretch : result.stretches[rank]) {
+      stretch.rows.count = rounds;
+      stretch.rows.stride = turnRows;
+      stretch.localStride = result.sizes[rank];
+    }
+    result.sizes[rank] *= rounds;
+  }
+  result.total *= rounds;
+  for (int64_t i = 0; result.total < length; ++i)
+    result.append(turns[i], std::min(block, length - result.total));
+  return result;
+}
+
+std::optional<Shards> Shards::even(Sharding kind, int64_t length, int64_t ranks,
+                                   int64_t block, std::string *error) {
+  if (!checkRanks(ranks, error) || !checkLengths({length}, error))
+    return std::nullopt;
+  // The first ranks take the rows that are left over.
+  std::vector<int64_t> lengths, turns;
+  for (int64_t rank = 0; rank < ranks; ++rank) {
+    lengths.push_back(length / ranks + (rank < length % ranks ? 1 : 0));
+    turns.push_back(rank);
+  }
+  switch (kind) {
+  case Sharding::Contiguous:
+    return contiguous(lengths, error);
+  case Sharding::Striped:
+    return striped(length, block, ranks, turns, error);
+  case Sharding::Zigzag:
+    break;
+  }
+  std::vector<int64_t> chunks(2 * ranks);
+  for (int64_t rank = 0; rank < ranks; ++rank) {
+    chunks[rank] = lengths[rank] - lengths[rank] / 2;
+    chunks[2 * ranks - 1 - rank] = lengths[rank] / 2;
+  }
+  return zigzag(chunks, error);
+}
+
+std::vector<Rows> Shards::rows(int64_t rank) const {
+  std::vector<Rows> result;
+  for (const Stretch &stretch : stretches[rank])
+    result.push_back(stretch.rows);
+  return result;
+}
+
+} // namespace ringlet::ring
