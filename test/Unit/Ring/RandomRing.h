@@ -1,5 +1,4 @@
-//===- RandomRing.h - Random attentions on shards, and the oracle's view ---*-
-//C++ -*-===//
+//===- RandomRing.h - Random attentions on shards ---*- C++ -*-===//
 //
 // Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- Shards.h - Which rows of a sequence axis each rank holds ---*- C++
-//-*-===//
+//===- Shards.h - Which rows each rank holds ---*- C++ -*-===//
 //
 // Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

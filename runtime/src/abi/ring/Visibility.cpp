@@ -1,5 +1,4 @@
-//===- Visibility.cpp - Segments that queries of a shard share with keys ---*-
-//C++ -*-===//
+//===- Visibility.cpp - Segments shared by queries and keys ---*- C++ -*-===//
 //
 // Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
