@@ -67,7 +67,8 @@ typedef struct rlc_options {
                              is forked for it reads                           */
   int32_t reserved;       /* 0                                                */
   const char *recipe;     /* how kernels of a GPU divide their work: "plain",
-                             "fa_fwd_overlap", "fa_fwd_lazy"; NULL: "auto"       */
+                             or a name that ringlet-compile --help lists; NULL:
+                             "auto"                                              */
   const char *order;      /* the curve that keys lie or are walked along:
                              "hilbert", "morton", "snake", "residue", "linear";
                              NULL: "auto"                                        */

@@ -46,9 +46,9 @@ struct CompileOptions {
   /// stands for "cpu" in an artefact, and for the least demanding level
   /// elsewhere, where there can be one only.
   std::vector<std::string> levels;
-  /// How kernels of a GPU divide their work: "plain", "fa_fwd_overlap" or
-  /// "fa_fwd_lazy", which a function that no kernel of that kind can compute
-  /// refuses; "auto" chooses for each.
+  /// How kernels of a GPU divide their work: "plain" or a recipe by its
+  /// name (see listRecipes()), which a function that no kernel of that kind can
+  /// compute refuses; "auto" chooses for each.
   std::string recipe = "auto";
   /// A curve for the keys of attentions to lie or to be walked along, "linear"
   /// for none, or "auto" to choose by the cost model. It changes no result.
@@ -107,9 +107,13 @@ std::string parseTarget(std::string_view target, CompileOptions &options);
 /// "ptx", "cubin" or "rla" names. Returns an empty string, or what is wrong.
 std::string parseEmit(std::string_view name, CompileOptions &options);
 
-/// Sets the recipe called "auto", "plain", "fa_fwd_overlap" or "fa_fwd_lazy".
-/// Returns an empty string, or what is wrong.
+/// Sets the recipe called "auto", "plain" or by its name, with parameters if it
+/// has any ("NAME{parameter=value}"). Returns an empty string, or what is
+/// wrong.
 std::string parseRecipe(std::string_view name, CompileOptions &options);
+
+/// What parseRecipe() reads, as a list for help texts.
+std::string listRecipes();
 
 /// Sets the order called "auto" or by the name of a curve. Returns an empty
 /// string, or what is wrong.

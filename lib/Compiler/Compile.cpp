@@ -19,6 +19,7 @@
 #include "lib/Compiler/TargetCode.h"
 #include "lib/Evaluator/VerifyOrders.h"
 #include "lib/Layout/Curve.h"
+#include "passes/Recipes/Recipe.h"
 #include "ringlet/InitAll.h"
 
 #include "mlir/Pass/PassManager.h"
@@ -497,17 +498,13 @@ std::string ringlet::parseTarget(std::string_view target,
 
 std::string ringlet::parseRecipe(std::string_view name,
                                  CompileOptions &options) {
-  std::string list;
-  for (std::string_view known :
-       {"auto", "plain", "fa_fwd_overlap", "fa_fwd_lazy"}) {
-    if (known == name) {
-      options.recipe = name;
-      return "";
-    }
-    list += (list.empty() ? "" : ", ") + std::string(known);
-  }
-  return "expected one of " + list + ", found '" + std::string(name) + "'";
+  std::string error;
+  if (parseRecipeRequest(name, error))
+    options.recipe = name;
+  return error;
 }
+
+std::string ringlet::listRecipes() { return listRecipeRequests(); }
 
 std::string ringlet::parseOrder(std::string_view name,
                                 CompileOptions &options) {

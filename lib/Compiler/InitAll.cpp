@@ -16,6 +16,7 @@
 #include "passes/AttentionToTile/Passes.h"
 #include "passes/Orders/OrderModels.h"
 #include "passes/Orders/Passes.h"
+#include "passes/Recipes/Passes.h"
 #include "passes/TileOpt/Passes.h"
 #include "passes/TileSchedule/Passes.h"
 #include "passes/TileToCPU/Passes.h"
@@ -45,6 +46,7 @@ void ringlet::registerAllPasses() {
   registerRingletAttentionOptPasses();
   registerRingletAttentionToTilePasses();
   registerRingletOrdersPasses();
+  registerRingletRecipesPasses();
   registerRingletTileOptPasses();
   registerRingletTileSchedulePasses();
   registerTileToCPUPasses();

@@ -38,7 +38,7 @@ struct LevelOptions : mlir::PassPipelineOptions<LevelOptions> {
   Option<std::string> recipe{
       *this, "recipe",
       llvm::cl::desc("How kernels of a GPU divide their work: plain, "
-                     "fa_fwd_overlap, fa_fwd_lazy, or auto to choose"),
+                     "the name of a recipe, or auto to choose"),
       llvm::cl::init("auto")};
   Option<int64_t> spareRegisters{
       *this, "spare-registers",

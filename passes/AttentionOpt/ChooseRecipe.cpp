@@ -8,10 +8,8 @@
 #include "passes/AttentionOpt/ChooseRecipe.h"
 
 #include "lib/Cost/GPUSchedule.h"
-#include "lib/Layout/Dilation.h"
 #include "passes/AttentionOpt/PlainTiling.h"
-
-#include "mlir/IR/Matchers.h"
+#include "passes/Recipes/Recipe.h"
 
 #include <algorithm>
 
@@ -19,146 +17,35 @@ using namespace mlir;
 using namespace ringlet;
 using attn::BranchAttr;
 
-namespace {
-
-/// Head dimensions that products of warp groups and the copy engine take.
-constexpr int64_t leastDim = 16, mostDim = cost::kMostColumns,
-                  dimStep = cost::kColumnStep;
-/// Segments up to this length keep their length when positions are cut to 64
-/// bits.
-constexpr int64_t mostSegment = int64_t(1) << 60;
-
-std::string number(int64_t value) { return std::to_string(value); }
-
-std::string checkTarget(const arch::Target &target) {
-  if (target.gpu && target.gpu->hasScheduledForm())
-    return "";
-  std::string names;
-  for (const arch::GPUArch &row : arch::getGPUArchs())
-    if (row.hasScheduledForm())
-      names += (names.empty() ? "" : ", ") + std::string(row.name);
-  return "expected an architecture with products of warp groups and a copy "
-         "engine (" +
-         names + "), found " + target.name();
-}
-
-/// Scheduled kernels find the keys that are seen by division.
-std::string checkMasks(attn::AttentionOp op) {
-  if (op.getGridWindow())
-    return "expected no grid window, found one (B5)";
-  if (op.getBlockMask())
-    return "expected no block mask, found one (B6)";
-  return "";
-}
-
-std::string checkDim(StringRef name, int64_t dim) {
-  if (dim % dimStep == 0 && dim >= leastDim && dim <= mostDim)
-    return "";
-  int64_t nearest =
-      std::clamp((dim + dimStep / 2) / dimStep * dimStep, leastDim, mostDim);
-  return "expected " + name.str() + " a multiple of " + number(dimStep) +
-         " from " + number(leastDim) + " to " + number(mostDim) + ", found " +
-         number(dim) + "; nearest " + number(nearest);
-}
-
-/// Whether all tokens lie where their ranks are, as under no order, and no
-/// condition asks for positions.
-bool liesByRank(attn::AttentionOp op) {
-  rlayout::OrderAttr pattern = op.getPatternOrderAttr();
-  DenseIntElementsAttr offset;
-  bool atZero = !op.getQOffset() ||
-                (matchPattern(op.getQOffset(), m_Constant(&offset)) &&
-                 offset.isSplat() && offset.getSplatValue<int64_t>() == 0);
-  return rlayout::getOrder(op.getQuery().getType()) == pattern &&
-         rlayout::getOrder(op.getKey().getType()) == pattern &&
-         pattern.getChunk() == 0 && atZero && !op.getQueryLengths() &&
-         !op.isPacked() && !op.getCausal() && !op.getWindow() &&
-         !op.getGridWindow() && !op.getBlockMask();
-}
-
-/// The copy engine fetches rows at equal distances, in an order rows that lie
-/// side by side; and scheduled kernels find the keys that are seen by division.
-std::string checkOrders(attn::AttentionOp op) {
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  rlayout::OrderAttr pattern = op.getPatternOrderAttr();
-  if (pattern && !pattern.isIdentity()) {
-    if (!liesByRank(op))
-      stream << "expected no pattern order, or one that query and key lie in, "
-                "without causality, window and lengths, found "
-             << pattern << " (O2)";
-    return text;
-  }
-  for (auto [name, value] :
-       {std::pair("query", op.getQuery()), {"key", op.getKey()}}) {
-    rlayout::OrderAttr order = rlayout::getOrder(value.getType());
-    if (!text.empty() || !order || order.isIdentity())
-      continue;
-    int64_t r = cast<BranchAttr>(op.getBranches()[0]).getR();
-    // Whatever the segments, a residue is one run.
-    if (order.getOrder()->rowStep(layout::unboundedSegment, r,
-                                  /*atTokenZero=*/false) == 1)
-      continue;
-    stream << "expected " << name << " in linear order";
-    if (r > 1)
-      stream << " or residue<" << r << ">";
-    stream << ", found " << order << " (O1)";
-  }
-  return text;
-}
-
-std::string checkBranch(BranchAttr branch) {
-  if (branch.isRuntimeR() || branch.isRuntimeW())
-    return "expected w and r that are known, found runtime ones (B1)";
-  if (!branch.isUnbounded() && branch.getW() > mostSegment)
-    return "expected w of at most 2^60, found " + number(branch.getW()) +
-           " (B1)";
-  return "";
-}
-
-} // namespace
-
-std::optional<RecipeRequest> ringlet::parseRecipeRequest(StringRef name,
-                                                         std::string &error) {
-  RecipeRequest request;
-  request.isAuto = name == "auto";
-  if (request.isAuto || name == "plain")
-    return request;
-  request.forced = attn::symbolizeRecipe(name);
-  if (request.forced)
-    return request;
-  error = "expected one of auto, plain";
-  for (uint32_t i = 0; i <= attn::getMaxEnumValForRecipe(); ++i)
-    if (std::optional<attn::Recipe> recipe = attn::symbolizeRecipe(i))
-      error += ", " + attn::stringifyRecipe(*recipe).str();
-  error += ", found '" + name.str() + "'";
-  return std::nullopt;
-}
+static std::string number(int64_t value) { return std::to_string(value); }
 
 std::string ringlet::whyNotScheduled(attn::AttentionOp op,
-                                     const arch::Target &target) {
-  std::string problem = checkTarget(target);
-  Type element = op.getQuery().getType().getElementType();
-  if (problem.empty() && element.getIntOrFloatBitWidth() != 16)
-    problem = std::string("expected elements of f16 or bf16, found ") +
-              (element.isF32() ? "f32" : "others");
-  if (problem.empty())
-    problem = checkDim("D", op.getHeadDim());
-  if (problem.empty())
-    problem = checkDim("Dv", op.getValueDim());
-  if (problem.empty() && op.getBranches().size() != 1)
-    problem = "expected one branch, whose softmax is finished in its kernel, "
-              "found " +
-              number(op.getBranches().size());
-  if (problem.empty() && op.getMix() != attn::Mix::Softmax)
-    problem = "expected mix = softmax, found mix = sum (R2)";
-  if (problem.empty())
-    problem = checkBranch(cast<BranchAttr>(op.getBranches()[0]));
-  if (problem.empty())
-    problem = checkOrders(op);
-  if (problem.empty())
-    problem = checkMasks(op);
-  return problem;
+                                     const arch::Target &target,
+                                     StringRef recipe) {
+  std::string problem;
+  std::optional<RecipeUse> use = parseRecipeUse(recipe, problem);
+  if (!use)
+    return problem;
+  if (!use->recipe->whyNotAttention)
+    return "expected a recipe of attention, found " + recipe.str();
+  return use->recipe->whyNotAttention(op, target);
+}
+
+std::string ringlet::findAttentionRecipe(attn::AttentionOp op,
+                                         const arch::Target &target,
+                                         std::string &reason) {
+  std::string first;
+  for (const Recipe &recipe : getRecipes()) {
+    if (!recipe.whyNotAttention)
+      continue;
+    reason = recipe.whyNotAttention(op, target);
+    if (reason.empty())
+      return recipe.name.str();
+    if (first.empty())
+      first = reason;
+  }
+  reason = first;
+  return "";
 }
 
 /// A number of rows that are loaded together.
@@ -175,7 +62,8 @@ static std::string checkRows(StringRef name, int64_t rows, int64_t step) {
 std::string ringlet::whyNotScheduled(attn::AttentionOp op, BranchAttr branch,
                                      attn::TilingAttr tiling,
                                      const arch::Target &target) {
-  std::string problem = whyNotScheduled(op, target);
+  StringRef recipe = tiling.getRecipe().getValue();
+  std::string problem = whyNotScheduled(op, target, recipe);
   if (problem.empty())
     problem = checkRows("query", tiling.getQuery(), cost::kGroupRows);
   if (problem.empty())

@@ -15,23 +15,17 @@
 
 namespace ringlet {
 
-/// What the option `recipe` asks for.
-struct RecipeRequest {
-  /// Null if recipes are chosen or forbidden.
-  std::optional<attn::Recipe> forced;
-  bool isAuto = false;
+/// Why no kernel of `op` can follow that recipe on `target`, or "".
+std::string whyNotScheduled(attn::AttentionOp op, const arch::Target &target,
+                            llvm::StringRef recipe);
 
-  bool isPlain() const { return !forced && !isAuto; }
-};
+/// The first recipe that a kernel of `op` can follow on `target`; else "" and
+/// why not.
+std::string findAttentionRecipe(attn::AttentionOp op,
+                                const arch::Target &target,
+                                std::string &reason);
 
-/// Reads "auto", "plain" or the name of a recipe; `error` lists them.
-std::optional<RecipeRequest> parseRecipeRequest(llvm::StringRef name,
-                                                std::string &error);
-
-/// Why no kernel of `op` can follow a recipe on `target`, or "".
-std::string whyNotScheduled(attn::AttentionOp op, const arch::Target &target);
-
-/// The same for a tiling of `branch` that has been chosen before.
+/// Why it cannot with a tiling of `branch` that names a recipe, or "".
 std::string whyNotScheduled(attn::AttentionOp op, attn::BranchAttr branch,
                             attn::TilingAttr tiling,
                             const arch::Target &target);

@@ -12,6 +12,7 @@
 #include "passes/AttentionOpt/ChooseRecipe.h"
 #include "passes/AttentionOpt/Passes.h"
 #include "passes/AttentionOpt/PlainTiling.h"
+#include "passes/Recipes/Recipe.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Remarks.h"
@@ -51,10 +52,9 @@ private:
 
 } // namespace
 
-static LogicalResult refuse(attn::AttentionOp op, attn::Recipe recipe,
+static LogicalResult refuse(attn::AttentionOp op, StringRef recipe,
                             const std::string &problem) {
-  return op.emitOpError("recipe ")
-         << attn::stringifyRecipe(recipe) << " is not possible: " << problem;
+  return op.emitOpError("recipe ") << recipe << " is not possible: " << problem;
 }
 
 /// Plain tiles or, where a recipe is possible and not forbidden, those of it,
@@ -70,7 +70,11 @@ Choice ChooseTiling::chooseForGPU(attn::AttentionOp op, attn::BranchAttr branch,
   if (request.isPlain() || (request.isAuto && !row.hasScheduledForm()))
     return result;
 
-  result.missed = whyNotScheduled(op, target);
+  std::string recipe = request.forced;
+  if (request.isAuto)
+    recipe = findAttentionRecipe(op, target, result.missed);
+  else
+    result.missed = whyNotScheduled(op, target, recipe);
   if (!result.missed.empty())
     return result;
   cost::GPUSchedule schedule = cost::chooseSchedule(core, shape);
@@ -84,14 +88,13 @@ Choice ChooseTiling::chooseForGPU(attn::AttentionOp op, attn::BranchAttr branch,
         "plain tiles are expected to cost less than " + cost::explain(schedule);
     return result;
   }
-  attn::Recipe recipe = request.forced.value_or(attn::Recipe::fa_fwd_lazy);
   cost::GPUTiling redo = cost::chooseTiling(
       core, shape, element.getIntOrFloatBitWidth() / 8, cost::TileKernel::Redo);
   result.tiling = attn::TilingAttr::get(
-      op.getContext(), schedule.query, schedule.key, recipe,
+      op.getContext(), schedule.query, schedule.key,
+      StringAttr::get(op.getContext(), recipe),
       attn::TilingAttr::get(op.getContext(), redo.query, redo.key));
-  result.reason = "recipe " + attn::stringifyRecipe(recipe).str() + ", " +
-                  cost::explain(schedule) +
+  result.reason = "recipe " + recipe + ", " + cost::explain(schedule) +
                   "; rows that it marks are computed again in tiles of " +
                   std::to_string(redo.query) + " x " + std::to_string(redo.key);
   return result;
@@ -109,7 +112,7 @@ LogicalResult ChooseTiling::checkGiven(attn::AttentionOp op) {
       continue;
     std::string problem = whyNotScheduled(op, branch, tiling, target);
     if (!problem.empty())
-      return refuse(op, *tiling.getRecipe(), problem);
+      return refuse(op, tiling.getRecipe(), problem);
   }
   return success();
 }
@@ -120,11 +123,11 @@ FailureOr<Choice> ChooseTiling::choose(attn::AttentionOp op,
   Choice choice{plain.tiling, plain.reason, ""};
   if (target.gpu)
     choice = chooseForGPU(op, branch, std::move(plain));
-  if (!request.forced || choice.tiling.getRecipe())
+  if (request.forced.empty() || choice.tiling.getRecipe())
     return choice;
   if (choice.missed.empty())
-    choice.missed = whyNotScheduled(op, target);
-  return refuse(op, *request.forced, choice.missed);
+    choice.missed = whyNotScheduled(op, target, request.forced);
+  return refuse(op, request.forced, choice.missed);
 }
 
 void ChooseTiling::runOnOperation() {

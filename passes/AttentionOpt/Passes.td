@@ -52,9 +52,10 @@ def RingletChooseTiling : Pass<"ringlet-choose-tiling"> {
 
     On an architecture with products of warp groups and a copy engine, a branch
     may get a `recipe`, with tiles by a model of its own, and `redo`, the tiles
-    that plain kernels get. `recipe=auto` takes `fa_fwd_lazy` where it is
-    possible and expected to be faster than plain tiles; a remark says why it is
-    not. It is possible for f16 and bf16, D and Dv that are multiples of 8 from
+    that plain kernels get. `recipe=auto` takes the first recipe of the
+    table (`passes/Recipes`) that is possible, if it is expected to be faster
+    than plain tiles; a remark says why it is not. Those of attention are
+    possible for f16 and bf16, D and Dv that are multiples of 8 from
     16 to 256, and an attention of one branch with one softmax. A recipe that is
     asked for by name and not possible is an error.
 
@@ -76,12 +77,12 @@ def RingletChooseTiling : Pass<"ringlet-choose-tiling"> {
     ```
 
     After, for `level=sm_90a`: `tilings = [#ringlet.tiling<query = 128,
-    key = 128, recipe = fa_fwd_lazy, redo = <query = 128, key = 64>>]`.
+    key = 128, recipe = "fa_fwd_lazy", redo = <query = 128, key = 64>>]`.
   }];
   let options = [Option<"level", "level", "std::string",
     /*default=*/"\"x86-64-v3\"", "Row of the table of CPU levels or of GPU architectures to tile for">,
     Option<"recipe", "recipe", "std::string",
-    /*default=*/"\"auto\"", "How kernels of a GPU divide their work: plain, fa_fwd_overlap, fa_fwd_lazy, or auto to choose">,
+    /*default=*/"\"auto\"", "How kernels of a GPU divide their work: plain, the name of a recipe, or auto to choose">,
     Option<"spareRegisters", "spare-registers", "int64_t", /*default=*/"0",
     "Registers of a GPU's thread that tiles leave free beside what the cost model counts">];
 }

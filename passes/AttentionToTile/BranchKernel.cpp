@@ -27,16 +27,6 @@ namespace {
 /// Rows whose marks one point looks at, at most.
 constexpr int64_t mostRowsOfPoint = 1024;
 
-rtile::Recipe toTileRecipe(attn::Recipe recipe) {
-  switch (recipe) {
-  case attn::Recipe::fa_fwd_overlap:
-    return rtile::Recipe::fa_fwd_overlap;
-  case attn::Recipe::fa_fwd_lazy:
-    return rtile::Recipe::fa_fwd_lazy;
-  }
-  llvm_unreachable("every recipe of a graph is one of a kernel");
-}
-
 /// What both kernels of a branch are made of.
 class BranchEmitter {
 protected:
@@ -185,7 +175,7 @@ public:
                 const BranchKernel &kernel)
       : BranchEmitter(plan, name, attention, kernel, kernel.tiling) {
     if (kernel.tiling.getRecipe())
-      k.setRecipe(toTileRecipe(*kernel.tiling.getRecipe()));
+      k.setRecipe(kernel.tiling.getRecipe());
     reportRows(attention.op, kernel.branch, view.getOrder(Side::Query),
                view.getOrder(Side::Key));
   }

@@ -54,8 +54,8 @@ Value KernelBuilder::addGridAxis(StringRef name, Value extent) {
   return kernel.getBody().addArgument(body.getIndexType(), named(name));
 }
 
-void KernelBuilder::setRecipe(rtile::Recipe recipe) {
-  kernel.setRecipeAttr(rtile::RecipeAttr::get(body.getContext(), recipe));
+void KernelBuilder::setRecipe(StringAttr recipe) {
+  kernel.setRecipeAttr(recipe);
 }
 
 void KernelBuilder::finish() {

@@ -48,7 +48,7 @@ public:
   mlir::Value getTable(mlir::Value table);
   /// Axes are added from the fastest to the slowest.
   mlir::Value addGridAxis(llvm::StringRef name, mlir::Value extent);
-  void setRecipe(rtile::Recipe recipe);
+  void setRecipe(mlir::StringAttr recipe);
   /// Ends the kernel and launches it. With `fallback`, a device that cannot run
   /// the kernel on the buffers at hand fills that buffer with 1.0 in its place.
   void launch(mlir::Value fallback = {});

@@ -44,7 +44,7 @@ static LogicalResult checkAttention(attn::AttentionOp op) {
   for (auto tiling : op.getTilings()->getAsRange<attn::TilingAttr>())
     if (tiling.getRecipe() && op.getBranches().size() != 1)
       return op.emitOpError("expected recipe ")
-             << stringifyRecipe(*tiling.getRecipe())
+             << tiling.getRecipe().getValue()
              << " only where there is one branch, found "
              << op.getBranches().size() << " branches of one softmax";
   if (op.getHeadDim() > 1024 || op.getValueDim() > 1024)

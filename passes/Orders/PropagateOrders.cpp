@@ -288,9 +288,10 @@ void Rewrite::eraseUnused() {
 
 /// A kernel with a recipe is worth more than a reorder before it.
 void keepSchedulable(OrderGraph &graph, const arch::Target &target) {
+  std::string reason;
   for (OrderSite &site : graph.sites)
     if (auto attention = dyn_cast_or_null<attn::AttentionOp>(site.op);
-        attention && whyNotScheduled(attention, target).empty())
+        attention && !findAttentionRecipe(attention, target, reason).empty())
       site.movable = false;
 }
 

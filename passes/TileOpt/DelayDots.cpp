@@ -207,7 +207,7 @@ void Delayer::run() {
 struct DelayDots : ringlet::impl::RTileDelayDotsBase<DelayDots> {
   void runOnOperation() override {
     getOperation()->walk([&](rtile::FuncOp func) {
-      if (!func.getRecipe() || func.getScheduled())
+      if (func.getScheduled())
         return;
       std::string why;
       if (std::optional<Match> match = matchKernel(func, why))

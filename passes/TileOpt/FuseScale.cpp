@@ -5,14 +5,21 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/TileOpt/FuseScale.h"
+#include "dialects/Tile/IR/TileDialect.h"
+#include "passes/TileOpt/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/IR/Remarks.h"
 
 #include <optional>
+
+namespace ringlet {
+#define GEN_PASS_DEF_RTILEFUSESCALE
+#include "passes/TileOpt/Passes.h.inc"
+} // namespace ringlet
 
 using namespace mlir;
 using namespace ringlet;
@@ -107,9 +114,8 @@ bool contract(arith::SubFOp difference) {
   return true;
 }
 
-} // namespace
-
-int64_t ringlet::fuseScale(rtile::FuncOp func) {
+/// Returns the number of fused multiply-adds.
+int64_t fuseScale(rtile::FuncOp func) {
   SmallVector<Operation *> ops;
   func.walk([&](Operation *op) {
     if (op->getNumResults() == 1 && getTile(op->getResult(0)))
@@ -132,3 +138,20 @@ int64_t ringlet::fuseScale(rtile::FuncOp func) {
       product.erase();
   return count;
 }
+
+struct FuseScale : ringlet::impl::RTileFuseScaleBase<FuseScale> {
+  void runOnOperation() override {
+    getOperation()->walk([&](rtile::FuncOp func) {
+      // What is scheduled went through here while it was plain.
+      int64_t count = func.getScheduled() ? 0 : fuseScale(func);
+      if (count)
+        remark::passed(
+            func.getLoc(),
+            remark::RemarkOpts::name("FuseScale").category("rtile-fuse-scale"))
+            << func.getSymName().str() << ": " << std::to_string(count)
+            << " differences of scaled scores are one multiply-add each";
+    });
+  }
+};
+
+} // namespace

@@ -269,8 +269,7 @@ void Rewriter::run() {
 struct LazyReference : ringlet::impl::RTileLazyReferenceBase<LazyReference> {
   void runOnOperation() override {
     getOperation()->walk([&](rtile::FuncOp func) {
-      if (func.getScheduled() || !func.getRecipe() ||
-          *func.getRecipe() != rtile::Recipe::fa_fwd_lazy)
+      if (func.getScheduled())
         return;
       std::string why;
       if (std::optional<Match> match = matchKernel(func, why))

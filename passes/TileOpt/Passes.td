@@ -28,7 +28,7 @@ def RTileSplitMaskedLoops : Pass<"rtile-split-masked-loops"> {
 def RTilePeelFirstTile : Pass<"rtile-peel-first-tile"> {
   let summary = "Walk key tiles from last to first, the last outside of loops";
   let description = [{
-    For kernels with a recipe. A streaming softmax takes its key tiles in any
+    A streaming softmax takes its key tiles in any
     order. The last one of an `rtile.run`, which may be cut by the end of the
     keys, is taken first and always, masked, outside of the loops: even an empty
     run has this step, and no row sees a key in it. The loops after it take the
@@ -42,7 +42,7 @@ def RTilePeelFirstTile : Pass<"rtile-peel-first-tile"> {
 def RTileLazyReference : Pass<"rtile-lazy-reference"> {
   let summary = "Measure a row's weights by the maximum of its first tile";
   let description = [{
-    For kernels with the recipe `fa_fwd_lazy`, after `rtile-peel-first-tile`.
+    For kernels that stream a softmax, after `rtile-peel-first-tile`.
     The loops lose the running maximum and all that scales by it. Sums stay in
     8 columns until the loops end (`rtile.fold`), and rows whose sums exceed
     2^16 (2^10 where weights are rounded to f16) are moved to another reference
@@ -59,7 +59,7 @@ def RTileLazyReference : Pass<"rtile-lazy-reference"> {
 def RTileDelayDots : Pass<"rtile-delay-dots"> {
   let summary = "Multiply weights and values one step later";
   let description = [{
-    For kernels with a recipe, after `rtile-peel-first-tile`. Where each step
+    After `rtile-peel-first-tile`. Where each step
     ends with a product of weights with a loaded tile, loops carry the weights,
     what the product is added to, and the row of the tile. The product stands
     behind the first product of the next step, and the last one after the loops.
@@ -70,11 +70,30 @@ def RTileDelayDots : Pass<"rtile-delay-dots"> {
 def RTileSplitColumns : Pass<"rtile-split-columns"> {
   let summary = "Compute weights in two parts of the columns";
   let description = [{
-    For kernels with a recipe. What happens in a loop between the product that
+    What happens in a loop between the product that
     makes scores and the rounding of their weights is done for the left columns
     first and then for the right ones, each a multiple of 16 of them.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
+def RTileFuseScale : Pass<"rtile-fuse-scale"> {
+  let summary = "Scale scores in the subtraction of their maximum";
+  let description = [{
+    A score times a positive constant `s` costs an instruction of its own,
+    `x * s - m` costs none: it is one multiply-add. So the scale moves from
+    scores to where it is free:
+
+      * `select(c, x * s, -inf)` becomes `select(c, x, -inf) * s`, which is the
+        same;
+      * the maximum (minimum) of `x * s` becomes that of `x`, times `s`: the
+        same, as rounding keeps order;
+      * `x * s - y` becomes `math.fma`, which rounds once instead of twice.
+
+    In kernels of a recipe before products run late and columns are split.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::math::MathDialect"];
 }
 
 def RTileLowerRuns : Pass<"rtile-lower-runs"> {

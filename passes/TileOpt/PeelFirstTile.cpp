@@ -243,7 +243,7 @@ void Peeler::run() {
 struct PeelFirstTile : ringlet::impl::RTilePeelFirstTileBase<PeelFirstTile> {
   void runOnOperation() override {
     getOperation()->walk([&](rtile::FuncOp func) {
-      if (!func.getRecipe() || func.getScheduled())
+      if (func.getScheduled())
         return;
       std::string why;
       if (std::optional<RunLoops> loops = matchLoops(func, why))

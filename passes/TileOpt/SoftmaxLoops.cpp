@@ -322,3 +322,14 @@ SmallVector<scf::ForOp> ringlet::getKernelLoops(rtile::FuncOp func) {
       return getLoopChain(loop);
   return {};
 }
+
+std::string ringlet::whyNotSoftmaxLoops(rtile::FuncOp func) {
+  SmallVector<scf::ForOp> loops = getKernelLoops(func);
+  if (loops.empty())
+    return "expected loops over tiles, found none";
+  std::string why;
+  for (scf::ForOp loop : loops)
+    if (!matchSoftmaxLoop(loop, &why))
+      return why;
+  return "";
+}

@@ -72,6 +72,9 @@ llvm::SmallVector<mlir::scf::ForOp> getLoopChain(mlir::scf::ForOp first);
 /// it has none.
 llvm::SmallVector<mlir::scf::ForOp> getKernelLoops(rtile::FuncOp func);
 
+/// Why the first loops over tiles of a kernel do not stream a softmax, or "".
+std::string whyNotSoftmaxLoops(rtile::FuncOp func);
+
 /// Whether all elements are `number`.
 bool isSplat(mlir::Value value, double number);
 

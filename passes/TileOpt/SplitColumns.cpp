@@ -345,7 +345,7 @@ void Splitter::run() {
 struct SplitColumns : ringlet::impl::RTileSplitColumnsBase<SplitColumns> {
   void runOnOperation() override {
     getOperation()->walk([&](rtile::FuncOp func) {
-      if (!func.getRecipe() || func.getScheduled())
+      if (func.getScheduled())
         return;
       for (auto loop : func.getBody().front().getOps<scf::ForOp>()) {
         std::string why;

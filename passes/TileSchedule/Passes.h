@@ -18,10 +18,6 @@ namespace ringlet {
 #define GEN_PASS_REGISTRATION
 #include "passes/TileSchedule/Passes.h.inc"
 
-/// The part of a recipe that makes plain kernels of plain kernels, for any
-/// target.
-void addRecipePasses(mlir::OpPassManager &pm);
-
 /// From plain kernels that name a recipe to scheduled ones, for one row of the
 /// table of architectures. Other kernels, and other operations of the module,
 /// stay as they are; so does everything for a row that is not a GPU's.

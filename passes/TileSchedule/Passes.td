@@ -34,31 +34,6 @@ def RTileChooseSchedule : Pass<"rtile-choose-schedule"> {
     "Registers of a thread to leave free where there is a choice">];
 }
 
-def RTileFuseScores : Pass<"rtile-fuse-scores"> {
-  let summary = "Multiply scores with their scale where maxima are subtracted";
-  let description = [{
-    For kernels with a `recipe`, before products are delayed and columns split.
-    Scores `product * scale`, masked or not, become products where maxima and
-    differences from a row use them: with a positive scale
-    `max(product) * scale` is the same maximum, and `product * scale - row` is
-    one `math.fma`. Plain kernels get the same from `rtile-gpu-fuse-scale`.
-  }];
-  let dependentDialects = ["::mlir::arith::ArithDialect",
-                           "::mlir::math::MathDialect"];
-}
-
-def RTileGuardMasks : Pass<"rtile-guard-masks"> {
-  let summary = "Skip the mask of a last key tile that is whole";
-  let description = [{
-    For kernels with a `recipe` in which every query sees every key. The tile
-    outside of the loops (see `rtile-peel-first-tile`) needs a mask only if some
-    of its rows do not exist: the mask moves into an `scf.if` that asks
-    `rtile.run`.
-  }];
-  let dependentDialects = ["::mlir::arith::ArithDialect",
-                           "::mlir::scf::SCFDialect"];
-}
-
 def RTileAssignRoles : Pass<"rtile-assign-roles"> {
   let summary = "Split a kernel into a role that loads and one that computes";
   let description = [{

@@ -6,25 +6,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "lib/Arch/GPU.h"
-#include "passes/TileOpt/Passes.h"
+#include "passes/Recipes/Passes.h"
 #include "passes/TileSchedule/Passes.h"
 
 #include "mlir/Pass/PassManager.h"
-#include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
 using namespace ringlet;
-
-void ringlet::addRecipePasses(OpPassManager &pm) {
-  pm.addPass(createRTilePeelFirstTile());
-  pm.addPass(createRTileLazyReference());
-  pm.addPass(createRTileFuseScores());
-  pm.addPass(createRTileDelayDots());
-  pm.addPass(createRTileSplitColumns());
-  pm.addPass(createRTileGuardMasks());
-  pm.addPass(createCanonicalizerPass());
-  pm.addPass(createCSEPass());
-}
 
 void ringlet::buildSchedulePipeline(OpPassManager &pm, StringRef level,
                                     int64_t spareRegisters) {
@@ -32,7 +20,7 @@ void ringlet::buildSchedulePipeline(OpPassManager &pm, StringRef level,
     return;
   // First, so that a kernel that stays plain keeps the form of plain kernels.
   pm.addPass(createRTileChooseSchedule({level.str(), spareRegisters}));
-  addRecipePasses(pm);
+  pm.addPass(createRTileApplyRecipes());
   // No canonicalization below: it would move constants out of roles.
   pm.addPass(createRTileAssignRoles());
   pm.addPass(createRTileStartDots());

@@ -55,23 +55,6 @@ def RTileChooseDot : Pass<"rtile-gpu-choose-dot"> {
     "architecture, a row of the table of GPU architectures">];
 }
 
-def RTileFuseScale : Pass<"rtile-gpu-fuse-scale"> {
-  let summary = "Scale scores in the subtraction of their maximum";
-  let description = [{
-    A score times a positive constant `s` costs an instruction of its own,
-    `x * s - m` costs none: it is one multiply-add. So the scale moves from
-    scores to where it is free:
-
-      * `select(c, x * s, -inf)` becomes `select(c, x, -inf) * s`, which is the
-        same;
-      * the maximum (minimum) of `x * s` becomes that of `x`, times `s`: the
-        same, as rounding keeps order;
-      * `x * s - y` becomes `math.fma`, which rounds once instead of twice.
-  }];
-  let dependentDialects = ["::mlir::arith::ArithDialect",
-                           "::mlir::math::MathDialect"];
-}
-
 def RTileDivideRows : Pass<"rtile-gpu-divide-rows"> {
   let summary = "Divide rows by multiplying with one reciprocal each";
   let description = [{

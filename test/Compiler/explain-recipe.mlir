@@ -28,7 +28,7 @@
 // PLAIN-NOT:  recipe
 // PLAIN-NOT:  rtile-choose-schedule
 
-// OVERLAP:    recipe = fa_fwd_overlap, redo = <
+// OVERLAP:    recipe = "fa_fwd_overlap", redo = <
 
 // REFUSED:    error: 'ringlet.attention' op recipe fa_fwd_lazy is not possible: expected an architecture with {{.+}} (sm_90a), found sm_80
 

@@ -57,11 +57,12 @@ static cl::opt<std::string>
          cl::desc("ringlet, rtile, schedule, rplan, llvm, asm, obj, ptx, cubin "
                   "or rla (default: rla)"),
          cl::cat(category));
-static cl::opt<std::string> recipe(
-    "recipe", cl::init("auto"), cl::value_desc("name"),
-    cl::desc("How kernels of a GPU divide their work: plain, fa_fwd_overlap, "
-             "fa_fwd_lazy, or auto to choose (default: auto)"),
-    cl::cat(category));
+static const std::string recipeHelp =
+    "How kernels of a GPU divide their work: one of " + ringlet::listRecipes() +
+    " (default: auto, to choose)";
+static cl::opt<std::string> recipe("recipe", cl::init("auto"),
+                                   cl::value_desc("name"), cl::desc(recipeHelp),
+                                   cl::cat(category));
 static cl::opt<std::string> order(
     "order", cl::init("auto"), cl::value_desc("curve"),
     cl::desc("A curve for keys to lie or to be walked along (hilbert, morton, "

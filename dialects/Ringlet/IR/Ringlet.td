@@ -127,16 +127,16 @@ def Ringlet_TilingAttr : Ringlet_Attr<"Tiling", "tiling"> {
 
     ```mlir
     #plain = #ringlet.tiling<query = 64, key = 64>
-    #scheduled = #ringlet.tiling<query = 128, key = 128, recipe = fa_fwd_lazy, redo = <query = 64, key = 64>>
+    #scheduled = #ringlet.tiling<query = 128, key = 128, recipe = "fa_fwd_lazy", redo = <query = 64, key = 64>>
     ```
   }];
   let parameters = (ins "int64_t":$query, "int64_t":$key,
-    OptionalParameter<"::std::optional<::ringlet::attn::Recipe>">:$recipe,
+    OptionalParameter<"::mlir::StringAttr">:$recipe,
     OptionalParameter<"::ringlet::attn::TilingAttr">:$redo);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
   let builders = [AttrBuilder<(ins "int64_t":$query, "int64_t":$key), [{
-    return $_get($_ctxt, query, key, ::std::nullopt, TilingAttr());
+    return $_get($_ctxt, query, key, ::mlir::StringAttr(), TilingAttr());
   }]>];
 }
 

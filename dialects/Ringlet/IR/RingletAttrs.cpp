@@ -179,18 +179,19 @@ GridWindowAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 }
 
 LogicalResult TilingAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                                 int64_t query, int64_t key,
-                                 std::optional<Recipe> recipe,
+                                 int64_t query, int64_t key, StringAttr recipe,
                                  TilingAttr redo) {
   for (int64_t side : {query, key})
     if (side < 1 || side > 1024)
       return emitError() << "expected tile sides in [1, 1024], found " << side;
-  if (recipe.has_value() != static_cast<bool>(redo))
+  if (recipe && recipe.empty())
+    return emitError() << "expected the name of a recipe, found an empty one";
+  if (static_cast<bool>(recipe) != static_cast<bool>(redo))
     return emitError() << "expected recipe and redo together, found "
                        << (recipe ? "recipe" : "redo") << " alone";
   if (redo && redo.getRecipe())
     return emitError() << "expected the tiles of redo to be plain, found "
                           "recipe "
-                       << stringifyRecipe(*redo.getRecipe());
+                       << redo.getRecipe().getValue();
   return success();
 }

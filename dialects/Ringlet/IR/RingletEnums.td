@@ -31,9 +31,4 @@ def Ringlet_Mix : Ringlet_Enum<"Mix", "mix of branches (R1, R2)", [
       I32EnumAttrCase<"Softmax", 0, "softmax">,
       I32EnumAttrCase<"Sum", 1, "sum">]>;
 
-def Ringlet_Recipe : Ringlet_Enum<"Recipe",
-    "recipe of a branch's kernel", [
-      I32EnumAttrCase<"fa_fwd_overlap", 0>,
-      I32EnumAttrCase<"fa_fwd_lazy", 1>]>;
-
 #endif // RINGLET_RINGLET_ENUMS

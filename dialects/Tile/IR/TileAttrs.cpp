@@ -7,6 +7,7 @@
 
 #include "dialects/Tile/IR/TileDialect.h"
 
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/DialectImplementation.h"
 
 using namespace mlir;
@@ -176,5 +177,41 @@ LogicalResult WalkAttr::verify(function_ref<InFlightDiagnostic()> emitError,
               "together, found section = "
            << section << ", rows = " << rows << " and " << length.size()
            << " numbers for length";
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Attributes of operations
+//===----------------------------------------------------------------------===//
+
+LogicalResult StageAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                int64_t stage, int64_t cluster) {
+  if (stage < 0 || cluster < 0)
+    return emitError() << "expected a stage and a cluster of at least 0, found "
+                       << stage << " and " << cluster;
+  return success();
+}
+
+LogicalResult RTileDialect::verifyOperationAttribute(Operation *op,
+                                                     NamedAttribute attribute) {
+  if (attribute.getName() == kStageAttr) {
+    if (!isa<StageAttr>(attribute.getValue()))
+      return op->emitOpError("expected #rtile.stage as ")
+             << kStageAttr << ", found " << attribute.getValue();
+    if (op->hasTrait<OpTrait::IsTerminator>())
+      return op->emitOpError("expected ")
+             << kStageAttr << " of operations that compute, found it of the "
+             << "end of a block";
+  }
+  if (attribute.getName() == kUnorderedAttr) {
+    if (!isa<UnitAttr>(attribute.getValue()))
+      return op->emitOpError("expected ")
+             << kUnorderedAttr << " without a value, found "
+             << attribute.getValue();
+    if (!isa<scf::ForOp>(op))
+      return op->emitOpError("expected ")
+             << kUnorderedAttr << " of an scf.for, found it of another "
+             << "operation";
+  }
   return success();
 }

@@ -34,6 +34,10 @@
 
 namespace ringlet::rtile {
 
+/// Attributes of operations of any dialect (see the dialect's description).
+inline constexpr llvm::StringLiteral kStageAttr = "rtile.stage";
+inline constexpr llvm::StringLiteral kUnorderedAttr = "rtile.unordered";
+
 /// The warps whose registers hold tiles of `type`; 0 if it says nothing of it.
 int64_t getWarpsOf(mlir::Type type);
 

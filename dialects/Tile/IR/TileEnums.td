@@ -25,10 +25,6 @@ class RTile_PlainEnum<string name, string summary, list<I32EnumCase> cases>
   let cppNamespace = "::ringlet::rtile";
 }
 
-def RTile_Recipe : RTile_PlainEnum<"Recipe",
-    "recipe of a scheduled kernel", [
-  I32EnumCase<"fa_fwd_overlap", 0>, I32EnumCase<"fa_fwd_lazy", 1>]>;
-
 def RTile_Dispatch : RTile_PlainEnum<"Dispatch",
     "dispatch of the points of a grid to blocks", [
   I32EnumCase<"each", 0>, I32EnumCase<"strided", 1>,

@@ -191,8 +191,7 @@ ParseResult FuncOp::parse(OpAsmParser &parser, OperationState &result) {
   if (succeeded(parser.parseOptionalKeyword("scheduled")))
     properties.scheduled = parser.getBuilder().getUnitAttr();
   if (succeeded(parser.parseOptionalKeyword("recipe")) &&
-      (parser.parseEqual() ||
-       parser.parseCustomAttributeWithFallback(properties.recipe)))
+      (parser.parseEqual() || parser.parseAttribute(properties.recipe)))
     return failure();
   if (succeeded(parser.parseOptionalKeyword("walk")) &&
       (parser.parseEqual() ||
@@ -211,10 +210,8 @@ void FuncOp::print(OpAsmPrinter &printer) {
                      getGridPoint());
   if (getScheduled())
     printer << " scheduled";
-  if (RecipeAttr recipe = getRecipeAttr()) {
-    printer << " recipe = ";
-    printer.printStrippedAttrOrType(recipe);
-  }
+  if (StringAttr recipe = getRecipeAttr())
+    printer << " recipe = " << recipe;
   if (WalkAttr walk = getWalkAttr()) {
     printer << " walk = ";
     printer.printStrippedAttrOrType(walk);
@@ -228,6 +225,8 @@ void FuncOp::print(OpAsmPrinter &printer) {
 }
 
 LogicalResult FuncOp::verify() {
+  if (getRecipe() && getRecipe()->empty())
+    return emitOpError("expected the name of a recipe, found an empty one");
   Block &body = getBody().front();
   if (body.getNumArguments() < getGridRank())
     return emitOpError("expected ")

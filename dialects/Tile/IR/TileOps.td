@@ -26,8 +26,10 @@ def RTile_FuncOp : RTile_Op<"func", [IsolatedFromAbove, Symbol]> {
     A `scheduled` kernel consists of roles (`rtile.role`): its body has scalars,
     views, constants and channels, then roles, then the return. A kernel that is
     not has neither roles nor channels, and its tiles have no encoding. `recipe`
-    says how the passes make a scheduled kernel of a plain one; `walk` in which
-    order blocks visit the grid.
+    names the rule by which passes make a scheduled kernel of a plain one, with
+    its parameters if there are any (`recipe = "pipelined{stages=1}"`); which
+    names there are is not the dialect's business. `walk` says in which order
+    blocks visit the grid.
 
     Example:
 
@@ -52,7 +54,7 @@ def RTile_FuncOp : RTile_Op<"func", [IsolatedFromAbove, Symbol]> {
   }];
   let arguments = (ins SymbolNameAttr:$sym_name,
     ConfinedAttr<I64Attr, [IntMinValue<1>, IntMaxValue<4>]>:$grid_rank,
-    UnitAttr:$scheduled, OptionalAttr<RTile_RecipeAttr>:$recipe,
+    UnitAttr:$scheduled, OptionalAttr<StrAttr>:$recipe,
     OptionalAttr<RTile_WalkAttr>:$walk);
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;

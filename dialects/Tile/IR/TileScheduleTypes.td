@@ -127,8 +127,29 @@ def RTile_PendingType : TypeDef<RTile_Dialect, "Pending"> {
 // Order of work
 //===----------------------------------------------------------------------===//
 
-def RTile_RecipeAttr : EnumAttr<RTile_Dialect, RTile_Recipe, "recipe"> {
-  let assemblyFormat = "`<` $value `>`";
+def RTile_StageAttr : AttrDef<RTile_Dialect, "Stage"> {
+  let mnemonic = "stage";
+  let summary = "Pipeline stage and cluster of an operation of a loop";
+  let description = [{
+    As the attribute `rtile.stage` of an operation of a loop, or of a step that
+    was peeled off in front of it: where software pipelining puts the operation.
+    The pass of the pipelined loop that does stage 0 of step i does stage s of
+    step i - s. Within a pass operations of lower clusters come first; those of
+    one cluster keep their order, those of later stages in front. An operation
+    without the attribute has stage 0 and the cluster of the operation before
+    it, the first one cluster 0.
+
+    `rtile-assign-stages` writes it, `rtile-pipeline-loops` reads it.
+
+    Example: a product that runs one step late, after what has cluster 0.
+
+    ```mlir
+    #late = #rtile.stage<1, cluster = 1>
+    ```
+  }];
+  let parameters = (ins "int64_t":$stage, "int64_t":$cluster);
+  let assemblyFormat = "`<` $stage `,` `cluster` `=` $cluster `>`";
+  let genVerifyDecl = 1;
 }
 
 def RTile_WalkAttr : AttrDef<RTile_Dialect, "Walk"> {

@@ -148,7 +148,7 @@ func.func @tiling_overflow(%q: tensor<1x64x4x16xf32>, %k: tensor<1x64x4x16xf32>,
 
 func.func @recipe_without_redo(%q: tensor<1x64x4x16xf16>) {
   // expected-error@+1 {{expected recipe and redo together, found recipe alone}}
-  %o, %lse = ringlet.attention %q, %q, %q branches [<w = 8, r = 1>] tilings = [#ringlet.tiling<query = 64, key = 64, recipe = fa_fwd_lazy>]
+  %o, %lse = ringlet.attention %q, %q, %q branches [<w = 8, r = 1>] tilings = [#ringlet.tiling<query = 64, key = 64, recipe = "fa_fwd_lazy">]
       : (tensor<1x64x4x16xf16>, tensor<1x64x4x16xf16>, tensor<1x64x4x16xf16>) -> (tensor<1x64x4x16xf16>, tensor<1x4x64xf32>)
   return
 }
@@ -166,7 +166,7 @@ func.func @redo_without_recipe(%q: tensor<1x64x4x16xf16>) {
 
 func.func @redo_of_redo(%q: tensor<1x64x4x16xf16>) {
   // expected-error@+1 {{expected the tiles of redo to be plain, found recipe fa_fwd_lazy}}
-  %o, %lse = ringlet.attention %q, %q, %q branches [<w = 8, r = 1>] tilings = [#ringlet.tiling<query = 64, key = 64, recipe = fa_fwd_lazy, redo = <query = 16, key = 16, recipe = fa_fwd_lazy, redo = <query = 16, key = 16>>>]
+  %o, %lse = ringlet.attention %q, %q, %q branches [<w = 8, r = 1>] tilings = [#ringlet.tiling<query = 64, key = 64, recipe = "fa_fwd_lazy", redo = <query = 16, key = 16, recipe = "fa_fwd_lazy", redo = <query = 16, key = 16>>>]
       : (tensor<1x64x4x16xf16>, tensor<1x64x4x16xf16>, tensor<1x64x4x16xf16>) -> (tensor<1x64x4x16xf16>, tensor<1x4x64xf32>)
   return
 }
@@ -176,7 +176,7 @@ func.func @redo_of_redo(%q: tensor<1x64x4x16xf16>) {
 func.func @redo_side(%q: tensor<1x64x4x16xf16>) {
   // expected-error@+2 {{expected tile sides in [1, 1024], found 0}}
   // expected-error@+1 {{failed to parse Ringlet_TilingAttr parameter 'redo'}}
-  %o, %lse = ringlet.attention %q, %q, %q branches [<w = 8, r = 1>] tilings = [#ringlet.tiling<query = 64, key = 64, recipe = fa_fwd_lazy, redo = <query = 16, key = 0>>]
+  %o, %lse = ringlet.attention %q, %q, %q branches [<w = 8, r = 1>] tilings = [#ringlet.tiling<query = 64, key = 64, recipe = "fa_fwd_lazy", redo = <query = 16, key = 0>>]
       : (tensor<1x64x4x16xf16>, tensor<1x64x4x16xf16>, tensor<1x64x4x16xf16>) -> (tensor<1x64x4x16xf16>, tensor<1x4x64xf32>)
   return
 }

@@ -153,10 +153,10 @@ func.func @orders(%q: tensor<1x64x1x8xf32>, %k: tensor<1x64x1x8xf32, #residue>) 
 // A tiling with a recipe keeps the tile shape of its second kernel.
 
 // CHECK-LABEL: func.func @recipe(
-// CHECK:         tilings = [#ringlet.tiling<query = 128, key = 112, recipe = fa_fwd_lazy, redo = <query = 64, key = 32>>]
+// CHECK:         tilings = [#ringlet.tiling<query = 128, key = 112, recipe = "fa_fwd_lazy", redo = <query = 64, key = 32>>]
 func.func @recipe(%q: tensor<1x64x4x128xbf16>) -> tensor<1x64x4x128xbf16> {
   %o, %lse = ringlet.attention %q, %q, %q branches [<w = *, r = 1>]
-      tilings = [#ringlet.tiling<query = 128, key = 112, recipe = fa_fwd_lazy, redo = <query = 64, key = 32>>]
+      tilings = [#ringlet.tiling<query = 128, key = 112, recipe = "fa_fwd_lazy", redo = <query = 64, key = 32>>]
       : (tensor<1x64x4x128xbf16>, tensor<1x64x4x128xbf16>, tensor<1x64x4x128xbf16>)
       -> (tensor<1x64x4x128xbf16>, tensor<1x4x64xf32>)
   return %o : tensor<1x64x4x128xbf16>

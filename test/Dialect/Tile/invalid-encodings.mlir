@@ -207,10 +207,50 @@ rtile.func @f() grid(%i: index) {
 
 // -----
 
-// Recipes are known by name.
+// Recipes have names. Which ones there are is not the dialect's business.
 
-// expected-error@+2 {{expected one of [fa_fwd_overlap, fa_fwd_lazy] for recipe of a scheduled kernel, got: fa_bwd}}
-// expected-error@+1 {{failed to parse RTile_RecipeAttr parameter}}
-rtile.func @f() grid(%i: index) recipe = <fa_bwd> {
+// expected-error@+1 {{expected the name of a recipe, found an empty one}}
+rtile.func @f() grid(%i: index) recipe = "" {
+  rtile.return
+}
+
+// -----
+
+// Stages and clusters are counted from 0, and belong to what computes.
+
+// expected-error@+1 {{expected a stage and a cluster of at least 0, found -1 and 0}}
+#stage = #rtile.stage<-1, cluster = 0>
+
+// -----
+
+rtile.func @f() grid(%i: index) {
+  // expected-error@+1 {{expected #rtile.stage as rtile.stage, found 1 : i64}}
+  %c0 = arith.constant {rtile.stage = 1 : i64} 0 : index
+  rtile.return
+}
+
+// -----
+
+rtile.func @f() grid(%i: index) {
+  // expected-error@+1 {{expected rtile.stage of operations that compute, found it of the end of a block}}
+  rtile.return {rtile.stage = #rtile.stage<0, cluster = 0>}
+}
+
+// -----
+
+// Only loops have an order.
+
+rtile.func @f() grid(%i: index) {
+  // expected-error@+1 {{expected rtile.unordered of an scf.for, found it of another operation}}
+  %c0 = arith.constant {rtile.unordered} 0 : index
+  rtile.return
+}
+
+// -----
+
+rtile.func @f() grid(%i: index) {
+  // expected-error@+1 {{expected rtile.unordered without a value, found 1 : i64}}
+  scf.for %j = %i to %i step %i {
+  } {rtile.unordered = 1 : i64}
   rtile.return
 }

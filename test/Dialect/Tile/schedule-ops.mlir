@@ -13,7 +13,7 @@
 // Every operation of a role; a tile has no encoding until one is chosen.
 
 // CHECK-LABEL: rtile.func @roles(
-// CHECK-SAME:    grid(%[[I:[^:]+]]: index, %[[J:[^:]+]]: index) scheduled recipe = <fa_fwd_lazy> walk = <strided, order = [1, 0], reversed = [1], section = 4> attributes {note = "kept"} {
+// CHECK-SAME:    grid(%[[I:[^:]+]]: index, %[[J:[^:]+]]: index) scheduled recipe = "fa_fwd_lazy" walk = <strided, order = [1, 0], reversed = [1], section = 4> attributes {note = "kept"} {
 // CHECK:         %[[V:.+]] = rtile.view
 // CHECK:         %[[C:.+]] = rtile.channel slots = 2 offset = 1024 barriers = 16 : !rtile.channel<64x64xbf16>
 // CHECK:         %[[D:.+]] = rtile.channel slots = 1 : !rtile.channel<64x64xbf16>
@@ -37,7 +37,7 @@
 // CHECK:           rtile.store %[[L]], %[[V]][%[[I]], %[[J]]] : tensor<64x64xbf16, #rtile.fragment<8>>, !rtile.view<64x64xbf16>
 // CHECK:         rtile.return
 rtile.func @roles(%x: memref<?x64xbf16>) grid(%i: index, %j: index) scheduled
-    recipe = <fa_fwd_lazy>
+    recipe = "fa_fwd_lazy"
     walk = <strided, order = [1, 0], reversed = [1], section = 4>
     attributes {note = "kept"} {
   %v = rtile.view %x[*, *] : memref<?x64xbf16> to !rtile.view<64x64xbf16>
@@ -92,8 +92,8 @@ rtile.func @roles(%x: memref<?x64xbf16>) grid(%i: index, %j: index) scheduled
 // The parts of a walk that say nothing are not printed; a plain kernel may say
 // how it is to be scheduled.
 
-// CHECK-LABEL: rtile.func @plain() grid(%{{.+}}: index) recipe = <fa_fwd_overlap> walk = <each> {
-rtile.func @plain() grid(%i: index) recipe = <fa_fwd_overlap>
+// CHECK-LABEL: rtile.func @plain() grid(%{{.+}}: index) recipe = "fa_fwd_overlap" walk = <each> {
+rtile.func @plain() grid(%i: index) recipe = "fa_fwd_overlap"
     walk = <each, order = [], section = 0> {
   rtile.return
 }

@@ -20,7 +20,7 @@
 // REMARK: [Passed] ChooseTiling {{.+}}"branch 0 on sm_90a: recipe fa_fwd_lazy, tiles of 128 queries x 128 keys: {{.+}} 2 groups of 64 rows with about 232 of 232 registers a thread, Q in registers, {{.+}}; rows that it marks are computed again in tiles of [[Q:[0-9]+]] x [[K:[0-9]+]]"
 
 // CHECK-LABEL: func.func @full(
-// CHECK:         tilings = [#ringlet.tiling<query = 128, key = 128, recipe = fa_fwd_lazy, redo = <query = {{[0-9]+}}, key = {{[0-9]+}}>>]
+// CHECK:         tilings = [#ringlet.tiling<query = 128, key = 128, recipe = "fa_fwd_lazy", redo = <query = {{[0-9]+}}, key = {{[0-9]+}}>>]
 func.func @full(%x: tensor<1x?x2x128xbf16>) -> tensor<1x?x2x128xbf16> {
   %o, %l = ringlet.attention %x, %x, %x branches [<w = *, r = 1>]
       : (tensor<1x?x2x128xbf16>, tensor<1x?x2x128xbf16>, tensor<1x?x2x128xbf16>)
@@ -37,8 +37,8 @@ func.func @full(%x: tensor<1x?x2x128xbf16>) -> tensor<1x?x2x128xbf16> {
 // REMARK: [Passed] {{.+}} tiles of 128 queries x 64 keys
 
 // CHECK-LABEL: func.func @dims(
-// CHECK:         tilings = [#ringlet.tiling<query = 192, key = 128, recipe = fa_fwd_lazy
-// CHECK:         tilings = [#ringlet.tiling<query = 128, key = 64, recipe = fa_fwd_lazy
+// CHECK:         tilings = [#ringlet.tiling<query = 192, key = 128, recipe = "fa_fwd_lazy"
+// CHECK:         tilings = [#ringlet.tiling<query = 128, key = 64, recipe = "fa_fwd_lazy"
 func.func @dims(%x: tensor<1x16384x2x64xf16>, %y: tensor<1x16384x2x256xbf16>)
     -> (tensor<1x16384x2x64xf16>, tensor<1x16384x2x256xbf16>) {
   %o, %l = ringlet.attention %x, %x, %x branches [<w = *, r = 1>]
@@ -58,7 +58,7 @@ func.func @dims(%x: tensor<1x16384x2x64xf16>, %y: tensor<1x16384x2x256xbf16>)
 // REMARK: [Passed] {{.+}}"branch 0 on sm_90a: recipe fa_fwd_lazy
 
 // CHECK-LABEL: func.func @segments(
-// CHECK:         tilings = [#ringlet.tiling<query = {{[0-9]+}}, key = {{[0-9]+}}, recipe = fa_fwd_lazy
+// CHECK:         tilings = [#ringlet.tiling<query = {{[0-9]+}}, key = {{[0-9]+}}, recipe = "fa_fwd_lazy"
 func.func @segments(%x: tensor<1x?x2x128xbf16>) -> tensor<1x?x2x128xbf16> {
   %o, %l = ringlet.attention %x, %x, %x branches [<w = 962, r = 7>]
       window = [100, 0]
@@ -108,11 +108,11 @@ func.func @chain(%x: tensor<1x?x2x64xbf16>) -> tensor<1x?x2x64xbf16> {
 // REMARK-COUNT-5: [Passed] {{.+}}"branch 0 on sm_90a: recipe fa_fwd_lazy
 
 // CHECK-LABEL: func.func @read_by_kernels(
-// CHECK:         sink(%{{.+}}) tilings = [#ringlet.tiling<query = {{[0-9]+}}, key = {{[0-9]+}}, recipe = fa_fwd_lazy, redo = <query = 64,
-// CHECK:         q_offset(%{{.+}}) tilings = [#ringlet.tiling<query = {{[0-9]+}}, key = {{[0-9]+}}, recipe = fa_fwd_lazy, redo = <query = 64,
-// CHECK:         softcap = 3.000000e+01 tilings = [#ringlet.tiling<query = {{[0-9]+}}, key = {{[0-9]+}}, recipe = fa_fwd_lazy
-// CHECK:         lengths(%{{.+}}, %{{.+}}) tilings = [#ringlet.tiling<query = {{[0-9]+}}, key = {{[0-9]+}}, recipe = fa_fwd_lazy, redo = <query = 64,
-// CHECK:         packed(%{{.+}}, %{{.+}}) tilings = [#ringlet.tiling<query = {{[0-9]+}}, key = {{[0-9]+}}, recipe = fa_fwd_lazy, redo = <query = 64,
+// CHECK:         sink(%{{.+}}) tilings = [#ringlet.tiling<query = {{[0-9]+}}, key = {{[0-9]+}}, recipe = "fa_fwd_lazy", redo = <query = 64,
+// CHECK:         q_offset(%{{.+}}) tilings = [#ringlet.tiling<query = {{[0-9]+}}, key = {{[0-9]+}}, recipe = "fa_fwd_lazy", redo = <query = 64,
+// CHECK:         softcap = 3.000000e+01 tilings = [#ringlet.tiling<query = {{[0-9]+}}, key = {{[0-9]+}}, recipe = "fa_fwd_lazy"
+// CHECK:         lengths(%{{.+}}, %{{.+}}) tilings = [#ringlet.tiling<query = {{[0-9]+}}, key = {{[0-9]+}}, recipe = "fa_fwd_lazy", redo = <query = 64,
+// CHECK:         packed(%{{.+}}, %{{.+}}) tilings = [#ringlet.tiling<query = {{[0-9]+}}, key = {{[0-9]+}}, recipe = "fa_fwd_lazy", redo = <query = 64,
 func.func @read_by_kernels(%x: tensor<3x4096x2x64xbf16>, %sink: tensor<2xf32>, %p: tensor<3xi64>, %y: tensor<4096x2x64xbf16>)
     -> (tensor<3x4096x2x64xbf16>, tensor<3x4096x2x64xbf16>, tensor<3x4096x2x64xbf16>, tensor<3x4096x2x64xbf16>, tensor<4096x2x64xbf16>) {
   %o, %l = ringlet.attention %x, %x, %x branches [<w = *, r = 1>] sink(%sink)
@@ -143,7 +143,7 @@ func.func @read_by_kernels(%x: tensor<3x4096x2x64xbf16>, %sink: tensor<2xf32>, %
 // REMARK: [Passed] {{.+}}"branch 0 on sm_90a: recipe
 
 // CHECK-LABEL: func.func @along_curve(
-// CHECK:         recipe = fa_fwd_lazy
+// CHECK:         recipe = "fa_fwd_lazy"
 func.func @along_curve(%x: tensor<1x4096x2x64xbf16, #hilbert>) -> tensor<1x4096x2x64xbf16, #hilbert> {
   %o, %l = ringlet.attention %x, %x, %x branches [<w = 1024, r = 1>] pattern_order = <hilbert, grid = [64, 64]>
       : (tensor<1x4096x2x64xbf16, #hilbert>, tensor<1x4096x2x64xbf16, #hilbert>, tensor<1x4096x2x64xbf16, #hilbert>)
@@ -184,7 +184,7 @@ func.func @by_table(%x: tensor<1x4096x2x64xbf16>, %y: tensor<1x4096x2x64xbf16, #
 // REMARK: [Missed] {{.+}}"branch 0 on sm_90a: no recipe: expected key in linear order or residue<8>, found #rlayout.order<residue<4>> (O1)"
 
 // CHECK-LABEL: func.func @residues(
-// CHECK:         r = 4>] tilings = [#ringlet.tiling<query = 128, key = 128, recipe = fa_fwd_lazy
+// CHECK:         r = 4>] tilings = [#ringlet.tiling<query = 128, key = 128, recipe = "fa_fwd_lazy"
 // CHECK:         r = 8>] tilings = [#ringlet.tiling<query = {{[0-9]+}}, key = {{[0-9]+}}>]
 func.func @residues(%x: tensor<1x?x2x128xbf16>, %y: tensor<1x?x2x128xbf16, #residue>)
     -> (tensor<1x?x2x128xbf16>, tensor<1x?x2x128xbf16>) {

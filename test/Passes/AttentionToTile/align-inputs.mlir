@@ -101,7 +101,7 @@ rplan.func @streams(%x: !b, %y: !b, %n: memref<i64>)
 // CHECK-NOT:     _align1
 
 rtile.func @fast(%x: !r, %y: !r) grid(%i: index)
-    attributes {recipe = #rtile.recipe<fa_fwd_lazy>} {
+    attributes {recipe = "fa_fwd_lazy"} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c64 = arith.constant 64 : index

@@ -22,7 +22,7 @@
 // accumulator is finite.
 
 // CHECK-LABEL: rtile.func @full_attention0_branch0(
-// CHECK-SAME:    recipe = <fa_fwd_lazy>
+// CHECK-SAME:    recipe = "fa_fwd_lazy"
 // CHECK-DAG:     %[[LEAST:.+]] = arith.constant dense<8.67361737E-19> : tensor<64xf32>
 // CHECK-DAG:     %[[INF:.+]] = arith.constant dense<0x7F800000> : tensor<64xf32>
 // CHECK-DAG:     %[[MINUS:.+]] = arith.constant dense<0xFF800000> : tensor<64xf32>
@@ -70,7 +70,7 @@
 // CHECK:         rtile.return
 func.func @full(%q: tensor<2x?x4x32xbf16>) -> tensor<2x?x4x32xbf16> {
   %o, %l = ringlet.attention %q, %q, %q branches [<w = *, r = 1>]
-      tilings = [#ringlet.tiling<query = 64, key = 48, recipe = fa_fwd_lazy, redo = <query = 16, key = 24>>]
+      tilings = [#ringlet.tiling<query = 64, key = 48, recipe = "fa_fwd_lazy", redo = <query = 16, key = 24>>]
       : (tensor<2x?x4x32xbf16>, tensor<2x?x4x32xbf16>, tensor<2x?x4x32xbf16>) -> (tensor<2x?x4x32xbf16>, tensor<2x4x?xf32>)
   return %o : tensor<2x?x4x32xbf16>
 }
@@ -87,7 +87,7 @@ func.func @full(%q: tensor<2x?x4x32xbf16>) -> tensor<2x?x4x32xbf16> {
 // CHECK:         rplan.launch @dilated_attention0_branch0_redo
 
 // CHECK-LABEL: rtile.func @dilated_attention0_branch0(
-// CHECK-SAME:    recipe = <fa_fwd_overlap>
+// CHECK-SAME:    recipe = "fa_fwd_overlap"
 // CHECK-DAG:     %[[ZERO:.+]] = arith.constant dense<0.000000e+00> : tensor<64x16xf16>
 // CHECK-DAG:     %[[NONE:.+]] = arith.constant dense<0xFF800000> : tensor<64xf32>
 // CHECK:         %[[RES:.+]] = arith.remui
@@ -129,7 +129,7 @@ func.func @full(%q: tensor<2x?x4x32xbf16>) -> tensor<2x?x4x32xbf16> {
 func.func @dilated(%q: tensor<1x?x4x16xf16>, %k: tensor<1x?x2x16xf16>)
     -> (tensor<1x?x4x16xf16>, tensor<1x4x?xf32>) {
   %o, %l = ringlet.attention %q, %k, %k branches [<w = 256, r = 3>] causal
-      tilings = [#ringlet.tiling<query = 64, key = 64, recipe = fa_fwd_overlap, redo = <query = 32, key = 16>>]
+      tilings = [#ringlet.tiling<query = 64, key = 64, recipe = "fa_fwd_overlap", redo = <query = 32, key = 16>>]
       : (tensor<1x?x4x16xf16>, tensor<1x?x2x16xf16>, tensor<1x?x2x16xf16>) -> (tensor<1x?x4x16xf16>, tensor<1x4x?xf32>)
   return %o, %l : tensor<1x?x4x16xf16>, tensor<1x4x?xf32>
 }
@@ -151,7 +151,7 @@ func.func @dilated(%q: tensor<1x?x4x16xf16>, %k: tensor<1x?x2x16xf16>)
 
 func.func @sparse(%q: tensor<1x?x1x16xf16>) -> tensor<1x?x1x16xf16> {
   %o, %lse = ringlet.attention %q, %q, %q branches [<w = *, r = 1099511627776>]
-      tilings = [#ringlet.tiling<query = 64, key = 16, recipe = fa_fwd_lazy, redo = <query = 16, key = 16>>]
+      tilings = [#ringlet.tiling<query = 64, key = 16, recipe = "fa_fwd_lazy", redo = <query = 16, key = 16>>]
       : (tensor<1x?x1x16xf16>, tensor<1x?x1x16xf16>, tensor<1x?x1x16xf16>)
       -> (tensor<1x?x1x16xf16>, tensor<1x1x?xf32>)
   return %o : tensor<1x?x1x16xf16>

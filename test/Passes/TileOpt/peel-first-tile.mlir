@@ -44,7 +44,7 @@
 // REMARK: key tiles run from the last to the first; the last stands before 1 loop over the others
 rtile.func @full(%Q: memref<?x32xbf16, strided<[?, 1]>>, %K: memref<?x32xbf16, strided<[?, 1]>>,
     %V: memref<?x16xbf16, strided<[?, 1]>>, %O: memref<?x16xf32, strided<[?, 1]>>,
-    %L: memref<?xf32, strided<[1]>>) grid(%row: index) recipe = <fa_fwd_lazy> {
+    %L: memref<?xf32, strided<[1]>>) grid(%row: index) recipe = "fa_fwd_lazy" {
   %lowest = arith.constant dense<0xFF7FFFFF> : tensor<64xf32>
   %none = arith.constant dense<0.0> : tensor<64xf32>
   %zero = arith.constant dense<0.0> : tensor<64x16xf32>
@@ -128,7 +128,7 @@ rtile.func @full(%Q: memref<?x32xbf16, strided<[?, 1]>>, %K: memref<?x32xbf16, s
 // REMARK: the last stands before 2 loops over the others
 rtile.func @causal(%Q: memref<?x32xbf16, strided<[?, 1]>>, %K: memref<?x32xbf16, strided<[?, 1]>>,
     %V: memref<?x16xbf16, strided<[?, 1]>>, %O: memref<?x16xf32, strided<[?, 1]>>,
-    %L: memref<?xf32, strided<[1]>>) grid(%row: index) recipe = <fa_fwd_lazy> {
+    %L: memref<?xf32, strided<[1]>>) grid(%row: index) recipe = "fa_fwd_lazy" {
   %lowest = arith.constant dense<0xFF7FFFFF> : tensor<64xf32>
   %none = arith.constant dense<0.0> : tensor<64xf32>
   %zero = arith.constant dense<0.0> : tensor<64x16xf32>
@@ -213,7 +213,7 @@ rtile.func @causal(%Q: memref<?x32xbf16, strided<[?, 1]>>, %K: memref<?x32xbf16,
 // REMARK: the last stands before 3 loops over the others
 rtile.func @left_window(%Q: memref<?x32xbf16, strided<[?, 1]>>, %K: memref<?x32xbf16, strided<[?, 1]>>,
     %V: memref<?x16xbf16, strided<[?, 1]>>, %O: memref<?x16xf32, strided<[?, 1]>>,
-    %L: memref<?xf32, strided<[1]>>) grid(%row: index) recipe = <fa_fwd_lazy> {
+    %L: memref<?xf32, strided<[1]>>) grid(%row: index) recipe = "fa_fwd_lazy" {
   %lowest = arith.constant dense<0xFF7FFFFF> : tensor<64xf32>
   %none = arith.constant dense<0.0> : tensor<64xf32>
   %zero = arith.constant dense<0.0> : tensor<64x16xf32>

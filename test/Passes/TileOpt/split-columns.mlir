@@ -36,7 +36,7 @@
 // CHECK-NEXT:      rtile.rebase %{{.+}}, %[[SUM]] bound = 40 tiles(%[[P]])
 // REMARK: weights of 80 keys are computed in two parts, of 48 and 32
 rtile.func @lazy(%K: memref<?x32xbf16, strided<[?, 1]>>, %O: memref<?x80xbf16, strided<[?, 1]>>,
-    %to: index) grid(%row: index) recipe = <fa_fwd_lazy> {
+    %to: index) grid(%row: index) recipe = "fa_fwd_lazy" {
   %m0 = arith.constant dense<0.0> : tensor<64xf32>
   %l0 = arith.constant dense<0.0> : tensor<64x8xf32>
   %scale = arith.constant dense<0.25> : tensor<64x80xf32>
@@ -99,7 +99,7 @@ rtile.func @lazy(%K: memref<?x32xbf16, strided<[?, 1]>>, %O: memref<?x80xbf16, s
 rtile.func @running_maximum(%Q: memref<?x32xbf16, strided<[?, 1]>>, %K: memref<?x32xbf16, strided<[?, 1]>>,
     %V: memref<?x16xbf16, strided<[?, 1]>>, %O: memref<?x16xf32, strided<[?, 1]>>,
     %L: memref<?xf32, strided<[1]>>, %M: memref<?xf32, strided<[1]>>,
-    %last: index, %from: index, %to: index) grid(%row: index) recipe = <fa_fwd_overlap> {
+    %last: index, %from: index, %to: index) grid(%row: index) recipe = "fa_fwd_overlap" {
   %lowest = arith.constant dense<0xFF7FFFFF> : tensor<64xf32>
   %scale = arith.constant dense<0.25> : tensor<64x48xf32>
   %hidden = arith.constant dense<0xFF800000> : tensor<64x48xf32>
@@ -164,7 +164,7 @@ rtile.func @running_maximum(%Q: memref<?x32xbf16, strided<[?, 1]>>, %K: memref<?
 rtile.func @narrow(%Q: memref<?x32xbf16, strided<[?, 1]>>, %K: memref<?x32xbf16, strided<[?, 1]>>,
     %V: memref<?x16xbf16, strided<[?, 1]>>, %O: memref<?x16xf32, strided<[?, 1]>>,
     %L: memref<?xf32, strided<[1]>>, %M: memref<?xf32, strided<[1]>>,
-    %last: index, %from: index, %to: index) grid(%row: index) recipe = <fa_fwd_lazy> {
+    %last: index, %from: index, %to: index) grid(%row: index) recipe = "fa_fwd_lazy" {
   %lowest = arith.constant dense<0xFF7FFFFF> : tensor<64xf32>
   %scale = arith.constant dense<0.25> : tensor<64x24xf32>
   %hidden = arith.constant dense<0xFF800000> : tensor<64x24xf32>
@@ -229,7 +229,7 @@ rtile.func @narrow(%Q: memref<?x32xbf16, strided<[?, 1]>>, %K: memref<?x32xbf16,
 rtile.func @not_rounded(%Q: memref<?x32xf32, strided<[?, 1]>>, %K: memref<?x32xf32, strided<[?, 1]>>,
     %V: memref<?x16xf32, strided<[?, 1]>>, %O: memref<?x16xf32, strided<[?, 1]>>,
     %L: memref<?xf32, strided<[1]>>, %M: memref<?xf32, strided<[1]>>,
-    %last: index, %from: index, %to: index) grid(%row: index) recipe = <fa_fwd_lazy> {
+    %last: index, %from: index, %to: index) grid(%row: index) recipe = "fa_fwd_lazy" {
   %lowest = arith.constant dense<0xFF7FFFFF> : tensor<64xf32>
   %scale = arith.constant dense<0.25> : tensor<64x48xf32>
   %hidden = arith.constant dense<0xFF800000> : tensor<64x48xf32>
@@ -273,71 +273,6 @@ rtile.func @not_rounded(%Q: memref<?x32xf32, strided<[?, 1]>>, %K: memref<?x32xf
     %alpha_wide = rtile.broadcast %alpha : tensor<64xf32> -> tensor<64x16xf32>
     %acc_decayed = arith.mulf %acc, %alpha_wide : tensor<64x16xf32>
     %acc_new = rtile.dot %p, %v_tile init(%acc_decayed) : tensor<64x48xf32>, tensor<48x16xf32> -> tensor<64x16xf32>
-    scf.yield %m_new, %l_new, %acc_new : tensor<64xf32>, tensor<64xf32>, tensor<64x16xf32>
-  }
-  rtile.store %s0#2, %o[%row, %c0] : !rtile.view<64x16xf32>
-  rtile.store %s0#1, %ls[%row] : !rtile.view<64xf32>
-  rtile.store %s0#0, %ms[%row] : !rtile.view<64xf32>
-  rtile.return
-}
-
-// -----
-
-// No recipe, no change, nothing said.
-
-// CHECK-LABEL: rtile.func @no_recipe(
-// CHECK-NOT:     rtile.slice
-// CHECK:         rtile.return
-// REMARK-NOT: remark:
-rtile.func @no_recipe(%Q: memref<?x32xbf16, strided<[?, 1]>>, %K: memref<?x32xbf16, strided<[?, 1]>>,
-    %V: memref<?x16xbf16, strided<[?, 1]>>, %O: memref<?x16xf32, strided<[?, 1]>>,
-    %L: memref<?xf32, strided<[1]>>, %M: memref<?xf32, strided<[1]>>,
-    %last: index, %from: index, %to: index) grid(%row: index) {
-  %lowest = arith.constant dense<0xFF7FFFFF> : tensor<64xf32>
-  %scale = arith.constant dense<0.25> : tensor<64x48xf32>
-  %hidden = arith.constant dense<0xFF800000> : tensor<64x48xf32>
-  %c0 = arith.constant 0 : index
-  %step = arith.constant 48 : index
-  %q = rtile.view %Q[*, *] : memref<?x32xbf16, strided<[?, 1]>> to !rtile.view<64x32xbf16>
-  %k = rtile.view %K[*, *] : memref<?x32xbf16, strided<[?, 1]>> to !rtile.view<48x32xbf16>
-  %v = rtile.view %V[*, *] : memref<?x16xbf16, strided<[?, 1]>> to !rtile.view<48x16xbf16>
-  %o = rtile.view %O[*, *] : memref<?x16xf32, strided<[?, 1]>> to !rtile.view<64x16xf32>
-  %ls = rtile.view %L[*] : memref<?xf32, strided<[1]>> to !rtile.view<64xf32>
-  %ms = rtile.view %M[*] : memref<?xf32, strided<[1]>> to !rtile.view<64xf32>
-  %q_tile = rtile.load %q[%row, %c0] : !rtile.view<64x32xbf16>
-  %k_tile0 = rtile.load %k[%last, %c0] : !rtile.view<48x32xbf16>
-  %product0 = rtile.dot %q_tile, %k_tile0 transposed : tensor<64x32xbf16>, tensor<48x32xbf16> -> tensor<64x48xf32>
-  %scores0 = arith.mulf %product0, %scale : tensor<64x48xf32>
-  %seen0 = rtile.visible %q[%row], %k[%last] : !rtile.view<64x32xbf16>, !rtile.view<48x32xbf16> -> tensor<64x48xi1>
-  %masked0 = arith.select %seen0, %scores0, %hidden : tensor<64x48xi1>, tensor<64x48xf32>
-  %tile_max0 = rtile.reduce max %masked0 : tensor<64x48xf32>
-  %m_new0 = arith.maximumf %lowest, %tile_max0 : tensor<64xf32>
-  %m_wide0 = rtile.broadcast %m_new0 : tensor<64xf32> -> tensor<64x48xf32>
-  %below0 = arith.subf %masked0, %m_wide0 : tensor<64x48xf32>
-  %p0 = math.exp2 %below0 : tensor<64x48xf32>
-  %tile_sum0 = rtile.reduce sum %p0 : tensor<64x48xf32>
-  %p_rounded0 = arith.truncf %p0 : tensor<64x48xf32> to tensor<64x48xbf16>
-  %v_tile0 = rtile.load %v[%last, %c0] : !rtile.view<48x16xbf16>
-  %acc_new0 = rtile.dot %p_rounded0, %v_tile0 : tensor<64x48xbf16>, tensor<48x16xbf16> -> tensor<64x16xf32>
-  %s0:3 = scf.for %j = %c0 to %from step %step iter_args(%m = %m_new0, %l = %tile_sum0, %acc = %acc_new0) -> (tensor<64xf32>, tensor<64xf32>, tensor<64x16xf32>) {
-    %k_tile = rtile.load %k[%j, %c0] : !rtile.view<48x32xbf16>
-    %product = rtile.dot %q_tile, %k_tile transposed : tensor<64x32xbf16>, tensor<48x32xbf16> -> tensor<64x48xf32>
-    %scores = arith.mulf %product, %scale : tensor<64x48xf32>
-    %tile_max = rtile.reduce max %scores : tensor<64x48xf32>
-    %m_new = arith.maximumf %m, %tile_max : tensor<64xf32>
-    %m_wide = rtile.broadcast %m_new : tensor<64xf32> -> tensor<64x48xf32>
-    %below = arith.subf %scores, %m_wide : tensor<64x48xf32>
-    %p = math.exp2 %below : tensor<64x48xf32>
-    %change = arith.subf %m, %m_new : tensor<64xf32>
-    %alpha = math.exp2 %change : tensor<64xf32>
-    %tile_sum = rtile.reduce sum %p : tensor<64x48xf32>
-    %l_decayed = arith.mulf %l, %alpha : tensor<64xf32>
-    %l_new = arith.addf %l_decayed, %tile_sum : tensor<64xf32>
-    %p_rounded = arith.truncf %p : tensor<64x48xf32> to tensor<64x48xbf16>
-    %v_tile = rtile.load %v[%j, %c0] : !rtile.view<48x16xbf16>
-    %alpha_wide = rtile.broadcast %alpha : tensor<64xf32> -> tensor<64x16xf32>
-    %acc_decayed = arith.mulf %acc, %alpha_wide : tensor<64x16xf32>
-    %acc_new = rtile.dot %p_rounded, %v_tile init(%acc_decayed) : tensor<64x48xbf16>, tensor<48x16xbf16> -> tensor<64x16xf32>
     scf.yield %m_new, %l_new, %acc_new : tensor<64xf32>, tensor<64xf32>, tensor<64x16xf32>
   }
   rtile.store %s0#2, %o[%row, %c0] : !rtile.view<64x16xf32>

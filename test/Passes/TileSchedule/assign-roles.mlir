@@ -82,7 +82,7 @@
              load_warps = 4, query_in_registers = true, slots = 2,
              walk = #rtile.walk<strided>}
 rtile.func @late_values(%Q: !buffer, %K: !buffer, %V: !buffer, %O: !floats, %steps: index)
-    grid(%i: index) recipe = <fa_fwd_lazy> attributes {rtile.schedule = #schedule} {
+    grid(%i: index) recipe = "fa_fwd_lazy" attributes {rtile.schedule = #schedule} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c64 = arith.constant 64 : index
@@ -240,7 +240,7 @@ rtile.func @condition(%Q: !buffer, %O: !floats, %rows: index)
              load_warps = 4, query_in_registers = false, slots = 2,
              walk = #rtile.walk<strided>}
 rtile.func @depends(%Q: !buffer, %O: !floats)
-    grid(%i: index) recipe = <fa_fwd_lazy> attributes {rtile.schedule = #schedule} {
+    grid(%i: index) recipe = "fa_fwd_lazy" attributes {rtile.schedule = #schedule} {
   %c0 = arith.constant 0 : index
   %none = arith.constant dense<0.0> : tensor<64xf32>
   %q = rtile.view %Q[*, *] : !buffer to !view

@@ -16,7 +16,7 @@
 // CHECK:         rtile.return
 // REMARK: [Missed] ChooseSchedule {{.*}}"heights stays plain: expected left operands of a multiple of 64 rows, found tensor<96x64xbf16>"
 rtile.func @heights(%Q: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %K: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %V: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %O: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>)
-    grid(%tile: index, %head: index, %batch: index) recipe = <fa_fwd_lazy> {
+    grid(%tile: index, %head: index, %batch: index) recipe = "fa_fwd_lazy" {
   %c0 = arith.constant 0 : index
   %height = arith.constant 96 : index
   %step = arith.constant 64 : index
@@ -51,7 +51,7 @@ rtile.func @heights(%Q: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %K: memref
 // CHECK:         rtile.return
 // REMARK: [Missed] ChooseSchedule {{.*}}"runtime_rate stays plain: expected views whose w and rate are known, found ? (B1)"
 rtile.func @runtime_rate(%Q: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %K: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %V: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %O: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %rate: index)
-    grid(%tile: index, %head: index, %batch: index) recipe = <fa_fwd_lazy> {
+    grid(%tile: index, %head: index, %batch: index) recipe = "fa_fwd_lazy" {
   %c0 = arith.constant 0 : index
   %height = arith.constant 64 : index
   %step = arith.constant 64 : index
@@ -86,7 +86,7 @@ rtile.func @runtime_rate(%Q: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %K: m
 // CHECK:         rtile.return
 // REMARK: [Missed] ChooseSchedule {{.*}}"odd_depth stays plain: expected rows of a multiple of 16 bytes, found 40 (20 elements; nearest 24)"
 rtile.func @odd_depth(%Q: memref<1x?x8x20xbf16, strided<[?, ?, ?, 1]>>, %K: memref<1x?x8x20xbf16, strided<[?, ?, ?, 1]>>, %V: memref<1x?x8x20xbf16, strided<[?, ?, ?, 1]>>, %O: memref<1x?x8x20xbf16, strided<[?, ?, ?, 1]>>)
-    grid(%tile: index, %head: index, %batch: index) recipe = <fa_fwd_lazy> {
+    grid(%tile: index, %head: index, %batch: index) recipe = "fa_fwd_lazy" {
   %c0 = arith.constant 0 : index
   %height = arith.constant 64 : index
   %step = arith.constant 64 : index
@@ -121,7 +121,7 @@ rtile.func @odd_depth(%Q: memref<1x?x8x20xbf16, strided<[?, ?, ?, 1]>>, %K: memr
 // CHECK:         rtile.return
 // REMARK: [Missed] ChooseSchedule {{.*}}"odd_keys stays plain: expected key tiles of a multiple of 16 rows, found 40; nearest 48"
 rtile.func @odd_keys(%Q: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %K: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %V: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %O: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>)
-    grid(%tile: index, %head: index, %batch: index) recipe = <fa_fwd_lazy> {
+    grid(%tile: index, %head: index, %batch: index) recipe = "fa_fwd_lazy" {
   %c0 = arith.constant 0 : index
   %height = arith.constant 64 : index
   %step = arith.constant 40 : index
@@ -156,7 +156,7 @@ rtile.func @odd_keys(%Q: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %K: memre
 // CHECK:         rtile.return
 // REMARK: [Missed] ChooseSchedule {{.*}}"many_registers stays plain: expected at most 232 registers a thread, 2 groups of 64 rows, found 304: 128 for sums, 96 for scores, 48 for weights, 32 for the rest"
 rtile.func @many_registers(%Q: memref<1x?x8x256xbf16, strided<[?, ?, ?, 1]>>, %K: memref<1x?x8x256xbf16, strided<[?, ?, ?, 1]>>, %V: memref<1x?x8x256xbf16, strided<[?, ?, ?, 1]>>, %O: memref<1x?x8x256xbf16, strided<[?, ?, ?, 1]>>)
-    grid(%tile: index, %head: index, %batch: index) recipe = <fa_fwd_lazy> {
+    grid(%tile: index, %head: index, %batch: index) recipe = "fa_fwd_lazy" {
   %c0 = arith.constant 0 : index
   %height = arith.constant 128 : index
   %step = arith.constant 192 : index
@@ -191,7 +191,7 @@ rtile.func @many_registers(%Q: memref<1x?x8x256xbf16, strided<[?, ?, ?, 1]>>, %K
 // CHECK:         rtile.return
 // REMARK: [Missed] ChooseSchedule {{.*}}"wide stays plain: expected views of at most 256 columns to multiply, found 264"
 rtile.func @wide(%Q: memref<1x?x8x264xbf16, strided<[?, ?, ?, 1]>>, %K: memref<1x?x8x264xbf16, strided<[?, ?, ?, 1]>>, %V: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %O: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>)
-    grid(%tile: index, %head: index, %batch: index) recipe = <fa_fwd_lazy> {
+    grid(%tile: index, %head: index, %batch: index) recipe = "fa_fwd_lazy" {
   %c0 = arith.constant 0 : index
   %height = arith.constant 64 : index
   %step = arith.constant 64 : index
@@ -226,7 +226,7 @@ rtile.func @wide(%Q: memref<1x?x8x264xbf16, strided<[?, ?, ?, 1]>>, %K: memref<1
 // CHECK:         rtile.return
 // REMARK: [Missed] ChooseSchedule {{.*}}"high stays plain: expected tiles of at most 256 rows to copy, found 320"
 rtile.func @high(%Q: memref<1x?x8x16xbf16, strided<[?, ?, ?, 1]>>, %K: memref<1x?x8x16xbf16, strided<[?, ?, ?, 1]>>, %V: memref<1x?x8x16xbf16, strided<[?, ?, ?, 1]>>, %O: memref<1x?x8x16xbf16, strided<[?, ?, ?, 1]>>)
-    grid(%tile: index, %head: index, %batch: index) recipe = <fa_fwd_lazy> {
+    grid(%tile: index, %head: index, %batch: index) recipe = "fa_fwd_lazy" {
   %c0 = arith.constant 0 : index
   %height = arith.constant 320 : index
   %step = arith.constant 16 : index
@@ -261,7 +261,7 @@ rtile.func @high(%Q: memref<1x?x8x16xbf16, strided<[?, ?, ?, 1]>>, %K: memref<1x
 // CHECK:         rtile.return
 // REMARK: [Missed] ChooseSchedule {{.*}}"other_use stays plain: expected loads for products alone, found a tile of tensor<64x64xbf16> that arith.negf uses"
 rtile.func @other_use(%Q: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %K: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %V: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %O: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>)
-    grid(%tile: index, %head: index, %batch: index) recipe = <fa_fwd_lazy> {
+    grid(%tile: index, %head: index, %batch: index) recipe = "fa_fwd_lazy" {
   %c0 = arith.constant 0 : index
   %height = arith.constant 64 : index
   %step = arith.constant 64 : index
@@ -298,7 +298,7 @@ rtile.func @other_use(%Q: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %K: memr
 // CHECK:         rtile.return
 // REMARK: [Missed] ChooseSchedule {{.*}}"both_ways stays plain: expected buffers that are loaded or stored to, found one that is both"
 rtile.func @both_ways(%Q: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %K: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %V: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %O: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>)
-    grid(%tile: index, %head: index, %batch: index) recipe = <fa_fwd_lazy> {
+    grid(%tile: index, %head: index, %batch: index) recipe = "fa_fwd_lazy" {
   %c0 = arith.constant 0 : index
   %height = arith.constant 64 : index
   %step = arith.constant 64 : index
@@ -335,7 +335,7 @@ rtile.func @both_ways(%Q: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %K: memr
 // CHECK:         rtile.return
 // REMARK: [Missed] ChooseSchedule {{.*}}"f32 stays plain: expected operands of products of one type of 16 bits, found tensor<64x64xf32> and tensor<64x64xf32>"
 rtile.func @f32(%Q: memref<1x?x8x64xf32, strided<[?, ?, ?, 1]>>, %K: memref<1x?x8x64xf32, strided<[?, ?, ?, 1]>>, %V: memref<1x?x8x64xf32, strided<[?, ?, ?, 1]>>, %O: memref<1x?x8x64xf32, strided<[?, ?, ?, 1]>>)
-    grid(%tile: index, %head: index, %batch: index) recipe = <fa_fwd_lazy> {
+    grid(%tile: index, %head: index, %batch: index) recipe = "fa_fwd_lazy" {
   %c0 = arith.constant 0 : index
   %height = arith.constant 64 : index
   %step = arith.constant 64 : index

@@ -20,10 +20,10 @@
 // Two groups, the query tile in registers; every tile sees all keys.
 
 // CHECK-LABEL: rtile.func @d128(
-// CHECK-SAME:    recipe = <fa_fwd_lazy> attributes {rtile.schedule = {compute_registers = 232 : i64, compute_warps = 8 : i64, load_registers = 40 : i64, load_warps = 4 : i64, query_in_registers = true, slots = 2 : i64, walk = #rtile.walk<strided>}}
+// CHECK-SAME:    recipe = "fa_fwd_lazy" attributes {rtile.schedule = {compute_registers = 232 : i64, compute_warps = 8 : i64, load_registers = 40 : i64, load_warps = 4 : i64, query_in_registers = true, slots = 2 : i64, walk = #rtile.walk<strided>}}
 // REMARK: [Passed] ChooseSchedule {{.*}}"d128: 8 warps compute, 4 for every 64 of 128 rows, with 232 registers a thread (192 for tiles, query tile in registers), 4 load with 40; 2 slots, 163920 of 231424 bytes of shared memory; every tile sees the same keys, so blocks take points in turn"
 rtile.func @d128(%Q: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %K: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %V: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %O: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>)
-    grid(%tile: index, %head: index, %batch: index) recipe = <fa_fwd_lazy> {
+    grid(%tile: index, %head: index, %batch: index) recipe = "fa_fwd_lazy" {
   %c0 = arith.constant 0 : index
   %height = arith.constant 128 : index
   %step = arith.constant 128 : index
@@ -53,9 +53,9 @@ rtile.func @d128(%Q: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %K: memref<1
 // Three groups with 160 registers, which do not hold the query tile.
 
 // CHECK-LABEL: rtile.func @d64(
-// CHECK-SAME:    recipe = <fa_fwd_lazy> attributes {rtile.schedule = {compute_registers = 160 : i64, compute_warps = 12 : i64, load_registers = 32 : i64, load_warps = 4 : i64, query_in_registers = false, slots = 2 : i64, walk = #rtile.walk<strided>}}
+// CHECK-SAME:    recipe = "fa_fwd_lazy" attributes {rtile.schedule = {compute_registers = 160 : i64, compute_warps = 12 : i64, load_registers = 32 : i64, load_warps = 4 : i64, query_in_registers = false, slots = 2 : i64, walk = #rtile.walk<strided>}}
 rtile.func @d64(%Q: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %K: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %V: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %O: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>)
-    grid(%tile: index, %head: index, %batch: index) recipe = <fa_fwd_lazy> {
+    grid(%tile: index, %head: index, %batch: index) recipe = "fa_fwd_lazy" {
   %c0 = arith.constant 0 : index
   %height = arith.constant 192 : index
   %step = arith.constant 128 : index
@@ -86,9 +86,9 @@ rtile.func @d64(%Q: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %K: memref<1x?
 // than that together.
 
 // CHECK-LABEL: rtile.func @four_groups(
-// CHECK-SAME:    recipe = <fa_fwd_lazy> attributes {rtile.schedule = {compute_registers = 112 : i64, compute_warps = 16 : i64, load_registers = 32 : i64, load_warps = 4 : i64, query_in_registers = false, slots = 2 : i64, walk = #rtile.walk<strided>}}
+// CHECK-SAME:    recipe = "fa_fwd_lazy" attributes {rtile.schedule = {compute_registers = 112 : i64, compute_warps = 16 : i64, load_registers = 32 : i64, load_warps = 4 : i64, query_in_registers = false, slots = 2 : i64, walk = #rtile.walk<strided>}}
 rtile.func @four_groups(%Q: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %K: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %V: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %O: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>)
-    grid(%tile: index, %head: index, %batch: index) recipe = <fa_fwd_lazy> {
+    grid(%tile: index, %head: index, %batch: index) recipe = "fa_fwd_lazy" {
   %c0 = arith.constant 0 : index
   %height = arith.constant 256 : index
   %step = arith.constant 64 : index
@@ -118,9 +118,9 @@ rtile.func @four_groups(%Q: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %K: me
 // Sums of 256 columns leave no registers for the query tile.
 
 // CHECK-LABEL: rtile.func @d256(
-// CHECK-SAME:    recipe = <fa_fwd_lazy> attributes {rtile.schedule = {compute_registers = 232 : i64, compute_warps = 8 : i64, load_registers = 40 : i64, load_warps = 4 : i64, query_in_registers = false, slots = 2 : i64, walk = #rtile.walk<strided>}}
+// CHECK-SAME:    recipe = "fa_fwd_lazy" attributes {rtile.schedule = {compute_registers = 232 : i64, compute_warps = 8 : i64, load_registers = 40 : i64, load_warps = 4 : i64, query_in_registers = false, slots = 2 : i64, walk = #rtile.walk<strided>}}
 rtile.func @d256(%Q: memref<1x?x8x256xbf16, strided<[?, ?, ?, 1]>>, %K: memref<1x?x8x256xbf16, strided<[?, ?, ?, 1]>>, %V: memref<1x?x8x256xbf16, strided<[?, ?, ?, 1]>>, %O: memref<1x?x8x256xbf16, strided<[?, ?, ?, 1]>>)
-    grid(%tile: index, %head: index, %batch: index) recipe = <fa_fwd_lazy> {
+    grid(%tile: index, %head: index, %batch: index) recipe = "fa_fwd_lazy" {
   %c0 = arith.constant 0 : index
   %height = arith.constant 128 : index
   %step = arith.constant 80 : index
@@ -150,9 +150,9 @@ rtile.func @d256(%Q: memref<1x?x8x256xbf16, strided<[?, ?, ?, 1]>>, %K: memref<1
 // One group has more registers than a thread can name.
 
 // CHECK-LABEL: rtile.func @one_group(
-// CHECK-SAME:    recipe = <fa_fwd_lazy> attributes {rtile.schedule = {compute_registers = 240 : i64, compute_warps = 4 : i64, load_registers = 56 : i64, load_warps = 4 : i64, query_in_registers = true, slots = 2 : i64, walk = #rtile.walk<strided>}}
+// CHECK-SAME:    recipe = "fa_fwd_lazy" attributes {rtile.schedule = {compute_registers = 240 : i64, compute_warps = 4 : i64, load_registers = 56 : i64, load_warps = 4 : i64, query_in_registers = true, slots = 2 : i64, walk = #rtile.walk<strided>}}
 rtile.func @one_group(%Q: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %K: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %V: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %O: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>)
-    grid(%tile: index, %head: index, %batch: index) recipe = <fa_fwd_lazy> {
+    grid(%tile: index, %head: index, %batch: index) recipe = "fa_fwd_lazy" {
   %c0 = arith.constant 0 : index
   %height = arith.constant 64 : index
   %step = arith.constant 128 : index
@@ -182,10 +182,10 @@ rtile.func @one_group(%Q: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %K: mem
 // Where two slots of keys and values do not fit there is one.
 
 // CHECK-LABEL: rtile.func @one_slot(
-// CHECK-SAME:    recipe = <fa_fwd_lazy> attributes {rtile.schedule = {compute_registers = 240 : i64, compute_warps = 4 : i64, load_registers = 56 : i64, load_warps = 4 : i64, query_in_registers = false, slots = 1 : i64, walk = #rtile.walk<strided>}}
+// CHECK-SAME:    recipe = "fa_fwd_lazy" attributes {rtile.schedule = {compute_registers = 240 : i64, compute_warps = 4 : i64, load_registers = 56 : i64, load_warps = 4 : i64, query_in_registers = false, slots = 1 : i64, walk = #rtile.walk<strided>}}
 // REMARK: [Passed] ChooseSchedule {{.*}}"one_slot: 4 warps compute, 4 for every 64 of 64 rows, with 240 registers a thread (164 for tiles, query tile in shared memory), 4 load with 56; 1 slot, 145456 of 231424 bytes
 rtile.func @one_slot(%Q: memref<1x?x8x256xbf16, strided<[?, ?, ?, 1]>>, %K: memref<1x?x8x256xbf16, strided<[?, ?, ?, 1]>>, %V: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %O: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>)
-    grid(%tile: index, %head: index, %batch: index) recipe = <fa_fwd_lazy> {
+    grid(%tile: index, %head: index, %batch: index) recipe = "fa_fwd_lazy" {
   %c0 = arith.constant 0 : index
   %height = arith.constant 64 : index
   %step = arith.constant 176 : index
@@ -216,9 +216,9 @@ rtile.func @one_slot(%Q: memref<1x?x8x256xbf16, strided<[?, ?, ?, 1]>>, %K: memr
 // of any batch item as the length allows.
 
 // CHECK-LABEL: rtile.func @causal(
-// CHECK-SAME:    recipe = <fa_fwd_lazy> attributes {rtile.schedule = {compute_registers = 232 : i64, compute_warps = 8 : i64, load_registers = 40 : i64, load_warps = 4 : i64, query_in_registers = true, slots = 2 : i64, walk = #rtile.walk<dynamic, order = [1, 2, 0], reversed = [0], section = 1, rows = 65536, length = [1, 1], per_block = 6>}}
+// CHECK-SAME:    recipe = "fa_fwd_lazy" attributes {rtile.schedule = {compute_registers = 232 : i64, compute_warps = 8 : i64, load_registers = 40 : i64, load_warps = 4 : i64, query_in_registers = true, slots = 2 : i64, walk = #rtile.walk<dynamic, order = [1, 2, 0], reversed = [0], section = 1, rows = 65536, length = [1, 1], per_block = 6>}}
 rtile.func @causal(%Q: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %K: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %V: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %O: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>)
-    grid(%tile: index, %head: index, %batch: index) recipe = <fa_fwd_lazy> {
+    grid(%tile: index, %head: index, %batch: index) recipe = "fa_fwd_lazy" {
   %c0 = arith.constant 0 : index
   %height = arith.constant 128 : index
   %step = arith.constant 128 : index
@@ -249,9 +249,9 @@ rtile.func @causal(%Q: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %K: memref
 // each read by two query heads, share the cache.
 
 // CHECK-LABEL: rtile.func @causal_length(
-// CHECK-SAME:    recipe = <fa_fwd_lazy> attributes {rtile.schedule = {compute_registers = 232 : i64, compute_warps = 8 : i64, load_registers = 40 : i64, load_warps = 4 : i64, query_in_registers = true, slots = 2 : i64, walk = #rtile.walk<dynamic, order = [1, 2, 0], reversed = [0], section = 8, per_block = 6>}}
+// CHECK-SAME:    recipe = "fa_fwd_lazy" attributes {rtile.schedule = {compute_registers = 232 : i64, compute_warps = 8 : i64, load_registers = 40 : i64, load_warps = 4 : i64, query_in_registers = true, slots = 2 : i64, walk = #rtile.walk<dynamic, order = [1, 2, 0], reversed = [0], section = 8, per_block = 6>}}
 rtile.func @causal_length(%Q: memref<1x16384x16x128xbf16, strided<[?, ?, ?, 1]>>, %K: memref<1x16384x8x128xbf16, strided<[?, ?, ?, 1]>>, %V: memref<1x16384x8x128xbf16, strided<[?, ?, ?, 1]>>, %O: memref<1x16384x16x128xbf16, strided<[?, ?, ?, 1]>>)
-    grid(%tile: index, %head: index, %batch: index) recipe = <fa_fwd_lazy> {
+    grid(%tile: index, %head: index, %batch: index) recipe = "fa_fwd_lazy" {
   %c0 = arith.constant 0 : index
   %height = arith.constant 128 : index
   %step = arith.constant 128 : index
@@ -283,9 +283,9 @@ rtile.func @causal_length(%Q: memref<1x16384x16x128xbf16, strided<[?, ?, ?, 1]>>
 // A window limits keys, too.
 
 // CHECK-LABEL: rtile.func @window(
-// CHECK-SAME:    recipe = <fa_fwd_lazy> attributes {rtile.schedule = {compute_registers = 232 : i64, compute_warps = 8 : i64, load_registers = 40 : i64, load_warps = 4 : i64, query_in_registers = true, slots = 2 : i64, walk = #rtile.walk<dynamic, order = [1, 2, 0], reversed = [0], section = 1, rows = 65536, length = [1, 1], per_block = 6>}}
+// CHECK-SAME:    recipe = "fa_fwd_lazy" attributes {rtile.schedule = {compute_registers = 232 : i64, compute_warps = 8 : i64, load_registers = 40 : i64, load_warps = 4 : i64, query_in_registers = true, slots = 2 : i64, walk = #rtile.walk<dynamic, order = [1, 2, 0], reversed = [0], section = 1, rows = 65536, length = [1, 1], per_block = 6>}}
 rtile.func @window(%Q: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %K: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %V: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %O: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>)
-    grid(%tile: index, %head: index, %batch: index) recipe = <fa_fwd_lazy> {
+    grid(%tile: index, %head: index, %batch: index) recipe = "fa_fwd_lazy" {
   %c0 = arith.constant 0 : index
   %height = arith.constant 128 : index
   %step = arith.constant 128 : index
@@ -316,9 +316,9 @@ rtile.func @window(%Q: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %K: memref
 // tiles of all of them come first.
 
 // CHECK-LABEL: rtile.func @dilated(
-// CHECK-SAME:    recipe = <fa_fwd_lazy> attributes {rtile.schedule = {compute_registers = 232 : i64, compute_warps = 8 : i64, load_registers = 40 : i64, load_warps = 4 : i64, query_in_registers = true, slots = 2 : i64, walk = #rtile.walk<dynamic, order = [2, 3, 1, 0], reversed = [0], section = 32, per_block = 6>}}
+// CHECK-SAME:    recipe = "fa_fwd_lazy" attributes {rtile.schedule = {compute_registers = 232 : i64, compute_warps = 8 : i64, load_registers = 40 : i64, load_warps = 4 : i64, query_in_registers = true, slots = 2 : i64, walk = #rtile.walk<dynamic, order = [2, 3, 1, 0], reversed = [0], section = 32, per_block = 6>}}
 rtile.func @dilated(%Q: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %K: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %V: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %O: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>)
-    grid(%tile: index, %segment: index, %head: index, %batch: index) recipe = <fa_fwd_lazy> {
+    grid(%tile: index, %segment: index, %head: index, %batch: index) recipe = "fa_fwd_lazy" {
   %c0 = arith.constant 0 : index
   %height = arith.constant 128 : index
   %step = arith.constant 128 : index
@@ -351,7 +351,7 @@ rtile.func @dilated(%Q: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %K: memre
 // CHECK-LABEL: rtile.func @cut_segment(
 // CHECK-SAME:    rtile.schedule = {compute_registers = 232 : i64, compute_warps = 8 : i64
 rtile.func @cut_segment(%Q: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %K: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %V: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %O: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>)
-    grid(%tile: index, %segment: index, %head: index, %batch: index) recipe = <fa_fwd_lazy> {
+    grid(%tile: index, %segment: index, %head: index, %batch: index) recipe = "fa_fwd_lazy" {
   %c0 = arith.constant 0 : index
   %height = arith.constant 128 : index
   %step = arith.constant 128 : index
@@ -385,7 +385,7 @@ rtile.func @cut_segment(%Q: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %K: m
 // CHECK-LABEL: rtile.func @lengths(
 // CHECK-SAME:    walk = #rtile.walk<dynamic, order = [1, 2, 0], reversed = [0], section = 1, rows = 131072, length = [1, 1], per_block = 6>
 rtile.func @lengths(%Q: memref<?x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %K: memref<?x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %V: memref<?x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %O: memref<?x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %lengths: memref<?xi64>)
-    grid(%tile: index, %head: index, %batch: index) recipe = <fa_fwd_lazy> {
+    grid(%tile: index, %head: index, %batch: index) recipe = "fa_fwd_lazy" {
   %c0 = arith.constant 0 : index
   %height = arith.constant 64 : index
   %zero = arith.constant dense<0.0> : tensor<64x64xf32>

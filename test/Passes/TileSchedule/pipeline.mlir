@@ -71,7 +71,7 @@
 func.func @causal(%q: tensor<1x?x16x128xbf16>, %k: tensor<1x?x16x128xbf16>, %v: tensor<1x?x16x128xbf16>)
     -> (tensor<1x?x16x128xbf16>, tensor<1x16x?xf32>) {
   %output, %lse = ringlet.attention %q, %k, %v branches [<w = *, r = 1>] causal
-      tilings = [#ringlet.tiling<query = 128, key = 128, recipe = fa_fwd_lazy, redo = <query = 64, key = 64>>]
+      tilings = [#ringlet.tiling<query = 128, key = 128, recipe = "fa_fwd_lazy", redo = <query = 64, key = 64>>]
       : (tensor<1x?x16x128xbf16>, tensor<1x?x16x128xbf16>, tensor<1x?x16x128xbf16>)
       -> (tensor<1x?x16x128xbf16>, tensor<1x16x?xf32>)
   return %output, %lse : tensor<1x?x16x128xbf16>, tensor<1x16x?xf32>
@@ -89,7 +89,7 @@ func.func @causal(%q: tensor<1x?x16x128xbf16>, %k: tensor<1x?x16x128xbf16>, %v: 
 func.func @left(%q: tensor<1x?x16x128xbf16>, %k: tensor<1x?x16x128xbf16>, %v: tensor<1x?x16x128xbf16>)
     -> (tensor<1x?x16x128xbf16>, tensor<1x16x?xf32>) {
   %output, %lse = ringlet.attention %q, %k, %v branches [<w = *, r = 1>] window = [1024, 256]
-      tilings = [#ringlet.tiling<query = 128, key = 128, recipe = fa_fwd_overlap, redo = <query = 64, key = 64>>]
+      tilings = [#ringlet.tiling<query = 128, key = 128, recipe = "fa_fwd_overlap", redo = <query = 64, key = 64>>]
       : (tensor<1x?x16x128xbf16>, tensor<1x?x16x128xbf16>, tensor<1x?x16x128xbf16>)
       -> (tensor<1x?x16x128xbf16>, tensor<1x16x?xf32>)
   return %output, %lse : tensor<1x?x16x128xbf16>, tensor<1x16x?xf32>
@@ -108,7 +108,7 @@ func.func @left(%q: tensor<1x?x16x128xbf16>, %k: tensor<1x?x16x128xbf16>, %v: te
 func.func @dilated(%q: tensor<1x131072x16x128xf16>, %k: tensor<1x131072x16x128xf16>, %v: tensor<1x131072x16x128xf16>)
     -> (tensor<1x131072x16x128xf16>, tensor<1x16x131072xf32>) {
   %output, %lse = ringlet.attention %q, %k, %v branches [<w = 8192, r = 4>]
-      tilings = [#ringlet.tiling<query = 128, key = 128, recipe = fa_fwd_lazy, redo = <query = 64, key = 64>>]
+      tilings = [#ringlet.tiling<query = 128, key = 128, recipe = "fa_fwd_lazy", redo = <query = 64, key = 64>>]
       : (tensor<1x131072x16x128xf16>, tensor<1x131072x16x128xf16>, tensor<1x131072x16x128xf16>)
       -> (tensor<1x131072x16x128xf16>, tensor<1x16x131072xf32>)
   return %output, %lse : tensor<1x131072x16x128xf16>, tensor<1x16x131072xf32>
@@ -131,7 +131,7 @@ func.func @dilated(%q: tensor<1x131072x16x128xf16>, %k: tensor<1x131072x16x128xf
 func.func @narrow(%q: tensor<1x?x32x64xbf16>, %k: tensor<1x?x32x64xbf16>, %v: tensor<1x?x32x64xbf16>)
     -> (tensor<1x?x32x64xbf16>, tensor<1x32x?xf32>) {
   %output, %lse = ringlet.attention %q, %k, %v branches [<w = *, r = 1>]
-      tilings = [#ringlet.tiling<query = 192, key = 128, recipe = fa_fwd_lazy, redo = <query = 64, key = 64>>]
+      tilings = [#ringlet.tiling<query = 192, key = 128, recipe = "fa_fwd_lazy", redo = <query = 64, key = 64>>]
       : (tensor<1x?x32x64xbf16>, tensor<1x?x32x64xbf16>, tensor<1x?x32x64xbf16>)
       -> (tensor<1x?x32x64xbf16>, tensor<1x32x?xf32>)
   return %output, %lse : tensor<1x?x32x64xbf16>, tensor<1x32x?xf32>
@@ -150,7 +150,7 @@ func.func @narrow(%q: tensor<1x?x32x64xbf16>, %k: tensor<1x?x32x64xbf16>, %v: te
 func.func @wide(%q: tensor<1x?x8x256xbf16>, %k: tensor<1x?x8x256xbf16>, %v: tensor<1x?x8x256xbf16>)
     -> (tensor<1x?x8x256xbf16>, tensor<1x8x?xf32>) {
   %output, %lse = ringlet.attention %q, %k, %v branches [<w = *, r = 1>]
-      tilings = [#ringlet.tiling<query = 128, key = 80, recipe = fa_fwd_lazy, redo = <query = 64, key = 64>>]
+      tilings = [#ringlet.tiling<query = 128, key = 80, recipe = "fa_fwd_lazy", redo = <query = 64, key = 64>>]
       : (tensor<1x?x8x256xbf16>, tensor<1x?x8x256xbf16>, tensor<1x?x8x256xbf16>)
       -> (tensor<1x?x8x256xbf16>, tensor<1x8x?xf32>)
   return %output, %lse : tensor<1x?x8x256xbf16>, tensor<1x8x?xf32>

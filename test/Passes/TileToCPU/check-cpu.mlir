@@ -116,7 +116,7 @@ rtile.func @scheduled() grid(%i: index) scheduled {
 // A plain kernel that is meant to be scheduled is a kernel like any other; so are
 // the operations of the recipes.
 
-rtile.func @recipe() grid(%i: index) recipe = <fa_fwd_lazy> walk = <each> {
+rtile.func @recipe() grid(%i: index) recipe = "fa_fwd_lazy" walk = <each> {
   %m = arith.constant dense<0.0> : tensor<16xf32>
   %a = arith.constant dense<1.0> : tensor<16x64xf32>
   %s = rtile.slice %a[0] : tensor<16x64xf32> -> tensor<16x32xf32>

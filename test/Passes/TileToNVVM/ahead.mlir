@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-// RUN: ringlet-opt %s --rtile-gpu-fuse-scale | FileCheck %s --check-prefix=FUSE
+// RUN: ringlet-opt %s --rtile-fuse-scale | FileCheck %s --check-prefix=FUSE
 // RUN: ringlet-opt %s --rtile-gpu-choose-dot=arch=sm_80 \
 // RUN:   --rtile-gpu-skip-rescale --rtile-gpu-prefetch-loads=arch=sm_80 \
 // RUN:   --rtile-lower-runs --rtile-gpu-choose-warps \

@@ -11,7 +11,9 @@
 #include "dialects/Tile/IR/TileDialect.h"
 #include "lib/Compiler/Pipelines.h"
 #include "passes/AttentionToTile/Passes.h"
-#include "passes/TileSchedule/Passes.h"
+#include "passes/Recipes/Passes.h"
+#include "passes/Recipes/Recipe.h"
+#include "passes/TileOpt/Passes.h"
 #include "passes/TileToNVVM/Passes.h"
 #include "ringlet/InitAll.h"
 
@@ -85,7 +87,10 @@ public:
       : lowering(lowering), prefix(std::move(prefix)) {}
 
   void runAfterPass(Pass *pass, mlir::Operation *op) override {
+    // Passes of a recipe run on one kernel of the module.
     auto module = dyn_cast<ModuleOp>(op);
+    if (!module)
+      module = op->getParentOfType<ModuleOp>();
     if (!module || pass->getArgument().empty())
       return;
     std::string name = prefix + pass->getArgument().str();
@@ -155,7 +160,7 @@ bool Lowering::run(const std::string &text, bool toMachine,
 }
 
 /// Gives each attention that can have a recipe one; false if none can.
-static bool forceRecipe(ModuleOp module, attn::Recipe recipe, int64_t queryRows,
+static bool forceRecipe(ModuleOp module, StringRef recipe, int64_t queryRows,
                         int64_t keyRows) {
   bool isAny = false;
   MLIRContext *context = module.getContext();
@@ -165,15 +170,15 @@ static bool forceRecipe(ModuleOp module, attn::Recipe recipe, int64_t queryRows,
         !(element.isF16() || element.isBF16()))
       return;
     auto redo = attn::TilingAttr::get(context, keyRows, queryRows);
-    auto tiling =
-        attn::TilingAttr::get(context, queryRows, keyRows, recipe, redo);
+    auto tiling = attn::TilingAttr::get(context, queryRows, keyRows,
+                                        StringAttr::get(context, recipe), redo);
     op.setTilingsAttr(ArrayAttr::get(context, tiling));
     isAny = true;
   });
   return isAny;
 }
 
-bool Lowering::runRecipe(const std::string &text, attn::Recipe recipe,
+bool Lowering::runRecipe(const std::string &text, StringRef recipe,
                          int64_t queryRows, int64_t keyRows,
                          std::string *error) {
   ErrorCollector errors(&context, error);
@@ -183,11 +188,10 @@ bool Lowering::runRecipe(const std::string &text, attn::Recipe recipe,
   if (!forceRecipe(*module, recipe, queryRows, keyRows))
     return true;
   PassManager pm(&context);
-  pm.addInstrumentation(std::make_unique<Snapshots>(
-      *this, attn::stringifyRecipe(recipe).str() + "/"));
+  pm.addInstrumentation(std::make_unique<Snapshots>(*this, recipe.str() + "/"));
   buildRingletToRTilePipeline(pm, LevelOptions());
   pm.addPass(createRPlanAlignInputs({"sm_90a"}));
-  addRecipePasses(pm);
+  pm.addPass(createRTileApplyRecipes());
   if (!runPasses(pm, *module, error))
     return false;
   lastRecipeStage = print(*module);
@@ -200,9 +204,9 @@ bool Lowering::runRecipes(const std::string &text, std::string *error) {
       {32, 16}, {16, 16}, {32, 16}, {16, 32}, {32, 16},
       {32, 32}, {16, 48}, {32, 48}, {16, 80}, {32, 80}};
   auto [queryRows, keyRows] = tiles[llvm::xxh3_64bits(text) % std::size(tiles)];
-  for (attn::Recipe recipe :
-       {attn::Recipe::fa_fwd_overlap, attn::Recipe::fa_fwd_lazy})
-    if (!runRecipe(text, recipe, queryRows, keyRows, error))
+  for (const Recipe &recipe : getRecipes())
+    if (recipe.whyNotAttention &&
+        !runRecipe(text, recipe.name, queryRows, keyRows, error))
       return false;
   return true;
 }

@@ -74,7 +74,7 @@ private:
                                           std::string *error);
   bool runPasses(mlir::PassManager &pm, mlir::ModuleOp module,
                  std::string *error);
-  bool runRecipe(const std::string &text, attn::Recipe recipe,
+  bool runRecipe(const std::string &text, llvm::StringRef recipe,
                  int64_t queryRows, int64_t keyRows, std::string *error);
   class Snapshots;
 };

@@ -148,7 +148,7 @@ TEST(Compile, RecipesHaveNames) {
   EXPECT_EQ(parseRecipe("fa_fwd_overlap", options), "");
   EXPECT_EQ(options.recipe, "fa_fwd_overlap");
   EXPECT_EQ(parseRecipe("", options),
-            "expected one of auto, plain, fa_fwd_overlap, fa_fwd_lazy, found "
+            "expected one of auto, plain, fa_fwd_lazy, fa_fwd_overlap, found "
             "''");
   EXPECT_EQ(options.recipe, "fa_fwd_overlap");
 }

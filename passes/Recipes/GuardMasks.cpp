@@ -12,7 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Tile/IR/TileDialect.h"
-#include "passes/TileSchedule/Passes.h"
+#include "passes/Recipes/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -21,7 +21,7 @@
 
 namespace ringlet {
 #define GEN_PASS_DEF_RTILEGUARDMASKS
-#include "passes/TileSchedule/Passes.h.inc"
+#include "passes/Recipes/Passes.h.inc"
 } // namespace ringlet
 
 using namespace mlir;
@@ -78,7 +78,7 @@ void guard(rtile::VisibleOp mask, arith::SelectOp select, rtile::RunOp run) {
 struct GuardMasks : ringlet::impl::RTileGuardMasksBase<GuardMasks> {
   void runOnOperation() override {
     getOperation()->walk([&](rtile::FuncOp func) {
-      if (!func.getRecipe() || func.getScheduled())
+      if (func.getScheduled())
         return;
       SmallVector<rtile::VisibleOp> masks(
           func.getBody().front().getOps<rtile::VisibleOp>());

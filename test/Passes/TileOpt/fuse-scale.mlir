@@ -1,18 +1,18 @@
-//===- fuse-scores.mlir - Scale and subtract at once ---*- mlir -*-===//
+//===- fuse-scale.mlir - Scale and subtract at once ---*- mlir -*-===//
 //
 // Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-// RUN: ringlet-opt %s --split-input-file --rtile-fuse-scores | FileCheck %s
-// RUN: ringlet-opt %s --split-input-file --rtile-fuse-scores --remarks-filter='rtile-.*' --remark-format=emitRemark -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: ringlet-opt %s --split-input-file --rtile-fuse-scale | FileCheck %s
+// RUN: ringlet-opt %s --split-input-file --rtile-fuse-scale --remarks-filter='rtile-.*' --remark-format=emitRemark -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 
 // The maximum is looked for among products, hidden ones included, and scaled as
 // one number a row; weights take one operation up to the exponential.
 
-// REMARK: [Passed] FuseScores {{.*}}Remark=masked, Remark=": ", Remark=1, Remark=" differences of scaled scores are one multiply-add each"
-// REMARK: [Passed] FuseScores {{.*}}Remark=other_use
+// REMARK: [Passed] FuseScale {{.*}}Remark=masked, Remark=": ", Remark=1, Remark=" differences of scaled scores are one multiply-add each"
+// REMARK: [Passed] FuseScale {{.*}}Remark=other_use
 // REMARK-NOT: remark:
 
 // CHECK-LABEL: rtile.func @masked(
@@ -31,7 +31,7 @@
 // CHECK-NEXT:    math.exp2 %[[BELOW]]
 
 !buffer = memref<?x32xf32, strided<[?, 1]>>
-rtile.func @masked(%X: !buffer) grid(%i: index) recipe = <fa_fwd_lazy> {
+rtile.func @masked(%X: !buffer) grid(%i: index) {
   %c0 = arith.constant 0 : index
   %scale = arith.constant dense<0.25> : tensor<64x32xf32>
   %hidden = arith.constant dense<0xFF800000> : tensor<64x32xf32>
@@ -60,7 +60,7 @@ rtile.func @masked(%X: !buffer) grid(%i: index) recipe = <fa_fwd_lazy> {
 // CHECK:         rtile.return
 
 !buffer = memref<?x32xf32, strided<[?, 1]>>
-rtile.func @negative(%X: !buffer) grid(%i: index) recipe = <fa_fwd_lazy> {
+rtile.func @negative(%X: !buffer) grid(%i: index) {
   %c0 = arith.constant 0 : index
   %scale = arith.constant dense<-0.25> : tensor<64x32xf32>
   %x = rtile.view %X[*, *] : !buffer to !rtile.view<64x32xf32>
@@ -84,7 +84,7 @@ rtile.func @negative(%X: !buffer) grid(%i: index) recipe = <fa_fwd_lazy> {
 // CHECK:         rtile.store %[[SCORES]]
 
 !buffer = memref<?x32xf32, strided<[?, 1]>>
-rtile.func @other_use(%X: !buffer) grid(%i: index) recipe = <fa_fwd_lazy> {
+rtile.func @other_use(%X: !buffer) grid(%i: index) {
   %c0 = arith.constant 0 : index
   %scale = arith.constant dense<0.25> : tensor<64x32xf32>
   %x = rtile.view %X[*, *] : !buffer to !rtile.view<64x32xf32>
@@ -107,7 +107,7 @@ rtile.func @other_use(%X: !buffer) grid(%i: index) recipe = <fa_fwd_lazy> {
 // CHECK:         rtile.return
 
 !buffer = memref<?x32xf32, strided<[?, 1]>>
-rtile.func @other_mask(%X: !buffer) grid(%i: index) recipe = <fa_fwd_lazy> {
+rtile.func @other_mask(%X: !buffer) grid(%i: index) {
   %c0 = arith.constant 0 : index
   %scale = arith.constant dense<0.25> : tensor<64x32xf32>
   %hidden = arith.constant dense<-100.0> : tensor<64x32xf32>
@@ -120,28 +120,6 @@ rtile.func @other_mask(%X: !buffer) grid(%i: index) recipe = <fa_fwd_lazy> {
   %max = rtile.reduce max %masked : tensor<64x32xf32>
   %wide = rtile.broadcast %max : tensor<64xf32> -> tensor<64x32xf32>
   %below = arith.subf %masked, %wide : tensor<64x32xf32>
-  rtile.store %below, %x[%i, %c0] : !rtile.view<64x32xf32>
-  rtile.return
-}
-
-// -----
-
-// A kernel without a recipe keeps its scores.
-
-// CHECK-LABEL: rtile.func @plain(
-// CHECK-NOT:     math.fma
-// CHECK:         rtile.return
-
-!buffer = memref<?x32xf32, strided<[?, 1]>>
-rtile.func @plain(%X: !buffer) grid(%i: index) {
-  %c0 = arith.constant 0 : index
-  %scale = arith.constant dense<0.25> : tensor<64x32xf32>
-  %x = rtile.view %X[*, *] : !buffer to !rtile.view<64x32xf32>
-  %product = rtile.load %x[%i, %c0] : !rtile.view<64x32xf32>
-  %scores = arith.mulf %product, %scale : tensor<64x32xf32>
-  %max = rtile.reduce max %scores : tensor<64x32xf32>
-  %wide = rtile.broadcast %max : tensor<64xf32> -> tensor<64x32xf32>
-  %below = arith.subf %scores, %wide : tensor<64x32xf32>
   rtile.store %below, %x[%i, %c0] : !rtile.view<64x32xf32>
   rtile.return
 }

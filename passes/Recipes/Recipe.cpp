@@ -1,0 +1,159 @@
+//===- Recipe.cpp - The table of recipes -*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/Recipes/Recipe.h"
+
+#include "passes/Recipes/AttentionForward.h"
+#include "passes/Recipes/Passes.h"
+#include "passes/TileOpt/Passes.h"
+#include "passes/TileOpt/SoftmaxLoops.h"
+
+#include "mlir/Transforms/Passes.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace ringlet;
+
+//===----------------------------------------------------------------------===//
+// The recipes
+//===----------------------------------------------------------------------===//
+
+static void addCleanUp(OpPassManager &pm) {
+  pm.addPass(createRTileGuardMasks());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+}
+
+static void addForwardOverlap(OpPassManager &pm, ArrayRef<int64_t>) {
+  pm.addPass(createRTilePeelFirstTile());
+  pm.addPass(createRTileFuseScale());
+  pm.addPass(createRTileDelayDots());
+  pm.addPass(createRTileSplitColumns());
+  addCleanUp(pm);
+}
+
+static void addForwardLazy(OpPassManager &pm, ArrayRef<int64_t>) {
+  pm.addPass(createRTilePeelFirstTile());
+  pm.addPass(createRTileLazyReference());
+  pm.addPass(createRTileFuseScale());
+  pm.addPass(createRTileDelayDots());
+  pm.addPass(createRTileSplitColumns());
+  addCleanUp(pm);
+}
+
+static constexpr Recipe recipes[] = {
+    {"fa_fwd_lazy",
+     "attention, forward: the maximum of a row's first tile measures all of "
+     "its weights, products run beside other work",
+     {},
+     whyNotForwardAttention,
+     whyNotSoftmaxLoops,
+     addForwardLazy},
+    {"fa_fwd_overlap",
+     "attention, forward: a running maximum, products run beside other work",
+     {},
+     whyNotForwardAttention,
+     whyNotSoftmaxLoops,
+     addForwardOverlap},
+};
+
+ArrayRef<Recipe> ringlet::getRecipes() { return recipes; }
+
+//===----------------------------------------------------------------------===//
+// Names
+//===----------------------------------------------------------------------===//
+
+static std::string listNames(std::string list) {
+  for (const Recipe &recipe : recipes)
+    list += (list.empty() ? "" : ", ") + recipe.name.str();
+  return list;
+}
+
+std::string ringlet::listRecipeRequests() { return listNames("auto, plain"); }
+
+/// Reads "name=value ..." into values that hold what is standard.
+static std::string readValues(const Recipe &recipe, StringRef text,
+                              MutableArrayRef<int64_t> values) {
+  SmallVector<StringRef> pairs;
+  llvm::SplitString(text, pairs);
+  for (StringRef pair : pairs) {
+    auto [name, number] = pair.split('=');
+    const auto *parameter =
+        llvm::find_if(recipe.parameters, [name = name](const auto &known) {
+          return known.name == name;
+        });
+    if (parameter == recipe.parameters.end()) {
+      std::string names;
+      for (const RecipeParameter &known : recipe.parameters)
+        names += (names.empty() ? "" : ", ") + known.name.str();
+      return "expected " +
+             (names.empty() ? "no parameters" : "one of " + names) +
+             " of recipe " + recipe.name.str() + ", found '" + name.str() + "'";
+    }
+    int64_t value;
+    if (number.getAsInteger(10, value) || value < parameter->least ||
+        value > parameter->most)
+      return "expected " + name.str() + " of recipe " + recipe.name.str() +
+             " in [" + std::to_string(parameter->least) + ", " +
+             std::to_string(parameter->most) + "], found '" + number.str() +
+             "'";
+    values[parameter - recipe.parameters.begin()] = value;
+  }
+  return "";
+}
+
+/// `names` is what else there could have been.
+static std::optional<RecipeUse> parse(StringRef text, StringRef names,
+                                      std::string &error) {
+  auto [name, rest] = text.split('{');
+  bool hasValues = name.size() != text.size();
+  for (const Recipe &recipe : recipes) {
+    if (recipe.name != name)
+      continue;
+    if (hasValues && !rest.consume_back("}")) {
+      error = "expected NAME or NAME{parameter=value ...}, found '" +
+              text.str() + "'";
+      return std::nullopt;
+    }
+    RecipeUse use{&recipe, {}};
+    for (const RecipeParameter &parameter : recipe.parameters)
+      use.values.push_back(parameter.standard);
+    error = readValues(recipe, rest, use.values);
+    return error.empty() ? std::optional(use) : std::nullopt;
+  }
+  error = "expected one of " + names.str() + ", found '" + text.str() + "'";
+  return std::nullopt;
+}
+
+std::optional<RecipeUse> ringlet::parseRecipeUse(StringRef text,
+                                                 std::string &error) {
+  return parse(text, listNames(""), error);
+}
+
+std::optional<RecipeRequest> ringlet::parseRecipeRequest(StringRef text,
+                                                         std::string &error) {
+  RecipeRequest request;
+  request.isAuto = text == "auto";
+  if (request.isAuto || text == "plain")
+    return request;
+  if (!parse(text, listRecipeRequests(), error))
+    return std::nullopt;
+  request.forced = text;
+  return request;
+}
+
+std::optional<RecipeUse> ringlet::findRecipe(rtile::FuncOp func,
+                                             std::string &reason) {
+  std::optional<RecipeUse> use = parseRecipeUse(*func.getRecipe(), reason);
+  if (!use)
+    return std::nullopt;
+  reason = use->recipe->whyNotKernel(func);
+  if (!reason.empty())
+    return std::nullopt;
+  return use;
+}
