@@ -17,6 +17,7 @@ Features for REQUIRES:
   flatc-2.0.8           the schema compiler that made ArtifactGenerated.h
   clang-format          the version that the sources are formatted with
   libfuzzer             clang 22 with the runtime of libFuzzer: %fuzzer compiles
+  torch                 a Python that has torch: python3 on PATH or Debian's
   root                  the tests run as root
 """
 
@@ -106,6 +107,11 @@ for candidate in ("clang-format-22", "clang-format"):
     if found and " version 22." in output_of(found, "--version"):
         config.available_features.add("clang-format")
         config.substitutions.append((r"%clang_format", found))
+        break
+finds_torch = "import importlib.util as u; print(u.find_spec('torch') and 'found')"
+for candidate in ("python3", "/usr/bin/python3"):
+    if output_of(candidate, "-c", finds_torch).strip() == "found":
+        config.available_features.add("torch")
         break
 clang = shutil.which("clang++-22", path=config.environment["PATH"])
 if clang and os.path.exists(

@@ -30,6 +30,7 @@ from ringlet import presets
 from ringlet._attention import attention
 from ringlet._clauses import BlockMask, Branch, GridWindow, Order
 from ringlet._compiler import clear_cache, compile
+from ringlet._context import Context, Stats
 from ringlet._errors import (
     CompileError,
     Diagnostic,
@@ -38,7 +39,7 @@ from ringlet._errors import (
     Status,
 )
 from ringlet._native import compiler_path, configure, runtime_path
-from ringlet._program import Argument, Context, Entry, Estimate, Program, Stats
+from ringlet._program import Argument, Entry, Estimate, Program
 from ringlet._tensors import bits
 
 __version__ = "0.1.0"

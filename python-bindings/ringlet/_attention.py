@@ -5,25 +5,21 @@
 from __future__ import annotations
 
 import ctypes
-import functools
-import numbers
 from typing import Any, NamedTuple, Optional, Sequence
 
 from ringlet import _capi, _dlpack
-from ringlet._clauses import BlockMask, Branch, GridWindow, Order, integers
+from ringlet._aliases import LAYOUTS, translate
+from ringlet._clauses import BlockMask, Branch, GridWindow, Order
+from ringlet._clauses import is_read_at_run, listed
 from ringlet._compiler import compile
-from ringlet._program import Context, Program, default_context, named
-from ringlet._tensors import HOST, Place, describe, device_of, kind_of
+from ringlet._context import Context, default_context
+from ringlet._operands import PACKED, PADDED, Operands
+from ringlet._program import Program, named
+from ringlet._tensors import HOST, device_of, place_on
+from ringlet._values import flag, is_integer, number, one_of
 
 # Architectures whose fastest instructions are code for them alone.
 _SPECIFIC = ("sm_90",)
-
-_PADDED = ("batch", "sequence", "heads", "head size")
-_PACKED = ("total", "heads", "head size")
-# Axes whose sizes a program is compiled for; it takes any size of the others.
-_FIXED = ("heads", "head size")
-# Types of elements that have another name in a graph.
-_IN_GRAPHS = {"bool": "i1"}
 
 
 def attention(
@@ -33,7 +29,7 @@ def attention(
     *,
     branches: Sequence = ((None, 1),),
     causal: bool = False,
-    window: Optional[Sequence] = None,
+    window: Any = None,
     grid_window: Optional[Sequence] = None,
     pattern_order: Optional[Sequence] = None,
     block_mask: Optional[Sequence] = None,
@@ -45,9 +41,11 @@ def attention(
     sink: Any = None,
     mix: str = "softmax",
     output_scale: Optional[float] = None,
+    layout: str = "bshd",
     context: Optional[Context] = None,
     out: Any = None,
     stream: Optional[int] = None,
+    **others: Any,
 ) -> tuple:
     """Attention over dilated segments; returns (output, lse).
 
@@ -56,7 +54,8 @@ def attention(
         out, lse = ringlet.attention(q, k, v, starts=cu_seqlens, causal=True)
 
     A program is compiled when tensors of these types, heads and head sizes come
-    for the first time, for any batch, length and q_offset, and kept.
+    for the first time, for any batch, length and q_offset, and kept. scale, softcap,
+    windows and the numbers of branches are compiled in.
 
     query, key, value  [batch, sequence, heads, head size], or with starts [total,
                        heads, head size]; f16, bf16 or f32. key and value may have
@@ -64,140 +63,196 @@ def attention(
     branches           (w, r) of each: the length of a segment, None for one that
                        holds all, and its dilation (B1); or a `Branch`, which says
                        more. The default is dense attention; `ringlet.presets`
-                       has others.
+                       has others. A w or r that is an array without axes is read
+                       at each call.
     causal             hide keys behind a query
-    window             (left, right): hide keys further away; -1 is no limit
+    window             (left, right): hide keys further away; -1 is no limit. One
+                       number is both.
     grid_window        (grid, reach), a `GridWindow`: hide keys further away on a
                        grid (B5)
     pattern_order      (curve, grid), an `Order`: segments and residues of branches
                        are counted along this walk instead of along tokens (O2)
     block_mask         (shows, (queries, keys)), a `BlockMask`: hide blocks of keys
                        from blocks of queries (B6)
-    starts             packed sequences, one behind the other (S2): i64 [sequences
-                       + 1], the rows at which they begin, 0 first, and the end of
-                       the last one; what flash-attn calls cu_seqlens. One tensor,
-                       or a pair for queries and for keys.
-    lengths            padded sequences (S2): i64 [batch], the rows of each that
-                       count. One tensor, or a pair for queries and for keys.
-    q_offset           the position of the first query (S1): an int, or i64
-                       [sequences] for one each. None puts the last query on the
+    starts             packed sequences, one behind the other (S2): [sequences + 1],
+                       the rows at which they begin, 0 first, and the end of the last
+                       one; what flash-attn calls cu_seqlens. Integers, as a tensor
+                       or a list; or a pair of these, for queries and for keys.
+    lengths            padded sequences (S2): [batch], the rows of each that count.
+                       As starts; in a pair, None is all rows.
+    q_offset           the position of the first query (S1): an int, or integers
+                       [sequences], one for each. None puts the last query on the
                        last key, as decoding with a cache wants it.
     scale              of the scores; None is 1 / sqrt(head size)
-    softcap            c of c tanh(score / c)
+    softcap            c of c tanh(score / c); 0 is none
     sink               a logit that joins the softmax of each head (R3): f32 [heads]
     mix, output_scale  "softmax": the branches share one softmax (R1). "sum": each
                        has its own, the outputs are added and multiplied by
                        output_scale, and lse has an axis more, its first (R2).
+    layout             "bshd", as above, or "bhsd": query, key, value, out and output
+                       are [batch, heads, sequence, head size]
     context            where it runs; None is the device of `query`, as a whole
     out, stream        as for `Program.run`
+    others             what torch and flash-attn call these, where it means the same
 
     All tensors lie on the same device. output is as query, with the head size of
     value; lse is f32 [batch, heads, sequence], or [heads, total]. Rows that no
-    sequence has are output 0 and lse -inf.
+    sequence has are output 0 and lse -inf. Integers that are not i64 are copied.
 
-    Raises ValueError for tensors of other types and axes than these,
-    ringlet.CompileError for what the compiler refuses, with the rule, and what
-    `Program.run` raises.
+    Raises TypeError for values that are no tensors, numbers or words as expected,
+    ValueError for tensors of other types and axes than these and numbers that have
+    no meaning, ringlet.CompileError for what the compiler refuses, with the rule,
+    and what `Program.run` raises.
     """
+    given = dict(locals())
+    if others:
+        return attention(**translate(given.pop("others"), given))
+    is_turned = one_of("layout", layout, LAYOUTS) == "bhsd"
+    if is_turned:
+        if starts is not None:
+            raise ValueError("expected layout 'bshd' beside starts, found 'bhsd' (S2)")
+        query, key, value = map(_turned, (query, key, value))
+        out = _turned_output(out)
     context = context or default_context(device_of(query))
-    operands = _Operands(Place(context._device))
-    clauses = []
-    axes = _PADDED if starts is None else _PACKED
+    operands = Operands(place_on(context._device, stream, [query]))
+    axes = PADDED if starts is None else PACKED
     for name, each in (("query", query), ("key", key), ("value", value)):
-        operands.take(name, each, axes, "S2")
-    # Those that are operands come in the operation's order.
+        operands.take_rows(name, each, axes)
+    branches = named("branches", lambda each, _: _branches(each), branches, HOST)
+    clauses = _operand_clauses(
+        operands, branches, q_offset, lengths, starts, sink, block_mask
+    )
+    clauses += _clauses(causal, window, grid_window, pattern_order)
+    for name, value_, rule in (
+        ("scale", scale, "R4"),
+        ("softcap", softcap, "section 3"),
+        ("output_scale", output_scale, "R2"),
+    ):
+        if value_ is not None:
+            factor = number(name, value_, rule=rule)
+            if factor or name != "softcap":
+                clauses.append(f"{name} = {factor:.17e}")
+    graph = _Graph(
+        tuple(operands.known.items()),
+        tuple(operands.names),
+        tuple(map(str, branches)),
+        one_of("mix", mix, ("softmax", "sum"), rule="R1, R2"),
+        tuple(clauses),
+    )
+    program = _program(context, graph)
+    results = program.run(*operands.values, out=out, stream=stream)
+    return (_turned(results[0]), *results[1:]) if is_turned else results
+
+
+def _branches(branches: Any) -> list:
+    made = []
+    for each in branches:
+        if isinstance(each, (str, bytes)) or not hasattr(each, "__iter__"):
+            raise TypeError(
+                f"expected a list of (w, r) or ringlet.Branch, found {each!r:.80} in it "
+                "(B1)"
+            )
+        made.append(Branch(*each))
+        str(made[-1])
+    return made
+
+
+def _operand_clauses(
+    operands: Operands,
+    branches: list,
+    q_offset: Any,
+    lengths: Any,
+    starts: Any,
+    sink: Any,
+    block_mask: Any,
+) -> list:
+    """Those that are operands come in the operation's order, in which `starts` are
+    behind what may need their count."""
+    clauses = []
     if q_offset is not None:
-        axes = () if isinstance(q_offset, numbers.Integral) else ("sequences",)
-        operand = operands.take("q_offset", q_offset, axes, "S1", "i64")
-        clauses.append(f"q_offset({operand})")
+        clauses.append(f"q_offset({_take_q_offset(operands, q_offset, starts)})")
     if lengths is not None:
         clauses.append(f"lengths({operands.take_sides('lengths', lengths, 'batch')})")
     if starts is not None:
         both = operands.take_sides("starts", starts, "sequences + 1")
         clauses.append(f"packed({both})")
+    sizes = [
+        operands.take_number(f"{name} of branch {i}".replace(" ", "_"), each, "B1")
+        for i, branch in enumerate(branches)
+        for name, each in (("w", branch.w), ("r", branch.r))
+        if is_read_at_run(each)
+    ]
+    if sizes:
+        clauses.append(f"sizes({', '.join(sizes)})")
     if sink is not None:
         operand = operands.take("sink", sink, ("heads",), "R3", "f32")
         clauses.append(f"sink({operand})")
     if block_mask is not None:
-        shows, sizes = BlockMask(*block_mask)
+        shows, blocks = _pair("block_mask", BlockMask, block_mask)
         axes = ("blocks of queries", "blocks of keys")
         operand = operands.take("block_mask", shows, axes, "B6", "bool")
-        clauses.append(f"block_mask({operand}) of {integers(sizes)}")
-    if causal:
+        sides = listed("the blocks' sizes", blocks, rule="B6")
+        clauses.append(f"block_mask({operand}) of {sides}")
+    return clauses
+
+
+def _take_q_offset(operands: Operands, q_offset: Any, starts: Any) -> str:
+    is_number = is_integer(q_offset) or getattr(q_offset, "shape", None) == ()
+    if is_number and not operands.is_on_gpu(q_offset):
+        return operands.take_number("q_offset", q_offset, "S1")
+    if is_number:
+        q_offset = operands.spread(q_offset, starts)
+    return operands.take("q_offset", q_offset, ("sequences",), "S1", "i64")
+
+
+def _clauses(causal: Any, window: Any, grid_window: Any, pattern_order: Any) -> list:
+    clauses = []
+    if flag("causal", causal, rule="B4"):
         clauses.append("causal")
     if window is not None:
-        clauses.append(f"window = {integers(window)}")
+        if is_integer(window):
+            window = (window, window)
+        clauses.append(f"window = {listed('window', window, rule='B4')}")
     if grid_window is not None:
-        clauses.append(f"grid_window = {GridWindow(*grid_window)}")
+        clauses.append(f"grid_window = {_pair('grid_window', GridWindow, grid_window)}")
     if pattern_order is not None:
-        clauses.append(f"pattern_order = {Order(*pattern_order)}")
-    for name, number in (
-        ("scale", scale),
-        ("softcap", softcap),
-        ("output_scale", output_scale),
-    ):
-        if number is not None:
-            clauses.append(f"{name} = {float(number):.17e}")
-    graph = _Graph(
-        tuple(operands.known.items()),
-        tuple(operands.names),
-        tuple(str(Branch(*each)) for each in branches),
-        mix,
-        tuple(clauses),
+        clauses.append(f"pattern_order = {_pair('pattern_order', Order, pattern_order)}")
+    return clauses
+
+
+def _pair(name: str, kind: Any, value: Any) -> Any:
+    """One of the named tuples, which a plain one may stand for."""
+    try:
+        made = kind(*value)
+        str(made)
+        return made
+    except TypeError as error:
+        raise TypeError(
+            f"argument '{name}': expected ({', '.join(kind._fields)}): {error}"
+        ) from None
+    except ValueError as error:
+        raise ValueError(f"argument '{name}': {error}") from None
+
+
+def _turned(tensor: Any) -> Any:
+    """The same with heads in the place of the sequence."""
+    if hasattr(tensor, "swapaxes") and len(getattr(tensor, "shape", ())) == 4:
+        return tensor.swapaxes(1, 2)
+    if hasattr(tensor, "__array_namespace__") and len(tensor.shape) == 4:
+        return tensor.__array_namespace__().permute_dims(tensor, (0, 2, 1, 3))
+    raise ValueError(
+        "expected an array of 4 axes with swapaxes() beside layout 'bhsd', found "
+        f"{type(tensor).__name__} of sizes {tuple(getattr(tensor, 'shape', ()))}"
     )
-    return _program(context, graph).run(*operands.values, out=out, stream=stream)
 
 
-class _Operands:
-    """The tensors of a call, and what a graph knows of them."""
-
-    def __init__(self, place: Place):
-        self._place = place
-        self.values: list = []
-        # Of each value: (sizes, dtype), by name; "?" is any size.
-        self.known: dict = {}
-        # One for each operand of the operation. Two may be the same value.
-        self.names: list = []
-
-    def take(
-        self, name: str, value: Any, axes: tuple, rule: str, dtype: str = ""
-    ) -> str:
-        """A value that is the next operand; one without axes is a number."""
-        number, sizes = named(name, kind_of, value, self._place if axes else HOST)
-        found = _capi.DTYPE_NAMES[number]
-        if len(sizes) != len(axes) or (dtype or found) != found:
-            hint = ""
-            if len(sizes) == len(axes):
-                hint = f"; convert it to {dtype}"
-            elif axes == _PADDED and len(sizes) == len(_PACKED):
-                hint = "; that of packed sequences comes with starts"
-            raise ValueError(
-                f"expected {name} as {dtype}[{', '.join(axes)}], found "
-                f"{describe(number, sizes)} ({rule}){hint}"
-            )
-        self.values.append(value)
-        self.known[name] = (
-            tuple([size if axis in _FIXED else "?" for axis, size in zip(axes, sizes)]),
-            _IN_GRAPHS.get(found, found),
-        )
-        self.names.append(name)
-        return f"%{name}"
-
-    def take_sides(self, name: str, value: Any, axis: str) -> str:
-        """Two operands, of queries and of keys; one value may be both."""
-        if not isinstance(value, (tuple, list)):
-            operand = self.take(name, value, (axis,), "S2", "i64")
-            self.names.append(name)
-            return f"{operand}, {operand}"
-        if len(value) != 2:
-            raise ValueError(
-                f"expected {name} as a tensor or as two, of queries and of keys, found "
-                f"{len(value)} items (S2)"
-            )
-        return ", ".join(
-            self.take(f"{side}_{name}", each, (axis,), "S2", "i64")
-            for side, each in zip(("query", "key"), value)
-        )
+def _turned_output(out: Any) -> Any:
+    if isinstance(out, dict):
+        names = list(out)
+        return {**out, **{each: _turned(out[each]) for each in names[:1]}}
+    if isinstance(out, (tuple, list)) and out:
+        return (_turned(out[0]), *out[1:])
+    return out
 
 
 class _Graph(NamedTuple):
@@ -239,9 +294,14 @@ def _dimensions(sizes: tuple) -> str:
     return "".join(f"{size}x" for size in sizes)
 
 
-@functools.lru_cache(maxsize=256)
 def _program(context: Context, graph: _Graph) -> Program:
-    return compile(str(graph), _target(context), context=context)
+    # Making the text and asking for the compiler takes longer than to know it.
+    loaded = context._loaded.get(graph)
+    if loaded is not None:
+        return Program.of(loaded, context)
+    program = compile(str(graph), _target(context), context=context)
+    context._loaded.put(graph, program._loaded)
+    return program
 
 
 def _target(context: Context) -> str:

@@ -10,13 +10,18 @@ import threading
 from typing import Any, Callable, NamedTuple, Optional, Sequence
 
 from ringlet import _capi
-from ringlet._tensors import View
+from ringlet._tensors import View, in_transform
 
 
 class Call:
-    """Arguments of certain layouts. Only their addresses differ between runs."""
+    """Arguments of certain layouts. Only their addresses differ between runs.
+
+    Whoever has called `point_to` has it for himself until `release`: what a run calls
+    in its thread, as a log or a finalizer, may run the same program.
+    """
 
     def __init__(self, views: Sequence[View]):
+        self.is_taken = False
         self.count = len(views)
         self.tensors = (_capi.Tensor * self.count)()
         # Items of a ctypes array are made anew whenever it is asked for one.
@@ -30,9 +35,13 @@ class Call:
                 item.strides = (ctypes.c_int64 * rank)(*strides)
 
     def point_to(self, views: Sequence[View]) -> "Call":
+        self.is_taken = True
         for item, view in zip(self.items, views):
             item.data = view.data
         return self
+
+    def release(self) -> None:
+        self.is_taken = False
 
 
 class TorchCall(NamedTuple):
@@ -51,6 +60,7 @@ class TorchCall(NamedTuple):
                 empty(sizes, strides, dtype=dtype, device=device)
                 for sizes, strides, dtype in self.new
             ]
+        self.call.is_taken = True
         for item, tensor in zip(self.call.items, (*inputs, *outputs)):
             item.data = tensor.data_ptr()
         return list(outputs)
@@ -60,17 +70,20 @@ def torch_kind(inputs: Sequence, out: Any) -> Optional[tuple]:
     """All that torch says of the tensors of a call but their addresses; None for
     other arrays."""
     torch = sys.modules.get("torch")
-    if torch is None or not inputs or type(inputs[0]) is not torch.Tensor:
+    if torch is None or not inputs or not isinstance(inputs[0], torch.Tensor):
         return None
     if out is not None and not isinstance(out, (tuple, list)):
         return None
+    if in_transform(torch):
+        return None
+    has_grad_mode = torch.is_grad_enabled()
     try:
         return (
             out is None,
             *[
                 (
                     type(each), each.dtype, each.shape, each.stride(), each.device,
-                    each.requires_grad, each.is_neg(),
+                    has_grad_mode and each.requires_grad, each.is_neg(),
                 )  # fmt: skip
                 for each in (*inputs, *(out or ()))
             ],
@@ -92,14 +105,16 @@ class Calls(threading.local):
         self._known: dict = {}
 
     def known_torch_call(self, entry: str, kind: tuple) -> Optional[TorchCall]:
-        return self._known.get((entry, kind))
+        found = self._known.get((entry, kind))
+        return None if found is None or found.call.is_taken else found
 
     def keep_torch_call(
         self, entry: str, kind: tuple, call: Call, outputs: Sequence
     ) -> None:
         torch = sys.modules["torch"]
         # Sizes of outputs may follow from numbers, which have no sizes themselves.
-        if all(each[0] is torch.Tensor and each[2] for each in kind[1:]):
+        plain = (torch.Tensor, torch.nn.Parameter)
+        if all(each[0] in plain and each[2] for each in kind[1:]):
             new = tuple((tuple(x.shape), x.stride(), x.dtype) for x in outputs)
             self._recall((entry, kind), lambda: TorchCall(call, new))
 
@@ -113,7 +128,8 @@ class Calls(threading.local):
 
     def of(self, views: Sequence[View]) -> Call:
         key = tuple([view.layout for view in views])
-        return self._recall(key, lambda: Call(views)).point_to(views)
+        call = self._recall(key, lambda: Call(views))
+        return (Call(views) if call.is_taken else call).point_to(views)
 
     def output_sizes(
         self, entry: str, inputs: Sequence[View], compute: Callable[[], list]

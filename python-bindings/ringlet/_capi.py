@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import ctypes
-import threading
 from ctypes import (
     POINTER,
     c_char_p,
@@ -16,9 +15,11 @@ from ctypes import (
     c_uint64,
     c_void_p,
 )
+from typing import Optional
 
 from ringlet import _native
 from ringlet._errors import Error, RuntimeError
+from ringlet._handles import Locked
 
 ABI_VERSION = 1
 MAX_RANK = 8
@@ -182,18 +183,25 @@ _FUNCTIONS = {
     ),
 }
 
-_lock = threading.Lock()
-_library = None
+class _Library(Locked):
+    def __init__(self) -> None:
+        super().__init__()
+        self.loaded: Optional[ctypes.CDLL] = None
+
+    def load(self) -> ctypes.CDLL:
+        with self._lock:
+            if self.loaded is None:
+                self.loaded = _load(_native.runtime_path())
+                _native.mark_runtime_loaded()
+            return self.loaded
+
+
+_library = _Library()
 
 
 def library() -> ctypes.CDLL:
     """The runtime, loaded by the first caller. Calls release the GIL."""
-    global _library
-    with _lock:
-        if _library is None:
-            _library = _load(_native.runtime_path())
-            _native.mark_runtime_loaded()
-        return _library
+    return _library.loaded or _library.load()
 
 
 def _load(path: str) -> ctypes.CDLL:

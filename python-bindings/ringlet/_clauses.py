@@ -2,12 +2,28 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Small values that say which keys an attention sees.
 
-The `str` of each is what the compiler reads.
+The `str` of each is what the compiler reads: made of integers and known words only,
+whatever a caller put in.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Optional, Sequence, Tuple, Union
+import re
+from typing import Any, NamedTuple, Optional, Tuple, Union
+
+from ringlet._values import integer, integers, one_of
+
+OFFSETS = ("modulo", "block")
+HEADS = ("key", "query")
+# A curve's name, with a number or a list of numbers as its parameter.
+_CURVE = re.compile(r"[a-z_]+(<\s*-?\d+\s*>|<\s*\[[-\d,\s]*\]\s*>)?", re.ASCII)
+
+
+def is_read_at_run(value: Any) -> bool:
+    """Whether a size is an array without axes, which a program reads at each run;
+    a number is compiled in."""
+    # numpy's numbers have no axes, either, but are no arrays.
+    return hasattr(value, "__dlpack__") and getattr(value, "shape", ()) == ()
 
 
 class Branch(NamedTuple):
@@ -17,24 +33,39 @@ class Branch(NamedTuple):
     r       its dilation (B1)
     offset  the residue that a head sees (B2): "modulo", "block" or a constant
     heads   (begin, end) of the query heads that take part; None is all
+    by      the heads that offset counts (B2): "key" or "query" heads
+
+    w and r that are numbers are compiled in. An array of an integer without axes,
+    in the host's memory, is read at each call, and no other value of it compiles
+    again.
     """
 
-    w: Optional[int]
-    r: int
+    w: Any
+    r: Any
     offset: Union[str, int] = "modulo"
     heads: Optional[Tuple[int, int]] = None
+    by: str = "key"
 
     def __str__(self) -> str:
+        if self.w is None:
+            w = "*"
+        else:
+            w = "?" if is_read_at_run(self.w) else integer("w", self.w, rule="B1")
+        r = "?" if is_read_at_run(self.r) else integer("r", self.r, rule="B1")
         offset = self.offset
-        if not isinstance(offset, str):
-            offset = f"constant<{int(offset)}>"
-        parts = [
-            f"w = {'*' if self.w is None else int(self.w)}",
-            f"r = {int(self.r)}",
-            f"offset = {offset}",
-        ]
+        if isinstance(offset, str):
+            if offset not in OFFSETS:
+                raise ValueError(
+                    "expected offset as 'modulo', 'block' or an integer, found "
+                    f"{offset!r:.80} (B2)"
+                )
+        else:
+            offset = f"constant<{integer('offset', offset, rule='B2')}>"
+        parts = [f"w = {w}", f"r = {r}", f"offset = {offset}"]
+        if one_of("by", self.by, HEADS, rule="B2") != "key":
+            parts.append(f"by = {self.by}")
         if self.heads is not None:
-            parts.append(f"heads = {integers(self.heads)}")
+            parts.append(f"heads = {listed('heads', self.heads, rule='section 2')}")
         return f"<{', '.join(parts)}>"
 
 
@@ -49,7 +80,8 @@ class GridWindow(NamedTuple):
     reach: Tuple[int, ...]
 
     def __str__(self) -> str:
-        return f"<grid = {integers(self.grid)}, reach = {integers(self.reach)}>"
+        grid = listed("grid", self.grid, rule="B5")
+        return f"<grid = {grid}, reach = {listed('reach', self.reach, rule='B5')}>"
 
 
 class Order(NamedTuple):
@@ -66,11 +98,16 @@ class Order(NamedTuple):
     chunk: Optional[int] = None
 
     def __str__(self) -> str:
+        if not isinstance(self.curve, str) or not _CURVE.fullmatch(self.curve):
+            raise ValueError(
+                "expected curve as a name, with <number> or <[numbers]> behind it where "
+                f"it takes them, found {self.curve!r:.80} (O1)"
+            )
         parts = [self.curve]
         if self.grid is not None:
-            parts.append(f"grid = {integers(self.grid)}")
+            parts.append(f"grid = {listed('grid', self.grid, rule='O1')}")
         if self.chunk is not None:
-            parts.append(f"chunk = {int(self.chunk)}")
+            parts.append(f"chunk = {integer('chunk', self.chunk, rule='O1')}")
         return f"<{', '.join(parts)}>"
 
 
@@ -85,5 +122,5 @@ class BlockMask(NamedTuple):
     sizes: Tuple[int, int]
 
 
-def integers(numbers: Sequence) -> str:
-    return f"[{', '.join(str(int(each)) for each in numbers)}]"
+def listed(name: str, numbers: Any, *, rule: str) -> str:
+    return f"[{', '.join(map(str, integers(name, numbers, rule=rule)))}]"

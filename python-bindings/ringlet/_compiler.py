@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import collections
 import contextlib
 import hashlib
 import os
@@ -15,17 +14,42 @@ import signal
 import subprocess
 import tempfile
 import threading
-from typing import Optional, Sequence, Union
+import weakref
+from typing import Callable, Iterator, NamedTuple, Optional, Sequence, Union
 
+from ringlet._context import Context, default_context, forget_loaded
 from ringlet._errors import CompileError, Diagnostic
+from ringlet._handles import Kept, Locked
 from ringlet._native import compiler_path
-from ringlet._program import Context, Program, default_context
+from ringlet._program import Loaded, Program
+from ringlet._values import text as text_of
 
-# Programs of this process, the least recently used first.
-_CACHE_LIMIT = 256
-_cache: collections.OrderedDict = collections.OrderedDict()
-_running: dict = {}
-_lock = threading.Lock()
+class _Turns(Locked):
+    """One compilation of a text at a time; others wait for its result."""
+
+    def renew_lock(self) -> None:
+        super().renew_lock()
+        self._locks: dict = {}
+
+    @contextlib.contextmanager
+    def of(self, key: tuple) -> Iterator[None]:
+        with self._lock:
+            lock, waiting = self._locks.get(key) or (threading.Lock(), 0)
+            self._locks[key] = lock, waiting + 1
+        try:
+            with lock:
+                yield
+        finally:
+            with self._lock:
+                lock, waiting = self._locks[key]
+                self._locks[key] = lock, waiting - 1
+                if waiting == 1:
+                    del self._locks[key]
+
+
+# Artefacts of this process. A context keeps what was loaded of them for itself.
+_artifacts = Kept()
+_turns = _Turns()
 
 
 def compile(
@@ -57,44 +81,50 @@ def compile(
     compiler = compiler_path()
     status = compiler.stat()
     context = context or default_context()
+    text_of("target", target)
+    if isinstance(options, (str, bytes)):
+        raise TypeError(f"expected options as a list of str, found {options!r:.80}")
     options = tuple(options)
+    for each in options:
+        text_of("an option", each)
     key = (
         hashlib.sha256(text).digest(),
         target,
         options,
         str(compiler),
         (status.st_mtime_ns, status.st_size, status.st_ino),
-        id(context),
     )
+
+    def run() -> bytes:
+        return _run(compiler, name, text, target, options, timeout)
+
     if not cache:
-        return Program(_run(compiler, name, text, target, options, timeout), context)
-    with _lock:
-        # One compilation of a text at a time; others wait for its result.
-        turn = _running.setdefault(key, threading.Lock())
-    try:
-        with turn:
-            with _lock:
-                program = _cache.get(key)
-                if program is not None:
-                    _cache.move_to_end(key)
-                    return program
-            artifact = _run(compiler, name, text, target, options, timeout)
-            # The program keeps its context, so that the key's id stays unique.
-            program = Program(artifact, context)
-            with _lock:
-                _cache[key] = program
-                while len(_cache) > _CACHE_LIMIT:
-                    _cache.popitem(last=False)
-            return program
-    finally:
-        with _lock:
-            _running.pop(key, None)
+        return Program(run(), context)
+    with _turns.of(key):
+        found = context._loaded.get(key)
+        program = found and found.program()
+        if program is None:
+            artifact = _artifacts.get(key)
+            if artifact is None:
+                artifact = run()
+                _artifacts.put(key, artifact)
+            loaded = found.loaded if found else Loaded(artifact, context._handle)
+            program = Program.of(loaded, context)
+            context._loaded.put(key, _Found(loaded, weakref.ref(program)))
+        return program
+
+
+class _Found(NamedTuple):
+    """What a context keeps. A program holds its context, so not the other way."""
+
+    loaded: Loaded
+    program: Callable[[], Optional[Program]]
 
 
 def clear_cache() -> None:
     """Forgets the programs that `compile` keeps."""
-    with _lock:
-        _cache.clear()
+    _artifacts.clear()
+    forget_loaded()
 
 
 def _read(source: Union[str, os.PathLike]) -> tuple:

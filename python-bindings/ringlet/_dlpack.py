@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import ctypes
+import sys
 from ctypes import POINTER, c_char_p, c_int32, c_int64, c_void_p
 from typing import Any, NamedTuple, Optional
 
@@ -122,9 +123,22 @@ def read(tensor: Any, device: tuple = CPU, stream: int = 0) -> Content:
 
     On a GPU it is complete for work that is queued on the stream.
 
-    Raises TypeError for an element type without a name in an artefact, and
-    ValueError for a tensor that is not in the memory of the device.
+    Raises ValueError for an element type without a name in an artefact, for a tensor
+    that is not in the memory of the device, and for one that its library exports to
+    nobody.
     """
+    try:
+        return _read(tensor, device, stream)
+    except (TypeError, ValueError):
+        raise
+    except Exception as error:  # Of the library's own kinds.
+        raise ValueError(
+            f"expected a tensor that {type(tensor).__module__.partition('.')[0]} "
+            f"exports, found one of which it says: {error}"
+        ) from error
+
+
+def _read(tensor: Any, device: tuple, stream: int) -> Content:
     kind, number = map(int, tensor.__dlpack_device__())
     found = CPU if kind == CPU[0] else (kind, number)
     if found != device:
@@ -154,7 +168,7 @@ def read(tensor: Any, device: tuple = CPU, stream: int = 0) -> Content:
     content = managed.tensor
     dtype = _FROM_DLPACK.get((content.code, content.bits))
     if dtype is None or content.lanes != 1:
-        raise TypeError(
+        raise ValueError(
             "expected elements of f16, bf16, f32, f64, i8, u8, i16, i32, i64 or "
             f"bool, found DLPack type (code {content.code}, {content.bits} bits, "
             f"{content.lanes} lanes)"
@@ -170,40 +184,61 @@ def read(tensor: Any, device: tuple = CPU, stream: int = 0) -> Content:
     )
 
 
-# What has been handed out and not been given back, by the address of its
-# managed tensor.
-_exports: dict = {}
+# A tensor that is handed over is one block of the C library's: what describes it,
+# and behind that its elements. So the function that gives it back is `free`, which a
+# consumer may call from any thread, with an exception under way or without the
+# interpreter, where Python could not run.
+_libc = ctypes.CDLL(None)
+_libc.free.argtypes, _libc.free.restype = [c_void_p], None
+_libc.aligned_alloc.argtypes = [ctypes.c_size_t, ctypes.c_size_t]
+_libc.aligned_alloc.restype = c_void_p
+_FREE = ctypes.cast(_libc.free, c_void_p).value
+_ALIGNMENT = 64
+_MOST_AXES = 8
 
 
-@_Deleter
-def _release(address):
-    _exports.pop(address, None)
+class _Header(ctypes.Structure):
+    _fields_ = [
+        ("managed", _ManagedVersioned),
+        ("sizes", c_int64 * _MOST_AXES),
+        ("strides", c_int64 * _MOST_AXES),
+    ]
 
 
-@ctypes.PYFUNCTYPE(None, c_void_p)
-def _destroy_capsule(capsule):
-    # A consumer renames the capsule that it takes over. The argument is a bare
-    # address, since an object that dies must not be held again.
-    for name in (_LEGACY_NAME, _VERSIONED_NAME):
-        if _is_capsule_at(capsule, name):
-            _release(_content_at(capsule, name))
-
-
-_is_capsule_at = _python_call("PyCapsule_IsValid", ctypes.c_int, c_void_p, c_char_p)
-_content_at = _python_call("PyCapsule_GetPointer", c_void_p, c_void_p, c_char_p)
+def _round_up(size: int) -> int:
+    return -(-size // _ALIGNMENT) * _ALIGNMENT
 
 
 class Allocation:
-    """A new row-major tensor, for libraries that take it by `from_dlpack`."""
+    """A new row-major tensor, which one library may take by `from_dlpack`."""
+
+    # Before there is any.
+    _block = None
+    _capsule = None
 
     def __init__(self, sizes: tuple, dtype: int):
-        count = 1
+        count = DTYPE_SIZES[dtype]
         for size in sizes:
             count *= size
-        self._memory = ctypes.create_string_buffer(count * DTYPE_SIZES[dtype] + 64)
-        self.data = (ctypes.addressof(self._memory) + 63) // 64 * 64
+        header = _round_up(ctypes.sizeof(_Header))
+        self._block = _libc.aligned_alloc(_ALIGNMENT, header + _round_up(count))
+        if not self._block:
+            raise MemoryError(f"expected memory for {count} bytes, found none")
+        self.data = self._block + header
         self.sizes = sizes
         self.dtype = dtype
+
+    def __del__(self) -> None:
+        # One that was taken is its consumer's; one that may still be taken stays.
+        is_ours = self._capsule is None or (
+            sys.getrefcount(self._capsule) == 2
+            and any(map(self._has_name, (_LEGACY_NAME, _VERSIONED_NAME)))
+        )
+        if self._block and is_ours:
+            _libc.free(self._block)
+
+    def _has_name(self, name: bytes) -> bool:
+        return bool(_is_capsule(self._capsule, name))
 
     def __dlpack_device__(self) -> tuple:
         return CPU
@@ -211,32 +246,27 @@ class Allocation:
     def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
         if dl_device not in (None, CPU) or copy:
             raise BufferError("expected a consumer of CPU memory that takes no copy")
-        rank = len(self.sizes)
-        strides = [1] * rank
-        for i in range(rank - 1, 0, -1):
-            strides[i - 1] = strides[i] * max(self.sizes[i], 1)
-        sizes = (c_int64 * rank)(*self.sizes)
-        strides = (c_int64 * rank)(*strides)
-        code, bits = _TO_DLPACK[self.dtype]
-        tensor = _Tensor(
-            self.data,
-            _Device(*CPU),
-            rank,
-            code,
-            bits,
-            1,
-            ctypes.cast(sizes, POINTER(c_int64)),
-            ctypes.cast(strides, POINTER(c_int64)),
-            0,
-        )
+        if self._capsule is not None:
+            raise BufferError("expected one consumer, found another one")
+        header = _Header.from_address(self._block)
+        rank, step = len(self.sizes), 1
+        for i in reversed(range(rank)):
+            header.sizes[i], header.strides[i] = self.sizes[i], step
+            step *= max(self.sizes[i], 1)
         if max_version and max_version[0] >= 1:
-            name = _VERSIONED_NAME
-            managed = _ManagedVersioned(1, 0, None, _release, 0, tensor)
+            name, managed = _VERSIONED_NAME, header.managed
+            managed.major, managed.minor, managed.flags = 1, 0, 0
         else:
-            name = _LEGACY_NAME
-            managed = _Managed(tensor, None, _release)
-        address = ctypes.addressof(managed)
-        _exports[address] = (managed, sizes, strides, self._memory)
-        return _new_capsule(
-            address, name, ctypes.cast(_destroy_capsule, c_void_p).value
-        )
+            name, managed = _LEGACY_NAME, _Managed.from_address(self._block)
+        managed.context, managed.deleter = None, _Deleter(_FREE)
+        tensor = managed.tensor
+        tensor.data, tensor.device, tensor.rank = self.data, _Device(*CPU), rank
+        tensor.code, tensor.bits = _TO_DLPACK[self.dtype]
+        tensor.lanes, tensor.byte_offset = 1, 0
+        address = ctypes.addressof(header)
+        for field in "sizes", "strides":
+            place = address + getattr(_Header, field).offset
+            setattr(tensor, field, ctypes.cast(place, POINTER(c_int64)))
+        # Without a destructor: that would be Python, where it cannot run.
+        self._capsule = _new_capsule(self._block, name, None)
+        return self._capsule

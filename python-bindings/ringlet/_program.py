@@ -4,130 +4,27 @@
 
 from __future__ import annotations
 
+import builtins
 import contextlib
 import ctypes
 import dataclasses
 import os
 import pathlib
 import tempfile
-import threading
 import types
-import weakref
 from typing import Any, Callable, Mapping, Optional, Sequence, Union
 
 from ringlet import _capi, _dlpack
-from ringlet._call import Calls, torch_kind
+from ringlet._call import Call, Calls, torch_kind
+from ringlet._context import Context, default_context
+from ringlet._handles import Handle, Shared
+from ringlet._streams import keep_until_read
 from ringlet._tensors import HOST, Maker, Place, View, describe, place_on
-from ringlet._tensors import torch_stream, unwrapped, view_of
+from ringlet._tensors import torch_stream, torch_wrote, unwrapped, view_of
+from ringlet._values import integer, sizes_of
 
-_LOG_LEVELS = ("error", "warning", "info", "debug")
-
-
-@dataclasses.dataclass(frozen=True)
-class Stats:
-    """What a context has done and holds; bytes are bytes."""
-
-    threads: int
-    runs: int
-    launches: int
-    memory_bytes: int
-    peak_memory_bytes: int
-    workspace_bytes: int
-    table_bytes: int
-    tables_built: int
-
-
-class Context:
-    """A device with its threads and memory, for any number of programs.
-
-    driver        "cpu", or "cuda" for an NVIDIA GPU
-    device        number of the driver's device
-    threads       CPU threads, the calling one included; 0 takes all cores
-    memory_limit  bytes of workspace, scratch and tables; 0 sets no limit
-    target        only code for this target, as "x86-64-v3"; None takes the best
-                  that this machine can run
-    log           called as log(level, message), level being "error", "warning",
-                  "info" or "debug", from any thread
-    log_level     the most talkative level that is reported
-
-    Raises ringlet.RuntimeError if the device is not to be had.
-    """
-
-    def __init__(
-        self,
-        *,
-        driver: str = "cpu",
-        device: int = 0,
-        threads: int = 0,
-        memory_limit: int = 0,
-        target: Optional[str] = None,
-        log: Optional[Callable[[str, str], None]] = None,
-        log_level: str = "warning",
-    ):
-        for name, value, limit in (
-            ("device", device, 2**31),
-            ("threads", threads, 2**32),
-            ("memory_limit", memory_limit, 2**64),
-        ):
-            if not 0 <= value < limit:
-                raise ValueError(
-                    f"expected {name} from 0 to {limit - 1}, found {value}"
-                )
-        if log_level not in _LOG_LEVELS:
-            raise ValueError(
-                f"expected log_level to be one of {', '.join(_LOG_LEVELS)}, "
-                f"found {log_level!r}"
-            )
-        options = _capi.ContextOptions()
-        options.driver = driver.encode()
-        options.device = device
-        options.threads = threads
-        options.memory_limit = memory_limit
-        options.target = None if target is None else target.encode()
-        options.log_level = _LOG_LEVELS.index(log_level)
-        if log is not None:
-            options.log = _capi.LogCallback(
-                lambda _, level, message: log(
-                    _LOG_LEVELS[level], message.decode(errors="replace")
-                )
-            )
-        library = _capi.library()
-        handle = ctypes.c_void_p()
-        _capi.check(
-            library.rl_context_create(ctypes.byref(options), ctypes.byref(handle))
-        )
-        self._handle = handle
-        # Where the tensors of its programs lie.
-        self._device = _dlpack.CPU if driver == "cpu" else _dlpack.cuda(device)
-        # The options hold the callback, which the context needs to its end.
-        weakref.finalize(self, _destroy, library.rl_context_destroy, handle, options)
-
-    def stats(self) -> Stats:
-        """Counters and memory of this context, now."""
-        raw = _capi.Stats()
-        _capi.check(_capi.library().rl_context_stats(self._handle, ctypes.byref(raw)))
-        return Stats(*(getattr(raw, each.name) for each in dataclasses.fields(Stats)))
-
-    def trim(self) -> None:
-        """Returns idle workspaces and unused order tables to the system."""
-        _capi.check(_capi.library().rl_context_trim(self._handle))
-
-
-def _destroy(function, handle, _keep):
-    function(handle)
-
-
-_defaults_lock = threading.Lock()
-_defaults: dict = {}
-
-
-def default_context(device: tuple = _dlpack.CPU) -> Context:
-    """The context of whoever names none: a device, all cores, no memory limit."""
-    with _defaults_lock:
-        if device not in _defaults:
-            kind = {} if device == _dlpack.CPU else {"driver": "cuda"}
-            _defaults[device] = Context(device=device[1], **kind)
-        return _defaults[device]
+# Of contexts that never call Python.
+_NO_GATE = contextlib.nullcontext()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -185,7 +82,56 @@ class Estimate:
     fallbacks: int
 
 
-class Program:
+class Loaded:
+    """An artefact, ready to run: all of a program that knows no `Context`, so that a
+    context may keep it."""
+
+    def __init__(self, artifact: bytes, context: Optional[Handle]):
+        self.artifact = artifact
+        self.calls = Calls()
+        library = _capi.library()
+
+        def create() -> ctypes.c_void_p:
+            handle = ctypes.c_void_p()
+            _capi.check(
+                library.rl_program_load(
+                    context, artifact, len(artifact), ctypes.byref(handle)
+                )
+            )
+            return handle
+
+        # Which holds the handle of the context, whose threads run it.
+        self.handle = Handle(create, library.rl_program_destroy)
+        self.indices: dict[str, int] = {}
+        entries = {}
+        for index in range(library.rl_program_entry_count(self.handle)):
+            entry = self._read_entry(index)
+            self.indices[entry.name] = index
+            entries[entry.name] = entry
+        self.entries = types.MappingProxyType(entries)
+
+    def _read_entry(self, index: int) -> Entry:
+        library = _capi.library()
+        inputs: list = []
+        outputs: list = []
+        for i in range(library.rl_program_argument_count(self.handle, index)):
+            raw = _capi.Argument()
+            _capi.check(
+                library.rl_program_argument(self.handle, index, i, ctypes.byref(raw))
+            )
+            (outputs if raw.is_output else inputs).append(
+                Argument(
+                    raw.name.decode(),
+                    _capi.DTYPE_NAMES.get(raw.dtype, str(raw.dtype)),
+                    tuple(raw.sizes[: raw.rank]) if raw.rank else (),
+                    (raw.layout or b"").decode(),
+                )
+            )
+        name = library.rl_program_entry_name(self.handle, index).decode()
+        return Entry(name, tuple(inputs), tuple(outputs))
+
+
+class Program(Shared):
     """A compiled artefact, ready to run.
 
     artifact  the bytes of an .rla file
@@ -197,8 +143,10 @@ class Program:
     Artefacts are code: load only those that you would run as a program. One
     that is damaged raises ringlet.RuntimeError with Status.BAD_ARTIFACT.
 
-    Any number of threads may use a program at once.
+    Any number of threads may use a program at once. A copy is the same program.
     """
+
+    _instead_of_pickle = "save and load it"
 
     def __init__(
         self,
@@ -207,32 +155,21 @@ class Program:
         *,
         inspect: bool = False,
     ):
-        self._artifact = bytes(artifact)
-        self.context = None if inspect else context or default_context()
-        library = _capi.library()
-        handle = ctypes.c_void_p()
-        _capi.check(
-            library.rl_program_load(
-                self.context._handle if self.context else None,
-                self._artifact,
-                len(self._artifact),
-                ctypes.byref(handle),
-            )
-        )
-        self._handle = handle
-        self._device = self.context._device if self.context else _dlpack.CPU
-        self._calls = Calls()
-        self._enqueue = library.rl_program_enqueue
-        weakref.finalize(
-            self, _destroy, library.rl_program_destroy, handle, self.context
-        )
-        self._indices: dict[str, int] = {}
-        entries = {}
-        for index in range(library.rl_program_entry_count(handle)):
-            entry = self._read_entry(index)
-            self._indices[entry.name] = index
-            entries[entry.name] = entry
-        self._entries = types.MappingProxyType(entries)
+        context = None if inspect else context or default_context()
+        self._bind(Loaded(bytes(artifact), context and context._handle), context)
+
+    @classmethod
+    def of(cls, loaded: Loaded, context: Context) -> "Program":
+        """One that was loaded for the context."""
+        program = cls.__new__(cls)
+        program._bind(loaded, context)
+        return program
+
+    def _bind(self, loaded: Loaded, context: Optional[Context]) -> None:
+        self.context = context
+        self._loaded = loaded
+        self._handle = loaded.handle
+        self._device = context._device if context else _dlpack.CPU
 
     @classmethod
     def load(
@@ -254,7 +191,7 @@ class Program:
         number, name = tempfile.mkstemp(prefix=path.name, dir=path.parent)
         try:
             with os.fdopen(number, "wb") as file:
-                file.write(self._artifact)
+                file.write(self._loaded.artifact)
             mask = os.umask(0)
             os.umask(mask)
             os.chmod(name, 0o666 & ~mask)
@@ -264,32 +201,12 @@ class Program:
                 os.unlink(name)
             raise
 
-    def _read_entry(self, index: int) -> Entry:
-        library = _capi.library()
-        inputs: list = []
-        outputs: list = []
-        for i in range(library.rl_program_argument_count(self._handle, index)):
-            raw = _capi.Argument()
-            _capi.check(
-                library.rl_program_argument(self._handle, index, i, ctypes.byref(raw))
-            )
-            (outputs if raw.is_output else inputs).append(
-                Argument(
-                    raw.name.decode(),
-                    _capi.DTYPE_NAMES.get(raw.dtype, str(raw.dtype)),
-                    tuple(raw.sizes[: raw.rank]) if raw.rank else (),
-                    (raw.layout or b"").decode(),
-                )
-            )
-        name = library.rl_program_entry_name(self._handle, index).decode()
-        return Entry(name, tuple(inputs), tuple(outputs))
-
     # What it is.
 
     @property
     def entries(self) -> Mapping[str, Entry]:
         """The functions of the program, by name."""
-        return self._entries
+        return self._loaded.entries
 
     @property
     def targets(self) -> tuple:
@@ -312,11 +229,11 @@ class Program:
 
     def explain(self, entry: Optional[str] = None) -> str:
         """What the compiler decided for each kernel, one "key: value" a line."""
-        index = self._indices[self._entry(entry).name]
+        index = self._loaded.indices[self._entry(entry).name]
         return _capi.library().rl_program_explain(self._handle, index).decode()
 
     def __repr__(self) -> str:
-        entries = "; ".join(map(str, self._entries.values()))
+        entries = "; ".join(map(str, self.entries.values()))
         return f"<ringlet.Program {entries}>"
 
     # What it does.
@@ -367,20 +284,34 @@ class Program:
         chosen = self._entry(entry)
         given = _bind(chosen, inputs, named)
         kind = torch_kind(given, out) if stream is None else None
-        known = kind and self._calls.known_torch_call(chosen.name, kind)
+        known = kind and self._loaded.calls.known_torch_call(chosen.name, kind)
+        # What these hold lives until the runtime has read it.
+        views: Sequence = ()
         if known:
             results, call = known.point_to(given, out), known.call
             queue = 0 if self._device == _dlpack.CPU else torch_stream(self._device)
         else:
-            results, call, queue = self._prepare(chosen, given, out, stream)
+            results, views, queue = self._prepare(chosen, given, out, stream)
+            call = self._loaded.calls.of(views)
             if kind:
-                self._calls.keep_torch_call(chosen.name, kind, call, results)
-        # On a CPU this returns when the outputs are complete.
-        index = self._indices[chosen.name]
-        _capi.check(
-            self._enqueue(self._handle, index, call.tensors, call.count, queue)
-        )
+                self._loaded.calls.keep_torch_call(chosen.name, kind, call, results)
+        try:
+            self._enqueue(self._loaded.indices[chosen.name], call, queue)
+        finally:
+            call.release()
+        if self._device != _dlpack.CPU:
+            keep_until_read(self._device, queue, views)
+        if out is not None:
+            torch_wrote(results)
         return results[0] if len(results) == 1 else tuple(results)
+
+    def _enqueue(self, index: int, call: Call, queue: int) -> None:
+        """On a CPU this returns when the outputs are complete."""
+        run = _capi.library().rl_program_enqueue
+        gate = self.context._gate if self.context else None
+        with gate or _NO_GATE:
+            status = run(self._handle, index, call.tensors, call.count, queue)
+            _capi.check(status)
 
     def _prepare(
         self, entry: Entry, given: list, out: Any, stream: Optional[int]
@@ -401,7 +332,7 @@ class Program:
         else:
             results, given_views = _given_outputs(entry, out, place)
             views += given_views
-        return results, self._calls.of(views), place.stream
+        return results, views, place.stream
 
     def estimate(
         self, *inputs: Any, entry: Optional[str] = None, **named: Any
@@ -418,55 +349,49 @@ class Program:
         for argument, value in zip(chosen.inputs, given):
             if isinstance(value, tuple):
                 number = _capi.DTYPES[argument.dtype]
-                views.append(View(None, number, value, None, True, None))
+                sizes = sizes_of(argument.name, value)
+                _check_rank(argument.name, sizes)
+                views.append(View(None, number, sizes, None, True, None))
             else:
                 views.append(_viewed(argument, value, place))
         for argument, sizes in zip(chosen.outputs, self._output_sizes(chosen, views)):
             number = _capi.DTYPES[argument.dtype]
             views.append(View(None, number, sizes, None, False, None))
-        call = self._calls.of(views)
         raw = _capi.Estimate()
-        _capi.check(
-            _capi.library().rl_program_estimate(
-                self._handle,
-                self._indices[chosen.name],
-                call.tensors,
-                call.count,
-                ctypes.byref(raw),
-            )
-        )
+        index = self._loaded.indices[chosen.name]
+        self._ask(_capi.library().rl_program_estimate, index, views, ctypes.byref(raw))
         return Estimate(
             *(getattr(raw, each.name) for each in dataclasses.fields(Estimate))
         )
 
+    def _ask(self, function: Any, index: int, views: list, answer: Any) -> None:
+        call = self._loaded.calls.of(views)
+        try:
+            status = function(self._handle, index, call.tensors, call.count, answer)
+            _capi.check(status)
+        finally:
+            call.release()
+
     def _entry(self, name: Optional[str]) -> Entry:
-        if name is None and len(self._entries) == 1:
-            return next(iter(self._entries.values()))
-        if name is not None and name in self._entries:
-            return self._entries[name]
-        known = ", ".join(self._entries)
+        if name is None and len(self.entries) == 1:
+            return next(iter(self.entries.values()))
+        if name is not None and name in self.entries:
+            return self.entries[name]
+        known = ", ".join(self.entries)
         found = "none" if name is None else f"'{name}'"
         raise ValueError(f"expected entry to be one of {known}; found {found}")
 
     def _output_sizes(self, entry: Entry, inputs: list) -> list:
         def compute() -> list:
             flat = (ctypes.c_int64 * (_capi.MAX_RANK * max(1, len(entry.outputs))))()
-            call = self._calls.of(inputs)
-            _capi.check(
-                _capi.library().rl_program_output_sizes(
-                    self._handle,
-                    self._indices[entry.name],
-                    call.tensors,
-                    call.count,
-                    flat,
-                )
-            )
+            index = self._loaded.indices[entry.name]
+            self._ask(_capi.library().rl_program_output_sizes, index, inputs, flat)
             return [
                 tuple(flat[_capi.MAX_RANK * i :][: len(argument.sizes)])
                 for i, argument in enumerate(entry.outputs)
             ]
 
-        return self._calls.output_sizes(entry.name, inputs, compute)
+        return self._loaded.calls.output_sizes(entry.name, inputs, compute)
 
 
 def _bind(entry: Entry, inputs: Sequence, named: Mapping) -> list:
@@ -500,16 +425,22 @@ def named(name: str, look: Callable, value: Any, place: Place) -> Any:
         return look(value, place)
     except (TypeError, ValueError) as error:
         raise type(error)(f"argument '{name}': {error}") from None
+    except builtins.RuntimeError as error:  # Of torch, for tensors without memory.
+        raise ValueError(f"argument '{name}': {error}") from error
 
 
 def _named_view(name: str, value: Any, place: Place) -> View:
     view = named(name, view_of, value, place)
-    if len(view.sizes) > _capi.MAX_RANK:
-        raise ValueError(
-            f"argument '{name}': expected at most {_capi.MAX_RANK} axes, "
-            f"found {len(view.sizes)}"
-        )
+    _check_rank(name, view.sizes)
     return view
+
+
+def _check_rank(name: str, sizes: Sequence) -> None:
+    if len(sizes) > _capi.MAX_RANK:
+        raise ValueError(
+            f"argument '{name}': expected at most {_capi.MAX_RANK} axes, found "
+            f"{len(sizes)}"
+        )
 
 
 def _viewed(argument: Argument, value: Any, place: Place) -> View:

@@ -4,12 +4,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import sys
-from typing import Any, NamedTuple, Optional
+from typing import Any, NamedTuple, Optional, Sequence
 
 from ringlet import _dlpack
 from ringlet._capi import DTYPE_NAMES, DTYPE_SIZES, DTYPES
+from ringlet._values import integer
 
 _NUMPY_TO_DTYPE = {
     "float16": DTYPES["f16"],
@@ -72,15 +74,17 @@ class View:
     """A tensor in memory, which lives as long as this.
 
     layout  (dtype, sizes, strides); strides count elements, None is row-major
+    loan    what was exported for this view alone, None if the caller has it, too
     """
 
-    __slots__ = ("data", "layout", "read_only", "_owner")
+    __slots__ = ("data", "layout", "read_only", "_owner", "loan")
 
-    def __init__(self, data, dtype, sizes, strides, read_only, owner):
+    def __init__(self, data, dtype, sizes, strides, read_only, owner, loan=None):
         self.data = data
         self.layout = (dtype, sizes, strides)
         self.read_only = read_only
         self._owner = owner
+        self.loan = loan
 
     @property
     def sizes(self) -> tuple:
@@ -105,10 +109,10 @@ _known_dtypes: dict = {}
 
 def _numpy_dtype(dtype: Any) -> int:
     if not dtype.isnative:
-        raise TypeError(f"expected native byte order, found {dtype.str}")
+        raise ValueError(f"expected native byte order, found {dtype.str}")
     number = _NUMPY_TO_DTYPE.get(dtype.name)
     if number is None:
-        raise TypeError(
+        raise ValueError(
             "expected elements of f16, bf16, f32, f64, i8, u8, i16, i32, i64 or "
             f"bool, found {dtype}; ringlet.bits() says what integers stand for"
         )
@@ -117,6 +121,10 @@ def _numpy_dtype(dtype: Any) -> int:
 
 
 def _numpy_view(array: Any, dtype: Optional[int]) -> View:
+    if hasattr(array, "mask"):  # What it hides would be read.
+        raise ValueError(
+            "expected an array without a mask, found a masked one; filled() makes one"
+        )
     if dtype is None:
         dtype = _known_dtypes.get(array.dtype) or _numpy_dtype(array.dtype)
     size = array.dtype.itemsize
@@ -147,10 +155,43 @@ def _know_torch(torch: Any) -> None:
             _from_torch[_to_torch[number]] = number
 
 
-def _torch_view(tensor: Any, place: Place) -> Optional[View]:
-    """What DLPack would say, sooner; None for what it would refuse or wait for."""
+def _refuse_derivatives(torch: Any, tensor: Any) -> None:
+    """What would be lost without a word."""
+    if tensor.requires_grad and torch.is_grad_enabled():
+        raise ValueError(
+            "expected a tensor that requires no grad, found one that does: there are "
+            "no gradients yet (R5); under torch.no_grad() it is taken"
+        )
+    if in_transform(torch):
+        forward = sys.modules["torch.autograd.forward_ad"]
+        if forward._current_level >= 0 and forward.unpack_dual(tensor).tangent is not None:
+            raise ValueError(
+                "expected a tensor without a tangent, found a dual one: there are no "
+                "gradients yet (R5)"
+            )
+        functorch = getattr(torch._C, "_functorch", None)
+        if functorch and functorch.is_functorch_wrapped_tensor(tensor):
+            raise ValueError(
+                "expected a tensor outside of torch.func's transforms, found one "
+                "inside: there are no gradients yet (R5), and no vmap"
+            )
+
+
+def in_transform(torch: Any) -> bool:
+    """Whether a tensor may be more than it says: torch's forward differentiation, or
+    a transform of torch.func, is under way."""
+    forward = sys.modules.get("torch.autograd.forward_ad")
+    if forward is not None and forward._current_level >= 0:
+        return True
+    level = getattr(getattr(torch._C, "_functorch", None), "maybe_current_level", None)
+    return level is not None and level() is not None
+
+
+def _torch_view(tensor: Any, place: Place) -> View:
+    """What DLPack says, or would say later: that takes longer."""
     torch = sys.modules["torch"]
     _know_torch(torch)
+    _refuse_derivatives(torch, tensor)
     if tensor.is_neg():  # Which DLPack has no word for.
         raise ValueError(
             "expected a tensor without a negative bit, found one; resolve_neg() "
@@ -163,22 +204,32 @@ def _torch_view(tensor: Any, place: Place) -> Optional[View]:
         is_here = tensor.is_cuda and tensor.get_device() == place.device[1]
     if (
         dtype is None
+        or not is_plain(torch, tensor)
         or not is_here
         or not place.is_in_torchs_order
-        or tensor.requires_grad
         or tensor.layout is not torch.strided
     ):
-        return None
+        # Which it refuses for tensors that require grad.
+        return _exported(tensor.detach() if tensor.requires_grad else tensor, place)
     sizes, strides = tuple(tensor.shape), tensor.stride()
     return View(tensor.data_ptr(), dtype, sizes, strides, False, tensor)
+
+
+def is_plain(torch: Any, tensor: Any) -> bool:
+    """A tensor that is its memory, and no class that makes something else of it."""
+    return type(tensor) in (torch.Tensor, torch.nn.Parameter)
+
+
+def _exported(tensor: Any, place: Place) -> View:
+    content = _dlpack.read(tensor, place.device, place.stream)
+    return View(*content, loan=content.owner)
 
 
 def view_of(value: Any, place: Place = HOST) -> View:
     """`value` where it lies; TypeError or ValueError if that cannot be."""
     torch = sys.modules.get("torch")
-    if torch is not None and type(value) is torch.Tensor:
-        if view := _torch_view(value, place):
-            return view
+    if torch is not None and isinstance(value, torch.Tensor):
+        return _torch_view(value, place)
     numpy = sys.modules.get("numpy")
     on_host = place.device == _dlpack.CPU
     if isinstance(value, _Bits) and on_host:
@@ -193,8 +244,10 @@ def view_of(value: Any, place: Place = HOST) -> View:
             raise ValueError(f"expected an integer of 64 bits, found {value}")
         number = ctypes.c_int64(value)
         return View(ctypes.addressof(number), DTYPES["i64"], (), (), True, number)
+    if type(value) is _dlpack.Allocation and on_host:  # One of ours.
+        return View(value.data, value.dtype, value.sizes, None, False, value)
     if hasattr(value, "__dlpack__") and hasattr(value, "__dlpack_device__"):
-        return View(*_dlpack.read(value, place.device, place.stream))
+        return _exported(value, place)
     arrays = "a numpy array, an object" if on_host else "an object"
     raise TypeError(
         f"expected {arrays} with __dlpack__, or an int for a rank-0 i64, found "
@@ -206,9 +259,10 @@ def kind_of(value: Any, place: Place = HOST) -> tuple:
     """(dtype, sizes) of what `view_of` takes; of torch's tensors no more is asked, as
     that takes time."""
     torch = sys.modules.get("torch")
-    if torch is not None and type(value) is torch.Tensor:
+    if torch is not None and isinstance(value, torch.Tensor):
         _know_torch(torch)
-        if dtype := _from_torch.get(value.dtype):
+        dtype = _from_torch.get(value.dtype)
+        if dtype and is_plain(torch, value):
             return dtype, tuple(value.shape)
     return view_of(value, place).layout[:2]
 
@@ -216,7 +270,7 @@ def kind_of(value: Any, place: Place = HOST) -> tuple:
 def device_of(value: Any) -> tuple:
     """Where a tensor lies, a GPU or else the CPU, as DLPack names it."""
     torch = sys.modules.get("torch")
-    if torch is not None and type(value) is torch.Tensor:  # Which is slow to say it.
+    if torch is not None and isinstance(value, torch.Tensor):  # Which is slow to say it.
         return _dlpack.cuda(value.get_device()) if value.is_cuda else _dlpack.CPU
     ask = getattr(value, "__dlpack_device__", None)
     device = tuple(map(int, ask())) if ask else _dlpack.CPU
@@ -250,10 +304,21 @@ def _new_numpy(sizes: tuple, dtype: int, wide_bits: bool) -> Any:
     return numpy.empty(sizes, _DTYPE_TO_NUMPY[dtype])
 
 
-def _new_torch(example: Any, sizes: tuple, dtype: int) -> tuple:
+def torch_queue(device: Any, place: Place) -> Any:
+    """Where torch's memory is used on the queue of a call, it comes from it."""
+    if place.device == _dlpack.CPU or place.is_in_torchs_order:
+        return contextlib.nullcontext()
+    cuda = sys.modules["torch"].cuda
+    if place.stream == 0:
+        return cuda.stream(cuda.default_stream(device))
+    return cuda.stream(cuda.ExternalStream(place.stream, device=device))
+
+
+def _new_torch(example: Any, sizes: tuple, dtype: int, place: Place) -> tuple:
     torch = sys.modules["torch"]
     _know_torch(torch)
-    made = torch.empty(sizes, dtype=_to_torch[dtype], device=example.device)
+    with torch_queue(example.device, place):
+        made = torch.empty(sizes, dtype=_to_torch[dtype], device=example.device)
     return made, View(made.data_ptr(), dtype, sizes, None, False, made)
 
 
@@ -288,10 +353,21 @@ def place_on(device: tuple, stream: Optional[int], inputs: list) -> Place:
     if device == _dlpack.CPU:
         return HOST
     if stream is not None:
-        return Place(device, stream, False)
+        return Place(device, integer("stream", stream, 0, 2**64 - 1), False)
     if not any(map(is_torch, inputs)):
         return Place(device)
     return Place(device, torch_stream(device))
+
+
+def torch_wrote(tensors: Sequence) -> None:
+    """Tells torch that a caller's tensors were written: one that it has kept for a
+    gradient is no longer what it was."""
+    torch = sys.modules.get("torch")
+    graph = getattr(getattr(torch, "autograd", None), "graph", None)
+    if increment := getattr(graph, "increment_version", None):
+        for each in tensors:
+            if is_torch(each) and not each.is_inference():
+                increment(each)
 
 
 class Maker:
@@ -308,7 +384,7 @@ class Maker:
         example = self._example
         numpy = sys.modules.get("numpy")
         if is_torch(example):
-            return _new_torch(example, sizes, dtype)
+            return _new_torch(example, sizes, dtype, self._place)
         if self._place.device != _dlpack.CPU:
             raise TypeError(
                 "expected out=... for results on a GPU, or a tensor of torch as the "
@@ -325,8 +401,8 @@ class Maker:
             made = _new_numpy(sizes, dtype, self._wide_bits)
             return unwrapped(made), view_of(made)
         memory = _dlpack.Allocation(sizes, dtype)
-        view = View(memory.data, dtype, sizes, None, False, memory)
-        return _importer(example)(memory), view
+        made = _importer(example)(memory)
+        return made, View(memory.data, dtype, sizes, None, False, made)
 
 
 def describe(dtype: int, sizes: tuple) -> str:

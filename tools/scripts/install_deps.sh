@@ -37,6 +37,7 @@ test_packages=(
 optional_packages=(
   clang-format-22
   clang-22 libclang-rt-22-dev    # libFuzzer
+  python3-torch                  # for CPUs, 50 MB; PyPI's brings CUDA, 3 GB
 )
 
 die() {

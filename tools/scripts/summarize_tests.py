@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Prints what a run of lit has found, ending in `N passed, N failed`.
+"""Prints what a run of lit has found, ending in
+`N passed, N failed, N skipped`.
 
     tools/scripts/summarize_tests.py RESULTS.json --build-passed 1
 
-The build counts as one test. A run of lit that left no result counts as one
+The build counts as one test; one that this machine cannot run is skipped. A run of lit that left no result counts as one
 failure. Exits 1 if anything failed.
 """
 
@@ -44,15 +45,16 @@ def main():
         failures.append("the tests: none was found")
 
     skipped = sum(counts[code] for code in NEUTRAL - {"EXCLUDED"})
-    if skipped:
-        print(f"skipped on this machine: {skipped}")
+    for test in tests:
+        if test["code"] in NEUTRAL - {"EXCLUDED"}:
+            print(f"skipped on this machine: {test['name']}")
     if tests:
         print("slowest:")
         for test in slowest:
             print(f"  {test.get('elapsed') or 0:7.1f} s  {test['name']}")
     for failure in failures:
         print(f"failed: {failure}")
-    print(f"{passed} passed, {len(failures)} failed", flush=True)
+    print(f"{passed} passed, {len(failures)} failed, {skipped} skipped", flush=True)
     return 1 if failures else 0
 
 

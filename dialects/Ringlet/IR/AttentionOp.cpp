@@ -270,6 +270,9 @@ static LogicalResult verifyLengths(AttentionOp op) {
   return success();
 }
 
+/// Least softcap: scores are divided by it, in f32.
+static constexpr double kMinSoftcap = 1e-38;
+
 /// Greatest magnitude of a factor: finite in f32, in which scores and merges
 /// are (R4), with room for a change of the exponential's base.
 static constexpr double kMaxFactor = 1e38;
@@ -287,6 +290,11 @@ static LogicalResult verifyOptions(AttentionOp op) {
   };
   if (failed(finitePositive(op.getSoftcap(), "softcap", "section 3")))
     return failure();
+  if (std::optional<APFloat> softcap = op.getSoftcap())
+    if (double value = softcap->convertToDouble();
+        value < kMinSoftcap || value > kMaxFactor)
+      return op.emitOpError("expected softcap from 1e-38 to 1e38, found ")
+             << value << " (R4)";
   // Factors of f32 values: one that is infinite there makes NaN of a zero.
   auto factor = [&](std::optional<APFloat> value, StringRef name,
                     StringRef rule) -> LogicalResult {

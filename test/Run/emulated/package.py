@@ -20,21 +20,35 @@ import safetensors_file  # noqa: E402
 from ringlet import _capi, _dlpack  # noqa: E402
 
 
-class OnGPU(_dlpack.Allocation):
+class OnGPU:
     """A tensor that says that it lies on GPU 0, and notes who asks for it."""
 
     def __init__(self, dtype, shape, content=b""):
-        super().__init__(tuple(shape), _capi.DTYPES[dtype])
-        ctypes.memmove(self.data, content, len(content))
-        self.bytes = lambda count: ctypes.string_at(self.data, count)
+        self.shape, self._dtype = tuple(shape), _capi.DTYPES[dtype]
+        self._memory = _dlpack.Allocation(self.shape, self._dtype)
+        self._exports = []
+        ctypes.memmove(self._memory.data, content, len(content))
         self.streams = []
+
+    def count_lent(self):
+        """Exports that somebody still has, beside ourselves."""
+        return sum(sys.getrefcount(each._capsule) > 2 for each in self._exports)
+
+    def bytes(self, count):
+        return ctypes.string_at(self._memory.data, count)
 
     def __dlpack_device__(self):
         return _dlpack.cuda(0)
 
     def __dlpack__(self, *, stream=None, max_version=None):
         self.streams.append(stream)
-        return super().__dlpack__(max_version=max_version)
+        # Another block each time, which says that the elements lie in the first one.
+        made = _dlpack.Allocation(self.shape, self._dtype)
+        self._exports.append(made)
+        capsule = made.__dlpack__(max_version=max_version)
+        header = _dlpack._Header.from_address(made._block)
+        header.managed.tensor.data = self._memory.data
+        return capsule
 
 
 def refused(kind, call) -> str:
@@ -64,8 +78,15 @@ def main() -> int:
     program.run(**tensors, out=out, stream=64)
     print(f"streams {tensors['q'].streams}, {context.stats().runs} runs")
 
+    # Exports live until the stream has passed: an event says so when it is asked a
+    # second time, by the call behind the next one.
+    for _ in range(4):
+        program.run(**tensors, out=out)
+        print(f"{sum(each.count_lent() for each in tensors.values())} lent", end=" ")
+    print()
+
     print(refused(TypeError, lambda: program.run(**tensors)))
-    on_cpu = _dlpack.Allocation(tensors["q"].sizes, tensors["q"].dtype)
+    on_cpu = _dlpack.Allocation(tensors["q"].shape, tensors["q"]._dtype)
     tensors["q"] = on_cpu
     print(refused(ValueError, lambda: program.run(**tensors, out=out)))
     program = ringlet.Program.load(artefact, inspect=True)

@@ -11,6 +11,23 @@ import pytest
 
 import ringlet
 
+# Those that are run beside torch, too, have the mark `torch`.
+def pytest_configure(config):
+    config.addinivalue_line("markers", "torch: wants torch")
+
+
+def torch_attention(q, k, v):
+    """Causal and in torch's order of axes, as torch computes it."""
+    import torch
+
+    fused = getattr(torch.nn.functional, "scaled_dot_product_attention", None)
+    if fused is not None:
+        return fused(q, k, v, is_causal=True)
+    hidden = torch.ones(q.shape[-2], k.shape[-2], dtype=torch.bool).triu(1)
+    scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
+    return scores.masked_fill(hidden, -math.inf).softmax(-1) @ v
+
+
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 
 
@@ -64,11 +81,12 @@ def attention(
         # Each entry is what joins one softmax, and whether a sink does.
         shown = [[[], False] for _ in range(sums)]
         for index, branch in enumerate(branches):
-            w, r, offset, members = ringlet.Branch(*branch)
+            w, r, offset, members, by = ringlet.Branch(*branch)
+            counted, head = (heads, h) if by == "query" else (key_heads, x)
             if offset == "modulo":
-                offset = x
+                offset = head
             elif offset == "block":
-                offset = x // -(-key_heads // r)
+                offset = head // -(-counted // r)
             # One segment without w holds positions below 0 as well.
             segment, place = divmod(rank(p), w) if w else (0, rank(p))
             is_in = place % r == offset % r and h in range(*(members or (0, heads)))
@@ -135,6 +153,21 @@ def script(tmp_path):
         return path
 
     return make
+
+
+@pytest.fixture
+def compiled(monkeypatch):
+    """The texts that ringlet.attention has compiled since."""
+    from ringlet import _attention
+
+    texts, compile_ = [], _attention.compile
+
+    def note(text, *arguments, **keywords):
+        texts.append(text)
+        return compile_(text, *arguments, **keywords)
+
+    monkeypatch.setattr(_attention, "compile", note)
+    return texts
 
 
 @pytest.fixture(autouse=True)

@@ -2,13 +2,17 @@
 # Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# run.sh BUILD_DIR [pytest options]: tests the Python package of this tree with
-# the runtime and the compiler of BUILD_DIR, in a virtual environment that stays
-# in BUILD_DIR/venv.
+# run.sh BUILD_DIR [--torch] [pytest options]: tests the Python package of this
+# tree with the runtime and the compiler of BUILD_DIR, in a virtual environment
+# that stays in BUILD_DIR/venv; with --torch what it does for tensors of torch, in
+# BUILD_DIR/venv-torch, beside the torch that Python has here.
+#
+# What is freed is overwritten, by Python's allocator and by the C library's, so
+# that whoever reads it afterwards reads something else.
 set -euo pipefail
 
 if [ $# -lt 1 ] || [ ! -d "$1" ]; then
-  echo "usage: run.sh BUILD_DIR [pytest options]" >&2
+  echo "usage: run.sh BUILD_DIR [--torch] [pytest options]" >&2
   exit 2
 fi
 here=$(cd "$(dirname "$0")" && pwd)
@@ -22,7 +26,14 @@ for file in bin/ringlet-compile lib/libringlet_runtime.so.1; do
   fi
 done
 
-venv=$build/venv
+if [ "${1:-}" = --torch ]; then
+  shift
+  kind=torch
+  venv=$build/venv-torch
+else
+  kind=all
+  venv=$build/venv
+fi
 python=$venv/bin/python
 packages=(numpy pytest hypothesis ml_dtypes)
 needed='import numpy, pytest, hypothesis'
@@ -34,7 +45,20 @@ make_venv() {
     exit 1
   fi
 }
-if ! "$python" -c "$needed" 2>/dev/null; then
+make_torch_venv() {
+  # PyPI's torch for x86-64 brings 3 GB of CUDA's libraries. Debian's is small,
+  # and made for Debian's Python.
+  local each
+  for each in python3 /usr/bin/python3; do
+    if "$each" -c "$debian, torch" 2>/dev/null; then
+      make_venv "$each" -m venv --system-site-packages
+      return
+    fi
+  done
+  echo "run.sh: no Python here has torch (apt-get install python3-torch)" >&2
+  exit 1
+}
+make_plain_venv() {
   echo "run.sh: making $venv with ${packages[*]}"
   make_venv python3 -m venv
   if ! "$venv/bin/pip" install --quiet --disable-pip-version-check \
@@ -47,10 +71,17 @@ if ! "$python" -c "$needed" 2>/dev/null; then
     echo "run.sh: PyPI cannot be reached; using Debian's numpy and pytest"
     make_venv /usr/bin/python3 -m venv --system-site-packages
   fi
+}
+if [ $kind = torch ]; then
+  "$python" -c "$needed, torch" 2>/dev/null || make_torch_venv
+  set -- -m torch "$@"
+else
+  "$python" -c "$needed" 2>/dev/null || make_plain_venv
 fi
 "$venv/bin/pip" install --quiet --disable-pip-version-check --no-index \
   --force-reinstall --config-settings build-dir="$build" "$root/python-bindings"
 
 # Not from the source folder: what is tested is what was installed.
 cd "$build"
+export PYTHONMALLOC=debug MALLOC_PERTURB_=165
 exec "$python" -m pytest -q -p no:cacheprovider --rootdir "$here" "$here" "$@"

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import ringlet
-from conftest import attention
-from ringlet import _attention
+from conftest import attention, torch_attention
 
 F32 = dict(rtol=1e-4, atol=2e-6)
 
@@ -43,13 +42,122 @@ def test_without_a_graph(rng):
     np.testing.assert_allclose(capped, 0.5 * np.tanh(lse / 0.5), **F32)
 
 
-def test_is_compiled_once_for_any_length(rng):
+def test_is_compiled_once_for_any_length(rng, compiled):
     q = rng.standard_normal((1, 9, 1, 8), dtype=np.float32)
-    before = _attention._program.cache_info()
     for length in 9, 5, 1:
         ringlet.attention(q, q[:, :length], q[:, :length], branches=[[9, 3]])
-    after = _attention._program.cache_info()
-    assert (after.misses - before.misses, after.hits - before.hits) == (1, 2)
+    assert len(compiled) == 1
+    ringlet.clear_cache()
+    ringlet.attention(q, q, q, branches=[[9, 3]])
+    assert len(compiled) == 2
+
+
+def test_sizes_of_the_call(rng, compiled):
+    """w and r that are arrays without axes are compiled for once, those that are
+    numbers each time; a branch may have one of each."""
+    q, k = tensors(rng, (1, 61, 4, 16), (1, 83, 2, 16))
+    for w, r in (1, 1), (24, 5), (83, 2), (2**40, 3):
+        for given in (
+            [(np.array(w), np.array(r, "u1"))],
+            [(np.array(w), 1), (None, np.array(r, "i4"))],
+        ):
+            found = ringlet.attention(q, k, k, branches=given, causal=True)
+            close(found, attention(q, k, k, [
+                (each[0] and int(each[0]), int(each[1])) for each in given
+            ], True))  # fmt: skip
+    assert len(compiled) == 2
+    for w, r in (24, 5), (np.int64(83), np.int32(2)):
+        ringlet.attention(q, k, k, branches=[(w, r)], causal=True)
+    assert len(compiled) == 4
+    with pytest.raises(ringlet.RuntimeError, match=r"r of branch 0 .* 6 and 5 \(B1\)"):
+        ringlet.attention(q, k, k, branches=[(np.array(5), np.array(6))])
+    with pytest.raises(ValueError, match=r"w_of_branch_0 as an integer, found f32\[\] "):
+        ringlet.attention(q, k, k, branches=[(np.array(5, "f4"), 6)])
+
+
+@pytest.mark.parametrize("offset", ["modulo", "block", 2])
+def test_heads_that_an_offset_counts(rng, offset):
+    q, k = tensors(rng, (1, 30, 6, 16), (1, 30, 2, 16))
+    outputs = []
+    for by in "key", "query":
+        branches = [ringlet.Branch(12, 3, offset, by=by)]
+        found = ringlet.attention(q, k, k, branches=branches)
+        close(found, attention(q, k, k, branches))
+        outputs.append(found[0])
+    assert (offset == 2) == np.array_equal(*outputs)
+
+
+def test_integers_of_any_width(rng, compiled):
+    """Those that are not i64 are copied, lists are made arrays of."""
+    q, k = tensors(rng, (50, 4, 16), (50, 2, 16))
+    numbers = i64(0, 9, 9, 40)
+    wanted = ringlet.attention(q, k, k, starts=numbers, causal=True)
+    for starts in (
+        *(numbers.astype(each) for each in ("i4", "i2", "i1", "u1", "u4", "u8", ">i4")),
+        numbers.tolist(), tuple(numbers), [np.array(each) for each in numbers],
+        (numbers.tolist(), numbers.astype("i4")), (numbers, list(numbers)),
+        np.repeat(numbers.astype("i4"), 2)[::2], numbers[::-1].astype("i4")[::-1],
+    ):  # fmt: skip
+        found = ringlet.attention(q, k, k, starts=starts, causal=True)
+        for one, other in zip(found, wanted):
+            np.testing.assert_array_equal(one, other)
+    q, k = tensors(rng, (2, 30, 4, 16), (2, 50, 2, 16))
+    lengths, keys = i64(7, 30), i64(50, 20)
+    for given in (
+        (lengths.tolist(), keys.astype("i4")),
+        (lengths, [50, 20]),
+    ):
+        found = ringlet.attention(q, k, k, lengths=given, q_offset=[3, 4])
+        wanted = ringlet.attention(q, k, k, lengths=(lengths, keys), q_offset=i64(3, 4))
+        np.testing.assert_array_equal(found[0], wanted[0])
+    for given, other in (
+        ((lengths, None), (lengths, i64(50, 50))),
+        ((None, keys.astype("i2")), (i64(30, 30), keys)),
+    ):
+        found = ringlet.attention(q, k, k, lengths=given)
+        wanted = ringlet.attention(q, k, k, lengths=other)
+        np.testing.assert_array_equal(found[0], wanted[0])
+    for offset in np.array(3), np.array(3, "i2"), np.int8(3):
+        found = ringlet.attention(q, k, k, causal=True, q_offset=offset)
+        wanted = ringlet.attention(q, k, k, causal=True, q_offset=3)
+        np.testing.assert_array_equal(found[0], wanted[0])
+
+
+def test_lists_of_numbers_and_masks(rng):
+    q, k = tensors(rng, (1, 30, 2, 16), (1, 30, 2, 16))
+    shows = [[True, False, True, False], [False, True, True, True]]
+    found = ringlet.attention(q, k, k, sink=[0.5, -1], block_mask=(shows, (16, 8)))
+    wanted = ringlet.attention(
+        q, k, k, sink=np.array([0.5, -1], "f4"), block_mask=(np.array(shows), (16, 8))
+    )
+    np.testing.assert_array_equal(found[0], wanted[0])
+
+
+def test_one_number_is_a_window(rng):
+    q, k = tensors(rng, (1, 30, 2, 16), (1, 30, 2, 16))
+    for causal in False, True:
+        found = ringlet.attention(q, k, k, window=4, causal=causal)
+        close(found, attention(q, k, k, window=(4, 4), causal=causal))
+    unlimited, none = (ringlet.attention(q, k, k, window=each)[0] for each in (-1, None))
+    np.testing.assert_array_equal(unlimited, none)
+
+
+def test_heads_before_rows(rng):
+    """layout="bhsd" is a view of the same, in and out."""
+    q, k = tensors(rng, (2, 30, 4, 16), (2, 50, 2, 24))
+    wanted = ringlet.attention(q, k[..., :16], k, causal=True)
+    turned = [each.swapaxes(1, 2).copy() for each in (q, k[..., :16], k)]
+    out, lse = ringlet.attention(*turned, causal=True, layout="bhsd")
+    assert out.shape == (2, 4, 30, 24) and lse.shape == (2, 4, 30)
+    np.testing.assert_array_equal(out.swapaxes(1, 2), wanted[0])
+    np.testing.assert_array_equal(lse, wanted[1])
+    given = np.zeros((2, 4, 30, 24), "f4"), np.zeros_like(lse)
+    out, _ = ringlet.attention(*turned, causal=True, layout="bhsd", out=given)
+    np.testing.assert_array_equal(given[0].swapaxes(1, 2), wanted[0])
+    with pytest.raises(ValueError, match="expected layout as 'bshd' or 'bhsd', found"):
+        ringlet.attention(*turned, layout="sbhd")
+    with pytest.raises(ValueError, match="4 axes .* beside layout 'bhsd', found ndarray"):
+        ringlet.attention(q[0], q[0], q[0], layout="bhsd")
 
 
 @pytest.mark.parametrize("mix", ["softmax", "sum"])
@@ -177,10 +285,9 @@ def test_block_mask(rng):
                            shows=lambda p, u: shows[p // 8, u // 8]))  # fmt: skip
 
 
-def test_all_together(rng):
+def test_all_together(rng, compiled):
     """What each call may differ in, without another compilation: sizes, values, and
     how many sequences there are."""
-    before = _attention._program.cache_info()
     (sink,) = tensors(rng, (4,))
     for starts, offset in (((0, 9, 40), 3), ((0, 1, 2, 30), -2), ((0, 17), 0)):
         total = starts[-1]
@@ -203,10 +310,10 @@ def test_all_together(rng):
                 x, y, y, lengths=(np.full(batch, value),) * 2,
                 q_offset=np.full(batch, value), block_mask=(np.eye(4, 4) > 0, (9, 9)),
             )  # fmt: skip
-    after = _attention._program.cache_info()
-    assert (after.misses - before.misses, after.hits - before.hits) == (2, 5)
+    assert len(compiled) == 2
 
 
+@pytest.mark.torch
 def test_torch(rng):
     torch = pytest.importorskip("torch")
     q = torch.from_numpy(tensors(rng, (40, 2, 16))[0])
@@ -216,9 +323,7 @@ def test_torch(rng):
     assert isinstance(out, torch.Tensor) and isinstance(lse, torch.Tensor)
     for a, b in zip(starts, starts[1:]):
         rows = q[a:b].transpose(0, 1)
-        want = torch.nn.functional.scaled_dot_product_attention(
-            rows, rows, rows, is_causal=True
-        )
+        want = torch_attention(rows, rows, rows)
         np.testing.assert_allclose(out[a:b], want.transpose(0, 1), **F32)
     # A call of a kind that was there, with other numbers.
     other = torch.tensor([0, 40, 40, 40])
@@ -235,6 +340,28 @@ P = np.zeros((9, 2, 8), np.float32)
     "inputs, keywords, message",
     [
         (
+            (X, X.astype("f2"), X),
+            {},
+            r"expected key as f32 \[batch, sequence, heads, head size\], found "
+            r"f16\[1, 9, 2, 8\] \(S2\); convert it to f32",
+        ),
+        (
+            (X.astype("f8"), X, X),
+            {},
+            r"expected query as f16 or bf16 or f32 \[batch, sequence, heads, head size\], "
+            r"found f64\[1, 9, 2, 8\] \(S2\); convert it to f32",
+        ),
+        (
+            (X, X, X.astype(complex)),
+            {},
+            "argument 'value': expected elements of f16, .* found complex128",
+        ),
+        (
+            (X, X.astype(">f4"), X),
+            {},
+            "argument 'key': expected native byte order, found >f4",
+        ),
+        (
             (X, X, X[0]),
             {},
             r"expected value as \[batch, sequence, heads, head size\], found "
@@ -248,19 +375,24 @@ P = np.zeros((9, 2, 8), np.float32)
         ),
         (
             (P, P, P),
-            {"starts": i64(0, 9).astype("i4")},
-            r"expected starts as i64\[sequences \+ 1\], found i32\[2\] \(S2\); "
+            {"starts": i64(0, 9).astype("f4")},
+            r"expected starts as i64\[sequences \+ 1\], found f32\[2\] \(S2\); "
             "convert it to i64",
         ),
         (
             (P, P, P),
-            {"starts": [0, 5, 9]},
-            "expected starts as a tensor or as two, of queries and of keys, found 3",
+            {"starts": np.array([0, 2**63], "u8")},
+            "'starts': expected integers of 64 bits, found 9223372036854775808",
         ),
         (
             (P, P, P),
-            {"starts": (0, 9)},
-            r"expected query_starts as i64\[sequences \+ 1\], found i64\[\]",
+            {"starts": [[0, 5, 9]]},
+            "expected starts as a tensor or as two, of queries and of keys, found 1",
+        ),
+        (
+            (P, P, P),
+            {"starts": (i64(0, 9), None)},
+            r"starts of queries and of keys, found none of the key side \(S2\)",
         ),
         (
             (P, P, P),
@@ -277,7 +409,7 @@ P = np.zeros((9, 2, 8), np.float32)
             {"q_offset": np.zeros((1, 1), np.int64)},
             r"expected q_offset as i64\[sequences\], found i64\[1, 1\] \(S1\)",
         ),
-        ((X, X, X), {"q_offset": 2**63}, "'q_offset': expected an integer of 64 bits"),
+        ((X, X, X), {"q_offset": 2**63}, "'q_offset': expected an integer from -9223"),
         (
             (X, X, X),
             {"sink": np.zeros(2)},

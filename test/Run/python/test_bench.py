@@ -67,7 +67,7 @@ def test_texts_compute_the_case(rng):
 
 
 def test_peers_and_reference():
-    torch = pytest.importorskip("torch")
+    torch = pytest.importorskip("torch", minversion="2.0")
     import cases
     import reference
     import suite

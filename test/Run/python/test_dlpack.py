@@ -69,27 +69,84 @@ def test_same_kind_comes_back(dense, inputs, kind):
     assert out.array.flags.writeable or kind is Old
 
 
-def test_memory_is_given_back(dense, inputs):
-    """Results free their memory when they die, and inputs are let go."""
+@pytest.fixture
+def freed(monkeypatch):
+    """Blocks of tensors that went without having been taken."""
+    blocks, libc = [], _dlpack._libc
+
+    class Noting:
+        aligned_alloc = libc.aligned_alloc
+
+        @staticmethod
+        def free(block):
+            blocks.append(block)
+            libc.free(block)
+
+    monkeypatch.setattr(_dlpack, "_libc", Noting)
+    return blocks
+
+
+def resident():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * 4096
+
+
+def test_memory_is_given_back(dense, inputs, freed):
+    """Results are their owner's and free their memory when they die; inputs are let
+    go."""
     import sys
 
     tensors = [Foreign(each) for each in inputs]
     holders = [sys.getrefcount(each) for each in inputs]
-    out = dense(*tensors)
-    assert len(_dlpack._exports) == 2
-    del out
+    out, lse = dense(*tensors)
+    want = out.array.copy()
+    for _ in range(3):
+        dense(*tensors)
     gc.collect()
-    assert not _dlpack._exports
+    assert not freed
+    np.testing.assert_array_equal(out.array, want)
     assert [sys.getrefcount(each) for each in inputs] == holders
+    del out, lse
+    before = resident()
+    for _ in range(20):
+        tensor = _dlpack.Allocation((2**22,), 3)
+        Foreign.from_dlpack(tensor).array.fill(1)
+    assert resident() < before + 2**26
 
 
-def test_unconsumed_export_is_given_back():
+@pytest.mark.parametrize("options", [{}, {"max_version": (1, 0)}])
+def test_unconsumed_export_is_given_back(freed, options):
     tensor = _dlpack.Allocation((3, 4), 3)
-    for options in ({}, {"max_version": (1, 0)}):
-        capsule = tensor.__dlpack__(**options)
-        assert len(_dlpack._exports) == 1
-        del capsule
-        assert not _dlpack._exports
+    block, capsule = tensor._block, tensor.__dlpack__(**options)
+    with pytest.raises(BufferError, match="expected one consumer, found another one"):
+        tensor.__dlpack__(**options)
+    del capsule, tensor
+    assert freed == [block]
+    # One that may still be taken stays.
+    tensor = _dlpack.Allocation((3, 4), 3)
+    capsule = tensor.__dlpack__(**options)
+    del tensor
+    assert freed == [block] and capsule is not None
+
+
+def test_exports_die_while_an_exception_is_under_way(dense, inputs):
+    """As a frame is left: the exception arrives as it was."""
+
+    class Refusing(Foreign):
+        @classmethod
+        def from_dlpack(cls, tensor):
+            capsule = tensor.__dlpack__()
+            raise KeyError(repr(type(capsule)))
+
+    def fail():
+        kept = np.from_dlpack(_dlpack.Allocation((3,), 3))
+        raise KeyError(kept.shape)
+
+    for _ in range(3):
+        with pytest.raises(KeyError, match="PyCapsule"):
+            dense(*map(Refusing, inputs))
+        with pytest.raises(KeyError, match="3,"):
+            fail()
 
 
 def test_strided_and_empty(dense, inputs):
@@ -108,7 +165,7 @@ def test_other_devices_are_refused(dense, inputs):
 
 def test_element_types_without_a_name(dense, inputs):
     tensors = [Foreign(each.astype(np.complex64)) for each in inputs]
-    with pytest.raises(TypeError, match=r"'q': expected elements of f16.*code 5"):
+    with pytest.raises(ValueError, match=r"'q': expected elements of f16.*code 5"):
         dense(*tensors)
 
 

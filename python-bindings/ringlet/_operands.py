@@ -1,0 +1,246 @@
+# Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The tensors of a call of `ringlet.attention`, and what a graph knows of them."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from typing import Any, Optional
+
+from ringlet import _capi, _dlpack
+from ringlet._program import named
+from ringlet._tensors import HOST, Place, describe, is_torch, kind_of, torch_queue
+from ringlet._tensors import view_of
+from ringlet._values import flag, integer, is_integer, number, rule_of
+
+PADDED = ("batch", "sequence", "heads", "head size")
+PACKED = ("total", "heads", "head size")
+# Axes whose sizes a program is compiled for; it takes any size of the others.
+_FIXED = ("heads", "head size")
+# Types of elements that have another name in a graph.
+_IN_GRAPHS = {"bool": "i1"}
+_FLOATS = ("f16", "bf16", "f32")
+_INTEGERS = {
+    "i8": ctypes.c_int8,
+    "u8": ctypes.c_uint8,
+    "i16": ctypes.c_int16,
+    "i32": ctypes.c_int32,
+    "i64": ctypes.c_int64,
+}
+_ELEMENTS = {"i64": ctypes.c_int64, "f32": ctypes.c_float, "bool": ctypes.c_bool}
+
+
+class Operands:
+    """The tensors of a call, in the operation's order."""
+
+    def __init__(self, place: Place):
+        self._place = place
+        # The first one, of whose kind and device others are made.
+        self._query: Any = None
+        self.values: list = []
+        # Of each value: (sizes, dtype), by name; "?" is any size.
+        self.known: dict = {}
+        # One for each operand of the operation. Two may be the same value.
+        self.names: list = []
+        # Those of the query, key and value, whatever a graph knows of them.
+        self.sizes: dict = {}
+
+    def take_rows(self, name: str, value: Any, axes: tuple) -> None:
+        """The query, the key or the value: the query's type of elements, any sizes."""
+        number_, sizes = self._look(name, value)
+        found = _capi.DTYPE_NAMES[number_]
+        wanted = (self.known["query"][1],) if self.known else _FLOATS
+        if len(sizes) != len(axes) or found not in wanted:
+            words, hint = "", ""
+            if found not in wanted:
+                words = f"{' or '.join(wanted)} "
+                hint = f"; convert it to {wanted[-1]}"
+            elif (axes, len(sizes)) == (PADDED, len(PACKED)):
+                hint = "; that of packed sequences comes with starts"
+            raise ValueError(
+                f"expected {name} as {words}[{', '.join(axes)}], found "
+                f"{describe(number_, sizes)} (S2){hint}"
+            )
+        if self._query is None:
+            self._query = value
+        self.sizes[name] = sizes
+        self._add(name, value, found, axes, sizes)
+
+    def take(self, name: str, value: Any, axes: tuple, rule: str, dtype: str) -> str:
+        """Another tensor of elements of `dtype`, or a list of what it holds. Other
+        integers become i64."""
+        if isinstance(value, (list, tuple)):
+            value = self._from_list(name, value, len(axes), dtype, rule)
+        elif dtype == "i64":
+            value = self._as_i64(name, value)
+        number_, sizes = self._look(name, value)
+        found = _capi.DTYPE_NAMES[number_]
+        if len(sizes) != len(axes) or dtype != found:
+            hint = f"; convert it to {dtype}" if len(sizes) == len(axes) else ""
+            raise ValueError(
+                f"expected {name} as {dtype}[{', '.join(axes)}], found "
+                f"{describe(number_, sizes)}{rule_of(rule)}{hint}"
+            )
+        return self._add(name, value, dtype, axes, sizes)
+
+    def take_number(self, name: str, value: Any, rule: str) -> str:
+        """An integer that the host reads at each run."""
+        if is_integer(value):
+            value = named(name, lambda each, _: integer("an integer", each), value, HOST)
+        else:
+            value = _number_in(name, named(name, view_of, value, HOST), rule)
+        return self._add(name, value, "i64", (), ())
+
+    def take_sides(self, name: str, value: Any, axis: str) -> str:
+        """Two operands, of queries and of keys; one value may be both."""
+        if not isinstance(value, (tuple, list)) or not any(map(_is_side, value)):
+            operand = self.take(name, value, (axis,), "S2", "i64")
+            self.names.append(name)
+            return f"{operand}, {operand}"
+        if len(value) != 2:
+            raise ValueError(
+                f"expected {name} as a tensor or as two, of queries and of keys, found "
+                f"{len(value)} items (S2)"
+            )
+        return ", ".join(
+            self.take(f"{side}_{name}", self._side(name, side, each), (axis,), "S2", "i64")
+            for side, each in zip(("query", "key"), value)
+        )
+
+    def spread(self, value: Any, starts: Any) -> Any:
+        """A number of torch's on a GPU, once for each sequence."""
+        count = self.sizes["query"][0]
+        if starts is not None:
+            first = starts[0] if isinstance(starts, (tuple, list)) else starts
+            ends = starts if is_integer(first) else first
+            count = max(len(ends) - 1, 0)
+        with torch_queue(value.device, self._place):
+            return value.reshape(1).repeat(count)
+
+    def is_on_gpu(self, value: Any) -> bool:
+        return is_torch(value) and value.is_cuda
+
+    def _side(self, name: str, side: str, value: Any) -> Any:
+        """None is all rows of padded sequences."""
+        if value is not None:
+            return value
+        if name != "lengths":
+            raise ValueError(
+                f"expected {name} of queries and of keys, found none of the {side} side "
+                "(S2); one tensor alone is both"
+            )
+        batch, length = self.sizes[side][:2]
+        return self._from_list(f"{side}_{name}", [length] * batch, 1, "i64", "S2")
+
+    def _look(self, name: str, value: Any) -> tuple:
+        return named(name, kind_of, value, self._place)
+
+    def _add(
+        self, name: str, value: Any, dtype: str, axes: tuple, sizes: tuple
+    ) -> str:
+        self.values.append(value)
+        known = [size if axis in _FIXED else "?" for axis, size in zip(axes, sizes)]
+        self.known[name] = tuple(known), _IN_GRAPHS.get(dtype, dtype)
+        self.names.append(name)
+        return f"%{name}"
+
+    def _from_list(self, name: str, items: Any, rank: int, dtype: str, rule: str) -> Any:
+        """A new tensor beside the query."""
+        sizes, flat = _flatten(name, items, rank, dtype, rule)
+        made = _dlpack.Allocation(sizes, _capi.DTYPES[dtype])
+        (_ELEMENTS[dtype] * len(flat)).from_address(made.data)[:] = flat
+        if self._place.device == _dlpack.CPU:
+            return made
+        if not is_torch(self._query):
+            raise ValueError(
+                f"argument '{name}': expected a tensor in "
+                f"{_dlpack.place(self._place.device)}, found a list"
+            )
+        host = sys.modules["torch"].from_dlpack(made)
+        with torch_queue(self._query.device, self._place):
+            return host.to(self._query.device)
+
+    def _as_i64(self, name: str, value: Any) -> Any:
+        """Of narrower integers, a copy; what else there is stays."""
+        if is_torch(value):
+            torch = sys.modules["torch"]
+            if value.dtype in (torch.int8, torch.uint8, torch.int16, torch.int32):
+                with torch_queue(value.device, self._place):
+                    return value.to(torch.int64)
+            return value
+        numpy = sys.modules.get("numpy")
+        if numpy is not None and isinstance(value, numpy.ndarray):
+            if value.dtype.kind not in "iu" or value.dtype == numpy.int64:
+                return value
+            if value.dtype == numpy.uint64 and value.size and value.max() > 2**63 - 1:
+                raise ValueError(
+                    f"argument '{name}': expected integers of 64 bits, found "
+                    f"{value.max()}"
+                )
+            return value.astype(numpy.int64)
+        if not hasattr(value, "__dlpack__") or self._place.device != _dlpack.CPU:
+            return value
+        return _copy_as_i64(named(name, view_of, value, HOST)) or value
+
+
+def _is_side(item: Any) -> bool:
+    """Whether it may be the tensor of queries or of keys, rather than a number."""
+    if item is None or isinstance(item, (list, tuple)):
+        return True
+    return hasattr(item, "__dlpack__") and getattr(item, "shape", None) != ()
+
+
+def _number_in(name: str, view: Any, rule: str) -> int:
+    """Of a tensor without axes."""
+    number_, sizes, _ = view.layout
+    kind = _INTEGERS.get(_capi.DTYPE_NAMES[number_])
+    if kind is None or sizes:
+        raise ValueError(
+            f"expected {name} as an integer, found {describe(number_, sizes)}"
+            f"{rule_of(rule)}"
+        )
+    return kind.from_address(view.data).value
+
+
+def _copy_as_i64(view: Any) -> Optional[Any]:
+    """Of a list of narrower integers of the host; None for what is none."""
+    number_, sizes, strides = view.layout
+    kind = _INTEGERS.get(_capi.DTYPE_NAMES[number_])
+    if kind in (None, ctypes.c_int64) or len(sizes) != 1:
+        return None
+    made = _dlpack.Allocation(sizes, _capi.DTYPES["i64"])
+    if sizes[0]:
+        step = strides[0] if strides else 1
+        first, last = sorted((0, step * (sizes[0] - 1)))
+        memory = kind * (last - first + 1)
+        items = memory.from_address(view.data + first * ctypes.sizeof(kind))
+        taken = [items[step * i - first] for i in range(sizes[0])]
+        (ctypes.c_int64 * sizes[0]).from_address(made.data)[:] = taken
+    return made
+
+
+def _flatten(name: str, items: Any, rank: int, dtype: str, rule: str) -> tuple:
+    """(sizes, numbers) of nested lists."""
+    take = {"i64": integer, "f32": number, "bool": flag}[dtype]
+    if rank == 1:
+        return (len(items),), [
+            take(f"an item of {name}", each, rule=rule) for each in items
+        ]
+    rows = []
+    for each in items:
+        if not isinstance(each, (list, tuple)):
+            raise ValueError(
+                f"expected {name} as {rank} nested lists, found {each!r:.80} in the "
+                f"first{rule_of(rule)}"
+            )
+        rows.append(_flatten(name, each, rank - 1, dtype, rule))
+    inner = {sizes for sizes, _ in rows} or {(0,) * (rank - 1)}
+    if len(inner) > 1:
+        raise ValueError(
+            f"expected rows of {name} of one length, found "
+            f"{' and '.join(str(each[0]) for each in sorted(inner))}{rule_of(rule)}"
+        )
+    (sizes,) = inner
+    return (len(rows), *sizes), [each for _, flat in rows for each in flat]
+

@@ -1,0 +1,132 @@
+# Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Numbers and words of a caller, which are taken as they are or refused.
+
+`name` is what a message says of the argument, `rule` the rule of the specification
+that it is about.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+import operator
+import sys
+from typing import Any, Sequence
+
+_LEAST, _MOST = -(2**63), 2**63 - 1
+
+
+def rule_of(rule: str) -> str:
+    """ " (B1)" """
+    return f" ({rule})" if rule else ""
+
+
+def is_integer(value: Any) -> bool:
+    """Of Python or numpy, but no bool."""
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
+
+
+def integer(
+    name: str,
+    value: Any,
+    least: int = _LEAST,
+    most: int = _MOST,
+    *,
+    rule: str = "",
+) -> int:
+    """TypeError for what is no integer, ValueError for one out of range."""
+    try:
+        if isinstance(value, bool):
+            raise TypeError
+        number = operator.index(value)
+    except TypeError:
+        near = ""
+        if isinstance(value, numbers.Real) and math.isfinite(value):
+            near = f"; the nearest is {min(max(round(value), least), most)}"
+        raise TypeError(
+            f"expected {name} as an integer, found {value!r:.80}{rule_of(rule)}{near}"
+        ) from None
+    if not least <= number <= most:
+        raise ValueError(
+            f"expected {name} from {least} to {most}, found {number}{rule_of(rule)}; "
+            f"the nearest is {min(max(number, least), most)}"
+        )
+    return number
+
+
+def integers(name: str, values: Any, *, rule: str = "") -> tuple:
+    """Of a list or an array of them."""
+    try:
+        items = [] if isinstance(values, (str, bytes)) else list(values)
+    except TypeError:
+        items = []
+    if not items:
+        raise TypeError(
+            f"expected {name} as a list of integers, found {values!r:.80}"
+            f"{rule_of(rule)}"
+        )
+    return tuple(integer(f"an item of {name}", each, rule=rule) for each in items)
+
+
+def number(name: str, value: Any, *, rule: str = "") -> float:
+    """A finite number that keeps its value as a double."""
+    if hasattr(value, "__float__") and getattr(value, "shape", None) == ():
+        if getattr(value, "requires_grad", False):
+            torch = sys.modules.get("torch")
+            if torch is None or torch.is_grad_enabled():
+                raise ValueError(
+                    f"expected {name} as a number, found a tensor that requires grad: "
+                    "there are no gradients yet (R5)"
+                )
+            value = value.detach()
+        value = value.item() if hasattr(value, "item") else value
+    is_one = hasattr(value, "__float__") and getattr(value, "shape", ()) == ()
+    if isinstance(value, bool) or not is_one:
+        raise TypeError(
+            f"expected {name} as a number, found {value!r:.80}{rule_of(rule)}"
+        )
+    try:
+        found = float(value)
+    except OverflowError:
+        found = math.inf
+    if not math.isfinite(found):
+        raise ValueError(
+            f"expected a finite {name}, found {found!r}{rule_of(rule)}; None is the "
+            "default"
+        )
+    return found
+
+
+def one_of(name: str, value: Any, words: Sequence[str], *, rule: str = "") -> str:
+    if not isinstance(value, str) or value not in words:
+        listed = " or ".join(repr(each) for each in words)
+        raise ValueError(
+            f"expected {name} as {listed}, found {value!r:.80}{rule_of(rule)}"
+        )
+    return value
+
+
+def text(name: str, value: Any) -> bytes:
+    """A word for the C API, which ends at a zero byte."""
+    if not isinstance(value, str):
+        raise TypeError(f"expected {name} as str, found {type(value).__name__}")
+    if "\0" in value:
+        raise ValueError(f"expected {name} without zero bytes, found {value!r:.80}")
+    return value.encode(errors="surrogateescape")
+
+
+def flag(name: str, value: Any, *, rule: str = "") -> bool:
+    """True or False, of Python or numpy, or 1 or 0."""
+    if type(value).__name__ in ("bool", "bool_") or is_integer(value) and (
+        value in (0, 1)
+    ):
+        return bool(value)
+    raise TypeError(
+        f"expected {name} as True or False, found {value!r:.80}{rule_of(rule)}"
+    )
+
+
+def sizes_of(name: str, values: Sequence) -> tuple:
+    """Of the axes of a tensor."""
+    return tuple(integer(f"a size of {name}", each, 0) for each in values)

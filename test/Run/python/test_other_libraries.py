@@ -1,0 +1,145 @@
+# Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Keywords of torch and flash-attn: taken where they mean the same, else refused with
+the name of what is meant."""
+
+import re
+import textwrap
+
+import numpy as np
+import pytest
+
+import ringlet
+from conftest import ROOT, torch_attention
+
+RNG = np.random.default_rng(1)
+Q = RNG.standard_normal((2, 20, 4, 8)).astype("f4")
+K = RNG.standard_normal((2, 33, 2, 8)).astype("f4")
+P = RNG.standard_normal((20, 4, 8)).astype("f4")
+STARTS = np.array([0, 7, 20])
+LENGTHS = np.array([5, 33])
+SINK = RNG.standard_normal(4).astype("f4")
+
+
+@pytest.mark.parametrize(
+    "inputs, theirs, ours",
+    [
+        ((Q, Q, Q), {"is_causal": True}, {"causal": True}),
+        ((Q, Q, Q), {"is_causal": False, "dropout_p": 0.0, "attn_mask": None}, {}),
+        (
+            (Q, K, K),
+            {"is_causal": True, "q_offset": 0},
+            {"causal": True, "q_offset": 0},
+        ),
+        ((P, P, P), {"is_causal": True, "cu_seqlens": STARTS},
+         {"causal": True, "starts": STARTS}),
+        ((Q, K, K), {"enable_gqa": True}, {}),
+        ((Q, Q, Q), {"enable_gqa": False}, {}),
+        ((Q, K, K), {"softmax_scale": 0.3}, {"scale": 0.3}),
+        ((Q, K, K), {"softmax_scale": None, "sm_scale": 0.3}, {"scale": 0.3}),
+        ((Q, K, K), {"window_size": (4, 2)}, {"window": (4, 2)}),
+        ((Q, K, K), {"window_size": (-1, -1), "softcap": 0.0}, {}),
+        ((Q, K, K), {"softcap": 0, "logits_soft_cap": None}, {}),
+        ((Q, K, K), {"logits_soft_cap": 0.4}, {"softcap": 0.4}),
+        (
+            (P, P, P),
+            {
+                "cu_seqlens_q": STARTS.astype("i4"),
+                "cu_seqlens_k": np.array([0, 20, 20], "i4"),
+                "max_seqlen_q": 13,
+                "max_seqlen_k": 20,
+                "causal": True,
+            },
+            {"starts": (STARTS, np.array([0, 20, 20])), "causal": True},
+        ),
+        ((Q, K, K), {"seqused_k": LENGTHS.astype("i4")}, {"lengths": (None, LENGTHS)}),
+        ((Q, K, K), {"s_aux": SINK}, {"sink": SINK}),
+        ((Q, K, K), {"alibi_slopes": None, "deterministic": True}, {}),
+        ((Q, K, K), {"return_attn_probs": False, "block_table": None}, {}),
+        (
+            tuple(each.swapaxes(1, 2) for each in (Q, Q, Q)),
+            {"layout": "bhsd", "is_causal": True, "enable_gqa": False},
+            {"layout": "bhsd", "causal": True},
+        ),
+    ],
+    ids=lambda each: ",".join(each) if isinstance(each, dict) else "",
+)  # fmt: skip
+def test_same_meaning(inputs, theirs, ours):
+    for one, other in zip(
+        ringlet.attention(*inputs, **theirs), ringlet.attention(*inputs, **ours)
+    ):
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize(
+    "inputs, keywords, message",
+    [
+        (
+            (Q, K, K),
+            {"is_causal": True},
+            r"as many queries as keys beside is_causal, found 20 and 33: causal=True "
+            r"with q_offset=0 is what torch means.* causal=True alone .*\(S1\)",
+        ),
+        (
+            (P, P, P),
+            {"is_causal": True, "cu_seqlens_q": STARTS, "cu_seqlens_k": STARTS.copy()},
+            "causal=True with q_offset=0",
+        ),
+        (
+            (Q, Q, Q),
+            {"is_causal": True, "lengths": (LENGTHS, None)},
+            "causal=True with q_offset=0",
+        ),
+        ((Q, Q, Q), {"dropout_p": 0.1}, r"dropout_p of 0, found 0.1: .*\(R6\)"),
+        ((Q, Q, Q), {"attn_mask": np.ones((20, 20), bool)}, "no attn_mask.* block_mask"),
+        ((Q, Q, Q), {"key_padding_mask": LENGTHS > 0}, r"no key_padding_mask.*lengths"),
+        ((Q, K, K), {"enable_gqa": False}, "as many heads of key as of query without"),
+        ((Q, Q, Q), {"alibi_slopes": SINK}, "expected no alibi_slopes, found one: there"),
+        ((Q, Q, Q), {"sliding_window": 4}, r"window=\(n - 1, 0\) shows n keys"),
+        ((Q, Q, Q), {"return_attn_probs": True}, "lse is returned"),
+        ((Q, Q, Q), {"segment_length": [8]}, "ringlet.presets"),
+        ((Q, Q, Q), {"is_causal": "yes"}, "is_causal as True or False, found 'yes'"),
+        ((Q, Q, Q), {"softcap": -1.0}, r"positive finite softcap, found -1"),
+        (
+            (P, P, P),
+            {"cu_seqlens_q": STARTS},
+            r"expected cu_seqlens_k as well, found none; or starts, for both \(S2\)",
+        ),
+        (
+            (Q, Q, Q),
+            {"scale": 1.0, "softmax_scale": 1.0},
+            "expected scale or softmax_scale, found both",
+        ),
+        (
+            (Q, Q, Q),
+            {"sm_scale": 1.0, "softmax_scale": 1.0},
+            "expected scale or softmax_scale, found both",
+        ),
+        (
+            (Q, Q, Q),
+            {"causal": True, "is_causal": True},
+            "expected causal or is_causal, found both",
+        ),
+        ((Q, Q, Q), {"casual": True}, "found 'casual'; did you mean causal?"),
+        ((Q, Q, Q), {"softmax_scal": 1}, "did you mean softmax_scale?"),
+        ((Q, Q, Q), {"xyz": 1}, "expected keywords query, key, value, branches, .*'xyz'$"),
+    ],
+)
+def test_another_meaning(inputs, keywords, message):
+    kinds = TypeError, ValueError, ringlet.CompileError
+    with pytest.raises(kinds, match=message):
+        ringlet.attention(*inputs, **keywords)
+
+
+@pytest.mark.torch
+def test_documented_code_runs(monkeypatch):
+    text = (ROOT / "docs/ComingFrom.md").read_text()
+    blocks = re.findall(r"^```python\n(.*?)```", text, re.S | re.M)
+    assert len(blocks) >= 3
+    functional = pytest.importorskip("torch.nn.functional")
+    if not hasattr(functional, "scaled_dot_product_attention"):
+        monkeypatch.setattr(
+            functional, "scaled_dot_product_attention",
+            lambda q, k, v, is_causal: torch_attention(q, k, v), raising=False,
+        )  # fmt: skip
+    exec(textwrap.dedent("".join(blocks)), {})
