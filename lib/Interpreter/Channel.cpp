@@ -79,9 +79,12 @@ std::string Channel::begin(const Visit &visit, unsigned agent) {
 }
 
 void Channel::arrive(const Visit &visit, unsigned agent,
-                     std::vector<float> content) {
+                     llvm::ArrayRef<float> content,
+                     llvm::function_ref<bool(int64_t)> owns) {
   TileSlot &slot = slots[slotOf(visit.number)];
-  slot.content = std::move(content);
+  for (auto [i, value] : llvm::enumerate(content))
+    if (owns(static_cast<int64_t>(i)))
+      slot.content[i] = value;
   slot.arrived |= bitOf(agent);
   slot.isFull = slot.arrived == writers;
 }

@@ -16,6 +16,8 @@
 
 #include "lib/Interpreter/Program.h"
 
+#include "llvm/ADT/STLFunctionalExtras.h"
+
 namespace ringlet::interpreter {
 
 /// Of the agents of a block, those whose bits are set.
@@ -51,8 +53,10 @@ public:
   /// An agent begins to fill a slot that it has acquired. Why it must not, or
   /// "".
   std::string begin(const Visit &visit, unsigned agent);
-  /// What it was filling the slot with is there.
-  void arrive(const Visit &visit, unsigned agent, std::vector<float> content);
+  /// The elements for which `owns` holds are in the slot, and all that the
+  /// agent fills it with.
+  void arrive(const Visit &visit, unsigned agent, llvm::ArrayRef<float> content,
+              llvm::function_ref<bool(int64_t)> owns);
   /// Why an agent must not read a slot, or "".
   std::string checkRead(const Visit &visit, unsigned agent) const;
   /// Gives a slot back that `checkRead` allows to read.

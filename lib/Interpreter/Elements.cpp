@@ -37,35 +37,41 @@ FailureOr<const char *> interpreter::findElement(Machine &machine,
   if (buffer.shadow)
     if (auto other = buffer.shadow->read(reinterpret_cast<uintptr_t>(address),
                                          size, machine.stamp()))
-      return machine.fail(instruction, "reads an element that grid point " +
-                                           Twine(*other) +
-                                           " of the same launch writes");
+      return machine.fail(instruction,
+                          "reads an element that " + describeWriter(*other));
   return address;
+}
+
+std::string interpreter::describeWriter(int64_t point) {
+  return (point == Stamp::kAdditions
+              ? "additions of the same launch change"
+              : "grid point " + Twine(point) + " of the same launch writes")
+      .str();
 }
 
 LogicalResult interpreter::recordWrite(Machine &machine,
                                        const Instruction &instruction,
                                        const Buffer &buffer,
                                        const char *address, int64_t element,
-                                       StringRef whole) {
+                                       StringRef whole, Stamp stamp) {
   if (buffer.readOnly)
     return machine.fail(instruction, "expected a store to an output or a "
                                      "workspace, found one to an input");
   if (!buffer.shadow)
     return success();
   auto conflict = buffer.shadow->write(reinterpret_cast<uintptr_t>(address),
-                                       sizeOf(buffer.dtype), machine.stamp());
+                                       sizeOf(buffer.dtype), stamp);
   if (!conflict)
     return success();
-  return machine.fail(
-      instruction,
-      "writes element " + Twine(element) + " of its " + whole + ", which " +
-          (conflict->point < 0 ? "other grid points"
-                               : "grid point " + Twine(conflict->point)) +
-          " of the same launch " +
-          (conflict->point < 0 ? "read"
-           : conflict->written ? "writes"
-                               : "reads"));
+  std::string others =
+      conflict->point < 0 ? "other grid points of the same launch read"
+      : conflict->written ? describeWriter(conflict->point)
+                          : ("grid point " + Twine(conflict->point) +
+                             " of the same launch reads")
+                                .str();
+  return machine.fail(instruction, "writes element " + Twine(element) +
+                                       " of its " + whole + ", which " +
+                                       others);
 }
 
 FailureOr<bool> interpreter::readBlock(Machine &machine,
@@ -141,8 +147,8 @@ static LogicalResult runGenerate(Machine &machine,
     if (failed(machine.step(instruction.op)) || failed(machine.execute(body)))
       return failure();
     char *address = table.data + place * table.strides[0] * sizeOf(table.dtype);
-    if (failed(
-            recordWrite(machine, instruction, table, address, place, "table")))
+    if (failed(recordWrite(machine, instruction, table, address, place, "table",
+                           machine.stamp())))
       return failure();
     std::memcpy(address, &machine[body.yields[0]].ints[0], sizeof(int64_t));
   }

@@ -9,6 +9,9 @@
 
 #include "dialects/Tile/IR/TileDialect.h"
 
+#include <cstring>
+#include <tuple>
+
 using namespace mlir;
 using namespace ringlet;
 using namespace ringlet::interpreter;
@@ -65,6 +68,29 @@ LogicalResult Run::runPlain(const Program &program, ArrayRef<int64_t> grid,
 // All kernels
 //===----------------------------------------------------------------------===//
 
+LogicalResult Run::reserveAdditions(size_t count, Operation *op) {
+  auto wanted =
+      static_cast<int64_t>((additions.size() + count) * sizeof(Addition));
+  if (wanted <= options.maxBytes - bytes)
+    return success();
+  return fail(op, "expected additions of one launch in at most " +
+                      Twine(options.maxBytes - bytes) +
+                      " bytes, found need of " + Twine(wanted));
+}
+
+void Run::applyAdditions() {
+  llvm::stable_sort(additions, [](const Addition &a, const Addition &b) {
+    return std::tie(a.point, a.order) < std::tie(b.point, b.order);
+  });
+  for (const Addition &addition : additions) {
+    float sum;
+    std::memcpy(&sum, addition.address, sizeof sum);
+    sum += addition.value;
+    std::memcpy(addition.address, &sum, sizeof sum);
+  }
+  additions.clear();
+}
+
 LogicalResult Run::launchKernel(Operation *op, Operation *kernel,
                                 ArrayRef<int64_t> grid,
                                 ArrayRef<const Datum *> arguments) {
@@ -105,6 +131,7 @@ LogicalResult Run::launchKernel(Operation *op, Operation *kernel,
       program->roles.empty()
           ? runPlain(*program, grid, static_cast<int64_t>(points), arguments)
           : runScheduled(*program, grid, arguments);
+  applyAdditions();
   if (failed(result))
     error += " of @" + function.getSymName().str();
   return result;

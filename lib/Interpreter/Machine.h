@@ -61,6 +61,15 @@ public:
   /// lie apart from all inputs.
   void poisonOutputs(llvm::ArrayRef<Buffer *> bound, size_t first);
 
+  /// Adds to an f32 at the end of the launch: in the order of points and, in
+  /// one point, of `order`, whatever order they are run in.
+  void add(char *address, int64_t point, int64_t order, float value) {
+    additions.push_back({address, point, order, value});
+  }
+
+  /// Fails if there is no room for so many more.
+  mlir::LogicalResult reserveAdditions(size_t count, mlir::Operation *op);
+
   /// Runs a kernel for all points of a grid.
   mlir::LogicalResult launchKernel(mlir::Operation *op, mlir::Operation *kernel,
                                    llvm::ArrayRef<int64_t> grid,
@@ -76,6 +85,7 @@ private:
                                    llvm::ArrayRef<int64_t> grid,
                                    llvm::ArrayRef<const Datum *> arguments);
   mlir::LogicalResult reserve(int64_t bytes, mlir::Operation *op);
+  void applyAdditions();
   mlir::LogicalResult addShadow(uintptr_t begin, uintptr_t end, int64_t granule,
                                 llvm::ArrayRef<Buffer *> users,
                                 mlir::Operation *op);
@@ -85,6 +95,12 @@ private:
   std::deque<Shadow> shadows;
   std::deque<std::unique_ptr<char[]>> memory;
   int64_t bytes = 0;
+  struct Addition {
+    char *address;
+    int64_t point, order;
+    float value;
+  };
+  std::vector<Addition> additions;
   llvm::DenseMap<mlir::Operation *, std::unique_ptr<Program>> kernels;
 };
 

@@ -95,6 +95,11 @@ struct Visit {
   int64_t number = 0;
   /// Awaited, not acquired.
   bool isRead = false;
+
+  bool operator==(const Visit &other) const {
+    return channel == other.channel && number == other.number &&
+           isRead == other.isRead;
+  }
 };
 
 /// One value. Integers of any width are kept sign-extended (a true i1 is -1),

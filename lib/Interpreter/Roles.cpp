@@ -30,20 +30,58 @@ static LogicalResult runAcquire(Machine &machine,
   return success();
 }
 
-static LogicalResult runCopy(Machine &machine, const Instruction &instruction) {
+/// Begins to fill the slot that operand `i` names.
+static LogicalResult beginFilling(Machine &machine,
+                                  const Instruction &instruction, unsigned i) {
   Agent &agent = *machine.agent;
+  const Datum &slot = machine.operand(instruction, i);
+  std::string error = agent.channelOf(slot).begin(*slot.visit, agent.number);
+  return error.empty() ? success() : machine.fail(instruction, error);
+}
+
+static LogicalResult runCopy(Machine &machine, const Instruction &instruction) {
+  auto op = cast<rtile::CopyOp>(instruction.op);
   unsigned last = instruction.operands.size() - 1;
-  const Datum &slot = machine.operand(instruction, last);
-  if (std::string error =
-          agent.channelOf(slot).begin(*slot.visit, agent.number);
-      !error.empty())
+  if (failed(beginFilling(machine, instruction, last)))
+    return failure();
+  machine.agent->startCopy(
+      Transfer::Kind::In, instruction, machine.operand(instruction, last),
+      machine.operand(instruction, 0), op.getView().getType(),
+      ArrayRef(instruction.operands).drop_front().drop_back());
+  machine.pause();
+  return success();
+}
+
+/// Each group of warps writes its own rows: all of them fill the slot.
+static LogicalResult runWrite(Machine &machine,
+                              const Instruction &instruction) {
+  Agent &agent = *machine.agent;
+  if (failed(beginFilling(machine, instruction, 1)))
+    return failure();
+  auto type = cast<RankedTensorType>(instruction.op->getOperand(0).getType());
+  int64_t width = type.getRank() == 2 ? type.getDimSize(1) : 1;
+  const Datum &slot = machine.operand(instruction, 1);
+  agent.channelOf(slot).arrive(
+      *slot.visit, agent.number, machine.operand(instruction, 0).floats,
+      [&](int64_t element) { return agent.owns(element / width); });
+  machine.pause();
+  return success();
+}
+
+static LogicalResult runCopyOut(Machine &machine,
+                                const Instruction &instruction) {
+  Agent &agent = *machine.agent;
+  const Datum &slot = machine.operand(instruction, 0);
+  std::string error =
+      agent.channelOf(slot).checkRead(*slot.visit, agent.number);
+  if (!error.empty())
     return machine.fail(instruction, error);
-  Transfer transfer{&agent, &instruction, machine.operand(instruction, 0).view};
-  for (unsigned i = 1; i < last; ++i)
-    transfer.offsets.push_back(machine.scalar(instruction, i));
-  transfer.stamp = machine.stamp();
-  transfer.visit = *slot.visit;
-  agent.block.transfers.push_back(std::move(transfer));
+  std::optional<Attribute> add = instruction.op->getInherentAttr("add");
+  agent.startCopy(
+      add && *add ? Transfer::Kind::Add : Transfer::Kind::Out, instruction,
+      slot, machine.operand(instruction, 1),
+      cast<rtile::ViewType>(instruction.op->getOperand(1).getType()),
+      ArrayRef(instruction.operands).drop_front(2));
   machine.pause();
   return success();
 }
@@ -88,6 +126,8 @@ static LogicalResult runRelease(Machine &machine,
     return machine.fail(instruction, error);
   if (failed(agent.checkUnread(instruction, *slot.visit)))
     return failure();
+  if (agent.isCopiedFrom(*slot.visit))
+    return agent.wait("its copies out of a slot");
   channel.release(*slot.visit, agent.number);
   machine.pause();
   return success();
@@ -156,8 +196,10 @@ static LogicalResult leaveTurn(Machine &machine,
 void interpreter::registerRoles(HandlerTable &table) {
   table["rtile.acquire"] = runAcquire;
   table["rtile.copy"] = runCopy;
+  table["rtile.write"] = runWrite;
   table["rtile.await"] = runAwait;
   table["rtile.read"] = runRead;
+  table["rtile.copy_out"] = runCopyOut;
   table["rtile.release"] = runRelease;
   table["rtile.start_dot"] = runStartDot;
   table["rtile.finish_dot"] = runFinishDot;

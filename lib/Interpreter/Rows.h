@@ -78,13 +78,31 @@ mlir::FailureOr<const char *> findElement(Machine &machine,
 mlir::LogicalResult recordWrite(Machine &machine,
                                 const Instruction &instruction,
                                 const Buffer &buffer, const char *address,
-                                int64_t element, llvm::StringRef whole);
+                                int64_t element, llvm::StringRef whole,
+                                Stamp stamp);
+
+/// "grid point 3 of the same launch writes".
+std::string describeWriter(int64_t point);
 
 /// What a copy of a tile of `view` brings to a slot: rows of the buffer that
 /// are none of the view's may come as they are.
 mlir::LogicalResult copyTile(Machine &machine, const Instruction &instruction,
-                             const View &view, llvm::ArrayRef<int64_t> offsets,
-                             Stamp stamp, std::vector<float> &tile);
+                             const View &view, rtile::ViewType type,
+                             llvm::ArrayRef<int64_t> offsets, Stamp stamp,
+                             std::vector<float> &tile);
+
+/// Writes the elements of a tile that exist, as far as the machine's warps hold
+/// them.
+mlir::LogicalResult storeTile(Machine &machine, const Instruction &instruction,
+                              const View &view, rtile::ViewType type,
+                              llvm::ArrayRef<int64_t> offsets, Stamp stamp,
+                              const std::vector<float> &tile);
+
+/// Adds them to what is there. `order` is that of the additions of a point.
+mlir::LogicalResult addTile(Machine &machine, const Instruction &instruction,
+                            const View &view, rtile::ViewType type,
+                            llvm::ArrayRef<int64_t> offsets, Stamp stamp,
+                            int64_t order, const std::vector<float> &tile);
 
 /// Reads the boolean of a block of queries and a block of keys.
 mlir::FailureOr<bool> readBlock(Machine &machine,

@@ -185,7 +185,7 @@ Scheduler::Candidate Scheduler::choose(ArrayRef<Candidate> candidates) {
 LogicalResult Scheduler::advance(const Candidate &candidate) {
   bool progressed = true;
   if (!candidate.agent) {
-    if (failed(candidate.block->arrive(candidate.transfer)))
+    if (failed(candidate.block->complete(candidate.transfer)))
       return failure();
   } else {
     Agent &agent = *candidate.agent;

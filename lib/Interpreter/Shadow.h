@@ -27,6 +27,10 @@ struct Stamp {
   /// No grid has more points.
   static constexpr int64_t kMaxPoints = (int64_t(1) << kPointBits) - 2;
 
+  /// Stands for all points that add to elements: they may meet.
+  static constexpr int64_t kAdditions = kMaxPoints;
+  static Stamp ofAdditions(int64_t launch) { return Stamp(launch, kAdditions); }
+
   uint64_t bits = 0;
 
   Stamp() = default;

@@ -1,5 +1,4 @@
 //===- ThreadBlock.cpp - A block of a scheduled kernel --------------------===//
-//--------------------------===//
 //
 // Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -131,6 +130,29 @@ Channel &Agent::channelOf(const Datum &datum) {
   return block.channels[datum.visit ? datum.visit->channel : datum.ints[0]];
 }
 
+void Agent::startCopy(Transfer::Kind kind, const Instruction &instruction,
+                      const Datum &slot, const Datum &view,
+                      rtile::ViewType type, ArrayRef<uint32_t> offsets) {
+  Transfer &transfer = block.transfers.emplace_back();
+  transfer.kind = kind;
+  transfer.agent = this;
+  transfer.instruction = &instruction;
+  transfer.view = view.view;
+  transfer.type = type;
+  for (uint32_t offset : offsets)
+    transfer.offsets.push_back(machine[offset].ints[0]);
+  transfer.stamp = machine.stamp();
+  transfer.order = copies++;
+  transfer.visit = *slot.visit;
+}
+
+bool Agent::isCopiedFrom(const Visit &visit) const {
+  return llvm::any_of(block.transfers, [&](const Transfer &transfer) {
+    return transfer.agent == this && transfer.kind != Transfer::Kind::In &&
+           transfer.visit == visit;
+  });
+}
+
 Product &Agent::start() {
   Product &product = running.emplace_back();
   product.number = ++started;
@@ -156,7 +178,7 @@ LogicalResult Agent::checkUnread(const Instruction &instruction,
                                  const Visit &visit) {
   for (const Product &product : running)
     for (const Visit &read : product.reads)
-      if (read.channel == visit.channel && read.number == visit.number)
+      if (read == visit)
         return machine.fail(instruction,
                             "expected the products that read the slot to be "
                             "finished before its release, found one under way");
@@ -223,19 +245,37 @@ bool ThreadBlock::hasEnded() const {
          });
 }
 
-LogicalResult ThreadBlock::arrive(size_t i) {
-  Transfer transfer = std::move(transfers[i]);
-  transfers.erase(transfers.begin() + static_cast<std::ptrdiff_t>(i));
+LogicalResult ThreadBlock::bring(const Transfer &transfer) {
   std::vector<float> content;
   if (failed(copyTile(transfer.agent->machine, *transfer.instruction,
-                      transfer.view, transfer.offsets, transfer.stamp,
-                      content))) {
-    run.error += ", in " + transfer.agent->describe(transfer.stamp.point());
+                      transfer.view, transfer.type, transfer.offsets,
+                      transfer.stamp, content)))
     return failure();
-  }
-  channels[transfer.visit.channel].arrive(
-      transfer.visit, transfer.agent->number, std::move(content));
+  channels[transfer.visit.channel].arrive(transfer.visit,
+                                          transfer.agent->number, content,
+                                          [](int64_t) { return true; });
   return success();
+}
+
+LogicalResult ThreadBlock::take(const Transfer &transfer) {
+  Machine &machine = transfer.agent->machine;
+  const std::vector<float> &content =
+      channels[transfer.visit.channel].contentOf(transfer.visit);
+  if (transfer.kind == Transfer::Kind::Add)
+    return addTile(machine, *transfer.instruction, transfer.view, transfer.type,
+                   transfer.offsets, transfer.stamp, transfer.order, content);
+  return storeTile(machine, *transfer.instruction, transfer.view, transfer.type,
+                   transfer.offsets, transfer.stamp, content);
+}
+
+LogicalResult ThreadBlock::complete(size_t i) {
+  Transfer transfer = std::move(transfers[i]);
+  transfers.erase(transfers.begin() + static_cast<std::ptrdiff_t>(i));
+  if (succeeded(transfer.kind == Transfer::Kind::In ? bring(transfer)
+                                                    : take(transfer)))
+    return success();
+  run.error += ", in " + transfer.agent->describe(transfer.stamp.point());
+  return failure();
 }
 
 LogicalResult ThreadBlock::checkEnd() {

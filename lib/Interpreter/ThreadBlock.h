@@ -1,5 +1,4 @@
 //===- ThreadBlock.h - A block of a scheduled kernel ------------*- C++ -*-===//
-//-*-===//
 //
 // Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -24,10 +23,13 @@
 #include "lib/Interpreter/Channel.h"
 #include "lib/Interpreter/Machine.h"
 
+#include "dialects/Tile/IR/TileDialect.h"
+
 #include <deque>
 
 namespace ringlet::interpreter {
 
+class Agent;
 class ThreadBlock;
 
 /// Where the points of a launch come from.
@@ -48,6 +50,25 @@ struct Product {
   /// The value that holds a left operand in registers.
   std::optional<uint32_t> left;
   std::vector<float> result;
+};
+
+/// A copy under way.
+struct Transfer {
+  enum class Kind {
+    In,  ///< from memory to a slot
+    Out, ///< from a slot to memory
+    Add, ///< from a slot, added to memory
+  };
+  Kind kind = Kind::In;
+  Agent *agent = nullptr;
+  const Instruction *instruction = nullptr;
+  View view;
+  rtile::ViewType type;
+  llvm::SmallVector<int64_t, 2> offsets;
+  Stamp stamp;
+  /// Among the copies of the agent.
+  int64_t order = 0;
+  Visit visit;
 };
 
 /// A role of a block, or one group of its warps.
@@ -86,6 +107,12 @@ public:
   }
   /// The channel that a value names.
   Channel &channelOf(const Datum &datum);
+  /// Hands a copy between `view` and a slot to the copy engine.
+  void startCopy(Transfer::Kind kind, const Instruction &instruction,
+                 const Datum &slot, const Datum &view, rtile::ViewType type,
+                 llvm::ArrayRef<uint32_t> offsets);
+  /// True if copies of this agent still read a slot.
+  bool isCopiedFrom(const Visit &visit) const;
   /// Starts a product.
   Product &start();
   mlir::LogicalResult finish(const Instruction &instruction, int64_t product,
@@ -114,22 +141,14 @@ private:
 
   std::deque<Product> running;
   int64_t started = 0;
+  /// Copies that were started.
+  int64_t copies = 0;
   /// Points that were begun.
   int64_t points = 0;
   bool ended = false;
   std::string waitsFor;
   int64_t meetings = 0;
   bool isMeeting = false;
-};
-
-/// A copy under way.
-struct Transfer {
-  Agent *agent = nullptr;
-  const Instruction *instruction = nullptr;
-  View view;
-  llvm::SmallVector<int64_t, 2> offsets;
-  Stamp stamp;
-  Visit visit;
 };
 
 class ThreadBlock {
@@ -139,8 +158,8 @@ public:
               llvm::ArrayRef<int64_t> grid);
 
   bool hasEnded() const;
-  /// Lets copy number `i` of those under way arrive.
-  mlir::LogicalResult arrive(size_t i);
+  /// Lets copy number `i` of those under way be done.
+  mlir::LogicalResult complete(size_t i);
   /// Checks that nothing is left in a channel.
   mlir::LogicalResult checkEnd();
   /// "role 'load' ...; role 'compute' ...; channel 0: ...".
@@ -156,6 +175,10 @@ public:
   std::vector<Transfer> transfers;
   /// Of each role, the group whose turn it is.
   std::vector<unsigned> turns;
+
+private:
+  mlir::LogicalResult bring(const Transfer &transfer);
+  mlir::LogicalResult take(const Transfer &transfer);
 };
 
 } // namespace ringlet::interpreter

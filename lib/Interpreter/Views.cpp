@@ -205,6 +205,8 @@ public:
 
 private:
   LogicalResult addFixedOffset(int64_t &offset);
+  /// True if the indices of the other axes exist.
+  bool hasFixedIndices() const;
   /// Columns of the tile that lie in the buffer.
   std::pair<int64_t, int64_t> getColumns() const;
   int64_t getWidth() const {
@@ -243,6 +245,16 @@ LogicalResult Access::addFixedOffset(int64_t &offset) {
   return success();
 }
 
+bool Access::hasFixedIndices() const {
+  ArrayRef<int64_t> axes = cast<rtile::ViewOp>(view.definition).getAxes();
+  size_t next = 0;
+  for (auto [axis, size] : llvm::enumerate(view.buffer->sizes))
+    if (!llvm::is_contained(axes, static_cast<int64_t>(axis)))
+      if (int64_t index = view.fixed[next++]; index < 0 || index >= size)
+        return false;
+  return true;
+}
+
 std::pair<int64_t, int64_t> Access::getColumns() const {
   if (offsets.size() == 1)
     return {0, 1};
@@ -264,9 +276,8 @@ LogicalResult Access::readTableOfRows(const Rows &rows, int64_t row) {
                  *number * view.rows->strides[0] * 8;
   if (auto other = view.rows->shadow->read(address, 8, stamp))
     return machine.fail(instruction, "reads row " + Twine(row) +
-                                         " of a table that grid point " +
-                                         Twine(*other) +
-                                         " of the same launch writes");
+                                         " of a table that " +
+                                         describeWriter(*other));
   return success();
 }
 
@@ -322,13 +333,16 @@ LogicalResult Access::read(std::vector<float> &tile) {
     if (!other)
       return success();
     return machine.fail(instruction, "reads element " + Twine(element) +
-                                         " of its tile, which grid point " +
-                                         Twine(*other) +
-                                         " of the same launch writes");
+                                         " of its tile, which " +
+                                         describeWriter(*other));
   });
 }
 
 LogicalResult Access::readBeyond(std::vector<float> &tile) {
+  // Outside of the buffer there are zeros.
+  auto [begin, end] = getColumns();
+  if (begin == end || !hasFixedIndices())
+    return success();
   Rows rows(view);
   DType dtype = view.buffer->dtype;
   const Options &options = machine.run.options;
@@ -372,9 +386,9 @@ static LogicalResult runLoad(Machine &machine, const Instruction &instruction) {
 
 LogicalResult interpreter::copyTile(Machine &machine,
                                     const Instruction &instruction,
-                                    const View &view, ArrayRef<int64_t> offsets,
-                                    Stamp stamp, std::vector<float> &tile) {
-  auto type = cast<rtile::CopyOp>(instruction.op).getView().getType();
+                                    const View &view, rtile::ViewType type,
+                                    ArrayRef<int64_t> offsets, Stamp stamp,
+                                    std::vector<float> &tile) {
   tile.resize(type.getTileType().getNumElements());
   Access access(machine, instruction, view, type, offsets, stamp);
   if (failed(access.read(tile)))
@@ -382,26 +396,54 @@ LogicalResult interpreter::copyTile(Machine &machine,
   return access.readBeyond(tile);
 }
 
+LogicalResult interpreter::storeTile(Machine &machine,
+                                     const Instruction &instruction,
+                                     const View &view, rtile::ViewType type,
+                                     ArrayRef<int64_t> offsets, Stamp stamp,
+                                     const std::vector<float> &tile) {
+  int64_t width = type.getRank() == 2 ? type.getShape()[1] : 1;
+  DType dtype = view.buffer->dtype;
+  return Access(machine, instruction, view, type, offsets, stamp)
+      .forEach([&](int64_t element, char *address) -> LogicalResult {
+        // Other warps of the role write other rows.
+        if (machine.agent && !machine.agent->owns(element / width))
+          return success();
+        if (failed(recordWrite(machine, instruction, *view.buffer, address,
+                               element, "tile", stamp)))
+          return failure();
+        encode(address, dtype, tile[element]);
+        return success();
+      });
+}
+
+LogicalResult interpreter::addTile(Machine &machine,
+                                   const Instruction &instruction,
+                                   const View &view, rtile::ViewType type,
+                                   ArrayRef<int64_t> offsets, Stamp stamp,
+                                   int64_t order,
+                                   const std::vector<float> &tile) {
+  int64_t width = type.getRank() == 2 ? type.getShape()[1] : 1;
+  if (failed(machine.run.reserveAdditions(tile.size(), instruction.op)))
+    return failure();
+  return Access(machine, instruction, view, type, offsets, stamp)
+      .forEach([&](int64_t element, char *address) -> LogicalResult {
+        if (machine.agent && !machine.agent->owns(element / width))
+          return success();
+        if (failed(recordWrite(machine, instruction, *view.buffer, address,
+                               element, "tile",
+                               Stamp::ofAdditions(machine.run.launch))))
+          return failure();
+        machine.run.add(address, stamp.point(), order, tile[element]);
+        return success();
+      });
+}
+
 static LogicalResult runStore(Machine &machine,
                               const Instruction &instruction) {
   auto op = cast<rtile::StoreOp>(instruction.op);
-  const std::vector<float> &tile = machine.operand(instruction, 0).floats;
-  const View &view = machine.operand(instruction, 1).view;
-  rtile::ViewType type = op.getView().getType();
-  int64_t width = type.getRank() == 2 ? type.getShape()[1] : 1;
-  SmallVector<int64_t, 2> offsets = getOffsets(machine, instruction, 2);
-  Access access(machine, instruction, view, type, offsets, machine.stamp());
-  DType dtype = view.buffer->dtype;
-  return access.forEach([&](int64_t element, char *address) -> LogicalResult {
-    // Other warps of the role write other rows.
-    if (machine.agent && !machine.agent->owns(element / width))
-      return success();
-    if (failed(recordWrite(machine, instruction, *view.buffer, address, element,
-                           "tile")))
-      return failure();
-    encode(address, dtype, tile[element]);
-    return success();
-  });
+  return storeTile(machine, instruction, machine.operand(instruction, 1).view,
+                   op.getView().getType(), getOffsets(machine, instruction, 2),
+                   machine.stamp(), machine.operand(instruction, 0).floats);
 }
 
 void interpreter::registerViews(HandlerTable &table) {
