@@ -58,7 +58,7 @@ bool AttentionRows::areOfSequences(Side side) const {
 }
 
 int64_t AttentionRows::getRanksOfSequence(Side side) const {
-  return pattern && areOfSequences(side) ? pattern.getOrder()->period() : 0;
+  return areOfSequences(side) ? getVolume() : 0;
 }
 
 RowOrder AttentionRows::getRows(Side side, const BranchSizes &sizes) {

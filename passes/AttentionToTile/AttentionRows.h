@@ -41,6 +41,10 @@ public:
   bool areOfSequences(Side side) const;
   void emitTable(const llvm::Twine &name, Side side);
 
+  /// The ranks of a pattern order with a volume, else 0.
+  int64_t getVolume() const {
+    return pattern ? pattern.getOrder()->period() : 0;
+  }
   /// How many entries each sequence has in the tables of such a side beside one
   /// for each row, else 0.
   int64_t getRanksOfSequence(Side side) const;

@@ -84,7 +84,7 @@ KernelBuilder::Rows BranchEmitter::getRows(Side side) {
   Value origin = sequence.getOrigin(side);
   SequencePart part = sequence.getPart(side);
   if (keys.blocksMayEnd())
-    part = keys.clampToMask(part, origin, sequence.getRows(side), side);
+    part = keys.clampToMask(part, origin, sequence.getCount(side), side);
   return view.getRows(side, origin, grid.getPoint().segment, residue, part);
 }
 

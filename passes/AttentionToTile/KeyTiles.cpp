@@ -143,7 +143,7 @@ DenseI64ArrayAttr KeyTiles::getReach() {
       {narrow(window ? window[0] : -1), narrow(window ? window[1] : -1)});
 }
 
-SequencePart KeyTiles::clampToMask(SequencePart part, Value origin, Value rows,
+SequencePart KeyTiles::clampToMask(SequencePart part, Value origin, Value count,
                                    Side side) {
   auto axis = static_cast<unsigned>(side);
   // No sequence has more rows than blocks of this size have.
@@ -151,7 +151,7 @@ SequencePart KeyTiles::clampToMask(SequencePart part, Value origin, Value rows,
   Value ranks = k.mul("ranks_of_mask", k.size("blocks", blocks, axis),
                       std::min((*op.getBlockSize())[axis], mostRows));
   if (!part.first)
-    part = {k.constant(0), rows};
+    part = {k.constant(0), count};
   if (!origin)
     return {part.first,
             k.create<arith::MinSIOp>("end_in_mask", part.end, ranks)};

@@ -44,11 +44,10 @@ public:
   /// The first row of the key tile that the loop is at.
   mlir::Value getRow(mlir::Value loopVariable);
 
-  /// Those of a part of an axis of `rows` rows whose ranks a block mask has
-  /// blocks for. Number n of the part has the rank n + `origin`, n if that is
-  /// null.
+  /// Those of a part of `count` numbers whose ranks a block mask has blocks
+  /// for. Number n of the part has the rank n + `origin`, n if that is null.
   SequencePart clampToMask(SequencePart part, mlir::Value origin,
-                           mlir::Value rows, Side side);
+                           mlir::Value count, Side side);
   /// Whether a mask may end before positions that the device knows.
   bool blocksMayEnd() const {
     return attention.blockMask &&

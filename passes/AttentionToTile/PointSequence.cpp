@@ -28,6 +28,11 @@ Value PointSequence::getRows(Side side) {
                 attention.op.getSequenceAxis());
 }
 
+Value PointSequence::getCount(Side side) {
+  int64_t volume = attention.rows.getVolume();
+  return volume ? k.constant(volume) : getRows(side);
+}
+
 void PointSequence::read(Value sequence, Value firstRow) {
   number = sequence;
   SequenceReader::Sequence read;

@@ -37,6 +37,9 @@ public:
   }
   /// The rank of number 0 of the axis, or of a table; null for 0.
   mlir::Value getOrigin(Side side);
+  /// How many numbers a part of all has: the rows of the axis, or the entries
+  /// of a table of ranks.
+  mlir::Value getCount(Side side);
   /// The rows of the axis of a side.
   mlir::Value getRows(Side side);
 

@@ -158,3 +158,24 @@ func.func @some_heads(%q: tensor<1x64x4x16xf32>) -> tensor<1x64x4x16xf32> {
       : (tensor<1x64x4x16xf32>, tensor<1x64x4x16xf32>, tensor<1x64x4x16xf32>) -> (tensor<1x64x4x16xf32>, tensor<1x4x64xf32>)
   return %o : tensor<1x64x4x16xf32>
 }
+
+// -----
+
+// Where sequences have positions of their own, views of queries end with the
+// mask; keys are all ranks of the curve, however few of them have a row.
+
+// CHECK-LABEL: rtile.func @own_positions_attention0_branch0(
+// CHECK-DAG:     %[[C0:.+]] = arith.constant 0 : index
+// CHECK-DAG:     %[[C8:.+]] = arith.constant 8 : index
+// CHECK:         %[[BLOCKS:.+]] = memref.dim
+// CHECK:         %[[END:.+]] = arith.minsi %{{.+}}, %[[C8]]
+// CHECK:         rtile.view %{{.+}} within(%[[C0]], %[[END]])
+func.func @own_positions(%q: tensor<1x5x1x1xf32>, %k: tensor<1x5x1x1xf32>, %v: tensor<1x5x1x5xf32>, %p: tensor<1xi64>, %m: tensor<?x?xi1>)
+    -> tensor<1x5x1x5xf32> {
+  %o, %l = ringlet.attention %q, %k, %v branches [<w = *, r = 1>]
+      pattern_order = <snake, grid = [2, 4]> q_offset(%p)
+      block_mask(%m) of [1, 1] tilings = [#ringlet.tiling<query = 4, key = 4>]
+      : (tensor<1x5x1x1xf32>, tensor<1x5x1x1xf32>, tensor<1x5x1x5xf32>, tensor<1xi64>, tensor<?x?xi1>)
+      -> (tensor<1x5x1x5xf32>, tensor<1x1x5xf32>)
+  return %o : tensor<1x5x1x5xf32>
+}

@@ -119,6 +119,9 @@ void Coverage::collect(const Operation &op) {
   note("q_offset of sequences", hasOffsets);
   note("q_offset of sequences along a curve", hasOffsets && spec.patternOrder);
   note("q_offset of sequences and a mask", hasOffsets && isMasked);
+  note("q_offset of sequences and blocks along a curve beyond the keys",
+       hasOffsets && !op.lengths && !op.starts && spec.patternOrder &&
+           spec.blockMask && !spec.gridWindow && keys < *drawn.volume);
   note("packed queries in an order", op.starts && queryOrder);
   note("packed keys in an order", op.starts && keyOrder);
   note("ranks without a token", spec.patternOrder && keys < *drawn.volume);
@@ -230,6 +233,7 @@ const std::vector<std::string> &coverageNames() {
       "q_offset of sequences",
       "q_offset of sequences along a curve",
       "q_offset of sequences and a mask",
+      "q_offset of sequences and blocks along a curve beyond the keys",
       "q_offset constant",
       "runtime w",
       "runtime r",

@@ -128,6 +128,8 @@ private:
   int64_t depth, width, queryHeads, keyHeads;
   std::optional<int> offset, sink;
   bool isPacked = false;
+  /// Padded sequences of full length with a q_offset each.
+  bool hasOffsets = false;
   std::optional<std::pair<int, int>> lengths, starts;
   /// Of the first branch of each attention.
   SizeOperands sizes;
@@ -204,10 +206,10 @@ void GraphDraw::drawInputs() {
   q = graph().addValue(tensor(kQueries, queryHeads, depth), "q");
   k = graph().addValue(tensor(kKeys, keyHeads, depth), "k");
   v = graph().addValue(tensor(kKeys, keyHeads, width), "v");
-  if (dice.oneIn(near || blockSize ? 2 : 4)) {
+  if (dice.oneIn(near || blockSize ? 2 : 4) || hasOffsets) {
     ValueType position;
     position.dtype = DType::i64;
-    if (further.oneIn(2)) {
+    if (further.oneIn(2) || hasOffsets) {
       position.shape = {sizeInType(kBatch)};
       position.variables = {kBatch};
     }
@@ -246,7 +248,7 @@ void GraphDraw::drawSizes() {
 
 /// A length for each sequence, or where each begins, after all other inputs.
 void GraphDraw::drawLengths() {
-  if (!isPacked && !lengthDice.oneIn(4))
+  if (!isPacked && (hasOffsets || !lengthDice.oneIn(4)))
     return;
   bool isUnknown = !isPacked && lengthDice.oneIn(4);
   int64_t known = isUnknown ? kDynamic : sizeInType(kBatch);
@@ -516,8 +518,14 @@ void GraphDraw::drawMaskedAttention() {
   }
   if (kind % 2 == 0)
     pattern = order;
-  if (kind % 4 < 3)
+  // Sequences that differ in their positions only, under a mask that leaves
+  // far keys to be seen: what lengths make of a kernel hides what these make.
+  if (kind % 8 == 6) {
+    hasOffsets = true;
+    isPacked = false;
+  } else if (kind % 4 < 3) {
     near = drawGridWindow(dice, gridOf(order));
+  }
   if (!near || dice.oneIn(2)) {
     // Blocks that tiles fill, and others.
     auto side = [&] { return dice.pick<int64_t>({1, 5, 16, 32, 64, 96}); };

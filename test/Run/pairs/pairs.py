@@ -12,6 +12,9 @@ each pair by itself, and minutes. CPU code is called: `ringlet-run --check` hold
 it to the specification in f64, and tensors with other strides must give the same
 bits.
 
+Features that move the first position of queries or limit it are left out of
+larger attentions; two that limit it are taken beside each that moves it.
+
 Prints what is refused: features, and pairs of those that are not refused alone.
 On stderr, a summary and each failure: a result that is wrong, a refusal without
 a place or a rule. Exits 1 then.
@@ -165,6 +168,20 @@ def in_order(*features) -> tuple:
     return tuple(sorted(features, key=PLACES.get))
 
 
+def with_two_limits(taken: list) -> list:
+    """What moves the first position, with each two that limit where it may be:
+    larger attentions leave them out, and pairs do not show what the two do to
+    each other."""
+    taken = set(taken)
+    return [
+        in_order(move, *limits)
+        for move in FEATURES
+        for limits in pairs_of(FEATURES)
+        if all(must_be_alone(move, each) for each in limits)
+        and all(pair in taken for pair in pairs_of(in_order(move, *limits)))
+    ]
+
+
 def cover(pairs: list, alone: list, width: int) -> list:
     """Groups of at most `width` features that contain each of the pairs, and
     of which any two are one of them; those that are to be alone are."""
@@ -256,6 +273,7 @@ def main() -> int:
             alone, width = [], 2 * options.width
             if target == CPU:
                 alone = [pair for pair in taken[target] if must_be_alone(*pair)]
+                alone += with_two_limits(taken[target])
                 width = options.width
             groups[target] = cover(taken[target], alone, width)
         do(
