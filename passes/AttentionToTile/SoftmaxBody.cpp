@@ -95,6 +95,9 @@ SoftmaxBody::State SoftmaxBody::visit(KeyTiles &keys,
       "state", range.begin, range.end, range.step,
       ValueRange{initial.maximum, initial.sum, initial.accumulator});
   loop.getInductionVar().setLoc(k.named("key_row"));
+  // A softmax takes its keys in any order, and those that no row sees for
+  // nothing.
+  loop->setAttr(rtile::kUnorderedAttr, body.getUnitAttr());
   constexpr StringRef stateNames[] = {"m", "l", "acc"};
   for (auto [argument, name] :
        llvm::zip_equal(loop.getRegionIterArgs(), stateNames))

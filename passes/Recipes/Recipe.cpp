@@ -9,8 +9,8 @@
 
 #include "passes/Recipes/AttentionForward.h"
 #include "passes/Recipes/Passes.h"
+#include "passes/Recipes/SoftmaxLoops.h"
 #include "passes/TileOpt/Passes.h"
-#include "passes/TileOpt/SoftmaxLoops.h"
 
 #include "mlir/Transforms/Passes.h"
 
@@ -29,21 +29,42 @@ static void addCleanUp(OpPassManager &pm) {
   pm.addPass(createCSEPass());
 }
 
-static void addForwardOverlap(OpPassManager &pm, ArrayRef<int64_t>) {
+static constexpr RecipeParameter pipelineParameters[] = {
+    {"stages", "by how many steps products may run late", 0, 3, 1},
+    {"reload", "whether a tile is loaded again for a late product (1)", 0, 1,
+     0},
+    {"parts", "in how many parts of its columns a tile is computed", 1, 2, 2},
+};
+
+static void addPipelined(OpPassManager &pm, ArrayRef<int64_t> values) {
   pm.addPass(createRTilePeelFirstTile());
   pm.addPass(createRTileFuseScale());
-  pm.addPass(createRTileDelayDots());
-  pm.addPass(createRTileSplitColumns());
+  pm.addPass(createRTileAssignStages({values[0], values[1] != 0}));
+  pm.addPass(createRTilePipelineLoops());
+  if (values[2] > 1)
+    pm.addPass(createRTileSplitColumns());
   addCleanUp(pm);
+}
+
+static void addForwardOverlap(OpPassManager &pm, ArrayRef<int64_t>) {
+  addPipelined(pm, {1, 0, 2});
 }
 
 static void addForwardLazy(OpPassManager &pm, ArrayRef<int64_t>) {
   pm.addPass(createRTilePeelFirstTile());
   pm.addPass(createRTileLazyReference());
   pm.addPass(createRTileFuseScale());
-  pm.addPass(createRTileDelayDots());
+  pm.addPass(createRTileAssignStages());
+  pm.addPass(createRTilePipelineLoops());
   pm.addPass(createRTileSplitColumns());
   addCleanUp(pm);
+}
+
+static std::string whyNotPipelined(rtile::FuncOp func) {
+  bool hasProduct =
+      func.walk([](rtile::DotOp) { return WalkResult::interrupt(); })
+          .wasInterrupted();
+  return hasProduct ? "" : "expected products of tiles, found none";
 }
 
 static constexpr Recipe recipes[] = {
@@ -52,14 +73,22 @@ static constexpr Recipe recipes[] = {
      "its weights, products run beside other work",
      {},
      whyNotForwardAttention,
+     /*isGeneral=*/false,
      whyNotSoftmaxLoops,
      addForwardLazy},
     {"fa_fwd_overlap",
      "attention, forward: a running maximum, products run beside other work",
      {},
      whyNotForwardAttention,
+     /*isGeneral=*/false,
      whyNotSoftmaxLoops,
      addForwardOverlap},
+    {"pipelined",
+     "any kernel with products of tiles: those behind others run a step late, "
+     "beside other work",
+     pipelineParameters,
+     /*whyNotAttention=*/nullptr,
+     /*isGeneral=*/true, whyNotPipelined, addPipelined},
 };
 
 ArrayRef<Recipe> ringlet::getRecipes() { return recipes; }

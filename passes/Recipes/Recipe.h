@@ -37,6 +37,9 @@ struct Recipe {
   /// Why no kernel of the attention can follow the recipe on the target, or "".
   /// Null for recipes that are not for attention.
   std::string (*whyNotAttention)(attn::AttentionOp, const arch::Target &);
+  /// Whether it keeps the meaning of any kernel that it applies to, so that
+  /// kernels that name no recipe may be tried with it.
+  bool isGeneral;
   /// Why the plain kernel cannot follow the recipe, or "".
   std::string (*whyNotKernel)(rtile::FuncOp);
   /// Adds passes that run on an `rtile.func`, from plain to plain. There is a

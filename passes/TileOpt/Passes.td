@@ -25,58 +25,6 @@ def RTileSplitMaskedLoops : Pass<"rtile-split-masked-loops"> {
                            "::mlir::scf::SCFDialect"];
 }
 
-def RTilePeelFirstTile : Pass<"rtile-peel-first-tile"> {
-  let summary = "Walk key tiles from last to first, the last outside of loops";
-  let description = [{
-    A streaming softmax takes its key tiles in any
-    order. The last one of an `rtile.run`, which may be cut by the end of the
-    keys, is taken first and always, masked, outside of the loops: even an empty
-    run has this step, and no row sees a key in it. The loops after it take the
-    other steps from last to first: masked ones, whole ones, and, under a left
-    window, masked ones again.
-  }];
-  let dependentDialects = ["::mlir::arith::ArithDialect",
-                           "::mlir::scf::SCFDialect"];
-}
-
-def RTileLazyReference : Pass<"rtile-lazy-reference"> {
-  let summary = "Measure a row's weights by the maximum of its first tile";
-  let description = [{
-    For kernels that stream a softmax, after `rtile-peel-first-tile`.
-    The loops lose the running maximum and all that scales by it. Sums stay in
-    8 columns until the loops end (`rtile.fold`), and rows whose sums exceed
-    2^16 (2^10 where weights are rounded to f16) are moved to another reference
-    (`rtile.rebase`). Where a step takes them beyond 2^64, too many digits of
-    exponents are lost for the row's lse.
-
-    A row whose weights this form cannot hold, or cannot hold with all digits,
-    ends with a sum that is not between 2^-60 and infinity.
-  }];
-  let dependentDialects = ["::mlir::arith::ArithDialect",
-                           "::mlir::math::MathDialect"];
-}
-
-def RTileDelayDots : Pass<"rtile-delay-dots"> {
-  let summary = "Multiply weights and values one step later";
-  let description = [{
-    After `rtile-peel-first-tile`. Where each step
-    ends with a product of weights with a loaded tile, loops carry the weights,
-    what the product is added to, and the row of the tile. The product stands
-    behind the first product of the next step, and the last one after the loops.
-  }];
-  let dependentDialects = ["::mlir::arith::ArithDialect"];
-}
-
-def RTileSplitColumns : Pass<"rtile-split-columns"> {
-  let summary = "Compute weights in two parts of the columns";
-  let description = [{
-    What happens in a loop between the product that
-    makes scores and the rounding of their weights is done for the left columns
-    first and then for the right ones, each a multiple of 16 of them.
-  }];
-  let dependentDialects = ["::mlir::arith::ArithDialect"];
-}
-
 def RTileFuseScale : Pass<"rtile-fuse-scale"> {
   let summary = "Scale scores in the subtraction of their maximum";
   let description = [{

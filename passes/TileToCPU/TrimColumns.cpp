@@ -12,7 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/TileOpt/SoftmaxLoops.h"
+#include "passes/Recipes/SoftmaxLoops.h"
 #include "passes/TileToCPU/Decisions.h"
 #include "passes/TileToCPU/Passes.h"
 

@@ -6,7 +6,8 @@
     tools/scripts/check_sources.py CHECK [ROOT]
 
   headers  every source file names its licence
-  layers   an include points down; LLVM is included only where it is linked
+  layers   an include points down; LLVM is included only where it is linked;
+           folders of passes/ include those above them in its CMakeLists.txt
   length   no source file is longer than 600 lines
   text     no tab, trailing space, merge mark or missing last newline
 """
@@ -119,6 +120,28 @@ def folder_layers(root):
     return layers
 
 
+SUBDIRECTORY = re.compile(r"^add_subdirectory\((\w+)\)", re.M)
+
+
+def pass_folders(root):
+    """The folders of passes/, those that others may include first."""
+    cmake = root / "passes" / "CMakeLists.txt"
+    return SUBDIRECTORY.findall(cmake.read_text()) if cmake.is_file() else []
+
+
+def check_pass_folders(folders, including, target):
+    """What is wrong with an include between two folders of passes/, or None."""
+    parts = including.parts, pathlib.PurePosixPath(target).parts
+    if any(path[0] != "passes" or len(path) < 3 for path in parts):
+        return None
+    user, used = (path[1] for path in parts)
+    if user not in folders or used not in folders:
+        return None
+    if folders.index(used) <= folders.index(user):
+        return None
+    return f"passes/{user} may not include {target}, of a folder that comes later"
+
+
 def layer_of(path, layers):
     """The layer of the innermost folder of path that has one, and its name."""
     for parent in pathlib.PurePosixPath(path).parents:
@@ -144,6 +167,7 @@ def resolve(root, including, quote, name):
 
 def check_layers(root):
     layers = folder_layers(root)
+    folders = pass_folders(root)
     for path in source_files(root):
         if path.parts[0] == "test" or path.suffix not in {".h", ".cpp", ".c"}:
             continue
@@ -171,6 +195,9 @@ def check_layers(root):
             if target.startswith("runtime/"):
                 if layer is not None and layer < 4:
                     yield f"{where}: layer {layer} may not include the runtime"
+                continue
+            if problem := check_pass_folders(folders, path, target):
+                yield f"{where}: {problem}"
                 continue
             below, folder = layer_of(target, layers)
             if None not in (layer, below) and below > layer:

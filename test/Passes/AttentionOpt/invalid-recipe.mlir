@@ -15,7 +15,7 @@
 
 // OLD: error: 'ringlet.attention' op recipe fa_fwd_lazy is not possible: expected an architecture with products of warp groups and a copy engine (sm_90a), found sm_80
 // CPU: error: 'ringlet.attention' op recipe fa_fwd_overlap is not possible: expected an architecture with products of warp groups and a copy engine (sm_90a), found x86-64-v3
-// UNKNOWN: error: expected one of auto, plain, fa_fwd_lazy, fa_fwd_overlap, found 'fast'
+// UNKNOWN: error: expected one of auto, plain, fa_fwd_lazy, fa_fwd_overlap, pipelined, found 'fast'
 
 func.func @element(%x: tensor<1x64x2x64xf32>) {
   // expected-error@+1 {{recipe fa_fwd_lazy is not possible: expected elements of f16 or bf16, found f32}}

@@ -31,7 +31,7 @@ rtile.func @product(%X: !buffer, %Y: !sums) grid(%i: index) recipe = "fa_fwd_laz
 
 // -----
 
-// expected-error@+1 {{recipe: expected one of fa_fwd_lazy, fa_fwd_overlap, found 'fast'}}
+// expected-error@+1 {{recipe: expected one of fa_fwd_lazy, fa_fwd_overlap, pipelined, found 'fast'}}
 rtile.func @unknown() grid(%i: index) recipe = "fast" {
   rtile.return
 }

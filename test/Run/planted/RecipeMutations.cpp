@@ -209,7 +209,8 @@ bool rightSumMissing(ModuleOp module) {
 std::vector<Mutation> planted::recipeMutations() {
   constexpr const char *peel = "fa_fwd_lazy/rtile-peel-first-tile";
   constexpr const char *lazy = "fa_fwd_lazy/rtile-lazy-reference";
-  constexpr const char *delay = "fa_fwd_overlap/rtile-delay-dots";
+  constexpr const char *delay = "fa_fwd_overlap/rtile-pipeline-loops";
+  constexpr const char *lazyDelay = "fa_fwd_lazy/rtile-pipeline-loops";
   constexpr const char *halves = "fa_fwd_lazy/rtile-split-columns";
   return {
       {"the first tile has no mask", peel, firstTileWithoutMask},
@@ -226,7 +227,7 @@ std::vector<Mutation> planted::recipeMutations() {
       {"sums of weights below f16 are kept", lazy, keepSmallSums, Data::Low},
       {"the delayed product reads a step ahead", delay, delayedDotReadsAhead},
       {"the last product is left out", delay, dropLastDot},
-      {"the accumulator does not begin with 0", delay, firstDotTwice},
+      {"the accumulator does not begin with 0", lazyDelay, firstDotTwice},
       {"both halves of the columns are the left one", halves, leftHalfTwice},
       {"sums lose the right half", halves, rightSumMissing},
   };

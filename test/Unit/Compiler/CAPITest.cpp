@@ -99,7 +99,7 @@ TEST(CompilerC, RecipesHaveNames) {
   EXPECT_EQ(wrong.status, RLC_INVALID_ARGUMENT);
   EXPECT_EQ(wrong.diagnostics(),
             "error: expected one of auto, plain, fa_fwd_lazy, fa_fwd_overlap, "
-            "found 'fast'\n");
+            "pipelined, found 'fast'\n");
   options.recipe = "plain";
   Call plain(kGood, std::strlen(kGood), &options);
   EXPECT_EQ(plain.status, RLC_OK) << plain.diagnostics();

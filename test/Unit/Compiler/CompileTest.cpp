@@ -148,8 +148,8 @@ TEST(Compile, RecipesHaveNames) {
   EXPECT_EQ(parseRecipe("fa_fwd_overlap", options), "");
   EXPECT_EQ(options.recipe, "fa_fwd_overlap");
   EXPECT_EQ(parseRecipe("", options),
-            "expected one of auto, plain, fa_fwd_lazy, fa_fwd_overlap, found "
-            "''");
+            "expected one of auto, plain, fa_fwd_lazy, fa_fwd_overlap, "
+            "pipelined, found ''");
   EXPECT_EQ(options.recipe, "fa_fwd_overlap");
 }
 

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/TileOpt/SoftmaxLoops.h"
+#include "passes/Recipes/SoftmaxLoops.h"
 
 #include "mlir/IR/Matchers.h"
 
@@ -37,26 +37,6 @@ bool ringlet::isSplat(Value value, double number) {
   DenseFPElementsAttr elements;
   return matchPattern(value, m_Constant(&elements)) && elements.isSplat() &&
          elements.getSplatValue<APFloat>().convertToDouble() == number;
-}
-
-Value ringlet::createSplat(OpBuilder &builder, StringRef name, double number,
-                           RankedTensorType like) {
-  auto value = builder.getFloatAttr(like.getElementType(), number);
-  return arith::ConstantOp::create(builder,
-                                   named(builder.getUnknownLoc(), name),
-                                   DenseElementsAttr::get(like, value));
-}
-
-Location ringlet::named(Location loc, StringRef name) {
-  if (auto old = dyn_cast<NameLoc>(loc))
-    loc = old.getChildLoc();
-  return NameLoc::get(StringAttr::get(loc.getContext(), name), loc);
-}
-
-void ringlet::eraseDead(Block &block) {
-  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
-    if (isOpTriviallyDead(&op))
-      op.erase();
 }
 
 namespace {
@@ -103,7 +83,8 @@ private:
   }
   bool matchWeights(Value next);
   bool matchScores(Value masked);
-  bool matchReductions(Value maximumBefore, Value nextSum);
+  bool matchReductions(Value maximumBefore);
+  bool matchFirst(ValueRange next);
   bool matchDecay(ValueRange state, ValueRange next);
 
   std::string *why;
@@ -180,7 +161,7 @@ bool Matcher::matchScores(Value masked) {
 }
 
 /// Maximum and sum of the tile's rows.
-bool Matcher::matchReductions(Value maximumBefore, Value nextSum) {
+bool Matcher::matchReductions(Value maximumBefore) {
   Value scores =
       step.weights.getOperand().getDefiningOp<arith::SubFOp>().getLhs();
   for (Value operand : step.maximum->getOperands())
@@ -207,8 +188,35 @@ bool Matcher::matchReductions(Value maximumBefore, Value nextSum) {
                "rtile.reduce sum of the weights"))
     return false;
   step.operations.insert(step.tileSum);
-  return maximumBefore || require(nextSum == step.tileSum.getResult(),
-                                  "the first sum", "that of the tile");
+  return true;
+}
+
+/// The operand of a product that is 0, or null.
+Value getZero(Value value) {
+  auto product = value ? value.getDefiningOp<arith::MulFOp>() : arith::MulFOp();
+  if (!product)
+    return nullptr;
+  for (Value operand : product->getOperands())
+    if (isSplat(operand, 0))
+      return operand;
+  return nullptr;
+}
+
+/// A first step has nothing before it, or 0, which a peeled one decays.
+bool Matcher::matchFirst(ValueRange next) {
+  Value sum = next[kSum];
+  if (sum == step.tileSum.getResult())
+    return require(!step.accumulator.getInit(), "the first accumulator",
+                   "a product without init");
+  auto add = get<arith::AddFOp>(sum, "the first sum");
+  if (!add)
+    return false;
+  Value before[] = {getOther(step.maximum, step.tileMaximum),
+                    getZero(getOther(add, step.tileSum)),
+                    getZero(step.accumulator.getInit())};
+  return require(before[kSum] && before[kAccumulator],
+                 "the state before the first step", "0") &&
+         matchDecay(before, next);
 }
 
 /// What came before counts less by 2^(maximum before - maximum).
@@ -243,11 +251,9 @@ std::optional<SoftmaxStep> Matcher::match(ValueRange state, ValueRange next) {
   if (!matchWeights(next[kAccumulator]) ||
       !require(step.maximum.getResult() == next[kMaximum], "the new maximum",
                "the one of the weights") ||
-      !matchReductions(isFirst ? Value() : state[kMaximum], next[kSum]))
+      !matchReductions(isFirst ? Value() : state[kMaximum]))
     return std::nullopt;
-  if (isFirst ? !require(!step.accumulator.getInit(), "the first accumulator",
-                         "a product without init")
-              : !matchDecay(state, next))
+  if (isFirst ? !matchFirst(next) : !matchDecay(state, next))
     return std::nullopt;
   return step;
 }
@@ -300,36 +306,25 @@ std::optional<SoftmaxStep> ringlet::matchSoftmaxLoop(scf::ForOp loop,
   return step;
 }
 
-SmallVector<scf::ForOp> ringlet::getLoopChain(scf::ForOp first) {
-  SmallVector<scf::ForOp> chain{first};
-  while (first.getNumResults() != 0) {
-    auto users = first->getUsers();
-    auto next =
-        users.empty() ? scf::ForOp() : dyn_cast<scf::ForOp>(*users.begin());
-    if (!next || next->getBlock() != first->getBlock() ||
-        !llvm::all_of(users, [&](Operation *user) { return user == next; }) ||
-        !llvm::equal(next.getInitArgs(), first.getResults()))
-      break;
-    chain.push_back(next);
-    first = next;
-  }
-  return chain;
-}
-
-SmallVector<scf::ForOp> ringlet::getKernelLoops(rtile::FuncOp func) {
+LoopRow ringlet::getKernelLoops(rtile::FuncOp func) {
   for (auto loop : func.getBody().front().getOps<scf::ForOp>())
     if (llvm::any_of(loop.getResultTypes(), llvm::IsaPred<RankedTensorType>))
-      return getLoopChain(loop);
+      return getLoopRow(loop);
   return {};
 }
 
 std::string ringlet::whyNotSoftmaxLoops(rtile::FuncOp func) {
-  SmallVector<scf::ForOp> loops = getKernelLoops(func);
+  LoopRow loops = getKernelLoops(func);
   if (loops.empty())
     return "expected loops over tiles, found none";
   std::string why;
   for (scf::ForOp loop : loops)
     if (!matchSoftmaxLoop(loop, &why))
       return why;
+  ValueRange state = loops.front().getInitArgs();
+  if (!isSplat(state[kMaximum], -std::numeric_limits<float>::max()) ||
+      !isSplat(state[kSum], 0) || !isSplat(state[kAccumulator], 0))
+    return "expected a softmax that begins with these loops, found one that "
+           "goes on from another state";
   return "";
 }

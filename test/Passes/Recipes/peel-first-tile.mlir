@@ -11,7 +11,8 @@
 // RUN:   --remark-format=emitRemark 2>&1 | FileCheck %s --check-prefix=REMARK
 
 // Every row sees every key, so only the last step may need its mask: it stands
-// first, starts from no state, and one loop walks the others backwards.
+// first, starts from what the loops started from, and one loop walks the others
+// backwards. Its steps have the order of the pass: no other one is promised.
 
 // CHECK-LABEL: rtile.func @full(
 // CHECK-DAG:     %[[C0:.+]] = arith.constant 0 : index
@@ -30,9 +31,9 @@
 // CHECK:         %[[MASKED:.+]] = arith.select %[[SEEN]]
 // CHECK:         %[[MAX:.+]] = rtile.reduce max %[[MASKED]]
 // CHECK:         %[[M:.+]] = arith.maximumf %[[LOWEST]], %[[MAX]]
-// CHECK:         %[[L:.+]] = rtile.reduce sum
-// CHECK-NOT:     rtile.broadcast
-// CHECK:         %[[ACC:.+]] = rtile.dot %{{[^ ]+}}, %{{[^ ]+}} :
+// CHECK:         %[[TILE_SUM:.+]] = rtile.reduce sum
+// CHECK:         %[[L:.+]] = arith.addf %{{.+}}, %[[TILE_SUM]]
+// CHECK:         %[[ACC:.+]] = rtile.dot %{{[^ ]+}}, %{{[^ ]+}} init(
 // CHECK:         scf.for %[[LATER:.+]] = %{{.+}} to %[[ROWS]] step %[[C48]] iter_args(%{{.+}} = %[[M]], %{{.+}} = %[[L]], %{{.+}} = %[[ACC]])
 // CHECK:           %[[UP:.+]] = arith.addi %[[LATER]], %[[C48]]
 // CHECK:           %[[ROW:.+]] = arith.subi %[[LAST]], %[[UP]]
@@ -79,7 +80,7 @@ rtile.func @full(%Q: memref<?x32xbf16, strided<[?, 1]>>, %K: memref<?x32xbf16, s
     %acc_decayed = arith.mulf %acc, %alpha_wide : tensor<64x16xf32>
     %acc_new = rtile.dot %p_rounded, %v_tile init(%acc_decayed) : tensor<64x48xbf16>, tensor<48x16xbf16> -> tensor<64x16xf32>
     scf.yield %m_new, %l_new, %acc_new : tensor<64xf32>, tensor<64xf32>, tensor<64x16xf32>
-  }
+  } {rtile.unordered}
   %s1:3 = scf.for %j = %we to %e step %step iter_args(%m = %s0#0, %l = %s0#1, %acc = %s0#2) -> (tensor<64xf32>, tensor<64xf32>, tensor<64x16xf32>) {
     %k_tile = rtile.load %k[%j, %c0] : !rtile.view<48x32xbf16>
     %product = rtile.dot %q_tile, %k_tile transposed : tensor<64x32xbf16>, tensor<48x32xbf16> -> tensor<64x48xf32>
@@ -102,7 +103,7 @@ rtile.func @full(%Q: memref<?x32xbf16, strided<[?, 1]>>, %K: memref<?x32xbf16, s
     %acc_decayed = arith.mulf %acc, %alpha_wide : tensor<64x16xf32>
     %acc_new = rtile.dot %p_rounded, %v_tile init(%acc_decayed) : tensor<64x48xbf16>, tensor<48x16xbf16> -> tensor<64x16xf32>
     scf.yield %m_new, %l_new, %acc_new : tensor<64xf32>, tensor<64xf32>, tensor<64x16xf32>
-  }
+  } {rtile.unordered}
   rtile.store %s1#2, %o[%row, %c0] : !rtile.view<64x16xf32>
   rtile.store %s1#1, %ls[%row] : !rtile.view<64xf32>
   rtile.return
@@ -163,7 +164,7 @@ rtile.func @causal(%Q: memref<?x32xbf16, strided<[?, 1]>>, %K: memref<?x32xbf16,
     %acc_decayed = arith.mulf %acc, %alpha_wide : tensor<64x16xf32>
     %acc_new = rtile.dot %p_rounded, %v_tile init(%acc_decayed) : tensor<64x48xbf16>, tensor<48x16xbf16> -> tensor<64x16xf32>
     scf.yield %m_new, %l_new, %acc_new : tensor<64xf32>, tensor<64xf32>, tensor<64x16xf32>
-  }
+  } {rtile.unordered}
   %s1:3 = scf.for %j = %we to %e step %step iter_args(%m = %s0#0, %l = %s0#1, %acc = %s0#2) -> (tensor<64xf32>, tensor<64xf32>, tensor<64x16xf32>) {
     %k_tile = rtile.load %k[%j, %c0] : !rtile.view<48x32xbf16>
     %product = rtile.dot %q_tile, %k_tile transposed : tensor<64x32xbf16>, tensor<48x32xbf16> -> tensor<64x48xf32>
@@ -186,7 +187,7 @@ rtile.func @causal(%Q: memref<?x32xbf16, strided<[?, 1]>>, %K: memref<?x32xbf16,
     %acc_decayed = arith.mulf %acc, %alpha_wide : tensor<64x16xf32>
     %acc_new = rtile.dot %p_rounded, %v_tile init(%acc_decayed) : tensor<64x48xbf16>, tensor<48x16xbf16> -> tensor<64x16xf32>
     scf.yield %m_new, %l_new, %acc_new : tensor<64xf32>, tensor<64xf32>, tensor<64x16xf32>
-  }
+  } {rtile.unordered}
   rtile.store %s1#2, %o[%row, %c0] : !rtile.view<64x16xf32>
   rtile.store %s1#1, %ls[%row] : !rtile.view<64xf32>
   rtile.return
@@ -250,7 +251,7 @@ rtile.func @left_window(%Q: memref<?x32xbf16, strided<[?, 1]>>, %K: memref<?x32x
     %acc_decayed = arith.mulf %acc, %alpha_wide : tensor<64x16xf32>
     %acc_new = rtile.dot %p_rounded, %v_tile init(%acc_decayed) : tensor<64x48xbf16>, tensor<48x16xbf16> -> tensor<64x16xf32>
     scf.yield %m_new, %l_new, %acc_new : tensor<64xf32>, tensor<64xf32>, tensor<64x16xf32>
-  }
+  } {rtile.unordered}
   %s1:3 = scf.for %j = %wb to %we step %step iter_args(%m = %s0#0, %l = %s0#1, %acc = %s0#2) -> (tensor<64xf32>, tensor<64xf32>, tensor<64x16xf32>) {
     %k_tile = rtile.load %k[%j, %c0] : !rtile.view<48x32xbf16>
     %product = rtile.dot %q_tile, %k_tile transposed : tensor<64x32xbf16>, tensor<48x32xbf16> -> tensor<64x48xf32>
@@ -271,7 +272,7 @@ rtile.func @left_window(%Q: memref<?x32xbf16, strided<[?, 1]>>, %K: memref<?x32x
     %acc_decayed = arith.mulf %acc, %alpha_wide : tensor<64x16xf32>
     %acc_new = rtile.dot %p_rounded, %v_tile init(%acc_decayed) : tensor<64x48xbf16>, tensor<48x16xbf16> -> tensor<64x16xf32>
     scf.yield %m_new, %l_new, %acc_new : tensor<64xf32>, tensor<64xf32>, tensor<64x16xf32>
-  }
+  } {rtile.unordered}
   %s2:3 = scf.for %j = %we to %e step %step iter_args(%m = %s1#0, %l = %s1#1, %acc = %s1#2) -> (tensor<64xf32>, tensor<64xf32>, tensor<64x16xf32>) {
     %k_tile = rtile.load %k[%j, %c0] : !rtile.view<48x32xbf16>
     %product = rtile.dot %q_tile, %k_tile transposed : tensor<64x32xbf16>, tensor<48x32xbf16> -> tensor<64x48xf32>
@@ -294,7 +295,7 @@ rtile.func @left_window(%Q: memref<?x32xbf16, strided<[?, 1]>>, %K: memref<?x32x
     %acc_decayed = arith.mulf %acc, %alpha_wide : tensor<64x16xf32>
     %acc_new = rtile.dot %p_rounded, %v_tile init(%acc_decayed) : tensor<64x48xbf16>, tensor<48x16xbf16> -> tensor<64x16xf32>
     scf.yield %m_new, %l_new, %acc_new : tensor<64xf32>, tensor<64xf32>, tensor<64x16xf32>
-  }
+  } {rtile.unordered}
   rtile.store %s2#2, %o[%row, %c0] : !rtile.view<64x16xf32>
   rtile.store %s2#1, %ls[%row] : !rtile.view<64xf32>
   rtile.return

@@ -10,13 +10,13 @@
 // RUN:   --remarks-filter=rtile-peel-first-tile \
 // RUN:   --remark-format=emitRemark 2>&1 | FileCheck %s --check-prefix=REMARK
 
-// The softmax goes on from the state in memory: the order stays.
+// Nobody says that the steps may run in another order.
 
-// CHECK-LABEL: rtile.func @goes_on(
+// CHECK-LABEL: rtile.func @ordered(
 // CHECK:         scf.for %{{.+}} = %{{.+}} to
 // CHECK:         scf.for
-// REMARK: expected a softmax that begins with these loops, found one that goes on from another state
-rtile.func @goes_on(%Q: memref<?x32xbf16, strided<[?, 1]>>, %K: memref<?x32xbf16, strided<[?, 1]>>,
+// REMARK: expected loops that are rtile.unordered, found one whose steps have an order
+rtile.func @ordered(%Q: memref<?x32xbf16, strided<[?, 1]>>, %K: memref<?x32xbf16, strided<[?, 1]>>,
     %V: memref<?x16xbf16, strided<[?, 1]>>, %O: memref<?x16xf32, strided<[?, 1]>>,
     %L: memref<?xf32, strided<[1]>>) grid(%row: index) recipe = "fa_fwd_lazy" {
   %lowest = arith.constant dense<0xFF7FFFFF> : tensor<64xf32>
@@ -128,7 +128,7 @@ rtile.func @other_step(%Q: memref<?x32xbf16, strided<[?, 1]>>, %K: memref<?x32xb
     %acc_decayed = arith.mulf %acc, %alpha_wide : tensor<64x16xf32>
     %acc_new = rtile.dot %p_rounded, %v_tile init(%acc_decayed) : tensor<64x48xbf16>, tensor<48x16xbf16> -> tensor<64x16xf32>
     scf.yield %m_new, %l_new, %acc_new : tensor<64xf32>, tensor<64xf32>, tensor<64x16xf32>
-  }
+  } {rtile.unordered}
   %s1:3 = scf.for %j = %we to %e step %step iter_args(%m = %s0#0, %l = %s0#1, %acc = %s0#2) -> (tensor<64xf32>, tensor<64xf32>, tensor<64x16xf32>) {
     %k_tile = rtile.load %k[%j, %c0] : !rtile.view<48x32xbf16>
     %product = rtile.dot %q_tile, %k_tile transposed : tensor<64x32xbf16>, tensor<48x32xbf16> -> tensor<64x48xf32>
@@ -151,7 +151,7 @@ rtile.func @other_step(%Q: memref<?x32xbf16, strided<[?, 1]>>, %K: memref<?x32xb
     %acc_decayed = arith.mulf %acc, %alpha_wide : tensor<64x16xf32>
     %acc_new = rtile.dot %p_rounded, %v_tile init(%acc_decayed) : tensor<64x48xbf16>, tensor<48x16xbf16> -> tensor<64x16xf32>
     scf.yield %m_new, %l_new, %acc_new : tensor<64xf32>, tensor<64xf32>, tensor<64x16xf32>
-  }
+  } {rtile.unordered}
   rtile.store %s1#2, %o[%row, %c0] : !rtile.view<64x16xf32>
   rtile.store %s1#1, %ls[%row] : !rtile.view<64xf32>
   rtile.return
@@ -159,12 +159,12 @@ rtile.func @other_step(%Q: memref<?x32xbf16, strided<[?, 1]>>, %K: memref<?x32xb
 
 // -----
 
-// Something beside a softmax step: running it in another order could be wrong.
+// What is written in one order may be read in that order.
 
 // CHECK-LABEL: rtile.func @stores(
 // CHECK-NOT:     arith.ceildivsi
 // CHECK:         rtile.return
-// REMARK: expected nothing but a softmax step in the loop, found rtile.store
+// REMARK: expected loops that write nothing, found rtile.store
 rtile.func @stores(%Q: memref<?x32xbf16, strided<[?, 1]>>, %K: memref<?x32xbf16, strided<[?, 1]>>,
     %V: memref<?x16xbf16, strided<[?, 1]>>, %O: memref<?x16xf32, strided<[?, 1]>>,
     %L: memref<?xf32, strided<[1]>>) grid(%row: index) recipe = "fa_fwd_lazy" {
@@ -203,7 +203,7 @@ rtile.func @stores(%Q: memref<?x32xbf16, strided<[?, 1]>>, %K: memref<?x32xbf16,
     %acc_new = rtile.dot %p_rounded, %v_tile init(%acc_decayed) : tensor<64x48xbf16>, tensor<48x16xbf16> -> tensor<64x16xf32>
     rtile.store %m, %ls[%j] : !rtile.view<64xf32>
     scf.yield %m_new, %l_new, %acc_new : tensor<64xf32>, tensor<64xf32>, tensor<64x16xf32>
-  }
+  } {rtile.unordered}
   %s1:3 = scf.for %j = %we to %e step %step iter_args(%m = %s0#0, %l = %s0#1, %acc = %s0#2) -> (tensor<64xf32>, tensor<64xf32>, tensor<64x16xf32>) {
     %k_tile = rtile.load %k[%j, %c0] : !rtile.view<48x32xbf16>
     %product = rtile.dot %q_tile, %k_tile transposed : tensor<64x32xbf16>, tensor<48x32xbf16> -> tensor<64x48xf32>
@@ -227,7 +227,7 @@ rtile.func @stores(%Q: memref<?x32xbf16, strided<[?, 1]>>, %K: memref<?x32xbf16,
     %acc_new = rtile.dot %p_rounded, %v_tile init(%acc_decayed) : tensor<64x48xbf16>, tensor<48x16xbf16> -> tensor<64x16xf32>
     rtile.store %m, %ls[%j] : !rtile.view<64xf32>
     scf.yield %m_new, %l_new, %acc_new : tensor<64xf32>, tensor<64xf32>, tensor<64x16xf32>
-  }
+  } {rtile.unordered}
   rtile.store %s1#2, %o[%row, %c0] : !rtile.view<64x16xf32>
   rtile.store %s1#1, %ls[%row] : !rtile.view<64xf32>
   rtile.return

@@ -1,13 +1,15 @@
-//===- delay-dots.mlir - Products one step later ---*- mlir -*-===//
+//===- pipeline-loops.mlir - Products in later steps ---*- mlir -*-===//
 //
 // Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-// RUN: ringlet-opt %s --split-input-file --rtile-delay-dots | FileCheck %s
-// RUN: ringlet-opt %s --split-input-file --rtile-delay-dots \
-// RUN:   --remarks-filter=rtile-delay-dots \
+// RUN: ringlet-opt %s --split-input-file --rtile-assign-stages \
+// RUN:   --rtile-pipeline-loops | FileCheck %s
+// RUN: ringlet-opt %s --split-input-file --rtile-assign-stages \
+// RUN:   --rtile-pipeline-loops \
+// RUN:   --remarks-filter='rtile-(assign-stages|pipeline-loops)' \
 // RUN:   --remark-format=emitRemark 2>&1 | FileCheck %s --check-prefix=REMARK
 
 // The product of weights and values moves behind the first product of the next
@@ -32,7 +34,8 @@
 // CHECK:         %[[VL:.+]] = rtile.load %[[V]][%[[S1]]#4, %{{.+}}]
 // CHECK:         %[[OUT:.+]] = rtile.dot %[[S1]]#3, %[[VL]] init(%[[S1]]#2)
 // CHECK:         rtile.store %[[OUT]]
-// REMARK: the product with a loaded tile runs one step late, beside the first product of the next step
+// REMARK: a product of each step runs one step late, beside the first product of the next step
+// REMARK: 2 operations of a step run in the next one; the first step stands in front
 rtile.func @running_maximum(%Q: memref<?x32xbf16, strided<[?, 1]>>, %K: memref<?x32xbf16, strided<[?, 1]>>,
     %V: memref<?x16xbf16, strided<[?, 1]>>, %O: memref<?x16xf32, strided<[?, 1]>>,
     %L: memref<?xf32, strided<[1]>>, %M: memref<?xf32, strided<[1]>>,
@@ -180,11 +183,30 @@ rtile.func @writes(%Q: memref<?x32xbf16, strided<[?, 1]>>, %K: memref<?x32xbf16,
 
 // -----
 
-// What the loops start from is no product.
+// No step stands in front: each loop begins with one of its own, if it has one,
+// and ends with the product of its last step.
 
 // CHECK-LABEL: rtile.func @no_product(
-// CHECK:         scf.for {{.*}} -> (tensor<64xf32>, tensor<64xf32>, tensor<64x16xf32>)
-// REMARK: expected loops that go on from a product with a loaded tile, found none
+// CHECK:         %[[B:.+]], %{{.+}}, %[[WE:.+]], %[[E:.+]] = rtile.run
+// CHECK:         %[[ANY:.+]] = arith.cmpi slt, %[[B]], %[[WE]]
+// CHECK:         %[[IF:.+]]:3 = scf.if %[[ANY]]
+// CHECK:           rtile.load %{{.+}}[%[[B]],
+// CHECK:           rtile.dot {{.*}} transposed
+// CHECK-NOT:       rtile.dot
+// CHECK:           %[[SECOND:.+]] = arith.addi %[[B]], %{{.+}}
+// CHECK:           %[[S:.+]]:5 = scf.for %{{.+}} = %[[SECOND]] to %[[WE]]
+// CHECK:             rtile.dot {{.*}} transposed
+// CHECK:             rtile.dot
+// CHECK:           %[[V:.+]] = rtile.load %{{.+}}[%[[S]]#4,
+// CHECK:           %[[ACC:.+]] = rtile.dot %[[S]]#3, %[[V]] init(%[[S]]#2)
+// CHECK:           scf.yield %[[S]]#0, %[[S]]#1, %[[ACC]]
+// CHECK:         } else {
+// CHECK:           scf.yield
+// CHECK:         arith.cmpi slt, %[[WE]], %[[E]]
+// CHECK:         scf.if
+// REMARK: a product of each step runs one step late
+// REMARK: 2 operations of a step run in the next one; prologue and epilogue run if there is a step
+// REMARK: 2 operations of a step run in the next one; prologue and epilogue run if there is a step
 rtile.func @no_product(%Q: memref<?x32xbf16, strided<[?, 1]>>, %K: memref<?x32xbf16, strided<[?, 1]>>,
     %V: memref<?x16xbf16, strided<[?, 1]>>, %O: memref<?x16xf32, strided<[?, 1]>>,
     %L: memref<?xf32, strided<[1]>>) grid(%row: index) recipe = "fa_fwd_lazy" {
@@ -257,7 +279,7 @@ rtile.func @no_product(%Q: memref<?x32xbf16, strided<[?, 1]>>, %K: memref<?x32xb
 
 // CHECK-LABEL: rtile.func @needed_early(
 // CHECK:         scf.for {{.*}} -> (tensor<64xf32>, tensor<64xf32>, tensor<64x16xf32>)
-// REMARK: expected another product ahead of all that needs the one to delay, found none
+// REMARK: expected another product ahead of all that needs the one to delay, found arith.addf ahead of it
 rtile.func @needed_early(%Q: memref<?x32xbf16, strided<[?, 1]>>, %K: memref<?x32xbf16, strided<[?, 1]>>,
     %V: memref<?x16xbf16, strided<[?, 1]>>, %O: memref<?x16xf32, strided<[?, 1]>>,
     %L: memref<?xf32, strided<[1]>>, %M: memref<?xf32, strided<[1]>>,

@@ -5,17 +5,18 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Between the product that makes scores and the rounding of their weights, what
-// happens to an element does not depend on other columns, sums apart. The pass
-// does it for the left columns and then for the right ones. Half a tile needs
-// half the registers, and what ends under the left half (a product under way)
-// need not be waited for before the whole tile.
+// Between a product and the rounding of what is made of it, what happens to an
+// element does not depend on other columns, sums apart. The pass does it for
+// the left columns and then for the right ones. Half a tile needs half the
+// registers, and what ends under the left half (a product under way) need not
+// be waited for before the whole tile.
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/TileOpt/Passes.h"
-#include "passes/TileOpt/SoftmaxLoops.h"
+#include "passes/Recipes/LoopRows.h"
+#include "passes/Recipes/Passes.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/Matchers.h"
@@ -23,7 +24,7 @@
 
 namespace ringlet {
 #define GEN_PASS_DEF_RTILESPLITCOLUMNS
-#include "passes/TileOpt/Passes.h.inc"
+#include "passes/Recipes/Passes.h.inc"
 } // namespace ringlet
 
 using namespace mlir;
@@ -56,36 +57,37 @@ void addBackward(Value value, Block *block, DenseSet<Operation *> &slice) {
   }
 }
 
+/// What is rounded of the tile of the first product that has such a thing; else
+/// null.
+Value findRounded(Block *block, rtile::DotOp &product) {
+  for (auto dot : block->getOps<rtile::DotOp>())
+    for (auto rounding : block->getOps<arith::TruncFOp>()) {
+      DenseSet<Operation *> backward;
+      addBackward(rounding.getIn(), block, backward);
+      if (!isTile(rounding.getIn(), dot.getResult().getType().getShape()) ||
+          !backward.contains(dot))
+        continue;
+      product = dot;
+      return rounding.getIn();
+    }
+  return nullptr;
+}
+
 std::optional<Match> matchLoop(scf::ForOp loop, std::string &why) {
   Match match;
   Block *block = loop.getBody();
-  Value weights;
-  for (auto dot : block->getOps<rtile::DotOp>())
-    if (dot.getTransposed()) {
-      match.product = dot;
-      break;
-    }
-  if (!match.product) {
-    why = "expected a transposed product in the loop, found none";
+  Value weights = findRounded(block, match.product);
+  if (!weights) {
+    why = "expected a product and a rounding of what is made of its tile in "
+          "the loop, found none";
     return std::nullopt;
   }
   ArrayRef<int64_t> shape = match.product.getResult().getType().getShape();
   DenseSet<Operation *> backward;
-  for (auto rounding : block->getOps<arith::TruncFOp>()) {
-    backward.clear();
-    addBackward(rounding.getIn(), block, backward);
-    if (isTile(rounding.getIn(), shape) && backward.contains(match.product)) {
-      weights = rounding.getIn();
-      break;
-    }
-  }
-  if (!weights) {
-    why = "expected a rounding of the product's tile in the loop, found none";
-    return std::nullopt;
-  }
+  addBackward(weights, block, backward);
   if (shape[1] % kColumns != 0 || shape[1] < 2 * kColumns) {
-    why = "expected a key tile of at least " + std::to_string(2 * kColumns) +
-          " rows, a multiple of " + std::to_string(kColumns) + ", found " +
+    why = "expected a tile of at least " + std::to_string(2 * kColumns) +
+          " columns, a multiple of " + std::to_string(kColumns) + ", found " +
           std::to_string(shape[1]);
     return std::nullopt;
   }
@@ -332,8 +334,8 @@ void Splitter::run() {
   for (Operation *op : llvm::reverse(done))
     op->erase();
   eraseDead(*loop.getBody());
-  std::string text = "weights of " + std::to_string(tile.getDimSize(1)) +
-                     " keys are computed in two parts, of " +
+  std::string text = "tiles of " + std::to_string(tile.getDimSize(1)) +
+                     " columns are computed in two parts, of " +
                      std::to_string(widths[0]) + " and " +
                      std::to_string(widths[1]);
   remark::passed(
@@ -347,7 +349,9 @@ struct SplitColumns : ringlet::impl::RTileSplitColumnsBase<SplitColumns> {
     getOperation()->walk([&](rtile::FuncOp func) {
       if (func.getScheduled())
         return;
-      for (auto loop : func.getBody().front().getOps<scf::ForOp>()) {
+      SmallVector<scf::ForOp> loops;
+      func.walk([&](scf::ForOp loop) { loops.push_back(loop); });
+      for (scf::ForOp loop : loops) {
         std::string why;
         if (std::optional<Match> match = matchLoop(loop, why)) {
           Splitter(*match, loop).run();

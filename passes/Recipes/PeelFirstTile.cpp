@@ -5,20 +5,19 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/TileOpt/Passes.h"
+#include "passes/Recipes/LoopRows.h"
+#include "passes/Recipes/Passes.h"
 #include "passes/TileOpt/RowRange.h"
-#include "passes/TileOpt/SoftmaxLoops.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/Remarks.h"
 
-#include <limits>
-
 namespace ringlet {
 #define GEN_PASS_DEF_RTILEPEELFIRSTTILE
-#include "passes/TileOpt/Passes.h.inc"
+#include "passes/Recipes/Passes.h.inc"
 } // namespace ringlet
 
 using namespace mlir;
@@ -35,34 +34,30 @@ struct RunLoops {
   scf::ForOp whole, tail;
 };
 
-/// Whether `step` is one of `run` at `row`, with or without a mask.
-bool isStepOf(const SoftmaxStep &step, rtile::RunOp run, Value row,
-              bool isMasked) {
-  SoftmaxStep copy = step;
-  if (copy.keyTile.getView() != run.getKey() ||
-      copy.keyTile.getOffsets().front() != row ||
-      copy.valueTile.getOffsets().front() != row ||
-      static_cast<bool>(copy.seen) != isMasked)
-    return false;
-  return !isMasked ||
-         (copy.seen.getQuery() == run.getQuery() &&
-          copy.seen.getQueryRow() == run.getRow() &&
-          copy.seen.getKey() == run.getKey() && copy.seen.getKeyRow() == row &&
-          copy.seen.getCausal() == run.getCausal() &&
-          copy.seen.getWindowAttr() == run.getWindowAttr());
+/// Whether a step of `loop` masks the keys of its tile as `run` sees them: of
+/// an empty run it hides everything.
+bool hasMask(scf::ForOp loop, rtile::RunOp run) {
+  return llvm::any_of(loop.getBody()->getOps<rtile::VisibleOp>(),
+                      [&](rtile::VisibleOp seen) {
+                        return seen.getQuery() == run.getQuery() &&
+                               seen.getQueryRow() == run.getRow() &&
+                               seen.getKey() == run.getKey() &&
+                               seen.getKeyRow() == loop.getInductionVar() &&
+                               seen.getCausal() == run.getCausal() &&
+                               seen.getWindowAttr() == run.getWindowAttr();
+                      });
 }
 
-std::optional<RunLoops> matchLoops(rtile::FuncOp func, std::string &why) {
-  SmallVector<scf::ForOp> chain = getKernelLoops(func);
-  if (chain.size() != 2 && chain.size() != 3) {
+std::optional<RunLoops> matchLoops(const LoopRow &row, std::string &why) {
+  if (row.size() != 2 && row.size() != 3) {
     why = "expected 2 or 3 loops over the keys, found " +
-          std::to_string(chain.size());
+          std::to_string(row.size());
     return std::nullopt;
   }
   RunLoops loops;
-  loops.tail = chain.back();
-  loops.whole = chain[chain.size() - 2];
-  loops.left = chain.size() == 3 ? chain.front() : scf::ForOp();
+  loops.tail = row.back();
+  loops.whole = row[row.size() - 2];
+  loops.left = row.size() == 3 ? row.front() : scf::ForOp();
   loops.run = loops.tail.getUpperBound().getDefiningOp<rtile::RunOp>();
   if (!loops.run) {
     why = "expected a loop up to the end of an rtile.run, found another bound";
@@ -80,7 +75,7 @@ std::optional<RunLoops> matchLoops(rtile::FuncOp func, std::string &why) {
     why = "expected loops over the parts of the rtile.run, found other bounds";
     return std::nullopt;
   }
-  for (scf::ForOp loop : chain) {
+  for (scf::ForOp loop : row) {
     APInt step;
     if (!matchPattern(loop.getStep(), m_ConstantInt(&step)) ||
         step.getSExtValue() != loops.step) {
@@ -88,21 +83,22 @@ std::optional<RunLoops> matchLoops(rtile::FuncOp func, std::string &why) {
             ", the height of the key tile, found another step";
       return std::nullopt;
     }
-    auto softmax = matchSoftmaxLoop(loop, &why);
-    if (!softmax)
-      return std::nullopt;
-    if (!isStepOf(*softmax, run, loop.getInductionVar(),
-                  /*isMasked=*/loop != loops.whole)) {
-      why = "expected loads and masks at the loop's rows of the rtile.run, "
-            "found others";
+    if (!loop->hasAttr(rtile::kUnorderedAttr)) {
+      why = "expected loops that are " + rtile::kUnorderedAttr.str() +
+            ", found one whose steps have an order";
       return std::nullopt;
     }
   }
-  ValueRange state = chain.front().getInitArgs();
-  if (!isSplat(state[kMaximum], -std::numeric_limits<float>::max()) ||
-      !isSplat(state[kSum], 0) || !isSplat(state[kAccumulator], 0)) {
-    why = "expected a softmax that begins with these loops, found one that "
-          "goes on from another state";
+  for (scf::ForOp loop : row)
+    for (Operation &op : *loop.getBody())
+      if (mayWrite(&op)) {
+        why = "expected loops that write nothing, found " +
+              op.getName().getStringRef().str();
+        return std::nullopt;
+      }
+  if (!hasMask(loops.tail, run)) {
+    why = "expected a mask of the keys of the rtile.run in its last steps, "
+          "found none";
     return std::nullopt;
   }
   return loops;
@@ -157,8 +153,7 @@ Value Peeler::distance(StringRef name, Value row) {
   return create<arith::SubIOp>(name, lastRow, first);
 }
 
-/// The last step, before which nothing was seen: what its maximum decays and
-/// its sums are added to is 0.
+/// The last step, which begins with the state that the loops began with.
 SmallVector<Value> Peeler::peel() {
   scf::ForOp source = loops.tail;
   ValueRange state =
@@ -171,11 +166,6 @@ SmallVector<Value> Peeler::peel() {
   SmallVector<Value> next;
   for (Value value : source.getBody()->getTerminator()->getOperands())
     next.push_back(mapping.lookupOrDefault(value));
-  auto product = next[kAccumulator].getDefiningOp<rtile::DotOp>();
-  product.getInitMutable().clear();
-  auto sum = next[kSum].getDefiningOp<arith::AddFOp>();
-  next[kSum] = sum.getLhs().getDefiningOp<rtile::ReduceOp>() ? sum.getLhs()
-                                                             : sum.getRhs();
   return next;
 }
 
@@ -245,12 +235,17 @@ struct PeelFirstTile : ringlet::impl::RTilePeelFirstTileBase<PeelFirstTile> {
     getOperation()->walk([&](rtile::FuncOp func) {
       if (func.getScheduled())
         return;
-      std::string why;
-      if (std::optional<RunLoops> loops = matchLoops(func, why))
-        return Peeler(*loops).run();
-      remark::missed(func.getLoc(), remark::RemarkOpts::name("PeelFirstTile")
-                                        .category("rtile-peel-first-tile"))
-          << why;
+      for (const LoopRow &row : getLoopRows(func)) {
+        std::string why;
+        if (std::optional<RunLoops> loops = matchLoops(row, why)) {
+          Peeler(*loops).run();
+          continue;
+        }
+        remark::missed(scf::ForOp(row.front()).getLoc(),
+                       remark::RemarkOpts::name("PeelFirstTile")
+                           .category("rtile-peel-first-tile"))
+            << why;
+      }
     });
   }
 };

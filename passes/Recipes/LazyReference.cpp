@@ -25,8 +25,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/TileOpt/Passes.h"
-#include "passes/TileOpt/SoftmaxLoops.h"
+#include "passes/Recipes/Passes.h"
+#include "passes/Recipes/SoftmaxLoops.h"
 
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/Remarks.h"
@@ -36,7 +36,7 @@
 
 namespace ringlet {
 #define GEN_PASS_DEF_RTILELAZYREFERENCE
-#include "passes/TileOpt/Passes.h.inc"
+#include "passes/Recipes/Passes.h.inc"
 } // namespace ringlet
 
 using namespace mlir;
@@ -63,7 +63,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 struct Match {
   SoftmaxStep first;
-  SmallVector<scf::ForOp> loops;
+  LoopRow loops;
   std::vector<SoftmaxStep> steps;
 };
 
@@ -141,6 +141,7 @@ private:
     builder.setInsertionPointToStart(entry);
     return createSplat(builder, name, number, type);
   }
+  void dropZeros();
   void rewriteFirst();
   void rewriteLoop(scf::ForOp loop, SoftmaxStep &step);
   void rewriteSum(scf::ForOp last);
@@ -250,6 +251,13 @@ void Rewriter::normalizeLse(Value reference, Value sum) {
   }
 }
 
+/// What was 0 before the first step goes away: its maximum decays nothing.
+void Rewriter::dropZeros() {
+  match.first.accumulator.getInitMutable().clear();
+  match.loops.front().getInitArgsMutable()[kSum].set(match.first.tileSum);
+  eraseDead(*entry);
+}
+
 void Rewriter::run() {
   std::string text =
       "weights of a row are measured by the maximum of its first tile; they "
@@ -259,6 +267,7 @@ void Rewriter::run() {
                  remark::RemarkOpts::name("LazyReference")
                      .category("rtile-lazy-reference"))
       << text;
+  dropZeros();
   rewriteFirst();
   for (auto [loop, step] : llvm::zip_equal(match.loops, match.steps))
     rewriteLoop(loop, step);

@@ -34,7 +34,7 @@
 // CHECK-NEXT:      %[[SUM:.+]] = arith.addf %[[SUML]], %[[FOLDR]]
 // CHECK-NEXT:      %[[P:.+]] = rtile.join %[[PL]], %[[PR]]
 // CHECK-NEXT:      rtile.rebase %{{.+}}, %[[SUM]] bound = 40 tiles(%[[P]])
-// REMARK: weights of 80 keys are computed in two parts, of 48 and 32
+// REMARK: tiles of 80 columns are computed in two parts, of 48 and 32
 rtile.func @lazy(%K: memref<?x32xbf16, strided<[?, 1]>>, %O: memref<?x80xbf16, strided<[?, 1]>>,
     %to: index) grid(%row: index) recipe = "fa_fwd_lazy" {
   %m0 = arith.constant dense<0.0> : tensor<64xf32>
@@ -160,7 +160,7 @@ rtile.func @running_maximum(%Q: memref<?x32xbf16, strided<[?, 1]>>, %K: memref<?
 // CHECK-LABEL: rtile.func @narrow(
 // CHECK-NOT:     rtile.slice
 // CHECK:         rtile.return
-// REMARK: expected a key tile of at least 32 rows, a multiple of 16, found 24
+// REMARK: expected a tile of at least 32 columns, a multiple of 16, found 24
 rtile.func @narrow(%Q: memref<?x32xbf16, strided<[?, 1]>>, %K: memref<?x32xbf16, strided<[?, 1]>>,
     %V: memref<?x16xbf16, strided<[?, 1]>>, %O: memref<?x16xf32, strided<[?, 1]>>,
     %L: memref<?xf32, strided<[1]>>, %M: memref<?xf32, strided<[1]>>,
@@ -225,7 +225,7 @@ rtile.func @narrow(%Q: memref<?x32xbf16, strided<[?, 1]>>, %K: memref<?x32xbf16,
 // CHECK-LABEL: rtile.func @not_rounded(
 // CHECK-NOT:     rtile.slice
 // CHECK:         rtile.return
-// REMARK: expected a rounding of the product's tile in the loop, found none
+// REMARK: expected a product and a rounding of what is made of its tile in the loop, found none
 rtile.func @not_rounded(%Q: memref<?x32xf32, strided<[?, 1]>>, %K: memref<?x32xf32, strided<[?, 1]>>,
     %V: memref<?x16xf32, strided<[?, 1]>>, %O: memref<?x16xf32, strided<[?, 1]>>,
     %L: memref<?xf32, strided<[1]>>, %M: memref<?xf32, strided<[1]>>,

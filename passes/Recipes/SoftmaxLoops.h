@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef RINGLET_PASSES_TILEOPT_SOFTMAXLOOPS_H
-#define RINGLET_PASSES_TILEOPT_SOFTMAXLOOPS_H
+#ifndef RINGLET_PASSES_RECIPES_SOFTMAXLOOPS_H
+#define RINGLET_PASSES_RECIPES_SOFTMAXLOOPS_H
 
-#include "dialects/Tile/IR/TileDialect.h"
+#include "passes/Recipes/LoopRows.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -52,7 +52,8 @@ struct SoftmaxStep {
 /// Where the state is in loops and steps that this file matches.
 enum SoftmaxState : unsigned { kMaximum, kSum, kAccumulator, kStateSize };
 
-/// Matches the step that takes `state` to `next`; a first step has no state.
+/// Matches the step that takes `state` to `next`; a first step has no state, or
+/// one that is 0.
 /// `consumer` is the only other operation that may use a value of the step.
 /// Sets `*why` if there is no match.
 std::optional<SoftmaxStep> matchSoftmaxStep(mlir::ValueRange state,
@@ -64,30 +65,17 @@ std::optional<SoftmaxStep> matchSoftmaxStep(mlir::ValueRange state,
 std::optional<SoftmaxStep> matchSoftmaxLoop(mlir::scf::ForOp loop,
                                             std::string *why);
 
-/// `first` and the loops after it, each of which starts from the results of
-/// the one before and has no other use for them.
-llvm::SmallVector<mlir::scf::ForOp> getLoopChain(mlir::scf::ForOp first);
+/// The first row of loops over tiles at the top level of a kernel; empty if it
+/// has none.
+LoopRow getKernelLoops(rtile::FuncOp func);
 
-/// The first chain of loops over tiles at the top level of a kernel; empty if
-/// it has none.
-llvm::SmallVector<mlir::scf::ForOp> getKernelLoops(rtile::FuncOp func);
-
-/// Why the first loops over tiles of a kernel do not stream a softmax, or "".
+/// Why the first loops over tiles of a kernel do not stream a softmax from its
+/// beginning, or "".
 std::string whyNotSoftmaxLoops(rtile::FuncOp func);
 
 /// Whether all elements are `number`.
 bool isSplat(mlir::Value value, double number);
 
-/// `number` everywhere; `like` gives the shape.
-mlir::Value createSplat(mlir::OpBuilder &builder, llvm::StringRef name,
-                        double number, mlir::RankedTensorType like);
-
-/// `loc` with a name for the printed value.
-mlir::Location named(mlir::Location loc, llvm::StringRef name);
-
-/// Erases operations of `block` without effects or uses.
-void eraseDead(mlir::Block &block);
-
 } // namespace ringlet
 
-#endif // RINGLET_PASSES_TILEOPT_SOFTMAXLOOPS_H
+#endif // RINGLET_PASSES_RECIPES_SOFTMAXLOOPS_H
