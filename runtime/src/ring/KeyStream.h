@@ -1,0 +1,115 @@
+//===- KeyStream.h - Keys of other ranks, step by step ---*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Turns the actions of a schedule into messages: packs the rows that others
+// need, posts exchanges, and hands out the chunk of each step when it is there.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RINGLET_RUNTIME_RING_KEYSTREAM_H
+#define RINGLET_RUNTIME_RING_KEYSTREAM_H
+
+#include "Ring.h"
+
+#include "ringlet/abi/ring/Schedule.h"
+
+namespace ringlet::rt::ring {
+
+/// A tensor of a rank's own rows, K or V: `[rows, key heads, bytes]`, in memory
+/// of the host. Strides are in bytes.
+struct KeyRows {
+  const char *data = nullptr;
+  ptrdiff_t rowStride = 0;
+  ptrdiff_t headStride = 0;
+  size_t bytes = 0;
+};
+
+/// Keys of one rank, as they arrived. Pairs are numbered part by part, head by
+/// head and row by row, as `layout` has them; the rows of tensor k begin at
+/// `tensors[k]` and follow each other without gaps.
+struct Chunk {
+  int64_t owner = 0;
+  std::vector<ringlet::ring::Part> layout;
+  /// What the queries of this rank see of them.
+  std::vector<ringlet::ring::Part> seen;
+  std::vector<const char *> tensors;
+};
+
+/// What one rank sends and receives for one shape. Made once, used by every
+/// call.
+class KeyPlan {
+public:
+  /// The schedule must have passed `validate`. `rowBytes`, of each tensor, is
+  /// that of a row of one head.
+  KeyPlan(ringlet::ring::Schedule schedule, int64_t rank,
+          std::vector<size_t> rowBytes);
+
+  int64_t rank() const { return ownRank; }
+  int64_t steps() const { return static_cast<int64_t>(plans.size()); }
+  /// Room for chunks, in bytes; messages that are being sent take more.
+  size_t bufferBytes() const;
+
+private:
+  friend class KeyStream;
+  using Placements = std::vector<ringlet::ring::Placement>;
+  struct Message {
+    ringlet::ring::Action action;
+    int64_t pairs = 0;
+    /// Of a message that is forwarded: the pairs of the buffer that it comes
+    /// from and, for each part and head, where its rows are there.
+    int64_t sourcePairs = 0;
+    std::vector<Placements> placements;
+  };
+  struct Step {
+    std::vector<Message> messages;
+    /// The step's own chunk; nothing where none of its keys is seen.
+    std::optional<ringlet::ring::Action> compute;
+    std::vector<ringlet::ring::Part> layout;
+    int64_t pairs = 0;
+  };
+  Placements forward(const std::vector<ringlet::ring::Part> &layout,
+                     const ringlet::ring::Part &part, int64_t head) const;
+
+  ringlet::ring::Schedule schedule;
+  int64_t ownRank;
+  std::vector<size_t> rowBytes;
+  size_t pairBytes = 0;
+  std::vector<Step> plans;
+  std::map<ringlet::ring::Buffer, size_t> buffers; // Bytes.
+};
+
+/// One call: steps from 0 to the last one, each begun, used and ended.
+class KeyStream {
+public:
+  /// The ring's call must have begun; plan and tensors outlive the stream,
+  /// which ends with the ring's `finish`.
+  KeyStream(const KeyPlan &plan, Ring &ring, std::vector<KeyRows> own);
+  ~KeyStream();
+
+  /// Posts the messages of a step, then waits for its chunk, which is there
+  /// until the next step. There is none in step 0, where a rank computes with
+  /// its own keys, and where it sees none.
+  Status step(int64_t step, std::optional<Chunk> &chunk);
+  /// Waits until all messages are through; every rank must call it.
+  Status finish();
+
+private:
+  std::vector<char> pack(const KeyPlan::Message &message) const;
+  Status arrived(ringlet::ring::Buffer buffer);
+
+  const KeyPlan &plan;
+  Ring &ring;
+  std::vector<KeyRows> own;
+  std::map<ringlet::ring::Buffer, std::vector<char>> buffers;
+  std::map<ringlet::ring::Buffer, uint64_t> tickets; // Of what fills them.
+  /// Memory of messages, until their tickets are done.
+  std::deque<std::pair<uint64_t, std::vector<char>>> sending;
+};
+
+} // namespace ringlet::rt::ring
+
+#endif // RINGLET_RUNTIME_RING_KEYSTREAM_H

@@ -1,0 +1,224 @@
+//===- Ring.cpp - Exchanges of one rank, queued ---*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Ring.h"
+
+#include <cstdio>
+#include <cstring>
+
+namespace ringlet::rt::ring {
+
+std::string describe(const MessageId &id) {
+  char kind[9];
+  std::snprintf(kind, sizeof kind, "%08x",
+                static_cast<unsigned>(id.call >> 32));
+  return text("step ", id.use, " of call ", id.call & 0xffffffffu, ", kind ",
+              kind);
+}
+
+Status Ring::create(const BootstrapOptions &bootstrapOptions,
+                    const RingOptions &options, std::unique_ptr<Ring> &ring,
+                    const std::function<void(uint16_t)> &bound) {
+  Deadline deadline = after(bootstrapOptions.seconds);
+  Peers peers;
+  RL_TRY(bootstrap(bootstrapOptions, peers, bound));
+  std::unique_ptr<Ring> made(new Ring(options));
+  RL_TRY(TcpChannel::create(peers.rank, peers.ranks, std::move(peers.control),
+                            options.channel, made->abort, made->channel));
+  Status connected =
+      connectSockets(peers, made->abort, deadline, made->transport);
+  if (!connected.ok()) {
+    made->channel->fail({peers.rank, -1, connected.message()});
+    return connected;
+  }
+  RL_TRY(made->start());
+  ring = std::move(made);
+  return {};
+}
+
+Status Ring::create(const std::shared_ptr<Hub> &hub, int64_t rank,
+                    const RingOptions &options, std::unique_ptr<Ring> &ring) {
+  if (rank < 0 || rank >= hub->ranks())
+    return invalid("expected a rank from 0 to ", hub->ranks() - 1, ", found ",
+                   rank);
+  std::unique_ptr<Ring> made(new Ring(options));
+  made->channel = hub->channel(rank, made->abort);
+  made->transport = hub->transport(rank, made->abort);
+  RL_TRY(made->start());
+  ring = std::move(made);
+  return {};
+}
+
+Status Ring::start() {
+  try {
+    for (int queue = 0; queue < kQueues; ++queue)
+      queues[queue].worker = std::thread(&Ring::work, this, queue);
+  } catch (const std::exception &) {
+    channel->fail({rank(), -1, "no thread left for a ring"});
+    return abort.status();
+  }
+  return {};
+}
+
+Ring::~Ring() {
+  bool busy;
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    stopping = true;
+    busy = !open.empty();
+  }
+  if (busy && !abort.raised())
+    fail(computing, "left with messages under way");
+  changed.notify_all();
+  for (Queue &queue : queues)
+    if (queue.worker.joinable())
+      queue.worker.join();
+  // Others hear that this rank has left before they find its connections
+  // closed.
+  if (channel)
+    channel->leave();
+  channel.reset();
+  transport.reset();
+}
+
+//===----------------------------------------------------------------------===//
+// Calls
+//===----------------------------------------------------------------------===//
+
+Status Ring::begin(const Facts &facts) {
+  if (abort.raised())
+    return abort.status();
+  std::string words;
+  for (const auto &[name, value] : facts)
+    words += text(name.size(), ":", name, value.size(), ":", value);
+  if (!agreed.count(words)) {
+    Facts numbered = facts;
+    numbered.emplace_back("number of the call", std::to_string(callCount));
+    RL_TRY(agree(*channel, numbered, after(options.waitSeconds)));
+    agreed.insert(words);
+  }
+  Digest digest = abi::sha256(words.data(), words.size());
+  uint32_t half = 0;
+  std::memcpy(&half, digest.data(), sizeof half);
+  call = uint64_t(half) << 32 | (++callCount & 0xffffffffu);
+  return {};
+}
+
+void Ring::fail(int64_t step, const std::string &reason) {
+  channel->fail({rank(), step, reason});
+}
+
+void Ring::computes(int64_t step) {
+  std::unique_lock<std::mutex> lock(mutex);
+  computing = step;
+  Activity activity = {step, -1};
+  for (const Queue &queue : queues)
+    if (queue.activity.waitsFor >= 0)
+      activity.waitsFor = queue.activity.waitsFor;
+  lock.unlock();
+  channel->report(activity);
+}
+
+void Ring::reportActivity(int queue, Activity activity) {
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    queues[queue].activity = activity;
+    activity.step = std::max(activity.step, computing);
+  }
+  channel->report(activity);
+}
+
+//===----------------------------------------------------------------------===//
+// Exchanges
+//===----------------------------------------------------------------------===//
+
+uint64_t Ring::post(int queue, Exchange exchange) {
+  for (Outgoing &send : exchange.sends)
+    send.id.call = call;
+  for (Incoming &receive : exchange.receives)
+    receive.id.call = call;
+  std::lock_guard<std::mutex> lock(mutex);
+  uint64_t ticket = nextTicket++;
+  open.insert(ticket);
+  queues[queue].jobs.push_back({ticket, callCount, std::move(exchange)});
+  changed.notify_all();
+  return ticket;
+}
+
+Status Ring::wait(uint64_t ticket) {
+  // Exchanges end by their deadlines, so this does, too.
+  std::unique_lock<std::mutex> lock(mutex);
+  changed.wait(lock, [&] { return !open.count(ticket); });
+  return abort.status();
+}
+
+bool Ring::isDone(uint64_t ticket) {
+  std::lock_guard<std::mutex> lock(mutex);
+  return !open.count(ticket);
+}
+
+Status Ring::finish() {
+  std::unique_lock<std::mutex> lock(mutex);
+  changed.wait(lock, [&] { return open.empty(); });
+  return abort.status();
+}
+
+void Ring::run(int queue, Job &job) {
+  Record record;
+  record.call = job.call;
+  record.step = job.exchange.step;
+  record.queue = queue;
+  for (const Outgoing &send : job.exchange.sends)
+    record.sent += send.size;
+  for (const Incoming &receive : job.exchange.receives)
+    record.received += receive.size;
+  Deadline begin = Clock::now();
+  if (!abort.raised()) {
+    std::optional<Trouble> trouble = transport->exchange(
+        job.exchange, after(options.waitSeconds), [&](int64_t peer) {
+          reportActivity(queue, {job.exchange.step, peer});
+        });
+    reportActivity(queue, {job.exchange.step, -1});
+    record.complete = !trouble;
+    if (trouble && !abort.raised()) {
+      if (trouble->suspicion)
+        channel->suspect(trouble->what.rank, trouble->what.step,
+                         trouble->what.reason);
+      else
+        channel->fail(trouble->what);
+    }
+  }
+  record.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  std::lock_guard<std::mutex> lock(mutex);
+  history.push_back(record);
+  if (history.size() > kRecords)
+    history.pop_front();
+}
+
+void Ring::work(int queue) {
+  std::unique_lock<std::mutex> lock(mutex);
+  std::deque<Job> &jobs = queues[queue].jobs;
+  for (;;) {
+    changed.wait(lock, [&] { return stopping || !jobs.empty(); });
+    if (jobs.empty())
+      return;
+    Job job = std::move(jobs.front());
+    jobs.pop_front();
+    lock.unlock();
+    run(queue, job);
+    lock.lock();
+    open.erase(job.ticket);
+    changed.notify_all();
+  }
+}
+
+std::vector<Record> Ring::records() {
+  std::lock_guard<std::mutex> lock(mutex);
+  return {history.begin(), history.end()};
+}
+
+} // namespace ringlet::rt::ring

@@ -1,0 +1,123 @@
+//===- Ring.h - Exchanges of one rank, queued ---*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One rank's end of a ring. Exchanges are queued and go on by themselves;
+// whoever needs what they bring waits for their ticket. After the first failure
+// of any rank every wait ends, with one and the same reason on all ranks (G3).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RINGLET_RUNTIME_RING_RING_H
+#define RINGLET_RUNTIME_RING_RING_H
+
+#include "InProcess.h"
+#include "SocketTransport.h"
+#include "TcpChannel.h"
+
+#include <deque>
+#include <set>
+
+namespace ringlet::rt::ring {
+
+struct RingOptions {
+  /// The longest that anything is waited for, once there is a ring.
+  double waitSeconds = 60;
+  TcpChannelOptions channel;
+};
+
+/// What one exchange was, for those who ask after a failure.
+struct Record {
+  uint64_t call = 0;
+  int64_t step = 0;
+  int queue = 0;
+  double seconds = 0;
+  uint64_t sent = 0, received = 0; // Bytes.
+  bool complete = false;
+};
+
+class Ring {
+public:
+  /// Exchanges of one queue follow each other; those of two queues, as within a
+  /// host and between hosts, do not wait for each other and have other peers.
+  static constexpr int kQueues = 2;
+  static constexpr size_t kRecords = 64;
+
+  /// Waits for the other ranks.
+  static Status create(const BootstrapOptions &bootstrap,
+                       const RingOptions &options, std::unique_ptr<Ring> &ring,
+                       const std::function<void(uint16_t)> &bound = {});
+  static Status create(const std::shared_ptr<Hub> &hub, int64_t rank,
+                       const RingOptions &options, std::unique_ptr<Ring> &ring);
+  /// A ring with exchanges under way fails on the other ranks.
+  ~Ring();
+
+  int64_t rank() const { return channel->rank(); }
+  int64_t ranks() const { return channel->ranks(); }
+  const char *transportName() const { return transport->name(); }
+
+  /// Begins a call. All ranks must mean the same one: the first time, they
+  /// compare what they know of it; from then on messages carry its number and a
+  /// digest.
+  Status begin(const Facts &facts);
+
+  /// Queues an exchange of the call, whose messages are known by their steps
+  /// and parts. The memory belongs to the ring until the ticket has been waited
+  /// for.
+  uint64_t post(int queue, Exchange exchange);
+  Status wait(uint64_t ticket);
+  /// True once its exchange has ended, in whatever way.
+  bool isDone(uint64_t ticket);
+  /// Waits for all that was posted.
+  Status finish();
+
+  /// The step that this rank computes, which others then see.
+  void computes(int64_t step);
+  /// Ends the ring on all ranks, because of this one.
+  void fail(int64_t step, const std::string &reason);
+  std::optional<Failure> failure() const { return abort.failure(); }
+  /// The last exchanges, the oldest first.
+  std::vector<Record> records();
+
+private:
+  struct Job {
+    uint64_t ticket;
+    uint64_t call;
+    Exchange exchange;
+  };
+  struct Queue {
+    std::deque<Job> jobs;
+    std::thread worker;
+    Activity activity;
+  };
+
+  explicit Ring(const RingOptions &options) : options(options) {}
+  Status start();
+  void work(int queue);
+  void run(int queue, Job &job);
+  void reportActivity(int queue, Activity activity);
+
+  const RingOptions options;
+  Abort abort;
+  std::unique_ptr<SideChannel> channel;
+  std::unique_ptr<Transport> transport;
+  std::set<std::string> agreed;
+  uint64_t call = 0; // Digest of its facts, and its number.
+  uint64_t callCount = 0;
+
+  std::mutex mutex; // Guards what follows.
+  std::condition_variable changed;
+  Queue queues[kQueues];
+  uint64_t nextTicket = 1;
+  std::set<uint64_t> open; // Tickets whose exchange is not done.
+  std::deque<Record> history;
+  int64_t computing = -1;
+  bool stopping = false;
+};
+
+} // namespace ringlet::rt::ring
+
+#endif // RINGLET_RUNTIME_RING_RING_H
