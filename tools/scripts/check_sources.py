@@ -10,6 +10,7 @@
            folders of passes/ include those above them in its CMakeLists.txt
   length   no source file is longer than 600 lines
   text     no tab, trailing space, merge mark or missing last newline
+  prefixes what FileCheck looks for in a test is more than what must not be there
 """
 
 import os
@@ -90,6 +91,24 @@ def check_text(root):
                 yield f"{path}:{number}: expected no tab"
             if line.startswith(("<<<<<<< ", ">>>>>>> ")):
                 yield f"{path}:{number}: expected no merge mark"
+
+
+PREFIXES = re.compile(r"--?check-prefix(?:es)?[= ]([\w,-]+)")
+POSITIVE = r"(?<![\w-]){}(-NEXT|-SAME|-LABEL|-DAG|-COUNT-\d+|-EMPTY)?:"
+
+
+def check_prefixes(root):
+    """Any output would do otherwise, that of a tool that did nothing, too."""
+    for path in source_files(root):
+        if path.suffix not in (".mlir", ".test"):
+            continue
+        text = (root / path).read_text(errors="replace")
+        for names in sorted(set(PREFIXES.findall(text))):
+            if not any(
+                re.search(POSITIVE.format(re.escape(name)), text)
+                for name in names.split(",")
+            ):
+                yield f"{path}: expected a line that {names} looks for, found -NOT only"
 
 
 # ===----------------------------------------------------------------------===#
@@ -212,6 +231,7 @@ CHECKS = {
     "layers": check_layers,
     "length": check_length,
     "text": check_text,
+    "prefixes": check_prefixes,
 }
 
 

@@ -13,6 +13,9 @@
 // Without a request for recipes there are none, and nothing is said about them.
 
 // PLAIN-NOT: {{no recipe|recipe =|recipe fa_}}
+// PLAIN:     func.func @full(
+// PLAIN:     tilings = [#ringlet.tiling<query =
+// PLAIN-NOT: {{no recipe|recipe =|recipe fa_}}
 
 // Full attention gets the tiles that were fastest, and the tiles of plain
 // kernels for rows that have to be computed again.

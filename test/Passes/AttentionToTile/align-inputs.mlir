@@ -21,6 +21,9 @@
 !b = memref<2x?x4x64xbf16, strided<[?, ?, ?, 1]>>
 
 // CPU-NOT: rplan.aligned
+// CPU:     rplan.func @streams(
+// CPU:     rplan.launch
+// CPU-NOT: rplan.aligned
 
 // CHECK-LABEL: rplan.func @streams(
 // CHECK-SAME:    %[[X:[^:]+]]: memref<2x?x4x64xbf16, strided<[?, ?, ?, 1]>>, %[[Y:[^:]+]]: memref<2x?x4x64xbf16, strided<[?, ?, ?, 1]>>, %[[N:[^:]+]]: memref<i64>)

@@ -14,8 +14,9 @@
 
 // Architectures without products of groups of warps keep plain kernels.
 
-// SM80-NOT: recipe
-// SM80-NOT: rtile.schedule
+// SM80-NOT: {{recipe|rtile.schedule}}
+// SM80:     rtile.func @d128(
+// SM80-NOT: {{recipe|rtile.schedule}}
 
 // Two groups, the query tile in registers; every tile sees all keys.
 

@@ -21,6 +21,9 @@
 // RUN: ringlet-opt %s --rtile-gpu-prefetch-loads=arch=sm_80 \
 // RUN:   | FileCheck %s --check-prefix=NONE
 // NONE-NOT:     rtile.ahead
+// NONE:         rtile.func @attend(
+// NONE:         rtile.load
+// NONE-NOT:     rtile.ahead
 
 // Scores are not scaled but in the subtraction of the maximum, and the greatest
 // score of a row once. A masked score is -inf, scaled or not.

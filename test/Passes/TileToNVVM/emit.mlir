@@ -14,6 +14,8 @@
 // The whole pipeline leaves nothing but the llvm dialect.
 // RUN: ringlet-opt %s --rtile-lower-to-nvvm=level=sm_90a | FileCheck %s --check-prefix=LLVM
 // LLVM-NOT:   {{(rtile\.(func|load)|scf\.|arith\.|unrealized)}}
+// LLVM:       llvm.func
+// LLVM-NOT:   {{(rtile\.(func|load)|scf\.|arith\.|unrealized)}}
 
 // A block runs one point of the grid; words are parameters; memory is read in
 // pieces of 16 bytes if it is aligned so, and element by element, predicated, if

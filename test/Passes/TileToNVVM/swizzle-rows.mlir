@@ -19,6 +19,9 @@
 // Without asynchronous copies rows are padded.
 
 // PADDED-NOT: rtile.swizzled
+// PADDED:     rtile.func @mixed(
+// PADDED:     rtile.load
+// PADDED-NOT: rtile.swizzled
 
 // Matrix instructions alone know where pieces lie: a tile that multiply-adds
 // read, too, is padded, and the other one of the same product is swizzled.
