@@ -19,6 +19,8 @@ Example:
 
 import pathlib
 import re
+import shutil
+import subprocess
 import sys
 
 # By the prefix of the pass: class of the pass, what it walks, its header, what
@@ -58,8 +60,12 @@ LICENCE = """//
 //===----------------------------------------------------------------------===//
 """
 
-SOURCE = """//===- {file} - {summary} -*- C++ -*-===//
-{licence}
+SOURCE = """//===- {file} - A pass of {stage} -*- C++ -*-===//
+{licence}//
+// {summary}.
+//
+//===----------------------------------------------------------------------===//
+
 #include "{header}"
 #include "passes/{stage}/Passes.h"
 
@@ -98,8 +104,10 @@ DEFINITION = """def {base} : Pass<"{name}"> {{
 
 """
 
-TEST = """//===- {rest}.mlir - {summary} ---*- mlir -*-===//
+TEST = """//===- {rest}.mlir - A pass of {stage} -*- mlir -*-===//
 {licence}
+// {summary}.
+
 // RUN: ringlet-opt %s --{name} --remarks-filter='{name}' \\
 // RUN:   --remark-format=emitRemark 2>&1 | FileCheck %s
 
@@ -136,6 +144,15 @@ def add_to_build(text: str, file: str) -> str:
         ).end()
         return text[:place] + "\n    " + file + text[place:]
     return text[: match.start(1)] + file + "\n    " + text[match.start(1) :]
+
+
+def format_source(path: pathlib.Path) -> None:
+    """How lines break depends on the length of the pass's name."""
+    for program in ("clang-format-22", "clang-format"):
+        if found := shutil.which(program):
+            style = pathlib.Path(__file__).resolve().parents[2] / ".clang-format"
+            subprocess.run([found, "-i", f"--style=file:{style}", path], check=True)
+            return
 
 
 def main(arguments: list) -> int:
@@ -197,6 +214,8 @@ def main(arguments: list) -> int:
     tests.mkdir(parents=True, exist_ok=True)
     for path, text in written.items():
         path.write_text(text)
+        if path.suffix == ".cpp":
+            format_source(path)
         print(path.relative_to(root))
     return 0
 

@@ -110,9 +110,10 @@ TEST(CompilerC, OrdersHaveNames) {
   options.order = "peano";
   Call wrong(kGood, std::strlen(kGood), &options);
   EXPECT_EQ(wrong.status, RLC_INVALID_ARGUMENT);
-  EXPECT_EQ(wrong.diagnostics(),
-            "error: expected one of auto, linear, hilbert, morton, snake, "
-            "residue, found 'peano'\n");
+  // Whatever other curves there are.
+  std::string said = wrong.diagnostics();
+  EXPECT_EQ(said.find("error: expected one of auto, linear, hilbert, "), 0u);
+  EXPECT_NE(said.find("residue, found 'peano'\n"), std::string::npos) << said;
   options.order = "residue";
   Call residue(kGood, std::strlen(kGood), &options);
   ASSERT_EQ(residue.status, RLC_OK) << residue.diagnostics();

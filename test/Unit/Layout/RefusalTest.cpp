@@ -33,11 +33,22 @@ OrderSpec spec(const char *curve, int64_t rate, Tokens grid, int64_t chunk,
   return {curve, rate, std::move(grid), chunk, std::move(table)};
 }
 
+/// The names of the curves that `isOne` is true of, between words.
+template <typename Predicate>
+std::string names(const char *between, Predicate isOne) {
+  std::string list;
+  for (const CurveRow &row : curveRows())
+    if (isOne(row))
+      list += (list.empty() ? "" : between) + std::string(row.name);
+  return list;
+}
+
 TEST(Refusal, Messages) {
+  std::string all = names(", ", [](const CurveRow &) { return true; });
+  EXPECT_EQ(all.substr(0, 30), "linear, hilbert, morton, snake");
   EXPECT_EQ(refusal(spec("hilbrt", 0, {4, 4}, 0)),
-            "expected one of the curves linear, hilbert, morton, snake, "
-            "residue, table (O1), found 'hilbrt'; nearest legal choice: "
-            "hilbert");
+            "expected one of the curves " + all +
+                " (O1), found 'hilbrt'; nearest legal choice: hilbert");
   EXPECT_EQ(refusal(spec("hilbert", 0, {4, 4}, 15)),
             "expected a chunk of the volume of grid [4, 4] (O1), found chunk = "
             "15 for volume 16; nearest legal choice: chunk = 16");
@@ -51,8 +62,9 @@ TEST(Refusal, Messages) {
   EXPECT_EQ(
       refusal(spec("residue", 2, {4, 4}, 0)),
       "expected no grid for the curve residue (O1), found [4, 4]; nearest "
-      "legal choice: leave it out, or linear or hilbert or morton or "
-      "snake or table");
+      "legal choice: leave it out, or " +
+          names(" or ",
+                [](const CurveRow &row) { return row.grid != Use::Refused; }));
   EXPECT_EQ(refusal(spec("table", 0, {}, 0, {0, 2, 0})),
             "expected a permutation (O4), found table[2] = 0 like table[0]; "
             "every token of [0, 3) must stand in the table once");
