@@ -121,8 +121,12 @@ std::optional<Safetensors> readChecked(const std::string &path,
   result.metadata = std::move(header->metadata);
   result.tensors.reserve(header->entries.size());
   for (SafetensorsHeader::Entry &entry : header->entries) {
+    if (!entry.dtype) {
+      result.others.emplace(std::move(entry.name), std::move(entry.type));
+      continue;
+    }
     std::optional<Tensor> tensor =
-        Tensor::create(entry.dtype, std::move(entry.shape), error);
+        Tensor::create(*entry.dtype, std::move(entry.shape), error);
     if (!tensor || !file.read(dataStart + entry.begin, tensor->data(),
                               tensor->bytes(), error))
       return std::nullopt;
@@ -174,7 +178,7 @@ bool writeSafetensors(const std::string &path, const Safetensors &contents,
     const Tensor &tensor = named->tensor;
     int64_t end = offset + tensor.bytes();
     header.entries.push_back(
-        {named->name, tensor.dtype(), tensor.shape(), offset, end});
+        {named->name, tensor.dtype(), tensor.shape(), offset, end, ""});
     chunks.push_back({tensor.data(), static_cast<size_t>(tensor.bytes())});
     offset = end;
   }

@@ -34,6 +34,9 @@ struct NamedTensor {
 /// bytes in the file.
 struct Safetensors {
   std::vector<NamedTensor> tensors;
+  /// Names and types of tensors that were not read, as their type has no name
+  /// here.
+  std::map<std::string, std::string> others;
   std::map<std::string, std::string> metadata;
 
   /// Null when there is no tensor of that name.

@@ -31,22 +31,7 @@ constexpr DTypeSpelling kSpellings[] = {
     {DType::i64, "I64"},
 };
 
-/// A name from the file as it may appear in a message: short, on one line.
-std::string quote(std::string_view text) {
-  constexpr size_t kShown = 80;
-  std::string result = "'";
-  for (char character : text.substr(0, kShown)) {
-    auto byte = static_cast<unsigned char>(character);
-    if (byte < 0x20 || byte >= 0x7f || byte == '\'' || byte == '\\') {
-      char escaped[8];
-      std::snprintf(escaped, sizeof escaped, "\\x%02x", byte);
-      result += escaped;
-    } else {
-      result += character;
-    }
-  }
-  return result + (text.size() > kShown ? "...'" : "'");
-}
+std::string quote(std::string_view text) { return quoteForMessage(text); }
 
 /// Receives the parser's events. It accepts one shape of document only, so it
 /// needs no tree and no recursion, and nesting stops it at once:
@@ -94,8 +79,11 @@ public:
         state = State::Entry;
         return true;
       }
-    return fail("expected dtype F16, BF16, F32, F64, BOOL, I32 or I64" +
-                where() + ", found " + quote(value));
+    // One that nobody asks for may be of any type.
+    entry.dtype = std::nullopt;
+    entry.type = value;
+    state = State::Entry;
+    return true;
   }
 
   bool start_object(size_t) {
@@ -291,14 +279,18 @@ std::string checkRanges(const std::vector<SafetensorsHeader::Entry> &entries,
   for (const SafetensorsHeader::Entry &entry : entries) {
     std::string range = "[" + std::to_string(entry.begin) + ", " +
                         std::to_string(entry.end) + ")";
-    std::optional<int64_t> bytes = numBytes(entry.shape, entry.dtype);
+    std::optional<int64_t> bytes = entry.end - entry.begin;
+    if (entry.dtype)
+      bytes = numBytes(entry.shape, *entry.dtype);
     if (!bytes)
       return "expected a size below 2^63 bytes of tensor " + quote(entry.name) +
              ", found shape " + toString(entry.shape);
     if (entry.end < entry.begin || entry.end - entry.begin != *bytes)
       return "expected " + std::to_string(*bytes) + " bytes for tensor " +
              quote(entry.name) + " of shape " + toString(entry.shape) +
-             " and type " + std::string(nameOf(entry.dtype)) +
+             " and type " +
+             (entry.dtype ? std::string(nameOf(*entry.dtype))
+                          : quote(entry.type)) +
              ", found data_offsets " + range;
     if (entry.end > dataSize)
       return "expected data_offsets of tensor " + quote(entry.name) +
@@ -319,6 +311,22 @@ std::string checkRanges(const std::vector<SafetensorsHeader::Entry> &entries,
 }
 
 } // namespace
+
+std::string quoteForMessage(std::string_view text) {
+  constexpr size_t kShown = 80;
+  std::string result = "'";
+  for (char character : text.substr(0, kShown)) {
+    auto byte = static_cast<unsigned char>(character);
+    if (byte < 0x20 || byte >= 0x7f || byte == '\'' || byte == '\\') {
+      char escaped[8];
+      std::snprintf(escaped, sizeof escaped, "\\x%02x", byte);
+      result += escaped;
+    } else {
+      result += character;
+    }
+  }
+  return result + (text.size() > kShown ? "...'" : "'");
+}
 
 std::optional<SafetensorsHeader> parseSafetensorsHeader(std::string_view text,
                                                         int64_t dataSize,

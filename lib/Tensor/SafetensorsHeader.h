@@ -26,11 +26,13 @@ namespace ringlet {
 struct SafetensorsHeader {
   struct Entry {
     std::string name;
-    DType dtype = DType::f32;
+    /// Nothing for a type without a name here, which `type` names.
+    std::optional<DType> dtype = DType::f32;
     Shape shape;
     /// Half-open range of bytes, counted from the end of the header.
     int64_t begin = 0;
     int64_t end = 0;
+    std::string type;
   };
   /// Sorted by `begin`.
   std::vector<Entry> entries;
@@ -41,10 +43,14 @@ struct SafetensorsHeader {
 inline constexpr int64_t kMaxSafetensorsHeader = 100'000'000;
 
 /// Parses `text` and checks it against `dataSize`, the number of bytes that
-/// follow the header: types, sizes, and ranges that tile the data exactly.
+/// follow the header: sizes, of types that have a name here, and ranges that
+/// tile the data exactly.
 std::optional<SafetensorsHeader> parseSafetensorsHeader(std::string_view text,
                                                         int64_t dataSize,
                                                         std::string *error);
+
+/// Text of a file as it may stand in a message: in quotes, short, on one line.
+std::string quoteForMessage(std::string_view text);
 
 /// The header as text, padded with spaces to a multiple of 8 bytes; nothing
 /// when a name is repeated, reserved or not UTF-8.

@@ -7,6 +7,7 @@
 
 #include "tools/ringlet-run/Session.h"
 
+#include "lib/Tensor/SafetensorsHeader.h"
 #include "ringlet/abi/Container.h"
 #include "ringlet/abi/Verify.h"
 #include "tools/ringlet-run/Graph.h"
@@ -187,7 +188,7 @@ bool Session::bindInputs() {
   }
   std::string found;
   for (const NamedTensor &tensor : file.tensors)
-    found += (found.empty() ? "" : ", ") + tensor.name;
+    found += (found.empty() ? "" : ", ") + quoteForMessage(tensor.name);
 
   uint32_t count = rl_program_argument_count(program.get(), entry);
   for (uint32_t i = 0; i < count; ++i) {
@@ -202,6 +203,12 @@ bool Session::bindInputs() {
     auto tensor = std::find_if(
         file.tensors.begin(), file.tensors.end(),
         [&](const NamedTensor &item) { return item.name == names.back(); });
+    if (auto other = file.others.find(names.back()); other != file.others.end())
+      return fail(kBadUsage, options.in +
+                                 ": expected dtype F16, BF16, F32, F64, BOOL, "
+                                 "I32 or I64 of tensor " +
+                                 quoteForMessage(other->first) + ", found " +
+                                 quoteForMessage(other->second));
     if (tensor == file.tensors.end())
       return fail(kBadUsage, options.in + ": expected a tensor '" +
                                  names.back() + "', found " +
@@ -211,8 +218,10 @@ bool Session::bindInputs() {
   }
   inputCount = static_cast<uint32_t>(tensors.size());
   for (const NamedTensor &tensor : file.tensors)
-    std::fprintf(stderr, "note: %s: '%s' is no input of the entry\n",
-                 options.in.c_str(), tensor.name.c_str());
+    file.others.emplace(tensor.name, "");
+  for (const auto &other : file.others)
+    std::fprintf(stderr, "note: %s: %s is no input of the entry\n",
+                 options.in.c_str(), quoteForMessage(other.first).c_str());
   for (Tensor &tensor : tensors)
     bound.push_back(bind(tensor));
   return true;

@@ -143,7 +143,8 @@ TEST(Safetensors, EveryFlippedHeaderBitIsHandled) {
       std::string error;
       std::optional<Safetensors> read = readSafetensors(file, &error);
       refused += !read;
-      if (!read)
+      // One of another type has no tensor.
+      if (!read || !read->others.empty())
         continue;
       int64_t bytes = 0;
       for (const NamedTensor &named : read->tensors)
@@ -179,6 +180,22 @@ std::string tensor(const std::string &name, const std::string &dtype,
          ",\"data_offsets\":" + offsets + "}";
 }
 
+TEST(Safetensors, TensorsOfOtherTypesAreLeft) {
+  TemporaryFolder folder;
+  std::string path = folder.file("case.safetensors");
+  writeAll(path, fileOf("{" + tensor("a", "F8_E4M3", "[4]", "[0,4]") + "," +
+                            tensor("b", "F16", "[2]", "[4,8]") + "," +
+                            tensor("c", "f16", "[9]", "[8,9]") + "}",
+                        9));
+  std::string error;
+  std::optional<Safetensors> read = readSafetensors(path, &error);
+  ASSERT_TRUE(read) << error;
+  ASSERT_EQ(read->tensors.size(), 1u);
+  EXPECT_EQ(read->tensors[0].name, "b");
+  std::map<std::string, std::string> others = {{"a", "F8_E4M3"}, {"c", "f16"}};
+  EXPECT_EQ(read->others, others);
+}
+
 TEST(Safetensors, HostileHeadersAreRefusedWithAReason) {
   TemporaryFolder folder;
   auto refuse = [&](const std::string &header, size_t dataBytes,
@@ -207,8 +224,8 @@ TEST(Safetensors, HostileHeadersAreRefusedWithAReason) {
   refuse("{\"__metadata__\":{},\"__metadata__\":{}}", 0,
          "'__metadata__' twice");
 
-  refuse(one("U8", "[4]", "[0,4]"), 4, "found 'U8'");
-  refuse(one("f16", "[2]", "[0,4]"), 4, "found 'f16'");
+  refuse(one("U8", "[4]", "[0,8]"), 4, "within the 4 bytes of data");
+  refuse(one("U8", "[4]", "[2,0]"), 4, "type 'U8', found data_offsets [2, 0)");
   refuse(one("F16", "2", "[0,4]"), 4, "an array of numbers in 'shape'");
   refuse(one("F16", "[2.0]", "[0,4]"), 4, "found the number '2.0'");
   refuse(one("F16", "[-2]", "[0,4]"), 4, "found the number -2");
