@@ -14,6 +14,9 @@ class DialectRegistry;
 
 namespace ringlet {
 
+/// The dialects of what `ringlet::compile` takes.
+void registerCompiledDialects(mlir::DialectRegistry &registry);
+
 /// Registers the dialects of Ringlet and the upstream ones that they use. The
 /// only list: every tool and embedder calls it.
 void registerAllDialects(mlir::DialectRegistry &registry);

@@ -440,7 +440,7 @@ CompileResult ringlet::compile(std::string_view text,
     return result;
   }
   DialectRegistry registry;
-  registerAllDialects(registry);
+  registerCompiledDialects(registry);
   // One compilation is one thread's: the passes are short, and a library must
   // not start threads for each call.
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);

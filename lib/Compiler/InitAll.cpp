@@ -32,14 +32,18 @@
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Transforms/Passes.h"
 
-void ringlet::registerAllDialects(mlir::DialectRegistry &registry) {
+void ringlet::registerCompiledDialects(mlir::DialectRegistry &registry) {
   registry.insert<rlayout::RLayoutDialect, attn::RingletDialect,
                   rtile::RTileDialect, rplan::RPlanDialect>();
   registry.insert<mlir::arith::ArithDialect, mlir::func::FuncDialect,
-                  mlir::linalg::LinalgDialect, mlir::math::MathDialect,
-                  mlir::memref::MemRefDialect, mlir::scf::SCFDialect,
-                  mlir::tensor::TensorDialect>();
+                  mlir::math::MathDialect, mlir::memref::MemRefDialect,
+                  mlir::scf::SCFDialect>();
   registerOrderModels(registry);
+}
+
+void ringlet::registerAllDialects(mlir::DialectRegistry &registry) {
+  registerCompiledDialects(registry);
+  registry.insert<mlir::linalg::LinalgDialect, mlir::tensor::TensorDialect>();
 }
 
 void ringlet::registerAllPasses() {

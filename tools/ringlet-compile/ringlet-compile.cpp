@@ -5,10 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "lib/Compiler/Apart.h"
 #include "lib/Compiler/SourceFile.h"
+#include "lib/Compiler/TextGuard.h"
+#include "lib/Compiler/ToolExit.h"
 #include "lib/Compiler/Version.h"
 #include "ringlet/Compile.h"
-#include "ringlet/abi/Container.h"
+#include "ringlet/InitAll.h"
 
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
@@ -106,7 +109,16 @@ static cl::opt<bool> allowBytecode(
 
 static int fail(const Twine &message) {
   errs() << "error: " << message << "\n";
-  return 2;
+  return ringlet::kUsageError;
+}
+
+/// What would end the parser; what the compiler refuses itself is none of it.
+static std::optional<ringlet::TextError> tryParsing(StringRef source) {
+  if (ringlet::guardText(source))
+    return std::nullopt;
+  mlir::DialectRegistry registry;
+  ringlet::registerCompiledDialects(registry);
+  return ringlet::tryParsing(source, registry);
 }
 
 int main(int argc, char **argv) {
@@ -114,7 +126,10 @@ int main(int argc, char **argv) {
   InitLLVM init(argc, argv);
   cl::HideUnrelatedOptions(category);
   cl::SetVersionPrinter(ringlet::printVersion);
-  cl::ParseCommandLineOptions(argc, argv, kOverview);
+  {
+    ringlet::ParsingOptions parsing;
+    cl::ParseCommandLineOptions(argc, argv, kOverview);
+  }
 
   ringlet::CompileOptions options;
   options.linker = linker;
@@ -153,7 +168,11 @@ int main(int argc, char **argv) {
   std::unique_ptr<MemoryBuffer> source = ringlet::readSource(input, error);
   if (!source) {
     errs() << error << "\n";
-    return 2;
+    return ringlet::kUsageError;
+  }
+  if (auto refused = tryParsing(source->getBuffer())) {
+    errs() << refused->format(source->getBufferIdentifier().str()) << "\n";
+    return ringlet::kRefused;
   }
   options.inputName = source->getBufferIdentifier().str();
   if (output.empty()) {
@@ -174,16 +193,7 @@ int main(int argc, char **argv) {
   if (explain.getNumOccurrences())
     (output == "-" ? errs() : outs()) << result.explanation;
   if (!result.ok)
-    return 1;
-  if (output != "-") {
-    error = ringlet::abi::writeFile(output, result.output.data(),
-                                    result.output.size());
-  } else {
-    outs() << result.output;
-    outs().flush();
-    if (outs().has_error())
-      error = "cannot write to stdout: " + outs().error().message();
-    outs().clear_error();
-  }
+    return ringlet::kRefused;
+  error = ringlet::writeOutput(output, result.output);
   return error.empty() ? 0 : fail(error);
 }

@@ -5,19 +5,19 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "lib/Compiler/Apart.h"
 #include "lib/Compiler/Bytecode.h"
 #include "lib/Compiler/SourceFile.h"
+#include "lib/Compiler/ToolExit.h"
 #include "lib/Compiler/Version.h"
 #include "lib/Evaluator/VerifyOrders.h"
 #include "ringlet/InitAll.h"
 
 #include "mlir/IR/DialectRegistry.h"
-#include "mlir/Support/FileUtilities.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
-#include "llvm/Support/ToolOutputFile.h"
 
 static const char *const kOverview =
     "ringlet-opt: runs passes on Ringlet IR\n\n"
@@ -32,7 +32,9 @@ static const char *const kOverview =
     "\nExample: the kernels of a graph, and what was decided on the way:\n"
     "  ringlet-opt test/Examples/longnet.mlir --ringlet-lower-to-rtile \\\n"
     "    --mlir-use-nameloc-as-prefix \\\n"
-    "    --remarks-filter='.*' --remark-format=emitRemark\n\n";
+    "    --remarks-filter='.*' --remark-format=emitRemark\n\n"
+    "Exit status: 0 done, 1 the input was refused or a pass failed, 2 a file "
+    "could not be\nread or written, or an option is wrong.\n\n";
 
 static llvm::cl::opt<bool> allowBytecode(
     "allow-bytecode",
@@ -60,8 +62,12 @@ int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   ringlet::registerAllDialects(registry);
   ringlet::registerAllPasses();
-  auto [input, output] =
-      mlir::registerAndParseCLIOptions(argc, argv, kOverview, registry);
+  std::string input, output;
+  {
+    ringlet::ParsingOptions parsing;
+    std::tie(input, output) =
+        mlir::registerAndParseCLIOptions(argc, argv, kOverview, registry);
+  }
   auto config = mlir::MlirOptMainConfig::createFromCLOptions();
   if (config.shouldShowDialects() || config.shouldListPasses())
     return mlir::asMainReturnCode(
@@ -73,7 +79,7 @@ int main(int argc, char **argv) {
     error = ringlet::parseVerifyOrders(verifyOrders, options);
     if (!error.empty()) {
       llvm::errs() << "--verify-orders: " << error << "\n";
-      return 1;
+      return ringlet::kUsageError;
     }
     config.setPassPipelineSetupFn(
         [options, passes = config](mlir::PassManager &pm) {
@@ -83,18 +89,34 @@ int main(int argc, char **argv) {
   }
   std::unique_ptr<llvm::MemoryBuffer> source =
       ringlet::readSource(input, error);
-  if (source)
-    source = ringlet::acceptSource(std::move(source), allowBytecode, error);
-  std::unique_ptr<llvm::ToolOutputFile> file;
-  if (error.empty())
-    file = mlir::openOutputFile(output, &error);
-  if (!error.empty()) {
+  if (!source) {
     llvm::errs() << error << "\n";
-    return 1;
+    return ringlet::kUsageError;
   }
-  if (failed(
-          mlir::MlirOptMain(file->os(), std::move(source), registry, config)))
-    return 1;
-  file->keep();
-  return 0;
+  source = ringlet::acceptSource(std::move(source), allowBytecode, error);
+  ringlet::ParseApartOptions parse{config.shouldAllowUnregisteredDialects(),
+                                   config.inputSplitMarker().str()};
+  if (source)
+    if (auto refused =
+            ringlet::tryParsing(source->getBuffer(), registry, parse)) {
+      error = refused->format(source->getBufferIdentifier().str());
+      source = nullptr;
+    }
+  if (!source) {
+    llvm::errs() << error << "\n";
+    return ringlet::kRefused;
+  }
+  // A file is written when there is nothing left that may fail.
+  std::string result;
+  llvm::raw_string_ostream whole(result);
+  bool isFile = output != "-";
+  llvm::raw_ostream &stream =
+      isFile ? static_cast<llvm::raw_ostream &>(whole) : llvm::outs();
+  if (failed(mlir::MlirOptMain(stream, std::move(source), registry, config)))
+    return ringlet::kRefused;
+  error = ringlet::writeOutput(output, result);
+  if (error.empty())
+    return 0;
+  llvm::errs() << "error: " << error << "\n";
+  return ringlet::kUsageError;
 }

@@ -82,6 +82,33 @@ static void printMix(OpAsmPrinter &printer, Operation *, MixAttr mix) {
   printer << stringifyMix(mix.getValue());
 }
 
+/// The clauses of the operation's `oilist`, in its order.
+static constexpr StringLiteral kClauses[] = {
+    "causal",  "window",  "grid_window", "pattern_order", "q_offset",
+    "lengths", "packed",  "sizes",       "sink",          "block_mask",
+    "scale",   "softcap", "mix",         "output_scale",  "tilings"};
+
+/// A word where clauses end is one that is none, or one that was there.
+static ParseResult parseEndOfClauses(OpAsmParser &parser, ArrayAttr) {
+  SMLoc place = parser.getCurrentLocation();
+  StringRef word;
+  if (failed(parser.parseOptionalKeyword(&word)))
+    return success();
+  InFlightDiagnostic error = parser.emitError(place);
+  error << "expected one of the clauses ";
+  llvm::interleaveComma(kClauses, error);
+  error << " or the types behind a colon, found '" << word << "'";
+  const StringLiteral *nearest =
+      llvm::min_element(kClauses, [&](StringRef a, StringRef b) {
+        return word.edit_distance(a) < word.edit_distance(b);
+      });
+  if (word.edit_distance(*nearest) <= 1 + word.size() / 4)
+    error << "; did you mean " << *nearest << "?";
+  return error;
+}
+
+static void printEndOfClauses(OpAsmPrinter &, Operation *, ArrayAttr) {}
+
 #define GET_OP_CLASSES
 #include "dialects/Ringlet/IR/RingletOps.cpp.inc"
 

@@ -108,7 +108,7 @@ def Ringlet_AttentionOp : Ringlet_Op<"attention",
           | `mix` `=` custom<Mix>($mix)
           | `output_scale` `=` $output_scale
           | `tilings` `=` $tilings)
-    attr-dict `:` functional-type(operands, results)
+    `` custom<EndOfClauses>(ref($branches)) attr-dict `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;
   let hasCanonicalizeMethod = 1;

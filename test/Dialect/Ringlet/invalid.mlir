@@ -509,3 +509,30 @@ func.func @o2_pattern_order_without_volume(%q: tensor<1x64x4x16xf32>, %k: tensor
       : (tensor<1x64x4x16xf32>, tensor<1x64x4x16xf32>, tensor<1x64x4x16xf32>) -> (tensor<1x64x4x16xf32>, tensor<1x4x64xf32>)
   return
 }
+
+// -----
+
+func.func @no_clause(%q: tensor<1x64x4x16xf32>) {
+  // expected-error@+1 {{expected one of the clauses causal, window, grid_window, pattern_order, q_offset, lengths, packed, sizes, sink, block_mask, scale, softcap, mix, output_scale, tilings or the types behind a colon, found 'casual'; did you mean causal?}}
+  %o, %lse = ringlet.attention %q, %q, %q branches [<w = 8, r = 1>] scale = 0.5 casual
+      : (tensor<1x64x4x16xf32>, tensor<1x64x4x16xf32>, tensor<1x64x4x16xf32>) -> (tensor<1x64x4x16xf32>, tensor<1x4x64xf32>)
+  return
+}
+
+// -----
+
+func.func @no_clause_like_it(%q: tensor<1x64x4x16xf32>) {
+  // expected-error@+1 {{or the types behind a colon, found 'dropout'}}
+  %o, %lse = ringlet.attention %q, %q, %q branches [<w = 8, r = 1>] dropout = 0.5
+      : (tensor<1x64x4x16xf32>, tensor<1x64x4x16xf32>, tensor<1x64x4x16xf32>) -> (tensor<1x64x4x16xf32>, tensor<1x4x64xf32>)
+  return
+}
+
+// -----
+
+func.func @softcap_that_f32_has_not(%q: tensor<1x64x4x16xf32>) {
+  // expected-error@+1 {{expected softcap from 1e-38 to 1e38, found 1.000000e-300 (R4)}}
+  %o, %lse = ringlet.attention %q, %q, %q branches [<w = 8, r = 1>] softcap = 1.0e-300
+      : (tensor<1x64x4x16xf32>, tensor<1x64x4x16xf32>, tensor<1x64x4x16xf32>) -> (tensor<1x64x4x16xf32>, tensor<1x4x64xf32>)
+  return
+}

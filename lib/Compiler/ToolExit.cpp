@@ -1,0 +1,54 @@
+//===- ToolExit.cpp - How tools end ---*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Compiler/ToolExit.h"
+
+#include "ringlet/abi/Container.h"
+
+#include "llvm/Support/raw_ostream.h"
+
+#include <cstdlib>
+#include <unistd.h>
+
+using namespace ringlet;
+
+static bool isParsing = false;
+
+#ifdef __GLIBC__
+static void atExit(int status, void *) {
+  if (!isParsing || status != kRefused)
+    return;
+  llvm::outs().flush();
+  llvm::errs().flush();
+  _exit(kUsageError);
+}
+#endif
+
+ParsingOptions::ParsingOptions() {
+#ifdef __GLIBC__
+  // The C++ library has no function that is told the status.
+  static const int registered = on_exit(atExit, nullptr);
+  (void)registered;
+#endif
+  isParsing = true;
+}
+
+ParsingOptions::~ParsingOptions() { isParsing = false; }
+
+std::string ringlet::writeOutput(llvm::StringRef path,
+                                 llvm::StringRef content) {
+  if (path != "-")
+    return abi::writeFile(path.str(), content.data(), content.size());
+  llvm::raw_fd_ostream &out = llvm::outs();
+  out << content;
+  out.flush();
+  if (!out.has_error())
+    return "";
+  std::string error = "cannot write to stdout: " + out.error().message();
+  out.clear_error();
+  return error;
+}
