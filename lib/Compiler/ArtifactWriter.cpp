@@ -293,9 +293,10 @@ LogicalResult ArtifactWriter::addLevel(ModuleOp tiles, ModuleOp lowered,
   group.text = std::move(text);
   SmallVector<std::pair<rtile::FuncOp, abi::KernelT *>> kernels;
   for (auto tile : tiles.getOps<rtile::FuncOp>()) {
+    // Whoever lowered them may have found that nobody needs one.
     auto lowerCode = lowered.lookupSymbol<LLVM::LLVMFuncOp>(tile.getSymName());
     if (!lowerCode)
-      return tile.emitError("expected a lowered kernel of this name");
+      continue;
     auto kernel = makeKernel(tile, lowerCode);
     if (failed(kernel))
       return failure();
@@ -313,7 +314,7 @@ LogicalResult ArtifactWriter::addLevel(ModuleOp tiles, ModuleOp lowered,
   if (failed(addCode(group, lowered, object, code.report)))
     return failure();
 
-  for (auto plan : tiles.getOps<rplan::FuncOp>()) {
+  for (auto plan : lowered.getOps<rplan::FuncOp>()) {
     Entry &entry = entries[plan.getSymName()];
     if (!entry.writer) {
       artifact.functions.push_back(std::make_unique<abi::FunctionT>());

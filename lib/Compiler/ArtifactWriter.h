@@ -38,9 +38,10 @@ public:
     const PtxasReport *report = nullptr;
   };
 
-  /// Adds code for one target: `tiles` holds the rplan.funcs and the kernels as
-  /// rtile.funcs, `lowered` the same kernels as llvm.funcs. Targets whose tile
-  /// programs are the same, to the letter, share plans and kernels.
+  /// Adds code for one target: `tiles` holds the kernels as rtile.funcs,
+  /// `lowered` the rplan.funcs and the kernels that they launch as llvm.funcs.
+  /// Targets whose tile programs are the same, to the letter, share plans and
+  /// kernels.
   mlir::LogicalResult addLevel(mlir::ModuleOp tiles, mlir::ModuleOp lowered,
                                const Code &code, const Decisions &decisions);
 

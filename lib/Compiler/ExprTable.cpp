@@ -25,10 +25,11 @@ uint32_t ExprTable::add(std::vector<ExprTerm> terms) {
                    function.arguments[terms[0].index()]->name + "'";
     bool reads = false;
     for (const ExprTerm &term : terms)
-      reads |= (term.op() == ExprOp::Ref && outputReaders[term.index()]) ||
+      reads |= (term.op() == ExprOp::Ref && moreReaders[term.index()]) ||
                (term.op() == ExprOp::Dim &&
-                function.arguments[term.index()]->is_output);
-    outputReaders.push_back(reads);
+                function.arguments[term.index()]->is_output) ||
+               term.op() >= ExprOp::Multiprocessors;
+    moreReaders.push_back(reads);
     expr->terms = std::move(terms);
     function.exprs.push_back(std::move(expr));
   }
@@ -48,6 +49,8 @@ uint32_t ExprTable::size(uint32_t argument, uint32_t axis) {
 uint32_t ExprTable::scalar(uint32_t argument) {
   return add({ExprTerm(ExprOp::Scalar, 0, argument, 0)});
 }
+
+uint32_t ExprTable::machine(ExprOp op) { return add({ExprTerm(op, 0, 0, 0)}); }
 
 /// Leaves are repeated, everything else is referred to: no expression is
 /// longer than three terms, however deep the arithmetic.

@@ -16,6 +16,7 @@
 #include "passes/AttentionToTile/Passes.h"
 #include "passes/Orders/OrderModels.h"
 #include "passes/Orders/Passes.h"
+#include "passes/PlanOpt/Passes.h"
 #include "passes/Recipes/Passes.h"
 #include "passes/TileOpt/Passes.h"
 #include "passes/TileSchedule/Passes.h"
@@ -50,6 +51,7 @@ void ringlet::registerAllPasses() {
   registerRingletAttentionOptPasses();
   registerRingletAttentionToTilePasses();
   registerRingletOrdersPasses();
+  registerRingletPlanOptPasses();
   registerRingletRecipesPasses();
   registerRingletTileOptPasses();
   registerRingletTileSchedulePasses();

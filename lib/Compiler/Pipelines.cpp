@@ -10,6 +10,7 @@
 #include "passes/AttentionOpt/Passes.h"
 #include "passes/AttentionToTile/Passes.h"
 #include "passes/Orders/Passes.h"
+#include "passes/PlanOpt/Passes.h"
 #include "passes/TileOpt/Passes.h"
 #include "passes/TileSchedule/Passes.h"
 #include "passes/TileToCPU/Passes.h"
@@ -51,11 +52,13 @@ void ringlet::buildRingletToRTilePipeline(OpPassManager &pm,
   pm.addPass(createRPlanAlignInputs({options.level}));
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
+  pm.addPass(createRPlanFoldTables());
 }
 
 void ringlet::buildRTileSchedulePipeline(OpPassManager &pm,
                                          const LevelOptions &options) {
   buildSchedulePipeline(pm, options.level, options.spareRegisters);
+  pm.addPass(createRPlanDropFallbacks());
 }
 
 void ringlet::buildRingletToSchedulePipeline(OpPassManager &pm,

@@ -24,6 +24,9 @@ struct PlanWriter::State {
   const llvm::StringMap<uint32_t> &kernels; // By symbol.
   llvm::DenseMap<Value, uint32_t> exprs;
   llvm::DenseMap<Value, uint32_t> buffers;
+  llvm::DenseMap<Value, uint32_t> events; // Steps by their events.
+  /// Those that the next step waits for because of its operands.
+  llvm::SmallVector<uint32_t> copies;
 };
 
 PlanWriter::PlanWriter(rplan::FuncOp plan, abi::FunctionT &function,
@@ -47,6 +50,18 @@ PlanWriter::PlanWriter(rplan::FuncOp plan, abi::FunctionT &function,
 // Expressions
 //===----------------------------------------------------------------------===//
 
+static ExprOp wordFor(rplan::MachineNumber number) {
+  switch (number) {
+  case rplan::MachineNumber::multiprocessors:
+    return ExprOp::Multiprocessors;
+  case rplan::MachineNumber::rank:
+    return ExprOp::Rank;
+  case rplan::MachineNumber::ranks:
+    return ExprOp::Ranks;
+  }
+  llvm_unreachable("every number has a word");
+}
+
 FailureOr<uint32_t> PlanWriter::expr(State &state, Value value) {
   auto known = state.exprs.find(value);
   if (known != state.exprs.end())
@@ -68,7 +83,9 @@ FailureOr<uint32_t> PlanWriter::expr(State &state, Value value) {
     if (!scalar || function.arguments[scalar.getArgNumber()]->is_output)
       return read.emitOpError("expected an input of the plan");
     result = exprs.scalar(scalar.getArgNumber());
-  } else
+  } else if (auto machine = dyn_cast<rplan::MachineOp>(op))
+    result = exprs.machine(wordFor(machine.getNumber()));
+  else
     result = arithmetic(state, op);
   if (succeeded(result))
     state.exprs[value] = *result;
@@ -88,6 +105,8 @@ FailureOr<uint32_t> PlanWriter::sizeOf(State &state, rplan::SizeOp op) {
   Operation *source = op.getBuffer().getDefiningOp();
   if (auto workspace = dyn_cast<rplan::WorkspaceOp>(source))
     return expr(state, workspace.getSizes()[type.getDynamicDimIndex(axis)]);
+  if (auto constant = dyn_cast<rplan::ConstantOp>(source))
+    return exprs.constant(constant.getValue().getShapedType().getDimSize(axis));
   if (auto table = dyn_cast<rplan::OrderTableOp>(source))
     return expr(state, table.getLength());
   if (auto table = dyn_cast<rplan::RankTableOp>(source)) {
@@ -186,31 +205,40 @@ FailureOr<uint32_t> PlanWriter::arithmetic(State &state, Operation *op) {
 // Buffers and steps
 //===----------------------------------------------------------------------===//
 
-FailureOr<uint32_t> PlanWriter::buffer(State &state, Value value,
-                                       uint32_t step) {
+FailureOr<uint32_t> PlanWriter::buffer(State &state, Value value) {
   auto [place, isNew] =
       state.buffers.try_emplace(value, uint32_t(state.plan->buffers.size()));
   uint32_t number = place->second;
   if (!isNew) {
-    // Only memory of the call has a lifetime; steps come in order.
-    abi::BufferT &known = *state.plan->buffers[number];
-    if (known.kind == abi::BufferKind::Workspace ||
-        known.kind == abi::BufferKind::Aligned)
-      known.last_step = step;
+    const abi::BufferT &known = *state.plan->buffers[number];
+    if (known.kind == abi::BufferKind::Aligned)
+      state.copies.push_back(known.first_step);
     return number;
   }
+  FailureOr<std::unique_ptr<abi::BufferT>> entry = makeBuffer(state, value);
+  if (failed(entry))
+    return failure();
+  state.plan->buffers.push_back(std::move(*entry));
+  return number;
+}
+
+FailureOr<std::unique_ptr<abi::BufferT>> PlanWriter::makeBuffer(State &state,
+                                                                Value value) {
   auto entry = std::make_unique<abi::BufferT>();
+  auto set = [&](uint32_t &place, Value number) {
+    FailureOr<uint32_t> known = expr(state, number);
+    place = succeeded(known) ? *known : 0;
+    return succeeded(known);
+  };
+  bool good = true;
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     entry->kind = abi::BufferKind::Argument;
     entry->index = argument.getArgNumber();
   } else if (auto aligned = value.getDefiningOp<rplan::AlignedOp>()) {
     entry->kind = abi::BufferKind::Aligned;
     entry->index = cast<BlockArgument>(aligned.getInput()).getArgNumber();
-    FailureOr<uint32_t> worth = expr(state, aligned.getWorth());
-    if (failed(worth))
-      return failure();
-    entry->worth = *worth;
-    entry->first_step = entry->last_step = step;
+    entry->first_step = static_cast<uint32_t>(state.plan->steps.size());
+    good = set(entry->worth, aligned.getWorth());
   } else if (auto workspace = value.getDefiningOp<rplan::WorkspaceOp>()) {
     auto type = cast<MemRefType>(value.getType());
     entry->kind = abi::BufferKind::Workspace;
@@ -221,14 +249,18 @@ FailureOr<uint32_t> PlanWriter::buffer(State &state, Value value,
              << type.getElementType();
     auto dynamic = workspace.getSizes().begin();
     for (int64_t size : type.getShape()) {
-      FailureOr<uint32_t> extent = ShapedType::isDynamic(size)
-                                       ? expr(state, *dynamic++)
-                                       : exprs.constant(size);
-      if (failed(extent))
-        return failure();
-      entry->sizes.push_back(*extent);
+      uint32_t &extent = entry->sizes.emplace_back();
+      if (ShapedType::isDynamic(size))
+        good &= set(extent, *dynamic++);
+      else
+        extent = exprs.constant(size);
     }
-    entry->first_step = entry->last_step = step;
+  } else if (auto constant = value.getDefiningOp<rplan::ConstantOp>()) {
+    entry->kind = abi::BufferKind::Constant;
+    FailureOr<uint32_t> number = addConstant(constant);
+    if (failed(number))
+      return failure();
+    entry->index = *number;
   } else if (auto table = value.getDefiningOp<rplan::OrderTableOp>()) {
     entry->kind = abi::BufferKind::OrderTable;
     entry->order = toAbi(table.getOrder());
@@ -236,30 +268,32 @@ FailureOr<uint32_t> PlanWriter::buffer(State &state, Value value,
     auto kernel = state.kernels.find(code::getTableKernelName(table));
     if (kernel != state.kernels.end())
       entry->fill = static_cast<int32_t>(kernel->getValue());
-    FailureOr<uint32_t> length = expr(state, table.getLength());
-    if (failed(length))
-      return failure();
-    entry->length = *length;
+    good = set(entry->length, table.getLength());
   } else if (auto table = value.getDefiningOp<rplan::RankTableOp>()) {
-    if (failed(rankTable(state, table, *entry)))
-      return failure();
+    good = succeeded(rankTable(state, table, *entry));
   } else if (auto index = value.getDefiningOp<rplan::TileIndexOp>()) {
-    if (failed(tileIndex(state, index, *entry)))
-      return failure();
+    good = succeeded(tileIndex(state, index, *entry));
   } else {
     return emitError(value.getLoc(), "expected an argument, a workspace or a "
                                      "table as a buffer");
   }
-  state.plan->buffers.push_back(std::move(entry));
-  return number;
+  if (!good)
+    return failure();
+  return entry;
 }
 
-uint32_t PlanWriter::addConstant(const std::vector<int64_t> &table) {
+FailureOr<uint32_t> PlanWriter::addConstant(rplan::ConstantOp op) {
+  auto value = dyn_cast<DenseElementsAttr>(op.getValue());
+  if (!value || toAbi(value.getElementType()) == abi::DType::None ||
+      value.getElementType().isInteger(1))
+    return op.emitOpError("expected numbers written as dense<...>, found ")
+           << op.getValue();
   auto constant = std::make_unique<abi::ConstantT>();
-  constant->dtype = abi::DType::I64;
-  constant->sizes = {static_cast<int64_t>(table.size())};
-  auto *bytes = reinterpret_cast<const uint8_t *>(table.data());
-  constant->data.assign(bytes, bytes + table.size() * sizeof(int64_t));
+  constant->dtype = toAbi(value.getElementType());
+  constant->sizes = toAbiSizes(value.getType().getShape());
+  ArrayRef<char> raw = value.getRawData();
+  for (int64_t i = 0; i < (value.isSplat() ? value.getNumElements() : 1); ++i)
+    constant->data.insert(constant->data.end(), raw.begin(), raw.end());
   auto same = llvm::find_if(constants, [&](const auto &other) {
     return other->dtype == constant->dtype && other->sizes == constant->sizes &&
            other->data == constant->data;
@@ -268,20 +302,6 @@ uint32_t PlanWriter::addConstant(const std::vector<int64_t> &table) {
   if (same == constants.end())
     constants.push_back(std::move(constant));
   return number;
-}
-
-/// The index for sizes that are known, if it is small enough to be made by the
-/// compiler and carried in the artefact. `error` says if there is none.
-static std::optional<std::vector<int64_t>>
-makeSmallIndex(const layout::TilePattern &pattern,
-               const layout::TileSizes &sizes, std::string &error) {
-  constexpr int64_t mostTokens = int64_t(1) << 20, mostNumbers = 1 << 15;
-  error = layout::TileIndex::validate(pattern, sizes);
-  int64_t volume = pattern.order ? pattern.order->period() : 0;
-  if (!error.empty() ||
-      std::max({sizes.queryLength, sizes.keyLength, volume}) > mostTokens)
-    return std::nullopt;
-  return layout::TileIndex(pattern, sizes).table(mostNumbers);
 }
 
 LogicalResult PlanWriter::tileIndex(State &state, rplan::TileIndexOp op,
@@ -303,37 +323,19 @@ LogicalResult PlanWriter::tileIndex(State &state, rplan::TileIndexOp op,
   tiles.reach = pattern.reach;
   tiles.query_rows = static_cast<uint32_t>(pattern.queryRows);
   tiles.key_rows = static_cast<uint32_t>(pattern.keyRows);
-  layout::TileSizes sizes;
-  struct Size {
-    Value value;
-    uint32_t &expr;
-    int64_t &known;
-  };
-  bool isKnown = true;
-  for (Size size :
-       {Size{op.getQueryLength(), tiles.query_length, sizes.queryLength},
-        {op.getQueryOffset(), tiles.query_offset, sizes.queryOffset},
-        {op.getKeyLength(), tiles.key_length, sizes.keyLength},
-        {op.getTiles(), tiles.tiles, sizes.tiles},
-        {op.getSegments(), tiles.segments, sizes.segments},
-        {op.getFirstSegment(), tiles.first_segment, sizes.firstSegment}}) {
-    FailureOr<uint32_t> number = expr(state, size.value);
+  for (auto [value, place] :
+       {std::pair<Value, uint32_t *>{op.getQueryLength(), &tiles.query_length},
+        {op.getQueryOffset(), &tiles.query_offset},
+        {op.getKeyLength(), &tiles.key_length},
+        {op.getTiles(), &tiles.tiles},
+        {op.getSegments(), &tiles.segments},
+        {op.getFirstSegment(), &tiles.first_segment}}) {
+    FailureOr<uint32_t> number = expr(state, value);
     if (failed(number))
       return failure();
-    size.expr = *number;
-    std::optional<int64_t> constant = exprs.constantOf(*number);
-    isKnown &= constant.has_value();
-    size.known = constant.value_or(0);
+    *place = *number;
   }
-  if (!isKnown)
-    return success();
-  std::string error;
-  if (auto table = makeSmallIndex(pattern, sizes, error)) {
-    entry.tiles.reset();
-    entry.kind = abi::BufferKind::Constant;
-    entry.index = addConstant(*table);
-  }
-  return error.empty() ? success() : op.emitOpError() << error;
+  return success();
 }
 
 LogicalResult PlanWriter::rankTable(State &state, rplan::RankTableOp op,
@@ -372,11 +374,10 @@ FailureOr<abi::LaunchT> PlanWriter::makeLaunch(State &state, Operation *op,
       return failure();
     launch.grid.push_back(*number);
   }
-  auto step = static_cast<uint32_t>(state.plan->steps.size());
   for (Value arg : args) {
     bool isBuffer = isa<MemRefType>(arg.getType());
     FailureOr<uint32_t> number =
-        isBuffer ? buffer(state, arg, step) : expr(state, arg);
+        isBuffer ? buffer(state, arg) : expr(state, arg);
     if (failed(number))
       return failure();
     launch.args.emplace_back(isBuffer ? abi::LaunchArgKind::Buffer
@@ -387,9 +388,28 @@ FailureOr<abi::LaunchT> PlanWriter::makeLaunch(State &state, Operation *op,
 }
 
 template <typename ActionT>
-void PlanWriter::addStep(State &state, ActionT action) {
+abi::StepT &PlanWriter::addStep(State &state, ActionT action) {
   state.plan->steps.push_back(std::make_unique<abi::StepT>());
-  state.plan->steps.back()->action.Set(std::move(action));
+  abi::StepT &step = *state.plan->steps.back();
+  step.action.Set(std::move(action));
+  return step;
+}
+
+template <typename OpT, typename ActionT>
+void PlanWriter::addQueued(State &state, OpT op, ActionT action) {
+  auto number = static_cast<uint32_t>(state.plan->steps.size());
+  abi::StepT &step = addStep(state, std::move(action));
+  step.queue = static_cast<abi::Queue>(op.getQueue());
+  for (Value event : op.getWaits())
+    step.waits.push_back(state.events.lookup(event));
+  // Copies of inputs are steps of the queue compute.
+  if (op.getQueue() != rplan::Queue::compute)
+    llvm::append_range(step.waits, state.copies);
+  state.copies.clear();
+  llvm::sort(step.waits);
+  step.waits.erase(llvm::unique(step.waits), step.waits.end());
+  if (op.getEvent())
+    state.events[op.getEvent()] = number;
 }
 
 LogicalResult PlanWriter::launch(State &state, rplan::LaunchOp op) {
@@ -398,14 +418,26 @@ LogicalResult PlanWriter::launch(State &state, rplan::LaunchOp op) {
   if (failed(launch))
     return failure();
   if (op.getFallback()) {
-    FailureOr<uint32_t> number =
-        buffer(state, op.getFallback(),
-               static_cast<uint32_t>(state.plan->steps.size()));
-    if (failed(number))
+    FailureOr<abi::LaunchT> other =
+        makeLaunch(state, op, *op.getFallback(), op.getFallbackGrid(),
+                   op.getFallbackArgs());
+    if (failed(other))
       return failure();
-    launch->fallback = static_cast<int32_t>(*number);
+    launch->otherwise = std::make_unique<abi::LaunchT>(std::move(*other));
   }
-  addStep(state, std::move(*launch));
+  addQueued(state, op, std::move(*launch));
+  return success();
+}
+
+LogicalResult PlanWriter::copy(State &state, rplan::CopyOp op) {
+  FailureOr<uint32_t> source = buffer(state, op.getSource());
+  FailureOr<uint32_t> destination = buffer(state, op.getDestination());
+  if (failed(source) || failed(destination))
+    return failure();
+  abi::CopyT copy;
+  copy.source = *source;
+  copy.destination = *destination;
+  addQueued(state, op, std::move(copy));
   return success();
 }
 
@@ -427,15 +459,8 @@ LogicalResult PlanWriter::require(State &state, rplan::RequireOp op) {
   require.compare = static_cast<abi::Compare>(op.getComparison());
   require.lhs = *lhs;
   require.rhs = *rhs;
-  // "expected r <= w (B1)": the values come between the sentence and the rule.
-  StringRef message = op.getMessage();
-  size_t open = message.rfind(" (");
-  if (open != StringRef::npos && message.ends_with(")") &&
-      message.size() - open <= 6) {
-    require.rule = message.slice(open + 2, message.size() - 1).str();
-    message = message.take_front(open);
-  }
-  require.message = message.str();
+  require.message = op.getMessage().str();
+  require.rule = op.getRule().value_or("").str();
   addStep(state, std::move(require));
   return success();
 }
@@ -456,8 +481,10 @@ LogicalResult PlanWriter::addPlan(rplan::FuncOp plan,
     LogicalResult result = success();
     if (auto call = dyn_cast<rplan::LaunchOp>(op))
       result = launch(state, call);
-    else if (auto copy = dyn_cast<rplan::AlignedOp>(op))
-      result = align(state, copy);
+    else if (auto step = dyn_cast<rplan::CopyOp>(op))
+      result = copy(state, step);
+    else if (auto input = dyn_cast<rplan::AlignedOp>(op))
+      result = align(state, input);
     else if (auto condition = dyn_cast<rplan::RequireOp>(op))
       result = require(state, condition);
     else if (isa_and_present<arith::ArithDialect>(op.getDialect()) &&
@@ -492,7 +519,7 @@ void PlanWriter::inferOutputSizes(State &state, rplan::FuncOp plan) {
     if (!axis || known.count(*axis))
       return false;
     uint32_t number = state.exprs.lookup(other);
-    if (exprs.readsOutput(number)) {
+    if (exprs.readsMore(number)) {
       auto source = outputAxis(other);
       if (!source || !known.count(*source))
         return false;

@@ -32,10 +32,13 @@ public:
   uint32_t constant(int64_t value);
   uint32_t size(uint32_t argument, uint32_t axis);
   uint32_t scalar(uint32_t argument);
+  /// A leaf that reads nothing of the arguments.
+  uint32_t machine(abi::ExprOp op);
   uint32_t binary(abi::ExprOp op, uint32_t lhs, uint32_t rhs);
 
-  /// Whether the value of an expression depends on an output's sizes.
-  bool readsOutput(uint32_t expr) const { return outputReaders[expr]; }
+  /// Whether the value of an expression depends on more than inputs: on the
+  /// sizes of an output, or on the machine.
+  bool readsMore(uint32_t expr) const { return moreReaders[expr]; }
   std::optional<int64_t> constantOf(uint32_t expr) const;
 
 private:
@@ -46,15 +49,15 @@ private:
   std::map<std::vector<std::tuple<uint8_t, uint8_t, uint32_t, int64_t>>,
            uint32_t>
       known;
-  std::vector<bool> outputReaders;
+  std::vector<bool> moreReaders;
 };
 
 /// Writes the plans of one function, one a call of `addPlan`.
 class PlanWriter {
 public:
   /// Sets name and arguments of `function` from `plan`; sizes of outputs that
-  /// the plan ties to inputs become expressions. Tables of known sizes are
-  /// added to `constants`.
+  /// the plan ties to inputs become expressions. Constants of plans are added
+  /// to `constants`.
   PlanWriter(rplan::FuncOp plan, abi::FunctionT &function,
              std::vector<std::unique_ptr<abi::ConstantT>> &constants);
 
@@ -72,18 +75,24 @@ private:
   mlir::FailureOr<uint32_t> sizeOf(State &state, rplan::SizeOp op);
   mlir::LogicalResult tileIndex(State &state, rplan::TileIndexOp op,
                                 abi::BufferT &entry);
-  /// The number of a constant that is this table, an existing one if it can be.
-  uint32_t addConstant(const std::vector<int64_t> &table);
+  /// The number of a constant of this content, an existing one if it can be.
+  mlir::FailureOr<uint32_t> addConstant(rplan::ConstantOp op);
   mlir::LogicalResult rankTable(State &state, rplan::RankTableOp op,
                                 abi::BufferT &entry);
-  mlir::FailureOr<uint32_t> buffer(State &state, mlir::Value value,
-                                   uint32_t step);
+  /// The number of a buffer that the next step uses.
+  mlir::FailureOr<uint32_t> buffer(State &state, mlir::Value value);
+  mlir::FailureOr<std::unique_ptr<abi::BufferT>> makeBuffer(State &state,
+                                                            mlir::Value value);
   mlir::FailureOr<abi::LaunchT> makeLaunch(State &state, mlir::Operation *op,
                                            llvm::StringRef name,
                                            mlir::ValueRange grid,
                                            mlir::ValueRange args);
+  /// Adds a step, `op`, with its queue and what it waits for.
+  template <typename OpT, typename ActionT>
+  void addQueued(State &state, OpT op, ActionT action);
   template <typename ActionT>
-  void addStep(State &state, ActionT action);
+  abi::StepT &addStep(State &state, ActionT action);
+  mlir::LogicalResult copy(State &state, rplan::CopyOp op);
   mlir::LogicalResult launch(State &state, rplan::LaunchOp op);
   mlir::LogicalResult align(State &state, rplan::AlignedOp op);
   mlir::LogicalResult require(State &state, rplan::RequireOp op);

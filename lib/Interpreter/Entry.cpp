@@ -58,6 +58,8 @@ LogicalResult interpreter::interpret(ModuleOp module, StringRef entry,
   auto attempt = [&]() -> LogicalResult {
     if (!program.compile(plan, &run.error))
       return failure();
+    if (options.seed)
+      drawStepOrder(program, *options.seed);
     auto parameters = plan.getBody().getArguments();
     if (arguments.size() != parameters.size())
       return run.fail(plan, "expected " + Twine(parameters.size()) +

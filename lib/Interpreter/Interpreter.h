@@ -30,8 +30,9 @@
 namespace ringlet::interpreter {
 
 struct Options {
-  /// Grid points of a launch run in an order drawn from this seed. Nothing: in
-  /// the order of the grid, first axis fastest.
+  /// Grid points of a launch run in an order drawn from this seed, first axis
+  /// fastest if there is none, and so do steps of a plan that do not wait for
+  /// each other.
   std::optional<uint64_t> seed;
   /// Roles of a scheduled kernel, of all its blocks that run at a time, and its
   /// copies take their steps in an order drawn from this seed, which also says
@@ -46,9 +47,12 @@ struct Options {
   /// been written shows in the results.
   bool poison = true;
   /// Where the description of an operation leaves a choice (bounds of an empty
-  /// view, how many steps of a run count as whole, which rows are rebased),
-  /// takes one drawn from the seed and the operands instead of the natural one.
+  /// view, how many steps of a run count as whole, which rows are rebased,
+  /// which of two launches a device can run), takes one drawn from the seed and
+  /// the operands instead of the natural one.
   bool chooseFreely = false;
+  /// What `rplan.machine` says.
+  int64_t multiprocessors = 128, rank = 0, ranks = 1;
   /// Operations and loop iterations until a program counts as endless.
   int64_t maxSteps = 200'000'000;
   /// Limit on workspace, order tables and race records together, in bytes.

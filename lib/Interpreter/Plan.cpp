@@ -19,7 +19,11 @@
 
 #include "mlir/IR/SymbolTable.h"
 
+#include "llvm/ADT/DenseSet.h"
+
 #include <cstring>
+#include <deque>
+#include <map>
 
 using namespace mlir;
 using namespace ringlet;
@@ -62,8 +66,9 @@ static LogicalResult runRequire(Machine &machine,
   int64_t rhs = machine.scalar(instruction, 1);
   if (holds(op.getComparison(), lhs, rhs))
     return success();
+  std::string rule = op.getRule() ? (" (" + *op.getRule() + ")").str() : "";
   return machine.fail(instruction, op.getMessage() + ", found " + Twine(lhs) +
-                                       " and " + Twine(rhs));
+                                       " and " + Twine(rhs) + rule);
 }
 
 /// Makes a buffer with the sizes of `type`, of which `dynamic` fills the '?'.
@@ -177,24 +182,108 @@ static LogicalResult runTileIndex(Machine &machine,
                    [&](int64_t entry) { return table[entry]; });
 }
 
+static LogicalResult runMachine(Machine &machine,
+                                const Instruction &instruction) {
+  const Options &options = machine.run.options;
+  int64_t &result = machine.intResult(instruction)[0];
+  switch (cast<rplan::MachineOp>(instruction.op).getNumber()) {
+  case rplan::MachineNumber::multiprocessors:
+    result = options.multiprocessors;
+    break;
+  case rplan::MachineNumber::rank:
+    result = options.rank;
+    break;
+  case rplan::MachineNumber::ranks:
+    result = options.ranks;
+    break;
+  }
+  return success();
+}
+
+static LogicalResult runConstant(Machine &machine,
+                                 const Instruction &instruction) {
+  auto op = cast<rplan::ConstantOp>(instruction.op);
+  auto value = dyn_cast<DenseElementsAttr>(op.getValue());
+  std::string name;
+  llvm::raw_string_ostream(name) << op.getValue().getElementType();
+  std::optional<DType> dtype = parseDType(name);
+  if (!value || !dtype || value.getElementType().isInteger(1))
+    return machine.fail(instruction, "expected numbers of a known type, "
+                                     "written as dense<...>, found " +
+                                         name);
+  Buffer &buffer = machine.run.addBuffer();
+  buffer.dtype = *dtype;
+  llvm::append_range(buffer.sizes, value.getType().getShape());
+  buffer.readOnly = true;
+  machine[instruction.results[0]].buffer = &buffer;
+  if (machine.run.checking)
+    return success();
+  if (failed(machine.run.allocate(buffer, op)))
+    return failure();
+  ArrayRef<char> raw = value.getRawData();
+  int64_t copies = value.isSplat() ? value.getNumElements() : 1;
+  for (int64_t i = 0; i < copies; ++i)
+    std::memcpy(buffer.data + i * static_cast<int64_t>(raw.size()), raw.data(),
+                raw.size());
+  return success();
+}
+
+/// The launch of a plan whose operands begin at `first`.
+static LogicalResult launch(Machine &machine, const Instruction &instruction,
+                            FlatSymbolRefAttr kernel, size_t gridFirst,
+                            size_t gridRank, size_t argsFirst, size_t args) {
+  SmallVector<int64_t> grid;
+  SmallVector<const Datum *> arguments;
+  for (size_t i = 0; i < gridRank; ++i)
+    grid.push_back(machine.scalar(instruction, gridFirst + i));
+  for (size_t i = 0; i < args; ++i)
+    arguments.push_back(&machine.operand(instruction, argsFirst + i));
+  Operation *op = instruction.op;
+  return machine.run.launchKernel(
+      op, SymbolTable::lookupNearestSymbolFrom(op, kernel), grid, arguments);
+}
+
 static LogicalResult runLaunch(Machine &machine,
                                const Instruction &instruction) {
   if (machine.run.checking)
     return success();
   auto op = cast<rplan::LaunchOp>(instruction.op);
-  size_t gridRank = op.getGrid().size();
-  SmallVector<int64_t> grid;
-  SmallVector<const Datum *> arguments;
-  // Here every kernel runs: nothing is ever filled in place of one.
-  for (size_t i = 0; i < gridRank + op.getArgs().size(); ++i) {
-    if (i < gridRank)
-      grid.push_back(machine.scalar(instruction, i));
-    else
-      arguments.push_back(&machine.operand(instruction, i));
-  }
-  return machine.run.launchKernel(
-      op, SymbolTable::lookupNearestSymbolFrom(op, op.getKernelAttr()), grid,
-      arguments);
+  const Options &options = machine.run.options;
+  auto at = [&](OperandRange range) { return range.getBeginOperandIndex(); };
+  // Here every kernel runs on any buffers.
+  bool runsOther = op.getFallback() && options.chooseFreely &&
+                   mix(options.seed.value_or(0), {machine.run.launch}) % 2 == 1;
+  if (runsOther)
+    return launch(machine, instruction, op.getFallbackAttr(),
+                  at(op.getFallbackGrid()), op.getFallbackGrid().size(),
+                  at(op.getFallbackArgs()), op.getFallbackArgs().size());
+  return launch(machine, instruction, op.getKernelAttr(), at(op.getGrid()),
+                op.getGrid().size(), at(op.getArgs()), op.getArgs().size());
+}
+
+static LogicalResult runCopy(Machine &machine, const Instruction &instruction) {
+  const Buffer &from = *machine.operand(instruction, 0).buffer;
+  const Buffer &to = *machine.operand(instruction, 1).buffer;
+  for (auto [axis, size] : llvm::enumerate(from.sizes))
+    if (size != to.sizes[axis])
+      return machine.fail(instruction, "expected a destination of size " +
+                                           Twine(size) + " on axis " +
+                                           Twine(axis) + ", found " +
+                                           Twine(to.sizes[axis]));
+  if (machine.run.checking)
+    return success();
+  auto addressOf = [](const Buffer &buffer, const int64_t *indices) {
+    int64_t offset = 0;
+    for (auto [axis, stride] : llvm::enumerate(buffer.strides))
+      offset += indices[axis] * stride;
+    return buffer.data + offset * sizeOf(buffer.dtype);
+  };
+  forEachIndex(Shape(from.sizes.begin(), from.sizes.end()),
+               [&](const int64_t *indices) {
+                 std::memcpy(addressOf(to, indices), addressOf(from, indices),
+                             sizeOf(from.dtype));
+               });
+  return success();
 }
 
 /// Here every input lies badly: it is copied wherever that is worth it.
@@ -223,9 +312,63 @@ static LogicalResult runAligned(Machine &machine,
       {&input, &result});
 }
 
+//===----------------------------------------------------------------------===//
+// Order of steps
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct QueuedStep {
+  rplan::Queue queue;
+  OperandRange waits;
+  Value event;
+};
+} // namespace
+
+static std::optional<QueuedStep> getStep(Operation *op) {
+  if (auto launch = dyn_cast<rplan::LaunchOp>(op))
+    return QueuedStep{launch.getQueue(), launch.getWaits(), launch.getEvent()};
+  if (auto copy = dyn_cast<rplan::CopyOp>(op))
+    return QueuedStep{copy.getQueue(), copy.getWaits(), copy.getEvent()};
+  return std::nullopt;
+}
+
+void interpreter::drawStepOrder(Program &program, uint64_t seed) {
+  std::vector<Instruction> code;
+  std::map<rplan::Queue, std::deque<Instruction>> queues;
+  for (Instruction &instruction : program.body.code)
+    if (std::optional<QueuedStep> step = getStep(instruction.op))
+      queues[step->queue].push_back(std::move(instruction));
+    else
+      code.push_back(std::move(instruction));
+  DenseSet<Value> ended;
+  auto mayStart = [&](const Instruction &instruction) {
+    return llvm::all_of(getStep(instruction.op)->waits,
+                        [&](Value event) { return ended.contains(event); });
+  };
+  // One of the queues always may: the one with the first step that is left.
+  while (true) {
+    SmallVector<std::deque<Instruction> *> ready;
+    for (auto &[number, steps] : queues)
+      if (!steps.empty() && mayStart(steps.front()))
+        ready.push_back(&steps);
+    if (ready.empty())
+      break;
+    auto drawn = mix(seed, {static_cast<int64_t>(code.size())});
+    std::deque<Instruction> &queue = *ready[drawn % ready.size()];
+    if (Value event = getStep(queue.front().op)->event)
+      ended.insert(event);
+    code.push_back(std::move(queue.front()));
+    queue.pop_front();
+  }
+  program.body.code = std::move(code);
+}
+
 void interpreter::registerPlan(HandlerTable &table) {
   table["rplan.size"] = runSize;
   table["rplan.read"] = runRead;
+  table["rplan.machine"] = runMachine;
+  table["rplan.constant"] = runConstant;
+  table["rplan.copy"] = runCopy;
   table["rplan.require"] = runRequire;
   table["rplan.workspace"] = runWorkspace;
   table["rplan.order_table"] = runOrderTable;

@@ -111,6 +111,9 @@ std::optional<SlotType> Compiler::typeOf(Type type) {
     slot.kind = Kind::View;
     return slot;
   }
+  // Says nothing: the order of steps is that of the program.
+  if (isa<rplan::EventType>(type))
+    return slot;
   auto holds = [&](RankedTensorType tile,
                    Kind kind) -> std::optional<SlotType> {
     if (!countElements(tile))

@@ -197,6 +197,10 @@ void registerTiles(HandlerTable &table);
 void registerPlan(HandlerTable &table);
 void registerRoles(HandlerTable &table);
 
+/// Puts the launches and copies of a plan behind all else, in a legal order of
+/// its queues that is drawn from `seed`.
+void drawStepOrder(Program &program, uint64_t seed);
+
 } // namespace ringlet::interpreter
 
 #endif // RINGLET_LIB_INTERPRETER_PROGRAM_H

@@ -219,8 +219,13 @@ void Alignment::run() {
                               tensor, worth);
   auto copy = aligned.getDefiningOp<rplan::AlignedOp>();
   kernels.share(copy);
-  for (Reading &reading : readings)
+  for (Reading &reading : readings) {
     reading.launch.getArgsMutable()[reading.argument].set(aligned);
+    // What runs in its place reads the same.
+    for (OpOperand &operand : reading.launch.getFallbackArgsMutable())
+      if (operand.get() == input)
+        operand.set(aligned);
+  }
   remark::passed(host.getLoc(), options)
       << (copy.getKernel().str() + text +
           "is copied if it does not lie at multiples of " +

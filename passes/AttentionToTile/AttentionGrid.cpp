@@ -10,8 +10,8 @@
 using namespace mlir;
 using namespace ringlet;
 
-/// Points below which each gets fewer tiles.
-static constexpr int64_t fewestPoints = 256;
+/// Points for each multiprocessor below which each gets fewer tiles.
+static constexpr int64_t fewestPoints = 2;
 
 AttentionGrid::AttentionGrid(HostPlan &plan, KernelBuilder &k,
                              Attention &attention, BranchView &view,
@@ -64,7 +64,8 @@ Value AttentionGrid::shareTiles(int64_t most) {
     around =
         w ? plan.ceilDiv(attention.rows.getRankCount(), w) : plan.constant(1);
   Value planes = plan.mul(plan.mul(segments, heads), around);
-  Value share = plan.floorDiv(plan.mul(tiles, planes), fewestPoints);
+  Value fewest = plan.mul(plan.multiprocessors(), plan.constant(fewestPoints));
+  Value share = plan.floorDiv(plan.mul(tiles, planes), fewest);
   together = plan.max(plan.min(share, plan.constant(most)), plan.constant(1));
   return k.addScalar("tiles_of_point", together);
 }

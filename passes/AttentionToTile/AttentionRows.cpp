@@ -41,9 +41,9 @@ void AttentionRows::requirePositions() {
   if (knowsFirst)
     requireFirstPosition(plan, queryOffset);
   else
-    plan.requireAtMost(queryRows, plan.constant(layout::RankTable::longest),
-                       "expected at most 2^30 rows of sequences under a "
-                       "pattern order (O2)");
+    plan.requireAtMost(
+        queryRows, plan.constant(layout::RankTable::longest),
+        "expected at most 2^30 rows of sequences under a pattern order", "O2");
   if (knowsFirst && !op.isPacked())
     requireVolume(plan, order, queryRows, queryOffset);
   if (!op.isPacked())

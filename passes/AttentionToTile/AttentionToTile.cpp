@@ -103,7 +103,8 @@ void FunctionLowering::lower() {
     for (auto [a, b] : llvm::zip_equal(output.sizes, from.sizes))
       plan.requireEqual(a, b,
                         "expected result" + Twine(operand.getOperandNumber()) +
-                            " to have the sizes of the graph's value");
+                            " to have the sizes of the graph's value",
+                        "section 3");
     emitReorder(plan, kernelName("copy"), output.sizes.size() > 1 ? 1 : 0, from,
                 nullptr, output, nullptr);
     ++operation;
@@ -120,8 +121,8 @@ HostTensor FunctionLowering::target(OpResult result, ArrayRef<Value> sizes) {
       plan.requireEqual(a, b,
                         "expected axis " + Twine(axis) + " of result" +
                             Twine(use.getOperandNumber()) +
-                            " to have the size that the inputs give it "
-                            "(section 3)");
+                            " to have the size that the inputs give it",
+                        "section 3");
     return output;
   }
   // A type may promise more than the inputs' types do.
@@ -130,7 +131,8 @@ HostTensor FunctionLowering::target(OpResult result, ArrayRef<Value> sizes) {
       plan.requireEqual(sizes[axis], plan.constant(extent),
                         "expected axis " + Twine(axis) + " of the graph's " +
                             "result of type " + toString(type) +
-                            " to have the size of its type (section 3)");
+                            " to have the size of its type",
+                        "section 3");
   return plan.workspace(type.getShape(), type.getElementType(), sizes);
 }
 
@@ -140,13 +142,13 @@ void FunctionLowering::requireShapes(attn::AttentionOp op,
                                      const HostTensor &value) {
   if (!op.isPacked()) {
     plan.requireEqual(query.sizes[0], key.sizes[0],
-                      "expected query and key of one batch size (section 1)");
+                      "expected query and key of one batch size", "section 1");
     plan.requireEqual(key.sizes[0], value.sizes[0],
-                      "expected key and value of one batch size (section 1)");
+                      "expected key and value of one batch size", "section 1");
   }
   int64_t axis = op.getSequenceAxis();
   plan.requireEqual(key.sizes[axis], value.sizes[axis],
-                    "expected key and value of one length (section 1)");
+                    "expected key and value of one length", "section 1");
 }
 
 Value FunctionLowering::readScalar(Value scalar) {
@@ -170,9 +172,9 @@ Value FunctionLowering::queryOffset(attn::AttentionOp op,
     return plan.sub(key.sizes[op.getSequenceAxis()],
                     query.sizes[op.getSequenceAxis()]);
   Value read = readScalar(offset);
-  StringRef message = "expected q_offset within +-2^60 (S1)";
-  plan.requireAtMost(read, plan.constant(kMaxOffset), message);
-  plan.requireAtMost(plan.constant(-kMaxOffset), read, message);
+  StringRef message = "expected q_offset within +-2^60";
+  plan.requireAtMost(read, plan.constant(kMaxOffset), message, "S1");
+  plan.requireAtMost(plan.constant(-kMaxOffset), read, message, "S1");
   return read;
 }
 
@@ -185,22 +187,23 @@ SequenceLists FunctionLowering::getLists(attn::AttentionOp op,
     lists.keyStarts = tensors.lookup(op.getKeyStarts());
     Value starts = lists.queryStarts.sizes[0];
     plan.requireAtMost(plan.constant(1), starts,
-                       "expected one start more than there are sequences (S2)");
+                       "expected one start more than there are sequences",
+                       "S2");
     plan.requireEqual(starts, lists.keyStarts.sizes[0],
-                      "expected as many starts of queries as of keys (S2)");
+                      "expected as many starts of queries as of keys", "S2");
     lists.count = plan.sub(starts, plan.constant(1));
   }
   if (hasOffsetOfSequence(op)) {
     lists.queryOffsets = tensors.lookup(op.getQOffset());
     plan.requireEqual(lists.queryOffsets.sizes[0], lists.count,
-                      "expected a q_offset for each sequence (S1)");
+                      "expected a q_offset for each sequence", "S1");
   }
   if (op.getQueryLengths()) {
     lists.queryLengths = tensors.lookup(op.getQueryLengths());
     lists.keyLengths = tensors.lookup(op.getKeyLengths());
     for (const HostTensor &lengths : {lists.queryLengths, lists.keyLengths})
       plan.requireEqual(lengths.sizes[0], lists.count,
-                        "expected a length for each sequence (S2)");
+                        "expected a length for each sequence", "S2");
   }
   return lists;
 }

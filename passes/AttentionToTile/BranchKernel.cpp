@@ -188,7 +188,7 @@ public:
     // meanwhile.
     if (kernel.fillsOthers)
       fillOthers(tile);
-    k.launch(kernel.marks.buffer);
+    k.launch();
   }
 };
 
@@ -206,6 +206,7 @@ public:
   void emit();
 
 private:
+  void launch();
   void onlyIf(Value condition, llvm::function_ref<void()> body);
   /// Calls `body` with the number and first row of each tile of a group.
   void forEachTile(Value first, Value end,
@@ -213,11 +214,17 @@ private:
   Value anyMarked(Value view, Value row);
   /// As `marked`, or whether the tile lies behind the rows of the view.
   Value mayBeUnfilled(Value marked, Value row);
+
+  /// Whether all rows count as marked, whatever the marks say: then the kernel
+  /// does what the marking one does.
+  Value all;
+  unsigned allArgument = 0;
 };
 
 void RedoEmitter::emit() {
   int64_t most = std::max<int64_t>(1, mostRowsOfPoint / queryRows);
   Value tilesOfPoint = grid.shareTiles(most);
+  all = k.addScalar("all_rows", plan.constant(0), &allArgument);
   place(most * queryRows);
   Value first =
       k.create<arith::MulIOp>("first_tile", grid.getPoint().tile, tilesOfPoint);
@@ -236,11 +243,27 @@ void RedoEmitter::emit() {
                [&] { fillOthers(tile); });
       });
     forEachTile(first, end, [&](Value tile, Value row) {
-      onlyIf(anyMarked(rows.marks, row),
-             [&] { streamKeys(tile, row, /*marks=*/nullptr); });
+      onlyIf(anyMarked(rows.marks, row), [&] {
+        // First, so that what it needs is not alive while keys are streamed.
+        k.store(k.splat("done", 0.0, k.tileType({queryRows})), rows.marks, row);
+        streamKeys(tile, row, /*marks=*/nullptr);
+      });
     });
   });
-  k.launch();
+  launch();
+}
+
+/// Launches the kernel for the rows that are marked. Where the marking kernel
+/// cannot run, it runs in its place as well, for all rows: no row is marked
+/// then.
+void RedoEmitter::launch() {
+  Value every = plan.constant(1);
+  auto marking = cast<rplan::LaunchOp>(*kernel.marks.buffer.user_begin());
+  rplan::LaunchOp launch = k.launch();
+  SmallVector<Value> args(launch.getArgs());
+  args[allArgument] = every;
+  marking->moveBefore(launch);
+  marking.setFallbackLaunch(launch.getKernel(), launch.getGrid(), args);
 }
 
 void RedoEmitter::onlyIf(Value condition, llvm::function_ref<void()> body) {
@@ -271,12 +294,17 @@ Value RedoEmitter::mayBeUnfilled(Value marked, Value row) {
   return k.create<arith::OrIOp>("unfilled", marked, empty);
 }
 
+/// What marks are before somebody has set them does not matter: then all count.
+/// (To look at them only if not all do takes registers.)
 Value RedoEmitter::anyMarked(Value view, Value row) {
   Value tile = k.load("redo_tile", view, row);
   Value marked = k.create<arith::CmpFOp>(
       "marked", arith::CmpFPredicate::OGT, tile,
       k.splat("none", 0.0, cast<RankedTensorType>(tile.getType())));
-  return k.create<rtile::AnyOp>("some_marked", marked);
+  Value some = k.create<rtile::AnyOp>("some_marked", marked);
+  Value every = k.create<arith::CmpIOp>("every", arith::CmpIPredicate::ne, all,
+                                        k.constant(0));
+  return k.create<arith::OrIOp>("some_count", some, every);
 }
 
 } // namespace

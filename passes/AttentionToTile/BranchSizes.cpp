@@ -44,14 +44,14 @@ ringlet::requireSizes(HostPlan &plan, attn::AttentionOp op,
         branch.isRuntimeR() ? read(*next++) : plan.constant(branch.getR());
     if (sizes.w)
       plan.requireAtMost(plan.constant(1), sizes.w,
-                         "expected w" + of + " of at least 1 (B1)");
+                         "expected w" + of + " of at least 1", "B1");
     plan.requireAtMost(plan.constant(1), sizes.r,
-                       "expected r" + of + " of at least 1 (B1)");
+                       "expected r" + of + " of at least 1", "B1");
     if (sizes.w)
       plan.requireAtMost(sizes.r, sizes.w,
-                         "expected r" + of + " of at most its w (B1)");
+                         "expected r" + of + " of at most its w", "B1");
     plan.requireAtMost(sizes.r, plan.constant(kMaxDilation),
-                       "expected r" + of + " of at most 2^40 (B1)");
+                       "expected r" + of + " of at most 2^40", "B1");
     // Shorter by whole dilations: rows before position 0 lie in the segment
     // that ends there, and keep their residue.
     if (sizes.w) {

@@ -106,25 +106,32 @@ Value HostPlan::ceilDiv(Value a, Value b) {
   return builder.createOrFold<arith::CeilDivSIOp>(location, a, b);
 }
 
+Value HostPlan::multiprocessors() {
+  return rplan::MachineOp::create(builder, location, builder.getIndexType(),
+                                  rplan::MachineNumber::multiprocessors);
+}
+
 Value HostPlan::atLeast(Value a, Value b) {
   return builder.createOrFold<arith::CmpIOp>(location,
                                              arith::CmpIPredicate::sge, a, b);
 }
 
-void HostPlan::requireEqual(Value a, Value b, const Twine &message) {
+void HostPlan::requireEqual(Value a, Value b, const Twine &message,
+                            StringRef rule) {
   std::optional<int64_t> left = getConstant(a), right = getConstant(b);
   if (a == b || (left && right && *left == *right))
     return;
   rplan::RequireOp::create(builder, location, rplan::Comparison::eq, a, b,
-                           builder.getStringAttr(message));
+                           message.str(), rule);
 }
 
-void HostPlan::requireAtMost(Value a, Value b, const Twine &message) {
+void HostPlan::requireAtMost(Value a, Value b, const Twine &message,
+                             StringRef rule) {
   std::optional<int64_t> left = getConstant(a), right = getConstant(b);
   if (left && right && *left <= *right)
     return;
   rplan::RequireOp::create(builder, location, rplan::Comparison::le, a, b,
-                           builder.getStringAttr(message));
+                           message.str(), rule);
 }
 
 HostTensor HostPlan::workspace(ArrayRef<int64_t> shape, Type element,

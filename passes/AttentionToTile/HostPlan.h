@@ -68,14 +68,20 @@ public:
     return ceilDiv(a, constant(b));
   }
 
+  /// Of the device that the plan runs on.
+  mlir::Value multiprocessors();
+
   /// True if a >= b.
   mlir::Value atLeast(mlir::Value a, mlir::Value b);
 
-  /// Refuses the call unless a == b, where that is not known already.
-  void requireEqual(mlir::Value a, mlir::Value b, const llvm::Twine &message);
+  /// Refuses the call by a rule ("B1") unless a == b, where that is not known
+  /// already.
+  void requireEqual(mlir::Value a, mlir::Value b, const llvm::Twine &message,
+                    llvm::StringRef rule);
 
-  /// Refuses the call unless a <= b, where that is not known already.
-  void requireAtMost(mlir::Value a, mlir::Value b, const llvm::Twine &message);
+  /// The same unless a <= b.
+  void requireAtMost(mlir::Value a, mlir::Value b, const llvm::Twine &message,
+                     llvm::StringRef rule);
 
   /// A buffer for a tensor of `type`, whose dynamic sizes are those of
   /// `sizes`.

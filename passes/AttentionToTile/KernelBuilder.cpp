@@ -28,7 +28,9 @@ Value KernelBuilder::addBuffer(StringRef name, Value buffer) {
                                          buffer.getType(), named(name));
 }
 
-Value KernelBuilder::addScalar(StringRef name, Value value) {
+Value KernelBuilder::addScalar(StringRef name, Value value, unsigned *number) {
+  if (number)
+    *number = hostArguments.size();
   return addBuffer(name, value);
 }
 
@@ -70,10 +72,10 @@ Value KernelBuilder::align(Value input, Value worth) {
                                   hostGrid, worth);
 }
 
-void KernelBuilder::launch(Value fallback) {
+rplan::LaunchOp KernelBuilder::launch() {
   finish();
-  rplan::LaunchOp::create(plan.getBuilder(), plan.getLoc(), kernel.getSymName(),
-                          hostGrid, hostArguments, fallback);
+  return rplan::LaunchOp::create(plan.getBuilder(), plan.getLoc(),
+                                 kernel.getSymName(), hostGrid, hostArguments);
 }
 
 Value KernelBuilder::constant(int64_t value) {

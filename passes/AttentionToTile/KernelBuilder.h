@@ -39,7 +39,9 @@ public:
   KernelBuilder(HostPlan &plan, const llvm::Twine &name);
 
   mlir::Value addBuffer(llvm::StringRef name, mlir::Value buffer);
-  mlir::Value addScalar(llvm::StringRef name, mlir::Value value);
+  /// `number` becomes that of the argument at the launch.
+  mlir::Value addScalar(llvm::StringRef name, mlir::Value value,
+                        unsigned *number = nullptr);
   /// A scalar, or the constant that it is known to be.
   mlir::Value addNumber(llvm::StringRef name, mlir::Value value);
   /// A table, once however often it is asked for; nothing for null.
@@ -49,9 +51,8 @@ public:
   /// Axes are added from the fastest to the slowest.
   mlir::Value addGridAxis(llvm::StringRef name, mlir::Value extent);
   void setRecipe(mlir::StringAttr recipe);
-  /// Ends the kernel and launches it. With `fallback`, a device that cannot run
-  /// the kernel on the buffers at hand fills that buffer with 1.0 in its place.
-  void launch(mlir::Value fallback = {});
+  /// Ends the kernel and launches it.
+  rplan::LaunchOp launch();
   /// Ends the kernel, which copies a buffer to another one, and returns `input`
   /// or its copy (`rplan.aligned`).
   mlir::Value align(mlir::Value input, mlir::Value worth);

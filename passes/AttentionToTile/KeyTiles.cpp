@@ -219,20 +219,20 @@ void ringlet::requireMasks(HostPlan &plan, attn::AttentionOp op,
     llvm::raw_string_ostream stream(text);
     stream << "expected every position on the grid [";
     llvm::interleaveComma(near.getGrid(), stream);
-    stream << "] (B5)";
+    stream << "]";
     Value cells = plan.constant(*layout::gridVolume(near.getGrid().vec()));
     if (knowsFirst)
-      plan.requireAtMost(plan.constant(0), queryOffset, text);
+      plan.requireAtMost(plan.constant(0), queryOffset, text, "B5");
     for (Value end : {queryEnd, keyEnd})
       if (end)
-        plan.requireAtMost(end, cells, text);
+        plan.requireAtMost(end, cells, text, "B5");
   }
   if (!mask)
     return;
   if (knowsFirst)
     plan.requireAtMost(plan.constant(0), queryOffset,
-                       "expected positions of at least 0 under a block mask "
-                       "(B6)");
+                       "expected positions of at least 0 under a block mask",
+                       "B6");
   // A curve may give any position any rank of its volume.
   rlayout::OrderAttr order = op.getPatternOrderAttr();
   Value ranks = order && order.getOrder()->period()
@@ -244,5 +244,6 @@ void ringlet::requireMasks(HostPlan &plan, attn::AttentionOp op,
       plan.requireAtMost(
           plan.ceilDiv(end, (*op.getBlockSize())[axis]), mask.sizes[axis],
           "expected a block mask with a block for every rank on axis " +
-              Twine(axis) + " (B6)");
+              Twine(axis),
+          "B6");
 }

@@ -105,15 +105,15 @@ Value ringlet::requireLength(HostPlan &plan, Value size,
     return size;
   Value volume = plan.constant(order->period());
   plan.requireEqual(size, volume,
-                    "expected a length of the volume of the order (O1)");
+                    "expected a length of the volume of the order", "O1");
   return volume;
 }
 
 void ringlet::requireFirstPosition(HostPlan &plan, Value offset) {
   // Each rank before the grid has an entry in a table.
-  plan.requireAtMost(plan.constant(-kMostRanksBefore), offset,
-                     "expected a q_offset of at least -2^24 under a pattern "
-                     "order (S1)");
+  plan.requireAtMost(
+      plan.constant(-kMostRanksBefore), offset,
+      "expected a q_offset of at least -2^24 under a pattern order", "S1");
 }
 
 void ringlet::requireVolume(HostPlan &plan, rlayout::OrderAttr pattern,
@@ -123,8 +123,7 @@ void ringlet::requireVolume(HostPlan &plan, rlayout::OrderAttr pattern,
     return;
   // No tokens have no positions.
   Value some = plan.min(length, plan.constant(1));
-  plan.requireAtMost(plan.mul(some, plan.add(offset, length)),
-                     plan.constant(volume),
-                     "expected a pattern order whose volume exceeds every "
-                     "position (O2)");
+  plan.requireAtMost(
+      plan.mul(some, plan.add(offset, length)), plan.constant(volume),
+      "expected a pattern order whose volume exceeds every position", "O2");
 }

@@ -18,6 +18,8 @@
 
 namespace ringlet::rt {
 
+class RunQueues;
+
 /// A value that the next user in this thread gets as it was left, so that lists
 /// keep their memory. Users within users get one each.
 template <typename T>
@@ -61,16 +63,12 @@ public:
 
 private:
   Status failed(const Status &status) const;
-  /// Launches that are left to their fallback.
-  uint64_t countFallbacks() const;
   Status obtain(const Queue &queue, Workspace &workspace);
   /// Gives addresses to all that the steps need.
   void place(const Workspace &workspace);
-  Status runStep(const Prepared::Step &step, char *scratch, const Queue &queue);
-  void runLaunch(const Prepared::Launch &launch, char *scratch,
-                 const Queue &queue);
-  Status runCopy(const Prepared::Copy &copy, const Queue &queue);
-  Status runFill(uint32_t buffer, const Queue &queue);
+  Status runSteps(RunQueues &queues, char *scratch);
+  void runLaunch(const Prepared::Launch &launch, char *scratch, Stream stream);
+  Status runCopy(const Prepared::Copy &copy, Stream stream);
   /// Starts the launches that wait, which `batch` may do at once.
   Status start(Batch *batch = nullptr);
   std::string needs() const;

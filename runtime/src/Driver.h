@@ -109,6 +109,18 @@ public:
   virtual Status launch(const LaunchCall *calls, size_t count) = 0;
 };
 
+/// A queue beside that of a run, for the time of the run, and events that order
+/// the two.
+class SideQueue {
+public:
+  virtual ~SideQueue() = default;
+  virtual Stream stream() const = 0;
+  /// Numbers an event: the end of what is queued on `stream` so far.
+  virtual Status record(Stream stream, uint32_t &event) = 0;
+  /// What is queued on `stream` from now on begins after an event.
+  virtual Status wait(Stream stream, uint32_t event) = 0;
+};
+
 class Driver {
 public:
   virtual ~Driver() = default;
@@ -117,6 +129,8 @@ public:
   /// The best target that the device runs, "x86-64-v3"; for messages.
   virtual std::string description() const = 0;
   virtual uint32_t threads() const = 0;
+  /// That run blocks of a kernel at once; the threads of a CPU.
+  virtual uint32_t multiprocessors() const { return threads(); }
 
   //===--- Memory. Every block is aligned to alignment(). -----------------===//
 
@@ -187,6 +201,12 @@ public:
   /// The queue of runs for which the embedder gives none.
   virtual Stream ownStream() const { return nullptr; }
   virtual Status wait(Stream) { return {}; }
+  /// A second queue for a run. Null where work is complete on return: steps in
+  /// the order of the plan are in a legal one.
+  virtual Status openSide(std::unique_ptr<SideQueue> &side) {
+    side.reset();
+    return {};
+  }
   /// True if what is queued becomes a graph, to be run later and again: memory
   /// that it uses must stay.
   virtual Status isCaptured(Stream, bool &captured) {

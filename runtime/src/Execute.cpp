@@ -7,6 +7,7 @@
 
 #include "Call.h"
 #include "Maps.h"
+#include "RunQueues.h"
 
 #include <algorithm>
 #include <cstring>
@@ -51,20 +52,13 @@ Status Call::prepare(const rl_tensor *tensors, uint32_t count,
   return {};
 }
 
-uint64_t Call::countFallbacks() const {
-  return uint64_t(std::count_if(shape->steps.begin(), shape->steps.end(),
-                                [](const Prepared::Step &step) {
-                                  return step.kind == Prepared::Step::FillStep;
-                                }));
-}
-
 void Call::fill(rl_estimate &estimate) const {
   estimate.workspace_bytes = shape->workspaceBytes + shape->counterBytes;
   estimate.scratch_bytes = shape->scratchBytes;
   estimate.table_bytes = shape->tableBytes;
   estimate.total_bytes = shape->totalBytes;
   estimate.launches = shape->launches.size();
-  estimate.fallbacks = countFallbacks();
+  estimate.fallbacks = shape->fallbacks;
 }
 
 std::string Call::needs() const {
@@ -125,47 +119,44 @@ Status Call::obtain(const Queue &queue, Workspace &workspace) {
 // Steps
 //===----------------------------------------------------------------------===//
 
-Status Call::runFill(uint32_t buffer, const Queue &queue) {
-  RL_TRY(start());
-  // A workspace of f32, as the verifier has seen: its elements follow each
-  // other.
-  return program.context->driver->fill(
-      reinterpret_cast<float *>(lists->places[buffer]),
-      uint64_t(elementCount(shape->buffers[buffer])), 1.0f, queue.stream);
-}
-
-Status Call::runCopy(const Prepared::Copy &copy, const Queue &queue) {
+Status Call::runCopy(const Prepared::Copy &copy, Stream stream) {
   RL_TRY(start());
   TensorView source = shape->buffers[copy.source];
   TensorView destination = shape->buffers[copy.destination];
   source.data = lists->places[copy.source];
   destination.data = lists->places[copy.destination];
-  return program.context->driver->copy(source, destination, queue.stream);
+  return program.context->driver->copy(source, destination, stream);
 }
 
 void Call::runLaunch(const Prepared::Launch &launch, char *scratch,
-                     const Queue &queue) {
+                     Stream stream) {
   const KernelEntry &kernel = program.kernel(launch.kernel);
   lists->launches.push_back(
       {kernel.code, lists->words.data() + launch.firstWord, launch.wordCount,
        shape->maps.data() + launch.firstMap,
        lists->mapAddresses.data() + launch.firstMap, launch.mapCount,
-       launch.items, scratch, kernel.scratchBytes, queue.stream,
+       launch.items, scratch, kernel.scratchBytes, stream,
        /*follows=*/!lists->launches.empty()});
 }
 
-Status Call::runStep(const Prepared::Step &step, char *scratch,
-                     const Queue &queue) {
-  switch (step.kind) {
-  case Prepared::Step::LaunchStep:
-    runLaunch(shape->launches[step.index], scratch, queue);
-    return {};
-  case Prepared::Step::FillStep:
-    return runFill(step.index, queue);
-  case Prepared::Step::CopyStep:
-    break;
+/// Launches wait in a list, to be started at once, until something else comes.
+Status Call::runSteps(RunQueues &queues, char *scratch) {
+  for (uint32_t i = 0; i < shape->steps.size(); ++i) {
+    if (queues.isApart(i)) {
+      RL_TRY(start());
+      RL_TRY(queues.enter(i));
+    }
+    const Prepared::Step &step = shape->steps[i];
+    if (step.kind == Prepared::Step::LaunchStep)
+      runLaunch(shape->launches[step.index], scratch, queues.streamOf(i));
+    else
+      RL_TRY(runCopy(shape->copies[step.index], queues.streamOf(i)));
+    if (queues.isAwaited(i)) {
+      RL_TRY(start());
+      RL_TRY(queues.leave(i));
+    }
   }
-  return runCopy(shape->copies[step.index], queue);
+  return {};
 }
 
 Status Call::start(Batch *batch) {
@@ -205,10 +196,14 @@ void Call::place(const Workspace &workspace) {
   words = shape->words;
   for (const Prepared::Address &address : shape->addresses)
     words[address.word] = toWord(places[address.buffer]);
-  for (const Prepared::Launch &launch : shape->launches)
+  for (const Prepared::Step &step : shape->steps) {
+    if (step.kind != Prepared::Step::LaunchStep)
+      continue;
+    const Prepared::Launch &launch = shape->launches[step.index];
     if (launch.countsItems)
       words[launch.firstWord + launch.wordCount - 1] =
-          toWord(workspace.counter());
+          toWord(workspace.counter(step.queue));
+  }
   lists->mapAddresses.clear();
   for (uint32_t buffer : shape->mapBuffers)
     lists->mapAddresses.push_back(places[buffer]);
@@ -230,17 +225,23 @@ Status Call::execute(Stream stream) {
   uint64_t scratchOffset = 0;
   (void)roundUp(shape->workspaceBytes, 64, scratchOffset);
   lists->launches.clear();
-  for (const Prepared::Step &step : shape->steps) {
-    Status status = runStep(step, workspace.data() + scratchOffset, queue);
-    if (!status.ok())
-      return failed(status);
-  }
-  // A batch is of all steps: where something else came in between, of none.
+  // Before the workspace: its memory is free when all queues are done.
+  RunQueues queues(*context.driver, queue.stream, shape->steps);
+  Status status = queues.open();
+  if (status.ok())
+    status = runSteps(queues, workspace.data() + scratchOffset);
+  if (!status.ok())
+    return failed(status);
+  // A batch is of all steps of one queue: where something else came in between,
+  // of none.
   BatchCache::Use use;
   Batch *batch = nullptr;
-  if (!lists->launches.empty() && lists->launches.size() == shape->steps.size())
+  if (!queues.areSeveral() && !lists->launches.empty() &&
+      lists->launches.size() == shape->steps.size())
     batch = shape->batches->find(*context.driver, queue, lists->launches, use);
-  Status status = start(batch);
+  status = start(batch);
+  if (status.ok())
+    status = queues.join();
   if (!status.ok())
     return failed(status);
   size_t launches = shape->launches.size();

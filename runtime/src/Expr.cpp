@@ -74,8 +74,36 @@ static bool apply(ExprOp op, int64_t a, int64_t b, int64_t &result) {
   return true;
 }
 
+bool ExprValues::read(const abi::ExprTerm &term,
+                      const std::vector<TensorView> &tensors,
+                      const Machine *machine, int64_t &value) const {
+  switch (term.op()) {
+  case ExprOp::Multiprocessors:
+  case ExprOp::Rank:
+  case ExprOp::Ranks:
+    if (!machine)
+      return false;
+    value = term.op() == ExprOp::Rank    ? machine->rank
+            : term.op() == ExprOp::Ranks ? machine->ranks
+                                         : machine->multiprocessors;
+    return true;
+  default:
+    break;
+  }
+  if (term.index() >= tensors.size())
+    return false;
+  const TensorView &tensor = tensors[term.index()];
+  if (term.op() == ExprOp::Scalar)
+    std::memcpy(&value, tensor.data, sizeof(value));
+  else
+    value = term.op() == ExprOp::Dim ? tensor.sizes[term.axis()]
+                                     : tensor.strides[term.axis()];
+  return true;
+}
+
 ExprValues::ExprValues(const abi::Function &function,
-                       const std::vector<TensorView> &tensors)
+                       const std::vector<TensorView> &tensors,
+                       const Machine *machine)
     : function(function) {
   uint32_t count = function.exprs() ? function.exprs()->size() : 0;
   values.assign(count, 0);
@@ -97,18 +125,13 @@ ExprValues::ExprValues(const abi::Function &function,
       }
       case ExprOp::Dim:
       case ExprOp::Stride:
-      case ExprOp::Scalar: {
+      case ExprOp::Scalar:
+      case ExprOp::Multiprocessors:
+      case ExprOp::Rank:
+      case ExprOp::Ranks: {
         int64_t &top = stack[depth++] = 0;
-        if (term->index() >= tensors.size()) {
-          failed = text(nameOf(i), " depends on an output");
-          break;
-        }
-        const TensorView &tensor = tensors[term->index()];
-        if (term->op() == ExprOp::Scalar)
-          std::memcpy(&top, tensor.data, sizeof(top));
-        else
-          top = term->op() == ExprOp::Dim ? tensor.sizes[term->axis()]
-                                          : tensor.strides[term->axis()];
+        if (!read(*term, tensors, machine, top))
+          failed = text(nameOf(i), " depends on an output or on the machine");
         break;
       }
       default: {

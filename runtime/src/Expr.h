@@ -18,6 +18,11 @@
 
 namespace ringlet::rt {
 
+/// What expressions read of the machine that a call runs on.
+struct Machine {
+  int64_t multiprocessors, rank, ranks;
+};
+
 /// The values of all expressions of a function for one call.
 ///
 /// An expression may fail (overflow, division by zero) and nobody may care: a
@@ -25,10 +30,10 @@ namespace ringlet::rt {
 /// arguments. So a failure is kept, and reported to who asks for the value.
 class ExprValues {
 public:
-  /// `tensors` are the arguments, or only the inputs; an expression that needs
-  /// more fails.
+  /// `tensors` are the arguments, or only the inputs, and `machine` may be
+  /// null; an expression that needs more fails.
   ExprValues(const abi::Function &function,
-             const std::vector<TensorView> &tensors);
+             const std::vector<TensorView> &tensors, const Machine *machine);
 
   Status get(uint32_t expr, int64_t &value) const;
   /// As get, and not negative: a size, an extent, a length.
@@ -36,6 +41,9 @@ public:
 
 private:
   std::string nameOf(uint32_t expr) const;
+  /// False if the term needs more than there is.
+  bool read(const abi::ExprTerm &term, const std::vector<TensorView> &tensors,
+            const Machine *machine, int64_t &value) const;
 
   const abi::Function &function;
   std::vector<int64_t> values;

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <numeric>
 
+using namespace ringlet;
 using namespace ringlet::rt;
 
 //===----------------------------------------------------------------------===//
@@ -53,7 +54,7 @@ Status WorkspacePool::setCounter(Workspace &workspace, char *counter) const {
   workspace.word = counter;
   if (workspace.kept && workspace.kept->isCounting)
     return {};
-  RL_TRY(driver.fill(reinterpret_cast<float *>(counter), 1, 0.0f,
+  RL_TRY(driver.fill(reinterpret_cast<float *>(counter), abi::kQueues, 0.0f,
                      workspace.queue.stream));
   if (workspace.kept)
     workspace.kept->isCounting = true;
@@ -242,8 +243,8 @@ bool ringlet::rt::roundUp(uint64_t bytes, uint64_t alignment,
 
 bool ringlet::rt::layOut(std::vector<Lifetime> &lifetimes, uint64_t alignment,
                          uint64_t &total) {
-  // Greedy by size: the large ones first, each at the lowest offset that is
-  // free while it lives.
+  // Greedy by size: the large ones first, each at the lowest offset that none
+  // has which it may meet.
   std::vector<uint32_t> order(lifetimes.size());
   std::iota(order.begin(), order.end(), 0u);
   std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
@@ -259,7 +260,7 @@ bool ringlet::rt::layOut(std::vector<Lifetime> &lifetimes, uint64_t alignment,
     mine.offset = 0;
     for (uint32_t other : placed) {
       const Lifetime &theirs = lifetimes[other];
-      if (theirs.last < mine.first || mine.last < theirs.first)
+      if (!theirs.span.meets(mine.span))
         continue;
       if (__builtin_add_overflow(mine.offset, size, &end))
         return false;

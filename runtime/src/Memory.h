@@ -11,6 +11,7 @@
 #include "Driver.h"
 #include "PerQueue.h"
 #include "Status.h"
+#include "abi/StepOrder.h"
 
 #include <cstdint>
 #include <mutex>
@@ -55,9 +56,11 @@ public:
   ~Workspace();
 
   char *data() const { return block; }
-  /// 32 bits that are 0 whenever no kernel of the queue runs, if they were
-  /// asked for.
-  char *counter() const { return word; }
+  /// 32 bits for each queue of a plan, which are 0 whenever no kernel of the
+  /// queue runs, if they were asked for.
+  char *counter(uint32_t queue) const {
+    return word + queue * sizeof(uint32_t);
+  }
 
 private:
   friend class WorkspacePool;
@@ -78,7 +81,7 @@ private:
 class WorkspacePool {
 public:
   static constexpr uint64_t keptBytes = uint64_t(1) << 20;
-  /// A cache line of its own for a counter.
+  /// A cache line of its own for counters.
   static constexpr uint64_t counterBytes = 64;
 
   WorkspacePool(Driver &driver, Account &account)
@@ -153,15 +156,15 @@ private:
   uint64_t size = 0;
 };
 
-/// Memory that is needed from one step to another, both inclusive.
+/// Memory that some steps use.
 struct Lifetime {
-  uint32_t first, last;
+  abi::StepSpan span;
   uint64_t bytes;
   uint64_t offset = 0;
 };
 
-/// Gives each its offset, a multiple of `alignment`, so that no two that live
-/// at the same step overlap. False if the total overflows 64 bits.
+/// Gives each its offset, a multiple of `alignment`, so that no two overlap
+/// that may be in use at once. False if the total overflows 64 bits.
 bool layOut(std::vector<Lifetime> &lifetimes, uint64_t alignment,
             uint64_t &total);
 

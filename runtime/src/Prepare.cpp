@@ -25,7 +25,7 @@ public:
   Planner(const Program &program, const Entry &entry,
           const std::vector<TensorView> &arguments, InputCopies copies)
       : program(program), entry(entry), arguments(arguments),
-        inputCopies(copies) {}
+        inputCopies(copies), order(*entry.plan) {}
 
   Status plan();
 
@@ -40,18 +40,28 @@ private:
   const TensorView *standsFor(uint32_t buffer) const;
   Status checkPlace(uint32_t buffer) const;
   bool copiesNothing(const abi::Launch &launch, uint32_t step) const;
+  void findSpans();
+  void addStep(decltype(Step::kind) kind, size_t index, uint32_t number);
   Status prepareLaunch(const abi::Launch &launch, uint32_t step,
                        const ExprValues &exprs);
+  Status prepareItems(const abi::Launch &launch, const ExprValues &exprs,
+                      int64_t &items);
   Status prepareParam(const abi::Kernel &kernel, uint32_t index,
                       uint32_t buffer);
   Status prepareMaps(const abi::Kernel &kernel, const abi::Launch &launch);
-  Status prepareCopy(const abi::Copy &copy);
+  Status prepareCopy(const abi::Copy &copy, uint32_t step);
   Status planMemory();
 
   const Program &program;
   const Entry &entry;
   const std::vector<TensorView> &arguments;
   const InputCopies inputCopies;
+  const abi::StepOrder order;
+  std::vector<abi::StepSpan> spans; // One for each buffer of the plan.
+  /// For each queue: how many of its first steps, by their number in the plan,
+  /// are steps here, and have something to do.
+  std::array<std::vector<uint32_t>, abi::kQueues> kept;
+  abi::QueueCounts added = {};
 };
 
 } // namespace
@@ -175,14 +185,13 @@ Status Planner::prepareBuffer(uint32_t index, const ExprValues &exprs) {
 }
 
 Status Planner::addWorkspace(uint32_t index) {
-  const abi::Buffer &buffer = *entry.plan->buffers()->Get(index);
   TensorView &view = buffers[index];
   if (!makeContiguous(view))
     return failed(failure(RL_OUT_OF_MEMORY, "workspace ", index,
                           " has offsets that overflow 64 bits (S3)"));
   uint64_t bytes = uint64_t(elementCount(view)) * abi::dtypeSize(view.dtype);
   workspaceBuffers.push_back(index);
-  lifetimes.push_back({buffer.first_step(), buffer.last_step(), bytes});
+  lifetimes.push_back({spans[index], bytes});
   return {};
 }
 
@@ -303,26 +312,33 @@ bool Planner::copiesNothing(const abi::Launch &launch, uint32_t step) const {
          buffer.first_step() == step && standsFor(index);
 }
 
-Status Planner::prepareLaunch(const abi::Launch &launch, uint32_t step,
-                              const ExprValues &exprs) {
-  if (copiesNothing(launch, step))
-    return {};
+void Planner::findSpans() {
+  spans.resize(sizeOf(entry.plan->buffers()));
+  for (uint32_t i = 0; i < sizeOf(entry.plan->steps()); ++i)
+    abi::forEachUse(
+        program.artifact(), *entry.plan->steps()->Get(i),
+        [&](uint32_t buffer, bool) { spans[buffer].add(order, i); });
+}
+
+/// Steps without work fall out: who waits for one waits for those before it.
+void Planner::addStep(decltype(Step::kind) kind, size_t index,
+                      uint32_t number) {
+  Step step = {kind, uint32_t(index), order.queueOf(number),
+               order.before(number)};
+  for (uint32_t q = 0; q < abi::kQueues; ++q)
+    if (step.before[q])
+      step.before[q] = kept[q][step.before[q] - 1];
+  steps.push_back(step);
+  ++added[step.queue];
+}
+
+/// The extents of the grid; no items where one of them is 0.
+Status Planner::prepareItems(const abi::Launch &launch, const ExprValues &exprs,
+                             int64_t &items) {
   const abi::Kernel &kernel =
       *program.artifact().kernels()->Get(launch.kernel());
-  auto firstWord = uint32_t(words.size());
-  for (uint32_t i = 0; i < sizeOf(launch.args()); ++i) {
-    const abi::LaunchArg &arg = *launch.args()->Get(i);
-    if (arg.kind() == abi::LaunchArgKind::Buffer) {
-      RL_TRY(prepareParam(kernel, i, arg.index()));
-      continue;
-    }
-    int64_t value;
-    RL_TRY(exprs.get(arg.index(), value));
-    words.push_back(value);
-  }
-
-  int64_t items = 1;
   bool empty = false, tooMany = false;
+  items = 1;
   for (uint32_t i = 0; i < sizeOf(launch.grid()); ++i) {
     int64_t extent;
     RL_TRY(exprs.getSize(launch.grid()->Get(i), "a grid extent", extent));
@@ -331,8 +347,10 @@ Status Planner::prepareLaunch(const abi::Launch &launch, uint32_t step,
     tooMany |=
         __builtin_mul_overflow(items, std::max<int64_t>(extent, 1), &items);
   }
-  if (empty)
+  if (empty) {
+    items = 0;
     return {};
+  }
   if (tooMany)
     return failed(invalid("the grid of kernel '", kernel.name()->str(),
                           "' has more than 2^63 items"));
@@ -343,25 +361,54 @@ Status Planner::prepareLaunch(const abi::Launch &launch, uint32_t step,
     return failed(failure(RL_UNSUPPORTED, "the grid of kernel '",
                           kernel.name()->str(), "' has ", items,
                           " items, the device takes ", most));
-  bool countsItems = code.counts_items();
+  return {};
+}
+
+Status Planner::prepareLaunch(const abi::Launch &launch, uint32_t step,
+                              const ExprValues &exprs) {
+  if (copiesNothing(launch, step))
+    return {};
+  const abi::Kernel &kernel =
+      *program.artifact().kernels()->Get(launch.kernel());
+  size_t firstWord = words.size(), firstMap = maps.size();
+  size_t firstAddress = addresses.size();
+  for (uint32_t i = 0; i < sizeOf(launch.args()); ++i) {
+    const abi::LaunchArg &arg = *launch.args()->Get(i);
+    if (arg.kind() == abi::LaunchArgKind::Buffer) {
+      RL_TRY(prepareParam(kernel, i, arg.index()));
+      continue;
+    }
+    int64_t value;
+    RL_TRY(exprs.get(arg.index(), value));
+    words.push_back(value);
+  }
+  int64_t items;
+  RL_TRY(prepareItems(launch, exprs, items));
+  if (items == 0)
+    return {};
+  bool countsItems =
+      program.kernel(launch.kernel()).description->counts_items();
   if (countsItems)
     words.push_back(0);
-  auto firstMap = uint32_t(maps.size());
   Status status = prepareMaps(kernel, launch);
   if (!status.ok()) {
-    if (launch.fallback() < 0)
+    if (!launch.otherwise())
       return failed(status);
-    program.context->logger.log(
-        RL_LOG_INFO, "a launch is left to its fallback: ", status.message());
+    const abi::Kernel &other =
+        *program.artifact().kernels()->Get(launch.otherwise()->kernel());
+    program.context->logger.log(RL_LOG_INFO, "kernel '", other.name()->str(),
+                                "' runs instead: ", status.message());
+    words.resize(firstWord);
+    addresses.resize(firstAddress);
     maps.resize(firstMap);
     mapBuffers.resize(firstMap);
-    steps.push_back({Step::FillStep, uint32_t(launch.fallback())});
-    return {};
+    ++fallbacks;
+    return prepareLaunch(*launch.otherwise(), step, exprs);
   }
-  steps.push_back({Step::LaunchStep, uint32_t(launches.size())});
-  launches.push_back({launch.kernel(), firstWord,
-                      uint32_t(words.size()) - firstWord, firstMap,
-                      uint32_t(maps.size()) - firstMap, items, countsItems});
+  addStep(Step::LaunchStep, launches.size(), step);
+  launches.push_back({launch.kernel(), uint32_t(firstWord),
+                      uint32_t(words.size() - firstWord), uint32_t(firstMap),
+                      uint32_t(maps.size() - firstMap), items, countsItems});
   return {};
 }
 
@@ -395,7 +442,7 @@ Status Planner::prepareMaps(const abi::Kernel &kernel,
   return {};
 }
 
-Status Planner::prepareCopy(const abi::Copy &copy) {
+Status Planner::prepareCopy(const abi::Copy &copy, uint32_t step) {
   const TensorView &source = buffers[copy.source()];
   RL_TRY(checkPlace(copy.source()));
   const TensorView &destination = buffers[copy.destination()];
@@ -406,15 +453,19 @@ Status Planner::prepareCopy(const abi::Copy &copy) {
                             destination.sizes[axis]));
   if (elementCount(source) == 0)
     return {};
-  steps.push_back({Step::CopyStep, uint32_t(copies.size())});
+  addStep(Step::CopyStep, copies.size(), step);
   copies.push_back({copy.source(), copy.destination()});
   return {};
 }
 
 Status Planner::plan() {
-  ExprValues exprs(*entry.function, arguments);
+  const Driver &driver = *program.context->driver;
+  // There are no rings yet.
+  const Machine machine = {driver.multiprocessors(), /*rank=*/0, /*ranks=*/1};
+  ExprValues exprs(*entry.function, arguments, &machine);
   RL_TRY(checkRequirements(exprs));
   RL_TRY(checkOutputs(exprs));
+  findSpans();
   buffers.assign(sizeOf(entry.plan->buffers()), TensorView());
   for (uint32_t i = 0; i < buffers.size(); ++i)
     RL_TRY(prepareBuffer(i, exprs));
@@ -423,7 +474,8 @@ Status Planner::plan() {
     if (const auto *launch = step.action_as_Launch())
       RL_TRY(prepareLaunch(*launch, i, exprs));
     else if (const auto *copy = step.action_as_Copy())
-      RL_TRY(prepareCopy(*copy));
+      RL_TRY(prepareCopy(*copy, i));
+    kept[order.queueOf(i)].push_back(added[order.queueOf(i)]);
   }
   return planMemory();
 }
@@ -445,7 +497,7 @@ Status rt::outputSizes(const Entry &entry, const rl_tensor *tensors,
   const abi::Function &function = *entry.function;
   std::vector<TensorView> inputs;
   RL_TRY(bindTensors(function, tensors, count, Binding::Inputs, inputs));
-  ExprValues exprs(function, inputs);
+  ExprValues exprs(function, inputs, /*machine=*/nullptr);
   int64_t *row = sizes;
   for (uint32_t i = count; i < sizeOf(function.arguments()); ++i) {
     const abi::Argument &output = *function.arguments()->Get(i);

@@ -61,10 +61,12 @@ struct Prepared {
   struct Copy {
     uint32_t source, destination;
   };
-  /// FillStep: of the buffer `index`, with 1.0, in place of a launch.
   struct Step {
-    enum { LaunchStep, CopyStep, FillStep } kind;
+    enum { LaunchStep, CopyStep } kind;
     uint32_t index;
+    uint32_t queue;
+    /// Of each queue, the steps of this list that come before.
+    abi::QueueCounts before;
   };
   struct TableUse {
     uint32_t buffer;
@@ -84,6 +86,8 @@ struct Prepared {
   std::vector<Launch> launches;
   std::vector<Copy> copies;
   std::vector<Step> steps;
+  /// Launches that stand in for others.
+  uint64_t fallbacks = 0;
   std::vector<ArgumentUse> argumentUses;
   std::vector<TableUse> tableUses;
   std::vector<uint32_t> workspaceBuffers;

@@ -153,8 +153,8 @@ namespace {
 
 struct KernelUse {
   uint32_t kernel;
-  /// Others take its place where it cannot read the tensors.
-  bool hasFallback;
+  /// What takes its place where it cannot read the tensors, or null.
+  const abi::Launch *fallback;
 };
 
 } // namespace
@@ -166,11 +166,13 @@ static std::vector<KernelUse> kernelsOf(const Entry &entry) {
   std::map<uint32_t, size_t> places;
   auto add = [&](const abi::Plan &plan) {
     for (uint32_t i = 0; i < sizeOf(plan.steps()); ++i)
-      if (const auto *launch = plan.steps()->Get(i)->action_as_Launch()) {
+      for (const auto *launch = plan.steps()->Get(i)->action_as_Launch();
+           launch; launch = launch->otherwise()) {
         auto [place, isNew] = places.emplace(launch->kernel(), list.size());
         if (isNew)
-          list.push_back({launch->kernel(), false});
-        list[place->second].hasFallback |= launch->fallback() >= 0;
+          list.push_back({launch->kernel(), nullptr});
+        if (launch->otherwise())
+          list[place->second].fallback = launch->otherwise();
       }
   };
   if (entry.plan)
@@ -198,9 +200,10 @@ std::string Program::explain(const Entry &entry, int64_t object,
       return out + "...\n";
     const abi::Kernel &kernel = *root->kernels()->Get(use.kernel);
     out += text("kernel: ", kernel.name()->str(), "\n");
-    if (use.hasFallback)
-      out += "  fallback: slower kernels, for tensors that no tensor map can "
-             "describe\n";
+    if (use.fallback)
+      out += text("  fallback: ",
+                  root->kernels()->Get(use.fallback->kernel())->name()->str(),
+                  ", for tensors that no tensor map can describe\n");
     pairs(kernel.decisions());
     for (uint32_t i = 0; i < sizeOf(kernel.code()); ++i) {
       const abi::KernelCode &code = *kernel.code()->Get(i);

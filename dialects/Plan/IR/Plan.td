@@ -8,6 +8,7 @@
 #ifndef RINGLET_PLAN
 #define RINGLET_PLAN
 
+include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/BuiltinAttributes.td"
 include "mlir/IR/CommonAttrConstraints.td"
 include "mlir/IR/OpBase.td"
@@ -26,8 +27,20 @@ def RPlan_Dialect : Dialect {
     serialised one to one into the artefact and interpreted by the runtime, the
     same for every driver. Integer arithmetic is that of upstream `arith` on
     `index`; the runtime computes it in 64 bits and refuses an overflow.
+
+    What works on memory, `rplan.launch`, `rplan.copy` and the copy of an
+    `rplan.aligned`, is a *step*. Steps run on two queues: `compute`, the one
+    that the caller names, and `exchange`, which runs beside it. Steps of one
+    queue run one after the other, in the order of the plan; a step of the other
+    queue comes before another one only if that one waits for its event
+    (`!rplan.event`), directly or through others. Two steps of which one writes
+    what the other one reads or writes have to be ordered so. An artefact in
+    which they are not is refused. All steps begin after what the caller has
+    queued before the call, and whatever the caller queues after it begins after
+    all steps.
   }];
   let hasConstantMaterializer = 1;
+  let useDefaultTypePrinterParser = 1;
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::ringlet::rlayout::RLayoutDialect"];
 }
@@ -126,24 +139,90 @@ def RPlan_ReadOp : RPlan_Op<"read", [Pure]> {
   let assemblyFormat = "$scalar attr-dict `:` type($scalar)";
 }
 
+def RPlan_MachineOp : RPlan_Op<"machine", [Pure]> {
+  let summary = "A number of the machine that a call runs on";
+  let description = [{
+    `multiprocessors` are those of the GPU, or the threads of the CPU that
+    kernels run on; at least 1. `rank` is the number of this process in a ring
+    of `ranks` processes: 0 of 1 where there is no ring. The artefact is the
+    same for all machines, so nothing folds these.
+
+    Example: two blocks for each multiprocessor.
+
+    ```mlir
+    rtile.func @work(%n: index) grid(%i: index) { rtile.return }
+    rplan.func @main() outputs() names [] {
+      %c2 = arith.constant 2 : index
+      %m = rplan.machine multiprocessors
+      %blocks = arith.muli %m, %c2 : index
+      rplan.launch @work grid(%blocks) args(%m) : index
+      rplan.return
+    }
+    ```
+  }];
+  let arguments = (ins RPlan_MachineNumber:$number);
+  let results = (outs Index:$result);
+  let assemblyFormat = "$number attr-dict";
+}
+
 def RPlan_RequireOp : RPlan_Op<"require", []> {
   let summary = "Refuses a call unless a relation of two integers holds";
   let description = [{
     Checked before anything is allocated or launched. `message` says what was
-    expected; the runtime adds both values. It names the rule when there is one.
+    expected; the runtime adds both values and, where there is one, the number
+    of the `rule`: "expected r of at least 1, found 0 and 1 (B1)".
 
-    Example: see `rplan.func`.
+    Example:
+
+    ```mlir
+    rplan.func @main(%r: memref<i64>) outputs() names ["r"] {
+      %c1 = arith.constant 1 : index
+      %0 = rplan.read %r : memref<i64>
+      rplan.require le %c1, %0, "expected 1 <= r" rule "B1"
+      rplan.return
+    }
+    ```
   }];
   let arguments = (ins RPlan_Comparison:$comparison, Index:$lhs, Index:$rhs,
-    StrAttr:$message);
-  let assemblyFormat = "$comparison $lhs `,` $rhs `,` $message attr-dict";
+    StrAttr:$message, OptionalAttr<StrAttr>:$rule);
+  let assemblyFormat = [{
+    $comparison $lhs `,` $rhs `,` $message (`rule` $rule^)? attr-dict
+  }];
+  let builders = [OpBuilder<(ins "::ringlet::rplan::Comparison":$comparison,
+    "::mlir::Value":$lhs, "::mlir::Value":$rhs, "::llvm::StringRef":$message,
+    CArg<"::llvm::StringRef", "{}">:$rule)>];
+}
+
+def RPlan_ConstantOp : RPlan_Op<"constant", [Pure]> {
+  let summary = "A table that is known when the plan is compiled";
+  let description = [{
+    Kernels read it, none writes it. The buffer is row-major; its type may leave
+    sizes open that the value has.
+
+    Example:
+
+    ```mlir
+    rtile.func @read(%t: memref<?xi64>) grid(%i: index) { rtile.return }
+    rplan.func @main() outputs() names [] {
+      %c1 = arith.constant 1 : index
+      %t = rplan.constant dense<[3, 1, 2]> : tensor<3xi64> as memref<?xi64>
+      rplan.launch @read grid(%c1) args(%t) : memref<?xi64>
+      rplan.return
+    }
+    ```
+  }];
+  let arguments = (ins ElementsAttr:$value);
+  let results = (outs AnyMemRef:$result);
+  let assemblyFormat = "$value `as` type($result) attr-dict";
+  let hasVerifier = 1;
 }
 
 def RPlan_WorkspaceOp : RPlan_Op<"workspace"> {
   let summary = "Memory that lives from its first use to its last";
   let description = [{
-    A contiguous row-major buffer with undefined content. The runtime lets
-    buffers whose lifetimes do not overlap share memory.
+    A contiguous row-major buffer with undefined content. Two of them may share
+    memory if every step that uses the one comes before every step that uses the
+    other, whatever the speed of the queues.
 
     Example:
 
@@ -308,105 +387,6 @@ def RPlan_TileIndexOp : RPlan_Op<"tile_index", [Pure]> {
   }];
 }
 
-def RPlan_LaunchOp : RPlan_Op<"launch",
-    [AttrSizedOperandSegments, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
-  let summary = "Runs a kernel for every point of a grid";
-  let description = [{
-    `args` match the parameters of the kernel in number and type; launches run
-    in the order of the plan.
-
-    A kernel that reads its buffers through the copy engine of a GPU asks more
-    of their addresses and strides than other kernels do. Where they do not
-    comply, a launch with a `fallback` does not run: every element of that
-    workspace of f32 becomes 1.0 instead, for a later kernel to see. On a device
-    without copy engine it has no meaning.
-
-    Example: `@exact` runs for the rows that `@fast` has marked with 1.0, which
-    are all of them where `@fast` could not run.
-
-    ```mlir
-    rtile.func @fast(%x: memref<?xf32>, %marks: memref<?xf32>) grid(%i: index) {
-      rtile.return
-    }
-    rtile.func @exact(%x: memref<?xf32>, %marks: memref<?xf32>) grid(%i: index) {
-      rtile.return
-    }
-    rplan.func @main(%x: memref<?xf32>) outputs() names ["x"] {
-      %n = rplan.size %x[0] : memref<?xf32>
-      %marks = rplan.workspace(%n) : memref<?xf32>
-      rplan.launch @fast grid(%n) args(%x, %marks)
-          otherwise fill(%marks : memref<?xf32>)
-          : memref<?xf32>, memref<?xf32>
-      rplan.launch @exact grid(%n) args(%x, %marks)
-          : memref<?xf32>, memref<?xf32>
-      rplan.return
-    }
-    ```
-  }];
-  let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<Index>:$grid,
-    Variadic<AnyTypeOf<[AnyMemRef, Index]>>:$args,
-    Optional<AnyMemRef>:$fallback);
-  let assemblyFormat = [{
-    $kernel `grid` `(` $grid `)` `args` `(` $args `)`
-    (`otherwise` `fill` `(` $fallback^ `:` type($fallback) `)`)? attr-dict
-    (`:` type($args)^)?
-  }];
-  let hasVerifier = 1;
-}
-
-def RPlan_AlignedOp : RPlan_Op<"aligned",
-    [AllTypesMatch<["input", "result"]>,
-     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
-  let summary = "An input where pieces of 16 bytes can be read";
-  let description = [{
-    Copy engines, and loads of 16 bytes, want an address and strides that are
-    multiples of 16 bytes. The result is the input itself where they are, and
-    where `worth` is false; else a row-major workspace to which `kernel` copies
-    it. The parameters of `kernel` are the input and the workspace. `worth` says
-    whether the copy is expected to cost less than it saves.
-
-    Example:
-
-    ```mlir
-    rtile.func @copy(%x: memref<?x64xbf16, strided<[?, 1]>>,
-                     %y: memref<?x64xbf16, strided<[?, 1]>>) grid(%i: index) {
-      %c0 = arith.constant 0 : index
-      %c32 = arith.constant 32 : index
-      %row = arith.muli %i, %c32 : index
-      %xs = rtile.view %x[*, *] : memref<?x64xbf16, strided<[?, 1]>>
-          to !rtile.view<32x64xbf16>
-      %ys = rtile.view %y[*, *] : memref<?x64xbf16, strided<[?, 1]>>
-          to !rtile.view<32x64xbf16>
-      %t = rtile.load %xs[%row, %c0] : !rtile.view<32x64xbf16>
-      rtile.store %t, %ys[%row, %c0] : !rtile.view<32x64xbf16>
-      rtile.return
-    }
-    rtile.func @read(%x: memref<?x64xbf16, strided<[?, 1]>>) grid(%i: index) {
-      rtile.return
-    }
-    rplan.func @main(%x: memref<?x64xbf16, strided<[?, 1]>>)
-        outputs() names ["x"] {
-      %n = rplan.size %x[0] : memref<?x64xbf16, strided<[?, 1]>>
-      %c32 = arith.constant 32 : index
-      %c4096 = arith.constant 4096 : index
-      %tiles = arith.ceildivsi %n, %c32 : index
-      %worth = arith.cmpi sge, %n, %c4096 : index
-      %y = rplan.aligned %x by @copy grid(%tiles) if %worth
-          : memref<?x64xbf16, strided<[?, 1]>>
-      rplan.launch @read grid(%tiles) args(%y)
-          : memref<?x64xbf16, strided<[?, 1]>>
-      rplan.return
-    }
-    ```
-  }];
-  let arguments = (ins AnyMemRef:$input, FlatSymbolRefAttr:$kernel,
-    Variadic<Index>:$grid, I1:$worth);
-  let results = (outs Res<AnyMemRef, "the buffer", [MemAlloc]>:$result);
-  let assemblyFormat = [{
-    $input `by` $kernel `grid` `(` $grid `)` `if` $worth attr-dict
-    `:` type($input)
-  }];
-  let hasVerifier = 1;
-}
+include "dialects/Plan/IR/PlanStepOps.td"
 
 #endif // RINGLET_PLAN

@@ -8,13 +8,23 @@
 #include "dialects/Plan/IR/PlanDialect.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace ringlet::rplan;
 
 #include "dialects/Plan/IR/PlanDialect.cpp.inc"
 
+// Registration needs the storage classes to be complete.
+#define GET_TYPEDEF_CLASSES
+#include "dialects/Plan/IR/PlanTypes.cpp.inc"
+
 void RPlanDialect::initialize() {
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "dialects/Plan/IR/PlanTypes.cpp.inc"
+      >();
   addOperations<
 #define GET_OP_LIST
 #include "dialects/Plan/IR/PlanOps.cpp.inc"

@@ -12,6 +12,7 @@
 #include "lib/Layout/TileIndex.h"
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Dialect.h"
 #include "mlir/IR/OpDefinition.h"
@@ -21,6 +22,9 @@
 
 #include "dialects/Plan/IR/PlanDialect.h.inc"
 #include "dialects/Plan/IR/PlanEnums.h.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "dialects/Plan/IR/PlanTypes.h.inc"
 
 #define GET_OP_CLASSES
 #include "dialects/Plan/IR/PlanOps.h.inc"

@@ -16,5 +16,16 @@ def RPlan_Comparison : I32EnumAttr<"Comparison", "relation of two integers", [
   let cppNamespace = "::ringlet::rplan";
 }
 
+def RPlan_MachineNumber
+    : I32EnumAttr<"MachineNumber", "number of the machine that a call runs on", [
+    I32EnumAttrCase<"multiprocessors", 0>, I32EnumAttrCase<"rank", 1>,
+    I32EnumAttrCase<"ranks", 2>]> {
+  let cppNamespace = "::ringlet::rplan";
+}
+
+def RPlan_Queue : I32EnumAttr<"Queue", "queue of steps", [
+    I32EnumAttrCase<"compute", 0>, I32EnumAttrCase<"exchange", 1>]> {
+  let cppNamespace = "::ringlet::rplan";
+}
 
 #endif // RINGLET_PLAN_ENUMS

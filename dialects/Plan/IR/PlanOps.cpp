@@ -122,8 +122,33 @@ OpFoldResult SizeOp::fold(FoldAdaptor) {
 }
 
 //===----------------------------------------------------------------------===//
-// WorkspaceOp, OrderTableOp, TileIndexOp and LaunchOp
+// RequireOp
 //===----------------------------------------------------------------------===//
+
+void RequireOp::build(OpBuilder &builder, OperationState &state,
+                      Comparison comparison, Value lhs, Value rhs,
+                      StringRef message, StringRef rule) {
+  build(builder, state, comparison, lhs, rhs, builder.getStringAttr(message),
+        rule.empty() ? StringAttr() : builder.getStringAttr(rule));
+}
+
+//===----------------------------------------------------------------------===//
+// Buffers
+//===----------------------------------------------------------------------===//
+
+LogicalResult ConstantOp::verify() {
+  auto type = cast<MemRefType>(getResult().getType());
+  ShapedType value = getValue().getShapedType();
+  bool fits =
+      type.getLayout().isIdentity() &&
+      type.getElementType() == value.getElementType() &&
+      succeeded(verifyCompatibleShape(type.getShape(), value.getShape()));
+  if (!fits)
+    return emitOpError("expected a contiguous buffer with the elements and "
+                       "sizes of ")
+           << value << ", found " << type;
+  return success();
+}
 
 LogicalResult WorkspaceOp::verify() {
   auto type = cast<MemRefType>(getResult().getType());
@@ -204,74 +229,4 @@ layout::TilePattern TileIndexOp::getPattern() {
   pattern.queryRows = getTile()[0];
   pattern.keyRows = getTile()[1];
   return pattern;
-}
-
-LogicalResult LaunchOp::verify() {
-  if (!getFallback())
-    return success();
-  auto type = cast<MemRefType>(getFallback().getType());
-  if (!getFallback().getDefiningOp<WorkspaceOp>() ||
-      !type.getElementType().isF32())
-    return emitOpError("expected a workspace of f32 to fill, found ")
-           << (getFallback().getDefiningOp<WorkspaceOp>() ? "one of "
-                                                          : "a buffer of ")
-           << type.getElementType();
-  return success();
-}
-
-LogicalResult AlignedOp::verify() {
-  auto input = dyn_cast<BlockArgument>(getInput());
-  auto plan = (*this)->getParentOfType<FuncOp>();
-  if (!input || !plan || input.getArgNumber() >= plan.getNumInputs())
-    return emitOpError("expected an input of the plan, found ")
-           << (input ? "an output" : "another buffer");
-  if (getInput().getType().getRank() == 0)
-    return emitOpError("expected a buffer with rows, found ")
-           << getInput().getType();
-  return success();
-}
-
-/// That `op` gives the kernel what it expects.
-static LogicalResult verifyKernelUse(Operation *op, FlatSymbolRefAttr symbol,
-                                     size_t gridRank, TypeRange arguments,
-                                     SymbolTableCollection &symbols) {
-  Operation *kernel = symbols.lookupNearestSymbolFrom(op, symbol);
-  if (!kernel)
-    return op->emitOpError("expected a kernel, found no symbol ") << symbol;
-  if (isa<FuncOp>(kernel))
-    return op->emitOpError("expected a kernel, found the plan ") << symbol;
-  // Any function-like operation with one entry block serves: rtile.func, or
-  // what a lowering made of it.
-  auto kernelRank = kernel->getAttrOfType<IntegerAttr>("grid_rank");
-  if (!kernelRank || kernel->getNumRegions() != 1 ||
-      kernel->getRegion(0).empty())
-    return success();
-  uint64_t rank = kernelRank.getInt();
-  if (gridRank != rank)
-    return op->emitOpError("expected a grid of rank ")
-           << rank << " for " << symbol << ", found " << gridRank;
-  Block &body = kernel->getRegion(0).front();
-  if (body.getNumArguments() < rank)
-    return success(); // the kernel's own verifier says so
-  SmallVector<Type> types(body.getArgumentTypes());
-  types.truncate(types.size() - rank);
-  if (llvm::equal(types, arguments))
-    return success();
-  InFlightDiagnostic diagnostic =
-      op->emitOpError("expected arguments of types (");
-  llvm::interleaveComma(types, diagnostic);
-  diagnostic << ") for " << symbol << ", found (";
-  llvm::interleaveComma(arguments, diagnostic);
-  return diagnostic << ")";
-}
-
-LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
-  return verifyKernelUse(*this, getKernelAttr(), getGrid().size(),
-                         getArgs().getTypes(), symbols);
-}
-
-LogicalResult AlignedOp::verifySymbolUses(SymbolTableCollection &symbols) {
-  Type type = getInput().getType();
-  return verifyKernelUse(*this, getKernelAttr(), getGrid().size(), {type, type},
-                         symbols);
 }

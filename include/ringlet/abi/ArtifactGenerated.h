@@ -203,11 +203,14 @@ enum class ExprOp : uint8_t {
   FloorMod = 10,
   Min = 11,
   Max = 12,
+  Multiprocessors = 13,
+  Rank = 14,
+  Ranks = 15,
   MIN = Const,
-  MAX = Max
+  MAX = Ranks
 };
 
-inline const ExprOp (&EnumValuesExprOp())[13] {
+inline const ExprOp (&EnumValuesExprOp())[16] {
   static const ExprOp values[] = {
     ExprOp::Const,
     ExprOp::Dim,
@@ -221,13 +224,16 @@ inline const ExprOp (&EnumValuesExprOp())[13] {
     ExprOp::CeilDiv,
     ExprOp::FloorMod,
     ExprOp::Min,
-    ExprOp::Max
+    ExprOp::Max,
+    ExprOp::Multiprocessors,
+    ExprOp::Rank,
+    ExprOp::Ranks
   };
   return values;
 }
 
 inline const char * const *EnumNamesExprOp() {
-  static const char * const names[14] = {
+  static const char * const names[17] = {
     "Const",
     "Dim",
     "Stride",
@@ -241,13 +247,16 @@ inline const char * const *EnumNamesExprOp() {
     "FloorMod",
     "Min",
     "Max",
+    "Multiprocessors",
+    "Rank",
+    "Ranks",
     nullptr
   };
   return names;
 }
 
 inline const char *EnumNameExprOp(ExprOp e) {
-  if (flatbuffers::IsOutRange(e, ExprOp::Const, ExprOp::Max)) return "";
+  if (flatbuffers::IsOutRange(e, ExprOp::Const, ExprOp::Ranks)) return "";
   const size_t index = static_cast<size_t>(e);
   return EnumNamesExprOp()[index];
 }
@@ -591,6 +600,37 @@ struct StepActionUnion {
 
 bool VerifyStepAction(flatbuffers::Verifier &verifier, const void *obj, StepAction type);
 bool VerifyStepActionVector(flatbuffers::Verifier &verifier, const flatbuffers::Vector<flatbuffers::Offset<void>> *values, const flatbuffers::Vector<StepAction> *types);
+
+/// Compute is the queue that the caller names, Exchange runs beside it.
+enum class Queue : uint8_t {
+  Compute = 0,
+  Exchange = 1,
+  MIN = Compute,
+  MAX = Exchange
+};
+
+inline const Queue (&EnumValuesQueue())[2] {
+  static const Queue values[] = {
+    Queue::Compute,
+    Queue::Exchange
+  };
+  return values;
+}
+
+inline const char * const *EnumNamesQueue() {
+  static const char * const names[3] = {
+    "Compute",
+    "Exchange",
+    nullptr
+  };
+  return names;
+}
+
+inline const char *EnumNameQueue(Queue e) {
+  if (flatbuffers::IsOutRange(e, Queue::Compute, Queue::Exchange)) return "";
+  const size_t index = static_cast<size_t>(e);
+  return EnumNamesQueue()[index];
+}
 
 enum class OffsetRule : uint8_t {
   Modulo = 0,
@@ -2353,7 +2393,6 @@ struct BufferT : public flatbuffers::NativeTable {
   ringlet::abi::DType dtype = ringlet::abi::DType::None;
   std::vector<uint32_t> sizes{};
   uint32_t first_step = 0;
-  uint32_t last_step = 0;
   std::unique_ptr<ringlet::abi::OrderT> order{};
   uint32_t length = 0;
   bool inverse = false;
@@ -2379,6 +2418,8 @@ struct BufferT : public flatbuffers::NativeTable {
 /// a multiple of 16 bytes with strides that are such multiples: the caller's
 /// tensor where it lies so or `worth` is 0, else a row-major copy, which the
 /// launch of `first_step` makes of it; else that launch does not run.
+/// Workspaces share memory where every step that uses the one comes before every
+/// step that uses the other, see Step.
 struct Buffer FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   typedef BufferT NativeTableType;
   typedef BufferBuilder Builder;
@@ -2388,7 +2429,6 @@ struct Buffer FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_DTYPE = 8,
     VT_SIZES = 10,
     VT_FIRST_STEP = 12,
-    VT_LAST_STEP = 14,
     VT_ORDER = 16,
     VT_LENGTH = 18,
     VT_INVERSE = 20,
@@ -2414,9 +2454,6 @@ struct Buffer FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   }
   uint32_t first_step() const {
     return GetField<uint32_t>(VT_FIRST_STEP, 0);
-  }
-  uint32_t last_step() const {
-    return GetField<uint32_t>(VT_LAST_STEP, 0);
   }
   const ringlet::abi::Order *order() const {
     return GetPointer<const ringlet::abi::Order *>(VT_ORDER);
@@ -2456,7 +2493,6 @@ struct Buffer FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            VerifyOffset(verifier, VT_SIZES) &&
            verifier.VerifyVector(sizes()) &&
            VerifyField<uint32_t>(verifier, VT_FIRST_STEP, 4) &&
-           VerifyField<uint32_t>(verifier, VT_LAST_STEP, 4) &&
            VerifyOffset(verifier, VT_ORDER) &&
            verifier.VerifyTable(order()) &&
            VerifyField<uint32_t>(verifier, VT_LENGTH, 4) &&
@@ -2495,9 +2531,6 @@ struct BufferBuilder {
   }
   void add_first_step(uint32_t first_step) {
     fbb_.AddElement<uint32_t>(Buffer::VT_FIRST_STEP, first_step, 0);
-  }
-  void add_last_step(uint32_t last_step) {
-    fbb_.AddElement<uint32_t>(Buffer::VT_LAST_STEP, last_step, 0);
   }
   void add_order(flatbuffers::Offset<ringlet::abi::Order> order) {
     fbb_.AddOffset(Buffer::VT_ORDER, order);
@@ -2547,7 +2580,6 @@ inline flatbuffers::Offset<Buffer> CreateBuffer(
     ringlet::abi::DType dtype = ringlet::abi::DType::None,
     flatbuffers::Offset<flatbuffers::Vector<uint32_t>> sizes = 0,
     uint32_t first_step = 0,
-    uint32_t last_step = 0,
     flatbuffers::Offset<ringlet::abi::Order> order = 0,
     uint32_t length = 0,
     bool inverse = false,
@@ -2567,7 +2599,6 @@ inline flatbuffers::Offset<Buffer> CreateBuffer(
   builder_.add_first(first);
   builder_.add_length(length);
   builder_.add_order(order);
-  builder_.add_last_step(last_step);
   builder_.add_first_step(first_step);
   builder_.add_sizes(sizes);
   builder_.add_index(index);
@@ -2585,7 +2616,6 @@ inline flatbuffers::Offset<Buffer> CreateBufferDirect(
     ringlet::abi::DType dtype = ringlet::abi::DType::None,
     const std::vector<uint32_t> *sizes = nullptr,
     uint32_t first_step = 0,
-    uint32_t last_step = 0,
     flatbuffers::Offset<ringlet::abi::Order> order = 0,
     uint32_t length = 0,
     bool inverse = false,
@@ -2604,7 +2634,6 @@ inline flatbuffers::Offset<Buffer> CreateBufferDirect(
       dtype,
       sizes__,
       first_step,
-      last_step,
       order,
       length,
       inverse,
@@ -2624,7 +2653,11 @@ struct LaunchT : public flatbuffers::NativeTable {
   uint32_t kernel = 0;
   std::vector<uint32_t> grid{};
   std::vector<ringlet::abi::LaunchArg> args{};
-  int32_t fallback = -1;
+  std::unique_ptr<ringlet::abi::LaunchT> otherwise{};
+  LaunchT() = default;
+  LaunchT(const LaunchT &o);
+  LaunchT(LaunchT&&) FLATBUFFERS_NOEXCEPT = default;
+  LaunchT &operator=(LaunchT o) FLATBUFFERS_NOEXCEPT;
 };
 
 struct Launch FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
@@ -2634,7 +2667,7 @@ struct Launch FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_KERNEL = 4,
     VT_GRID = 6,
     VT_ARGS = 8,
-    VT_FALLBACK = 10
+    VT_OTHERWISE = 12
   };
   uint32_t kernel() const {
     return GetField<uint32_t>(VT_KERNEL, 0);
@@ -2645,8 +2678,8 @@ struct Launch FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   const flatbuffers::Vector<const ringlet::abi::LaunchArg *> *args() const {
     return GetPointer<const flatbuffers::Vector<const ringlet::abi::LaunchArg *> *>(VT_ARGS);
   }
-  int32_t fallback() const {
-    return GetField<int32_t>(VT_FALLBACK, -1);
+  const ringlet::abi::Launch *otherwise() const {
+    return GetPointer<const ringlet::abi::Launch *>(VT_OTHERWISE);
   }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
@@ -2655,7 +2688,8 @@ struct Launch FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            verifier.VerifyVector(grid()) &&
            VerifyOffset(verifier, VT_ARGS) &&
            verifier.VerifyVector(args()) &&
-           VerifyField<int32_t>(verifier, VT_FALLBACK, 4) &&
+           VerifyOffset(verifier, VT_OTHERWISE) &&
+           verifier.VerifyTable(otherwise()) &&
            verifier.EndTable();
   }
   LaunchT *UnPack(const flatbuffers::resolver_function_t *_resolver = nullptr) const;
@@ -2676,8 +2710,8 @@ struct LaunchBuilder {
   void add_args(flatbuffers::Offset<flatbuffers::Vector<const ringlet::abi::LaunchArg *>> args) {
     fbb_.AddOffset(Launch::VT_ARGS, args);
   }
-  void add_fallback(int32_t fallback) {
-    fbb_.AddElement<int32_t>(Launch::VT_FALLBACK, fallback, -1);
+  void add_otherwise(flatbuffers::Offset<ringlet::abi::Launch> otherwise) {
+    fbb_.AddOffset(Launch::VT_OTHERWISE, otherwise);
   }
   explicit LaunchBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
@@ -2695,9 +2729,9 @@ inline flatbuffers::Offset<Launch> CreateLaunch(
     uint32_t kernel = 0,
     flatbuffers::Offset<flatbuffers::Vector<uint32_t>> grid = 0,
     flatbuffers::Offset<flatbuffers::Vector<const ringlet::abi::LaunchArg *>> args = 0,
-    int32_t fallback = -1) {
+    flatbuffers::Offset<ringlet::abi::Launch> otherwise = 0) {
   LaunchBuilder builder_(_fbb);
-  builder_.add_fallback(fallback);
+  builder_.add_otherwise(otherwise);
   builder_.add_args(args);
   builder_.add_grid(grid);
   builder_.add_kernel(kernel);
@@ -2709,7 +2743,7 @@ inline flatbuffers::Offset<Launch> CreateLaunchDirect(
     uint32_t kernel = 0,
     const std::vector<uint32_t> *grid = nullptr,
     const std::vector<ringlet::abi::LaunchArg> *args = nullptr,
-    int32_t fallback = -1) {
+    flatbuffers::Offset<ringlet::abi::Launch> otherwise = 0) {
   auto grid__ = grid ? _fbb.CreateVector<uint32_t>(*grid) : 0;
   auto args__ = args ? _fbb.CreateVectorOfStructs<ringlet::abi::LaunchArg>(*args) : 0;
   return ringlet::abi::CreateLaunch(
@@ -2717,7 +2751,7 @@ inline flatbuffers::Offset<Launch> CreateLaunchDirect(
       kernel,
       grid__,
       args__,
-      fallback);
+      otherwise);
 }
 
 flatbuffers::Offset<Launch> CreateLaunch(flatbuffers::FlatBufferBuilder &_fbb, const LaunchT *_o, const flatbuffers::rehasher_function_t *_rehasher = nullptr);
@@ -2908,14 +2942,22 @@ flatbuffers::Offset<Copy> CreateCopy(flatbuffers::FlatBufferBuilder &_fbb, const
 struct StepT : public flatbuffers::NativeTable {
   typedef Step TableType;
   ringlet::abi::StepActionUnion action{};
+  ringlet::abi::Queue queue = ringlet::abi::Queue::Compute;
+  std::vector<uint32_t> waits{};
 };
 
+/// A step comes before all later ones of its queue and before those that wait
+/// for it, and so on from step to step. Of two steps one of which writes what
+/// the other one reads or writes, one comes before the other. All steps begin
+/// after what the caller has queued, and end before what the caller queues next.
 struct Step FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   typedef StepT NativeTableType;
   typedef StepBuilder Builder;
   enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
     VT_ACTION_TYPE = 4,
-    VT_ACTION = 6
+    VT_ACTION = 6,
+    VT_QUEUE = 8,
+    VT_WAITS = 10
   };
   ringlet::abi::StepAction action_type() const {
     return static_cast<ringlet::abi::StepAction>(GetField<uint8_t>(VT_ACTION_TYPE, 0));
@@ -2933,11 +2975,20 @@ struct Step FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   const ringlet::abi::Copy *action_as_Copy() const {
     return action_type() == ringlet::abi::StepAction::Copy ? static_cast<const ringlet::abi::Copy *>(action()) : nullptr;
   }
+  ringlet::abi::Queue queue() const {
+    return static_cast<ringlet::abi::Queue>(GetField<uint8_t>(VT_QUEUE, 0));
+  }
+  const flatbuffers::Vector<uint32_t> *waits() const {
+    return GetPointer<const flatbuffers::Vector<uint32_t> *>(VT_WAITS);
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyField<uint8_t>(verifier, VT_ACTION_TYPE, 1) &&
            VerifyOffset(verifier, VT_ACTION) &&
            VerifyStepAction(verifier, action(), action_type()) &&
+           VerifyField<uint8_t>(verifier, VT_QUEUE, 1) &&
+           VerifyOffset(verifier, VT_WAITS) &&
+           verifier.VerifyVector(waits()) &&
            verifier.EndTable();
   }
   StepT *UnPack(const flatbuffers::resolver_function_t *_resolver = nullptr) const;
@@ -2967,6 +3018,12 @@ struct StepBuilder {
   void add_action(flatbuffers::Offset<void> action) {
     fbb_.AddOffset(Step::VT_ACTION, action);
   }
+  void add_queue(ringlet::abi::Queue queue) {
+    fbb_.AddElement<uint8_t>(Step::VT_QUEUE, static_cast<uint8_t>(queue), 0);
+  }
+  void add_waits(flatbuffers::Offset<flatbuffers::Vector<uint32_t>> waits) {
+    fbb_.AddOffset(Step::VT_WAITS, waits);
+  }
   explicit StepBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -2981,11 +3038,30 @@ struct StepBuilder {
 inline flatbuffers::Offset<Step> CreateStep(
     flatbuffers::FlatBufferBuilder &_fbb,
     ringlet::abi::StepAction action_type = ringlet::abi::StepAction::NONE,
-    flatbuffers::Offset<void> action = 0) {
+    flatbuffers::Offset<void> action = 0,
+    ringlet::abi::Queue queue = ringlet::abi::Queue::Compute,
+    flatbuffers::Offset<flatbuffers::Vector<uint32_t>> waits = 0) {
   StepBuilder builder_(_fbb);
+  builder_.add_waits(waits);
   builder_.add_action(action);
+  builder_.add_queue(queue);
   builder_.add_action_type(action_type);
   return builder_.Finish();
+}
+
+inline flatbuffers::Offset<Step> CreateStepDirect(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    ringlet::abi::StepAction action_type = ringlet::abi::StepAction::NONE,
+    flatbuffers::Offset<void> action = 0,
+    ringlet::abi::Queue queue = ringlet::abi::Queue::Compute,
+    const std::vector<uint32_t> *waits = nullptr) {
+  auto waits__ = waits ? _fbb.CreateVector<uint32_t>(*waits) : 0;
+  return ringlet::abi::CreateStep(
+      _fbb,
+      action_type,
+      action,
+      queue,
+      waits__);
 }
 
 flatbuffers::Offset<Step> CreateStep(flatbuffers::FlatBufferBuilder &_fbb, const StepT *_o, const flatbuffers::rehasher_function_t *_rehasher = nullptr);
@@ -4856,7 +4932,6 @@ inline BufferT::BufferT(const BufferT &o)
         dtype(o.dtype),
         sizes(o.sizes),
         first_step(o.first_step),
-        last_step(o.last_step),
         order((o.order) ? new ringlet::abi::OrderT(*o.order) : nullptr),
         length(o.length),
         inverse(o.inverse),
@@ -4875,7 +4950,6 @@ inline BufferT &BufferT::operator=(BufferT o) FLATBUFFERS_NOEXCEPT {
   std::swap(dtype, o.dtype);
   std::swap(sizes, o.sizes);
   std::swap(first_step, o.first_step);
-  std::swap(last_step, o.last_step);
   std::swap(order, o.order);
   std::swap(length, o.length);
   std::swap(inverse, o.inverse);
@@ -4903,7 +4977,6 @@ inline void Buffer::UnPackTo(BufferT *_o, const flatbuffers::resolver_function_t
   { auto _e = dtype(); _o->dtype = _e; }
   { auto _e = sizes(); if (_e) { _o->sizes.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->sizes[_i] = _e->Get(_i); } } }
   { auto _e = first_step(); _o->first_step = _e; }
-  { auto _e = last_step(); _o->last_step = _e; }
   { auto _e = order(); if (_e) _o->order = std::unique_ptr<ringlet::abi::OrderT>(_e->UnPack(_resolver)); }
   { auto _e = length(); _o->length = _e; }
   { auto _e = inverse(); _o->inverse = _e; }
@@ -4929,7 +5002,6 @@ inline flatbuffers::Offset<Buffer> CreateBuffer(flatbuffers::FlatBufferBuilder &
   auto _dtype = _o->dtype;
   auto _sizes = _o->sizes.size() ? _fbb.CreateVector(_o->sizes) : 0;
   auto _first_step = _o->first_step;
-  auto _last_step = _o->last_step;
   auto _order = _o->order ? CreateOrder(_fbb, _o->order.get(), _rehasher) : 0;
   auto _length = _o->length;
   auto _inverse = _o->inverse;
@@ -4947,7 +5019,6 @@ inline flatbuffers::Offset<Buffer> CreateBuffer(flatbuffers::FlatBufferBuilder &
       _dtype,
       _sizes,
       _first_step,
-      _last_step,
       _order,
       _length,
       _inverse,
@@ -4958,6 +5029,21 @@ inline flatbuffers::Offset<Buffer> CreateBuffer(flatbuffers::FlatBufferBuilder &
       _tiles,
       _fill,
       _worth);
+}
+
+inline LaunchT::LaunchT(const LaunchT &o)
+      : kernel(o.kernel),
+        grid(o.grid),
+        args(o.args),
+        otherwise((o.otherwise) ? new ringlet::abi::LaunchT(*o.otherwise) : nullptr) {
+}
+
+inline LaunchT &LaunchT::operator=(LaunchT o) FLATBUFFERS_NOEXCEPT {
+  std::swap(kernel, o.kernel);
+  std::swap(grid, o.grid);
+  std::swap(args, o.args);
+  std::swap(otherwise, o.otherwise);
+  return *this;
 }
 
 inline LaunchT *Launch::UnPack(const flatbuffers::resolver_function_t *_resolver) const {
@@ -4972,7 +5058,7 @@ inline void Launch::UnPackTo(LaunchT *_o, const flatbuffers::resolver_function_t
   { auto _e = kernel(); _o->kernel = _e; }
   { auto _e = grid(); if (_e) { _o->grid.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->grid[_i] = _e->Get(_i); } } }
   { auto _e = args(); if (_e) { _o->args.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->args[_i] = *_e->Get(_i); } } }
-  { auto _e = fallback(); _o->fallback = _e; }
+  { auto _e = otherwise(); if (_e) _o->otherwise = std::unique_ptr<ringlet::abi::LaunchT>(_e->UnPack(_resolver)); }
 }
 
 inline flatbuffers::Offset<Launch> Launch::Pack(flatbuffers::FlatBufferBuilder &_fbb, const LaunchT* _o, const flatbuffers::rehasher_function_t *_rehasher) {
@@ -4986,13 +5072,13 @@ inline flatbuffers::Offset<Launch> CreateLaunch(flatbuffers::FlatBufferBuilder &
   auto _kernel = _o->kernel;
   auto _grid = _o->grid.size() ? _fbb.CreateVector(_o->grid) : 0;
   auto _args = _o->args.size() ? _fbb.CreateVectorOfStructs(_o->args) : 0;
-  auto _fallback = _o->fallback;
+  auto _otherwise = _o->otherwise ? CreateLaunch(_fbb, _o->otherwise.get(), _rehasher) : 0;
   return ringlet::abi::CreateLaunch(
       _fbb,
       _kernel,
       _grid,
       _args,
-      _fallback);
+      _otherwise);
 }
 
 inline RequireT *Require::UnPack(const flatbuffers::resolver_function_t *_resolver) const {
@@ -5073,6 +5159,8 @@ inline void Step::UnPackTo(StepT *_o, const flatbuffers::resolver_function_t *_r
   (void)_resolver;
   { auto _e = action_type(); _o->action.type = _e; }
   { auto _e = action(); if (_e) _o->action.value = ringlet::abi::StepActionUnion::UnPack(_e, action_type(), _resolver); }
+  { auto _e = queue(); _o->queue = _e; }
+  { auto _e = waits(); if (_e) { _o->waits.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->waits[_i] = _e->Get(_i); } } }
 }
 
 inline flatbuffers::Offset<Step> Step::Pack(flatbuffers::FlatBufferBuilder &_fbb, const StepT* _o, const flatbuffers::rehasher_function_t *_rehasher) {
@@ -5085,10 +5173,14 @@ inline flatbuffers::Offset<Step> CreateStep(flatbuffers::FlatBufferBuilder &_fbb
   struct _VectorArgs { flatbuffers::FlatBufferBuilder *__fbb; const StepT* __o; const flatbuffers::rehasher_function_t *__rehasher; } _va = { &_fbb, _o, _rehasher}; (void)_va;
   auto _action_type = _o->action.type;
   auto _action = _o->action.Pack(_fbb);
+  auto _queue = _o->queue;
+  auto _waits = _o->waits.size() ? _fbb.CreateVector(_o->waits) : 0;
   return ringlet::abi::CreateStep(
       _fbb,
       _action_type,
-      _action);
+      _action,
+      _queue,
+      _waits);
 }
 
 inline PlanT::PlanT(const PlanT &o)

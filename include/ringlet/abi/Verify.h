@@ -8,10 +8,10 @@
 // Two passes over bytes that may come from anywhere: the FlatBuffers verifier
 // (every offset inside the payload), then the rules that the schema cannot say:
 // every index in range, every expression leaves one value, every launch fits
-// its kernel, no step uses a workspace outside its lifetime, no node an operand
-// before its definition. After success, every accessor of ArtifactGenerated.h
-// may be followed without further checks, except that lists and tables that
-// are not `(required)` may be null.
+// its kernel, no two queues use memory at once that one of them writes, no node
+// has an operand before its definition. After success, every accessor of
+// ArtifactGenerated.h may be followed without further checks, except that lists
+// and tables that are not `(required)` may be null.
 //
 // What is not checked is the machine code: an artefact is trusted code.
 //

@@ -81,8 +81,6 @@ private:
                     const Plan &plan, const Buffer &buffer);
   /// Of an order table, by the kernel `index`.
   bool verifyFill(const std::string &place, const Plan &plan, uint32_t index);
-  bool checkLifetime(const std::string &place, const Plan &plan,
-                     const Buffer &buffer);
   bool verifyAligned(const std::string &place, const Function &function,
                      const Plan &plan, const Buffer &buffer);
   /// That a launch does nothing but the copy, if it makes one.
@@ -100,6 +98,11 @@ private:
                   const Plan &plan, uint32_t step, const Copy &copy);
   bool checkUse(const std::string &place, const Function &function,
                 const Plan &plan, uint32_t step, uint32_t buffer, bool writes);
+
+  // VerifyOrder.cpp
+  bool verifyWaits(const std::string &place, const Plan &plan, uint32_t step);
+  /// That steps of two queues never touch what one of them writes at once.
+  bool verifyRaces(const std::string &place, const Plan &plan);
 
   // VerifyGraph.cpp
   bool verifyGraph(const std::string &place, const Function &function,
@@ -119,8 +122,8 @@ private:
 
   const Artifact &artifact;
   const uint8_t *payload;
-  /// For each expression of the current function: depends on an output's size.
-  std::vector<bool> readsOutput;
+  /// For each expression of the current function: depends on more than inputs.
+  std::vector<bool> readsMore;
   /// For each value of the current graph: input, or result of a node so far.
   std::vector<bool> defined;
 };

@@ -401,9 +401,9 @@ bool Verifier::verifyFunction(const std::string &place,
       uint32_t expr = argument.size_exprs()->Get(j);
       if (!checkIndex(at, "an expression", expr, sizeOf(function.exprs())))
         return false;
-      if (readsOutput[expr])
+      if (readsMore[expr])
         return fail(at, "the size of axis " + std::to_string(j) +
-                            " depends on an output");
+                            " depends on an output or on the machine");
     }
   }
 

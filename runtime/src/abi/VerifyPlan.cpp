@@ -9,14 +9,18 @@
 
 using namespace ringlet::abi;
 
-static bool isOperator(ExprOp op) { return op >= ExprOp::Add; }
+static bool isOperator(ExprOp op) {
+  return op >= ExprOp::Add && op <= ExprOp::Max;
+}
+
+static bool isOfMachine(ExprOp op) { return op >= ExprOp::Multiprocessors; }
 
 bool Verifier::verifyExprs(const std::string &place, const Function &function) {
   uint32_t count = sizeOf(function.exprs());
   uint32_t arguments = sizeOf(function.arguments());
   if (!checkCount(place, "expressions", count, kMaxExprs))
     return false;
-  readsOutput.assign(count, false);
+  readsMore.assign(count, false);
   for (uint32_t i = 0; i < count; ++i) {
     const Expr &expr = *function.exprs()->Get(i);
     std::string at = place + ", expression " + std::to_string(i);
@@ -43,11 +47,15 @@ bool Verifier::verifyExprs(const std::string &place, const Function &function) {
                             std::to_string(kMaxExprStack) + " values");
       if (term->op() == ExprOp::Const)
         continue;
+      if (isOfMachine(term->op())) {
+        readsMore[i] = true;
+        continue;
+      }
       if (term->op() == ExprOp::Ref) {
         if (!checkIndex(at, "an earlier expression", term->index(), i))
           return false;
-        if (readsOutput[term->index()])
-          readsOutput[i] = true;
+        if (readsMore[term->index()])
+          readsMore[i] = true;
         continue;
       }
       if (!checkIndex(at, "an argument", term->index(), arguments))
@@ -63,7 +71,7 @@ bool Verifier::verifyExprs(const std::string &place, const Function &function) {
       if (!checkIndex(at, "an axis", term->axis(), sizeOf(argument.sizes())))
         return false;
       if (argument.is_output())
-        readsOutput[i] = true;
+        readsMore[i] = true;
     }
     if (depth != 1)
       return fail(at, "expected one value at the end, found " +
@@ -114,30 +122,22 @@ bool Verifier::verifyFill(const std::string &place, const Plan &plan,
   return checkCode(place, kernel, plan);
 }
 
-bool Verifier::checkLifetime(const std::string &place, const Plan &plan,
-                             const Buffer &buffer) {
-  if (!checkIndex(place, "a last step", buffer.last_step(),
-                  sizeOf(plan.steps())))
-    return false;
-  return buffer.first_step() <= buffer.last_step() ||
-         fail(place, "lives from step " + std::to_string(buffer.first_step()) +
-                         " to step " + std::to_string(buffer.last_step()));
-}
-
 bool Verifier::verifyAligned(const std::string &place, const Function &function,
                              const Plan &plan, const Buffer &buffer) {
   if (!checkIndex(place, "an argument", buffer.index(),
                   sizeOf(function.arguments())) ||
       !checkIndex(place, "an expression", buffer.worth(),
                   sizeOf(function.exprs())) ||
-      !checkLifetime(place, plan, buffer))
+      !checkIndex(place, "a first step", buffer.first_step(),
+                  sizeOf(plan.steps())))
     return false;
   const Argument &argument = *function.arguments()->Get(buffer.index());
   if (argument.is_output() || sizeOf(argument.sizes()) == 0)
     return fail(place, "expected an input of 1 axis or more to align, found '" +
                            argument.name()->str() + "'");
-  return plan.steps()->Get(buffer.first_step())->action_as_Launch() ||
-         fail(place, "expected a launch as step " +
+  const Step &step = *plan.steps()->Get(buffer.first_step());
+  return (step.action_as_Launch() && step.queue() == Queue::Compute) ||
+         fail(place, "expected a launch of the queue compute as step " +
                          std::to_string(buffer.first_step()) +
                          ", which makes the copy");
 }
@@ -158,7 +158,7 @@ bool Verifier::verifyCopying(const std::string &place, const Plan &plan,
       continue;
     const Buffer *source = getBuffer(0);
     const Kernel &kernel = *artifact.kernels()->Get(launch.kernel());
-    if (count != 2 || i != 1 || !source ||
+    if (count != 2 || i != 1 || launch.otherwise() || !source ||
         source->kind() != BufferKind::Argument ||
         source->index() != copy->index() || !kernel.params()->Get(i)->writes())
       return fail(place, "expected a launch that copies input " +
@@ -181,8 +181,7 @@ bool Verifier::verifyBuffer(const std::string &place, const Function &function,
                       sizeOf(artifact.constants()));
   case BufferKind::Workspace:
     if (!checkDType(place, buffer.dtype()) ||
-        !checkCount(place, "axes", sizeOf(buffer.sizes()), kMaxRank) ||
-        !checkLifetime(place, plan, buffer))
+        !checkCount(place, "axes", sizeOf(buffer.sizes()), kMaxRank))
       return false;
     for (uint32_t i = 0; i < sizeOf(buffer.sizes()); ++i)
       if (!checkIndex(place, "an expression", buffer.sizes()->Get(i), exprs))
@@ -231,13 +230,10 @@ bool Verifier::checkUse(const std::string &place, const Function &function,
                         bool writes) {
   const Buffer &buffer = *plan.buffers()->Get(index);
   std::string name = "buffer " + std::to_string(index);
-  bool isOurs = buffer.kind() == BufferKind::Workspace ||
-                buffer.kind() == BufferKind::Aligned;
-  if (isOurs && (step < buffer.first_step() || step > buffer.last_step()))
+  if (buffer.kind() == BufferKind::Aligned && step < buffer.first_step())
     return fail(place, name + " is used at step " + std::to_string(step) +
-                           ", but lives from step " +
-                           std::to_string(buffer.first_step()) + " to step " +
-                           std::to_string(buffer.last_step()));
+                           ", but made by step " +
+                           std::to_string(buffer.first_step()));
   // Behind its first step an aligned buffer may be the caller's input.
   if (!writes || buffer.kind() == BufferKind::Workspace ||
       (buffer.kind() == BufferKind::Aligned && step == buffer.first_step()))
@@ -327,20 +323,19 @@ bool Verifier::verifyLaunch(const std::string &place, const Function &function,
 bool Verifier::verifyFallback(const std::string &place,
                               const Function &function, const Plan &plan,
                               uint32_t step, const Launch &launch) {
-  if (launch.fallback() == -1)
+  const Launch *other = launch.otherwise();
+  if (!other)
     return true;
-  // Other negative numbers become too large.
-  auto index = uint32_t(launch.fallback());
-  if (!checkIndex(place, "a fallback of -1 or", index,
-                  sizeOf(plan.buffers())) ||
-      !checkUse(place, function, plan, step, index, /*writes=*/true))
+  std::string at = place + ", otherwise";
+  if (other->otherwise())
+    return fail(at, "expected a launch without another choice, found one");
+  if (!verifyLaunch(at, function, plan, step, *other))
     return false;
-  const Buffer &buffer = *plan.buffers()->Get(index);
-  if (buffer.kind() != BufferKind::Workspace || buffer.dtype() != DType::F32)
-    return fail(place, "expected a workspace of f32 as the fallback, found "
-                       "buffer " +
-                           std::to_string(index) + " of kind " +
-                           std::to_string(int(buffer.kind())));
+  const Kernel &kernel = *artifact.kernels()->Get(other->kernel());
+  for (uint32_t i = 0; i < sizeOf(kernel.code()); ++i)
+    if (sizeOf(kernel.code()->Get(i)->maps()) != 0)
+      return fail(at, "expected a kernel without tensor maps, found '" +
+                          kernel.name()->str() + "'");
   return true;
 }
 
@@ -394,6 +389,8 @@ bool Verifier::verifyPlan(const std::string &place, const Function &function,
   for (uint32_t i = 0; i < sizeOf(plan.steps()); ++i) {
     const Step &step = *plan.steps()->Get(i);
     std::string at = place + ", step " + std::to_string(i);
+    if (!verifyWaits(at, plan, i))
+      return false;
     bool good;
     if (const Launch *launch = step.action_as_Launch())
       good = verifyLaunch(at, function, plan, i, *launch);
@@ -408,5 +405,5 @@ bool Verifier::verifyPlan(const std::string &place, const Function &function,
     if (!good)
       return false;
   }
-  return true;
+  return verifyRaces(place, plan);
 }

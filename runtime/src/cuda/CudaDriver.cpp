@@ -17,6 +17,7 @@
 #include "CudaModule.h"
 #include "Device.h"
 #include "Launch.h"
+#include "SideStreams.h"
 
 #include <algorithm>
 #include <cstring>
@@ -40,7 +41,7 @@ char *toPointer(Address address) {
 class CudaDriver : public Driver {
 public:
   explicit CudaDriver(std::shared_ptr<const Device> device)
-      : api(device->api), device(std::move(device)) {}
+      : api(device->api), device(std::move(device)), sides(this->device) {}
   ~CudaDriver() override;
   Status start(uint64_t memoryLimit);
 
@@ -49,6 +50,9 @@ public:
     return device->properties.machine.architecture();
   }
   uint32_t threads() const override { return 1; }
+  uint32_t multiprocessors() const override {
+    return uint32_t(device->properties.multiprocessors);
+  }
 
   uint64_t alignment() const override { return blockAlignment; }
   Status allocate(uint64_t bytes, char *&block) override;
@@ -87,6 +91,9 @@ public:
 
   Stream ownStream() const override { return runs; }
   Status wait(Stream stream) override;
+  Status openSide(std::unique_ptr<SideQueue> &side) override {
+    return sides.open(side);
+  }
   Status isCaptured(Stream stream, bool &captured) override;
   Queue identify(Stream stream) const override;
   bool ordersMemory() const override { return true; }
@@ -104,6 +111,7 @@ private:
   StreamHandle runs = nullptr; // Waits for the default stream, and it for it.
   StreamHandle uploads = nullptr; // Waits for nothing.
   PoolHandle pool = nullptr;      // Null where the device has none.
+  SideStreams sides;
 };
 
 } // namespace

@@ -29,6 +29,7 @@ using CtxHandle = struct CtxHandleTag *;
 using ModuleHandle = struct ModuleHandleTag *;
 using FunctionHandle = struct FunctionHandleTag *;
 using StreamHandle = void *;
+using EventHandle = struct EventHandleTag *;
 using PoolHandle = struct PoolHandleTag *;
 using GraphHandle = struct GraphHandleTag *;
 using GraphExecHandle = struct GraphExecHandleTag *;
@@ -83,6 +84,7 @@ inline constexpr unsigned char OfBlocks = 1, EarlyStart = 1; // Port and type.
 } // namespace edge
 
 inline constexpr unsigned NonBlockingStream = 1;
+inline constexpr unsigned EventWithoutTime = 2;
 inline constexpr int DeviceMemory = 2;
 
 struct Copy2D {

@@ -53,3 +53,19 @@ rplan.func @unused(%n: memref<i64>) outputs() names ["n"] {
   rplan.launch @nothing grid(%c1) args()
   rplan.return
 }
+
+// What depends on the machine stays, and is asked for once.
+
+// CHECK-LABEL: rplan.func @machine(
+// CHECK-NEXT:    %[[TWO:.+]] = arith.constant 2 : index
+// CHECK-NEXT:    %[[M:.+]] = rplan.machine multiprocessors
+// CHECK-NEXT:    %[[N:.+]] = arith.muli %[[M]], %[[TWO]] : index
+// CHECK-NEXT:    rplan.require le %[[M]], %[[N]], "n"
+rplan.func @machine() outputs() names [] {
+  %c2 = arith.constant 2 : index
+  %rank = rplan.machine rank
+  %m = rplan.machine multiprocessors
+  %n = arith.muli %m, %c2 : index
+  rplan.require le %m, %n, "n"
+  rplan.return
+}

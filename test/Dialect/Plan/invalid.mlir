@@ -477,7 +477,7 @@ rplan.func @launch_nested_symbol(%x: memref<?xf32, strided<[1]>>, %y: memref<4xf
     names ["x", "y", "z", "w"] {
   %c = arith.constant 4 : index
   // expected-error@+1 {{Invalid attribute `kernel` in property conversion}}
-  "rplan.launch"(%c) <{kernel = @kernel::@inner, operandSegmentSizes = array<i32: 1, 0>}> : (index) -> ()
+  "rplan.launch"(%c) <{kernel = @kernel::@inner, operandSegmentSizes = array<i32: 1, 0, 0, 0, 0>}> : (index) -> ()
   rplan.return
 }
 
@@ -559,27 +559,3 @@ rplan.func @no_return() outputs() names [] {
 
 // expected-error@+1 {{failed to verify constraint: region with 1 blocks}}
 "rplan.func"() <{sym_name = "f", num_inputs = 0 : i64, names = []}> ({}) : () -> ()
-
-// -----
-
-rtile.func @k() grid(%i: index) { rtile.return }
-
-rplan.func @fills_an_output(%x: memref<4xf32>) outputs(%y: memref<4xf32>)
-    names ["x", "y"] {
-  %c = arith.constant 4 : index
-  // expected-error@+1 {{expected a workspace of f32 to fill, found a buffer of 'f32'}}
-  rplan.launch @k grid(%c) args() otherwise fill(%y : memref<4xf32>)
-  rplan.return
-}
-
-// -----
-
-rtile.func @k() grid(%i: index) { rtile.return }
-
-rplan.func @fills_integers() outputs() names [] {
-  %c = arith.constant 4 : index
-  %w = rplan.workspace() : memref<4xi32>
-  // expected-error@+1 {{expected a workspace of f32 to fill, found one of 'i32'}}
-  rplan.launch @k grid(%c) args() otherwise fill(%w : memref<4xi32>)
-  rplan.return
-}

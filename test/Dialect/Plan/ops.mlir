@@ -17,6 +17,10 @@ rtile.func @kernel(%x: memref<?x64xf32, strided<[?, 1]>>, %w: memref<?x64xf32>,
   rtile.return
 }
 
+rtile.func @other(%w: memref<?x64xf32>, %n: index) grid(%i: index) {
+  rtile.return
+}
+
 // Inputs come before outputs, and each has the name that a caller sees.
 
 // CHECK-LABEL: rplan.func @main(
@@ -26,7 +30,7 @@ rtile.func @kernel(%x: memref<?x64xf32, strided<[?, 1]>>, %w: memref<?x64xf32>,
 // CHECK-SAME:    attributes {note = "kept"}
 // CHECK:         %[[S:.+]] = rplan.size %[[X]][0] : memref<?x64xf32, strided<[?, 1]>>
 // CHECK:         %[[V:.+]] = rplan.read %[[N]] : memref<i64>
-// CHECK:         rplan.require eq %[[S]], %[[V]], "expected n rows (S2)"
+// CHECK:         rplan.require eq %[[S]], %[[V]], "expected n rows" rule "S2"
 // CHECK:         rplan.require ne %[[S]], %[[V]], "a"
 // CHECK:         rplan.require lt %[[S]], %[[V]], "b"
 // CHECK:         rplan.require le %[[S]], %[[V]], "c"
@@ -40,14 +44,22 @@ rtile.func @kernel(%x: memref<?x64xf32, strided<[?, 1]>>, %w: memref<?x64xf32>,
 // CHECK:         rplan.tile_index queries(%[[S]] from %[[V]]) keys(%[[S]]) lists(%[[S]], %[[V]] from %[[V]]) tile = [16, 32] rate = 1 : memref<?xi64>
 // CHECK:         rplan.tile_index queries(%[[S]] from %[[V]]) keys(%[[S]]) lists(%[[S]], %[[V]] from %[[V]]) tile = [16, 32] w = 64 rate = 4 residues = [3, 2] order(#rlayout.order<hilbert, grid = [8, 8]>) causal window = [3, -1] grid = [8, 8] reach = [1, 2] : memref<?xi64>
 // CHECK:         rplan.launch @kernel grid(%[[S]], %[[V]]) args(%[[X]], %[[W]], %[[T]], %[[S]]) : memref<?x64xf32, strided<[?, 1]>>, memref<?x64xf32>, memref<?xi64>, index
-// CHECK:         rplan.launch @kernel grid(%[[S]], %[[V]]) args(%[[X]], %[[W]], %[[T]], %[[S]]) otherwise fill(%[[W]] : memref<?x64xf32>) : memref<?x64xf32, strided<[?, 1]>>, memref<?x64xf32>, memref<?xi64>, index
+// CHECK:         %[[A:.+]] = rplan.launch @kernel grid(%[[S]], %[[V]]) args(%[[X]], %[[W]], %[[T]], %[[S]]) otherwise launch @other grid(%[[V]]) args(%[[W]], %[[S]] : memref<?x64xf32>, index) : memref<?x64xf32, strided<[?, 1]>>, memref<?x64xf32>, memref<?xi64>, index -> !rplan.event
+// CHECK:         %[[B:.+]] = rplan.launch @other grid(%[[V]]) args(%[[W]], %[[S]]) on exchange after(%[[A]]) : memref<?x64xf32>, index -> !rplan.event
+// CHECK:         rplan.launch @other grid(%[[V]]) args(%[[W]], %[[S]]) after(%[[A]], %[[B]]) otherwise launch @nothing grid(%[[V]]) args() : memref<?x64xf32>, index
+// CHECK:         rplan.copy %[[X]] to %[[W]] : memref<?x64xf32, strided<[?, 1]>>, memref<?x64xf32>
+// CHECK:         %[[C:.+]] = rplan.copy %[[X]] to %[[Y]] on exchange after(%[[B]]) : memref<?x64xf32, strided<[?, 1]>>, memref<?x64xf32, strided<[?, 1]>> -> !rplan.event
+// CHECK:         rplan.constant dense<[3, 1, 2]> : tensor<3xi64> as memref<?xi64>
+// CHECK:         rplan.machine multiprocessors
+// CHECK:         rplan.machine rank
+// CHECK:         rplan.machine ranks
 // CHECK:         rplan.return
 rplan.func @main(%x: memref<?x64xf32, strided<[?, 1]>>, %n: memref<i64>)
     outputs(%y: memref<?x64xf32, strided<[?, 1]>>) names ["x", "n", "result0"]
     attributes {note = "kept"} {
   %s = rplan.size %x[0] : memref<?x64xf32, strided<[?, 1]>>
   %v = rplan.read %n : memref<i64>
-  rplan.require eq %s, %v, "expected n rows (S2)"
+  rplan.require eq %s, %v, "expected n rows" rule "S2"
   rplan.require ne %s, %v, "a"
   rplan.require lt %s, %v, "b"
   rplan.require le %s, %v, "c"
@@ -72,10 +84,22 @@ rplan.func @main(%x: memref<?x64xf32, strided<[?, 1]>>, %n: memref<i64>)
   rplan.launch @kernel grid(%s, %v) args(%x, %w, %t, %s)
       : memref<?x64xf32, strided<[?, 1]>>, memref<?x64xf32>, memref<?xi64>,
         index
-  rplan.launch @kernel grid(%s, %v) args(%x, %w, %t, %s)
-      otherwise fill(%w : memref<?x64xf32>)
+  %a = rplan.launch @kernel grid(%s, %v) args(%x, %w, %t, %s)
+      otherwise launch @other grid(%v) args(%w, %s : memref<?x64xf32>, index)
       : memref<?x64xf32, strided<[?, 1]>>, memref<?x64xf32>, memref<?xi64>,
-        index
+        index -> !rplan.event
+  %b = rplan.launch @other grid(%v) args(%w, %s) on exchange after(%a)
+      : memref<?x64xf32>, index -> !rplan.event
+  rplan.launch @other grid(%v) args(%w, %s) on compute after(%a, %b)
+      otherwise launch @nothing grid(%v) args() : memref<?x64xf32>, index
+  rplan.copy %x to %w : memref<?x64xf32, strided<[?, 1]>>, memref<?x64xf32>
+  %c = rplan.copy %x to %y on exchange after(%b)
+      : memref<?x64xf32, strided<[?, 1]>>, memref<?x64xf32, strided<[?, 1]>>
+      -> !rplan.event
+  %k = rplan.constant dense<[3, 1, 2]> : tensor<3xi64> as memref<?xi64>
+  %mp = rplan.machine multiprocessors
+  %rank = rplan.machine rank
+  %ranks = rplan.machine ranks
   rplan.return
 }
 

@@ -15,7 +15,7 @@
 // CHECK-SAME:    names ["q", "arg1", "arg2", "result0"]
 // CHECK:         %[[SQ:.+]] = rplan.size %[[Q]][1]
 // CHECK:         %[[SK:.+]] = rplan.size %{{.+}}[1]
-// CHECK:         rplan.require eq %[[SK]], %{{.+}}, "expected key and value of one length (section 1)"
+// CHECK:         rplan.require eq %[[SK]], %{{.+}}, "expected key and value of one length" rule "section 1"
 // CHECK:         %[[OFFSET:.+]] = arith.subi %[[SK]], %[[SQ]]
 // CHECK-NOT:     rplan.workspace
 // CHECK:         rplan.launch @dense_attention0_branch0 grid(%{{.+}}, %{{.+}}, %{{.+}}) args(%[[Q]], %{{.+}}, %{{.+}}, %{{.+}}, %[[OFFSET]])
@@ -187,7 +187,7 @@ func.func @offset(%q: tensor<1x8x4x16xf16>, %k: tensor<1x64x4x16xf16>, %p: tenso
 
 // CHECK-LABEL: rplan.func @intermediate(
 // CHECK:         %[[LENGTH:.+]] = rplan.size %{{.+}}[1]
-// CHECK:         rplan.require eq %[[LENGTH]], %c64, "expected axis 1 of the graph's result of type tensor<1x64x4x16xf32> to have the size of its type (section 3)"
+// CHECK:         rplan.require eq %[[LENGTH]], %c64, "expected axis 1 of the graph's result of type tensor<1x64x4x16xf32> to have the size of its type" rule "section 3"
 // CHECK:         %[[WS:.+]] = rplan.workspace() : memref<1x64x4x16xf32>
 // CHECK:         rplan.launch @intermediate_attention0_branch0 {{.+}} args({{.+}}, %[[WS]]
 // CHECK-NOT:     finish
@@ -231,8 +231,8 @@ func.func @finish_both(%q: tensor<1x64x4x16xf16>) -> (tensor<1x64x4x16xf16>, ten
 
 // CHECK-LABEL: rplan.func @extremes(
 // CHECK:         %[[P:.+]] = rplan.read
-// CHECK:         rplan.require le %[[P]], %c1152921504606846976{{.*}}, "expected q_offset within +-2^60 (S1)"
-// CHECK:         rplan.require le %c-1152921504606846976{{.*}}, %[[P]], "expected q_offset within +-2^60 (S1)"
+// CHECK:         rplan.require le %[[P]], %c1152921504606846976{{.*}}, "expected q_offset within +-2^60" rule "S1"
+// CHECK:         rplan.require le %c-1152921504606846976{{.*}}, %[[P]], "expected q_offset within +-2^60" rule "S1"
 // CHECK-LABEL: rtile.func @extremes_attention0_branch0(
 // CHECK:         !rtile.view<16x16xf32, w = 1729382256910270464>
 // CHECK:         rtile.run {{.+}} window = [-1, 3]

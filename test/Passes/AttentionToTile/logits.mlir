@@ -122,7 +122,7 @@ func.func @unreached_of_sum(%q: tensor<1x64x2x16xf32>, %s: tensor<2xf32>) -> (te
 
 // CHECK-LABEL: rplan.func @offsets(
 // CHECK-SAME:    %[[P:.+]]: memref<?xi64, strided<[1]>>
-// CHECK:         rplan.require eq %{{.+}}, %{{.+}}, "expected a q_offset for each sequence (S1)"
+// CHECK:         rplan.require eq %{{.+}}, %{{.+}}, "expected a q_offset for each sequence" rule "S1"
 // CHECK:         rplan.launch @offsets_attention0_branch0 grid(%{{.+}}, %[[SEGMENTS:.+]], %{{.+}}, %{{.+}}) args(
 // CHECK-LABEL: rtile.func @offsets_attention0_branch0(
 // CHECK-SAME:    %[[LIST:[a-z0-9_]+]]: memref<?xi64, strided<[1]>>

@@ -12,7 +12,7 @@
 
 // CHECK-LABEL: rplan.func @near(
 // CHECK-DAG:     %[[C96:.+]] = arith.constant 96 : index
-// CHECK:         rplan.require le %{{.+}}, %[[C96]], "expected every position on the grid [8, 12] (B5)"
+// CHECK:         rplan.require le %{{.+}}, %[[C96]], "expected every position on the grid [8, 12]" rule "B5"
 // CHECK:         %[[INDEX:.+]] = rplan.tile_index queries(%[[S:.+]] from %{{.+}}) keys(%[[S]])
 // CHECK-SAME:      tile = [16, 32] w = 32 rate = 2 causal grid = [8, 12] reach = [1, 2]
 // CHECK:         rplan.launch @near_attention0_branch0 {{.+}} args({{.+}}, %[[INDEX]], %{{.+}}, %{{.+}})
@@ -71,8 +71,8 @@ func.func @blocks(%q: tensor<1x64x2x16xf32>, %m: tensor<2x4xi1>) -> tensor<1x64x
 // sizes that nobody knows are checked.
 
 // CHECK-LABEL: rplan.func @split_blocks(
-// CHECK:         rplan.require le %{{.+}}, %{{.+}}, "expected a block mask with a block for every rank on axis 0 (B6)"
-// CHECK:         rplan.require le %{{.+}}, %{{.+}}, "expected a block mask with a block for every rank on axis 1 (B6)"
+// CHECK:         rplan.require le %{{.+}}, %{{.+}}, "expected a block mask with a block for every rank on axis 0" rule "B6"
+// CHECK:         rplan.require le %{{.+}}, %{{.+}}, "expected a block mask with a block for every rank on axis 1" rule "B6"
 // CHECK-LABEL: rtile.func @split_blocks_attention0_branch0(
 // CHECK:         rtile.any_block {{.+}} of [24, 16]
 // CHECK:         rtile.visible {{.+}} blocks(%{{.+}} : memref<?x?xi1, strided<[?, 1]>>) of [24, 16]

@@ -17,7 +17,7 @@
 
 // CHECK-LABEL: rplan.func @keys_by_table(
 // CHECK-DAG:     %[[C64:.+]] = arith.constant 64 : index
-// CHECK:         rplan.require eq %{{.+}}, %[[C64]], "expected a length of the volume of the order (O1)"
+// CHECK:         rplan.require eq %{{.+}}, %[[C64]], "expected a length of the volume of the order" rule "O1"
 // CHECK:         %[[TABLE:.+]] = rplan.order_table #rlayout.order<hilbert, grid = [8, 8]> length(%[[C64]]) inverse
 // CHECK:         rplan.launch @keys_by_table_attention0_branch0 {{.+}} args({{.+}}, %[[TABLE]])
 // CHECK-LABEL: rtile.func @keys_by_table_attention0_branch0(
@@ -92,9 +92,9 @@ func.func @line(%q: tensor<1x64x2x16xf32, #line>) -> (tensor<1x64x2x16xf32, #lin
 // CHECK-DAG:     %[[C0:.+]] = arith.constant 0 : index
 // CHECK-DAG:     %[[C64:.+]] = arith.constant 64 : index
 // CHECK:         %[[FIRST:.+]] = arith.minsi %[[OFFSET:.+]], %[[C0]]
-// CHECK:         rplan.require le %{{.+}}, %[[OFFSET]], "expected a q_offset of at least -2^24 under a pattern order (S1)"
-// CHECK:         rplan.require le %{{.+}}, %[[C64]], "expected a pattern order whose volume exceeds every position (O2)"
-// CHECK:         rplan.require le %{{.+}}, %[[C64]], "expected a pattern order whose volume exceeds every position (O2)"
+// CHECK:         rplan.require le %{{.+}}, %[[OFFSET]], "expected a q_offset of at least -2^24 under a pattern order" rule "S1"
+// CHECK:         rplan.require le %{{.+}}, %[[C64]], "expected a pattern order whose volume exceeds every position" rule "O2"
+// CHECK:         rplan.require le %{{.+}}, %[[C64]], "expected a pattern order whose volume exceeds every position" rule "O2"
 // CHECK-DAG:     %[[QP:.+]] = rplan.rank_table #rlayout.order<hilbert, grid = [8, 8]> first(%[[FIRST]]) : memref<?xi64>
 // CHECK-DAG:     %[[QR:.+]] = rplan.rank_table #rlayout.order<hilbert, grid = [8, 8]> first(%[[FIRST]]) rows(%{{.+}} from %[[OFFSET]]) : memref<?xi64>
 // CHECK-DAG:     %[[KP:.+]] = rplan.rank_table #rlayout.order<hilbert, grid = [8, 8]> first(%[[C0]]) : memref<?xi64>

@@ -142,7 +142,7 @@ func.func @segments(%q: tensor<?x3x16xf32>, %k: tensor<?x3x16xf32>, %qs: tensor<
 // CHECK-LABEL: rplan.func @tiles(
 // CHECK-SAME:    %[[S:[a-z0-9]+]]: memref<?xi64, strided<[1]>>
 // CHECK:         %[[COUNT:.+]] = rplan.size %[[S]][0]
-// CHECK:         rplan.require le %c1{{.*}}, %[[COUNT]], "expected one start more than there are sequences (S2)"
+// CHECK:         rplan.require le %c1{{.*}}, %[[COUNT]], "expected one start more than there are sequences" rule "S2"
 // CHECK:         %[[SEQUENCES:.+]] = arith.subi %[[COUNT]], %c1
 // CHECK:         %[[POINTS:.+]] = arith.addi %[[COUNT]], %c9
 // CHECK:         %[[FEW:.+]] = arith.minsi %[[SEQUENCES]], %c500
@@ -181,7 +181,7 @@ func.func @tiles(%q: tensor<500x4x16xf32>, %s: tensor<?xi64>, %p: tensor<i64>) -
 // CHECK-DAG:     %[[STARTS:.+]] = rplan.size %[[S]][0]
 // CHECK-DAG:     %[[OFFSETS:.+]] = rplan.size %[[P]][0]
 // CHECK:         %[[SEQUENCES:.+]] = arith.subi %[[STARTS]], %c1
-// CHECK:         rplan.require eq %[[OFFSETS]], %[[SEQUENCES]], "expected a q_offset for each sequence (S1)"
+// CHECK:         rplan.require eq %[[OFFSETS]], %[[SEQUENCES]], "expected a q_offset for each sequence" rule "S1"
 // CHECK-LABEL: rtile.func @offsets_attention0_branch0(
 // CHECK:         %[[FOUND:.+]]:2 = scf.for
 // CHECK:         memref.load %{{.+}}[%[[FOUND]]#0]

@@ -7,15 +7,15 @@
 
 // RUN: ringlet-opt %s --split-input-file --ringlet-to-rtile --canonicalize | FileCheck %s
 
-// The first kernel has the recipe and writes a mark for each row; a device that
-// cannot run it marks all rows instead. The second one comes after it and reads
-// the marks.
+// The first kernel has the recipe and writes a mark for each row. The second one
+// comes after it and reads the marks. Where a device cannot run the first one, the
+// second one does the same, for all rows.
 
 // CHECK-LABEL: rplan.func @full(
 // CHECK-SAME:    outputs(%[[O:[^:]+]]: memref
 // CHECK:         %[[MARKS:.+]] = rplan.workspace(%{{.+}}) : memref<2x4x?xf32>
-// CHECK:         rplan.launch @full_attention0_branch0 grid({{.+}}) args(%{{.+}}, %{{.+}}, %{{.+}}, %[[O]], %[[MARKS]]) otherwise fill(%[[MARKS]] : memref<2x4x?xf32>)
-// CHECK:         rplan.launch @full_attention0_branch0_redo grid({{.+}}) args(%{{.+}}, %{{.+}}, %{{.+}}, %[[O]], %[[MARKS]], %{{.+}}) :
+// CHECK:         rplan.launch @full_attention0_branch0 grid({{.+}}) args(%[[Q:.+]], %[[K:.+]], %[[V:.+]], %[[O]], %[[MARKS]]) otherwise launch @full_attention0_branch0_redo grid(%[[GRID:.+]]) args(%[[Q]], %[[K]], %[[V]], %[[O]], %[[MARKS]], %[[TILES:.+]], %c1{{.*}} : {{.+}}) :
+// CHECK-NEXT:    rplan.launch @full_attention0_branch0_redo grid(%[[GRID]]) args(%[[Q]], %[[K]], %[[V]], %[[O]], %[[MARKS]], %[[TILES]], %c0{{.*}}) :
 // CHECK-NEXT:    rplan.return
 
 // A row is fine if its sum lies in (2^-60, inf) and every element of its
@@ -47,7 +47,7 @@
 // at once, and at those of each tile only if there are any.
 
 // CHECK-LABEL: rtile.func @full_attention0_branch0_redo(
-// CHECK-SAME:    %[[COUNT:[^:]+]]: index) grid(%[[POINT:[^:]+]]: index, %{{[^:]+}}: index, %{{[^:]+}}: index) {
+// CHECK-SAME:    %[[COUNT:[^:]+]]: index, %[[ALL:[^:]+]]: index) grid(%[[POINT:[^:]+]]: index, %{{[^:]+}}: index, %{{[^:]+}}: index) {
 // CHECK:         rtile.view %{{.+}} to !rtile.view<16x32xbf16>
 // CHECK:         rtile.view %{{.+}} to !rtile.view<24x32xbf16>
 // CHECK:         %[[ROWS:.+]] = rtile.view %{{.+}}[%{{.+}}, %{{.+}}, *] : memref<2x4x?xf32> to !rtile.view<16xf32>
@@ -56,13 +56,17 @@
 // CHECK:         %[[END:.+]] = arith.addi %[[FIRST]], %[[COUNT]]
 // CHECK:         %[[MARKS:.+]] = rtile.load %[[GROUP]]
 // CHECK-NEXT:    %[[MARKED:.+]] = arith.cmpf ogt, %[[MARKS]], %{{.+}} : tensor<1024xf32>
-// CHECK-NEXT:    %[[SOME:.+]] = rtile.any %[[MARKED]]
+// CHECK-NEXT:    %[[ANY:.+]] = rtile.any %[[MARKED]]
+// CHECK-NEXT:    %[[EVERY:.+]] = arith.cmpi ne, %[[ALL]], %c0
+// CHECK-NEXT:    %[[SOME:.+]] = arith.ori %[[ANY]], %[[EVERY]]
 // CHECK-NEXT:    scf.if %[[SOME]] {
 // CHECK-NEXT:      scf.for %{{.+}} = %[[FIRST]] to %[[END]] step
 // CHECK:             %[[MARKS:.+]] = rtile.load %[[ROWS]]
 // CHECK-NEXT:        %[[MARKED:.+]] = arith.cmpf ogt, %[[MARKS]], %{{.+}} : tensor<16xf32>
-// CHECK-NEXT:        %[[SOME:.+]] = rtile.any %[[MARKED]]
-// CHECK-NEXT:        scf.if %[[SOME]] {
+// CHECK-NEXT:        %[[ANY:.+]] = rtile.any %[[MARKED]]
+// CHECK:             %[[SOME:.+]] = arith.ori %[[ANY]], %{{.+}} : i1
+// CHECK:             scf.if %[[SOME]] {
+// CHECK-NEXT:          rtile.store %{{.+}}, %[[ROWS]][%{{.+}}] : !rtile.view<16xf32>
 // CHECK:               scf.for
 // CHECK:               rtile.store %{{.+}} : !rtile.view<16x32xbf16>
 // CHECK-NOT:           rtile.store
@@ -83,7 +87,7 @@ func.func @full(%q: tensor<2x?x4x32xbf16>) -> tensor<2x?x4x32xbf16> {
 
 // CHECK-LABEL: rplan.func @dilated(
 // CHECK-NOT:     rplan.launch @dilated_fill
-// CHECK:         rplan.launch @dilated_attention0_branch0 {{.+}} otherwise fill
+// CHECK:         rplan.launch @dilated_attention0_branch0 {{.+}} otherwise launch @dilated_attention0_branch0_redo
 // CHECK:         rplan.launch @dilated_attention0_branch0_redo
 
 // CHECK-LABEL: rtile.func @dilated_attention0_branch0(
@@ -105,16 +109,18 @@ func.func @full(%q: tensor<2x?x4x32xbf16>) -> tensor<2x?x4x32xbf16> {
 // CHECK:           rtile.store %[[NONE]], %[[L]][%[[ROW]]]
 
 // The second kernel fills them where the first one may not have run: all rows
-// are marked then, and a tile without rows has no marks. It does so in a loop
+// count as marked then, and a tile without rows has no marks. It does so in a loop
 // over the tiles that comes before the one that computes.
 
 // CHECK-LABEL: rtile.func @dilated_attention0_branch0_redo(
 // CHECK:         rtile.view %{{.+}} : memref<1x4x?xf32> to !rtile.view<32xf32, w = 256, rate = 3>
 // CHECK:         rtile.any
 // CHECK:         arith.ori
+// CHECK:         arith.ori
 // CHECK-NEXT:    scf.if
 // CHECK-NEXT:    scf.for
-// CHECK:           %[[SOME:.+]] = rtile.any
+// CHECK:           %[[ANY:.+]] = rtile.any
+// CHECK:           %[[SOME:.+]] = arith.ori %[[ANY]]
 // CHECK:           %{{.+}}, %[[END:.+]] = rtile.bounds
 // CHECK:           %[[EMPTY:.+]] = arith.cmpi sge, %{{.+}}, %[[END]]
 // CHECK:           %[[FILL:.+]] = arith.ori %[[SOME]], %[[EMPTY]]
@@ -123,7 +129,8 @@ func.func @full(%q: tensor<2x?x4x32xbf16>) -> tensor<2x?x4x32xbf16> {
 // CHECK:             rtile.store
 // CHECK:         scf.for
 // CHECK-NOT:       rtile.store
-// CHECK:           %[[AGAIN:.+]] = rtile.any
+// CHECK:           %[[ANY:.+]] = rtile.any
+// CHECK:           %[[AGAIN:.+]] = arith.ori %[[ANY]]
 // CHECK-NEXT:      scf.if %[[AGAIN]] {
 // CHECK:             scf.for
 func.func @dilated(%q: tensor<1x?x4x16xf16>, %k: tensor<1x?x2x16xf16>)

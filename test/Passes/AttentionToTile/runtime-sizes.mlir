@@ -20,10 +20,10 @@
 // CHECK:         %[[N:.+]] = rplan.size
 // CHECK:         %[[WIDE:.+]] = rplan.read %[[WS]]
 // CHECK:         %[[R:.+]] = rplan.read %[[RS]]
-// CHECK:         rplan.require le %c1{{.*}}, %[[WIDE]], "expected w of branch 0 of at least 1 (B1)"
-// CHECK:         rplan.require le %c1{{.*}}, %[[R]], "expected r of branch 0 of at least 1 (B1)"
-// CHECK:         rplan.require le %[[R]], %[[WIDE]], "expected r of branch 0 of at most its w (B1)"
-// CHECK:         rplan.require le %[[R]], %c1099511627776{{.*}}, "expected r of branch 0 of at most 2^40 (B1)"
+// CHECK:         rplan.require le %c1{{.*}}, %[[WIDE]], "expected w of branch 0 of at least 1" rule "B1"
+// CHECK:         rplan.require le %c1{{.*}}, %[[R]], "expected r of branch 0 of at least 1" rule "B1"
+// CHECK:         rplan.require le %[[R]], %[[WIDE]], "expected r of branch 0 of at most its w" rule "B1"
+// CHECK:         rplan.require le %[[R]], %c1099511627776{{.*}}, "expected r of branch 0 of at most 2^40" rule "B1"
 // CHECK:         %[[MORE:.+]] = arith.subi %[[WIDE]], %c1729382256910270464
 // CHECK:         %[[EXCESS:.+]] = arith.maxsi %[[MORE]], %{{.+}}
 // CHECK:         %[[COUNT:.+]] = arith.ceildivsi %[[EXCESS]], %[[R]]
@@ -61,7 +61,7 @@ func.func @both(%q: tensor<1x?x4x16xf32>, %w: tensor<i64>, %r: tensor<i64>)
 // CHECK-LABEL: rplan.func @several(
 // CHECK:         %[[R:.+]] = rplan.read
 // CHECK-NOT:     of branch 0 of at least 1
-// CHECK:         rplan.require le %[[R]], %c64{{.*}}, "expected r of branch 2 of at most its w (B1)"
+// CHECK:         rplan.require le %[[R]], %c64{{.*}}, "expected r of branch 2 of at most its w" rule "B1"
 // CHECK:         rplan.launch @several_attention0_branch1
 // CHECK:         rplan.launch @several_attention0_branch2 {{.+}} args({{.+}}, %[[R]])
 // CHECK:         rplan.launch @several_attention0_branch0

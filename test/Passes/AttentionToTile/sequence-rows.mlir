@@ -24,7 +24,7 @@
 // CHECK-DAG:     %[[ALL:.+]] = arith.constant 192 : index
 // CHECK-DAG:     %[[LONGEST:.+]] = arith.constant 1073741824 : index
 // CHECK:         %[[ROWS:.+]] = rplan.size %[[Q]][0]
-// CHECK:         rplan.require le %[[ROWS]], %[[LONGEST]], "expected at most 2^30 rows of sequences under a pattern order (O2)"
+// CHECK:         rplan.require le %[[ROWS]], %[[LONGEST]], "expected at most 2^30 rows of sequences under a pattern order" rule "O2"
 // CHECK:         %[[CURVE:.+]] = rplan.rank_table #rlayout.order<hilbert, grid = [8, 8]> first(%{{.+}}) : memref<?xi64>
 // CHECK:         %[[ENTRIES:.+]] = arith.addi %[[ROWS]], %[[ALL]]
 // CHECK:         %[[QR:.+]] = rplan.workspace(%[[ENTRIES]]) : memref<?xi64>

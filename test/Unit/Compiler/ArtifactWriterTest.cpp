@@ -135,25 +135,34 @@ namespace {
 /// it. `maps` stands in the lowered kernel.
 struct WritingMaps : Writing {
   explicit WritingMaps(const std::string &maps) {
-    tiles = context.parse(R"mlir(
-      rtile.func @k(%x: memref<?x?x64xbf16, strided<[?, ?, 1]>>,
-                    %marks: memref<?xf32>) grid(%i: index) { rtile.return }
+    const std::string plan = R"mlir(
       rplan.func @main(%x: memref<?x?x64xbf16, strided<[?, ?, 1]>>) outputs()
           names ["x"] {
         %n = rplan.size %x[1] : memref<?x?x64xbf16, strided<[?, ?, 1]>>
         %marks = rplan.workspace(%n) : memref<?xf32>
         rplan.launch @k grid(%n) args(%x, %marks)
-            otherwise fill(%marks : memref<?xf32>)
+            otherwise launch @plain grid(%n) args(%x, %marks
+                : memref<?x?x64xbf16, strided<[?, ?, 1]>>, memref<?xf32>)
             : memref<?x?x64xbf16, strided<[?, ?, 1]>>, memref<?xf32>
         rplan.return
       }
-    )mlir");
+    )mlir";
+    tiles = context.parse(R"mlir(
+      rtile.func @k(%x: memref<?x?x64xbf16, strided<[?, ?, 1]>>,
+                    %marks: memref<?xf32>) grid(%i: index) { rtile.return }
+      rtile.func @plain(%x: memref<?x?x64xbf16, strided<[?, ?, 1]>>,
+                        %marks: memref<?xf32>) grid(%i: index) { rtile.return }
+    )mlir" + plan);
     std::string text = R"mlir(
+      llvm.func @plain(%a: !llvm.ptr) attributes {rtile.grid_rank = 1 : i64,
+          rtile.scratch_bytes = 0 : i64,
+          rtile.parameters = [memref<?x?x64xbf16, strided<[?, ?, 1]>>,
+                              memref<?xf32>]} { llvm.return }
       llvm.func @k(%a: !llvm.ptr) attributes {rtile.grid_rank = 1 : i64,
           rtile.scratch_bytes = 0 : i64, rtile.threads = 384 : i64,
           rtile.parameters = [memref<?x?x64xbf16, strided<[?, ?, 1]>>,
                               memref<?xf32>], )mlir";
-    code = context.parse((text + maps + "} { llvm.return }").c_str());
+    code = context.parse(plan + text + maps + "} { llvm.return }");
   }
   LogicalResult addCubin() {
     if (!tiles || !code) {
@@ -194,7 +203,11 @@ TEST(ArtifactWriter, TensorMapsAndBlocksThatStay) {
   EXPECT_EQ(second.box_columns(), 32u);
   EXPECT_EQ(second.fixed(), nullptr);
   const abi::Plan &plan = *w.artifact->functions()->Get(0)->plans()->Get(0);
-  EXPECT_EQ(plan.steps()->Get(0)->action_as_Launch()->fallback(), 1);
+  const abi::Launch &launch = *plan.steps()->Get(0)->action_as_Launch();
+  ASSERT_TRUE(launch.otherwise());
+  EXPECT_EQ(
+      w.artifact->kernels()->Get(launch.otherwise()->kernel())->name()->str(),
+      "plain");
 }
 
 TEST(ArtifactWriter, KernelsWithoutMapsHaveNone) {

@@ -88,15 +88,17 @@ TEST(Compile, AKernelWithARecipeReadsThroughMaps) {
       // The choice is about GPUs.
       cpu = true;
       ASSERT_EQ(launches.size(), 1u);
-      EXPECT_EQ(launches[0]->fallback(), -1);
+      EXPECT_FALSE(launches[0]->otherwise());
       EXPECT_EQ(fast.launches(object, Compiled::Copies).size(), 0u);
       continue;
     }
     // Two tensors.
     EXPECT_EQ(fast.launches(object, Compiled::Copies).size(), 2u);
     ASSERT_EQ(launches.size(), 2u);
-    EXPECT_GE(launches[0]->fallback(), 0);
-    EXPECT_EQ(launches[1]->fallback(), -1);
+    // The second kernel does the same for any tensors.
+    ASSERT_TRUE(launches[0]->otherwise());
+    EXPECT_EQ(launches[0]->otherwise()->kernel(), launches[1]->kernel());
+    EXPECT_FALSE(launches[1]->otherwise());
     const abi::Kernel &kernel =
         *fast.artifact->kernels()->Get(launches[0]->kernel());
     for (const abi::KernelCode *code : *kernel.code()) {
@@ -125,7 +127,7 @@ TEST(Compile, PlainKernelsHaveNone) {
   Compiled plain("sm_90a", "plain");
   ASSERT_TRUE(plain.artifact) << plain.result.diagnostics;
   ASSERT_EQ(plain.launches(0).size(), 1u);
-  EXPECT_EQ(plain.launches(0)[0]->fallback(), -1);
+  EXPECT_FALSE(plain.launches(0)[0]->otherwise());
   // A plain kernel reads its queries once: only keys are worth a copy.
   EXPECT_EQ(plain.launches(0, Compiled::Copies).size(), 1u);
   for (const abi::Kernel *kernel : *plain.artifact->kernels())

@@ -13,9 +13,11 @@
 #ifndef RINGLET_TEST_UNIT_COMPILER_DOUBLING_H
 #define RINGLET_TEST_UNIT_COMPILER_DOUBLING_H
 
+#include <string>
+
 namespace ringlet {
 
-inline const char *const kDoublingTiles = R"mlir(
+inline const std::string kDoublingKernel = R"mlir(
 rtile.func @double(%x: memref<?xf32, strided<[1]>>,
                    %y: memref<?xf32, strided<[1]>>) grid(%i: index) {
   %c1 = arith.constant 1 : index
@@ -27,6 +29,9 @@ rtile.func @double(%x: memref<?xf32, strided<[1]>>,
   rtile.store %u, %ys[%row] : !rtile.view<1xf32>
   rtile.return
 }
+)mlir";
+
+inline const std::string kDoublingPlan = R"mlir(
 rplan.func @main(%x: memref<?xf32, strided<[1]>>)
     outputs(%y: memref<?xf32, strided<[1]>>) names ["x", "result0"] {
   %n = rplan.size %x[0] : memref<?xf32, strided<[1]>>
@@ -38,8 +43,10 @@ rplan.func @main(%x: memref<?xf32, strided<[1]>>)
 }
 )mlir";
 
+inline const std::string kDoublingTiles = kDoublingKernel + kDoublingPlan;
+
 // The parameters are x, its size, y, its size, then the extent of the grid.
-inline const char *const kDoublingCode = R"mlir(
+inline const std::string kDoublingCode = kDoublingPlan + R"mlir(
 llvm.func @double(%params: !llvm.ptr, %begin: i64, %end: i64,
                   %scratch: !llvm.ptr)
     attributes {rtile.grid_rank = 1 : i64, rtile.scratch_bytes = 64 : i64,

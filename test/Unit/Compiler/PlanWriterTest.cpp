@@ -215,7 +215,7 @@ rplan.func @f(%x: memref<?x8xf32>, %s: memref<i64>)
     names ["x", "s", "y", "z", "w"] {
   %n = rplan.size %x[0] : memref<?x8xf32>
   %m = rplan.size %y[0] : memref<?x8xf32>
-  rplan.require eq %m, %n, "expected y to have the rows of x (S2)"
+  rplan.require eq %m, %n, "expected y to have the rows of x" rule "S2"
   %c2 = arith.constant 2 : index
   %half = arith.ceildivsi %n, %c2 : index
   %zn = rplan.size %z[0] : memref<?xf32>
@@ -251,9 +251,7 @@ TEST(PlanWriter, BuffersLiveFromFirstToLastUse) {
       text += "arg " + std::to_string(buffer->index);
       break;
     case abi::BufferKind::Workspace:
-      text += "workspace " + std::to_string(buffer->first_step) + "-" +
-              std::to_string(buffer->last_step) + " of rank " +
-              std::to_string(buffer->sizes.size());
+      text += "workspace of rank " + std::to_string(buffer->sizes.size());
       break;
     case abi::BufferKind::OrderTable:
       text += "table " + buffer->order->curve + " " +
@@ -272,8 +270,7 @@ TEST(PlanWriter, BuffersLiveFromFirstToLastUse) {
     }
     text += "; ";
   }
-  // Steps 0 to 2 are the requirements.
-  EXPECT_EQ(text, "arg 0; workspace 3-4 of rank 2; workspace 4-5 of rank 1; "
+  EXPECT_EQ(text, "arg 0; workspace of rank 2; workspace of rank 1; "
                   "table residue 4 inverse; arg 2; ranks of hilbert from 33, "
                   "33 rows in residue from 17; ");
 }
@@ -321,57 +318,121 @@ TEST(PlanWriter, TileIndexOfUnknownSizesIsARecipe) {
   EXPECT_EQ(tiles.reach, (std::vector<int64_t>{1, 2}));
 }
 
-/// It is made here, once for both launches.
-TEST(PlanWriter, TileIndexOfKnownSizesIsAConstant) {
-  Plan plan(indexing("%c60", "%c60"));
+TEST(PlanWriter, EqualConstantsAreWrittenOnce) {
+  Plan plan("rplan.func @f() outputs() names [] {\n"
+            "%c = arith.constant 4 : index\n"
+            "%t = rplan.constant dense<[3, 1, 2]> : tensor<3xi64> as "
+            "memref<?xi64>\n"
+            "%u = rplan.constant dense<[3, 1, 2]> : tensor<3xi64> as "
+            "memref<3xi64>\n"
+            "%v = rplan.constant dense<7> : tensor<2x2xi32> as "
+            "memref<2x2xi32>\n"
+            "%n = rplan.size %t[0] : memref<?xi64>\n"
+            "rplan.launch @k grid(%n) args(%t) : memref<?xi64>\n"
+            "rplan.launch @k1 grid(%n) args(%u) : memref<3xi64>\n"
+            "rplan.launch @k2 grid(%n) args(%v) : memref<2x2xi32>\n"
+            "rplan.return }");
   ASSERT_TRUE(plan.ok) << plan.context.messages;
-  ASSERT_EQ(plan.constants.size(), 1u);
-  for (const auto &buffer : plan.function.plans[0]->buffers) {
+  ASSERT_EQ(plan.constants.size(), 2u);
+  const abi::PlanT &written = *plan.function.plans[0];
+  std::vector<uint32_t> numbers;
+  for (const auto &buffer : written.buffers) {
     EXPECT_EQ(buffer->kind, abi::BufferKind::Constant);
-    EXPECT_EQ(buffer->index, 0u);
+    numbers.push_back(buffer->index);
   }
-  layout::TilePattern pattern;
-  pattern.rate = 3;
-  pattern.residues = {2, 2};
-  pattern.causal = true;
-  pattern.grid = {8, 8};
-  pattern.reach = {1, 2};
-  pattern.queryRows = 8;
-  pattern.keyRows = 16;
-  std::vector<int64_t> table =
-      *layout::TileIndex(pattern, {60, 0, 60, 8, 1, 0}).table();
-  const std::vector<uint8_t> &data = plan.constants[0]->data;
-  ASSERT_EQ(data.size(), table.size() * sizeof(int64_t));
-  EXPECT_EQ(std::memcmp(data.data(), table.data(), data.size()), 0);
+  EXPECT_EQ(numbers, (std::vector<uint32_t>{0, 0, 1}));
+  const int64_t table[] = {3, 1, 2};
+  ASSERT_EQ(plan.constants[0]->data.size(), sizeof(table));
+  EXPECT_EQ(std::memcmp(plan.constants[0]->data.data(), table, sizeof(table)),
+            0);
+  const int32_t sevens[] = {7, 7, 7, 7};
+  ASSERT_EQ(plan.constants[1]->data.size(), sizeof(sevens));
+  EXPECT_EQ(std::memcmp(plan.constants[1]->data.data(), sevens, sizeof(sevens)),
+            0);
+  const abi::LaunchT &launch = *written.steps[0]->action.AsLaunch();
+  EXPECT_EQ(evaluate(plan.function, launch.grid[0], {}, 0), 3);
 }
 
-TEST(PlanWriter, TileIndexOffTheGridIsRefused) {
-  Plan plan(indexing("%c60", "%c65"));
-  EXPECT_FALSE(plan.ok);
-  EXPECT_NE(plan.context.messages.find(
-                "expected every position on the grid [8, 8] of 64 cells, "
-                "found position 64 (B5)"),
-            std::string::npos)
-      << plan.context.messages;
-}
-
-TEST(PlanWriter, FallbacksAreWorkspaces) {
+TEST(PlanWriter, FallbacksAreLaunches) {
   Plan plan("rplan.func @f(%x: memref<4xf32>) outputs() names [\"x\"] {\n"
             "%c = arith.constant 4 : index\n"
+            "%d = arith.constant 5 : index\n"
             "%m = rplan.workspace() : memref<4xf32>\n"
             "rplan.launch @k grid(%c) args(%x) : memref<4xf32>\n"
-            "rplan.launch @k1 grid(%c) args(%x) otherwise fill(%m : "
-            "memref<4xf32>) : memref<4xf32>\n"
-            "rplan.launch @k2 grid(%c) args(%m) : memref<4xf32>\n"
+            "rplan.launch @k1 grid(%c) args(%x) otherwise launch @k2 grid(%d) "
+            "args(%m, %c : memref<4xf32>, index) : memref<4xf32>\n"
             "rplan.return }");
   ASSERT_TRUE(plan.ok) << plan.context.messages;
   const abi::PlanT &written = *plan.function.plans[0];
-  EXPECT_EQ(written.steps[0]->action.AsLaunch()->fallback, -1);
-  ASSERT_EQ(written.steps[1]->action.AsLaunch()->fallback, 1);
+  EXPECT_FALSE(written.steps[0]->action.AsLaunch()->otherwise);
+  const abi::LaunchT &launch = *written.steps[1]->action.AsLaunch();
+  EXPECT_EQ(launch.kernel, 1u);
+  EXPECT_EQ(launch.args.size(), 1u);
+  ASSERT_TRUE(launch.otherwise);
+  EXPECT_EQ(launch.otherwise->kernel, 2u);
+  ASSERT_EQ(launch.otherwise->args.size(), 2u);
+  EXPECT_EQ(launch.otherwise->args[0].index(), 1u);
   EXPECT_EQ(written.buffers[1]->kind, abi::BufferKind::Workspace);
-  EXPECT_EQ(written.buffers[1]->first_step, 1u);
-  EXPECT_EQ(written.buffers[1]->last_step, 2u);
-  EXPECT_EQ(written.steps[1]->action.AsLaunch()->args.size(), 1u);
+  auto value = [&](uint32_t expr) {
+    return evaluate(plan.function, expr, {}, 0);
+  };
+  EXPECT_EQ(value(launch.grid[0]), 4);
+  EXPECT_EQ(value(launch.otherwise->grid[0]), 5);
+  EXPECT_EQ(value(launch.otherwise->args[1].index()), 4);
+}
+
+TEST(PlanWriter, QueuesAndEvents) {
+  Plan plan("rplan.func @f(%x: memref<?x8xf32>, %y: memref<?x8xf32>) outputs() "
+            "names [\"x\", \"y\"] {\n"
+            "%n = rplan.size %x[0] : memref<?x8xf32>\n"
+            "%true = arith.constant true\n"
+            "%w = rplan.workspace(%n) : memref<?x8xf32>\n"
+            "%z = rplan.aligned %x by @k1 grid(%n) if %true "
+            ": memref<?x8xf32>\n"
+            "%a = rplan.copy %y to %w : memref<?x8xf32>, memref<?x8xf32> -> "
+            "!rplan.event\n"
+            "%b = rplan.launch @k grid(%n) args(%w) on exchange after(%a, %a) "
+            ": memref<?x8xf32> -> !rplan.event\n"
+            "rplan.launch @k grid(%n) args(%z) on exchange : memref<?x8xf32>\n"
+            "rplan.launch @k grid(%n) args(%w) after(%b, %a) "
+            ": memref<?x8xf32>\n"
+            "rplan.return }");
+  ASSERT_TRUE(plan.ok) << plan.context.messages;
+  std::string text;
+  for (const auto &step : plan.function.plans[0]->steps) {
+    text += step->queue == abi::Queue::Exchange ? "exchange" : "compute";
+    for (uint32_t wait : step->waits)
+      text += " " + std::to_string(wait);
+    text += "; ";
+  }
+  // Who uses a copy of an input waits for it.
+  EXPECT_EQ(text, "compute; compute; exchange 1; exchange 0; compute 1 2; ");
+  const abi::CopyT &copy = *plan.function.plans[0]->steps[1]->action.AsCopy();
+  EXPECT_NE(copy.source, copy.destination);
+}
+
+TEST(PlanWriter, NumbersOfTheMachine) {
+  Plan plan("rplan.func @f() outputs(%y: memref<?xf32>) names [\"y\"] {\n"
+            "%m = rplan.machine multiprocessors\n"
+            "%rank = rplan.machine rank\n"
+            "%ranks = rplan.machine ranks\n"
+            "%n = rplan.size %y[0] : memref<?xf32>\n"
+            "rplan.require eq %n, %ranks, \"one a rank\"\n"
+            "rplan.launch @k grid(%m) args(%rank) : index\n"
+            "rplan.return }");
+  ASSERT_TRUE(plan.ok) << plan.context.messages;
+  const abi::FunctionT &function = plan.function;
+  const auto &steps = function.plans[0]->steps;
+  auto wordOf = [&](uint32_t expr) {
+    EXPECT_EQ(function.exprs[expr]->terms.size(), 1u);
+    return function.exprs[expr]->terms[0].op();
+  };
+  const abi::LaunchT &launch = *steps[1]->action.AsLaunch();
+  EXPECT_EQ(wordOf(launch.grid[0]), abi::ExprOp::Multiprocessors);
+  EXPECT_EQ(wordOf(launch.args[0].index()), abi::ExprOp::Rank);
+  EXPECT_EQ(wordOf(steps[0]->action.AsRequire()->rhs), abi::ExprOp::Ranks);
+  // Who allocates outputs does not know the machine.
+  EXPECT_TRUE(function.arguments[0]->size_exprs.empty());
 }
 
 TEST(PlanWriter, AlignedInputsLiveFromTheirCopyOn) {
@@ -392,7 +453,6 @@ TEST(PlanWriter, AlignedInputsLiveFromTheirCopyOn) {
   EXPECT_EQ(aligned.kind, abi::BufferKind::Aligned);
   EXPECT_EQ(aligned.index, 0u);
   EXPECT_EQ(aligned.first_step, 1u);
-  EXPECT_EQ(aligned.last_step, 2u);
   for (int64_t rows : {3, 4})
     EXPECT_EQ(evaluate(plan.function, aligned.worth, {rows, 8}, 0), rows >= 4);
   // The copy is a launch like any other, and sizes are those of the input.

@@ -123,18 +123,131 @@ TEST(Plan, RequirementsComeBeforeEffects) {
   EXPECT_EQ(elements(y), (Values{-1, -1, -1}));
 }
 
-TEST(Plan, KernelsRunWhateverTheirFallback) {
-  Tensor x = iota(DType::f32, {3}, 1), y = filled(DType::f32, {3}, -1);
-  EXPECT_EQ(Module(plan(R"(
+// Every kernel can run here; where choices are free, sometimes the other does.
+TEST(Plan, EitherLaunchMayRun) {
+  const std::string body = R"(
     %t = rplan.order_table #rlayout.order<linear> length(%n) : memref<?xi64>
-    %marks = rplan.workspace(%n) : memref<?xf32>
+    %u = rplan.order_table #rlayout.order<residue<2>> length(%n)
+        : memref<?xi64>
     rplan.launch @copy grid(%n) args(%x, %t, %y)
-        otherwise fill(%marks : memref<?xf32>)
+        otherwise launch @again grid(%n) args(%x, %u, %y
+            : memref<?xf32, strided<[1]>>, memref<?xi64>,
+              memref<?xf32, strided<[1]>>)
         : memref<?xf32, strided<[1]>>, memref<?xi64>,
-          memref<?xf32, strided<[1]>>)"))
-                .run("main", {x.view(), y.view()}),
+          memref<?xf32, strided<[1]>>)";
+  std::string again(kCopy);
+  again.replace(again.find("@copy"), 5, "@again");
+  int others = 0;
+  for (uint64_t seed = 0; seed < 20; ++seed)
+    for (bool free : {false, true}) {
+      Options options;
+      options.seed = seed;
+      options.chooseFreely = free;
+      Tensor x = iota(DType::f32, {4}, 1), y = filled(DType::f32, {4}, -1);
+      ASSERT_EQ(
+          Module(again + plan(body)).run("main", {x.view(), y.view()}, options),
+          "");
+      bool isOther = elements(y) == Values{1, 3, 2, 4};
+      EXPECT_TRUE(isOther || elements(y) == (Values{1, 2, 3, 4}));
+      EXPECT_FALSE(isOther && !free);
+      others += isOther;
+    }
+  EXPECT_GT(others, 0);
+  EXPECT_LT(others, 20);
+}
+
+TEST(Plan, RulesComeLast) {
+  EXPECT_NE(
+      runBody("rplan.require eq %n, %m, \"expected sense\" rule \"S2\"", 5, 4)
+          .find("expected sense, found 5 and 4 (S2)"),
+      std::string::npos);
+}
+
+TEST(Plan, NumbersOfTheMachine) {
+  Options options;
+  options.multiprocessors = 7;
+  options.rank = 2;
+  options.ranks = 5;
+  Tensor x = iota(DType::f32, {7}), y(DType::f32, {5});
+  const std::string body = R"(
+    %mp = rplan.machine multiprocessors
+    %rank = rplan.machine rank
+    %ranks = rplan.machine ranks
+    %c2 = arith.constant 2 : index
+    rplan.require eq %n, %mp, "multiprocessors"
+    rplan.require eq %rank, %c2, "rank"
+    rplan.require eq %m, %ranks, "ranks")";
+  EXPECT_EQ(Module(plan(body)).run("main", {x.view(), y.view()}, options), "");
+}
+
+TEST(Plan, ConstantsAreTables) {
+  Tensor x = iota(DType::f32, {3}, 1), y = filled(DType::f32, {3}, -1);
+  const std::string body = R"(
+    %t = rplan.constant dense<[2, 0, 1]> : tensor<3xi64> as memref<?xi64>
+    %size = rplan.size %t[0] : memref<?xi64>
+    rplan.launch @copy grid(%size) args(%x, %t, %y)
+        : memref<?xf32, strided<[1]>>, memref<?xi64>,
+          memref<?xf32, strided<[1]>>)";
+  EXPECT_EQ(Module(plan(body)).run("main", {x.view(), y.view()}), "");
+  EXPECT_EQ(elements(y), (Values{3, 1, 2}));
+}
+
+/// y = x + x, of copies that both queues make; `last` waits for `events`.
+static std::string twoQueues(const std::string &events) {
+  return R"(
+  rtile.func @sum(%x: memref<?xf32>, %z: memref<?xf32>,
+                  %y: memref<?xf32, strided<[1]>>) grid(%i: index) {
+    %xs = rtile.view %x[*] : memref<?xf32> to !rtile.view<1xf32>
+    %zs = rtile.view %z[*] : memref<?xf32> to !rtile.view<1xf32>
+    %ys = rtile.view %y[*] : memref<?xf32, strided<[1]>>
+        to !rtile.view<1xf32>
+    %a = rtile.load %xs[%i] : !rtile.view<1xf32>
+    %b = rtile.load %zs[%i] : !rtile.view<1xf32>
+    %v = arith.addf %a, %b : tensor<1xf32>
+    rtile.store %v, %ys[%i] : !rtile.view<1xf32>
+    rtile.return
+  })" + plan(R"(
+    %a = rplan.workspace(%n) : memref<?xf32>
+    %b = rplan.workspace(%n) : memref<?xf32>
+    %first = rplan.copy %x to %a : memref<?xf32, strided<[1]>>, memref<?xf32>
+        -> !rplan.event
+    %second = rplan.copy %x to %b on exchange
+        : memref<?xf32, strided<[1]>>, memref<?xf32> -> !rplan.event
+    rplan.launch @sum grid(%n) args(%a, %b, %y) )" +
+             events + R"(
+        : memref<?xf32>, memref<?xf32>, memref<?xf32, strided<[1]>>)");
+}
+
+// Steps run in any order that their queues and events allow; one that does not
+// wait finds what it reads missing, for some seeds.
+TEST(Plan, StepsOfTwoQueuesRunInAnyLegalOrder) {
+  int wrong = 0;
+  for (uint64_t seed = 0; seed < 30; ++seed) {
+    Options options;
+    options.seed = seed;
+    Tensor x = iota(DType::f32, {3}, 1), y = filled(DType::f32, {3}, -1);
+    ASSERT_EQ(Module(twoQueues("after(%second)"))
+                  .run("main", {x.view(), y.view()}, options),
+              "");
+    EXPECT_EQ(elements(y), (Values{2, 4, 6}));
+    ASSERT_EQ(Module(twoQueues("")).run("main", {x.view(), y.view()}, options),
+              "");
+    wrong += elements(y) != Values{2, 4, 6};
+  }
+  EXPECT_GT(wrong, 0);
+  EXPECT_LT(wrong, 30);
+}
+
+TEST(Plan, CopiesAreOfOneSize) {
+  EXPECT_NE(runBody("rplan.copy %x to %y : memref<?xf32, strided<[1]>>, "
+                    "memref<?xf32, strided<[1]>>",
+                    3, 4)
+                .find("expected a destination of size 3 on axis 0, found 4"),
+            std::string::npos);
+  EXPECT_EQ(runBody("rplan.copy %x to %y : memref<?xf32, strided<[1]>>, "
+                    "memref<?xf32, strided<[1]>>",
+                    4, 4),
             "");
-  EXPECT_EQ(elements(y), (Values{1, 2, 3}));
 }
 
 // Inputs are copied where that is worth it, and else read as they are: a kernel

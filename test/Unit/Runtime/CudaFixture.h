@@ -39,6 +39,7 @@ protected:
     EXPECT_EQ(fake.contexts, 0);
     EXPECT_EQ(fake.modules, 0);
     EXPECT_EQ(fake.streams, 0);
+    EXPECT_EQ(fake.events, 0);
     EXPECT_EQ(fake.memoryPools, 0);
     EXPECT_EQ(fake.graphs, 0);
     EXPECT_EQ(fake.readyGraphs, 0);

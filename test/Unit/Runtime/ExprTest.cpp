@@ -34,11 +34,13 @@ public:
   }
   std::string get(uint32_t expr) {
     const auto *artifact = abi::GetArtifact(payload.data());
-    ExprValues values(*artifact->functions()->Get(0), tensors);
+    ExprValues values(*artifact->functions()->Get(0), tensors, machine);
     int64_t value;
     Status status = values.get(expr, value);
     return status.ok() ? std::to_string(value) : status.message();
   }
+
+  const rt::Machine *machine = nullptr;
 
 private:
   std::vector<uint8_t> payload;
@@ -145,6 +147,24 @@ TEST(Expr, FailuresTravelWithTheValue) {
   for (uint32_t expr : {bad, user})
     EXPECT_EQ(e.get(expr),
               "entry 'f': expression 'tiles': 1 floordiv 0 divides by zero");
+}
+
+TEST(Expr, NumbersOfTheMachine) {
+  Builder b;
+  b.function("f");
+  b.argument("x", abi::DType::F32, {-1, -1});
+  uint32_t blocks =
+      b.expr({op(ExprOp::Multiprocessors), constant(2), op(ExprOp::Mul)});
+  uint32_t rank = b.expr({op(ExprOp::Rank)}),
+           ranks = b.expr({op(ExprOp::Ranks)});
+  Evaluation values(b);
+  EXPECT_EQ(values.get(blocks),
+            "entry 'f': expression 0 depends on an output or on the machine");
+  const rt::Machine machine = {132, 3, 5};
+  values.machine = &machine;
+  EXPECT_EQ(values.get(blocks), "264");
+  EXPECT_EQ(values.get(rank), "3");
+  EXPECT_EQ(values.get(ranks), "5");
 }
 
 } // namespace ringlet::test

@@ -17,14 +17,17 @@
 using namespace ringlet::rt::cuda;
 using ringlet::rt::EncodedMap;
 using ringlet::test::FakeCuda;
+using ringlet::test::FakeEvent;
+using ringlet::test::FakeGraph;
 using ringlet::test::FakeLaunch;
 using ringlet::test::FakeMap;
+using ringlet::test::FakeReadyGraph;
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
 
 extern "C" {
 using HostKernel = void(const int64_t *, int64_t, int64_t, void *);
-HostKernel scale, shift, gather, visit, mark, turn, pack, total;
+HostKernel scale, shift, gather, visit, mark, plain, turn, pack, total;
 }
 
 static FakeCuda fake;
@@ -34,8 +37,8 @@ static const struct FakeKernel {
   const char *name;
   HostKernel *code;
 } kernels[] = {{"scale", scale}, {"shift", shift}, {"gather", gather},
-               {"visit", visit}, {"mark", mark},   {"turn", turn},
-               {"pack", pack},   {"total", total}};
+               {"visit", visit}, {"mark", mark},   {"plain", plain},
+               {"turn", turn},   {"pack", pack},   {"total", total}};
 
 /// Writes the call down; true if it is to fail with `code`.
 static bool fails(const char *symbol, Result &code) {
@@ -63,6 +66,13 @@ static const Result invalidValue = 1, captureUnsupported = 900;
 /// While a stream is captured, only a relaxed thread may allocate and wait.
 static bool forbidden() {
   return !fake.capturing.empty() && fake.captureMode != capture::Relaxed;
+}
+
+/// Writes down a piece of work and what comes before it.
+static void queue(const std::string &what, void *stream) {
+  std::set<size_t> &ended = fake.ended[stream];
+  fake.works.push_back({what, stream, ended});
+  ended.insert(fake.works.size() - 1);
 }
 
 EXPORT Result cuDriverGetVersion(int *version) {
@@ -241,6 +251,7 @@ static Result describe(const KernelNode &node, FakeLaunch &launch) {
 static void start(FakeLaunch launch, void *stream) {
   launch.stream = stream;
   fake.launches.push_back(launch);
+  queue(launch.kernel, stream);
   if (fake.capturing.count(stream))
     return;
   for (const FakeKernel &kernel : kernels)
@@ -283,19 +294,6 @@ EXPORT Result cuLaunchKernelEx(const LaunchConfig *config,
 //===----------------------------------------------------------------------===//
 // Graphs of kernels that follow each other
 //===----------------------------------------------------------------------===//
-
-namespace {
-
-struct FakeGraph {
-  std::vector<std::unique_ptr<FakeLaunch>> nodes;
-  size_t edges = 0;
-};
-struct FakeReadyGraph {
-  std::map<const void *, FakeLaunch> nodes;
-  std::vector<const void *> order;
-};
-
-} // namespace
 
 EXPORT Result cuGraphCreate(FakeGraph **graph, unsigned) {
   CALL_IN_CONTEXT("cuGraphCreate");
@@ -416,14 +414,16 @@ EXPORT Result cuMemcpyDtoHAsync_v2(void *to, Address from, size_t bytes,
   return 0;
 }
 EXPORT Result cuMemcpyDtoDAsync_v2(Address to, Address from, size_t bytes,
-                                   void *) {
+                                   void *stream) {
   CALL_IN_CONTEXT("cuMemcpyDtoDAsync");
+  queue("copy", stream);
   std::memcpy(reinterpret_cast<void *>(to), reinterpret_cast<void *>(from),
               bytes);
   return 0;
 }
-EXPORT Result cuMemcpy2DAsync_v2(const Copy2D *shape, void *) {
+EXPORT Result cuMemcpy2DAsync_v2(const Copy2D *shape, void *stream) {
   CALL_IN_CONTEXT("cuMemcpy2DAsync");
+  queue("copy", stream);
   if (shape->sourceType != DeviceMemory || shape->targetType != DeviceMemory ||
       shape->width > shape->sourcePitch || shape->width > shape->targetPitch)
     return invalidValue;
@@ -526,6 +526,34 @@ EXPORT Result cuStreamGetId(void *stream, unsigned long long *number) {
   *number = reinterpret_cast<uintptr_t>(stream) + fake.streamEpoch;
   return 0;
 }
+EXPORT Result cuEventCreate(FakeEvent **event, unsigned flags) {
+  CALL_IN_CONTEXT("cuEventCreate");
+  if (flags != EventWithoutTime)
+    return invalidValue;
+  ++fake.events;
+  *event = new FakeEvent;
+  return 0;
+}
+EXPORT Result cuEventDestroy_v2(FakeEvent *event) {
+  CALL_IN_CONTEXT("cuEventDestroy");
+  --fake.events;
+  delete event;
+  return 0;
+}
+EXPORT Result cuEventRecord(FakeEvent *event, void *stream) {
+  CALL_IN_CONTEXT("cuEventRecord");
+  event->ended = fake.ended[stream];
+  event->isCaptured = fake.capturing.count(stream);
+  return 0;
+}
+EXPORT Result cuStreamWaitEvent(void *stream, FakeEvent *event, unsigned) {
+  CALL_IN_CONTEXT("cuStreamWaitEvent");
+  if (event->isCaptured && !fake.capturing.count(stream))
+    fake.capturing.insert(stream);
+  fake.ended[stream].insert(event->ended.begin(), event->ended.end());
+  return 0;
+}
+
 EXPORT Result cuThreadExchangeStreamCaptureMode(int *mode) {
   CALL("cuThreadExchangeStreamCaptureMode");
   std::swap(*mode, fake.captureMode);

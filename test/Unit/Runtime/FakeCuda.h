@@ -17,6 +17,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -44,6 +45,30 @@ struct FakeLaunch {
   bool early = false;
 };
 
+/// A kernel or a copy, with what has ended when it begins whatever the streams
+/// do: numbers in FakeCuda::works.
+struct FakeWork {
+  std::string what;
+  void *stream;
+  std::set<size_t> before;
+};
+
+/// Kernels that follow each other, and the same made ready to run.
+struct FakeGraph {
+  std::vector<std::unique_ptr<FakeLaunch>> nodes;
+  size_t edges = 0;
+};
+struct FakeReadyGraph {
+  std::map<const void *, FakeLaunch> nodes;
+  std::vector<const void *> order;
+};
+
+/// What has ended on a stream when it was recorded there.
+struct FakeEvent {
+  std::set<size_t> ended;
+  bool isCaptured = false;
+};
+
 /// Of the only device, unless `devices` says otherwise.
 struct FakeCuda {
   int version = 12080;
@@ -57,6 +82,9 @@ struct FakeCuda {
   /// Symbols without their version suffix, in the order of the calls.
   std::vector<std::string> calls;
   std::vector<FakeLaunch> launches;
+  std::vector<FakeWork> works;
+  /// Of a stream: what has ended when what is queued next begins.
+  std::map<void *, std::set<size_t>> ended;
   /// What a symbol returns instead of doing something.
   std::map<std::string, int> failures;
   /// The contexts that are current, the last one on top.
@@ -73,7 +101,7 @@ struct FakeCuda {
     size_t maps, words;
   };
   std::map<std::string, Mapped> mapped;
-  int contexts = 0, modules = 0, streams = 0, memoryPools = 0;
+  int contexts = 0, modules = 0, streams = 0, events = 0, memoryPools = 0;
   int graphs = 0, readyGraphs = 0;
   int captureMode = 0;
   /// Streams of other epochs have other numbers.

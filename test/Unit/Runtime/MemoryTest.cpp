@@ -22,51 +22,7 @@
 namespace ringlet::test {
 
 using rt::Account;
-using rt::Lifetime;
 using rt::Status;
-
-TEST(LayOut, NothingThatMeetsOverlaps) {
-  std::mt19937 random(3);
-  for (int round = 0; round < 2000; ++round) {
-    std::vector<Lifetime> list(random() % 12);
-    uint64_t sum = 0;
-    for (Lifetime &lifetime : list) {
-      lifetime.first = random() % 10;
-      lifetime.last = lifetime.first + random() % 4;
-      lifetime.bytes = random() % 3 ? random() % 5000 : 0;
-      sum += (lifetime.bytes + 63) / 64 * 64;
-    }
-    uint64_t total;
-    ASSERT_TRUE(rt::layOut(list, 64, total));
-    EXPECT_LE(total, sum);
-    for (size_t i = 0; i < list.size(); ++i) {
-      const Lifetime &a = list[i];
-      EXPECT_EQ(a.offset % 64, 0u);
-      EXPECT_LE(a.offset + a.bytes, total);
-      for (size_t j = 0; j < i; ++j) {
-        const Lifetime &b = list[j];
-        bool meet = a.first <= b.last && b.first <= a.last;
-        bool apart =
-            a.offset + a.bytes <= b.offset || b.offset + b.bytes <= a.offset;
-        EXPECT_TRUE(!meet || apart);
-      }
-    }
-  }
-}
-
-TEST(LayOut, SharesWhereLifetimesEnd) {
-  std::vector<Lifetime> list = {{0, 1, 1000}, {2, 3, 900}, {1, 2, 100}};
-  uint64_t total;
-  ASSERT_TRUE(rt::layOut(list, 64, total));
-  EXPECT_EQ(list[0].offset, list[1].offset);
-  EXPECT_EQ(total, 1024u + 128u);
-}
-
-TEST(LayOut, RefusesOverflow) {
-  std::vector<Lifetime> list = {{0, 1, UINT64_MAX - 100}, {0, 1, 200}};
-  uint64_t total;
-  EXPECT_FALSE(rt::layOut(list, 64, total));
-}
 
 TEST(AccountTest, KeepsTheLimit) {
   Account account(100);

@@ -48,6 +48,7 @@ protected:
     addProbe(builder);
     addCopy(builder);
     addMapped(builder);
+    addBeside(builder);
     program = loadProgram(context.get(), builder.artifact);
   }
   rl_status call(const std::string &entry,
@@ -78,6 +79,19 @@ TEST_P(Run, FallbackOfAKernelWithoutMaps) {
             RL_OK)
       << rl_last_error();
   EXPECT_EQ(y, std::vector<float>(20, 2));
+}
+
+// Without queues, steps run in the order of the plan.
+TEST_P(Run, TwoQueues) {
+  std::vector<float> x = {1, 2, 3, 4, 5, 6}, y(6, -1), c = {7};
+  int64_t factor = 10;
+  ASSERT_EQ(call("beside", {{x.data(), RL_F32, {2, 3}},
+                            {c.data(), RL_F32, {1}},
+                            {&factor, RL_I64, {}},
+                            {y.data(), RL_F32, {2, 3}}}),
+            RL_OK)
+      << rl_last_error();
+  EXPECT_EQ(y, (std::vector<float>{17, 27, 37, 47, 57, 67}));
 }
 
 TEST_P(Run, EverySizeAndStride) {

@@ -128,25 +128,20 @@ uint32_t Builder::constantBuffer(uint32_t constant) {
   return add(plan(), std::move(buffer));
 }
 
-uint32_t Builder::workspace(DType dtype, std::vector<uint32_t> sizes,
-                            uint32_t first, uint32_t last) {
+uint32_t Builder::workspace(DType dtype, std::vector<uint32_t> sizes) {
   auto buffer = std::make_unique<abi::BufferT>();
   buffer->kind = abi::BufferKind::Workspace;
   buffer->dtype = dtype;
   buffer->sizes = std::move(sizes);
-  buffer->first_step = first;
-  buffer->last_step = last;
   return add(plan(), std::move(buffer));
 }
 
-uint32_t Builder::aligned(uint32_t argument, uint32_t worth, uint32_t first,
-                          uint32_t last) {
+uint32_t Builder::aligned(uint32_t argument, uint32_t worth, uint32_t first) {
   auto buffer = std::make_unique<abi::BufferT>();
   buffer->kind = abi::BufferKind::Aligned;
   buffer->index = argument;
   buffer->worth = worth;
   buffer->first_step = first;
-  buffer->last_step = last;
   return add(plan(), std::move(buffer));
 }
 
@@ -175,13 +170,30 @@ void Builder::require(abi::Compare compare, uint32_t lhs, uint32_t rhs,
   step().action.Set(std::move(require));
 }
 
-void Builder::launch(uint32_t kernel, std::vector<uint32_t> grid,
-                     std::vector<abi::LaunchArg> args) {
+static abi::LaunchT makeLaunch(uint32_t kernel, std::vector<uint32_t> grid,
+                               std::vector<abi::LaunchArg> args) {
   abi::LaunchT launch;
   launch.kernel = kernel;
   launch.grid = std::move(grid);
   launch.args = std::move(args);
-  step().action.Set(std::move(launch));
+  return launch;
+}
+
+void Builder::launch(uint32_t kernel, std::vector<uint32_t> grid,
+                     std::vector<abi::LaunchArg> args) {
+  step().action.Set(makeLaunch(kernel, std::move(grid), std::move(args)));
+}
+
+void Builder::otherwise(uint32_t kernel, std::vector<uint32_t> grid,
+                        std::vector<abi::LaunchArg> args) {
+  plan().steps.back()->action.AsLaunch()->otherwise =
+      std::make_unique<abi::LaunchT>(
+          makeLaunch(kernel, std::move(grid), std::move(args)));
+}
+
+void Builder::queue(abi::Queue queue, std::vector<uint32_t> waits) {
+  plan().steps.back()->queue = queue;
+  plan().steps.back()->waits = std::move(waits);
 }
 
 void Builder::copy(uint32_t source, uint32_t destination) {
@@ -252,7 +264,7 @@ void addAffine(Builder &b) {
   uint32_t tiles =
       b.expr({ref(rows), constant(4), op(ExprOp::CeilDiv)}, "tiles");
   uint32_t in = b.argumentBuffer(x), out = b.argumentBuffer(y);
-  uint32_t scaled = b.workspace(DType::F32, {rows, columns}, 1, 2);
+  uint32_t scaled = b.workspace(DType::F32, {rows, columns});
   uint32_t c = b.constantBuffer(0);
   b.require(abi::Compare::Le, one, factor, "expected 1 <= s", "B1");
   b.launch(scale, {tiles}, {buffer(in), buffer(scaled), value(factor)});
@@ -304,8 +316,39 @@ void addCopy(Builder &b) {
   b.copy(in, out);
 }
 
+void addBeside(Builder &b) {
+  uint32_t scale = b.kernel("scale", 1);
+  b.param(DType::F32, {-1, -1}, {-1, 1});
+  b.param(DType::F32, {-1, -1}, {-1, 1}, true);
+  b.scalarParam();
+  uint32_t shift = b.kernel("shift", 1);
+  b.param(DType::F32, {-1, -1}, {-1, 1});
+  b.param(DType::F32, {-1, -1}, {-1, 1}, true);
+  b.param(DType::F32, {1}, {1});
+  b.function("beside");
+  uint32_t x = b.argument("x", DType::F32, {-1, -1});
+  uint32_t c = b.argument("c", DType::F32, {1});
+  uint32_t s = b.argument("s", DType::I64, {});
+  uint32_t y = b.argument("result0", DType::F32, {-1, -1}, true, {0, 1});
+  uint32_t rows = b.expr({dim(x, 0)}), columns = b.expr({dim(x, 1)});
+  uint32_t factor = b.expr({scalar(s)}), one = b.expr({constant(1)});
+  uint32_t tiles = b.expr({ref(rows), constant(4), op(ExprOp::CeilDiv)});
+  uint32_t in = b.argumentBuffer(x), out = b.argumentBuffer(y);
+  uint32_t there = b.argumentBuffer(c);
+  uint32_t scaled = b.workspace(DType::F32, {rows, columns});
+  uint32_t here = b.workspace(DType::F32, {one});
+  b.launch(scale, {tiles}, {buffer(in), buffer(scaled), value(factor)});
+  b.copy(there, here);
+  b.queue(abi::Queue::Exchange);
+  b.launch(shift, {tiles}, {buffer(scaled), buffer(out), buffer(here)});
+  b.waitFor({1});
+}
+
 void addMapped(Builder &b) {
   uint32_t mark = b.kernel("mark", 1);
+  b.param(DType::BF16, {-1, -1, -1}, {-1, -1, 1});
+  b.param(DType::F32, {-1}, {1}, true);
+  uint32_t plain = b.kernel("plain", 1);
   b.param(DType::BF16, {-1, -1, -1}, {-1, -1, 1});
   b.param(DType::F32, {-1}, {1}, true);
   b.function("mapped");
@@ -313,9 +356,9 @@ void addMapped(Builder &b) {
   uint32_t y = b.argument("result0", DType::F32, {-1}, true, {0});
   uint32_t rows = b.expr({dim(x, 1)}, "rows");
   uint32_t in = b.argumentBuffer(x), out = b.argumentBuffer(y);
-  uint32_t marks = b.workspace(DType::F32, {rows}, 0, 1);
+  uint32_t marks = b.workspace(DType::F32, {rows});
   b.launch(mark, {rows}, {buffer(in), buffer(marks)});
-  b.plan().steps.back()->action.AsLaunch()->fallback = int32_t(marks);
+  b.otherwise(plain, {rows}, {buffer(in), buffer(marks)});
   b.copy(marks, out);
 }
 
@@ -332,7 +375,7 @@ void addTotal(Builder &b) {
   uint32_t rows = b.expr({dim(x, 1)}, "rows");
   uint32_t worth = b.expr({ref(rows), constant(8), op(abi::ExprOp::FloorDiv)});
   uint32_t in = b.argumentBuffer(x), out = b.argumentBuffer(y);
-  uint32_t near = b.aligned(x, worth, 0, 1);
+  uint32_t near = b.aligned(x, worth, 0);
   b.launch(pack, {rows}, {buffer(in), buffer(near)});
   b.launch(total, {rows}, {buffer(near), buffer(out)});
 }

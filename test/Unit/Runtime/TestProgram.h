@@ -55,17 +55,24 @@ public:
                 const std::string &name = "");
   uint32_t argumentBuffer(uint32_t argument);
   uint32_t constantBuffer(uint32_t constant);
-  uint32_t workspace(abi::DType dtype, std::vector<uint32_t> sizes,
-                     uint32_t first, uint32_t last);
+  uint32_t workspace(abi::DType dtype, std::vector<uint32_t> sizes);
   /// Which the launch of step `first` makes.
-  uint32_t aligned(uint32_t argument, uint32_t worth, uint32_t first,
-                   uint32_t last);
+  uint32_t aligned(uint32_t argument, uint32_t worth, uint32_t first);
   uint32_t orderTable(abi::OrderT order, uint32_t length, bool inverse);
   void require(abi::Compare compare, uint32_t lhs, uint32_t rhs,
                const std::string &message, const std::string &rule = "");
   void launch(uint32_t kernel, std::vector<uint32_t> grid,
               std::vector<abi::LaunchArg> args);
   void copy(uint32_t source, uint32_t destination);
+  /// What the last step, a launch, does where a map of its kernel cannot be
+  /// made.
+  void otherwise(uint32_t kernel, std::vector<uint32_t> grid,
+                 std::vector<abi::LaunchArg> args);
+  /// The queue of the last step, and the steps that it waits for.
+  void queue(abi::Queue queue, std::vector<uint32_t> waits = {});
+  void waitFor(std::vector<uint32_t> steps) {
+    queue(abi::Queue::Compute, std::move(steps));
+  }
 
   abi::FunctionT &function() { return *artifact.functions.back(); }
   abi::PlanT &plan() { return *function().plans.back(); }
@@ -99,9 +106,13 @@ void addVisit(Builder &builder);
 void addProbe(Builder &builder);
 /// Entry "copy": result0 = x, by a copy step.
 void addCopy(Builder &builder);
-/// Entry "mapped": result0[i] = 2 where the kernel "mark" runs, 1 where its
-/// fallback does; x is bf16 [?, ?, ?] and i one of its rows, axis 1. The kernel
-/// has no tensor maps yet.
+/// Entry "beside": result0 = x * s + y, f32 [?, ?], the sum by kernel "shift"
+/// of one element, c. The queue exchange copies c while the queue compute
+/// scales x; both wait for nothing, and the last step for both.
+void addBeside(Builder &builder);
+/// Entry "mapped": result0[i] = 2 where the kernel "mark" runs, 1 where the
+/// kernel "plain" does in its place; x is bf16 [?, ?, ?] and i one of its rows,
+/// axis 1. The kernel has no tensor maps yet.
 void addMapped(Builder &builder);
 /// Entry "total": result0[i] is the sum of row i of x, as in "mapped", by way
 /// of an aligned x, which is worth a copy from 8 rows on. The last kernel has

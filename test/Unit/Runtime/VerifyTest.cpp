@@ -29,7 +29,7 @@ static std::string verify(const std::vector<uint8_t> &payload) {
   return error;
 }
 
-/// Everything that an artefact can contain, in functions 0 to 5.
+/// Everything that an artefact can contain, in functions 0 to 6.
 static void fillAll(Builder &b) {
   addAffine(b);
   addReorder(b, "reorder", order("residue", {}, 8, 4));
@@ -37,6 +37,7 @@ static void fillAll(Builder &b) {
   addGraph(b);
   addMapped(b);
   addTotal(b);
+  addBeside(b);
   // The code is for a CPU, but nobody runs it.
   auto gpu = std::make_unique<abi::CodeObjectT>();
   gpu->target = "sm_90a";
@@ -44,6 +45,7 @@ static void fillAll(Builder &b) {
   gpu->bytes = {1, 2, 3};
   b.artifact.code_objects.push_back(std::move(gpu));
   b.artifact.functions[4]->plans[0]->code_objects = {1};
+  b.artifact.kernels[4]->code[0]->code_object = 1;
   abi::KernelT &kernel = *b.artifact.kernels[3];
   kernel.code[0]->code_object = 1;
   kernel.code[0]->blocks_per_multiprocessor = 2;
@@ -76,6 +78,7 @@ abi::LaunchT &mappedLaunch(abi::ArtifactT &a) {
   return *a.functions[4]->plans[0]->steps[0]->action.AsLaunch();
 }
 abi::PlanT &totalPlan(abi::ArtifactT &a) { return *a.functions[5]->plans[0]; }
+abi::PlanT &besidePlan(abi::ArtifactT &a) { return *a.functions[6]->plans[0]; }
 abi::LaunchT &packing(abi::ArtifactT &a) {
   return *totalPlan(a).steps[0]->action.AsLaunch();
 }
@@ -165,22 +168,58 @@ const Malformed malformed[] = {
      "tensor map 0: expected all residues at rate 1, "
      "found 2",
      [](auto &a) { mapped(a).maps[0]->residues = abi::Residues::Longer; }},
-    {"FallbackIndex", "expected a fallback of -1 or below 3, found 3",
-     [](auto &a) { mappedLaunch(a).fallback = 3; }},
-    {"FallbackNegative", "a fallback of -1 or below 3, found 4294967294",
-     [](auto &a) { mappedLaunch(a).fallback = -2; }},
-    {"FallbackOutput", "a workspace of f32 as the fallback, found buffer 1 of",
-     [](auto &a) { mappedLaunch(a).fallback = 1; }},
-    {"FallbackInput", "neither an output nor a workspace",
-     [](auto &a) { mappedLaunch(a).fallback = 0; }},
-    {"FallbackLifetime", "used at step 0, but lives from step 1 to step 1",
+    {"OtherwiseKernel", "step 0, otherwise: expected a kernel below 9, found 9",
+     [](auto &a) { mappedLaunch(a).otherwise->kernel = 9; }},
+    {"OtherwiseArguments", "otherwise: kernel 'plain' expects 2 arguments, found",
+     [](auto &a) { mappedLaunch(a).otherwise->args.pop_back(); }},
+    {"OtherwiseWritesInput", "neither an output nor a workspace",
+     [](auto &a) { a.kernels[4]->params[0]->writes = true; }},
+    {"OtherwiseMaps", "expected a kernel without tensor maps, found 'plain'",
+     [](auto &a) { a.kernels[4]->code[0]->maps.push_back(mapOfRows()); }},
+    {"OtherwiseTwice", "expected a launch without another choice, found one",
      [](auto &a) {
-       auto &plan = *a.functions[4]->plans[0];
-       auto other = std::make_unique<abi::BufferT>(*plan.buffers[2]);
-       other->first_step = 1;
-       plan.buffers.push_back(std::move(other));
-       mappedLaunch(a).fallback = 3;
+       mappedLaunch(a).otherwise->otherwise =
+           std::make_unique<abi::LaunchT>(*mappedLaunch(a).otherwise);
      }},
+    // Queues.
+    {"Queue", "a queue from 0 to 1, found 2",
+     [](auto &a) { besidePlan(a).steps[1]->queue = abi::Queue(2); }},
+    {"QueueOfRequire", "on no queue that waits for nothing, found queue 1 and 0",
+     [](auto &a) { plan(a).steps[0]->queue = abi::Queue::Exchange; }},
+    {"WaitOfRequire", "waits for nothing, found queue 0 and 1 waits",
+     [](auto &a) { plan(a).steps[0]->waits = {1}; }},
+    {"WaitForItself", "an earlier step to wait for below 2, found 2",
+     [](auto &a) { besidePlan(a).steps[2]->waits = {2}; }},
+    {"WaitForLater", "an earlier step to wait for below 1, found 2",
+     [](auto &a) { besidePlan(a).steps[1]->waits = {2}; }},
+    {"WaitForRequire", "to wait for a launch or a copy, found step 0",
+     [](auto &a) { plan(a).steps[2]->waits = {0}; }},
+    {"ReadBesideWrite", "step 2: uses buffer 4 beside step 1 of another queue",
+     [](auto &a) { besidePlan(a).steps[2]->waits.clear(); }},
+    {"WriteBesideWrite", "step 1: uses buffer 3 beside step 0 of another queue",
+     [](auto &a) {
+       besidePlan(a).buffers[2]->index = 0;
+       besidePlan(a).steps[1]->action.AsCopy()->destination = 3;
+     }},
+    {"WriteBesideRead", "step 2: uses buffer 5 beside step 1 of another queue",
+     [](auto &a) {
+       // The output is read by the copy, through another buffer.
+       besidePlan(a).buffers.push_back(
+           std::make_unique<abi::BufferT>(*besidePlan(a).buffers[1]));
+       abi::CopyT &copy = *besidePlan(a).steps[1]->action.AsCopy();
+       copy.source = 1;
+       copy.destination = 3;
+       besidePlan(a).steps[1]->waits = {0};
+       besidePlan(a).steps[2]->waits.clear();
+       abi::LaunchT &last = *besidePlan(a).steps[2]->action.AsLaunch();
+       last.args[0] = buffer(0);
+       last.args[1] = buffer(5);
+       last.args[2] = buffer(2);
+     }},
+    {"AlignedOnExchange", "a launch of the queue compute as step 0",
+     [](auto &a) { totalPlan(a).steps[0]->queue = abi::Queue::Exchange; }},
+    {"AlignedUsedBeside", "step 1: uses buffer 2 beside step 0 of another queue",
+     [](auto &a) { totalPlan(a).steps[1]->queue = abi::Queue::Exchange; }},
     // Arguments.
     {"InputAfterOutput", "an input after an output",
      [](auto &a) { affine(a).arguments[0]->is_output = true; }},
@@ -192,6 +231,8 @@ const Malformed malformed[] = {
      [](auto &a) { a.functions[3]->name = "copy"; }},
     {"SizeExprOfInput", "size expressions on an output only",
      [](auto &a) { affine(a).arguments[0]->size_exprs = {0, 1}; }},
+    {"SizeExprOfMachine", "size of axis 1 depends on",
+     [](auto &a) { affine(a).exprs[1]->terms = {op(ExprOp::Ranks)}; }},
     {"SizeExprOfOutput", "size of axis 1 depends on an output",
      [](auto &a) { affine(a).exprs[1]->terms = {dim(2, 1)}; }},
     // Expressions.
@@ -205,8 +246,8 @@ const Malformed malformed[] = {
      [](auto &a) { affine(a).exprs[0]->terms.assign(17, constant(1)); }},
     {"ExprLength", "at most 64 terms, found 65",
      [](auto &a) { affine(a).exprs[0]->terms.assign(65, constant(1)); }},
-    {"ExprOp", "operation from 0 to 12, found 13",
-     [](auto &a) { affine(a).exprs[0]->terms = {op(ExprOp(13))}; }},
+    {"ExprOp", "operation from 0 to 15, found 16",
+     [](auto &a) { affine(a).exprs[0]->terms = {op(ExprOp(16))}; }},
     {"ExprForwardRef", "an earlier expression below 0, found 0",
      [](auto &a) { affine(a).exprs[0]->terms = {ref(0)}; }},
     {"ExprArgument", "an argument below 3, found 3",
@@ -222,15 +263,6 @@ const Malformed malformed[] = {
      [](auto &a) { plan(a).buffers[0]->index = 9; }},
     {"BufferConstant", "a constant below 1, found 1",
      [](auto &a) { plan(a).buffers[3]->index = 1; }},
-    {"WorkspaceLifetime", "lives from step 2 to step 1",
-     [](auto &a) {
-       plan(a).buffers[2]->first_step = 2;
-       plan(a).buffers[2]->last_step = 1;
-     }},
-    {"WorkspaceStep", "a last step below 3, found 3",
-     [](auto &a) { plan(a).buffers[2]->last_step = 3; }},
-    {"WorkspaceUse", "is used at step 2, but lives from step 1 to step 1",
-     [](auto &a) { plan(a).buffers[2]->last_step = 1; }},
     {"WorkspaceExpr", "an expression below 5, found 50",
      [](auto &a) { plan(a).buffers[2]->sizes[0] = 50; }},
     {"AlignedArgument", "an argument below 2, found 2",
@@ -239,19 +271,17 @@ const Malformed malformed[] = {
      [](auto &a) { totalPlan(a).buffers[2]->index = 1; }},
     {"AlignedWorth", "an expression below 2, found 9",
      [](auto &a) { totalPlan(a).buffers[2]->worth = 9; }},
-    {"AlignedLifetime", "lives from step 1 to step 0",
-     [](auto &a) {
-       totalPlan(a).buffers[2]->first_step = 1;
-       totalPlan(a).buffers[2]->last_step = 0;
-     }},
-    {"AlignedWithoutLaunch", "a launch as step 2, which makes the copy",
+    {"AlignedFirst", "is used at step 0, but made by step 1",
+     [](auto &a) { totalPlan(a).buffers[2]->first_step = 1; }},
+    {"AlignedStep", "a first step below 2, found 2",
+     [](auto &a) { totalPlan(a).buffers[2]->first_step = 2; }},
+    {"AlignedWithoutLaunch", "compute as step 2, which makes the copy",
      [](auto &a) {
        abi::CopyT copy;
        copy.destination = 1;
        totalPlan(a).steps.push_back(std::make_unique<abi::StepT>());
        totalPlan(a).steps[2]->action.Set(copy);
        totalPlan(a).buffers[2]->first_step = 2;
-       totalPlan(a).buffers[2]->last_step = 2;
      }},
     {"AlignedOther", "copies input 0 to buffer 3 and does nothing else",
      [](auto &a) {
@@ -260,9 +290,9 @@ const Malformed malformed[] = {
        packing(a).args[0] = buffer(3);
      }},
     {"AlignedOnlyRead", "copies input 0 to buffer 2 and does nothing else",
-     [](auto &a) { a.kernels[4]->params[1]->writes = false; }},
+     [](auto &a) { a.kernels[5]->params[1]->writes = false; }},
     {"AlignedWrittenLater", "neither an output nor a workspace",
-     [](auto &a) { a.kernels[5]->params[0]->writes = true; }},
+     [](auto &a) { a.kernels[6]->params[0]->writes = true; }},
     {"OrderMissing", "expected an order, found none",
      [](auto &a) { a.functions[1]->plans[0]->buffers[2]->order.reset(); }},
     {"OrderFill", "found 90",
@@ -297,8 +327,8 @@ const Malformed malformed[] = {
      [](auto &a) { a.functions[1]->plans[0]->buffers[2]->order->chunk = -1; }},
     {"StepEmpty", "action from 1 to 3, found 0",
      [](auto &a) { plan(a).steps[0]->action.Reset(); }},
-    {"LaunchKernel", "a kernel below 6, found 6",
-     [](auto &a) { launch(a).kernel = 6; }},
+    {"LaunchKernel", "a kernel below 9, found 9",
+     [](auto &a) { launch(a).kernel = 9; }},
     {"LaunchGrid", "expects a grid of rank 1, found 2",
      [](auto &a) { launch(a).grid = {0, 0}; }},
     {"LaunchCount", "expects 3 arguments, found 2",
