@@ -21,7 +21,9 @@
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/Support/JSON.h"
 
 using namespace mlir;
 
@@ -77,6 +79,43 @@ OwningOpRef<ModuleOp> ringlet::parseModule(llvm::SourceMgr &sources,
   return module;
 }
 
+/// What an artefact takes as a name, and messages and files can show.
+static bool isPrintable(StringRef name) {
+  return !name.empty() && llvm::json::isUTF8(name) &&
+         llvm::none_of(name, [](char c) {
+           return static_cast<unsigned char>(c) < ' ' || c == 127;
+         });
+}
+
+/// Names of functions and of what `names` lists, where they stand.
+static LogicalResult checkNames(Operation *op) {
+  auto check = [&](StringRef name, StringRef what) -> LogicalResult {
+    if (isPrintable(name))
+      return success();
+    std::string shown;
+    llvm::raw_string_ostream stream(shown);
+    llvm::printEscapedString(name, stream);
+    return op->emitError("expected ")
+           << what << " of printable characters in UTF-8, found \"" << shown
+           << "\"";
+  };
+  if (!isa<func::FuncOp, ringlet::rtile::FuncOp, ringlet::rplan::FuncOp>(op))
+    return success();
+  if (failed(check(SymbolTable::getSymbolName(op).getValue(), "a name")))
+    return failure();
+  if (auto function = dyn_cast<func::FuncOp>(op))
+    for (unsigned i = 0; i < function.getNumArguments(); ++i)
+      if (auto name = function.getArgAttrOfType<StringAttr>(i, kNameAttr))
+        if (failed(check(name.getValue(),
+                         "a name of argument " + std::to_string(i))))
+          return failure();
+  if (auto names = op->getAttrOfType<ArrayAttr>("names"))
+    for (auto name : names.getAsRange<StringAttr>())
+      if (failed(check(name.getValue(), "a name of an argument")))
+        return failure();
+  return success();
+}
+
 LogicalResult ringlet::nameArguments(ModuleOp module) {
   WalkResult result = module.walk([](func::FuncOp function) {
     llvm::StringMap<unsigned> seen;
@@ -108,7 +147,16 @@ LogicalResult ringlet::nameArguments(ModuleOp module) {
     }
     return WalkResult::advance();
   });
-  return failure(result.wasInterrupted());
+  if (result.wasInterrupted())
+    return failure();
+  // The names that were given above are among them.
+  return failure(module
+                     .walk([](Operation *op) {
+                       return succeeded(checkNames(op))
+                                  ? WalkResult::advance()
+                                  : WalkResult::interrupt();
+                     })
+                     .wasInterrupted());
 }
 
 /// What an operation may contain: the dialects that the passes below it lower.

@@ -48,8 +48,11 @@ static LogicalResult checkAttention(attn::AttentionOp op) {
              << " only where there is one branch, found "
              << op.getBranches().size() << " branches of one softmax";
   if (op.getHeadDim() > 1024 || op.getValueDim() > 1024)
-    return op.emitOpError("expected head dimensions of at most 1024, found ")
-           << op.getHeadDim() << " and " << op.getValueDim() << " (section 1)";
+    return op.emitOpError(
+               "expected head sizes of at most 1024, for which there "
+               "are kernels, found ")
+           << op.getHeadDim() << " of query and key and " << op.getValueDim()
+           << " of value";
   return success();
 }
 

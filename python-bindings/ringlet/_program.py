@@ -121,13 +121,14 @@ class Loaded:
             )
             (outputs if raw.is_output else inputs).append(
                 Argument(
-                    raw.name.decode(),
+                    raw.name.decode(errors="backslashreplace"),
                     _capi.DTYPE_NAMES.get(raw.dtype, str(raw.dtype)),
                     tuple(raw.sizes[: raw.rank]) if raw.rank else (),
-                    (raw.layout or b"").decode(),
+                    (raw.layout or b"").decode(errors="replace"),
                 )
             )
-        name = library.rl_program_entry_name(self.handle, index).decode()
+        name = library.rl_program_entry_name(self.handle, index)
+        name = name.decode(errors="backslashreplace")
         return Entry(name, tuple(inputs), tuple(outputs))
 
 
@@ -230,7 +231,7 @@ class Program(Shared):
     def explain(self, entry: Optional[str] = None) -> str:
         """What the compiler decided for each kernel, one "key: value" a line."""
         index = self._loaded.indices[self._entry(entry).name]
-        return _capi.library().rl_program_explain(self._handle, index).decode()
+        return _capi.library().rl_program_explain(self._handle, index).decode(errors="replace")
 
     def __repr__(self) -> str:
         entries = "; ".join(map(str, self.entries.values()))

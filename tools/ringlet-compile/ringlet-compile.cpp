@@ -16,6 +16,7 @@
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Support/Regex.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
@@ -190,6 +191,9 @@ int main(int argc, char **argv) {
   ringlet::CompileResult result =
       ringlet::compile(source->getBuffer(), options);
   errs() << result.diagnostics;
+  if (Regex("\\((section [0-9]|[A-Z][0-9])").match(result.diagnostics))
+    errs() << "note: rules in parentheses are those of "
+              "docs/Specification.md\n";
   if (explain.getNumOccurrences())
     (output == "-" ? errs() : outs()) << result.explanation;
   if (!result.ok)

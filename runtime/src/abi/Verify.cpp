@@ -7,6 +7,7 @@
 
 #include "Verifier.h"
 
+#include <flatbuffers/util.h>
 #include <set>
 #include <string_view>
 
@@ -105,6 +106,10 @@ bool Verifier::checkName(const std::string &place, const char *what,
       return fail(place, std::string("expected a printable ") + what +
                              ", found the character " +
                              std::to_string(static_cast<unsigned char>(c)));
+  const char *next = name->c_str(), *end = next + name->size();
+  while (next < end)
+    if (flatbuffers::FromUTF8(&next) < 0)
+      return fail(place, std::string("expected a ") + what + " in UTF-8");
   return true;
 }
 

@@ -95,6 +95,8 @@ const Malformed malformed[] = {
      [](auto &a) { a.code_objects[0]->bytes.clear(); }},
     {"TargetName", "printable target, found the character 7",
      [](auto &a) { a.code_objects[0]->target = "x\a"; }},
+    {"TargetText", "expected a target in UTF-8",
+     [](auto &a) { a.code_objects[0]->target = "x\xff"; }},
     {"ConstantBytes", "expected 8 bytes of data, found 4",
      [](auto &a) { a.constants[0]->sizes = {2}; }},
     {"ConstantOverflow", "overflows 64 bits",
