@@ -55,7 +55,8 @@ public:
   std::vector<Stage> stages;
   /// Adds the stages of kernels that recipes are forced on, as long as they are
   /// plain tile programs, with tile heights that follow from the text.
-  /// Attention that no recipe is possible for adds nothing.
+  /// Attention that no recipe is possible for adds nothing. Then those of all
+  /// kernels with the general recipe, whatever they start from.
   bool runRecipes(const std::string &text, std::string *error);
   /// Adds the stages of kernels for mma.sync, as long as they are plain tile
   /// programs.
@@ -76,6 +77,7 @@ private:
                  std::string *error);
   bool runRecipe(const std::string &text, llvm::StringRef recipe,
                  int64_t queryRows, int64_t keyRows, std::string *error);
+  bool runGeneralRecipe(const std::string &text, std::string *error);
   class Snapshots;
 };
 
