@@ -69,6 +69,17 @@ bool roundsOperand(Operation *op) {
   return isa<arith::TruncFOp>(op) && feedsProduct(op->getResult(0));
 }
 
+/// True if nothing in `op` has to wait for products that were started before:
+/// neither writes of their operands nor products of a loop or branch, which
+/// finish in there.
+bool isFreeOfProducts(Operation *op) {
+  return !op->walk([&](Operation *inner) {
+              bool isInner =
+                  inner != op && isa<rtile::DotOp, rtile::FinishDotOp>(inner);
+              return WalkResult(failure(isInner || roundsOperand(inner)));
+            }).wasInterrupted();
+}
+
 /// The products of one block of a role.
 class BlockSchedule {
 public:
@@ -82,10 +93,11 @@ private:
   void startEarly(MutableArrayRef<rtile::DotOp> dots);
   rtile::StartDotOp start(rtile::DotOp dot);
   void finishBeforeUse(rtile::DotOp dot, rtile::StartDotOp started);
-  bool finishAfterOtherWork(rtile::DotOp dot, rtile::StartDotOp started);
+  void finishAfterOtherWork(rtile::DotOp dot, rtile::StartDotOp started);
   llvm::DenseSet<Operation *> findSources(rtile::DotOp dot, ValueRange roots);
   llvm::DenseSet<Operation *> findLaterParts(rtile::DotOp dot);
   llvm::DenseSet<Operation *> findLate(rtile::DotOp dot);
+  void finishInOrder();
   void takeTurns(MutableArrayRef<rtile::StartDotOp> started);
 
   Block &block;
@@ -156,7 +168,7 @@ void BlockSchedule::finishBeforeUse(rtile::DotOp dot,
     });
   };
   if (!dot.getResult().use_empty())
-    for (Operation *op = dot->getNextNode(); !uses(op) && !roundsOperand(op);
+    for (Operation *op = dot->getNextNode(); !uses(op) && isFreeOfProducts(op);
          op = op->getNextNode())
       last = op;
   OpBuilder builder(started->getContext());
@@ -244,8 +256,7 @@ llvm::DenseSet<Operation *> BlockSchedule::findLate(rtile::DotOp dot) {
 }
 
 /// Splits what follows `dot` into work beside the product and work after it.
-/// Returns true if there is any beside it.
-bool BlockSchedule::finishAfterOtherWork(rtile::DotOp dot,
+void BlockSchedule::finishAfterOtherWork(rtile::DotOp dot,
                                          rtile::StartDotOp started) {
   llvm::DenseSet<Operation *> late = findLate(dot);
   SmallVector<Operation *> lateInOrder;
@@ -275,7 +286,28 @@ bool BlockSchedule::finishAfterOtherWork(rtile::DotOp dot,
   replace(dot, rtile::FinishDotOp::create(builder, dot.getLoc(),
                                           dot.getResult().getType(),
                                           started.getResult(), after));
-  return !after.empty();
+}
+
+/// A product that is waited for is waited for with all that were started before
+/// it: none of these finishes later. Whoever waits earlier than planned has
+/// less done beside its product.
+void BlockSchedule::finishInOrder() {
+  SmallVector<rtile::StartDotOp> starts(block.getOps<rtile::StartDotOp>());
+  Operation *next = nullptr;
+  for (rtile::StartDotOp start : llvm::reverse(starts)) {
+    auto finish = cast<rtile::FinishDotOp>(*start->user_begin());
+    if (next && next->isBeforeInBlock(finish)) {
+      SmallVector<Value> after(
+          llvm::make_filter_range(finish.getAfter(), [&](Value value) {
+            Operation *source = value.getDefiningOp();
+            return !source || source->getBlock() != &block ||
+                   source->isBeforeInBlock(next);
+          }));
+      finish.getAfterMutable().assign(after);
+      finish->moveBefore(next);
+    }
+    next = finish;
+  }
 }
 
 /// Puts starts that follow each other in a body of rtile.in_turn.
@@ -307,23 +339,27 @@ int64_t BlockSchedule::run(bool turns) {
       batches.emplace_back();
     batches.back().push_back(dot);
   }
-  int64_t hidden = 0;
+  SmallVector<SmallVector<rtile::StartDotOp>> started;
   for (ArrayRef<rtile::DotOp> batch : batches) {
-    SmallVector<rtile::StartDotOp> starts;
+    SmallVector<rtile::StartDotOp> &starts = started.emplace_back();
     running.insert_range(batch);
     for (rtile::DotOp dot : batch) {
-      rtile::StartDotOp started = starts.emplace_back(start(dot));
+      rtile::StartDotOp pending = starts.emplace_back(start(dot));
       Operation *done = dot;
       if (dot.getInit())
-        hidden += finishAfterOtherWork(dot, started);
+        finishAfterOtherWork(dot, pending);
       else
-        finishBeforeUse(dot, started);
+        finishBeforeUse(dot, pending);
       running.erase(done);
     }
-    if (turns && isa<scf::ForOp>(block.getParentOp()))
-      takeTurns(starts);
   }
-  return hidden;
+  finishInOrder();
+  if (turns && isa<scf::ForOp>(block.getParentOp()))
+    for (MutableArrayRef<rtile::StartDotOp> starts : started)
+      takeTurns(starts);
+  return llvm::count_if(
+      block.getOps<rtile::FinishDotOp>(),
+      [](rtile::FinishDotOp finish) { return !finish.getAfter().empty(); });
 }
 
 //===----------------------------------------------------------------------===//

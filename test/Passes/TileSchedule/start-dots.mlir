@@ -307,6 +307,67 @@ rtile.func @together(%X: !buffer, %O: memref<?x128xf32, strided<[?, 1]>>, %steps
 
 // -----
 
+!smem = tensor<64x64xbf16, #rtile.swizzled>
+!view = !rtile.view<64x64xbf16>
+!chan = !rtile.channel<64x64xbf16>
+!slot = !rtile.slot<64x64xbf16>
+!buffer = memref<?x64xbf16, strided<[?, 1]>>
+
+// Products finish in the order in which they were started, whoever is used
+// first, and before a loop with products of its own.
+
+// CHECK-LABEL: rtile.func @second_first(
+// CHECK:           %[[S_STARTED:.+]] = rtile.start_dot
+// CHECK-NEXT:      %[[T_STARTED:.+]] = rtile.start_dot
+// CHECK-NEXT:      %[[U_STARTED:.+]] = rtile.start_dot
+// CHECK-NEXT:      %[[S:.+]] = rtile.finish_dot %[[S_STARTED]]
+// CHECK-NEXT:      %[[T:.+]] = rtile.finish_dot %[[T_STARTED]]
+// CHECK-NEXT:      arith.negf %[[T]]
+// CHECK-NEXT:      arith.addf %{{.+}}, %[[S]]
+// CHECK-NEXT:      %[[U:.+]] = rtile.finish_dot %[[U_STARTED]]
+// CHECK-NEXT:      rtile.release
+// CHECK-NEXT:      scf.for
+// CHECK:             rtile.start_dot
+rtile.func @second_first(%X: !buffer, %O: memref<?x64xf32, strided<[?, 1]>>, %steps: index)
+    grid(%i: index) scheduled {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %o = rtile.view %O[*, *] : memref<?x64xf32, strided<[?, 1]>> to !rtile.view<64x64xf32>
+  %x = rtile.view %X[*, *] : !buffer to !view
+  %xs = rtile.channel slots = 2 : !chan
+  rtile.role "load" warps = 4 registers = 40 {
+    %slot = rtile.acquire %xs : !chan
+    rtile.copy %x[%c0, %c0] to %slot : !view, !slot
+    scf.for %n = %c0 to %steps step %c1 {
+      %next_slot = rtile.acquire %xs : !chan
+      rtile.copy %x[%c0, %c0] to %next_slot : !view, !slot
+    }
+  }
+  rtile.role "compute" warps = 4 registers = 232 {
+    %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+    %slot = rtile.await %xs : !chan
+    %tile = rtile.read %slot : !slot -> !smem
+    %s = rtile.dot %tile, %tile transposed : !smem, !smem -> tensor<64x64xf32>
+    %t = rtile.dot %tile, %tile transposed : !smem, !smem -> tensor<64x64xf32>
+    %negated = arith.negf %t : tensor<64x64xf32>
+    %sum = arith.addf %negated, %s : tensor<64x64xf32>
+    %u = rtile.dot %tile, %tile transposed : !smem, !smem -> tensor<64x64xf32>
+    rtile.release %slot : !slot
+    %all = scf.for %n = %c0 to %steps step %c1 iter_args(%acc = %sum) -> (tensor<64x64xf32>) {
+      %next_slot = rtile.await %xs : !chan
+      %next = rtile.read %next_slot : !slot -> !smem
+      %more = rtile.dot %next, %next transposed init(%acc) : !smem, !smem -> tensor<64x64xf32>
+      rtile.release %next_slot : !slot
+      scf.yield %more : tensor<64x64xf32>
+    }
+    %result = arith.addf %all, %u : tensor<64x64xf32>
+    rtile.store %result, %o[%c0, %c0] : !rtile.view<64x64xf32>
+  }
+  rtile.return
+}
+
+// -----
+
 // Without roles products stay as they are.
 
 // CHECK-LABEL: rtile.func @plain(
