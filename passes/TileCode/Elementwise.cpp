@@ -94,11 +94,12 @@ public:
     return scaledPower(biased, arith::MulFOp::create(b, rest, real(log2e)));
   }
 
+  using Divide = llvm::function_ref<Value(Value, Value)>;
   struct Logarithm {
     Value mantissa, exponent;
   };
   /// ln of the mantissa, in [sqrt(1/2), sqrt(2)), and the exponent.
-  Logarithm splitLog(Value x) {
+  Logarithm splitLog(Value x, Divide divide) {
     // Subnormal numbers are scaled up first.
     Value small = b.compare(arith::CmpFPredicate::OLT, x,
                             real(std::numeric_limits<float>::min()));
@@ -118,7 +119,7 @@ public:
     // ln m = 2 atanh s with s = (m - 1) / (m + 1), |s| < 0.172.
     Value above = arith::AddFOp::create(b, mantissa, real(1.0));
     Value below = arith::SubFOp::create(b, mantissa, real(1.0));
-    Value s = arith::DivFOp::create(b, below, above);
+    Value s = divide(below, above);
     Value square = arith::MulFOp::create(b, s, s);
     Value series = polynomial(
         square, {0.2987362742424011, 0.39977481961250305, 0.6666677594184875});
@@ -137,14 +138,14 @@ public:
                     real(std::numeric_limits<double>::quiet_NaN()));
   }
 
-  Value log(Value x) {
-    auto [mantissa, exponent] = splitLog(x);
+  Value log(Value x, Divide divide) {
+    auto [mantissa, exponent] = splitLog(x, divide);
     Value low = b.fma(exponent, real(ln2Low), mantissa);
     return keepNaN(x, finishLog(x, b.fma(exponent, real(ln2High), low)));
   }
 
-  Value log2(Value x) {
-    auto [mantissa, exponent] = splitLog(x);
+  Value log2(Value x, Divide divide) {
+    auto [mantissa, exponent] = splitLog(x, divide);
     return keepNaN(x, finishLog(x, b.fma(mantissa, real(log2e), exponent)));
   }
 
@@ -225,6 +226,12 @@ Value code::emitTanh(CodeBuilder &b, Value x,
   return Functions(b, x.getType()).tanh(x, getRest);
 }
 
+Value code::emitLog(CodeBuilder &b, Value x, bool isBinary,
+                    llvm::function_ref<Value(Value, Value)> divide) {
+  Functions functions(b, x.getType());
+  return isBinary ? functions.log2(x, divide) : functions.log(x, divide);
+}
+
 Value code::emitElementwise(CodeBuilder &b, Operation *op,
                             ValueRange operands) {
   Value x = operands.front();
@@ -232,6 +239,9 @@ Value code::emitElementwise(CodeBuilder &b, Operation *op,
   Type registers = isa<FloatType>(element) ? Type(b.getF32Type()) : element;
   Type type = b.getVector(registers, CodeBuilder::lanesOf(operands.back()));
   Functions functions(b, type);
+  auto divide = [&](Value above, Value below) -> Value {
+    return arith::DivFOp::create(b, above, below);
+  };
   bool exact = false;
   Value result =
       TypeSwitch<Operation *, Value>(op)
@@ -243,8 +253,8 @@ Value code::emitElementwise(CodeBuilder &b, Operation *op,
           })
           .Case([&](math::Exp2Op) { return functions.exp2(x); })
           .Case([&](math::ExpOp) { return functions.exp(x); })
-          .Case([&](math::LogOp) { return functions.log(x); })
-          .Case([&](math::Log2Op) { return functions.log2(x); })
+          .Case([&](math::LogOp) { return functions.log(x, divide); })
+          .Case([&](math::Log2Op) { return functions.log2(x, divide); })
           .Case([&](math::TanhOp) {
             return functions.tanh(
                 x, [&](Value size) { return functions.getTanhRest(size); });

@@ -26,6 +26,12 @@ mlir::Value emitRounding(CodeBuilder &b, mlir::Type element,
 mlir::Value emitTanh(CodeBuilder &b, mlir::Value x,
                      llvm::function_ref<mlir::Value(mlir::Value)> getRest);
 
+/// ln, or log2 with `isBinary`, of f32 by a target's own quotient of two
+/// numbers in [-0.42, 2.42].
+mlir::Value
+emitLog(CodeBuilder &b, mlir::Value x, bool isBinary,
+        llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> divide);
+
 } // namespace code
 } // namespace ringlet
 

@@ -6,8 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // What differs from plain kernels: two neighbours of 16 bits share a register
-// from their rounding to the product that reads them, and what all elements of
-// a row have in common is worked out once for the row.
+// from their rounding to the product that reads them.
 //
 // Elementwise operations are put off until something needs their elements, and
 // then one element goes through all of them before the next one begins. That
@@ -121,26 +120,6 @@ Value Emitter::computeElement(Operation *op, int64_t index) {
       begin += width;
     }
     llvm_unreachable("the verifier has compared the widths");
-  }
-  if (isa<math::LogOp>(op) && tile.getElementType().isF32()) {
-    constexpr double ln2 = 0.69314718055994530942;
-    return arith::MulFOp::create(b,
-                                 b.log2(getElement(op->getOperand(0), index)),
-                                 b.real(b.getF32Type(), ln2));
-  }
-  auto divide = dyn_cast<arith::DivFOp>(op);
-  auto divisor =
-      divide ? divide.getRhs().getDefiningOp<rtile::BroadcastOp>() : nullptr;
-  if (divisor && !divisor.getColumns() && tile.getElementType().isF32()) {
-    // One reciprocal a row, then products.
-    Value dividend = getElement(divide.getLhs(), index);
-    Value row = getElement(divisor.getInput(), getRow());
-    Fragment &rows = reciprocals[op];
-    rows.resize(layout.elements(getTile(divisor.getInput())));
-    Value &reciprocal = rows[getRow()];
-    if (!reciprocal)
-      reciprocal = b.divideFast(b.real(b.getF32Type(), 1.0), row);
-    return arith::MulFOp::create(b, dividend, reciprocal);
   }
   Fragment operands;
   for (Value operand : op->getOperands())

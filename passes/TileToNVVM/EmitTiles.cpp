@@ -30,6 +30,15 @@ Value Emitter::toF32(Value value) {
              : value;
 }
 
+/// A quotient that rtile-gpu-divide-rows allows to be off by two units in the
+/// last place. An exact one may end in a call, which makes the assembler wait
+/// for the products of warp groups: a role has none.
+Value Emitter::divide(arith::DivFOp op, Value x, Value y) {
+  bool isFree = bitEnumContainsAll(op.getFastmath(), arith::FastMathFlags::afn);
+  return role && isFree ? b.divideFast(x, y)
+                        : Value(arith::DivFOp::create(b, x, y));
+}
+
 Value Emitter::emitElement(Operation *op, Fragment operands) {
   Type element = getTile(op->getResult(0)).getElementType();
   // These round once or not at all; all others compute in f32.
@@ -43,11 +52,15 @@ Value Emitter::emitElement(Operation *op, Fragment operands) {
     operand = toF32(operand);
   // Instructions that GPUs have and vectors of a CPU do not.
   Value value =
-      isa<math::Exp2Op>(op)        ? b.exp2(operands[0])
-      : isa<math::TanhOp>(op)      ? b.tanh(operands[0])
-      : isa<arith::MaximumFOp>(op) ? b.maximum(operands[0], operands[1])
-      : isa<arith::MinimumFOp>(op) ? b.minimum(operands[0], operands[1])
-                                   : code::emitElementwise(b, op, operands);
+      isa<math::Exp2Op>(op)           ? b.exp2(operands[0])
+      : role && isa<math::LogOp>(op)  ? b.log(operands[0])
+      : role && isa<math::Log2Op>(op) ? b.log2(operands[0])
+      : isa<math::TanhOp>(op)         ? b.tanh(operands[0])
+      : isa<arith::MaximumFOp>(op)    ? b.maximum(operands[0], operands[1])
+      : isa<arith::MinimumFOp>(op)    ? b.minimum(operands[0], operands[1])
+      : isa<arith::DivFOp>(op)
+          ? divide(cast<arith::DivFOp>(op), operands[0], operands[1])
+          : code::emitElementwise(b, op, operands);
   return value.getType() == element ? value : b.convertFloat(element, value);
 }
 

@@ -17,6 +17,7 @@
 #include "passes/TileToNVVM/GPUBuilder.h"
 #include "passes/TileToNVVM/Hazards.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 namespace ringlet {
@@ -150,6 +151,7 @@ private:
   void emitElementwise(mlir::Operation *op);
   /// One element of an elementwise operation.
   Value emitElement(mlir::Operation *op, Fragment operands);
+  Value divide(mlir::arith::DivFOp op, Value x, Value y);
   /// A product with factors of rows that a warp skips if they are all 1.
   void emitRescale(mlir::arith::MulFOp op);
   void emitReduce(rtile::ReduceOp op);
@@ -323,8 +325,6 @@ private:
   llvm::SmallVector<Value> underWay;
   /// Results of the current block that were put off.
   llvm::SmallVector<Value> waiting;
-  /// Of divisions by what a row has in common.
-  llvm::DenseMap<mlir::Operation *, Fragment> reciprocals;
 
   Fragments layout;
   const arch::GPUArch &arch;

@@ -100,7 +100,8 @@ public:
   Value roundPair(Type element, Value first, Value second);
 
   Value exp2(Value x);
-  /// The logarithm to base 2, off by at most 2^-22 where it is small.
+  /// Logarithms, off by a few units in the last place.
+  Value log(Value x);
   Value log2(Value x);
   /// A quotient of any two f32, off by at most two units in the last place.
   Value divideFast(Value x, Value y);

@@ -10,7 +10,7 @@
 // CHECK-LABEL: rtile.func @bounded(
 // CHECK:         %[[ROWS:.+]] = arith.maximumf
 // CHECK-NEXT:    %[[ONE:.+]] = arith.constant dense<1.000000e+00> : tensor<16xf32>
-// CHECK-NEXT:    %[[INVERSE:.+]] = arith.divf %[[ONE]], %[[ROWS]] : tensor<16xf32>
+// CHECK-NEXT:    %[[INVERSE:.+]] = arith.divf %[[ONE]], %[[ROWS]] fastmath<afn> : tensor<16xf32>
 // CHECK-NEXT:    %[[WIDE:.+]] = rtile.broadcast %[[INVERSE]]
 // CHECK-NEXT:    arith.mulf %{{.+}}, %[[WIDE]] : tensor<16x8xf32>
 // CHECK-NOT:     arith.divf
