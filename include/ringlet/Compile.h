@@ -50,6 +50,9 @@ struct CompileOptions {
   /// name (see listRecipes()), which a function that no kernel of that kind can
   /// compute refuses; "auto" chooses for each.
   std::string recipe = "auto";
+  /// Whether it is an error, and not a warning, that a kernel whose recipe
+  /// somebody asked for by its name has to stay plain.
+  bool requireRecipe = false;
   /// A curve for the keys of attentions to lie or to be walked along, "linear"
   /// for none, or "auto" to choose by the cost model. It changes no result.
   std::string order = "auto";

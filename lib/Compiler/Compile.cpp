@@ -7,22 +7,16 @@
 
 #include "ringlet/Compile.h"
 
-#include "dialects/Ringlet/IR/RingletDialect.h"
 #include "dialects/Tile/IR/TileDialect.h"
 #include "lib/Compiler/ArtifactWriter.h"
 #include "lib/Compiler/Bytecode.h"
+#include "lib/Compiler/Lowering.h"
 #include "lib/Compiler/MemoryReport.h"
 #include "lib/Compiler/Messages.h"
 #include "lib/Compiler/Parse.h"
-#include "lib/Compiler/Pipelines.h"
 #include "lib/Compiler/Plot.h"
-#include "lib/Compiler/TargetCode.h"
-#include "lib/Evaluator/VerifyOrders.h"
-#include "lib/Layout/Curve.h"
-#include "passes/Recipes/Recipe.h"
+#include "lib/Compiler/RegisterFit.h"
 #include "ringlet/InitAll.h"
-
-#include "mlir/Pass/PassManager.h"
 
 #include "llvm/Support/Path.h"
 
@@ -33,54 +27,25 @@ using namespace ringlet;
 
 namespace {
 
-/// Of a thread, for kernels that would not fit otherwise: the first multiple
-/// that does.
-constexpr int64_t spareRegisters = 16, mostSpareRegisters = 96;
-/// The same for kernels of a recipe, before plain ones.
-constexpr int64_t mostSpareOfRecipe = 32;
-
 /// One compilation of one module.
 class Compilation {
 public:
   Compilation(ModuleOp source, const CompileOptions &options,
               CompileResult &result)
-      : source(source), options(options), result(result) {}
+      : source(source), options(options), result(result),
+        lowering(source, options, result) {}
 
   LogicalResult run();
 
 private:
   using Target = arch::Target;
-  /// What kernels of a GPU are to look like.
-  struct KernelForm {
-    std::string recipe;
-    int64_t spareRegisters = 0;
-  };
-
   LogicalResult chooseTargets();
-  /// Runs one of the pipelines, with a reproducer if it fails.
-  LogicalResult
-  runPipeline(ModuleOp module, const Target &target, DecisionLog &log,
-              void (*build)(OpPassManager &, const LevelOptions &),
-              const KernelForm &form);
-  /// A copy of the source with every choice written into it.
-  OwningOpRef<ModuleOp> decide(const Target &target, DecisionLog &log);
   LogicalResult explainMemory();
   LogicalResult emitPlot(const Target &target);
   LogicalResult emitText(const Target &target);
   LogicalResult emitCode(const Target &target);
   LogicalResult emitArtifact();
-  /// What an artefact gets for one target.
-  struct Work {
-    Target target;
-    OwningOpRef<ModuleOp> tiles, lowered;
-    Decisions decisions;
-    std::unique_ptr<TargetCode> code;
-    TargetCode::Objects objects;
-    std::string error;
-  };
-  LogicalResult lower(Work &work, const KernelForm &form);
-  void emitObjects(Work &work);
-  LogicalResult giveWay(Work &work);
+  void warnWithoutPtxas(const TargetWork &work);
   void explain(const Target &target, const Decisions &decisions);
   LogicalResult fail(const Twine &message) {
     return emitError(source.getLoc()) << message;
@@ -89,6 +54,7 @@ private:
   ModuleOp source;
   const CompileOptions &options;
   CompileResult &result;
+  Lowering lowering;
   SmallVector<Target> targets;
 };
 
@@ -152,54 +118,16 @@ LogicalResult Compilation::chooseTargets() {
   return success();
 }
 
-LogicalResult Compilation::runPipeline(ModuleOp module, const Target &target,
-                                       DecisionLog &log,
-                                       void (*build)(OpPassManager &,
-                                                     const LevelOptions &),
-                                       const KernelForm &form) {
-  PassManager pm(module.getContext());
-  log.watch(pm);
-  LevelOptions levelOptions;
-  levelOptions.level = std::string(target.name());
-  levelOptions.order = options.order;
-  // A CPU has one kind of kernel: the choice is about the GPUs beside it.
-  if (target.gpu) {
-    levelOptions.recipe = form.recipe;
-    levelOptions.spareRegisters = form.spareRegisters;
-  }
-  build(pm, levelOptions);
-  if (options.verifyDraws)
-    enableVerifyOrders(pm, {options.verifySeed, options.verifyDraws});
-  if (!options.reproducer.empty())
-    pm.enableCrashReproducerGeneration(options.reproducer);
-  if (succeeded(pm.run(module)))
-    return success();
-  if (!options.reproducer.empty())
-    result.diagnostics +=
-        "note: to see it again: ringlet-opt --run-reproducer " +
-        options.reproducer + "\n";
-  return failure();
-}
-
 void Compilation::explain(const Target &target, const Decisions &decisions) {
   result.explanation += "for " + std::string(target.name()) + ":\n";
   result.explanation += formatDecisions(decisions);
-}
-
-OwningOpRef<ModuleOp> Compilation::decide(const Target &target,
-                                          DecisionLog &log) {
-  OwningOpRef<ModuleOp> module = source.clone();
-  if (failed(runPipeline(*module, target, log, buildRingletOptPipeline,
-                         {options.recipe})))
-    return nullptr;
-  return module;
 }
 
 /// Tiles differ between targets, so this does.
 LogicalResult Compilation::explainMemory() {
   for (const Target &target : targets) {
     DecisionLog log(*source.getContext());
-    OwningOpRef<ModuleOp> module = decide(target, log);
+    OwningOpRef<ModuleOp> module = lowering.decide(target, log);
     if (!module)
       return failure();
     result.explanation += "for " + std::string(target.name()) + ":\n";
@@ -212,7 +140,7 @@ LogicalResult Compilation::emitPlot(const Target &target) {
   if (options.plot != "tiles")
     return plotModule(source, options.plot, result.output);
   DecisionLog log(*source.getContext());
-  OwningOpRef<ModuleOp> module = decide(target, log);
+  OwningOpRef<ModuleOp> module = lowering.decide(target, log);
   if (!module)
     return failure();
   explain(target, log.get());
@@ -221,13 +149,12 @@ LogicalResult Compilation::emitPlot(const Target &target) {
 
 LogicalResult Compilation::emitText(const Target &target) {
   DecisionLog log(*source.getContext());
-  OwningOpRef<ModuleOp> module = source.clone();
-  if (failed(runPipeline(*module, target, log,
-                         options.emit == Emit::Ringlet ? buildRingletOptPipeline
-                         : options.emit == Emit::Schedule
-                             ? buildRingletToSchedulePipeline
-                             : buildRingletToRTilePipeline,
-                         {options.recipe})))
+  OwningOpRef<ModuleOp> module = lowering.run(
+      target, log,
+      options.emit == Emit::Ringlet    ? buildRingletOptPipeline
+      : options.emit == Emit::Schedule ? buildRingletToSchedulePipeline
+                                       : buildRingletToRTilePipeline);
+  if (!module)
     return failure();
   explain(target, log.get());
   OpPrintingFlags flags;
@@ -247,11 +174,10 @@ LogicalResult Compilation::emitText(const Target &target) {
 
 LogicalResult Compilation::emitCode(const Target &target) {
   DecisionLog log(*source.getContext());
-  OwningOpRef<ModuleOp> module = source.clone();
-  if (failed(runPipeline(*module, target, log,
-                         target.cpu ? buildRingletToCPUPipeline
-                                    : buildRingletToNVVMPipeline,
-                         {options.recipe})))
+  OwningOpRef<ModuleOp> module = lowering.run(
+      target, log,
+      target.cpu ? buildRingletToCPUPipeline : buildRingletToNVVMPipeline);
+  if (!module)
     return failure();
   explain(target, log.get());
   std::unique_ptr<TargetCode> code = TargetCode::translate(*module, target);
@@ -264,120 +190,59 @@ LogicalResult Compilation::emitCode(const Target &target) {
   return success();
 }
 
-static bool hasRecipe(ModuleOp tiles) {
-  return llvm::any_of(tiles.getOps<rtile::FuncOp>(), [](rtile::FuncOp kernel) {
-    return kernel.getRecipe().has_value();
-  });
-}
-
-LogicalResult Compilation::lower(Work &work, const KernelForm &form) {
-  DecisionLog log(*source.getContext());
-  work.error.clear();
-  work.lowered = source.clone();
-  if (failed(runPipeline(*work.lowered, work.target, log,
-                         buildRingletToRTilePipeline, form)))
-    return failure();
-  work.tiles = work.lowered->clone();
-  if (failed(runPipeline(*work.lowered, work.target, log,
-                         work.target.cpu ? buildRTileToCPUPipeline
-                                         : buildRTileToNVVMPipeline,
-                         form)))
-    return failure();
-  work.decisions = log.get();
-  work.code = TargetCode::translate(*work.lowered, work.target);
-  return success(work.code != nullptr);
-}
-
-void Compilation::emitObjects(Work &work) {
-  llvm::Expected<TargetCode::Objects> objects = work.code->emitObjects(options);
-  if (objects)
-    work.objects = std::move(*objects);
-  else
-    work.error = llvm::toString(objects.takeError());
-  work.code.reset();
-}
-
-/// Whether the graph leaves tiles of some attention to the compiler.
-static bool leavesTiles(ModuleOp source) {
-  return source
-      .walk([](attn::AttentionOp op) {
-        return op.getTilings() ? WalkResult::advance()
-                               : WalkResult::interrupt();
-      })
-      .wasInterrupted();
-}
-
-/// Kernels live at the edge of what registers hold, and only ptxas knows on
-/// which side. They give way to ones that leave registers free and, where a few
-/// do not do, those of a recipe that nobody asked for by name to plain ones.
-LogicalResult Compilation::giveWay(Work &work) {
-  bool isByName = options.recipe != "auto" && options.recipe != "plain";
-  if (!work.target.gpu || isByName || !leavesTiles(source))
-    return success();
-  KernelForm form{options.recipe};
-  std::string first = work.error;
-  while (!work.error.empty() && form.spareRegisters < mostSpareRegisters) {
-    if (form.spareRegisters >= mostSpareOfRecipe && hasRecipe(*work.tiles)) {
-      emitWarning(source.getLoc())
-          << "plain kernels for " << work.target.name() << ": " << work.error;
-      form = {"plain"};
-    } else {
-      form.spareRegisters += spareRegisters;
-    }
-    if (failed(lower(work, form)))
-      return failure();
-    emitObjects(work);
-  }
-  if (form.spareRegisters && work.error.empty())
-    result.explanation += "for " + std::string(work.target.name()) +
-                          ": tiles leave " +
-                          std::to_string(form.spareRegisters) +
-                          " registers free: " + first + "\n";
-  return success();
+void Compilation::warnWithoutPtxas(const TargetWork &work) {
+  emitWarning(source.getLoc())
+      << "no ptxas found: code for " << work.target.name()
+      << " is PTX alone, which a driver compiles when it is loaded; that "
+         "kernels fit in registers is an estimate";
 }
 
 LogicalResult Compilation::emitArtifact() {
-  std::vector<Work> all;
+  std::vector<TargetWork> all;
   for (const Target &target : targets) {
-    Work &work = all.emplace_back();
+    TargetWork &work = all.emplace_back();
     work.target = target;
-    if (failed(lower(work, {options.recipe})))
+    std::optional<Lowered> lowered = lowering.lower(target);
+    if (!lowered)
+      return failure();
+    work.lowered = std::move(*lowered);
+    if (failed(work.translate()))
       return failure();
   }
 
   // Most of the time goes into LLVM, which has no state in common between
   // targets.
   std::vector<std::thread> threads;
-  for (Work &work : llvm::drop_begin(all))
-    threads.emplace_back(&Compilation::emitObjects, this, std::ref(work));
-  emitObjects(all.front());
+  for (TargetWork &work : llvm::drop_begin(all))
+    threads.emplace_back([&] { work.emitObjects(options); });
+  all.front().emitObjects(options);
   for (std::thread &thread : threads)
     thread.join();
-  for (Work &work : all) {
-    if (failed(giveWay(work)))
+  for (TargetWork &work : all) {
+    RegisterFit fit(lowering, options, work);
+    if (failed(fit.run()))
       return failure();
-    explain(work.target, work.decisions);
+    result.explanation += fit.getExplanation();
+    explain(work.target, work.lowered.decisions);
   }
 
   ArtifactWriter writer(llvm::sys::path::filename(options.inputName));
   writer.addGraphs(source);
-  for (Work &work : all) {
+  for (TargetWork &work : all) {
     if (!work.error.empty())
       return fail("code for " + Twine(work.target.name()) + ": " + work.error);
     if (work.target.gpu && work.objects.report.kernels.empty())
-      emitWarning(source.getLoc())
-          << "no ptxas found: code for " << work.target.name()
-          << " is PTX alone, which a driver compiles when it is loaded";
+      warnWithoutPtxas(work);
     for (const KernelReport &kernel : work.objects.report.kernels)
       result.explanation += "for " + std::string(work.target.name()) +
                             ": ptxas gives " + kernel.name + " " +
                             std::to_string(kernel.registers) +
                             " registers a thread\n";
     for (const TargetCode::Object &object : work.objects.list)
-      if (failed(writer.addLevel(*work.tiles, *work.lowered,
+      if (failed(writer.addLevel(*work.lowered.tiles, *work.lowered.code,
                                  {work.target.name(), object.format,
                                   object.bytes, &work.objects.report},
-                                 work.decisions)))
+                                 work.lowered.decisions)))
         return failure();
   }
   FailureOr<std::vector<uint8_t>> bytes = writer.finish(source.getLoc());
@@ -471,100 +336,4 @@ CompileResult ringlet::compile(ModuleOp module, const CompileOptions &options) {
   }
   context->enableMultithreading(threaded);
   return result;
-}
-
-std::string ringlet::parseTarget(std::string_view target,
-                                 CompileOptions &options) {
-  SmallVector<StringRef> names;
-  StringRef(target.data(), target.size()).split(names, ',');
-  // "cpu" alone leaves the choice to the compiler.
-  if (target == "cpu")
-    return "";
-  for (StringRef name : names) {
-    // What "cpu" stands for depends on the module.
-    if (name == "cpu") {
-      options.levels.push_back("cpu");
-      continue;
-    }
-    std::string error;
-    bool isLevel = name.consume_front("cpu:");
-    if (isLevel ? !arch::lookupCPULevel(name.str(), &error)
-                : !arch::lookupTarget(name.str(), &error))
-      return error;
-    options.levels.push_back(name.str());
-  }
-  return "";
-}
-
-std::string ringlet::parseRecipe(std::string_view name,
-                                 CompileOptions &options) {
-  std::string error;
-  if (parseRecipeRequest(name, error))
-    options.recipe = name;
-  return error;
-}
-
-std::string ringlet::listRecipes() { return listRecipeRequests(); }
-
-std::string ringlet::parseOrder(std::string_view name,
-                                CompileOptions &options) {
-  std::string list = "auto";
-  bool isKnown = name == "auto";
-  for (const layout::CurveRow &row : layout::curveRows()) {
-    if (row.table == layout::Use::Required)
-      continue;
-    isKnown |= name == row.name;
-    list += ", " + std::string(row.name);
-  }
-  if (!isKnown)
-    return "expected one of " + list + ", found '" + std::string(name) + "'";
-  options.order = name;
-  return "";
-}
-
-std::string ringlet::parseExplain(std::string_view topic,
-                                  CompileOptions &options) {
-  options.explainMemory = topic == "memory";
-  if (options.explainMemory || topic.empty())
-    return "";
-  return "expected memory or nothing, found '" + std::string(topic) + "'";
-}
-
-std::string ringlet::parseVerifyOrders(std::string_view list,
-                                       CompileOptions &options) {
-  VerifyOrdersOptions verify;
-  std::string error =
-      parseVerifyOrders(StringRef(list.data(), list.size()), verify);
-  options.verifySeed = verify.seed;
-  options.verifyDraws = verify.draws;
-  return error;
-}
-
-std::string ringlet::parsePlot(std::string_view file, CompileOptions &options) {
-  for (StringRef kind : {"order", "pattern", "tiles"})
-    if (StringRef(file.data(), file.size()).ends_with((kind + ".svg").str())) {
-      options.plot = kind.str();
-      return "";
-    }
-  return "expected a file name that ends in order.svg, pattern.svg or "
-         "tiles.svg, found '" +
-         std::string(file) + "'";
-}
-
-std::string ringlet::parseEmit(std::string_view name, CompileOptions &options) {
-  static const std::pair<std::string_view, Emit> kinds[] = {
-      {"ringlet", Emit::Ringlet},   {"rtile", Emit::RTile},
-      {"schedule", Emit::Schedule}, {"rplan", Emit::RPlan},
-      {"llvm", Emit::LLVM},         {"asm", Emit::Assembly},
-      {"obj", Emit::Object},        {"ptx", Emit::PTX},
-      {"cubin", Emit::Cubin},       {"rla", Emit::Artifact}};
-  std::string list;
-  for (auto [known, kind] : kinds) {
-    if (known == name) {
-      options.emit = kind;
-      return "";
-    }
-    list += (list.empty() ? "" : ", ") + std::string(known);
-  }
-  return "expected one of " + list + ", found '" + std::string(name) + "'";
 }

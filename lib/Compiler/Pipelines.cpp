@@ -7,12 +7,12 @@
 
 #include "lib/Compiler/Pipelines.h"
 
+#include "lib/Arch/GPU.h"
 #include "passes/AttentionOpt/Passes.h"
 #include "passes/AttentionToTile/Passes.h"
 #include "passes/Orders/Passes.h"
 #include "passes/PlanOpt/Passes.h"
 #include "passes/TileOpt/Passes.h"
-#include "passes/TileSchedule/Passes.h"
 #include "passes/TileToCPU/Passes.h"
 #include "passes/TileToNVVM/Passes.h"
 
@@ -57,7 +57,14 @@ void ringlet::buildRingletToRTilePipeline(OpPassManager &pm,
 
 void ringlet::buildRTileSchedulePipeline(OpPassManager &pm,
                                          const LevelOptions &options) {
-  buildSchedulePipeline(pm, options.level, options.spareRegisters);
+  if (arch::lookupGPUArch(options.level)) {
+    RTileScheduleKernelsOptions schedule;
+    schedule.level = options.level;
+    schedule.spareRegisters = options.spareRegisters;
+    llvm::append_range(schedule.asked, options.asked);
+    schedule.require = options.requireRecipe;
+    pm.addPass(createRTileScheduleKernels(schedule));
+  }
   pm.addPass(createRPlanDropFallbacks());
 }
 

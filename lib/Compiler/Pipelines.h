@@ -45,6 +45,15 @@ struct LevelOptions : mlir::PassPipelineOptions<LevelOptions> {
       llvm::cl::desc("Registers of a GPU's thread that kernels of a recipe "
                      "leave free beside what the cost model counts"),
       llvm::cl::init(0)};
+  ListOption<std::string> asked{
+      *this, "asked",
+      llvm::cl::desc("Kernels that name a recipe because somebody asked for "
+                     "it, * for all: to stay plain is a warning")};
+  Option<bool> requireRecipe{
+      *this, "require-recipe",
+      llvm::cl::desc("Fail where a recipe that was asked for by name is not "
+                     "possible"),
+      llvm::cl::init(false)};
 };
 
 /// ringlet to ringlet: every choice made and written into the IR.

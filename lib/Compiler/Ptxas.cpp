@@ -77,24 +77,38 @@ PtxasReport ringlet::parsePtxasReport(StringRef text) {
   return report;
 }
 
+static std::string complain(StringRef complaint, StringRef target) {
+  return ("expected code that ptxas takes without complaint for " + target +
+          ", found: " + complaint)
+      .str();
+}
+
+std::string PtxasReport::whyUnfit(StringRef kernel, StringRef target) const {
+  const KernelReport *report = find(kernel);
+  if (report && (report->spillStores || report->spillLoads))
+    return ("expected kernel '" + kernel + "' to fit in registers on " +
+            target + ", found " + Twine(report->spillStores) +
+            " bytes of spill stores and " + Twine(report->spillLoads) +
+            " of spill loads with " + Twine(report->registers) +
+            " registers a thread; choose smaller tiles")
+        .str();
+  for (const std::string &complaint : complaints)
+    if (none_of(kernels, [&](const KernelReport &other) {
+          return other.name != kernel &&
+                 StringRef(complaint).contains("'" + other.name + "'");
+        }))
+      return complain(complaint, target);
+  return "";
+}
+
 Error ringlet::checkPtxasReport(const PtxasReport &report, StringRef target) {
   for (const KernelReport &kernel : report.kernels)
     if (kernel.spillStores || kernel.spillLoads)
-      return makeError(
-          "expected kernel '" + kernel.name + "' to fit in registers on " +
-          target + ", found " + Twine(kernel.spillStores) +
-          " bytes of spill stores and " + Twine(kernel.spillLoads) +
-          " of spill loads with " + Twine(kernel.registers) +
-          " registers a thread; choose smaller tiles");
+      return makeError(report.whyUnfit(kernel.name, target));
   if (!report.complaints.empty())
-    return makeError("expected code that ptxas takes without complaint for " +
-                     target + ", found: " + report.complaints.front());
+    return makeError(complain(report.complaints.front(), target));
   return Error::success();
 }
-
-//===----------------------------------------------------------------------===//
-// The program
-//===----------------------------------------------------------------------===//
 
 Expected<std::optional<std::string>> ringlet::findPtxas(StringRef option) {
   if (!option.empty()) {

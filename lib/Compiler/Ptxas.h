@@ -32,6 +32,9 @@ struct PtxasReport {
   std::vector<std::string> complaints;
 
   const KernelReport *find(llvm::StringRef kernel) const;
+  /// Why a kernel is unfit: it spills registers, or ptxas complains of it or of
+  /// nobody by name. Empty if it is not. `target` is for the message.
+  std::string whyUnfit(llvm::StringRef kernel, llvm::StringRef target) const;
 };
 
 /// Reads what `ptxas -v` prints.

@@ -50,8 +50,6 @@ TargetCode::assemble(const CompileOptions &options) {
       runPtxas(**ptxas, *ptx, target.gpu->ptxasName);
   if (!assembled)
     return assembled.takeError();
-  if (Error error = checkPtxasReport(assembled->report, target.gpu->name))
-    return error;
   return std::make_pair(std::move(*ptx),
                         std::optional<Assembled>(std::move(*assembled)));
 }
@@ -79,6 +77,8 @@ Expected<std::string> TargetCode::emit(const CompileOptions &options) {
                              "expected ptxas of CUDA 13 in CUDA_HOME, on PATH "
                              "or in /usr/local/cuda, found none: name it with "
                              "--ptxas, or emit ptx");
+  if (Error error = checkPtxasReport(code->second->report, target.gpu->name))
+    return std::move(error);
   return std::move(code->second->cubin);
 }
 

@@ -45,7 +45,8 @@ public:
 private:
   explicit TargetCode(const arch::Target &target) : target(target) {}
 
-  /// PTX, and what ptxas makes of it if there is one.
+  /// PTX, and what ptxas makes of it if there is one, whether it fits in
+  /// registers or not.
   llvm::Expected<std::pair<std::string, std::optional<Assembled>>>
   assemble(const CompileOptions &options);
 

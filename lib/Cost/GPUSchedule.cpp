@@ -79,9 +79,12 @@ ScheduledTiles ringlet::cost::forwardTiles(const BranchShape &branch,
                                            int64_t query, int64_t key) {
   ScheduledTiles tiles;
   tiles.groups = query / kGroupRows;
-  tiles.scores = tiles.weights = key;
-  tiles.sums = roundUp(branch.valueDim, kColumnStep);
-  tiles.depth = branch.headDim;
+  // Of a step: sums, which all steps add to, scores that become weights, and
+  // the weights of the step before, which are multiplied beside them.
+  tiles.live = peakRegisters({{0, 3, roundUp(branch.valueDim, kColumnStep) / 2},
+                              {1, 2, key / 2},
+                              {0, 2, key / 4}});
+  tiles.left = {leftRegisters(branch.headDim)};
   tiles.onceBytes = slotBytes(query, branch.headDim);
   tiles.stepBytes =
       slotBytes(key, branch.headDim) + slotBytes(key, branch.valueDim);
@@ -105,8 +108,8 @@ GPUSchedule ringlet::cost::estimateSchedule(const GPUCore &core,
   bool amply = result.groups > 2 && branch.segmented;
   result.registerLimit = shareRegisters(core, result.groups, amply).compute;
   int64_t spare = core.spareRegisters;
-  int64_t withQuery = tiles.registers(true) + spare + kOtherRegisters;
-  int64_t without = tiles.registers(false) + spare;
+  int64_t withQuery = tiles.registers(1) + spare + kOtherRegisters;
+  int64_t without = tiles.registers(0) + spare;
   result.queryInRegisters = withQuery <= result.registerLimit;
   // Coordinates of segments cost those that compute some, too.
   bool isTight =

@@ -43,10 +43,29 @@ int64_t ringlet::cost::slotLimit(const GPUCore &core) {
   return core.sharedBytes - reservedShared;
 }
 
-/// A row of 64 columns of f32 for every two threads of a group.
-int64_t ScheduledTiles::registers(bool withQuery) const {
-  return sums / 2 + scores / 2 + weights / 4 +
-         (withQuery ? ceilDiv(depth, 16) * 4 : 0);
+int64_t ringlet::cost::peakRegisters(const std::vector<LiveTile> &tiles) {
+  int64_t peak = 0;
+  // Where the most are live, one of them begins.
+  for (const LiveTile &at : tiles) {
+    int64_t here = 0;
+    for (const LiveTile &tile : tiles)
+      if (tile.begin <= at.begin && at.begin <= tile.end)
+        here += tile.registers;
+    peak = std::max(peak, here);
+  }
+  return peak;
+}
+
+/// Two elements of 16 bits in a register, 64 rows to 128 threads.
+int64_t ringlet::cost::leftRegisters(int64_t depth) {
+  return ceilDiv(depth, 16) * 4;
+}
+
+int64_t ScheduledTiles::registers(size_t leftInRegisters) const {
+  int64_t sum = live;
+  for (size_t i = 0; i < leftInRegisters; ++i)
+    sum += left[i];
+  return sum;
 }
 
 RoleRegisters ringlet::cost::shareRegisters(const GPUCore &core, int64_t groups,
@@ -71,14 +90,13 @@ ringlet::cost::findResources(const GPUCore &core, const ScheduledTiles &tiles,
   }
   ScheduleResources result;
   result.registers = shareRegisters(core, tiles.groups, /*amply=*/false);
-  int64_t least = tiles.registers(false) + kLeastOtherRegisters;
+  int64_t least = tiles.live + kLeastOtherRegisters;
   if (least > result.registers.compute) {
     error = "expected at most " + number(result.registers.compute) +
             " registers a thread, " + number(tiles.groups) +
             " groups of 64 rows, found " + number(least) + ": " +
-            number(tiles.sums / 2) + " for sums, " + number(tiles.scores / 2) +
-            " for scores, " + number(tiles.weights / 4) + " for weights, " +
-            number(kLeastOtherRegisters) + " for the rest";
+            number(tiles.live) + " for tiles, " + number(kLeastOtherRegisters) +
+            " for the rest";
     return std::nullopt;
   }
   int64_t limit = slotLimit(core);
@@ -90,11 +108,13 @@ ringlet::cost::findResources(const GPUCore &core, const ScheduledTiles &tiles,
             " for one slot of each channel";
     return std::nullopt;
   }
-  result.queryInRegisters =
-      tiles.registers(true) + kOtherRegisters + core.spareRegisters <=
-      result.registers.compute;
+  while (result.leftInRegisters < tiles.left.size() &&
+         tiles.registers(result.leftInRegisters + 1) + kOtherRegisters +
+                 core.spareRegisters <=
+             result.registers.compute)
+    ++result.leftInRegisters;
   RoleRegisters amply = shareRegisters(core, tiles.groups, /*amply=*/true);
-  if (tiles.registers(result.queryInRegisters) + kOtherRegisters <=
+  if (tiles.registers(result.leftInRegisters) + kOtherRegisters <=
       amply.compute)
     result.registers = amply;
   return result;

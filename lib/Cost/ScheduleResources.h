@@ -17,6 +17,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace ringlet::cost {
 
@@ -39,21 +40,36 @@ int64_t slotBytes(int64_t rows, int64_t columns);
 /// What is left for slots.
 int64_t slotLimit(const GPUCore &core);
 
-/// The products of a scheduled kernel.
+/// A tile in registers of the groups that compute, from where it is made to its
+/// last use: places of a program, in any unit.
+struct LiveTile {
+  int64_t begin = 0, end = 0;
+  int64_t registers = 0; ///< of a thread
+};
+
+/// The most registers of a thread that tiles take at one place.
+int64_t peakRegisters(const std::vector<LiveTile> &tiles);
+
+/// What the tiles of a scheduled kernel take.
 struct ScheduledTiles {
   int64_t groups = 0;
-  /// Columns of scores, of sums and of the weights that these add up, and the
-  /// depth of scores.
-  int64_t scores = 0, sums = 0, weights = 0, depth = 0;
+  /// Registers of a thread that computes: of tiles, and of each left operand
+  /// that comes once and is used in every step, if it is read to registers.
+  int64_t live = 0;
+  std::vector<int64_t> left;
   /// Of tiles that come once, and of a slot for each that comes every step.
   int64_t onceBytes = 0, stepBytes = 0;
 
-  /// Registers of a thread that computes, but for the others.
-  int64_t registers(bool withQuery) const;
+  /// Registers of a thread that computes, but for the others, with the first
+  /// left operands read to registers.
+  int64_t registers(size_t leftInRegisters) const;
   int64_t sharedBytes(int64_t slots) const {
     return onceBytes + slots * stepBytes;
   }
 };
+
+/// Registers of a thread that hold a left operand of so much depth.
+int64_t leftRegisters(int64_t depth);
 
 /// Registers of a thread that computes and of one that loads.
 struct RoleRegisters {
@@ -68,8 +84,8 @@ RoleRegisters shareRegisters(const GPUCore &core, int64_t groups, bool amply);
 struct ScheduleResources {
   RoleRegisters registers = {0, 0};
   int64_t slots = 0; ///< of each tile that comes every step
-  /// The tile of queries is read from shared memory once.
-  bool queryInRegisters = false;
+  /// So many left operands are read from shared memory once.
+  size_t leftInRegisters = 0;
 };
 
 /// Nothing, and in `error` why, if a multiprocessor has not enough for `tiles`.

@@ -10,6 +10,7 @@
 #include "lib/Cost/GPUSchedule.h"
 #include "lib/Cost/GPUTiling.h"
 #include "passes/AttentionOpt/ChooseRecipe.h"
+#include "passes/AttentionOpt/FormOfOp.h"
 #include "passes/AttentionOpt/Passes.h"
 #include "passes/AttentionOpt/PlainTiling.h"
 #include "passes/Recipes/Recipe.h"
@@ -41,13 +42,16 @@ struct ChooseTiling : ringlet::impl::RingletChooseTilingBase<ChooseTiling> {
   void runOnOperation() override;
 
 private:
+  LogicalResult readForm(attn::AttentionOp op);
   LogicalResult checkGiven(attn::AttentionOp op);
   FailureOr<Choice> choose(attn::AttentionOp op, attn::BranchAttr branch);
   Choice chooseForGPU(attn::AttentionOp op, attn::BranchAttr branch,
                       PlainTiling plain);
 
   arch::Target target;
-  RecipeRequest request;
+  /// Of the module, and of the attention at hand.
+  RecipeRequest common, request;
+  int64_t spare = 0;
 };
 
 } // namespace
@@ -64,7 +68,7 @@ Choice ChooseTiling::chooseForGPU(attn::AttentionOp op, attn::BranchAttr branch,
   const arch::GPUArch &row = *target.gpu;
   Type element = op.getQuery().getType().getElementType();
   cost::BranchShape shape = getBranchShape(op, branch);
-  cost::GPUCore core = getGPUCore(row, element, spareRegisters);
+  cost::GPUCore core = getGPUCore(row, element, spare);
   Choice result{plain.tiling, plain.reason, ""};
   // Who did not ask is not told that an older architecture has no recipes.
   if (request.isPlain() || (request.isAuto && !row.hasScheduledForm()))
@@ -100,6 +104,24 @@ Choice ChooseTiling::chooseForGPU(attn::AttentionOp op, attn::BranchAttr branch,
   return result;
 }
 
+/// What is asked of this attention, if not what is asked of all.
+LogicalResult ChooseTiling::readForm(attn::AttentionOp op) {
+  request = common;
+  spare = spareRegisters;
+  if (auto own = op->getAttrOfType<IntegerAttr>(spareRegistersOfOpAttr))
+    spare = own.getInt();
+  if (auto own = op->getAttrOfType<StringAttr>(recipeOfOpAttr)) {
+    std::string error;
+    std::optional<RecipeRequest> parsed = parseRecipeRequest(own, error);
+    if (!parsed)
+      return op.emitOpError() << recipeOfOpAttr << ": " << error;
+    request = *parsed;
+  }
+  op->removeAttr(spareRegistersOfOpAttr);
+  op->removeAttr(recipeOfOpAttr);
+  return success();
+}
+
 /// Who writes a recipe into the graph is told where it is not possible. Targets
 /// without recipes take its tiles.
 LogicalResult ChooseTiling::checkGiven(attn::AttentionOp op) {
@@ -119,7 +141,7 @@ LogicalResult ChooseTiling::checkGiven(attn::AttentionOp op) {
 
 FailureOr<Choice> ChooseTiling::choose(attn::AttentionOp op,
                                        attn::BranchAttr branch) {
-  PlainTiling plain = choosePlainTiling(op, branch, target, spareRegisters);
+  PlainTiling plain = choosePlainTiling(op, branch, target, spare);
   Choice choice{plain.tiling, plain.reason, ""};
   if (target.gpu)
     choice = chooseForGPU(op, branch, std::move(plain));
@@ -140,7 +162,7 @@ void ChooseTiling::runOnOperation() {
     emitError(getOperation()->getLoc()) << error;
     return signalPassFailure();
   }
-  request = *parsed;
+  common = *parsed;
   auto report = [&](remark::detail::InFlightRemark remark, unsigned branch,
                     const std::string &text) {
     remark << ("branch " + std::to_string(branch) + " on " + target.name() +
@@ -149,6 +171,8 @@ void ChooseTiling::runOnOperation() {
   auto options = remark::RemarkOpts::name("ChooseTiling")
                      .category("ringlet-choose-tiling");
   WalkResult walk = getOperation()->walk([&](attn::AttentionOp op) {
+    if (failed(readForm(op)))
+      return WalkResult::interrupt();
     if (op.getTilings())
       return failed(checkGiven(op)) ? WalkResult::interrupt()
                                     : WalkResult::advance();

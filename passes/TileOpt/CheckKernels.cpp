@@ -182,6 +182,16 @@ LogicalResult check(Operation *op, StringRef target) {
   });
   if (!onTiles)
     return checkScalars(op, target);
+  return checkElementwise(op, target,
+                          ("is an operation on tiles that the " + target +
+                           " lowering does not cover")
+                              .str());
+}
+
+} // namespace
+
+LogicalResult ringlet::checkElementwise(Operation *op, StringRef target,
+                                        StringRef uncovered) {
   if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
     if (!isa<SplatElementsAttr>(constant.getValue()))
       return op->emitOpError("expected the same value in every element of a "
@@ -199,12 +209,9 @@ LogicalResult check(Operation *op, StringRef target) {
                            "found ")
            << op->getResult(0).getType() << " (R4)";
   if (!isElementwise(op))
-    return op->emitOpError("is an operation on tiles that the ")
-           << target << " lowering does not cover";
+    return op->emitOpError(uncovered);
   return success();
 }
-
-} // namespace
 
 LogicalResult ringlet::checkSize(memref::DimOp op) {
   if (!isa<BlockArgument>(op.getSource()))

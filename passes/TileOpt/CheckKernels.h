@@ -13,6 +13,13 @@
 
 namespace ringlet {
 
+/// Fails, with an error that ends in `uncovered`, unless the operation is a
+/// constant or works element by element and has code, in plain kernels and in
+/// roles alike. Which types its tiles have is not asked. `target` is as below.
+mlir::LogicalResult checkElementwise(mlir::Operation *op,
+                                     llvm::StringRef target,
+                                     llvm::StringRef uncovered);
+
 /// Fails, with an error at each operation, if a kernel below `root` has
 /// something that code for a target cannot be made of. `target` is its name in
 /// messages, "CPU" or "GPU".

@@ -39,27 +39,25 @@ Location named(Location loc, StringRef suffix) {
 
 class RoleBuilder {
 public:
-  RoleBuilder(rtile::FuncOp func, const Schedule &schedule,
-              const Products &products)
-      : func(func), body(func.getBody().front()), schedule(schedule),
-        builder(func.getContext()) {
+  RoleBuilder(rtile::FuncOp func, const Products &products)
+      : func(func), body(func.getBody().front()),
+        schedule(func.getScheduleAttr()), builder(func.getContext()) {
     for (const Feed &feed : products.feeds)
-      uses[feed.load] = feed.use;
+      feeds.insert({feed.load, feed});
   }
 
   LogicalResult build(std::string &reason);
 
 private:
   using Key = std::pair<Value, Use>;
-  Key getKey(rtile::LoadOp load) { return {load.getView(), uses[load]}; }
-  bool isFeed(Operation *op) {
-    auto load = dyn_cast<rtile::LoadOp>(op);
-    return load && uses.contains(load);
+  Key getKey(rtile::LoadOp load) {
+    return {load.getView(), feeds.lookup(load).use};
   }
+  bool isFeed(Operation *op) { return feeds.contains(op); }
 
   void findShared();
   void makeChannels();
-  rtile::RoleOp makeRole(StringRef name, int64_t warps, int64_t registers);
+  rtile::RoleOp makeRole(StringRef name);
   void makeLoadRole(const Skeleton &skeleton);
   void makeComputeRole(const Skeleton &skeleton);
   SmallVector<rtile::LoadOp> getTogether(rtile::LoadOp first);
@@ -68,9 +66,9 @@ private:
 
   rtile::FuncOp func;
   Block &body;
-  const Schedule &schedule;
+  rtile::ScheduleAttr schedule;
   OpBuilder builder;
-  llvm::MapVector<Operation *, Use> uses;
+  llvm::MapVector<Operation *, Feed> feeds;
   /// Scalars and views, which stay in the body of the function.
   llvm::DenseSet<Operation *> shared;
   llvm::MapVector<Key, rtile::ChannelOp> channels;
@@ -106,16 +104,15 @@ void RoleBuilder::findShared() {
 /// A channel for each view and way to use its tiles, with the slots of the
 /// schedule if a loop fills it.
 void RoleBuilder::makeChannels() {
-  for (auto [op, use] : uses) {
-    auto load = cast<rtile::LoadOp>(op);
+  for (auto &[op, feed] : feeds) {
     bool inLoop = op->getBlock() != &body;
-    rtile::ChannelOp &channel = channels[getKey(load)];
-    int64_t slots = inLoop ? schedule.slots : 1;
+    rtile::ChannelOp &channel = channels[getKey(feed.load)];
+    int64_t slots = inLoop ? schedule.getSlotsOf(feed.getBuffer()) : 1;
     if (channel) {
       channel.setSlots(std::max<int64_t>(channel.getSlots(), slots));
       continue;
     }
-    auto view = load.getView();
+    auto view = feed.load.getView();
     channel = rtile::ChannelOp::create(
         builder, named(view.getLoc(), "_slots"),
         rtile::ChannelType::get(view.getType().getTileType()), slots,
@@ -123,16 +120,16 @@ void RoleBuilder::makeChannels() {
   }
 }
 
-rtile::RoleOp RoleBuilder::makeRole(StringRef name, int64_t warps,
-                                    int64_t registers) {
-  auto role =
-      rtile::RoleOp::create(builder, func.getLoc(), name, warps, registers);
+rtile::RoleOp RoleBuilder::makeRole(StringRef name) {
+  rtile::ScheduleRoleAttr shape = schedule.getRole(name);
+  auto role = rtile::RoleOp::create(builder, func.getLoc(), name,
+                                    shape.getWarps(), shape.getRegisters());
   role.getBody().emplaceBlock();
   return role;
 }
 
 void RoleBuilder::makeLoadRole(const Skeleton &skeleton) {
-  auto role = makeRole("load", schedule.loadWarps, schedule.loadRegisters);
+  auto role = makeRole(loadRole);
   OpBuilder inside = OpBuilder::atBlockBegin(&role.getBody().front());
   skeleton.copyTo(inside, [&](OpBuilder &at, Operation *op,
                               IRMapping &mapping) {
@@ -223,8 +220,7 @@ void RoleBuilder::release(rtile::ReadOp read) {
 }
 
 void RoleBuilder::makeComputeRole(const Skeleton &skeleton) {
-  auto role =
-      makeRole("compute", schedule.computeWarps, schedule.computeRegisters);
+  auto role = makeRole(computeRole);
   OpBuilder inside = OpBuilder::atBlockBegin(&role.getBody().front());
   MLIRContext *context = func.getContext();
   skeleton.copyTo(inside, [&](OpBuilder &at, Operation *op,
@@ -233,9 +229,11 @@ void RoleBuilder::makeComputeRole(const Skeleton &skeleton) {
       return false;
     auto load = cast<rtile::LoadOp>(op);
     Value slot = await(at, load);
+    Feed feed = feeds.lookup(op);
     Attribute place = rtile::SwizzledAttr::get(context);
-    if (uses[op] == Use::Left && schedule.queryInRegisters)
-      place = rtile::FragmentAttr::get(context, schedule.computeWarps);
+    if (feed.use == Use::Left &&
+        schedule.getLeftOf(feed.getBuffer()) == rtile::Place::registers)
+      place = rtile::FragmentAttr::get(context, role.getWarps());
     auto type = cast<RankedTensorType>(load.getResult().getType());
     auto read = rtile::ReadOp::create(
         at, op->getLoc(),
@@ -250,10 +248,15 @@ void RoleBuilder::makeComputeRole(const Skeleton &skeleton) {
 }
 
 LogicalResult RoleBuilder::build(std::string &reason) {
+  for (StringRef name : {loadRole, computeRole})
+    if (!schedule.getRole(name)) {
+      reason = ("expected a schedule with a role '" + name + "'").str();
+      return failure();
+    }
   findShared();
   auto isShared = [&](Operation *op) { return shared.contains(op); };
   Skeleton loading(body, isShared), computing(body, isShared);
-  for (auto [op, use] : uses) {
+  for (auto &[op, feed] : feeds) {
     loading.addRoot(op, op->getOperands());
     computing.addRoot(op, {});
   }
@@ -278,9 +281,9 @@ LogicalResult RoleBuilder::build(std::string &reason) {
   for (Operation *op : llvm::reverse(old))
     op->erase();
   func.removeRecipeAttr();
-  func->removeAttr(scheduleAttr);
+  func.removeScheduleAttr();
   func.setScheduled(true);
-  func.setWalkAttr(schedule.walk);
+  func.setWalkAttr(schedule.getWalk());
   return success();
 }
 
@@ -288,20 +291,14 @@ namespace {
 
 struct AssignRoles : ringlet::impl::RTileAssignRolesBase<AssignRoles> {
   void runOnOperation() override {
-    auto result = getOperation()->walk([&](rtile::FuncOp func) {
-      if (!func->hasAttr(scheduleAttr) || func.getScheduled())
+    WalkResult result = getOperation()->walk([&](rtile::FuncOp func) {
+      if (!func.getScheduleAttr() || func.getScheduled())
         return WalkResult::advance();
-      FailureOr<Schedule> schedule = Schedule::get(func);
-      if (failed(schedule))
-        return WalkResult::interrupt();
       std::string reason;
       FailureOr<Products> products = findProducts(func, reason);
       if (failed(products) ||
-          failed(RoleBuilder(func, *schedule, *products).build(reason))) {
-        func->removeAttr(scheduleAttr);
-        keepPlain(func, "AssignRoles", passName, reason);
-        return WalkResult::advance();
-      }
+          failed(RoleBuilder(func, *products).build(reason)))
+        return WalkResult(func.emitError(reason));
       remark::passed(func.getLoc(),
                      remark::RemarkOpts::name("AssignRoles").category(passName))
           << (func.getSymName().str() + ": one role copies the tiles of " +

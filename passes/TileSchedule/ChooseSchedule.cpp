@@ -7,13 +7,17 @@
 
 #include "lib/Arch/GPU.h"
 #include "passes/TileOpt/RowRange.h"
+#include "passes/TileSchedule/LiveTiles.h"
 #include "passes/TileSchedule/Passes.h"
 #include "passes/TileSchedule/Schedule.h"
+#include "passes/TileSchedule/SpareRegisters.h"
 #include "passes/TileSchedule/Walk.h"
 
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Remarks.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace ringlet {
@@ -31,29 +35,39 @@ constexpr StringLiteral passName = "rtile-choose-schedule";
 
 std::string number(int64_t value) { return std::to_string(value); }
 
-/// What the tiles of a kernel need.
-cost::ScheduledTiles measure(Products &products) {
-  cost::ScheduledTiles tiles;
-  for (rtile::DotOp dot : products.dots) {
-    RankedTensorType lhs = getTile(dot.getLhs().getType());
-    int64_t columns = getTile(dot.getResult().getType()).getDimSize(1);
-    if (getLoad(dot.getLhs())) {
-      tiles.scores = std::max(tiles.scores, columns);
-      tiles.depth = std::max(tiles.depth, lhs.getDimSize(1));
-    } else {
-      tiles.sums = std::max(tiles.sums, columns);
-      tiles.weights = std::max(tiles.weights, lhs.getDimSize(1));
-    }
+bool isInLoop(Operation *op) {
+  return op->getParentOfType<scf::ForOp>() != nullptr;
+}
+
+/// Left operands that come once and that products of every step use: to read
+/// them to registers saves reading them from shared memory as often.
+SmallVector<Feed> findLeftOperands(const Products &products) {
+  SmallVector<Feed> left;
+  for (const Feed &feed : products.feeds) {
+    rtile::LoadOp load = feed.load;
+    if (feed.use == Use::Left && feed.getBuffer() >= 0 && !isInLoop(load) &&
+        llvm::any_of(load->getUsers(), isInLoop))
+      left.push_back(feed);
   }
+  return left;
+}
+
+/// What the tiles of a kernel need.
+cost::ScheduledTiles measure(rtile::FuncOp func, const Products &products) {
+  cost::ScheduledTiles tiles;
   tiles.groups = products.getHeight() / groupRows;
-  llvm::SmallVector<std::pair<Value, Use>> seen;
-  for (Feed feed : products.feeds) {
-    std::pair<Value, Use> key(feed.load.getView(), feed.use);
-    if (llvm::is_contained(seen, key))
-      continue;
-    seen.push_back(key);
-    bool inLoop = !isa<rtile::FuncOp>(feed.load->getParentOp());
-    RankedTensorType tile = getTile(feed.load.getResult().getType());
+  tiles.live = cost::peakRegisters(findLiveTiles(func, tiles.groups));
+  for (Feed feed : findLeftOperands(products))
+    tiles.left.push_back(cost::leftRegisters(
+        getTile(feed.load.getResult().getType()).getDimSize(1)));
+  // A channel may be filled in front of a loop and then in it.
+  llvm::MapVector<std::pair<Value, Use>, bool> channels;
+  for (Feed feed : products.feeds)
+    channels[{feed.load.getView(), feed.use}] |=
+        !isa<rtile::FuncOp>(feed.load->getParentOp());
+  for (auto &[key, inLoop] : channels) {
+    RankedTensorType tile =
+        cast<rtile::ViewType>(key.first.getType()).getTileType();
     (inLoop ? tiles.stepBytes : tiles.onceBytes) +=
         cost::slotBytes(tile.getDimSize(0), tile.getDimSize(1));
   }
@@ -90,6 +104,46 @@ std::string checkCopy(rtile::LoadOp load, bool isKey) {
   return "";
 }
 
+/// Why roles of the schedule that a kernel came with are not those that it
+/// needs, or "".
+std::string checkRoles(rtile::ScheduleAttr schedule, int64_t groups) {
+  for (StringRef name : {loadRole, computeRole})
+    if (!schedule.getRole(name))
+      return ("expected a schedule with a role '" + name + "'").str();
+  int64_t warps = schedule.getRole(computeRole).getWarps();
+  if (warps != groups * groupWarps)
+    return "expected a schedule with " + number(groups * groupWarps) +
+           " warps that compute, " + number(groupWarps) + " for every " +
+           number(groupRows) + " rows, found " + number(warps);
+  return "";
+}
+
+/// The first left operands, which are read to registers.
+SmallVector<rtile::ScheduleOperandAttr> readToRegisters(MLIRContext *context,
+                                                        ArrayRef<Feed> left) {
+  SmallVector<rtile::ScheduleOperandAttr> operands;
+  for (const Feed &feed : left) {
+    auto operand = rtile::ScheduleOperandAttr::get(
+        context, feed.getBuffer(), /*slots=*/0, rtile::Place::registers);
+    if (!llvm::is_contained(operands, operand))
+      operands.push_back(operand);
+  }
+  return operands;
+}
+
+/// Where left operands that come once are.
+std::string describeLeft(size_t count, size_t inRegisters) {
+  if (count == 0)
+    return "";
+  std::string whose =
+      count == 1 ? "left operand" : number(count) + " left operands";
+  if (inRegisters == 0)
+    return ", " + whose + " in shared memory";
+  if (inRegisters == count)
+    return ", " + whose + " in registers";
+  return ", " + number(inRegisters) + " of " + whose + " in registers";
+}
+
 struct ChooseSchedule : ringlet::impl::RTileChooseScheduleBase<ChooseSchedule> {
   using Base::Base;
 
@@ -100,34 +154,36 @@ struct ChooseSchedule : ringlet::impl::RTileChooseScheduleBase<ChooseSchedule> {
       emitError(getOperation()->getLoc()) << error;
       return signalPassFailure();
     }
-    getOperation()->walk([&](rtile::FuncOp func) {
-      if (!func.getRecipe() || func.getScheduled())
-        return;
+    WalkResult result = getOperation()->walk([&](rtile::FuncOp func) {
+      if ((!func.getRecipe() && !func.getSchedule()) || func.getScheduled())
+        return WalkResult::advance();
       std::string reason;
-      FailureOr<Schedule> schedule = choose(func, *row, reason);
+      FailureOr<rtile::ScheduleAttr> schedule = choose(func, *row, reason);
       if (failed(schedule))
-        return keepPlain(func, "ChooseSchedule", passName, reason);
-      func->setAttr(scheduleAttr, schedule->toAttr(func.getContext()));
+        return WalkResult(func.emitError(reason));
+      func.setScheduleAttr(*schedule);
+      func->removeAttr(spareRegistersAttr);
       remark::passed(
           func.getLoc(),
           remark::RemarkOpts::name("ChooseSchedule").category(passName))
           << (func.getSymName().str() + ": " + reason);
+      return WalkResult::advance();
     });
+    if (result.wasInterrupted())
+      signalPassFailure();
   }
 
-  FailureOr<Schedule> choose(rtile::FuncOp func, const arch::GPUArch &row,
-                             std::string &reason);
+  FailureOr<rtile::ScheduleAttr>
+  choose(rtile::FuncOp func, const arch::GPUArch &row, std::string &reason);
 };
 
 } // namespace
 
-FailureOr<Schedule> ChooseSchedule::choose(rtile::FuncOp func,
-                                           const arch::GPUArch &row,
-                                           std::string &reason) {
+FailureOr<rtile::ScheduleAttr> ChooseSchedule::choose(rtile::FuncOp func,
+                                                      const arch::GPUArch &row,
+                                                      std::string &reason) {
   if (!row.hasScheduledForm()) {
-    reason = std::string("expected an architecture with products of groups of "
-                         "warps and a copy engine, found ") +
-             row.name;
+    reason = whyNoRoles(row);
     return failure();
   }
   FailureOr<Products> products = findProducts(func, reason);
@@ -139,12 +195,23 @@ FailureOr<Schedule> ChooseSchedule::choose(rtile::FuncOp func,
       return failure();
   }
 
-  cost::ScheduledTiles tiles = measure(*products);
-  cost::GPUCore core = cost::GPUCore::of(row, /*hasMma=*/true, spareRegisters);
+  cost::ScheduledTiles tiles = measure(func, *products);
+  if (rtile::ScheduleAttr known = func.getScheduleAttr()) {
+    reason = checkRoles(known, tiles.groups);
+    if (!reason.empty())
+      return failure();
+    reason = "the schedule that it came with";
+    return known;
+  }
+  int64_t spare = spareRegisters;
+  if (auto own = func->getAttrOfType<IntegerAttr>(spareRegistersAttr))
+    spare = own.getInt();
+  cost::GPUCore core = cost::GPUCore::of(row, /*hasMma=*/true, spare);
   std::optional<cost::ScheduleResources> given =
       cost::findResources(core, tiles, reason);
   if (!given)
     return failure();
+  SmallVector<Feed> left = findLeftOperands(*products);
   Walk walk = chooseWalk(func, *products);
   int64_t warps = tiles.groups * groupWarps;
   auto [registers, loadRegisters] = given->registers;
@@ -152,14 +219,21 @@ FailureOr<Schedule> ChooseSchedule::choose(rtile::FuncOp func,
       number(warps) + " warps compute, " + number(groupWarps) + " for every " +
       number(groupRows) + " of " + number(tiles.groups * groupRows) +
       " rows, with " + number(registers) + " registers a thread (" +
-      number(tiles.registers(given->queryInRegisters)) +
-      " for tiles, query tile in " +
-      (given->queryInRegisters ? "registers" : "shared memory") + "), " +
+      number(tiles.registers(given->leftInRegisters)) + " for tiles" +
+      describeLeft(left.size(), given->leftInRegisters) + "), " +
       number(groupWarps) + " load with " + number(loadRegisters) + "; " +
       number(given->slots) + (given->slots == 1 ? " slot, " : " slots, ") +
       number(tiles.sharedBytes(given->slots)) + " of " +
       number(cost::slotLimit(core)) + " bytes of shared memory; " + walk.reason;
-  return Schedule{warps,         groupWarps,   registers,
-                  loadRegisters, given->slots, given->queryInRegisters,
-                  walk.attr};
+  MLIRContext *context = func.getContext();
+  auto getRole = [&](StringRef name, int64_t warps, int64_t registers) {
+    return rtile::ScheduleRoleAttr::get(context, name, warps, registers);
+  };
+  return rtile::ScheduleAttr::get(
+      context,
+      {getRole(loadRole, groupWarps, loadRegisters),
+       getRole(computeRole, warps, registers)},
+      given->slots, walk.attr,
+      readToRegisters(context,
+                      ArrayRef(left).take_front(given->leftInRegisters)));
 }

@@ -21,8 +21,10 @@ namespace ringlet {
 /// From plain kernels that name a recipe to scheduled ones, for one row of the
 /// table of architectures. Other kernels, and other operations of the module,
 /// stay as they are; so does everything for a row that is not a GPU's.
-void buildSchedulePipeline(mlir::OpPassManager &pm, llvm::StringRef level,
-                           int64_t spareRegisters = 0);
+/// Everything from a plain kernel with a recipe to one with roles; fails where
+/// it cannot have any (see rtile-schedule-kernels).
+void addSchedulePasses(mlir::OpPassManager &pm, llvm::StringRef level,
+                       int64_t spareRegisters = 0);
 
 } // namespace ringlet
 

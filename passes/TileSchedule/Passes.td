@@ -13,20 +13,24 @@ include "mlir/Pass/PassBase.td"
 def RTileChooseSchedule : Pass<"rtile-choose-schedule"> {
   let summary = "Choose warps, registers, slots and walk of kernels to schedule";
   let description = [{
-    For every kernel with a `recipe`, writes the attribute `rtile.schedule`:
+    For every kernel with a `recipe`, writes its `schedule` (`#rtile.schedule`):
 
-      * `compute_warps`: four for every 64 query rows;
-      * `load_warps`: four, because registers change hands by groups of four
-        warps; one thread of them works;
-      * `compute_registers` and `load_registers`: of each thread;
-      * `slots`: of the channels of keys and of values;
-      * `query_in_registers`: whether the query tile is read to registers once;
-      * `walk`: `strided` where every tile of queries sees the same number of
+      * the role "compute" with four warps for every 64 query rows, and the role
+        "load" with four, because registers change hands by groups of four warps;
+        one thread of them works;
+      * registers of each thread of both;
+      * slots of the channels that a loop fills, those of keys and of values;
+      * whether the left operands that are loaded, the query tile, are read to
+        registers once;
+      * the walk: `strided` where every tile of queries sees the same number of
         keys, those of a whole axis; else the longest first, sections of heads
         whose keys and values stay in the second-level cache.
 
-    A kernel that cannot be scheduled for the architecture loses its recipe and
-    stays as it is; the remark says what is missing.
+    A kernel that has a schedule already, written by hand or by a tuner, keeps
+    it if it fits the products.
+
+    It is an error if a kernel cannot be scheduled for the architecture; that such
+    a kernel stays plain is what `rtile-schedule-kernels` sees to.
   }];
   let options = [Option<"level", "level", "std::string", "\"sm_90a\"",
     "Row of the table of architectures to schedule for">,
@@ -37,7 +41,7 @@ def RTileChooseSchedule : Pass<"rtile-choose-schedule"> {
 def RTileAssignRoles : Pass<"rtile-assign-roles"> {
   let summary = "Split a kernel into a role that loads and one that computes";
   let description = [{
-    A kernel with `rtile.schedule` becomes a scheduled one. Scalars and views of
+    A kernel with a `schedule` becomes a scheduled one. Scalars and views of
     the function's body, what is read from lists included, stay where all roles
     see them. Every view whose tiles are operands of products gets a channel. The
     role "load" is what remains of the kernel when each such load is a copy to an
@@ -48,8 +52,8 @@ def RTileAssignRoles : Pass<"rtile-assign-roles"> {
     In a loop, slots whose products need nothing that the step computes are
     awaited together at its beginning.
 
-    A kernel with another form, say a load whose tile of two axes is not only an
-    operand of products, loses its recipe and stays as it is; the remark says why.
+    It is an error if a kernel has another form, say a load whose tile of two axes
+    is not only an operand of products.
   }];
   let dependentDialects = ["::ringlet::rtile::RTileDialect"];
 }

@@ -14,13 +14,11 @@
 using namespace mlir;
 using namespace ringlet;
 
-void ringlet::buildSchedulePipeline(OpPassManager &pm, StringRef level,
-                                    int64_t spareRegisters) {
-  if (!arch::lookupGPUArch(level.str()))
-    return;
-  // First, so that a kernel that stays plain keeps the form of plain kernels.
-  pm.addPass(createRTileChooseSchedule({level.str(), spareRegisters}));
+void ringlet::addSchedulePasses(OpPassManager &pm, StringRef level,
+                                int64_t spareRegisters) {
   pm.addPass(createRTileApplyRecipes());
+  // Behind the passes that change what the kernel holds.
+  pm.addPass(createRTileChooseSchedule({level.str(), spareRegisters}));
   // No canonicalization below: it would move constants out of roles.
   pm.addPass(createRTileAssignRoles());
   pm.addPass(createRTileStartDots());

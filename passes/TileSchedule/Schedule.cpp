@@ -11,65 +11,15 @@
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
-#include "mlir/IR/Remarks.h"
 
 using namespace mlir;
 using namespace ringlet;
 using namespace ringlet::schedule;
 
-//===----------------------------------------------------------------------===//
-// The attribute
-//===----------------------------------------------------------------------===//
-
-DictionaryAttr Schedule::toAttr(MLIRContext *context) const {
-  Builder builder(context);
-  NamedAttrList list;
-  list.set("compute_warps", builder.getI64IntegerAttr(computeWarps));
-  list.set("load_warps", builder.getI64IntegerAttr(loadWarps));
-  list.set("compute_registers", builder.getI64IntegerAttr(computeRegisters));
-  list.set("load_registers", builder.getI64IntegerAttr(loadRegisters));
-  list.set("slots", builder.getI64IntegerAttr(slots));
-  list.set("query_in_registers", builder.getBoolAttr(queryInRegisters));
-  list.set("walk", walk);
-  return list.getDictionary(context);
-}
-
-FailureOr<Schedule> Schedule::get(rtile::FuncOp func) {
-  Schedule result;
-  Attribute attr = func->getAttr(scheduleAttr);
-  auto list = dyn_cast<DictionaryAttr>(attr);
-  if (!list) {
-    func.emitError("expected ")
-        << scheduleAttr << " to be a list, found " << attr;
-    return failure();
-  }
-  auto read = [&](StringRef name, int64_t &value, int64_t least,
-                  int64_t most) -> LogicalResult {
-    auto number = list.getAs<IntegerAttr>(name);
-    if (number && number.getType().isInteger(64) && number.getInt() >= least &&
-        number.getInt() <= most) {
-      value = number.getInt();
-      return success();
-    }
-    return func.emitError("expected ")
-           << scheduleAttr << " with " << name << " in [" << least << ", "
-           << most << "], found " << list;
-  };
-  auto inRegisters = list.getAs<BoolAttr>("query_in_registers");
-  result.walk = list.getAs<rtile::WalkAttr>("walk");
-  if (!inRegisters || !result.walk) {
-    func.emitError("expected ")
-        << scheduleAttr << " with query_in_registers and walk, found " << list;
-    return failure();
-  }
-  result.queryInRegisters = inRegisters.getValue();
-  if (failed(read("compute_warps", result.computeWarps, 1, 31)) ||
-      failed(read("load_warps", result.loadWarps, 1, 31)) ||
-      failed(read("compute_registers", result.computeRegisters, 0, 256)) ||
-      failed(read("load_registers", result.loadRegisters, 0, 256)) ||
-      failed(read("slots", result.slots, 1, 16)))
-    return failure();
-  return result;
+std::string schedule::whyNoRoles(const arch::GPUArch &row) {
+  return std::string("expected an architecture with products of groups of "
+                     "warps and a copy engine, found ") +
+         row.name;
 }
 
 //===----------------------------------------------------------------------===//
@@ -82,6 +32,13 @@ RankedTensorType schedule::getTile(Type type) {
 
 rtile::LoadOp schedule::getLoad(Value tile) {
   return tile.getDefiningOp<rtile::LoadOp>();
+}
+
+int64_t Feed::getBuffer() const {
+  rtile::LoadOp op = load;
+  auto view = op.getView().getDefiningOp<rtile::ViewOp>();
+  auto buffer = view ? dyn_cast<BlockArgument>(view.getBuffer()) : nullptr;
+  return buffer ? static_cast<int64_t>(buffer.getArgNumber()) : -1;
 }
 
 int64_t Products::getHeight() const {
@@ -191,11 +148,4 @@ FailureOr<Products> schedule::findProducts(rtile::FuncOp func,
       return failure();
     }
   return products;
-}
-
-void schedule::keepPlain(rtile::FuncOp func, StringRef name, StringRef pass,
-                         StringRef reason) {
-  func.removeRecipeAttr();
-  remark::missed(func.getLoc(), remark::RemarkOpts::name(name).category(pass))
-      << (func.getSymName() + " stays plain: " + reason).str();
 }

@@ -9,33 +9,22 @@
 #define RINGLET_PASSES_TILESCHEDULE_SCHEDULE_H
 
 #include "dialects/Tile/IR/TileDialect.h"
+#include "lib/Arch/GPU.h"
 #include "lib/Cost/ScheduleResources.h"
 
 #include <string>
 
 namespace ringlet::schedule {
 
-/// Name of the attribute that rtile-choose-schedule writes.
-inline constexpr llvm::StringLiteral scheduleAttr = "rtile.schedule";
+/// Names of the roles that rtile-assign-roles makes.
+inline constexpr llvm::StringLiteral loadRole = "load", computeRole = "compute";
 
 /// Warps that change registers, and multiply, together; rows of their products.
 inline constexpr int64_t groupWarps = cost::kGroupWarps;
 inline constexpr int64_t groupRows = cost::kGroupRows;
 
-/// What rtile-choose-schedule decides.
-struct Schedule {
-  int64_t computeWarps, loadWarps;
-  int64_t computeRegisters, loadRegisters;
-  /// Of each channel that a loop fills.
-  int64_t slots;
-  bool queryInRegisters;
-  rtile::WalkAttr walk;
-
-  mlir::DictionaryAttr toAttr(mlir::MLIRContext *context) const;
-  /// Reads it from a kernel that has the attribute; an error if it lacks
-  /// something.
-  static mlir::FailureOr<Schedule> get(rtile::FuncOp func);
-};
+/// Why an architecture has no roles, for one that has none.
+std::string whyNoRoles(const arch::GPUArch &row);
 
 /// Where a loaded tile is used.
 enum class Use {
@@ -48,6 +37,9 @@ enum class Use {
 struct Feed {
   rtile::LoadOp load;
   Use use;
+
+  /// Number of the kernel's parameter that the view is of, or -1.
+  int64_t getBuffer() const;
 };
 
 /// The products of a kernel and what feeds them, in program order.
@@ -69,10 +61,6 @@ rtile::LoadOp getLoad(mlir::Value tile);
 
 /// `type` as a tile, or null.
 mlir::RankedTensorType getTile(mlir::Type type);
-
-/// Takes the recipe of `func` away, and tells why.
-void keepPlain(rtile::FuncOp func, llvm::StringRef name, llvm::StringRef pass,
-               llvm::StringRef reason);
 
 } // namespace ringlet::schedule
 

@@ -11,7 +11,6 @@
 #include "passes/TileToNVVM/Channels.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
@@ -31,16 +30,6 @@ constexpr int64_t columnBlock = 8;
 
 RankedTensorType getTile(Value value) {
   return dyn_cast<RankedTensorType>(value.getType());
-}
-
-bool isElementwise(Operation *op) {
-  return isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::DivFOp,
-             arith::NegFOp, arith::MaximumFOp, arith::MinimumFOp,
-             arith::MaxNumFOp, arith::MinNumFOp, arith::CmpFOp, arith::SelectOp,
-             arith::ExtFOp, arith::TruncFOp, arith::AndIOp, arith::OrIOp,
-             arith::XOrIOp, math::AbsFOp, math::ExpOp, math::Exp2Op,
-             math::FmaOp, math::LogOp, math::Log2Op, math::RsqrtOp,
-             math::SqrtOp, math::TanhOp>(op);
 }
 
 LogicalResult checkTile(Operation *op, RankedTensorType tile) {
@@ -215,15 +204,13 @@ LogicalResult checkInRole(Operation *op) {
         bool onTiles = llvm::any_of(op->getResultTypes(), [](Type type) {
           return isa<RankedTensorType>(type);
         });
-        if (auto constant = dyn_cast<arith::ConstantOp>(op);
-            constant && onTiles && !isa<SplatElementsAttr>(constant.getValue()))
-          return op->emitOpError("expected the same value in every element of "
-                                 "a constant tile");
-        if (onTiles ? isElementwise(op) || isa<arith::ConstantOp>(op)
-                    : isa<arith::ArithDialect>(op->getDialect()))
+        constexpr StringLiteral uncovered =
+            "is an operation that roles on a GPU do not cover";
+        if (onTiles)
+          return checkElementwise(op, "GPU", uncovered);
+        if (isa<arith::ArithDialect>(op->getDialect()))
           return success();
-        return op->emitOpError("is an operation that roles on a GPU do not "
-                               "cover");
+        return op->emitOpError(uncovered);
       });
 }
 

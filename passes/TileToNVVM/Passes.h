@@ -24,6 +24,9 @@ namespace ringlet {
 
 /// Everything from plain rtile kernels to kernels of the llvm dialect, for one
 /// row of the table of GPU architectures. Other operations of the module stay.
+/// What the emission expects of kernels with roles, to be found out on a copy.
+void addScheduledChecks(mlir::OpPassManager &pm, llvm::StringRef arch);
+
 void buildGPUPipeline(mlir::OpPassManager &pm, llvm::StringRef arch);
 
 /// Registers the passes of this folder.

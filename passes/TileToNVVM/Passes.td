@@ -10,6 +10,30 @@
 
 include "mlir/Pass/PassBase.td"
 
+def RTileScheduleKernels : Pass<"rtile-schedule-kernels", "::mlir::ModuleOp"> {
+  let summary = "Give kernels roles, each one wholly or not at all";
+  let description = [{
+    Every kernel with a `recipe` or a `schedule` is tried by itself, on a copy:
+    the passes of its recipe, then `rtile-choose-schedule`, `rtile-assign-roles`,
+    `rtile-start-dots`, `rtile-encode-tiles`, `rtile-skip-empty-points`, the proof
+    of `rtile-verify-schedule`, and what the emission asks of a kernel with roles
+    (`rtile-check-gpu`, `rtile-gpu-plan-maps`, `rtile-gpu-assign-channels`). Only
+    if all agree does the copy take its place. Else the kernel stays as it was,
+    without recipe and schedule, and a remark says which pass expected what.
+
+    Kernels named in `asked` (`*` for all) were to be scheduled: that one is not
+    is a warning, or with `require` an error.
+  }];
+  let options = [Option<"level", "level", "std::string", "\"sm_90a\"",
+    "Row of the table of architectures to schedule for">,
+    Option<"spareRegisters", "spare-registers", "int64_t", "0",
+    "Registers of a thread to leave free where there is a choice">,
+    ListOption<"asked", "asked", "std::string",
+    "Kernels whose recipe somebody asked for by name, or *">,
+    Option<"require", "require", "bool", "false",
+    "Fail where such a kernel cannot be scheduled">];
+}
+
 def RTileCheckGPU : Pass<"rtile-check-gpu"> {
   let summary = "Refuse kernels that the GPU lowering does not cover";
   let description = [{
@@ -60,9 +84,11 @@ def RTileDivideRows : Pass<"rtile-gpu-divide-rows"> {
   let description = [{
     An exact division of f32 is ten instructions. Where a tile is divided by one
     number for each row, which `arith.maximumf` keeps above a normal number, its
-    reciprocal is made once and the tile multiplied: it rounds twice instead of
-    once. A row's number must lie below 2^126, where reciprocals become subnormal
-    and lose bits.
+    reciprocal is made once, with `fastmath<afn>` (a role may take `div.full` of
+    PTX, within two units in the last place), and the tile multiplied. Reciprocals of numbers
+    above 2^126 are subnormal and keep 22 bits at least. Where nothing keeps a
+    row's number from being smaller, so that its reciprocal could be infinite, the
+    tile is divided. Kernels with roles and plain ones get the same.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }

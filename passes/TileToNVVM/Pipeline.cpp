@@ -22,6 +22,12 @@
 using namespace mlir;
 using namespace ringlet;
 
+void ringlet::addScheduledChecks(OpPassManager &pm, StringRef arch) {
+  pm.addPass(createRTileCheckGPU());
+  pm.addPass(createRTilePlanMaps());
+  pm.addPass(createRTileAssignChannels({arch.str()}));
+}
+
 void ringlet::buildGPUPipeline(OpPassManager &pm, StringRef arch) {
   pm.addPass(createRTileCheckGPU());
   pm.addPass(createRTileFuseScale());

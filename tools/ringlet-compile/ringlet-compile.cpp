@@ -38,6 +38,8 @@ static cl::extrahelp examples(
     "Example: what its tiles of keys touch in memory:\n"
     "  ringlet-compile test/Examples/branches.mlir --emit=ringlet "
     "--explain=memory\n"
+    "Example: compile a kernel written by hand, which has to be scheduled:\n"
+    "  ringlet-compile kernel.mlir --target=sm_90a --require-recipe\n"
     "Example: compile it for CPUs and two GPUs:\n"
     "  ringlet-compile test/Examples/longnet.mlir --target=cpu,sm_80,sm_90a\n");
 
@@ -67,6 +69,12 @@ static const std::string recipeHelp =
 static cl::opt<std::string> recipe("recipe", cl::init("auto"),
                                    cl::value_desc("name"), cl::desc(recipeHelp),
                                    cl::cat(category));
+static cl::opt<bool> requireRecipe(
+    "require-recipe",
+    cl::desc("Refuse what cannot take a recipe that is asked for by its name, "
+             "here or in the input; without it, a warning says why the kernel "
+             "stays plain"),
+    cl::cat(category));
 static cl::opt<std::string> order(
     "order", cl::init("auto"), cl::value_desc("curve"),
     cl::desc("A curve for keys to lie or to be walked along (hilbert, morton, "
@@ -137,6 +145,7 @@ int main(int argc, char **argv) {
   options.ptxas = ptxas;
   options.reproducer = reproducer;
   options.allowBytecode = allowBytecode;
+  options.requireRecipe = requireRecipe;
   std::string error = ringlet::parseTarget(target, options);
   if (!error.empty())
     return fail("--target: " + error);

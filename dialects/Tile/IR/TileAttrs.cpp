@@ -9,6 +9,7 @@
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace ringlet::rtile;
@@ -214,4 +215,105 @@ LogicalResult RTileDialect::verifyOperationAttribute(Operation *op,
              << "operation";
   }
   return success();
+}
+
+//===----------------------------------------------------------------------===//
+// ScheduleAttr
+//===----------------------------------------------------------------------===//
+
+LogicalResult
+ringlet::rtile::verifyWarpsOfRole(function_ref<InFlightDiagnostic()> emitError,
+                                  int64_t warps, int64_t registers) {
+  if (registers == 0)
+    return success();
+  if (registers % 8 != 0 || registers < 24 || registers > 240) {
+    int64_t nearest = std::clamp<int64_t>((registers + 4) / 8 * 8, 24, 240);
+    return emitError() << "expected a multiple of 8 registers from 24 to 240, "
+                          "or 0 to leave them as they are, found "
+                       << registers << "; the nearest is " << nearest;
+  }
+  if (warps % 4 != 0)
+    return emitError() << "expected a multiple of 4 warps, which change their "
+                          "registers together, found "
+                       << warps << "; the nearest is "
+                       << llvm::alignTo(warps, 4);
+  return success();
+}
+
+LogicalResult
+ScheduleRoleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                         StringRef name, int64_t warps, int64_t registers) {
+  if (name.empty())
+    return emitError() << "expected a role with a name, found ''";
+  if (warps < 1 || warps > mostWarps)
+    return emitError() << "expected 1 to " << mostWarps
+                       << " warps of a role, found " << warps;
+  return verifyWarpsOfRole(emitError, warps, registers);
+}
+
+LogicalResult
+ScheduleOperandAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                            int64_t buffer, int64_t slots, Place) {
+  if (buffer < 0)
+    return emitError() << "expected the number of a parameter as buffer, found "
+                       << buffer;
+  if (slots < 0 || slots > mostSlots)
+    return emitError() << "expected 1 to " << mostSlots
+                       << " slots of a channel, or 0 for what the schedule "
+                          "says of all, found "
+                       << slots;
+  return success();
+}
+
+LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                   ArrayRef<ScheduleRoleAttr> roles,
+                                   int64_t slots, WalkAttr,
+                                   ArrayRef<ScheduleOperandAttr> operands) {
+  if (roles.empty())
+    return emitError() << "expected at least one role in a schedule";
+  int64_t warps = 0;
+  llvm::SmallDenseSet<StringRef> names;
+  for (ScheduleRoleAttr role : roles) {
+    if (!names.insert(role.getName()).second)
+      return emitError() << "expected roles of different names, found '"
+                         << role.getName() << "' twice";
+    warps += role.getWarps();
+  }
+  if (warps > mostWarps)
+    return emitError() << "expected roles of at most " << mostWarps
+                       << " warps together, found " << warps;
+  if (slots < 1 || slots > mostSlots)
+    return emitError() << "expected 1 to " << mostSlots
+                       << " slots of a channel, found " << slots;
+  llvm::SmallDenseSet<int64_t> buffers;
+  for (ScheduleOperandAttr operand : operands)
+    if (!buffers.insert(operand.getBuffer()).second)
+      return emitError() << "expected one operand of each buffer, found buffer "
+                         << operand.getBuffer() << " twice";
+  return success();
+}
+
+ScheduleRoleAttr ScheduleAttr::getRole(StringRef name) const {
+  const auto *role = llvm::find_if(getRoles(), [&](ScheduleRoleAttr each) {
+    return each.getName() == name;
+  });
+  return role == getRoles().end() ? ScheduleRoleAttr() : *role;
+}
+
+ScheduleOperandAttr ScheduleAttr::getOperand(int64_t buffer) const {
+  const auto *operand =
+      llvm::find_if(getOperands(), [&](ScheduleOperandAttr each) {
+        return each.getBuffer() == buffer;
+      });
+  return operand == getOperands().end() ? ScheduleOperandAttr() : *operand;
+}
+
+int64_t ScheduleAttr::getSlotsOf(int64_t buffer) const {
+  ScheduleOperandAttr operand = getOperand(buffer);
+  return operand && operand.getSlots() ? operand.getSlots() : getSlots();
+}
+
+Place ScheduleAttr::getLeftOf(int64_t buffer) const {
+  ScheduleOperandAttr operand = getOperand(buffer);
+  return operand ? operand.getLeft() : Place::shared;
 }

@@ -38,6 +38,15 @@ namespace ringlet::rtile {
 inline constexpr llvm::StringLiteral kStageAttr = "rtile.stage";
 inline constexpr llvm::StringLiteral kUnorderedAttr = "rtile.unordered";
 
+/// Warps of all roles of a block together, and slots of a channel.
+inline constexpr int64_t mostWarps = 32, mostSlots = 16;
+
+/// Checks that a role of so many warps can have so many registers a thread; 0
+/// if it takes what there is.
+llvm::LogicalResult
+verifyWarpsOfRole(llvm::function_ref<mlir::InFlightDiagnostic()> emitError,
+                  int64_t warps, int64_t registers);
+
 /// The warps whose registers hold tiles of `type`; 0 if it says nothing of it.
 int64_t getWarpsOf(mlir::Type type);
 

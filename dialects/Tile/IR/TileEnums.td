@@ -30,6 +30,10 @@ def RTile_Dispatch : RTile_PlainEnum<"Dispatch",
   I32EnumCase<"each", 0>, I32EnumCase<"strided", 1>,
   I32EnumCase<"dynamic", 2>]>;
 
+def RTile_Place : RTile_PlainEnum<"Place",
+    "place that a product reads a loaded operand from", [
+  I32EnumCase<"shared", 0>, I32EnumCase<"registers", 1>]>;
+
 def RTile_Residues : RTile_PlainEnum<"Residues",
     "residues whose rows a map describes", [
   I32EnumCase<"all", 0>, I32EnumCase<"shorter", 1>,

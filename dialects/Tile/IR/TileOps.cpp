@@ -193,6 +193,10 @@ ParseResult FuncOp::parse(OpAsmParser &parser, OperationState &result) {
   if (succeeded(parser.parseOptionalKeyword("recipe")) &&
       (parser.parseEqual() || parser.parseAttribute(properties.recipe)))
     return failure();
+  if (succeeded(parser.parseOptionalKeyword("schedule")) &&
+      (parser.parseEqual() ||
+       parser.parseCustomAttributeWithFallback(properties.schedule)))
+    return failure();
   if (succeeded(parser.parseOptionalKeyword("walk")) &&
       (parser.parseEqual() ||
        parser.parseCustomAttributeWithFallback(properties.walk)))
@@ -212,6 +216,10 @@ void FuncOp::print(OpAsmPrinter &printer) {
     printer << " scheduled";
   if (StringAttr recipe = getRecipeAttr())
     printer << " recipe = " << recipe;
+  if (ScheduleAttr schedule = getScheduleAttr()) {
+    printer << " schedule = ";
+    printer.printStrippedAttrOrType(schedule);
+  }
   if (WalkAttr walk = getWalkAttr()) {
     printer << " walk = ";
     printer.printStrippedAttrOrType(walk);
@@ -219,7 +227,7 @@ void FuncOp::print(OpAsmPrinter &printer) {
   printer.printOptionalAttrDictWithKeyword(
       (*this)->getAttrs(),
       {getSymNameAttrName(), getGridRankAttrName(), getScheduledAttrName(),
-       getRecipeAttrName(), getWalkAttrName()});
+       getRecipeAttrName(), getScheduleAttrName(), getWalkAttrName()});
   printer << ' ';
   printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
 }

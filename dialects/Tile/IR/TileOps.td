@@ -28,8 +28,8 @@ def RTile_FuncOp : RTile_Op<"func", [IsolatedFromAbove, Symbol]> {
     not has neither roles nor channels, and its tiles have no encoding. `recipe`
     names the rule by which passes make a scheduled kernel of a plain one, with
     its parameters if there are any (`recipe = "pipelined{stages=1}"`); which
-    names there are is not the dialect's business. `walk` says in which order
-    blocks visit the grid.
+    names there are is not the dialect's business. `schedule` is what is decided
+    about it, and `walk` says in which order blocks visit the grid.
 
     Example:
 
@@ -55,6 +55,7 @@ def RTile_FuncOp : RTile_Op<"func", [IsolatedFromAbove, Symbol]> {
   let arguments = (ins SymbolNameAttr:$sym_name,
     ConfinedAttr<I64Attr, [IntMinValue<1>, IntMaxValue<4>]>:$grid_rank,
     UnitAttr:$scheduled, OptionalAttr<StrAttr>:$recipe,
+    OptionalAttr<RTile_ScheduleAttr>:$schedule,
     OptionalAttr<RTile_WalkAttr>:$walk);
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;

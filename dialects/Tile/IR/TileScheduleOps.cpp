@@ -20,9 +20,6 @@ using namespace ringlet::rtile;
 // Kernels
 //===----------------------------------------------------------------------===//
 
-/// Warps of the largest block.
-constexpr int64_t mostWarps = 32;
-
 /// Types and operations of the scheduled form alone.
 static LogicalResult verifyPlain(Operation *op) {
   if (isa<RoleOp, ChannelOp>(op))
@@ -139,7 +136,26 @@ static LogicalResult verifyWalk(FuncOp func, WalkAttr walk) {
   return success();
 }
 
+/// What a schedule says fits the kernel's parameters and its grid.
+static LogicalResult verifySchedule(FuncOp func, ScheduleAttr schedule) {
+  if (func.getScheduled())
+    return func.emitOpError(
+        "expected a schedule of a plain kernel; a scheduled "
+        "one has roles");
+  ValueRange parameters = func.getParameters();
+  for (ScheduleOperandAttr operand : schedule.getOperands())
+    if (operand.getBuffer() >= static_cast<int64_t>(parameters.size()) ||
+        !isa<MemRefType>(parameters[operand.getBuffer()].getType()))
+      return func.emitOpError("expected operands of a schedule to come from "
+                              "buffers, found parameter ")
+             << operand.getBuffer() << " of " << parameters.size();
+  return verifyWalk(func, schedule.getWalk());
+}
+
 LogicalResult FuncOp::verifyRegions() {
+  if (ScheduleAttr schedule = getScheduleAttr())
+    if (failed(verifySchedule(*this, schedule)))
+      return failure();
   if (WalkAttr walk = getWalkAttr())
     if (failed(verifyWalk(*this, walk)))
       return failure();
@@ -157,20 +173,8 @@ LogicalResult FuncOp::verifyRegions() {
 //===----------------------------------------------------------------------===//
 
 LogicalResult RoleOp::verify() {
-  int64_t registers = getRegisters();
-  if (registers == 0)
-    return success();
-  if (registers % 8 != 0 || registers < 24 || registers > 240) {
-    int64_t nearest = std::clamp<int64_t>((registers + 4) / 8 * 8, 24, 240);
-    return emitOpError("expected a multiple of 8 registers from 24 to 240, or "
-                       "0 to leave them as they are, found ")
-           << registers << "; the nearest is " << nearest;
-  }
-  if (getWarps() % 4 != 0)
-    return emitOpError("expected a multiple of 4 warps, which change their "
-                       "registers together, found ")
-           << getWarps() << "; the nearest is " << llvm::alignTo(getWarps(), 4);
-  return success();
+  return verifyWarpsOfRole([&] { return emitOpError(); }, getWarps(),
+                           getRegisters());
 }
 
 /// Checks that tiles of `type` lie in the registers of `role` if they lie in

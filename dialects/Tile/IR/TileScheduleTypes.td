@@ -196,6 +196,106 @@ def RTile_WalkAttr : AttrDef<RTile_Dialect, "Walk"> {
   let genVerifyDecl = 1;
 }
 
+//===----------------------------------------------------------------------===//
+// What a schedule decides
+//===----------------------------------------------------------------------===//
+
+def RTile_ScheduleRoleAttr : AttrDef<RTile_Dialect, "ScheduleRole"> {
+  let mnemonic = "schedule_role";
+  let summary = "Warps and registers of a role that a kernel is to get";
+  let description = [{
+    `registers` is what each thread of the role may use; 0, the default, leaves
+    them as the kernel is compiled with. A part of `#rtile.schedule`.
+
+    Example: two groups of four warps.
+
+    ```mlir
+    #compute = #rtile.schedule_role<"compute", warps = 8, registers = 232>
+    ```
+  }];
+  let parameters = (ins StringRefParameter<>:$name, "int64_t":$warps,
+    DefaultValuedParameter<"int64_t", "0">:$registers);
+  let assemblyFormat = [{
+    `<` $name `,` `warps` `=` $warps (`,` `registers` `=` $registers^)? `>`
+  }];
+  let genVerifyDecl = 1;
+}
+
+def RTile_ScheduleOperandAttr : AttrDef<RTile_Dialect, "ScheduleOperand"> {
+  let mnemonic = "schedule_operand";
+  let summary = "How operands of products that come from a buffer are loaded";
+  let description = [{
+    Of the kernel's parameter number `buffer`: `slots` of the channel for its
+    tiles (0, the default: as many as the schedule says of all), and `left`,
+    where products read those that are left operands: in `shared` memory, the
+    default, or after they were read to `registers`. A part of
+    `#rtile.schedule`.
+
+    Example: tiles of the first parameter are read to registers, three of them
+    are under way.
+
+    ```mlir
+    #queries = #rtile.schedule_operand<buffer = 0, slots = 3, left = registers>
+    ```
+  }];
+  let parameters = (ins "int64_t":$buffer,
+    DefaultValuedParameter<"int64_t", "0">:$slots,
+    DefaultValuedParameter<"::ringlet::rtile::Place",
+                           "::ringlet::rtile::Place::shared">:$left);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
+def RTile_ScheduleAttr : AttrDef<RTile_Dialect, "Schedule"> {
+  let mnemonic = "schedule";
+  let summary = "How a plain kernel is to be divided among warps";
+  let description = [{
+    Everything that the passes of `rtile-schedule` decide about a kernel before
+    they give it roles, so that it can be written by hand or by a tuner as well
+    (`rtile-choose-schedule` keeps what it finds):
+
+      * `roles`: a name, warps and registers for each;
+      * `slots`: of each channel that a loop fills; others have 1;
+      * `walk`: in which order blocks visit the grid;
+      * `operands`: what differs for tiles of single buffers, each at most once.
+
+    The verifier knows what holds for every kernel: names of roles differ, they
+    have at most 32 warps together, registers change hands by four warps and in
+    multiples of 8. Whether a kernel fits, `rtile-choose-schedule` says.
+
+    Example: one group of warps loads, two compute; left operands that come from
+    parameter 0 are read to registers once.
+
+    ```mlir
+    #schedule = #rtile.schedule<
+      roles = [<"load", warps = 4, registers = 40>,
+               <"compute", warps = 8, registers = 232>],
+      slots = 2, walk = <strided>, operands = [<buffer = 0, left = registers>]>
+    ```
+  }];
+  let parameters = (ins
+    OptionalArrayRefParameter<"::ringlet::rtile::ScheduleRoleAttr">:$roles,
+    "int64_t":$slots,
+    "::ringlet::rtile::WalkAttr":$walk,
+    OptionalArrayRefParameter<
+      "::ringlet::rtile::ScheduleOperandAttr">:$operands);
+  let assemblyFormat = [{
+    `<` `roles` `=` `[` (`]`) : ($roles^ `]`)? `,` `slots` `=` $slots `,`
+    `walk` `=` $walk (`,` `operands` `=` `[` $operands^ `]`)? `>`
+  }];
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// The role of that name, or null.
+    ::ringlet::rtile::ScheduleRoleAttr getRole(::llvm::StringRef name) const;
+    /// What is said of tiles of the kernel's parameter number `buffer`, or null.
+    ::ringlet::rtile::ScheduleOperandAttr getOperand(int64_t buffer) const;
+    /// Slots of a channel for tiles of that parameter that a loop fills.
+    int64_t getSlotsOf(int64_t buffer) const;
+    /// Where products read them as left operands.
+    ::ringlet::rtile::Place getLeftOf(int64_t buffer) const;
+  }];
+}
+
 def RTile_MapAttr : AttrDef<RTile_Dialect, "Map"> {
   let mnemonic = "map";
   let summary = "How to describe a buffer to the copy engine";

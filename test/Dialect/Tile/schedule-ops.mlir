@@ -139,3 +139,19 @@ rtile.func @maps() grid(%i: index) attributes {maps = [
     #rtile.map<buffer = 0, rows = 0, columns = 1, fixed = [], rate = 4, box = [64, 64], residues = longer>]} {
   rtile.return
 }
+
+// What is decided about a plain kernel before it has roles: any number of them,
+// under names of their own.
+
+// CHECK-LABEL: rtile.func @schedule(
+// CHECK-SAME:    recipe = "fa_fwd_lazy" schedule = <roles = [<"load", warps = 4, registers = 40>, <"store", warps = 1>, <"compute", warps = 8, registers = 232>], slots = 2, walk = <each, reversed = [0]>, operands = [<buffer = 0, left = registers>, <buffer = 1, slots = 3>]> attributes {note = "kept"} {
+rtile.func @schedule(%x: memref<?x64xbf16>, %y: memref<?x64xbf16>) grid(%i: index)
+    recipe = "fa_fwd_lazy"
+    schedule = #rtile.schedule<
+      roles = [<"load", warps = 4, registers = 40>, <"store", warps = 1>,
+               <"compute", warps = 8, registers = 232>],
+      slots = 2, walk = <each, reversed = [0]>,
+      operands = [<buffer = 0, left = registers>, <buffer = 1, slots = 3>]>
+    attributes {note = "kept"} {
+  rtile.return
+}

@@ -15,7 +15,7 @@
 // OTHER-LABEL: func.func @registers
 // OTHER: recipe = "fa_fwd_lazy"
 func.func @registers(%x: tensor<1x?x2x256xf16>) {
-  // expected-error@+1 {{recipe fa_fwd_lazy is not possible: expected at most 160 registers a thread, 3 groups of 64 rows, found 256: 128 for sums, 64 for scores, 32 for weights, 32 for the rest}}
+  // expected-error@+1 {{recipe fa_fwd_lazy is not possible: expected at most 160 registers a thread, 3 groups of 64 rows, found 256: 224 for tiles, 32 for the rest}}
   %o, %l = ringlet.attention %x, %x, %x branches [<w = *, r = 1>]
       tilings = [#ringlet.tiling<query = 192, key = 128, recipe = "fa_fwd_lazy", redo = <query = 64, key = 64>>]
       : (tensor<1x?x2x256xf16>, tensor<1x?x2x256xf16>, tensor<1x?x2x256xf16>) -> (tensor<1x?x2x256xf16>, tensor<1x2x?xf32>)

@@ -78,11 +78,11 @@
 !view = !rtile.view<64x64xbf16>
 !tile = tensor<64x64xbf16>
 !wide = tensor<64x64xf32>
-#schedule = {compute_registers = 240, compute_warps = 4, load_registers = 40,
-             load_warps = 4, query_in_registers = true, slots = 2,
-             walk = #rtile.walk<strided>}
+#schedule = #rtile.schedule<roles = [<"load", warps = 4, registers = 40>,
+                                     <"compute", warps = 4, registers = 240>],
+                            slots = 2, walk = <strided>, operands = [<buffer = 0, left = registers>]>
 rtile.func @late_values(%Q: !buffer, %K: !buffer, %V: !buffer, %O: !floats, %steps: index)
-    grid(%i: index) recipe = "fa_fwd_lazy" attributes {rtile.schedule = #schedule} {
+    grid(%i: index) recipe = "fa_fwd_lazy" schedule = #schedule {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c64 = arith.constant 64 : index
@@ -146,11 +146,11 @@ rtile.func @late_values(%Q: !buffer, %K: !buffer, %V: !buffer, %O: !floats, %ste
 !view = !rtile.view<64x64xf16>
 !tile = tensor<64x64xf16>
 !wide = tensor<64x64xf32>
-#schedule = {compute_registers = 240, compute_warps = 4, load_registers = 40,
-             load_warps = 4, query_in_registers = false, slots = 3,
-             walk = #rtile.walk<strided>}
+#schedule = #rtile.schedule<roles = [<"load", warps = 4, registers = 40>,
+                                     <"compute", warps = 4, registers = 240>],
+                            slots = 3, walk = <strided>>
 rtile.func @one_view(%Q: !buffer, %K: !buffer, %O: !floats, %steps: index)
-    grid(%i: index) attributes {rtile.schedule = #schedule} {
+    grid(%i: index) schedule = #schedule {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
   %zero = arith.constant dense<0.0> : !wide
@@ -197,11 +197,11 @@ rtile.func @one_view(%Q: !buffer, %K: !buffer, %O: !floats, %steps: index)
 !view = !rtile.view<64x64xf16>
 !tile = tensor<64x64xf16>
 !wide = tensor<64x64xf32>
-#schedule = {compute_registers = 240, compute_warps = 4, load_registers = 40,
-             load_warps = 4, query_in_registers = false, slots = 2,
-             walk = #rtile.walk<strided>}
+#schedule = #rtile.schedule<roles = [<"load", warps = 4, registers = 40>,
+                                     <"compute", warps = 4, registers = 240>],
+                            slots = 2, walk = <strided>>
 rtile.func @condition(%Q: !buffer, %O: !floats, %rows: index)
-    grid(%i: index) attributes {rtile.schedule = #schedule} {
+    grid(%i: index) schedule = #schedule {
   %c0 = arith.constant 0 : index
   %zero = arith.constant dense<0.0> : !wide
   %q = rtile.view %Q[*, *] : !buffer to !view
@@ -215,82 +215,6 @@ rtile.func @condition(%Q: !buffer, %O: !floats, %rows: index)
     scf.yield %zero : !wide
   }
   rtile.store %gram, %o[%c0, %c0] : !rtile.view<64x64xf32>
-  rtile.return
-}
-
-// -----
-
-// What is loaded must not depend on what is computed: the role that loads knows
-// no tiles.
-
-// CHECK-LABEL: rtile.func @depends(
-// CHECK-NOT:     scheduled
-// CHECK-NOT:     rtile.schedule
-// CHECK-NOT:     rtile.role
-// CHECK:         rtile.return
-
-// REMARK: [Missed] AssignRoles {{.*}}"depends stays plain: expected loads of rows that do not depend on tiles, found one that does"
-
-!buffer = memref<?x64xf16, strided<[?, 1]>>
-!floats = memref<?x64xf32, strided<[?, 1]>>
-!view = !rtile.view<64x64xf16>
-!tile = tensor<64x64xf16>
-!wide = tensor<64x64xf32>
-#schedule = {compute_registers = 240, compute_warps = 4, load_registers = 40,
-             load_warps = 4, query_in_registers = false, slots = 2,
-             walk = #rtile.walk<strided>}
-rtile.func @depends(%Q: !buffer, %O: !floats)
-    grid(%i: index) recipe = "fa_fwd_lazy" attributes {rtile.schedule = #schedule} {
-  %c0 = arith.constant 0 : index
-  %none = arith.constant dense<0.0> : tensor<64xf32>
-  %q = rtile.view %Q[*, *] : !buffer to !view
-  %o = rtile.view %O[*, *] : !floats to !rtile.view<64x64xf32>
-  %x = rtile.load %q[%c0, %c0] : !view
-  %gram = rtile.dot %x, %x transposed : !tile, !tile -> !wide
-  %sum = rtile.reduce sum %gram : !wide
-  %above = arith.cmpf ogt, %sum, %none : tensor<64xf32>
-  %some = rtile.any %above : tensor<64xi1>
-  scf.if %some {
-    %y = rtile.load %q[%c0, %c0] : !view
-    %product = rtile.dot %y, %y transposed : !tile, !tile -> !wide
-    rtile.store %product, %o[%c0, %c0] : !rtile.view<64x64xf32>
-  }
-  rtile.return
-}
-
-// -----
-
-// So must the views be known.
-
-// CHECK-LABEL: rtile.func @carried(
-// CHECK-NOT:     rtile.role
-// CHECK:         rtile.return
-
-// REMARK: [Missed] AssignRoles {{.*}}"carried stays plain: expected views of rtile.view, found one that a loop carries"
-
-!buffer = memref<?x64xf16, strided<[?, 1]>>
-!floats = memref<?x64xf32, strided<[?, 1]>>
-!view = !rtile.view<64x64xf16>
-!tile = tensor<64x64xf16>
-!wide = tensor<64x64xf32>
-#schedule = {compute_registers = 240, compute_warps = 4, load_registers = 40,
-             load_warps = 4, query_in_registers = false, slots = 2,
-             walk = #rtile.walk<strided>}
-rtile.func @carried(%Q: !buffer, %K: !buffer, %O: !floats, %steps: index)
-    grid(%i: index) attributes {rtile.schedule = #schedule} {
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  %zero = arith.constant dense<0.0> : !wide
-  %q = rtile.view %Q[*, *] : !buffer to !view
-  %k = rtile.view %K[*, *] : !buffer to !view
-  %o = rtile.view %O[*, *] : !floats to !rtile.view<64x64xf32>
-  %state:3 = scf.for %n = %c0 to %steps step %c1 iter_args(%x = %q, %y = %k, %acc = %zero)
-      -> (!view, !view, !wide) {
-    %tile = rtile.load %x[%c0, %c0] : !view
-    %next = rtile.dot %tile, %tile transposed init(%acc) : !tile, !tile -> !wide
-    scf.yield %y, %x, %next : !view, !view, !wide
-  }
-  rtile.store %state#2, %o[%c0, %c0] : !rtile.view<64x64xf32>
   rtile.return
 }
 
@@ -318,12 +242,12 @@ rtile.func @carried(%Q: !buffer, %K: !buffer, %O: !floats, %steps: index)
 !view = !rtile.view<64x64xf16>
 !tile = tensor<64x64xf16>
 !wide = tensor<64x64xf32>
-#schedule = {compute_registers = 240, compute_warps = 4, load_registers = 40,
-             load_warps = 4, query_in_registers = false, slots = 3,
-             walk = #rtile.walk<strided>}
+#schedule = #rtile.schedule<roles = [<"load", warps = 4, registers = 40>,
+                                     <"compute", warps = 4, registers = 240>],
+                            slots = 3, walk = <strided>>
 rtile.func @list(%Q: !buffer, %K: !buffer, %O: !floats, %S: memref<?x?xf32, strided<[?, 1]>>,
                  %starts: memref<?xi64>, %count: index)
-    grid(%i: index) attributes {rtile.schedule = #schedule} {
+    grid(%i: index) schedule = #schedule {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %row = arith.index_cast %i : index to i64

@@ -7,24 +7,57 @@
 
 // RUN: ringlet-opt %s --split-input-file --rtile-choose-schedule | FileCheck %s
 // RUN: ringlet-opt %s --split-input-file --rtile-choose-schedule --remarks-filter='rtile-.*' --remark-format=emitRemark -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
-// RUN: ringlet-opt %s --split-input-file --rtile-choose-schedule=level=sm_80 | FileCheck %s --check-prefix=SM80
+// RUN: not ringlet-opt %s --split-input-file --rtile-choose-schedule=level=sm_80 2>&1 | FileCheck %s --check-prefix=SM80
 // RUN: not ringlet-opt %s --split-input-file --rtile-choose-schedule=level=x86-64-v3 2>&1 | FileCheck %s --check-prefix=CPU
 
 // CPU: error: expected a GPU architecture (sm_60, {{.+}}), found 'x86-64-v3'
 
-// Architectures without products of groups of warps keep plain kernels.
+// Architectures without products of groups of warps have no roles.
 
-// SM80-NOT: {{recipe|rtile.schedule}}
-// SM80:     rtile.func @d128(
-// SM80-NOT: {{recipe|rtile.schedule}}
+// SM80: error: expected an architecture with products of groups of warps and a copy engine, found sm_80
 
 // Two groups, the query tile in registers; every tile sees all keys.
 
 // CHECK-LABEL: rtile.func @d128(
-// CHECK-SAME:    recipe = "fa_fwd_lazy" attributes {rtile.schedule = {compute_registers = 232 : i64, compute_warps = 8 : i64, load_registers = 40 : i64, load_warps = 4 : i64, query_in_registers = true, slots = 2 : i64, walk = #rtile.walk<strided>}}
-// REMARK: [Passed] ChooseSchedule {{.*}}"d128: 8 warps compute, 4 for every 64 of 128 rows, with 232 registers a thread (192 for tiles, query tile in registers), 4 load with 40; 2 slots, 163920 of 231424 bytes of shared memory; every tile sees the same keys, so blocks take points in turn"
+// CHECK-SAME:    recipe = "fa_fwd_lazy" schedule = <roles = [<"load", warps = 4, registers = 40>, <"compute", warps = 8, registers = 232>], slots = 2, walk = <strided>, operands = [<buffer = 0, left = registers>]>
+// REMARK: [Passed] ChooseSchedule {{.*}}"d128: 8 warps compute, 4 for every 64 of 128 rows, with 232 registers a thread (192 for tiles, left operand in registers), 4 load with 40; 2 slots, 163920 of 231424 bytes of shared memory; every tile sees the same keys, so blocks take points in turn"
 rtile.func @d128(%Q: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %K: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %V: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %O: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>)
     grid(%tile: index, %head: index, %batch: index) recipe = "fa_fwd_lazy" {
+  %c0 = arith.constant 0 : index
+  %height = arith.constant 128 : index
+  %step = arith.constant 128 : index
+  %zero = arith.constant dense<0.0> : tensor<128x128xf32>
+  %q = rtile.view %Q[%batch, *, %head, *] : memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>> to !rtile.view<128x128xbf16>
+  %k = rtile.view %K[%batch, *, %head, *] : memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>> to !rtile.view<128x128xbf16>
+  %v = rtile.view %V[%batch, *, %head, *] : memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>> to !rtile.view<128x128xbf16>
+  %o = rtile.view %O[%batch, *, %head, *] : memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>> to !rtile.view<128x128xbf16>
+  %row = arith.muli %tile, %height : index
+  %q_tile = rtile.load %q[%row, %c0] : !rtile.view<128x128xbf16>
+  %begin, %wb, %we, %end = rtile.run %q[%row], %k : !rtile.view<128x128xbf16>, !rtile.view<128x128xbf16>
+  %sums = scf.for %n = %begin to %end step %step iter_args(%acc = %zero) -> (tensor<128x128xf32>) {
+    %k_tile = rtile.load %k[%n, %c0] : !rtile.view<128x128xbf16>
+    %s = rtile.dot %q_tile, %k_tile transposed : tensor<128x128xbf16>, tensor<128x128xbf16> -> tensor<128x128xf32>
+    %p = arith.truncf %s : tensor<128x128xf32> to tensor<128x128xbf16>
+    %v_tile = rtile.load %v[%n, %c0] : !rtile.view<128x128xbf16>
+    %next = rtile.dot %p, %v_tile init(%acc) : tensor<128x128xbf16>, tensor<128x128xbf16> -> tensor<128x128xf32>
+    scf.yield %next : tensor<128x128xf32>
+  }
+  %out = arith.truncf %sums : tensor<128x128xf32> to tensor<128x128xbf16>
+  rtile.store %out, %o[%row, %c0] : !rtile.view<128x128xbf16>
+  rtile.return
+}
+
+// -----
+
+// What somebody else decided stays.
+
+// CHECK-LABEL: rtile.func @written(
+// CHECK-SAME:    schedule = <roles = [<"load", warps = 4, registers = 56>, <"compute", warps = 8, registers = 224>], slots = 2, walk = <each, order = [2, 1, 0]>, operands = [<buffer = 1, slots = 3>]>
+// REMARK: [Passed] ChooseSchedule {{.*}}"written: the schedule that it came with"
+rtile.func @written(%Q: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %K: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %V: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %O: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>)
+    grid(%tile: index, %head: index, %batch: index) recipe = "fa_fwd_lazy"
+    schedule = <roles = [<"load", warps = 4, registers = 56>, <"compute", warps = 8, registers = 224>],
+                slots = 2, walk = <each, order = [2, 1, 0]>, operands = [<buffer = 1, slots = 3>]> {
   %c0 = arith.constant 0 : index
   %height = arith.constant 128 : index
   %step = arith.constant 128 : index
@@ -54,7 +87,7 @@ rtile.func @d128(%Q: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %K: memref<1
 // Three groups with 160 registers, which do not hold the query tile.
 
 // CHECK-LABEL: rtile.func @d64(
-// CHECK-SAME:    recipe = "fa_fwd_lazy" attributes {rtile.schedule = {compute_registers = 160 : i64, compute_warps = 12 : i64, load_registers = 32 : i64, load_warps = 4 : i64, query_in_registers = false, slots = 2 : i64, walk = #rtile.walk<strided>}}
+// CHECK-SAME:    recipe = "fa_fwd_lazy" schedule = <roles = [<"load", warps = 4, registers = 32>, <"compute", warps = 12, registers = 160>], slots = 2, walk = <strided>>
 rtile.func @d64(%Q: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %K: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %V: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %O: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>)
     grid(%tile: index, %head: index, %batch: index) recipe = "fa_fwd_lazy" {
   %c0 = arith.constant 0 : index
@@ -87,7 +120,7 @@ rtile.func @d64(%Q: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %K: memref<1x?
 // than that together.
 
 // CHECK-LABEL: rtile.func @four_groups(
-// CHECK-SAME:    recipe = "fa_fwd_lazy" attributes {rtile.schedule = {compute_registers = 112 : i64, compute_warps = 16 : i64, load_registers = 32 : i64, load_warps = 4 : i64, query_in_registers = false, slots = 2 : i64, walk = #rtile.walk<strided>}}
+// CHECK-SAME:    recipe = "fa_fwd_lazy" schedule = <roles = [<"load", warps = 4, registers = 32>, <"compute", warps = 16, registers = 112>], slots = 2, walk = <strided>>
 rtile.func @four_groups(%Q: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %K: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %V: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %O: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>)
     grid(%tile: index, %head: index, %batch: index) recipe = "fa_fwd_lazy" {
   %c0 = arith.constant 0 : index
@@ -119,7 +152,7 @@ rtile.func @four_groups(%Q: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %K: me
 // Sums of 256 columns leave no registers for the query tile.
 
 // CHECK-LABEL: rtile.func @d256(
-// CHECK-SAME:    recipe = "fa_fwd_lazy" attributes {rtile.schedule = {compute_registers = 232 : i64, compute_warps = 8 : i64, load_registers = 40 : i64, load_warps = 4 : i64, query_in_registers = false, slots = 2 : i64, walk = #rtile.walk<strided>}}
+// CHECK-SAME:    recipe = "fa_fwd_lazy" schedule = <roles = [<"load", warps = 4, registers = 40>, <"compute", warps = 8, registers = 232>], slots = 2, walk = <strided>>
 rtile.func @d256(%Q: memref<1x?x8x256xbf16, strided<[?, ?, ?, 1]>>, %K: memref<1x?x8x256xbf16, strided<[?, ?, ?, 1]>>, %V: memref<1x?x8x256xbf16, strided<[?, ?, ?, 1]>>, %O: memref<1x?x8x256xbf16, strided<[?, ?, ?, 1]>>)
     grid(%tile: index, %head: index, %batch: index) recipe = "fa_fwd_lazy" {
   %c0 = arith.constant 0 : index
@@ -151,7 +184,7 @@ rtile.func @d256(%Q: memref<1x?x8x256xbf16, strided<[?, ?, ?, 1]>>, %K: memref<1
 // One group has more registers than a thread can name.
 
 // CHECK-LABEL: rtile.func @one_group(
-// CHECK-SAME:    recipe = "fa_fwd_lazy" attributes {rtile.schedule = {compute_registers = 240 : i64, compute_warps = 4 : i64, load_registers = 56 : i64, load_warps = 4 : i64, query_in_registers = true, slots = 2 : i64, walk = #rtile.walk<strided>}}
+// CHECK-SAME:    recipe = "fa_fwd_lazy" schedule = <roles = [<"load", warps = 4, registers = 56>, <"compute", warps = 4, registers = 240>], slots = 2, walk = <strided>, operands = [<buffer = 0, left = registers>]>
 rtile.func @one_group(%Q: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %K: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %V: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %O: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>)
     grid(%tile: index, %head: index, %batch: index) recipe = "fa_fwd_lazy" {
   %c0 = arith.constant 0 : index
@@ -183,8 +216,8 @@ rtile.func @one_group(%Q: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %K: mem
 // Where two slots of keys and values do not fit there is one.
 
 // CHECK-LABEL: rtile.func @one_slot(
-// CHECK-SAME:    recipe = "fa_fwd_lazy" attributes {rtile.schedule = {compute_registers = 240 : i64, compute_warps = 4 : i64, load_registers = 56 : i64, load_warps = 4 : i64, query_in_registers = false, slots = 1 : i64, walk = #rtile.walk<strided>}}
-// REMARK: [Passed] ChooseSchedule {{.*}}"one_slot: 4 warps compute, 4 for every 64 of 64 rows, with 240 registers a thread (164 for tiles, query tile in shared memory), 4 load with 56; 1 slot, 145456 of 231424 bytes
+// CHECK-SAME:    recipe = "fa_fwd_lazy" schedule = <roles = [<"load", warps = 4, registers = 56>, <"compute", warps = 4, registers = 240>], slots = 1, walk = <strided>>
+// REMARK: [Passed] ChooseSchedule {{.*}}"one_slot: 4 warps compute, 4 for every 64 of 64 rows, with 240 registers a thread (164 for tiles, left operand in shared memory), 4 load with 56; 1 slot, 145456 of 231424 bytes
 rtile.func @one_slot(%Q: memref<1x?x8x256xbf16, strided<[?, ?, ?, 1]>>, %K: memref<1x?x8x256xbf16, strided<[?, ?, ?, 1]>>, %V: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %O: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>)
     grid(%tile: index, %head: index, %batch: index) recipe = "fa_fwd_lazy" {
   %c0 = arith.constant 0 : index
@@ -217,7 +250,7 @@ rtile.func @one_slot(%Q: memref<1x?x8x256xbf16, strided<[?, ?, ?, 1]>>, %K: memr
 // of any batch item as the length allows.
 
 // CHECK-LABEL: rtile.func @causal(
-// CHECK-SAME:    recipe = "fa_fwd_lazy" attributes {rtile.schedule = {compute_registers = 232 : i64, compute_warps = 8 : i64, load_registers = 40 : i64, load_warps = 4 : i64, query_in_registers = true, slots = 2 : i64, walk = #rtile.walk<dynamic, order = [1, 2, 0], reversed = [0], section = 1, rows = 65536, length = [1, 1], per_block = 6>}}
+// CHECK-SAME:    recipe = "fa_fwd_lazy" schedule = <roles = [<"load", warps = 4, registers = 40>, <"compute", warps = 8, registers = 232>], slots = 2, walk = <dynamic, order = [1, 2, 0], reversed = [0], section = 1, rows = 65536, length = [1, 1], per_block = 6>, operands = [<buffer = 0, left = registers>]>
 rtile.func @causal(%Q: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %K: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %V: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %O: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>)
     grid(%tile: index, %head: index, %batch: index) recipe = "fa_fwd_lazy" {
   %c0 = arith.constant 0 : index
@@ -250,7 +283,7 @@ rtile.func @causal(%Q: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %K: memref
 // each read by two query heads, share the cache.
 
 // CHECK-LABEL: rtile.func @causal_length(
-// CHECK-SAME:    recipe = "fa_fwd_lazy" attributes {rtile.schedule = {compute_registers = 232 : i64, compute_warps = 8 : i64, load_registers = 40 : i64, load_warps = 4 : i64, query_in_registers = true, slots = 2 : i64, walk = #rtile.walk<dynamic, order = [1, 2, 0], reversed = [0], section = 8, per_block = 6>}}
+// CHECK-SAME:    recipe = "fa_fwd_lazy" schedule = <roles = [<"load", warps = 4, registers = 40>, <"compute", warps = 8, registers = 232>], slots = 2, walk = <dynamic, order = [1, 2, 0], reversed = [0], section = 8, per_block = 6>, operands = [<buffer = 0, left = registers>]>
 rtile.func @causal_length(%Q: memref<1x16384x16x128xbf16, strided<[?, ?, ?, 1]>>, %K: memref<1x16384x8x128xbf16, strided<[?, ?, ?, 1]>>, %V: memref<1x16384x8x128xbf16, strided<[?, ?, ?, 1]>>, %O: memref<1x16384x16x128xbf16, strided<[?, ?, ?, 1]>>)
     grid(%tile: index, %head: index, %batch: index) recipe = "fa_fwd_lazy" {
   %c0 = arith.constant 0 : index
@@ -284,7 +317,7 @@ rtile.func @causal_length(%Q: memref<1x16384x16x128xbf16, strided<[?, ?, ?, 1]>>
 // A window limits keys, too.
 
 // CHECK-LABEL: rtile.func @window(
-// CHECK-SAME:    recipe = "fa_fwd_lazy" attributes {rtile.schedule = {compute_registers = 232 : i64, compute_warps = 8 : i64, load_registers = 40 : i64, load_warps = 4 : i64, query_in_registers = true, slots = 2 : i64, walk = #rtile.walk<dynamic, order = [1, 2, 0], reversed = [0], section = 1, rows = 65536, length = [1, 1], per_block = 6>}}
+// CHECK-SAME:    recipe = "fa_fwd_lazy" schedule = <roles = [<"load", warps = 4, registers = 40>, <"compute", warps = 8, registers = 232>], slots = 2, walk = <dynamic, order = [1, 2, 0], reversed = [0], section = 1, rows = 65536, length = [1, 1], per_block = 6>, operands = [<buffer = 0, left = registers>]>
 rtile.func @window(%Q: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %K: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %V: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %O: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>)
     grid(%tile: index, %head: index, %batch: index) recipe = "fa_fwd_lazy" {
   %c0 = arith.constant 0 : index
@@ -317,7 +350,7 @@ rtile.func @window(%Q: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %K: memref
 // tiles of all of them come first.
 
 // CHECK-LABEL: rtile.func @dilated(
-// CHECK-SAME:    recipe = "fa_fwd_lazy" attributes {rtile.schedule = {compute_registers = 232 : i64, compute_warps = 8 : i64, load_registers = 40 : i64, load_warps = 4 : i64, query_in_registers = true, slots = 2 : i64, walk = #rtile.walk<dynamic, order = [2, 3, 1, 0], reversed = [0], section = 32, per_block = 6>}}
+// CHECK-SAME:    recipe = "fa_fwd_lazy" schedule = <roles = [<"load", warps = 4, registers = 40>, <"compute", warps = 8, registers = 232>], slots = 2, walk = <dynamic, order = [2, 3, 1, 0], reversed = [0], section = 32, per_block = 6>, operands = [<buffer = 0, left = registers>]>
 rtile.func @dilated(%Q: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %K: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %V: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %O: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>)
     grid(%tile: index, %segment: index, %head: index, %batch: index) recipe = "fa_fwd_lazy" {
   %c0 = arith.constant 0 : index
@@ -350,7 +383,7 @@ rtile.func @dilated(%Q: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %K: memre
 // anywhere in it: what a copy brings of another segment is masked.
 
 // CHECK-LABEL: rtile.func @cut_segment(
-// CHECK-SAME:    rtile.schedule = {compute_registers = 232 : i64, compute_warps = 8 : i64
+// CHECK-SAME:    schedule = <roles = [<"load", warps = 4, registers = 40>, <"compute", warps = 8, registers = 232>]
 rtile.func @cut_segment(%Q: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %K: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %V: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %O: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>)
     grid(%tile: index, %segment: index, %head: index, %batch: index) recipe = "fa_fwd_lazy" {
   %c0 = arith.constant 0 : index
@@ -384,7 +417,7 @@ rtile.func @cut_segment(%Q: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %K: m
 // counted from any of them.
 
 // CHECK-LABEL: rtile.func @lengths(
-// CHECK-SAME:    walk = #rtile.walk<dynamic, order = [1, 2, 0], reversed = [0], section = 1, rows = 131072, length = [1, 1], per_block = 6>
+// CHECK-SAME:    walk = <dynamic, order = [1, 2, 0], reversed = [0], section = 1, rows = 131072, length = [1, 1], per_block = 6>
 rtile.func @lengths(%Q: memref<?x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %K: memref<?x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %V: memref<?x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %O: memref<?x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %lengths: memref<?xi64>)
     grid(%tile: index, %head: index, %batch: index) recipe = "fa_fwd_lazy" {
   %c0 = arith.constant 0 : index

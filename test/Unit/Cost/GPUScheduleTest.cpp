@@ -117,11 +117,33 @@ TEST(GPUSchedule, SpareRegisters) {
 ScheduledTiles forward(int64_t groups, int64_t key, int64_t dim) {
   ScheduledTiles tiles;
   tiles.groups = groups;
-  tiles.scores = tiles.weights = key;
-  tiles.sums = tiles.depth = dim;
+  tiles.live =
+      peakRegisters({{0, 3, dim / 2}, {1, 2, key / 2}, {0, 2, key / 4}});
+  tiles.left = {leftRegisters(dim)};
   tiles.onceBytes = slotBytes(groups * kGroupRows, dim);
   tiles.stepBytes = 2 * slotBytes(key, dim);
   return tiles;
+}
+
+// Tiles that are live at one place add up, others do not.
+TEST(ScheduleResources, PeakOfLiveTiles) {
+  EXPECT_EQ(peakRegisters({}), 0);
+  EXPECT_EQ(peakRegisters({{3, 3, 8}}), 8);
+  EXPECT_EQ(peakRegisters({{0, 1, 8}, {2, 3, 16}}), 16);
+  EXPECT_EQ(peakRegisters({{0, 2, 8}, {2, 3, 16}}), 24);
+  EXPECT_EQ(peakRegisters({{0, 9, 32}, {1, 2, 64}, {4, 5, 16}, {5, 6, 40}}),
+            96);
+}
+
+// Of several left operands as many are read to registers as fit.
+TEST(ScheduleResources, SeveralLeftOperands) {
+  std::string error;
+  ScheduledTiles tiles = forward(2, 64, 64);
+  tiles.live = 128;
+  tiles.left = {32, 32, 32};
+  std::optional<ScheduleResources> given = findResources(hopper, tiles, error);
+  ASSERT_TRUE(given) << error;
+  EXPECT_EQ(given->leftInRegisters, 2u);
 }
 
 // What a kernel gets: the registers of its threads are never more than they
@@ -139,14 +161,14 @@ TEST(ScheduleResources, RegistersAreShared) {
         EXPECT_LE((groups * registers.compute + registers.load) * 128, 65536)
             << groups << ", " << key << ", " << dim;
         EXPECT_EQ(registers.compute % 8 + registers.load % 8, 0);
-        EXPECT_LE(forward(groups, key, dim).registers(given->queryInRegisters) +
+        EXPECT_LE(forward(groups, key, dim).registers(given->leftInRegisters) +
                       kLeastOtherRegisters,
                   registers.compute);
       }
   std::optional<ScheduleResources> given =
       findResources(hopper, forward(2, 128, 128), error);
   ASSERT_TRUE(given) << error;
-  EXPECT_TRUE(given->queryInRegisters);
+  EXPECT_EQ(given->leftInRegisters, 1u);
   EXPECT_EQ(given->registers.compute, 232);
   EXPECT_EQ(given->registers.load, 40);
   EXPECT_EQ(given->slots, 2);
@@ -162,8 +184,7 @@ TEST(ScheduleResources, SaysWhatIsMissing) {
   EXPECT_EQ(error, "expected at most 448 query rows, found 512");
   EXPECT_FALSE(findResources(hopper, forward(3, 128, 256), error));
   EXPECT_EQ(error, "expected at most 160 registers a thread, 3 groups of 64 "
-                   "rows, found 256: 128 for sums, 64 for scores, 32 for "
-                   "weights, 32 for the rest");
+                   "rows, found 256: 224 for tiles, 32 for the rest");
   GPUCore small = hopper;
   small.sharedBytes = 48 << 10;
   EXPECT_FALSE(findResources(small, forward(1, 192, 64), error));

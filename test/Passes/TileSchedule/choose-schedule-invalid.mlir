@@ -1,20 +1,15 @@
-//===- choose-schedule-plain.mlir - Kernels that stay plain -*- mlir -*-===//
+//===- choose-schedule-invalid.mlir - Kernels without roles -*- mlir -*-===//
 //
 // Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-// RUN: ringlet-opt %s --split-input-file --rtile-choose-schedule | FileCheck %s
-// RUN: ringlet-opt %s --split-input-file --rtile-choose-schedule --remarks-filter='rtile-.*' --remark-format=emitRemark -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: ringlet-opt %s --split-input-file --rtile-choose-schedule --verify-diagnostics
 
 // Groups of warps multiply 64 rows.
 
-// CHECK-LABEL: rtile.func @heights(
-// CHECK-NOT:     recipe
-// CHECK-NOT:     rtile.schedule
-// CHECK:         rtile.return
-// REMARK: [Missed] ChooseSchedule {{.*}}"heights stays plain: expected left operands of a multiple of 64 rows, found tensor<96x64xbf16>"
+// expected-error@+1 {{expected left operands of a multiple of 64 rows, found tensor<96x64xbf16>}}
 rtile.func @heights(%Q: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %K: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %V: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %O: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>)
     grid(%tile: index, %head: index, %batch: index) recipe = "fa_fwd_lazy" {
   %c0 = arith.constant 0 : index
@@ -45,11 +40,7 @@ rtile.func @heights(%Q: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %K: memref
 
 // A map of a tensor has its dilation when it is made.
 
-// CHECK-LABEL: rtile.func @runtime_rate(
-// CHECK-NOT:     recipe
-// CHECK-NOT:     rtile.schedule
-// CHECK:         rtile.return
-// REMARK: [Missed] ChooseSchedule {{.*}}"runtime_rate stays plain: expected views whose w and rate are known, found ? (B1)"
+// expected-error@+1 {{expected views whose w and rate are known, found ? (B1)}}
 rtile.func @runtime_rate(%Q: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %K: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %V: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %O: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %rate: index)
     grid(%tile: index, %head: index, %batch: index) recipe = "fa_fwd_lazy" {
   %c0 = arith.constant 0 : index
@@ -80,11 +71,7 @@ rtile.func @runtime_rate(%Q: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %K: m
 
 // The copy engine moves 16 bytes at a time.
 
-// CHECK-LABEL: rtile.func @odd_depth(
-// CHECK-NOT:     recipe
-// CHECK-NOT:     rtile.schedule
-// CHECK:         rtile.return
-// REMARK: [Missed] ChooseSchedule {{.*}}"odd_depth stays plain: expected rows of a multiple of 16 bytes, found 40 (20 elements; nearest 24)"
+// expected-error@+1 {{expected rows of a multiple of 16 bytes, found 40 (20 elements; nearest 24)}}
 rtile.func @odd_depth(%Q: memref<1x?x8x20xbf16, strided<[?, ?, ?, 1]>>, %K: memref<1x?x8x20xbf16, strided<[?, ?, ?, 1]>>, %V: memref<1x?x8x20xbf16, strided<[?, ?, ?, 1]>>, %O: memref<1x?x8x20xbf16, strided<[?, ?, ?, 1]>>)
     grid(%tile: index, %head: index, %batch: index) recipe = "fa_fwd_lazy" {
   %c0 = arith.constant 0 : index
@@ -115,11 +102,7 @@ rtile.func @odd_depth(%Q: memref<1x?x8x20xbf16, strided<[?, ?, ?, 1]>>, %K: memr
 
 // Products sum over 16 keys at a time.
 
-// CHECK-LABEL: rtile.func @odd_keys(
-// CHECK-NOT:     recipe
-// CHECK-NOT:     rtile.schedule
-// CHECK:         rtile.return
-// REMARK: [Missed] ChooseSchedule {{.*}}"odd_keys stays plain: expected key tiles of a multiple of 16 rows, found 40; nearest 48"
+// expected-error@+1 {{expected key tiles of a multiple of 16 rows, found 40; nearest 48}}
 rtile.func @odd_keys(%Q: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %K: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %V: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %O: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>)
     grid(%tile: index, %head: index, %batch: index) recipe = "fa_fwd_lazy" {
   %c0 = arith.constant 0 : index
@@ -150,11 +133,7 @@ rtile.func @odd_keys(%Q: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %K: memre
 
 // Sums and scores of 256 columns do not fit.
 
-// CHECK-LABEL: rtile.func @many_registers(
-// CHECK-NOT:     recipe
-// CHECK-NOT:     rtile.schedule
-// CHECK:         rtile.return
-// REMARK: [Missed] ChooseSchedule {{.*}}"many_registers stays plain: expected at most 232 registers a thread, 2 groups of 64 rows, found 304: 128 for sums, 96 for scores, 48 for weights, 32 for the rest"
+// expected-error@+1 {{expected at most 232 registers a thread, 2 groups of 64 rows, found 304: 272 for tiles, 32 for the rest}}
 rtile.func @many_registers(%Q: memref<1x?x8x256xbf16, strided<[?, ?, ?, 1]>>, %K: memref<1x?x8x256xbf16, strided<[?, ?, ?, 1]>>, %V: memref<1x?x8x256xbf16, strided<[?, ?, ?, 1]>>, %O: memref<1x?x8x256xbf16, strided<[?, ?, ?, 1]>>)
     grid(%tile: index, %head: index, %batch: index) recipe = "fa_fwd_lazy" {
   %c0 = arith.constant 0 : index
@@ -185,11 +164,7 @@ rtile.func @many_registers(%Q: memref<1x?x8x256xbf16, strided<[?, ?, ?, 1]>>, %K
 
 // Products have at most 256 columns.
 
-// CHECK-LABEL: rtile.func @wide(
-// CHECK-NOT:     recipe
-// CHECK-NOT:     rtile.schedule
-// CHECK:         rtile.return
-// REMARK: [Missed] ChooseSchedule {{.*}}"wide stays plain: expected views of at most 256 columns to multiply, found 264"
+// expected-error@+1 {{expected views of at most 256 columns to multiply, found 264}}
 rtile.func @wide(%Q: memref<1x?x8x264xbf16, strided<[?, ?, ?, 1]>>, %K: memref<1x?x8x264xbf16, strided<[?, ?, ?, 1]>>, %V: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %O: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>)
     grid(%tile: index, %head: index, %batch: index) recipe = "fa_fwd_lazy" {
   %c0 = arith.constant 0 : index
@@ -220,11 +195,7 @@ rtile.func @wide(%Q: memref<1x?x8x264xbf16, strided<[?, ?, ?, 1]>>, %K: memref<1
 
 // A copy has at most 256 rows.
 
-// CHECK-LABEL: rtile.func @high(
-// CHECK-NOT:     recipe
-// CHECK-NOT:     rtile.schedule
-// CHECK:         rtile.return
-// REMARK: [Missed] ChooseSchedule {{.*}}"high stays plain: expected tiles of at most 256 rows to copy, found 320"
+// expected-error@+1 {{expected tiles of at most 256 rows to copy, found 320}}
 rtile.func @high(%Q: memref<1x?x8x16xbf16, strided<[?, ?, ?, 1]>>, %K: memref<1x?x8x16xbf16, strided<[?, ?, ?, 1]>>, %V: memref<1x?x8x16xbf16, strided<[?, ?, ?, 1]>>, %O: memref<1x?x8x16xbf16, strided<[?, ?, ?, 1]>>)
     grid(%tile: index, %head: index, %batch: index) recipe = "fa_fwd_lazy" {
   %c0 = arith.constant 0 : index
@@ -255,11 +226,7 @@ rtile.func @high(%Q: memref<1x?x8x16xbf16, strided<[?, ?, ?, 1]>>, %K: memref<1x
 
 // A tile that is read in another way, too, cannot stay in its slot.
 
-// CHECK-LABEL: rtile.func @other_use(
-// CHECK-NOT:     recipe
-// CHECK-NOT:     rtile.schedule
-// CHECK:         rtile.return
-// REMARK: [Missed] ChooseSchedule {{.*}}"other_use stays plain: expected loads for products alone, found a tile of tensor<64x64xbf16> that arith.negf uses"
+// expected-error@+1 {{expected loads for products alone, found a tile of tensor<64x64xbf16> that arith.negf uses}}
 rtile.func @other_use(%Q: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %K: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %V: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %O: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>)
     grid(%tile: index, %head: index, %batch: index) recipe = "fa_fwd_lazy" {
   %c0 = arith.constant 0 : index
@@ -292,11 +259,7 @@ rtile.func @other_use(%Q: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %K: memr
 
 // Loads run ahead of stores, so these must not meet.
 
-// CHECK-LABEL: rtile.func @both_ways(
-// CHECK-NOT:     recipe
-// CHECK-NOT:     rtile.schedule
-// CHECK:         rtile.return
-// REMARK: [Missed] ChooseSchedule {{.*}}"both_ways stays plain: expected buffers that are loaded or stored to, found one that is both"
+// expected-error@+1 {{expected buffers that are loaded or stored to, found one that is both}}
 rtile.func @both_ways(%Q: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %K: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %V: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %O: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>)
     grid(%tile: index, %head: index, %batch: index) recipe = "fa_fwd_lazy" {
   %c0 = arith.constant 0 : index
@@ -329,11 +292,7 @@ rtile.func @both_ways(%Q: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %K: memr
 
 // Products of f32 are exact, which these are not.
 
-// CHECK-LABEL: rtile.func @f32(
-// CHECK-NOT:     recipe
-// CHECK-NOT:     rtile.schedule
-// CHECK:         rtile.return
-// REMARK: [Missed] ChooseSchedule {{.*}}"f32 stays plain: expected operands of products of one type of 16 bits, found tensor<64x64xf32> and tensor<64x64xf32>"
+// expected-error@+1 {{expected operands of products of one type of 16 bits, found tensor<64x64xf32> and tensor<64x64xf32>}}
 rtile.func @f32(%Q: memref<1x?x8x64xf32, strided<[?, ?, ?, 1]>>, %K: memref<1x?x8x64xf32, strided<[?, ?, ?, 1]>>, %V: memref<1x?x8x64xf32, strided<[?, ?, ?, 1]>>, %O: memref<1x?x8x64xf32, strided<[?, ?, ?, 1]>>)
     grid(%tile: index, %head: index, %batch: index) recipe = "fa_fwd_lazy" {
   %c0 = arith.constant 0 : index
@@ -364,9 +323,6 @@ rtile.func @f32(%Q: memref<1x?x8x64xf32, strided<[?, ?, ?, 1]>>, %K: memref<1x?x
 
 // A kernel that names no recipe is nobody's business.
 
-// CHECK-LABEL: rtile.func @plain(
-// CHECK-NOT:     rtile.schedule
-// CHECK:         rtile.return
 rtile.func @plain(%Q: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %K: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %V: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %O: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>)
     grid(%tile: index, %head: index, %batch: index)  {
   %c0 = arith.constant 0 : index
@@ -390,5 +346,69 @@ rtile.func @plain(%Q: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %K: memref<1
   }
   %out = arith.truncf %sums : tensor<64x64xf32> to tensor<64x64xbf16>
   rtile.store %out, %o[%row, %c0] : !rtile.view<64x64xbf16>
+  rtile.return
+}
+
+// -----
+
+// Groups of warps of a schedule written by hand are those of the rows.
+
+// expected-error@+1 {{expected a schedule with 8 warps that compute, 4 for every 64 rows, found 4}}
+rtile.func @few_warps(%Q: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %K: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %V: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %O: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>)
+    grid(%tile: index, %head: index, %batch: index) recipe = "fa_fwd_lazy"
+    schedule = <roles = [<"load", warps = 4>, <"compute", warps = 4>], slots = 2, walk = <strided>> {
+  %c0 = arith.constant 0 : index
+  %height = arith.constant 128 : index
+  %step = arith.constant 128 : index
+  %zero = arith.constant dense<0.0> : tensor<128x128xf32>
+  %q = rtile.view %Q[%batch, *, %head, *] : memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>> to !rtile.view<128x128xbf16>
+  %k = rtile.view %K[%batch, *, %head, *] : memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>> to !rtile.view<128x128xbf16>
+  %v = rtile.view %V[%batch, *, %head, *] : memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>> to !rtile.view<128x128xbf16>
+  %o = rtile.view %O[%batch, *, %head, *] : memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>> to !rtile.view<128x128xbf16>
+  %row = arith.muli %tile, %height : index
+  %q_tile = rtile.load %q[%row, %c0] : !rtile.view<128x128xbf16>
+  %begin, %wb, %we, %end = rtile.run %q[%row], %k : !rtile.view<128x128xbf16>, !rtile.view<128x128xbf16>
+  %sums = scf.for %n = %begin to %end step %step iter_args(%acc = %zero) -> (tensor<128x128xf32>) {
+    %k_tile = rtile.load %k[%n, %c0] : !rtile.view<128x128xbf16>
+    %s = rtile.dot %q_tile, %k_tile transposed : tensor<128x128xbf16>, tensor<128x128xbf16> -> tensor<128x128xf32>
+    %p = arith.truncf %s : tensor<128x128xf32> to tensor<128x128xbf16>
+    %v_tile = rtile.load %v[%n, %c0] : !rtile.view<128x128xbf16>
+    %next = rtile.dot %p, %v_tile init(%acc) : tensor<128x128xbf16>, tensor<128x128xbf16> -> tensor<128x128xf32>
+    scf.yield %next : tensor<128x128xf32>
+  }
+  %out = arith.truncf %sums : tensor<128x128xf32> to tensor<128x128xbf16>
+  rtile.store %out, %o[%row, %c0] : !rtile.view<128x128xbf16>
+  rtile.return
+}
+
+// -----
+
+// Somebody has to copy.
+
+// expected-error@+1 {{expected a schedule with a role 'load'}}
+rtile.func @no_loads(%Q: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %K: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %V: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %O: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>)
+    grid(%tile: index, %head: index, %batch: index) recipe = "fa_fwd_lazy"
+    schedule = <roles = [<"compute", warps = 8>], slots = 2, walk = <strided>> {
+  %c0 = arith.constant 0 : index
+  %height = arith.constant 128 : index
+  %step = arith.constant 128 : index
+  %zero = arith.constant dense<0.0> : tensor<128x128xf32>
+  %q = rtile.view %Q[%batch, *, %head, *] : memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>> to !rtile.view<128x128xbf16>
+  %k = rtile.view %K[%batch, *, %head, *] : memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>> to !rtile.view<128x128xbf16>
+  %v = rtile.view %V[%batch, *, %head, *] : memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>> to !rtile.view<128x128xbf16>
+  %o = rtile.view %O[%batch, *, %head, *] : memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>> to !rtile.view<128x128xbf16>
+  %row = arith.muli %tile, %height : index
+  %q_tile = rtile.load %q[%row, %c0] : !rtile.view<128x128xbf16>
+  %begin, %wb, %we, %end = rtile.run %q[%row], %k : !rtile.view<128x128xbf16>, !rtile.view<128x128xbf16>
+  %sums = scf.for %n = %begin to %end step %step iter_args(%acc = %zero) -> (tensor<128x128xf32>) {
+    %k_tile = rtile.load %k[%n, %c0] : !rtile.view<128x128xbf16>
+    %s = rtile.dot %q_tile, %k_tile transposed : tensor<128x128xbf16>, tensor<128x128xbf16> -> tensor<128x128xf32>
+    %p = arith.truncf %s : tensor<128x128xf32> to tensor<128x128xbf16>
+    %v_tile = rtile.load %v[%n, %c0] : !rtile.view<128x128xbf16>
+    %next = rtile.dot %p, %v_tile init(%acc) : tensor<128x128xbf16>, tensor<128x128xbf16> -> tensor<128x128xf32>
+    scf.yield %next : tensor<128x128xf32>
+  }
+  %out = arith.truncf %sums : tensor<128x128xf32> to tensor<128x128xbf16>
+  rtile.store %out, %o[%row, %c0] : !rtile.view<128x128xbf16>
   rtile.return
 }
