@@ -10,7 +10,7 @@
 #include "dialects/Ringlet/IR/RingletDialect.h"
 #include "dialects/Tile/IR/TileDialect.h"
 #include "lib/Evaluator/VerifyOrders.h"
-#include "passes/AttentionOpt/FormOfOp.h"
+#include "passes/Recipes/FormOfOp.h"
 #include "passes/TileSchedule/SpareRegisters.h"
 
 #include "mlir/Pass/PassManager.h"
@@ -71,6 +71,7 @@ static void applyForms(ModuleOp module, const KernelForms &forms) {
         continue;
       kernel.removeRecipeAttr();
       kernel.removeScheduleAttr();
+      kernel->setAttr(recipeOfOpAttr, builder.getStringAttr("plain"));
       continue;
     }
     auto attention = cast<attn::AttentionOp>(op);

@@ -12,6 +12,7 @@
 #include "passes/AttentionToTile/Passes.h"
 #include "passes/Orders/Passes.h"
 #include "passes/PlanOpt/Passes.h"
+#include "passes/Recipes/Passes.h"
 #include "passes/TileOpt/Passes.h"
 #include "passes/TileToCPU/Passes.h"
 #include "passes/TileToNVVM/Passes.h"
@@ -42,6 +43,8 @@ void ringlet::buildRingletOptPipeline(OpPassManager &pm,
   tiling.recipe = options.recipe;
   tiling.spareRegisters = options.spareRegisters;
   pm.addPass(createRingletChooseTiling(tiling));
+  // Kernels that are there before graphs become some were written by hand.
+  pm.addPass(createRTileChooseRecipes({options.level, options.recipe}));
 }
 
 void ringlet::buildRingletToRTilePipeline(OpPassManager &pm,

@@ -10,9 +10,9 @@
 #include "lib/Cost/GPUSchedule.h"
 #include "lib/Cost/GPUTiling.h"
 #include "passes/AttentionOpt/ChooseRecipe.h"
-#include "passes/AttentionOpt/FormOfOp.h"
 #include "passes/AttentionOpt/Passes.h"
 #include "passes/AttentionOpt/PlainTiling.h"
+#include "passes/Recipes/FormOfOp.h"
 #include "passes/Recipes/Recipe.h"
 
 #include "mlir/IR/Builders.h"

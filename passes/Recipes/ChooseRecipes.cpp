@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "passes/Recipes/FormOfOp.h"
 #include "passes/Recipes/Passes.h"
 #include "passes/Recipes/Recipe.h"
 
@@ -33,10 +34,13 @@ struct ChooseRecipes : ringlet::impl::RTileChooseRecipesBase<ChooseRecipes> {
       emitError(getOperation()->getLoc()) << error;
       return signalPassFailure();
     }
-    if (request->isPlain() || !target.gpu || !target.gpu->hasScheduledForm())
-      return;
+    bool hasRoles =
+        !request->isPlain() && target.gpu && target.gpu->hasScheduledForm();
     getOperation()->walk([&](rtile::FuncOp func) {
-      if (!func.getRecipe() && !func.getScheduled())
+      // A kernel that did not fit with a recipe is told to stay plain.
+      bool isPlain = func->removeAttr(recipeOfOpAttr) != nullptr;
+      if (!isPlain && !func.getRecipe() && !func.getSchedule() &&
+          !func.getScheduled() && hasRoles)
         choose(func, *request);
     });
   }

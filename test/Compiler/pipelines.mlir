@@ -14,6 +14,7 @@
 // RTILE:      ringlet-choose-order{level=x86-64-v3 order=auto}
 // RTILE:      ringlet-propagate-orders
 // RTILE:      ringlet-choose-tiling{level=x86-64-v3 recipe=auto
+// RTILE:      rtile-choose-recipes{level=x86-64-v3 recipe=auto}
 // RTILE:      ringlet-to-rtile
 // RTILE:      rtile-split-masked-loops
 // RTILE-NOT:  rtile-to-cpu

@@ -52,6 +52,15 @@ rtile.func @named() grid(%i: index) recipe = "fa_fwd_overlap" {
   rtile.return
 }
 
+// One that did not fit with a recipe stays plain, and nothing is left of it.
+
+// CHECK:       rtile.func @told() grid(%{{.+}}: index) {
+// PLAIN:       rtile.func @told() grid(%{{.+}}: index) {
+
+rtile.func @told() grid(%i: index) attributes {ringlet.recipe = "plain"} {
+  rtile.return
+}
+
 // CHECK:       rtile.func @no_product() grid(%{{.+}}: index) {
 // NAMED:       rtile.func @no_product() grid(%{{.+}}: index) {
 

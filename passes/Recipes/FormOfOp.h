@@ -6,12 +6,13 @@
 //===----------------------------------------------------------------------===//
 //
 // Attributes of a ringlet.attention that stand in place of the options of
-// ringlet-choose-tiling, and are gone behind it.
+// ringlet-choose-tiling, and are gone behind it; the first one also of a kernel
+// written by hand, for rtile-choose-recipes, where it can only be "plain".
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef RINGLET_PASSES_ATTENTIONOPT_FORMOFOP_H
-#define RINGLET_PASSES_ATTENTIONOPT_FORMOFOP_H
+#ifndef RINGLET_PASSES_RECIPES_FORMOFOP_H
+#define RINGLET_PASSES_RECIPES_FORMOFOP_H
 
 #include "llvm/ADT/StringRef.h"
 
@@ -25,4 +26,4 @@ inline constexpr llvm::StringLiteral spareRegistersOfOpAttr =
 
 } // namespace ringlet
 
-#endif // RINGLET_PASSES_ATTENTIONOPT_FORMOFOP_H
+#endif // RINGLET_PASSES_RECIPES_FORMOFOP_H
