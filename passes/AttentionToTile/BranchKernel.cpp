@@ -216,7 +216,8 @@ private:
   Value mayBeUnfilled(Value marked, Value row);
 
   /// Whether all rows count as marked, whatever the marks say: then the kernel
-  /// does what the marking one does.
+  /// does what the marking one does, and leaves no row marked.
+  Value allCount();
   Value all;
   unsigned allArgument = 0;
 };
@@ -245,7 +246,12 @@ void RedoEmitter::emit() {
     forEachTile(first, end, [&](Value tile, Value row) {
       onlyIf(anyMarked(rows.marks, row), [&] {
         // First, so that what it needs is not alive while keys are streamed.
-        k.store(k.splat("done", 0.0, k.tileType({queryRows})), rows.marks, row);
+        // Only where nobody cares what the marks are: a group's may be looked
+        // at from beside it.
+        onlyIf(allCount(), [&] {
+          k.store(k.splat("done", 0.0, k.tileType({queryRows})), rows.marks,
+                  row);
+        });
         streamKeys(tile, row, /*marks=*/nullptr);
       });
     });
@@ -302,9 +308,12 @@ Value RedoEmitter::anyMarked(Value view, Value row) {
       "marked", arith::CmpFPredicate::OGT, tile,
       k.splat("none", 0.0, cast<RankedTensorType>(tile.getType())));
   Value some = k.create<rtile::AnyOp>("some_marked", marked);
-  Value every = k.create<arith::CmpIOp>("every", arith::CmpIPredicate::ne, all,
-                                        k.constant(0));
-  return k.create<arith::OrIOp>("some_count", some, every);
+  return k.create<arith::OrIOp>("some_count", some, allCount());
+}
+
+Value RedoEmitter::allCount() {
+  return k.create<arith::CmpIOp>("every", arith::CmpIPredicate::ne, all,
+                                 k.constant(0));
 }
 
 } // namespace

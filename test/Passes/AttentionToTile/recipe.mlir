@@ -66,7 +66,9 @@
 // CHECK-NEXT:        %[[ANY:.+]] = rtile.any %[[MARKED]]
 // CHECK:             %[[SOME:.+]] = arith.ori %[[ANY]], %{{.+}} : i1
 // CHECK:             scf.if %[[SOME]] {
-// CHECK-NEXT:          rtile.store %{{.+}}, %[[ROWS]][%{{.+}}] : !rtile.view<16xf32>
+// CHECK-NEXT:          %[[EVERY:.+]] = arith.cmpi ne, %[[ALL]], %c0
+// CHECK-NEXT:          scf.if %[[EVERY]] {
+// CHECK-NEXT:            rtile.store %{{.+}}, %[[ROWS]][%{{.+}}] : !rtile.view<16xf32>
 // CHECK:               scf.for
 // CHECK:               rtile.store %{{.+}} : !rtile.view<16x32xbf16>
 // CHECK-NOT:           rtile.store
