@@ -166,9 +166,19 @@ std::vector<int64_t> ownersOf(const Shards &shards) {
   return owners;
 }
 
-Seen askOracle(const ShardedAttention &sharded) {
-  const Attention &attention = sharded.attention;
-  int64_t ranks = sharded.ranks();
+oracle::AttentionInputs OracleProblem::inputs() const {
+  oracle::AttentionInputs inputs;
+  inputs.query = query.view();
+  inputs.key = key.view();
+  inputs.value = value.view();
+  inputs.cuSeqlensQ = cuQ.view();
+  inputs.cuSeqlensK = cuK.view();
+  inputs.qOffset = offsets.view();
+  return inputs;
+}
+
+OracleProblem problemOf(const Attention &attention, int64_t queries,
+                        int64_t keys, int64_t dim, int64_t valueDim) {
   oracle::AttentionSpec spec;
   spec.causal = attention.causal;
   spec.windowLeft = attention.left;
@@ -185,23 +195,30 @@ Seen askOracle(const ShardedAttention &sharded) {
     spec.branches.push_back(other);
   }
   int64_t count = static_cast<int64_t>(attention.sequences.size());
-  Tensor query(DType::f32, {sharded.queries.length(), attention.queryHeads, 1});
-  Tensor key(DType::f32, {sharded.keys.length(), attention.keyHeads, 1});
-  Tensor cuQ(DType::i64, {count + 1}), cuK(DType::i64, {count + 1});
-  Tensor offsets(DType::i64, {count});
+  OracleProblem problem = {
+      spec,
+      Tensor(DType::f32, {queries, attention.queryHeads, dim}),
+      Tensor(DType::f32, {keys, attention.keyHeads, dim}),
+      Tensor(DType::f32, {keys, attention.keyHeads, valueDim}),
+      Tensor(DType::i64, {count + 1}),
+      Tensor(DType::i64, {count + 1}),
+      Tensor(DType::i64, {count})};
   for (int64_t i = 0; i < count; ++i) {
     const Sequence &at = attention.sequences[i];
-    cuQ.set({i + 1}, static_cast<double>(at.query + at.queries));
-    cuK.set({i + 1}, static_cast<double>(at.key + at.keys));
-    offsets.set({i}, static_cast<double>(at.offset));
+    problem.cuQ.set({i + 1}, static_cast<double>(at.query + at.queries));
+    problem.cuK.set({i + 1}, static_cast<double>(at.key + at.keys));
+    problem.offsets.set({i}, static_cast<double>(at.offset));
   }
-  oracle::AttentionInputs inputs;
-  inputs.query = query.view();
-  inputs.key = key.view();
-  inputs.value = key.view();
-  inputs.cuSeqlensQ = cuQ.view();
-  inputs.cuSeqlensK = cuK.view();
-  inputs.qOffset = offsets.view();
+  return problem;
+}
+
+Seen askOracle(const ShardedAttention &sharded) {
+  const Attention &attention = sharded.attention;
+  int64_t ranks = sharded.ranks();
+  OracleProblem problem = problemOf(attention, sharded.queries.length(),
+                                    sharded.keys.length(), 1, 1);
+  const oracle::AttentionSpec &spec = problem.spec;
+  oracle::AttentionInputs inputs = problem.inputs();
   std::string error;
   EXPECT_TRUE(oracle::validate(spec, inputs, &error)) << error;
 

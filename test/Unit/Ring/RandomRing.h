@@ -13,6 +13,8 @@
 #ifndef RINGLET_TEST_UNIT_RING_RANDOMRING_H
 #define RINGLET_TEST_UNIT_RING_RANDOMRING_H
 
+#include "lib/Oracle/AttentionSpec.h"
+
 #include "ringlet/abi/ring/Attention.h"
 
 #include <random>
@@ -40,6 +42,17 @@ std::string describe(const ShardedAttention &sharded);
 
 /// The rank of each row.
 std::vector<int64_t> ownersOf(const Shards &shards);
+
+/// The same attention for the oracle, packed, with tensors of zeros: queries
+/// and keys have `dim` elements, values `valueDim`.
+struct OracleProblem {
+  oracle::AttentionSpec spec;
+  Tensor query, key, value, cuQ, cuK, offsets;
+
+  oracle::AttentionInputs inputs() const;
+};
+OracleProblem problemOf(const Attention &attention, int64_t queries,
+                        int64_t keys, int64_t dim, int64_t valueDim);
 
 /// What the oracle sees.
 struct Seen {
