@@ -19,6 +19,7 @@ Features for REQUIRES:
   libfuzzer             clang 22 with the runtime of libFuzzer: %fuzzer compiles
   torch                 a Python that has torch: python3 on PATH or Debian's
   root                  the tests run as root
+  dpkg                  a Debian system
 """
 
 import importlib.util
@@ -126,5 +127,7 @@ if clang and os.path.exists(
             f"-I{config.ringlet_src_root} -I{config.ringlet_src_root}/include",
         )
     )
+if output_of("dpkg-query", "-W", "-f", "${Status}", "dpkg"):
+    config.available_features.add("dpkg")
 if os.geteuid() == 0:
     config.available_features.add("root")

@@ -21,7 +21,11 @@ include(StaticLLVM)
 set(RINGLET_MLIR_DEFINITIONS NDEBUG ${LLVM_DEFINITIONS_LIST})
 set(RINGLET_INCLUDE_DIRS ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include
     ${PROJECT_BINARY_DIR})
-set(RINGLET_WARNINGS -Wall -Wextra -Wno-unused-parameter)
+set(RINGLET_WARNINGS -Wall -Wextra -Wno-unused-parameter
+    -Wno-missing-field-initializers)
+# Of files that include MLIR; the last one wins.
+set(RINGLET_MLIR_OPTIONS -fno-exceptions -fvisibility-inlines-hidden
+    $<$<BOOL:${RINGLET_QUICK_BUILD}>:-O0>)
 
 # Installed, headers keep the folders by which they name each other: those of
 # libraries are in a folder of their own.
@@ -41,8 +45,10 @@ if(RINGLET_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
       CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
       ${RINGLET_CCACHE})
-  # GCC embeds no timestamp problems with a PCH when told so.
-  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)
+  # A precompiled header is the same wherever and whenever it was made.
+  add_compile_options(
+    $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fpch-preprocess>
+    "$<$<COMPILE_LANG_AND_ID:CXX,Clang>:SHELL:-Xclang -fno-pch-timestamp>")
 endif()
 
 # A link of a Ringlet library with a greater layer is a mistake in structure.
@@ -112,8 +118,8 @@ function(ringlet_mlir_target NAME)
                              ${LLVM_INCLUDE_DIRS})
   target_compile_definitions(${NAME} PRIVATE NDEBUG
                              INTERFACE $<INSTALL_INTERFACE:NDEBUG>)
-  target_compile_options(${NAME} PRIVATE ${RINGLET_WARNINGS} -fno-exceptions
-                         -fvisibility-inlines-hidden)
+  target_compile_options(${NAME} PRIVATE ${RINGLET_WARNINGS}
+                         ${RINGLET_MLIR_OPTIONS})
   # Executables are compiled with -fPIE, which the header is not.
   get_target_property(type ${NAME} TYPE)
   if(TARGET RingletPrecompiled AND NOT type STREQUAL EXECUTABLE)

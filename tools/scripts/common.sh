@@ -30,8 +30,17 @@ die() {
   exit 1
 }
 
+# The compiler that install_deps.sh brings takes half as long as GCC for files
+# with a large precompiled header. CC and CXX name another one.
+choose_compiler() {
+  if [ -z "${CC:-}${CXX:-}" ] && command -v clang++-22 >/dev/null; then
+    export CC=clang-22 CXX=clang++-22
+  fi
+}
+
 # configure BUILD_FOLDER OPTION...: runs CMake unless that has been done with
-# these options; ninja runs it again by itself when its input changes.
+# these options; ninja runs it again by itself when its input changes. A folder
+# keeps the compiler that it began with.
 configure() {
   local build=$1 log
   shift
@@ -40,6 +49,7 @@ configure() {
     return
   fi
   mkdir -p "$build"
+  [ -f "$build/CMakeCache.txt" ] || choose_compiler
   log=$build/configure.log
   if ! cmake -S "$root" -B "$build" -G Ninja "$@" >"$log" 2>&1; then
     tail -n 30 "$log" >&2

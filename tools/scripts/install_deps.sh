@@ -6,10 +6,11 @@
 #
 #===------------------------------------------------------------------------===#
 #
-# Usage: install_deps.sh build|test
+# Usage: install_deps.sh [--list] build|test
 #
-#   build  what it takes to build the compiler, the runtime and the tools
-#   test   that, and what the tests use
+#   build   what it takes to build the compiler, the runtime and the tools
+#   test    that, and what the tests use
+#   --list  print the names of the packages, optional ones too, and do nothing
 #
 # Does nothing, and asks no registry, when everything is there. Needs apt, and
 # root or sudo when something is missing. May be run again after an
@@ -19,8 +20,10 @@
 set -euo pipefail
 
 build_packages=(
-  cmake ninja-build g++ ccache   # compiler and build
+  cmake ninja-build ccache       # build
+  clang-22 g++                   # compiler; g++ has its standard library, too
   libmlir-22-dev mlir-22-tools   # MLIR's libraries and mlir-tblgen
+  libzstd-dev                    # LLVM's archives ask for it
   llvm-22-dev lld-22             # LLVM's; ld.lld links tools and artefacts
   libflatbuffers-dev             # the artefact format
   nlohmann-json3-dev             # headers of safetensors files
@@ -36,7 +39,7 @@ test_packages=(
 # Tests that need these are skipped without them.
 optional_packages=(
   clang-format-22
-  clang-22 libclang-rt-22-dev    # libFuzzer
+  libclang-rt-22-dev             # libFuzzer
   python3-torch                  # for CPUs, 50 MB; PyPI's brings CUDA, 3 GB
 )
 
@@ -56,6 +59,11 @@ missing() {
   done
 }
 
+list=no
+if [ "${1:-}" = --list ]; then
+  list=yes
+  shift
+fi
 case ${1:-} in
 build) wanted=("${build_packages[@]}") optional=() ;;
 test)
@@ -64,6 +72,11 @@ test)
   ;;
 *) die "expected 'build' or 'test', found '${1:-}'" ;;
 esac
+
+if [ $list = yes ]; then
+  printf '%s\n' "${wanted[@]}" "${optional[@]}"
+  exit 0
+fi
 
 command -v dpkg-query >/dev/null ||
   die "expected a Debian system with dpkg and apt-get; elsewhere install" \
