@@ -116,11 +116,21 @@ bool gpu::isAllMma(rtile::FuncOp func) {
   return some && all;
 }
 
+/// True if `tile` lies in shared memory alone, as products read it: no warp
+/// holds rows of it.
+static bool isImageAlone(Value tile) {
+  return getImageLoad(tile) && !tile.use_empty() &&
+         llvm::all_of(tile.getUses(), [](OpOperand &use) {
+           return isLoadedImage(use) || isCarriedOn(use);
+         });
+}
+
 int64_t gpu::getHeight(rtile::FuncOp func) {
   int64_t heights[2] = {0, 0};
   func.walk([&](Operation *op) {
     for (Value result : op->getResults())
-      if (RankedTensorType tile = getTile(result)) {
+      if (RankedTensorType tile = getTile(result);
+          tile && !isImageAlone(result)) {
         int64_t &height = heights[tile.getRank() - 1];
         height = std::max(height, tile.getDimSize(0));
       }

@@ -81,3 +81,23 @@ rtile.func @exact(%O: memref<?x32xf32, strided<[?, 1]>>) grid(%i: index) {
   rtile.store %e, %o[%i, %c0] : !rtile.view<16x32xf32>
   rtile.return
 }
+
+// Warps are for rows that they hold: the right operand is higher, and lies in
+// shared memory alone.
+
+// CHECK-LABEL: rtile.func @higher_right_operand(
+// CHECK-SAME:      rtile.warps = 2 : i64
+rtile.func @higher_right_operand(%A: memref<?x64xbf16>, %B: memref<64x128xbf16>,
+                                 %C: memref<?x128xf32>) grid(%i: index) {
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  %row = arith.muli %i, %c32 : index
+  %a = rtile.view %A[*, *] : memref<?x64xbf16> to !rtile.view<32x64xbf16>
+  %b = rtile.view %B[*, *] : memref<64x128xbf16> to !rtile.view<64x128xbf16>
+  %c = rtile.view %C[*, *] : memref<?x128xf32> to !rtile.view<32x128xf32>
+  %left = rtile.load %a[%row, %c0] : !rtile.view<32x64xbf16>
+  %right = rtile.load %b[%c0, %c0] : !rtile.view<64x128xbf16>
+  %product = rtile.dot %left, %right : tensor<32x64xbf16>, tensor<64x128xbf16> -> tensor<32x128xf32>
+  rtile.store %product, %c[%row, %c0] : !rtile.view<32x128xf32>
+  rtile.return
+}
