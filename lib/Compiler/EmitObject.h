@@ -43,7 +43,8 @@ public:
 
   /// Optimises for the level and emits. Call it once. A shared object has no
   /// needs from outside; it is linked by the lld that `linker` names or, if
-  /// that is empty, that findLinker finds.
+  /// that is empty, by the built-in one, or where there is none by the one that
+  /// findLinker finds.
   llvm::Expected<std::string> emit(CodeKind kind, llvm::StringRef linker);
 
 private:
@@ -54,8 +55,8 @@ private:
   std::unique_ptr<llvm::Module> module;
 };
 
-/// lld: `option` if it is not empty, else beside this program, else on PATH as
-/// ld.lld-22 or ld.lld.
+/// lld as a program: `option` if it is not empty, else beside this program, else
+/// on PATH as ld.lld-22 or ld.lld.
 llvm::Expected<std::string> findLinker(llvm::StringRef option);
 
 /// Links one object into a shared object. Undefined symbols are

@@ -7,6 +7,7 @@
 
 #include "lib/Compiler/EmitObject.h"
 
+#include "lib/Compiler/BuiltinLinker.h"
 #include "lib/Compiler/RunTool.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -74,7 +75,9 @@ Expected<std::string> ringlet::linkSharedObject(StringRef object,
   if (!undefined->empty())
     return makeError("expected kernels that call nothing outside, found " +
                      join(*undefined, ", "));
-  Expected<std::string> program = findLinker(linker);
+  LinkerFunction builtin = linker.empty() ? getBuiltinLinker() : nullptr;
+  Expected<std::string> program =
+      builtin ? std::string("ld.lld") : findLinker(linker);
   if (!program)
     return program.takeError();
 
@@ -93,7 +96,8 @@ Expected<std::string> ringlet::linkSharedObject(StringRef object,
                                "now",
                                "--threads=1"};
   Expected<ToolResult> linked = runTool(
-      {*program, options, "kernels.o", "kernels.so", kLinkSeconds}, object);
+      {*program, options, "kernels.o", "kernels.so", kLinkSeconds, builtin},
+      object);
   if (!linked)
     return linked.takeError();
   return std::move(linked->content);

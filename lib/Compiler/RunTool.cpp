@@ -44,6 +44,19 @@ static Error writeFile(StringRef path, StringRef content) {
   return Error::success();
 }
 
+/// Runs `builtin` and returns its exit status.
+static int callBuiltin(LinkerFunction builtin, ArrayRef<StringRef> arguments,
+                       std::string &messages) {
+  SmallVector<std::string> copies;
+  for (StringRef argument : arguments)
+    copies.push_back(argument.str());
+  SmallVector<const char *> pointers;
+  for (const std::string &copy : copies)
+    pointers.push_back(copy.c_str());
+  raw_string_ostream stream(messages);
+  return builtin(pointers, stream);
+}
+
 Expected<ToolResult> ringlet::runTool(const ToolRun &run, StringRef input) {
   SmallString<128> folder;
   if (std::error_code code =
@@ -65,8 +78,11 @@ Expected<ToolResult> ringlet::runTool(const ToolRun &run, StringRef input) {
                                           StringRef(messagesPath)};
   ToolResult result;
   int status =
-      sys::ExecuteAndWait(run.program, arguments, std::nullopt, redirects,
-                          run.seconds, /*MemoryLimit=*/0, &result.messages);
+      run.builtin
+          ? callBuiltin(run.builtin, arguments, result.messages)
+          : sys::ExecuteAndWait(run.program, arguments, std::nullopt, redirects,
+                                run.seconds, /*MemoryLimit=*/0,
+                                &result.messages);
   if (auto buffer = MemoryBuffer::getFile(messagesPath))
     result.messages += (*buffer)->getBuffer().trim();
   if (status != 0)

@@ -13,6 +13,8 @@
 #ifndef RINGLET_LIB_COMPILER_RUNTOOL_H
 #define RINGLET_LIB_COMPILER_RUNTOOL_H
 
+#include "lib/Compiler/BuiltinLinker.h"
+
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/Support/Error.h"
 
@@ -32,6 +34,8 @@ struct ToolRun {
   llvm::StringRef inputName, outputName;
   /// It is ended after that time.
   unsigned seconds;
+  /// What `program` would do, in this process; it takes no time limit.
+  LinkerFunction builtin = nullptr;
 };
 
 struct ToolResult {
