@@ -14,8 +14,8 @@
 
 LLD_HAS_DRIVER(elf)
 
-static int link(llvm::ArrayRef<const char *> arguments,
-                llvm::raw_ostream &messages) {
+int ringlet_link_with_lld(llvm::ArrayRef<const char *> arguments,
+                          llvm::raw_ostream &messages) {
   // lld keeps what it links in globals.
   static std::mutex mutex;
   std::lock_guard<std::mutex> lock(mutex);
@@ -24,5 +24,3 @@ static int link(llvm::ArrayRef<const char *> arguments,
   lld::CommonLinkerContext::destroy();
   return linked ? 0 : 1;
 }
-
-ringlet::LinkerFunction ringlet::getBuiltinLinker() { return link; }

@@ -11,18 +11,13 @@
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/Support/raw_ostream.h"
 
-namespace ringlet {
-
 /// lld as a function: takes the arguments of the program, its name first, and
-/// returns its exit status. One call runs at a time.
-using LinkerFunction = int (*)(llvm::ArrayRef<const char *> arguments,
-                               llvm::raw_ostream &messages);
-
-/// The lld that is part of this program where LLVM is linked statically, so
-/// that it runs on machines without LLVM; else null. Which one a program gets
-/// is a choice of linking: BuiltinLinker.cpp or NoBuiltinLinker.cpp.
-LinkerFunction getBuiltinLinker();
-
-} // namespace ringlet
+/// returns its exit status. One call runs at a time, and sets the options of
+/// LLVM's CommandLine back to their defaults. Programs into which LLVM
+/// is linked have it, so that they run on machines without LLVM; in others it
+/// is null (tools/cmake/StaticLLVM.cmake).
+extern "C" __attribute__((weak)) int
+ringlet_link_with_lld(llvm::ArrayRef<const char *> arguments,
+                      llvm::raw_ostream &messages);
 
 #endif // RINGLET_LIB_COMPILER_BUILTINLINKER_H

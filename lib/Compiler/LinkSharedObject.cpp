@@ -75,7 +75,7 @@ Expected<std::string> ringlet::linkSharedObject(StringRef object,
   if (!undefined->empty())
     return makeError("expected kernels that call nothing outside, found " +
                      join(*undefined, ", "));
-  LinkerFunction builtin = linker.empty() ? getBuiltinLinker() : nullptr;
+  auto *builtin = linker.empty() ? &ringlet_link_with_lld : nullptr;
   Expected<std::string> program =
       builtin ? std::string("ld.lld") : findLinker(linker);
   if (!program)

@@ -45,8 +45,8 @@ static Error writeFile(StringRef path, StringRef content) {
 }
 
 /// Runs `builtin` and returns its exit status.
-static int callBuiltin(LinkerFunction builtin, ArrayRef<StringRef> arguments,
-                       std::string &messages) {
+static int callBuiltin(decltype(ToolRun::builtin) builtin,
+                       ArrayRef<StringRef> arguments, std::string &messages) {
   SmallVector<std::string> copies;
   for (StringRef argument : arguments)
     copies.push_back(argument.str());
@@ -77,12 +77,11 @@ Expected<ToolResult> ringlet::runTool(const ToolRun &run, StringRef input) {
   std::optional<StringRef> redirects[] = {StringRef(), StringRef(messagesPath),
                                           StringRef(messagesPath)};
   ToolResult result;
-  int status =
-      run.builtin
-          ? callBuiltin(run.builtin, arguments, result.messages)
-          : sys::ExecuteAndWait(run.program, arguments, std::nullopt, redirects,
-                                run.seconds, /*MemoryLimit=*/0,
-                                &result.messages);
+  int status = run.builtin
+                   ? callBuiltin(run.builtin, arguments, result.messages)
+                   : sys::ExecuteAndWait(run.program, arguments, std::nullopt,
+                                         redirects, run.seconds,
+                                         /*MemoryLimit=*/0, &result.messages);
   if (auto buffer = MemoryBuffer::getFile(messagesPath))
     result.messages += (*buffer)->getBuffer().trim();
   if (status != 0)

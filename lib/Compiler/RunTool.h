@@ -35,7 +35,7 @@ struct ToolRun {
   /// It is ended after that time.
   unsigned seconds;
   /// What `program` would do, in this process; it takes no time limit.
-  LinkerFunction builtin = nullptr;
+  decltype(&ringlet_link_with_lld) builtin = nullptr;
 };
 
 struct ToolResult {

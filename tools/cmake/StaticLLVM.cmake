@@ -10,21 +10,22 @@ define_property(TARGET PROPERTY RINGLET_STATIC_LLVM
   INITIALIZE_FROM_VARIABLE RINGLET_STATIC_LLVM)
 
 llvm_map_components_to_libnames(ringlet_llvm
-  AsmParser BitReader BitWriter Core FrontendOpenMP IRReader Linker LTO MC NVPTX
+  AsmParser BitReader BitWriter Core DTLTO FrontendOpenMP IRReader Linker LTO MC NVPTX
   Object Option Passes Remarks Support Target TargetParser X86)
 add_library(RingletLLVM INTERFACE)
 target_link_libraries(RingletLLVM INTERFACE ${ringlet_llvm})
 
-# lld as archives, where they are installed (liblld-22-dev).
+# lld as archives, where they are installed (liblld-22-dev): nothing names it but
+# the option.
 find_library(RINGLET_LLD_ELF lldELF HINTS ${LLVM_LIBRARY_DIR} NO_DEFAULT_PATH)
 find_library(RINGLET_LLD_COMMON lldCommon HINTS ${LLVM_LIBRARY_DIR}
              NO_DEFAULT_PATH)
 if(RINGLET_LLD_ELF AND RINGLET_LLD_COMMON)
   set(RINGLET_LLD_LIBRARIES ${RINGLET_LLD_ELF} ${RINGLET_LLD_COMMON}
       RingletLLVM ZLIB::ZLIB zstd::libzstd_shared)
+  target_link_libraries(RingletLLVM INTERFACE RingletBuiltinLinker)
+  target_link_options(RingletLLVM INTERFACE -Wl,-u,ringlet_link_with_lld)
 endif()
-set(RINGLET_LINKER
-    "$<IF:$<BOOL:$<TARGET_PROPERTY:RINGLET_STATIC_LLVM>>,RingletBuiltinLinker,RingletNoBuiltinLinker>")
 # Of the shared libraries that archives of LLVM name, and of functions and data
 # in them, only what is in use; and none of it for others to see, who may bring
 # an LLVM of their own.

@@ -197,16 +197,19 @@ int main(int argc, char **argv) {
                  : (sys::path::stem(input) + ".rla").str();
   }
 
+  // A linker inside this program sets all options back (BuiltinLinker.h).
+  const std::string file = output;
+  const bool explains = explain.getNumOccurrences() != 0;
   ringlet::CompileResult result =
       ringlet::compile(source->getBuffer(), options);
   errs() << result.diagnostics;
   if (Regex("\\((section [0-9]|[A-Z][0-9])").match(result.diagnostics))
     errs() << "note: rules in parentheses are those of "
               "docs/Specification.md\n";
-  if (explain.getNumOccurrences())
-    (output == "-" ? errs() : outs()) << result.explanation;
+  if (explains)
+    (file == "-" ? errs() : outs()) << result.explanation;
   if (!result.ok)
     return ringlet::kRefused;
-  error = ringlet::writeOutput(output, result.output);
+  error = ringlet::writeOutput(file, result.output);
   return error.empty() ? 0 : fail(error);
 }

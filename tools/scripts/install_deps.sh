@@ -39,7 +39,7 @@ test_packages=(
 # Tests that need these are skipped without them.
 optional_packages=(
   clang-format-22
-  liblld-22-dev                  # lld inside the static compiler
+  liblld-22-dev libpolly-22-dev  # lld inside the static compiler
   libclang-rt-22-dev             # libFuzzer
   python3-torch                  # for CPUs, 50 MB; PyPI's brings CUDA, 3 GB
 )
