@@ -16,6 +16,20 @@ configure_file(${PROJECT_SOURCE_DIR}/tools/cmake/RingletDependencies.cmake.in
 install(FILES ${PROJECT_BINARY_DIR}/RingletDependencies.cmake
   COMPONENT Compiler DESTINATION ${package})
 
+# The C interface of the compiler, which Ringlet::CompilerC and pkg-config's
+# ringlet-compiler have.
+install(EXPORT RingletCompilerCTargets NAMESPACE Ringlet:: COMPONENT CompilerC
+  DESTINATION ${package})
+install(DIRECTORY include/ringlet-c DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+  COMPONENT CompilerC FILES_MATCHING PATTERN "*.h")
+string(REGEX REPLACE "[^/]+" ".." RINGLET_PC_UP
+  "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+configure_file(tools/cmake/ringlet-compiler.pc.in ringlet-compiler.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/ringlet-compiler.pc COMPONENT CompilerC
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+install(FILES LICENSE docs/Embedding.md docs/Specification.md
+  COMPONENT CompilerC DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
 # The promise to outsiders.
 install(DIRECTORY include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   COMPONENT Compiler FILES_MATCHING PATTERN "*.h" PATTERN "*.fbs")
