@@ -30,6 +30,10 @@ if [ "${1:-}" = --torch ]; then
   shift
   kind=torch
   venv=$build/venv-torch
+elif [ "${1:-}" = --wheel ]; then
+  shift
+  kind=wheel
+  venv=$build/venv
 else
   kind=all
   venv=$build/venv
@@ -78,10 +82,28 @@ if [ $kind = torch ]; then
 else
   "$python" -c "$needed" 2>/dev/null || make_plain_venv
 fi
-"$venv/bin/pip" install --quiet --disable-pip-version-check --no-index \
-  --force-reinstall --config-settings build-dir="$build" "$root/python-bindings"
+install=("$venv/bin/pip" install --quiet --disable-pip-version-check --no-index
+  --force-reinstall)
+hide=()
+if [ $kind = wheel ]; then
+  # The wheel for machines without LLVM. Where that can be done, this one seems
+  # to be such a machine.
+  wheel=$("$root/tools/scripts/make_wheel.sh" --out="$build/wheel" \
+    --compiler="$build/test/StaticLLVM/ringlet-compile" \
+    --runtime="$build/lib/libringlet_runtime.so.1" | tail -n 1)
+  "${install[@]}" "$wheel"
+  llvm=/usr/lib/llvm-22
+  # shellcheck disable=SC2016
+  if [ -d $llvm ] && unshare -m mount -t tmpfs none $llvm 2>/dev/null; then
+    hide=(unshare -m sh -c 'mount -t tmpfs none "$0" && exec "$@"' $llvm)
+    echo "run.sh: a wheel, without $llvm"
+  fi
+else
+  "${install[@]}" --config-settings build-dir="$build" "$root/python-bindings"
+fi
 
 # Not from the source folder: what is tested is what was installed.
 cd "$build"
 export PYTHONMALLOC=debug MALLOC_PERTURB_=165
-exec "$python" -m pytest -q -p no:cacheprovider --rootdir "$here" "$here" "$@"
+exec "${hide[@]}" "$python" -m pytest -q -p no:cacheprovider \
+  --rootdir "$here" "$here" "$@"
