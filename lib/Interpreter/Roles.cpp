@@ -147,13 +147,21 @@ static LogicalResult runStartDot(Machine &machine,
       product.reads.push_back(*visit);
   if (!machine.operand(instruction, 0).visit)
     product.left = instruction.operands[0];
+  const std::vector<float> *sums = nullptr;
+  std::vector<float> before;
+  if (op.getInit()) {
+    sums = &machine.operand(instruction, 2).floats;
+  } else if (op.getOnto()) {
+    if (failed(machine.agent->takeSums(
+            instruction, machine.operand(instruction, 2).product, before)))
+      return failure();
+    sums = &before;
+  }
   multiply(machine,
            ProductShape(op.getLhs().getType(),
                         op.getResult().getType().getTile(), op.getTransposed()),
            machine.operand(instruction, 0).floats,
-           machine.operand(instruction, 1).floats,
-           op.getInit() ? &machine.operand(instruction, 2).floats : nullptr,
-           product.result);
+           machine.operand(instruction, 1).floats, sums, product.result);
   if (op.getInit())
     machine[instruction.operands[2]].product = product.number;
   machine[instruction.results[0]].product = product.number;
@@ -165,6 +173,14 @@ static LogicalResult runFinishDot(Machine &machine,
   return machine.agent->finish(instruction,
                                machine.operand(instruction, 0).product,
                                machine.floatResult(instruction));
+}
+
+static LogicalResult runWaitDot(Machine &machine,
+                                const Instruction &instruction) {
+  std::vector<float> nothing;
+  return machine.agent->finish(
+      instruction, machine.operand(instruction, 0).product, nothing,
+      /*isContinued=*/true);
 }
 
 //===----------------------------------------------------------------------===//
@@ -203,5 +219,6 @@ void interpreter::registerRoles(HandlerTable &table) {
   table["rtile.release"] = runRelease;
   table["rtile.start_dot"] = runStartDot;
   table["rtile.finish_dot"] = runFinishDot;
+  table["rtile.wait_dot"] = runWaitDot;
   table["rtile.in_turn"] = {enterTurn, leaveTurn};
 }

@@ -159,8 +159,21 @@ Product &Agent::start() {
   return product;
 }
 
+LogicalResult Agent::takeSums(const Instruction &instruction, int64_t product,
+                              std::vector<float> &sums) {
+  for (Product &before : running)
+    if (before.number == product && !before.isContinued) {
+      before.isContinued = true;
+      sums = before.result;
+      return success();
+    }
+  return machine.fail(instruction,
+                      "expected a product under way whose sums are free to go "
+                      "on with, found another one");
+}
+
 LogicalResult Agent::finish(const Instruction &instruction, int64_t product,
-                            std::vector<float> &result) {
+                            std::vector<float> &result, bool isContinued) {
   if (running.empty() || product < running.front().number)
     return machine.fail(instruction, "expected one rtile.finish_dot of a "
                                      "product, found a second one");
@@ -169,6 +182,13 @@ LogicalResult Agent::finish(const Instruction &instruction, int64_t product,
                         "expected products to be finished in the order in "
                         "which they were started, found an earlier one under "
                         "way");
+  if (running.front().isContinued != isContinued)
+    return machine.fail(instruction,
+                        isContinued
+                            ? "expected a product that another one goes on "
+                              "with, found one with sums of its own"
+                            : "expected a product with sums of its own, found "
+                              "one that another one goes on with");
   result.swap(running.front().result);
   running.pop_front();
   return success();

@@ -49,6 +49,8 @@ struct Product {
   llvm::SmallVector<Visit, 2> reads;
   /// The value that holds a left operand in registers.
   std::optional<uint32_t> left;
+  /// Another product goes on with its sums.
+  bool isContinued = false;
   std::vector<float> result;
 };
 
@@ -116,7 +118,11 @@ public:
   /// Starts a product.
   Product &start();
   mlir::LogicalResult finish(const Instruction &instruction, int64_t product,
-                             std::vector<float> &result);
+                             std::vector<float> &result,
+                             bool isContinued = false);
+  /// The sums of a product under way, which go on in the one that is started.
+  mlir::LogicalResult takeSums(const Instruction &instruction, int64_t product,
+                               std::vector<float> &sums);
   /// Checks that no product reads the slot.
   mlir::LogicalResult checkUnread(const Instruction &instruction,
                                   const Visit &visit);

@@ -9,6 +9,7 @@
 #include "passes/TileSchedule/Schedule.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Remarks.h"
 
@@ -32,9 +33,11 @@ public:
             rtile::FragmentAttr::get(role.getContext(), role.getWarps())) {}
 
   /// Returns how many tiles turned out to lie in registers.
-  int64_t run();
+  FailureOr<int64_t> run();
 
 private:
+  void splitConstants();
+  LogicalResult findColumns();
   RankedTensorType encode(RankedTensorType tile, Attribute place) {
     return RankedTensorType::get(tile.getShape(), tile.getElementType(), place);
   }
@@ -43,10 +46,105 @@ private:
 
   rtile::RoleOp role;
   Attribute inSlot, inRegisters;
+  /// Tiles of one axis with a value for each column.
+  llvm::DenseSet<Value> alongColumns;
   int64_t count = 0;
 };
 
 } // namespace
+
+/// A constant tile of one axis for each use: one may be of rows, another one of
+/// columns.
+void RoleEncoder::splitConstants() {
+  SmallVector<arith::ConstantOp> constants;
+  role.walk([&](arith::ConstantOp op) {
+    if (RankedTensorType tile = getTile(op.getType()))
+      if (tile.getRank() == 1 && !tile.getEncoding() && !op->use_empty())
+        constants.push_back(op);
+  });
+  for (arith::ConstantOp op : constants)
+    for (OpOperand &use :
+         llvm::make_early_inc_range(llvm::drop_begin(op->getUses())))
+      use.set(OpBuilder(op).clone(*op)->getResult(0));
+}
+
+/// The values that go on as `value` under another name: arguments and results
+/// of loops, results of branches, and what elementwise operations make of it.
+static void addTwins(Value value, function_ref<void(Value)> add) {
+  auto addRow = [&](ValueRange values) {
+    for (Value other : values)
+      if (RankedTensorType tile = getTile(other.getType()))
+        if (tile.getRank() == 1)
+          add(other);
+  };
+  auto addOf = [&](Operation *op) {
+    if (op->hasTrait<OpTrait::Elementwise>()) {
+      addRow(op->getOperands());
+      addRow(op->getResults());
+    }
+  };
+  auto addCarried = [&](scf::ForOp loop, unsigned number) {
+    add(loop.getInitArgs()[number]);
+    add(loop.getRegionIterArgs()[number]);
+    add(loop.getYieldedValues()[number]);
+    add(loop.getResult(number));
+  };
+  auto addYielded = [&](Operation *around, unsigned number) {
+    if (auto loop = dyn_cast<scf::ForOp>(around))
+      return addCarried(loop, number);
+    add(around->getResult(number));
+    for (Region &region : around->getRegions())
+      add(region.front().getTerminator()->getOperand(number));
+  };
+  if (auto argument = dyn_cast<BlockArgument>(value))
+    if (auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp()))
+      addCarried(loop, argument.getArgNumber() - 1);
+  if (auto result = dyn_cast<OpResult>(value)) {
+    if (isa<scf::ForOp, scf::IfOp>(result.getOwner()))
+      addYielded(result.getOwner(), result.getResultNumber());
+    else
+      addOf(result.getOwner());
+  }
+  for (OpOperand &use : value.getUses()) {
+    Operation *user = use.getOwner();
+    if (auto loop = dyn_cast<scf::ForOp>(user))
+      addCarried(loop, use.getOperandNumber() - loop.getNumControlOperands());
+    else if (isa<scf::YieldOp>(user))
+      addYielded(user->getParentOp(), use.getOperandNumber());
+    else
+      addOf(user);
+  }
+}
+
+/// A tile of one axis is of columns if it, or what it goes on as, is repeated
+/// along them.
+LogicalResult RoleEncoder::findColumns() {
+  SmallVector<Value> pending;
+  auto add = [&](Value value) {
+    if (alongColumns.insert(value).second)
+      pending.push_back(value);
+  };
+  role.walk([&](rtile::BroadcastOp op) {
+    if (op.getColumns())
+      add(op.getInput());
+  });
+  while (!pending.empty())
+    addTwins(pending.pop_back_val(), add);
+  for (Value value : alongColumns) {
+    auto ofRows = [](Operation *op) {
+      auto broadcast = dyn_cast<rtile::BroadcastOp>(op);
+      return isa<rtile::RebaseOp>(op) || (broadcast && !broadcast.getColumns());
+    };
+    bool isMade = isa_and_nonnull<rtile::ReduceOp, rtile::RebaseOp>(
+        value.getDefiningOp());
+    if (isMade || llvm::any_of(value.getUsers(), ofRows))
+      return emitError(value.getLoc(),
+                       "expected a tile of values of rows or of columns, found "
+                       "one that is used as both: ")
+             << value.getType();
+  }
+  return success();
+}
 
 /// Tiles that were read and not decided about: right operands have to stay.
 void RoleEncoder::encodeReads() {
@@ -54,6 +152,8 @@ void RoleEncoder::encodeReads() {
     auto tile = cast<RankedTensorType>(read.getTile().getType());
     if (tile.getEncoding())
       return;
+    if (tile.getRank() == 1)
+      return; // As any other tile of one axis.
     bool isRight = llvm::any_of(read.getTile().getUsers(), [&](Operation *op) {
       auto start = dyn_cast<rtile::StartDotOp>(op);
       auto dot = dyn_cast<rtile::DotOp>(op);
@@ -75,7 +175,11 @@ void RoleEncoder::encodeValue(Value value) {
   RankedTensorType tile = getTile(value.getType());
   if (!tile || tile.getEncoding())
     return;
-  RankedTensorType encoded = encode(tile, inRegisters);
+  Attribute place = inRegisters;
+  if (alongColumns.contains(value))
+    place = rtile::FragmentAttr::get(role.getContext(), role.getWarps(),
+                                     rtile::Along::columns);
+  RankedTensorType encoded = encode(tile, place);
   value.setType(encoded);
   ++count;
   if (auto constant = value.getDefiningOp<arith::ConstantOp>())
@@ -84,7 +188,10 @@ void RoleEncoder::encodeValue(Value value) {
                                                : elements.reshape(encoded));
 }
 
-int64_t RoleEncoder::run() {
+FailureOr<int64_t> RoleEncoder::run() {
+  splitConstants();
+  if (failed(findColumns()))
+    return failure();
   encodeReads();
   role.walk([&](Operation *op) {
     for (Region &region : op->getRegions())
@@ -101,17 +208,22 @@ namespace {
 
 struct EncodeTiles : ringlet::impl::RTileEncodeTilesBase<EncodeTiles> {
   void runOnOperation() override {
-    getOperation()->walk([&](rtile::RoleOp role) {
-      int64_t count = RoleEncoder(role).run();
-      if (count == 0)
-        return;
+    WalkResult result = getOperation()->walk([&](rtile::RoleOp role) {
+      FailureOr<int64_t> count = RoleEncoder(role).run();
+      if (failed(count))
+        return WalkResult::interrupt();
+      if (*count == 0)
+        return WalkResult::advance();
       remark::passed(role.getLoc(), remark::RemarkOpts::name("EncodeTiles")
                                         .category("rtile-encode-tiles"))
           << (role->getParentOfType<rtile::FuncOp>().getSymName().str() + ": " +
-              std::to_string(count) + " tiles of role " + role.getName().str() +
-              " lie in registers of " + std::to_string(role.getWarps()) +
-              " warps");
+              std::to_string(*count) + " tiles of role " +
+              role.getName().str() + " lie in registers of " +
+              std::to_string(role.getWarps()) + " warps");
+      return WalkResult::advance();
     });
+    if (result.wasInterrupted())
+      signalPassFailure();
   }
 };
 

@@ -205,10 +205,10 @@ void ProgramWriter::addDrop(Operation *op, Block &block) {
 
 /// Slots and products go through operations that there are steps for only.
 LogicalResult ProgramWriter::checkOperands(Operation *op) {
-  if (isa<rtile::AcquireOp, rtile::CopyOp, rtile::AwaitOp, rtile::ReadOp,
-          rtile::ReleaseOp, rtile::StartDotOp, rtile::FinishDotOp,
-          rtile::InTurnOp, rtile::YieldOp, scf::ForOp, scf::IfOp, scf::YieldOp>(
-          op))
+  if (isa<rtile::AcquireOp, rtile::CopyOp, rtile::WriteOp, rtile::AwaitOp,
+          rtile::ReadOp, rtile::CopyOutOp, rtile::ReleaseOp, rtile::StartDotOp,
+          rtile::FinishDotOp, rtile::WaitDotOp, rtile::InTurnOp, rtile::YieldOp,
+          scf::ForOp, scf::IfOp, scf::YieldOp>(op))
     return success();
   auto isHandle = [](Type type) {
     return isa<rtile::SlotType, rtile::PendingType>(type);
@@ -251,6 +251,8 @@ void ProgramWriter::writeStart(rtile::StartDotOp dot) {
     step.left = *getVar(dot.getLhs());
   if (dot.getInit())
     step.sums = *getVar(dot.getInit());
+  if (dot.getOnto())
+    step.onto = *getVar(dot.getOnto());
   program.add(std::move(step));
 }
 
@@ -342,6 +344,14 @@ LogicalResult ProgramWriter::writeOperation(Operation *op) {
   }
   if (auto copy = dyn_cast<rtile::CopyOp>(op))
     return addStep(StepKind::Copy, op, copy.getSlot()), success();
+  if (auto write = dyn_cast<rtile::WriteOp>(op)) {
+    addUses(op);
+    return addStep(StepKind::Copy, op, write.getSlot()), success();
+  }
+  if (auto copy = dyn_cast<rtile::CopyOutOp>(op))
+    return addStep(StepKind::Read, op, copy.getSlot()), success();
+  if (auto wait = dyn_cast<rtile::WaitDotOp>(op))
+    return addStep(StepKind::Wait, op, wait.getPending()), success();
   if (auto release = dyn_cast<rtile::ReleaseOp>(op))
     return addStep(StepKind::Release, op, release.getSlot()), success();
   if (auto read = dyn_cast<rtile::ReadOp>(op)) {

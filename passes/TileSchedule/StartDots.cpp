@@ -147,9 +147,10 @@ void BlockSchedule::startEarly(MutableArrayRef<rtile::DotOp> dots) {
 rtile::StartDotOp BlockSchedule::start(rtile::DotOp dot) {
   OpBuilder builder(dot);
   auto type = cast<RankedTensorType>(dot.getResult().getType());
-  return rtile::StartDotOp::create(
-      builder, named(dot.getLoc(), "_started"), rtile::PendingType::get(type),
-      dot.getLhs(), dot.getRhs(), dot.getInit(), dot.getTransposed());
+  return rtile::StartDotOp::create(builder, named(dot.getLoc(), "_started"),
+                                   rtile::PendingType::get(type), dot.getLhs(),
+                                   dot.getRhs(), dot.getInit(),
+                                   /*onto=*/Value(), dot.getTransposed());
 }
 
 static void replace(rtile::DotOp dot, rtile::FinishDotOp finish) {

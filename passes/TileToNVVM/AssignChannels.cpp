@@ -10,6 +10,7 @@
 #include "passes/TileToNVVM/Decisions.h"
 #include "passes/TileToNVVM/Passes.h"
 
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Remarks.h"
 
@@ -75,12 +76,23 @@ int64_t gpu::getLaunchRegisters(rtile::FuncOp func, const arch::GPUArch &row) {
 }
 
 int64_t gpu::getReleases(rtile::ChannelOp channel) {
+  llvm::SmallPtrSet<Operation *, 4> readers;
+  int64_t releases = 0;
+  for (Operation *user : channel->getUsers()) {
+    auto role = user->getParentOfType<rtile::RoleOp>();
+    if (isa<rtile::AwaitOp>(user) && readers.insert(role).second)
+      releases += isSingleThread(role) ? 1 : role.getWarps();
+  }
+  return releases;
+}
+
+rtile::WriteOp gpu::getWrite(rtile::ChannelOp channel) {
   for (Operation *user : channel->getUsers())
-    if (isa<rtile::AwaitOp>(user)) {
-      auto role = user->getParentOfType<rtile::RoleOp>();
-      return isSingleThread(role) ? 1 : role.getWarps();
-    }
-  return 1;
+    if (auto acquire = dyn_cast<rtile::AcquireOp>(user))
+      for (Operation *filler : acquire.getSlot().getUsers())
+        if (auto write = dyn_cast<rtile::WriteOp>(filler))
+          return write;
+  return nullptr;
 }
 
 namespace {
@@ -106,6 +118,8 @@ LogicalResult refuse(rtile::FuncOp func, const arch::GPUArch &row,
   SlotImage image = SlotImage::of(tile);
   int64_t left = row.sharedBytes - (total - bytes);
   int64_t rows = left / (slots * image.panels * SlotImage::rowBytes) / 8 * 8;
+  if (tile.getRank() == 1)
+    rows = 0;
   auto diagnostic = largest.emitOpError("expected channels that need at most ")
                     << row.sharedBytes << " bytes of shared memory on "
                     << row.name << ", found " << total << ", of which " << bytes
@@ -139,7 +153,15 @@ LogicalResult checkRegisters(rtile::FuncOp func, const arch::GPUArch &row) {
          << row.name << ", found " << asked * arch::kWarpThreads;
 }
 
-LogicalResult assign(rtile::FuncOp func, const arch::GPUArch &row) {
+/// True if something else of the module may lie in shared memory, in front of
+/// what is dynamic.
+bool hasStaticShared(ModuleOp module) {
+  return llvm::any_of(module.getOps<LLVM::GlobalOp>(),
+                      [](auto global) { return global.getAddrSpace() == 3; });
+}
+
+LogicalResult assign(rtile::FuncOp func, const arch::GPUArch &row,
+                     bool fromSymbol) {
   if (!row.hasScheduledForm())
     return func.emitOpError("is a scheduled kernel; expected an architecture "
                             "with products of warp groups and a copy engine, "
@@ -152,11 +174,12 @@ LogicalResult assign(rtile::FuncOp func, const arch::GPUArch &row) {
   for (rtile::ChannelOp channel : channels) {
     RankedTensorType tile = channel.getResult().getType().getTile();
     SlotImage image = SlotImage::of(tile);
-    if (image.panelBytes() % slotAlignment != 0)
+    if (tile.getRank() == 2 && image.panelBytes() % slotAlignment != 0)
       return channel.emitOpError("expected slots whose rows are a multiple of ")
              << slotAlignment / SlotImage::rowBytes << ", found " << tile;
     channel.setOffset(offset);
-    offset += channel.getSlots() * image.bytes();
+    offset = llvm::alignTo(offset + channel.getSlots() * image.bytes(),
+                           slotAlignment);
   }
   int64_t slotBytes = offset;
   for (rtile::ChannelOp channel : channels) {
@@ -173,12 +196,17 @@ LogicalResult assign(rtile::FuncOp func, const arch::GPUArch &row) {
   if (offset > row.sharedBytes)
     return refuse(func, row, offset);
   func->setAttr(sharedBytesAttr, builder.getI64IntegerAttr(offset));
+  fromSymbol |= hasStaticShared(func->getParentOfType<ModuleOp>());
+  if (!fromSymbol)
+    func->setAttr(sharedBaseAttr, builder.getI64IntegerAttr(sharedBaseAddress));
   remark::passed(func.getLoc(), remark::RemarkOpts::name("AssignChannels")
                                     .category("rtile-gpu-assign-channels"))
       << func.getSymName().str() << ": " << std::to_string(slotBytes)
       << " bytes for slots, " << std::to_string(offset) << " of "
       << std::to_string(row.sharedBytes) << " bytes of shared memory on "
-      << row.name;
+      << row.name
+      << (fromSymbol ? ", at a symbol"
+                     : ", from address " + std::to_string(sharedBaseAddress));
   return success();
 }
 
@@ -190,7 +218,7 @@ struct AssignChannels : ringlet::impl::RTileAssignChannelsBase<AssignChannels> {
     if (!row)
       return signalPassFailure();
     WalkResult result = getOperation()->walk([&](rtile::FuncOp func) {
-      return func.getScheduled() ? WalkResult(assign(func, *row))
+      return func.getScheduled() ? WalkResult(assign(func, *row, fromSymbol))
                                  : WalkResult::skip();
     });
     if (result.wasInterrupted())

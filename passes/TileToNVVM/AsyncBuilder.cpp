@@ -12,6 +12,7 @@
 
 #include "passes/TileToNVVM/AsyncBuilder.h"
 
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -107,21 +108,64 @@ void AsyncBuilder::copyBox(Place to, Value map, ValueRange coordinates,
   block.emit(b);
 }
 
-void AsyncBuilder::writeLetter(Place to, ValueRange words) {
+void AsyncBuilder::copyBoxOut(Place from, Value map, ValueRange coordinates,
+                              bool add, Value predicate) {
   AsmBlock block;
-  std::string list;
-  for (Value word : words)
-    list += (list.empty() ? "" : ", ") + block.use(word);
-  block += "st.shared.v4.b32 " + address(block, to) + ", {" + list + "};";
+  std::string when = guard(block, predicate), place = address(block, from);
+  std::string target = block.use(map), list;
+  for (Value coordinate : coordinates)
+    list += (list.empty() ? "" : ", ") + block.use(coordinate);
+  std::string dims =
+      std::to_string(coordinates.size()) + "d.global.shared::cta.";
+  block +=
+      when +
+      (add ? "cp.reduce.async.bulk.tensor." + dims + "add.tile.bulk_group ["
+           : "cp.async.bulk.tensor." + dims + "tile.bulk_group [") +
+      target + ", {" + list + "}], " + place + ";";
   block.emit(b);
 }
 
-SmallVector<Value> AsyncBuilder::readLetter(Place from) {
+void AsyncBuilder::commitCopiesOut() {
+  NVVM::CpAsyncBulkCommitGroupOp::create(b);
+}
+
+void AsyncBuilder::waitForReads() {
+  NVVM::CpAsyncBulkWaitGroupOp::create(b, /*group=*/0, b.getUnitAttr());
+}
+
+void AsyncBuilder::fenceShared() {
+  AsmBlock block;
+  block += "fence.proxy.async.shared::cta;";
+  block.emit(b);
+}
+
+/// ".v4" and the braces of that many words.
+static std::pair<std::string, std::string> makeVector(size_t count,
+                                                      const std::string &list) {
+  if (count == 1)
+    return {"", list};
+  return {".v" + std::to_string(count), "{" + list + "}"};
+}
+
+void AsyncBuilder::writeWords(Place to, ValueRange words, Value predicate) {
+  AsmBlock block;
+  std::string when = guard(block, predicate), list;
+  for (Value word : words)
+    list += (list.empty() ? "" : ", ") + block.use(word);
+  auto [vector, values] = makeVector(words.size(), list);
+  block += when + "st.shared" + vector + ".b32 " + address(block, to) + ", " +
+           values + ";";
+  block.emit(b);
+}
+
+SmallVector<Value> AsyncBuilder::readWords(Place from, int64_t count) {
   AsmBlock block;
   std::string list;
-  for (int64_t word = 0; word < 4; ++word)
+  for (int64_t word = 0; word < count; ++word)
     list += (word ? ", " : "") + block.result(b.getI32Type());
-  block += "ld.shared.v4.b32 {" + list + "}, " + address(block, from) + ";";
+  auto [vector, values] = makeVector(count, list);
+  block += "ld.shared" + vector + ".b32 " + values + ", " +
+           address(block, from) + ";";
   return block.emit(b);
 }
 
@@ -271,6 +315,16 @@ SmallVector<Value> AsyncBuilder::loadMatrices(Place place) {
   block += "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {" + list + "}, " +
            address(block, place) + ";";
   return block.emit(b);
+}
+
+void AsyncBuilder::storeMatrices(Place place, ValueRange words) {
+  AsmBlock block;
+  std::string list;
+  for (Value word : words)
+    list += (list.empty() ? "" : ", ") + block.use(word);
+  block += "stmatrix.sync.aligned.m8n8.x4.shared.b16 " + address(block, place) +
+           ", {" + list + "};";
+  block.emit(b);
 }
 
 Value AsyncBuilder::blockCount() {

@@ -64,10 +64,19 @@ public:
   void prefetchMap(Value map, Value predicate);
   void copyBox(Place to, Value map, mlir::ValueRange coordinates, Place barrier,
                Value predicate);
+  /// To global memory, or adds there, as a part of the thread's next group.
+  void copyBoxOut(Place from, Value map, mlir::ValueRange coordinates, bool add,
+                  Value predicate);
+  void commitCopiesOut();
+  /// Until the thread's groups have read all of shared memory that they copy.
+  void waitForReads();
+  /// Orders what the thread wrote to shared memory before what the copy engine
+  /// and products read there.
+  void fenceShared();
 
-  // Four words at once.
-  void writeLetter(Place to, mlir::ValueRange words);
-  llvm::SmallVector<Value> readLetter(Place from);
+  // Shared memory: four words, or one to four, at once.
+  void writeWords(Place to, mlir::ValueRange words, Value predicate = {});
+  llvm::SmallVector<Value> readWords(Place from, int64_t count);
   /// Adds 1 to a word of global memory, or makes it 0 where it was `last`; what
   /// it was.
   Value countUp(Value counter, Value last);
@@ -94,7 +103,10 @@ public:
   /// its rows or along its columns. The high word is the same for all.
   Value descriptor(Place place, int64_t rows, bool alongRows);
 
+  /// Four matrices of 8 x 8 elements of 16 bits, whose rows lie where the lanes
+  /// say.
   llvm::SmallVector<Value> loadMatrices(Place place);
+  void storeMatrices(Place place, mlir::ValueRange words);
 
   /// The number of blocks, read where it stands.
   Value blockCount();

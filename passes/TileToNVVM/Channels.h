@@ -36,18 +36,23 @@ inline constexpr int64_t mapBytes = 128;
 /// Bytes of one barrier, and of the place that AsyncBuilder::pin names.
 inline constexpr int64_t barrierBytes = 8, pinBytes = 8;
 
+// The same: the address at which shared memory begins, if kernels may know it.
+inline constexpr llvm::StringLiteral sharedBaseAttr = "rtile.shared_base";
+
 /// Where the dynamic shared memory of a block begins on architectures with the
-/// scheduled form, if there is no static one; kernels check it.
+/// scheduled form, if there is no static one.
 inline constexpr int64_t sharedBaseAddress = 1024;
 
-/// A tile in a slot, as `#rtile.swizzled` says.
+/// A tile in a slot, as `#rtile.swizzled` says; of one axis, a row of it.
 struct SlotImage {
-  static constexpr int64_t panelColumns = 64, rowBytes = 128;
-  int64_t rows, panels;
+  static constexpr int64_t rowBytes = 128;
+  int64_t rows, panels, panelColumns;
 
   static SlotImage of(mlir::RankedTensorType tile) {
-    return {tile.getDimSize(0),
-            int64_t(llvm::divideCeil(tile.getDimSize(1), panelColumns))};
+    int64_t columns = tile.getShape().back();
+    int64_t inPanel = 8 * rowBytes / tile.getElementTypeBitWidth();
+    return {tile.getRank() == 1 ? 1 : tile.getDimSize(0),
+            int64_t(llvm::divideCeil(columns, inPanel)), inPanel};
   }
   int64_t panelBytes() const { return rows * rowBytes; }
   int64_t bytes() const { return panels * panelBytes(); }
@@ -87,8 +92,12 @@ int64_t getThreads(rtile::FuncOp func);
 int64_t getLaunchRegisters(rtile::FuncOp func, const arch::GPUArch &row);
 
 /// How many times a slot is released before it is empty: once by every warp of
-/// the role that reads the channel.
+/// all roles that read the channel.
 int64_t getReleases(rtile::ChannelOp channel);
+
+/// The operation that writes to the channel's slots from registers; null if
+/// copies fill them.
+rtile::WriteOp getWrite(rtile::ChannelOp channel);
 
 } // namespace gpu
 } // namespace ringlet

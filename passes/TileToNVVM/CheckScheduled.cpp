@@ -9,6 +9,7 @@
 #include "dialects/Tile/IR/ListReads.h"
 #include "passes/TileOpt/CheckKernels.h"
 #include "passes/TileToNVVM/Channels.h"
+#include "passes/TileToNVVM/Decisions.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -73,20 +74,98 @@ LogicalResult checkStart(rtile::StartDotOp op) {
   return success();
 }
 
-/// Registers of a product under way are known to one block of operations, that
-/// of a turn included.
-LogicalResult checkFinish(rtile::FinishDotOp op) {
-  Value pending = op.getPending();
-  bool once = pending.hasOneUse();
-  bool here = pending.getParentBlock() == op->getBlock();
-  if (auto turn = pending.getDefiningOp<rtile::InTurnOp>()) {
-    unsigned index = cast<OpResult>(pending).getResultNumber();
-    pending = turn.getBody().front().getTerminator()->getOperand(index);
-    once &= pending.hasOneUse();
+/// Which products are under way is known at each place: a wait counts those
+/// that were started later.
+class ProductCheck {
+public:
+  LogicalResult checkBlock(Block &block);
+
+private:
+  using Products = SmallVector<Value>;
+
+  LogicalResult checkLoop(scf::ForOp loop);
+  LogicalResult checkBranch(scf::IfOp branch);
+  LogicalResult finish(Operation *op, Value pending);
+  void rename(ValueRange from, ValueRange to) {
+    for (auto [old, value] : llvm::zip_equal(from, to))
+      llvm::replace(underWay, Value(old), Value(value));
   }
-  if (!pending.getDefiningOp<rtile::StartDotOp>() || !here || !once)
-    return op.emitOpError("expected a product that was started in the same "
-                          "block and is waited for once");
+
+  /// In the order of their starts.
+  Products underWay;
+};
+
+LogicalResult ProductCheck::finish(Operation *op, Value pending) {
+  auto *at = llvm::find(underWay, pending);
+  if (at == underWay.end())
+    return op->emitOpError(
+        "expected a product that is under way here and waited "
+        "for once");
+  underWay.erase(at);
+  return success();
+}
+
+LogicalResult ProductCheck::checkLoop(scf::ForOp loop) {
+  rename(loop.getInitArgs(), loop.getRegionIterArgs());
+  Products before = underWay;
+  if (failed(checkBlock(*loop.getBody())))
+    return failure();
+  rename(loop.getYieldedValues(), loop.getRegionIterArgs());
+  if (underWay != before)
+    return loop.emitOpError(
+        "expected a step to end with the products under way "
+        "that the next one begins with, in their order");
+  rename(loop.getRegionIterArgs(), loop.getResults());
+  return success();
+}
+
+LogicalResult ProductCheck::checkBranch(scf::IfOp branch) {
+  Products before = underWay;
+  auto checkSide = [&](Region &region, Products &after) -> LogicalResult {
+    underWay = before;
+    if (!region.empty()) {
+      if (failed(checkBlock(region.front())))
+        return failure();
+      if (branch.getNumResults())
+        rename(region.front().getTerminator()->getOperands(),
+               branch.getResults());
+    }
+    after = underWay;
+    return success();
+  };
+  Products first, second;
+  if (failed(checkSide(branch.getThenRegion(), first)) ||
+      failed(checkSide(branch.getElseRegion(), second)))
+    return failure();
+  if (first != second)
+    return branch.emitOpError("expected both sides to leave the same products "
+                              "under way");
+  return success();
+}
+
+LogicalResult ProductCheck::checkBlock(Block &block) {
+  for (Operation &op : block) {
+    LogicalResult result =
+        llvm::TypeSwitch<Operation *, LogicalResult>(&op)
+            .Case([&](rtile::StartDotOp start) {
+              underWay.push_back(start.getResult());
+              return success();
+            })
+            .Case<rtile::FinishDotOp, rtile::WaitDotOp>(
+                [&](auto op) { return finish(op, op.getPending()); })
+            .Case([&](rtile::InTurnOp turn) -> LogicalResult {
+              Block &body = turn.getBody().front();
+              if (failed(checkBlock(body)))
+                return failure();
+              rename(body.getTerminator()->getOperands(), turn.getResults());
+              return success();
+            })
+            .Case([&](scf::ForOp loop) { return checkLoop(loop); })
+            .Case([&](scf::IfOp branch) { return checkBranch(branch); })
+            .Default([](Operation *) { return success(); });
+    if (failed(result))
+      return failure();
+  }
   return success();
 }
 
@@ -113,6 +192,70 @@ LogicalResult checkListRead(memref::LoadOp op) {
   return op.emitOpError("expected a list of i64 that is a parameter of the "
                         "kernel, found ")
          << op.getMemRefType();
+}
+
+/// A slot may pass through loops, but always of one channel.
+LogicalResult checkSlot(Operation *op, Value slot) {
+  SmallVector<Value> pending{slot};
+  llvm::SmallDenseSet<Value> seen{slot}, channels;
+  auto add = [&](Value value) {
+    if (seen.insert(value).second)
+      pending.push_back(value);
+  };
+  while (!pending.empty()) {
+    Value value = pending.pop_back_val();
+    scf::ForOp loop;
+    unsigned number = 0;
+    if (auto acquire = value.getDefiningOp<rtile::AcquireOp>()) {
+      channels.insert(acquire.getChannel());
+    } else if (auto await = value.getDefiningOp<rtile::AwaitOp>()) {
+      channels.insert(
+          await.getChannels()[cast<OpResult>(value).getResultNumber()]);
+    } else if (auto argument = dyn_cast<BlockArgument>(value)) {
+      loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
+      number = argument.getArgNumber() - 1;
+    } else if ((loop = value.getDefiningOp<scf::ForOp>())) {
+      number = cast<OpResult>(value).getResultNumber();
+    }
+    if (loop) {
+      add(loop.getInitArgs()[number]);
+      add(loop.getYieldedValues()[number]);
+    } else if (!value.getDefiningOp<rtile::AcquireOp>() &&
+               !value.getDefiningOp<rtile::AwaitOp>()) {
+      channels.clear();
+      break;
+    }
+  }
+  if (channels.size() == 1)
+    return success();
+  return op->emitOpError("expected a slot of one channel that was acquired or "
+                         "awaited and passes through loops at most");
+}
+
+/// How the parts of threads lie in a slot is known of these tiles.
+LogicalResult checkInSlot(Operation *op, RankedTensorType tile) {
+  Attribute encoding = tile.getEncoding();
+  if (isa_and_nonnull<rtile::SwizzledAttr>(encoding))
+    return success();
+  int64_t width = tile.getShape().back(), rows = tile.getDimSize(0);
+  bool isNarrow = tile.getElementTypeBitWidth() == 16;
+  if (tile.getRank() == 1 && isNarrow)
+    return op->emitOpError(
+               "expected a tile of one axis in a slot to be of f32, "
+               "found ")
+           << tile;
+  // Two blocks of columns at a time are written, and one is read.
+  int64_t columns = isNarrow && isa<rtile::WriteOp>(op) ? 16 : 8;
+  int64_t warps = rtile::getWarpsOf(tile);
+  bool alongColumns = tile.getRank() == 1 && gpu::isAlongColumns(tile);
+  if ((tile.getRank() == 2 || alongColumns) && width % columns != 0)
+    return op->emitOpError("expected a multiple of ")
+           << columns << " columns, found " << tile;
+  if (warps != 0 && !alongColumns && rows % (16 * warps) != 0)
+    return op->emitOpError("expected a multiple of ")
+           << 16 * warps << " rows, 16 for each warp of the role, found "
+           << tile;
+  return success();
 }
 
 /// Control that is the same for all threads of a role: what no tile decides.
@@ -157,17 +300,16 @@ LogicalResult checkInRole(Operation *op) {
             return op.emitOpError("expected a channel made by rtile.channel");
         return success();
       })
-      .Case<rtile::CopyOp, rtile::ReleaseOp, rtile::ReadOp>(
-          [](auto op) -> LogicalResult {
-            Operation *slot = op.getSlot().getDefiningOp();
-            if (!isa_and_nonnull<rtile::AcquireOp, rtile::AwaitOp>(slot))
-              return op.emitOpError("expected a slot that was acquired or "
-                                    "awaited, found one that passes through a "
-                                    "block or an operation");
-            return success();
-          })
+      .Case<rtile::CopyOp, rtile::CopyOutOp, rtile::ReleaseOp>(
+          [](auto op) { return checkSlot(op, op.getSlot()); })
+      .Case<rtile::ReadOp, rtile::WriteOp>([](auto op) -> LogicalResult {
+        if (failed(checkSlot(op, op.getSlot())))
+          return failure();
+        return checkInSlot(op, getTile(op.getTile()));
+      })
       .Case([](rtile::StartDotOp op) { return checkStart(op); })
-      .Case([](rtile::FinishDotOp op) { return checkFinish(op); })
+      .Case<rtile::FinishDotOp, rtile::WaitDotOp>(
+          [](auto) { return success(); })
       .Case([](rtile::InTurnOp op) { return checkTurn(op); })
       .Case([](rtile::FoldOp op) { return checkColumns(op, getTile(op)); })
       .Case([](rtile::SliceOp op) -> LogicalResult {
@@ -187,15 +329,9 @@ LogicalResult checkInRole(Operation *op) {
         RankedTensorType sums = getTile(op.getSums());
         return sums.getRank() == 1 ? success() : checkColumns(op, sums);
       })
-      .Case([](rtile::BroadcastOp op) -> LogicalResult {
-        if (op.getColumns())
-          return op.emitOpError("expected values of rows in a role, found "
-                                "values of columns");
-        return success();
-      })
       .Case<rtile::StoreOp, rtile::ReduceOp, rtile::VisibleOp, rtile::LoadOp,
-            rtile::YieldOp, scf::ForOp, scf::IfOp, scf::YieldOp>(
-          [](auto) { return success(); })
+            rtile::BroadcastOp, rtile::YieldOp, scf::ForOp, scf::IfOp,
+            scf::YieldOp>([](auto) { return success(); })
       .Case([](memref::LoadOp op) { return checkListRead(op); })
       // Rows beside those of the role's own views, as other residues are.
       .Case<rtile::ViewOp, rtile::RunOp, rtile::BoundsOp>(
@@ -224,7 +360,7 @@ LogicalResult checkRole(rtile::RoleOp role, int64_t firstWarp) {
     return role.emitOpError("expected a multiple of 8 registers from 24 on, "
                             "found ")
            << role.getRegisters();
-  bool failed = false;
+  bool failed = mlir::failed(ProductCheck().checkBlock(role.getBody().front()));
   role.getBody().walk([&](Operation *op) {
     failed |= mlir::failed(checkInRole(op));
     if (isa<rtile::StartDotOp>(op) && firstWarp % 4 != 0 && !failed) {

@@ -29,7 +29,14 @@ Fragments Fragments::of(rtile::FuncOp func) {
   return {func->getAttrOfType<IntegerAttr>(warpsAttr).getInt()};
 }
 
+bool gpu::isAlongColumns(RankedTensorType tile) {
+  auto fragment = dyn_cast_if_present<rtile::FragmentAttr>(tile.getEncoding());
+  return fragment && fragment.getAlong() == rtile::Along::columns;
+}
+
 int64_t Fragments::elements(RankedTensorType tile) const {
+  if (isAlongColumns(tile))
+    return 2 * columnBlocks(tile.getDimSize(0));
   int64_t blocks = rowBlocks(tile.getDimSize(0));
   return tile.getRank() == 1 ? 2 * blocks
                              : 4 * blocks * columnBlocks(tile.getDimSize(1));

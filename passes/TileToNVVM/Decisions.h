@@ -49,6 +49,9 @@ using code::getTile;
 /// Bytes of one element in memory.
 int64_t getBytes(mlir::Type element);
 
+/// True for a tile of one axis with a value for each column of other tiles.
+bool isAlongColumns(mlir::RankedTensorType tile);
+
 /// How the tiles of a kernel lie in the registers of its threads.
 struct Fragments {
   int64_t warps;
@@ -65,7 +68,7 @@ struct Fragments {
     return llvm::divideCeil(width, 8);
   }
   /// Elements of a tile that one thread holds: of two axes, 4 for each block of
-  /// rows and columns; of one, 2 for each block of rows.
+  /// rows and columns; of one, 2 for each block of rows or of columns.
   int64_t elements(mlir::RankedTensorType tile) const;
 };
 

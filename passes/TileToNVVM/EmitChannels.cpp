@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/TileToNVVM/Emitter.h"
+#include "passes/TileToNVVM/RoleEmitter.h"
 
 #include "llvm/ADT/SetVector.h"
 
@@ -17,7 +17,7 @@ using namespace ringlet::gpu;
 // Cursors
 //===----------------------------------------------------------------------===//
 
-Emitter::Channels Emitter::getVisited(Operation *op) {
+RoleEmitter::Channels RoleEmitter::getVisited(Operation *op) {
   llvm::SetVector<Operation *> found;
   op->walk([&](Operation *inner) {
     if (isa<rtile::AcquireOp, rtile::AwaitOp>(inner))
@@ -30,14 +30,14 @@ Emitter::Channels Emitter::getVisited(Operation *op) {
   return result;
 }
 
-SmallVector<Value> Emitter::flattenCursors(ArrayRef<rtile::ChannelOp> of) {
+SmallVector<Value> RoleEmitter::flattenCursors(ArrayRef<rtile::ChannelOp> of) {
   SmallVector<Value> result;
   for (rtile::ChannelOp channel : of)
     llvm::append_range(result, cursors[channel].values);
   return result;
 }
 
-void Emitter::bindCursors(ArrayRef<rtile::ChannelOp> of, ValueRange code) {
+void RoleEmitter::bindCursors(ArrayRef<rtile::ChannelOp> of, ValueRange code) {
   for (rtile::ChannelOp channel : of)
     for (Value &value : cursors[channel].values) {
       value = code.front();
@@ -45,7 +45,7 @@ void Emitter::bindCursors(ArrayRef<rtile::ChannelOp> of, ValueRange code) {
     }
 }
 
-Emitter::Slot Emitter::visit(rtile::ChannelOp channel) {
+RoleEmitter::Slot RoleEmitter::visit(rtile::ChannelOp channel) {
   SmallVector<Value> &values = cursors[channel].values;
   int64_t count = channel.getSlots();
   Slot slot{channel, Value(), Value()};
@@ -70,32 +70,35 @@ Emitter::Slot Emitter::visit(rtile::ChannelOp channel) {
   return slot;
 }
 
-static Place getPlace(GPUBuilder &b, int64_t offset, Value number,
-                      int64_t step) {
-  return {sharedBaseAddress + offset, number ? b.mul(number, step) : Value()};
+Place RoleEmitter::getPlace(int64_t offset, Value more) {
+  if (unknownBase)
+    more = more ? b.add(unknownBase, more) : unknownBase;
+  return {knownBase + offset, more};
 }
 
-Place Emitter::getFull(const Slot &slot) {
+Place RoleEmitter::getFull(const Slot &slot) {
   rtile::ChannelOp channel = slot.channel;
-  return getPlace(b, *channel.getBarriers(), slot.number, barrierBytes);
+  return getPlace(*channel.getBarriers(),
+                  slot.number ? b.mul(slot.number, barrierBytes) : Value());
 }
-Place Emitter::getEmpty(const Slot &slot) {
+Place RoleEmitter::getEmpty(const Slot &slot) {
   rtile::ChannelOp channel = slot.channel;
-  return getPlace(b, *channel.getBarriers() + channel.getSlots() * barrierBytes,
-                  slot.number, barrierBytes);
+  return getPlace(*channel.getBarriers() + channel.getSlots() * barrierBytes,
+                  slot.number ? b.mul(slot.number, barrierBytes) : Value());
 }
-Place Emitter::getMemory(const Slot &slot) {
+Place RoleEmitter::getMemory(const Slot &slot) {
   rtile::ChannelOp channel = slot.channel;
-  return getPlace(
-      b, *channel.getOffset(), slot.number,
-      SlotImage::of(channel.getResult().getType().getTile()).bytes());
+  int64_t bytes =
+      SlotImage::of(channel.getResult().getType().getTile()).bytes();
+  return getPlace(*channel.getOffset(),
+                  slot.number ? b.mul(slot.number, bytes) : Value());
 }
 
 //===----------------------------------------------------------------------===//
 // Handing slots over
 //===----------------------------------------------------------------------===//
 
-void Emitter::emitAcquire(rtile::AcquireOp op) {
+void RoleEmitter::emitAcquire(rtile::AcquireOp op) {
   Slot slot = visit(op.getChannel().getDefiningOp<rtile::ChannelOp>());
   // The first time round, the phase before the first is over.
   Value parity = arith::XOrIOp::create(b, slot.parity, b.i32(1));
@@ -103,51 +106,75 @@ void Emitter::emitAcquire(rtile::AcquireOp op) {
   slots[op] = slot;
 }
 
-void Emitter::emitCopy(rtile::CopyOp op) {
-  Slot slot = slots[op.getSlot()];
-  const View &view = views[op.getView()];
-  auto viewOp = op.getView().getDefiningOp<rtile::ViewOp>();
-  SlotImage image = SlotImage::of(op.getSlot().getType().getTile());
+RoleEmitter::Box RoleEmitter::getBox(Operation *copy,
+                                     TypedValue<rtile::ViewType> source,
+                                     ValueRange offsets) {
+  const View &view = views[source];
+  auto viewOp = source.getDefiningOp<rtile::ViewOp>();
 
   // Row i of the view is row `quotient + i` of those with the same rest.
-  Value row = getScalar(op.getOffsets()[0]);
+  Value row = getScalar(offsets[0]);
   Value first = view.firstIndex;
   int64_t rate = getRowStep(viewOp);
-  auto numbers = op->getAttrOfType<DenseI64ArrayAttr>(mapsOfCopyAttr);
-  Value map = b.at(maps, numbers[0] * mapBytes);
-  SmallVector<Value> coordinates(2);
+  auto numbers = copy->getAttrOfType<DenseI64ArrayAttr>(mapsOfCopyAttr);
+  Box box{b.at(maps, numbers[0] * mapBytes), SmallVector<Value>(2)};
   for (Value index : viewOp.getFixed())
-    coordinates.push_back(b.toI32(getScalar(index)));
+    box.coordinates.push_back(b.toI32(getScalar(index)));
   if (rate > 1) {
     PositionBuilder position(b, b.getI64Type());
     Value quotient = position.floorDiv(first, rate);
     Value residue = b.toI32(b.sub(first, b.mul(quotient, rate)));
-    coordinates.push_back(residue);
+    box.coordinates.push_back(residue);
     first = quotient;
     if (numbers.size() == 2) {
       // Anew for each copy: the role that loads has few registers, and those of
       // the coordinates are all it needs for this.
       Value longer = b.toI32(b.remUnsigned(b.opaque(view.size), rate));
-      map = b.at(maps,
-                 b.select(b.less(residue, longer), b.i64(numbers[1] * mapBytes),
-                          b.i64(numbers[0] * mapBytes)));
+      box.map = b.at(maps, b.select(b.less(residue, longer),
+                                    b.i64(numbers[1] * mapBytes),
+                                    b.i64(numbers[0] * mapBytes)));
     }
   }
   Value narrowRow = b.toI32(row);
-  coordinates[1] = b.add(b.toI32(first), narrowRow);
-
-  Value column = b.toI32(getScalar(op.getOffsets()[1]));
-
-  Place full = getFull(slot), memory = getMemory(slot);
-  async.expectBytes(full, image.bytes(), isLeader);
-  for (int64_t panel = 0; panel < image.panels; ++panel) {
-    coordinates[0] = b.add(column, panel * SlotImage::panelColumns);
-    async.copyBox({memory.address + panel * image.panelBytes(), memory.more},
-                  map, coordinates, full, isLeader);
-  }
+  box.coordinates[1] = b.add(b.toI32(first), narrowRow);
+  box.coordinates[0] = b.toI32(getScalar(offsets[1]));
+  return box;
 }
 
-void Emitter::emitAwait(rtile::AwaitOp op) {
+/// Calls `copy` for each panel of a tile, with its distance in the slot and its
+/// first column.
+static void forEachPanel(GPUBuilder &b, const SlotImage &image, Value column,
+                         function_ref<void(int64_t, Value)> copy) {
+  for (int64_t panel = 0; panel < image.panels; ++panel)
+    copy(panel * image.panelBytes(), b.add(column, panel * image.panelColumns));
+}
+
+void RoleEmitter::emitCopy(rtile::CopyOp op) {
+  Slot slot = slots[op.getSlot()];
+  SlotImage image = SlotImage::of(op.getSlot().getType().getTile());
+  Box box = getBox(op, op.getView(), op.getOffsets());
+  Place full = getFull(slot), memory = getMemory(slot);
+  async.expectBytes(full, image.bytes(), isLeader);
+  forEachPanel(b, image, box.coordinates[0], [&](int64_t place, Value column) {
+    box.coordinates[0] = column;
+    async.copyBox({memory.address + place, memory.more}, box.map,
+                  box.coordinates, full, isLeader);
+  });
+}
+
+void RoleEmitter::emitCopyOut(rtile::CopyOutOp op) {
+  SlotImage image = SlotImage::of(op.getSlot().getType().getTile());
+  Box box = getBox(op, op.getView(), op.getOffsets());
+  Place memory = getMemory(slots[op.getSlot()]);
+  forEachPanel(b, image, box.coordinates[0], [&](int64_t place, Value column) {
+    box.coordinates[0] = column;
+    async.copyBoxOut({memory.address + place, memory.more}, box.map,
+                     box.coordinates, op.getAdd(), isLeader);
+  });
+  async.commitCopiesOut();
+}
+
+void RoleEmitter::emitAwait(rtile::AwaitOp op) {
   SmallVector<AsyncBuilder::Wait> waits;
   for (auto [channel, result] : llvm::zip(op.getChannels(), op.getSlots())) {
     Slot slot = visit(channel.getDefiningOp<rtile::ChannelOp>());
@@ -157,50 +184,30 @@ void Emitter::emitAwait(rtile::AwaitOp op) {
   async.wait(waits);
 }
 
-void Emitter::emitRelease(rtile::ReleaseOp op) {
+void RoleEmitter::emitRelease(rtile::ReleaseOp op) {
+  Slot slot = slots[op.getSlot()];
   // Lanes that read the slot on their own have to be done, too.
-  bool byLanes = llvm::any_of(op.getSlot().getUsers(), [](Operation *user) {
-    auto read = dyn_cast<rtile::ReadOp>(user);
-    return read &&
-           isa<rtile::FragmentAttr>(getTile(read.getTile()).getEncoding());
-  });
+  bool byLanes = false, byEngine = false;
+  auto see = [&](Operation *user) {
+    if (auto read = dyn_cast<rtile::ReadOp>(user))
+      byLanes |=
+          isa<rtile::FragmentAttr>(getTile(read.getTile()).getEncoding());
+    byEngine |= isa<rtile::CopyOutOp>(user);
+  };
+  if (op.getSlot().getDefiningOp<rtile::AwaitOp>())
+    llvm::for_each(op.getSlot().getUsers(), see);
+  else
+    // A slot of an earlier step: whatever the role does with the channel's.
+    role.walk([&](Operation *user) {
+      if (isa<rtile::ReadOp, rtile::CopyOutOp>(user) &&
+          slots.lookup(user->getOperand(0)).channel == slot.channel)
+        see(user);
+    });
   if (byLanes)
     b.warpBarrier();
-  async.arrive(getEmpty(slots[op.getSlot()]), isFirstLane);
-}
-
-void Emitter::emitRead(rtile::ReadOp op) {
-  Slot slot = slots[op.getSlot()];
-  RankedTensorType tile = getTile(op.getTile());
-  if (isa<rtile::SwizzledAttr>(tile.getEncoding())) {
-    slots[op] = slot;
-    return;
-  }
-  // Four matrices of 8 x 8 at a time: two of rows by two of columns. Lane l
-  // names row l mod 16 of them, and of that row one of two pieces of 16 bytes.
-  SlotImage image = SlotImage::of(tile);
-  Place memory = getMemory(slot);
-  int64_t blocks = Fragments::columnBlocks(tile.getDimSize(1));
-  Fragment words(getRegisters(tile));
-  Value inPart = b.remUnsigned(lane, 16), side = b.divUnsigned(lane, 16);
-  Value swizzle = b.remUnsigned(lane, 8);
-  for (int64_t part = 0; part < layout.rowBlocks(tile.getDimSize(0)); ++part) {
-    Value row =
-        b.add(b.add(b.mul(warp, 16), inPart), part * layout.rowsAtOnce());
-    Value rowPlace = b.mul(row, SlotImage::rowBytes);
-    if (memory.more)
-      rowPlace = b.add(rowPlace, memory.more);
-    for (int64_t block = 0; block < blocks; block += 2) {
-      Value piece = arith::XOrIOp::create(b, b.add(side, block % 8), swizzle);
-      Place place{memory.address + block / 8 * image.panelBytes(),
-                  b.add(rowPlace, b.mul(piece, 16))};
-      SmallVector<Value> loaded = async.loadMatrices(place);
-      for (int64_t word = 0; word < 4; ++word)
-        if (block + word / 2 < blocks)
-          words[(part * blocks + block) * 2 + word] = loaded[word];
-    }
-  }
-  fragments[op] = std::move(words);
+  if (byEngine)
+    async.waitForReads();
+  async.arrive(getEmpty(slot), isFirstLane);
 }
 
 //===----------------------------------------------------------------------===//
@@ -222,7 +229,7 @@ static bool followsProduct(rtile::StartDotOp op) {
   return false;
 }
 
-void Emitter::emitStartDot(rtile::StartDotOp op) {
+void RoleEmitter::emitStartDot(rtile::StartDotOp op) {
   RankedTensorType lhs = getTile(op.getLhs()), rhs = getTile(op.getRhs());
   RankedTensorType result = op.getResult().getType().getTile();
   ProductShape shape;
@@ -239,6 +246,8 @@ void Emitter::emitStartDot(rtile::StartDotOp op) {
   Fragment sums;
   if (op.getInit())
     sums = fragments[op.getInit()];
+  if (op.getOnto())
+    sums = fragments[op.getOnto()];
   Fragment words;
   Value left;
   if (isa<rtile::SwizzledAttr>(lhs.getEncoding())) {
@@ -263,23 +272,31 @@ void Emitter::emitStartDot(rtile::StartDotOp op) {
   underWay.push_back(op);
 }
 
-void Emitter::emitFinishDot(rtile::FinishDotOp op) {
-  const Fragment &sums = fragments[op.getPending()];
-  auto at = llvm::find(underWay, op.getPending());
-  if (at == underWay.end()) {
-    // A later one has been waited for.
-    fragments[op] = async.hold(sums);
-    return;
-  }
+SmallVector<Value> RoleEmitter::waitFor(Value pending) {
+  const Fragment &sums = fragments[pending];
+  auto at = llvm::find(underWay, pending);
+  // A later one has been waited for.
+  if (at == underWay.end())
+    return async.hold(sums);
+  int64_t later = underWay.end() - at - 1;
+  underWay.erase(underWay.begin(), at + 1);
+  return async.finishProducts(later, sums);
+}
+
+void RoleEmitter::emitFinishDot(rtile::FinishDotOp op) {
   Fragment before;
   for (Value tile : op.getAfter())
     llvm::append_range(before, fragments[tile]);
-  if (!before.empty()) {
+  if (!before.empty() && llvm::is_contained(underWay, op.getPending())) {
     int64_t bytes = func->getAttrOfType<IntegerAttr>(sharedBytesAttr).getInt();
-    async.pin(before, {sharedBaseAddress + bytes - pinBytes, Value()});
+    async.pin(before, getPlace(bytes - pinBytes));
   }
-  int64_t later = underWay.end() - at - 1;
-  Fragment finished = async.finishProducts(later, sums);
-  underWay.erase(underWay.begin(), at + 1);
+  Fragment finished = waitFor(op.getPending());
   fragments[op] = std::move(finished);
+}
+
+void RoleEmitter::emitWaitDot(rtile::WaitDotOp op) {
+  // The registers are another product's.
+  fragments[op.getPending()].clear();
+  waitFor(op.getPending());
 }

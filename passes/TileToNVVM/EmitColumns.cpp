@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/TileToNVVM/Emitter.h"
+#include "passes/TileToNVVM/TileEmitter.h"
 
 #include <cmath>
 
@@ -18,7 +18,7 @@ using namespace mlir;
 using namespace ringlet;
 using namespace ringlet::gpu;
 
-void Emitter::emitFold(rtile::FoldOp op) {
+void TileEmitter::emitFold(rtile::FoldOp op) {
   RankedTensorType from = getTile(op.getInput()), to = getTile(op);
   int64_t blocks = Fragments::columnBlocks(from.getDimSize(1));
   int64_t width = Fragments::columnBlocks(to.getDimSize(1));
@@ -35,7 +35,7 @@ void Emitter::emitFold(rtile::FoldOp op) {
   fragments[op] = std::move(result);
 }
 
-void Emitter::emitSlice(rtile::SliceOp op) {
+void TileEmitter::emitSlice(rtile::SliceOp op) {
   RankedTensorType from = getTile(op.getInput()), to = getTile(op);
   if (auto known = visible.find(op.getInput()); known != visible.end()) {
     Intervals intervals = known->second;
@@ -58,7 +58,7 @@ void Emitter::emitSlice(rtile::SliceOp op) {
   fragments[op] = std::move(result);
 }
 
-void Emitter::emitJoin(rtile::JoinOp op) {
+void TileEmitter::emitJoin(rtile::JoinOp op) {
   RankedTensorType to = getTile(op);
   int64_t perBlock = isPacked(to) ? 2 : 4;
   Fragment result;
@@ -74,7 +74,7 @@ void Emitter::emitJoin(rtile::JoinOp op) {
   fragments[op] = std::move(result);
 }
 
-void Emitter::emitAny(rtile::AnyOp op) {
+void TileEmitter::emitAny(rtile::AnyOp op) {
   RankedTensorType tile = getTile(op.getInput());
   Fragment input = unpack(op.getInput());
   int64_t height = tile.getDimSize(0), rank = tile.getRank();
@@ -96,7 +96,7 @@ void Emitter::emitAny(rtile::AnyOp op) {
   bind(op, b.anyInBlock(any));
 }
 
-void Emitter::emitRebase(rtile::RebaseOp op) {
+void TileEmitter::emitRebase(rtile::RebaseOp op) {
   RankedTensorType sumsTile = getTile(op.getSums());
   const Fragment &reference = fragments[op.getReference()];
   const Fragment &sums = fragments[op.getSums()];

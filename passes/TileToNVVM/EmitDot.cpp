@@ -5,14 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/TileToNVVM/Emitter.h"
+#include "passes/TileToNVVM/PlainEmitter.h"
 
 using namespace mlir;
 using namespace ringlet;
 using namespace ringlet::gpu;
 
-int64_t Emitter::prepareImage(OpOperand &operand,
-                              ArrayRef<SharedAccess> &accesses) {
+int64_t PlainEmitter::prepareImage(OpOperand &operand,
+                                   ArrayRef<SharedAccess> &accesses) {
   if (isLoadedImage(operand))
     return gpu::getShared(getImageLoad(operand.get()));
   int64_t offset =
@@ -23,7 +23,7 @@ int64_t Emitter::prepareImage(OpOperand &operand,
   return offset;
 }
 
-void Emitter::emitDot(rtile::DotOp op) {
+void PlainEmitter::emitDot(rtile::DotOp op) {
   SmallVector<SharedAccess> list = getSharedAccesses(op);
   ArrayRef<SharedAccess> accesses = list;
   int64_t offsets[2] = {-1, -1};
@@ -44,8 +44,8 @@ void Emitter::emitDot(rtile::DotOp op) {
 // simt: each thread makes its elements by multiply-adds
 //===----------------------------------------------------------------------===//
 
-Emitter::Fragment Emitter::emitSimt(rtile::DotOp op, int64_t lhs, int64_t rhs,
-                                    Fragment sums) {
+PlainEmitter::Fragment PlainEmitter::emitSimt(rtile::DotOp op, int64_t lhs,
+                                              int64_t rhs, Fragment sums) {
   RankedTensorType left = getTile(op.getLhs()), right = getTile(op.getRhs());
   Image leftImage = getImage(op.getLhsMutable());
   Image rightImage = getImage(op.getRhsMutable());
@@ -135,8 +135,8 @@ Emitter::Fragment Emitter::emitSimt(rtile::DotOp op, int64_t lhs, int64_t rhs,
 // mma: each warp makes the elements of its rows by matrix instructions
 //===----------------------------------------------------------------------===//
 
-Emitter::Fragment Emitter::emitMma(rtile::DotOp op, int64_t lhs, int64_t rhs,
-                                   Fragment sums) {
+PlainEmitter::Fragment PlainEmitter::emitMma(rtile::DotOp op, int64_t lhs,
+                                             int64_t rhs, Fragment sums) {
   RankedTensorType left = getTile(op.getLhs());
   Type element = left.getElementType();
   Image leftImage = getImage(op.getLhsMutable());

@@ -15,7 +15,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/TileToNVVM/Emitter.h"
+#include "passes/TileToNVVM/RoleEmitter.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -25,41 +25,10 @@ using namespace ringlet;
 using namespace ringlet::gpu;
 
 //===----------------------------------------------------------------------===//
-// Pairs of 16 bits
-//===----------------------------------------------------------------------===//
-
-Emitter::Fragment Emitter::unpack(Value value) {
-  RankedTensorType tile = getTile(value);
-  if (visible.contains(value))
-    return expandVisible(value);
-  if (!isPacked(tile))
-    return fragments[value];
-  Fragment elements;
-  Type pair = b.getVector(tile.getElementType(), 2);
-  for (Value word : fragments[value]) {
-    Value both = LLVM::BitcastOp::create(b, pair, word);
-    elements.push_back(b.extract(both, 0));
-    elements.push_back(b.extract(both, 1));
-  }
-  return elements;
-}
-
-void Emitter::bindUnpacked(Value value, Fragment elements) {
-  if (!isPacked(getTile(value))) {
-    fragments[value] = std::move(elements);
-    return;
-  }
-  Fragment words;
-  for (size_t index = 0; index < elements.size(); index += 2)
-    words.push_back(b.toWord(b.pair(elements[index], elements[index + 1])));
-  fragments[value] = std::move(words);
-}
-
-//===----------------------------------------------------------------------===//
 // Operations put off
 //===----------------------------------------------------------------------===//
 
-bool Emitter::putOff(Operation *op) {
+bool RoleEmitter::putOff(Operation *op) {
   if (op->getNumResults() != 1 || !getTile(op->getResult(0)) ||
       op->getNumOperands() == 0)
     return false;
@@ -79,12 +48,9 @@ bool Emitter::putOff(Operation *op) {
   return true;
 }
 
-Value Emitter::getElement(Value value, int64_t index) {
-  auto mask = visible.find(value);
-  if (mask != visible.end())
-    return isVisible(mask->second,
-                     Fragments::columnBlocks(getTile(value).getDimSize(1)),
-                     index);
+Value RoleEmitter::getElement(Value value, int64_t index) {
+  if (visible.contains(value))
+    return TileEmitter::getElement(value, index);
   if (Value known = fragments[value][index])
     return known;
   Value element = computeElement(value.getDefiningOp(), index);
@@ -92,7 +58,7 @@ Value Emitter::getElement(Value value, int64_t index) {
   return element;
 }
 
-Value Emitter::computeElement(Operation *op, int64_t index) {
+Value RoleEmitter::computeElement(Operation *op, int64_t index) {
   RankedTensorType tile = getTile(op->getResult(0));
   int64_t rowElements =
       tile.getRank() == 2 ? 4 * Fragments::columnBlocks(tile.getDimSize(1)) : 2;
@@ -108,7 +74,10 @@ Value Emitter::computeElement(Operation *op, int64_t index) {
                                  index % rowElements + shift);
   };
   if (auto broadcast = dyn_cast<rtile::BroadcastOp>(op))
-    return getElement(broadcast.getInput(), getRow());
+    return getElement(broadcast.getInput(),
+                      broadcast.getColumns()
+                          ? index / 4 % (rowElements / 4) * 2 + index % 2
+                          : getRow());
   if (auto slice = dyn_cast<rtile::SliceOp>(op))
     return getElsewhere(slice.getInput(), slice.getBegin() / 8 * 4);
   if (auto join = dyn_cast<rtile::JoinOp>(op)) {
@@ -128,7 +97,22 @@ Value Emitter::computeElement(Operation *op, int64_t index) {
   return emitElement(op, std::move(operands));
 }
 
-void Emitter::compute(Value value) {
+/// Logarithms, and quotients that rtile-gpu-divide-rows or their author allows
+/// to be off by two units in the last place. An exact one may end in a call,
+/// which makes the assembler wait for the products of warp groups.
+Value RoleEmitter::emitOwn(Operation *op, ValueRange operands) {
+  if (isa<math::LogOp>(op))
+    return b.log(operands[0]);
+  if (isa<math::Log2Op>(op))
+    return b.log2(operands[0]);
+  auto divide = dyn_cast<arith::DivFOp>(op);
+  if (divide &&
+      bitEnumContainsAll(divide.getFastmath(), arith::FastMathFlags::afn))
+    return b.divideFast(operands[0], operands[1]);
+  return {};
+}
+
+void RoleEmitter::compute(Value value) {
   RankedTensorType tile = getTile(value);
   if (!tile || isPacked(tile) || visible.contains(value))
     return;
@@ -136,13 +120,13 @@ void Emitter::compute(Value value) {
     getElement(value, index);
 }
 
-void Emitter::computeWaiting() {
+void RoleEmitter::computeWaiting() {
   for (Value value : waiting)
     compute(value);
   waiting.clear();
 }
 
-bool Emitter::emitRounding(Operation *op) {
+bool RoleEmitter::emitRounding(Operation *op) {
   RankedTensorType tile =
       isa<arith::TruncFOp>(op) ? getTile(op->getResult(0)) : nullptr;
   if (!tile || !isPacked(tile) ||
@@ -162,24 +146,9 @@ bool Emitter::emitRounding(Operation *op) {
 // Stores
 //===----------------------------------------------------------------------===//
 
-void Emitter::renewView(Value view) {
-  auto op = view.getDefiningOp<rtile::ViewOp>();
-  Buffer &buffer = buffers[op.getBuffer()];
-  Buffer known = buffer;
-  auto renew = [&](Value &value) {
-    if (!value.getDefiningOp<arith::ConstantOp>())
-      value = async.hold(value).front();
-  };
-  renew(buffer.base);
-  llvm::for_each(buffer.sizes, renew);
-  llvm::for_each(buffer.strides, renew);
-  views[op] = code::addressView(b, op, scalars, buffers);
-  buffers[op.getBuffer()] = known;
-}
-
 /// Four lanes hold a row of four blocks of columns, each a part of every block.
 /// Makes each hold one block, and all of it.
-void Emitter::transposeQuad(MutableArrayRef<Value> words) {
+void RoleEmitter::transposeQuad(MutableArrayRef<Value> words) {
   for (int64_t bit : {1, 2}) {
     Value isOdd =
         b.compare(arith::CmpIPredicate::ne,
@@ -196,7 +165,7 @@ void Emitter::transposeQuad(MutableArrayRef<Value> words) {
   }
 }
 
-void Emitter::storeAligned(const Window &window, Value value) {
+void RoleEmitter::storeAligned(const Window &window, Value value) {
   RankedTensorType tile = getTile(value);
   int64_t bytes = getBytes(tile.getElementType());
   int64_t blocks = Fragments::columnBlocks(tile.getDimSize(1));
@@ -237,13 +206,13 @@ void Emitter::storeAligned(const Window &window, Value value) {
 
 /// Several neighbours are stored at once, if addresses allow that, which is
 /// known when the kernel runs.
-bool Emitter::emitRoleStore(rtile::StoreOp op) {
+void RoleEmitter::emitStore(rtile::StoreOp op) {
   RankedTensorType tile = getTile(op.getTile());
   renewView(op.getView());
-  if (tile.getRank() != 2)
-    return false;
   const View &view = views[op.getView()];
   Window window = getWindow(view, op.getOffsets());
+  if (tile.getRank() != 2)
+    return TileEmitter::storeElements(window, tile, fragments[op.getTile()]);
   auto storeElements = [&] {
     Fragment elements = unpack(op.getTile());
     forEachElement(window, tile,
@@ -253,8 +222,7 @@ bool Emitter::emitRoleStore(rtile::StoreOp op) {
   };
   if (!view.contiguous || tile.getDimSize(1) % 8 != 0 ||
       tile.getElementType().isInteger(1)) {
-    storeElements();
-    return true;
+    return storeElements();
   }
   constexpr int64_t alignment = 16;
   Value address = LLVM::PtrToIntOp::create(b, b.getI64Type(), window.base);
@@ -270,5 +238,4 @@ bool Emitter::emitRoleStore(rtile::StoreOp op) {
   }
   b.ifElse(
       isAligned, [&] { storeAligned(window, op.getTile()); }, storeElements);
-  return true;
 }

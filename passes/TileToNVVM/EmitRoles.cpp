@@ -12,7 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/TileToNVVM/Emitter.h"
+#include "passes/TileToNVVM/RoleEmitter.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Matchers.h"
@@ -28,7 +28,7 @@ using namespace ringlet::gpu;
 // The block
 //===----------------------------------------------------------------------===//
 
-void Emitter::emitBarriers() {
+void RoleEmitter::emitBarriers() {
   Value number = b.threadIndex();
   Value first = b.compare(arith::CmpIPredicate::eq, number, b.i32(0));
   b.ifElse(
@@ -37,20 +37,24 @@ void Emitter::emitBarriers() {
         for (auto channel : func.getBody().getOps<rtile::ChannelOp>())
           for (int64_t slot = 0; slot < int64_t(channel.getSlots()); ++slot) {
             Slot at{channel, slot ? b.i32(slot) : Value(), Value()};
-            // Full when one thread has said how many bytes come, and they have.
-            async.initBarrier(getFull(at), 1);
+            // Full when one thread has said how many bytes come, and they have,
+            // or when each warp has written its part.
+            rtile::WriteOp write = getWrite(channel);
+            async.initBarrier(
+                getFull(at),
+                write ? write->getParentOfType<rtile::RoleOp>().getWarps() : 1);
             async.initBarrier(getEmpty(at), getReleases(channel));
           }
         if (isDynamic(func))
           for (int64_t letter = 0; letter < Mailbox::letters; ++letter) {
             Mailbox box = Mailbox::of(func);
-            int64_t place = sharedBaseAddress + letter * barrierBytes;
-            async.initBarrier({place + box.getFull(), Value()}, 1);
+            int64_t place = letter * barrierBytes;
+            async.initBarrier(getPlace(place + box.getFull()), 1);
             int64_t readers = 0;
             for (auto reader : func.getBody().getOps<rtile::RoleOp>())
               if (!isSingleThread(reader))
                 readers += reader.getWarps();
-            async.initBarrier({place + box.getEmpty(), Value()}, readers);
+            async.initBarrier(getPlace(place + box.getEmpty()), readers);
           }
         async.fenceBarriers();
         auto list = func->getAttrOfType<ArrayAttr>(mapsAttr);
@@ -61,8 +65,8 @@ void Emitter::emitBarriers() {
   b.blockBarrier();
 }
 
-void Emitter::emitRoles(ValueRange extents, Value mapsAddress,
-                        Value counterAddress) {
+void RoleEmitter::emitRoles(ValueRange extents, Value mapsAddress,
+                            Value counterAddress) {
   maps = mapsAddress;
   counter = counterAddress;
   for (Value extent : extents)
@@ -72,19 +76,21 @@ void Emitter::emitRoles(ValueRange extents, Value mapsAddress,
   points = gridExtents[0];
   for (Value extent : ArrayRef<Value>(gridExtents).drop_front())
     points = b.mul(points, extent);
-  // Addresses are literals of what the assembler would otherwise work out
-  // again and again.
   Value address = b.toI32(LLVM::PtrToIntOp::create(b, b.getI64Type(), shared));
-  async.trap(
-      b.compare(arith::CmpIPredicate::ne, address, b.i32(sharedBaseAddress)));
+  if (auto known = func->getAttrOfType<IntegerAttr>(sharedBaseAttr)) {
+    knownBase = known.getInt();
+    async.trap(b.compare(arith::CmpIPredicate::ne, address, b.i32(knownBase)));
+  } else {
+    unknownBase = address;
+  }
   emitBarriers();
   auto roles = llvm::to_vector(func.getBody().getOps<rtile::RoleOp>());
   Value warpNumber = async.uniform(b.divUnsigned(b.threadIndex(), 32));
   emitRoleChain(roles, 0, warpNumber);
 }
 
-void Emitter::emitRoleChain(ArrayRef<rtile::RoleOp> roles, int64_t firstWarp,
-                            Value warpNumber) {
+void RoleEmitter::emitRoleChain(ArrayRef<rtile::RoleOp> roles,
+                                int64_t firstWarp, Value warpNumber) {
   if (roles.size() == 1)
     return emitRole(roles.front(), firstWarp);
   rtile::RoleOp first = roles.front();
@@ -98,7 +104,7 @@ void Emitter::emitRoleChain(ArrayRef<rtile::RoleOp> roles, int64_t firstWarp,
 // One role
 //===----------------------------------------------------------------------===//
 
-void Emitter::emitRole(rtile::RoleOp op, int64_t firstWarp) {
+void RoleEmitter::emitRole(rtile::RoleOp op, int64_t firstWarp) {
   b.setLoc(op.getLoc());
   role = op;
   if (op.getRegisters())
@@ -142,10 +148,49 @@ void Emitter::emitRole(rtile::RoleOp op, int64_t firstWarp) {
 }
 
 //===----------------------------------------------------------------------===//
+// Values of roles
+//===----------------------------------------------------------------------===//
+
+bool RoleEmitter::isPacked(RankedTensorType tile) const {
+  return tile.getRank() == 2 && tile.getElementType().isIntOrFloat() &&
+         tile.getElementType().getIntOrFloatBitWidth() == 16;
+}
+
+/// What decides about control of a role comes from one lane of each warp.
+Value RoleEmitter::shareScalar(Value loaded) {
+  return role && !isSingleThread(role) ? async.uniform(loaded) : loaded;
+}
+
+void RoleEmitter::flattenValue(Value value, SmallVectorImpl<Value> &code) {
+  if (!isa<rtile::SlotType>(value.getType())) {
+    compute(value);
+    return TileEmitter::flattenValue(value, code);
+  }
+  if (Value number = slots[value].number)
+    code.push_back(number);
+}
+
+size_t RoleEmitter::bindValue(Value value, ValueRange code) {
+  if (!isa<rtile::SlotType>(value.getType()))
+    return TileEmitter::bindValue(value, code);
+  // The channel is known, and which of its slots if there is only one.
+  Value &number = slots[value].number;
+  if (!number)
+    return 0;
+  number = code.front();
+  return 1;
+}
+
+//===----------------------------------------------------------------------===//
 // Operations in roles
 //===----------------------------------------------------------------------===//
 
-bool Emitter::emitInRole(Operation *op) {
+void RoleEmitter::emitOperation(Operation *op) {
+  if (!emitInRole(op))
+    emitCommon(op);
+}
+
+bool RoleEmitter::emitInRole(Operation *op) {
   if (putOff(op) || emitRounding(op))
     return true;
   // What stands in a region of its own is not known after it, and work before a
@@ -162,6 +207,14 @@ bool Emitter::emitInRole(Operation *op) {
       })
       .Case([&](rtile::CopyOp copy) {
         emitCopy(copy);
+        return true;
+      })
+      .Case([&](rtile::CopyOutOp copy) {
+        emitCopyOut(copy);
+        return true;
+      })
+      .Case([&](rtile::WriteOp write) {
+        emitWrite(write);
         return true;
       })
       .Case([&](rtile::AwaitOp wait) {
@@ -184,6 +237,10 @@ bool Emitter::emitInRole(Operation *op) {
         emitFinishDot(finish);
         return true;
       })
+      .Case([&](rtile::WaitDotOp wait) {
+        emitWaitDot(wait);
+        return true;
+      })
       .Case([&](rtile::InTurnOp turn) {
         emitTurn(turn);
         return true;
@@ -196,11 +253,20 @@ bool Emitter::emitInRole(Operation *op) {
         emitRoleBranch(branch);
         return true;
       })
-      .Case([&](rtile::StoreOp store) { return emitRoleStore(store); })
+      .Case([&](rtile::LoadOp load) {
+        if (isBehindProducts(load))
+          renewView(load.getView());
+        loadToRegisters(load);
+        return true;
+      })
+      .Case([&](rtile::StoreOp store) {
+        emitStore(store);
+        return true;
+      })
       .Default([&](Operation *) { return false; });
 }
 
-void Emitter::emitTurn(rtile::InTurnOp op) {
+void RoleEmitter::emitTurn(rtile::InTurnOp op) {
   int64_t groups = role.getWarps() / 4, first = getTurnBarrier(role);
   bool alone = groups == 1;
   if (!alone)
@@ -215,7 +281,7 @@ void Emitter::emitTurn(rtile::InTurnOp op) {
   for (auto [result, value] :
        llvm::zip_equal(op.getResults(), yield->getOperands())) {
     fragments[result] = Fragment(fragments[value]);
-    std::replace(underWay.begin(), underWay.end(), value, Value(result));
+    renameProduct(value, result);
   }
   if (alone)
     return;
@@ -224,7 +290,7 @@ void Emitter::emitTurn(rtile::InTurnOp op) {
                  Value());
 }
 
-void Emitter::emitRoleLoop(scf::ForOp loop) {
+void RoleEmitter::emitRoleLoop(scf::ForOp loop) {
   Channels visited = getVisited(loop);
   SmallVector<Value> inits = flatten(loop.getInitArgs());
   size_t count = inits.size();
@@ -242,8 +308,20 @@ void Emitter::emitRoleLoop(scf::ForOp loop) {
   auto copy = scf::ForOp::create(b, b.i32(0), turns, b.i32(1), inits);
   b.keepRolled(copy);
   ValueRange arguments = copy.getRegionIterArgs();
+  for (auto [init, argument, result] : llvm::zip_equal(
+           loop.getInitArgs(), loop.getRegionIterArgs(), loop.getResults()))
+    if (isa<rtile::SlotType>(init.getType())) {
+      Slot slot = slots[init];
+      slots[argument] = slots[result] = slot;
+    }
   bindFlat(loop.getRegionIterArgs(), arguments.take_front(count));
   bindCursors(visited, arguments.drop_front(count));
+  // Products that a step begins with it ends with, too (checkScheduled).
+  auto rename = [&](ValueRange from, ValueRange to) {
+    for (auto [old, value] : llvm::zip_equal(from, to))
+      renameProduct(old, value);
+  };
+  rename(loop.getInitArgs(), loop.getRegionIterArgs());
   {
     OpBuilder::InsertionGuard guard(b);
     Block *body = copy.getBody();
@@ -261,21 +339,24 @@ void Emitter::emitRoleLoop(scf::ForOp loop) {
   ValueRange results = copy.getResults();
   bindFlat(loop.getResults(), results.take_front(count));
   bindCursors(visited, results.drop_front(count));
+  rename(loop.getYieldedValues(), loop.getResults());
 }
 
-void Emitter::emitRoleBranch(scf::IfOp branch) {
+void RoleEmitter::emitRoleBranch(scf::IfOp branch) {
   Channels visited = getVisited(branch);
   SmallVector<Type> types;
   for (Value result : branch.getResults()) {
-    RankedTensorType tile = getTile(result);
+    RankedTensorType tile = getHeld(result);
     types.append(tile ? getRegisters(tile) : 1,
                  tile ? getRegister(tile) : getCodeType(result.getType()));
   }
   size_t count = types.size();
-  SmallVector<Value> before = flattenCursors(visited);
-  for (Value value : before)
+  SmallVector<Value> cursorsBefore = flattenCursors(visited);
+  for (Value value : cursorsBefore)
     types.push_back(value.getType());
-  bool hasElse = !branch.getElseRegion().empty() || !before.empty();
+  bool hasElse = !branch.getElseRegion().empty() || !cursorsBefore.empty();
+  // Both sides leave the same products under way (checkScheduled).
+  SmallVector<Value> before = underWay;
   auto copy = scf::IfOp::create(b, TypeRange(types),
                                 getScalar(branch.getCondition()), hasElse);
   auto emitSide = [&](Region &from, Block *to) {
@@ -283,11 +364,16 @@ void Emitter::emitRoleBranch(scf::IfOp branch) {
     if (!to->empty())
       to->getTerminator()->erase();
     b.setInsertionPointToEnd(to);
-    bindCursors(visited, before);
+    bindCursors(visited, cursorsBefore);
     SmallVector<Value> yielded;
+    underWay = before;
     if (!from.empty()) {
       emitBlock(from.front());
-      yielded = flatten(from.front().getTerminator()->getOperands());
+      Operation *yield = from.front().getTerminator();
+      yielded = flatten(yield->getOperands());
+      for (auto [value, result] :
+           llvm::zip(yield->getOperands(), branch.getResults()))
+        renameProduct(value, result);
       waiting.clear();
     }
     llvm::append_range(yielded, flattenCursors(visited));

@@ -6,8 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/TileCode/Elementwise.h"
-#include "passes/TileToNVVM/Emitter.h"
+#include "passes/TileToNVVM/TileEmitter.h"
 
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
 #include <limits>
@@ -16,30 +17,48 @@ using namespace mlir;
 using namespace ringlet;
 using namespace ringlet::gpu;
 
-void Emitter::emitConstant(arith::ConstantOp op) {
+TileEmitter::Fragment TileEmitter::unpack(Value value) {
+  RankedTensorType tile = getTile(value);
+  if (visible.contains(value))
+    return expandVisible(value);
+  if (!isPacked(tile))
+    return fragments[value];
+  Fragment elements;
+  Type pair = b.getVector(tile.getElementType(), 2);
+  for (Value word : fragments[value]) {
+    Value both = LLVM::BitcastOp::create(b, pair, word);
+    elements.push_back(b.extract(both, 0));
+    elements.push_back(b.extract(both, 1));
+  }
+  return elements;
+}
+
+void TileEmitter::bindUnpacked(Value value, Fragment elements) {
+  if (!isPacked(getTile(value))) {
+    fragments[value] = std::move(elements);
+    return;
+  }
+  Fragment words;
+  for (size_t index = 0; index < elements.size(); index += 2)
+    words.push_back(b.toWord(b.pair(elements[index], elements[index + 1])));
+  fragments[value] = std::move(words);
+}
+
+void TileEmitter::emitConstant(arith::ConstantOp op) {
   auto splat = cast<SplatElementsAttr>(op.getValue());
   Value value = arith::ConstantOp::create(
       b, cast<TypedAttr>(splat.getSplatValue<Attribute>()));
   bindUnpacked(op, Fragment(layout.elements(getTile(op)), value));
 }
 
-Value Emitter::toF32(Value value) {
+Value TileEmitter::toF32(Value value) {
   Type type = value.getType();
   return isa<FloatType>(type) && !type.isF32()
              ? b.convertFloat(b.getF32Type(), value)
              : value;
 }
 
-/// A quotient that rtile-gpu-divide-rows allows to be off by two units in the
-/// last place. An exact one may end in a call, which makes the assembler wait
-/// for the products of warp groups: a role has none.
-Value Emitter::divide(arith::DivFOp op, Value x, Value y) {
-  bool isFree = bitEnumContainsAll(op.getFastmath(), arith::FastMathFlags::afn);
-  return role && isFree ? b.divideFast(x, y)
-                        : Value(arith::DivFOp::create(b, x, y));
-}
-
-Value Emitter::emitElement(Operation *op, Fragment operands) {
+Value TileEmitter::emitElement(Operation *op, Fragment operands) {
   Type element = getTile(op->getResult(0)).getElementType();
   // These round once or not at all; all others compute in f32.
   if (isa<arith::ExtFOp, arith::TruncFOp>(op))
@@ -51,46 +70,19 @@ Value Emitter::emitElement(Operation *op, Fragment operands) {
   for (Value &operand : operands)
     operand = toF32(operand);
   // Instructions that GPUs have and vectors of a CPU do not.
-  Value value =
-      isa<math::Exp2Op>(op)           ? b.exp2(operands[0])
-      : role && isa<math::LogOp>(op)  ? b.log(operands[0])
-      : role && isa<math::Log2Op>(op) ? b.log2(operands[0])
-      : isa<math::TanhOp>(op)         ? b.tanh(operands[0])
-      : isa<arith::MaximumFOp>(op)    ? b.maximum(operands[0], operands[1])
-      : isa<arith::MinimumFOp>(op)    ? b.minimum(operands[0], operands[1])
-      : isa<arith::DivFOp>(op)
-          ? divide(cast<arith::DivFOp>(op), operands[0], operands[1])
-          : code::emitElementwise(b, op, operands);
+  Value value = emitOwn(op, operands);
+  if (!value)
+    value = isa<math::Exp2Op>(op)        ? b.exp2(operands[0])
+            : isa<math::TanhOp>(op)      ? b.tanh(operands[0])
+            : isa<arith::MaximumFOp>(op) ? b.maximum(operands[0], operands[1])
+            : isa<arith::MinimumFOp>(op) ? b.minimum(operands[0], operands[1])
+            : isa<arith::DivFOp>(op)
+                ? arith::DivFOp::create(b, operands[0], operands[1]).getResult()
+                : code::emitElementwise(b, op, operands);
   return value.getType() == element ? value : b.convertFloat(element, value);
 }
 
-void Emitter::emitRescale(arith::MulFOp op) {
-  auto wide = op.getRhs().getDefiningOp<rtile::BroadcastOp>();
-  Value isNeeded = b.i1(false), one = b.real(b.getF32Type(), 1.0);
-  for (Value factor : fragments[wide.getInput()])
-    isNeeded = arith::OrIOp::create(
-        b, isNeeded, b.compare(arith::CmpFPredicate::UNE, factor, one));
-  const Fragment &sums = fragments[op.getLhs()];
-  const Fragment &factors = fragments[op.getRhs()];
-  SmallVector<Type> types(sums.size(), b.getF32Type());
-  auto branch = scf::IfOp::create(b, types, b.anyInWarp(isNeeded), true);
-  {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(branch.thenBlock());
-    Fragment scaled;
-    for (auto [sum, factor] : llvm::zip(sums, factors))
-      scaled.push_back(arith::MulFOp::create(b, sum, factor));
-    scf::YieldOp::create(b, scaled);
-    b.setInsertionPointToStart(branch.elseBlock());
-    scf::YieldOp::create(b, sums);
-  }
-  ResultRange results = branch.getResults();
-  fragments[op] = Fragment(results.begin(), results.end());
-}
-
-void Emitter::emitElementwise(Operation *op) {
-  if (op->hasAttr(skipOnesAttr))
-    return emitRescale(cast<arith::MulFOp>(op));
+void TileEmitter::emitElementwise(Operation *op) {
   Value result = op->getResult(0);
   Fragment code;
   SmallVector<Fragment> tiles;
@@ -110,7 +102,7 @@ void Emitter::emitElementwise(Operation *op) {
   bindUnpacked(result, std::move(code));
 }
 
-void Emitter::emitReduce(rtile::ReduceOp op) {
+void TileEmitter::emitReduce(rtile::ReduceOp op) {
   RankedTensorType tile = getTile(op.getInput());
   const Fragment &input = fragments[op.getInput()];
   int64_t width = tile.getDimSize(1), blocks = Fragments::columnBlocks(width);
@@ -154,51 +146,30 @@ void Emitter::emitReduce(rtile::ReduceOp op) {
   fragments[op] = std::move(result);
 }
 
-void Emitter::emitBroadcast(rtile::BroadcastOp op) {
+void TileEmitter::emitBroadcast(rtile::BroadcastOp op) {
   RankedTensorType tile = getTile(op);
-  int64_t width = tile.getDimSize(1), blocks = Fragments::columnBlocks(width);
-  int64_t rows = layout.rowBlocks(tile.getDimSize(0));
+  int64_t blocks = Fragments::columnBlocks(tile.getDimSize(1));
   Fragment result;
-  if (!op.getColumns()) {
-    const Fragment &input = fragments[op.getInput()];
-    for (int64_t row = 0; row < rows; ++row)
-      for (int64_t block = 0; block < blocks; ++block)
-        for (int64_t which = 0; which < 4; ++which)
-          result.push_back(input[2 * row + which / 2]);
-    bindUnpacked(op, std::move(result));
-    return;
-  }
-  SmallVector<SharedAccess> list = getSharedAccesses(op);
-  ArrayRef<SharedAccess> accesses = list;
-  int64_t offset = prepareImage(op.getInputMutable(), accesses);
-  await(accesses.front());
-  Type element = tile.getElementType();
-  bool isBool = element.isInteger(1);
-  int64_t bytes = getBytes(element);
-  SmallVector<Value> columns;
-  for (int64_t block = 0; block < blocks; ++block)
-    for (int64_t which = 0; which < 2; ++which) {
-      Value index = getColumnIndex(block, which);
-      if (isInside(width, block, which))
-        index = b.min(index, b.i32(width - 1));
-      Value toColumn = b.mul(b.toI64(index), bytes);
-      Value pointer = b.at(getShared(offset), toColumn);
-      Value value =
-          b.load(isBool ? Type(b.getI8Type()) : element, pointer, bytes);
-      columns.push_back(
-          isBool ? arith::TruncIOp::create(b, element, value).getResult()
-                 : value);
-    }
-  for (int64_t row = 0; row < rows; ++row)
+  const Fragment &input = fragments[op.getInput()];
+  for (int64_t row = 0; row < layout.rowBlocks(tile.getDimSize(0)); ++row)
     for (int64_t block = 0; block < blocks; ++block)
       for (int64_t which = 0; which < 4; ++which)
-        result.push_back(columns[2 * block + which % 2]);
-  fragments[op] = std::move(result);
+        result.push_back(input[2 * row + which / 2]);
+  bindUnpacked(op, std::move(result));
+}
+
+Value TileEmitter::getElement(Value value, int64_t index) {
+  auto mask = visible.find(value);
+  if (mask == visible.end())
+    return fragments[value][index];
+  return isVisible(mask->second,
+                   Fragments::columnBlocks(getTile(value).getDimSize(1)),
+                   index);
 }
 
 /// Each row sees an interval of columns: its ends are computed once, and an
 /// element costs two comparisons.
-Emitter::Intervals Emitter::getIntervals(rtile::VisibleOp op) {
+TileEmitter::Intervals TileEmitter::getIntervals(rtile::VisibleOp op) {
   const View &query = views[op.getQuery()], &key = views[op.getKey()];
   PositionBuilder position(b, b.getI64Type());
   Value queryRow = getScalar(op.getQueryRow());
@@ -239,12 +210,13 @@ Emitter::Intervals Emitter::getIntervals(rtile::VisibleOp op) {
 // Masks by element
 //===----------------------------------------------------------------------===//
 
-Value Emitter::getRank(const View &view, Value row) {
+Value TileEmitter::getRank(const View &view, Value row) {
   PositionBuilder position(b, b.getI64Type());
   return ringlet::getRank(position, view.rows, row);
 }
 
-Emitter::Token Emitter::getToken(rtile::VisibleOp op, bool isKey, Value index) {
+TileEmitter::Token TileEmitter::getToken(rtile::VisibleOp op, bool isKey,
+                                         Value index) {
   const View &view = views[isKey ? op.getKey() : op.getQuery()];
   Token token;
   Value below = b.toI64(index);
@@ -270,8 +242,8 @@ Emitter::Token Emitter::getToken(rtile::VisibleOp op, bool isKey, Value index) {
 }
 
 /// Whether a key with a position is seen from a query with one (B4).
-Value Emitter::seesPosition(rtile::VisibleOp op, const Token &query,
-                            const Token &key) {
+Value TileEmitter::seesPosition(rtile::VisibleOp op, const Token &query,
+                                const Token &key) {
   // Positions lie within +-2^30: no distance is greater than this.
   constexpr int64_t farthest = std::numeric_limits<int32_t>::max();
   auto getLimit = [](std::optional<int64_t> limit) -> std::optional<int64_t> {
@@ -287,8 +259,8 @@ Value Emitter::seesPosition(rtile::VisibleOp op, const Token &query,
 }
 
 /// Whether the cells of two rows that exist are near on each axis (B5).
-Value Emitter::isNear(rtile::VisibleOp op, const Token &query,
-                      const Token &key) {
+Value TileEmitter::isNear(rtile::VisibleOp op, const Token &query,
+                          const Token &key) {
   Value near;
   for (auto [axis, from, to] : llvm::enumerate(query.cell, key.cell)) {
     int64_t far = getGridReach(*op.getGrid(), *op.getReach(), axis);
@@ -304,7 +276,7 @@ Value Emitter::isNear(rtile::VisibleOp op, const Token &query,
   return near;
 }
 
-void Emitter::emitVisible(rtile::VisibleOp op) {
+void TileEmitter::emitVisible(rtile::VisibleOp op) {
   bool byPosition = bool(views[op.getKey()].positions);
   Intervals intervals;
   if (!byPosition)
@@ -337,21 +309,21 @@ void Emitter::emitVisible(rtile::VisibleOp op) {
       // Only what is seen otherwise has a block for certain.
       if (op.getBlocks())
         value =
-            isSet(getElement(op.getBlocks(), {query.block, key.block}), value);
+            isSet(findElement(op.getBlocks(), {query.block, key.block}), value);
       seen[index] = value;
     }
   }
   fragments[op] = std::move(seen);
 }
 
-Value Emitter::isVisible(const Intervals &intervals, int64_t blocks,
-                         int64_t index) {
+Value TileEmitter::isVisible(const Intervals &intervals, int64_t blocks,
+                             int64_t index) {
   auto [low, high] = intervals[index / (4 * blocks) * 2 + index % 4 / 2];
   Value column = b.i32(index / 4 % blocks * 8 + index % 2);
   return b.inRange(low, column, high);
 }
 
-Emitter::Fragment Emitter::expandVisible(Value mask) {
+TileEmitter::Fragment TileEmitter::expandVisible(Value mask) {
   RankedTensorType tile = getTile(mask);
   int64_t blocks = Fragments::columnBlocks(tile.getDimSize(1));
   Fragment result;

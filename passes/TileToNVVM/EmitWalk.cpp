@@ -10,13 +10,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/TileToNVVM/Emitter.h"
+#include "passes/TileToNVVM/RoleEmitter.h"
 
 using namespace mlir;
 using namespace ringlet;
 using namespace ringlet::gpu;
 
-void Emitter::emitStridedWalk(rtile::RoleOp op) {
+void RoleEmitter::emitStridedWalk(rtile::RoleOp op) {
   // The next point is so many further on along each axis, which no division
   // has to find out.
   bool isPlain = func.getWalkAttr().getSection() == 0;
@@ -45,13 +45,13 @@ void Emitter::emitStridedWalk(rtile::RoleOp op) {
   scf::YieldOp::create(b, yielded);
 }
 
-SmallVector<Value> Emitter::markEnd(SmallVector<Value> point, Value item) {
+SmallVector<Value> RoleEmitter::markEnd(SmallVector<Value> point, Value item) {
   Value exists = b.compare(arith::CmpIPredicate::ult, item, points);
   point[0] = b.select(exists, point[0], b.i32(-1));
   return point;
 }
 
-SmallVector<Value> Emitter::takePoint(Value taken, Value letter) {
+SmallVector<Value> RoleEmitter::takePoint(Value taken, Value letter) {
   Mailbox box = Mailbox::of(func);
   Value item = b.add(async.blockCount(), taken);
   // What divisions need of the extents is found anew: it would lie in registers
@@ -70,34 +70,33 @@ SmallVector<Value> Emitter::takePoint(Value taken, Value letter) {
   Value turn = b.remUnsigned(b.divUnsigned(letter, Mailbox::letters), 2);
   Value barrier = b.mul(number, barrierBytes);
   // The first time round, the phase before the first is over.
-  async.wait({{{sharedBaseAddress + box.getEmpty(), barrier},
+  async.wait({{getPlace(box.getEmpty(), barrier),
                arith::XOrIOp::create(b, turn, b.i32(1))}});
   SmallVector<Value> words = point;
   words.resize(4, b.i32(0));
-  async.writeLetter(
-      {sharedBaseAddress + box.offset, b.mul(number, Mailbox::letterBytes)},
-      words);
-  async.arrive({sharedBaseAddress + box.getFull(), barrier}, Value());
+  async.writeWords(getPlace(box.offset, b.mul(number, Mailbox::letterBytes)),
+                   words);
+  async.arrive(getPlace(box.getFull(), barrier), Value());
   return point;
 }
 
-SmallVector<Value> Emitter::receivePoint(Value letter) {
+SmallVector<Value> RoleEmitter::receivePoint(Value letter) {
   Mailbox box = Mailbox::of(func);
   Value number = b.remUnsigned(letter, Mailbox::letters);
   Value turn = b.remUnsigned(b.divUnsigned(letter, Mailbox::letters), 2);
   Value barrier = b.mul(number, barrierBytes);
-  async.wait({{{sharedBaseAddress + box.getFull(), barrier}, turn}});
-  SmallVector<Value> point = async.readLetter(
-      {sharedBaseAddress + box.offset, b.mul(number, Mailbox::letterBytes)});
+  async.wait({{getPlace(box.getFull(), barrier), turn}});
+  SmallVector<Value> point = async.readWords(
+      getPlace(box.offset, b.mul(number, Mailbox::letterBytes)), 4);
   point.truncate(gridExtents.size());
   // What lane 0 has read, all lanes take.
   for (Value &index : point)
     index = async.uniform(index);
-  async.arrive({sharedBaseAddress + box.getEmpty(), barrier}, isFirstLane);
+  async.arrive(getPlace(box.getEmpty(), barrier), isFirstLane);
   return point;
 }
 
-void Emitter::emitDynamicWalk(rtile::RoleOp op) {
+void RoleEmitter::emitDynamicWalk(rtile::RoleOp op) {
   Channels visited = getVisited(op);
   Value first = b.blockIndex();
   SmallVector<Value> inits = markEnd(decodePoint(first), first);
@@ -129,7 +128,7 @@ void Emitter::emitDynamicWalk(rtile::RoleOp op) {
   scf::YieldOp::create(b, yielded);
 }
 
-void Emitter::emitPoint(rtile::RoleOp op, ArrayRef<Value> visitedPoint) {
+void RoleEmitter::emitPoint(rtile::RoleOp op, ArrayRef<Value> visitedPoint) {
   SmallVector<Value> values(visitedPoint);
   if (rtile::WalkAttr walk = func.getWalkAttr())
     for (int64_t axis : walk.getReversed())
@@ -159,7 +158,7 @@ static SmallVector<int64_t> getOrder(rtile::FuncOp func) {
   return order;
 }
 
-SmallVector<Value> Emitter::decodePoint(Value item) {
+SmallVector<Value> RoleEmitter::decodePoint(Value item) {
   auto quotient = [&](Value x, Value y) -> Value {
     return arith::DivUIOp::create(b, x, y);
   };
@@ -195,7 +194,7 @@ SmallVector<Value> Emitter::decodePoint(Value item) {
   return point;
 }
 
-Value Emitter::getSection(Value points, Value tiles) {
+Value RoleEmitter::getSection(Value points, Value tiles) {
   rtile::WalkAttr walk = func.getWalkAttr();
   auto clamp = [](int64_t number) {
     return std::min(number, int64_t(INT32_MAX));
@@ -233,8 +232,8 @@ Value Emitter::getSection(Value points, Value tiles) {
   return divideUp(points, divide(points, section));
 }
 
-SmallVector<Value> Emitter::movePoint(ArrayRef<Value> point,
-                                      ArrayRef<Value> distance) {
+SmallVector<Value> RoleEmitter::movePoint(ArrayRef<Value> point,
+                                          ArrayRef<Value> distance) {
   SmallVector<Value> moved(point.size());
   Value carry;
   for (int64_t axis : getOrder(func)) {

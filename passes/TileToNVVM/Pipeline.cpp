@@ -40,7 +40,7 @@ void ringlet::buildGPUPipeline(OpPassManager &pm, StringRef arch) {
   pm.addPass(createRTileLowerRuns());
   pm.addPass(createRTileAssignShared({arch.str()}));
   pm.addPass(createRTilePlanMaps());
-  pm.addPass(createRTileAssignChannels({arch.str()}));
+  pm.addPass(createRTileAssignChannels({arch.str(), /*fromSymbol=*/false}));
   pm.addPass(createRTileToNVVM({arch.str()}));
   pm.addPass(createRTileEmitTables());
   code::addKernelsToLLVM(pm);

@@ -6,8 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "lib/Arch/GPU.h"
-#include "passes/TileToNVVM/Emitter.h"
 #include "passes/TileToNVVM/Passes.h"
+#include "passes/TileToNVVM/PlainEmitter.h"
+#include "passes/TileToNVVM/RoleEmitter.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -93,6 +94,64 @@ LLVM::LLVMFuncOp createFunction(OpBuilder &builder, rtile::FuncOp func) {
   return result;
 }
 
+/// Says where the kernel finds its parameters; the words behind them.
+ValueRange bindParameters(rtile::FuncOp func, TileEmitter &emitter,
+                          GPUBuilder &b, ValueRange words) {
+  for (Value parameter : func.getParameters()) {
+    auto take = [&] {
+      Value word = words.front();
+      words = words.drop_front();
+      return word;
+    };
+    auto type = dyn_cast<MemRefType>(parameter.getType());
+    if (!type) {
+      emitter.bind(parameter, take());
+      continue;
+    }
+    Buffer buffer;
+    buffer.base = b.globalPointer(take());
+    for (auto [index, extent] : llvm::enumerate(getExtents(type))) {
+      Value value = ShapedType::isDynamic(extent) ? take() : b.i64(extent);
+      (int64_t(index) < type.getRank() ? buffer.sizes : buffer.strides)
+          .push_back(value);
+    }
+    emitter.bind(parameter, std::move(buffer));
+  }
+  return words;
+}
+
+void emitRoles(rtile::FuncOp func, const arch::GPUArch &row, GPUBuilder &b,
+               Value shared, ValueRange words) {
+  RoleEmitter emitter(func, row, b, shared);
+  Value maps;
+  if (getMaps(func)) {
+    maps = words.front();
+    words = words.drop_front();
+  }
+  ValueRange rest = bindParameters(func, emitter, b, words);
+  Value counter = isDynamic(func) ? b.globalPointer(rest.back()) : Value();
+  emitter.emitRoles(rest.take_front(func.getGridRank()), maps, counter);
+}
+
+void emitPlain(rtile::FuncOp func, const arch::GPUArch &row, GPUBuilder &b,
+               Value shared, ValueRange words) {
+  PlainEmitter emitter(func, row, b, shared);
+  ValueRange extents = bindParameters(func, emitter, b, words);
+  // Grids have less than 2^31 blocks.
+  Value item = b.blockIndex();
+  for (auto [axis, point] : llvm::enumerate(func.getGridPoint())) {
+    Value here = item, extent = b.toI32(extents[axis]);
+    if (axis + 1 < size_t(func.getGridRank())) {
+      here = arith::RemUIOp::create(b, item, extent);
+      item = arith::DivUIOp::create(b, item, extent);
+    }
+    emitter.bind(point, b.toI64(here));
+  }
+  emitter.emitKernel();
+  b.setLoc(func.getLoc());
+  emitter.finish();
+}
+
 void emit(rtile::FuncOp func, const arch::GPUArch &row) {
   OpBuilder builder(func);
   LLVM::LLVMFuncOp result = createFunction(builder, func);
@@ -104,53 +163,10 @@ void emit(rtile::FuncOp func, const arch::GPUArch &row) {
     result->setAttr(startsEarlyAttr, builder.getUnitAttr());
   }
   bool hasShared = func->getAttrOfType<IntegerAttr>(sharedBytesAttr).getInt();
-  Emitter emitter(func, row, b,
-                  hasShared ? b.sharedBase(sharedSymbol) : Value());
-
-  auto word = entry->getArguments().begin();
-  Value maps = getMaps(func) ? Value(*word++) : Value();
-  for (Value parameter : func.getParameters()) {
-    auto type = dyn_cast<MemRefType>(parameter.getType());
-    if (!type) {
-      emitter.bind(parameter, *word++);
-      continue;
-    }
-    Buffer buffer;
-    buffer.base = b.globalPointer(*word++);
-    for (auto [index, extent] : llvm::enumerate(getExtents(type))) {
-      Value value =
-          ShapedType::isDynamic(extent) ? Value(*word++) : b.i64(extent);
-      (int64_t(index) < type.getRank() ? buffer.sizes : buffer.strides)
-          .push_back(value);
-    }
-    emitter.bind(parameter, std::move(buffer));
-  }
-  if (func.getScheduled()) {
-    ValueRange words = entry->getArguments();
-    Value counter;
-    if (isDynamic(func)) {
-      counter = b.globalPointer(words.back());
-      words = words.drop_back();
-    }
-    emitter.emitRoles(words.take_back(func.getGridRank()), maps, counter);
-    b.setLoc(func.getLoc());
-    LLVM::ReturnOp::create(b, ValueRange());
-    func.erase();
-    return;
-  }
-  // Grids have less than 2^31 blocks.
-  Value item = b.blockIndex();
-  for (auto [axis, point] : llvm::enumerate(func.getGridPoint())) {
-    Value here = item, extent = b.toI32(*word++);
-    if (axis + 1 < size_t(func.getGridRank())) {
-      here = arith::RemUIOp::create(b, item, extent);
-      item = arith::DivUIOp::create(b, item, extent);
-    }
-    emitter.bind(point, b.toI64(here));
-  }
-  emitter.emitBlock(func.getBody().front());
+  Value shared = hasShared ? b.sharedBase(sharedSymbol) : Value();
+  auto emitBody = func.getScheduled() ? emitRoles : emitPlain;
+  emitBody(func, row, b, shared, entry->getArguments());
   b.setLoc(func.getLoc());
-  emitter.finish();
   LLVM::ReturnOp::create(b, ValueRange());
   func.erase();
 }

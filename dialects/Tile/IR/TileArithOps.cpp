@@ -141,7 +141,18 @@ LogicalResult BroadcastOp::verify() {
     return emitOpError("expected operand and result of one element type, "
                        "found ")
            << input.getElementType() << " and " << result.getElementType();
-  return verifyOneEncoding(*this);
+  if (!getColumns())
+    return verifyOneEncoding(*this);
+  Attribute encoding = result.getEncoding();
+  if (auto fragment = dyn_cast_if_present<FragmentAttr>(encoding))
+    encoding =
+        FragmentAttr::get(getContext(), fragment.getWarps(), Along::columns);
+  if (input.getEncoding() != encoding)
+    return emitOpError("expected values of columns in the registers of the "
+                       "result's warps (#rtile.fragment<W, along = columns>), "
+                       "found ")
+           << input << " for " << result;
+  return success();
 }
 
 LogicalResult FoldOp::verify() {

@@ -15,7 +15,7 @@ using namespace mlir;
 using namespace ringlet::rtile;
 
 LogicalResult FragmentAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                                   int64_t warps) {
+                                   int64_t warps, Along) {
   if (warps < 1 || warps > 32)
     return emitError() << "expected 1 to 32 warps, found " << warps;
   return success();
@@ -26,6 +26,9 @@ LogicalResult FragmentAttr::verifyEncoding(
     function_ref<InFlightDiagnostic()> emitError) const {
   if (shape.size() < 1 || shape.size() > 2)
     return emitError() << "expected a tile of 1 or 2 axes in registers, found "
+                       << shape.size();
+  if (getAlong() == Along::columns && shape.size() != 1)
+    return emitError() << "expected a tile of 1 axis along columns, found "
                        << shape.size();
   return success();
 }

@@ -39,4 +39,8 @@ def RTile_Residues : RTile_PlainEnum<"Residues",
   I32EnumCase<"all", 0>, I32EnumCase<"shorter", 1>,
   I32EnumCase<"longer", 2>]>;
 
+def RTile_Along : RTile_PlainEnum<"Along",
+    "what the elements of a tile of one axis belong to", [
+  I32EnumCase<"rows", 0>, I32EnumCase<"columns", 1>]>;
+
 #endif // RINGLET_TILE_ENUMS

@@ -222,23 +222,47 @@ static RoleOp roleOf(Operation *op) {
 // Channels
 //===----------------------------------------------------------------------===//
 
-/// The one role among the users of a channel that are an OpT.
-template <typename OpT>
-static LogicalResult verifyEnd(ChannelOp channel, StringRef what) {
-  RoleOp found;
+/// One role fills a channel, others read it.
+static LogicalResult verifyEnds(ChannelOp channel) {
+  RoleOp writer, reader;
   for (Operation *user : channel.getResult().getUsers()) {
-    auto role = isa<OpT>(user) ? user->getParentOfType<RoleOp>() : RoleOp();
+    auto role = user->getParentOfType<RoleOp>();
     if (!role)
       continue;
-    if (found && found != role)
-      return channel.emitOpError("expected one role that ")
-             << what << " it, found '" << found.getName() << "' and '"
-             << role.getName() << "'";
-    found = role;
+    if (isa<AwaitOp>(user)) {
+      reader = role;
+      continue;
+    }
+    if (writer && writer != role)
+      return channel.emitOpError("expected one role that acquires slots of it, "
+                                 "found '")
+             << writer.getName() << "' and '" << role.getName() << "'";
+    writer = role;
   }
-  if (!found)
+  if (!writer || !reader)
     return channel.emitOpError("expected a role that ")
-           << what << " it, found none";
+           << (writer ? "awaits" : "acquires") << " slots of it, found none";
+  return success();
+}
+
+/// All slots of a channel are filled in one way, which their barriers count.
+static LogicalResult verifyFilling(ChannelOp channel) {
+  Operation *first = nullptr;
+  for (Operation *user : channel.getResult().getUsers()) {
+    auto acquire = dyn_cast<AcquireOp>(user);
+    if (!acquire)
+      continue;
+    for (Operation *filler : acquire.getSlot().getUsers()) {
+      if (!isa<CopyOp, WriteOp>(filler))
+        continue;
+      if (first && first->getName() != filler->getName())
+        return channel.emitOpError("expected slots that are all filled by one "
+                                   "operation, found ")
+               << CopyOp::getOperationName() << " and "
+               << WriteOp::getOperationName();
+      first = filler;
+    }
+  }
   return success();
 }
 
@@ -260,10 +284,9 @@ LogicalResult ChannelOp::verify() {
       return emitOpError("expected rtile.acquire and rtile.await as its only "
                          "uses, found ")
              << user->getName();
-  if (failed(verifyEnd<AcquireOp>(*this, "acquires slots of")) ||
-      failed(verifyEnd<AwaitOp>(*this, "awaits slots of")))
+  if (failed(verifyEnds(*this)))
     return failure();
-  return success();
+  return verifyFilling(*this);
 }
 
 static LogicalResult verifyMade(Operation *op, ValueRange channels) {
@@ -330,15 +353,49 @@ LogicalResult AwaitOp::inferReturnTypes(MLIRContext *, std::optional<Location>,
   return inferSlots(operands, inferred);
 }
 
+/// Checks a copy between a slot and a view.
+static LogicalResult verifyCopy(Operation *op, ViewType view,
+                                ValueRange offsets, SlotType slot) {
+  if (static_cast<int64_t>(offsets.size()) != view.getRank())
+    return op->emitOpError("expected ")
+           << view.getRank() << " offsets, found " << offsets.size();
+  if (slot.getTile() != view.getTileType())
+    return op->emitOpError("expected a slot for tiles of ")
+           << view.getTileType() << ", found " << slot.getTile();
+  return success();
+}
+
 LogicalResult CopyOp::verify() {
-  ViewType view = getView().getType();
-  if (static_cast<int64_t>(getOffsets().size()) != view.getRank())
-    return emitOpError("expected ")
-           << view.getRank() << " offsets, found " << getOffsets().size();
-  if (getSlot().getType().getTile() != view.getTileType())
-    return emitOpError("expected a slot for tiles of ")
-           << view.getTileType() << ", found " << getSlot().getType().getTile();
+  if (failed(verifyCopy(*this, getView().getType(), getOffsets(),
+                        getSlot().getType())))
+    return failure();
   return verifyOrigin<AcquireOp>(*this, getSlot());
+}
+
+LogicalResult CopyOutOp::verify() {
+  if (failed(verifyCopy(*this, getView().getType(), getOffsets(),
+                        getSlot().getType())))
+    return failure();
+  if (getAdd() && !getView().getType().getElementType().isF32())
+    return emitOpError("expected tiles of f32 to add, found ")
+           << getView().getType().getElementType();
+  return verifyOrigin<AwaitOp>(*this, getSlot());
+}
+
+LogicalResult WriteOp::verify() {
+  auto tile = cast<RankedTensorType>(getTile().getType());
+  RankedTensorType held = getSlot().getType().getTile();
+  if (tile.getShape() != held.getShape() ||
+      tile.getElementType() != held.getElementType())
+    return emitOpError("expected a tile of ") << held << ", found " << tile;
+  // Barriers count those that write, so it has to be in sight.
+  if (!getSlot().getDefiningOp<AcquireOp>())
+    return emitOpError("expected a slot of ")
+           << AcquireOp::getOperationName() << " in the same block or around "
+           << "it, found one that passes through a block or an operation";
+  if (failed(verifyInRegisters(*this, tile)))
+    return failure();
+  return success(roleOf(*this) != nullptr);
 }
 
 LogicalResult ReadOp::verify() {
@@ -357,10 +414,14 @@ LogicalResult ReadOp::verify() {
 LogicalResult StartDotOp::verify() {
   if (!roleOf(*this))
     return failure();
+  if (getInit() && getOnto())
+    return emitOpError("expected init or onto, found both");
   return verifyProduct(*this, cast<RankedTensorType>(getLhs().getType()),
                        cast<RankedTensorType>(getRhs().getType()),
                        getTransposed(), getResult().getType().getTile());
 }
+
+LogicalResult WaitDotOp::verify() { return success(roleOf(*this) != nullptr); }
 
 LogicalResult FinishDotOp::verify() {
   if (!roleOf(*this))

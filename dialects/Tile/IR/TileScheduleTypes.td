@@ -22,8 +22,13 @@ def RTile_FragmentAttr : AttrDef<RTile_Dialect, "Fragment",
     columns `2 (l mod 4)` and the next: the layout of the sums of `mma.m16n8`
     and, four warps a time, of `wgmma.m64` (PTX ISA). Two neighbours of 16 bits
     share a register, which makes a tile of them a left operand of either: to
-    round sums to an operand no lane exchanges anything. A tile of one axis
-    lies as if it were a column, the same in the four lanes of a row.
+    round sums to an operand no lane exchanges anything.
+
+    A tile of one axis has a value for each row of such a tile and lies as a
+    column of it does, the same in the four lanes of a row. With
+    `along = columns` it has a value for each column and lies as a row does:
+    lane l holds the elements `8 b + 2 (l mod 4)` and the next of every b, the
+    same in all warps.
 
     Example:
 
@@ -31,10 +36,16 @@ def RTile_FragmentAttr : AttrDef<RTile_Dialect, "Fragment",
     !sums = tensor<128x64xf32, #rtile.fragment<8>>
     !left = tensor<128x64xbf16, #rtile.fragment<8>>
     !rows = tensor<128xf32, #rtile.fragment<8>>
+    !columns = tensor<64xf32, #rtile.fragment<8, along = columns>>
     ```
   }];
-  let parameters = (ins "int64_t":$warps);
-  let assemblyFormat = "`<` $warps `>`";
+  let parameters = (ins "int64_t":$warps,
+    DefaultValuedParameter<"::ringlet::rtile::Along",
+                           "::ringlet::rtile::Along::rows">:$along);
+  let assemblyFormat = "`<` $warps (`,` `along` `=` $along^)? `>`";
+  let builders = [AttrBuilder<(ins "int64_t":$warps), [{
+    return $_get($_ctxt, warps, ::ringlet::rtile::Along::rows);
+  }]>];
   let genVerifyDecl = 1;
 }
 
@@ -44,7 +55,7 @@ def RTile_SwizzledAttr : AttrDef<RTile_Dialect, "Swizzled",
   let summary = "Encoding of a tile that lies in a slot of shared memory";
   let description = [{
     Columns lie in panels of 128 bytes: panel p holds columns 64 p to 64 p + 63
-    of 16-bit elements, one row after the other. Of each 128 bytes, the piece of
+    of 16-bit elements, or 32 p to 32 p + 31 of f32, one row after the other. Of each 128 bytes, the piece of
     16 bytes number c of row i lies at place `c xor (i mod 8)`: any eight
     neighbouring rows of a column of pieces are in different banks. Panels begin
     at multiples of 1024 bytes; columns beyond the tile's are zero. This is
@@ -80,12 +91,15 @@ class RTile_TileHolder<string name, string typeMnemonic>
 def RTile_ChannelType : RTile_TileHolder<"Channel", "channel"> {
   let summary = "A ring of slots of shared memory that tiles pass through";
   let description = [{
-    Made by `rtile.channel`.
+    Made by `rtile.channel`. Tiles have one or two axes of f16, bf16 or f32. Of
+    two axes they lie in their slots as `#rtile.swizzled` says, of one axis
+    element after element.
 
     Example:
 
     ```mlir
     !keys = !rtile.channel<128x128xbf16>
+    !sums = !rtile.channel<64xf32>
     ```
   }];
 }

@@ -139,9 +139,12 @@ static void printHeldTile(AsmPrinter &printer, RankedTensorType tile) {
 static LogicalResult
 verifyHeldTile(function_ref<InFlightDiagnostic()> emitError,
                RankedTensorType tile) {
-  if (tile.getRank() != 2 || !tile.hasStaticShape() || tile.getEncoding() ||
-      (!tile.getElementType().isF16() && !tile.getElementType().isBF16()))
-    return emitError() << "expected a tile of two axes of f16 or bf16, found "
+  Type element = tile.getElementType();
+  if (tile.getRank() < 1 || tile.getRank() > 2 || !tile.hasStaticShape() ||
+      tile.getEncoding() ||
+      (!element.isF16() && !element.isBF16() && !element.isF32()))
+    return emitError() << "expected a tile of one or two axes of f16, bf16 or "
+                          "f32, found "
                        << tile;
   return success();
 }

@@ -33,11 +33,11 @@ inline constexpr uint32_t kMaxConstants = 4096;
 inline constexpr uint32_t kMaxNodes = 65536;
 inline constexpr uint32_t kMaxBranches = 1024;
 inline constexpr uint32_t kMaxOrderRank = 8;
-/// Tensor maps of a kernel; their axes; rows, and columns, of a box.
+/// Tensor maps of a kernel; their axes; rows, and bytes of each, of a box.
 inline constexpr uint32_t kMaxMaps = 16;
 inline constexpr uint32_t kMaxMapRank = 5;
 inline constexpr uint32_t kMaxBoxRows = 256;
-inline constexpr uint32_t kMaxBoxColumns = 64;
+inline constexpr uint32_t kMaxBoxBytes = 128;
 /// Of the rows of a map's buffer and of its address, in bytes.
 inline constexpr uint32_t kMapAlignment = 16;
 inline constexpr uint32_t kMaxBlocksPerMultiprocessor = 32;

@@ -316,9 +316,11 @@ bool Verifier::verifyMap(const std::string &place, const Kernel &kernel,
   if (!checkIndex(place, "a parameter", map.param(), sizeOf(kernel.params())))
     return false;
   const KernelParam &param = *kernel.params()->Get(map.param());
-  if (param.kind() != ParamKind::Buffer || dtypeSize(param.dtype()) != 2)
+  uint64_t element = dtypeSize(param.dtype());
+  if (param.kind() != ParamKind::Buffer ||
+      (element != 2 && param.dtype() != DType::F32))
     return fail(place, "expected parameter " + std::to_string(map.param()) +
-                           " to be a buffer of 16-bit elements, found " +
+                           " to be a buffer of 16-bit elements or f32, found " +
                            (param.kind() == ParamKind::Buffer
                                 ? dtypeName(param.dtype())
                                 : "a scalar"));
@@ -352,14 +354,17 @@ bool Verifier::verifyMap(const std::string &place, const Kernel &kernel,
     return fail(place, "expected stride 1 on axis " +
                            std::to_string(map.columns()) +
                            ", the columns, found " + std::to_string(stride));
+  uint64_t least = kMapAlignment / element,
+           mostColumns = kMaxBoxBytes / element;
   if (map.box_rows() < 1 || map.box_rows() > kMaxBoxRows ||
-      map.box_columns() < 1 || map.box_columns() > kMaxBoxColumns ||
-      map.box_columns() * dtypeSize(param.dtype()) % kMapAlignment != 0)
+      map.box_columns() < 1 || map.box_columns() > mostColumns ||
+      map.box_columns() % least != 0)
     return fail(place, "expected a box of 1 to " + std::to_string(kMaxBoxRows) +
-                           " rows of 8 to " + std::to_string(kMaxBoxColumns) +
-                           " columns, a multiple of 8, found " +
-                           std::to_string(map.box_rows()) + " rows of " +
-                           std::to_string(map.box_columns()));
+                           " rows of " + std::to_string(least) + " to " +
+                           std::to_string(mostColumns) +
+                           " columns, a multiple of " + std::to_string(least) +
+                           ", found " + std::to_string(map.box_rows()) +
+                           " rows of " + std::to_string(map.box_columns()));
   return true;
 }
 

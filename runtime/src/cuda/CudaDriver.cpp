@@ -284,6 +284,7 @@ Status CudaDriver::encodeMap(const MapShape &shape, EncodedMap &map) const {
                    api.versionName());
   int type = shape.dtype == abi::DType::F16    ? tensor::F16
              : shape.dtype == abi::DType::BF16 ? tensor::BF16
+             : shape.dtype == abi::DType::F32  ? tensor::F32
                                                : tensor::U16;
   const uint32_t steps[abi::kMaxMapRank] = {1, 1, 1, 1, 1};
   // Each launch has an address of its own; this one is legal.

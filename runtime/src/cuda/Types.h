@@ -65,7 +65,7 @@ inline constexpr int Relaxed = 2; // A thread's mode.
 } // namespace capture
 
 namespace tensor {
-inline constexpr int U16 = 1, F16 = 6, BF16 = 9; // Element types.
+inline constexpr int U16 = 1, F16 = 6, F32 = 7, BF16 = 9; // Element types.
 inline constexpr int NotInterleaved = 0;
 inline constexpr int Swizzle128 = 3;
 inline constexpr int Promote128 = 2; // L2 reads at least so many bytes.

@@ -57,21 +57,45 @@ rtile.func @f() grid(%i: index) {
 
 // -----
 
-// So is what passes through a channel.
+// What passes through a channel are numbers.
 
 rtile.func @f() grid(%i: index) {
-  // expected-error@+1 {{expected a tile of two axes of f16 or bf16, found 'tensor<64x64xf32>'}}
-  %u = builtin.unrealized_conversion_cast %i : index to !rtile.channel<64x64xf32>
+  // expected-error@+1 {{expected a tile of one or two axes of f16, bf16 or f32, found 'tensor<64x64xi32>'}}
+  %u = builtin.unrealized_conversion_cast %i : index to !rtile.channel<64x64xi32>
   rtile.return
 }
 
 // -----
 
-// It has two axes.
+// It has one axis or two.
 
 rtile.func @f() grid(%i: index) {
-  // expected-error@+1 {{expected a tile of two axes of f16 or bf16, found 'tensor<64xbf16>'}}
-  %u = builtin.unrealized_conversion_cast %i : index to !rtile.slot<64xbf16>
+  // expected-error@+1 {{expected a tile of one or two axes of f16, bf16 or f32, found 'tensor<4x4x4xbf16>'}}
+  %u = builtin.unrealized_conversion_cast %i : index to !rtile.slot<4x4x4xbf16>
+  rtile.return
+}
+
+// -----
+
+// Values of columns are of one axis.
+
+rtile.func @f() grid(%i: index) {
+  // expected-error@+1 {{expected a tile of 1 axis along columns, found 2}}
+  %u = builtin.unrealized_conversion_cast %i : index to tensor<64x64xf32, #rtile.fragment<4, along = columns>>
+  rtile.return
+}
+
+// -----
+
+// They are repeated along columns, not along rows.
+
+rtile.func @f() grid(%i: index) scheduled {
+  rtile.role "compute" warps = 4 {
+    %v = arith.constant dense<1.0> : tensor<64xf32, #rtile.fragment<4>>
+    // expected-error@+1 {{expected values of columns in the registers of the result's warps (#rtile.fragment<W, along = columns>), found 'tensor<64xf32, #rtile.fragment<4>>' for 'tensor<64x64xf32, #rtile.fragment<4>>'}}
+    %w = rtile.broadcast %v columns : tensor<64xf32, #rtile.fragment<4>>
+        -> tensor<64x64xf32, #rtile.fragment<4>>
+  }
   rtile.return
 }
 

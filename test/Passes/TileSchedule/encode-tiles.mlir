@@ -98,3 +98,41 @@ rtile.func @example(%Q: !buffer, %K: !buffer, %O: !floats, %S: memref<?x2xf32, s
   }
   rtile.return
 }
+
+// -----
+
+// Values of columns are what is repeated along columns, and what it is made of, in
+// loops, too. A constant that rows have as well becomes two.
+
+// CHECK-LABEL: rtile.func @columns(
+// CHECK-DAG:       %[[ROWONES:.+]] = arith.constant dense<1.000000e+00> : tensor<64xf32, #rtile.fragment<4>>
+// CHECK-DAG:       %[[ONES:.+]] = arith.constant dense<1.000000e+00> : tensor<64xf32, #rtile.fragment<4, along = columns>>
+// CHECK:           scf.for {{.+}} iter_args(%[[ACC:.+]] = %[[ONES]]) -> (tensor<64xf32, #rtile.fragment<4, along = columns>>)
+// CHECK:             %[[BIAS:.+]] = rtile.load {{.+}} -> tensor<64xf32, #rtile.fragment<4, along = columns>>
+// CHECK:             arith.addf %[[ACC]], %[[BIAS]] : tensor<64xf32, #rtile.fragment<4, along = columns>>
+// CHECK:           rtile.broadcast {{.+}} columns : tensor<64xf32, #rtile.fragment<4, along = columns>> -> tensor<64x64xf32, #rtile.fragment<4>>
+// CHECK:           %[[ROWS:.+]] = rtile.load {{.+}} -> tensor<64xf32, #rtile.fragment<4>>
+// CHECK:           %[[SUM:.+]] = arith.addf %[[ROWS]], %[[ROWONES]] : tensor<64xf32, #rtile.fragment<4>>
+// CHECK:           rtile.broadcast %[[SUM]] : tensor<64xf32, #rtile.fragment<4>> -> tensor<64x64xf32, #rtile.fragment<4>>
+rtile.func @columns(%L: memref<?xf32, strided<[1]>>, %O: memref<?x64xf32, strided<[?, 1]>>, %n: index)
+    grid(%i: index) scheduled {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %l = rtile.view %L[*] : memref<?xf32, strided<[1]>> to !rtile.view<64xf32>
+  %o = rtile.view %O[*, *] : memref<?x64xf32, strided<[?, 1]>> to !rtile.view<64x64xf32>
+  rtile.role "compute" warps = 4 {
+    %ones = arith.constant dense<1.0> : tensor<64xf32>
+    %columns = scf.for %k = %c0 to %n step %c64 iter_args(%acc = %ones) -> (tensor<64xf32>) {
+      %bias = rtile.load %l[%k] : !rtile.view<64xf32>
+      %next = arith.addf %acc, %bias : tensor<64xf32>
+      scf.yield %next : tensor<64xf32>
+    }
+    %wide = rtile.broadcast %columns columns : tensor<64xf32> -> tensor<64x64xf32>
+    %rows = rtile.load %l[%c0] : !rtile.view<64xf32>
+    %more = arith.addf %rows, %ones : tensor<64xf32>
+    %high = rtile.broadcast %more : tensor<64xf32> -> tensor<64x64xf32>
+    %sum = arith.addf %wide, %high : tensor<64x64xf32>
+    rtile.store %sum, %o[%c0, %c0] : !rtile.view<64x64xf32>
+  }
+  rtile.return
+}

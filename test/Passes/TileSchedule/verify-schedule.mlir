@@ -9,7 +9,7 @@
 // RUN:   --remarks-filter='rtile-.*' --remark-format=emitRemark -o /dev/null \
 // RUN:   2>&1 | FileCheck %s --implicit-check-not=error
 
-// CHECK-COUNT-10: VerifiedSchedule{{.*}}no role waits for ever
+// CHECK-COUNT-12: VerifiedSchedule{{.*}}no role waits for ever
 
 !mem = memref<?x64xbf16, strided<[?, 1]>>
 !view = !rtile.view<64x64xbf16>
@@ -331,6 +331,75 @@ rtile.func @registers(%X: !mem, %n: index) grid(%i: index) scheduled {
       %next = arith.truncf %done : !sums to !left
       scf.yield %next : !left
     }
+  }
+  rtile.return
+}
+
+// Two roles read what one has copied.
+rtile.func @two_readers(%X: !mem, %n: index) grid(%i: index) scheduled walk = <strided> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %x = rtile.view %X[*, *] : !mem to !view
+  %ks = rtile.channel slots = 2 : !chan
+  rtile.role "load" warps = 4 {
+    scf.for %m = %c0 to %n step %c1 {
+      %slot = rtile.acquire %ks : !chan
+      rtile.copy %x[%m, %c0] to %slot : !view, !slot
+    }
+  }
+  rtile.role "one" warps = 4 {
+    scf.for %m = %c0 to %n step %c1 {
+      %slot = rtile.await %ks : !chan
+      rtile.release %slot : !slot
+    }
+  }
+  rtile.role "two" warps = 4 {
+    scf.for %m = %c0 to %n step %c1 {
+      %slot = rtile.await %ks : !chan
+      rtile.release %slot : !slot
+    }
+  }
+  rtile.return
+}
+
+// Each product goes on with the sums of the one before, whose slot is released
+// while it runs; the last one is written to a slot that a third role stores.
+rtile.func @sums_chained(%X: !mem, %Y: memref<?x64xf32, strided<[?, 1]>>, %n: index) grid(%i: index) scheduled walk = <strided> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %x = rtile.view %X[*, *] : !mem to !view
+  %y = rtile.view %Y[*, *] : memref<?x64xf32, strided<[?, 1]>> to !rtile.view<64x64xf32>
+  %ks = rtile.channel slots = 2 : !chan
+  %out = rtile.channel slots = 1 : !rtile.channel<64x64xf32>
+  rtile.role "load" warps = 4 {
+    %first = rtile.acquire %ks : !chan
+    rtile.copy %x[%c0, %c0] to %first : !view, !slot
+    scf.for %m = %c1 to %n step %c1 {
+      %slot = rtile.acquire %ks : !chan
+      rtile.copy %x[%m, %c0] to %slot : !view, !slot
+    }
+  }
+  rtile.role "compute" warps = 4 {
+    %first = rtile.await %ks : !chan
+    %a = rtile.read %first : !slot -> !smem
+    %started = rtile.start_dot %a, %a transposed : !smem, !smem -> !sums
+    %last, %held = scf.for %m = %c1 to %n step %c1 iter_args(%before = %started, %old = %first) -> (!rtile.pending<!sums>, !slot) {
+      %slot = rtile.await %ks : !chan
+      %tile = rtile.read %slot : !slot -> !smem
+      %next = rtile.start_dot %tile, %tile transposed onto(%before) : !smem, !smem -> !sums
+      rtile.wait_dot %before : !sums
+      rtile.release %old : !slot
+      scf.yield %next, %slot : !rtile.pending<!sums>, !slot
+    }
+    %sum = rtile.finish_dot %last : !sums
+    rtile.release %held : !slot
+    %free = rtile.acquire %out : !rtile.channel<64x64xf32>
+    rtile.write %sum to %free : !sums, !rtile.slot<64x64xf32>
+  }
+  rtile.role "store" warps = 1 {
+    %full = rtile.await %out : !rtile.channel<64x64xf32>
+    rtile.copy_out add %full to %y[%c0, %c0] : !rtile.slot<64x64xf32>, !rtile.view<64x64xf32>
+    rtile.release %full : !rtile.slot<64x64xf32>
   }
   rtile.return
 }

@@ -137,9 +137,12 @@ const Malformed malformed[] = {
      }},
     {"MapParam", "tensor map 1: expected a parameter below 2, found 2",
      [](auto &a) { map(a).param = 2; }},
-    {"MapType", "parameter 1 to be a buffer of 16-bit elements, found f32",
-     [](auto &a) { map(a).param = 1; }},
-    {"MapScalar", "parameter 1 to be a buffer of 16-bit elements, found a sc",
+    {"MapType", "1 to be a buffer of 16-bit elements or f32, found i64",
+     [](auto &a) {
+       map(a).param = 1;
+       a.kernels[3]->params[1]->dtype = abi::DType::I64;
+     }},
+    {"MapScalar", "1 to be a buffer of 16-bit elements or f32, found a sc",
      [](auto &a) {
        map(a).param = 1;
        a.kernels[3]->params[1]->kind = abi::ParamKind::Scalar;
