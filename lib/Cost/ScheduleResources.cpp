@@ -100,7 +100,11 @@ ringlet::cost::findResources(const GPUCore &core, const ScheduledTiles &tiles,
     return std::nullopt;
   }
   int64_t limit = slotLimit(core);
-  result.slots = tiles.sharedBytes(2) <= limit ? 2 : 1;
+  // Where steps do nothing but multiply what was loaded, copies have to be
+  // further ahead than where something is computed beside.
+  result.slots = tiles.leftInStep ? kMostSlots : 2;
+  while (result.slots > 1 && tiles.sharedBytes(result.slots) > limit)
+    --result.slots;
   if (tiles.sharedBytes(result.slots) > limit) {
     error = "expected at most " + number(limit) +
             " bytes of shared memory, found " +

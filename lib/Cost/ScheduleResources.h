@@ -34,6 +34,9 @@ inline constexpr int64_t kMostBoxRows = 256, kKeyStep = 16;
 /// without spilling.
 inline constexpr int64_t kOtherRegisters = 40, kLeastOtherRegisters = 32;
 
+/// Slots of a channel beyond which more were measured to gain nothing.
+inline constexpr int64_t kMostSlots = 4;
+
 /// Shared memory of a tile that copies fill: panels of 64 columns, and two
 /// barriers.
 int64_t slotBytes(int64_t rows, int64_t columns);
@@ -57,6 +60,8 @@ struct ScheduledTiles {
   /// that comes once and is used in every step, if it is read to registers.
   int64_t live = 0;
   std::vector<int64_t> left;
+  /// Steps do nothing but multiply what they load.
+  bool leftInStep = false;
   /// Of tiles that come once, and of a slot for each that comes every step.
   int64_t onceBytes = 0, stepBytes = 0;
 

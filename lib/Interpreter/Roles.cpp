@@ -178,9 +178,9 @@ static LogicalResult runFinishDot(Machine &machine,
 static LogicalResult runWaitDot(Machine &machine,
                                 const Instruction &instruction) {
   std::vector<float> nothing;
-  return machine.agent->finish(
-      instruction, machine.operand(instruction, 0).product, nothing,
-      /*isContinued=*/true);
+  return machine.agent->finish(instruction,
+                               machine.operand(instruction, 0).product, nothing,
+                               /*isContinued=*/true);
 }
 
 //===----------------------------------------------------------------------===//

@@ -208,7 +208,7 @@ Value RoleBuilder::await(OpBuilder &at, rtile::LoadOp load) {
 void RoleBuilder::release(rtile::ReadOp read) {
   Operation *last = read;
   auto tile = cast<RankedTensorType>(read.getTile().getType());
-  if (isa<rtile::SwizzledAttr>(tile.getEncoding()))
+  if (isa_and_nonnull<rtile::SwizzledAttr>(tile.getEncoding()))
     for (Operation *user : read.getTile().getUsers()) {
       Operation *around = read->getBlock()->findAncestorOpInBlock(*user);
       if (last->isBeforeInBlock(around))
@@ -231,8 +231,11 @@ void RoleBuilder::makeComputeRole(const Skeleton &skeleton) {
     Value slot = await(at, load);
     Feed feed = feeds.lookup(op);
     Attribute place = rtile::SwizzledAttr::get(context);
-    if (feed.use == Use::Left &&
-        schedule.getLeftOf(feed.getBuffer()) == rtile::Place::registers)
+    // Where others read a tile, rtile-encode-tiles finds out where they do.
+    if (feed.isElementwise)
+      place = nullptr;
+    else if (feed.use == Use::Left &&
+             schedule.getLeftOf(feed.getBuffer()) == rtile::Place::registers)
       place = rtile::FragmentAttr::get(context, role.getWarps());
     auto type = cast<RankedTensorType>(load.getResult().getType());
     auto read = rtile::ReadOp::create(

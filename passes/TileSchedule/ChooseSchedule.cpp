@@ -53,9 +53,14 @@ SmallVector<Feed> findLeftOperands(const Products &products) {
 }
 
 /// What the tiles of a kernel need.
-cost::ScheduledTiles measure(rtile::FuncOp func, const Products &products) {
+cost::ScheduledTiles measure(rtile::FuncOp func, const Products &products,
+                             int64_t groups) {
   cost::ScheduledTiles tiles;
-  tiles.groups = products.getHeight() / groupRows;
+  tiles.groups = groups;
+  tiles.leftInStep = llvm::all_of(products.dots, [](rtile::DotOp dot) {
+    rtile::LoadOp load = getLoad(dot.getLhs());
+    return load && isInLoop(load);
+  });
   tiles.live = cost::peakRegisters(findLiveTiles(func, tiles.groups));
   for (Feed feed : findLeftOperands(products))
     tiles.left.push_back(cost::leftRegisters(
@@ -106,15 +111,17 @@ std::string checkCopy(rtile::LoadOp load, bool isKey) {
 
 /// Why roles of the schedule that a kernel came with are not those that it
 /// needs, or "".
-std::string checkRoles(rtile::ScheduleAttr schedule, int64_t groups) {
+std::string checkRoles(rtile::ScheduleAttr schedule, int64_t height) {
   for (StringRef name : {loadRole, computeRole})
     if (!schedule.getRole(name))
       return ("expected a schedule with a role '" + name + "'").str();
   int64_t warps = schedule.getRole(computeRole).getWarps();
-  if (warps != groups * groupWarps)
-    return "expected a schedule with " + number(groups * groupWarps) +
-           " warps that compute, " + number(groupWarps) + " for every " +
-           number(groupRows) + " rows, found " + number(warps);
+  // A group has 64 rows or a multiple of that.
+  if (warps % groupWarps != 0 || height % (warps / groupWarps * groupRows) != 0)
+    return "expected a schedule with " +
+           number(height / groupRows * groupWarps) + " warps that compute, " +
+           number(groupWarps) + " for every " + number(groupRows) +
+           " rows, or a part of them, found " + number(warps);
   return "";
 }
 
@@ -195,9 +202,8 @@ FailureOr<rtile::ScheduleAttr> ChooseSchedule::choose(rtile::FuncOp func,
       return failure();
   }
 
-  cost::ScheduledTiles tiles = measure(func, *products);
   if (rtile::ScheduleAttr known = func.getScheduleAttr()) {
-    reason = checkRoles(known, tiles.groups);
+    reason = checkRoles(known, products->getHeight());
     if (!reason.empty())
       return failure();
     reason = "the schedule that it came with";
@@ -207,24 +213,42 @@ FailureOr<rtile::ScheduleAttr> ChooseSchedule::choose(rtile::FuncOp func,
   if (auto own = func->getAttrOfType<IntegerAttr>(spareRegistersAttr))
     spare = own.getInt();
   cost::GPUCore core = cost::GPUCore::of(row, /*hasMma=*/true, spare);
-  std::optional<cost::ScheduleResources> given =
-      cost::findResources(core, tiles, reason);
+  // A group has 64 rows, or 128 where so many groups would have too few
+  // registers or where they do nothing but multiply: two are enough for that.
+  int64_t groups = products->getHeight() / groupRows;
+  cost::ScheduledTiles tiles = measure(func, *products, groups);
+  std::optional<cost::ScheduleResources> given;
+  std::string otherReason;
+  auto giveWideGroups = [&] {
+    cost::ScheduledTiles wide = measure(func, *products, groups / 2);
+    given = cost::findResources(core, wide, otherReason);
+    if (given)
+      tiles = wide;
+  };
+  bool mayBeWide = groups % 2 == 0;
+  if (mayBeWide && tiles.leftInStep && groups > 2)
+    giveWideGroups();
+  if (!given)
+    given = cost::findResources(core, tiles, reason);
+  if (!given && mayBeWide)
+    giveWideGroups();
   if (!given)
     return failure();
   SmallVector<Feed> left = findLeftOperands(*products);
   Walk walk = chooseWalk(func, *products);
   int64_t warps = tiles.groups * groupWarps;
   auto [registers, loadRegisters] = given->registers;
-  reason =
-      number(warps) + " warps compute, " + number(groupWarps) + " for every " +
-      number(groupRows) + " of " + number(tiles.groups * groupRows) +
-      " rows, with " + number(registers) + " registers a thread (" +
-      number(tiles.registers(given->leftInRegisters)) + " for tiles" +
-      describeLeft(left.size(), given->leftInRegisters) + "), " +
-      number(groupWarps) + " load with " + number(loadRegisters) + "; " +
-      number(given->slots) + (given->slots == 1 ? " slot, " : " slots, ") +
-      number(tiles.sharedBytes(given->slots)) + " of " +
-      number(cost::slotLimit(core)) + " bytes of shared memory; " + walk.reason;
+  reason = number(warps) + " warps compute, " + number(groupWarps) +
+           " for every " + number(products->getHeight() / tiles.groups) +
+           " of " + number(products->getHeight()) + " rows, with " +
+           number(registers) + " registers a thread (" +
+           number(tiles.registers(given->leftInRegisters)) + " for tiles" +
+           describeLeft(left.size(), given->leftInRegisters) + "), " +
+           number(groupWarps) + " load with " + number(loadRegisters) + "; " +
+           number(given->slots) + (given->slots == 1 ? " slot, " : " slots, ") +
+           number(tiles.sharedBytes(given->slots)) + " of " +
+           number(cost::slotLimit(core)) + " bytes of shared memory; " +
+           walk.reason;
   MLIRContext *context = func.getContext();
   auto getRole = [&](StringRef name, int64_t warps, int64_t registers) {
     return rtile::ScheduleRoleAttr::get(context, name, warps, registers);

@@ -70,21 +70,35 @@ static std::string checkDot(rtile::DotOp dot) {
 }
 
 /// The same of `load`, whose use it finds.
-static std::string checkLoad(rtile::LoadOp load, Use &use) {
-  use = Use::Left;
+static std::string checkLoad(rtile::LoadOp load, Feed &feed) {
+  feed = {load, Use::Left, false};
   for (OpOperand &operand : load.getResult().getUses()) {
     auto dot = dyn_cast<rtile::DotOp>(operand.getOwner());
     if (!dot)
-      return "expected loads for products alone, found a tile of " +
-             toText(load.getResult().getType()) + " that " +
-             operand.getOwner()->getName().getStringRef().str() + " uses";
-    if (operand.get() != dot.getRhs())
-      continue;
-    use = dot.getTransposed() ? Use::Transposed : Use::Right;
+      feed.isElementwise = true;
+    else if (operand.get() == dot.getRhs())
+      feed.use = dot.getTransposed() ? Use::Transposed : Use::Right;
   }
   if (load.getResult().use_empty())
-    return "expected loads for products alone, found one that nothing uses";
+    return "expected loads that something uses, found one that nothing does";
+  if (feed.isElementwise && feed.use != Use::Left)
+    return "expected loads of right operands for products alone, found a tile "
+           "of " +
+           toText(load.getResult().getType()) +
+           " that something else uses, too";
   return "";
+}
+
+/// True for a tile that the role that computes loads by itself: values of rows
+/// or columns, and what comes once beside the products or is no operand of any.
+static bool isLoadedByComputing(rtile::LoadOp load) {
+  RankedTensorType tile = getTile(load.getResult().getType());
+  bool feedsProduct =
+      llvm::any_of(load->getUsers(), llvm::IsaPred<rtile::DotOp>);
+  bool comesOnce = isa<rtile::FuncOp>(load->getParentOp());
+  return tile.getRank() == 1 ||
+         (!feedsProduct && !load.getResult().use_empty() &&
+          (comesOnce || tile.getElementTypeBitWidth() != 16));
 }
 
 /// Why what `func` loads could change while it runs, or "": a role that loads
@@ -116,12 +130,11 @@ FailureOr<Products> schedule::findProducts(rtile::FuncOp func,
       reason = checkDot(dot);
       products.dots.push_back(dot);
     } else if (auto load = dyn_cast<rtile::LoadOp>(op)) {
-      // Who computes loads a value for each row by himself.
-      if (getTile(load.getResult().getType()).getRank() == 1)
+      if (isLoadedByComputing(load))
         return WalkResult::advance();
-      Use use;
-      reason = checkLoad(load, use);
-      products.feeds.push_back({load, use});
+      Feed feed;
+      reason = checkLoad(load, feed);
+      products.feeds.push_back(feed);
     } else if (op->getNumRegions() != 0 &&
                !isa<rtile::FuncOp, scf::ForOp, scf::IfOp>(op)) {
       reason = "expected loops and conditions of scf.for and scf.if, found " +

@@ -33,10 +33,13 @@ enum class Use {
   Right,      ///< First as another right operand.
 };
 
-/// A load whose tile goes to products.
+/// A load of a tile that the copy engine brings: one for products, or of a
+/// loop.
 struct Feed {
   rtile::LoadOp load;
-  Use use;
+  Use use = Use::Left;
+  /// Something else reads the tile, too, from registers.
+  bool isElementwise = false;
 
   /// Number of the kernel's parameter that the view is of, or -1.
   int64_t getBuffer() const;

@@ -11,6 +11,8 @@
 #include "mlir/IR/Matchers.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace ringlet;
 using namespace ringlet::schedule;
@@ -135,6 +137,50 @@ static Section chooseSection(rtile::FuncOp func, const Products &products) {
       {std::distance(parameters.begin(), argument), keys.getAxes().front()}};
 }
 
+/// Of a kernel whose steps multiply tiles of rows and of columns of its grid:
+/// the axes of both, or -1.
+static std::pair<int64_t, int64_t> findProductAxes(rtile::FuncOp func,
+                                                   const Products &products) {
+  int64_t rows = -1, columns = -1;
+  if (func.getGridRank() != 2)
+    return {rows, columns};
+  for (const Feed &feed : products.feeds) {
+    rtile::LoadOp load = feed.load;
+    if (isa<rtile::FuncOp>(load->getParentOp()))
+      continue;
+    int64_t &found = feed.use == Use::Left ? rows : columns;
+    SmallVector<int64_t> axes;
+    for (Value offset : load.getOffsets())
+      collectAxes(func, offset, axes);
+    if (axes.size() != 1 || (found >= 0 && found != axes.front()))
+      return {-1, -1};
+    found = axes.front();
+  }
+  return {rows, columns};
+}
+
+/// Blocks that run at once share what they load: of a square of the result they
+/// load the least. As many rows of tiles as make it one are walked through side
+/// by side.
+static std::optional<Walk> chooseProductWalk(rtile::FuncOp func,
+                                             const Products &products) {
+  auto [rows, columns] = findProductAxes(func, products);
+  if (rows < 0 || columns < 0 || rows == columns)
+    return std::nullopt;
+  rtile::DotOp dot = products.dots.front();
+  RankedTensorType tile = getTile(dot.getResult().getType());
+  // About the number of multiprocessors of the GPUs that have this form.
+  constexpr double blocks = 128;
+  auto section = std::max<int64_t>(
+      std::lround(std::sqrt(blocks * tile.getDimSize(1) / tile.getDimSize(0))),
+      1);
+  return Walk{rtile::WalkAttr::get(func.getContext(), rtile::Dispatch::strided,
+                                   {rows, columns}, {}, section, 0, {}, 0),
+              "blocks take points in turn, " + std::to_string(section) +
+                  " rows of tiles side by side, so that those that run at once "
+                  "load the same tiles"};
+}
+
 static std::string describe(const Section &section) {
   if (section.points == 0)
     return "";
@@ -152,6 +198,9 @@ Walk schedule::chooseWalk(rtile::FuncOp func, const Products &products) {
   });
   MLIRContext *context = func.getContext();
   int64_t tile = findTileAxis(func, products.getHeight());
+  if (!limited)
+    if (std::optional<Walk> walk = chooseProductWalk(func, products))
+      return *walk;
   if (!limited)
     return {rtile::WalkAttr::get(context, rtile::Dispatch::strided, {}, {}, 0,
                                  0, {}, 0),

@@ -226,7 +226,7 @@ rtile.func @high(%Q: memref<1x?x8x16xbf16, strided<[?, ?, ?, 1]>>, %K: memref<1x
 
 // A tile that is read in another way, too, cannot stay in its slot.
 
-// expected-error@+1 {{expected loads for products alone, found a tile of tensor<64x64xbf16> that arith.negf uses}}
+// expected-error@+1 {{expected loads of right operands for products alone, found a tile of tensor<64x64xbf16> that something else uses, too}}
 rtile.func @other_use(%Q: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %K: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %V: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %O: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>)
     grid(%tile: index, %head: index, %batch: index) recipe = "fa_fwd_lazy" {
   %c0 = arith.constant 0 : index

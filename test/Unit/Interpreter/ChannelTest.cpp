@@ -14,8 +14,8 @@ using namespace ringlet::interpreter;
 using namespace ringlet::interpreter::test;
 
 /// Y += sum over tiles X_n of X_n X_n', as a chain of products; Z is the sum of
-/// the tiles, which a second role reads from the same slots. Every point adds to
-/// the same Y.
+/// the tiles, which a second role reads from the same slots. Every point adds
+/// to the same Y.
 static const char *const kChain = R"(
 !mem = memref<?x16xbf16, strided<[?, 1]>>
 !out = memref<16x16xf32, strided<[16, 1]>>
