@@ -56,6 +56,11 @@ struct CompileOptions {
   /// A curve for the keys of attentions to lie or to be walked along, "linear"
   /// for none, or "auto" to choose by the cost model. It changes no result.
   std::string order = "auto";
+  /// How kernels compute several branches of an attention: "chain", one after
+  /// the other, "union", which refuses attentions that one kernel cannot
+  /// compute, or "auto" to choose by the cost model. It changes no result
+  /// beyond rounding.
+  std::string combine = "auto";
   /// A picture to draw instead: "order", "pattern" or "tiles", the last of the
   /// first level; the output is then an SVG. Empty: none.
   std::string plot;
@@ -121,6 +126,10 @@ std::string listRecipes();
 /// Sets the order called "auto" or by the name of a curve. Returns an empty
 /// string, or what is wrong.
 std::string parseOrder(std::string_view name, CompileOptions &options);
+
+/// Sets how kernels compute several branches: "auto", "chain" or "union".
+/// Returns an empty string, or what is wrong.
+std::string parseCombine(std::string_view name, CompileOptions &options);
 
 /// Sets what the explanation is to hold beside the choices: nothing, or
 /// "memory". Returns an empty string, or what is wrong.

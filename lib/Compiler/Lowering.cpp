@@ -103,6 +103,9 @@ LogicalResult Lowering::runPipeline(ModuleOp module, const arch::Target &target,
   LevelOptions levelOptions;
   levelOptions.level = std::string(target.name());
   levelOptions.order = options.order;
+  // A picture shows branches.
+  bool isPicture = !options.plot.empty() && options.combine == "auto";
+  levelOptions.combine = isPicture ? "chain" : options.combine;
   // A CPU has one kind of kernel: the choice is about the GPUs beside it.
   if (target.gpu) {
     levelOptions.recipe = options.recipe;

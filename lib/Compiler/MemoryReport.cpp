@@ -50,7 +50,7 @@ cost::BranchWalk Report::walkOf(size_t index) {
   walk.queryOffset = attention.keys - attention.queries; // S1
   walk.pattern =
       attn::getTilePattern(op, cast<attn::BranchAttr>(op.getBranches()[index]),
-                           cast<attn::TilingAttr>((*op.getTilings())[index]));
+                           op.getTilingOf(index));
 
   // Of all batch items.
   int64_t items = op.getQuery().getType().getDimSize(0);
@@ -178,6 +178,12 @@ std::string ringlet::reportMemory(ModuleOp module) {
     std::string prefix = (place.empty() ? "" : place + ": ") + "memory: ";
     if (auto function = op->getParentOfType<func::FuncOp>())
       prefix += "@" + function.getSymName().str() + ": ";
+    if (op.isUnion()) {
+      out << prefix
+          << "expected a kernel for each branch to count, found combine = "
+             "union; --combine=chain counts one\n";
+      return;
+    }
     std::string error;
     std::optional<plot::Attention> attention =
         readStaticAttention(op, "count", error);

@@ -7,6 +7,7 @@
 
 #include "ringlet/Compile.h"
 
+#include "dialects/Ringlet/IR/RingletDialect.h"
 #include "lib/Arch/Target.h"
 #include "lib/Evaluator/VerifyOrders.h"
 #include "lib/Layout/Curve.h"
@@ -64,6 +65,16 @@ std::string ringlet::parseOrder(std::string_view name,
   if (!isKnown)
     return "expected one of " + list + ", found '" + std::string(name) + "'";
   options.order = name;
+  return "";
+}
+
+std::string ringlet::parseCombine(std::string_view name,
+                                  CompileOptions &options) {
+  StringRef text(name.data(), name.size());
+  if (text != "auto" && !attn::symbolizeCombine(text))
+    return "expected one of auto, chain, union, found '" + std::string(name) +
+           "'";
+  options.combine = name;
   return "";
 }
 

@@ -38,6 +38,10 @@ void ringlet::buildRingletOptPipeline(OpPassManager &pm,
   RingletPropagateOrdersOptions orders;
   orders.level = options.level;
   pm.addPass(createRingletPropagateOrders(orders));
+  RingletChooseCombineOptions combine;
+  combine.level = options.level;
+  combine.combine = options.combine;
+  pm.addPass(createRingletChooseCombine(combine));
   RingletChooseTilingOptions tiling;
   tiling.level = options.level;
   tiling.recipe = options.recipe;

@@ -35,6 +35,11 @@ struct LevelOptions : mlir::PassPipelineOptions<LevelOptions> {
           "A curve for keys to lie or to be walked along, linear for "
           "none, or auto to choose"),
       llvm::cl::init("auto")};
+  Option<std::string> combine{
+      *this, "combine",
+      llvm::cl::desc("How kernels compute several branches: chain, union, or "
+                     "auto to choose"),
+      llvm::cl::init("auto")};
   Option<std::string> recipe{
       *this, "recipe",
       llvm::cl::desc("How kernels of a GPU divide their work: plain, "

@@ -65,10 +65,13 @@ LogicalResult Plotter::addAttention(attn::AttentionOp op) {
                 "time";
     plot::Panel &panel = panels.emplace_back();
     bool drawn;
+    if (kind == "tiles" && op.isUnion())
+      return op.emitOpError("expected a kernel for each branch to draw, found "
+                            "combine = union; --combine=chain draws one");
     if (kind == "pattern") {
       drawn = plot::plotPattern(*attention, i, panel, error);
     } else {
-      auto tiling = cast<attn::TilingAttr>((*op.getTilings())[i]);
+      auto tiling = op.getTilingOf(i);
       drawn = plot::plotTiles(*attention, i, tiling.getQuery(), tiling.getKey(),
                               panel, error);
     }

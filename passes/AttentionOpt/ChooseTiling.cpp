@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/Ringlet/IR/RingletDialect.h"
+#include "dialects/Ringlet/IR/BranchUnion.h"
 #include "lib/Arch/Target.h"
 #include "lib/Cost/GPUSchedule.h"
 #include "lib/Cost/GPUTiling.h"
@@ -127,9 +127,8 @@ LogicalResult ChooseTiling::readForm(attn::AttentionOp op) {
 LogicalResult ChooseTiling::checkGiven(attn::AttentionOp op) {
   if (!target.gpu || !target.gpu->hasScheduledForm())
     return success();
-  for (auto [branch, attr] :
-       llvm::zip_equal(op.getBranchRange(), *op.getTilings())) {
-    auto tiling = cast<attn::TilingAttr>(attr);
+  for (auto [index, branch] : llvm::enumerate(op.getBranchRange())) {
+    attn::TilingAttr tiling = op.getTilingOf(index);
     if (!tiling.getRecipe())
       continue;
     std::string problem = whyNotScheduled(op, branch, tiling, target);
@@ -163,10 +162,9 @@ void ChooseTiling::runOnOperation() {
     return signalPassFailure();
   }
   common = *parsed;
-  auto report = [&](remark::detail::InFlightRemark remark, unsigned branch,
-                    const std::string &text) {
-    remark << ("branch " + std::to_string(branch) + " on " + target.name() +
-               ": " + text);
+  auto report = [&](remark::detail::InFlightRemark remark,
+                    const std::string &what, const std::string &text) {
+    remark << (what + " on " + target.name() + ": " + text);
   };
   auto options = remark::RemarkOpts::name("ChooseTiling")
                      .category("ringlet-choose-tiling");
@@ -177,14 +175,19 @@ void ChooseTiling::runOnOperation() {
       return failed(checkGiven(op)) ? WalkResult::interrupt()
                                     : WalkResult::advance();
     SmallVector<Attribute> tilings;
-    for (auto [index, branch] : llvm::enumerate(op.getBranchRange())) {
+    SmallVector<attn::BranchAttr> branches(op.getBranchRange());
+    if (op.isUnion())
+      branches = {attn::getAtoms(op)};
+    for (auto [index, branch] : llvm::enumerate(branches)) {
       FailureOr<Choice> choice = choose(op, branch);
       if (failed(choice))
         return WalkResult::interrupt();
       tilings.push_back(choice->tiling);
-      report(remark::passed(op.getLoc(), options), index, choice->reason);
+      std::string what =
+          op.isUnion() ? "union" : "branch " + std::to_string(index);
+      report(remark::passed(op.getLoc(), options), what, choice->reason);
       if (!choice->missed.empty())
-        report(remark::missed(op.getLoc(), options), index,
+        report(remark::missed(op.getLoc(), options), what,
                "no recipe: " + choice->missed);
     }
     op.setTilingsAttr(ArrayAttr::get(op.getContext(), tilings));

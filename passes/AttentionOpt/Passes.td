@@ -38,11 +38,50 @@ def RingletClampSegments : Pass<"ringlet-clamp-segments"> {
   }];
 }
 
+def RingletChooseCombine : Pass<"ringlet-choose-combine"> {
+  let summary = "Choose how kernels compute several branches";
+  let description = [{
+    Writes `combine = union` on attentions of several branches that one kernel
+    is to compute, unless `combine` or `tilings` are there already.
+
+    A chain computes every score of every branch and takes the softmax of its
+    rows through memory from branch to branch. A union computes a score that
+    several branches share once and keeps the softmax in registers or caches;
+    its tiles hold rows of one residue modulo the common multiple of all
+    dilations in one segment of their common divisor, of which there may be few.
+    `combine=auto` counts the scores of both for a sequence that fills the
+    longest segment, takes them times what the cost model of tiles says that one
+    costs, and chooses the less. Only for CPUs: GPU kernels of a union have no
+    recipe yet, and those of a chain are measured. It takes a chain, too, where
+    a branch has no segments, whose keys the compiler cannot count.
+
+    A union that is asked for and not possible is an error that says why.
+
+    Before:
+
+    ```mlir
+    func.func @f(%q: tensor<1x?x8x64xf32>) -> tensor<1x?x8x64xf32> {
+      %o, %l = ringlet.attention %q, %q, %q
+          branches [<w = 2048, r = 1>, <w = 4096, r = 2>, <w = 8192, r = 4>]
+          : (tensor<1x?x8x64xf32>, tensor<1x?x8x64xf32>, tensor<1x?x8x64xf32>)
+          -> (tensor<1x?x8x64xf32>, tensor<1x8x?xf32>)
+      return %o : tensor<1x?x8x64xf32>
+    }
+    ```
+
+    After, with `combine=union`: `combine = union`.
+  }];
+  let options = [Option<"level", "level", "std::string",
+    /*default=*/"\"x86-64-v3\"", "Row of the table of CPU levels or of GPU architectures to choose for">,
+    Option<"combine", "combine", "std::string",
+    /*default=*/"\"auto\"", "How kernels compute several branches: chain, union, or auto to choose">];
+}
+
 def RingletChooseTiling : Pass<"ringlet-choose-tiling"> {
   let summary = "Choose the tile shape of each branch by the cost model";
   let description = [{
-    Writes `tilings`, one `#ringlet.tiling` a branch, on each attention that has
-    none. The cost model (`lib/Cost`) estimates the cycles that one score costs
+    Writes `tilings`, one `#ringlet.tiling` a branch or one for a union of them,
+    on each attention that has none. The cost model (`lib/Cost`) estimates the cycles that one score costs
     for every candidate shape: the matrix products, the packing of K and V,
     which a taller query tile shares among more rows, the softmax, what does not
     fit in the first two caches, and the rows and columns of a tile that a short

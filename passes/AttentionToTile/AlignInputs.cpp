@@ -8,6 +8,7 @@
 #include "dialects/Tile/IR/TileDialect.h"
 #include "lib/Arch/Target.h"
 #include "lib/Cost/InputCopies.h"
+#include "passes/AttentionToTile/KernelBuilder.h"
 #include "passes/AttentionToTile/Kernels.h"
 #include "passes/AttentionToTile/Passes.h"
 #include "ringlet/abi/Limits.h"
@@ -69,33 +70,11 @@ bool canBeAligned(MemRefType type) {
   return columns * type.getElementTypeBitWidth() / 8 % abi::kMapAlignment == 0;
 }
 
-/// The kernels that copy: one for inputs of one type.
-class CopyKernels {
-public:
-  explicit CopyKernels(SymbolTable &symbols) : symbols(symbols) {}
-
-  void share(rplan::AlignedOp op) {
-    auto kernel = symbols.lookup<rtile::FuncOp>(op.getKernel());
-    for (rtile::FuncOp other : kernels)
-      if (OperationEquivalence::isRegionEquivalentTo(
-              &other.getBody(), &kernel.getBody(),
-              OperationEquivalence::IgnoreLocations)) {
-        op.setKernel(other.getSymName());
-        return symbols.erase(kernel);
-      }
-    kernels.push_back(kernel);
-  }
-
-private:
-  SymbolTable &symbols;
-  SmallVector<rtile::FuncOp> kernels;
-};
-
 /// Copies one input of a plan.
 class Alignment {
 public:
   Alignment(rplan::FuncOp plan, BlockArgument input, SymbolTable &symbols,
-            CopyKernels &kernels);
+            EqualKernels &kernels);
   void run();
 
 private:
@@ -108,14 +87,15 @@ private:
   rplan::FuncOp plan;
   BlockArgument input;
   SymbolTable &symbols;
-  CopyKernels &kernels;
+  /// Those that copy: one for inputs of one type.
+  EqualKernels &kernels;
   SmallVector<Reading> readings;
 };
 
 } // namespace
 
 Alignment::Alignment(rplan::FuncOp plan, BlockArgument input,
-                     SymbolTable &symbols, CopyKernels &kernels)
+                     SymbolTable &symbols, EqualKernels &kernels)
     : plan(plan), input(input), symbols(symbols), kernels(kernels) {
   for (auto launch : plan.getBody().getOps<rplan::LaunchOp>())
     for (auto [argument, value] : llvm::enumerate(launch.getArgs()))
@@ -218,7 +198,7 @@ void Alignment::run() {
   Value aligned = emitAligned(host, name, readings.front().view.getAxes()[0],
                               tensor, worth);
   auto copy = aligned.getDefiningOp<rplan::AlignedOp>();
-  kernels.share(copy);
+  copy.setKernel(kernels.share(copy.getKernel()));
   for (Reading &reading : readings) {
     reading.launch.getArgsMutable()[reading.argument].set(aligned);
     // What runs in its place reads the same.
@@ -249,7 +229,7 @@ struct AlignInputs : ringlet::impl::RPlanAlignInputsBase<AlignInputs> {
     if (!target.gpu)
       return;
     SymbolTable symbols(getOperation());
-    CopyKernels kernels(symbols);
+    EqualKernels kernels(symbols);
     for (auto plan : getOperation().getOps<rplan::FuncOp>())
       for (BlockArgument input : plan.getInputs())
         if (canBeAligned(cast<MemRefType>(input.getType())))

@@ -41,9 +41,7 @@ struct Attention {
   attn::BranchAttr getBranch(unsigned index) {
     return llvm::cast<attn::BranchAttr>(op.getBranches()[index]);
   }
-  attn::TilingAttr getTiling(unsigned index) {
-    return llvm::cast<attn::TilingAttr>((*op.getTilings())[index]);
-  }
+  attn::TilingAttr getTiling(unsigned index) { return op.getTilingOf(index); }
   bool isSum() { return op.getMix() == attn::Mix::Sum; }
   /// Whether branch number `index` has all heads, or every row of them, too.
   bool hasEveryHead(unsigned index);

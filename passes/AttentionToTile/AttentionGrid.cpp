@@ -84,18 +84,26 @@ void AttentionGrid::declareSequences() {
 }
 
 void AttentionGrid::addAxes() {
-  point.tile =
-      k.addGridAxis("tile", packed ? tiles : plan.ceilDiv(tiles, together));
+  Value extent = packed ? tiles : plan.ceilDiv(tiles, together);
+  if (hasResidues)
+    extent = plan.mul(extent, view.getSizes().r);
+  point.tile = k.addGridAxis("tile", extent);
   if (view.getSizes().w && !packed)
     point.segment = point.gridSegment = k.addGridAxis("segment", segments);
   point.head = k.addGridAxis("head", heads);
+  if (!packed)
+    point.batch = k.addGridAxis("batch", attention.query.sizes[0]);
+  if (hasResidues) {
+    Value axis = point.tile, r = view.getR();
+    point.residue = k.create<arith::RemUIOp>("residue", axis, r);
+    point.tile = k.create<arith::DivUIOp>("tile_of_residue", axis, r);
+  }
   if (packed) {
     PackedSequences::Place place =
         packed->find(sequence.getRows(Side::Query), point.tile);
     point.tile = place.tile;
     sequence.read(place.sequence, place.first);
   } else {
-    point.batch = k.addGridAxis("batch", attention.query.sizes[0]);
     sequence.read(point.batch, nullptr);
   }
   placeSegment();

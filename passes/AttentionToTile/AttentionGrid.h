@@ -18,16 +18,18 @@ namespace ringlet {
 
 /// The grid of a kernel that computes a tile of query rows of one segment and
 /// residue, or several, at each point: tiles of a segment, segments, heads,
-/// sequences. Packed sequences share the first axis.
+/// sequences. The first axis is shared by packed sequences, and by residues
+/// where heads do not say them.
 class AttentionGrid {
 public:
-  /// Rows are those of `view`; a tile has `tileRows`. Heads are numbers from
-  /// `firstHead` on.
+  /// Rows are those of `view`; a tile has `tileRows`.
   AttentionGrid(HostPlan &plan, KernelBuilder &k, Attention &attention,
                 BranchView &view, PointSequence &sequence, int64_t tileRows);
 
   /// Counts the tiles of the heads `firstHead` to `endHead`, in the plan.
   void count(int64_t firstHead, int64_t endHead);
+  /// Gives the grid points for all residues.
+  void addResidues() { hasResidues = true; }
   /// Gives each point up to `most` tiles, if enough points are left for a
   /// device. Returns how many, in the kernel.
   mlir::Value shareTiles(int64_t most);
@@ -43,10 +45,10 @@ public:
   /// Adds the axes, and finds out where a point stands.
   void addAxes();
 
-  /// A point. Its segment is null where there is one, the batch where sequences
-  /// are packed.
+  /// A point. Its segment is null where there is one, the residue where points
+  /// do not say it, the batch where sequences are packed.
   struct Point {
-    mlir::Value tile, segment, head, keyHead, batch;
+    mlir::Value tile, segment, residue, head, keyHead, batch;
     /// The segment, counted from the first one of the grid.
     mlir::Value gridSegment;
   };
@@ -67,6 +69,7 @@ private:
   BranchView &view;
   PointSequence &sequence;
   int64_t tileRows, firstHead = 0;
+  bool hasResidues = false;
   /// In the plan.
   mlir::Value tiles, segments, firstSegment, heads, together;
   std::optional<PackedSequences> packed;

@@ -12,7 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/AttentionToTile/SoftmaxBody.h"
+#include "passes/AttentionToTile/TileKernel.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -28,112 +28,47 @@ namespace {
 constexpr int64_t mostRowsOfPoint = 1024;
 
 /// What both kernels of a branch are made of.
-class BranchEmitter {
+class BranchEmitter : protected TileKernel {
 protected:
   BranchEmitter(HostPlan &plan, const Twine &name, Attention &attention,
                 const BranchKernel &kernel, attn::TilingAttr tiling)
-      : plan(plan), kernel(kernel), attention(attention), k(plan, name),
-        query(k.addBuffer("Q", attention.query.buffer)),
-        key(k.addBuffer("K", attention.key.buffer)),
-        value(k.addBuffer("V", attention.value.buffer)),
-        rows(k, attention, kernel), sequence(k, attention, query, key),
-        view(k, attention, attention.sizes[kernel.branch]),
-        grid(plan, k, attention, view, sequence, tiling.getQuery()),
-        keys(plan, k, attention, kernel.branch, view, tiling),
-        body(k, attention, tiling), queryRows(tiling.getQuery()),
-        keyRows(tiling.getKey()) {
-    view.declare();
+      : TileKernel(plan, name, attention, kernel.ends, kernel.branch,
+                   attention.sizes[kernel.branch], tiling),
+        kernel(kernel) {
     attn::BranchAttr branch = attention.getBranch(kernel.branch);
     grid.count(branch.getHeadBegin(), branch.hasAllHeads()
                                           ? attention.op.getQueryHeads()
                                           : branch.getHeadEnd());
   }
 
-  /// The rest of the parameters, axes and views. `groupRows` are those of a
-  /// group of tiles with marks, 0 for none.
+  /// The rest of the parameters, axes and views.
   void place(int64_t groupRows);
-  /// The first row of tile number `tile` in a view, which is not row 0 where
-  /// the positions do not begin with the segment.
-  Value getFirstRow(StringRef name, Value view, Value tile);
   /// Computes a tile of queries that begins at `row`.
   void streamKeys(Value tile, Value row, Value marks);
   /// Fills the rows of the other residues beside a tile.
   void fillOthers(Value tile);
 
-  HostPlan &plan;
   const BranchKernel &kernel;
-  Attention &attention;
-  KernelBuilder k;
-  Value query, key, value;
-  SoftmaxRows rows;
-  PointSequence sequence;
-  BranchView view;
-  AttentionGrid grid;
-  KeyTiles keys;
-  SoftmaxBody body;
-  int64_t queryRows, keyRows;
-  Value residue, queryView, keyView, valueView;
-  /// Where queries, and what belongs to them, lie in memory.
-  KernelBuilder::Rows queries;
-
-private:
-  KernelBuilder::Rows getRows(Side side);
+  KeyViews keyViews;
 };
 
-KernelBuilder::Rows BranchEmitter::getRows(Side side) {
-  Value origin = sequence.getOrigin(side);
-  SequencePart part = sequence.getPart(side);
-  if (keys.blocksMayEnd())
-    part = keys.clampToMask(part, origin, sequence.getCount(side), side);
-  return view.getRows(side, origin, grid.getPoint().segment, residue, part);
-}
-
 void BranchEmitter::place(int64_t groupRows) {
-  grid.declareSequences();
-  keys.declare(grid.getTiles(), grid.getSegments(), grid.getFirstSegment());
-  grid.addAxes();
+  declareGrid();
   const AttentionGrid::Point &point = grid.getPoint();
-  residue = view.getResidue(plan, attention.getBranch(kernel.branch),
-                            point.head, point.keyHead);
-  KernelBuilder::Rows ofKeys = getRows(Side::Key);
-  queries = getRows(Side::Query);
-  auto makeView = [&](StringRef name, Value buffer, Value head, int64_t count,
-                      int64_t columns, const KernelBuilder::Rows &where) {
-    Type element = cast<MemRefType>(buffer.getType()).getElementType();
-    return k.view(name, buffer, grid.getAxes(head),
-                  view.getType({count, columns}, element, where), where);
-  };
-  int64_t depth = attention.op.getHeadDim();
-  queryView = makeView("q", query, point.head, queryRows, depth, queries);
-  // Only who sees whom is a matter of positions.
-  queries.positions = nullptr;
-  keyView = makeView("k", key, point.keyHead, keyRows, depth, ofKeys);
-  ofKeys.positions = nullptr;
-  valueView = makeView("v", value, point.keyHead, keyRows,
-                       attention.op.getValueDim(), ofKeys);
-  rows.makeViews(grid, view, queries, queryRows, groupRows);
-}
-
-Value BranchEmitter::getFirstRow(StringRef name, Value ofView, Value tile) {
-  Value offset = k.mul("tile_row", tile, queryRows);
-  if (!sequence.getFirstRank())
-    return offset;
-  auto bounds = rtile::BoundsOp::create(k.getBuilder(), plan.getLoc(), ofView);
-  return k.add(name, bounds.getBegin(), offset);
+  residue = view.getResidue(plan, kernel.branch, point.head, point.keyHead);
+  KernelBuilder::Rows ofKeys = getRows(Side::Key, point.segment, residue);
+  viewQueries();
+  keyViews = viewKeys(ofKeys);
+  viewResults(groupRows);
 }
 
 void BranchEmitter::streamKeys(Value tile, Value row, Value marks) {
   KeyTiles::Place place{
-      queryView, row, keyView, tile, grid.getPoint().gridSegment, residue};
+      queryView, row, keyViews.key, tile, grid.getPoint().gridSegment, residue};
   Value queryTile = k.load("q_tile", queryView, row);
   SoftmaxBody::State state = body.begin(rows.before, row);
-  state = body.visit(keys, place, valueView, queryTile, state);
-  if (rows.state)
-    return body.store(state, *rows.state, row);
-  // Before the division, so that the accumulator need not outlive it.
-  if (marks)
-    body.storeMarks(state, marks, row);
-  body.store(state, std::get<SoftmaxResult>(kernel.after), *rows.result, row);
+  state = body.visit(keys, place, keyViews.value, queryTile, state);
+  store(state, row, marks);
 }
 
 void BranchEmitter::fillOthers(Value tile) {
@@ -264,7 +199,7 @@ void RedoEmitter::emit() {
 /// then.
 void RedoEmitter::launch() {
   Value every = plan.constant(1);
-  auto marking = cast<rplan::LaunchOp>(*kernel.marks.buffer.user_begin());
+  auto marking = cast<rplan::LaunchOp>(*kernel.ends.marks.buffer.user_begin());
   rplan::LaunchOp launch = k.launch();
   SmallVector<Value> args(launch.getArgs());
   args[allArgument] = every;

@@ -31,17 +31,32 @@ void BranchView::declare() {
   }
 }
 
-Value BranchView::getResidue(HostPlan &plan, attn::BranchAttr branch,
-                             Value head, Value keyHead) {
+/// c mod r, which rounds down; `r` is null where the compiler knows `rate`.
+static Value makeResidue(KernelBuilder &k, int64_t c, Value r, int64_t rate) {
+  if (!r)
+    return k.constant(layout::floorMod(c, rate));
+  if (c >= 0)
+    return k.create<arith::RemUIOp>("residue", k.constant(c), r);
+  Value below = k.create<arith::RemUIOp>("below", k.constant(-1 - c), r);
+  return k.create<arith::SubIOp>("residue", k.add("last", r, k.constant(-1)),
+                                 below);
+}
+
+Value ringlet::makeResidue(HostPlan &plan, KernelBuilder &k,
+                           Attention &attention, unsigned index, Value head,
+                           Value keyHead, Value r) {
+  const BranchSizes &sizes = attention.sizes[index];
   if (sizes.getR() == 1)
     return nullptr;
   attn::AttentionOp op = attention.op;
+  attn::BranchAttr branch = attention.getBranch(index);
   bool byQuery = branch.getBy() == attn::HeadKind::Query;
   Value x = byQuery ? head : keyHead;
   int64_t heads = byQuery ? op.getQueryHeads() : op.getKeyHeads();
   switch (branch.getOffset()) {
   case attn::OffsetRule::Modulo:
-    return k.create<arith::RemUIOp>("residue", x, getR());
+    return k.create<arith::RemUIOp>("residue", x,
+                                    r ? r : k.constant(sizes.getR()));
   case attn::OffsetRule::Block: {
     Value share = plan.ceilDiv(plan.constant(heads), sizes.r);
     if (std::optional<int64_t> known = getConstant(share))
@@ -50,20 +65,9 @@ Value BranchView::getResidue(HostPlan &plan, attn::BranchAttr branch,
                                     k.addScalar("heads_of_residue", share));
   }
   case attn::OffsetRule::Constant:
-    return getResidue(branch.getConstant());
+    return ::makeResidue(k, branch.getConstant(), r, sizes.getR());
   }
   llvm_unreachable("every offset rule has a residue");
-}
-
-/// c mod r, which rounds down.
-Value BranchView::getResidue(int64_t c) {
-  if (!r)
-    return k.constant(layout::floorMod(c, sizes.getR()));
-  if (c >= 0)
-    return k.create<arith::RemUIOp>("residue", k.constant(c), r);
-  Value below = k.create<arith::RemUIOp>("below", k.constant(-1 - c), r);
-  return k.create<arith::SubIOp>("residue", k.add("last", r, k.constant(-1)),
-                                 below);
 }
 
 KernelBuilder::Rows BranchView::getRows(Side side, Value origin, Value segment,

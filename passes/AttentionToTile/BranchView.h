@@ -12,6 +12,12 @@
 
 namespace ringlet {
 
+/// The residue o of a branch (B2) at a head; null if the branch is not dilated.
+/// `r` is a parameter, null where the compiler knows it.
+mlir::Value makeResidue(HostPlan &plan, KernelBuilder &k, Attention &attention,
+                        unsigned branch, mlir::Value head, mlir::Value keyHead,
+                        mlir::Value r = {});
+
 /// The rows of either side that lie in one segment and residue of given sizes,
 /// as a kernel's views have them.
 class BranchView {
@@ -29,10 +35,12 @@ public:
   mlir::Value getW() { return w ? w : k.constant(sizes.getW()); }
   mlir::Value getR() { return r ? r : k.constant(sizes.getR()); }
 
-  /// The residue o of a branch of these sizes (B2) at a head; null if the
-  /// branch is not dilated.
-  mlir::Value getResidue(HostPlan &plan, attn::BranchAttr branch,
-                         mlir::Value head, mlir::Value keyHead);
+  /// The residue o (B2) of branch number `branch`, whose sizes these are, at a
+  /// head; null if the branch is not dilated.
+  mlir::Value getResidue(HostPlan &plan, unsigned branch, mlir::Value head,
+                         mlir::Value keyHead) {
+    return makeResidue(plan, k, attention, branch, head, keyHead, r);
+  }
 
   /// What a view says of those rows of a side that are a `part` of the axis or
   /// of a table; number 0 of them has the rank `origin`.
@@ -47,8 +55,6 @@ public:
   }
 
 private:
-  mlir::Value getResidue(int64_t c);
-
   KernelBuilder &k;
   Attention &attention;
   BranchSizes sizes;

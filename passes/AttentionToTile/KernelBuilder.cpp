@@ -167,3 +167,17 @@ Value KernelBuilder::convert(StringRef name, Value tile, Type element) {
     return create<arith::ExtFOp>(name, result, tile);
   return create<arith::TruncFOp>(name, result, tile);
 }
+
+StringRef EqualKernels::share(StringRef name) {
+  auto kernel = symbols.lookup<rtile::FuncOp>(name);
+  for (rtile::FuncOp other : kernels)
+    if (other.getRecipeAttr() == kernel.getRecipeAttr() &&
+        OperationEquivalence::isRegionEquivalentTo(
+            &other.getBody(), &kernel.getBody(),
+            OperationEquivalence::IgnoreLocations)) {
+      symbols.erase(kernel);
+      return other.getSymName();
+    }
+  kernels.push_back(kernel);
+  return kernel.getSymName();
+}

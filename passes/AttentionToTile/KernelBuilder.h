@@ -119,6 +119,20 @@ private:
   llvm::SmallVector<std::pair<mlir::Value, mlir::Value>> tables;
 };
 
+/// Kernels that are the same but for their names are one.
+class EqualKernels {
+public:
+  explicit EqualKernels(mlir::SymbolTable &symbols) : symbols(symbols) {}
+
+  /// The name of a kernel like the one called `name`, which goes unless it is
+  /// the first.
+  llvm::StringRef share(llvm::StringRef name);
+
+private:
+  mlir::SymbolTable &symbols;
+  llvm::SmallVector<rtile::FuncOp> kernels;
+};
+
 } // namespace ringlet
 
 #endif // RINGLET_PASSES_ATTENTIONTOTILE_KERNELBUILDER_H

@@ -7,6 +7,8 @@
 
 #include "passes/AttentionToTile/Kernels.h"
 
+#include "passes/AttentionToTile/KernelBuilder.h"
+
 #include "mlir/IR/Remarks.h"
 
 #include <limits>
@@ -89,14 +91,14 @@ static KernelList chainBranches(HostPlan &plan, Attention &attention) {
     if (attention.isSum()) {
       if (!startsAnew)
         result.addend = state.accumulator;
-      kernel.after = result;
+      kernel.ends.after = result;
     } else {
       if (!startsAnew)
-        kernel.before = state;
+        kernel.ends.before = state;
       if (result.isWhole)
-        kernel.after = result;
+        kernel.ends.after = result;
       else
-        kernel.after = state;
+        kernel.ends.after = state;
     }
     kernels.push_back({"attention", "_branch" + std::to_string(index), kernel});
   }
@@ -107,10 +109,17 @@ static KernelList chainBranches(HostPlan &plan, Attention &attention) {
 // What features add
 //===----------------------------------------------------------------------===//
 
-static auto findFirstBranch(KernelList &kernels) {
-  return llvm::find_if(kernels, [](const Kernel &kernel) {
-    return std::holds_alternative<BranchKernel>(kernel.spec);
-  });
+/// Where a kernel streams or ends a softmax; null if it does not.
+static SoftmaxEnds *getEnds(Kernel &kernel) {
+  if (auto *branch = std::get_if<BranchKernel>(&kernel.spec))
+    return &branch->ends;
+  if (auto *all = std::get_if<UnionKernel>(&kernel.spec))
+    return &all->ends;
+  return nullptr;
+}
+
+static auto findFirstStream(KernelList &kernels) {
+  return llvm::find_if(kernels, [](Kernel &kernel) { return getEnds(kernel); });
 }
 
 static SmallVector<BranchKernel *> getBranches(KernelList &kernels) {
@@ -124,7 +133,7 @@ static SmallVector<BranchKernel *> getBranches(KernelList &kernels) {
 /// Writes output and lse where no branch does: none that comes last has every
 /// row.
 static void finish(Attention &attention, KernelList &kernels) {
-  const BranchKernel &last = *getBranches(kernels).back();
+  const SoftmaxEnds &last = *getEnds(kernels.back());
   if (auto *state = std::get_if<SoftmaxState>(&last.after)) {
     kernels.push_back(
         {"finish", "", FinishKernel{*state, {}, attention.output}});
@@ -149,8 +158,8 @@ static void addSinks(HostPlan &plan, Attention &attention,
                                     plan.getBuilder().getF32Type(),
                                     ArrayRef(attention.rowSizes).take_back(2));
   for (Kernel &kernel : kernels) {
-    if (auto *branch = std::get_if<BranchKernel>(&kernel.spec)) {
-      if (auto *result = std::get_if<SoftmaxResult>(&branch->after))
+    if (SoftmaxEnds *ends = getEnds(kernel)) {
+      if (auto *result = std::get_if<SoftmaxResult>(&ends->after))
         result->sinks = sinks;
     } else if (auto *finish = std::get_if<FinishKernel>(&kernel.spec)) {
       if (finish->state.sum)
@@ -180,8 +189,11 @@ static bool canFillOthers(Attention &attention, const BranchKernel &kernel) {
 /// first of them does not reach.
 static void fillUnreached(Attention &attention, KernelList &kernels) {
   SmallVector<BranchKernel *> branches = getBranches(kernels);
+  // A union has all rows.
+  if (branches.empty())
+    return;
   BranchKernel &first = *branches.front();
-  auto *result = std::get_if<SoftmaxResult>(&first.after);
+  auto *result = std::get_if<SoftmaxResult>(&first.ends.after);
   auto covers = [&](const BranchKernel *kernel) {
     return attention.coversEveryRow(kernel->branch);
   };
@@ -195,9 +207,8 @@ static void fillUnreached(Attention &attention, KernelList &kernels) {
                   double value) {
     fills.push_back({name.str(), "", FillKernel{tensor, axis, value}});
   };
-  if (first.before)
-    fill("fill_sum", first.before->sum, first.before->sum.sizes.size() - 1,
-         0.0);
+  if (const auto &before = first.ends.before)
+    fill("fill_sum", before->sum, before->sum.sizes.size() - 1, 0.0);
   // Others write lse of every row where they end.
   bool isOwn = attention.isSum() || branches.size() == 1;
   if (attention.lse && isOwn && !llvm::all_of(branches, covers)) {
@@ -213,7 +224,7 @@ static void fillUnreached(Attention &attention, KernelList &kernels) {
     fill("fill_output", attention.output, axis, 0.0);
   if (result && result->addend)
     fill("fill_partial", result->addend, axis, 0.0);
-  kernels.insert(findFirstBranch(kernels), fills.begin(), fills.end());
+  kernels.insert(findFirstStream(kernels), fills.begin(), fills.end());
 }
 
 /// Kernels with a recipe mark rows that they could not compute, and others
@@ -227,7 +238,7 @@ static void redoMarkedRows(HostPlan &plan, Attention &attention,
       result.push_back(kernel);
       continue;
     }
-    branch->marks = plan.workspace(
+    branch->ends.marks = plan.workspace(
         attention.rowShape, plan.getBuilder().getF32Type(), attention.rowSizes);
     result.push_back(kernel);
     result.push_back({kernel.name, kernel.part + "_redo", RedoKernel{*branch}});
@@ -239,7 +250,7 @@ static void redoMarkedRows(HostPlan &plan, Attention &attention,
 static void addRowTables(Attention &attention, KernelList &kernels) {
   for (Side side : {Side::Query, Side::Key})
     if (attention.rows.areOfSequences(side))
-      kernels.insert(findFirstBranch(kernels),
+      kernels.insert(findFirstStream(kernels),
                      {"attention",
                       side == Side::Query ? "_query_rows" : "_key_rows",
                       RowTableKernel{side}});
@@ -273,23 +284,41 @@ static void fillPastEnds(Attention &attention, KernelList &kernels) {
 
 /// Says as a remark what becomes of the branches.
 static void report(attn::AttentionOp op, const KernelList &kernels) {
+  auto remark = [&](const std::string &text) {
+    remark::passed(
+        op.getLoc(),
+        remark::RemarkOpts::name("Attention").category("ringlet-to-rtile"))
+        << text;
+  };
+  if (op.isUnion())
+    return remark("one kernel for " + std::to_string(op.getBranches().size()) +
+                  " branches, no partial results");
   SmallVector<const BranchKernel *> branches;
   for (const Kernel &kernel : kernels)
     if (auto *branch = std::get_if<BranchKernel>(&kernel.spec))
       branches.push_back(branch);
-  auto *result = std::get_if<SoftmaxResult>(&branches.back()->after);
-  remark::passed(
-      op.getLoc(),
-      remark::RemarkOpts::name("Attention").category("ringlet-to-rtile"))
-      << (std::to_string(branches.size()) + " branch kernels, " +
-          (branches.size() == 1        ? "no partial results"
-           : result && result->isWhole ? "the last one writes the output"
-                                       : "a finishing kernel writes the "
-                                         "output"));
+  auto *result = std::get_if<SoftmaxResult>(&branches.back()->ends.after);
+  remark(std::to_string(branches.size()) + " branch kernels, " +
+         (branches.size() == 1 ? "no partial results"
+          : result && result->isWhole
+              ? "the last one writes the output"
+              : "a finishing kernel writes the output"));
+}
+
+/// One kernel for all branches.
+static KernelList uniteBranches(Attention &attention) {
+  UnionKernel kernel;
+  kernel.tiling = attention.getTiling(0);
+  SoftmaxResult result;
+  result.output = attention.output;
+  result.lse = attention.lse;
+  kernel.ends.after = result;
+  return {{"attention", "_union", kernel}};
 }
 
 KernelList ringlet::listKernels(HostPlan &plan, Attention &attention) {
-  KernelList kernels = chainBranches(plan, attention);
+  KernelList kernels = attention.op.isUnion() ? uniteBranches(attention)
+                                              : chainBranches(plan, attention);
   finish(attention, kernels);
   addSinks(plan, attention, kernels);
   fillUnreached(attention, kernels);
@@ -307,11 +336,21 @@ void ringlet::emitKernel(HostPlan &, const Twine &name, Attention &attention,
 void ringlet::emitKernels(HostPlan &plan, Attention &attention,
                           const KernelList &kernels,
                           function_ref<std::string(StringRef)> getName) {
-  for (const Kernel &kernel : kernels)
+  // Branches with the same sizes have kernels that differ in what they are
+  // launched on.
+  EqualKernels equal(plan.getSymbols());
+  for (const Kernel &kernel : kernels) {
     std::visit(
         [&](const auto &spec) {
           emitKernel(plan, getName(kernel.name) + kernel.part, attention, spec);
         },
         kernel.spec);
+    auto *branch = std::get_if<BranchKernel>(&kernel.spec);
+    Operation *last = plan.getBuilder().getInsertionPoint()->getPrevNode();
+    if (branch && !branch->ends.marks) {
+      auto launch = cast<rplan::LaunchOp>(last);
+      launch.setKernel(equal.share(launch.getKernel()));
+    }
+  }
   report(attention.op, kernels);
 }

@@ -43,20 +43,31 @@ struct SoftmaxResult {
   HostTensor sinks;
 };
 
-/// Streams the queries of a branch over its keys with a running maximum and
-/// sum.
-struct BranchKernel {
-  unsigned branch;
-  attn::TilingAttr tiling;
+/// What a kernel reads before it streams queries over keys with a running
+/// maximum and sum, and writes after that.
+struct SoftmaxEnds {
   /// The state that it goes on from; none if it starts one.
   std::optional<SoftmaxState> before;
   std::variant<SoftmaxState, SoftmaxResult> after;
-  /// Where it writes a mark for each row that it could not compute, f32
-  /// `[.., head, sequence]`, 0 or 1; null if it computes all.
+  /// A mark for each row that could not be computed, f32 `[.., head,
+  /// sequence]`, 0 or 1; null if all are.
   HostTensor marks;
+};
+
+/// Streams the queries of a branch over its keys.
+struct BranchKernel {
+  unsigned branch;
+  attn::TilingAttr tiling;
+  SoftmaxEnds ends;
   /// Also fill the rows of the branch's heads that it does not reach (R3): the
   /// other residues of its segments.
   bool fillsOthers = false;
+};
+
+/// Streams all queries over the keys of all branches.
+struct UnionKernel {
+  attn::TilingAttr tiling;
+  SoftmaxEnds ends;
 };
 
 /// Computes tiles that have rows that `marking` has marked once more, without
@@ -119,8 +130,8 @@ struct FinishLseKernel {
 struct Kernel {
   std::string name, part;
   std::variant<RowTableKernel, SinkKernel, FillKernel, FillSinkLseKernel,
-               BranchKernel, RedoKernel, FinishKernel, FinishLseKernel,
-               FillPastKernel>
+               BranchKernel, RedoKernel, UnionKernel, FinishKernel,
+               FinishLseKernel, FillPastKernel>
       spec;
 };
 using KernelList = std::vector<Kernel>;
@@ -142,6 +153,8 @@ void emitKernel(HostPlan &plan, const llvm::Twine &name, Attention &attention,
                 const BranchKernel &kernel);
 void emitKernel(HostPlan &plan, const llvm::Twine &name, Attention &attention,
                 const RedoKernel &kernel);
+void emitKernel(HostPlan &plan, const llvm::Twine &name, Attention &attention,
+                const UnionKernel &kernel);
 void emitKernel(HostPlan &plan, const llvm::Twine &name, Attention &attention,
                 const RowTableKernel &kernel);
 void emitKernel(HostPlan &plan, const llvm::Twine &name, Attention &attention,

@@ -17,13 +17,20 @@ def RingletToRTile : Pass<"ringlet-to-rtile", "::mlir::ModuleOp"> {
     sizes of its arguments, allocates intermediate tensors and launches kernels;
     each kernel is an `rtile.func`.
 
-    An attention becomes one kernel for each branch. A kernel streams over the
-    keys of its branch with a running maximum and sum. With several branches the
-    kernels form a chain: each goes on from the maximum, sum and accumulator
-    that the ones before left for its rows, in f32, so that the union of all
-    branches goes through one softmax (rule R1). Branches that see few rows come
-    first; a branch that covers every row comes last and writes the result, and
-    where there is none small kernels finish it.
+    An attention becomes one kernel for each branch or, with `combine = union`,
+    one for all. A kernel streams over keys with a running maximum and sum. With
+    several branches the kernels form a chain: each goes on from the maximum, sum
+    and accumulator that the ones before left for its rows, in f32, so that the
+    union of all branches goes through one softmax (rule R1). Branches that see
+    few rows come first; a branch that covers every row comes last and writes the
+    result, and where there is none small kernels finish it.
+
+    The kernel of a union computes tiles of rows of one residue modulo the common
+    multiple of all dilations, in one segment of the common divisor of all w. The
+    keys that such a tile sees are those of whole segments and residues of these
+    sizes. A loop goes through the list of them, computed by division; keys of
+    most branches come first, and then the softmax is raised by the logarithm
+    that makes each count as often as there are branches with it.
 
     A single branch with a `recipe` becomes two kernels: one to be scheduled,
     which also marks the rows that it could not compute, and a plain one that

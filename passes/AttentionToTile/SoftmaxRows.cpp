@@ -11,17 +11,17 @@ using namespace mlir;
 using namespace ringlet;
 
 SoftmaxRows::SoftmaxRows(KernelBuilder &k, Attention &attention,
-                         const BranchKernel &kernel)
-    : k(k), attention(attention), kernel(kernel) {
-  auto *left = std::get_if<SoftmaxState>(&kernel.after);
-  auto *ended = std::get_if<SoftmaxResult>(&kernel.after);
+                         const SoftmaxEnds &ends, unsigned branch)
+    : k(k), attention(attention), ends(ends), branch(branch) {
+  auto *left = std::get_if<SoftmaxState>(&ends.after);
+  auto *ended = std::get_if<SoftmaxResult>(&ends.after);
   auto add = [&](StringRef name, const HostTensor &tensor) {
     return tensor ? k.addBuffer(name, tensor.buffer) : Value();
   };
   const HostTensor &to = left ? left->accumulator : ended->output;
   HostTensor from;
-  if (kernel.before)
-    from = kernel.before->accumulator;
+  if (ends.before)
+    from = ends.before->accumulator;
   else if (ended)
     from = ended->addend;
   bool inPlace = from.buffer == to.buffer;
@@ -30,15 +30,15 @@ SoftmaxRows::SoftmaxRows(KernelBuilder &k, Attention &attention,
   target = k.addBuffer(ended && ended->isWhole ? "O" : "partial", to.buffer);
   if (inPlace)
     partial = target;
-  if (const SoftmaxState *any = left            ? left
-                                : kernel.before ? &*kernel.before
-                                                : nullptr) {
+  if (const SoftmaxState *any = left          ? left
+                                : ends.before ? &*ends.before
+                                              : nullptr) {
     maxima = add("row_max", any->maximum);
     sums = add("row_sum", any->sum);
   }
   if (ended)
     lse = add("LSE", ended->lse);
-  redo = add("redo", kernel.marks);
+  redo = add("redo", ends.marks);
   if (ended)
     sinks = add("sinks", ended->sinks);
 }
@@ -77,7 +77,7 @@ Value SoftmaxRows::viewLse(StringRef name, const KernelBuilder::Rows &rows) {
     return nullptr;
   SmallVector<Value> axes = grid->getRowAxes();
   if (attention.isSum())
-    axes.insert(axes.begin(), k.constant(kernel.branch));
+    axes.insert(axes.begin(), k.constant(branch));
   return viewOfRows(name, lse, axes, rows, tileRows);
 }
 
@@ -87,7 +87,7 @@ void SoftmaxRows::makeViews(const AttentionGrid &atGrid, BranchView &ofBranch,
   grid = &atGrid;
   view = &ofBranch;
   tileRows = ofTile;
-  auto *ended = std::get_if<SoftmaxResult>(&kernel.after);
+  auto *ended = std::get_if<SoftmaxResult>(&ends.after);
   Value to =
       viewWide(ended && ended->isWhole ? "o" : "partial_rows", target, rows);
   Value from;
@@ -104,10 +104,10 @@ void SoftmaxRows::makeViews(const AttentionGrid &atGrid, BranchView &ofBranch,
   if (ofGroup)
     groupMarks = viewRows("redo_group", redo, ofGroup);
   Value lseRows = viewLse("lse", rows);
-  if (kernel.before)
+  if (ends.before)
     before = StateViews{from, maximum, sum};
   if (ended)
-    result = ResultViews{to, kernel.before ? Value() : from, lseRows, sinkRows};
+    result = ResultViews{to, ends.before ? Value() : from, lseRows, sinkRows};
   else
     state = StateViews{to, maximum, sum};
 }

@@ -27,8 +27,8 @@ struct ResultViews {
 class SoftmaxRows {
 public:
   /// Adds the parameters.
-  SoftmaxRows(KernelBuilder &k, Attention &attention,
-              const BranchKernel &kernel);
+  SoftmaxRows(KernelBuilder &k, Attention &attention, const SoftmaxEnds &ends,
+              unsigned branch);
 
   /// Makes views of tiles of `tileRows` rows at a point of `grid`; `rows` says
   /// where they lie. `groupRows` are those of a group of tiles, 0 for none.
@@ -56,7 +56,9 @@ private:
 
   KernelBuilder &k;
   Attention &attention;
-  const BranchKernel &kernel;
+  const SoftmaxEnds &ends;
+  /// Which has the lse under mix = sum.
+  unsigned branch;
   /// Parameters; null where there is none.
   mlir::Value target, partial, maxima, sums, lse, redo, sinks;
   /// Set by makeViews.

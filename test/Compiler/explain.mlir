@@ -15,7 +15,7 @@
 // RUN:   | FileCheck %s --check-prefix=STDERR
 
 // CHECK:      for x86-64-v3:
-// CHECK:      [[@LINE+17]]:19: ringlet-choose-tiling: branch 0 on x86-64-v3: tiles of
+// CHECK:      [[@LINE+18]]:19: ringlet-choose-tiling: branch 0 on x86-64-v3: tiles of
 // CHECK-SAME:   cycles a score
 // CHECK:      ringlet-choose-tiling: branch 1 on x86-64-v3
 // CHECK:      ringlet-to-rtile: 2 branch kernels
@@ -28,6 +28,7 @@
 
 // STDERR:     for x86-64-v3:
 // STDERR-NEXT: ringlet-choose-order: no order: its 2 branches may want different ones
+// STDERR-NEXT: ringlet-choose-combine: no union: expected branches with segments whose keys can be counted
 // STDERR-NEXT: ringlet-choose-tiling: branch 0
 
 func.func @attend(%q: tensor<1x?x2x16xf32>, %k: tensor<1x?x2x16xf32>)

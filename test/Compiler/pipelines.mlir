@@ -13,6 +13,7 @@
 // RTILE:      ringlet-clamp-segments
 // RTILE:      ringlet-choose-order{level=x86-64-v3 order=auto}
 // RTILE:      ringlet-propagate-orders
+// RTILE:      ringlet-choose-combine{combine=auto level=x86-64-v3
 // RTILE:      ringlet-choose-tiling{level=x86-64-v3 recipe=auto
 // RTILE:      rtile-choose-recipes{level=x86-64-v3 recipe=auto}
 // RTILE:      ringlet-to-rtile

@@ -81,6 +81,12 @@ static cl::opt<std::string> order(
              "snake, residue), linear for none, or auto to choose (default: "
              "auto)"),
     cl::cat(category));
+static cl::opt<std::string> combine(
+    "combine", cl::init("auto"), cl::value_desc("way"),
+    cl::desc("How kernels compute several branches: chain (one after the "
+             "other), union (one kernel for all), or auto to choose (default: "
+             "auto)"),
+    cl::cat(category));
 static cl::opt<std::string> plotFile(
     "plot", cl::value_desc("file"),
     cl::desc("Draw instead of compiling; the name of the file ends in what: "
@@ -158,6 +164,9 @@ int main(int argc, char **argv) {
   error = ringlet::parseOrder(order, options);
   if (!error.empty())
     return fail("--order: " + error);
+  error = ringlet::parseCombine(combine, options);
+  if (!error.empty())
+    return fail("--combine: " + error);
   error = ringlet::parseExplain(explain, options);
   if (!error.empty())
     return fail("--explain: " + error);

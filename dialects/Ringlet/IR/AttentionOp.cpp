@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/Ringlet/IR/RingletDialect.h"
+#include "dialects/Ringlet/IR/BranchUnion.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Matchers.h"
@@ -28,6 +28,9 @@ int64_t AttentionOp::getHeadDim() {
 }
 int64_t AttentionOp::getValueDim() {
   return getValue().getType().getShape().back();
+}
+TilingAttr AttentionOp::getTilingOf(unsigned branch) {
+  return cast<TilingAttr>((*getTilings())[isUnion() ? 0 : branch]);
 }
 double AttentionOp::getScaleValue() {
   if (std::optional<APFloat> scale = getScale())
@@ -278,6 +281,24 @@ static constexpr double kMinSoftcap = 1e-38;
 static constexpr double kMaxFactor = 1e38;
 
 /// Sections 1 and 3: optional operands and numbers.
+/// The clauses that only kernels heed.
+static LogicalResult verifyKernels(AttentionOp op) {
+  if (op.isUnion())
+    if (std::string problem = whyNotUnion(op); !problem.empty())
+      return op.emitOpError("combine = union is not possible: ") << problem;
+  ArrayAttr tilings = op.getTilingsAttr();
+  if (!tilings)
+    return success();
+  if (op.isUnion() && tilings.size() != 1)
+    return op.emitOpError("expected one tiling for the union of branches, "
+                          "found ")
+           << tilings.size();
+  if (!op.isUnion() && tilings.size() != op.getBranches().size())
+    return op.emitOpError("expected one tiling for each of the ")
+           << op.getBranches().size() << " branches, found " << tilings.size();
+  return success();
+}
+
 static LogicalResult verifyOptions(AttentionOp op) {
   auto finitePositive = [&](std::optional<APFloat> value, StringRef name,
                             StringRef rule) -> LogicalResult {
@@ -333,11 +354,7 @@ static LogicalResult verifyOptions(AttentionOp op) {
              << op.getQuery().getType().getDimSize(0) << " sequences, found "
              << type.getDimSize(0) << " (S1)";
   }
-  if (ArrayAttr tilings = op.getTilingsAttr();
-      tilings && tilings.size() != op.getBranches().size())
-    return op.emitOpError("expected one tiling for each of the ")
-           << op.getBranches().size() << " branches, found " << tilings.size();
-  return success();
+  return verifyKernels(op);
 }
 
 LogicalResult AttentionOp::verify() {

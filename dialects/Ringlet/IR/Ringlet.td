@@ -38,6 +38,10 @@ def Ringlet_MixAttr : EnumAttr<Ringlet_Dialect, Ringlet_Mix, "mix"> {
   let assemblyFormat = "$value";
 }
 
+def Ringlet_CombineAttr : EnumAttr<Ringlet_Dialect, Ringlet_Combine, "combine"> {
+  let assemblyFormat = "$value";
+}
+
 class Ringlet_Attr<string name, string attrMnemonic>
     : AttrDef<Ringlet_Dialect, name> {
   let mnemonic = attrMnemonic;
@@ -113,7 +117,7 @@ def Ringlet_GridWindowAttr : Ringlet_Attr<"GridWindow", "grid_window"> {
 }
 
 def Ringlet_TilingAttr : Ringlet_Attr<"Tiling", "tiling"> {
-  let summary = "Tile shape of one branch's kernel";
+  let summary = "Tile shape of one kernel, of a branch or of all";
   let description = [{
     Written by `ringlet-choose-tiling`, read by `ringlet-to-rtile`: `query`
     rows of Q are worked on at a time, against `key` rows of K and V.

@@ -31,4 +31,9 @@ def Ringlet_Mix : Ringlet_Enum<"Mix", "mix of branches (R1, R2)", [
       I32EnumAttrCase<"Softmax", 0, "softmax">,
       I32EnumAttrCase<"Sum", 1, "sum">]>;
 
+def Ringlet_Combine : Ringlet_Enum<"Combine",
+    "way to combine branches", [
+      I32EnumAttrCase<"Chain", 0, "chain">,
+      I32EnumAttrCase<"Union", 1, "union">]>;
+
 #endif // RINGLET_RINGLET_ENUMS

@@ -84,9 +84,10 @@ static void printMix(OpAsmPrinter &printer, Operation *, MixAttr mix) {
 
 /// The clauses of the operation's `oilist`, in its order.
 static constexpr StringLiteral kClauses[] = {
-    "causal",  "window",  "grid_window", "pattern_order", "q_offset",
-    "lengths", "packed",  "sizes",       "sink",          "block_mask",
-    "scale",   "softcap", "mix",         "output_scale",  "tilings"};
+    "causal",   "window",       "grid_window", "pattern_order",
+    "q_offset", "lengths",      "packed",      "sizes",
+    "sink",     "block_mask",   "scale",       "softcap",
+    "mix",      "output_scale", "combine",     "tilings"};
 
 /// A word where clauses end is one that is none, or one that was there.
 static ParseResult parseEndOfClauses(OpAsmParser &parser, ArrayAttr) {
@@ -108,6 +109,20 @@ static ParseResult parseEndOfClauses(OpAsmParser &parser, ArrayAttr) {
 }
 
 static void printEndOfClauses(OpAsmPrinter &, Operation *, ArrayAttr) {}
+
+static ParseResult parseCombine(OpAsmParser &parser, CombineAttr &combine) {
+  FailureOr<Combine> kind = FieldParser<Combine>::parse(parser);
+  if (failed(kind))
+    return failure();
+  combine = CombineAttr::get(parser.getContext(), *kind);
+  return success();
+}
+
+static void printCombine(OpAsmPrinter &printer, Operation *,
+                         CombineAttr combine) {
+  if (combine)
+    printer << stringifyCombine(combine.getValue());
+}
 
 #define GET_OP_CLASSES
 #include "dialects/Ringlet/IR/RingletOps.cpp.inc"

@@ -46,7 +46,15 @@ def Ringlet_AttentionOp : Ringlet_Op<"attention",
         allows it;
       * `scale` (default 1/sqrt(D)), `softcap` (rules of section 3);
       * `mix = softmax` (default, R1) or `sum` with `output_scale` (R2);
-      * `sink`: one raw logit a query head, f32 `[Hq]` (R3).
+      * `sink`: one raw logit a query head, f32 `[Hq]` (R3);
+      * `combine`: how kernels compute several branches, which changes no value
+        beyond rounding. `chain` (default): a kernel for each, which goes on
+        from the softmax that the ones before left in memory. `union`: one
+        kernel, whose tiles hold rows of one residue modulo the common multiple
+        of all r and one segment of the common divisor of all w. Keys of several
+        branches are visited once and count as often as rule R1 says. Not every
+        attention has a union; the verifier says why not;
+      * `tilings`: a tile shape for each branch or, with `combine = union`, one.
 
     Formulas: one softmax over the union of branches equals the weighting of
     branch outputs by the softmax of their lse, as in LongNet
@@ -88,6 +96,7 @@ def Ringlet_AttentionOp : Ringlet_Op<"attention",
     OptionalAttr<F64Attr>:$output_scale,
     OptionalAttr<ConfinedAttr<DenseI64ArrayAttr,
       [DenseArrayCount<2>]>>:$block_size,
+    OptionalAttr<Ringlet_CombineAttr>:$combine,
     OptionalAttr<TypedArrayAttrBase<Ringlet_TilingAttr, "tilings">>:$tilings);
   let results = (outs Ringlet_Tensor:$output, RankedTensorOf<[F32]>:$lse);
   let assemblyFormat = [{
@@ -107,6 +116,7 @@ def Ringlet_AttentionOp : Ringlet_Op<"attention",
           | `softcap` `=` $softcap
           | `mix` `=` custom<Mix>($mix)
           | `output_scale` `=` $output_scale
+          | `combine` `=` custom<Combine>($combine)
           | `tilings` `=` $tilings)
     `` custom<EndOfClauses>(ref($branches)) attr-dict `:` functional-type(operands, results)
   }];
@@ -123,6 +133,12 @@ def Ringlet_AttentionOp : Ringlet_Op<"attention",
     int64_t getKeyHeads();
     int64_t getHeadDim();
     int64_t getValueDim();
+    /// Whether one kernel computes all branches.
+    bool isUnion() {
+      return getCombine() == ::ringlet::attn::Combine::Union;
+    }
+    /// The tile shape of the kernel that computes a branch; there are tilings.
+    ::ringlet::attn::TilingAttr getTilingOf(unsigned branch);
     /// The factor of <q, k>: `scale`, or 1/sqrt(D).
     double getScaleValue();
   }];

@@ -161,3 +161,24 @@ func.func @recipe(%q: tensor<1x64x4x128xbf16>) -> tensor<1x64x4x128xbf16> {
       -> (tensor<1x64x4x128xbf16>, tensor<1x4x64xf32>)
   return %o : tensor<1x64x4x128xbf16>
 }
+
+// One kernel for several branches has one tiling.
+
+// CHECK-LABEL: func.func @union(
+// CHECK:         branches [<w = 32, r = 1>, <w = *, r = 4>]
+// CHECK-SAME:      combine = union
+// CHECK-SAME:      tilings = [#ringlet.tiling<query = 64, key = 32>]
+// CHECK:         branches [<w = 32, r = 1>, <w = *, r = 4>]
+// CHECK-SAME:      combine = chain
+func.func @union(%q: tensor<1x64x8x16xf32>) {
+  %o, %lse = ringlet.attention %q, %q, %q
+      branches [<w = 32, r = 1>, <w = *, r = 4>]
+      tilings = [#ringlet.tiling<query = 64, key = 32>] combine = union
+      : (tensor<1x64x8x16xf32>, tensor<1x64x8x16xf32>, tensor<1x64x8x16xf32>)
+      -> (tensor<1x64x8x16xf32>, tensor<1x8x64xf32>)
+  %p, %lsp = ringlet.attention %q, %q, %q
+      branches [<w = 32, r = 1>, <w = *, r = 4>] combine = chain
+      : (tensor<1x64x8x16xf32>, tensor<1x64x8x16xf32>, tensor<1x64x8x16xf32>)
+      -> (tensor<1x64x8x16xf32>, tensor<1x8x64xf32>)
+  return
+}

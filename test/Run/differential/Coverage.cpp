@@ -125,6 +125,26 @@ void Coverage::collect(const Operation &op) {
   note("packed queries in an order", op.starts && queryOrder);
   note("packed keys in an order", op.starts && keyOrder);
   note("ranks without a token", spec.patternOrder && keys < *drawn.volume);
+  note("union", op.isUnion);
+  note("union of causal branches", op.isUnion && spec.causal);
+  note("union under a window",
+       op.isUnion && (spec.windowLeft || spec.windowRight));
+  note("union with lengths", op.isUnion && op.lengths);
+  note("union of packed sequences", op.isUnion && op.starts);
+  note("union of rows in an order", op.isUnion && (queryOrder || keyOrder));
+  note("union with a sink", op.isUnion && op.sink);
+  note("union at negative positions", op.isUnion && offset < 0 && queries > 0);
+  if (op.isUnion) {
+    layout::UnionShape shape = unionOf(spec);
+    bool hasHeads = false, isUnbounded = false;
+    for (const oracle::Branch &branch : spec.branches) {
+      hasHeads |= branch.heads.has_value();
+      isUnbounded |= !branch.segment;
+    }
+    note("union of some heads", hasHeads);
+    note("union with an unbounded segment", isUnbounded);
+    note("union of dilated branches", shape.rate > 1);
+  }
   note("forced tiling", !op.tilings.empty());
   note("chosen tiling", op.tilings.empty());
   const Shape &query = graph.values[op.operands[0]].shape;
@@ -159,7 +179,7 @@ void Coverage::collect(const Operation &op) {
     note("head range", branch.heads.has_value());
     if (spec.windowLeft && !op.tilings.empty()) {
       // Keys that all rows of a tile see, and room for a step before them.
-      Tiling tiling = op.tilings[i];
+      Tiling tiling = op.tilings[op.isUnion ? 0 : i];
       int64_t reach = spec.causal ? 0 : spec.windowRight.value_or(keys);
       int64_t common = std::min(*spec.windowLeft, keys) +
                        std::min(reach, keys) - tiling.query * branch.dilation;
@@ -302,6 +322,17 @@ const std::vector<std::string> &coverageNames() {
       "offset by query",
       "head range",
       "finishing kernel",
+      "union",
+      "union of causal branches",
+      "union under a window",
+      "union with lengths",
+      "union of packed sequences",
+      "union of rows in an order",
+      "union with a sink",
+      "union at negative positions",
+      "union of some heads",
+      "union with an unbounded segment",
+      "union of dilated branches",
       "forced tiling",
       "chosen tiling",
       "two attentions",

@@ -298,6 +298,26 @@ std::string describe(const Configuration &configuration) {
          data[static_cast<int>(configuration.data)] + " scores";
 }
 
+/// Of one head: every tile of an atom of queries looks at every atom of keys.
+static double costOfUnion(const Operation &op, double queries, double keys,
+                          double dims) {
+  layout::UnionShape shape = unionOf(*op.attention);
+  Tiling tiling = op.tilings.empty() ? Tiling{32, 64} : op.tilings[0];
+  auto rate = static_cast<double>(shape.rate);
+  double width = shape.width == layout::unboundedSegment
+                     ? std::max(queries, keys)
+                     : static_cast<double>(shape.width);
+  auto tiles = [&](double length, int64_t rows) {
+    double seen = std::ceil(std::min(length, width) / rate);
+    return std::ceil(seen / static_cast<double>(rows));
+  };
+  double points = std::ceil(std::max(queries, 1.0) / width) * rate *
+                  tiles(queries, tiling.query);
+  double atoms = std::ceil(std::max(keys, 1.0) / width) * rate;
+  double tile = static_cast<double>(tiling.query * tiling.key) * dims + 4e3;
+  return points * atoms * tiles(keys, tiling.key) * tile;
+}
+
 double costOf(const Graph &graph, const int64_t *variables) {
   double total = 0;
   auto queries = static_cast<double>(variables[kQueries]);
@@ -316,6 +336,11 @@ double costOf(const Graph &graph, const int64_t *variables) {
     const Shape &q = graph.values[op.operands[0]].shape;
     auto dims = static_cast<double>(q.back() +
                                     graph.values[op.operands[2]].shape.back());
+    if (op.isUnion) {
+      total += static_cast<double>(variables[kBatch] * q[q.size() - 2]) *
+               costOfUnion(op, queries, keys, dims);
+      continue;
+    }
     for (size_t i = 0; i < op.attention->branches.size(); ++i) {
       const oracle::Branch &branch = op.attention->branches[i];
       Tiling tiling = op.tilings.empty() ? Tiling{32, 64} : op.tilings[i];

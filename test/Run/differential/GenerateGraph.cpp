@@ -31,7 +31,8 @@ public:
         lengthDice(seed + 2, static_cast<uint64_t>(number)),
         sizeDice(seed + 3, static_cast<uint64_t>(number)),
         packDice(seed + 4, static_cast<uint64_t>(number)),
-        orderDice(seed + 5, static_cast<uint64_t>(number)), number(number) {}
+        orderDice(seed + 5, static_cast<uint64_t>(number)),
+        combineDice(seed + 6, static_cast<uint64_t>(number)), number(number) {}
 
   DrawnGraph draw() {
     // In turn, so that every combination of the two occurs.
@@ -119,7 +120,7 @@ private:
   }
 
   /// One for what all graphs may have beside what their kind draws.
-  Dice dice, further, lengthDice, sizeDice, packDice, orderDice;
+  Dice dice, further, lengthDice, sizeDice, packDice, orderDice, combineDice;
   int64_t number;
   DrawnGraph drawn;
   /// Sizes that types know.
@@ -305,10 +306,12 @@ std::pair<int, int> GraphDraw::addAttention(int query, int key, int value,
         drawn.isNeverNegative ? 0
         : pattern ? dice.pick<int64_t>({0, -3, -70})
                   : dice.pick<int64_t>({0, 0, 1, 17, 64, -3, -70, 1000});
+  op.isUnion = !lookBack && !rateDivisor && op.sizes.empty() &&
+               drawUnion(combineDice, *op.attention);
   // A step without a mask must fit into the window.
   bool small = op.attention->windowLeft && (lookBack || dice.oneIn(2));
   if (small || dice.oneIn(2))
-    for (size_t i = 0; i < op.attention->branches.size(); ++i)
+    for (size_t i = op.isUnion ? 1 : op.attention->branches.size(); i-- > 0;)
       op.tilings.push_back(
           small ? Tiling{dice.pick<int64_t>({4, 5, 8, 16}),
                          dice.pick<int64_t>({3, 4, 8, 16})}
@@ -520,12 +523,10 @@ void GraphDraw::drawMaskedAttention() {
     pattern = order;
   // Sequences that differ in their positions only, under a mask that leaves
   // far keys to be seen: what lengths make of a kernel hides what these make.
-  if (kind % 8 == 6) {
-    hasOffsets = true;
-    isPacked = false;
-  } else if (kind % 4 < 3) {
+  hasOffsets = kind % 8 == 6;
+  isPacked &= !hasOffsets;
+  if (!hasOffsets && kind % 4 < 3)
     near = drawGridWindow(dice, gridOf(order));
-  }
   if (!near || dice.oneIn(2)) {
     // Blocks that tiles fill, and others.
     auto side = [&] { return dice.pick<int64_t>({1, 5, 16, 32, 64, 96}); };

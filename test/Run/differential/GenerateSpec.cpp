@@ -74,4 +74,47 @@ AttentionSpec drawSpec(Dice &dice, int64_t queryHeads, int64_t length) {
   return spec;
 }
 
+/// Whether one kernel can compute branches of these segments and dilations.
+static bool isUnionPossible(const AttentionSpec &spec) {
+  for (const Branch &branch : spec.branches)
+    if (branch.dilation > 128 ||
+        branch.segment.value_or(1) > (int64_t(1) << 60))
+      return false;
+  layout::UnionShape shape = unionOf(spec);
+  return shape.rate <= 128 &&
+         (shape.width == layout::unboundedSegment || shape.rate <= shape.width);
+}
+
+bool drawUnion(Dice &dice, AttentionSpec &spec) {
+  if (dice.oneIn(2) || spec.mix != oracle::Mix::Softmax || spec.patternOrder ||
+      spec.gridWindow || spec.blockMask)
+    return false;
+  if (spec.branches.size() > 1 && dice.oneIn(4))
+    // Whatever they are: segments of any lengths have few rows in common.
+    return isUnionPossible(spec);
+  Branch like = spec.branches[0];
+  int64_t count = dice.between(2, 4);
+  int64_t width = dice.pick<int64_t>({12, 16, 24, 32, 50, 64}), rate = 1;
+  std::vector<Branch> branches;
+  for (int64_t i = 0; i < count; ++i) {
+    Branch &branch = branches.emplace_back(like);
+    if (static_cast<size_t>(i) < spec.branches.size()) {
+      branch.heads = spec.branches[i].heads;
+      branch.offset = spec.branches[i].offset;
+      branch.constant = spec.branches[i].constant;
+      branch.offsetByQuery = spec.branches[i].offsetByQuery;
+    }
+    branch.segment = width;
+    branch.dilation = rate;
+    width *= dice.between(1, 3);
+    int64_t factor = dice.between(1, 3);
+    if (rate * factor <= *branches[0].segment)
+      rate *= factor;
+  }
+  if (dice.oneIn(4))
+    branches.back().segment.reset();
+  spec.branches = branches;
+  return true;
+}
+
 } // namespace ringlet::differential

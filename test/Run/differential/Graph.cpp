@@ -135,6 +135,14 @@ std::string toIR(const ValueType &type) {
   return text + ">";
 }
 
+layout::UnionShape unionOf(const oracle::AttentionSpec &spec) {
+  std::vector<layout::UnionBranch> branches;
+  for (const oracle::Branch &branch : spec.branches)
+    branches.push_back(
+        {branch.segment.value_or(layout::unboundedSegment), branch.dilation});
+  return layout::UnionShape(std::move(branches));
+}
+
 std::string meaningOf(const Graph &graph) {
   std::string text;
   for (int i = 0; i < graph.arguments; ++i)
@@ -234,6 +242,8 @@ std::string toIR(const Graph &graph) {
     if (op.blockMask)
       text += " block_mask(" + name(*op.blockMask) + ")" +
               blockSizeText(*op.attention);
+    if (op.isUnion)
+      text += " combine = union";
     if (!op.tilings.empty()) {
       text += "\n      tilings = [";
       for (size_t i = 0; i < op.tilings.size(); ++i)

@@ -14,6 +14,7 @@
 #ifndef RINGLET_TEST_RUN_DIFFERENTIAL_GRAPH_H
 #define RINGLET_TEST_RUN_DIFFERENTIAL_GRAPH_H
 
+#include "lib/Layout/UnionShape.h"
 #include "lib/Oracle/AttentionSpec.h"
 
 #include <functional>
@@ -64,6 +65,8 @@ struct Operation {
   std::optional<std::pair<int, int>> starts;
   /// One for each branch, or none. What the call gives is 1 in `attention`.
   std::vector<SizeOperands> sizes;
+  /// Whether one kernel is to compute all branches.
+  bool isUnion = false;
   /// Empty where the compiler is to choose.
   std::vector<Tiling> tilings;
 
@@ -87,13 +90,16 @@ struct Graph {
   }
 };
 
+/// The segments and residues of a kernel for all branches.
+layout::UnionShape unionOf(const oracle::AttentionSpec &spec);
+
 /// The attention of `op` with the sizes that the call gives; `get` reads a
 /// value.
 oracle::AttentionSpec withSizes(const Operation &op,
                                 const std::function<int64_t(int)> &get);
 
 /// What the graph computes, in a canonical text: graphs with equal texts give
-/// equal results. Tilings are no part of it.
+/// equal results. What only kernels heed is no part of it.
 std::string meaningOf(const Graph &graph);
 
 /// The graph as an MLIR module that every tool accepts.

@@ -130,6 +130,9 @@ TWO = "branches [<w = 128, r = 2>]"
 FEW = "branches [<w = *, r = 3, by = query, heads = [2, 4]>]"
 SHUFFLED = f"table<{[slot * 77 % 260 for slot in range(260)]}>"
 LAZY = {"target": "sm_90a", "recipe": "fa_fwd_lazy"}
+UNION = (
+    "branches [<w = 60, r = 1>, <w = 120, r = 2>, <w = 240, r = 4>] combine = union"
+)
 CASES = [
     # Rows in shared memory of whole 128 bytes are swizzled, others not.
     Case(ALL + " causal", 300, 2, 128),
@@ -143,6 +146,9 @@ CASES = [
     Case(ALL + " tilings = [#ringlet.tiling<query = 32, key = 24>]", 90, 2, 128),
     Case("branches [<w = 100, r = 3>, <w = 200, r = 2>] causal", 333, 4, 64, "f16", 2),
     Case(ALL + " softcap = 2.000000e+01", 150, dim=128, dtype="f16"),
+    # All branches in one kernel.
+    Case(UNION, 333, 4, 64, "f16", 2),
+    Case(UNION + " causal window = [100, -1]", 300, 2, 128),
     # The recipe's kernel needs tensor maps, which this GPU has not: the one that
     # computes rows again has them all.
     Case(ALL + " causal", 300, 2, 128, **LAZY),
@@ -181,6 +187,10 @@ CASES = [
     Case(
         *(TWO + PACKED, 260, 2, 64, "f16", 1),
         starts=((0, 200, 260), (0, 33, 250)),
+    ),
+    Case(
+        *(UNION + PACKED, 333, 4),
+        starts=((0, 0, 130, 131, 290), (0, 70, 70, 260, 333)),
     ),
     # Padded sequences of several lengths in memory orders: lengths count tokens.
     Case(

@@ -1,0 +1,77 @@
+//===- BranchUnion.cpp - Branches that one kernel computes -*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Ringlet/IR/BranchUnion.h"
+
+using namespace mlir;
+using namespace ringlet;
+using namespace ringlet::attn;
+
+/// A kernel asks of every key tile which branches have it.
+static constexpr size_t mostBranches = 16;
+/// A grid has a point for each residue, and numbers of rows stay small.
+static constexpr int64_t greatestRate = 4096;
+/// So that the ends of segments fit in 64 bits.
+static constexpr int64_t longestSegment = int64_t(1) << 60;
+
+std::string attn::whyNotUnion(AttentionOp op) {
+  size_t count = op.getBranches().size();
+  if (count < 2 || count > mostBranches)
+    return "expected 2 to " + std::to_string(mostBranches) +
+           " branches, found " + std::to_string(count);
+  if (op.getMix() != Mix::Softmax)
+    return "expected one softmax for all branches, found mix = sum (R2)";
+  for (auto [index, branch] : llvm::enumerate(op.getBranchRange()))
+    if (branch.isRuntimeW() || branch.isRuntimeR())
+      return "expected a known w and r, found '?' in branch " +
+             std::to_string(index) + " (B1)";
+  if (op.getPatternOrder())
+    return "expected ranks that are positions, found a pattern_order (O2)";
+  if (op.getGridWindow())
+    return "expected keys that follow each other, found a grid_window (B5)";
+  if (op.getBlockMask())
+    return "expected no block_mask: its blocks are those of one branch's tiles "
+           "(B6)";
+  int64_t rate = 1;
+  for (BranchAttr branch : op.getBranchRange()) {
+    if (!branch.isUnbounded() && branch.getW() > longestSegment)
+      return "expected segments of at most 2^60 positions, found " +
+             std::to_string(branch.getW()) + " (B1)";
+    if (branch.getR() > greatestRate)
+      return "expected dilations of at most " + std::to_string(greatestRate) +
+             ", found " + std::to_string(branch.getR()) + " (B1)";
+    rate = std::lcm(rate, branch.getR());
+    if (rate > greatestRate)
+      return "expected dilations with a common multiple of at most " +
+             std::to_string(greatestRate) + ", found at least " +
+             std::to_string(rate) + " (B1)";
+  }
+  int64_t width = getUnionShape(op).width;
+  if (width != layout::unboundedSegment && width < rate)
+    return "expected segments whose common divisor is at least the common "
+           "multiple of all dilations, " +
+           std::to_string(rate) + ", found " + std::to_string(width) + " (B1)";
+  return "";
+}
+
+layout::UnionShape attn::getUnionShape(AttentionOp op) {
+  std::vector<layout::UnionBranch> branches;
+  for (BranchAttr branch : op.getBranchRange())
+    branches.push_back(
+        {branch.isUnbounded() ? layout::unboundedSegment : branch.getW(),
+         branch.getR()});
+  return layout::UnionShape(std::move(branches));
+}
+
+BranchAttr attn::getAtoms(AttentionOp op) {
+  layout::UnionShape shape = getUnionShape(op);
+  bool isOne = shape.width == layout::unboundedSegment;
+  return BranchAttr::get(op.getContext(),
+                         isOne ? BranchAttr::kUnbounded : shape.width,
+                         shape.rate, OffsetRule::Modulo, /*constant=*/0,
+                         HeadKind::Key, /*headBegin=*/0, BranchAttr::kAllHeads);
+}

@@ -1,0 +1,40 @@
+//===- BranchScores.h - Scores that several branches ask for ----*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RINGLET_LIB_COST_BRANCHSCORES_H
+#define RINGLET_LIB_COST_BRANCHSCORES_H
+
+#include "lib/Layout/UnionShape.h"
+
+#include <optional>
+#include <vector>
+
+namespace ringlet::cost {
+
+/// Scores a row, on average over the rows of a segment that holds those of all
+/// branches, for heads of every residue.
+struct BranchScores {
+  /// Of each branch.
+  std::vector<double> ofBranches;
+  /// Those of several branches counted once.
+  double ofUnion = 0;
+  /// Places of the list of atoms that a tile of queries goes through.
+  double places = 0;
+};
+
+/// Cycles in which a kernel finds out about a place, of which it goes through
+/// the list once for each number of branches.
+constexpr double cyclesOfPlace = 150;
+
+/// Nothing if a branch has no segments, or if there are too many atoms to
+/// count.
+std::optional<BranchScores> countScores(const layout::UnionShape &shape,
+                                        bool causal);
+
+} // namespace ringlet::cost
+
+#endif // RINGLET_LIB_COST_BRANCHSCORES_H

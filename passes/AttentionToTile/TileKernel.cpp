@@ -1,0 +1,92 @@
+//===- TileKernel.cpp - Kernels over tiles of queries -*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/AttentionToTile/TileKernel.h"
+
+using namespace mlir;
+using namespace ringlet;
+
+TileKernel::TileKernel(HostPlan &plan, const Twine &name, Attention &attention,
+                       const SoftmaxEnds &ends, unsigned branch,
+                       const BranchSizes &sizes, attn::TilingAttr tiling)
+    : plan(plan), attention(attention), ends(ends), k(plan, name),
+      query(k.addBuffer("Q", attention.query.buffer)),
+      key(k.addBuffer("K", attention.key.buffer)),
+      value(k.addBuffer("V", attention.value.buffer)),
+      rows(k, attention, ends, branch), sequence(k, attention, query, key),
+      view(k, attention, sizes),
+      grid(plan, k, attention, view, sequence, tiling.getQuery()),
+      keys(plan, k, attention, branch, view, tiling),
+      body(k, attention, tiling), queryRows(tiling.getQuery()),
+      keyRows(tiling.getKey()) {
+  view.declare();
+}
+
+void TileKernel::declareGrid() {
+  grid.declareSequences();
+  keys.declare(grid.getTiles(), grid.getSegments(), grid.getFirstSegment());
+  grid.addAxes();
+}
+
+KernelBuilder::Rows TileKernel::getRows(Side side, Value segment,
+                                        Value ofResidue) {
+  Value origin = sequence.getOrigin(side);
+  SequencePart part = sequence.getPart(side);
+  if (keys.blocksMayEnd())
+    part = keys.clampToMask(part, origin, sequence.getCount(side), side);
+  return view.getRows(side, origin, segment, ofResidue, part);
+}
+
+Value TileKernel::makeView(StringRef name, Value buffer, Value head,
+                           int64_t count, int64_t columns,
+                           const KernelBuilder::Rows &where) {
+  Type element = cast<MemRefType>(buffer.getType()).getElementType();
+  return k.view(name, buffer, grid.getAxes(head),
+                view.getType({count, columns}, element, where), where);
+}
+
+void TileKernel::viewQueries() {
+  const AttentionGrid::Point &point = grid.getPoint();
+  queries = getRows(Side::Query, point.segment, residue);
+  queryView = makeView("q", query, point.head, queryRows,
+                       attention.op.getHeadDim(), queries);
+  // Only who sees whom is a matter of positions.
+  queries.positions = nullptr;
+}
+
+TileKernel::KeyViews TileKernel::viewKeys(KernelBuilder::Rows where) {
+  Value head = grid.getPoint().keyHead;
+  KeyViews views;
+  views.key =
+      makeView("k", key, head, keyRows, attention.op.getHeadDim(), where);
+  where.positions = nullptr;
+  views.value =
+      makeView("v", value, head, keyRows, attention.op.getValueDim(), where);
+  return views;
+}
+
+void TileKernel::viewResults(int64_t groupRows) {
+  rows.makeViews(grid, view, queries, queryRows, groupRows);
+}
+
+Value TileKernel::getFirstRow(StringRef name, Value ofView, Value tile) {
+  Value offset = k.mul("tile_row", tile, queryRows);
+  if (!sequence.getFirstRank())
+    return offset;
+  auto bounds = rtile::BoundsOp::create(k.getBuilder(), plan.getLoc(), ofView);
+  return k.add(name, bounds.getBegin(), offset);
+}
+
+void TileKernel::store(const SoftmaxBody::State &state, Value row,
+                       Value marks) {
+  if (rows.state)
+    return body.store(state, *rows.state, row);
+  // Before the division, so that the accumulator need not outlive it.
+  if (marks)
+    body.storeMarks(state, marks, row);
+  body.store(state, std::get<SoftmaxResult>(ends.after), *rows.result, row);
+}

@@ -1,0 +1,72 @@
+//===- TileKernel.h - Kernels over tiles of queries -------------*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RINGLET_PASSES_ATTENTIONTOTILE_TILEKERNEL_H
+#define RINGLET_PASSES_ATTENTIONTOTILE_TILEKERNEL_H
+
+#include "passes/AttentionToTile/SoftmaxBody.h"
+
+namespace ringlet {
+
+/// What a kernel is made of that streams tiles of queries over keys. The rows
+/// of a tile lie in one segment and residue of given sizes.
+class TileKernel {
+protected:
+  /// `branch` is the one whose keys a single walk visits.
+  TileKernel(HostPlan &plan, const llvm::Twine &name, Attention &attention,
+             const SoftmaxEnds &ends, unsigned branch, const BranchSizes &sizes,
+             attn::TilingAttr tiling);
+
+  /// The rest of the parameters, and the axes, after the grid has counted.
+  void declareGrid();
+  /// What views say of rows of a side in a segment and residue.
+  KernelBuilder::Rows getRows(Side side, mlir::Value segment,
+                              mlir::Value ofResidue);
+  /// Makes the views of a point's queries, those of `residue`, and of what
+  /// belongs to them. `groupRows` are those of a group of tiles with marks, 0
+  /// for none.
+  void viewQueries();
+  void viewResults(int64_t groupRows);
+  struct KeyViews {
+    mlir::Value key, value;
+  };
+  KeyViews viewKeys(KernelBuilder::Rows where);
+
+  /// The first row of tile number `tile` in a view, which is not row 0 where
+  /// the positions do not begin with the segment.
+  mlir::Value getFirstRow(llvm::StringRef name, mlir::Value view,
+                          mlir::Value tile);
+  /// Writes what a tile of queries that begins at `row` ends in. `marks` is a
+  /// view, null if rows are not marked.
+  void store(const SoftmaxBody::State &state, mlir::Value row,
+             mlir::Value marks);
+
+  HostPlan &plan;
+  Attention &attention;
+  const SoftmaxEnds &ends;
+  KernelBuilder k;
+  mlir::Value query, key, value;
+  SoftmaxRows rows;
+  PointSequence sequence;
+  BranchView view;
+  AttentionGrid grid;
+  KeyTiles keys;
+  SoftmaxBody body;
+  int64_t queryRows, keyRows;
+  mlir::Value residue, queryView;
+  /// Where queries, and what belongs to them, lie in memory.
+  KernelBuilder::Rows queries;
+
+private:
+  mlir::Value makeView(llvm::StringRef name, mlir::Value buffer,
+                       mlir::Value head, int64_t count, int64_t columns,
+                       const KernelBuilder::Rows &where);
+};
+
+} // namespace ringlet
+
+#endif // RINGLET_PASSES_ATTENTIONTOTILE_TILEKERNEL_H

@@ -1,0 +1,68 @@
+//===- union.mlir - One kernel for all branches ---*- mlir -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+// RUN: ringlet-opt %s --split-input-file --ringlet-to-rtile --canonicalize --cse \
+// RUN:   | FileCheck %s
+
+// One launch and no workspace: points are tiles of each of 4 residues in
+// segments of 32.
+
+// CHECK-LABEL: rplan.func @longnet(
+// CHECK-NOT:     rplan.workspace
+// CHECK:         %[[POINTS:.+]] = arith.muli %{{.+}}, %c4
+// CHECK:         rplan.launch @longnet_attention0_union grid(%[[POINTS]], %{{.+}}, %c2, %c1)
+// CHECK-NOT:     rplan.launch
+// CHECK:         rplan.return
+// CHECK-LABEL: rtile.func @longnet_attention0_union(
+// CHECK-SAME:    %[[Q:[A-Za-z0-9]+]]: memref<1x?x2x16xf32
+// CHECK-SAME:    %[[K:[A-Za-z0-9]+]]: memref<1x?x2x16xf32
+// CHECK-SAME:    grid(%[[POINT:[a-z0-9]+]]: index
+// CHECK:         %[[RESIDUE:.+]] = arith.remui %[[POINT]], %c4
+// CHECK:         arith.divui %[[POINT]], %c4
+// CHECK:         rtile.view %[[Q]][{{.+}} residue(%[[RESIDUE]])
+// CHECK-SAME:      w = 32, rate = 4>
+
+// Keys of 3 branches, then of 2, then of 1; in between the softmax is taken
+// times 3/2 and 2.
+
+// CHECK:         scf.for %{{.+}} = %c0 to %c3 step %c1 iter_args
+// CHECK:           scf.if %{{.+}} -> (tensor<8xf32>)
+// CHECK-NEXT:        arith.addf %{{.+}}, %{{.+}} : tensor<8xf32>
+// CHECK:           scf.if %{{.+}} -> (tensor<8xf32>)
+// CHECK:           scf.for {{.+}} iter_args
+// CHECK:             scf.if %{{.+}} -> (tensor<8xf32>, tensor<8xf32>, tensor<8x16xf32>)
+// CHECK-NEXT:          %[[KEYS:.+]] = rtile.view %[[K]][{{.+}} w = 32, rate = 4>
+// CHECK:               %[[BEGIN:.+]], %{{.+}}, %{{.+}}, %[[END:.+]] = rtile.run %{{.+}}, %[[KEYS]]
+// CHECK:               scf.for %{{.+}} = %[[BEGIN]] to %[[END]] step %c16
+// CHECK:         rtile.store
+func.func @longnet(%q: tensor<1x?x2x16xf32>) -> tensor<1x?x2x16xf32> {
+  %o, %l = ringlet.attention %q, %q, %q
+      branches [<w = 32, r = 1>, <w = 64, r = 2>, <w = 128, r = 4>]
+      combine = union tilings = [#ringlet.tiling<query = 8, key = 16>]
+      : (tensor<1x?x2x16xf32>, tensor<1x?x2x16xf32>, tensor<1x?x2x16xf32>) -> (tensor<1x?x2x16xf32>, tensor<1x2x?xf32>)
+  return %o : tensor<1x?x2x16xf32>
+}
+
+// -----
+
+// Segments of 12 and 18 have those of 6 in common, dilations of 2 and 3 residues
+// modulo 6. Heads outside of a branch take no part, and sinks join once.
+
+// CHECK-LABEL: rplan.func @crossed(
+// CHECK:         rplan.launch @crossed_sinks0
+// CHECK-NEXT:    rplan.launch @crossed_attention0_union
+// CHECK-NEXT:    rplan.return
+// CHECK-LABEL: rtile.func @crossed_attention0_union(
+// CHECK:         w = 6, rate = 6>
+// CHECK:         arith.cmpi {{.+}} %{{.+}}, %c1 : index
+func.func @crossed(%q: tensor<1x60x4x16xf32>, %s: tensor<4xf32>) -> (tensor<1x60x4x16xf32>, tensor<1x4x60xf32>) {
+  %o, %l = ringlet.attention %q, %q, %q
+      branches [<w = 12, r = 2, heads = [1, 3]>, <w = 18, r = 3>] causal
+      sink(%s) combine = union tilings = [#ringlet.tiling<query = 8, key = 16>]
+      : (tensor<1x60x4x16xf32>, tensor<1x60x4x16xf32>, tensor<1x60x4x16xf32>, tensor<4xf32>) -> (tensor<1x60x4x16xf32>, tensor<1x4x60xf32>)
+  return %o, %l : tensor<1x60x4x16xf32>, tensor<1x4x60xf32>
+}
