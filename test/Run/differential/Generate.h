@@ -49,7 +49,15 @@ struct DrawnGraph {
   bool isNeverNegative = false;
 };
 
-DrawnGraph drawGraph(uint64_t seed, int64_t number);
+/// What graphs are drawn for.
+enum class Aim {
+  Anything,
+  /// Attention that kernels with roles take: one branch, narrow elements, whole
+  /// pieces of 16 bytes.
+  Roles
+};
+
+DrawnGraph drawGraph(uint64_t seed, int64_t number, Aim aim = Aim::Anything);
 
 /// A memory order for a sequence of `length`, which it sets where the order
 /// says it.

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "test/Run/differential/Generate.h"
+#include "test/Run/differential/GraphDraw.h"
 
 #include "lib/Layout/Order.h"
 
@@ -16,135 +16,7 @@
 
 namespace ringlet::differential {
 
-namespace {
-
 using oracle::Branch;
-
-/// Kinds of graphs, in turn.
-constexpr int64_t kKinds = 16;
-
-class GraphDraw {
-public:
-  GraphDraw(uint64_t seed, int64_t number)
-      : dice(seed, static_cast<uint64_t>(number)),
-        further(seed + 1, static_cast<uint64_t>(number)),
-        lengthDice(seed + 2, static_cast<uint64_t>(number)),
-        sizeDice(seed + 3, static_cast<uint64_t>(number)),
-        packDice(seed + 4, static_cast<uint64_t>(number)),
-        orderDice(seed + 5, static_cast<uint64_t>(number)),
-        combineDice(seed + 6, static_cast<uint64_t>(number)), number(number) {}
-
-  DrawnGraph draw() {
-    // In turn, so that every combination of the two occurs.
-    dtype = std::array{DType::f32, DType::bf16, DType::f16}[number % 3];
-    constexpr std::array<int64_t, 11> dims = {64, 8,  100, 16, 63, 128,
-                                              46, 32, 20,  1,  256};
-    depth = dims[(number / 3) % dims.size()];
-    width =
-        dice.oneIn(4) ? dice.pick<int64_t>({1, 8, 24, 48, 64, 80, 99}) : depth;
-    keyHeads = dice.pick<int64_t>({1, 1, 2, 2, 3, 4});
-    queryHeads =
-        keyHeads *
-        std::min<int64_t>(dice.pick<int64_t>({1, 1, 2, 3, 4}), 8 / keyHeads);
-    switch (number % kKinds) {
-    case 14:
-    case 15:
-      drawMaskedAttention();
-      break;
-    case 9:
-    case 10:
-      drawOrderedAttention();
-      break;
-    case 8:
-      drawWindowedAttention();
-      break;
-    case 13:
-      drawReorders();
-      break;
-    case 12:
-      drawReorderedAttention();
-      break;
-    case 11:
-      drawTwoAttentions();
-      break;
-    default:
-      drawOneAttention();
-    }
-    return std::move(drawn);
-  }
-
-private:
-  void drawOneAttention();
-  void drawWindowedAttention();
-  void drawTwoAttentions();
-  void drawReorderedAttention();
-  void drawOrderedAttention();
-  void drawMaskedAttention();
-  layout::OrderSpec drawPatternOrder() {
-    return differential::drawPatternOrder(dice, drawn.volume);
-  }
-  void drawReorders();
-
-  void drawStaticSizes();
-  void drawSizesOfTypes();
-  layout::OrderSpec drawOrder(std::optional<int64_t> &length);
-  std::optional<layout::OrderSpec> maybeDrawOrder();
-  void setOrders(const std::optional<layout::OrderSpec> &ofQueries,
-                 const std::optional<layout::OrderSpec> &ofKeys);
-  void drawInputs();
-  void drawLengths();
-  void drawSizes();
-  /// Adds an attention; numbers of output and lse.
-  std::pair<int, int> addAttention(int q, int k, int v, std::string suffix);
-  int addReorder(int value, std::optional<layout::OrderSpec> order, int axis,
-                 std::string name);
-
-  Graph &graph() { return drawn.graph; }
-  int64_t sizeInType(Variable variable) {
-    return isStatic[variable] ? *drawn.fixed[variable] : kDynamic;
-  }
-  ValueType tensor(Variable rows, int64_t heads, int64_t dim) {
-    ValueType type;
-    type.dtype = dtype;
-    type.shape = {sizeInType(rows), heads, dim};
-    type.variables = {rows, -1, -1};
-    addBatch(type);
-    return type;
-  }
-  /// The first axis, where sequences are not packed.
-  void addBatch(ValueType &type) {
-    if (isPacked)
-      return;
-    type.shape.insert(type.shape.begin(), sizeInType(kBatch));
-    type.variables.insert(type.variables.begin(), kBatch);
-  }
-
-  /// One for what all graphs may have beside what their kind draws.
-  Dice dice, further, lengthDice, sizeDice, packDice, orderDice, combineDice;
-  int64_t number;
-  DrawnGraph drawn;
-  /// Sizes that types know.
-  bool isStatic[kVariables] = {};
-  DType dtype;
-  int64_t depth, width, queryHeads, keyHeads;
-  std::optional<int> offset, sink;
-  bool isPacked = false;
-  /// Padded sequences of full length with a q_offset each.
-  bool hasOffsets = false;
-  std::optional<std::pair<int, int>> lengths, starts;
-  /// Of the first branch of each attention.
-  SizeOperands sizes;
-  /// What the next attentions have.
-  std::optional<layout::OrderSpec> pattern;
-  std::optional<oracle::GridWindow> near;
-  std::optional<oracle::BlockSizes> blockSize;
-  int mask = 0;
-  /// A divisor of the dilation of their first branch, or 0.
-  int64_t rateDivisor = 0;
-  /// How far back they see at least, along the one branch that they have.
-  std::optional<int64_t> lookBack;
-  int q = 0, k = 0, v = 0;
-};
 
 //===----------------------------------------------------------------------===//
 // Parts
@@ -269,6 +141,8 @@ std::pair<int, int> GraphDraw::addAttention(int query, int key, int value,
   Operation op;
   op.operands = {query, key, value};
   op.attention = drawSpec(dice, queryHeads, drawn.fixed[kKeys].value_or(63));
+  if (forRoles)
+    op.attention->branches.resize(1);
   if (further.oneIn(4))
     op.attention->softcap = further.pick({0.5, 2.0, 30.0, 1e30});
   op.sink = sink;
@@ -591,10 +465,8 @@ void GraphDraw::drawReorders() {
     graph().results.push_back(0);
 }
 
-} // namespace
-
-DrawnGraph drawGraph(uint64_t seed, int64_t number) {
-  return GraphDraw(seed, number).draw();
+DrawnGraph drawGraph(uint64_t seed, int64_t number, Aim aim) {
+  return GraphDraw(seed, number, aim).draw();
 }
 
 } // namespace ringlet::differential

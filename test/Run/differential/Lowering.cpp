@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "test/Run/differential/Lowering.h"
+#include "test/Run/differential/Schedulable.h"
 
 #include "dialects/Plan/IR/PlanDialect.h"
 #include "dialects/Tile/IR/TileDialect.h"
@@ -14,6 +15,7 @@
 #include "passes/Recipes/Passes.h"
 #include "passes/Recipes/Recipe.h"
 #include "passes/TileOpt/Passes.h"
+#include "passes/TileSchedule/Passes.h"
 #include "passes/TileToNVVM/Passes.h"
 #include "ringlet/InitAll.h"
 
@@ -102,6 +104,8 @@ public:
   }
 
   void take(std::string name, ModuleOp module) {
+    if (needsSchedule && !hasSchedule(module))
+      return;
     std::optional<Stage::Kind> kind = classify(module);
     // Graphs of a recipe are those without it.
     if (!kind || (!prefix.empty() && *kind == Stage::Kind::Graph))
@@ -112,6 +116,9 @@ public:
     lowering.stages.push_back(
         {std::move(name), *kind, module.clone(), std::move(text)});
   }
+
+  /// Keeps modules with scheduled kernels only.
+  bool needsSchedule = false;
 
 private:
   Lowering &lowering;
@@ -226,6 +233,38 @@ bool Lowering::runRecipes(const std::string &text, std::string *error) {
       return false;
   // Of every third graph, since it doubles the stages of one.
   return llvm::xxh3_64bits(text) % 3 != 0 || runGeneralRecipe(text, error);
+}
+
+bool Lowering::runSchedules(const std::string &text, std::string *error) {
+  // Groups of 64 rows, and key tiles as the copy engine takes them.
+  constexpr std::pair<int64_t, int64_t> tiles[] = {
+      {64, 16}, {64, 32}, {128, 32}, {64, 48}, {64, 64}, {128, 16}, {64, 80}};
+  auto [queryRows, keyRows] = tiles[llvm::xxh3_64bits(text) % std::size(tiles)];
+  ErrorCollector errors(&context, error);
+  for (const Recipe &recipe : getRecipes()) {
+    if (!recipe.whyNotAttention)
+      continue;
+    OwningOpRef<ModuleOp> module = parse(text, error);
+    if (!module)
+      return false;
+    if (!forceRecipe(*module, recipe.name, queryRows, keyRows))
+      return true;
+    constexpr const char *arch = "sm_90a";
+    PassManager plain(&context);
+    buildRingletToRTilePipeline(plain, LevelOptions());
+    plain.addPass(createRPlanAlignInputs({arch}));
+    if (!runPasses(plain, *module, error) || !keepSchedulable(*module, arch))
+      return false;
+    PassManager pm(&context);
+    auto snapshots = std::make_unique<Snapshots>(
+        *this, "scheduled " + recipe.name.str() + "/");
+    snapshots->needsSchedule = true;
+    pm.addInstrumentation(std::move(snapshots));
+    addSchedulePasses(pm, arch);
+    if (!runPasses(pm, *module, error))
+      return false;
+  }
+  return true;
 }
 
 bool Lowering::runMma(const std::string &text, std::string *error) {

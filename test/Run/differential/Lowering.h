@@ -58,6 +58,9 @@ public:
   /// Attention that no recipe is possible for adds nothing. Then those of all
   /// kernels with the general recipe, whatever they start from.
   bool runRecipes(const std::string &text, std::string *error);
+  /// Adds the stages of kernels that recipes are forced on, from where they are
+  /// scheduled to where they become code for a GPU.
+  bool runSchedules(const std::string &text, std::string *error);
   /// Adds the stages of kernels for mma.sync, as long as they are plain tile
   /// programs.
   bool runMma(const std::string &text, std::string *error);

@@ -52,6 +52,7 @@ const char *const usage =
     "  --threads=N    default: one per processor\n"
     "  --reports=N    failures to describe (default 5)\n"
     "  --no-native    no native code\n"
+    "  --roles        graphs of kernels with roles, and these alone\n"
     "  --print        print the graph of --case, and what it becomes\n";
 
 /// Results of all threads.
@@ -81,8 +82,9 @@ public:
                 failure->failure.c_str());
     std::printf("%s\ncalled with%s\n", graph.c_str(),
                 describe(configuration).c_str());
-    std::printf("again: differential-test --seed=%llu --case=%lld "
+    std::printf("again: differential-test%s --seed=%llu --case=%lld "
                 "--stage='%s'\n\n",
+                options.runner.aim == Aim::Roles ? " --roles" : "",
                 static_cast<unsigned long long>(options.seed),
                 static_cast<long long>(number), failure->stage.c_str());
     std::fflush(stdout);
@@ -102,7 +104,8 @@ public:
                   row.failed, row.seconds);
     }
     // A short run cannot meet everything.
-    if (options.only < 0 && options.graph < 0 && options.count >= 1000)
+    if (options.only < 0 && options.graph < 0 && options.count >= 1000 &&
+        options.runner.aim == Aim::Anything)
       for (const std::string &name : coverageNames())
         if (features[name] == 0) {
           std::printf("FAILED: no configuration has the feature '%s'\n",
@@ -146,7 +149,7 @@ private:
 
 /// All configurations of one graph.
 void runGraph(int64_t number, const Options &options, Summary &summary) {
-  DrawnGraph drawn = drawGraph(options.seed, number);
+  DrawnGraph drawn = drawGraph(options.seed, number, options.runner.aim);
   Runner runner(drawn, options.runner);
   std::vector<Outcome> preparation = runner.prepare();
   summary.addGraph(preparation);
@@ -202,6 +205,8 @@ bool parse(int argc, char **argv, Options &options) {
       options.runner.stage = value;
     else if (argument == "--no-native")
       options.native = false;
+    else if (argument == "--roles")
+      options.runner.aim = Aim::Roles;
     else if (argument == "--print")
       options.printIR = true;
     else {
@@ -218,7 +223,7 @@ int main(int argc, char **argv) {
   Options options;
   if (!parse(argc, argv, options))
     return 2;
-  if (options.native)
+  if (options.native && options.runner.aim == Aim::Anything)
     options.runner.levels = nativeLevels();
   Summary summary(options);
   if (options.only >= 0 || options.graph >= 0) {

@@ -10,7 +10,9 @@
 #include "dialects/Tile/IR/TileDialect.h"
 #include "lib/Interpreter/Interpreter.h"
 #include "test/Run/differential/ReadGraph.h"
+#include "test/Run/differential/Schedulable.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <chrono>
@@ -59,6 +61,10 @@ std::string compareExact(const std::vector<Expected> &expected,
     return text;
   }
   return "";
+}
+
+bool areSameBits(const Tensor &a, const Tensor &b) {
+  return std::memcmp(a.data(), b.data(), static_cast<size_t>(a.bytes())) == 0;
 }
 
 /// The one function of a module.
@@ -115,11 +121,27 @@ std::string interpretCall(mlir::ModuleOp module, const std::string &entry,
   interpreter::Options options;
   options.seed = seed;
   options.chooseFreely = seed % 2 == 1;
-  call.memory.reset();
   std::string error;
-  if (mlir::failed(interpreter::interpret(
-          module, entry, call.memory.arguments(), &error, options)))
+  auto run = [&] {
+    call.memory.reset();
+    return mlir::succeeded(interpreter::interpret(
+        module, entry, call.memory.arguments(), &error, options));
+  };
+  std::vector<Tensor> results;
+  if (hasSchedule(module)) {
+    options.interleaving = seed;
+    if (!run())
+      return "the interpreter stopped: " + error;
+    for (const MutableTensorView &output : call.memory.outputs())
+      results.push_back(Tensor::copyOf(output));
+    // Once more, each role as far as it goes.
+    options.interleaving = std::nullopt;
+  }
+  if (!run())
     return "the interpreter stopped: " + error;
+  for (auto [result, output] : llvm::zip(results, call.memory.outputs()))
+    if (!areSameBits(result, Tensor::copyOf(output)))
+      return "the results depend on the order of steps of the roles";
   // What kernels without a running maximum do to a row is a rebase.
   bool hasFarReference =
       module
@@ -133,9 +155,11 @@ std::vector<Outcome> Runner::prepare() {
   text = toIR(drawn.graph);
   std::string error;
   Timer timer;
-  isLowered = lowering.run(text, !options.levels.empty(), &error);
-  isLowered = isLowered && lowering.runRecipes(text, &error) &&
-              lowering.runMma(text, &error);
+  isLowered =
+      options.aim == Aim::Roles ||
+      (lowering.run(text, !options.levels.empty(), &error) &&
+       lowering.runRecipes(text, &error) && lowering.runMma(text, &error));
+  isLowered = isLowered && lowering.runSchedules(text, &error);
   outcomes.push_back({"lowering", error, timer.seconds()});
   if (!isLowered || options.levels.empty() || !wants("native"))
     return outcomes;

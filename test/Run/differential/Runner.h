@@ -55,6 +55,8 @@ std::string interpretCall(mlir::ModuleOp module, const std::string &entry,
 struct RunnerOptions {
   /// A stage runs if its name contains this.
   std::string stage;
+  /// Of graphs for kernels with roles, only the stages with roles are made.
+  Aim aim = Aim::Anything;
   /// Instruction-set levels of native code; none for no code at all.
   std::vector<std::string> levels;
 };

@@ -52,14 +52,28 @@ std::string check(Stage::Kind kind, mlir::ModuleOp module,
                        static_cast<uint64_t>(number));
 }
 
+/// Where a mistake is at home.
+Aim aimOf(const Mutation &mutation) {
+  return std::strncmp(mutation.stage, "scheduled ", 10) == 0 ? Aim::Roles
+                                                             : Aim::Anything;
+}
+
+/// Makes the stages that mistakes are put into.
+bool lower(Lowering &lowering, const std::string &text, Aim aim,
+           std::string &error) {
+  if (aim == Aim::Roles)
+    return lowering.runSchedules(text, &error);
+  return lowering.run(text, /*toMachine=*/false, &error) &&
+         lowering.runRecipes(text, &error);
+}
+
 /// Lets the mistakes that are still at large loose on one graph.
-bool hunt(uint64_t seed, int64_t graph, std::vector<Hunt> &hunts) {
-  DrawnGraph drawn = drawGraph(seed, graph);
+bool hunt(uint64_t seed, int64_t graph, Aim aim, std::vector<Hunt> &hunts) {
+  DrawnGraph drawn = drawGraph(seed, graph, aim);
   Lowering lowering;
   std::string error;
   std::string text = toIR(drawn.graph);
-  if (!lowering.run(text, /*toMachine=*/false, &error) ||
-      !lowering.runRecipes(text, &error)) {
+  if (!lower(lowering, text, aim, error)) {
     std::printf("graph %lld: %s\n", static_cast<long long>(graph),
                 error.c_str());
     return false;
@@ -67,7 +81,7 @@ bool hunt(uint64_t seed, int64_t graph, std::vector<Hunt> &hunts) {
   std::map<std::pair<int64_t, std::optional<Data>>, std::unique_ptr<Call>>
       calls;
   for (Hunt &hunt : hunts) {
-    if (hunt.caught)
+    if (hunt.caught || aimOf(hunt.mutation) != aim)
       continue;
     auto stage = std::find_if(
         lowering.stages.begin(), lowering.stages.end(),
@@ -121,20 +135,24 @@ int main(int argc, char **argv) {
   }
   std::vector<Hunt> hunts;
   for (auto list : {graphMutations(), indexMutations(), arithmeticMutations(),
-                    recipeMutations()})
+                    recipeMutations(), scheduleMutations()})
     for (const Mutation &mutation : list) {
       Hunt entry;
       entry.mutation = mutation;
       hunts.push_back(entry);
     }
-  auto isCaught = [](const Hunt &hunt) { return hunt.caught; };
-  for (uint64_t seed = first; seed < first + kSeeds; ++seed)
-    for (int64_t graph = 0; graph < kGraphs; ++graph) {
-      if (std::all_of(hunts.begin(), hunts.end(), isCaught))
-        break;
-      if (!hunt(seed, graph, hunts))
-        return EXIT_FAILURE;
-    }
+  for (Aim aim : {Aim::Anything, Aim::Roles}) {
+    auto isDone = [&](const Hunt &hunt) {
+      return hunt.caught || aimOf(hunt.mutation) != aim;
+    };
+    for (uint64_t seed = first; seed < first + kSeeds; ++seed)
+      for (int64_t graph = 0; graph < kGraphs; ++graph) {
+        if (std::all_of(hunts.begin(), hunts.end(), isDone))
+          break;
+        if (!hunt(seed, graph, aim, hunts))
+          return EXIT_FAILURE;
+      }
+  }
 
   int failed = 0;
   for (const Hunt &hunt : hunts) {

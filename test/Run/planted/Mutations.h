@@ -33,12 +33,13 @@ struct Mutation {
   std::optional<differential::Data> scores = std::nullopt;
 };
 
-/// Mistakes in graphs, in which keys a kernel visits, in its arithmetic, and in
-/// the passes that prepare kernels with a recipe.
+/// Mistakes in graphs, in which keys a kernel visits, in its arithmetic, in the
+/// passes that prepare kernels with a recipe, and in roles and channels.
 std::vector<Mutation> graphMutations();
 std::vector<Mutation> indexMutations();
 std::vector<Mutation> arithmeticMutations();
 std::vector<Mutation> recipeMutations();
+std::vector<Mutation> scheduleMutations();
 
 } // namespace ringlet::planted
 
