@@ -27,7 +27,8 @@ public:
         lengthDice(seed + 2, static_cast<uint64_t>(number)),
         sizeDice(seed + 3, static_cast<uint64_t>(number)),
         packDice(seed + 4, static_cast<uint64_t>(number)),
-        orderDice(seed + 5, static_cast<uint64_t>(number)), number(number),
+        orderDice(seed + 5, static_cast<uint64_t>(number)),
+        combineDice(seed + 6, static_cast<uint64_t>(number)), number(number),
         forRoles(aim == Aim::Roles) {}
 
   DrawnGraph draw() {
@@ -121,7 +122,7 @@ private:
   }
 
   /// One for what all graphs may have beside what their kind draws.
-  Dice dice, further, lengthDice, sizeDice, packDice, orderDice;
+  Dice dice, further, lengthDice, sizeDice, packDice, orderDice, combineDice;
   int64_t number;
   bool forRoles;
   DrawnGraph drawn;
