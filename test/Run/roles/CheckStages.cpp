@@ -146,13 +146,13 @@ StagesReport roles_test::checkStages(mlir::ModuleOp module,
   pm.addInstrumentation(
       std::make_unique<StageRunner>(invocation, expected, options, report));
   if (options.passes.empty()) {
-    if (!differential::keepSchedulable(module, options.level)) {
-      report.failure = "expected passes that succeed, found: " + errors;
-      return report;
-    }
     addSchedulePasses(pm, options.level);
   } else if (mlir::failed(mlir::parsePassPipeline(options.passes, pm))) {
     report.failure = "expected passes, found '" + options.passes + "'";
+    return report;
+  }
+  if (!differential::keepSchedulable(module, options.level)) {
+    report.failure = "expected passes that succeed, found: " + errors;
     return report;
   }
   if (mlir::failed(pm.run(module)) && report.failure.empty())
