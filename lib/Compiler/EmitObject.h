@@ -55,8 +55,8 @@ private:
   std::unique_ptr<llvm::Module> module;
 };
 
-/// lld as a program: `option` if it is not empty, else beside this program, else
-/// on PATH as ld.lld-22 or ld.lld.
+/// lld as a program: `option` if it is not empty, else beside this program,
+/// else on PATH as ld.lld-22 or ld.lld.
 llvm::Expected<std::string> findLinker(llvm::StringRef option);
 
 /// Links one object into a shared object. Undefined symbols are

@@ -100,9 +100,9 @@ bool isMma(mlir::Operation *op);
 /// True if every product is one of matrix instructions, and there are some.
 bool isAllMma(rtile::FuncOp func);
 
-/// Rows of the highest tile of two axes that warps hold, or of one axis if there
-/// are no others; 0 if there are no tiles. What products read from shared memory
-/// alone no warp holds.
+/// Rows of the highest tile of two axes that warps hold, or of one axis if
+/// there are no others; 0 if there are no tiles. What products read from shared
+/// memory alone no warp holds.
 int64_t getHeight(rtile::FuncOp func);
 
 /// Columns of sums of products that a turn of a loop holds at the same time:

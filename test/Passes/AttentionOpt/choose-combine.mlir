@@ -18,7 +18,9 @@
 // RUN: not ringlet-opt %s --ringlet-choose-combine=combine=sum 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=OPTION
 
-// CHAIN-NOT: combine
+// CHAIN-NOT: combine = union
+// CHAIN: ringlet.attention
+// CHAIN-NOT: combine = union
 // OPTION: error: expected one of auto, chain, union, found 'sum'
 // REFUSED: error: 'ringlet.attention' op combine = union is not possible: expected one softmax for all branches, found mix = sum (R2)
 

@@ -16,6 +16,7 @@
 // CPU: error: expected a GPU architecture
 
 // Architectures without roles keep what there was.
+// SM80: rtile.func
 // SM80-NOT: rtile.role
 // SM80-NOT: recipe
 

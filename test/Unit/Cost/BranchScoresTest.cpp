@@ -52,8 +52,7 @@ TEST(BranchScores, NothingIsKnownOfKeysWithoutSegments) {
 TEST(BranchScores, TooManyAtomsToCount) {
   EXPECT_FALSE(countScores(UnionShape({{1, 1}, {1 << 20, 1}}), false));
   EXPECT_FALSE(countScores(
-      UnionShape({{int64_t(1) << 60, 1}, {(int64_t(1) << 60) - 1, 1}}),
-      false));
+      UnionShape({{int64_t(1) << 60, 1}, {(int64_t(1) << 60) - 1, 1}}), false));
 }
 
 } // namespace
