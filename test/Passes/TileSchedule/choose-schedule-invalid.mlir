@@ -353,7 +353,7 @@ rtile.func @plain(%Q: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %K: memref<1
 
 // Groups of warps of a schedule written by hand are those of the rows.
 
-// expected-error@+1 {{expected a schedule with 8 warps that compute, 4 for every 64 rows, found 12}}
+// expected-error@+1 {{expected a schedule with 8 warps that compute, 4 for every 64 rows, or a part of them, found 12}}
 rtile.func @few_warps(%Q: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %K: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %V: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %O: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>)
     grid(%tile: index, %head: index, %batch: index) recipe = "fa_fwd_lazy"
     schedule = <roles = [<"load", warps = 4>, <"compute", warps = 12>], slots = 2, walk = <strided>> {

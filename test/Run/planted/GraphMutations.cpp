@@ -47,7 +47,9 @@ bool clampNegative(ModuleOp module) {
 /// Segments rounded up to a multiple of the dilation.
 bool roundSegments(ModuleOp module) {
   return editBranches(module, [](attn::AttentionOp, attn::BranchAttr branch) {
-    if (branch.isUnbounded() || branch.getW() > 1000)
+    if (branch.isUnbounded() || branch.getW() > 1000 ||
+        ShapedType::isDynamic(branch.getW()) ||
+        ShapedType::isDynamic(branch.getR()))
       return branch;
     return branch.withW(llvm::divideCeil(branch.getW(), branch.getR()) *
                         branch.getR());
