@@ -249,7 +249,10 @@ static LogicalResult runLaunch(Machine &machine,
     return success();
   auto op = cast<rplan::LaunchOp>(instruction.op);
   const Options &options = machine.run.options;
-  auto at = [&](OperandRange range) { return range.getBeginOperandIndex(); };
+  // A range of nothing has no place.
+  auto at = [](OperandRange range) {
+    return range.empty() ? 0u : range.getBeginOperandIndex();
+  };
   // Here every kernel runs on any buffers.
   bool runsOther = op.getFallback() && options.chooseFreely &&
                    mix(options.seed.value_or(0), {machine.run.launch}) % 2 == 1;

@@ -95,7 +95,8 @@ struct {short} : ringlet::impl::{base}Base<{short}> {{
 }} // namespace
 """
 
-DEFINITION = """def {base} : Pass<"{name}"> {{
+DEFINITION = """def {base}
+    : Pass<"{name}"> {{
   let summary = "{summary}";
   let description = [{{
     TODO: what it changes and why, what must hold before, what it leaves alone.
