@@ -153,6 +153,8 @@ private:
   /// Whether all rows count as marked, whatever the marks say: then the kernel
   /// does what the marking one does, and leaves no row marked.
   Value allCount();
+  Value someMarked(Value view, Value row);
+  Value anyOfGroup(Value first);
   Value all;
   unsigned allArgument = 0;
 };
@@ -165,7 +167,7 @@ void RedoEmitter::emit() {
   Value first =
       k.create<arith::MulIOp>("first_tile", grid.getPoint().tile, tilesOfPoint);
   Value end = k.add("end_tile", first, tilesOfPoint);
-  Value some = anyMarked(rows.groupMarks, getFirstRow("row", queryView, first));
+  Value some = anyOfGroup(first);
   if (kernel.fillsOthers) {
     Value last = k.add("last_tile", end, k.constant(-1));
     some = mayBeUnfilled(some, getFirstRow("row", queryView, last));
@@ -238,12 +240,33 @@ Value RedoEmitter::mayBeUnfilled(Value marked, Value row) {
 /// What marks are before somebody has set them does not matter: then all count.
 /// (To look at them only if not all do takes registers.)
 Value RedoEmitter::anyMarked(Value view, Value row) {
+  return k.create<arith::OrIOp>("some_count", someMarked(view, row),
+                                allCount());
+}
+
+Value RedoEmitter::someMarked(Value view, Value row) {
   Value tile = k.load("redo_tile", view, row);
   Value marked = k.create<arith::CmpFOp>(
       "marked", arith::CmpFPredicate::OGT, tile,
       k.splat("none", 0.0, cast<RankedTensorType>(tile.getType())));
-  Value some = k.create<rtile::AnyOp>("some_marked", marked);
-  return k.create<arith::OrIOp>("some_count", some, allCount());
+  return k.create<rtile::AnyOp>("some_marked", marked);
+}
+
+/// Where all rows count, others may be unmarking theirs: no look at a group.
+Value RedoEmitter::anyOfGroup(Value first) {
+  OpBuilder &builder = k.getBuilder();
+  Value every = allCount();
+  auto branch = scf::IfOp::create(builder, plan.getLoc(),
+                                  TypeRange{builder.getI1Type()}, every,
+                                  /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(branch.thenBlock());
+  scf::YieldOp::create(builder, plan.getLoc(), every);
+  builder.setInsertionPointToStart(branch.elseBlock());
+  Value some =
+      someMarked(rows.groupMarks, getFirstRow("row", queryView, first));
+  scf::YieldOp::create(builder, plan.getLoc(), some);
+  return branch.getResult(0);
 }
 
 Value RedoEmitter::allCount() {
