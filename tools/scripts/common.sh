@@ -49,7 +49,6 @@ configure() {
     return
   fi
   mkdir -p "$build"
-  [ -f "$build/CMakeCache.txt" ] || choose_compiler
   log=$build/configure.log
   if ! cmake -S "$root" -B "$build" -G Ninja "$@" >"$log" 2>&1; then
     tail -n 30 "$log" >&2
