@@ -298,9 +298,10 @@ void ProgramDraw::drawKeyGradients() {
 TileProgram ProgramDraw::draw() {
   element = dice.pick({DType::bf16, DType::bf16, DType::f16});
   rows = dice.pick({64, 64, 128});
-  keys = dice.pick({16, 32, 32, 48, 64});
-  depth = dice.pick({16, 24, 32, 64});
-  width = dice.pick({16, 32, 40, 64});
+  keys = dice.pick({16, 32, 64, 64, 64});
+  // Mostly what the copy engine brings: whole panels of 64 columns.
+  depth = dice.pick({64, 64, 64, 64, 64, 64, 128, 24});
+  width = dice.pick({64, 64, 64, 64, 64, 64, 128, 40});
   // The last tiles may be short.
   allRows = rows * dice.between(1, 2) - (dice.oneIn(2) ? 0 : 5);
   allKeys = keys * dice.between(1, 4) - (dice.oneIn(2) ? 0 : 3);
