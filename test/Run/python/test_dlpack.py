@@ -111,7 +111,8 @@ def test_memory_is_given_back(dense, inputs, freed):
     for _ in range(20):
         tensor = _dlpack.Allocation((2**22,), 3)
         Foreign.from_dlpack(tensor).array.fill(1)
-    assert resident() < before + 2**26
+    # The C library keeps a few of the blocks; all of them are 20 * 2**24 bytes.
+    assert resident() < before + 2**27
 
 
 @pytest.mark.parametrize("options", [{}, {"max_version": (1, 0)}])
