@@ -121,20 +121,25 @@ void Filter::restart() {
     openAgain(uri);
 }
 
+void Filter::readAll(llvm::lsp::JSONTransportInputOverFile &input,
+                     void (Filter::*take)(json::Object)) {
+  std::string text;
+  while (!input.isEndOfInput() && !input.hasError()) {
+    if (failed(input.readMessage(text)))
+      continue;
+    Expected<json::Value> message = json::parse(text);
+    std::lock_guard<std::mutex> lock(mutex);
+    if (!message)
+      consumeError(message.takeError());
+    else if (json::Object *object = message->getAsObject())
+      (this->*take)(std::move(*object));
+  }
+}
+
 void Filter::relayAnswers() {
   for (;;) {
     llvm::lsp::JSONTransportInputOverFile input(fromServer);
-    std::string text;
-    while (!input.isEndOfInput() && !input.hasError()) {
-      if (failed(input.readMessage(text)))
-        continue;
-      Expected<json::Value> message = json::parse(text);
-      std::lock_guard<std::mutex> lock(mutex);
-      if (!message)
-        consumeError(message.takeError());
-      else if (json::Object *object = message->getAsObject())
-        takeFromServer(std::move(*object));
-    }
+    readAll(input, &Filter::takeFromServer);
     int ended = 0;
     while (waitpid(process, &ended, 0) < 0 && errno == EINTR) {
     }
@@ -273,17 +278,7 @@ int Filter::run() {
   std::thread answers([this] { relayAnswers(); });
   llvm::lsp::JSONTransportInputOverFile input(
       stdin, isTest ? llvm::lsp::Delimited : llvm::lsp::Standard);
-  std::string text;
-  while (!input.isEndOfInput() && !input.hasError()) {
-    if (failed(input.readMessage(text)))
-      continue;
-    Expected<json::Value> message = json::parse(text);
-    std::lock_guard<std::mutex> lock(mutex);
-    if (!message)
-      consumeError(message.takeError());
-    else if (json::Object *object = message->getAsObject())
-      takeFromEditor(std::move(*object));
-  }
+  readAll(input, &Filter::takeFromEditor);
   {
     std::lock_guard<std::mutex> lock(mutex);
     isEnding = true;

@@ -25,6 +25,7 @@
 #include "tools/ringlet-lsp/Document.h"
 
 #include "mlir/IR/DialectRegistry.h"
+#include "llvm/Support/LSP/Transport.h"
 
 #include <cstdio>
 #include <functional>
@@ -51,6 +52,9 @@ private:
   void start();
   void restart();
   void relayAnswers();
+  /// Gives each message of `input` to `take`, until it ends.
+  void readAll(llvm::lsp::JSONTransportInputOverFile &input,
+               void (Filter::*take)(llvm::json::Object));
   void takeFromEditor(llvm::json::Object message);
   void takeFromServer(llvm::json::Object message);
   void changeDocument(llvm::StringRef method, llvm::json::Object &params);

@@ -243,7 +243,8 @@ void Builder::scalarParam() {
 // Entries
 //===----------------------------------------------------------------------===//
 
-void addAffine(Builder &b) {
+/// Kernels that multiply with a number and add one of a tensor.
+std::pair<uint32_t, uint32_t> addScaleAndShift(Builder &b) {
   uint32_t scale = b.kernel("scale", 1);
   b.param(DType::F32, {-1, -1}, {-1, 1});
   b.param(DType::F32, {-1, -1}, {-1, 1}, true);
@@ -252,6 +253,11 @@ void addAffine(Builder &b) {
   b.param(DType::F32, {-1, -1}, {-1, 1});
   b.param(DType::F32, {-1, -1}, {-1, 1}, true);
   b.param(DType::F32, {1}, {1});
+  return {scale, shift};
+}
+
+void addAffine(Builder &b) {
+  auto [scale, shift] = addScaleAndShift(b);
 
   b.function("affine");
   uint32_t x = b.argument("x", DType::F32, {-1, -1});
@@ -317,14 +323,7 @@ void addCopy(Builder &b) {
 }
 
 void addBeside(Builder &b) {
-  uint32_t scale = b.kernel("scale", 1);
-  b.param(DType::F32, {-1, -1}, {-1, 1});
-  b.param(DType::F32, {-1, -1}, {-1, 1}, true);
-  b.scalarParam();
-  uint32_t shift = b.kernel("shift", 1);
-  b.param(DType::F32, {-1, -1}, {-1, 1});
-  b.param(DType::F32, {-1, -1}, {-1, 1}, true);
-  b.param(DType::F32, {1}, {1});
+  auto [scale, shift] = addScaleAndShift(b);
   b.function("beside");
   uint32_t x = b.argument("x", DType::F32, {-1, -1});
   uint32_t c = b.argument("c", DType::F32, {1});
