@@ -12,7 +12,7 @@ Substitutions, beside lit's own:
   %data    test/Data
 
 Features for REQUIRES:
-  x86-64-v3, x86-64-v4, x86-64-v4-bf16
+  x86-64-v3, x86-64-v4, x86-64-v4-bf16, x86-64-v4-amx
                         instruction-set levels of this machine
   flatc-2.0.8           the schema compiler that made ArtifactGenerated.h
   clang-format          the version that the sources are formatted with
@@ -101,6 +101,8 @@ if V3 <= cpu_flags():
         config.available_features.add("x86-64-v4")
         if "avx512_bf16" in cpu_flags():
             config.available_features.add("x86-64-v4-bf16")
+            if {"amx_bf16", "amx_tile"} <= cpu_flags():
+                config.available_features.add("x86-64-v4-amx")
 if output_of("flatc", "--version").strip() == "flatc version 2.0.8":
     config.available_features.add("flatc-2.0.8")
 for candidate in ("clang-format-22", "clang-format"):

@@ -100,10 +100,19 @@ def compare(program, results):
     return None
 
 
+def ask_for_amx():
+    """Linux gives the registers of AMX to processes that ask for them."""
+    arch_prctl, request_permission, tile_data = 158, 0x1023, 18
+    if ctypes.CDLL(None).syscall(arch_prctl, request_permission, tile_data):
+        raise SystemExit("the kernel does not allow AMX")
+
+
 def main():
     level, first, last = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
     if len(sys.argv) > 4:
         ctypes.CDLL(sys.argv[4])
+    elif level.endswith("-amx"):
+        ask_for_amx()
     elements = 0
     for seed in range(first, last):
         program = Generator(seed)
