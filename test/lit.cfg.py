@@ -12,6 +12,8 @@ Substitutions, beside lit's own:
   %data    test/Data
 
 Features for REQUIRES:
+  thorough              whoever waits for the answer has time: absent with the
+                        parameter quick, which tools/check --quick sets
   x86-64-v3, x86-64-v4, x86-64-v4-bf16, x86-64-v4-amx
                         instruction-set levels of this machine
   flatc-2.0.8           the schema compiler that made ArtifactGenerated.h
@@ -64,6 +66,8 @@ for name in os.environ:
 for name in ("RINGLET_CACHE_DIR", "RINGLET_DUMP_DIR", "RINGLET_LOG"):
     config.environment.pop(name, None)
 
+if "quick" not in lit_config.params:
+    config.available_features.add("thorough")
 config.substitutions += [
     (r"%root", config.ringlet_src_root),
     (r"%build", config.ringlet_obj_root),

@@ -80,7 +80,8 @@ static void applyForms(ModuleOp module, const KernelForms &forms) {
     if (form.isPlain)
       op->setAttr(recipeOfOpAttr, builder.getStringAttr("plain"));
     op->setAttr(spareRegistersOfOpAttr,
-                builder.getI64IntegerAttr(form.spareRegisters));
+                builder.getDenseI64ArrayAttr(
+                    {form.spareOfScheduled, form.spareOfPlain}));
   }
 }
 
@@ -90,9 +91,9 @@ static void applyToKernels(ModuleOp module, const KernelForms &forms) {
   for (auto kernel : module.getOps<rtile::FuncOp>()) {
     std::optional<Origin> origin = getOrigin(kernel);
     auto form = origin ? forms.find(*origin) : forms.end();
-    if (form != forms.end() && form->second.spareRegisters)
+    if (form != forms.end() && form->second.spareOfScheduled)
       kernel->setAttr(spareRegistersAttr,
-                      builder.getI64IntegerAttr(form->second.spareRegisters));
+                      builder.getI64IntegerAttr(form->second.spareOfScheduled));
   }
 }
 

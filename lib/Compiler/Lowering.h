@@ -24,7 +24,9 @@ namespace ringlet {
 /// What kernels of a GPU are to look like where the choice is the compiler's.
 struct KernelForm {
   bool isPlain = false;
-  int64_t spareRegisters = 0;
+  /// Registers of a thread that tiles leave free, in scheduled kernels and in
+  /// those without a schedule.
+  int64_t spareOfScheduled = 0, spareOfPlain = 0;
 };
 
 /// Where kernels come from: number of an attention or of a kernel written by

@@ -1,5 +1,4 @@
-//===- RegisterFit.cpp - Kernels that ptxas takes without spilling ---*- C++
-//-*-===//
+//===- RegisterFit.cpp - Kernels that fit in registers -*- C++ -*-===//
 //
 // Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,9 +16,9 @@ using namespace mlir;
 using namespace ringlet;
 
 /// Registers of a thread that are left free: the first multiple that does.
-static constexpr int64_t spareRegisters = 16, mostSpareRegisters = 96;
-/// The same for kernels of a recipe, before plain ones.
-static constexpr int64_t mostSpareOfRecipe = 32;
+static constexpr int64_t spareRegisters = 16, mostSpareOfPlain = 96;
+/// The same for scheduled kernels, before plain ones.
+static constexpr int64_t mostSpareOfScheduled = 32;
 
 LogicalResult TargetWork::translate() {
   error.clear();
@@ -43,77 +42,122 @@ const RegisterFit::Attempt &RegisterFit::Search::getBest() const {
   });
 }
 
-/// What ptxas said, by where the kernels come from.
-std::map<Origin, RegisterFit::Finding>
-RegisterFit::judge(ModuleOp code, const PtxasReport &report) {
+/// More registers free in those kernels that did not fit; where that goes too
+/// far, plain kernels in place of a recipe's.
+std::optional<KernelForm> RegisterFit::Search::getNext() const {
+  auto [form, finding] = done.back();
+  if (finding.problem.empty())
+    return std::nullopt;
+  if (finding.isOfScheduled)
+    form.spareOfScheduled += spareRegisters;
+  if (finding.isOfPlain)
+    form.spareOfPlain += spareRegisters;
+  if (form.spareOfScheduled <= mostSpareOfScheduled &&
+      form.spareOfPlain <= (leavesTiles ? mostSpareOfPlain : 0))
+    return form;
+  if (!hadRecipe || form.isPlain)
+    return std::nullopt;
+  return KernelForm{/*isPlain=*/true};
+}
+
+static std::string getText(LLVM::LLVMFuncOp kernel) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  kernel.print(stream, OpPrintingFlags().useLocalScope().assumeVerified());
+  return text;
+}
+
+/// Keeps what ptxas said of each kernel of `code`.
+void RegisterFit::learn(ModuleOp code, const PtxasReport &report) {
+  for (auto kernel : code.getOps<LLVM::LLVMFuncOp>()) {
+    if (kernel.isExternal())
+      continue;
+    std::string symbol = getCodeSymbol(kernel.getSymName());
+    Verdict &verdict = verdicts[getText(kernel)];
+    verdict.problem = report.whyUnfit(symbol, work.target.name());
+    if (const KernelReport *of = report.find(symbol))
+      verdict.spilled = of->spillStores + of->spillLoads;
+  }
+}
+
+/// What ptxas said of the kernels of `code`, by where they come from.
+std::map<Origin, RegisterFit::Finding> RegisterFit::judge(ModuleOp code) const {
   std::map<Origin, Finding> findings;
   for (auto kernel : code.getOps<LLVM::LLVMFuncOp>()) {
     std::optional<Origin> origin = getOrigin(kernel);
     if (kernel.isExternal() || !origin)
       continue;
     Finding &finding = findings[*origin];
-    std::string symbol = getCodeSymbol(kernel.getSymName());
-    std::string problem = report.whyUnfit(symbol, work.target.name());
-    if (const KernelReport *of = report.find(symbol))
-      finding.spilled += of->spillStores + of->spillLoads;
+    const Verdict &verdict = verdicts.at(getText(kernel));
+    finding.spilled += verdict.spilled;
+    if (verdict.problem.empty())
+      continue;
+    (kernel->hasAttr(gpu::mapsAttr) ? finding.isOfScheduled
+                                    : finding.isOfPlain) = true;
     if (finding.problem.empty())
-      finding.problem = problem;
+      finding.problem = verdict.problem;
   }
   return findings;
 }
 
-/// The forms that may help, in the order in which they are tried.
 RegisterFit::Search RegisterFit::begin(Origin origin, Operation *kernel,
                                        Finding finding) {
-  Search search{kernel->getLoc(), false, {}, {{KernelForm(), finding}}};
+  Search search{kernel->getLoc(), lowering.leavesTiles(origin)};
+  search.done.push_back({KernelForm(), std::move(finding)});
   for (auto each : work.lowered.code->getOps<LLVM::LLVMFuncOp>())
     if (getOrigin(each) == origin)
       search.hadRecipe |= each->hasAttr(gpu::mapsAttr);
-  bool leavesTiles = lowering.leavesTiles(origin);
-  int64_t most = search.hadRecipe ? mostSpareOfRecipe
-                 : leavesTiles    ? mostSpareRegisters
-                                  : 0;
-  for (int64_t spare = spareRegisters; spare <= most; spare += spareRegisters)
-    search.ahead.push_back({/*isPlain=*/false, spare});
-  if (search.hadRecipe)
-    for (int64_t spare = 0; spare <= (leavesTiles ? mostSpareRegisters : 0);
-         spare += spareRegisters)
-      search.ahead.push_back({/*isPlain=*/true, spare});
   return search;
 }
 
-/// Code without the kernels that are not asked about.
-static OwningOpRef<ModuleOp> keepOnly(ModuleOp code,
-                                      const std::set<Origin> &origins) {
+/// Erases the kernels that `keep` does not want.
+static OwningOpRef<ModuleOp>
+keepOnly(ModuleOp code, llvm::function_ref<bool(LLVM::LLVMFuncOp)> keep) {
   OwningOpRef<ModuleOp> part = code.clone();
-  for (auto kernel : llvm::to_vector(part->getOps<LLVM::LLVMFuncOp>())) {
-    std::optional<Origin> origin = getOrigin(kernel);
-    if (!kernel.isExternal() && !(origin && origins.count(*origin)))
+  for (auto kernel : llvm::to_vector(part->getOps<LLVM::LLVMFuncOp>()))
+    if (!kernel.isExternal() && !keep(kernel))
       kernel.erase();
-  }
   return part;
 }
 
-/// Compiles the kernels of `pending` alone in their next forms.
-LogicalResult RegisterFit::tryNext(const std::set<Origin> &pending) {
-  for (Origin origin : pending) {
-    Search &search = searches.at(origin);
-    forms[origin] = search.ahead.front();
-    search.ahead.erase(search.ahead.begin());
-  }
-  std::optional<Lowered> lowered = lowering.lower(work.target, forms);
-  if (!lowered)
+/// Asks ptxas about the kernels of `code` that it has not seen.
+LogicalResult RegisterFit::ask(ModuleOp code) {
+  bool isAny = false;
+  OwningOpRef<ModuleOp> unseen = keepOnly(code, [&](LLVM::LLVMFuncOp kernel) {
+    bool isNew = !verdicts.contains(getText(kernel));
+    isAny |= isNew;
+    return isNew;
+  });
+  if (!isAny)
+    return success();
+  std::unique_ptr<TargetCode> made =
+      TargetCode::translate(*unseen, work.target);
+  if (!made)
     return failure();
-  OwningOpRef<ModuleOp> part = keepOnly(*lowered->code, pending);
-  std::unique_ptr<TargetCode> code = TargetCode::translate(*part, work.target);
-  if (!code)
-    return failure();
-  llvm::Expected<TargetCode::Objects> objects = code->emitObjects(options);
+  llvm::Expected<TargetCode::Objects> objects = made->emitObjects(options);
   if (!objects)
     return emitError(lowering.getSource().getLoc())
            << "code for " << work.target.name() << ": "
            << llvm::toString(objects.takeError());
-  std::map<Origin, Finding> findings = judge(*part, objects->report);
+  learn(*unseen, objects->report);
+  return success();
+}
+
+/// Tries the kernels of `pending` in their next forms.
+LogicalResult RegisterFit::tryNext(const std::set<Origin> &pending) {
+  for (Origin origin : pending)
+    forms[origin] = *searches.at(origin).getNext();
+  std::optional<Lowered> lowered = lowering.lower(work.target, forms);
+  if (!lowered)
+    return failure();
+  OwningOpRef<ModuleOp> part =
+      keepOnly(*lowered->code, [&](LLVM::LLVMFuncOp kernel) {
+        std::optional<Origin> origin = getOrigin(kernel);
+        return origin && pending.count(*origin);
+      });
+  if (failed(ask(*part)))
+    return failure();
+  std::map<Origin, Finding> findings = judge(*part);
   for (Origin origin : pending)
     searches.at(origin).done.push_back({forms[origin], findings[origin]});
   return success();
@@ -138,10 +182,13 @@ LogicalResult RegisterFit::tell(Origin origin, const Search &search) {
         << (search.done.size() == 1 ? " form" : " forms")
         << " none fits, and the one that spills least is kept: "
         << best.finding.problem;
-  if (best.form.spareRegisters)
-    explanation += "for " + target.str() + ": tiles leave " +
-                   std::to_string(best.form.spareRegisters) +
-                   " registers free: " + first + "\n";
+  for (auto [spare, kernels] :
+       {std::pair(best.form.spareOfScheduled, "scheduled"),
+        std::pair(best.form.spareOfPlain, "plain")})
+    if (spare)
+      explanation += "for " + target.str() + ": tiles of " + kernels +
+                     " kernels leave " + std::to_string(spare) +
+                     " registers free: " + first + "\n";
   return success();
 }
 
@@ -152,7 +199,7 @@ LogicalResult RegisterFit::settle() {
     if (failed(tell(origin, search)))
       return failure();
     const KernelForm &form = search.getBest().form;
-    if (form.isPlain || form.spareRegisters)
+    if (form.isPlain || form.spareOfScheduled || form.spareOfPlain)
       forms[origin] = form;
   }
   if (forms.empty())
@@ -171,8 +218,8 @@ LogicalResult RegisterFit::run() {
   if (!work.target.gpu || !work.error.empty() ||
       work.objects.report.kernels.empty())
     return success();
-  std::map<Origin, Finding> findings =
-      judge(*work.lowered.code, work.objects.report);
+  learn(*work.lowered.code, work.objects.report);
+  std::map<Origin, Finding> findings = judge(*work.lowered.code);
   for (auto kernel : work.lowered.code->getOps<LLVM::LLVMFuncOp>()) {
     std::optional<Origin> origin = getOrigin(kernel);
     if (origin && !kernel.isExternal() && !findings[*origin].problem.empty())
@@ -181,7 +228,7 @@ LogicalResult RegisterFit::run() {
   while (true) {
     std::set<Origin> pending;
     for (auto &[origin, search] : searches)
-      if (!search.isOver())
+      if (search.getNext())
         pending.insert(origin);
     if (pending.empty())
       break;

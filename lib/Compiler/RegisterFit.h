@@ -1,5 +1,4 @@
-//===- RegisterFit.h - Kernels that ptxas takes without spilling -*- C++
-//-*-===//
+//===- RegisterFit.h - Kernels that fit in registers -*- C++ -*-===//
 //
 // Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -11,6 +10,8 @@
 
 #include "lib/Compiler/Lowering.h"
 #include "lib/Compiler/TargetCode.h"
+
+#include "llvm/ADT/StringMap.h"
 
 #include <set>
 
@@ -31,8 +32,9 @@ struct TargetWork {
 
 /// Kernels live at the edge of what registers hold, and only ptxas knows on
 /// which side. Those that do not fit are tried in other forms, each by itself:
-/// with tiles that leave registers free, then without the recipe. What fits in
-/// none keeps the form that spills least, with a warning.
+/// with tiles that leave registers free, scheduled kernels and those beside
+/// them apart, then without the recipe. What fits in none keeps the form that
+/// spills least, with a warning.
 class RegisterFit {
 public:
   RegisterFit(Lowering &lowering, const CompileOptions &options,
@@ -44,11 +46,18 @@ public:
   const std::string &getExplanation() const { return explanation; }
 
 private:
-  /// What ptxas said of the kernels of an origin.
+  /// What ptxas said of a kernel.
+  struct Verdict {
+    int64_t spilled = 0;
+    std::string problem; ///< empty if it fits
+  };
+  /// The same of the kernels of an origin.
   struct Finding {
     int64_t spilled = 0;
     /// Why they do not fit; empty if they do.
     std::string problem;
+    /// Which of them do not.
+    bool isOfScheduled = false, isOfPlain = false;
   };
   struct Attempt {
     KernelForm form;
@@ -56,19 +65,21 @@ private:
   };
   struct Search {
     mlir::Location place;
-    bool hadRecipe;
-    std::vector<KernelForm> ahead;
-    std::vector<Attempt> done;
+    /// The compiler chose the tiles and may choose others.
+    bool leavesTiles;
+    bool hadRecipe = false;
+    std::vector<Attempt> done = {};
 
-    bool isOver() const {
-      return done.back().finding.problem.empty() || ahead.empty();
-    }
+    /// The form to try after the last one; none if that fits, or if nothing is
+    /// left that may help.
+    std::optional<KernelForm> getNext() const;
     const Attempt &getBest() const;
   };
 
-  std::map<Origin, Finding> judge(mlir::ModuleOp code,
-                                  const PtxasReport &report);
+  void learn(mlir::ModuleOp code, const PtxasReport &report);
+  std::map<Origin, Finding> judge(mlir::ModuleOp code) const;
   Search begin(Origin origin, mlir::Operation *kernel, Finding finding);
+  mlir::LogicalResult ask(mlir::ModuleOp code);
   mlir::LogicalResult tryNext(const std::set<Origin> &pending);
   mlir::LogicalResult settle();
   mlir::LogicalResult tell(Origin origin, const Search &search);
@@ -77,6 +88,8 @@ private:
   const CompileOptions &options;
   TargetWork &work;
   std::map<Origin, Search> searches;
+  /// By the text of the kernel: other forms may leave some as they were.
+  llvm::StringMap<Verdict> verdicts;
   KernelForms forms;
   std::string explanation;
 };

@@ -51,7 +51,9 @@ private:
   arch::Target target;
   /// Of the module, and of the attention at hand.
   RecipeRequest common, request;
-  int64_t spare = 0;
+  /// What tiles of scheduled kernels, and of those without a schedule, leave
+  /// free.
+  int64_t spareOfScheduled = 0, spareOfPlain = 0;
 };
 
 } // namespace
@@ -68,7 +70,6 @@ Choice ChooseTiling::chooseForGPU(attn::AttentionOp op, attn::BranchAttr branch,
   const arch::GPUArch &row = *target.gpu;
   Type element = op.getQuery().getType().getElementType();
   cost::BranchShape shape = getBranchShape(op, branch);
-  cost::GPUCore core = getGPUCore(row, element, spare);
   Choice result{plain.tiling, plain.reason, ""};
   // Who did not ask is not told that an older architecture has no recipes.
   if (request.isPlain() || (request.isAuto && !row.hasScheduledForm()))
@@ -81,7 +82,8 @@ Choice ChooseTiling::chooseForGPU(attn::AttentionOp op, attn::BranchAttr branch,
     result.missed = whyNotScheduled(op, target, recipe);
   if (!result.missed.empty())
     return result;
-  cost::GPUSchedule schedule = cost::chooseSchedule(core, shape);
+  cost::GPUSchedule schedule =
+      cost::chooseSchedule(getGPUCore(row, element, spareOfScheduled), shape);
   if (!schedule.fits) {
     result.missed = "expected tiles that a multiprocessor holds, found " +
                     cost::explain(schedule);
@@ -93,7 +95,8 @@ Choice ChooseTiling::chooseForGPU(attn::AttentionOp op, attn::BranchAttr branch,
     return result;
   }
   cost::GPUTiling redo = cost::chooseTiling(
-      core, shape, element.getIntOrFloatBitWidth() / 8, cost::TileKernel::Redo);
+      getGPUCore(row, element, spareOfPlain), shape,
+      element.getIntOrFloatBitWidth() / 8, cost::TileKernel::Redo);
   result.tiling = attn::TilingAttr::get(
       op.getContext(), schedule.query, schedule.key,
       StringAttr::get(op.getContext(), recipe),
@@ -107,9 +110,11 @@ Choice ChooseTiling::chooseForGPU(attn::AttentionOp op, attn::BranchAttr branch,
 /// What is asked of this attention, if not what is asked of all.
 LogicalResult ChooseTiling::readForm(attn::AttentionOp op) {
   request = common;
-  spare = spareRegisters;
-  if (auto own = op->getAttrOfType<IntegerAttr>(spareRegistersOfOpAttr))
-    spare = own.getInt();
+  spareOfScheduled = spareOfPlain = spareRegisters;
+  if (auto own = op->getAttrOfType<DenseI64ArrayAttr>(spareRegistersOfOpAttr)) {
+    spareOfScheduled = own[0];
+    spareOfPlain = own[1];
+  }
   if (auto own = op->getAttrOfType<StringAttr>(recipeOfOpAttr)) {
     std::string error;
     std::optional<RecipeRequest> parsed = parseRecipeRequest(own, error);
@@ -140,7 +145,7 @@ LogicalResult ChooseTiling::checkGiven(attn::AttentionOp op) {
 
 FailureOr<Choice> ChooseTiling::choose(attn::AttentionOp op,
                                        attn::BranchAttr branch) {
-  PlainTiling plain = choosePlainTiling(op, branch, target, spare);
+  PlainTiling plain = choosePlainTiling(op, branch, target, spareOfPlain);
   Choice choice{plain.tiling, plain.reason, ""};
   if (target.gpu)
     choice = chooseForGPU(op, branch, std::move(plain));

@@ -20,7 +20,8 @@ namespace ringlet {
 
 /// A string, as for the option recipe.
 inline constexpr llvm::StringLiteral recipeOfOpAttr = "ringlet.recipe";
-/// An i64, as for the option spare-registers.
+/// Two numbers as for the option spare-registers: of scheduled kernels, and of
+/// those without a schedule.
 inline constexpr llvm::StringLiteral spareRegistersOfOpAttr =
     "ringlet.spare_registers";
 

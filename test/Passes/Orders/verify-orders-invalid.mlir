@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+// REQUIRES: thorough
 // RUN: ringlet-opt %s --verify-orders --canonicalize --split-input-file \
 // RUN:   --verify-diagnostics
 

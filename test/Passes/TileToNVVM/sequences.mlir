@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+// REQUIRES: thorough
 // REQUIRES: ptxas
 // RUN: ringlet-compile %s --target=sm_90a --explain -o %t.rla > %t 2> %t.warnings
 // RUN: count 0 < %t.warnings
