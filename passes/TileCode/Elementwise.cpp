@@ -127,30 +127,33 @@ public:
     return {b.fma(cube, series, arith::AddFOp::create(b, s, s)), exponent};
   }
 
-  /// Values of a logarithm where the formula does not hold.
+  /// The values of a logarithm where the formula does not hold: of 0, of
+  /// negative numbers, and infinity and NaNs, which are their own. They are
+  /// made beside the formula, and one selection is left behind it.
   Value finishLog(Value x, Value result) {
-    Value zero = real(0.0), top = real(infinity);
-    result = b.select(b.compare(arith::CmpFPredicate::OEQ, x, zero),
-                      real(-infinity), result);
-    result =
-        b.select(b.compare(arith::CmpFPredicate::OEQ, x, top), top, result);
-    return b.select(b.compare(arith::CmpFPredicate::UGE, x, zero), result,
-                    real(std::numeric_limits<double>::quiet_NaN()));
+    Value zero = real(0.0);
+    Value other = b.select(b.compare(arith::CmpFPredicate::OLT, x, zero),
+                           real(std::numeric_limits<double>::quiet_NaN()), x);
+    other = b.select(b.compare(arith::CmpFPredicate::OEQ, x, zero),
+                     real(-infinity), other);
+    // The bit patterns of positive finite numbers.
+    Value bits = b.bitcast(b.getI32Type(), x);
+    Type i32 = bits.getType();
+    Value holds = arith::CmpIOp::create(b, arith::CmpIPredicate::ult,
+                                        b.sub(bits, b.integer(i32, 1)),
+                                        b.integer(i32, 0x7f7fffff));
+    return b.select(holds, result, other);
   }
 
   Value log(Value x, Divide divide) {
     auto [mantissa, exponent] = splitLog(x, divide);
     Value low = b.fma(exponent, real(ln2Low), mantissa);
-    return keepNaN(x, finishLog(x, b.fma(exponent, real(ln2High), low)));
+    return finishLog(x, b.fma(exponent, real(ln2High), low));
   }
 
   Value log2(Value x, Divide divide) {
     auto [mantissa, exponent] = splitLog(x, divide);
-    return keepNaN(x, finishLog(x, b.fma(mantissa, real(log2e), exponent)));
-  }
-
-  Value keepNaN(Value x, Value result) {
-    return b.select(b.compare(arith::CmpFPredicate::UNO, x, x), x, result);
+    return finishLog(x, b.fma(mantissa, real(log2e), exponent));
   }
 
   /// 2 / (e^2x + 1) for x that is not negative.

@@ -319,15 +319,22 @@ Value GPUBuilder::roundPair(Type element, Value first, Value second) {
 }
 
 // The instruction lg2.approx is off by 2^-22 next to 1, where a logarithm is
-// small. That of plain kernels with quotients that need no call.
+// small. That of plain kernels with quotients that need no call; their divisors
+// lie between 1 and 3, where the approximate reciprocal is off by 2^-23.
 Value GPUBuilder::log(Value x) {
-  return code::emitLog(*this, x, /*isBinary=*/false,
-                       [&](Value a, Value b) { return divideFast(a, b); });
+  return code::emitLog(*this, x, /*isBinary=*/false, [&](Value a, Value b) {
+    return arith::MulFOp::create(*this, a, reciprocal(b));
+  });
 }
 
 Value GPUBuilder::log2(Value x) {
-  return code::emitLog(*this, x, /*isBinary=*/true,
-                       [&](Value a, Value b) { return divideFast(a, b); });
+  return code::emitLog(*this, x, /*isBinary=*/true, [&](Value a, Value b) {
+    return arith::MulFOp::create(*this, a, reciprocal(b));
+  });
+}
+
+Value GPUBuilder::reciprocal(Value x) {
+  return intrinsic("llvm.nvvm.rcp.approx.ftz.f", getF32Type(), x);
 }
 
 Value GPUBuilder::divideFast(Value x, Value y) {

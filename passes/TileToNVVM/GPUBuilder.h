@@ -105,6 +105,8 @@ public:
   Value log2(Value x);
   /// A quotient of any two f32, off by at most two units in the last place.
   Value divideFast(Value x, Value y);
+  /// 1 / x, off by 2^-23 of it; 0 where that is subnormal.
+  Value reciprocal(Value x);
   /// Off by a few units in the last place.
   Value tanh(Value x);
   /// A NaN stays a NaN. (min and max are of integers.)
