@@ -60,6 +60,7 @@ void ringlet::buildRingletToRTilePipeline(OpPassManager &pm,
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   pm.addPass(createRPlanFoldTables());
+  pm.addPass(createRPlanAddFallbacks({options.level}));
 }
 
 void ringlet::buildRTileSchedulePipeline(OpPassManager &pm,

@@ -81,21 +81,29 @@ void RegisterFit::learn(ModuleOp code, const PtxasReport &report) {
 }
 
 /// What ptxas said of the kernels of `code`, by where they come from.
-std::map<Origin, RegisterFit::Finding> RegisterFit::judge(ModuleOp code) const {
+std::map<Origin, RegisterFit::Finding> RegisterFit::judge(ModuleOp code) {
   std::map<Origin, Finding> findings;
+  std::set<Origin> scheduled;
   for (auto kernel : code.getOps<LLVM::LLVMFuncOp>()) {
     std::optional<Origin> origin = getOrigin(kernel);
     if (kernel.isExternal() || !origin)
       continue;
     Finding &finding = findings[*origin];
     const Verdict &verdict = verdicts.at(getText(kernel));
+    bool isScheduled = kernel->hasAttr(gpu::mapsAttr);
+    if (isScheduled)
+      scheduled.insert(*origin);
     finding.spilled += verdict.spilled;
     if (verdict.problem.empty())
       continue;
-    (kernel->hasAttr(gpu::mapsAttr) ? finding.isOfScheduled
-                                    : finding.isOfPlain) = true;
+    (isScheduled ? finding.isOfScheduled : finding.isOfPlain) = true;
     if (finding.problem.empty())
       finding.problem = verdict.problem;
+  }
+  for (Origin origin : scheduled) {
+    Finding &finding = findings[origin];
+    if (!finding.isOfScheduled && !lowering.leavesTiles(origin))
+      std::swap(finding.ofFallback, finding.problem);
   }
   return findings;
 }
@@ -220,6 +228,12 @@ LogicalResult RegisterFit::run() {
     return success();
   learn(*work.lowered.code, work.objects.report);
   std::map<Origin, Finding> findings = judge(*work.lowered.code);
+  for (const auto &[origin, finding] : findings)
+    if (!finding.ofFallback.empty())
+      explanation += "for " + std::string(work.target.name()) +
+                     ": of kernels for tensors that no tensor map can "
+                     "describe: " +
+                     finding.ofFallback + "\n";
   for (auto kernel : work.lowered.code->getOps<LLVM::LLVMFuncOp>()) {
     std::optional<Origin> origin = getOrigin(kernel);
     if (origin && !kernel.isExternal() && !findings[*origin].problem.empty())

@@ -58,6 +58,9 @@ private:
     std::string problem;
     /// Which of them do not.
     bool isOfScheduled = false, isOfPlain = false;
+    /// The same where only a plain kernel does not that stands in for a
+    /// scheduled one, in tiles that nobody may change.
+    std::string ofFallback;
   };
   struct Attempt {
     KernelForm form;
@@ -77,7 +80,7 @@ private:
   };
 
   void learn(mlir::ModuleOp code, const PtxasReport &report);
-  std::map<Origin, Finding> judge(mlir::ModuleOp code) const;
+  std::map<Origin, Finding> judge(mlir::ModuleOp code);
   Search begin(Origin origin, mlir::Operation *kernel, Finding finding);
   mlir::LogicalResult ask(mlir::ModuleOp code);
   mlir::LogicalResult tryNext(const std::set<Origin> &pending);

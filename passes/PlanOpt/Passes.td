@@ -32,9 +32,10 @@ def RPlanAddFallbacks : Pass<"rplan-add-fallbacks", "::mlir::ModuleOp"> {
     Kernels of graphs have one of their own already. Nothing happens for an
     architecture without scheduled kernels.
 
-    For kernels written by hand, and not part of a pipeline: nobody knows before
-    ptxas has run whether the plain form of tiles that were chosen for the
-    scheduled one fits in registers.
+    For kernels written by hand. Tiles that suit the scheduled form may be too
+    large for the plain one, which then spills registers: slow, but right, and
+    only for tensors that need it. `rplan-drop-fallbacks` takes the twins of
+    kernels away that were not scheduled.
   }];
   let options = [Option<"level", "level", "std::string", "\"sm_90a\"",
     "Level or architecture that kernels are for">];
