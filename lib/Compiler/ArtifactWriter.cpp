@@ -226,27 +226,23 @@ LogicalResult ArtifactWriter::addCode(Group &group, ModuleOp lowered,
   return success();
 }
 
-/// Hands each decision to one kernel: that of its function's name, or of the
-/// name that its text begins with; else, where it is about an operation of the
-/// source, the first of the kernels that came from there, or the one of the
-/// branch that its text begins with.
+/// Hands each decision to one kernel: that of its function's name; else, where
+/// it is about an operation of the source, the first of the kernels that came
+/// from there, or the one of its branch.
 static void
 attachDecisions(const Decisions &decisions,
                 ArrayRef<std::pair<rtile::FuncOp, abi::KernelT *>> kernels) {
   for (const Decision &decision : decisions) {
     abi::KernelT *target = nullptr;
-    unsigned number = 0;
-    StringRef text = decision.text;
-    bool isBranch =
-        text.consume_front("branch ") && !text.consumeInteger(10, number);
-    std::string suffix = "_branch" + std::to_string(number);
+    std::string suffix;
+    if (decision.branch)
+      suffix = "_branch" + std::to_string(*decision.branch);
     for (auto [tile, kernel] : kernels)
-      if (decision.function == kernel->name ||
-          StringRef(decision.text).starts_with(kernel->name + ": "))
+      if (decision.function == kernel->name)
         target = kernel;
     for (auto [tile, kernel] : kernels)
       if (!target && decision.location && tile.getLoc() == *decision.location &&
-          (!isBranch || StringRef(kernel->name).ends_with(suffix)))
+          StringRef(kernel->name).ends_with(suffix))
         target = kernel;
     if (!target || decision.pass.empty())
       continue;

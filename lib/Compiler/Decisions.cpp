@@ -12,6 +12,7 @@
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Pass/PassInstrumentation.h"
 #include "mlir/Pass/PassManager.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace ringlet;
@@ -50,11 +51,18 @@ public:
     decision.name = remark.getRemarkName().str();
     if (remark.getFunction() != "<unknown function>")
       decision.function = remark.getFunction().str();
-    else if (!running.empty())
+    else if (!running.empty()) {
       decision.function = running.back();
+      decision.isOfPass = true;
+    }
     decision.location = remark.getLocation();
     decision.place = placeOf(remark.getLocation());
     for (const remark::detail::Remark::Arg &arg : remark.getArgs()) {
+      unsigned branch;
+      if (arg.key == "branch" && llvm::to_integer(arg.val, branch, 10)) {
+        decision.branch = branch;
+        continue;
+      }
       if (arg.key != "Remark")
         decision.text += arg.key + "=";
       decision.text += arg.val;
@@ -118,7 +126,7 @@ std::string ringlet::formatDecisions(const Decisions &decisions) {
     if (!decision.place.empty())
       lines += decision.place + ": ";
     lines += decision.pass + ": ";
-    if (!decision.function.empty())
+    if (decision.isOfPass && !decision.function.empty())
       lines += "@" + decision.function + ": ";
     lines += decision.text + "\n";
   }

@@ -34,6 +34,10 @@ struct Decision {
   std::string name;
   /// Function or kernel that it is about; may be empty.
   std::string function;
+  /// That is what the pass ran on, and the text does not say it.
+  bool isOfPass = false;
+  /// Branch of an attention that it is about.
+  std::optional<unsigned> branch;
   /// "12:8", the place in the source, or empty.
   std::string place;
   std::string text;

@@ -168,7 +168,12 @@ void ChooseTiling::runOnOperation() {
   }
   common = *parsed;
   auto report = [&](remark::detail::InFlightRemark remark,
-                    const std::string &what, const std::string &text) {
+                    std::optional<unsigned> branch, const std::string &text) {
+    std::string what = "union";
+    if (branch) {
+      what = "branch " + std::to_string(*branch);
+      remark << remark::metric("branch", *branch);
+    }
     remark << (what + " on " + target.name() + ": " + text);
   };
   auto options = remark::RemarkOpts::name("ChooseTiling")
@@ -188,11 +193,12 @@ void ChooseTiling::runOnOperation() {
       if (failed(choice))
         return WalkResult::interrupt();
       tilings.push_back(choice->tiling);
-      std::string what =
-          op.isUnion() ? "union" : "branch " + std::to_string(index);
-      report(remark::passed(op.getLoc(), options), what, choice->reason);
+      std::optional<unsigned> number;
+      if (!op.isUnion())
+        number = index;
+      report(remark::passed(op.getLoc(), options), number, choice->reason);
       if (!choice->missed.empty())
-        report(remark::missed(op.getLoc(), options), what,
+        report(remark::missed(op.getLoc(), options), number,
                "no recipe: " + choice->missed);
     }
     op.setTilingsAttr(ArrayAttr::get(op.getContext(), tilings));

@@ -51,7 +51,7 @@ void KeyTiles::report() {
   remark::passed(
       op.getLoc(),
       remark::RemarkOpts::name("KeyTiles").category("ringlet-to-rtile"))
-      << text;
+      << remark::metric("branch", branch) << text;
 }
 
 Value KeyTiles::getPlace(Value residue) {

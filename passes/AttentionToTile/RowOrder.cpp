@@ -92,6 +92,7 @@ void ringlet::reportRows(attn::AttentionOp op, unsigned branch,
   remark::passed(
       op.getLoc(),
       remark::RemarkOpts::name("RowOrder").category("ringlet-to-rtile"))
+      << remark::metric("branch", branch)
       << "branch " + std::to_string(branch) + ": query rows " +
              describe(queries) + "; key rows " + describe(keys);
 }

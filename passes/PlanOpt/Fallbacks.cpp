@@ -40,7 +40,8 @@ public:
     twin.removeRecipeAttr();
     symbols.insert(twin, std::next(Block::iterator(kernel)));
     remark::passed(kernel.getLoc(), remark::RemarkOpts::name("AddFallbacks")
-                                        .category("rplan-add-fallbacks"))
+                                        .category("rplan-add-fallbacks")
+                                        .function(kernel.getSymName()))
         << (kernel.getSymName() + ": " + twin.getSymName() +
             " runs for tensors that no tensor map can describe")
                .str();
@@ -92,8 +93,10 @@ struct DropFallbacks : ringlet::impl::RPlanDropFallbacksBase<DropFallbacks> {
     for (Operation *kernel : dropped) {
       if (!SymbolTable::symbolKnownUseEmpty(kernel, getOperation()))
         continue;
-      remark::passed(kernel->getLoc(), remark::RemarkOpts::name("DropFallbacks")
-                                           .category("rplan-drop-fallbacks"))
+      remark::passed(kernel->getLoc(),
+                     remark::RemarkOpts::name("DropFallbacks")
+                         .category("rplan-drop-fallbacks")
+                         .function(SymbolTable::getSymbolName(kernel)))
           << (SymbolTable::getSymbolName(kernel).str() +
               ": not needed, as the kernel that it stands in for is plain");
       symbols.erase(kernel);

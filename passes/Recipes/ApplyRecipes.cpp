@@ -49,7 +49,8 @@ LogicalResult ApplyRecipes::apply(rtile::FuncOp func) {
   if (!reason.empty()) {
     func.removeRecipeAttr();
     remark::missed(func.getLoc(), remark::RemarkOpts::name("ApplyRecipes")
-                                      .category("rtile-apply-recipes"))
+                                      .category("rtile-apply-recipes")
+                                      .function(func.getSymName()))
         << (func.getSymName() + " stays plain: " + reason).str();
     return success();
   }

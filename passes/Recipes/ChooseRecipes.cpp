@@ -52,7 +52,8 @@ struct ChooseRecipes : ringlet::impl::RTileChooseRecipesBase<ChooseRecipes> {
 
 void ChooseRecipes::choose(rtile::FuncOp func, const RecipeRequest &request) {
   auto options = remark::RemarkOpts::name("ChooseRecipes")
-                     .category("rtile-choose-recipes");
+                     .category("rtile-choose-recipes")
+                     .function(func.getSymName());
   std::string name = func.getSymName().str(), reason;
   StringRef forced = StringRef(request.forced).split('{').first;
   for (const Recipe &known : getRecipes()) {

@@ -92,7 +92,8 @@ struct GuardMasks : ringlet::impl::RTileGuardMasksBase<GuardMasks> {
           continue;
         guard(mask, select, run);
         remark::passed(mask.getLoc(), remark::RemarkOpts::name("GuardMasks")
-                                          .category("rtile-guard-masks"))
+                                          .category("rtile-guard-masks")
+                                          .function(func.getSymName()))
             << (func.getSymName() +
                 ": the mask of the last key tile is skipped if all of its rows "
                 "exist")

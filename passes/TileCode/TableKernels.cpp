@@ -39,8 +39,9 @@ void code::emitTableKernels(
     if (!program || module.lookupSymbol(name))
       return;
     emit(table, name, *program);
-    remark::passed(table.getLoc(),
-                   remark::RemarkOpts::name("EmitTables").category(category))
+    remark::passed(table.getLoc(), remark::RemarkOpts::name("EmitTables")
+                                       .category(category)
+                                       .function(name))
         << name << ": a kernel writes the table, by "
         << std::to_string(program->steps().size())
         << " operations on integers for each entry";

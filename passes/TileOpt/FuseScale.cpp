@@ -145,9 +145,9 @@ struct FuseScale : ringlet::impl::RTileFuseScaleBase<FuseScale> {
       // What is scheduled went through here while it was plain.
       int64_t count = func.getScheduled() ? 0 : fuseScale(func);
       if (count)
-        remark::passed(
-            func.getLoc(),
-            remark::RemarkOpts::name("FuseScale").category("rtile-fuse-scale"))
+        remark::passed(func.getLoc(), remark::RemarkOpts::name("FuseScale")
+                                          .category("rtile-fuse-scale")
+                                          .function(func.getSymName()))
             << func.getSymName().str() << ": " << std::to_string(count)
             << " differences of scaled scores are one multiply-add each";
     });

@@ -302,8 +302,9 @@ struct AssignRoles : ringlet::impl::RTileAssignRolesBase<AssignRoles> {
       if (failed(products) ||
           failed(RoleBuilder(func, *products).build(reason)))
         return WalkResult(func.emitError(reason));
-      remark::passed(func.getLoc(),
-                     remark::RemarkOpts::name("AssignRoles").category(passName))
+      remark::passed(func.getLoc(), remark::RemarkOpts::name("AssignRoles")
+                                        .category(passName)
+                                        .function(func.getSymName()))
           << (func.getSymName().str() + ": one role copies the tiles of " +
               std::to_string(llvm::range_size(
                   func.getBody().front().getOps<rtile::ChannelOp>())) +

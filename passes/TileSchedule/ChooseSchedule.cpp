@@ -170,9 +170,9 @@ struct ChooseSchedule : ringlet::impl::RTileChooseScheduleBase<ChooseSchedule> {
         return WalkResult(func.emitError(reason));
       func.setScheduleAttr(*schedule);
       func->removeAttr(spareRegistersAttr);
-      remark::passed(
-          func.getLoc(),
-          remark::RemarkOpts::name("ChooseSchedule").category(passName))
+      remark::passed(func.getLoc(), remark::RemarkOpts::name("ChooseSchedule")
+                                        .category(passName)
+                                        .function(func.getSymName()))
           << (func.getSymName().str() + ": " + reason);
       return WalkResult::advance();
     });

@@ -214,8 +214,11 @@ struct EncodeTiles : ringlet::impl::RTileEncodeTilesBase<EncodeTiles> {
         return WalkResult::interrupt();
       if (*count == 0)
         return WalkResult::advance();
-      remark::passed(role.getLoc(), remark::RemarkOpts::name("EncodeTiles")
-                                        .category("rtile-encode-tiles"))
+      remark::passed(
+          role.getLoc(),
+          remark::RemarkOpts::name("EncodeTiles")
+              .category("rtile-encode-tiles")
+              .function(role->getParentOfType<rtile::FuncOp>().getSymName()))
           << (role->getParentOfType<rtile::FuncOp>().getSymName().str() + ": " +
               std::to_string(*count) + " tiles of role " +
               role.getName().str() + " lie in registers of " +

@@ -98,7 +98,8 @@ struct SkipEmptyPoints
         return;
       guardRoles(func, store);
       remark::passed(func.getLoc(), remark::RemarkOpts::name("SkipEmptyPoints")
-                                        .category("rtile-skip-empty-points"))
+                                        .category("rtile-skip-empty-points")
+                                        .function(func.getSymName()))
           << (func.getSymName() + ": roles skip points whose tile has no row")
                  .str();
     });

@@ -445,7 +445,9 @@ struct StartDots : ringlet::impl::RTileStartDotsBase<StartDots> {
         placeRelease(release);
       remark::passed(
           role.getLoc(),
-          remark::RemarkOpts::name("StartDots").category("rtile-start-dots"))
+          remark::RemarkOpts::name("StartDots")
+              .category("rtile-start-dots")
+              .function(role->getParentOfType<rtile::FuncOp>().getSymName()))
           << (role->getParentOfType<rtile::FuncOp>().getSymName().str() + ": " +
               std::to_string(hidden) + " of " + std::to_string(count) +
               " products run beside work that does not need them" +

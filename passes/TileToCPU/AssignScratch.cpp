@@ -94,7 +94,8 @@ public:
     Builder builder(func.getContext());
     func->setAttr(scratchAttr, builder.getI64IntegerAttr(bytes));
     remark::passed(func.getLoc(), remark::RemarkOpts::name("AssignScratch")
-                                      .category("rtile-assign-scratch"))
+                                      .category("rtile-assign-scratch")
+                                      .function(func.getSymName()))
         << func.getSymName().str() << ": " << std::to_string(bytes)
         << " bytes of scratch memory a thread";
   }

@@ -200,7 +200,8 @@ LogicalResult assign(rtile::FuncOp func, const arch::GPUArch &row,
   if (!fromSymbol)
     func->setAttr(sharedBaseAttr, builder.getI64IntegerAttr(sharedBaseAddress));
   remark::passed(func.getLoc(), remark::RemarkOpts::name("AssignChannels")
-                                    .category("rtile-gpu-assign-channels"))
+                                    .category("rtile-gpu-assign-channels")
+                                    .function(func.getSymName()))
       << func.getSymName().str() << ": " << std::to_string(slotBytes)
       << " bytes for slots, " << std::to_string(offset) << " of "
       << std::to_string(row.sharedBytes) << " bytes of shared memory on "

@@ -177,7 +177,8 @@ private:
       op->setAttr(sharedAttr, builder.getDenseI64ArrayAttr(list));
     func->setAttr(sharedBytesAttr, builder.getI64IntegerAttr(total));
     remark::passed(func.getLoc(), remark::RemarkOpts::name("AssignShared")
-                                      .category("rtile-gpu-assign-shared"))
+                                      .category("rtile-gpu-assign-shared")
+                                      .function(func.getSymName()))
         << func.getSymName().str() << ": " << std::to_string(total) << " of "
         << std::to_string(row.sharedBytes) << " bytes of shared memory on "
         << row.name;

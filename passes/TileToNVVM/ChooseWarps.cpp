@@ -36,7 +36,8 @@ struct ChooseWarps : ringlet::impl::RTileChooseWarpsBase<ChooseWarps> {
       Builder builder(func.getContext());
       func->setAttr(warpsAttr, builder.getI64IntegerAttr(warps));
       remark::passed(func.getLoc(), remark::RemarkOpts::name("ChooseWarps")
-                                        .category("rtile-gpu-choose-warps"))
+                                        .category("rtile-gpu-choose-warps")
+                                        .function(func.getSymName()))
           << func.getSymName().str() << ": " << std::to_string(warps)
           << " warps for " << std::to_string(height) << " rows and "
           << std::to_string(columns) << " columns of sums";

@@ -73,7 +73,8 @@ struct DivideRows : ringlet::impl::RTileDivideRowsBase<DivideRows> {
       int64_t count = llvm::count_if(divisions, replace);
       if (count)
         remark::passed(func.getLoc(), remark::RemarkOpts::name("DivideRows")
-                                          .category("rtile-gpu-divide-rows"))
+                                          .category("rtile-gpu-divide-rows")
+                                          .function(func.getSymName()))
             << func.getSymName().str() << ": " << std::to_string(count)
             << " tiles are multiplied by reciprocals of their rows";
     });

@@ -140,9 +140,9 @@ LogicalResult plan(rtile::FuncOp func) {
   if (result.wasInterrupted())
     return failure();
   func->setAttr(mapsAttr, builder.getArrayAttr(all.getArrayRef()));
-  remark::passed(
-      func.getLoc(),
-      remark::RemarkOpts::name("PlanMaps").category("rtile-gpu-plan-maps"))
+  remark::passed(func.getLoc(), remark::RemarkOpts::name("PlanMaps")
+                                    .category("rtile-gpu-plan-maps")
+                                    .function(func.getSymName()))
       << func.getSymName().str() << ": " << std::to_string(all.size())
       << " tensor maps";
   return success();

@@ -215,7 +215,8 @@ struct PrefetchLoads : ringlet::impl::RTilePrefetchLoadsBase<PrefetchLoads> {
     if (loops.empty())
       return;
     auto options = remark::RemarkOpts::name("PrefetchLoads")
-                       .category("rtile-gpu-prefetch-loads");
+                       .category("rtile-gpu-prefetch-loads")
+                       .function(func.getSymName());
     int64_t bytes = getBytesApart(func.getBody().front());
     if (bytes > row.sharedBytes) {
       remark::missed(func.getLoc(), options)

@@ -189,7 +189,8 @@ LogicalResult ScheduleKernels::keepPlain(rtile::FuncOp func, StringRef reason) {
   func.removeRecipeAttr();
   func.removeScheduleAttr();
   remark::missed(func.getLoc(), remark::RemarkOpts::name("ScheduleKernels")
-                                    .category("rtile-schedule-kernels"))
+                                    .category("rtile-schedule-kernels")
+                                    .function(func.getSymName()))
       << (func.getSymName() + " stays plain: " + reason).str();
   return success();
 }

@@ -54,7 +54,8 @@ struct SkipRescale : ringlet::impl::RTileSkipRescaleBase<SkipRescale> {
       });
       if (count)
         remark::passed(func.getLoc(), remark::RemarkOpts::name("SkipRescale")
-                                          .category("rtile-gpu-skip-rescale"))
+                                          .category("rtile-gpu-skip-rescale")
+                                          .function(func.getSymName()))
             << func.getSymName().str() << ": warps skip "
             << std::to_string(count)
             << " products where all factors of their rows are 1";

@@ -76,7 +76,8 @@ struct SwizzleRows : ringlet::impl::RTileSwizzleRowsBase<SwizzleRows> {
     });
     if (all)
       remark::passed(func.getLoc(), remark::RemarkOpts::name("SwizzleRows")
-                                        .category("rtile-gpu-swizzle-rows"))
+                                        .category("rtile-gpu-swizzle-rows")
+                                        .function(func.getSymName()))
           << func.getSymName().str() << ": " << std::to_string(swizzled)
           << " of " << std::to_string(all)
           << " operands of mma swizzled in shared memory, beside sums in "
