@@ -7,6 +7,8 @@
 
 #include "RandomRing.h"
 
+#include "runtime/src/abi/ring/Visibility.h"
+
 #include "gtest/gtest.h"
 
 #include <algorithm>
@@ -167,6 +169,28 @@ TEST(NeedsTest, Refusals) {
               bad.queries = evenShards(Sharding::Contiguous, 64, 3);
             }),
             "expected queries on 4 ranks, as keys are, found 3 (G1)");
+}
+
+// Segments that no query of the reader and key of the owner share cost nothing,
+// however many lie between the parts of a shard.
+TEST(NeedsTest, PlanningVisitsSharedSegmentsOnly) {
+  auto visits = [](Sharding kind, int64_t length, int64_t segment,
+                   int64_t ranks, int64_t block) {
+    Shards shards = evenShards(kind, length, ranks, block);
+    ShardedAttention sharded = {
+        oneSequence({branchOf(segment, 1, 16)}, length, length, 16, 16, true),
+        shards, shards};
+    int64_t before = segmentVisits();
+    for (int64_t owner = 0; owner < ranks; ++owner)
+      neededKeys(sharded, {1}, owner);
+    return segmentVisits() - before;
+  };
+  // A boundary of chunks may cut one segment.
+  EXPECT_LE(visits(Sharding::Zigzag, int64_t{1} << 24, 2048, 4, 0), 4 * 4);
+  EXPECT_LE(visits(Sharding::Contiguous, int64_t{1} << 24, 3000, 4, 0), 4 * 2);
+  // Of blocks that hold whole segments, those of the reader: for each owner.
+  EXPECT_LE(visits(Sharding::Striped, int64_t{1} << 20, 64, 8, 512),
+            8 * ((int64_t{1} << 20) / 64 / 8));
 }
 
 } // namespace

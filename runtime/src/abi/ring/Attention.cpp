@@ -46,11 +46,12 @@ struct Band {
 /// What one reader's queries see of the keys in an interval.
 class BandCollector {
 public:
-  BandCollector(const Attention &attention, int64_t keyHead, Interval keys)
-      : attention(attention), keyHead(keyHead), keys(keys),
-        reach(reachOf(attention)) {}
+  BandCollector(const Attention &attention, int64_t keyHead)
+      : attention(attention), keyHead(keyHead), reach(reachOf(attention)) {}
 
-  void collect(const Stretch &queries) {
+  /// Of the keys of a stretch, and of what lies between them.
+  void collect(const Stretch &queries, const Stretch &owned) {
+    keys = hull(owned);
     for (const Branch &branch : attention.branches) {
       auto residues = residuesOf(attention, branch, keyHead);
       if (residues.empty())
@@ -174,11 +175,6 @@ std::vector<Part> neededKeys(const ShardedAttention &sharded,
   std::vector<Part> result;
   if (owned.empty())
     return result;
-  Interval keys = hull(owned.front());
-  for (const Stretch &stretch : owned) {
-    keys.begin = std::min(keys.begin, hull(stretch).begin);
-    keys.end = std::max(keys.end, hull(stretch).end);
-  }
   // Heads with the same residues see the same.
   std::vector<std::vector<std::pair<int64_t, int64_t>>> signature, previous;
   for (int64_t head = 0; head < attention.keyHeads; ++head) {
@@ -194,11 +190,12 @@ std::vector<Part> neededKeys(const ShardedAttention &sharded,
       continue;
     }
     previous = signature;
-    BandCollector collector(attention, head, keys);
+    BandCollector collector(attention, head);
     for (int64_t reader : readers)
       if (reader != owner)
         for (const Stretch &stretch : sharded.queries.of(reader))
-          collector.collect(stretch);
+          for (const Stretch &keys : owned)
+            collector.collect(stretch, keys);
     std::vector<LocalRows> rows = rowsOf(collector.bands, owned);
     if (rows.empty())
       continue;

@@ -60,6 +60,11 @@ ResidueClass SharedSegment::queryClass(int64_t residue, int64_t rate) const {
   return {rate, floorMod(origin + residue - shift, rate)};
 }
 
+int64_t &segmentVisits() {
+  static thread_local int64_t visits = 0;
+  return visits;
+}
+
 void forEachSharedSegment(
     const Attention &attention, const Branch &branch, const Stretch &queries,
     Interval keys, const std::function<void(const SharedSegment &)> &visit) {
@@ -98,7 +103,8 @@ void forEachSharedSegment(
         std::max(segmentAt(own.begin + shared.shift), segmentAt(theirs.begin));
     int64_t last = std::min(segmentAt(own.end - 1 + shared.shift),
                             segmentAt(theirs.end - 1));
-    for (int64_t segment = first; segment <= last; ++segment) {
+    auto visitOne = [&](int64_t segment) {
+      ++segmentVisits();
       shared.origin = sequence->key + segment * branch.segment;
       Interval rows = {shared.origin, shared.origin + branch.segment};
       shared.queries =
@@ -106,6 +112,20 @@ void forEachSharedSegment(
       shared.keys =
           overlap(rows, {sequence->key, sequence->key + sequence->keys});
       visit(shared);
+    };
+    if (queries.rows.count == 1 || queries.rows.stride <= branch.segment) {
+      for (int64_t segment = first; segment <= last; ++segment)
+        visitOne(segment);
+      continue;
+    }
+    // Between two repetitions lie segments without a query.
+    Interval numbers = repetitionsIn(queries, own);
+    for (int64_t i = numbers.begin; i < numbers.end; ++i) {
+      Interval rows = overlap(repetition(queries, i), own);
+      first = std::max(first, segmentAt(rows.begin + shared.shift));
+      int64_t end = std::min(last, segmentAt(rows.end - 1 + shared.shift));
+      for (; first <= end; ++first)
+        visitOne(first);
     }
   }
 }

@@ -60,6 +60,9 @@ void forEachSharedSegment(
     const Attention &attention, const Branch &branch, const Stretch &queries,
     Interval keys, const std::function<void(const SharedSegment &)> &visit);
 
+/// How many segments this thread has visited so: planning takes as long.
+int64_t &segmentVisits();
+
 } // namespace ringlet::ring
 
 #endif // RINGLET_RUNTIME_ABI_RING_VISIBILITY_H
