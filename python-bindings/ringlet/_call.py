@@ -13,6 +13,9 @@ from ringlet import _capi
 from ringlet._tensors import View, in_transform
 
 
+_I64 = _capi.DTYPES["i64"]
+
+
 class Call:
     """Arguments of certain layouts. Only their addresses differ between runs.
 
@@ -20,8 +23,9 @@ class Call:
     in its thread, as a log or a finalizer, may run the same program.
     """
 
-    def __init__(self, views: Sequence[View]):
+    def __init__(self, views: Sequence[View], device: tuple):
         self.is_taken = False
+        self.run = _capi.Run()
         self.count = len(views)
         self.tensors = (_capi.Tensor * self.count)()
         # Items of a ctypes array are made anew whenever it is asked for one.
@@ -30,6 +34,9 @@ class Call:
             dtype, sizes, strides = view.layout
             rank = len(sizes)
             item.dtype, item.rank = dtype, rank
+            # The host reads a number itself; views know where they lie.
+            if not (rank == 0 and dtype == _I64):
+                item.memory, item.device = device
             item.sizes = (ctypes.c_int64 * rank)(*sizes)
             if strides is not None:
                 item.strides = (ctypes.c_int64 * rank)(*strides)
@@ -126,10 +133,11 @@ class Calls(threading.local):
             found = self._known[key] = make()
         return found
 
-    def of(self, views: Sequence[View]) -> Call:
+    def of(self, views: Sequence[View], device: tuple) -> Call:
+        """The device is always the same one: that of the program's context."""
         key = tuple([view.layout for view in views])
-        call = self._recall(key, lambda: Call(views))
-        return (Call(views) if call.is_taken else call).point_to(views)
+        call = self._recall(key, lambda: Call(views, device))
+        return (Call(views, device) if call.is_taken else call).point_to(views)
 
     def output_sizes(
         self, entry: str, inputs: Sequence[View], compute: Callable[[], list]

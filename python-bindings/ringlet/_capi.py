@@ -21,9 +21,13 @@ from ringlet import _native
 from ringlet._errors import Error, RuntimeError
 from ringlet._handles import Locked
 
-ABI_VERSION = 1
+# The runtime's interface that this package was written for.
+ABI_MAJOR, ABI_MINOR = 1, 0
 MAX_RANK = 8
 DYNAMIC = -1
+
+# Of rl_memory. Its numbers are those of DLPack's devices.
+MEMORY_CUDA = 2
 
 # rl_dtype, by name.
 DTYPES = {
@@ -74,6 +78,7 @@ class ContextOptions(_Sized):
         ("target", c_char_p),
         ("log", LogCallback),
         ("log_user", c_void_p),
+        ("allocator", c_void_p),
     ]
 
 
@@ -123,7 +128,26 @@ class Tensor(ctypes.Structure):
         ("rank", c_int32),
         ("sizes", POINTER(c_int64)),
         ("strides", POINTER(c_int64)),
+        ("memory", c_int32),
+        ("device", c_int32),
+        ("byte_offset", c_uint64),
+        ("reserved", c_uint64 * 2),
     ]
+
+
+class Run(_Sized):
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("stream", c_void_p),
+        ("workspace", c_void_p),
+        ("workspace_bytes", c_uint64),
+        ("flags", c_uint32),
+        ("reserved", c_uint32),
+    ]
+
+
+class Version(ctypes.Structure):
+    _fields_ = [("major", c_uint32), ("minor", c_uint32)]
 
 
 class Estimate(_Sized):
@@ -135,17 +159,19 @@ class Estimate(_Sized):
         ("total_bytes", c_uint64),
         ("launches", c_uint64),
         ("fallbacks", c_uint64),
+        ("run_bytes", c_uint64),
     ]
 
 
 # Name: (result type, argument types). The handles are plain addresses.
 _FUNCTIONS = {
-    "rl_abi_version": (c_uint32, []),
+    "rl_abi_version": (Version, []),
     "rl_last_error": (c_char_p, []),
     "rl_context_create": (c_int32, [POINTER(ContextOptions), POINTER(c_void_p)]),
     "rl_context_destroy": (None, [c_void_p]),
     "rl_context_stats": (c_int32, [c_void_p, POINTER(Stats)]),
     "rl_context_trim": (c_int32, [c_void_p]),
+    "rl_context_check": (c_int32, [c_void_p]),
     "rl_device_describe": (c_int32, [c_char_p, c_uint32, POINTER(Device)]),
     "rl_program_load": (
         c_int32,
@@ -179,7 +205,7 @@ _FUNCTIONS = {
     ),
     "rl_program_enqueue": (
         c_int32,
-        [c_void_p, c_uint32, POINTER(Tensor), c_uint32, c_void_p],
+        [c_void_p, c_uint32, POINTER(Tensor), c_uint32, POINTER(Run)],
     ),
 }
 
@@ -217,10 +243,10 @@ def _load(path: str) -> ctypes.CDLL:
             "Ringlet, or name it with ringlet.configure(runtime=...)"
         ) from None
     version = result.rl_abi_version()
-    if version != ABI_VERSION:
+    if version.major != ABI_MAJOR or version.minor < ABI_MINOR:
         raise Error(
-            f"expected a runtime of ABI version {ABI_VERSION}, found version "
-            f"{version} at '{path}'"
+            f"expected a runtime of ABI version {ABI_MAJOR}.{ABI_MINOR}, found "
+            f"version {version.major}.{version.minor} at '{path}'"
         )
     return result
 

@@ -101,6 +101,12 @@ class Context(Shared):
         _capi.check(_capi.library().rl_context_stats(self._handle, ctypes.byref(raw)))
         return Stats(*(getattr(raw, each.name) for each in dataclasses.fields(Stats)))
 
+    def check(self) -> None:
+        """Raises ringlet.RuntimeError if work that was queued on a GPU has met a
+        fault, after which nothing runs there until the process ends. It waits for
+        nothing: what is still on its way may fail later."""
+        _capi.check(_capi.library().rl_context_check(self._handle))
+
     def trim(self) -> None:
         """Returns idle workspaces and unused order tables to the system."""
         _capi.check(_capi.library().rl_context_trim(self._handle))

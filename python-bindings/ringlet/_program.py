@@ -293,7 +293,7 @@ class Program(Shared):
             queue = 0 if self._device == _dlpack.CPU else torch_stream(self._device)
         else:
             results, views, queue = self._prepare(chosen, given, out, stream)
-            call = self._loaded.calls.of(views)
+            call = self._loaded.calls.of(views, self._device)
             if kind:
                 self._loaded.calls.keep_torch_call(chosen.name, kind, call, results)
         try:
@@ -311,7 +311,8 @@ class Program(Shared):
         run = _capi.library().rl_program_enqueue
         gate = self.context._gate if self.context else None
         with gate or _NO_GATE:
-            status = run(self._handle, index, call.tensors, call.count, queue)
+            call.run.stream = queue
+            status = run(self._handle, index, call.tensors, call.count, call.run)
             _capi.check(status)
 
     def _prepare(
@@ -366,7 +367,7 @@ class Program(Shared):
         )
 
     def _ask(self, function: Any, index: int, views: list, answer: Any) -> None:
-        call = self._loaded.calls.of(views)
+        call = self._loaded.calls.of(views, self._device)
         try:
             status = function(self._handle, index, call.tensors, call.count, answer)
             _capi.check(status)

@@ -79,7 +79,7 @@ static rl_status guarded(Body body) noexcept {
       return invalid("expected " #argument ", found a null pointer");          \
   } while (false)
 
-uint32_t rl_abi_version(void) { return RL_ABI_VERSION; }
+rl_version rl_abi_version(void) { return {RL_ABI_MAJOR, RL_ABI_MINOR}; }
 
 const char *rl_last_error(void) {
   return lostError ? "out of memory" : lastError.c_str();
@@ -172,8 +172,11 @@ rl_status rl_context_create(const rl_context_options *options,
     rl_context_options complete = RL_CONTEXT_OPTIONS_INIT;
     if (options)
       RL_TRY(readStruct("rl_context_options", *options, complete));
+    rl_allocator allocator = RL_ALLOCATOR_INIT;
+    if (complete.allocator)
+      RL_TRY(readStruct("rl_allocator", *complete.allocator, allocator));
     auto context = std::make_unique<rl_context>();
-    RL_TRY(Context::create(complete, context->impl));
+    RL_TRY(Context::create(complete, allocator, context->impl));
     *out_context = context.release();
     return {};
   });
@@ -190,6 +193,13 @@ rl_status rl_context_stats(const rl_context *context, rl_stats *out_stats) {
     context->impl->fill(stats);
     writeStruct(stats, out_stats);
     return {};
+  });
+}
+
+rl_status rl_context_check(const rl_context *context) {
+  return guarded([&]() -> Status {
+    RL_EXPECT(context);
+    return context->impl->driver->check();
   });
 }
 
@@ -515,12 +525,20 @@ rl_status rl_program_run(const rl_program *program, uint32_t entry,
 
 rl_status rl_program_enqueue(const rl_program *program, uint32_t entry,
                              const rl_tensor *tensors, uint32_t count,
-                             void *stream) {
+                             const rl_run *run) {
   return guarded([&]() -> Status {
     const Entry *found = nullptr;
     RL_TRY(needEntry("rl_program_enqueue", program, entry, found));
+    rl_run complete = RL_RUN_INIT;
+    if (run)
+      RL_TRY(readStruct("rl_run", *run, complete));
+    if (complete.flags || complete.reserved)
+      return invalid("expected rl_run.flags and reserved to be 0, found ",
+                     complete.flags, " and ", complete.reserved);
     Call call(*program->impl, *found);
     RL_TRY(call.prepare(tensors, count, Binding::Complete));
-    return call.execute(stream);
+    return call.execute(complete.stream,
+                        static_cast<char *>(complete.workspace),
+                        complete.workspace_bytes);
   });
 }

@@ -59,11 +59,17 @@ public:
   Status prepare(const rl_tensor *tensors, uint32_t count, Binding binding);
   void fill(rl_estimate &estimate) const;
   /// Queues the steps; complete on return where the driver has no queues.
-  Status execute(Stream stream);
+  /// Workspace is the context's unless there is one of the embedder's.
+  Status execute(Stream stream, char *ownWorkspace = nullptr,
+                 uint64_t ownBytes = 0);
 
 private:
   Status failed(const Status &status) const;
   Status obtain(const Queue &queue, Workspace &workspace);
+  Status obtainTables(bool captured, bool &overLimit);
+  /// The embedder's workspace, and tables.
+  Status borrow(const Queue &queue, char *block, uint64_t bytes,
+                Workspace &workspace);
   /// Gives addresses to all that the steps need.
   void place(const Workspace &workspace);
   Status runSteps(RunQueues &queues, char *scratch);

@@ -61,24 +61,47 @@ Status Driver::transfer(void *to, const void *from, uint64_t bytes, Transfer) {
   return {};
 }
 
+Status Driver::upload(char *to, const void *from, uint64_t bytes) {
+  return transfer(to, from, bytes, Transfer::ToDevice);
+}
+
+static bool isOfHost(rl_memory memory) {
+  return memory == RL_MEMORY_UNKNOWN || memory == RL_MEMORY_HOST ||
+         memory == RL_MEMORY_CUDA_HOST || memory == RL_MEMORY_CUDA_MANAGED;
+}
+
+Status Driver::checkHostPlace(const void *, const Place &place) const {
+  if (isOfHost(place.memory))
+    return {};
+  return invalid("expected memory of the host, found memory of GPU ",
+                 place.device);
+}
+
+Status Driver::checkPlace(const void *data, const Place &place) const {
+  return Driver::checkHostPlace(data, place);
+}
+
 Context::Context(const rl_context_options &options,
+                 const rl_allocator &allocator,
                  std::unique_ptr<Driver> ownDriver)
     : logger(options.log, options.log_user, options.log_level),
       driver(std::move(ownDriver)),
-      target(options.target ? options.target : ""),
-      account(options.memory_limit), workspaces(*driver, account),
-      tables(*driver, account) {}
+      target(options.target ? options.target : ""), memory(*driver, allocator),
+      account(options.memory_limit), workspaces(*driver, memory, account),
+      tables(*driver, memory, account) {}
 
 Status Context::create(const rl_context_options &options,
+                       const rl_allocator &allocator,
                        std::shared_ptr<Context> &context) {
   if (options.flags != 0)
     return invalid("expected flags 0, found ", options.flags);
   if (options.log_level > RL_LOG_DEBUG)
     return invalid("expected a log level of at most ", int(RL_LOG_DEBUG),
                    ", found ", options.log_level);
+  RL_TRY(MemorySource::validate(allocator));
   std::unique_ptr<Driver> driver;
   RL_TRY(makeDriver(options.driver ? options.driver : "cpu", options, driver));
-  context.reset(new Context(options, std::move(driver)));
+  context.reset(new Context(options, allocator, std::move(driver)));
   context->logger.log(RL_LOG_INFO, "context on driver ",
                       context->driver->name(), ", ",
                       context->driver->description(), ", ",

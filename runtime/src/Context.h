@@ -23,12 +23,14 @@ namespace ringlet::rt {
 class Context {
 public:
   static Status create(const rl_context_options &options,
+                       const rl_allocator &allocator,
                        std::shared_ptr<Context> &context);
 
   const Logger logger;
   const std::unique_ptr<Driver> driver;
   /// Code for this target only; empty: the best.
   const std::string target;
+  MemorySource memory;
   Account account;
   WorkspacePool workspaces;
   IndexTableCache tables;
@@ -39,7 +41,8 @@ public:
   void fill(rl_stats &stats) const;
 
 private:
-  Context(const rl_context_options &options, std::unique_ptr<Driver> driver);
+  Context(const rl_context_options &options, const rl_allocator &allocator,
+          std::unique_ptr<Driver> driver);
 };
 
 } // namespace ringlet::rt

@@ -22,6 +22,7 @@
 #include "ringlet/abi/Limits.h"
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -73,6 +74,12 @@ struct Queue {
 
   Stream stream;
   std::optional<uint64_t> number;
+};
+
+/// Memory as the embedder describes it.
+struct Place {
+  rl_memory memory = RL_MEMORY_UNKNOWN;
+  int32_t device = 0;
 };
 
 /// Between which memories Driver::transfer copies.
@@ -143,22 +150,24 @@ public:
   virtual uint64_t scratchBytes(uint64_t perThread) const = 0;
   /// True if kernels work on the host's memory.
   virtual bool usesHostMemory() const { return true; }
-  /// Where kernels can read these bytes of the host, which stay where they are
-  /// and unchanged until discard(): right there, or a copy on the device.
-  virtual Status upload(const void *bytes, uint64_t size, const char *&data) {
-    (void)size;
-    data = static_cast<const char *>(bytes);
+  /// Whether kernels can work on memory at this address. Where the embedder
+  /// does not say what it is, the driver looks, if it can.
+  virtual Status checkPlace(const void *data, const Place &place) const;
+  /// The same of a number that the host reads.
+  virtual Status checkHostPlace(const void *data, const Place &place) const;
+  /// Copies from the host what many runs will read; complete on return, it
+  /// waits for no run. For drivers whose kernels do not read the host's memory.
+  virtual Status upload(char *to, const void *from, uint64_t bytes);
+  /// Runs a kernel whose product many runs will read, likewise.
+  virtual Status generate(LaunchCall call) { return launch(call); }
+  /// The queue of these two.
+  virtual Stream uploadStream() const { return nullptr; }
+  /// Waits for all work on the device, as far as that is possible.
+  virtual void finish() {}
+  /// Calls the embedder with the device current, or fails.
+  virtual Status callBack(const std::function<void()> &function) const {
+    function();
     return {};
-  }
-  /// The same of `size` bytes that a kernel writes. Its first parameter, which
-  /// `call` leaves open, is their address.
-  virtual Status generate(LaunchCall call, uint64_t size, const char *&data) {
-    (void)call, (void)size, (void)data;
-    return failure(RL_UNSUPPORTED, "the ", name(),
-                   " driver writes no tables by kernels");
-  }
-  virtual void discard(const char *data, uint64_t size) {
-    (void)data, (void)size;
   }
   /// Complete on return.
   virtual Status transfer(void *to, const void *from, uint64_t bytes,
@@ -201,6 +210,8 @@ public:
   /// The queue of runs for which the embedder gives none.
   virtual Stream ownStream() const { return nullptr; }
   virtual Status wait(Stream) { return {}; }
+  /// A fault that work has met so far. Waits for none.
+  virtual Status check() const { return {}; }
   /// A second queue for a run. Null where work is complete on return: steps in
   /// the order of the plan are in a legal one.
   virtual Status openSide(std::unique_ptr<SideQueue> &side) {

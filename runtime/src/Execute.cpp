@@ -42,7 +42,8 @@ Status Call::prepare(const rl_tensor *tensors, uint32_t count,
     return failed(invalid("expected a program loaded into a context, found one "
                           "that can be inspected only"));
   std::vector<TensorView> &arguments = lists->arguments;
-  RL_TRY(bindTensors(*entry.function, tensors, count, binding, arguments));
+  RL_TRY(bindTensors(*entry.function, tensors, count, binding,
+                     program.context->driver.get(), arguments));
   writeKey(*entry.function, arguments, lists->key);
   shape = entry.prepared->find(lists->key);
   if (!shape) {
@@ -59,12 +60,45 @@ void Call::fill(rl_estimate &estimate) const {
   estimate.total_bytes = shape->totalBytes;
   estimate.launches = shape->launches.size();
   estimate.fallbacks = shape->fallbacks;
+  estimate.run_bytes = shape->runBytes;
 }
 
 std::string Call::needs() const {
   return text("needs ", shape->totalBytes, " bytes (workspace ",
               shape->workspaceBytes + shape->counterBytes, ", scratch ",
               shape->scratchBytes, ", tables ", shape->tableBytes, ")");
+}
+
+Status Call::obtainTables(bool captured, bool &overLimit) {
+  tables.assign(shape->tableUses.size(), nullptr);
+  for (uint32_t i = 0; i < tables.size(); ++i)
+    RL_TRY(program.context->tables.get(shape->tableUses[i].key, tables[i],
+                                       overLimit, !captured,
+                                       shape->tableUses[i].fill));
+  return {};
+}
+
+Status Call::borrow(const Queue &queue, char *block, uint64_t bytes,
+                    Workspace &workspace) {
+  if (reinterpret_cast<uintptr_t>(block) % RL_ALIGNMENT != 0)
+    return failed(invalid("expected a workspace at a multiple of ",
+                          RL_ALIGNMENT, " bytes, found ",
+                          static_cast<const void *>(block)));
+  if (bytes < shape->runBytes)
+    return failed(failure(RL_OUT_OF_MEMORY, "expected a workspace of at least ",
+                          shape->runBytes,
+                          " bytes (rl_estimate.run_bytes), found ", bytes));
+  Context &context = *program.context;
+  bool captured = false, overLimit = false;
+  if (!shape->tableUses.empty())
+    RL_TRY(context.driver->isCaptured(queue.stream, captured));
+  Status status = obtainTables(captured, overLimit);
+  if (!status.ok())
+    return failed(failure(status.code(), needs(), "; ", status.message()));
+  if (captured)
+    program.keep(tables);
+  return context.workspaces.borrow(block, shape->runBytes, queue, workspace,
+                                   shape->counterBytes > 0);
 }
 
 Status Call::obtain(const Queue &queue, Workspace &workspace) {
@@ -77,22 +111,13 @@ Status Call::obtain(const Queue &queue, Workspace &workspace) {
   if (shape->totalBytes > context.account.maximum())
     return failed(failure(RL_OUT_OF_MEMORY, needs(), ", the memory limit is ",
                           context.account.maximum()));
-  uint64_t block;
-  if (!roundUp(shape->workspaceBytes, 64, block) ||
-      __builtin_add_overflow(block, shape->scratchBytes, &block))
-    return failed(failure(RL_OUT_OF_MEMORY, needs()));
-
   // Idle memory of other shapes may stand in the way: give it back, once.
   for (bool trimmed : {false, true}) {
     bool overLimit = false;
-    Status status;
-    tables.assign(shape->tableUses.size(), nullptr);
-    for (uint32_t i = 0; i < tables.size() && status.ok(); ++i)
-      status = context.tables.get(shape->tableUses[i].key, tables[i], overLimit,
-                                  !captured, shape->tableUses[i].fill);
+    Status status = obtainTables(captured, overLimit);
     if (status.ok())
-      status = context.workspaces.acquire(block, queue, workspace, overLimit,
-                                          shape->counterBytes > 0);
+      status = context.workspaces.acquire(shape->blockBytes, queue, workspace,
+                                          overLimit, shape->counterBytes > 0);
     if (status.ok()) {
       if (captured)
         program.keep(tables);
@@ -209,27 +234,29 @@ void Call::place(const Workspace &workspace) {
     lists->mapAddresses.push_back(places[buffer]);
 }
 
-Status Call::execute(Stream stream) {
+Status Call::execute(Stream stream, char *ownWorkspace, uint64_t ownBytes) {
   Context &context = *program.context;
   Queue queue = context.driver->identify(stream);
   Workspace workspace;
-  Status obtained = obtain(queue, workspace);
+  auto take = [&] {
+    return ownWorkspace ? borrow(queue, ownWorkspace, ownBytes, workspace)
+                        : obtain(queue, workspace);
+  };
+  Status obtained = take();
   if (obtained.code() == RL_OUT_OF_MEMORY && shape->copiesInputs) {
     RL_TRY(rt::prepare(program, entry, lists->arguments, InputCopies::None,
                        shape));
-    obtained = obtain(queue, workspace);
+    obtained = take();
   }
   RL_TRY(obtained);
   place(workspace);
 
-  uint64_t scratchOffset = 0;
-  (void)roundUp(shape->workspaceBytes, 64, scratchOffset);
   lists->launches.clear();
   // Before the workspace: its memory is free when all queues are done.
   RunQueues queues(*context.driver, queue.stream, shape->steps);
   Status status = queues.open();
   if (status.ok())
-    status = runSteps(queues, workspace.data() + scratchOffset);
+    status = runSteps(queues, workspace.data() + shape->scratchOffset);
   if (!status.ok())
     return failed(status);
   // A batch is of all steps of one queue: where something else came in between,

@@ -175,7 +175,7 @@ Status IndexTableCache::write(const layout::IndexTable &key, void *fill,
   bool hasKernel = makeLaunch(key, fill, words, call) &&
                    call.items <= driver.mostItems(/*blocksThatStay=*/0);
   if (hasKernel && !driver.usesHostMemory())
-    return table.upload.generate(driver, call, bytesOf(key));
+    return table.upload.generate(driver, source, call, bytesOf(key));
   if (hasKernel) {
     RL_TRY(allocate(key, table));
     words[0] = reinterpret_cast<int64_t>(table.entries.data());
@@ -183,7 +183,7 @@ Status IndexTableCache::write(const layout::IndexTable &key, void *fill,
   } else {
     RL_TRY(makeEntries(key, table));
   }
-  return table.upload.make(driver, table.entries.data(), bytesOf(key));
+  return table.upload.make(driver, source, table.entries.data(), bytesOf(key));
 }
 
 Status IndexTableCache::build(Entry &entry, void *fill, bool &overLimit) {
@@ -195,7 +195,7 @@ Status IndexTableCache::build(Entry &entry, void *fill, bool &overLimit) {
     overLimit = true;
     return failure(RL_OUT_OF_MEMORY, "over the memory limit");
   }
-  uint64_t available = driver.freeBytes();
+  uint64_t available = source.freeBytes();
   IndexTable &table = entry.table;
   Status status = bytes <= available
                       ? write(entry.key, fill, table)

@@ -54,8 +54,8 @@ public:
   static constexpr uint64_t idleBytes = uint64_t(256) << 20;
   static constexpr size_t idleTables = 64;
 
-  IndexTableCache(Driver &driver, Account &account)
-      : driver(driver), account(account) {}
+  IndexTableCache(Driver &driver, MemorySource &source, Account &account)
+      : driver(driver), source(source), account(account) {}
   ~IndexTableCache();
 
   /// The table, built now or before. Two threads that want the same one at
@@ -85,6 +85,7 @@ private:
   void evict(uint64_t maxBytes, size_t maxTables);
 
   Driver &driver;
+  MemorySource &source;
   Account &account;
   mutable std::mutex mutex;
   std::list<std::shared_ptr<Entry>> entries; // Last used first.

@@ -68,12 +68,11 @@ static constexpr uint64_t allOfKept =
 bool WorkspacePool::allocateKept(KeptBlock &kept) {
   if (!account.take(allOfKept))
     return false;
-  if (!driver.allocate(allOfKept, kept.block).ok()) {
+  if (!source.allocate(allOfKept, kept.block).ok()) {
     account.give(allOfKept);
     return false;
   }
-  std::lock_guard<std::mutex> lock(mutex);
-  total += allOfKept;
+  count(allOfKept);
   return true;
 }
 
@@ -83,7 +82,7 @@ void WorkspacePool::freeKept(const KeptBlock &kept) {
 }
 
 bool WorkspacePool::acquireKept(Workspace &workspace) {
-  if (!workspace.queue.number)
+  if (!workspace.queue.number || source.isForeign())
     return false;
   // Two threads may queue at once; then the second one does without.
   std::optional<KeptBlock> evicted;
@@ -106,14 +105,41 @@ Status WorkspacePool::acquireOrdered(uint64_t bytes, Workspace &workspace,
     return failure(RL_OUT_OF_MEMORY, "over the memory limit");
   }
   Status status =
-      driver.allocateOn(workspace.queue.stream, bytes, workspace.block);
+      source.allocateOn(workspace.queue.stream, bytes, workspace.block);
   if (!status.ok()) {
     account.give(bytes);
     return status;
   }
   workspace.pool = this;
   workspace.bytes = bytes;
+  // The driver counts its own.
+  if (source.isForeign())
+    count(bytes);
   return {};
+}
+
+void WorkspacePool::count(uint64_t bytes) {
+  std::lock_guard<std::mutex> lock(mutex);
+  total += bytes;
+}
+
+void WorkspacePool::uncount(uint64_t bytes) {
+  std::lock_guard<std::mutex> lock(mutex);
+  total -= bytes;
+}
+
+bool WorkspacePool::bytesOf(uint64_t bytes, bool withCounter, uint64_t &all) {
+  all = bytes;
+  return !withCounter || (roundUp(bytes, counterBytes, all) &&
+                          !__builtin_add_overflow(all, counterBytes, &all));
+}
+
+Status WorkspacePool::borrow(char *block, uint64_t bytes, const Queue &queue,
+                             Workspace &workspace, bool withCounter) {
+  workspace.queue = queue;
+  workspace.block = block;
+  return withCounter ? setCounter(workspace, block + bytes - counterBytes)
+                     : Status();
 }
 
 Status WorkspacePool::acquire(uint64_t bytes, const Queue &queue,
@@ -124,10 +150,10 @@ Status WorkspacePool::acquire(uint64_t bytes, const Queue &queue,
   if (bytes == 0 && !withCounter)
     return {};
   uint64_t counter = keptBytes;
-  if (bytes > keptBytes || !driver.ordersMemory() || !acquireKept(workspace)) {
-    if (withCounter && (!roundUp(bytes, counterBytes, counter) ||
-                        __builtin_add_overflow(counter, counterBytes, &bytes)))
+  if (bytes > keptBytes || !source.isOrdered() || !acquireKept(workspace)) {
+    if (!bytesOf(bytes, withCounter, bytes))
       return failure(RL_OUT_OF_MEMORY, "more than 2^64 bytes");
+    counter = bytes - counterBytes; // Of no use where there is none.
     RL_TRY(acquireBlock(bytes, workspace, overLimit));
   }
   return withCounter ? setCounter(workspace, workspace.block + counter)
@@ -136,7 +162,7 @@ Status WorkspacePool::acquire(uint64_t bytes, const Queue &queue,
 
 Status WorkspacePool::acquireBlock(uint64_t bytes, Workspace &workspace,
                                    bool &overLimit) {
-  if (driver.ordersMemory())
+  if (source.isOrdered())
     return acquireOrdered(bytes, workspace, overLimit);
   Idle small = {nullptr, 0};
   {
@@ -169,9 +195,9 @@ Status WorkspacePool::acquireBlock(uint64_t bytes, Workspace &workspace,
     overLimit = true;
     return failure(RL_OUT_OF_MEMORY, "over the memory limit");
   }
-  uint64_t available = driver.freeBytes();
+  uint64_t available = source.freeBytes();
   Status status = bytes <= available
-                      ? driver.allocate(bytes, workspace.block)
+                      ? source.allocate(bytes, workspace.block)
                       : failure(RL_OUT_OF_MEMORY, "the system has ", available,
                                 " bytes free");
   if (!status.ok()) {
@@ -180,17 +206,18 @@ Status WorkspacePool::acquireBlock(uint64_t bytes, Workspace &workspace,
   }
   workspace.pool = this;
   workspace.bytes = bytes;
-  std::lock_guard<std::mutex> lock(mutex);
-  total += bytes;
+  count(bytes);
   return {};
 }
 
 void WorkspacePool::release(const Workspace &workspace) {
   if (workspace.kept)
     return;
-  if (driver.ordersMemory()) {
-    driver.releaseOn(workspace.queue.stream, workspace.block, workspace.bytes);
+  if (source.isOrdered()) {
+    source.releaseOn(workspace.queue.stream, workspace.block, workspace.bytes);
     account.give(workspace.bytes);
+    if (source.isForeign())
+      uncount(workspace.bytes);
     return;
   }
   {
@@ -204,10 +231,9 @@ void WorkspacePool::release(const Workspace &workspace) {
 }
 
 void WorkspacePool::free(Idle block) {
-  driver.release(block.block, block.bytes);
+  source.release(block.block, block.bytes);
   account.give(block.bytes);
-  std::lock_guard<std::mutex> lock(mutex);
-  total -= block.bytes;
+  uncount(block.bytes);
 }
 
 void WorkspacePool::trim() {
@@ -229,6 +255,50 @@ void WorkspacePool::trim() {
 uint64_t WorkspacePool::held() const {
   std::lock_guard<std::mutex> lock(mutex);
   return total + driver.orderedBytes();
+}
+
+//===----------------------------------------------------------------------===//
+// Uploads
+//===----------------------------------------------------------------------===//
+
+Upload::~Upload() {
+  if (source)
+    source->release(const_cast<char *>(place), size);
+}
+
+Status Upload::keep(MemorySource &memory, char *block, uint64_t count,
+                    const Status &filled) {
+  if (!filled.ok()) {
+    memory.release(block, count);
+    return filled;
+  }
+  source = &memory;
+  place = block;
+  size = count;
+  return {};
+}
+
+Status Upload::make(Driver &driver, MemorySource &memory, const void *bytes,
+                    uint64_t count) {
+  if (driver.usesHostMemory()) {
+    place = static_cast<const char *>(bytes);
+    return {};
+  }
+  char *block = nullptr;
+  uint64_t size = std::max<uint64_t>(count, 1);
+  RL_TRY(memory.allocate(size, block));
+  return keep(memory, block, size, driver.upload(block, bytes, count));
+}
+
+Status Upload::generate(Driver &driver, MemorySource &memory,
+                        const LaunchCall &call, uint64_t count) {
+  char *block = nullptr;
+  RL_TRY(memory.allocate(count, block));
+  std::vector<int64_t> words(call.params, call.params + call.paramCount);
+  words[0] = int64_t(reinterpret_cast<intptr_t>(block));
+  LaunchCall complete = call;
+  complete.params = words.data();
+  return keep(memory, block, count, driver.generate(complete));
 }
 
 //===----------------------------------------------------------------------===//

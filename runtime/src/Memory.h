@@ -9,6 +9,7 @@
 #define RINGLET_RUNTIME_MEMORY_H
 
 #include "Driver.h"
+#include "MemorySource.h"
 #include "PerQueue.h"
 #include "Status.h"
 #include "abi/StepOrder.h"
@@ -47,7 +48,7 @@ struct KeptBlock {
   bool isCounting = false; // The counter has been set to 0.
 };
 
-/// A block of a pool, which gets it back when this dies.
+/// A block of a pool, which gets it back when this dies, or the embedder's.
 class Workspace {
 public:
   Workspace() = default;
@@ -76,7 +77,8 @@ private:
 /// a shape, none allocates. A driver that orders memory does so itself; then a
 /// workspace may be let go as soon as the last kernel that uses it is queued.
 /// As that takes about a microsecond, each queue that is in use also keeps a
-/// small block: runs of a queue use it one after the other, in its order.
+/// small block: runs of a queue use it one after the other, in its order. Where
+/// memory is the embedder's to keep, nothing idle is kept at all.
 /// Kernels leave counters at 0: the one behind a kept block is set once.
 class WorkspacePool {
 public:
@@ -84,8 +86,8 @@ public:
   /// A cache line of its own for counters.
   static constexpr uint64_t counterBytes = 64;
 
-  WorkspacePool(Driver &driver, Account &account)
-      : driver(driver), account(account) {}
+  WorkspacePool(Driver &driver, MemorySource &source, Account &account)
+      : driver(driver), source(source), account(account) {}
   ~WorkspacePool() { trim(); }
 
   /// A block of at least `bytes` for work on the queue, and a counter if there
@@ -93,6 +95,11 @@ public:
   /// whether the account refused.
   Status acquire(uint64_t bytes, const Queue &queue, Workspace &workspace,
                  bool &overLimit, bool withCounter = false);
+  /// Takes the embedder's block for it, of as many bytes as `bytesOf` says.
+  Status borrow(char *block, uint64_t bytes, const Queue &queue,
+                Workspace &workspace, bool withCounter);
+  /// What a block of `bytes` takes with a counter behind it; false on overflow.
+  static bool bytesOf(uint64_t bytes, bool withCounter, uint64_t &all);
   /// Frees all idle blocks.
   void trim();
   /// Bytes in use and idle.
@@ -115,7 +122,11 @@ private:
   Status setCounter(Workspace &workspace, char *counter) const;
   void free(Idle idle);
 
+  void count(uint64_t bytes);
+  void uncount(uint64_t bytes);
+
   Driver &driver;
+  MemorySource &source;
   Account &account;
   mutable std::mutex mutex;
   std::vector<Idle> idle;
@@ -129,29 +140,25 @@ public:
   Upload() = default;
   Upload(const Upload &) = delete;
   Upload &operator=(const Upload &) = delete;
-  ~Upload() {
-    if (driver)
-      driver->discard(place, size);
-  }
+  ~Upload();
 
-  /// Once; see Driver::upload.
-  Status make(Driver &owner, const void *bytes, uint64_t count) {
-    RL_TRY(owner.upload(bytes, count, place));
-    driver = &owner;
-    size = count;
-    return {};
-  }
-  /// The same, see Driver::generate.
-  Status generate(Driver &owner, const LaunchCall &call, uint64_t count) {
-    RL_TRY(owner.generate(call, count, place));
-    driver = &owner;
-    size = count;
-    return {};
-  }
+  /// Once. The bytes stay where they are, and unchanged, while this lives:
+  /// kernels read them right there, or a copy on the device.
+  Status make(Driver &driver, MemorySource &memory, const void *bytes,
+              uint64_t count);
+  /// The same of bytes that a kernel writes. Its first parameter, which `call`
+  /// leaves open, is their address. For drivers whose kernels do not read the
+  /// host's memory.
+  Status generate(Driver &driver, MemorySource &memory, const LaunchCall &call,
+                  uint64_t count);
   const char *data() const { return place; }
 
 private:
-  Driver *driver = nullptr;
+  /// Keeps the block, or gives it back if it did not get its content.
+  Status keep(MemorySource &memory, char *block, uint64_t count,
+              const Status &filled);
+
+  MemorySource *source = nullptr; // Of a copy.
   const char *place = nullptr;
   uint64_t size = 0;
 };

@@ -244,7 +244,10 @@ Status Planner::planMemory() {
   fits = fits &&
          !__builtin_add_overflow(workspaceBytes, scratchBytes, &totalBytes) &&
          !__builtin_add_overflow(totalBytes, counterBytes, &totalBytes) &&
-         !__builtin_add_overflow(totalBytes, tableBytes, &totalBytes);
+         !__builtin_add_overflow(totalBytes, tableBytes, &totalBytes) &&
+         roundUp(workspaceBytes, 64, scratchOffset) &&
+         !__builtin_add_overflow(scratchOffset, scratchBytes, &blockBytes) &&
+         WorkspacePool::bytesOf(blockBytes, counterBytes > 0, runBytes);
   if (!fits)
     return failed(
         failure(RL_OUT_OF_MEMORY, "needs more than 2^64 bytes of memory"));
@@ -496,7 +499,8 @@ Status rt::outputSizes(const Entry &entry, const rl_tensor *tensors,
                        uint32_t count, int64_t *sizes) {
   const abi::Function &function = *entry.function;
   std::vector<TensorView> inputs;
-  RL_TRY(bindTensors(function, tensors, count, Binding::Inputs, inputs));
+  RL_TRY(bindTensors(function, tensors, count, Binding::Inputs,
+                     /*driver=*/nullptr, inputs));
   ExprValues exprs(function, inputs, /*machine=*/nullptr);
   int64_t *row = sizes;
   for (uint32_t i = count; i < sizeOf(function.arguments()); ++i) {

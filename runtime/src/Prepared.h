@@ -94,6 +94,8 @@ struct Prepared {
   std::vector<Lifetime> lifetimes; // One for each of workspaceBuffers.
   uint64_t workspaceBytes = 0, scratchPerThread = 0, scratchBytes = 0;
   uint64_t counterBytes = 0, tableBytes = 0, totalBytes = 0;
+  /// One block for workspace and, behind it, scratch; and with the counter.
+  uint64_t scratchOffset = 0, blockBytes = 0, runBytes = 0;
   /// Of its launches, where all steps are launches.
   std::unique_ptr<BatchCache> batches = std::make_unique<BatchCache>();
   /// Workspace holds inputs that lie badly.

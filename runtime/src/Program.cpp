@@ -123,8 +123,8 @@ Status Program::loadCode(uint32_t object) {
     const auto *data = root->constants()->Get(i)->data();
     constants.emplace_back();
     if (sizeOf(data))
-      RL_TRY(
-          constants.back().make(*context->driver, data->data(), data->size()));
+      RL_TRY(constants.back().make(*context->driver, context->memory,
+                                   data->data(), data->size()));
   }
   for (Entry &entry : entryList) {
     entry.plan = planFor(*entry.function, object);

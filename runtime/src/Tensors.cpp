@@ -202,6 +202,7 @@ struct Binder {
   const abi::Function &function;
   const abi::Argument &argument;
   Binding binding;
+  const Driver *driver;
 
   std::string place() const {
     return text("entry '", function.name()->str(), "', ",
@@ -211,7 +212,8 @@ struct Binder {
 
   Status sizes(const rl_tensor &tensor, TensorView &view) const;
   Status strides(const rl_tensor &tensor, TensorView &view) const;
-  Status memory(const TensorView &view) const;
+  Status memory(const rl_tensor &tensor, const TensorView &view) const;
+  Status reach(const rl_tensor &tensor, const TensorView &view) const;
   Status bind(const rl_tensor &tensor, TensorView &view) const;
 };
 
@@ -230,6 +232,8 @@ Status Binder::sizes(const rl_tensor &tensor, TensorView &view) const {
   view.dtype = argument.dtype();
   view.rank = rank;
   view.data = static_cast<char *>(tensor.data);
+  if (view.data)
+    view.data += tensor.byte_offset;
   for (uint32_t i = 0; i < rank; ++i) {
     int64_t wanted = argument.sizes()->Get(i), given = tensor.sizes[i];
     if (given < 0)
@@ -286,8 +290,45 @@ Status Binder::strides(const rl_tensor &tensor, TensorView &view) const {
                  " where the axes within it reach over ", inner, " elements");
 }
 
-Status Binder::memory(const TensorView &view) const {
+static bool isMemory(int32_t memory) {
+  switch (memory) {
+  case RL_MEMORY_UNKNOWN:
+  case RL_MEMORY_HOST:
+  case RL_MEMORY_CUDA:
+  case RL_MEMORY_CUDA_HOST:
+  case RL_MEMORY_CUDA_MANAGED:
+    return true;
+  default:
+    return false;
+  }
+}
+
+/// Before anything is read at its address.
+Status Binder::reach(const rl_tensor &tensor, const TensorView &view) const {
+  if (tensor.reserved[0] || tensor.reserved[1])
+    return failure(RL_UNSUPPORTED, place(),
+                   "this library knows no fields of rl_tensor behind "
+                   "byte_offset, expected them to be 0");
+  if (!isMemory(tensor.memory))
+    return invalid(place(), "expected an rl_memory, found ", tensor.memory);
+  if (!driver || isEmpty(view))
+    return {};
+  Place where = {rl_memory(tensor.memory), tensor.device};
   bool scalar = isHostScalar(argument);
+  Status status = scalar ? driver->checkHostPlace(view.data, where)
+                         : driver->checkPlace(view.data, where);
+  if (status.ok())
+    return {};
+  return failure(status.code(), place(), status.message(),
+                 scalar ? "; a number that kernels are to read from the "
+                          "device's memory is an input of rank 1, such as a "
+                          "q_offset for each sequence"
+                        : "");
+}
+
+Status Binder::memory(const rl_tensor &tensor, const TensorView &view) const {
+  bool scalar = isHostScalar(argument);
+  RL_TRY(reach(tensor, view));
   if (isEmpty(view))
     return {};
   if (!view.data) {
@@ -312,7 +353,7 @@ Status Binder::memory(const TensorView &view) const {
 Status Binder::bind(const rl_tensor &tensor, TensorView &view) const {
   RL_TRY(sizes(tensor, view));
   RL_TRY(strides(tensor, view));
-  return memory(view);
+  return memory(tensor, view);
 }
 
 //===----------------------------------------------------------------------===//
@@ -337,7 +378,7 @@ static Status checkOverlap(const abi::Function &function,
 }
 
 Status rt::bindTensors(const abi::Function &function, const rl_tensor *tensors,
-                       uint32_t count, Binding binding,
+                       uint32_t count, Binding binding, const Driver *driver,
                        std::vector<TensorView> &views) {
   uint32_t expected = 0;
   uint32_t all = function.arguments() ? function.arguments()->size() : 0;
@@ -354,8 +395,9 @@ Status rt::bindTensors(const abi::Function &function, const rl_tensor *tensors,
                    "': expected tensors, found a null pointer");
   views.assign(count, TensorView());
   for (uint32_t i = 0; i < count; ++i)
-    RL_TRY((Binder{function, *function.arguments()->Get(i), binding}.bind(
-        tensors[i], views[i])));
+    RL_TRY(
+        (Binder{function, *function.arguments()->Get(i), binding, driver}.bind(
+            tensors[i], views[i])));
   return binding == Binding::Complete ? checkOverlap(function, views)
                                       : Status();
 }

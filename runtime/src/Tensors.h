@@ -26,10 +26,11 @@ enum class Binding {
 
 /// Checks the caller's tensors against the arguments of an entry: count,
 /// element type, rank, static sizes, strides, alignment, that no offset
-/// overflows, that outputs do not overlap anything. A rank-0 i64 input is host
-/// memory and must be there in every case.
+/// overflows, that outputs do not overlap anything and that the driver, if
+/// there is one, can reach them. A rank-0 i64 input is host memory and must be
+/// there in every case.
 Status bindTensors(const abi::Function &function, const rl_tensor *tensors,
-                   uint32_t count, Binding binding,
+                   uint32_t count, Binding binding, const Driver *driver,
                    std::vector<TensorView> &views);
 
 /// A rank-0 i64 input is a number for the plan, in the host's memory whatever

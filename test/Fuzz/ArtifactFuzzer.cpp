@@ -47,7 +47,8 @@ static void estimate(const rl_program *program, uint32_t entry,
         size_of = size ? noise[(i * RL_MAX_RANK + axis) % size] : 1;
       sizes[i][axis] = size_of;
     }
-    tensors[i] = {&scalar, argument.dtype, argument.rank, sizes[i], nullptr};
+    tensors[i] = RL_TENSOR_INIT(&scalar, argument.dtype, argument.rank,
+                                sizes[i], nullptr);
   }
   rl_estimate needs = RL_ESTIMATE_INIT;
   (void)rl_program_estimate(program, entry, tensors, count, &needs);

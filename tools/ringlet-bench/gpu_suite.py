@@ -111,13 +111,15 @@ class Program:
             entry.dtype = _capi.DTYPES[name[str(tensor.dtype).split(".")[1]]]
             entry.rank = tensor.dim()
             entry.sizes, entry.strides = sizes, strides
-        stream = ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)
+            entry.memory, entry.device = _capi.MEMORY_CUDA, tensor.get_device()
+        run = _capi.Run()
+        run.stream = torch.cuda.current_stream().cuda_stream
 
         # The tensors have to live as long as the call that reads them.
-        def queue(kept=(keep, tensors)):
+        def queue(kept=(keep, tensors, run)):
             self.check(
                 self.library.rl_program_enqueue(
-                    self.handle, 0, list_, len(tensors), stream
+                    self.handle, 0, list_, len(tensors), ctypes.byref(run)
                 )
             )
 

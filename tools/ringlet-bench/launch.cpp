@@ -123,8 +123,10 @@ public:
       check(rl_memory_allocate(context, bytes, &data));
       std::vector<char> zeros(bytes);
       check(rl_memory_copy(context, data, zeros.data(), bytes, RL_TO_DEVICE));
-      tensors[i] = {data, argument.dtype, argument.rank, sizes[i].data(),
-                    nullptr};
+      tensors[i] = RL_TENSOR_INIT(data, argument.dtype, argument.rank,
+                                  sizes[i].data(), nullptr);
+      // As embedders do that know.
+      tensors[i].memory = RL_MEMORY_CUDA;
     }
   }
   Entry(const Entry &) = delete;

@@ -116,8 +116,9 @@ bool ringlet::run::parseOptions(int argc, char **argv, Options &options,
     }
     if (word == "--version") {
       std::printf("ringlet-run " RINGLET_VERSION
-                  "\nartefact format %u\nruntime ABI %u\n",
-                  abi::kFormatVersion, rl_abi_version());
+                  "\nartefact format %u\nruntime ABI %u.%u\n",
+                  abi::kFormatVersion, rl_abi_version().major,
+                  rl_abi_version().minor);
       return false;
     }
     if (word == "--check") {

@@ -24,7 +24,7 @@
 |*
 |* Threads: contexts and programs may be used by any number of threads at once,
 |* runs included; each run has its own workspace. Only *_destroy must be the
-|* last use of its handle. The library never holds a lock while it calls back.
+|* last use of its handle. The library never holds a lock while it logs.
 |*
 |* Trust: a damaged or malformed artefact is refused. A well-formed one is code
 |* and runs with the rights of the process: load artefacts as you load shared
@@ -48,8 +48,14 @@
 extern "C" {
 #endif
 
-/* Grows when something that existed changes; additions do not count. */
-#define RL_ABI_VERSION 1u
+/* The interface that this header declares. The major number grows when
+ * something that existed changes, as does that of the shared library's name;
+ * the minor number grows with additions. A program that asks for functions of
+ * minor version n at run time (dlopen) finds them in libraries of that version
+ * or a later one. Exported symbols have versions
+ * RINGLET_RUNTIME_<major>.<minor>, those in which they came. */
+#define RL_ABI_MAJOR 1u
+#define RL_ABI_MINOR 0u
 
 typedef enum rl_status {
   RL_OK = 0,
@@ -64,7 +70,13 @@ typedef enum rl_status {
   RL_INTERNAL_ERROR = 9 /* a fault of this library; please report it        */
 } rl_status;
 
-RL_API uint32_t rl_abi_version(void);
+typedef struct rl_version {
+  uint32_t major;
+  uint32_t minor;
+} rl_version;
+
+/* The interface that the library has. */
+RL_API rl_version rl_abi_version(void);
 /* "invalid argument"; never NULL. */
 RL_API const char *rl_status_name(rl_status status);
 /* This thread's last failure; "" if none. Valid until its next call. */
@@ -85,6 +97,33 @@ typedef enum rl_log_level {
 typedef void (*rl_log_callback)(void *user, rl_log_level level,
                                 const char *message);
 
+/* Where a context takes memory from, instead of from the driver: the caching
+ * allocator of a framework, so that one pool serves both. All of it goes this
+ * way: workspace and scratch of each run, order tables, constants; what
+ * rl_memory_allocate gives does not. Nothing that is idle is kept.
+ *
+ * On a GPU, memory comes and goes in the order of a stream: what is allocated
+ * on a stream is first used by work that is queued there afterwards, and what
+ * is released on it may be given out again to such work at once. Where a stream
+ * is in capture, memory that is allocated on it stays the graph's. Memory that
+ * runs of many streams share is allocated and released on a stream of the
+ * context's, and released when nothing that uses it is on its way. On a CPU the
+ * stream is NULL and released memory is no longer in use.
+ *
+ * Any thread may call, also several at once; the device is current. The
+ * functions call nothing of this library. */
+typedef struct rl_allocator {
+  size_t struct_size;
+  /* `bytes` (never 0) that the kernels of the context read and write, at a
+   * multiple of RL_ALIGNMENT; NULL if there are none. */
+  void *(*allocate)(void *user, uint64_t bytes, void *stream);
+  /* What allocate returned for the same bytes and stream. */
+  void (*release)(void *user, void *memory, uint64_t bytes, void *stream);
+  void *user;
+} rl_allocator;
+#define RL_ALLOCATOR_INIT {sizeof(rl_allocator), NULL, NULL, NULL}
+#define RL_ALIGNMENT 256
+
 typedef struct rl_context_options {
   size_t struct_size;
   int32_t device;        /* ordinal of the driver's device; default 0        */
@@ -99,6 +138,8 @@ typedef struct rl_context_options {
                             environment's RINGLET_LOG names a level, in which
                             case stderr gets it                              */
   void *log_user;
+  const rl_allocator *allocator; /* NULL: the driver's memory. Read by
+                            rl_context_create only, but for what `user` is */
 } rl_context_options;
 #define RL_CONTEXT_OPTIONS_INIT                                                \
   {sizeof(rl_context_options),                                                 \
@@ -107,6 +148,7 @@ typedef struct rl_context_options {
    0u,                                                                         \
    RL_LOG_WARNING,                                                             \
    0u,                                                                         \
+   NULL,                                                                       \
    NULL,                                                                       \
    NULL,                                                                       \
    NULL,                                                                       \
@@ -135,6 +177,12 @@ RL_API rl_status rl_context_stats(const rl_context *context,
                                   rl_stats *out_stats);
 /* Returns idle workspaces and unused order tables to the system. */
 RL_API rl_status rl_context_trim(rl_context *context);
+/* Whether work that has been queued has met a fault: RL_DEVICE_ERROR if a
+ * kernel of this process, ours or not, has ended its device's work, as an
+ * access outside of memory does; rl_last_error() names the fault. It waits for
+ * nothing, so RL_OK says only that there has been none so far. After a fault
+ * nothing runs on that device until the process ends. On a CPU always RL_OK. */
+RL_API rl_status rl_context_check(const rl_context *context);
 
 /*===- Devices and their memory -------------------------------------------===*/
 
@@ -243,18 +291,40 @@ RL_API rl_status rl_program_argument(const rl_program *program, uint32_t entry,
 
 /*===- Running ------------------------------------------------------------===*/
 
-/* A tensor of the caller; the content of a DLTensor. Strides count elements;
- * NULL stands for row-major contiguous. The last axis has stride 1. Inputs may
- * have any other strides, 0 included; the elements of an output must be
- * distinct and may share no memory with another argument. Rank 0: one element;
- * sizes and strides may be NULL. */
+/* Where memory lies. The numbers are DLPack's (DLDeviceType). */
+typedef enum rl_memory {
+  RL_MEMORY_UNKNOWN = 0,      /* the library looks, where it can              */
+  RL_MEMORY_HOST = 1,         /* what malloc gives                            */
+  RL_MEMORY_CUDA = 2,         /* of a GPU                                     */
+  RL_MEMORY_CUDA_HOST = 3,    /* pinned memory of the host                    */
+  RL_MEMORY_CUDA_MANAGED = 13 /* that moves between the two                   */
+} rl_memory;
+
+/* A tensor of the caller; the content of a DLTensor. RL_TENSOR_INIT sets the
+ * first five fields and the rest to 0, which is right for them.
+ *
+ * Kernels of a CPU read memory of the kinds 1, 3 and 13, those of a GPU 2 (of
+ * that GPU), 3 and 13; a rank-0 i64 input is read by the host and lies where a
+ * CPU can read it. Any other kind is refused. For RL_MEMORY_UNKNOWN a context
+ * on a GPU asks the driver, about 0.1 us for each tensor, and refuses memory
+ * that CUDA does not know or that is another GPU's; any other kind is believed.
+ */
 typedef struct rl_tensor {
-  void *data;
-  int32_t dtype;
-  int32_t rank;
-  const int64_t *sizes;
-  const int64_t *strides;
+  void *data;             /* the element whose indices are all 0              */
+  int32_t dtype;          /* an rl_dtype                                      */
+  int32_t rank;           /* 0: one element                                   */
+  const int64_t *sizes;   /* rank of them; may be NULL for rank 0             */
+  const int64_t *strides; /* in elements; NULL: row-major contiguous. The last
+                             axis has stride 1. Inputs may have any others, 0
+                             included; the elements of an output are distinct
+                             and share no memory with another argument */
+  int32_t memory;         /* an rl_memory                                     */
+  int32_t device;         /* ordinal of the GPU, for RL_MEMORY_CUDA           */
+  uint64_t byte_offset;   /* added to data, as in DLPack                      */
+  uint64_t reserved[2];   /* 0                                                */
 } rl_tensor;
+#define RL_TENSOR_INIT(data, dtype, rank, sizes, strides)                      \
+  {data, dtype, rank, sizes, strides, RL_MEMORY_UNKNOWN, 0, 0u, {0u, 0u}}
 
 typedef struct rl_estimate {
   size_t struct_size;
@@ -268,8 +338,10 @@ typedef struct rl_estimate {
                                strides that no copy engine takes, or, of data
                                that is not NULL, addresses. The context's log
                                says why, at RL_LOG_INFO, once a shape        */
+  uint64_t run_bytes;       /* what rl_run.workspace needs: workspace and
+                               scratch, with the room between them           */
 } rl_estimate;
-#define RL_ESTIMATE_INIT {sizeof(rl_estimate), 0u, 0u, 0u, 0u, 0u, 0u}
+#define RL_ESTIMATE_INIT {sizeof(rl_estimate), 0u, 0u, 0u, 0u, 0u, 0u, 0u}
 
 /* Sizes of the outputs for given inputs. `tensors` holds the `count` inputs of
  * the entry; the sizes of its output i are written to out_sizes[RL_MAX_RANK *
@@ -295,15 +367,33 @@ RL_API rl_status rl_program_estimate(const rl_program *program, uint32_t entry,
 RL_API rl_status rl_program_run(const rl_program *program, uint32_t entry,
                                 const rl_tensor *tensors, uint32_t count);
 
-/* The same, but returns once the work is queued on `stream`, a CUstream of the
- * device's primary context (0: the default stream). It never waits for the
- * stream. The stream may be in capture: the graph then holds all memory that it
- * needs but the tensors, and must not run any more once the program is
- * destroyed. Rank-0 i64 inputs are read before the call returns. On a CPU the
- * stream is ignored and the outputs are complete on return. */
+typedef struct rl_run {
+  size_t struct_size;
+  void *stream;             /* a CUstream of the device's primary context; NULL:
+                               the default stream                            */
+  void *workspace;          /* where the run keeps what it needs, in memory that
+                               the kernels read and write, at a multiple of
+                               RL_ALIGNMENT; it is this run's until its work on
+                               the stream is done. NULL: the context's       */
+  uint64_t workspace_bytes; /* at least rl_estimate.run_bytes; fewer are refused
+                               with RL_OUT_OF_MEMORY                         */
+  uint32_t flags;           /* 0                                             */
+  uint32_t reserved;        /* 0                                             */
+} rl_run;
+#define RL_RUN_INIT {sizeof(rl_run), NULL, NULL, 0u, 0u, 0u}
+
+/* The same as rl_program_run, but returns once the work is queued on the stream
+ * of `run` (NULL: all its defaults). It never waits for the stream. The stream
+ * may be in capture: the graph then holds all memory that it needs but the
+ * tensors and a workspace of the caller's, and must not run any more once the
+ * program is destroyed. Rank-0 i64 inputs are read before the call returns, and
+ * a graph has their values for good; integers that its replays are to read anew
+ * are inputs of rank 1, such as a q_offset for each sequence, which lie in the
+ * device's memory. A fault of a kernel shows later, in rl_context_check. On a
+ * CPU the stream is ignored and the outputs are complete on return. */
 RL_API rl_status rl_program_enqueue(const rl_program *program, uint32_t entry,
                                     const rl_tensor *tensors, uint32_t count,
-                                    void *stream);
+                                    const rl_run *run);
 
 #ifdef __cplusplus
 }

@@ -60,11 +60,15 @@ public:
   uint64_t freeBytes() const override;
   uint64_t scratchBytes(uint64_t) const override { return 0; }
   bool usesHostMemory() const override { return false; }
-  Status upload(const void *bytes, uint64_t size, const char *&data) override;
-  Status generate(LaunchCall call, uint64_t size, const char *&data) override;
-  void discard(const char *data, uint64_t size) override {
-    release(const_cast<char *>(data), size);
+  Status checkPlace(const void *data, const Place &place) const override;
+  Status checkHostPlace(const void *data, const Place &place) const override;
+  Status upload(char *to, const void *from, uint64_t bytes) override {
+    return move(to, from, bytes, Transfer::ToDevice, uploads);
   }
+  Status generate(LaunchCall call) override;
+  Stream uploadStream() const override { return uploads; }
+  void finish() override;
+  Status callBack(const std::function<void()> &function) const override;
   Status transfer(void *to, const void *from, uint64_t bytes,
                   Transfer direction) override;
 
@@ -91,6 +95,7 @@ public:
 
   Stream ownStream() const override { return runs; }
   Status wait(Stream stream) override;
+  Status check() const override;
   Status openSide(std::unique_ptr<SideQueue> &side) override {
     return sides.open(side);
   }
@@ -103,6 +108,8 @@ public:
   void trim() override;
 
 private:
+  /// Finds out what the embedder has not said.
+  Status look(const void *data, Place &place) const;
   Status move(void *to, const void *from, uint64_t bytes, Transfer direction,
               StreamHandle stream);
 
@@ -205,41 +212,49 @@ Status CudaDriver::move(void *to, const void *from, uint64_t bytes,
   return api.check(api.streamSynchronize(stream), what);
 }
 
-Status CudaDriver::upload(const void *bytes, uint64_t size, const char *&data) {
-  data = nullptr;
-  char *block = nullptr;
-  RL_TRY(allocate(std::max<uint64_t>(size, 1), block));
-  Status status = move(block, bytes, size, Transfer::ToDevice, uploads);
-  if (!status.ok()) {
-    release(block, size);
-    return status;
-  }
-  data = block;
-  return {};
+Status CudaDriver::generate(LaunchCall call) {
+  call.stream = uploads;
+  RL_TRY(launch(call));
+  return wait(uploads);
 }
 
-Status CudaDriver::generate(LaunchCall call, uint64_t size, const char *&data) {
-  data = nullptr;
-  char *block = nullptr;
-  RL_TRY(allocate(std::max<uint64_t>(size, 1), block));
-  std::vector<int64_t> words(call.params, call.params + call.paramCount);
-  words[0] = int64_t(toAddress(block));
-  call.params = words.data();
-  call.stream = uploads;
-  Status status = launch(call);
-  if (status.ok())
-    status = wait(uploads);
-  if (!status.ok()) {
-    release(block, size);
-    return status;
-  }
-  data = block;
+Status CudaDriver::callBack(const std::function<void()> &function) const {
+  OutsideCapture outside(api);
+  Current current(api, device->context());
+  RL_TRY(current.status());
+  function();
   return {};
 }
 
 Status CudaDriver::transfer(void *to, const void *from, uint64_t bytes,
                             Transfer direction) {
   return move(to, from, bytes, direction, runs);
+}
+
+Status CudaDriver::look(const void *data, Place &place) const {
+  if (place.memory != RL_MEMORY_UNKNOWN || !data)
+    return {};
+  Current current(api, device->context());
+  RL_TRY(current.status());
+  return findPlace(api, data, place);
+}
+
+Status CudaDriver::checkPlace(const void *data, const Place &place) const {
+  Place found = place;
+  RL_TRY(look(data, found));
+  if (found.memory == RL_MEMORY_HOST)
+    return invalid("expected memory of GPU ", device->ordinal,
+                   ", found memory of the host at ", data);
+  if (found.memory == RL_MEMORY_CUDA && found.device != device->ordinal)
+    return invalid("expected memory of GPU ", device->ordinal,
+                   ", found memory of GPU ", found.device);
+  return {};
+}
+
+Status CudaDriver::checkHostPlace(const void *data, const Place &place) const {
+  Place found = place;
+  RL_TRY(look(data, found));
+  return Driver::checkHostPlace(data, found);
 }
 
 //===----------------------------------------------------------------------===//
@@ -354,6 +369,24 @@ Status CudaDriver::wait(Stream stream) {
   Result code = api.streamSynchronize(stream);
   return code == result::Success ? Status()
                                  : api.check(code, "finish the work");
+}
+
+Status CudaDriver::check() const {
+  OutsideCapture outside(api);
+  Current current(api, device->context());
+  RL_TRY(current.status());
+  // A fault is the device's; any stream tells it, and nobody captures this one.
+  Result code = api.streamQuery(uploads);
+  return code == result::NotReady
+             ? Status()
+             : api.check(code, "go on: a kernel that was queued has failed");
+}
+
+void CudaDriver::finish() {
+  OutsideCapture outside(api);
+  Current current(api, device->context());
+  if (current.ok())
+    (void)api.ctxSynchronize();
 }
 
 Status CudaDriver::isCaptured(Stream stream, bool &captured) {

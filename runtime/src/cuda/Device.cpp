@@ -62,6 +62,24 @@ Status cuda::readProperties(const Api &api, int ordinal,
   return {};
 }
 
+Status cuda::findPlace(const Api &api, const void *data, Place &place) {
+  // The library writes 32 bits, or fewer, of each.
+  uint64_t type = 0, ordinal = 0, isManaged = 0;
+  const int names[] = {pointer::MemoryType, pointer::Ordinal,
+                       pointer::IsManaged};
+  void *values[] = {&type, &ordinal, &isManaged};
+  RL_TRY(api.check(
+      api.pointerGetAttributes(3, names, values,
+                               Address(reinterpret_cast<uintptr_t>(data))),
+      text("look at address ", data)));
+  place.device = int32_t(ordinal);
+  place.memory = isManaged                       ? RL_MEMORY_CUDA_MANAGED
+                 : type == pointer::DeviceMemory ? RL_MEMORY_CUDA
+                 : type == pointer::HostMemory   ? RL_MEMORY_CUDA_HOST
+                                                 : RL_MEMORY_HOST;
+  return {};
+}
+
 Status Device::open(const Api &api, int ordinal,
                     std::shared_ptr<const Device> &device) {
   Properties properties;
@@ -71,7 +89,7 @@ Status Device::open(const Api &api, int ordinal,
   CtxHandle context = nullptr;
   RL_TRY(api.check(api.primaryRetain(&context, id),
                    text("start device ", ordinal)));
-  device.reset(new Device(api, std::move(properties), id, context));
+  device.reset(new Device(api, std::move(properties), ordinal, id, context));
   return {};
 }
 

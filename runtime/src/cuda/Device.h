@@ -8,6 +8,7 @@
 #ifndef RINGLET_RUNTIME_CUDA_DEVICE_H
 #define RINGLET_RUNTIME_CUDA_DEVICE_H
 
+#include "../Driver.h"
 #include "Api.h"
 #include "Target.h"
 
@@ -33,6 +34,9 @@ struct Properties {
 Status countDevices(const Api &api, int &count);
 Status readProperties(const Api &api, int ordinal, Properties &properties);
 
+/// What CUDA knows of an address: the host's memory where it knows nothing.
+Status findPlace(const Api &api, const void *data, Place &place);
+
 /// A device with its primary context, the one that a process's CUDA programs
 /// share.
 class Device {
@@ -43,14 +47,16 @@ public:
 
   const Api &api;
   const Properties properties;
+  /// Among the devices that the library sees.
+  const int ordinal;
   CtxHandle context() const { return handle; }
   DeviceId id() const { return number; }
 
 private:
-  Device(const Api &api, Properties properties, DeviceId number,
+  Device(const Api &api, Properties properties, int ordinal, DeviceId number,
          CtxHandle handle)
-      : api(api), properties(std::move(properties)), number(number),
-        handle(handle) {}
+      : api(api), properties(std::move(properties)), ordinal(ordinal),
+        number(number), handle(handle) {}
 
   const DeviceId number;
   const CtxHandle handle;

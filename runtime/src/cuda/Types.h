@@ -37,7 +37,7 @@ using NodeHandle = struct NodeHandleTag *;
 
 namespace result {
 inline constexpr Result Success = 0, OutOfMemory = 2, InvalidPtx = 218,
-                        NotFound = 500;
+                        NotFound = 500, NotReady = 600;
 } // namespace result
 
 namespace attribute {
@@ -50,6 +50,11 @@ inline constexpr int MaxThreadsPerBlock = 1, MaxGridX = 5, MaxPitch = 11,
 namespace function {
 inline constexpr int MaxThreads = 0, StaticShared = 1, MaxDynamicShared = 8;
 } // namespace function
+
+namespace pointer {
+inline constexpr int MemoryType = 2, IsManaged = 8, Ordinal = 9;
+inline constexpr uint64_t HostMemory = 1, DeviceMemory = 2; // Memory types.
+} // namespace pointer
 
 namespace pool {
 inline constexpr int ReleaseThreshold = 4, ReservedNow = 5;

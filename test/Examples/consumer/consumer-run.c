@@ -29,7 +29,7 @@ int main(void) {
   float value[8] = {1, 2, 3, 4, 5, 6, 7, 8}, output[8] = {0};
   rl_tensor tensors[4];
   for (int i = 0; i < 4; ++i) {
-    rl_tensor tensor = {value, RL_F32, 4, sizes, NULL};
+    rl_tensor tensor = RL_TENSOR_INIT(value, RL_F32, 4, sizes, NULL);
     tensors[i] = tensor;
   }
   tensors[3].data = output;

@@ -62,10 +62,10 @@ int main(void) {
   }
 
   const int64_t sizes[] = {1, kLength, kHeads, kDim};
-  rl_tensor tensors[] = {{in, RL_F32, 4, sizes, NULL},
-                         {in, RL_F32, 4, sizes, NULL},
-                         {ones, RL_F32, 4, sizes, NULL},
-                         {out, RL_F32, 4, sizes, NULL}};
+  rl_tensor tensors[] = {RL_TENSOR_INIT(in, RL_F32, 4, sizes, NULL),
+                         RL_TENSOR_INIT(in, RL_F32, 4, sizes, NULL),
+                         RL_TENSOR_INIT(ones, RL_F32, 4, sizes, NULL),
+                         RL_TENSOR_INIT(out, RL_F32, 4, sizes, NULL)};
   uint32_t entry = 0;
   if (rl_program_find_entry(program, "attend", &entry) != RL_OK ||
       rl_program_run(program, entry, tensors, 4) != RL_OK)

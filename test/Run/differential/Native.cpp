@@ -111,8 +111,9 @@ NativeProgram::run(size_t level, const std::string &entry,
     return rl_last_error();
   std::vector<rl_tensor> tensors;
   for (const MutableTensorView &view : arguments)
-    tensors.push_back({view.data(), toRuntime(view.dtype()), view.rank(),
-                       view.sizes().data(), view.strides().data()});
+    tensors.push_back(RL_TENSOR_INIT(view.data(), toRuntime(view.dtype()),
+                                     view.rank(), view.sizes().data(),
+                                     view.strides().data()));
   if (rl_program_run(program, number, tensors.data(),
                      static_cast<uint32_t>(tensors.size())) != RL_OK)
     return std::string("the runtime refused the call: ") + rl_last_error();

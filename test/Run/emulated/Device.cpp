@@ -168,6 +168,13 @@ int cuMemFree_v2(Address address) {
   std::free(at(address));
   return success;
 }
+// All memory is the host's, and pinned.
+int cuPointerGetAttributes(unsigned count, const int *names, void **values,
+                           Address) {
+  for (unsigned i = 0; i < count; ++i)
+    *static_cast<int *>(values[i]) = names[i] == 2; // The kind of memory.
+  return success;
+}
 int cuMemGetInfo_v2(size_t *unused, size_t *all) {
   *unused = *all = memoryBytes;
   return success;
@@ -194,6 +201,7 @@ int cuStreamCreate(Stream *stream, unsigned) {
 }
 int cuStreamDestroy_v2(Stream) { return success; }
 int cuStreamSynchronize(Stream) { return success; }
+int cuStreamQuery(Stream) { return success; }
 // All streams do their work at once.
 int cuStreamWaitEvent(Stream, Handle, unsigned) { return success; }
 int cuStreamIsCapturing(Stream, int *status) {

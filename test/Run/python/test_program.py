@@ -174,6 +174,7 @@ def test_context_threads_and_stats(inputs):
     assert stats.threads == 3 and stats.runs == 1
     assert stats.launches >= 2
     assert stats.peak_memory_bytes >= stats.workspace_bytes > 0
+    context.check()
     context.trim()
     assert context.stats().workspace_bytes == 0
     assert any(level == "debug" and "attend" in text for level, text in messages)

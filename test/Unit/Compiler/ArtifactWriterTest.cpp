@@ -261,8 +261,8 @@ TEST(ArtifactWriter, TheRuntimeRunsIt) {
   for (size_t i = 0; i < x.size(); ++i)
     x[i] = float(i) - 500;
   int64_t size = 1000, inferred[RL_MAX_RANK] = {};
-  rl_tensor tensors[] = {{x.data(), RL_F32, 1, &size, nullptr},
-                         {y.data(), RL_F32, 1, &size, nullptr}};
+  rl_tensor tensors[] = {RL_TENSOR_INIT(x.data(), RL_F32, 1, &size, nullptr),
+                         RL_TENSOR_INIT(y.data(), RL_F32, 1, &size, nullptr)};
   EXPECT_EQ(rl_program_output_sizes(program, 0, tensors, 1, inferred), RL_OK)
       << rl_last_error();
   EXPECT_EQ(inferred[0], 1000);

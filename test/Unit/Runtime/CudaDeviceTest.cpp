@@ -81,8 +81,10 @@ protected:
   rl_status enqueue(const rl_program *program, const std::string &entry,
                     const std::vector<TensorArg> &tensors) {
     std::vector<rl_tensor> list = toTensors(tensors);
+    rl_run run = RL_RUN_INIT;
+    run.stream = stream;
     return rl_program_enqueue(program, findEntry(program, entry), list.data(),
-                              uint32_t(list.size()), stream);
+                              uint32_t(list.size()), &run);
   }
   void wait() { ASSERT_EQ(library.call("cuStreamSynchronize", stream), 0); }
 
@@ -309,9 +311,11 @@ TEST_F(CudaDevice, LaunchOverhead) {
       program = std::move(boxes);
     uint32_t entry = findEntry(program.get(), item.entry);
     std::vector<rl_tensor> list = toTensors(item.arguments);
+    rl_run run = RL_RUN_INIT;
+    run.stream = stream;
     auto queue = [&] {
       return rl_program_enqueue(program.get(), entry, list.data(),
-                                uint32_t(list.size()), stream);
+                                uint32_t(list.size()), &run);
     };
     std::vector<double> times;
     for (int round = 0; round < 60; ++round) {

@@ -71,12 +71,19 @@ protected:
                     const std::vector<TensorArg> &tensors,
                     void *stream = someStream) {
     std::vector<rl_tensor> list = toTensors(tensors);
+    if (saysMemory)
+      for (rl_tensor &tensor : list)
+        tensor.memory = tensor.rank == 0 ? RL_MEMORY_HOST : RL_MEMORY_CUDA;
+    rl_run run = RL_RUN_INIT;
+    run.stream = stream;
     return rl_program_enqueue(program, findEntry(program, entry), list.data(),
-                              uint32_t(list.size()), stream);
+                              uint32_t(list.size()), &run);
   }
 
   FakeCuda &fake;
   Builder builder;
+  /// Whether tensors say where they lie, so that nobody has to look.
+  bool saysMemory = false;
 };
 
 /// "affine" on 10 x 6 elements.

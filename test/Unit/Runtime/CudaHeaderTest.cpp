@@ -42,7 +42,13 @@ struct SameShape<R(A...), S(B...)> {
 static_assert(result::Success == CUDA_SUCCESS &&
               result::OutOfMemory == CUDA_ERROR_OUT_OF_MEMORY &&
               result::InvalidPtx == CUDA_ERROR_INVALID_PTX &&
-              result::NotFound == CUDA_ERROR_NOT_FOUND);
+              result::NotFound == CUDA_ERROR_NOT_FOUND &&
+              result::NotReady == CUDA_ERROR_NOT_READY);
+static_assert(pointer::MemoryType == CU_POINTER_ATTRIBUTE_MEMORY_TYPE &&
+              pointer::IsManaged == CU_POINTER_ATTRIBUTE_IS_MANAGED &&
+              pointer::Ordinal == CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL &&
+              pointer::HostMemory == CU_MEMORYTYPE_HOST &&
+              pointer::DeviceMemory == CU_MEMORYTYPE_DEVICE);
 static_assert(attribute::MaxThreadsPerBlock ==
                   CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK &&
               attribute::MaxGridX == CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X &&

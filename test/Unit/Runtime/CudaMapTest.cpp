@@ -183,6 +183,7 @@ TEST_F(CudaMaps, Residues) {
 
 // One encoding for a shape; an address for each call, and nothing else.
 TEST_F(CudaMaps, AddressesChangeFromCallToCall) {
+  saysMemory = true;
   ProgramPtr program = load({1, 2});
   for (size_t offset : {0, 8, 800}) {
     ASSERT_EQ(runOn(program.get(), {1, 20, 40}, {800, 40, 1}, offset), RL_OK)

@@ -91,6 +91,7 @@ TEST_F(Cuda, RunsAProgram) {
 
 TEST_F(Cuda, EnqueueOnlyQueues) {
   addAll();
+  saysMemory = true;
   ContextPtr context = makeCudaContext();
   ProgramPtr program = loadProgram(context.get(), builder.artifact);
   Affine affine(context.get());

@@ -5,9 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "FakeCuda.h"
-
-#include "runtime/src/cuda/Types.h"
+#include "FakeCalls.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -15,22 +13,15 @@
 #include <memory>
 
 using namespace ringlet::rt::cuda;
+using namespace ringlet::test;
 using ringlet::rt::EncodedMap;
-using ringlet::test::FakeCuda;
-using ringlet::test::FakeEvent;
-using ringlet::test::FakeGraph;
-using ringlet::test::FakeLaunch;
-using ringlet::test::FakeMap;
-using ringlet::test::FakeReadyGraph;
-
-#define EXPORT extern "C" __attribute__((visibility("default")))
 
 extern "C" {
 using HostKernel = void(const int64_t *, int64_t, int64_t, void *);
 HostKernel scale, shift, gather, visit, mark, plain, turn, pack, total;
 }
 
-static FakeCuda fake;
+FakeCuda ringlet::test::fake;
 EXPORT FakeCuda *fakeCuda() { return &fake; }
 
 static const struct FakeKernel {
@@ -40,8 +31,7 @@ static const struct FakeKernel {
                {"visit", visit}, {"mark", mark},   {"plain", plain},
                {"turn", turn},   {"pack", pack},   {"total", total}};
 
-/// Writes the call down; true if it is to fail with `code`.
-static bool fails(const char *symbol, Result &code) {
+bool ringlet::test::fails(const char *symbol, Result &code) {
   fake.calls.push_back(symbol);
   auto found = fake.failures.find(symbol);
   if (found == fake.failures.end())
@@ -49,27 +39,12 @@ static bool fails(const char *symbol, Result &code) {
   code = found->second;
   return true;
 }
-#define CALL(symbol)                                                           \
-  do {                                                                         \
-    if (Result code; fails(symbol, code))                                      \
-      return code;                                                             \
-  } while (false)
-/// As CALL, and the device must be current.
-#define CALL_IN_CONTEXT(symbol)                                                \
-  CALL(symbol);                                                                \
-  if (fake.current.empty() || fake.current.back() != theContext)               \
-  return 201
 
-static void *const theContext = &fake;
-static const Result invalidValue = 1, captureUnsupported = 900;
-
-/// While a stream is captured, only a relaxed thread may allocate and wait.
-static bool forbidden() {
+bool ringlet::test::forbidden() {
   return !fake.capturing.empty() && fake.captureMode != capture::Relaxed;
 }
 
-/// Writes down a piece of work and what comes before it.
-static void queue(const std::string &what, void *stream) {
+void ringlet::test::queue(const std::string &what, void *stream) {
   std::set<size_t> &ended = fake.ended[stream];
   fake.works.push_back({what, stream, ended});
   ended.insert(fake.works.size() - 1);
@@ -371,82 +346,6 @@ EXPORT Result cuGraphLaunch(FakeReadyGraph *ready, void *stream) {
 }
 
 //===----------------------------------------------------------------------===//
-// Memory
-//===----------------------------------------------------------------------===//
-
-static Result take(Address *address, size_t bytes) {
-  void *block = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
-  *address = reinterpret_cast<uintptr_t>(block);
-  fake.memory[*address] = bytes;
-  return 0;
-}
-static Result give(Address address) {
-  if (!fake.memory.erase(address))
-    return invalidValue;
-  std::free(reinterpret_cast<void *>(address));
-  return 0;
-}
-EXPORT Result cuMemAlloc_v2(Address *address, size_t bytes) {
-  CALL_IN_CONTEXT("cuMemAlloc");
-  return forbidden() ? captureUnsupported : take(address, bytes);
-}
-EXPORT Result cuMemFree_v2(Address address) {
-  CALL_IN_CONTEXT("cuMemFree");
-  return forbidden() ? captureUnsupported : give(address);
-}
-EXPORT Result cuMemGetInfo_v2(size_t *available, size_t *total) {
-  CALL_IN_CONTEXT("cuMemGetInfo");
-  *available = *total = size_t(80) << 30;
-  return 0;
-}
-EXPORT Result cuMemcpyHtoDAsync_v2(Address to, const void *from, size_t bytes,
-                                   void *stream) {
-  CALL_IN_CONTEXT("cuMemcpyHtoDAsync");
-  if (fake.capturing.count(stream))
-    return captureUnsupported;
-  std::memcpy(reinterpret_cast<void *>(to), from, bytes);
-  return 0;
-}
-EXPORT Result cuMemcpyDtoHAsync_v2(void *to, Address from, size_t bytes,
-                                   void *) {
-  CALL_IN_CONTEXT("cuMemcpyDtoHAsync");
-  std::memcpy(to, reinterpret_cast<void *>(from), bytes);
-  return 0;
-}
-EXPORT Result cuMemcpyDtoDAsync_v2(Address to, Address from, size_t bytes,
-                                   void *stream) {
-  CALL_IN_CONTEXT("cuMemcpyDtoDAsync");
-  queue("copy", stream);
-  std::memcpy(reinterpret_cast<void *>(to), reinterpret_cast<void *>(from),
-              bytes);
-  return 0;
-}
-EXPORT Result cuMemcpy2DAsync_v2(const Copy2D *shape, void *stream) {
-  CALL_IN_CONTEXT("cuMemcpy2DAsync");
-  queue("copy", stream);
-  if (shape->sourceType != DeviceMemory || shape->targetType != DeviceMemory ||
-      shape->width > shape->sourcePitch || shape->width > shape->targetPitch)
-    return invalidValue;
-  for (size_t row = 0; row < shape->height; ++row)
-    std::memcpy(reinterpret_cast<void *>(shape->targetDevice +
-                                         row * shape->targetPitch),
-                reinterpret_cast<void *>(shape->sourceDevice +
-                                         row * shape->sourcePitch),
-                shape->width);
-  return 0;
-}
-
-EXPORT Result cuMemsetD32Async(Address to, unsigned value, size_t count,
-                               void *stream) {
-  CALL_IN_CONTEXT("cuMemsetD32Async");
-  if (to % 4 != 0)
-    return invalidValue;
-  if (!fake.capturing.count(stream))
-    std::fill_n(reinterpret_cast<unsigned *>(to), count, value);
-  return 0;
-}
-
-//===----------------------------------------------------------------------===//
 // Tensor maps
 //===----------------------------------------------------------------------===//
 
@@ -516,6 +415,11 @@ EXPORT Result cuStreamSynchronize(void *stream) {
   CALL_IN_CONTEXT("cuStreamSynchronize");
   return fake.capturing.count(stream) || forbidden() ? captureUnsupported : 0;
 }
+EXPORT Result cuStreamQuery(void *stream) {
+  CALL_IN_CONTEXT("cuStreamQuery");
+  return fake.capturing.count(stream) || forbidden() ? captureUnsupported
+                                                     : fake.busy;
+}
 EXPORT Result cuStreamIsCapturing(void *stream, int *status) {
   CALL_IN_CONTEXT("cuStreamIsCapturing");
   *status = fake.capturing.count(stream) ? 1 : 0;
@@ -558,43 +462,4 @@ EXPORT Result cuThreadExchangeStreamCaptureMode(int *mode) {
   CALL("cuThreadExchangeStreamCaptureMode");
   std::swap(*mode, fake.captureMode);
   return 0;
-}
-EXPORT Result cuMemPoolCreate(void **pool, const PoolProps *props) {
-  CALL("cuMemPoolCreate");
-  if (props->location < 100)
-    return invalidValue;
-  ++fake.memoryPools;
-  *pool = &fake.memoryPools;
-  return 0;
-}
-EXPORT Result cuMemPoolDestroy(void *) {
-  CALL("cuMemPoolDestroy");
-  --fake.memoryPools;
-  return 0;
-}
-EXPORT Result cuMemPoolSetAttribute(void *, int attribute, void *value) {
-  CALL("cuMemPoolSetAttribute");
-  if (attribute != pool::ReleaseThreshold)
-    return invalidValue;
-  std::memcpy(&fake.releaseThreshold, value, sizeof(uint64_t));
-  return 0;
-}
-EXPORT Result cuMemPoolGetAttribute(void *, int attribute, void *value) {
-  CALL("cuMemPoolGetAttribute");
-  const uint64_t reserved = 4096;
-  std::memcpy(value, &reserved, sizeof(reserved));
-  return attribute == pool::ReservedNow ? 0 : invalidValue;
-}
-EXPORT Result cuMemPoolTrimTo(void *, size_t) {
-  CALL("cuMemPoolTrimTo");
-  return 0;
-}
-EXPORT Result cuMemAllocFromPoolAsync(Address *address, size_t bytes, void *,
-                                      void *) {
-  CALL_IN_CONTEXT("cuMemAllocFromPoolAsync");
-  return take(address, bytes);
-}
-EXPORT Result cuMemFreeAsync(Address address, void *) {
-  CALL_IN_CONTEXT("cuMemFreeAsync");
-  return give(address);
 }

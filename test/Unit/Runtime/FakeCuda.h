@@ -94,6 +94,12 @@ struct FakeCuda {
   void *primary = nullptr;
   /// Memory by address: its bytes.
   std::map<uint64_t, uint64_t> memory;
+  /// Addresses of the host that the device reads.
+  std::set<uint64_t> pinned;
+  /// The device that all memory is said to be of.
+  int ordinal = 0;
+  /// What a stream says of its work.
+  int busy = 0;
   std::map<std::string, int> dynamicShared;
   /// What the code of a kernel knows of its parameters: a first one of tensor
   /// maps, then words.

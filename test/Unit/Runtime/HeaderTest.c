@@ -25,10 +25,14 @@ int runtimeHeaderInC(void) {
   rl_program *program = NULL;
   int64_t sizes[2] = {2, 3};
   float data[6] = {0};
-  rl_tensor tensor = {data, RL_F32, 2, sizes, NULL};
+  rl_tensor tensor = RL_TENSOR_INIT(data, RL_F32, 2, sizes, NULL);
+  rl_run run = RL_RUN_INIT;
+  rl_allocator allocator = RL_ALLOCATOR_INIT;
+  rl_version version = rl_abi_version();
 
   options.threads = 2;
-  if (rl_abi_version() != RL_ABI_VERSION)
+  options.allocator = &allocator;
+  if (version.major != RL_ABI_MAJOR || version.minor != RL_ABI_MINOR)
     return 1;
   if (rl_context_create(&options, &context) != RL_OK)
     return 2;
@@ -40,8 +44,11 @@ int runtimeHeaderInC(void) {
   if (rl_program_argument(program, 0, 0, &argument) != RL_INVALID_ARGUMENT ||
       rl_program_estimate(program, 0, &tensor, 1, &estimate) !=
           RL_INVALID_ARGUMENT ||
-      rl_program_run(program, 0, &tensor, 1) != RL_INVALID_ARGUMENT)
+      rl_program_run(program, 0, &tensor, 1) != RL_INVALID_ARGUMENT ||
+      rl_program_enqueue(program, 0, &tensor, 1, &run) != RL_INVALID_ARGUMENT)
     return 5;
+  if (rl_context_check(context) != RL_OK)
+    return 7;
   if (rl_device_count("cpu", &devices) != RL_OK || devices != 1 ||
       rl_device_describe(NULL, 0, &device) != RL_OK ||
       device.architecture[0] == '\0' ||

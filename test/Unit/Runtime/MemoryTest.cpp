@@ -90,7 +90,8 @@ TEST(WorkspacePoolTest, ReusesBlocks) {
   Account account(0);
   bool overLimit;
   {
-    rt::WorkspacePool pool(driver, account);
+    rt::MemorySource source(driver, RL_ALLOCATOR_INIT);
+    rt::WorkspacePool pool(driver, source, account);
     char *first;
     {
       rt::Workspace a, b;
@@ -115,7 +116,8 @@ TEST(WorkspacePoolTest, AsksTheSystemFirst) {
   MemoryDriver driver;
   driver.available = 999;
   Account account(0);
-  rt::WorkspacePool pool(driver, account);
+  rt::MemorySource source(driver, RL_ALLOCATOR_INIT);
+  rt::WorkspacePool pool(driver, source, account);
   rt::Workspace workspace;
   bool overLimit;
   Status status = pool.acquire(1000, nullptr, workspace, overLimit);
@@ -171,7 +173,8 @@ TEST(PerQueueTest, OldQueuesGiveWay) {
 TEST(IndexTablesTest, AreBijectiveAndInverse) {
   MemoryDriver driver;
   Account account(0);
-  rt::IndexTableCache cache(driver, account);
+  rt::MemorySource source(driver, RL_ALLOCATOR_INIT);
+  rt::IndexTableCache cache(driver, source, account);
   bool overLimit;
   for (auto order : {makeOrder("hilbert", {5, 7}), makeOrder("snake", {5, 7}),
                      makeOrder("residue", {}, 4)}) {
@@ -206,7 +209,8 @@ TEST(IndexTablesTest, KernelsWriteWholePeriods) {
   options.threads = 2;
   ASSERT_TRUE(rt::makeCpuDriver(options, driver).ok());
   Account account(0);
-  rt::IndexTableCache cache(*driver, account);
+  rt::MemorySource source(*driver, RL_ALLOCATOR_INIT);
+  rt::IndexTableCache cache(*driver, source, account);
   auto *fill = reinterpret_cast<void *>(writeMarks);
   std::string error;
   auto order = layout::makeOrder({"hilbert", 0, {16, 32}, 512, {}}, &error);
@@ -233,7 +237,8 @@ TEST(IndexTablesTest, KernelsWriteWholePeriods) {
 TEST(IndexTablesTest, HoldRanks) {
   MemoryDriver driver;
   Account account(0);
-  rt::IndexTableCache cache(driver, account);
+  rt::MemorySource source(driver, RL_ALLOCATOR_INIT);
+  rt::IndexTableCache cache(driver, source, account);
   bool overLimit;
   auto pattern = makeOrder("hilbert", {5, 7}),
        memory = makeOrder("snake", {4, 5});
@@ -268,7 +273,8 @@ TEST(IndexTablesTest, HoldRanks) {
 TEST(IndexTablesTest, HoldTileIndices) {
   MemoryDriver driver;
   Account account(0);
-  rt::IndexTableCache cache(driver, account);
+  rt::MemorySource source(driver, RL_ALLOCATOR_INIT);
+  rt::IndexTableCache cache(driver, source, account);
   bool overLimit;
   layout::TileTable key;
   key.pattern.order = makeOrder("hilbert", {8, 8});
@@ -302,7 +308,8 @@ TEST(IndexTablesTest, HoldTileIndices) {
 TEST(IndexTablesTest, KeyIsWhole) {
   MemoryDriver driver;
   Account account(0);
-  rt::IndexTableCache cache(driver, account);
+  rt::MemorySource source(driver, RL_ALLOCATOR_INIT);
+  rt::IndexTableCache cache(driver, source, account);
   bool overLimit;
   std::shared_ptr<const rt::IndexTable> tables[5];
   ASSERT_TRUE(
@@ -338,7 +345,8 @@ TEST(IndexTablesTest, KeyIsWhole) {
 TEST(IndexTablesTest, OneBuildForAllThreads) {
   MemoryDriver driver;
   Account account(0);
-  rt::IndexTableCache cache(driver, account);
+  rt::MemorySource source(driver, RL_ALLOCATOR_INIT);
+  rt::IndexTableCache cache(driver, source, account);
   auto order = makeOrder("hilbert", {300, 300});
   std::vector<std::thread> threads;
   std::vector<std::shared_ptr<const rt::IndexTable>> tables(4);
@@ -359,7 +367,8 @@ TEST(IndexTablesTest, OneBuildForAllThreads) {
 TEST(IndexTablesTest, CountAndTrim) {
   MemoryDriver driver;
   Account account(2000);
-  rt::IndexTableCache cache(driver, account);
+  rt::MemorySource source(driver, RL_ALLOCATOR_INIT);
+  rt::IndexTableCache cache(driver, source, account);
   auto order = makeOrder("residue", {}, 4);
   std::shared_ptr<const rt::IndexTable> table, other;
   bool overLimit;

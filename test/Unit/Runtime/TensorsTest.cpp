@@ -137,7 +137,7 @@ TEST_F(Tensors, CountTypeRank) {
   expectPart(refusalOf({in, RL_F32, {4}}, y), "expected rank 2, found 1");
   expectPart(refusalOf({in, RL_F32, {4, -1}}, y),
              "size of at least 0 on axis 1, found -1");
-  rl_tensor bare[3] = {{in, RL_F32, 2, nullptr, nullptr}, {}, {}};
+  rl_tensor bare[3] = {RL_TENSOR_INIT(in, RL_F32, 2, nullptr, nullptr), {}, {}};
   EXPECT_EQ(rl_program_run(program.get(), 0, bare, 3), RL_INVALID_ARGUMENT);
   expectPart(rl_last_error(), "expected 2 sizes, found a null pointer");
 }

@@ -483,9 +483,10 @@ TensorArg::TensorArg(void *data, rl_dtype dtype, std::vector<int64_t> sizes,
 std::vector<rl_tensor> toTensors(const std::vector<TensorArg> &tensors) {
   std::vector<rl_tensor> list;
   for (const TensorArg &tensor : tensors)
-    list.push_back({tensor.data, tensor.dtype, int32_t(tensor.sizes.size()),
-                    tensor.sizes.data(),
-                    tensor.strides.empty() ? nullptr : tensor.strides.data()});
+    list.push_back(RL_TENSOR_INIT(
+        tensor.data, tensor.dtype, int32_t(tensor.sizes.size()),
+        tensor.sizes.data(),
+        tensor.strides.empty() ? nullptr : tensor.strides.data()));
   return list;
 }
 
