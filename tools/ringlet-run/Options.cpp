@@ -21,9 +21,10 @@ static const char *const kHelp =
     R"(OVERVIEW: ringlet-run: runs an entry of a compiled artefact on tensors
 
 Inputs are the tensors of a safetensors file that have the names of the entry's
-arguments; outputs are allocated and written as result0, result1, ... Their
-sizes follow from those of the inputs: the artefact says how, where the compiler
-knew. Where it does not say, the run is refused.
+arguments; outputs are allocated and written under the names that its line
+"entry" shows: result0, result1, ... of a graph, those of its rplan.func for a
+plan written by hand. Their sizes follow from those of the inputs: the artefact
+says how, where the compiler knew. Where it does not say, the run is refused.
 
 USAGE: ringlet-run ARTEFACT --in=FILE [options]
 
@@ -33,9 +34,11 @@ OPTIONS:
   --entry=NAME     Entry to run (default: the only one)
   --repeat=N       Run N times after one that is not counted, and give the
                    median time (default: 1, counted as it is)
-  --check          Compare the outputs with the exact result, computed in f64
-                   from what the artefact says it computes; rows are sampled
-                   where that would take longer than --check-seconds
+  --check          Find elements of the outputs that no kernel writes, by two
+                   more runs, and compare the outputs with the exact result,
+                   computed in f64 from what the artefact says it computes;
+                   rows are sampled where that would take longer than
+                   --check-seconds
   --check-seconds=S
                    Time that a check may take (default: 10)
   --driver=NAME    Where to run: cpu, or cuda for an NVIDIA GPU (default: where
@@ -54,7 +57,8 @@ EXIT STATUS:
   1  --check: they are not
   2  a wrong option, or a file that cannot be read or written
   3  the artefact, the inputs or the run were refused
-  4  --check: the artefact does not say what this entry computes
+  4  --check: all is written, but the artefact does not say what this entry
+     computes: it was written by hand
 
 EXAMPLE:
   ringlet-compile test/Examples/longnet.mlir -o longnet.rla

@@ -366,11 +366,21 @@ bool Session::writeOutputs() {
 bool Session::check() {
   if (!options.check)
     return true;
-  if (!graph() || !graph()->values() || !graph()->nodes())
-    return fail(kNotCheckable, "--check: the artefact does not say what '" +
-                                   function->name()->str() +
-                                   "' computes; only graphs of ringlet "
-                                   "operations can be checked");
+  bool allWritten = true;
+  if (!checkWritten(allWritten))
+    return false;
+  if (!graph() || !graph()->values() || !graph()->nodes()) {
+    if (allWritten)
+      return fail(kNotCheckable,
+                  "--check: all of the outputs is written, but the artefact "
+                  "does not say what '" +
+                      function->name()->str() +
+                      "' computes; only graphs of ringlet operations can be "
+                      "compared");
+    std::printf("check      FAILED\n");
+    exitCode = kCheckFailed;
+    return false;
+  }
   std::vector<TensorView> views;
   for (const Tensor &tensor : tensors)
     views.push_back(tensor.view());
@@ -386,6 +396,7 @@ bool Session::check() {
     return fail(kNotCheckable, "--check: " + error);
   for (const std::string &line : report.lines)
     std::printf("check      %s\n", line.c_str());
+  report.ok &= allWritten;
   std::printf("check      %s\n", report.ok ? "passed" : "FAILED");
   if (!report.ok)
     exitCode = kCheckFailed;

@@ -40,6 +40,10 @@ private:
   bool fail(ExitCode code, const std::string &message);
   bool failRuntime(const std::string &what);
   std::string signature() const;
+  /// Runs over outputs that hold this byte everywhere.
+  bool runOver(unsigned char pattern);
+  /// Reports elements that no kernel writes; two more runs.
+  bool checkWritten(bool &all);
   const abi::Graph *graph() const { return function->graph(); }
 
   const Options &options;
