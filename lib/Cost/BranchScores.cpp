@@ -49,12 +49,13 @@ ringlet::cost::countScores(const layout::UnionShape &shape, bool causal) {
           query * shape.width / branch.width !=
               key * shape.width / branch.width)
         continue;
-      isAny = true;
       scores.ofBranches[i] += seen;
+      if (shape.isNested && isAny)
+        continue;
+      isAny = true;
+      scores.ofUnion += seen;
       scores.places += 1;
     }
-    if (isAny)
-      scores.ofUnion += seen;
   };
   for (int64_t query = 0; query < segments; ++query)
     for (int64_t residue = 0; residue < shape.rate; ++residue)

@@ -20,14 +20,13 @@ namespace ringlet::cost {
 struct BranchScores {
   /// Of each branch.
   std::vector<double> ofBranches;
-  /// Those of several branches counted once.
+  /// Those that a union computes: of nested branches each once.
   double ofUnion = 0;
   /// Places of the list of atoms that a tile of queries goes through.
   double places = 0;
 };
 
-/// Cycles in which a kernel finds out about a place, of which it goes through
-/// the list once for each number of branches.
+/// Cycles in which a processor finds out about a place.
 constexpr double cyclesOfPlace = 150;
 
 /// Nothing if a branch has no segments, or if there are too many atoms to

@@ -42,6 +42,9 @@ struct CostTable {
   /// A step with a mask, and the end of the overlap around it, costs as much
   /// more as that many steps without.
   double maskedStep = 3.0;
+  /// Steps that the beginning and the end of a tile of queries take, where
+  /// nothing runs beside.
+  double stepsOfTile = 1.7;
 };
 
 constexpr CostTable table;
@@ -165,6 +168,12 @@ GPUSchedule ringlet::cost::chooseSchedule(const GPUCore &core,
   best.fits = found;
   best.candidates = candidates;
   return best;
+}
+
+double ringlet::cost::countCyclesOfRow(const GPUSchedule &schedule,
+                                       double keys) {
+  return schedule.cyclesPerScore *
+         (keys + table.stepsOfTile * static_cast<double>(schedule.key));
 }
 
 std::string ringlet::cost::explain(const GPUSchedule &schedule) {

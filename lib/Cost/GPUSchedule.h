@@ -46,6 +46,10 @@ GPUSchedule estimateSchedule(const GPUCore &core, const BranchShape &branch,
 /// none, one with `fits` false.
 GPUSchedule chooseSchedule(const GPUCore &core, const BranchShape &branch);
 
+/// Cycles of a multiprocessor for a row of queries that sees so many keys: what
+/// a tile of queries costs beside its keys included.
+double countCyclesOfRow(const GPUSchedule &schedule, double keys);
+
 /// One line for people: the choice and the figures behind it.
 std::string explain(const GPUSchedule &schedule);
 

@@ -22,6 +22,8 @@ constexpr int64_t mostRegisters = 240;
 /// What a thread that copies has enough with, whatever it copies: coordinates
 /// of dilated segments and a walk that fetches its points take more than 40.
 constexpr int64_t amplyToLoad = 56;
+/// And if it works out which tiles come next.
+constexpr int64_t mostToLoad = 96;
 /// Threads of a group, and groups of a block of 1024, one of which loads.
 constexpr int64_t groupThreads = 128, mostGroups = 7;
 /// Columns of a panel of a slot.
@@ -118,8 +120,15 @@ ringlet::cost::findResources(const GPUCore &core, const ScheduledTiles &tiles,
              result.registers.compute)
     ++result.leftInRegisters;
   RoleRegisters amply = shareRegisters(core, tiles.groups, /*amply=*/true);
-  if (tiles.registers(result.leftInRegisters) + kOtherRegisters <=
-      amply.compute)
+  int64_t needed = tiles.registers(result.leftInRegisters);
+  int64_t others = tiles.loadsByList ? kLeastOtherRegisters : kOtherRegisters;
+  if (needed + others <= amply.compute)
     result.registers = amply;
+  // What is not needed elsewhere: to work out a list takes many.
+  while (tiles.loadsByList && result.registers.load < mostToLoad &&
+         needed + kOtherRegisters <= result.registers.compute - 8) {
+    result.registers.compute -= 8;
+    result.registers.load += 8 * tiles.groups;
+  }
   return result;
 }

@@ -62,6 +62,8 @@ struct ScheduledTiles {
   std::vector<int64_t> left;
   /// Steps do nothing but multiply what they load.
   bool leftInStep = false;
+  /// The thread that copies works out which tiles come next.
+  bool loadsByList = false;
   /// Of tiles that come once, and of a slot for each that comes every step.
   int64_t onceBytes = 0, stepBytes = 0;
 

@@ -8,6 +8,8 @@
 #include "dialects/Ringlet/IR/BranchUnion.h"
 #include "lib/Arch/Target.h"
 #include "lib/Cost/BranchScores.h"
+#include "lib/Cost/GPUSchedule.h"
+#include "passes/AttentionOpt/ChooseRecipe.h"
 #include "passes/AttentionOpt/Passes.h"
 #include "passes/AttentionOpt/PlainTiling.h"
 
@@ -49,16 +51,63 @@ static std::string toText(double value, const char *format) {
 
 /// By the cost model, which speaks of rows of a sequence that fills the longest
 /// segment.
+/// The share of heads that have a branch.
+static double getShare(attn::AttentionOp op, attn::BranchAttr branch) {
+  int64_t end = branch.hasAllHeads() ? op.getQueryHeads() : branch.getHeadEnd();
+  return static_cast<double>(end - branch.getHeadBegin()) /
+         static_cast<double>(op.getQueryHeads());
+}
+
+/// Cycles of a processor, or a multiprocessor, for a row of a chain.
+static double getChainCycles(attn::AttentionOp op, const arch::Target &target,
+                             const cost::BranchScores &scores) {
+  double cycles = 0;
+  for (auto [index, branch] : llvm::enumerate(op.getBranchRange()))
+    cycles += getShare(op, branch) * scores.ofBranches[index] *
+              choosePlainTiling(op, branch, target).cyclesPerScore;
+  return cycles;
+}
+
+/// Cycles of a processor for a row of a union.
+static double getPlainUnionCycles(attn::AttentionOp op,
+                                  const arch::Target &target,
+                                  const cost::BranchScores &scores,
+                                  const layout::UnionShape &shape) {
+  PlainTiling tiling = choosePlainTiling(op, attn::getAtoms(op), target);
+  int64_t rows = std::min(tiling.tiling.getQuery(), shape.width / shape.rate);
+  return scores.ofUnion * tiling.cyclesPerScore +
+         cost::cyclesOfPlace * scores.places / static_cast<double>(rows);
+}
+
+/// What a GPU needs to run a union as a scheduled kernel and does not have, or
+/// the cycles of a multiprocessor for a row.
+static std::string getScheduledUnionCycles(attn::AttentionOp op,
+                                           const arch::Target &target,
+                                           const cost::BranchScores &scores,
+                                           double &cycles) {
+  std::string reason;
+  op.setCombine(attn::Combine::Union);
+  bool isPossible = !findAttentionRecipe(op, target, reason).empty();
+  op.removeCombineAttr();
+  if (!isPossible)
+    return reason;
+  cost::GPUCore core = getGPUCore(
+      *target.gpu, op.getQuery().getType().getElementType(), /*spare=*/0);
+  cost::GPUSchedule schedule =
+      cost::chooseSchedule(core, getBranchShape(op, attn::getAtoms(op)));
+  if (!schedule.fits)
+    return "expected tiles that a multiprocessor holds, found " +
+           cost::explain(schedule);
+  cycles = cost::countCyclesOfRow(schedule, scores.ofUnion);
+  return "";
+}
+
 Choice ChooseCombine::choose(attn::AttentionOp op, const arch::Target &target) {
   Choice result;
   result.isMissed = true;
   result.reason = attn::whyNotUnion(op);
   if (!result.reason.empty())
     return result;
-  if (target.gpu) {
-    result.reason = "expected a CPU, for which its cost is known";
-    return result;
-  }
   layout::UnionShape shape = attn::getUnionShape(op);
   std::optional<cost::BranchScores> scores =
       cost::countScores(shape, op.getCausal());
@@ -66,21 +115,15 @@ Choice ChooseCombine::choose(attn::AttentionOp op, const arch::Target &target) {
     result.reason = "expected branches with segments whose keys can be counted";
     return result;
   }
-  double chain = 0;
-  for (auto [index, branch] : llvm::enumerate(op.getBranchRange())) {
-    int64_t end =
-        branch.hasAllHeads() ? op.getQueryHeads() : branch.getHeadEnd();
-    double share = static_cast<double>(end - branch.getHeadBegin()) /
-                   static_cast<double>(op.getQueryHeads());
-    chain += share * scores->ofBranches[index] *
-             choosePlainTiling(op, branch, target).cyclesPerScore;
+  double all = 0;
+  if (target.gpu) {
+    result.reason = getScheduledUnionCycles(op, target, *scores, all);
+    if (!result.reason.empty())
+      return result;
+  } else {
+    all = getPlainUnionCycles(op, target, *scores, shape);
   }
-  PlainTiling tiling = choosePlainTiling(op, attn::getAtoms(op), target);
-  int64_t rows = std::min(tiling.tiling.getQuery(), shape.width / shape.rate);
-  double all = scores->ofUnion * tiling.cyclesPerScore +
-               cost::cyclesOfPlace * scores->places *
-                   static_cast<double>(shape.branches.size()) /
-                   static_cast<double>(rows);
+  double chain = getChainCycles(op, target, *scores);
   bool isLess = all < chain;
   result.combine = isLess ? attn::Combine::Union : attn::Combine::Chain;
   result.isMissed = !isLess;

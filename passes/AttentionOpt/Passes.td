@@ -45,15 +45,15 @@ def RingletChooseCombine : Pass<"ringlet-choose-combine"> {
     is to compute, unless `combine` or `tilings` are there already.
 
     A chain computes every score of every branch and takes the softmax of its
-    rows through memory from branch to branch. A union computes a score that
-    several branches share once and keeps the softmax in registers or caches;
-    its tiles hold rows of one residue modulo the common multiple of all
+    rows through memory from branch to branch. A union keeps the softmax in
+    registers or caches, and computes a score that several nested branches share
+    once; its tiles hold rows of one residue modulo the common multiple of all
     dilations in one segment of their common divisor, of which there may be few.
     `combine=auto` counts the scores of both for a sequence that fills the
     longest segment, takes them times what the cost model of tiles says that one
-    costs, and chooses the less. Only for CPUs: GPU kernels of a union have no
-    recipe yet, and those of a chain are measured. It takes a chain, too, where
-    a branch has no segments, whose keys the compiler cannot count.
+    costs, and chooses the less. On a GPU the union has to be possible with a
+    recipe. It takes a chain, too, where a branch has no segments, whose keys the
+    compiler cannot count.
 
     A union that is asked for and not possible is an error that says why.
 
@@ -95,7 +95,8 @@ def RingletChooseTiling : Pass<"ringlet-choose-tiling"> {
     table (`passes/Recipes`) that is possible, if it is expected to be faster
     than plain tiles; a remark says why it is not. Those of attention are
     possible for f16 and bf16, D and Dv that are multiples of 8 from
-    16 to 256, and an attention of one branch with one softmax. A recipe that is
+    16 to 256, and an attention of one branch, or a union of several, with one
+    softmax. A recipe that is
     asked for by name and not possible is an error.
 
     A w that only the call knows counts as the length of the sequence, an r as

@@ -232,16 +232,21 @@ static void fillUnreached(Attention &attention, KernelList &kernels) {
 static void redoMarkedRows(HostPlan &plan, Attention &attention,
                            KernelList &kernels) {
   KernelList result;
-  for (Kernel &kernel : kernels) {
-    auto *branch = std::get_if<BranchKernel>(&kernel.spec);
-    if (!branch || !branch->tiling.getRecipe()) {
-      result.push_back(kernel);
-      continue;
-    }
-    branch->ends.marks = plan.workspace(
+  auto mark = [&](Kernel &kernel, auto &marking) {
+    if (!marking.tiling.getRecipe())
+      return result.push_back(kernel);
+    marking.ends.marks = plan.workspace(
         attention.rowShape, plan.getBuilder().getF32Type(), attention.rowSizes);
     result.push_back(kernel);
-    result.push_back({kernel.name, kernel.part + "_redo", RedoKernel{*branch}});
+    result.push_back({kernel.name, kernel.part + "_redo", RedoKernel{marking}});
+  };
+  for (Kernel &kernel : kernels) {
+    if (auto *branch = std::get_if<BranchKernel>(&kernel.spec))
+      mark(kernel, *branch);
+    else if (auto *all = std::get_if<UnionKernel>(&kernel.spec))
+      mark(kernel, *all);
+    else
+      result.push_back(kernel);
   }
   kernels = result;
 }
@@ -331,6 +336,13 @@ KernelList ringlet::listKernels(HostPlan &plan, Attention &attention) {
 void ringlet::emitKernel(HostPlan &, const Twine &name, Attention &attention,
                          const RowTableKernel &kernel) {
   attention.rows.emitTable(name, kernel.side);
+}
+
+void ringlet::emitKernel(HostPlan &plan, const Twine &name,
+                         Attention &attention, const RedoKernel &kernel) {
+  std::visit(
+      [&](const auto &marking) { emitRedo(plan, name, attention, marking); },
+      kernel.marking);
 }
 
 void ringlet::emitKernels(HostPlan &plan, Attention &attention,

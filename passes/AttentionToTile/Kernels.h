@@ -73,7 +73,7 @@ struct UnionKernel {
 /// Computes tiles that have rows that `marking` has marked once more, without
 /// its recipe.
 struct RedoKernel {
-  BranchKernel marking;
+  std::variant<BranchKernel, UnionKernel> marking;
 };
 
 /// Writes where the rows of all sequences lie, for one side, where only the
@@ -153,6 +153,10 @@ void emitKernel(HostPlan &plan, const llvm::Twine &name, Attention &attention,
                 const BranchKernel &kernel);
 void emitKernel(HostPlan &plan, const llvm::Twine &name, Attention &attention,
                 const RedoKernel &kernel);
+void emitRedo(HostPlan &plan, const llvm::Twine &name, Attention &attention,
+              const BranchKernel &marking);
+void emitRedo(HostPlan &plan, const llvm::Twine &name, Attention &attention,
+              const UnionKernel &marking);
 void emitKernel(HostPlan &plan, const llvm::Twine &name, Attention &attention,
                 const UnionKernel &kernel);
 void emitKernel(HostPlan &plan, const llvm::Twine &name, Attention &attention,

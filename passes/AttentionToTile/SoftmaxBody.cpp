@@ -85,16 +85,17 @@ void SoftmaxBody::makeConstants() {
   hidden = k.splat("hidden", -infinity, scoreType);
 }
 
-SoftmaxBody::State SoftmaxBody::visit(KeyTiles &keys,
-                                      const KeyTiles::Place &place, Value value,
-                                      Value queryTile, const State &initial) {
-  KeyTiles::Range range = keys.getRange(place);
+SoftmaxBody::State SoftmaxBody::visit(StringRef name,
+                                      const KeyTiles::Range &range,
+                                      KeyTiles &keys, Value queryTile,
+                                      const State &initial,
+                                      function_ref<KeyStep(Value)> getStep) {
   makeConstants();
   OpBuilder &body = k.getBuilder();
   auto loop = k.create<scf::ForOp>(
       "state", range.begin, range.end, range.step,
       ValueRange{initial.maximum, initial.sum, initial.accumulator});
-  loop.getInductionVar().setLoc(k.named("key_row"));
+  loop.getInductionVar().setLoc(k.named(name));
   // A softmax takes its keys in any order, and those that no row sees for
   // nothing.
   loop->setAttr(rtile::kUnorderedAttr, body.getUnitAttr());
@@ -104,24 +105,36 @@ SoftmaxBody::State SoftmaxBody::visit(KeyTiles &keys,
     argument.setLoc(k.named(name));
   OpBuilder::InsertionGuard guard(body);
   body.setInsertionPointToStart(loop.getBody());
-  Value keyRow = keys.getRow(loop.getInductionVar());
+  KeyStep step = getStep(loop.getInductionVar());
   ValueRange state = loop.getRegionIterArgs();
   auto yield = [&](ValueRange next) {
     scf::YieldOp::create(body, k.getLoc(), next);
   };
-  if (Value some = keys.mayBeSeen(place, keyRow)) {
+  Value some =
+      step.isMasked ? keys.mayBeSeen(step.place, step.keyRow) : Value();
+  if (some) {
     auto branch = k.create<scf::IfOp>("next_state", state.getTypes(), some,
                                       /*withElseRegion=*/true);
     body.setInsertionPointToStart(branch.thenBlock());
-    yield(addKeys(keys, place, value, queryTile, keyRow, state));
+    yield(addKeys(keys, step, queryTile, state));
     body.setInsertionPointToStart(branch.elseBlock());
     yield(state);
     body.setInsertionPointAfter(branch);
     yield(branch.getResults());
   } else {
-    yield(addKeys(keys, place, value, queryTile, keyRow, state));
+    yield(addKeys(keys, step, queryTile, state));
   }
   return {loop.getResult(0), loop.getResult(1), loop.getResult(2)};
+}
+
+SoftmaxBody::State SoftmaxBody::visit(KeyTiles &keys,
+                                      const KeyTiles::Place &place, Value value,
+                                      Value queryTile, const State &initial,
+                                      Value shift) {
+  KeyTiles::Range range = keys.getRange(place);
+  return visit("key_row", range, keys, queryTile, initial, [&](Value at) {
+    return KeyStep{place, value, keys.getRow(at), shift};
+  });
 }
 
 /// To the base 2 (section 3).
@@ -134,26 +147,31 @@ Value SoftmaxBody::getScores(Value product) {
 }
 
 /// The state after one more tile of keys.
-SmallVector<Value> SoftmaxBody::addKeys(KeyTiles &keys,
-                                        const KeyTiles::Place &place,
-                                        Value value, Value queryTile,
-                                        Value keyRow, ValueRange state) {
+SmallVector<Value> SoftmaxBody::addKeys(KeyTiles &keys, const KeyStep &step,
+                                        Value queryTile, ValueRange state) {
   Value m = state[0], l = state[1], acc = state[2];
+  const KeyTiles::Place &place = step.place;
+  Value keyRow = step.keyRow;
   Value keyTile = k.load("k_tile", place.key, keyRow);
   Value product =
       k.create<rtile::DotOp>("product", scoreType, queryTile, keyTile, Value(),
                              /*transposed=*/true);
   Value scores = getScores(product);
-  Value seen = keys.getMask(place, keyRow);
-  Value masked =
-      k.create<arith::SelectOp>("masked_scores", seen, scores, hidden);
+  Value masked = scores;
+  if (step.isMasked)
+    masked = k.create<arith::SelectOp>(
+        "masked_scores", keys.getMask(place, keyRow), scores, hidden);
 
   Value tileMaximum =
       k.create<rtile::ReduceOp>("tile_max", rtile::ReduceKind::max, masked);
   Value newMaximum = k.create<arith::MaximumFOp>("m_new", m, tileMaximum);
-  Value weights = exp2("p", k.create<arith::SubFOp>(
-                                "below_max", masked,
-                                alongColumns("m_wide", newMaximum, keyRows)));
+  // Keys that count several times have weights that are so many times as large.
+  Value reference = newMaximum;
+  if (step.shift)
+    reference = k.create<arith::SubFOp>("m_shifted", newMaximum, step.shift);
+  Value weights = exp2(
+      "p", k.create<arith::SubFOp>("below_max", masked,
+                                   alongColumns("m_wide", reference, keyRows)));
   Value decay =
       exp2("alpha", k.create<arith::SubFOp>("m_change", m, newMaximum));
   Value tileSum =
@@ -163,7 +181,7 @@ SmallVector<Value> SoftmaxBody::addKeys(KeyTiles &keys,
 
   // R4: the sum is of the weights as computed, the product of them rounded.
   Value rounded = k.convert("p_rounded", weights, valueElement);
-  Value valueTile = k.load("v_tile", value, keyRow);
+  Value valueTile = k.load("v_tile", step.value, keyRow);
   Value decayed = k.create<arith::MulFOp>(
       "acc_decayed", acc, alongColumns("alpha_wide", decay, op.getValueDim()));
   Value newAccumulator = k.create<rtile::DotOp>("acc_new", acc.getType(),

@@ -28,10 +28,25 @@ public:
   /// (R1).
   State begin(const std::optional<StateViews> &before, mlir::Value row);
 
-  /// The state after the key tiles of one walk. `key` and `value` are views of
-  /// their rows.
+  /// One step of a loop over key tiles, whatever its source.
+  struct KeyStep {
+    KeyTiles::Place place;
+    /// The view of the values, and the first row of the tile in both views.
+    mlir::Value value, keyRow;
+    /// The logarithm to base 2 of how often the keys count, for each row; null
+    /// if that is once.
+    mlir::Value shift;
+    /// Whether some rows of the tile may be hidden from some queries.
+    bool isMasked = true;
+  };
+  /// The state after the steps of a loop, whose induction variable is `name`.
+  State visit(llvm::StringRef name, const KeyTiles::Range &range,
+              KeyTiles &keys, mlir::Value queryTile, const State &state,
+              llvm::function_ref<KeyStep(mlir::Value)> getStep);
+  /// The state after the key tiles of one walk. `value` is a view of its rows.
   State visit(KeyTiles &keys, const KeyTiles::Place &place, mlir::Value value,
-              mlir::Value queryTile, const State &state);
+              mlir::Value queryTile, const State &state,
+              mlir::Value shift = nullptr);
 
   /// Leaves the state to other branches.
   void store(const State &state, const StateViews &views, mlir::Value row);
@@ -43,9 +58,9 @@ public:
 
 private:
   void makeConstants();
-  llvm::SmallVector<mlir::Value>
-  addKeys(KeyTiles &keys, const KeyTiles::Place &place, mlir::Value value,
-          mlir::Value queryTile, mlir::Value keyRow, mlir::ValueRange state);
+  llvm::SmallVector<mlir::Value> addKeys(KeyTiles &keys, const KeyStep &step,
+                                         mlir::Value queryTile,
+                                         mlir::ValueRange state);
   mlir::Value getScores(mlir::Value product);
   mlir::Value exp2(llvm::StringRef name, mlir::Value tile);
   mlir::Value alongColumns(llvm::StringRef name, mlir::Value rows,

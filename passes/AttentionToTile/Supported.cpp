@@ -42,10 +42,10 @@ static LogicalResult checkAttention(attn::AttentionOp op) {
   if (!op.getTilings())
     return op.emitOpError("expected tilings: run ringlet-choose-tiling first");
   for (auto tiling : op.getTilings()->getAsRange<attn::TilingAttr>())
-    if (tiling.getRecipe() && op.getBranches().size() != 1)
+    if (tiling.getRecipe() && op.getBranches().size() != 1 && !op.isUnion())
       return op.emitOpError("expected recipe ")
              << tiling.getRecipe().getValue()
-             << " only where there is one branch, found "
+             << " only where there is one branch, or a union, found a chain of "
              << op.getBranches().size() << " branches of one softmax";
   if (op.getHeadDim() > 1024 || op.getValueDim() > 1024)
     return op.emitOpError(

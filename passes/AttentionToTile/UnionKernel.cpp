@@ -6,17 +6,19 @@
 //===----------------------------------------------------------------------===//
 //
 // A tile of queries is part of an atom (lib/Layout/UnionShape.h) and walks over
-// the atoms of keys that its branches see. The softmax over the multiset of
-// keys (R1) counts a key of m branches m times. So keys of the greatest
-// multiplicity come first; then the state is taken times m / (m - 1), which
-// raises its reference by the logarithm of that and moves no sum, and those of
-// one branch less follow.
+// the key tiles of the atoms that its branches see, as one list whose places
+// are taken apart by division. The softmax over the multiset of keys (R1)
+// counts a key of m branches m times, so its exponent has log2(m) more.
+//
+// The list begins with the tiles that have no key to hide: those of whole base
+// segments. They have a loop of their own. Under causality and in windows every
+// atom has a run of key tiles instead.
 //
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Ringlet/IR/BranchUnion.h"
 #include "lib/Layout/UnionWalk.h"
-#include "passes/AttentionToTile/TileKernel.h"
+#include "passes/AttentionToTile/TileStream.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -27,22 +29,40 @@ using namespace ringlet;
 
 namespace {
 
-/// Numbers of a kernel (see layout::UnionWalk).
+/// Integers of a kernel of one type (see layout::UnionWalk).
 class KernelArithmetic {
 public:
   using Number = Value;
   using Condition = Value;
 
-  explicit KernelArithmetic(KernelBuilder &k) : k(k) {}
+  KernelArithmetic(KernelBuilder &k, Type type) : k(k), type(type) {}
 
-  Value constant(int64_t value) { return k.constant(value); }
+  Value constant(int64_t value) {
+    if (type.isIndex())
+      return k.constant(value);
+    return arith::ConstantIntOp::create(k.getBuilder(), k.getLoc(), type,
+                                        value);
+  }
+  /// From an index, and back.
+  Value narrow(Value number) {
+    return type.isIndex() ? number : make<arith::IndexCastOp>(type, number);
+  }
+  Value widen(Value number) {
+    return type.isIndex() ? number
+                          : make<arith::IndexCastOp>(
+                                k.getBuilder().getIndexType(), number);
+  }
   Value add(Value a, Value b) { return make<arith::AddIOp>(a, b); }
   Value sub(Value a, Value b) { return make<arith::SubIOp>(a, b); }
   Value mul(Value a, Value b) { return make<arith::MulIOp>(a, b); }
   Value div(Value a, Value b) { return make<arith::DivSIOp>(a, b); }
   Value rem(Value a, Value b) { return make<arith::RemSIOp>(a, b); }
-  Value floorDiv(Value a, int64_t b) {
-    return make<arith::FloorDivSIOp>(a, constant(b));
+  Value ceilDiv(Value a, int64_t b) {
+    return make<arith::CeilDivSIOp>(a, constant(b));
+  }
+  Value floorMod(Value a, int64_t b) {
+    Value floor = make<arith::FloorDivSIOp>(a, constant(b));
+    return sub(a, mul(floor, constant(b)));
   }
   Value min(Value a, Value b) { return make<arith::MinSIOp>(a, b); }
   Value max(Value a, Value b) { return make<arith::MaxSIOp>(a, b); }
@@ -54,8 +74,6 @@ public:
                                constant(0));
   }
   Value both(Value a, Value b) { return make<arith::AndIOp>(a, b); }
-  Value either(Value a, Value b) { return make<arith::OrIOp>(a, b); }
-  Value inverse(Value a) { return make<arith::XOrIOp>(a, always()); }
   Value select(Value condition, Value a, Value b) {
     return make<arith::SelectOp>(condition, a, b);
   }
@@ -63,33 +81,52 @@ public:
   Value never() { return truth(false); }
 
 private:
+  Value truth(bool value) {
+    return arith::ConstantOp::create(k.getBuilder(), k.getLoc(),
+                                     k.getBuilder().getBoolAttr(value));
+  }
   template <class OpT, class... Args>
   Value make(Args &&...args) {
     return k.getBuilder().createOrFold<OpT>(k.getLoc(),
                                             std::forward<Args>(args)...);
   }
-  Value truth(bool value) {
-    return arith::ConstantOp::create(k.getBuilder(), k.getLoc(),
-                                     k.getBuilder().getBoolAttr(value));
-  }
 
   KernelBuilder &k;
+  Type type;
 };
 
 using Walk = layout::UnionWalk<KernelArithmetic>;
 
-class UnionEmitter : TileKernel {
+class UnionEmitter : public TileStream {
 public:
   UnionEmitter(HostPlan &plan, const Twine &name, Attention &attention,
-               const UnionKernel &kernel, const layout::UnionShape &shape)
-      : TileKernel(plan, name, attention, kernel.ends, /*branch=*/0,
-                   getSizes(plan, shape), kernel.tiling),
-        shape(shape), arithmetic(k) {}
-
-  void emit();
+               const UnionKernel &kernel, attn::TilingAttr tiling)
+      : TileStream(plan, name, attention, kernel.ends, /*branch=*/0,
+                   getSizes(plan, attn::getUnionShape(attention.op)), tiling),
+        shape(attn::getUnionShape(attention.op)), span(getSpan(shape)),
+        wide(k, k.getBuilder().getIndexType()),
+        walking(k, getWalkType(k.getBuilder(), shape, tiling)) {
+    if (tiling.getRecipe())
+      k.setRecipe(tiling.getRecipe());
+    grid.count(0, attention.op.getQueryHeads());
+    if (shape.rate != 1)
+      grid.addResidues();
+  }
 
 private:
   using State = SoftmaxBody::State;
+  using KeyStep = SoftmaxBody::KeyStep;
+
+  /// Key tiles number `firstTile` to `firstTile + tiles - 1` of each atom of a
+  /// list. Places of all stretches are numbered one after the other; `end` is
+  /// an index.
+  struct Stretch {
+    Walk::List atoms;
+    Value firstTile, tiles, begin, end;
+  };
+
+  void place(int64_t groupRows) override;
+  void streamKeys(Value tile, Value row, Value marks) override;
 
   static BranchSizes getSizes(HostPlan &plan, const layout::UnionShape &shape) {
     BranchSizes sizes;
@@ -98,37 +135,103 @@ private:
     sizes.r = plan.constant(shape.rate);
     return sizes;
   }
-  Walk makeWalk();
-  Value countKeySegments();
-  /// Ends the body of a loop or a branch with the state that it makes.
-  void yield(const State &state);
-  State loop(StringRef name, Value end, const State &initial,
-             llvm::function_ref<State(Value number, const State &)> body);
-  State onlyIf(Value condition, const State &state,
-               llvm::function_ref<State()> body);
-  /// The state before keys of `multiplicity` branches.
-  State raise(Value multiplicity, const State &state);
-  /// The state after the keys of one atom.
-  State visit(const Walk::Atom &atom, const State &state);
+  /// Whether keys are hidden by more than the end of what there is.
+  bool hidesKeys() {
+    return attention.op.getCausal() || attention.op.getWindow() ||
+           view.getOrder(Side::Query).positions ||
+           view.getOrder(Side::Key).positions;
+  }
+  /// Base segments of the longest segment; 0 if one is unbounded.
+  static int64_t getSpan(const layout::UnionShape &shape) {
+    int64_t longest = 0;
+    for (const layout::UnionBranch &branch : shape.branches) {
+      if (branch.width == layout::unboundedSegment)
+        return 0;
+      longest = std::max(longest, branch.width);
+    }
+    return longest / shape.width;
+  }
+  /// Places and distances of segments fit in 32 bits where segments are not too
+  /// long.
+  static Type getWalkType(OpBuilder &builder, const layout::UnionShape &shape,
+                          attn::TilingAttr tiling) {
+    double places = static_cast<double>(getSpan(shape)) *
+                    static_cast<double>(shape.branches.size()) *
+                    (static_cast<double>(shape.width) /
+                         static_cast<double>(tiling.getKey()) +
+                     2.0 * static_cast<double>(shape.rate));
+    bool isNarrow = getSpan(shape) != 0 && places < 0x1p30;
+    return isNarrow ? Type(builder.getI32Type()) : builder.getIndexType();
+  }
 
-  const layout::UnionShape &shape;
-  KernelArithmetic arithmetic;
-  Value row, queryTile;
+  Walk makeWalk();
+  /// The number of keys.
+  Value countKeys();
+  /// A base segment as a distance from that of the queries; those that no
+  /// branch reaches may be nearer than they are.
+  Value getDistance(Value segment);
+  Value getSegment(const Walk::Atom &atom);
+  KeyViews viewAtom(const Walk::Atom &atom);
+  SmallVector<Stretch> listStretches(Walk &walk, bool &startsWhole);
+  /// How often the keys count at a place of `atoms` that has `tiles` tiles for
+  /// each, as a logarithm to base 2 of every row; null if always once.
+  Value getShift(const Walk::List &atoms, Value tiles, Value place);
+  /// The step at a place of the list of which `stretches` are the rest.
+  KeyStep getStep(Walk &walk, ArrayRef<Stretch> stretches, Value row,
+                  Value place);
+  State visitList(Walk &walk, Value row, Value queryTile, const State &state);
+  State visitRuns(Walk &walk, Value row, Value queryTile, const State &state);
+
+  layout::UnionShape shape;
+  int64_t span;
+  /// Of numbers of rows and segments, and of a walk.
+  KernelArithmetic wide, walking;
 };
 
 } // namespace
 
-/// The number of base segments with keys.
-Value UnionEmitter::countKeySegments() {
-  if (shape.width == layout::unboundedSegment)
-    return k.constant(1);
+void UnionEmitter::place(int64_t groupRows) {
+  declareGrid();
+  const AttentionGrid::Point &point = grid.getPoint();
+  residue = point.residue;
+  if (residue && shape.isNested) {
+    unsigned last = shape.getOrder().back();
+    Value ofHead =
+        makeResidue(plan, k, attention, last, point.head, point.keyHead);
+    Value here =
+        Walk::getResidue(walking, shape, walking.narrow(residue),
+                         walking.narrow(ofHead ? ofHead : k.constant(0)));
+    residue = walking.widen(here);
+  }
+  viewQueries();
+  viewResults(groupRows);
+}
+
+Value UnionEmitter::countKeys() {
   const SequencePart &part = sequence.getPart(Side::Key);
-  Value count = part.end
-                    ? k.create<arith::SubIOp>("k_length", part.end, part.first)
-                          .getResult()
-                    : sequence.getRows(Side::Key);
-  return k.create<arith::CeilDivSIOp>("key_segments", count,
-                                      k.constant(shape.width));
+  if (!part.end)
+    return sequence.getRows(Side::Key);
+  return k.create<arith::SubIOp>("k_length", part.end, part.first);
+}
+
+Value UnionEmitter::getDistance(Value segment) {
+  Value here = grid.getPoint().segment;
+  Value distance = here ? wide.sub(segment, here) : segment;
+  if (span != 0)
+    distance =
+        wide.min(wide.max(distance, k.constant(-span)), k.constant(span));
+  return walking.narrow(distance);
+}
+
+Value UnionEmitter::getSegment(const Walk::Atom &atom) {
+  Value here = grid.getPoint().segment;
+  return here ? wide.add(here, walking.widen(atom.segment)) : Value();
+}
+
+TileKernel::KeyViews UnionEmitter::viewAtom(const Walk::Atom &atom) {
+  return viewKeys(
+      getRows(Side::Key, getSegment(atom),
+              shape.rate == 1 ? Value() : walking.widen(atom.residue)));
 }
 
 Walk UnionEmitter::makeWalk() {
@@ -137,122 +240,193 @@ Walk UnionEmitter::makeWalk() {
   std::vector<Walk::Head> heads;
   for (unsigned i = 0; i < shape.branches.size(); ++i) {
     Value o = makeResidue(plan, k, attention, i, point.head, point.keyHead);
-    Value takesPart = arithmetic.always();
+    Value takesPart = wide.always();
     if (!attention.hasEveryHead(i)) {
       attn::BranchAttr branch = attention.getBranch(i);
       int64_t end =
           branch.hasAllHeads() ? op.getQueryHeads() : branch.getHeadEnd();
-      Value isBefore =
-          arithmetic.less(point.head, k.constant(branch.getHeadBegin()));
-      takesPart = arithmetic.both(arithmetic.inverse(isBefore),
-                                  arithmetic.less(point.head, k.constant(end)));
+      Value begin = k.constant(branch.getHeadBegin());
+      Value isBehind = k.create<arith::CmpIOp>(
+          "is_behind", arith::CmpIPredicate::sge, point.head, begin);
+      takesPart = wide.both(isBehind, wide.less(point.head, k.constant(end)));
     }
-    heads.push_back({takesPart, o ? o : k.constant(0)});
+    const layout::UnionBranch &branch = shape.branches[i];
+    int64_t segments = branch.width == layout::unboundedSegment
+                           ? branch.rate
+                           : branch.width / shape.width;
+    Value segment =
+        point.segment ? wide.floorMod(point.segment, segments) : k.constant(0);
+    heads.push_back({takesPart, walking.narrow(o ? o : k.constant(0)),
+                     walking.narrow(segment)});
   }
-  Walk::Atom queries{point.segment ? point.segment : k.constant(0),
-                     residue ? residue : k.constant(0)};
-  return Walk(arithmetic, shape, heads, queries, countKeySegments());
+  Value here = walking.narrow(residue ? residue : k.constant(0));
+  Value place = walking.narrow(point.residue ? point.residue : k.constant(0));
+  return Walk(walking, shape, heads, here, place);
 }
 
-void UnionEmitter::yield(const State &state) {
-  scf::YieldOp::create(k.getBuilder(), k.getLoc(),
-                       ValueRange{state.maximum, state.sum, state.accumulator});
+SmallVector<UnionEmitter::Stretch>
+UnionEmitter::listStretches(Walk &walk, bool &startsWhole) {
+  SmallVector<Stretch> stretches;
+  Value end = walking.constant(0);
+  auto append = [&](const Walk::List &atoms, Value first, Value tiles) {
+    Value begin = end;
+    end = walking.add(begin, walking.mul(atoms.count, tiles));
+    stretches.push_back({atoms, first, tiles, begin, walking.widen(end)});
+  };
+  Value keys = countKeys(), zero = k.constant(0);
+  if (shape.width == layout::unboundedSegment) {
+    // Of one residue there are so many keys at least, and at most.
+    Value least = wide.div(keys, k.constant(shape.rate));
+    Value whole = wide.div(least, k.constant(keyRows));
+    Value all = wide.ceilDiv(wide.ceilDiv(keys, shape.rate), keyRows);
+    Walk::List atoms = walk.listOne(walking.constant(0), wide.always());
+    whole = walking.narrow(whole);
+    append(atoms, walking.constant(0), whole);
+    append(atoms, whole, walking.sub(walking.narrow(all), whole));
+    startsWhole = true;
+    return stretches;
+  }
+  int64_t whole = shape.width / shape.rate / keyRows;
+  int64_t all =
+      llvm::divideCeil(llvm::divideCeil(shape.width, shape.rate), keyRows);
+  Value wholeSegments = wide.div(keys, k.constant(shape.width));
+  Value segments = wide.ceilDiv(keys, shape.width);
+  startsWhole = whole != 0;
+  Walk::List atoms = walk.list(getDistance(zero), getDistance(wholeSegments));
+  if (whole != 0)
+    append(atoms, walking.constant(0), walking.constant(whole));
+  if (all != whole)
+    append(atoms, walking.constant(whole), walking.constant(all - whole));
+  append(walk.listOne(getDistance(wholeSegments),
+                      wide.less(wholeSegments, segments)),
+         walking.constant(0), walking.constant(all));
+  return stretches;
 }
 
-UnionEmitter::State UnionEmitter::loop(
-    StringRef name, Value end, const State &initial,
-    llvm::function_ref<State(Value number, const State &)> body) {
+Value UnionEmitter::getShift(const Walk::List &atoms, Value tiles,
+                             Value place) {
+  int64_t most = 0;
+  for (const Walk::List::Span &span : atoms.spans)
+    most = std::max(most, span.multiplicity);
+  if (most < 2)
+    return nullptr;
+  auto getLog = [&](int64_t m) {
+    return k.splat("log2_m", std::log2(static_cast<double>(m)),
+                   k.tileType({queryRows}));
+  };
+  Value shift = getLog(atoms.spans.back().multiplicity);
+  for (const Walk::List::Span &span :
+       llvm::reverse(ArrayRef(atoms.spans).drop_back()))
+    shift = k.create<arith::SelectOp>(
+        "shift", walking.less(place, walking.mul(span.end, tiles)),
+        getLog(span.multiplicity), shift);
+  return shift;
+}
+
+UnionEmitter::KeyStep UnionEmitter::getStep(Walk &walk,
+                                            ArrayRef<Stretch> stretches,
+                                            Value row, Value place) {
+  Walk::Atom atom;
+  Value tile, shift;
+  for (const Stretch &stretch : llvm::reverse(stretches)) {
+    Value number = walking.sub(walking.narrow(place), stretch.begin);
+    // Where there are none, no place is one of these.
+    Value across =
+        walking.div(number, walking.max(stretch.tiles, walking.constant(1)));
+    Value ofAtom = walking.sub(number, walking.mul(across, stretch.tiles));
+    Walk::Atom here = walk.at(stretch.atoms, across);
+    Value tileHere = walking.add(stretch.firstTile, ofAtom);
+    Value shiftHere = getShift(stretch.atoms, stretch.tiles, number);
+    if (!tile) {
+      atom = here;
+      tile = tileHere;
+      shift = shiftHere;
+      continue;
+    }
+    Value isHere = wide.less(place, stretch.end);
+    atom.segment = walking.select(isHere, here.segment, atom.segment);
+    atom.residue = walking.select(isHere, here.residue, atom.residue);
+    tile = walking.select(isHere, tileHere, tile);
+    if (shift)
+      shift = k.create<arith::SelectOp>("shift", isHere, shiftHere, shift);
+  }
+  KeyViews views = viewAtom(atom);
+  KeyStep step;
+  step.place = {queryView, row, views.key, {}, {}, {}};
+  step.value = views.value;
+  step.keyRow = wide.mul(walking.widen(tile), k.constant(keyRows));
+  step.shift = shift;
+  return step;
+}
+
+UnionEmitter::State UnionEmitter::visitList(Walk &walk, Value row,
+                                            Value queryTile,
+                                            const State &initial) {
+  bool startsWhole;
+  SmallVector<Stretch> stretches = listStretches(walk, startsWhole);
+  State state = initial;
+  auto visit = [&](Value begin, Value end, ArrayRef<Stretch> of,
+                   bool isMasked) {
+    state = body.visit("place", {begin, end, k.constant(1)}, keys, queryTile,
+                       state, [&](Value place) {
+                         KeyStep step = getStep(walk, of, row, place);
+                         step.isMasked = isMasked;
+                         return step;
+                       });
+  };
+  Value begin = k.constant(0);
+  if (startsWhole) {
+    visit(begin, stretches.front().end, stretches.front(), false);
+    begin = stretches.front().end;
+  }
+  visit(begin, stretches.back().end, stretches, true);
+  return state;
+}
+
+UnionEmitter::State UnionEmitter::visitRuns(Walk &walk, Value row,
+                                            Value queryTile,
+                                            const State &initial) {
   OpBuilder &builder = k.getBuilder();
+  Value zero = k.constant(0), one = k.constant(1);
+  Walk::List atoms =
+      shape.width == layout::unboundedSegment
+          ? walk.listOne(walking.constant(0), wide.always())
+          : walk.list(getDistance(zero),
+                      getDistance(wide.ceilDiv(countKeys(), shape.width)));
   auto loop = k.create<scf::ForOp>(
-      "state", k.constant(0), end, k.constant(1),
+      "state", zero, walking.widen(atoms.count), one,
       ValueRange{initial.maximum, initial.sum, initial.accumulator});
-  loop.getInductionVar().setLoc(k.named(name));
+  Value place = loop.getInductionVar();
+  place.setLoc(k.named("place"));
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(loop.getBody());
-  auto state = loop.getRegionIterArgs();
-  yield(body(loop.getInductionVar(), {state[0], state[1], state[2]}));
+  KeyViews views = viewAtom(walk.at(atoms, walking.narrow(place)));
+  auto inits = loop.getRegionIterArgs();
+  State next =
+      body.visit(keys, {queryView, row, views.key, {}, {}, {}}, views.value,
+                 queryTile, {inits[0], inits[1], inits[2]},
+                 getShift(atoms, walking.constant(1), walking.narrow(place)));
+  scf::YieldOp::create(builder, k.getLoc(),
+                       ValueRange{next.maximum, next.sum, next.accumulator});
   return {loop.getResult(0), loop.getResult(1), loop.getResult(2)};
 }
 
-UnionEmitter::State UnionEmitter::onlyIf(Value condition, const State &state,
-                                         llvm::function_ref<State()> body) {
-  OpBuilder &builder = k.getBuilder();
-  SmallVector<Type> types{state.maximum.getType(), state.sum.getType(),
-                          state.accumulator.getType()};
-  auto branch = k.create<scf::IfOp>("next_state", TypeRange(types), condition,
-                                    /*withElseRegion=*/true);
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToStart(branch.thenBlock());
-  yield(body());
-  builder.setInsertionPointToStart(branch.elseBlock());
-  yield(state);
-  return {branch.getResult(0), branch.getResult(1), branch.getResult(2)};
-}
-
-UnionEmitter::State UnionEmitter::raise(Value multiplicity,
-                                        const State &state) {
-  OpBuilder &builder = k.getBuilder();
-  State raised = state;
-  auto type = cast<RankedTensorType>(state.maximum.getType());
-  for (int64_t m = 1; m < static_cast<int64_t>(shape.branches.size()); ++m) {
-    Value isNext = k.create<arith::CmpIOp>("is_next", arith::CmpIPredicate::eq,
-                                           multiplicity, k.constant(m));
-    auto branch = k.create<scf::IfOp>("raised", type, isNext,
-                                      /*withElseRegion=*/true);
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToStart(branch.thenBlock());
-    double factor = static_cast<double>(m + 1) / static_cast<double>(m);
-    Value higher = k.create<arith::AddFOp>(
-        "m_raised", raised.maximum, k.splat("log2_m", std::log2(factor), type));
-    scf::YieldOp::create(builder, k.getLoc(), higher);
-    builder.setInsertionPointToStart(branch.elseBlock());
-    scf::YieldOp::create(builder, k.getLoc(), raised.maximum);
-    raised.maximum = branch.getResult(0);
-  }
-  return raised;
-}
-
-UnionEmitter::State UnionEmitter::visit(const Walk::Atom &atom,
-                                        const State &state) {
-  KeyViews views = viewKeys(getRows(Side::Key, atom.segment,
-                                    shape.rate == 1 ? Value() : atom.residue));
-  KeyTiles::Place place{queryView, row, views.key, {}, {}, {}};
-  return body.visit(keys, place, views.value, queryTile, state);
-}
-
-void UnionEmitter::emit() {
-  grid.count(0, attention.op.getQueryHeads());
-  if (shape.rate != 1)
-    grid.addResidues();
-  declareGrid();
-  const AttentionGrid::Point &point = grid.getPoint();
-  residue = point.residue;
-  viewQueries();
-  viewResults(/*groupRows=*/0);
-  row = getFirstRow("row", queryView, point.tile);
-  queryTile = k.load("q_tile", queryView, row);
+void UnionEmitter::streamKeys(Value, Value row, Value marks) {
+  Value queryTile = k.load("q_tile", queryView, row);
   Walk walk = makeWalk();
-  Value most = k.constant(walk.getMost());
-  auto visitGroup = [&](Value number, const State &state) {
-    Value multiplicity = k.create<arith::SubIOp>("multiplicity", most, number);
-    auto visitPlace = [&](Value place, const State &state) {
-      Walk::Visit next = walk.at(place);
-      Value isNext =
-          k.create<arith::CmpIOp>("is_of_group", arith::CmpIPredicate::eq,
-                                  next.multiplicity, multiplicity);
-      return onlyIf(arithmetic.both(next.isFirst, isNext), state,
-                    [&] { return visit(next.atom, state); });
-    };
-    return loop("place", walk.getCount(multiplicity),
-                raise(multiplicity, state), visitPlace);
-  };
-  store(loop("group", most, body.begin(std::nullopt, row), visitGroup), row,
-        /*marks=*/nullptr);
-  k.launch();
+  State state = body.begin(std::nullopt, row);
+  state = hidesKeys() ? visitRuns(walk, row, queryTile, state)
+                      : visitList(walk, row, queryTile, state);
+  store(state, row, marks);
 }
 
 void ringlet::emitKernel(HostPlan &plan, const Twine &name,
                          Attention &attention, const UnionKernel &kernel) {
-  layout::UnionShape shape = attn::getUnionShape(attention.op);
-  UnionEmitter(plan, name, attention, kernel, shape).emit();
+  UnionEmitter(plan, name, attention, kernel, kernel.tiling).emitOnce();
+}
+
+void ringlet::emitRedo(HostPlan &plan, const Twine &name, Attention &attention,
+                       const UnionKernel &marking) {
+  UnionEmitter(plan, name, attention, marking, marking.tiling.getRedo())
+      .emitRedo();
 }

@@ -31,6 +31,46 @@ namespace {
 constexpr StringLiteral passName = "rtile-assign-stages";
 
 /// The stages of one loop's operations.
+/// Whether an index is made of one number of fewer bits here.
+bool widensIndex(Operation *op) {
+  if (auto cast = dyn_cast<arith::IndexCastOp>(op))
+    return cast.getType().isIndex() && cast.getIn().getType().isInteger(32);
+  return isa<arith::AddIOp, arith::MulIOp>(op) &&
+         op->getResult(0).getType().isIndex() &&
+         llvm::count_if(op->getOperands(), [&](Value operand) {
+           Operation *source = operand.getDefiningOp();
+           return source && source->getBlock() == op->getBlock() &&
+                  widensIndex(source);
+         }) == 1;
+}
+
+/// Makes what widens `use` for its owner alone.
+void widenAlone(OpOperand &use) {
+  Operation *source = use.get().getDefiningOp();
+  if (!source || source->getBlock() != use.getOwner()->getBlock() ||
+      !widensIndex(source))
+    return;
+  if (!source->hasOneUse()) {
+    OpBuilder builder(use.getOwner());
+    source = builder.clone(*source);
+    use.set(source->getResult(0));
+  }
+  for (OpOperand &inner : source->getOpOperands())
+    widenAlone(inner);
+}
+
+/// Every load widens the numbers of its view and place for itself.
+void widenForLoads(Block &block) {
+  for (auto load : llvm::make_early_inc_range(block.getOps<rtile::LoadOp>())) {
+    auto view = load.getView().getDefiningOp<rtile::ViewOp>();
+    if (view && view->getBlock() == &block && view->hasOneUse())
+      for (OpOperand &use : view->getOpOperands())
+        widenAlone(use);
+    for (OpOperand &use : load->getOpOperands())
+      widenAlone(use);
+  }
+}
+
 class LoopStages {
 public:
   LoopStages(scf::ForOp loop, int64_t mostStage)
@@ -118,11 +158,14 @@ void LoopStages::findStages() {
   }
 }
 
-/// Tiles are loaded in the stage that needs them: a carried tile would hold its
-/// place for a step longer.
+/// Tiles are loaded in the stage that needs them, and their views are made
+/// there, of narrow numbers: a carried tile would hold its place for a step
+/// longer, and a wide number takes two registers.
 void LoopStages::sinkLoads() {
   for (Operation &op : llvm::reverse(loop.getBody()->without_terminator())) {
-    if (!isa<rtile::LoadOp>(op) || op.use_empty())
+    if (!isa<rtile::LoadOp, rtile::ViewOp>(op) && !widensIndex(&op))
+      continue;
+    if (op.use_empty())
       continue;
     int64_t stage = std::numeric_limits<int64_t>::max();
     for (Operation *user : op.getUsers()) {
@@ -338,7 +381,9 @@ void AssignStages::assign(const LoopRow &row) {
     return;
   std::vector<LoopStages> all;
   std::string why;
+  widenForLoads(*row.front()->getBlock());
   for (scf::ForOp loop : row) {
+    widenForLoads(*loop.getBody());
     LoopStages &stages = all.emplace_back(loop, mostStage);
     if (reload)
       stages.reload();

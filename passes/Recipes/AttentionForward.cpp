@@ -7,6 +7,7 @@
 
 #include "passes/Recipes/AttentionForward.h"
 
+#include "dialects/Ringlet/IR/BranchUnion.h"
 #include "lib/Cost/GPUSchedule.h"
 #include "lib/Layout/Dilation.h"
 
@@ -75,6 +76,12 @@ bool liesByRank(attn::AttentionOp op) {
          !op.getGridWindow() && !op.getBlockMask();
 }
 
+/// A branch of which the rows of a tile are.
+BranchAttr getTileBranch(attn::AttentionOp op) {
+  return op.isUnion() ? attn::getAtoms(op)
+                      : cast<BranchAttr>(op.getBranches()[0]);
+}
+
 /// The copy engine fetches rows at equal distances, in an order rows that lie
 /// side by side; and scheduled kernels find the keys that are seen by division.
 std::string checkOrders(attn::AttentionOp op) {
@@ -93,7 +100,7 @@ std::string checkOrders(attn::AttentionOp op) {
     rlayout::OrderAttr order = rlayout::getOrder(value.getType());
     if (!text.empty() || !order || order.isIdentity())
       continue;
-    int64_t r = cast<BranchAttr>(op.getBranches()[0]).getR();
+    int64_t r = getTileBranch(op).getR();
     // Whatever the segments, a residue is one run.
     if (order.getOrder()->rowStep(layout::unboundedSegment, r,
                                   /*atTokenZero=*/false) == 1)
@@ -128,14 +135,16 @@ std::string ringlet::whyNotForwardAttention(attn::AttentionOp op,
     problem = checkDim("D", op.getHeadDim());
   if (problem.empty())
     problem = checkDim("Dv", op.getValueDim());
-  if (problem.empty() && op.getBranches().size() != 1)
-    problem = "expected one branch, whose softmax is finished in its kernel, "
-              "found " +
+  if (problem.empty() && op.getBranches().size() != 1 && !op.isUnion())
+    problem = "expected one branch, or a union of several, whose softmax is "
+              "finished in its kernel, found a chain of " +
               number(op.getBranches().size());
+  if (problem.empty() && op.isUnion() && (op.getCausal() || op.getWindow()))
+    problem = "expected a union without causality and window, found one";
   if (problem.empty() && op.getMix() != attn::Mix::Softmax)
     problem = "expected mix = softmax, found mix = sum (R2)";
   if (problem.empty())
-    problem = checkBranch(cast<BranchAttr>(op.getBranches()[0]));
+    problem = checkBranch(getTileBranch(op));
   if (problem.empty())
     problem = checkOrders(op);
   if (problem.empty())

@@ -7,15 +7,18 @@
 //
 // Where every query sees every key, only the last tile of keys needs a mask,
 // and only if it has rows that do not exist. Whether it has is known when the
-// kernel runs.
+// kernel runs. So it is whether the first tile of a list is one of those at the
+// beginning that need no mask.
 //
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Tile/IR/TileDialect.h"
+#include "passes/Recipes/LoopRows.h"
 #include "passes/Recipes/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Dominance.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/Remarks.h"
 
@@ -53,16 +56,39 @@ rtile::RunOp findRun(rtile::FuncOp func, rtile::VisibleOp mask) {
   return nullptr;
 }
 
-/// Masks only where `row` is not one of the whole steps of `run`.
-void guard(rtile::VisibleOp mask, arith::SelectOp select, rtile::RunOp run) {
-  OpBuilder builder(select);
+/// Whether all rows of the tile of `mask` exist, as a condition before it.
+Value isWholeStep(OpBuilder &builder, rtile::VisibleOp mask, rtile::RunOp run) {
   Location loc = mask.getLoc();
   Value row = mask.getKeyRow();
   Value begun = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sge,
                                       row, run.getBegin());
   Value before = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt,
                                        row, run.getWholeEnd());
-  Value isWhole = arith::AndIOp::create(builder, loc, begun, before);
+  return arith::AndIOp::create(builder, loc, begun, before);
+}
+
+/// The same for the step in front of a loop without masks: it is one of that
+/// loop's if it comes before the loop's end. Null for other masks.
+Value isStepOfLoop(OpBuilder &builder, rtile::VisibleOp mask) {
+  if (!mask->hasAttr(kPeeledAttr))
+    return nullptr;
+  mask->removeAttr(kPeeledAttr);
+  for (Operation *op = mask->getNextNode(); op; op = op->getNextNode())
+    if (auto loop = dyn_cast<scf::ForOp>(op))
+      // The loop begins one step later.
+      return DominanceInfo().properlyDominates(loop.getUpperBound(), mask)
+                 ? arith::CmpIOp::create(
+                       builder, mask.getLoc(), arith::CmpIPredicate::sle,
+                       loop.getLowerBound(), loop.getUpperBound())
+                       .getResult()
+                 : Value();
+  return nullptr;
+}
+
+/// Masks only where `isWhole` does not hold.
+void guard(rtile::VisibleOp mask, arith::SelectOp select, Value isWhole) {
+  OpBuilder builder(select);
+  Location loc = mask.getLoc();
   auto choice = scf::IfOp::create(
       builder, select.getLoc(), TypeRange(select.getResult().getType()),
       isWhole, /*addThenBlock=*/true, /*addElseBlock=*/true);
@@ -84,19 +110,25 @@ struct GuardMasks : ringlet::impl::RTileGuardMasksBase<GuardMasks> {
           func.getBody().front().getOps<rtile::VisibleOp>());
       for (rtile::VisibleOp mask : masks) {
         rtile::RunOp run = findRun(func, mask);
-        if (!run || !mask.getResult().hasOneUse())
+        bool isPeeled = mask->hasAttr(kPeeledAttr);
+        if ((!run && !isPeeled) || !mask.getResult().hasOneUse())
           continue;
         auto select = dyn_cast<arith::SelectOp>(*mask.getResult().user_begin());
         if (!select || select.getCondition() != mask.getResult() ||
             select->getBlock() != mask->getBlock())
           continue;
-        guard(mask, select, run);
+        OpBuilder builder(select);
+        Value isWhole = isPeeled ? isStepOfLoop(builder, mask)
+                                 : isWholeStep(builder, mask, run);
+        if (!isWhole)
+          continue;
+        guard(mask, select, isWhole);
         remark::passed(mask.getLoc(), remark::RemarkOpts::name("GuardMasks")
                                           .category("rtile-guard-masks")
                                           .function(func.getSymName()))
-            << (func.getSymName() +
-                ": the mask of the last key tile is skipped if all of its rows "
-                "exist")
+            << (func.getSymName() + ": the mask of the " +
+                (isPeeled ? "first" : "last") +
+                " key tile is skipped if all of its rows exist")
                    .str();
       }
     });

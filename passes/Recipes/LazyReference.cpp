@@ -187,7 +187,10 @@ void Rewriter::rewriteLoop(scf::ForOp loop, SoftmaxStep &step) {
   Value scale = step.getScale();
   if (!scale)
     scale = splat("scale", 1.0, wideType);
-  Value negated = create<arith::NegFOp>("neg_m", reference);
+  Value negated =
+      step.shift
+          ? create<arith::SubFOp>("neg_m", step.shift, reference).getResult()
+          : create<arith::NegFOp>("neg_m", reference).getResult();
   Value negatedWide =
       create<rtile::BroadcastOp>("neg_m_wide", wideType, negated, false);
   Value below =

@@ -24,6 +24,10 @@ LoopRow getLoopRow(mlir::scf::ForOp first);
 /// All rows of a kernel, those in regions of operations included.
 llvm::SmallVector<LoopRow> getLoopRows(rtile::FuncOp func);
 
+/// On the mask of a step in front of loops of which only the last one has
+/// masks.
+inline constexpr llvm::StringLiteral kPeeledAttr = "peeled";
+
 /// Whether `op` or what is in it may write to memory.
 bool mayWrite(mlir::Operation *op);
 

@@ -49,6 +49,12 @@ def RTilePeelFirstTile : Pass<"rtile-peel-first-tile"> {
     loops after it take the other steps from last to first: masked ones, whole
     ones, and, under a left window, masked ones again. What the loops carry, and
     from what it starts, is not looked at.
+
+    So it is for loops over the places of a list that are `rtile.unordered` and
+    begin at a constant: one without masks and a masked one that goes on where it
+    ends, and whose steps ask whether their place comes before that, or a masked
+    one alone. Their first step is taken outside, by the masked body; if there is
+    none, its mask hides all keys.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::scf::SCFDialect"];

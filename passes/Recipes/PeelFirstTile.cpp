@@ -1,4 +1,4 @@
-//===- PeelFirstTile.cpp - Key tiles from last to first -*- C++ -*-===//
+//===- PeelFirstTile.cpp - A key tile in front of loops -*- C++ -*-===//
 //
 // Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -230,6 +230,119 @@ void Peeler::run() {
   eraseDead(*block);
 }
 
+//===----------------------------------------------------------------------===//
+// Lists
+//===----------------------------------------------------------------------===//
+
+/// Loops over the places of a list of key tiles: those without masks, and the
+/// rest.
+struct ListLoops {
+  /// Null if all steps have masks.
+  scf::ForOp whole;
+  scf::ForOp tail;
+};
+
+/// Whether a step of `loop` asks by this if it comes before the loop.
+bool asksWhatCameBefore(arith::CmpIOp compare, scf::ForOp loop) {
+  return compare.getPredicate() == arith::CmpIPredicate::slt &&
+         compare.getLhs() == loop.getInductionVar() &&
+         compare.getRhs() == loop.getLowerBound();
+}
+
+/// Whether some does: then the body computes steps of the loop before, too.
+bool coversStepsBefore(scf::ForOp loop) {
+  return llvm::any_of(
+      loop.getBody()->getOps<arith::CmpIOp>(),
+      [&](arith::CmpIOp compare) { return asksWhatCameBefore(compare, loop); });
+}
+
+bool hasMasks(scf::ForOp loop) {
+  return !loop.getBody()->getOps<rtile::VisibleOp>().empty();
+}
+
+std::optional<ListLoops> matchList(const LoopRow &row) {
+  if (row.size() > 2)
+    return std::nullopt;
+  ListLoops loops{row.size() == 2 ? row.front() : scf::ForOp(), row.back()};
+  scf::ForOp first = row.front();
+  if (!matchPattern(first.getLowerBound(), m_Constant()) ||
+      !hasMasks(loops.tail))
+    return std::nullopt;
+  if (loops.whole &&
+      (hasMasks(loops.whole) ||
+       loops.whole.getUpperBound() != loops.tail.getLowerBound() ||
+       !coversStepsBefore(loops.tail)))
+    return std::nullopt;
+  for (scf::ForOp loop : row)
+    if (!matchPattern(loop.getStep(), m_One()) ||
+        !loop->hasAttr(rtile::kUnorderedAttr) ||
+        llvm::any_of(*loop.getBody(),
+                     [](Operation &op) { return mayWrite(&op); }))
+      return std::nullopt;
+  return loops;
+}
+
+/// Puts the first step in front of the loops, with a mask that hides all of its
+/// keys if there is none.
+void peelList(const ListLoops &loops) {
+  scf::ForOp first = loops.whole ? loops.whole : loops.tail;
+  scf::ForOp tail = loops.tail;
+  ImplicitLocOpBuilder builder(first.getLoc(), first);
+  auto create = [&](auto type, StringRef name, auto &&...args) -> Value {
+    return decltype(type)::create(builder, named(builder.getLoc(), name),
+                                  args...);
+  };
+  Value begin = first.getLowerBound();
+  Value hasStep = create(arith::CmpIOp(), "has_step", arith::CmpIPredicate::slt,
+                         begin, tail.getUpperBound());
+  Value next = create(arith::AddIOp(), "next_place", begin, first.getStep());
+  Value rest = next;
+  if (loops.whole)
+    rest = create(arith::MaxSIOp(), "rest", tail.getLowerBound(), next);
+
+  IRMapping mapping;
+  mapping.map(tail.getInductionVar(), begin);
+  mapping.map(tail.getRegionIterArgs(), first.getInitArgs());
+  for (Operation &op : tail.getBody()->without_terminator()) {
+    Operation *copy = builder.clone(op, mapping);
+    auto mask = dyn_cast<rtile::VisibleOp>(copy);
+    if (!mask)
+      continue;
+    builder.setInsertionPoint(mask);
+    auto bounds = rtile::BoundsOp::create(
+        builder, named(builder.getLoc(), "bounds"), mask.getKey());
+    mask.getKeyRowMutable().assign(create(arith::SelectOp(), "row_or_end",
+                                          hasStep, mask.getKeyRow(),
+                                          bounds.getEnd()));
+    if (loops.whole)
+      mask->setAttr(kPeeledAttr, builder.getUnitAttr());
+    builder.setInsertionPointAfter(mask);
+  }
+  for (auto [init, value] :
+       llvm::zip_equal(first.getInitArgsMutable(),
+                       tail.getBody()->getTerminator()->getOperands()))
+    init.set(mapping.lookupOrDefault(value));
+  // What is left of the last loop's steps are its own.
+  if (loops.whole) {
+    Value never =
+        arith::ConstantOp::create(builder, builder.getBoolAttr(false));
+    for (auto compare :
+         llvm::make_early_inc_range(tail.getBody()->getOps<arith::CmpIOp>()))
+      if (asksWhatCameBefore(compare, tail)) {
+        compare.getResult().replaceAllUsesWith(never);
+        compare.erase();
+      }
+  }
+  first.setLowerBound(next);
+  tail.setLowerBound(rest);
+  remark::passed(first.getLoc(), remark::RemarkOpts::name("PeelFirstTile")
+                                     .category("rtile-peel-first-tile"))
+      << (loops.whole ? "the first key tile of the list stands before 2 loops "
+                        "over the others"
+                      : "the first key tile of the list stands before a loop "
+                        "over the others");
+}
+
 struct PeelFirstTile : ringlet::impl::RTilePeelFirstTileBase<PeelFirstTile> {
   void runOnOperation() override {
     getOperation()->walk([&](rtile::FuncOp func) {
@@ -239,6 +352,10 @@ struct PeelFirstTile : ringlet::impl::RTilePeelFirstTileBase<PeelFirstTile> {
         std::string why;
         if (std::optional<RunLoops> loops = matchLoops(row, why)) {
           Peeler(*loops).run();
+          continue;
+        }
+        if (std::optional<ListLoops> loops = matchList(row)) {
+          peelList(*loops);
           continue;
         }
         remark::missed(scf::ForOp(row.front()).getLoc(),

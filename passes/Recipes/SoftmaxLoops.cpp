@@ -113,7 +113,13 @@ bool Matcher::matchWeights(Value next) {
   auto wide = get<rtile::BroadcastOp>(below.getRhs(), "the maximum");
   if (!wide || !require(!wide.getColumns(), "the maximum", "one value a row"))
     return false;
-  step.maximum = get<arith::MaximumFOp>(wide.getInput(), "the new maximum");
+  Value reference = wide.getInput();
+  if (auto shifted = reference.getDefiningOp<arith::SubFOp>()) {
+    step.operations.insert(shifted);
+    reference = shifted.getLhs();
+    step.shift = shifted.getRhs();
+  }
+  step.maximum = get<arith::MaximumFOp>(reference, "the new maximum");
   return step.maximum && matchScores(below.getLhs());
 }
 
@@ -296,8 +302,16 @@ std::optional<SoftmaxStep> ringlet::matchSoftmaxLoop(scf::ForOp loop,
                                yield, why);
   if (!step)
     return std::nullopt;
+  // And what finds its tiles.
+  auto findsTiles = [&](Operation &op) {
+    return isMemoryEffectFree(&op) && op.getNumRegions() == 0 &&
+           llvm::none_of(op.getOperands(), [&](Value operand) {
+             return step->operations.contains(operand.getDefiningOp()) ||
+                    llvm::is_contained(loop.getRegionIterArgs(), operand);
+           });
+  };
   for (Operation &op : loop.getBody()->without_terminator())
-    if (!step->operations.contains(&op)) {
+    if (!step->operations.contains(&op) && !findsTiles(op)) {
       if (why)
         *why = "expected nothing but a softmax step in the loop, found " +
                op.getName().getStringRef().str();

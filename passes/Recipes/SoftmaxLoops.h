@@ -34,6 +34,9 @@ struct SoftmaxStep {
   mlir::arith::SelectOp masked;
   rtile::ReduceOp tileMaximum;
   mlir::arith::MaximumFOp maximum;
+  /// By how much weights are measured by less than the maximum, in each row;
+  /// null where that is nothing.
+  mlir::Value shift;
   mlir::math::Exp2Op weights;
   rtile::ReduceOp tileSum;
   /// Null where the product with the values takes weights of f32.

@@ -42,8 +42,10 @@ public:
   RoleBuilder(rtile::FuncOp func, const Products &products)
       : func(func), body(func.getBody().front()),
         schedule(func.getScheduleAttr()), builder(func.getContext()) {
-    for (const Feed &feed : products.feeds)
+    for (const Feed &feed : products.feeds) {
       feeds.insert({feed.load, feed});
+      views[feed.load] = products.getChannelView(feed);
+    }
   }
 
   LogicalResult build(std::string &reason);
@@ -51,7 +53,7 @@ public:
 private:
   using Key = std::pair<Value, Use>;
   Key getKey(rtile::LoadOp load) {
-    return {load.getView(), feeds.lookup(load).use};
+    return {views.lookup(load), feeds.lookup(load).use};
   }
   bool isFeed(Operation *op) { return feeds.contains(op); }
 
@@ -69,6 +71,8 @@ private:
   rtile::ScheduleAttr schedule;
   OpBuilder builder;
   llvm::MapVector<Operation *, Feed> feeds;
+  /// Of the channels of loads.
+  llvm::DenseMap<Operation *, Value> views;
   /// Scalars and views, which stay in the body of the function.
   llvm::DenseSet<Operation *> shared;
   llvm::MapVector<Key, rtile::ChannelOp> channels;

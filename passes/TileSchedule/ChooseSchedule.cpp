@@ -62,13 +62,14 @@ cost::ScheduledTiles measure(rtile::FuncOp func, const Products &products,
     return load && isInLoop(load);
   });
   tiles.live = cost::peakRegisters(findLiveTiles(func, tiles.groups));
+  tiles.loadsByList = hasListOfTiles(func);
   for (Feed feed : findLeftOperands(products))
     tiles.left.push_back(cost::leftRegisters(
         getTile(feed.load.getResult().getType()).getDimSize(1)));
   // A channel may be filled in front of a loop and then in it.
   llvm::MapVector<std::pair<Value, Use>, bool> channels;
   for (Feed feed : products.feeds)
-    channels[{feed.load.getView(), feed.use}] |=
+    channels[{products.getChannelView(feed), feed.use}] |=
         !isa<rtile::FuncOp>(feed.load->getParentOp());
   for (auto &[key, inLoop] : channels) {
     RankedTensorType tile =

@@ -46,6 +46,25 @@ int64_t Products::getHeight() const {
   return getTile(first.getLhs().getType()).getDimSize(0);
 }
 
+TypedValue<rtile::ViewType> Products::getChannelView(const Feed &feed) const {
+  auto getView = [](const Feed &of) {
+    rtile::LoadOp load = of.load;
+    return load.getView();
+  };
+  TypedValue<rtile::ViewType> view = getView(feed);
+  auto isLike = [&](const Feed &other) {
+    return other.use == feed.use && other.getBuffer() == feed.getBuffer() &&
+           getView(other).getType() == view.getType();
+  };
+  bool isMadeInLoop = llvm::any_of(feeds, [&](const Feed &other) {
+    return isLike(other) &&
+           !isa<rtile::FuncOp>(getView(other).getParentBlock()->getParentOp());
+  });
+  if (feed.getBuffer() < 0 || !isMadeInLoop)
+    return view;
+  return getView(*llvm::find_if(feeds, isLike));
+}
+
 static std::string toText(Type type) {
   std::string text;
   llvm::raw_string_ostream(text) << type;

@@ -52,6 +52,10 @@ struct Products {
 
   /// Height of the left operands.
   int64_t getHeight() const;
+  /// Of those that share a channel with `feed`, the first one's view. Loads
+  /// through one view do, and where loops make views, those of one buffer, form
+  /// and use: a loop makes another view in each step.
+  mlir::TypedValue<rtile::ViewType> getChannelView(const Feed &feed) const;
 };
 
 /// Finds them if the kernel has the form that roles need: right operands are

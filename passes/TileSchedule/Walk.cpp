@@ -28,20 +28,25 @@ static constexpr int64_t pointsPerBlock = 6;
 static constexpr int64_t usualHeads = 4;
 
 /// Numbers of the axes of the grid that `value` depends on, by arithmetic.
-static void collectAxes(rtile::FuncOp func, Value value,
+static void collectAxes(rtile::FuncOp func, Value of,
                         SmallVectorImpl<int64_t> &axes) {
-  if (auto argument = dyn_cast<BlockArgument>(value)) {
-    auto grid = func.getGridPoint();
-    if (!grid.empty() && argument.getOwner() == grid.front().getOwner() &&
-        argument.getArgNumber() >= grid.front().getArgNumber())
-      axes.push_back(argument.getArgNumber() - grid.front().getArgNumber());
-    return;
+  SmallVector<Value> pending{of};
+  llvm::SmallDenseSet<Value> seen;
+  while (!pending.empty()) {
+    Value value = pending.pop_back_val();
+    if (!seen.insert(value).second)
+      continue;
+    if (auto argument = dyn_cast<BlockArgument>(value)) {
+      auto grid = func.getGridPoint();
+      if (!grid.empty() && argument.getOwner() == grid.front().getOwner() &&
+          argument.getArgNumber() >= grid.front().getArgNumber())
+        axes.push_back(argument.getArgNumber() - grid.front().getArgNumber());
+      continue;
+    }
+    Operation *op = value.getDefiningOp();
+    if (op->getNumRegions() == 0 && op->getDialect()->getNamespace() == "arith")
+      llvm::append_range(pending, op->getOperands());
   }
-  Operation *op = value.getDefiningOp();
-  if (op->getNumRegions() != 0 || op->getDialect()->getNamespace() != "arith")
-    return;
-  for (Value operand : op->getOperands())
-    collectAxes(func, operand, axes);
 }
 
 /// The axis whose points are tiles of `height` rows of one view, counted from
@@ -190,6 +195,54 @@ static std::string describe(const Section &section) {
   return ", in sections of " + heads + " whose keys and values stay in a cache";
 }
 
+bool schedule::hasListOfTiles(rtile::FuncOp func) {
+  for (auto loop : func.getBody().front().getOps<scf::ForOp>()) {
+    SmallVector<int64_t> axes;
+    collectAxes(func, loop.getUpperBound(), axes);
+    if (!axes.empty() && !loop.getBody()->getOps<rtile::DotOp>().empty())
+      return true;
+  }
+  return false;
+}
+
+/// Tiles of a list have the keys of several segments: those of segments that
+/// follow each other share them. The first tiles of a section have the longest
+/// lists (`AttentionToTile`).
+static Walk chooseListWalk(rtile::FuncOp func, const Products &products,
+                           int64_t tile) {
+  SmallVector<int64_t> places, order;
+  func.walk([&](rtile::ViewOp view) {
+    if (view.getSegment() && isa<rtile::FuncOp>(view->getParentOp()))
+      collectAxes(func, view.getSegment(), places);
+  });
+  for (bool isPlace : {true, false})
+    for (int64_t axis = 0; axis < int64_t(func.getGridRank()); ++axis)
+      if (axis != tile && llvm::is_contained(places, axis) == isPlace)
+        order.push_back(axis);
+  double segmentBytes = 0;
+  SmallVector<Value> seen;
+  for (const Feed &feed : products.feeds) {
+    TypedValue<rtile::ViewType> view = products.getChannelView(feed);
+    rtile::ViewType type = view.getType();
+    if (feed.use == Use::Left || llvm::is_contained(seen, view) ||
+        !type.isStatic())
+      continue;
+    seen.push_back(view);
+    double rows = type.isSegmented() ? type.getSegmentLength() : 1;
+    segmentBytes += 2.0 * rows * type.getShape().back();
+  }
+  auto section = std::max<int64_t>(
+      static_cast<int64_t>(cachedBytes / std::max(segmentBytes, 1.0)), 1);
+  order.push_back(tile);
+  return {
+      rtile::WalkAttr::get(func.getContext(), rtile::Dispatch::dynamic, order,
+                           {}, section, 0, {}, 0),
+      "tiles have lists of keys of different lengths, so blocks take points "
+      "as they come, the longest first, in sections of " +
+          std::to_string(section) +
+          " segments whose keys and values stay in a cache"};
+}
+
 Walk schedule::chooseWalk(rtile::FuncOp func, const Products &products) {
   bool limited = false;
   func.walk([&](rtile::RunOp run) {
@@ -198,6 +251,8 @@ Walk schedule::chooseWalk(rtile::FuncOp func, const Products &products) {
   });
   MLIRContext *context = func.getContext();
   int64_t tile = findTileAxis(func, products.getHeight());
+  if (tile >= 0 && hasListOfTiles(func))
+    return chooseListWalk(func, products, tile);
   if (!limited)
     if (std::optional<Walk> walk = chooseProductWalk(func, products))
       return *walk;

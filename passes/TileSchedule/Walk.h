@@ -17,6 +17,10 @@ struct Walk {
   std::string reason;
 };
 
+/// Whether how many key tiles a loop visits follows from where the point
+/// stands, but not as a run of keys.
+bool hasListOfTiles(rtile::FuncOp func);
+
 /// Where every tile of queries sees the same keys, all blocks have the same to
 /// do: they take points in turn, and loads for a block's next point begin
 /// early. Else the longest points come first, so that none is left for the

@@ -190,6 +190,40 @@ void RoleEmitter::emitOperation(Operation *op) {
     emitCommon(op);
 }
 
+/// What all roles know, each finds for itself before it begins; what only a
+/// branch needs, there.
+void RoleEmitter::provideFor(Block &block) {
+  llvm::DenseSet<Operation *> needed;
+  auto provide = [&](Value value) {
+    Operation *source = value.getDefiningOp();
+    if (source && source->getParentOp() == func &&
+        !isa<rtile::ChannelOp>(source))
+      needed.insert(source);
+  };
+  for (Operation &op : block) {
+    if (isa<scf::IfOp>(op))
+      llvm::for_each(op.getOperands(), provide);
+    else
+      op.walk([&](Operation *inner) {
+        llvm::for_each(inner->getOperands(), provide);
+      });
+  }
+  // And what these are made of, in their order.
+  SmallVector<Operation *> order;
+  for (Operation &op : llvm::reverse(func.getBody().front()))
+    if (needed.contains(&op) && !provided.contains(&op)) {
+      order.push_back(&op);
+      op.walk([&](Operation *inner) {
+        llvm::for_each(inner->getOperands(), provide);
+      });
+    }
+  for (Operation *op : llvm::reverse(order)) {
+    b.setLoc(op->getLoc());
+    emitOperation(op);
+    provided.insert(op);
+  }
+}
+
 bool RoleEmitter::emitInRole(Operation *op) {
   if (putOff(op) || emitRounding(op))
     return true;
@@ -367,7 +401,9 @@ void RoleEmitter::emitRoleBranch(scf::IfOp branch) {
     bindCursors(visited, cursorsBefore);
     SmallVector<Value> yielded;
     underWay = before;
+    llvm::DenseSet<Operation *> providedBefore = provided;
     if (!from.empty()) {
+      provideFor(from.front());
       emitBlock(from.front());
       Operation *yield = from.front().getTerminator();
       yielded = flatten(yield->getOperands());
@@ -376,6 +412,7 @@ void RoleEmitter::emitRoleBranch(scf::IfOp branch) {
         renameProduct(value, result);
       waiting.clear();
     }
+    provided = std::move(providedBefore);
     llvm::append_range(yielded, flattenCursors(visited));
     scf::YieldOp::create(b, yielded);
   };

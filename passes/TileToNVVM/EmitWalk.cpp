@@ -135,17 +135,41 @@ void RoleEmitter::emitPoint(rtile::RoleOp op, ArrayRef<Value> visitedPoint) {
       values[axis] = b.sub(b.add(gridExtents[axis], -1), values[axis]);
   for (auto [point, value] : llvm::zip(func.getGridPoint(), values))
     bind(point, b.toI64(value));
-  // What all roles know, each finds for itself: the rest is dead code.
-  for (Operation &common : func.getBody().front().without_terminator())
-    if (!isa<rtile::RoleOp, rtile::ChannelOp>(common)) {
-      b.setLoc(common.getLoc());
-      emitOperation(&common);
-    }
+  // Of a role with few registers what follows from parameters is found anew for
+  // each point: found once, it would lie in registers all the time.
+  auto knownScalars = scalars;
+  auto knownBuffers = buffers;
+  bool isNarrow = isSingleThread(op) && gpu::isDynamic(func);
+  if (isNarrow)
+    renewParameters();
+  provided.clear();
+  provideFor(op.getBody().front());
   for (Operation &inner : op.getBody().front()) {
     b.setLoc(inner.getLoc());
     emitOperation(&inner);
   }
   waiting.clear();
+  if (!isNarrow)
+    return;
+  for (Value parameter : func.getParameters()) {
+    if (auto known = knownScalars.find(parameter); known != knownScalars.end())
+      scalars[parameter] = known->second;
+    if (auto known = knownBuffers.find(parameter); known != knownBuffers.end())
+      buffers[parameter] = known->second;
+  }
+}
+
+void RoleEmitter::renewParameters() {
+  auto renew = [&](Value &value) {
+    if (!value.getDefiningOp<arith::ConstantOp>())
+      value = async.hold(value).front();
+  };
+  for (Value parameter : func.getParameters()) {
+    if (auto scalar = scalars.find(parameter); scalar != scalars.end())
+      renew(scalar->second);
+    if (auto buffer = buffers.find(parameter); buffer != buffers.end())
+      llvm::for_each(buffer->second.sizes, renew);
+  }
 }
 
 /// Axes of a grid in the order of its walk, the fastest first.

@@ -47,6 +47,8 @@ private:
                      Value warpNumber);
   void emitRole(rtile::RoleOp role, int64_t firstWarp);
   void emitPoint(rtile::RoleOp role, llvm::ArrayRef<Value> visitedPoint);
+  /// Lets what follows from parameters be found after this point.
+  void renewParameters();
   void emitBarriers();
   /// The points of the grid that the block visits.
   void emitStridedWalk(rtile::RoleOp role);
@@ -70,6 +72,7 @@ private:
   /// in them.
   bool emitInRole(mlir::Operation *op);
   void emitOperation(mlir::Operation *op) override;
+  void provideFor(mlir::Block &block);
   Value shareScalar(Value loaded) override;
   void flattenValue(Value value, llvm::SmallVectorImpl<Value> &code) override;
   size_t bindValue(Value value, mlir::ValueRange code) override;
@@ -163,6 +166,8 @@ private:
   llvm::DenseMap<Value, Slot> slots;
   /// Products that were started and not waited for, the oldest first.
   llvm::SmallVector<Value> underWay;
+  /// Operations around the roles that are emitted already.
+  llvm::DenseSet<mlir::Operation *> provided;
   /// Results of the current block that were put off.
   llvm::SmallVector<Value> waiting;
   /// Of divisions by what a row has in common.

@@ -95,7 +95,7 @@ func.func @attend(%q: {tensor}, %k: {tensor}, %v: {tensor})
 
     def goal_beside(self, target: str, peer: str) -> Goal | None:
         """That of code for one GPU beside one peer, if there is one."""
-        if target == "sm_90a" and peer.endswith("cuDNN"):
+        if target == "sm_90a" and "cuDNN" in peer:
             return self.goal
         if target == "sm_80" and peer.endswith("FA2 in torch"):
             return PLAIN_GOAL
@@ -130,10 +130,31 @@ def cpu_cases() -> list[Case]:
     return cases
 
 
-def cuda_cases() -> list[Case]:
-    """Dense attention at the sizes that cuDNN is measured at, and a branch."""
-    dense = ((None, 1),)
+# Lists of branches that LongNet is measured with: length, heads, dim, w, r, goals
+# of full and of causal attention.
+LONGNET = [
+    (131072, 16, 128, (2048, 8192, 32768), (1, 4, 16), (2.35, 2.55), (2.8, 3.4)),
+    (1048576, 16, 64, (2048, 8192, 32768), (1, 4, 16), (1.9, 2.15), (2.4, 2.8)),
+    (131072, 12, 64, (2048, 4096, 8192), (1, 2, 4), (2.2, 2.55), (2.4, 2.9)),
+    (65536, 16, 128, (8192, 16384, 32768), (1, 2, 4), (1.6, 1.85), (1.6, 2.0)),
+]
+
+
+def longnet_cuda_cases() -> list[Case]:
     return [
+        Case(
+            "longnet", length, heads, dim, "bf16", causal, tuple(zip(w, r)), Goal(*goal)
+        )
+        for length, heads, dim, w, r, *goals in LONGNET
+        for causal, goal in zip((False, True), goals)
+    ]
+
+
+def cuda_cases() -> list[Case]:
+    """Dense attention at the sizes that cuDNN is measured at, a branch, and lists
+    of branches."""
+    dense = ((None, 1),)
+    return longnet_cuda_cases() + [
         Case("dense", 16384, 16, 128, "bf16", False, dense, Goal(1.15, 1.28)),
         Case("dense", 16384, 16, 128, "bf16", True, dense, Goal(1.25, 1.40)),
         Case("dense", 16384, 16, 128, "f16", False, dense, Goal(1.10, 1.25)),

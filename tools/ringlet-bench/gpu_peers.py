@@ -13,9 +13,9 @@ import re
 import gpu_packages
 
 
-def _gather(case, x):
-    """Rows of the case's one branch, [segments, heads, rows, dim]."""
-    (w, r), heads, dim = case.branches[0], case.heads, case.dim
+def _gather(case, x, branch=0):
+    """Rows of a branch, [segments, heads, rows, dim]."""
+    (w, r), heads, dim = case.branches[branch], case.heads, case.dim
     if w is None:
         return x.transpose(1, 2)
     n = case.length // w
@@ -49,6 +49,35 @@ def _sdpa(case, backend):
                 is_causal=case.causal,
             )
         return _scatter(case, out, q)
+
+    return attend
+
+
+def _mix(case):
+    """Each branch by cuDNN on gathered rows; outputs mixed by the softmax of
+    their lse."""
+    import torch
+
+    attend_rows = torch.ops.aten._scaled_dot_product_cudnn_attention
+
+    def spread(x, w, r, fill):
+        """Rows [segments, heads, rows, dim] to their places in the sequence."""
+        n, heads, rows, dim = x.shape
+        full = x.new_full((n, rows, r, heads // r, r, dim), fill)
+        split = x.reshape(n, heads // r, r, rows, dim).permute(0, 3, 1, 4, 2)
+        full.diagonal(dim1=2, dim2=4).copy_(split)
+        return full.view(1, n * w, heads, dim)
+
+    def attend(q, k, v):
+        outs, lses = [], []
+        for branch, (w, r) in enumerate(case.branches):
+            rows = (_gather(case, x, branch) for x in (q, k, v))
+            out, lse, *_ = attend_rows(*rows, None, True, 0.0, case.causal, False)
+            lse = lse.reshape(*out.shape[:3], 1)
+            outs.append(spread(out, w, r, 0.0))
+            lses.append(spread(lse, w, r, -1e30))
+        weights = torch.softmax(torch.stack(lses), 0).to(q.dtype)
+        return sum(out * weight for out, weight in zip(outs, weights))
 
     return attend
 
@@ -128,6 +157,8 @@ def _tilelang(case, programs):
 
 def makers(case, programs) -> dict:
     """Name of each peer that could take the case, and what makes its call."""
+    if len(case.branches) > 1:
+        return {"gather + cuDNN + mix": lambda: _mix(case)}
     prefix = "" if case.family == "dense" else "gather + "
     result = {
         f"{prefix}cuDNN": lambda: _sdpa(case, "CUDNN_ATTENTION"),

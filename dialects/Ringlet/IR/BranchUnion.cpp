@@ -11,7 +11,7 @@ using namespace mlir;
 using namespace ringlet;
 using namespace ringlet::attn;
 
-/// A kernel asks of every key tile which branches have it.
+/// A kernel has a list of keys with a part for each branch or two.
 static constexpr size_t mostBranches = 16;
 /// A grid has a point for each residue, and numbers of rows stay small.
 static constexpr int64_t greatestRate = 4096;
@@ -58,13 +58,30 @@ std::string attn::whyNotUnion(AttentionOp op) {
   return "";
 }
 
+/// Whether all heads have all branches, and a head's residue modulo an r is
+/// that modulo each divisor of it (B2).
+static bool doResiduesNest(AttentionOp op) {
+  auto first = cast<BranchAttr>(op.getBranches()[0]);
+  return llvm::all_of(op.getBranchRange(), [&](BranchAttr branch) {
+    bool isForAll =
+        branch.getHeadBegin() == 0 &&
+        (branch.hasAllHeads() || branch.getHeadEnd() == op.getQueryHeads());
+    bool isAlike = branch.getOffset() == first.getOffset() &&
+                   branch.getOffset() != OffsetRule::Block &&
+                   (branch.getOffset() == OffsetRule::Constant
+                        ? branch.getConstant() == first.getConstant()
+                        : branch.getBy() == first.getBy());
+    return isForAll && isAlike;
+  });
+}
+
 layout::UnionShape attn::getUnionShape(AttentionOp op) {
   std::vector<layout::UnionBranch> branches;
   for (BranchAttr branch : op.getBranchRange())
     branches.push_back(
         {branch.isUnbounded() ? layout::unboundedSegment : branch.getW(),
          branch.getR()});
-  return layout::UnionShape(std::move(branches));
+  return layout::UnionShape(std::move(branches), doResiduesNest(op));
 }
 
 BranchAttr attn::getAtoms(AttentionOp op) {

@@ -13,6 +13,11 @@
 // RUN:   | FileCheck %s --check-prefix=CHAIN
 // RUN: ringlet-opt %s --ringlet-choose-combine=combine=chain \
 // RUN:   | FileCheck %s --check-prefix=CHAIN
+// RUN: ringlet-opt %s --ringlet-choose-combine=level=sm_90a -o /dev/null \
+// RUN:   --remarks-filter=ringlet-choose-combine --remark-format=emitRemark 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=GPU
+// RUN: ringlet-opt %S/Inputs/longnet-bf16.mlir --ringlet-choose-combine=level=sm_90a \
+// RUN:   | FileCheck %S/Inputs/longnet-bf16.mlir
 // RUN: not ringlet-opt %s --ringlet-choose-combine=combine=union 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=REFUSED
 // RUN: not ringlet-opt %s --ringlet-choose-combine=combine=sum 2>&1 \
@@ -33,6 +38,8 @@ func.func @longnet(%q: tensor<1x?x8x64xf32>) -> tensor<1x?x8x64xf32> {
       : (tensor<1x?x8x64xf32>, tensor<1x?x8x64xf32>, tensor<1x?x8x64xf32>) -> (tensor<1x?x8x64xf32>, tensor<1x8x?xf32>)
   return %o : tensor<1x?x8x64xf32>
 }
+
+// GPU: no union: expected elements of f16 or bf16, found f32
 
 // Two rows of each residue in a segment fill no tile.
 

@@ -90,7 +90,7 @@ func.func @short(%x: tensor<1x?x2x64xbf16>) -> tensor<1x?x2x64xbf16> {
 
 // A chain of branches goes on from one kernel to the next.
 
-// REMARK: [Missed] {{.+}}"branch 0 on sm_90a: no recipe: expected one branch, whose softmax is finished in its kernel, found 2"
+// REMARK: [Missed] {{.+}}"branch 0 on sm_90a: no recipe: expected one branch, or a union of several, whose softmax is finished in its kernel, found a chain of 2"
 // REMARK: [Missed] {{.+}}"branch 1 on sm_90a: no recipe: expected one branch
 
 // CHECK-LABEL: func.func @chain(

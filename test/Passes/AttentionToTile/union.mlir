@@ -21,23 +21,26 @@
 // CHECK-SAME:    %[[Q:[A-Za-z0-9]+]]: memref<1x?x2x16xf32
 // CHECK-SAME:    %[[K:[A-Za-z0-9]+]]: memref<1x?x2x16xf32
 // CHECK-SAME:    grid(%[[POINT:[a-z0-9]+]]: index
-// CHECK:         %[[RESIDUE:.+]] = arith.remui %[[POINT]], %c4
+// CHECK:         %[[PLACE:.+]] = arith.remui %[[POINT]], %c4
 // CHECK:         arith.divui %[[POINT]], %c4
+// CHECK:         arith.index_cast %[[PLACE]]
+// CHECK:         %[[RESIDUE:.+]] = arith.index_cast %{{.+}} : i32 to index
 // CHECK:         rtile.view %[[Q]][{{.+}} residue(%[[RESIDUE]])
 // CHECK-SAME:      w = 32, rate = 4>
 
-// Keys of 3 branches, then of 2, then of 1; in between the softmax is taken
-// times 3/2 and 2.
+// One list of key tiles: the segment and residue of each follow from its place.
+// Keys of m branches have weights that are m times as large. An atom of 8 rows
+// fills no key tile, so each step has a mask.
 
-// CHECK:         scf.for %{{.+}} = %c0 to %c3 step %c1 iter_args
-// CHECK:           scf.if %{{.+}} -> (tensor<8xf32>)
-// CHECK-NEXT:        arith.addf %{{.+}}, %{{.+}} : tensor<8xf32>
-// CHECK:           scf.if %{{.+}} -> (tensor<8xf32>)
-// CHECK:           scf.for {{.+}} iter_args
-// CHECK:             scf.if %{{.+}} -> (tensor<8xf32>, tensor<8xf32>, tensor<8x16xf32>)
-// CHECK-NEXT:          %[[KEYS:.+]] = rtile.view %[[K]][{{.+}} w = 32, rate = 4>
-// CHECK:               %[[BEGIN:.+]], %{{.+}}, %{{.+}}, %[[END:.+]] = rtile.run %{{.+}}, %[[KEYS]]
-// CHECK:               scf.for %{{.+}} = %[[BEGIN]] to %[[END]] step %c16
+// CHECK:         scf.for %[[AT:.+]] = %c0 to %{{.+}} step %c1 iter_args(%[[M:[a-z0-9]+]] =
+// CHECK:           arith.index_cast %[[AT]] : index to i32
+// CHECK:           %[[SHIFT:.+]] = arith.select {{.+}} : tensor<8xf32>
+// CHECK:           %[[KEYS:.+]] = rtile.view %[[K]][{{.+}} segment(%{{.+}}) residue(%{{.+}}) : {{.+}} w = 32, rate = 4>
+// CHECK:           %[[SEEN:.+]] = rtile.visible %{{.+}}, %[[KEYS]][%c0]
+// CHECK:           arith.select %[[SEEN]]
+// CHECK:           %[[MAX:.+]] = arith.maximumf %[[M]]
+// CHECK:           arith.subf %[[MAX]], %{{.+}} : tensor<8xf32>
+// CHECK:         {rtile.unordered}
 // CHECK:         rtile.store
 func.func @longnet(%q: tensor<1x?x2x16xf32>) -> tensor<1x?x2x16xf32> {
   %o, %l = ringlet.attention %q, %q, %q
@@ -49,8 +52,30 @@ func.func @longnet(%q: tensor<1x?x2x16xf32>) -> tensor<1x?x2x16xf32> {
 
 // -----
 
+// Atoms of 16 rows are whole tiles, but in the last segment: only there are
+// masks.
+
+// CHECK-LABEL: rtile.func @whole_attention0_union(
+// CHECK:         %[[STATE:.+]]:3 = scf.for %{{.+}} = %c0 to %[[WHOLE:.+]] step %c1
+// CHECK-NOT:       rtile.visible
+// CHECK:         {rtile.unordered}
+// CHECK:         scf.for %[[AT:.+]] = %[[WHOLE]] to %{{.+}} step %c1 iter_args(%{{.+}} = %[[STATE]]#0,
+// CHECK:           arith.cmpi slt, %[[AT]], %[[WHOLE]] : index
+// CHECK:           rtile.visible
+// CHECK:         {rtile.unordered}
+func.func @whole(%q: tensor<1x?x2x16xf32>) -> tensor<1x?x2x16xf32> {
+  %o, %l = ringlet.attention %q, %q, %q
+      branches [<w = 32, r = 1>, <w = 64, r = 2>]
+      combine = union tilings = [#ringlet.tiling<query = 16, key = 16>]
+      : (tensor<1x?x2x16xf32>, tensor<1x?x2x16xf32>, tensor<1x?x2x16xf32>) -> (tensor<1x?x2x16xf32>, tensor<1x2x?xf32>)
+  return %o : tensor<1x?x2x16xf32>
+}
+
+// -----
+
 // Segments of 12 and 18 have those of 6 in common, dilations of 2 and 3 residues
-// modulo 6. Heads outside of a branch take no part, and sinks join once.
+// modulo 6. Heads outside of a branch take no part, and sinks join once. Under
+// causality an atom has a run of key tiles.
 
 // CHECK-LABEL: rplan.func @crossed(
 // CHECK:         rplan.launch @crossed_sinks0
@@ -59,6 +84,9 @@ func.func @longnet(%q: tensor<1x?x2x16xf32>) -> tensor<1x?x2x16xf32> {
 // CHECK-LABEL: rtile.func @crossed_attention0_union(
 // CHECK:         w = 6, rate = 6>
 // CHECK:         arith.cmpi {{.+}} %{{.+}}, %c1 : index
+// CHECK:         scf.for
+// CHECK:           rtile.run
+// CHECK:           scf.for
 func.func @crossed(%q: tensor<1x60x4x16xf32>, %s: tensor<4xf32>) -> (tensor<1x60x4x16xf32>, tensor<1x4x60xf32>) {
   %o, %l = ringlet.attention %q, %q, %q
       branches [<w = 12, r = 2, heads = [1, 3]>, <w = 18, r = 3>] causal

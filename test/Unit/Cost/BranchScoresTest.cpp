@@ -16,7 +16,7 @@ using layout::UnionShape;
 namespace {
 
 TEST(BranchScores, LongNet) {
-  UnionShape shape({{2048, 1}, {4096, 2}, {8192, 4}});
+  UnionShape shape({{2048, 1}, {4096, 2}, {8192, 4}}, /*residuesNest=*/true);
   std::optional<BranchScores> scores = countScores(shape, /*causal=*/false);
   ASSERT_TRUE(scores);
   // A branch has 2048 keys for each of its rows, one in r.
@@ -24,12 +24,21 @@ TEST(BranchScores, LongNet) {
   // Half of the keys of a longer segment are those of a shorter one, too.
   EXPECT_EQ(scores->ofUnion, 2048 + 512 + 256);
   // Base segments times residues.
+  EXPECT_EQ(scores->places, 4 + 1 * 2 / 2. + 2 * 1 / 4.);
+}
+
+TEST(BranchScores, KeysOfBranchesThatDoNotNestCountInEachOne) {
+  std::optional<BranchScores> scores = countScores(
+      UnionShape({{2048, 1}, {4096, 2}, {8192, 4}}), /*causal=*/false);
+  ASSERT_TRUE(scores);
+  EXPECT_EQ(scores->ofUnion, 2048 + 1024 + 512);
   EXPECT_EQ(scores->places, 4 + 2 * 2 / 2. + 4 * 1 / 4.);
 }
 
 TEST(BranchScores, LongNetOfFewRowsAnAtom) {
   std::optional<BranchScores> scores = countScores(
-      UnionShape({{2048, 1}, {8192, 4}, {32768, 16}}), /*causal=*/false);
+      UnionShape({{2048, 1}, {8192, 4}, {32768, 16}}, /*residuesNest=*/true),
+      /*causal=*/false);
   ASSERT_TRUE(scores);
   EXPECT_EQ(scores->ofBranches, (std::vector<double>{2048, 512, 128}));
   EXPECT_EQ(scores->ofUnion, 2048 + 512 * 3 / 4. + 128 * 3 / 4.);
@@ -37,7 +46,7 @@ TEST(BranchScores, LongNetOfFewRowsAnAtom) {
 
 TEST(BranchScores, CausalRowsSeeHalfOfThemselves) {
   std::optional<BranchScores> scores =
-      countScores(UnionShape({{64, 1}, {128, 1}}), /*causal=*/true);
+      countScores(UnionShape({{64, 1}, {128, 1}}, true), /*causal=*/true);
   ASSERT_TRUE(scores);
   EXPECT_EQ(scores->ofBranches, (std::vector<double>{32, 64}));
   // The first half of the longer segment sees what it sees of the shorter one.

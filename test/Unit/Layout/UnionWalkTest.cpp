@@ -1,4 +1,4 @@
-//===- UnionWalkTest.cpp - Keys of several branches, each once --*- C++ -*-===//
+//===- UnionWalkTest.cpp - Keys of several branches as a list -*- C++ -*-===//
 //
 // Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -35,14 +35,12 @@ struct HostArithmetic {
   int64_t mul(int64_t a, int64_t b) { return a * b; }
   int64_t div(int64_t a, int64_t b) { return a / b; }
   int64_t rem(int64_t a, int64_t b) { return a % b; }
-  int64_t floorDiv(int64_t a, int64_t b) { return layout::floorDiv(a, b); }
+  int64_t floorMod(int64_t a, int64_t b) { return layout::floorMod(a, b); }
   int64_t min(int64_t a, int64_t b) { return std::min(a, b); }
   int64_t max(int64_t a, int64_t b) { return std::max(a, b); }
   bool less(int64_t a, int64_t b) { return a < b; }
   bool divides(int64_t a, int64_t b) { return b % a == 0; }
   bool both(bool a, bool b) { return a && b; }
-  bool either(bool a, bool b) { return a || b; }
-  bool inverse(bool a) { return !a; }
   int64_t select(bool condition, int64_t a, int64_t b) {
     return condition ? a : b;
   }
@@ -57,11 +55,12 @@ struct EveryResidue : HostArithmetic {
 struct MissedResidue : HostArithmetic {
   int64_t rem(int64_t a, int64_t b) { return std::max<int64_t>(a % b, 0); }
 };
+/// Rings that have what the branch before has.
 struct CountedAgain : HostArithmetic {
-  bool either(bool, bool b) { return b; }
+  int64_t select(bool, int64_t a, int64_t) { return a; }
 };
 struct RoundedToZero : HostArithmetic {
-  int64_t floorDiv(int64_t a, int64_t b) { return a / b; }
+  int64_t floorMod(int64_t a, int64_t b) { return a % b; }
 };
 
 /// How often a query sees each key.
@@ -80,7 +79,9 @@ Case drawCase(Dice &dice) {
   drawn.queries = dice.between(1, 40);
   drawn.offset =
       dice.oneIn(2) ? drawn.keys - drawn.queries : dice.between(-40, 60);
-  bool nested = dice.oneIn(2);
+  bool nested = dice.oneIn(2), alike = dice.oneIn(2), byQuery = false;
+  OffsetRule rule = OffsetRule::Modulo;
+  int64_t constant = 0;
   int64_t width = dice.pick<int64_t>({4, 6, 8, 12, 15, 16}), rate = 1;
   int64_t count = dice.between(2, 5);
   for (int64_t i = 0; i < count; ++i) {
@@ -98,11 +99,16 @@ Case drawCase(Dice &dice) {
       branch.dilation =
           std::min(dice.between(1, 9), branch.segment.value_or(9));
     }
-    branch.offset = dice.pick(
-        {OffsetRule::Modulo, OffsetRule::Block, OffsetRule::Constant});
-    branch.constant = dice.between(-9, 9);
-    branch.offsetByQuery = dice.oneIn(3);
-    if (dice.oneIn(4)) {
+    if (!alike || i == 0) {
+      rule = dice.pick(
+          {OffsetRule::Modulo, OffsetRule::Block, OffsetRule::Constant});
+      constant = dice.between(-9, 9);
+      byQuery = dice.oneIn(3);
+    }
+    branch.offset = rule;
+    branch.constant = constant;
+    branch.offsetByQuery = byQuery;
+    if (!alike && dice.oneIn(4)) {
       int64_t begin = dice.between(0, drawn.queryHeads - 1);
       branch.heads =
           oracle::HeadRange{begin, dice.between(begin + 1, drawn.queryHeads)};
@@ -112,15 +118,29 @@ Case drawCase(Dice &dice) {
   return drawn;
 }
 
-UnionShape shapeOf(const Case &given) {
+/// Whether a head's residue modulo an r is that modulo each divisor of it, for
+/// branches that all heads have.
+bool doResiduesNest(const Case &given) {
+  const oracle::Branch &first = given.spec.branches.front();
+  for (const oracle::Branch &branch : given.spec.branches)
+    if (branch.heads || branch.offset != first.offset ||
+        branch.offset == OffsetRule::Block ||
+        (branch.offset == OffsetRule::Constant
+             ? branch.constant != first.constant
+             : branch.offsetByQuery != first.offsetByQuery))
+      return false;
+  return true;
+}
+
+UnionShape shapeOf(const Case &given, bool residuesNest) {
   std::vector<UnionBranch> branches;
   for (const oracle::Branch &branch : given.spec.branches)
     branches.push_back(
         {branch.segment.value_or(unboundedSegment), branch.dilation});
-  return UnionShape(std::move(branches));
+  return UnionShape(std::move(branches), residuesNest);
 }
 
-/// What the queries of one atom see, from the greatest multiplicity to 1.
+/// What the queries of one atom see.
 template <class A>
 Keys walk(const Case &given, const UnionShape &shape, int64_t head,
           int64_t position, std::set<std::pair<int64_t, int64_t>> &atoms) {
@@ -134,38 +154,53 @@ Keys walk(const Case &given, const UnionShape &shape, int64_t head,
                     branch.dilation, branch.constant);
     bool takesPart = !branch.heads ||
                      (branch.heads->begin <= head && head < branch.heads->end);
-    heads.push_back({takesPart, residue});
+    int64_t segments = branch.segment && shape.width != unboundedSegment
+                           ? *branch.segment / shape.width
+                           : branch.dilation;
+    heads.push_back({takesPart, residue,
+                     a.floorMod(segmentOf(position, shape.width), segments)});
   }
   int64_t segment = segmentOf(position, shape.width);
   int64_t residue = residueOf(position, shape.width, shape.rate);
   int64_t keySegments =
       shape.width == unboundedSegment ? 1 : ceilDiv(given.keys, shape.width);
-  UnionWalk<A> walk(a, shape, heads, {segment, residue}, keySegments);
+  UnionWalk<A> walk(a, shape, heads, residue);
   Keys keys;
-  for (int64_t m = walk.getMost(); m >= 1; --m)
-    for (int64_t place = 0; place < walk.getCount(m); ++place) {
-      auto next = walk.at(place);
-      if (!next.isFirst || next.multiplicity != m)
-        continue;
-      EXPECT_TRUE(
-          (std::is_same_v<A, HostArithmetic>
-               ? atoms.emplace(next.atom.segment, next.atom.residue).second
-               : true))
-          << "an atom is visited twice";
-      int64_t begin = next.atom.segment * shape.width;
-      for (int64_t u = begin + next.atom.residue;
+  // In two lists, as kernels do that mask the last keys alone.
+  int64_t whole =
+      shape.width == unboundedSegment ? 0 : given.keys / shape.width;
+  for (bool isRest : {false, true}) {
+    auto list = isRest ? walk.listOne(whole - segment, whole < keySegments)
+                       : walk.list(-segment, whole - segment);
+    auto span = list.spans.begin();
+    for (int64_t place = 0; place < list.count; ++place) {
+      while (place >= span->end && span + 1 != list.spans.end())
+        ++span;
+      int64_t m = span->multiplicity;
+      auto atom = walk.at(list, place);
+      atom.segment += segment;
+      bool isNew = atoms.emplace(atom.segment, atom.residue).second;
+      if (std::is_same_v<A, HostArithmetic>) {
+        EXPECT_TRUE(isNew || !shape.isNested) << "an atom is visited twice";
+        EXPECT_EQ(atom.segment >= whole, isRest);
+        EXPECT_TRUE(atom.segment >= 0 && atom.segment < keySegments);
+        EXPECT_TRUE(atom.residue >= 0 && atom.residue < shape.rate);
+      }
+      int64_t begin = atom.segment * shape.width;
+      for (int64_t u = begin + atom.residue;
            u < given.keys &&
            (shape.width == unboundedSegment || u < begin + shape.width);
            u += shape.rate)
         if (u >= 0)
           keys[u] += m;
     }
+  }
   return keys;
 }
 
 /// The number of rows for which the walk and the oracle disagree.
 template <class A>
-int64_t countWrong(const Case &given) {
+int64_t countWrong(const Case &given, bool residuesNest) {
   Tensor query(DType::f32, {1, given.queries, given.queryHeads, 1});
   Tensor key(DType::f32, {1, given.keys, given.keyHeads, 1});
   Tensor offset(DType::i64, {1});
@@ -177,7 +212,7 @@ int64_t countWrong(const Case &given) {
   std::string error;
   EXPECT_TRUE(oracle::validate(given.spec, inputs, &error)) << error;
   oracle::Pattern pattern(given.spec, inputs);
-  UnionShape shape = shapeOf(given);
+  UnionShape shape = shapeOf(given, residuesNest);
   int64_t wrong = 0;
   for (int64_t head = 0; head < given.queryHeads; ++head)
     for (int64_t row = 0; row < given.queries; ++row) {
@@ -205,39 +240,74 @@ TEST(UnionShape, CommonSegmentsAndResidues) {
   EXPECT_EQ(unbounded.width, unboundedSegment);
 }
 
-TEST(UnionWalk, SeesTheKeysOfTheOracle) {
-  Dice dice(20261129, 0);
-  for (int number = 0; number < 800; ++number)
-    EXPECT_EQ(countWrong<HostArithmetic>(drawCase(dice)), 0)
-        << "case " << number;
+TEST(UnionShape, Nests) {
+  EXPECT_TRUE(UnionShape({{8192, 4}, {2048, 1}}, true).isNested);
+  EXPECT_TRUE(UnionShape({{unboundedSegment, 4}, {2048, 2}}, true).isNested);
+  EXPECT_FALSE(UnionShape({{8192, 4}, {2048, 1}}, false).isNested);
+  EXPECT_FALSE(UnionShape({{8192, 1}, {2048, 4}}, true).isNested);
+  EXPECT_FALSE(UnionShape({{6144, 2}, {4096, 1}}, true).isNested);
+  EXPECT_FALSE(UnionShape({{6, 4}, {12, 8}}, true).isNested);
 }
 
-/// A segment of one residue walks as kernels of one branch do.
-TEST(UnionWalk, VisitsAtomsOfTheLargestSegmentLast) {
-  HostArithmetic a;
-  UnionShape shape({{4, 1}, {8, 2}});
-  UnionWalk<HostArithmetic> walk(a, shape, {{true, 0}, {true, 0}}, {1, 0}, 4);
-  // Base segment 1 at residue 0 in both branches, then at residue 1 in the
-  // first, then base segment 0 at residue 0 in the second.
-  EXPECT_EQ(walk.getCount(2), 2);
-  EXPECT_EQ(walk.getCount(1), 4);
-  std::vector<std::vector<int64_t>> visits;
-  for (int64_t place = 0; place < 4; ++place) {
-    auto next = walk.at(place);
-    if (next.isFirst)
-      visits.push_back(
-          {next.atom.segment, next.atom.residue, next.multiplicity});
+TEST(UnionWalk, SeesTheKeysOfTheOracle) {
+  Dice dice(20261129, 0);
+  int64_t nested = 0;
+  for (int number = 0; number < 1200; ++number) {
+    Case drawn = drawCase(dice);
+    nested += shapeOf(drawn, doResiduesNest(drawn)).isNested;
+    EXPECT_EQ(countWrong<HostArithmetic>(drawn, doResiduesNest(drawn)), 0)
+        << "case " << number;
   }
-  EXPECT_EQ(visits, (std::vector<std::vector<int64_t>>{
-                        {1, 0, 2}, {1, 1, 1}, {0, 0, 1}}));
+  EXPECT_GT(nested, 150);
+}
+
+TEST(UnionWalk, ListsResiduesOfMostBranchesFirst) {
+  HostArithmetic a;
+  UnionShape shape({{4, 1}, {8, 2}}, true);
+  UnionWalk<HostArithmetic> walk(a, shape, {{true, 0, 0}, {true, 0, 1}}, 0);
+  // Base segment 1 at residue 0 in both branches, then base segment 0 at
+  // residue 0 in the second, then base segment 1 at residue 1 in the first.
+  auto list = walk.list(-1, 3);
+  EXPECT_EQ(list.count, 3);
+  ASSERT_EQ(list.spans.size(), 3u);
+  EXPECT_EQ(list.spans[0].multiplicity, 2);
+  EXPECT_EQ(list.spans[0].end, 1);
+  std::vector<std::pair<int64_t, int64_t>> visits;
+  for (int64_t place = 0; place < 3; ++place) {
+    auto atom = walk.at(list, place);
+    visits.push_back({atom.segment + 1, atom.residue});
+  }
+  EXPECT_EQ(visits,
+            (std::vector<std::pair<int64_t, int64_t>>{{1, 0}, {0, 0}, {1, 1}}));
+}
+
+TEST(UnionWalk, ResiduesOfMostBranchesComeFirst) {
+  HostArithmetic a;
+  UnionShape shape({{64, 2}, {128, 4}, {256, 16}}, true);
+  std::set<int64_t> residues;
+  for (int64_t place = 0; place < 16; ++place) {
+    int64_t residue = UnionWalk<HostArithmetic>::getResidue(a, shape, place, 7);
+    EXPECT_TRUE(residues.insert(residue).second);
+    EXPECT_EQ(residue == 7, place < 1);
+    EXPECT_EQ(residue % 4 == 3, place < 4);
+    EXPECT_EQ(residue % 2 == 1, place < 8);
+    std::vector<UnionWalk<HostArithmetic>::Head> heads{
+        {true, 1, 0}, {true, 3, 1}, {true, 7, 2}};
+    UnionWalk<HostArithmetic> known(a, shape, heads, residue, place);
+    UnionWalk<HostArithmetic> found(a, shape, heads, residue);
+    EXPECT_EQ(known.list(-2, 2).count, found.list(-2, 2).count);
+  }
+  EXPECT_EQ(residues.size(), 16u);
 }
 
 template <class A>
 int64_t countWrongOfMany() {
   Dice dice(20261129, 1);
   int64_t wrong = 0;
-  for (int number = 0; number < 60; ++number)
-    wrong += countWrong<A>(drawCase(dice));
+  for (int number = 0; number < 60; ++number) {
+    Case drawn = drawCase(dice);
+    wrong += countWrong<A>(drawn, doResiduesNest(drawn));
+  }
   return wrong;
 }
 

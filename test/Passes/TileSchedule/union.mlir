@@ -1,0 +1,50 @@
+//===- union.mlir - Several branches in one scheduled kernel ---*- mlir -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+// RUN: ringlet-compile %s --target=sm_90a --emit=schedule --require-recipe \
+// RUN:   --recipe=fa_fwd_lazy | FileCheck %s
+// RUN: ringlet-compile %s --target=sm_90a --emit=schedule --explain -o %t.mlir \
+// RUN:   2>&1 | FileCheck %s --check-prefix=EXPLAIN
+
+// EXPLAIN: ringlet-choose-combine: union of {{[0-9]+}} scores a row, {{.+}}; chain
+// EXPLAIN: rtile-peel-first-tile: the first key tile of the list stands before 2 loops
+// EXPLAIN: rtile-pipeline-loops: {{[0-9]+}} operations of a step run in the next one; the first step stands in front
+// EXPLAIN: rtile-guard-masks: {{.+}}: the mask of the first key tile is skipped
+// EXPLAIN: rtile-choose-schedule: {{.+}} 2 slots, {{.+}}; tiles have lists of keys of different lengths
+// EXPLAIN: rtile-verify-schedule: no role waits for ever
+
+// Each channel serves the step in front and both loops, whose views are made in
+// each step; what runs late takes its place along as numbers of 32 bits.
+
+// CHECK-LABEL: rtile.func @longnet_attention0_union(
+// CHECK-SAME:    scheduled walk = <dynamic, order = [1, 2, 3, 0], section = 32>
+// CHECK:         %[[K:.+]] = rtile.channel slots = 2 : !rtile.channel<128x128xbf16>
+// CHECK-NEXT:    %[[V:.+]] = rtile.channel slots = 2 : !rtile.channel<128x128xbf16>
+// CHECK-NOT:     rtile.channel
+// CHECK:         rtile.role "load"
+// CHECK:           rtile.acquire %[[K]]
+// CHECK:           scf.for %{{.+}} iter_args({{.+}}) -> (i32, i32) {
+// CHECK:             rtile.view
+// CHECK:             rtile.acquire %[[K]]
+// CHECK:             rtile.view
+// CHECK:             rtile.acquire %[[V]]
+// CHECK:           scf.for %{{.+}} iter_args({{.+}}) -> (i32, i32) {
+// CHECK:           rtile.acquire %[[V]]
+// CHECK:         rtile.role "compute"
+// CHECK:           scf.for
+// CHECK-NOT:         rtile.visible
+// CHECK:             arith.select {{.+}} : tensor<128xf32
+// CHECK:             rtile.await %[[K]], %[[V]]
+// CHECK:           scf.for
+// CHECK:             rtile.visible
+// CHECK-LABEL: rtile.func @longnet_attention0_union_redo(
+func.func @longnet(%q: tensor<1x?x16x128xbf16>) -> tensor<1x?x16x128xbf16> {
+  %o, %l = ringlet.attention %q, %q, %q
+      branches [<w = 2048, r = 1>, <w = 8192, r = 4>, <w = 32768, r = 16>]
+      : (tensor<1x?x16x128xbf16>, tensor<1x?x16x128xbf16>, tensor<1x?x16x128xbf16>) -> (tensor<1x?x16x128xbf16>, tensor<1x16x?xf32>)
+  return %o : tensor<1x?x16x128xbf16>
+}
