@@ -31,6 +31,12 @@ struct CostTable {
   double row = 6.0, tile = 150.0;
   /// Factors on the products when the tiles leave the first or second cache.
   double outsideL1 = 1.06, outsideL2 = 1.6;
+  /// Keys from which on another thread is worth waking, and the state that it
+  /// leaves is worth merging; most queries of kernels for few.
+  int64_t part = 256, fewQueries = 64;
+  /// What parts may cost more than tiles for many queries, which leave threads
+  /// without work.
+  double worthOfParts = 1.1;
 };
 
 constexpr CostTable table;
@@ -67,9 +73,18 @@ CPUCore CPUCore::of(const arch::CPULevel &level, bool isBF16) {
   return core;
 }
 
-CPUTiling ringlet::cost::estimate(const CPUCore &core,
-                                  const BranchShape &branch, int64_t query,
-                                  int64_t key) {
+namespace {
+
+/// Estimated cycles for one tile of queries and one of keys.
+struct TileWork {
+  double dots, cycles;
+  double bytes; ///< of f32 tiles that are alive at once
+};
+
+} // namespace
+
+static TileWork getWork(const CPUCore &core, const BranchShape &branch,
+                        int64_t query, int64_t key) {
   const double lanes = static_cast<double>(core.lanes);
   const double m = query, n = key;
   const double d = roundUp(branch.headDim, core.lanes);
@@ -92,8 +107,14 @@ CPUTiling ringlet::cost::estimate(const CPUCore &core,
   double pack = n * (d * table.packKey + dv * table.packValue) / lanes;
   double softmax = m * n * table.softmax / lanes / table.multiplyAdds +
                    m * dv * table.rescale / lanes + m * table.row;
-  double cycles = cached + pack + softmax + table.tile;
+  return {dots, cached + pack + softmax + table.tile, all};
+}
 
+CPUTiling ringlet::cost::estimate(const CPUCore &core,
+                                  const BranchShape &branch, int64_t query,
+                                  int64_t key) {
+  const double m = query, n = key;
+  TileWork work = getWork(core, branch, query, key);
   // The part of the computed scores that somebody asked for.
   double useful = 1.0;
   if (branch.rowsOfSegment > 0) {
@@ -103,14 +124,14 @@ CPUTiling ringlet::cost::estimate(const CPUCore &core,
     // Of what a causal panel computes on the diagonal, half is hidden; keys
     // that none of its rows sees are left out.
     if (branch.causal)
-      useful *= rows / (rows + panelRows);
+      useful *= rows / (rows + std::min(m, 2.0 * core.lanes));
   }
   CPUTiling result;
   result.query = query;
   result.key = key;
-  result.cyclesPerScore = cycles / (m * n * useful);
-  result.dotShare = dots / (m * n) / result.cyclesPerScore;
-  result.scratchBytes = static_cast<int64_t>(all);
+  result.cyclesPerScore = work.cycles / (m * n * useful);
+  result.dotShare = work.dots / (m * n) / result.cyclesPerScore;
+  result.scratchBytes = static_cast<int64_t>(work.bytes);
   result.candidates = 1;
   return result;
 }
@@ -132,6 +153,72 @@ CPUTiling ringlet::cost::chooseTiling(const CPUCore &core,
     }
   best.candidates = candidates;
   return best;
+}
+
+/// Cycles a key for `rows` rows in tiles of up to `height` rows, of which only
+/// panels with rows are computed.
+static double getCyclesPerKey(const CPUCore &core, const BranchShape &branch,
+                              int64_t rows, int64_t height, int64_t key) {
+  int64_t panel = height <= core.lanes ? core.lanes : 2 * core.lanes;
+  double cycles = 0;
+  for (; rows > 0; rows -= height) {
+    auto alive = static_cast<int64_t>(roundUp(std::min(rows, height), panel));
+    cycles += getWork(core, branch, alive, key).cycles;
+  }
+  return cycles / static_cast<double>(key);
+}
+
+CPUSplit ringlet::cost::chooseSplit(const CPUCore &core,
+                                    const BranchShape &branch,
+                                    const CPUTiling &tiling, int64_t group,
+                                    int64_t heads) {
+  CPUSplit best = {};
+  best.heads = heads;
+  best.part = table.part;
+  auto tiles = static_cast<double>(group / heads);
+  for (int64_t vectors : {1, 2, 4})
+    for (int64_t key : keyCandidates) {
+      int64_t rows = vectors * core.lanes;
+      double cycles = tiles * getCyclesPerKey(core, branch, heads, rows, key);
+      // What a tile of keys is copied from and to passes through the first
+      // cache once: the copy has to be there when it is read.
+      bool fits = 8 * key * (branch.headDim + branch.valueDim) <= core.l1Bytes;
+      if (rows > core.maxRows || key > core.maxRows ||
+          (!fits && key != keyCandidates[0]) ||
+          (best.rows && cycles >= best.cyclesPerKey))
+        continue;
+      best.rows = rows;
+      best.key = key;
+      best.cyclesPerKey = cycles;
+    }
+  auto ofMany = [&](int64_t queries) {
+    return static_cast<double>(group) *
+           getCyclesPerKey(core, branch, queries, tiling.query, tiling.key);
+  };
+  best.otherCyclesPerKey = ofMany(1);
+  auto isCheaper = [&](int64_t queries) {
+    return tiles * getCyclesPerKey(core, branch, queries * heads, best.rows,
+                                   best.key) <=
+           table.worthOfParts * ofMany(queries);
+  };
+  while (best.queries < table.fewQueries && isCheaper(best.queries + 1))
+    ++best.queries;
+  return best;
+}
+
+std::string ringlet::cost::explain(const CPUSplit &split) {
+  char text[300];
+  std::snprintf(
+      text, sizeof(text),
+      "up to %lld queries in tiles of %lld rows (%lld heads together) "
+      "x %lld keys, split over keys among threads in parts of at "
+      "least %lld: one query takes %.0f cycles a key by the cost "
+      "model, %.0f in tiles for many",
+      static_cast<long long>(split.queries), static_cast<long long>(split.rows),
+      static_cast<long long>(split.heads), static_cast<long long>(split.key),
+      static_cast<long long>(split.part), split.cyclesPerKey,
+      split.otherCyclesPerKey);
+  return text;
 }
 
 std::string ringlet::cost::explain(const CPUTiling &tiling) {

@@ -43,7 +43,11 @@ public:
   /// The first row whose rank is at least `bound`.
   Wide firstRowAt(Wide bound) const;
   /// The rank of a row, whether it exists or not.
-  Wide rank(Wide row) const { return base + row * rate; }
+  Wide rank(Wide row) const { return base + line(row) * rate; }
+  /// The place of a row in its group.
+  int64_t member(Wide row) const {
+    return static_cast<int64_t>(row - line(row) * group);
+  }
   /// First and one past the last row that exists.
   Wide begin() const { return firstRowAt(low); }
   Wide end() const { return firstRowAt(high); }
@@ -56,6 +60,11 @@ public:
 private:
   /// The place of an entry of the view's tables.
   std::optional<Place> placeOf(int64_t entry) const;
+  /// The row of the row axis that a row belongs to.
+  Wide line(Wide row) const {
+    Wide whole = row / group;
+    return whole * group > row ? whole - 1 : whole;
+  }
 
   const View &view;
   /// Elements of the row axis.
@@ -63,6 +72,8 @@ private:
   /// Rank of row 0 and distance of rows.
   Wide base;
   int64_t rate;
+  /// Rows of the view for each row of the row axis.
+  int64_t group;
   /// Half-open.
   Wide low, high;
 };

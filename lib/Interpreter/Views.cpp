@@ -22,6 +22,7 @@ using namespace ringlet::interpreter;
 Rows::Rows(const View &view) : view(view), base(view.residue), rate(view.rate) {
   auto op = cast<rtile::ViewOp>(view.definition);
   size = view.buffer->sizes[op.getAxes()[0]];
+  group = op.getGroupSize();
   int64_t count = view.rows ? view.rows->sizes[0] : size;
   low = view.origin + std::clamp<Wide>(view.first, 0, count);
   high = view.origin + std::clamp<Wide>(view.end, 0, count);
@@ -34,7 +35,7 @@ Rows::Rows(const View &view) : view(view), base(view.residue), rate(view.rate) {
 }
 
 std::optional<int64_t> Rows::number(int64_t row) const {
-  Wide rank = base + Wide(row) * rate;
+  Wide rank = this->rank(row);
   if (rank < low || rank >= high)
     return std::nullopt;
   return static_cast<int64_t>(rank - view.origin);
@@ -72,7 +73,7 @@ std::optional<Place> Rows::placeOf(int64_t entry) const {
 Wide Rows::firstRowAt(Wide bound) const {
   Wide distance = bound - base;
   Wide row = distance / rate;
-  return distance % rate > 0 ? row + 1 : row;
+  return (distance % rate > 0 ? row + 1 : row) * group;
 }
 
 int64_t interpreter::readTable(const Buffer &table, int64_t index) {
@@ -204,7 +205,8 @@ public:
   LogicalResult readBeyond(std::vector<float> &tile);
 
 private:
-  LogicalResult addFixedOffset(int64_t &offset);
+  /// For a row that is number `member` of its group.
+  LogicalResult addFixedOffset(int64_t &offset, int64_t member);
   /// True if the indices of the other axes exist.
   bool hasFixedIndices() const;
   /// Columns of the tile that lie in the buffer.
@@ -214,7 +216,8 @@ private:
   }
   LogicalResult readTableOfRows(const Rows &rows, int64_t row);
   template <typename Visitor>
-  LogicalResult visitRow(int64_t i, int64_t index, Visitor visit);
+  LogicalResult visitRow(int64_t i, int64_t index, int64_t member,
+                         Visitor visit);
 
   Machine &machine;
   const Instruction &instruction;
@@ -225,7 +228,7 @@ private:
 };
 } // namespace
 
-LogicalResult Access::addFixedOffset(int64_t &offset) {
+LogicalResult Access::addFixedOffset(int64_t &offset, int64_t member) {
   auto op = cast<rtile::ViewOp>(view.definition);
   ArrayRef<int64_t> axes = op.getAxes();
   size_t next = 0;
@@ -234,6 +237,8 @@ LogicalResult Access::addFixedOffset(int64_t &offset) {
     if (llvm::is_contained(axes, axis))
       continue;
     int64_t index = view.fixed[next++];
+    if (op.getGroup() && (*op.getGroup())[0] == axis)
+      index += member;
     int64_t size = view.buffer->sizes[axis];
     if (index < 0 || index >= size)
       return machine.fail(instruction,
@@ -282,11 +287,12 @@ LogicalResult Access::readTableOfRows(const Rows &rows, int64_t row) {
 }
 
 template <typename Visitor>
-LogicalResult Access::visitRow(int64_t i, int64_t index, Visitor visit) {
+LogicalResult Access::visitRow(int64_t i, int64_t index, int64_t member,
+                               Visitor visit) {
   const Buffer &buffer = *view.buffer;
   ArrayRef<int64_t> axes = cast<rtile::ViewOp>(view.definition).getAxes();
   int64_t offset = index * buffer.strides[axes[0]];
-  if (failed(addFixedOffset(offset)))
+  if (failed(addFixedOffset(offset, member)))
     return failure();
   int64_t firstColumn = offsets.size() == 2 ? offsets[1] : 0;
   int64_t stride = axes.size() == 2 ? buffer.strides[axes[1]] : 0;
@@ -313,7 +319,7 @@ LogicalResult Access::forEach(Visitor visit) {
       return failure();
     // A tile without elements needs no legal indices.
     if (std::optional<Place> place = rows.place(row);
-        place && failed(visitRow(i, place->index, visit)))
+        place && failed(visitRow(i, place->index, rows.member(row), visit)))
       return failure();
   }
   return success();
@@ -357,7 +363,7 @@ LogicalResult Access::readBeyond(std::vector<float> &tile) {
     if (options.chooseFreely &&
         (mix(options.seed.value_or(0), {stamp.point(), row, 5}) & 1))
       continue;
-    if (failed(visitRow(i, place->index,
+    if (failed(visitRow(i, place->index, rows.member(row),
                         [&](int64_t element, const char *address) {
                           tile[element] = decode(address, dtype);
                           return success();

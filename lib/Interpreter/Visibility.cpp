@@ -293,6 +293,21 @@ static LogicalResult runRun(Machine &machine, const Instruction &instruction) {
         firstStep += pick(lastStep - firstStep);
     }
   }
+  if (!op.getPart().empty()) {
+    int64_t number = machine.scalar(instruction, 3);
+    int64_t parts = machine.scalar(instruction, 4);
+    if (number < 0 || number >= parts)
+      return machine.fail(instruction, "expected a part from 0 to " +
+                                           Twine(parts - 1) + ", found " +
+                                           Twine(number));
+    // No steps where nothing is seen, wherever that is said to begin.
+    Wide steps = any ? (end - begin + step - 1) / step : 0;
+    Wide first = number * steps / parts, last = (number + 1) * steps / parts;
+    end = any ? std::min(end, begin + last * step) : end;
+    begin += first * step;
+    firstStep = std::clamp<Wide>(firstStep - first, 0, last - first);
+    lastStep = std::clamp<Wide>(lastStep - first, firstStep, last - first);
+  }
   if (firstStep == lastStep)
     firstStep = lastStep = 0;
   Wide results[] = {begin, begin + firstStep * step, begin + lastStep * step,

@@ -12,6 +12,7 @@
 #include "passes/AttentionOpt/ChooseRecipe.h"
 #include "passes/AttentionOpt/Passes.h"
 #include "passes/AttentionOpt/PlainTiling.h"
+#include "passes/AttentionOpt/SplitKV.h"
 #include "passes/Recipes/FormOfOp.h"
 #include "passes/Recipes/Recipe.h"
 
@@ -202,6 +203,18 @@ void ChooseTiling::runOnOperation() {
                "no recipe: " + choice->missed);
     }
     op.setTilingsAttr(ArrayAttr::get(op.getContext(), tilings));
+    if (!target.cpu)
+      return WalkResult::advance();
+    SplitKVChoice few = chooseSplitKV(op, branches, target);
+    if (few.split)
+      op.setSplitKvAttr(few.split);
+    auto say = [&](remark::detail::InFlightRemark remark, StringRef what) {
+      remark << (what + " on " + target.name() + ": " + few.reason).str();
+    };
+    if (few.split)
+      say(remark::passed(op.getLoc(), options), "few queries");
+    else
+      say(remark::missed(op.getLoc(), options), "no kernels for few queries");
     return WalkResult::advance();
   });
   if (walk.wasInterrupted())

@@ -29,10 +29,10 @@ void AttentionGrid::count(int64_t begin, int64_t end) {
   Value rows = plan.ceilDiv(ranks, sizes.r);
   if (sizes.w)
     rows = plan.min(rows, plan.ceilDiv(sizes.w, sizes.r));
-  tiles = plan.ceilDiv(rows, tileRows);
+  tiles = plan.ceilDiv(plan.mul(rows, plan.constant(headsOfTile)), tileRows);
   countSegments();
   firstHead = begin;
-  heads = plan.constant(end - begin);
+  heads = plan.constant((end - begin) / headsOfTile);
   together = plan.constant(1);
 }
 
@@ -55,6 +55,12 @@ void AttentionGrid::countSegments() {
   firstSegment = plan.floorDiv(first, w);
   segments = plan.add(plan.sub(plan.floorDiv(last, w), firstSegment),
                       plan.constant(1));
+}
+
+void AttentionGrid::addParts(Value first, Value count) {
+  partCount = count;
+  parts = k.addScalar("parts", count);
+  firstState = k.addScalar("first_state", first);
 }
 
 Value AttentionGrid::shareTiles(int64_t most) {
@@ -87,12 +93,24 @@ void AttentionGrid::addAxes() {
   Value extent = packed ? tiles : plan.ceilDiv(tiles, together);
   if (hasResidues)
     extent = plan.mul(extent, view.getSizes().r);
+  Value tilesOfPart;
+  if (parts) {
+    // Tiles of a part follow each other, so that they find its keys in caches.
+    tilesOfPart = k.addNumber("tiles", extent);
+    extent = plan.mul(extent, partCount);
+  }
   point.tile = k.addGridAxis("tile", extent);
   if (view.getSizes().w && !packed)
     point.segment = point.gridSegment = k.addGridAxis("segment", segments);
   point.head = k.addGridAxis("head", heads);
   if (!packed)
     point.batch = k.addGridAxis("batch", attention.query.sizes[0]);
+  if (parts) {
+    Value axis = point.tile;
+    point.tile = k.create<arith::RemUIOp>("tile_of_part", axis, tilesOfPart);
+    point.part = k.create<arith::DivUIOp>("part", axis, tilesOfPart);
+    point.state = k.add("state_number", firstState, point.part);
+  }
   if (hasResidues) {
     Value axis = point.tile, r = view.getR();
     point.residue = k.create<arith::RemUIOp>("residue", axis, r);
@@ -107,11 +125,18 @@ void AttentionGrid::addAxes() {
     sequence.read(point.batch, nullptr);
   }
   placeSegment();
+  int64_t group = attention.op.getQueryHeads() / attention.op.getKeyHeads();
+  if (headsOfTile == group && firstHead == 0) {
+    point.keyHead = point.head;
+    if (group != 1)
+      point.head = k.mul("query_head", point.head, group);
+    return;
+  }
+  if (headsOfTile != 1)
+    point.head = k.mul("heads_before", point.head, headsOfTile);
   if (firstHead != 0)
     point.head = k.add("query_head", point.head, k.constant(firstHead));
-  point.keyHead =
-      k.div("key_head", point.head,
-            attention.op.getQueryHeads() / attention.op.getKeyHeads());
+  point.keyHead = k.div("key_head", point.head, group);
 }
 
 void AttentionGrid::placeSegment() {

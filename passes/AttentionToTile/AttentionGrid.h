@@ -18,8 +18,8 @@ namespace ringlet {
 
 /// The grid of a kernel that computes a tile of query rows of one segment and
 /// residue, or several, at each point: tiles of a segment, segments, heads,
-/// sequences. The first axis is shared by packed sequences, and by residues
-/// where heads do not say them.
+/// sequences. The first axis is shared by packed sequences, by residues where
+/// heads do not say them, and by parts of the keys.
 class AttentionGrid {
 public:
   /// Rows are those of `view`; a tile has `tileRows`.
@@ -30,6 +30,11 @@ public:
   void count(int64_t firstHead, int64_t endHead);
   /// Gives the grid points for all residues.
   void addResidues() { hasResidues = true; }
+  /// Lets tiles hold rows of so many heads, before they are counted.
+  void setHeadsOfTile(int64_t count) { headsOfTile = count; }
+  /// Gives each tile `count` points, each for a part of the keys. The state of
+  /// the first one is number `first` of all that are merged.
+  void addParts(mlir::Value first, mlir::Value count);
   /// Gives each point up to `most` tiles, if enough points are left for a
   /// device. Returns how many, in the kernel.
   mlir::Value shareTiles(int64_t most);
@@ -51,8 +56,12 @@ public:
     mlir::Value tile, segment, residue, head, keyHead, batch;
     /// The segment, counted from the first one of the grid.
     mlir::Value gridSegment;
+    /// The part of the keys, and the number of its state; null without parts.
+    mlir::Value part, state;
   };
   const Point &getPoint() const { return point; }
+  /// How many parts a tile's keys have, in the kernel; null without parts.
+  mlir::Value getParts() const { return parts; }
 
   /// The axes of a view of rows of `ofHead`, in tensors that have a head behind
   /// the rows, and of what belongs to rows.
@@ -68,8 +77,10 @@ private:
   Attention &attention;
   BranchView &view;
   PointSequence &sequence;
-  int64_t tileRows, firstHead = 0;
+  int64_t tileRows, firstHead = 0, headsOfTile = 1;
   bool hasResidues = false;
+  /// In the plan and, of parts, in the kernel.
+  mlir::Value partCount, firstState, parts;
   /// In the plan.
   mlir::Value tiles, segments, firstSegment, heads, together;
   std::optional<PackedSequences> packed;

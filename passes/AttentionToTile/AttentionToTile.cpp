@@ -262,9 +262,27 @@ Attention FunctionLowering::readAttention(attn::AttentionOp op) {
 
 void FunctionLowering::lowerAttention(attn::AttentionOp op) {
   Attention attention = readAttention(op);
-  KernelList kernels = listKernels(plan, attention);
-  emitKernels(plan, attention, kernels,
-              [&](StringRef what) { return kernelName(what); });
+  auto emit = [&](auto list) {
+    emitKernels(plan, attention, list(plan, attention),
+                [&](StringRef what) { return kernelName(what); });
+  };
+  // 1 for calls with few queries, of which some may have none.
+  Value isShort = plan.constant(0);
+  if (attn::SplitKVAttr split = op.getSplitKvAttr()) {
+    Value more = plan.sub(plan.constant(split.getQueries() + 1),
+                          attention.query.sizes[op.getSequenceAxis()]);
+    isShort = plan.max(plan.min(more, plan.constant(1)), plan.constant(0));
+  }
+  std::optional<int64_t> known = getConstant(isShort);
+  auto emitIf = [&](Value condition, int64_t value, auto list) {
+    if (known && *known != value)
+      return;
+    plan.setCondition(known ? Value() : condition);
+    emit(list);
+    plan.setCondition(nullptr);
+  };
+  emitIf(isShort, 1, listPartsKernels);
+  emitIf(plan.sub(plan.constant(1), isShort), 0, listKernels);
   tensors[op.getOutput()] = attention.output;
   tensors[op.getLse()] = attention.lse;
 }

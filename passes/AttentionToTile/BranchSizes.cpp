@@ -17,11 +17,15 @@ using namespace ringlet;
 static constexpr int64_t longestSegment = kMaxOffset + kMaxOffset / 2;
 
 int64_t BranchSizes::getW() const {
-  return w ? getConstant(w).value_or(ShapedType::kDynamic) : 0;
+  if (!w)
+    return 0;
+  return areOperands ? ShapedType::kDynamic
+                     : getConstant(w).value_or(ShapedType::kDynamic);
 }
 
 int64_t BranchSizes::getR() const {
-  return getConstant(r).value_or(ShapedType::kDynamic);
+  return areOperands ? ShapedType::kDynamic
+                     : getConstant(r).value_or(ShapedType::kDynamic);
 }
 
 bool BranchSizes::areKnown() const {

@@ -46,7 +46,7 @@ Value ringlet::makeResidue(HostPlan &plan, KernelBuilder &k,
                            Attention &attention, unsigned index, Value head,
                            Value keyHead, Value r) {
   const BranchSizes &sizes = attention.sizes[index];
-  if (sizes.getR() == 1)
+  if (sizes.getR() == 1 && !r)
     return nullptr;
   attn::AttentionOp op = attention.op;
   attn::BranchAttr branch = attention.getBranch(index);
@@ -59,7 +59,7 @@ Value ringlet::makeResidue(HostPlan &plan, KernelBuilder &k,
                                     r ? r : k.constant(sizes.getR()));
   case attn::OffsetRule::Block: {
     Value share = plan.ceilDiv(plan.constant(heads), sizes.r);
-    if (std::optional<int64_t> known = getConstant(share))
+    if (std::optional<int64_t> known = getConstant(share); known && !r)
       return k.div("residue", x, *known);
     return k.create<arith::DivUIOp>("residue", x,
                                     k.addScalar("heads_of_residue", share));

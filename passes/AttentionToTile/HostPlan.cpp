@@ -141,6 +141,8 @@ HostTensor HostPlan::workspace(ArrayRef<int64_t> shape, Type element,
   for (auto [extent, size] : llvm::zip_equal(shape, sizes))
     if (ShapedType::isDynamic(extent))
       dynamic.push_back(size);
+  if (!dynamic.empty())
+    dynamic.front() = orNothing(dynamic.front());
   Value buffer = rplan::WorkspaceOp::create(builder, location, type, dynamic);
   return {buffer, SmallVector<Value>(sizes)};
 }

@@ -52,6 +52,15 @@ public:
   /// Any buffer of the plan.
   HostTensor getTensor(mlir::Value buffer);
 
+  /// Kernels launched and memory taken from here on are for calls in which
+  /// `condition`, 0 or 1, is 1: in others their grids and buffers are empty.
+  /// Null: for all calls.
+  void setCondition(mlir::Value one) { condition = one; }
+  /// `extent`, or 0 in calls that the condition excludes.
+  mlir::Value orNothing(mlir::Value extent) {
+    return condition ? mul(extent, condition) : extent;
+  }
+
   /// Integers; constants fold.
   mlir::Value constant(int64_t value);
   mlir::Value add(mlir::Value a, mlir::Value b);
@@ -103,6 +112,7 @@ private:
   mlir::SymbolTable &symbols;
   mlir::OpBuilder builder;
   mlir::Location location;
+  mlir::Value condition;
 };
 
 /// The integer that `value` is known to be.

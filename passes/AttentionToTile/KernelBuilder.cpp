@@ -74,6 +74,7 @@ Value KernelBuilder::align(Value input, Value worth) {
 
 rplan::LaunchOp KernelBuilder::launch() {
   finish();
+  hostGrid.back() = plan.orNothing(hostGrid.back());
   return rplan::LaunchOp::create(plan.getBuilder(), plan.getLoc(),
                                  kernel.getSymName(), hostGrid, hostArguments);
 }
@@ -134,14 +135,18 @@ Value KernelBuilder::view(StringRef name, Value buffer, ArrayRef<Value> axes,
     else
       free.push_back(axis);
   }
-  return create<rtile::ViewOp>(name, type, buffer, fixed, rows.origin,
-                               type.isSegmented() ? rows.segment : Value(),
-                               type.isStrided() ? rows.residue : Value(),
-                               type.hasRuntimeW() ? rows.w : Value(),
-                               type.hasRuntimeRate() ? rows.rate : Value(),
-                               type.getIndexed() ? rows.table : Value(),
-                               rows.positions, rows.first, rows.end,
-                               body.getDenseI64ArrayAttr(free), rows.order);
+  DenseI64ArrayAttr group;
+  if (rows.heads != 1)
+    group = body.getDenseI64ArrayAttr(
+        {static_cast<int64_t>(axes.size()) - 2, rows.heads});
+  return create<rtile::ViewOp>(
+      name, type, buffer, fixed, rows.origin,
+      type.isSegmented() ? rows.segment : Value(),
+      type.isStrided() ? rows.residue : Value(),
+      type.hasRuntimeW() ? rows.w : Value(),
+      type.hasRuntimeRate() ? rows.rate : Value(),
+      type.getIndexed() ? rows.table : Value(), rows.positions, rows.first,
+      rows.end, body.getDenseI64ArrayAttr(free), rows.order, group);
 }
 
 Value KernelBuilder::load(StringRef name, Value view, Value row) {

@@ -92,6 +92,9 @@ public:
     mlir::Value first, end;
     /// Where the type has `?` for them.
     mlir::Value w, rate;
+    /// Heads, from that of the view's axes on, that each row stands for. Their
+    /// axis is the last but one.
+    int64_t heads = 1;
   };
   /// A view of `buffer`; a null in `axes` is a `*`.
   mlir::Value view(llvm::StringRef name, mlir::Value buffer,

@@ -161,6 +161,8 @@ static void addSinks(HostPlan &plan, Attention &attention,
     if (SoftmaxEnds *ends = getEnds(kernel)) {
       if (auto *result = std::get_if<SoftmaxResult>(&ends->after))
         result->sinks = sinks;
+    } else if (auto *merge = std::get_if<MergeKernel>(&kernel.spec)) {
+      merge->result.sinks = sinks;
     } else if (auto *finish = std::get_if<FinishKernel>(&kernel.spec)) {
       if (finish->state.sum)
         finish->sinks = sinks;
@@ -298,6 +300,10 @@ static void report(attn::AttentionOp op, const KernelList &kernels) {
   if (op.isUnion())
     return remark("one kernel for " + std::to_string(op.getBranches().size()) +
                   " branches, no partial results");
+  if (llvm::any_of(kernels, [](const Kernel &kernel) {
+        return std::holds_alternative<MergeKernel>(kernel.spec);
+      }))
+    return;
   SmallVector<const BranchKernel *> branches;
   for (const Kernel &kernel : kernels)
     if (auto *branch = std::get_if<BranchKernel>(&kernel.spec))
@@ -333,6 +339,99 @@ KernelList ringlet::listKernels(HostPlan &plan, Attention &attention) {
   return kernels;
 }
 
+/// As many parts of the keys of a branch as fill the machine. They do not
+/// depend on the number of keys: so a cache that grows needs no more memory.
+static Value countMostParts(HostPlan &plan, Attention &attention) {
+  attn::SplitKVAttr split = attention.op.getSplitKvAttr();
+  Value queries = attention.query.sizes[attention.op.getSequenceAxis()];
+  Value rows = plan.mul(queries, plan.constant(split.getHeads()));
+  int64_t groups = attention.op.getQueryHeads() / split.getHeads();
+  Value tiles = plan.mul(
+      plan.mul(plan.ceilDiv(rows, split.getRows()), plan.constant(groups)),
+      attention.query.sizes[0]);
+  // Some more than there are threads, so that these end together.
+  constexpr int64_t pointsOfThread = 4;
+  Value points =
+      plan.sub(plan.mul(plan.multiprocessors(), plan.constant(pointsOfThread)),
+               plan.constant(pointsOfThread - 1));
+  return plan.ceilDiv(points, plan.max(tiles, plan.constant(1)));
+}
+
+/// How many parts the keys of a branch have: at most `most`, none of them
+/// short.
+static Value countParts(HostPlan &plan, Attention &attention, unsigned index,
+                        Value most) {
+  attn::SplitKVAttr split = attention.op.getSplitKvAttr();
+  const BranchSizes &sizes = attention.sizes[index];
+  int64_t axis = attention.op.getSequenceAxis();
+  Value queries = attention.query.sizes[axis];
+  Value keys = attention.key.sizes[axis];
+  if (sizes.w)
+    keys = plan.min(keys, sizes.w);
+  if (auto window = attention.op.getWindow();
+      window && (*window)[0] >= 0 &&
+      ((*window)[1] >= 0 || attention.op.getCausal())) {
+    int64_t right = attention.op.getCausal() ? 0 : (*window)[1];
+    int64_t farthest = kMaxOffset;
+    Value reach = plan.constant(std::min((*window)[0], farthest) +
+                                std::min(right, farthest) + 1);
+    keys = plan.min(keys, plan.add(queries, reach));
+  }
+  keys = plan.ceilDiv(keys, sizes.r);
+  Value enough = plan.ceilDiv(keys, split.getPart());
+  return plan.min(most, plan.max(enough, plan.constant(1)));
+}
+
+KernelList ringlet::listPartsKernels(HostPlan &plan, Attention &attention) {
+  SmallVector<Value> counts, firsts;
+  Value most = countMostParts(plan, attention), all = plan.constant(0);
+  for (unsigned i = 0; i < attention.sizes.size(); ++i) {
+    counts.push_back(countParts(plan, attention, i, most));
+    firsts.push_back(all);
+    all = plan.add(all, counts.back());
+  }
+  Type f32 = plan.getBuilder().getF32Type();
+  auto take = [&](ArrayRef<int64_t> shape, ArrayRef<Value> sizes) {
+    SmallVector<int64_t> extents{ShapedType::kDynamic};
+    llvm::append_range(extents, shape);
+    SmallVector<Value> of{
+        plan.mul(most, plan.constant(attention.sizes.size()))};
+    llvm::append_range(of, sizes);
+    return plan.workspace(extents, f32, of);
+  };
+  SmallVector<Value> outputSizes(attention.query.sizes);
+  outputSizes.back() = attention.value.sizes.back();
+  auto output = cast<RankedTensorType>(attention.op.getOutput().getType());
+  SoftmaxState states;
+  states.accumulator = take(output.getShape(), outputSizes);
+  states.maximum = take(attention.rowShape, attention.rowSizes);
+  states.sum = take(attention.rowShape, attention.rowSizes);
+
+  KernelList kernels;
+  bool coverAll = true;
+  for (unsigned i = 0; i < attention.sizes.size(); ++i) {
+    coverAll &= attention.coversEveryRow(i);
+    SoftmaxEnds ends;
+    ends.after = states;
+    kernels.push_back({"attention", "_parts" + std::to_string(i),
+                       PartsKernel{i, attention.op.getSplitKvAttr(), ends,
+                                   firsts[i], counts[i]}});
+  }
+  // Rows of other residues and heads have no state but this.
+  if (!coverAll)
+    kernels.insert(
+        kernels.begin(),
+        {"fill_sum", "_parts",
+         FillKernel{states.sum, int64_t(states.sum.sizes.size()) - 1, 0.0}});
+  SoftmaxResult result;
+  result.output = attention.output;
+  result.lse = attention.lse;
+  kernels.push_back({"merge", "", MergeKernel{states, all, result}});
+  addSinks(plan, attention, kernels);
+  fillPastEnds(attention, kernels);
+  return kernels;
+}
+
 void ringlet::emitKernel(HostPlan &, const Twine &name, Attention &attention,
                          const RowTableKernel &kernel) {
   attention.rows.emitTable(name, kernel.side);
@@ -359,7 +458,8 @@ void ringlet::emitKernels(HostPlan &plan, Attention &attention,
         kernel.spec);
     auto *branch = std::get_if<BranchKernel>(&kernel.spec);
     Operation *last = plan.getBuilder().getInsertionPoint()->getPrevNode();
-    if (branch && !branch->ends.marks) {
+    bool isParts = std::holds_alternative<PartsKernel>(kernel.spec);
+    if (isParts || (branch && !branch->ends.marks)) {
       auto launch = cast<rplan::LaunchOp>(last);
       launch.setKernel(equal.share(launch.getKernel()));
     }

@@ -64,6 +64,24 @@ struct BranchKernel {
   bool fillsOthers = false;
 };
 
+/// Streams the queries of a branch over a part of its keys at each point. The
+/// states that parts leave have an axis in front, one entry a part of all
+/// branches: the parts of this one are `count` entries from `first` on.
+struct PartsKernel {
+  unsigned branch;
+  attn::SplitKVAttr split;
+  SoftmaxEnds ends;
+  mlir::Value first, count;
+};
+
+/// Merges `count` states of each row in f32, in their order, and ends the
+/// softmax.
+struct MergeKernel {
+  SoftmaxState states;
+  mlir::Value count;
+  SoftmaxResult result;
+};
+
 /// Streams all queries over the keys of all branches.
 struct UnionKernel {
   attn::TilingAttr tiling;
@@ -130,8 +148,8 @@ struct FinishLseKernel {
 struct Kernel {
   std::string name, part;
   std::variant<RowTableKernel, SinkKernel, FillKernel, FillSinkLseKernel,
-               BranchKernel, RedoKernel, UnionKernel, FinishKernel,
-               FinishLseKernel, FillPastKernel>
+               BranchKernel, RedoKernel, PartsKernel, MergeKernel, UnionKernel,
+               FinishKernel, FinishLseKernel, FillPastKernel>
       spec;
 };
 using KernelList = std::vector<Kernel>;
@@ -139,6 +157,8 @@ using KernelList = std::vector<Kernel>;
 /// The kernels of an attention, in the order of their launches. Allocates the
 /// tensors between them.
 KernelList listKernels(HostPlan &plan, Attention &attention);
+/// Those for few queries, which `split_kv` of the attention asks for.
+KernelList listPartsKernels(HostPlan &plan, Attention &attention);
 
 /// Emits kernels and launches; `getName` adds entry and number to a name.
 void emitKernels(HostPlan &plan, Attention &attention,
@@ -157,6 +177,10 @@ void emitRedo(HostPlan &plan, const llvm::Twine &name, Attention &attention,
               const BranchKernel &marking);
 void emitRedo(HostPlan &plan, const llvm::Twine &name, Attention &attention,
               const UnionKernel &marking);
+void emitKernel(HostPlan &plan, const llvm::Twine &name, Attention &attention,
+                const PartsKernel &kernel);
+void emitKernel(HostPlan &plan, const llvm::Twine &name, Attention &attention,
+                const MergeKernel &kernel);
 void emitKernel(HostPlan &plan, const llvm::Twine &name, Attention &attention,
                 const UnionKernel &kernel);
 void emitKernel(HostPlan &plan, const llvm::Twine &name, Attention &attention,

@@ -96,9 +96,9 @@ void KeyTiles::declare(Value tileCount, Value segmentCount,
 
 KeyTiles::Range KeyTiles::getRange(const Place &place) {
   if (!index) {
-    auto run =
-        rtile::RunOp::create(k.getBuilder(), plan.getLoc(), place.query,
-                             place.row, place.key, op.getCausal(), getReach());
+    auto run = rtile::RunOp::create(k.getBuilder(), plan.getLoc(), place.query,
+                                    place.row, place.key, op.getCausal(),
+                                    getReach(), part);
     return {run.getBegin(), run.getEnd(), k.constant(keyRows)};
   }
   Value list = place.tile;
@@ -188,7 +188,9 @@ bool KeyTiles::fillsBlocks() {
   // do.
   bool leftWindow = window && window[0] >= 0;
   return !hasPositionsOfSequence(op) && !attention.sequences.arePacked() &&
-         divides(queryRows, size[0]) && divides(keyRows, size[1]) &&
+         queryRows % headsOfTile == 0 &&
+         divides(queryRows / headsOfTile, size[0]) &&
+         divides(keyRows, size[1]) &&
          getConstant(attention.rows.getFirstRank()) == 0 &&
          (usesIndex() || !leftWindow);
 }

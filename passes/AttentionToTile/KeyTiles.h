@@ -29,6 +29,13 @@ public:
   void declare(mlir::Value tiles, mlir::Value segments,
                mlir::Value firstSegment);
 
+  /// A tile has rows of so many heads.
+  void setHeadsOfTile(int64_t count) { headsOfTile = count; }
+  /// Visits a part of the keys only, by its number and that of all.
+  void takePart(mlir::Value number, mlir::Value count) {
+    part = {number, count};
+  }
+
   /// A tile of queries: views, the first row, and where it stands in the grid.
   /// Null where there is one segment or residue.
   struct Place {
@@ -87,7 +94,8 @@ private:
   unsigned branch;
   const BranchView &view;
   attn::AttentionOp op;
-  int64_t queryRows, keyRows;
+  int64_t queryRows, keyRows, headsOfTile = 1;
+  llvm::SmallVector<mlir::Value, 2> part;
   mlir::DenseI64ArrayAttr window, grid, reach;
   /// That have lists in the index: those of the branch's heads.
   layout::ResidueRange residues;

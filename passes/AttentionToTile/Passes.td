@@ -37,6 +37,15 @@ def RingletToRTile : Pass<"ringlet-to-rtile", "::mlir::ModuleOp"> {
     computes tiles with marked rows again. A single dilated branch of all heads
     also fills the rows that it does not reach (R3), up to 128 columns; otherwise kernels that only fill come first.
 
+    With `split_kv`, calls with few queries run other kernels: the plan makes
+    grids and memory of those that are not for a call empty. Each branch has a
+    kernel of which a point streams a tile of queries over a part of the keys and
+    leaves maximum, sum and accumulator for each row. The plan counts the parts,
+    by the number of threads or multiprocessors and that of keys. One more kernel
+    merges the parts of all branches, in their order and in f32, and ends the
+    softmax. Rows of a tile are the queries of all heads that share keys. Several
+    branches are launches of one kernel, which is told w and r.
+
     Memory orders (O1) and a pattern order (O2) become what a view says of its
     rows: an order where they lie at equal distances, else tables that the plan
     makes.

@@ -46,8 +46,11 @@ SoftmaxRows::SoftmaxRows(KernelBuilder &k, Attention &attention,
 Value SoftmaxRows::viewWide(StringRef name, Value buffer,
                             const KernelBuilder::Rows &rows) {
   auto element = cast<MemRefType>(buffer.getType()).getElementType();
+  SmallVector<Value> axes = grid->getAxes(grid->getPoint().head);
+  if (Value number = grid->getPoint().state)
+    axes.insert(axes.begin(), number);
   return k.view(
-      name, buffer, grid->getAxes(grid->getPoint().head),
+      name, buffer, axes,
       view->getType({tileRows, attention.op.getValueDim()}, element, rows),
       rows);
 }
@@ -94,6 +97,8 @@ void SoftmaxRows::makeViews(const AttentionGrid &atGrid, BranchView &ofBranch,
   if (partial)
     from = partial == target ? to : viewWide("partial_rows", partial, rows);
   SmallVector<Value> axes = grid->getRowAxes();
+  if (Value number = grid->getPoint().state)
+    axes.insert(axes.begin(), number);
   auto viewRows = [&](StringRef name, Value buffer, int64_t count) {
     return buffer ? viewOfRows(name, buffer, axes, rows, count) : Value();
   };

@@ -52,6 +52,7 @@ Value TileKernel::makeView(StringRef name, Value buffer, Value head,
 void TileKernel::viewQueries() {
   const AttentionGrid::Point &point = grid.getPoint();
   queries = getRows(Side::Query, point.segment, residue);
+  queries.heads = headsOfTile;
   queryView = makeView("q", query, point.head, queryRows,
                        attention.op.getHeadDim(), queries);
   // Only who sees whom is a matter of positions.

@@ -57,6 +57,8 @@ protected:
   KeyTiles keys;
   SoftmaxBody body;
   int64_t queryRows, keyRows;
+  /// Whose rows are in a tile.
+  int64_t headsOfTile = 1;
   mlir::Value residue, queryView;
   /// Where queries, and what belongs to them, lie in memory.
   KernelBuilder::Rows queries;

@@ -48,6 +48,10 @@ View code::addressView(CodeBuilder &b, rtile::ViewOp op,
                                                : b.mul(stride, step);
   view.size = buffer.sizes[axes[0]];
   view.contiguous = axes.back() == rank - 1 && (axes.size() == 2 || step == 1);
+  if (auto group = op.getGroup()) {
+    view.memberStride = b.mul(buffer.strides[(*group)[0]], bytes);
+    view.contiguous &= axes.size() == 2;
+  }
   view.staticColumns = 1;
   if (axes.size() == 2) {
     view.columnStride = b.mul(buffer.strides[axes[1]], bytes);
@@ -69,7 +73,8 @@ View code::addressView(CodeBuilder &b, rtile::ViewOp op,
                        getScalar(op.getFirst()),
                        getScalar(op.getEnd()),
                        getExtent(op.getMixedW()),
-                       rate};
+                       rate,
+                       op.getGroupSize()};
   view.rows = getRowRange(position, type, operands);
   auto getEntries = [&](const Buffer *table) -> Value {
     if (!table)
@@ -87,10 +92,22 @@ View code::addressView(CodeBuilder &b, rtile::ViewOp op,
   return view;
 }
 
+Value code::getRowAddress(CodeBuilder &b, const View &view, Value row,
+                          Value index) {
+  if (!view.memberStride)
+    return b.at(view.rowZero, b.mul(index ? index : row, view.rowStride));
+  PositionBuilder position(b, b.getI64Type());
+  Value line = getLine(position, view.rows, row);
+  Value member = b.sub(row, position.mul(line, view.rows.group));
+  Value place = b.at(view.rowZero, b.mul(index ? index : line, view.rowStride));
+  return b.at(place, b.mul(member, view.memberStride));
+}
+
 Value code::getEntry(CodeBuilder &b, const View &view, Value entries,
                      Value row) {
   PositionBuilder position(b, b.getI64Type());
-  return b.at(entries, b.mul(position.mul(row, view.rows.rate), entryBytes));
+  Value line = getLine(position, view.rows, row);
+  return b.at(entries, b.mul(position.mul(line, view.rows.rate), entryBytes));
 }
 
 Value code::isIndex(CodeBuilder &b, const View &view, Value index) {

@@ -36,6 +36,8 @@ struct View {
   bool contiguous;
   mlir::Value columns;
   int64_t staticColumns;
+  /// Bytes to the next row of a group; null without groups.
+  mlir::Value memberStride;
   /// The entries of row 0 in the tables of rows and of positions, null where
   /// there is none, and the size of the row axis.
   mlir::Value indices, positions, size;
@@ -50,6 +52,11 @@ View addressView(CodeBuilder &b, rtile::ViewOp op,
 
 /// Bytes of an entry of a table.
 inline constexpr int64_t entryBytes = 8;
+
+/// Where a row lies of which the table of rows has `index`, or of an existing
+/// row of a view without one.
+mlir::Value getRowAddress(CodeBuilder &b, const View &view, mlir::Value row,
+                          mlir::Value index = {});
 
 /// The entry of `row` in a table that has that of row 0 at `entries`.
 mlir::Value getEntry(CodeBuilder &b, const View &view, mlir::Value entries,

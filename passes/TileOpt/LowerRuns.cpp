@@ -41,7 +41,8 @@ RowRange getRows(ImplicitLocOpBuilder &builder, PositionBuilder &position,
       view.getResidue(),         Value(),
       tableSize(view.getRows()), tableSize(view.getPositions()),
       view.getFirst(),           view.getEnd(),
-      view.getMixedW(),          view.getMixedRate()};
+      view.getMixedW(),          view.getMixedRate(),
+      view.getGroupSize()};
   if (!view.getRows())
     operands.axis = size(view.getBuffer(), view.getAxes()[0]);
   return getRowRange(position, view.getResult().getType(), operands);
@@ -53,6 +54,31 @@ void lower(rtile::BoundsOp op, rtile::ViewOp view) {
   RowRange rows = getRows(builder, position, view);
   op.replaceAllUsesWith(ValueRange{rows.begin, rows.end});
   op.erase();
+}
+
+/// The results of a run.
+struct Run {
+  Value begin, wholeBegin, wholeEnd, end;
+};
+
+/// The part of a run that it asks for.
+Run takePart(PositionBuilder &position, rtile::RunOp op, const Run &all) {
+  if (op.getPart().empty())
+    return all;
+  int64_t step = op.getKey().getType().getShape()[0];
+  Value number = op.getPart()[0], parts = op.getPart()[1];
+  Value steps = position.ceilDiv(position.sub(all.end, all.begin), step);
+  auto getEnd = [&](Value before) {
+    Value first =
+        position.floorDiv(position.mul(before, steps), OpFoldResult(parts));
+    return position.add(all.begin, position.mul(first, step));
+  };
+  Value begin = getEnd(number), end = getEnd(position.add(number, 1));
+  Value low = position.max(all.wholeBegin, begin);
+  Value high = position.min(all.wholeEnd, end);
+  return {begin, position.selectLess(low, high, low, begin),
+          position.selectLess(low, high, high, begin),
+          position.min(end, all.end)};
 }
 
 void lower(rtile::RunOp op, rtile::ViewOp queryView, rtile::ViewOp keyView) {
@@ -70,7 +96,9 @@ void lower(rtile::RunOp op, rtile::ViewOp queryView, rtile::ViewOp keyView) {
     // No division says which of them are seen.
     Value end = position.max(
         key.begin, position.selectLess(first, stop, key.end, key.begin));
-    op.replaceAllUsesWith(ValueRange{key.begin, key.begin, key.begin, end});
+    Run run = takePart(position, op, {key.begin, key.begin, key.begin, end});
+    op.replaceAllUsesWith(
+        ValueRange{run.begin, run.wholeBegin, run.wholeEnd, run.end});
     op.erase();
     return;
   }
@@ -116,7 +144,9 @@ void lower(rtile::RunOp op, rtile::ViewOp queryView, rtile::ViewOp keyView) {
       position.add(begin, position.selectLess(low, high, low, zero));
   Value wholeEnd =
       position.add(begin, position.selectLess(low, high, high, zero));
-  op.replaceAllUsesWith(ValueRange{begin, wholeBegin, wholeEnd, end});
+  Run run = takePart(position, op, {begin, wholeBegin, wholeEnd, end});
+  op.replaceAllUsesWith(
+      ValueRange{run.begin, run.wholeBegin, run.wholeEnd, run.end});
   op.erase();
 }
 

@@ -99,14 +99,22 @@ RowRange ringlet::getRowRange(PositionBuilder &builder, rtile::ViewType view,
   }
   if (operands.residue)
     base = builder.add(base, operands.residue);
-  return {base, builder.ceilDiv(builder.sub(low, base), operands.rate),
-          builder.ceilDiv(builder.sub(high, base), operands.rate),
-          operands.rate};
+  auto getRow = [&](Value rank) {
+    Value line = builder.ceilDiv(builder.sub(rank, base), operands.rate);
+    return builder.mul(line, operands.group);
+  };
+  return {base, getRow(low), getRow(high), operands.rate, operands.group};
+}
+
+Value ringlet::getLine(PositionBuilder &builder, const RowRange &rows,
+                       Value row) {
+  return builder.floorDiv(row, rows.group);
 }
 
 Value ringlet::getRank(PositionBuilder &builder, const RowRange &rows,
                        Value row) {
-  return builder.add(rows.base, builder.mul(row, rows.rate));
+  Value line = getLine(builder, rows, row);
+  return builder.add(rows.base, builder.mul(line, rows.rate));
 }
 
 /// The slot of `token` in the order residue<r>, which may restart.

@@ -14,12 +14,14 @@
 
 namespace ringlet {
 
-/// Row i of a view has the rank `base + i * rate`. Rows outside of
+/// Row i of a view has the rank `base + i / group * rate`. Rows outside of
 /// [begin, end) do not exist; the others have an entry in each table of the
 /// view and, without a table of rows, exist.
 struct RowRange {
   mlir::Value base, begin, end;
   mlir::OpFoldResult rate;
+  /// Rows for each row of the row axis.
+  int64_t group = 1;
 };
 
 /// Integer arithmetic on values of one type, index or i64, as `arith`
@@ -62,6 +64,8 @@ struct RowOperands {
   mlir::Value first, end;
   /// As of ViewOp::getMixedW and getMixedRate.
   mlir::OpFoldResult w, rate;
+  /// As of ViewOp::getGroupSize.
+  int64_t group = 1;
 };
 
 RowRange getRowRange(PositionBuilder &builder, rtile::ViewType view,
@@ -71,13 +75,17 @@ RowRange getRowRange(PositionBuilder &builder, rtile::ViewType view,
 mlir::Value getRank(PositionBuilder &builder, const RowRange &rows,
                     mlir::Value row);
 
+/// `row` without its group: what ranks and tables count.
+mlir::Value getLine(PositionBuilder &builder, const RowRange &rows,
+                    mlir::Value row);
+
 /// How far apart neighbouring rows of a view lie on the row axis, in elements;
 /// 1 in an indexed view, whose table says where they are. Dynamic if the view's
 /// operand says it.
 int64_t getRowStep(rtile::ViewOp view);
 
 /// The number of row 0, of the rank `base`, in the tables of its view; that of
-/// row i is i times the view's rate higher.
+/// row i is `getLine` times the view's rate higher.
 mlir::Value getFirstEntry(PositionBuilder &builder, const RowOperands &operands,
                           mlir::Value base);
 

@@ -68,6 +68,10 @@ bool hasStep(scf::ForOp loop, int64_t rows) {
 }
 
 KeyLoop matchRun(scf::ForOp loop, rtile::RunOp run) {
+  // Parts of the keys are for few queries: masks cost little beside what is
+  // read, and every loop of a kernel is code.
+  if (!run.getPart().empty())
+    return {};
   // Between views with positions no step is whole.
   auto keys = run.getKey().getDefiningOp<rtile::ViewOp>();
   if (loop.getLowerBound() != run.getBegin() ||

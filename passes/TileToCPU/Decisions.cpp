@@ -46,6 +46,26 @@ static int64_t getInteger(Operation *op, StringRef name) {
   return attr ? attr.getInt() : -1;
 }
 
+Operation *cpu::getRowsKnown(ArrayRef<rtile::StoreOp> stores) {
+  Operation *last = nullptr;
+  rtile::StoreOp first = stores.front();
+  for (rtile::StoreOp store : stores) {
+    Value row = store.getOffsets()[0], view = store.getView();
+    if (row != first.getOffsets()[0])
+      return nullptr;
+    for (Value value : {view, row}) {
+      Operation *op = value.getDefiningOp();
+      if (!op)
+        continue;
+      if (!isa<rtile::FuncOp>(op->getParentOp()))
+        return nullptr;
+      if (!last || last->isBeforeInBlock(op))
+        last = op;
+    }
+  }
+  return last;
+}
+
 int64_t cpu::getTrimmed(Operation *op) { return getInteger(op, trimmedAttr); }
 int64_t cpu::getGroup(Operation *op) { return getInteger(op, groupAttr); }
 int64_t cpu::getPhase(Operation *op) { return getInteger(op, phaseAttr); }

@@ -43,6 +43,8 @@ inline constexpr llvm::StringLiteral amxAttr = "rtile.amx";
 inline constexpr llvm::StringLiteral unroundedAttr = "rtile.unrounded";
 // rtile-trim-columns.
 inline constexpr llvm::StringLiteral trimmedAttr = "rtile.trimmed";
+// rtile-trim-rows.
+inline constexpr llvm::StringLiteral trimmedRowsAttr = "rtile.trimmed_rows";
 // rtile-cpu-prefetch-loads.
 inline constexpr llvm::StringLiteral aheadAttr = "rtile.ahead";
 // rtile-cpu-order-grid.
@@ -72,6 +74,11 @@ bool isRepeated(mlir::Operation *op);
 /// What the bounds of the columns that `op` computes are multiples of, if those
 /// that no row of a panel sees are left out, or -1.
 int64_t getTrimmed(mlir::Operation *op);
+
+/// The operation of a kernel's body after which it is known which rows of
+/// `stores` exist, null if that depends on more than the grid's point or they
+/// begin at several rows.
+mlir::Operation *getRowsKnown(llvm::ArrayRef<rtile::StoreOp> stores);
 
 /// Number of the group or phase of `op`, or -1.
 int64_t getGroup(mlir::Operation *op);

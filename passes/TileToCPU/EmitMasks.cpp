@@ -38,17 +38,26 @@ void Emitter::prepareRankMask(rtile::VisibleOp op, Panel &panel) {
     return b.splat(arith::TruncIOp::create(b, b.getI32Type(), value),
                    panel.rows);
   };
-  Value row = b.iota(panel.rows);
+  Value row = b.iota(panel.rows), line = row;
+  if (query.memberStride) {
+    // Rows of the row axis, counted from that of the panel's first row.
+    Value members =
+        position.mul(getLine(position, query.rows, queryRow), query.rows.group);
+    line =
+        arith::DivUIOp::create(b, b.add(row, spread(b.sub(queryRow, members))),
+                               b.integer(type, query.rows.group));
+  }
   Value first = spread(b.max(b.sub(key.rows.begin, keyRow), b.i64(0)));
   Value last = spread(b.sub(key.rows.end, keyRow));
   if (auto right = getRightLimit(op.getCausal(), op.getWindow())) {
     Value count = position.add(
         position.floorDiv(position.add(distance, *right), key.rows.rate), 1);
-    last = b.min(last, b.add(row, spread(count)));
+    last = b.min(last, b.add(line, spread(count)));
   }
   if (auto left = getLeftLimit(op.getWindow()))
-    first = b.max(
-        first, b.add(row, spread(position.ceilDiv(
+    first =
+        b.max(first,
+              b.add(line, spread(position.ceilDiv(
                               position.add(distance, -*left), key.rows.rate))));
   // Rows that do not exist see nothing.
   Value belowEnd = b.less(row, spread(b.sub(query.rows.end, queryRow)));

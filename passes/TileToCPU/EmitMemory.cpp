@@ -24,14 +24,17 @@ using namespace ringlet::cpu;
 /// Rows and columns of the blocks that `repack` turns round in registers.
 static constexpr int64_t blockSide = 8;
 
+/// Vectors of a row that are copied without a loop.
+static constexpr int64_t fewVectors = 4;
+
 static int64_t getBytes(Type element) {
   return element.getIntOrFloatBitWidth() / 8;
 }
 
-void Emitter::forEachRow(const View &view, Value row, RowBody exists,
+void Emitter::forEachRow(const View &view, Value row, Value height,
+                         RowBody exists,
                          std::optional<function_ref<void(Value)>> missing) {
   Value zero = b.i64(0), one = b.i64(1);
-  Value height = b.i64(view.type.getShape()[0]);
   auto cut = [&](Value bound) {
     return b.min(b.max(b.sub(bound, row), zero), height);
   };
@@ -44,14 +47,12 @@ void Emitter::forEachRow(const View &view, Value row, RowBody exists,
   b.loop(begin, end, one, [&](Value index) {
     Value at = b.add(row, index);
     if (!view.indices)
-      return exists(index, b.at(view.rowZero, b.mul(at, view.rowStride)));
+      return exists(index, getRowAddress(b, view, at));
     // The table says where the row is, if anywhere.
     Value place = b.load(b.getI64Type(), getEntry(b, view, view.indices, at),
                          code::entryBytes);
     Value inside = isIndex(b, view, place);
-    auto then = [&] {
-      exists(index, b.at(view.rowZero, b.mul(place, view.rowStride)));
-    };
+    auto then = [&] { exists(index, getRowAddress(b, view, at, place)); };
     if (missing)
       b.ifElse(inside, then, [&] { (*missing)(index); });
     else
@@ -129,16 +130,16 @@ void Emitter::copyRun(Type element, int64_t width, Value memory, Value tile,
                       const RowForm &form, bool toMemory) {
   int64_t bytes = getBytes(element);
   int64_t whole = width / geometry.lanes * geometry.lanes;
-  if (whole > 0)
-    b.loop(
-        0, whole, geometry.lanes,
-        [&](Value index) {
-          Value inTile = b.at(tile, b.mul(index, form.step()));
-          copyElement(element, geometry.lanes,
-                      b.at(memory, b.mul(index, bytes)), inTile, form,
-                      toMemory);
-        },
-        Unroll::ByLLVM);
+  auto copyVector = [&](Value index) {
+    Value inTile = b.at(tile, b.mul(index, form.step()));
+    copyElement(element, geometry.lanes, b.at(memory, b.mul(index, bytes)),
+                inTile, form, toMemory);
+  };
+  if (whole <= fewVectors * geometry.lanes)
+    for (int64_t index = 0; index < whole; index += geometry.lanes)
+      copyVector(b.i64(index));
+  else
+    b.loop(0, whole, geometry.lanes, copyVector, Unroll::ByLLVM);
   for (int64_t lanes = geometry.lanes / 2; lanes > 0; lanes /= 2)
     if (width & lanes) {
       Value inTile = b.at(tile, whole * form.step());
@@ -273,7 +274,18 @@ void Emitter::emitLoad(rtile::LoadOp op) {
                               b.integer(b.getI32Type(), 0));
     b.ifElse(isFirst, [&] { clearRow(index); }, nullptr);
   };
-  auto copyRows = [&] { forEachRow(view, row, copy, clear); };
+  // What a group reads, it reads panel by panel.
+  bool readsWhole = false;
+  walkUses(op, [&](OpOperand &use, bool whole) {
+    readsWhole |= whole || getGroup(use.getOwner()) < 0;
+  });
+  Value panelCount =
+      readsWhole ? b.i64(geometry.panels(height)) : getPanels(height);
+  Value filled =
+      readsWhole
+          ? b.i64(height)
+          : b.min(b.i64(height), b.mul(panelCount, geometry.panelRows(height)));
+  auto copyRows = [&] { forEachRow(view, row, filled, copy, clear); };
   if (single && view.contiguous && !view.indices) {
     Value inside = fits(view.rows.begin, row, height, view.rows.end);
     b.ifElse(
@@ -291,7 +303,8 @@ void Emitter::emitLoad(rtile::LoadOp op) {
     return;
   Value panels = getPlace(getSlots(op)[0]);
   if (!weaves)
-    return repack(rows, panels, height, copiedWidth, /*toPanels=*/true);
+    return repack(rows, panels, panelCount, height, copiedWidth,
+                  /*toPanels=*/true);
   b.loop(height, copied.getDimSize(0), 1, clearRow);
   weave(rows, panels, getStored(op));
 }
@@ -311,14 +324,14 @@ void Emitter::emitStore(rtile::StoreOp op) {
     rows = getPlace(getSlot(op.getTile()));
   } else if (getSlots(op)[0] >= 0) {
     rows = getPlace(getSlots(op)[0]);
-    repack(rows, getPlace(getSlot(op.getTile())), height, width,
-           /*toPanels=*/false);
+    repack(rows, getPlace(getSlot(op.getTile())), getPanels(height), height,
+           width, /*toPanels=*/false);
   } else {
     rows = getPlace(getSlots(op.getTile().getDefiningOp())[1]);
   }
   auto copyRows = [&] {
     forEachRow(
-        view, row,
+        view, row, b.i64(height),
         [&](Value index, Value memory) {
           copyRow(view, column, width, memory,
                   b.at(rows, b.mul(index, rowBytes)), RowForm(),
@@ -366,8 +379,8 @@ static SmallVector<Value> transpose(CodeBuilder &b, ArrayRef<Value> rows) {
   return next;
 }
 
-void Emitter::repack(Value rows, Value panels, int64_t height, int64_t width,
-                     bool toPanels) {
+void Emitter::repack(Value rows, Value panels, Value count, int64_t height,
+                     int64_t width, bool toPanels) {
   int64_t panelRows = geometry.panelRows(height);
   int64_t paddedWidth = geometry.paddedColumns(width);
   int64_t panelBytes = geometry.panelBytes(height, width);
@@ -382,7 +395,7 @@ void Emitter::repack(Value rows, Value panels, int64_t height, int64_t width,
     for (auto [i, value] : llvm::enumerate(transpose(b, block)))
       b.store(value, b.at(to, i * toStride), alignment);
   };
-  b.loop(0, geometry.panels(height), 1, [&](Value panel) {
+  b.loop(b.i64(0), count, b.i64(1), [&](Value panel) {
     Value panelStart = b.at(panels, b.mul(panel, panelBytes));
     Value rowStart = b.at(rows, b.mul(panel, panelRows * rowBytes));
     b.loop(0, panelRows, blockSide, [&](Value row) {

@@ -65,10 +65,51 @@ void Emitter::forEachPanel(int64_t height, function_ref<void(Panel &)> body) {
     panel.index = b.i64(0);
     return body(panel);
   }
-  b.loop(0, count, 1, [&](Value index) {
+  b.loop(b.i64(0), getPanels(height), b.i64(1), [&](Value index) {
     panel.index = index;
     body(panel);
   });
+}
+
+//===----------------------------------------------------------------------===//
+// Panels without rows
+//===----------------------------------------------------------------------===//
+
+void Emitter::findTrimmedRows(rtile::FuncOp func) {
+  auto heights = func->getAttrOfType<DenseI64ArrayAttr>(trimmedRowsAttr);
+  if (!heights)
+    return;
+  for (int64_t height : heights.asArrayRef()) {
+    TrimmedRows trimmed{height, {}, nullptr, nullptr};
+    func.walk([&](rtile::StoreOp store) {
+      if (getTile(store.getTile()).getDimSize(0) == height)
+        trimmed.stores.push_back(store);
+    });
+    trimmed.known = getRowsKnown(trimmed.stores);
+    trimmedRows.push_back(trimmed);
+  }
+}
+
+void Emitter::countPanels(Operation *op) {
+  for (TrimmedRows &trimmed : trimmedRows) {
+    if (trimmed.known != op)
+      continue;
+    Value row = getScalar(trimmed.stores.front().getOffsets()[0]);
+    Value count = b.i64(0);
+    for (rtile::StoreOp store : trimmed.stores)
+      count = b.max(count, b.sub(views[store.getView()].rows.end, row));
+    int64_t panelRows = geometry.panelRows(trimmed.height);
+    PositionBuilder position(b, b.getI64Type());
+    trimmed.panels = b.min(position.ceilDiv(count, panelRows),
+                           b.i64(geometry.panels(trimmed.height)));
+  }
+}
+
+Value Emitter::getPanels(int64_t height) {
+  for (const TrimmedRows &trimmed : trimmedRows)
+    if (trimmed.height == height && trimmed.panels)
+      return trimmed.panels;
+  return b.i64(geometry.panels(height));
 }
 
 //===----------------------------------------------------------------------===//
@@ -165,8 +206,8 @@ void Emitter::emitGroup(ArrayRef<Operation *> members) {
         dot && dot->hasAttr(repackAttr)) {
       RankedTensorType tile = getTile(dot.getRhs());
       Value panels = getPlace(getSlot(dot.getRhs()));
-      repack(getPlace(getSlots(op)[1]), panels, tile.getDimSize(0),
-             tile.getDimSize(1), /*toPanels=*/false);
+      repack(getPlace(getSlots(op)[1]), panels, getPanels(tile.getDimSize(0)),
+             tile.getDimSize(0), tile.getDimSize(1), /*toPanels=*/false);
     }
   }
   arith::SelectOp trimming;

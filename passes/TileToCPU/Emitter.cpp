@@ -51,6 +51,7 @@ void Emitter::emitBlock(Block &block) {
     } else if (!isRepeated(&op)) {
       emitOperation(&op);
     }
+    countPanels(&op);
   }
 }
 

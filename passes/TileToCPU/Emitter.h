@@ -29,7 +29,9 @@ class Emitter {
 
 public:
   Emitter(rtile::FuncOp func, CodeBuilder &builder, Value scratch)
-      : geometry(Geometry::of(func)), b(builder), scratch(scratch) {}
+      : geometry(Geometry::of(func)), b(builder), scratch(scratch) {
+    findTrimmedRows(func);
+  }
 
   void bind(Value scalar, Value code) { scalars[scalar] = code; }
   void bind(Value buffer, Buffer code) { buffers[buffer] = std::move(code); }
@@ -63,7 +65,7 @@ private:
   using RowBody = llvm::function_ref<void(Value index, Value pointer)>;
   /// Calls `exists` for each row of a tile that exists, with its address, and
   /// `missing`, if any, for the others.
-  void forEachRow(const View &view, Value row, RowBody exists,
+  void forEachRow(const View &view, Value row, Value height, RowBody exists,
                   std::optional<llvm::function_ref<void(Value)>> missing);
   /// How the elements of one row lie in scratch memory.
   struct RowForm {
@@ -83,8 +85,9 @@ private:
                    const RowForm &form, bool toMemory);
   /// Stores bf16, as i16, at their half of the words.
   void storeHalves(Value halves, Value tile, const RowForm &form);
-  void repack(Value rows, Value panels, int64_t height, int64_t width,
-              bool toPanels);
+  /// `count` panels.
+  void repack(Value rows, Value panels, Value count, int64_t height,
+              int64_t width, bool toPanels);
   /// Makes panels of `words`, which two rows share, of rows of bf16.
   void weave(Value rows, Value panels, mlir::RankedTensorType words);
 
@@ -143,6 +146,23 @@ private:
                                    const Panel &panel);
 
   void forEachPanel(int64_t height, llvm::function_ref<void(Panel &)> body);
+
+  //===--------------------------------------------------------------------===//
+  // Panels without rows (EmitRows.cpp)
+  //===--------------------------------------------------------------------===//
+
+  /// Tiles of a height of which only some panels are worked on.
+  struct TrimmedRows {
+    int64_t height;
+    llvm::SmallVector<rtile::StoreOp> stores;
+    mlir::Operation *known;
+    Value panels;
+  };
+  void findTrimmedRows(rtile::FuncOp func);
+  /// Counts panels, as soon as `op` makes it known which rows exist.
+  void countPanels(mlir::Operation *op);
+  /// Those to work on.
+  Value getPanels(int64_t height);
 
   /// Makes ready what `tile` needs outside the loop over columns.
   void prepare(Value tile, Panel &panel, int64_t group, int64_t phase);
@@ -205,6 +225,7 @@ private:
   llvm::DenseMap<Value, Value> scalars;
   llvm::DenseMap<Value, Buffer> buffers;
   llvm::DenseMap<Value, View> views;
+  llvm::SmallVector<TrimmedRows, 1> trimmedRows;
 };
 
 /// Around a kernel with products by AMX: tile registers of full size, which

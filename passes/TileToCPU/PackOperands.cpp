@@ -77,7 +77,12 @@ struct PackOperands : ringlet::impl::RTilePackOperandsBase<PackOperands> {
 
   void chooseGeometry(rtile::FuncOp func, const arch::CPULevel &row) {
     bool byAMX = false;
-    func.walk([&](rtile::DotOp dot) { byAMX |= dot->hasAttr(amxAttr); });
+    int64_t tallest = 0;
+    func.walk([&](rtile::DotOp dot) {
+      byAMX |= dot->hasAttr(amxAttr);
+      tallest = std::max(tallest, getTile(dot.getResult()).getDimSize(0));
+    });
+    bool isLow = tallest > 0 && tallest <= row.lanes();
     auto write = [&](StringRef name, int64_t value) {
       func->setAttr(name, Builder(func).getI64IntegerAttr(value));
     };
@@ -85,8 +90,9 @@ struct PackOperands : ringlet::impl::RTilePackOperandsBase<PackOperands> {
     write(panelAttr, vectorsPerColumn * row.lanes());
     // Elements of one column in neighbouring rows are read at the same time:
     // with rows of whole cache lines they would meet in one bank of the cache.
-    // Tile registers take whole lines, which should not lie across two.
-    write(rowPaddingAttr, byAMX ? cacheLine : Geometry::rowAlignment);
+    // Tile registers take whole lines, which should not lie across two; and
+    // where one panel reads a row, it is copied as often as it is read.
+    write(rowPaddingAttr, byAMX || isLow ? cacheLine : Geometry::rowAlignment);
   }
 
   /// Rows for the right operands of products and for copies to memory, panels

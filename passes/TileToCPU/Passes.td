@@ -116,6 +116,27 @@ def RTileTrimColumns : Pass<"rtile-trim-columns"> {
   }];
 }
 
+def RTileTrimRows : Pass<"rtile-trim-rows"> {
+  let summary = "Leave out panels of which no row exists";
+  let description = [{
+    The last tile of a sequence may have few rows, and that of a short one
+    always has. `rtile.trimmed_rows` lists the heights of tiles of which only
+    panels with a row that some store writes are computed, copied or cleared: the
+    rest of such a tile is undefined. So tiles may be tall, although calls with
+    few rows are to be fast.
+
+    Needs the decisions of `rtile-fuse-rows` and `rtile-pack-operands`. Tiles of
+    a height stay whole if they have one panel, if their stores begin at several
+    rows or at one that is not known before the first of them is worked on, or if
+    one operation reads many rows of one (`rtile.any`, or a product whose right
+    operand is computed).
+
+    ```
+    rtile.func @attention(...) attributes {rtile.trimmed_rows = array<i64: 256>}
+    ```
+  }];
+}
+
 def RTileCPUPrefetchLoads : Pass<"rtile-cpu-prefetch-loads"> {
   let summary = "Fetch the rows that the next turn of a loop will load";
   let description = [{

@@ -28,6 +28,7 @@ void ringlet::buildCPUPipeline(OpPassManager &pm, StringRef level) {
   pm.addPass(createRTileFuseRows());
   pm.addPass(createRTilePackOperands({level.str()}));
   pm.addPass(createRTileTrimColumns());
+  pm.addPass(createRTileTrimRows());
   pm.addPass(createRTileCPUPrefetchLoads());
   pm.addPass(createRTileCPUOrderGrid());
   pm.addPass(createRTileAssignScratch());

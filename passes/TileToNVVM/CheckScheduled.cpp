@@ -268,6 +268,9 @@ LogicalResult checkCommon(Operation *op) {
       return op->emitOpError("expected a w and rate that are known in a "
                              "scheduled kernel, found ")
              << view.getType() << " (B1)";
+    if (view.getGroup())
+      return op->emitOpError("expected no group of rows: it has no lowering "
+                             "for a GPU yet");
     return success();
   }
   if (auto dim = dyn_cast<memref::DimOp>(op))

@@ -286,6 +286,14 @@ static LogicalResult verifyKernels(AttentionOp op) {
   if (op.isUnion())
     if (std::string problem = whyNotUnion(op); !problem.empty())
       return op.emitOpError("combine = union is not possible: ") << problem;
+  if (SplitKVAttr split = op.getSplitKvAttr()) {
+    int64_t group = op.getQueryHeads() / op.getKeyHeads();
+    if (group % split.getHeads() != 0)
+      return op.emitOpError("expected split_kv with a number of heads that "
+                            "divides the ")
+             << group << " query heads of a key head, found "
+             << split.getHeads();
+  }
   ArrayAttr tilings = op.getTilingsAttr();
   if (!tilings)
     return success();

@@ -144,6 +144,28 @@ def Ringlet_TilingAttr : Ringlet_Attr<"Tiling", "tiling"> {
   }]>];
 }
 
+def Ringlet_SplitKVAttr : Ringlet_Attr<"SplitKV", "split_kv"> {
+  let summary = "Kernels for few queries, whose keys are split into parts";
+  let description = [{
+    Written by `ringlet-choose-tiling`, read by `ringlet-to-rtile`: calls with at
+    most `queries` queries a sequence run kernels that share out the keys of a
+    tile of queries among grid points, as many as fill the machine, and one that
+    merges what these leave in memory. A tile has `rows` rows, of `heads` query
+    heads of one key head each, and meets `key` rows of K and V at a time. No
+    part is meant to have fewer than `part` keys.
+
+    Example:
+
+    ```mlir
+    #short = #ringlet.split_kv<rows = 16, key = 64, heads = 4, part = 256, queries = 16>
+    ```
+  }];
+  let parameters = (ins "int64_t":$rows, "int64_t":$key, "int64_t":$heads,
+                        "int64_t":$part, "int64_t":$queries);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
 include "dialects/Ringlet/IR/RingletOps.td"
 
 #endif // RINGLET_RINGLET

@@ -178,6 +178,22 @@ GridWindowAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   return verifyGridWindow(emitError, grid, reach);
 }
 
+LogicalResult SplitKVAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                  int64_t rows, int64_t key, int64_t heads,
+                                  int64_t part, int64_t queries) {
+  for (int64_t side : {rows, key})
+    if (side < 1 || side > 1024)
+      return emitError() << "expected tile sides in [1, 1024], found " << side;
+  if (heads < 1)
+    return emitError() << "expected at least one head in a tile, found "
+                       << heads;
+  if (part < 1 || queries < 1)
+    return emitError() << "expected parts of at least one key and at least one "
+                          "query, found "
+                       << part << " and " << queries;
+  return success();
+}
+
 LogicalResult TilingAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                  int64_t query, int64_t key, StringAttr recipe,
                                  TilingAttr redo) {

@@ -70,6 +70,17 @@ static void printPatternOrder(OpAsmPrinter &printer, Operation *,
     order.print(printer);
 }
 
+static ParseResult parseSplitKV(OpAsmParser &parser, SplitKVAttr &split) {
+  split = dyn_cast_or_null<SplitKVAttr>(SplitKVAttr::parse(parser, {}));
+  return success(static_cast<bool>(split));
+}
+
+static void printSplitKV(OpAsmPrinter &printer, Operation *,
+                         SplitKVAttr split) {
+  if (split)
+    split.print(printer);
+}
+
 static ParseResult parseMix(OpAsmParser &parser, MixAttr &mix) {
   FailureOr<Mix> kind = FieldParser<Mix>::parse(parser);
   if (failed(kind))
@@ -84,10 +95,10 @@ static void printMix(OpAsmPrinter &printer, Operation *, MixAttr mix) {
 
 /// The clauses of the operation's `oilist`, in its order.
 static constexpr StringLiteral kClauses[] = {
-    "causal",   "window",       "grid_window", "pattern_order",
-    "q_offset", "lengths",      "packed",      "sizes",
-    "sink",     "block_mask",   "scale",       "softcap",
-    "mix",      "output_scale", "combine",     "tilings"};
+    "causal",  "window",  "grid_window", "pattern_order", "q_offset",
+    "lengths", "packed",  "sizes",       "sink",          "block_mask",
+    "scale",   "softcap", "mix",         "output_scale",  "combine",
+    "tilings", "split_kv"};
 
 /// A word where clauses end is one that is none, or one that was there.
 static ParseResult parseEndOfClauses(OpAsmParser &parser, ArrayAttr) {

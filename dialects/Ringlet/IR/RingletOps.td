@@ -54,7 +54,9 @@ def Ringlet_AttentionOp : Ringlet_Op<"attention",
         of all r and one segment of the common divisor of all w. Keys of several
         branches are visited once and count as often as rule R1 says. Not every
         attention has a union; the verifier says why not;
-      * `tilings`: a tile shape for each branch or, with `combine = union`, one.
+      * `tilings`: a tile shape for each branch or, with `combine = union`, one;
+      * `split_kv`: kernels for calls with few queries, which share out the keys
+        of each branch.
 
     Formulas: one softmax over the union of branches equals the weighting of
     branch outputs by the softmax of their lse, as in LongNet
@@ -97,7 +99,8 @@ def Ringlet_AttentionOp : Ringlet_Op<"attention",
     OptionalAttr<ConfinedAttr<DenseI64ArrayAttr,
       [DenseArrayCount<2>]>>:$block_size,
     OptionalAttr<Ringlet_CombineAttr>:$combine,
-    OptionalAttr<TypedArrayAttrBase<Ringlet_TilingAttr, "tilings">>:$tilings);
+    OptionalAttr<TypedArrayAttrBase<Ringlet_TilingAttr, "tilings">>:$tilings,
+    OptionalAttr<Ringlet_SplitKVAttr>:$split_kv);
   let results = (outs Ringlet_Tensor:$output, RankedTensorOf<[F32]>:$lse);
   let assemblyFormat = [{
     $query `,` $key `,` $value `branches` custom<Branches>($branches)
@@ -117,7 +120,8 @@ def Ringlet_AttentionOp : Ringlet_Op<"attention",
           | `mix` `=` custom<Mix>($mix)
           | `output_scale` `=` $output_scale
           | `combine` `=` custom<Combine>($combine)
-          | `tilings` `=` $tilings)
+          | `tilings` `=` $tilings
+          | `split_kv` `=` custom<SplitKV>($split_kv))
     `` custom<EndOfClauses>(ref($branches)) attr-dict `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;

@@ -37,6 +37,8 @@ namespace ringlet::rtile {
 /// Attributes of operations of any dialect (see the dialect's description).
 inline constexpr llvm::StringLiteral kStageAttr = "rtile.stage";
 inline constexpr llvm::StringLiteral kUnorderedAttr = "rtile.unordered";
+/// Most rows of a view for one row of its buffer.
+inline constexpr int64_t kLongestGroup = 1 << 16;
 
 /// Warps of all roles of a block together, and slots of a channel.
 inline constexpr int64_t mostWarps = 32, mostSlots = 16;

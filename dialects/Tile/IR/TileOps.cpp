@@ -331,6 +331,25 @@ static LogicalResult verifyRuntimeSizes(ViewOp op) {
   return success();
 }
 
+static LogicalResult verifyGroup(ViewOp op) {
+  if (!op.getGroup())
+    return success();
+  int64_t axis = (*op.getGroup())[0], count = op.getGroupSize();
+  MemRefType buffer = op.getBufferType();
+  if (axis < 0 || axis >= buffer.getRank() ||
+      llvm::is_contained(op.getAxes(), axis))
+    return op.emitOpError("expected a group along an axis that has an index, "
+                          "found axis ")
+           << axis;
+  int64_t most = kLongestGroup;
+  if (!buffer.isDynamicDim(axis))
+    most = std::min(most, buffer.getDimSize(axis));
+  if (count < 1 || count > most)
+    return op.emitOpError("expected a group of 1 to ")
+           << most << " places of axis " << axis << ", found " << count;
+  return success();
+}
+
 LogicalResult ViewOp::verify() {
   ViewType view = getResult().getType();
   MemRefType buffer = getBufferType();
@@ -365,7 +384,7 @@ LogicalResult ViewOp::verify() {
   if (static_cast<bool>(getFirst()) != static_cast<bool>(getEnd()))
     return emitOpError("expected the first and the end of rows together, "
                        "found one of them (S2)");
-  if (failed(verifyRuntimeSizes(*this)))
+  if (failed(verifyRuntimeSizes(*this)) || failed(verifyGroup(*this)))
     return failure();
   return verifyViewOrder(*this);
 }
@@ -440,6 +459,14 @@ static LogicalResult verifyPair(Operation *op, ViewType query, ViewType key,
     return op->emitOpError("expected views of one segment length and rate, "
                            "found ")
            << query << " and " << key << " (B4)";
+  // The second one is that of keys.
+  auto views = llvm::make_filter_range(op->getOperands(), [](Value operand) {
+    return isa<ViewType>(operand.getType());
+  });
+  if (auto keys = (*std::next(views.begin())).getDefiningOp<ViewOp>();
+      keys && keys.getGroup())
+    return op->emitOpError("expected keys without a group, found one of ")
+           << keys.getGroupSize();
   int64_t positioned = llvm::count_if(op->getOperands(), hasPositions);
   if (positioned == 1)
     return op->emitOpError("expected positions of both views or of none (O2)");
@@ -477,7 +504,19 @@ void RunOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   setName(getEnd(), "end");
 }
 
+void RunOp::build(OpBuilder &builder, OperationState &state, Value query,
+                  Value row, Value key, bool causal, DenseI64ArrayAttr window,
+                  ValueRange part) {
+  Type index = builder.getIndexType();
+  build(builder, state, index, index, index, index, query, row, key, part,
+        causal ? builder.getUnitAttr() : UnitAttr(), window);
+}
+
 LogicalResult RunOp::verify() {
+  if (!getPart().empty() && getPart().size() != 2)
+    return emitOpError("expected the number of a part and that of all parts, "
+                       "found ")
+           << getPart().size() << " numbers";
   return verifyPair(*this, getQuery().getType(), getKey().getType(),
                     getWindow());
 }

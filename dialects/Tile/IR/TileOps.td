@@ -104,6 +104,11 @@ def RTile_RunOp : RTile_Op<"run", [Pure,
     Between views with `positions`, no division finds them: `begin` to `end` are
     the bounds of the key view, and no step is whole.
 
+    With `part(%p, %n)` the results are those of part %p of %n, 0 <= %p < %n: of
+    the s steps from `begin` to `end`, those from p * s / n to (p + 1) * s / n,
+    rounded down. So parts follow each other, and their numbers of steps differ
+    by one at most. A part without steps has `end <= begin`.
+
     Example:
 
     ```mlir
@@ -121,17 +126,39 @@ def RTile_RunOp : RTile_Op<"run", [Pure,
       rtile.return
     }
     ```
+
+    Example: part %p of 4 of these keys.
+
+    ```mlir
+    rtile.func @example(%Q: memref<?x64xf32, strided<[?, 1]>>,
+                        %K: memref<?x64xf32, strided<[?, 1]>>)
+        grid(%p: index) {
+      %c0 = arith.constant 0 : index
+      %c4 = arith.constant 4 : index
+      %q = rtile.view %Q[*, *] : memref<?x64xf32, strided<[?, 1]>>
+          to !rtile.view<16x64xf32>
+      %k = rtile.view %K[*, *] : memref<?x64xf32, strided<[?, 1]>>
+          to !rtile.view<32x64xf32>
+      %begin, %wb, %we, %end = rtile.run %q[%c0], %k part(%p, %c4)
+          : !rtile.view<16x64xf32>, !rtile.view<32x64xf32>
+      rtile.return
+    }
+    ```
   }];
   let arguments = (ins RTile_ViewType:$query, Index:$row, RTile_ViewType:$key,
-    UnitAttr:$causal,
+    Variadic<Index>:$part, UnitAttr:$causal,
     OptionalAttr<ConfinedAttr<DenseI64ArrayAttr, [DenseArrayCount<2>]>>:$window);
   let results = (outs Index:$begin, Index:$wholeBegin, Index:$wholeEnd,
                       Index:$end);
   let assemblyFormat = [{
-    $query `[` $row `]` `,` $key (`causal` $causal^)?
+    $query `[` $row `]` `,` $key (`part` `(` $part^ `)`)? (`causal` $causal^)?
     (`window` `=` custom<Window>($window)^)?
     attr-dict `:` qualified(type($query)) `,` qualified(type($key))
   }];
+  let builders = [OpBuilder<(ins "::mlir::Value":$query, "::mlir::Value":$row,
+    "::mlir::Value":$key, "bool":$causal,
+    "::mlir::DenseI64ArrayAttr":$window,
+    CArg<"::mlir::ValueRange", "{}">:$part)>];
   let hasVerifier = 1;
 }
 

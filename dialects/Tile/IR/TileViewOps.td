@@ -36,7 +36,12 @@ def RTile_ViewOp : RTile_Op<"view", [Pure, AttrSizedOperandSegments]> {
       * `within(%first, %end)`: rows of other numbers than %first to %end - 1 do
         not exist. Both may be any number: those beyond the axis have no rows
         anyway. So a sequence may be a part of an axis that is only known when
-        the kernel runs.
+        the kernel runs;
+      * `group = [axis, count]`: `count` rows of the view stand for each row
+        above, on `count` places of `axis` from its index on, all of which exist.
+        Row i of the view has the rank of row i / count without a group, and its
+        elements lie at the index + i mod count. So the query heads that share
+        the keys of one key head are rows of one tile. Views of keys have none.
 
     A row exists if its rank lies in its segment and its index in the axis. An
     entry of `rows` that is no index says that a rank has no row; only a view
@@ -109,6 +114,24 @@ def RTile_ViewOp : RTile_Op<"view", [Pure, AttrSizedOperandSegments]> {
       rtile.return
     }
     ```
+
+    Example: rows for 4 heads from head %h on, first those of query 0.
+
+    ```mlir
+    rtile.func @example(%Q: memref<?x?x8x64xbf16, strided<[?, ?, ?, 1]>>)
+        grid(%i: index, %g: index, %b: index) {
+      %c0 = arith.constant 0 : index
+      %c4 = arith.constant 4 : index
+      %c16 = arith.constant 16 : index
+      %h = arith.muli %g, %c4 : index
+      %row = arith.muli %i, %c16 : index
+      %q = rtile.view %Q[%b, *, %h, *] group = [2, 4]
+          : memref<?x?x8x64xbf16, strided<[?, ?, ?, 1]>>
+          to !rtile.view<16x64xbf16>
+      %t = rtile.load %q[%row, %c0] : !rtile.view<16x64xbf16>
+      rtile.return
+    }
+    ```
   }];
   let arguments = (ins AnyMemRef:$buffer, Variadic<Index>:$fixed,
     Optional<Index>:$origin, Optional<Index>:$segment,
@@ -116,7 +139,8 @@ def RTile_ViewOp : RTile_Op<"view", [Pure, AttrSizedOperandSegments]> {
     Optional<MemRefRankOf<[I64], [1]>>:$rows,
     Optional<MemRefRankOf<[I64], [1]>>:$positions,
     Optional<Index>:$first, Optional<Index>:$end,
-    DenseI64ArrayAttr:$axes, OptionalAttr<RLayout_OrderAttr>:$order);
+    DenseI64ArrayAttr:$axes, OptionalAttr<RLayout_OrderAttr>:$order,
+    OptionalAttr<ConfinedAttr<DenseI64ArrayAttr, [DenseArrayCount<2>]>>:$group);
   let results = (outs RTile_ViewType:$result);
   let assemblyFormat = [{
     $buffer `` custom<Axes>($fixed, $axes)
@@ -127,6 +151,7 @@ def RTile_ViewOp : RTile_Op<"view", [Pure, AttrSizedOperandSegments]> {
     (`rows` `(` $rows^ `:` type($rows) `)`)?
     (`positions` `(` $positions^ `:` type($positions) `)`)?
     (`within` `(` $first^ `,` $end `)`)?
+    (`group` `=` custom<Sides>($group)^)?
     attr-dict `:` type($buffer) `to` qualified(type($result))
   }];
   let hasVerifier = 1;
@@ -137,6 +162,8 @@ def RTile_ViewOp : RTile_Op<"view", [Pure, AttrSizedOperandSegments]> {
     /// The segment length and the rate: the type's, or what stands for its `?`.
     ::mlir::OpFoldResult getMixedW();
     ::mlir::OpFoldResult getMixedRate();
+    /// Rows of the view for each row of the row axis.
+    int64_t getGroupSize() { return getGroup() ? (*getGroup())[1] : 1; }
   }];
 }
 

@@ -351,6 +351,44 @@ rtile.func @b4_run_runtime_sizes(%x: memref<?x64xf32, strided<[?, 1]>>, %t: memr
 
 // -----
 
+rtile.func @b4_run_part(%x: memref<?x64xf32, strided<[?, 1]>>, %n: index)
+    grid(%i: index) {
+  %v = rtile.view %x[*, *] : memref<?x64xf32, strided<[?, 1]>> to !rtile.view<16x64xf32>
+  // expected-error@+1 {{expected the number of a part and that of all parts, found 1 numbers}}
+  %r:4 = rtile.run %v[%n], %v part(%n) : !rtile.view<16x64xf32>, !rtile.view<16x64xf32>
+  rtile.return
+}
+
+// -----
+
+rtile.func @run_keys_in_groups(%x: memref<?x8x64xf32, strided<[?, ?, 1]>>, %n: index)
+    grid(%i: index) {
+  %v = rtile.view %x[*, %n, *] group = [1, 4] : memref<?x8x64xf32, strided<[?, ?, 1]>> to !rtile.view<16x64xf32>
+  // expected-error@+1 {{expected keys without a group, found one of 4}}
+  %r:4 = rtile.run %v[%n], %v : !rtile.view<16x64xf32>, !rtile.view<16x64xf32>
+  rtile.return
+}
+
+// -----
+
+rtile.func @group_of_rows(%x: memref<?x8x64xf32, strided<[?, ?, 1]>>, %n: index)
+    grid(%i: index) {
+  // expected-error@+1 {{expected a group along an axis that has an index, found axis 0}}
+  %v = rtile.view %x[*, %n, *] group = [0, 4] : memref<?x8x64xf32, strided<[?, ?, 1]>> to !rtile.view<16x64xf32>
+  rtile.return
+}
+
+// -----
+
+rtile.func @group_beyond_axis(%x: memref<?x8x64xf32, strided<[?, ?, 1]>>, %n: index)
+    grid(%i: index) {
+  // expected-error@+1 {{expected a group of 1 to 8 places of axis 1, found 9}}
+  %v = rtile.view %x[*, %n, *] group = [1, 9] : memref<?x8x64xf32, strided<[?, ?, 1]>> to !rtile.view<16x64xf32>
+  rtile.return
+}
+
+// -----
+
 rtile.func @b4_run_window(%x: memref<?x64xf32, strided<[?, 1]>>, %t: memref<?xi64>, %n: index)
     grid(%i: index) {
   %v = rtile.view %x[*, *] : memref<?x64xf32, strided<[?, 1]>> to !rtile.view<16x64xf32>

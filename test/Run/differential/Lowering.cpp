@@ -11,6 +11,7 @@
 #include "dialects/Plan/IR/PlanDialect.h"
 #include "dialects/Tile/IR/TileDialect.h"
 #include "lib/Compiler/Pipelines.h"
+#include "passes/AttentionOpt/SplitKV.h"
 #include "passes/AttentionToTile/Passes.h"
 #include "passes/Recipes/Passes.h"
 #include "passes/Recipes/Recipe.h"
@@ -233,6 +234,43 @@ bool Lowering::runRecipes(const std::string &text, std::string *error) {
       return false;
   // Of every third graph, since it doubles the stages of one.
   return llvm::xxh3_64bits(text) % 3 != 0 || runGeneralRecipe(text, error);
+}
+
+/// Asks for kernels for few queries where they are possible; false if nowhere.
+static bool forceSplit(ModuleOp module, uint64_t hash) {
+  bool isAny = false;
+  MLIRContext *context = module.getContext();
+  module.walk([&](attn::AttentionOp op) {
+    if (!whyNotSplitKV(op).empty())
+      return;
+    auto tiling = attn::TilingAttr::get(context, 16, 16);
+    SmallVector<Attribute> tilings(op.isUnion() ? 1 : op.getBranches().size(),
+                                   tiling);
+    op.setTilingsAttr(ArrayAttr::get(context, tilings));
+    constexpr int64_t rows[] = {16, 8, 32, 24}, keys[] = {16, 8, 32};
+    constexpr int64_t parts[] = {16, 1, 40}, queries[] = {64, 64, 7, 300};
+    op.setSplitKvAttr(
+        attn::SplitKVAttr::get(context, rows[hash % 4], keys[hash / 4 % 3],
+                               hash / 12 % 4 ? getHeadsOfTile(op) : 1,
+                               parts[hash / 48 % 3], queries[hash / 144 % 4]));
+    isAny = true;
+  });
+  return isAny;
+}
+
+bool Lowering::runSplit(const std::string &text, std::string *error) {
+  ErrorCollector errors(&context, error);
+  OwningOpRef<ModuleOp> module = parse(text, error);
+  if (!module)
+    return false;
+  if (!forceSplit(*module, llvm::xxh3_64bits(text)))
+    return true;
+  splitGraph = print(*module);
+  PassManager pm(&context);
+  pm.addInstrumentation(std::make_unique<Snapshots>(*this, "split/"));
+  buildRingletToRTilePipeline(pm, LevelOptions());
+  pm.addPass(createRTileLowerRuns());
+  return runPasses(pm, *module, error);
 }
 
 bool Lowering::runSchedules(const std::string &text, std::string *error) {

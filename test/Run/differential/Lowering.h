@@ -58,6 +58,11 @@ public:
   /// Attention that no recipe is possible for adds nothing. Then those of all
   /// kernels with the general recipe, whatever they start from.
   bool runRecipes(const std::string &text, std::string *error);
+  /// Adds the stages of kernels for few queries, with short parts of the keys
+  /// and tiles that follow from the text.
+  bool runSplit(const std::string &text, std::string *error);
+  /// The graph that asks for these kernels; empty if there can be none.
+  std::string splitGraph;
   /// Adds the stages of kernels that recipes are forced on, from where they are
   /// scheduled to where they become code for a GPU.
   bool runSchedules(const std::string &text, std::string *error);

@@ -158,7 +158,8 @@ std::vector<Outcome> Runner::prepare() {
   isLowered =
       options.aim == Aim::Roles ||
       (lowering.run(text, !options.levels.empty(), &error) &&
-       lowering.runRecipes(text, &error) && lowering.runMma(text, &error));
+       lowering.runRecipes(text, &error) && lowering.runSplit(text, &error) &&
+       lowering.runMma(text, &error));
   isLowered = isLowered && lowering.runSchedules(text, &error);
   outcomes.push_back({"lowering", error, timer.seconds()});
   if (!isLowered || options.levels.empty() || !wants("native"))
@@ -166,6 +167,8 @@ std::vector<Outcome> Runner::prepare() {
   compile("compile", text, native, outcomes);
   if (!lowering.lastRecipeStage.empty())
     compile("compile recipe", lowering.lastRecipeStage, nativeRecipe, outcomes);
+  if (!lowering.splitGraph.empty())
+    compile("compile split", lowering.splitGraph, nativeSplit, outcomes);
   return outcomes;
 }
 
@@ -243,6 +246,8 @@ std::vector<Outcome> Runner::run(int64_t number, Configuration configuration,
       runNative("native " + options.levels[i], *native, i, false);
     if (nativeRecipe)
       runNative("native recipe " + options.levels[i], *nativeRecipe, i, true);
+    if (nativeSplit)
+      runNative("native split " + options.levels[i], *nativeSplit, i, false);
   }
   return outcomes;
 }

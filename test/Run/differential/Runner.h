@@ -91,9 +91,9 @@ private:
   std::string text;
   Lowering lowering;
   bool isLowered = false;
-  /// The graph as the compiler compiles it, and the last stage of a recipe;
-  /// null if there is none.
-  std::unique_ptr<NativeProgram> native, nativeRecipe;
+  /// The graph as the compiler compiles it, the last stage of a recipe, and the
+  /// graph with short parts of the keys; null if there is none.
+  std::unique_ptr<NativeProgram> native, nativeRecipe, nativeSplit;
 };
 
 } // namespace ringlet::differential

@@ -64,7 +64,7 @@ bool lower(Lowering &lowering, const std::string &text, Aim aim,
   if (aim == Aim::Roles)
     return lowering.runSchedules(text, &error);
   return lowering.run(text, /*toMachine=*/false, &error) &&
-         lowering.runRecipes(text, &error);
+         lowering.runRecipes(text, &error) && lowering.runSplit(text, &error);
 }
 
 /// Lets the mistakes that are still at large loose on one graph.
@@ -135,7 +135,7 @@ int main(int argc, char **argv) {
   }
   std::vector<Hunt> hunts;
   for (auto list : {graphMutations(), indexMutations(), arithmeticMutations(),
-                    recipeMutations(), scheduleMutations()})
+                    recipeMutations(), splitMutations(), scheduleMutations()})
     for (const Mutation &mutation : list) {
       Hunt entry;
       entry.mutation = mutation;

@@ -34,11 +34,13 @@ struct Mutation {
 };
 
 /// Mistakes in graphs, in which keys a kernel visits, in its arithmetic, in the
-/// passes that prepare kernels with a recipe, and in roles and channels.
+/// passes that prepare kernels with a recipe, in parts of the keys, and in
+/// roles and channels.
 std::vector<Mutation> graphMutations();
 std::vector<Mutation> indexMutations();
 std::vector<Mutation> arithmeticMutations();
 std::vector<Mutation> recipeMutations();
+std::vector<Mutation> splitMutations();
 std::vector<Mutation> scheduleMutations();
 
 } // namespace ringlet::planted

@@ -1,0 +1,38 @@
+//===- SplitKV.h - Kernels for few queries, by the cost model ---*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RINGLET_PASSES_ATTENTIONOPT_SPLITKV_H
+#define RINGLET_PASSES_ATTENTIONOPT_SPLITKV_H
+
+#include "dialects/Ringlet/IR/RingletDialect.h"
+#include "lib/Arch/Target.h"
+
+#include <string>
+
+namespace ringlet {
+
+/// Why an attention has no kernels for few queries; empty if it may.
+std::string whyNotSplitKV(attn::AttentionOp op);
+/// The query heads of a key head whose rows may share a tile: all, if each
+/// branch has either all of them or none and gives them one residue; else 1.
+int64_t getHeadsOfTile(attn::AttentionOp op);
+
+/// Whether an attention gets kernels for few queries, and why.
+struct SplitKVChoice {
+  /// Null if it gets none.
+  attn::SplitKVAttr split;
+  std::string reason;
+};
+
+/// The choice for an attention that has its tilings, which are for `branches`.
+SplitKVChoice chooseSplitKV(attn::AttentionOp op,
+                            llvm::ArrayRef<attn::BranchAttr> branches,
+                            const arch::Target &target);
+
+} // namespace ringlet
+
+#endif // RINGLET_PASSES_ATTENTIONOPT_SPLITKV_H
