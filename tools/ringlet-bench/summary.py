@@ -20,6 +20,7 @@ END = "<!-- results: end -->"
 # What a result is of, and the page that shows it.
 PAGES = {"peers": "docs/Performance.md", "orders": "docs/Orders.md"}
 PAGES["memory"] = PAGES["orders"]
+PAGES["decode"] = PAGES["peers"]
 IMAGES = "docs/Images"
 KEYS = {"name", "value", "unit", "peer", "peer_value", "speedup"}
 # What a result says of its goal, and the columns that show it.
@@ -40,7 +41,7 @@ def check_result(path, result):
     kind = kind_of(result)
     if kind not in PAGES:
         raise SystemExit(f"{path}: expected a kind of {', '.join(PAGES)}: {kind}")
-    cases = "cases" if kind == "peers" else kind
+    cases = "cases" if kind in ("peers", "decode") else kind
     missing = {"card", "date", "versions", "command", cases} - result.keys()
     if missing:
         raise SystemExit(f"{path}: expected {', '.join(sorted(missing))}")
@@ -52,7 +53,7 @@ def check_result(path, result):
                     f"{path}: '{case['case']}': expected a difference of "
                     f"{difference:.4f}, found {case['difference']}"
                 )
-    if kind != "peers":
+    if kind not in ("peers", "decode"):
         return
     keys = KEYS if has_several_peers(result) else KEYS | GOALS.keys()
     for case in result["cases"]:
@@ -229,7 +230,34 @@ def of_peers(result):
     return "\n".join([*lines, *last])
 
 
-TABLES = {"peers": of_peers, "orders": of_orders, "memory": of_memory}
+def of_decode(result):
+    """A row for each case; rates are of reading K and V once."""
+    lines = [
+        *heading(result, "few queries over many keys"),
+        f"The shortest of many runs in {result['repeats']} rounds. Load of the "
+        f"machine before: {result['load_before']:.1f}.",
+        "",
+        "| case | Ringlet | best of torch | speedup | at least | aim | K and V "
+        "| of the rate of reading |",
+        "|---|--:|---|--:|--:|--:|--:|--:|",
+    ]
+    for case in result["cases"]:
+        lines.append(
+            f"| {case['name']} | {digits(case['value'])} {case['unit']} "
+            f"| {digits(case['peer_value'])} {case['unit']}, {case['peer']} "
+            f"| {case['speedup']:.2f}x | {case['at_least']:.2f}x "
+            f"| {case['aim']:.2f}x | {case['gigabytes_per_second']:.1f} GB/s "
+            f"| {case['share_of_reading']:.2f} |"
+        )
+    return "\n".join([*lines, "", closing(result)])
+
+
+TABLES = {
+    "peers": of_peers,
+    "orders": of_orders,
+    "memory": of_memory,
+    "decode": of_decode,
+}
 
 
 def write_page(docs, results, check):
