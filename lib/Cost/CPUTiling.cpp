@@ -168,11 +168,11 @@ static double getCyclesPerKey(const CPUCore &core, const BranchShape &branch,
   return cycles / static_cast<double>(key);
 }
 
-CPUSplit ringlet::cost::chooseSplit(const CPUCore &core,
+KeySplit ringlet::cost::chooseSplit(const CPUCore &core,
                                     const BranchShape &branch,
                                     const CPUTiling &tiling, int64_t group,
                                     int64_t heads) {
-  CPUSplit best = {};
+  KeySplit best = {};
   best.heads = heads;
   best.part = table.part;
   auto tiles = static_cast<double>(group / heads);
@@ -206,12 +206,12 @@ CPUSplit ringlet::cost::chooseSplit(const CPUCore &core,
   return best;
 }
 
-std::string ringlet::cost::explain(const CPUSplit &split) {
+std::string ringlet::cost::explain(const KeySplit &split) {
   char text[300];
   std::snprintf(
       text, sizeof(text),
       "up to %lld queries in tiles of %lld rows (%lld heads together) "
-      "x %lld keys, split over keys among threads in parts of at "
+      "x %lld keys, split over keys among processors in parts of at "
       "least %lld: one query takes %.0f cycles a key by the cost "
       "model, %.0f in tiles for many",
       static_cast<long long>(split.queries), static_cast<long long>(split.rows),

@@ -69,7 +69,7 @@ CPUTiling chooseTiling(const CPUCore &core, const BranchShape &branch);
 
 /// Tiles of few queries, whose keys are split into parts, and up to how many
 /// queries they cost less than those for many.
-struct CPUSplit {
+struct KeySplit {
   int64_t rows, key; ///< of a tile: rows of several heads, and keys
   int64_t heads;     ///< query heads of a key head that share a tile
   int64_t part;      ///< keys that are worth a part of their own
@@ -81,12 +81,12 @@ struct CPUSplit {
 
 /// The choice beside `tiling`. A key head has `group` query heads, of which
 /// `heads` may share a tile.
-CPUSplit chooseSplit(const CPUCore &core, const BranchShape &branch,
+KeySplit chooseSplit(const CPUCore &core, const BranchShape &branch,
                      const CPUTiling &tiling, int64_t group, int64_t heads);
 
 /// One line for people: the choice and the figures behind it.
 std::string explain(const CPUTiling &tiling);
-std::string explain(const CPUSplit &split);
+std::string explain(const KeySplit &split);
 
 } // namespace ringlet::cost
 

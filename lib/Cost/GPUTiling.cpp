@@ -47,6 +47,9 @@ struct CostTable {
   /// More of them for each score where tiles of a segment follow each other:
   /// what the next one needs stays alive beside the masks.
   double redoScore = 0.3;
+  /// Keys that are worth a part of their own, and most queries of tiles for
+  /// few.
+  int64_t part = 1024, fewQueries = 64;
   /// Query rows where tiles follow each other in a kernel that reads more than
   /// operands: ptxas fits that beside the sums of four warps, not of eight.
   int64_t redoRows = 64;
@@ -201,6 +204,51 @@ GPUTiling ringlet::cost::chooseTiling(const GPUCore &core,
         best = next;
     }
   best.candidates = candidates;
+  return best;
+}
+
+KeySplit ringlet::cost::chooseSplit(const GPUCore &core,
+                                    const BranchShape &branch,
+                                    int64_t elementBytes, int64_t otherRows,
+                                    double otherCycles, int64_t group,
+                                    int64_t heads) {
+  // Of a short sequence all scores count.
+  BranchShape whole = branch;
+  whole.causal = false;
+  whole.rowsOfSegment = 0;
+  KeySplit best = {};
+  best.heads = heads;
+  best.part = table.part;
+  double bestOfScore = 0;
+  for (int64_t rows : {16, 32, 64})
+    for (int64_t key : {16, 32, 64, 128}) {
+      GPUTiling tiling = estimate(core, whole, elementBytes, rows, key);
+      double cycles =
+          static_cast<double>(group / heads * ceilDiv(heads, rows) * rows) *
+          tiling.cyclesPerScore;
+      if (!tiling.fits || (best.rows && cycles >= best.cyclesPerKey))
+        continue;
+      best.rows = rows;
+      best.key = key;
+      best.cyclesPerKey = cycles;
+      bestOfScore = tiling.cyclesPerScore;
+    }
+  auto ofMany = [&](int64_t queries) {
+    return static_cast<double>(group * ceilDiv(queries, otherRows) *
+                               otherRows) *
+           otherCycles;
+  };
+  best.otherCyclesPerKey = ofMany(1);
+  auto isCheaper = [&](int64_t queries) {
+    return static_cast<double>(group / heads *
+                               ceilDiv(queries * heads, best.rows) *
+                               best.rows) *
+               bestOfScore <=
+           ofMany(queries);
+  };
+  while (best.rows && best.queries < table.fewQueries &&
+         isCheaper(best.queries + 1))
+    ++best.queries;
   return best;
 }
 

@@ -71,6 +71,13 @@ GPUTiling chooseTiling(const GPUCore &core, const BranchShape &branch,
                        int64_t elementBytes,
                        TileKernel kernel = TileKernel::Plain);
 
+/// Tiles of few queries beside others, for which a multiprocessor takes
+/// `otherCycles` a score in tiles of `otherRows` rows. A key head has `group`
+/// query heads, of which `heads` may share a tile.
+KeySplit chooseSplit(const GPUCore &core, const BranchShape &branch,
+                     int64_t elementBytes, int64_t otherRows,
+                     double otherCycles, int64_t group, int64_t heads);
+
 /// One line for people: the choice and the figures behind it.
 std::string explain(const GPUTiling &tiling);
 

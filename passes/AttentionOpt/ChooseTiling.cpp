@@ -203,9 +203,7 @@ void ChooseTiling::runOnOperation() {
                "no recipe: " + choice->missed);
     }
     op.setTilingsAttr(ArrayAttr::get(op.getContext(), tilings));
-    if (!target.cpu)
-      return WalkResult::advance();
-    SplitKVChoice few = chooseSplitKV(op, branches, target);
+    SplitKVChoice few = chooseSplitKV(op, branches, target, spareOfPlain);
     if (few.split)
       op.setSplitKvAttr(few.split);
     auto say = [&](remark::detail::InFlightRemark remark, StringRef what) {

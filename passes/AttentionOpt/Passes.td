@@ -102,9 +102,9 @@ def RingletChooseTiling : Pass<"ringlet-choose-tiling"> {
     A w that only the call knows counts as the length of the sequence, an r as
     1, which the remark then says; such a branch gets no recipe.
 
-    A CPU also gets `split_kv`, kernels for calls with few queries, where the
-    length may be short: the model compares both kinds for 1 to 64 queries and
-    writes up to how many theirs cost less. A remark says why there are none.
+    Where the length may be short there is also `split_kv`, kernels for calls with
+    few queries: the model compares both kinds for 1 to 64 queries and writes up
+    to how many theirs cost less. A remark says why there are none.
 
     Tilings that are there already are kept: a forced choice is honoured or, where
     a target has recipes and that one is not possible, an error.

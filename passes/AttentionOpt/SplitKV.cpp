@@ -7,6 +7,7 @@
 
 #include "passes/AttentionOpt/SplitKV.h"
 
+#include "lib/Cost/GPUSchedule.h"
 #include "passes/AttentionOpt/PlainTiling.h"
 
 using namespace mlir;
@@ -38,25 +39,46 @@ int64_t ringlet::getHeadsOfTile(attn::AttentionOp op) {
   return group;
 }
 
+/// What one branch asks for.
+static cost::KeySplit choose(attn::AttentionOp op, attn::BranchAttr branch,
+                             attn::TilingAttr tiling,
+                             const arch::Target &target,
+                             int64_t spareRegisters) {
+  int64_t group = op.getQueryHeads() / op.getKeyHeads();
+  int64_t heads = getHeadsOfTile(op);
+  Type element = op.getQuery().getType().getElementType();
+  cost::BranchShape shape = getBranchShape(op, branch);
+  if (target.cpu) {
+    cost::CPUCore core = cost::CPUCore::of(*target.cpu, element.isBF16());
+    return cost::chooseSplit(
+        core, shape,
+        cost::estimate(core, shape, tiling.getQuery(), tiling.getKey()), group,
+        heads);
+  }
+  cost::GPUCore core = getGPUCore(*target.gpu, element, spareRegisters);
+  int64_t bytes = element.getIntOrFloatBitWidth() / 8;
+  double cycles = tiling.getRecipe()
+                      ? cost::chooseSchedule(core, shape).cyclesPerScore
+                      : cost::estimate(core, shape, bytes, tiling.getQuery(),
+                                       tiling.getKey())
+                            .cyclesPerScore;
+  return cost::chooseSplit(core, shape, bytes, tiling.getQuery(), cycles, group,
+                           heads);
+}
+
 SplitKVChoice ringlet::chooseSplitKV(attn::AttentionOp op,
                                      ArrayRef<attn::BranchAttr> branches,
-                                     const arch::Target &target) {
+                                     const arch::Target &target,
+                                     int64_t spareRegisters) {
   int64_t queries = op.getQuery().getType().getDimSize(op.getSequenceAxis());
   std::string problem = whyNotSplitKV(op);
   if (!problem.empty())
     return {{}, problem};
-  int64_t group = op.getQueryHeads() / op.getKeyHeads();
-  bool isBF16 = op.getQuery().getType().getElementType().isBF16();
-  cost::CPUCore core = cost::CPUCore::of(*target.cpu, isBF16);
   // What all branches ask for.
-  cost::CPUSplit chosen = {};
+  cost::KeySplit chosen = {};
   for (auto [index, branch] : llvm::enumerate(branches)) {
     attn::TilingAttr tiling = op.getTilingOf(index);
-    cost::BranchShape shape = getBranchShape(op, branch);
-    cost::CPUSplit split = cost::chooseSplit(
-        core, shape,
-        cost::estimate(core, shape, tiling.getQuery(), tiling.getKey()), group,
-        getHeadsOfTile(op));
+    cost::KeySplit split = choose(op, branch, tiling, target, spareRegisters);
     if (index == 0 || split.queries < chosen.queries)
       chosen = split;
   }

@@ -29,9 +29,11 @@ struct SplitKVChoice {
 };
 
 /// The choice for an attention that has its tilings, which are for `branches`.
+/// Tiles leave so many registers of a GPU's thread free.
 SplitKVChoice chooseSplitKV(attn::AttentionOp op,
                             llvm::ArrayRef<attn::BranchAttr> branches,
-                            const arch::Target &target);
+                            const arch::Target &target,
+                            int64_t spareRegisters);
 
 } // namespace ringlet
 

@@ -92,14 +92,14 @@ View code::addressView(CodeBuilder &b, rtile::ViewOp op,
   return view;
 }
 
-Value code::getRowAddress(CodeBuilder &b, const View &view, Value row,
-                          Value index) {
+Value code::getRowAddress(CodeBuilder &b, const View &view, Value rowZero,
+                          Value row, Value index) {
   if (!view.memberStride)
-    return b.at(view.rowZero, b.mul(index ? index : row, view.rowStride));
+    return b.at(rowZero, b.mul(index ? index : row, view.rowStride));
   PositionBuilder position(b, b.getI64Type());
   Value line = getLine(position, view.rows, row);
   Value member = b.sub(row, position.mul(line, view.rows.group));
-  Value place = b.at(view.rowZero, b.mul(index ? index : line, view.rowStride));
+  Value place = b.at(rowZero, b.mul(index ? index : line, view.rowStride));
   return b.at(place, b.mul(member, view.memberStride));
 }
 

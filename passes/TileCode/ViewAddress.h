@@ -53,10 +53,10 @@ View addressView(CodeBuilder &b, rtile::ViewOp op,
 /// Bytes of an entry of a table.
 inline constexpr int64_t entryBytes = 8;
 
-/// Where a row lies of which the table of rows has `index`, or of an existing
-/// row of a view without one.
-mlir::Value getRowAddress(CodeBuilder &b, const View &view, mlir::Value row,
-                          mlir::Value index = {});
+/// Where a row lies of which the table of rows has `index`, or an existing row
+/// of a view without one: a column of it if that is what lies at `rowZero`.
+mlir::Value getRowAddress(CodeBuilder &b, const View &view, mlir::Value rowZero,
+                          mlir::Value row, mlir::Value index = {});
 
 /// The entry of `row` in a table that has that of row 0 at `entries`.
 mlir::Value getEntry(CodeBuilder &b, const View &view, mlir::Value entries,

@@ -170,9 +170,6 @@ LogicalResult check(Operation *op, StringRef target) {
         !isParameter(view.getPositions()))
       return op->emitOpError("expected buffers that are parameters of the "
                              "kernel");
-    if (target == "GPU" && view.getGroup())
-      return op->emitOpError("expected no group of rows: it has no lowering "
-                             "for a GPU yet");
     return success();
   }
   if (auto loop = dyn_cast<scf::ForOp>(op); loop && loop.getUnsignedCmp())

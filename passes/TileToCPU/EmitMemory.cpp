@@ -47,12 +47,14 @@ void Emitter::forEachRow(const View &view, Value row, Value height,
   b.loop(begin, end, one, [&](Value index) {
     Value at = b.add(row, index);
     if (!view.indices)
-      return exists(index, getRowAddress(b, view, at));
+      return exists(index, getRowAddress(b, view, view.rowZero, at));
     // The table says where the row is, if anywhere.
     Value place = b.load(b.getI64Type(), getEntry(b, view, view.indices, at),
                          code::entryBytes);
     Value inside = isIndex(b, view, place);
-    auto then = [&] { exists(index, getRowAddress(b, view, at, place)); };
+    auto then = [&] {
+      exists(index, getRowAddress(b, view, view.rowZero, at, place));
+    };
     if (missing)
       b.ifElse(inside, then, [&] { (*missing)(index); });
     else

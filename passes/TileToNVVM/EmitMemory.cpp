@@ -45,7 +45,7 @@ TileEmitter::Window TileEmitter::getWindow(const View &view,
   window.row = getScalar(offsets[0]);
   ArrayRef<int64_t> shape = view.type.getShape();
   window.base = view.rowZero;
-  if (!view.indices)
+  if (!view.indices && !view.memberStride)
     window.base = b.at(window.base, b.mul(window.row, view.rowStride));
   auto distance = [&](Value bound, Value from) {
     return b.clampToI32(b.sub(bound, from));
@@ -87,13 +87,16 @@ Value TileEmitter::isSet(Value element, Value exists) {
 TileEmitter::Row TileEmitter::getRow(const Window &window, Value row) {
   Value exists = b.inRange(window.rowBegin, row, window.rowEnd);
   const View &view = *window.view;
-  Value place = b.toI64(row);
+  Value below = b.toI64(row);
+  if (!view.indices && !view.memberStride)
+    return {b.at(window.base, b.mul(below, view.rowStride)), exists};
+  Value at = b.add(window.row, below), place;
   if (view.indices) {
     // The table says where the row is, if anywhere.
-    place = loadEntry(view, view.indices, b.add(window.row, place), exists);
+    place = loadEntry(view, view.indices, at, exists);
     exists = b.both(exists, code::isIndex(b, view, place));
   }
-  return {b.at(window.base, b.mul(place, view.rowStride)), exists};
+  return {code::getRowAddress(b, view, window.base, at, place), exists};
 }
 
 Value TileEmitter::getColumn(const Window &window, const Row &row, Value column,
@@ -111,10 +114,11 @@ Value TileEmitter::getColumn(const Window &window, const Row &row, Value column,
 }
 
 Value TileEmitter::isAligned(const Window &window, int64_t bytes) {
-  Value address = LLVM::PtrToIntOp::create(b, b.getI64Type(), window.origin);
-  Value unaligned = arith::AndIOp::create(
-      b, arith::OrIOp::create(b, address, window.view->rowStride),
-      b.i64(bytes - 1));
+  Value places = LLVM::PtrToIntOp::create(b, b.getI64Type(), window.origin);
+  for (Value stride : {window.view->rowStride, window.view->memberStride})
+    if (stride)
+      places = arith::OrIOp::create(b, places, stride);
+  Value unaligned = b.both(places, b.i64(bytes - 1));
   return b.compare(arith::CmpIPredicate::eq, unaligned, b.i64(0));
 }
 

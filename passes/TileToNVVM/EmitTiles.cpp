@@ -189,12 +189,20 @@ TileEmitter::Intervals TileEmitter::getIntervals(rtile::VisibleOp op) {
     left = b.clampToI32(
         position.ceilDiv(position.add(distance, -*limit), key.rows.rate));
 
+  // Lines of groups, counted from that of the tile's first row.
+  Value member;
+  if (query.memberStride)
+    member = b.toI32(
+        b.sub(queryRow, position.mul(getLine(position, query.rows, queryRow),
+                                     query.rows.group)));
   Intervals intervals;
   int64_t rows = layout.rowBlocks(getTile(op).getDimSize(0));
   for (int64_t row = 0; row < 2 * rows; ++row) {
-    Value index = getRowIndex(row / 2, row % 2);
-    Value low = left ? b.max(first, b.add(index, left)) : first;
-    Value high = right ? b.min(last, b.add(index, right)) : last;
+    Value index = getRowIndex(row / 2, row % 2), line = index;
+    if (member)
+      line = b.divUnsigned(b.add(index, member), query.rows.group);
+    Value low = left ? b.max(first, b.add(line, left)) : first;
+    Value high = right ? b.min(last, b.add(line, right)) : last;
     // Rows that do not exist see nothing.
     Value exists = b.inRange(existBegin, index, existEnd);
     high = b.select(exists, high, b.i32(0));

@@ -11,16 +11,15 @@
 // RUN:   | FileCheck %s --check-prefix=REMARK
 // RUN: ringlet-opt %s --split-input-file --ringlet-choose-tiling=level=sm_90a | FileCheck %s --check-prefix=GPU
 
-// GPU: tilings =
-// GPU-NOT: split_kv
-
 // A length that only the call knows may be short: the 4 heads of a key head share
 // a tile, which has the rows of one vector.
 
-// REMARK: few queries on x86-64-v4: up to [[UP:[0-9]+]] queries in tiles of 16 rows (4 heads together) x {{[0-9]+}} keys, split over keys among threads in parts of at least 256: one query takes {{[0-9]+}} cycles a key by the cost model, {{[0-9]+}} in tiles for many
+// REMARK: few queries on x86-64-v4: up to [[UP:[0-9]+]] queries in tiles of 16 rows (4 heads together) x {{[0-9]+}} keys, split over keys among processors in parts of at least 256: one query takes {{[0-9]+}} cycles a key by the cost model, {{[0-9]+}} in tiles for many
 
 // CHECK-LABEL: func.func @any_length(
 // CHECK:         split_kv = <rows = 16, key = {{[0-9]+}}, heads = 4, part = 256, queries = {{[0-9]+}}>
+// GPU-LABEL:   func.func @any_length(
+// GPU:           split_kv = <rows = 16, key = {{[0-9]+}}, heads = 4, part = 1024, queries = {{[0-9]+}}>
 func.func @any_length(%q: tensor<1x?x8x64xf32>, %k: tensor<1x?x2x64xf32>)
     -> tensor<1x?x8x64xf32> {
   %o, %l = ringlet.attention %q, %k, %k branches [<w = *, r = 1>]
@@ -38,6 +37,9 @@ func.func @any_length(%q: tensor<1x?x8x64xf32>, %k: tensor<1x?x2x64xf32>)
 // CHECK-LABEL: func.func @long(
 // CHECK-NOT:     split_kv
 // CHECK:         return
+// GPU-LABEL:   func.func @long(
+// GPU-NOT:       split_kv
+// GPU:           return
 func.func @long(%q: tensor<1x4096x8x64xf32>, %k: tensor<1x?x2x64xf32>)
     -> tensor<1x4096x8x64xf32> {
   %o, %l = ringlet.attention %q, %k, %k branches [<w = *, r = 1>]

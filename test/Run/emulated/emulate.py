@@ -49,6 +49,8 @@ class Case:
     blocks: tuple = ()
     starts: tuple = ()
     lengths: tuple = ()
+    # Rows of q where they are fewer.
+    queries: int = 0
     # Rows of k and v, in each sequence of several, that hold no numbers.
     poisoned: range = range(0)
 
@@ -99,7 +101,8 @@ class Case:
 
     @property
     def name(self) -> str:
-        shape = f"S{self.rows} H{self.heads}/{self.key_heads} D{self.dim}"
+        rows = f"{self.queries}x{self.rows}" if self.queries else f"{self.rows}"
+        shape = f"S{rows} H{self.heads}/{self.key_heads} D{self.dim}"
         if self.value_dim:
             shape += f"/{self.value_dim}"
         for sides, order in (("Q", self.order), ("K and V", self.key_order)):
@@ -266,6 +269,18 @@ CASES = [
         key_order="linear, chunk = 50",
         starts=((0, 61, 260), (0, 130, 260)),
     ),
+    # Few queries over many keys: heads of a group in one tile, keys in parts.
+    Case(ALL, 300, 8, 128, key_heads=2, queries=1),
+    Case(ALL + " causal", 2100, 4, 64, "f16", queries=5),
+    Case(ALL + " causal window = [700, -1]", 1500, 6, 72, key_heads=2, value_dim=40, queries=8),
+    Case("branches [<w = 256, r = 1>, <w = *, r = 3>] causal", 1200, 4, 64, queries=3),
+    Case(ALL + masked(4, 64), 1100, 4, 64, blocks=(4, 64), queries=7),
+    Case(
+        *(ALL + " causal" + PADDED, 1300, 4, 64, "f16", 2),
+        queries=4,
+        lengths=((4, 0, 1), (1300, 77, 1)),
+    ),
+    Case(ALL + " causal", 1500, 8, 128, key_heads=2, queries=2, **LAZY),
 ]
 
 
@@ -279,7 +294,8 @@ def write_inputs(case, path) -> None:
     }
     tensors = []
     for name, (heads, dim) in shapes.items():
-        shape = (*case.batch, case.rows, heads, dim)
+        rows = case.queries if name == "q" and case.queries else case.rows
+        shape = (*case.batch, rows, heads, dim)
         numbers = [draw.gauss(0, 1) for _ in range(math.prod(shape))]
         if name != "q":
             row = heads * dim

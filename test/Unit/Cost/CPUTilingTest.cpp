@@ -114,22 +114,22 @@ TEST(CPUTiling, ExplanationNamesTheChoice) {
 
 // Few queries go to tiles of one vector, in which the heads of a key head read
 // it once, until those for many queries are filled well enough.
-TEST(CPUSplit, IsForFewQueries) {
+TEST(KeySplit, IsForFewQueries) {
   const CPUCore avx512{16, 48 * 1024, 2048 * 1024};
   CPUTiling many = chooseTiling(avx512, shape(64, 0));
-  CPUSplit grouped = chooseSplit(avx512, shape(64, 0), many, 4, 4);
+  KeySplit grouped = chooseSplit(avx512, shape(64, 0), many, 4, 4);
   EXPECT_EQ(grouped.rows, 16);
   EXPECT_GE(grouped.queries, 8);
   EXPECT_LE(grouped.queries, 64);
   EXPECT_LT(4 * grouped.cyclesPerKey, grouped.otherCyclesPerKey);
   // Each head for itself reads four times as much, and wins less.
-  CPUSplit single = chooseSplit(avx512, shape(64, 0), many, 4, 1);
+  KeySplit single = chooseSplit(avx512, shape(64, 0), many, 4, 1);
   EXPECT_DOUBLE_EQ(single.cyclesPerKey, 4 * grouped.cyclesPerKey);
   EXPECT_EQ(single.queries, 16);
   EXPECT_EQ(single.otherCyclesPerKey, grouped.otherCyclesPerKey);
 }
 
-TEST(CPUSplit, ManyHeadsGetTallerTiles) {
+TEST(KeySplit, ManyHeadsGetTallerTiles) {
   const CPUCore avx512{16, 48 * 1024, 2048 * 1024};
   CPUTiling many = chooseTiling(avx512, shape(64, 0));
   EXPECT_EQ(chooseSplit(avx512, shape(64, 0), many, 32, 32).rows, 32);
@@ -140,9 +140,9 @@ TEST(CPUSplit, ManyHeadsGetTallerTiles) {
 
 // Where tiles for many queries are as short, there is nothing to win for a head
 // alone but that threads share its keys.
-TEST(CPUSplit, PartsAreWorthSomething) {
+TEST(KeySplit, PartsAreWorthSomething) {
   CPUTiling low = estimate(avx2, shape(64, 0), 8, 64);
-  CPUSplit split = chooseSplit(avx2, shape(64, 0), low, 1, 1);
+  KeySplit split = chooseSplit(avx2, shape(64, 0), low, 1, 1);
   EXPECT_GE(split.cyclesPerKey, 0.9 * split.otherCyclesPerKey);
   EXPECT_LE(split.cyclesPerKey, 1.1 * split.otherCyclesPerKey);
   EXPECT_GT(split.queries, 0);
