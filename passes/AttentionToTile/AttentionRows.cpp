@@ -51,9 +51,12 @@ void AttentionRows::requirePositions() {
 }
 
 bool AttentionRows::areOfSequences(Side side) const {
+  // Where some keys are behind all that queries see, a kernel leaves them out:
+  // a table of the host would be another one for each q_offset.
   if (pattern)
     return lists.haveLengths() ||
-           (side == Side::Query && hasPositionsOfSequence(op));
+           (side == Side::Query ? hasPositionsOfSequence(op)
+                                : getReachOfQueries(op).has_value());
   return lists.arePacked() && getMemory(side);
 }
 
@@ -77,6 +80,7 @@ void AttentionRows::emitTable(const Twine &name, Side ofSide) {
   side.keyRows = keyRows;
   side.queryOffset = queryOffset;
   side.hasPositions = hasPositionsOfSequence(op);
+  side.reach = getReachOfQueries(op);
   side.side = ofSide;
   side.memory = getMemory(ofSide);
   RowOrder table;

@@ -41,6 +41,7 @@ public:
   bool areOfSequences(Side side) const;
   void emitTable(const llvm::Twine &name, Side side);
 
+  bool hasPattern() const { return bool(pattern); }
   /// The ranks of a pattern order with a volume, else 0.
   int64_t getVolume() const {
     return pattern ? pattern.getOrder()->period() : 0;

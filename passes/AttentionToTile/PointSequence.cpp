@@ -53,6 +53,23 @@ void PointSequence::read(Value sequence, Value firstRow) {
     RankEntries ranks = placeKeyRanks(k, ofKeys, number);
     keys = {ranks.first, ranks.end};
   }
+  seenKeys = clampToSeen();
+}
+
+/// Along a pattern order, tables have no rows for the others.
+SequencePart PointSequence::clampToSeen() {
+  std::optional<int64_t> right = getReachOfQueries(attention.op);
+  if (!right || attention.rows.hasPattern())
+    return keys;
+  Value length = reader->getLength("q_length", queries, getRows(Side::Query));
+  Value end = k.add("q_end_position", length, k.constant(*right));
+  if (firstRank)
+    end = k.add("seen_length", end, firstRank);
+  if (!keys.end)
+    return {k.constant(0), end};
+  if (attention.sequences.arePacked())
+    end = k.add("seen_rows", end, keys.first);
+  return {keys.first, k.create<arith::MinSIOp>("seen_end", keys.end, end)};
 }
 
 /// The queries of this sequence are its ranks along the pattern order, which

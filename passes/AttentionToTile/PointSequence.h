@@ -42,18 +42,22 @@ public:
   mlir::Value getCount(Side side);
   /// The rows of the axis of a side.
   mlir::Value getRows(Side side);
+  /// The entries of keys that come before the first one that no query sees,
+  /// nor any behind it: those of `getPart` where all may be seen.
+  const SequencePart &getSeenKeys() const { return seenKeys; }
 
   SequenceReader &getReader() { return *reader; }
 
 private:
   void placeQueriesOnCurve();
+  SequencePart clampToSeen();
 
   KernelBuilder &k;
   Attention &attention;
   mlir::Value query, key;
   std::optional<SequenceReader> reader;
   mlir::Value number, firstRank;
-  SequencePart queries, keys;
+  SequencePart queries, keys, seenKeys;
 };
 
 } // namespace ringlet

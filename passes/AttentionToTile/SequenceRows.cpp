@@ -188,7 +188,7 @@ public:
     ranks = k.addBuffer("ranks", plan.rankTable(pattern, plan.constant(0)));
     if (isOfQueries() && side.lists.arePacked())
       declareHalvings();
-    if (isOfQueries() && !side.hasPositions)
+    if ((isOfQueries() || side.reach) && !side.hasPositions)
       offset = k.addNumber("q_offset", side.queryOffset);
   }
 
@@ -199,6 +199,9 @@ private:
     Value row, position;
   };
   Value findSequence(Value place);
+  Value getPosition(Value sequence, const SequenceReader::Sequence &read);
+  Value clampToSeen(Value sequence, SequenceReader::Sequence &read,
+                    Value length);
   Entry compute(Value place);
 
   int64_t volume;
@@ -239,6 +242,25 @@ Value RankKernel::findSequence(Value place) {
                          begins);
 }
 
+/// Of query row 0.
+Value RankKernel::getPosition(Value sequence,
+                              const SequenceReader::Sequence &read) {
+  return side.hasPositions
+             ? reader.readOffset(sequence, read, -kMostRanksBefore)
+             : offset;
+}
+
+/// Of `length` keys those up to the last one that some query sees.
+Value RankKernel::clampToSeen(Value sequence, SequenceReader::Sequence &read,
+                              Value length) {
+  if (!side.reach)
+    return length;
+  Value queries = reader.getLength("q_length", read.queries, queryRows);
+  Value end = k.add("q_end_position", getPosition(sequence, read), queries);
+  end = k.add("seen_length", end, k.constant(*side.reach));
+  return k.create<arith::MinSIOp>("seen", length, end);
+}
+
 RankKernel::Entry RankKernel::compute(Value place) {
   Value sequence = findSequence(place);
   SequenceReader::Sequence read =
@@ -246,16 +268,15 @@ RankKernel::Entry RankKernel::compute(Value place) {
                                : SequenceReader::Sequence();
   SequencePart part = read.getPart(side.side);
   Value length = reader.getLength("length", part, getRows());
-  Value position;
+  Value position, exist = length;
   RankEntries entries;
   if (isOfQueries()) {
     Value before = reader.getRowsBefore(sequence, part, queryRows);
-    position = side.hasPositions
-                   ? reader.readOffset(sequence, read, -kMostRanksBefore)
-                   : offset;
+    position = getPosition(sequence, read);
     entries = placeQueryRanks(k, volume, sequence, before, length, position);
   } else {
     entries = placeKeyRanks(k, volume, sequence);
+    exist = clampToSeen(sequence, read, length);
   }
   Value rank =
       k.add("rank", k.create<arith::SubIOp>("number", place, entries.first),
@@ -277,7 +298,7 @@ RankKernel::Entry RankKernel::compute(Value place) {
     return k.create<arith::CmpIOp>(name, arith::CmpIPredicate::slt, a, b);
   };
   Value isToken = isLess("is_token", k.constant(-1), token);
-  Value isRow = isLess("is_row", token, length);
+  Value isRow = isLess("is_row", token, exist);
   Value isRank = isLess("is_rank", place, entries.end);
   Value isInside = k.create<arith::AndIOp>("is_inside", isToken, isRow);
   Value exists = k.create<arith::AndIOp>("exists", isInside, isRank);

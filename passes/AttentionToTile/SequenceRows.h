@@ -46,6 +46,8 @@ struct SequenceSide {
   /// Position of query row 0, if all sequences have the same.
   mlir::Value queryOffset;
   bool hasPositions = false;
+  /// As of getReachOfQueries.
+  std::optional<int64_t> reach;
   Side side = Side::Query;
   /// The order of the rows in memory (O1); null if that is linear.
   rlayout::OrderAttr memory;

@@ -7,6 +7,8 @@
 
 #include "passes/AttentionToTile/Sequences.h"
 
+#include "passes/TileOpt/RowRange.h"
+
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
@@ -20,6 +22,12 @@ bool ringlet::hasOffsetOfSequence(attn::AttentionOp op) {
 bool ringlet::hasPositionsOfSequence(attn::AttentionOp op) {
   bool haveLengths = op.getQueryLengths() || op.isPacked();
   return hasOffsetOfSequence(op) || (haveLengths && !op.getQOffset());
+}
+
+std::optional<int64_t> ringlet::getReachOfQueries(attn::AttentionOp op) {
+  if (!op.getQOffset())
+    return std::nullopt;
+  return getRightLimit(op.getCausal(), op.getWindow());
 }
 
 /// Those by 2^k take k, and of n that are left then there are fewer than n.

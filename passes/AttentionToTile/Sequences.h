@@ -30,6 +30,11 @@ bool hasOffsetOfSequence(attn::AttentionOp op);
 /// for each, or what their lengths make of the default, packed or padded.
 bool hasPositionsOfSequence(attn::AttentionOp op);
 
+/// How far behind the position of the last query the last key may lie that some
+/// query sees; nothing where that may be any key of the sequence. By the
+/// default q_offset it is (S1).
+std::optional<int64_t> getReachOfQueries(attn::AttentionOp op);
+
 /// Positions up to this magnitude leave room for every sum that kernels make
 /// of them: q_offset stays within it.
 constexpr int64_t kMaxOffset = int64_t(1) << 60;

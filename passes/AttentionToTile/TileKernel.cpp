@@ -65,6 +65,13 @@ TileKernel::KeyViews TileKernel::viewKeys(KernelBuilder::Rows where) {
   views.key =
       makeView("k", key, head, keyRows, attention.op.getHeadDim(), where);
   where.positions = nullptr;
+  // What nobody sees has weight 0, which times NaN is none: it must not be
+  // read. Of a tile of keys no element needs to be hidden for that.
+  const SequencePart &seen = sequence.getSeenKeys();
+  if (seen.end != sequence.getPart(Side::Key).end) {
+    where.first = seen.first;
+    where.end = seen.end;
+  }
   views.value =
       makeView("v", value, head, keyRows, attention.op.getValueDim(), where);
   return views;
