@@ -70,7 +70,8 @@ struct Partial {
       return;
     if (logit > max)
       raise(logit);
-    sum += std::exp(logit - max);
+    // An infinite one is no distance away from itself.
+    sum += logit == max ? 1 : std::exp(logit - max);
   }
 
   /// Adds factor * output to `output`; returns the lse. Without a key or sink

@@ -23,6 +23,11 @@ namespace {
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr double kLog2E = 1.4426950408889634;
 constexpr double kLn2 = 0.6931471805599453;
+/// Exponents of 2 up to here leave f32 digits behind the point.
+constexpr double kFarthest = 0x1p16;
+/// So many terms are added one after the other at most; sums of more are summed
+/// in pairs.
+constexpr size_t kTermsInARow = size_t(1) << 14;
 
 /// To the nearest f32, as processors do.
 class Nearest {
@@ -57,6 +62,45 @@ private:
   Dice dice;
 };
 
+/// Sums equally long lists of numbers in pairs, pairs in pairs, and so on.
+template <typename Rounding>
+class PairwiseSum {
+public:
+  explicit PairwiseSum(Rounding &round) : round(round) {}
+
+  void add(std::vector<float> list) {
+    size_t level = 0;
+    for (size_t rest = count++; rest & 1; rest >>= 1)
+      addTo(list, levels[level++]);
+    levels.resize(std::max(levels.size(), level + 1));
+    levels[level] = std::move(list);
+  }
+  /// Of one list at least.
+  std::vector<float> total() {
+    std::vector<float> sum;
+    for (size_t level = 0; level < levels.size(); ++level) {
+      if (!(count >> level & 1))
+        continue;
+      if (sum.empty())
+        sum = levels[level];
+      else
+        addTo(sum, levels[level]);
+    }
+    return sum;
+  }
+
+private:
+  void addTo(std::vector<float> &sum, const std::vector<float> &list) {
+    for (size_t i = 0; i < sum.size(); ++i)
+      sum[i] = round(double(list[i]) + sum[i]);
+  }
+
+  Rounding &round;
+  /// Level n has the sum of 2^n lists if bit n of their number is set.
+  std::vector<std::vector<float>> levels;
+  size_t count = 0;
+};
+
 /// Computes in f64, where single operations on f32 are as good as exact, and
 /// rounds each result by `Rounding`.
 template <typename Rounding>
@@ -71,9 +115,7 @@ public:
         binary(form == Arithmetic::Binary), round(arithmetic.seed),
         dim(static_cast<size_t>(inputs.query.sizes().back())),
         valueDim(static_cast<size_t>(inputs.value.sizes().back())),
-        scale(
-            round(spec.scale.value_or(1 / std::sqrt(static_cast<double>(dim))) *
-                  (binary && !spec.softcap ? kLog2E : 1))),
+        scale(round(getScale())), binaryScale(round(getScale() * kLog2E)),
         scratch(std::max(dim, valueDim)), queryScratch(dim), sums(valueDim),
         laneSums(2 * valueDim) {}
 
@@ -103,36 +145,69 @@ public:
   }
 
 private:
-  float power(double exponent) {
-    return round(binary ? std::exp2(exponent) : std::exp(exponent));
+  double getScale() const {
+    return spec.scale.value_or(1 / std::sqrt(static_cast<double>(dim)));
   }
   float toUnits(double logit) {
-    return binary ? round(logit * round(kLog2E)) : static_cast<float>(logit);
+    return inBase2 ? round(logit * round(kLog2E)) : static_cast<float>(logit);
   }
-  float fromUnits(double lse) {
-    return binary ? round(lse * round(kLn2)) : static_cast<float>(lse);
+  /// 2 or e to the power of a distance in units.
+  float power(double distance) {
+    if (inBase2)
+      return round(std::exp2(distance));
+    return round(binary ? std::exp2(round(distance * round(kLog2E)))
+                        : std::exp(distance));
+  }
+  float makeLse(double max, double sum) {
+    if (inBase2)
+      return round(double(round(max + round(std::log2(sum)))) * round(kLn2));
+    return round(max + round(std::log(sum)));
   }
 
   /// Sums `count` terms, in the order and the lanes of the form.
   template <typename Term>
   float sumOf(size_t count, Term term) {
-    double lanes[2] = {0, 0};
-    for (size_t i = 0; i < count; ++i) {
-      double &lane = lanes[form == Arithmetic::Lanes ? i % 2 : 0];
-      lane = round(lane + term(binary ? count - 1 - i : i));
-    }
-    return round(lanes[0] + lanes[1]);
+    auto sumInARow = [&](size_t begin, size_t end) {
+      double lanes[2] = {0, 0};
+      for (size_t i = begin; i < end; ++i) {
+        double &lane = lanes[form == Arithmetic::Lanes ? i % 2 : 0];
+        lane = round(lane + term(binary ? count - 1 - i : i));
+      }
+      return round(lanes[0] + lanes[1]);
+    };
+    if (count <= kTermsInARow)
+      return sumInARow(0, count);
+    PairwiseSum<Rounding> total(round);
+    for (size_t i = 0; i < count; i += kTermsInARow)
+      total.add({sumInARow(i, std::min(count, i + kTermsInARow))});
+    return total.total().front();
   }
 
-  /// The score in units of the base's logarithm.
-  float score(const float *queryRow, const float *keyRow) {
-    double sum = sumOf(
+  float multiply(const float *queryRow, const float *keyRow) {
+    return sumOf(
         dim, [&](size_t i) { return round(double(queryRow[i]) * keyRow[i]); });
-    sum = round(scale * sum);
+  }
+
+  /// The score of a product, in units.
+  float score(double product) {
     if (!spec.softcap)
-      return static_cast<float>(sum);
+      return round((inBase2 ? binaryScale : scale) * product);
+    double sum = round(scale * product);
     double cap = round(*spec.softcap);
     return toUnits(round(cap * round(std::tanh(round(sum / cap)))));
+  }
+
+  /// Whether the greatest of the scores and `sink` leaves digits behind the
+  /// point as an exponent of 2.
+  bool isNear(double sink) const {
+    double max = sink;
+    for (float product : scores) {
+      double score = scale * product;
+      if (spec.softcap)
+        score = *spec.softcap * std::tanh(score / *spec.softcap);
+      max = std::max(max, score);
+    }
+    return std::fabs(max * kLog2E) <= kFarthest;
   }
 
   /// Adds the attention over the chosen keys to `sums`; returns its lse.
@@ -146,17 +221,22 @@ private:
     int64_t keyHead = pattern.keyHead(head);
     const float *queryRow =
         queries.row(query.batch, query.row, head, queryScratch.data());
+    scores.clear();
+    for (int64_t u : chosen)
+      scores.push_back(
+          multiply(queryRow, keys.row(extent.batch, extent.first + u, keyHead,
+                                      scratch.data())));
+    inBase2 = binary && isNear(hasSink ? logit : -kInfinity);
     float sink = hasSink ? toUnits(logit) : -kInfinity;
     float max = sink;
-    scores.clear();
-    for (int64_t u : chosen) {
-      scores.push_back(score(queryRow, keys.row(extent.batch, extent.first + u,
-                                                keyHead, scratch.data())));
-      max = std::max(max, scores.back());
-    }
+    for (float &one : scores)
+      max = std::max(max, one = score(one));
     if (max == -kInfinity)
       return max;
-    auto weight = [&](double units) { return power(round(units - max)); };
+    // What is infinite is no distance away from itself.
+    auto weight = [&](double units) {
+      return power(units == max ? 0 : round(units - max));
+    };
     double sum = sumOf(scores.size(),
                        [&](size_t k) { return scores[k] = weight(scores[k]); });
     if (hasSink)
@@ -164,23 +244,29 @@ private:
     DType dtype = inputs.query.dtype();
     double before = binary ? 1 : sum;
     double after = binary ? sum : 1;
-    std::fill(laneSums.begin(), laneSums.end(), 0.0f);
-    for (size_t term = 0; term < chosen.size(); ++term) {
-      size_t k = binary ? chosen.size() - 1 - term : term;
-      double probability = roundTo(dtype, round(scores[k] / before));
-      const float *valueRow = values.row(extent.batch, extent.first + chosen[k],
-                                         keyHead, scratch.data());
-      float *lane =
-          laneSums.data() + (form == Arithmetic::Lanes ? k % 2 * valueDim : 0);
+    PairwiseSum<Rounding> total(round);
+    for (size_t term = 0; term < chosen.size();) {
+      size_t end = std::min(chosen.size(), term + kTermsInARow);
+      std::fill(laneSums.begin(), laneSums.end(), 0.0f);
+      for (; term < end; ++term) {
+        size_t k = binary ? chosen.size() - 1 - term : term;
+        double probability = roundTo(dtype, round(scores[k] / before));
+        const float *valueRow = values.row(
+            extent.batch, extent.first + chosen[k], keyHead, scratch.data());
+        float *lane = laneSums.data() +
+                      (form == Arithmetic::Lanes ? k % 2 * valueDim : 0);
+        for (size_t i = 0; i < valueDim; ++i)
+          lane[i] = round(lane[i] + double(round(probability * valueRow[i])));
+      }
+      std::vector<float> lanes(valueDim);
       for (size_t i = 0; i < valueDim; ++i)
-        lane[i] = round(lane[i] + double(round(probability * valueRow[i])));
+        lanes[i] = round(double(laneSums[i]) + laneSums[valueDim + i]);
+      total.add(std::move(lanes));
     }
-    for (size_t i = 0; i < valueDim; ++i) {
-      double lanes = round(double(laneSums[i]) + laneSums[valueDim + i]);
-      sums[i] = round(sums[i] + double(round(lanes / after)));
-    }
-    double logarithm = round(binary ? std::log2(sum) : std::log(sum));
-    return fromUnits(round(max + logarithm));
+    std::vector<float> all = total.total();
+    for (size_t i = 0; i < valueDim; ++i)
+      sums[i] = round(sums[i] + double(round(all[i] / after)));
+    return makeLse(max, sum);
   }
 
   const AttentionSpec &spec;
@@ -191,10 +277,12 @@ private:
   const RowReader<float> &values;
   Arithmetic::Form form;
   bool binary;
+  /// Whether scores of this row are exponents of 2.
+  bool inBase2 = false;
   Rounding round;
   size_t dim;
   size_t valueDim;
-  double scale;
+  double scale, binaryScale;
   std::vector<float> scratch, queryScratch, sums, laneSums;
   std::vector<float> scores;
   std::vector<int64_t> chosen;

@@ -15,22 +15,6 @@
 
 namespace ringlet {
 
-class KernelBuilder;
-
-/// Natural logarithm of `sum` * 2^`maximum`, for tiles of rows.
-mlir::Value makeLse(KernelBuilder &k, mlir::Value maximum, mlir::Value sum);
-
-/// Maximum (to the base 2) and sum of a softmax that the sink of each row has
-/// joined (R3), and the factor of what was summed before.
-struct SunkRows {
-  mlir::Value maximum, sum, decay;
-};
-SunkRows addSink(KernelBuilder &k, mlir::Value maximum, mlir::Value sum,
-                 mlir::Value sink);
-
-/// True for rows with a key, of which `sum` is that of the weights.
-mlir::Value hasKeys(KernelBuilder &k, mlir::Value sum);
-
 /// Builds one kernel and, at the end, its launch: a parameter or grid axis is
 /// named once and tied to the host's value there and then. The names of values
 /// are kept as locations, for a printer that shows them.

@@ -197,9 +197,9 @@ MergeEmitter::State MergeEmitter::mergeState(Value number,
       k.splat("zero", 0.0, cast<RankedTensorType>(partial.getType())));
   State next;
   next.maximum = k.create<arith::MaximumFOp>("m_new", before.maximum, maximum);
-  auto getDecay = [&](StringRef name, Value of) -> Value {
-    return k.create<math::Exp2Op>(
-        name, k.create<arith::SubFOp>("below_max", of, next.maximum));
+  Value unit = k.splat("unit", ScoreUnits(attention.op).exponent, type);
+  auto getDecay = [&](StringRef name, Value of) {
+    return weigh(k, name, of, next.maximum, unit);
   };
   Value decay = getDecay("alpha", before.maximum);
   Value share = getDecay("beta", maximum);

@@ -8,6 +8,7 @@
 #include "passes/AttentionToTile/KernelBuilder.h"
 #include "passes/AttentionToTile/Kernels.h"
 #include "passes/AttentionToTile/RowOrder.h"
+#include "passes/AttentionToTile/ScoreUnits.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -214,8 +215,9 @@ void ringlet::emitKernel(HostPlan &plan, const Twine &name, Attention &,
 
 /// The output that sums `rows` and the accumulator make; `sinks` is null if
 /// there are none.
-static Value divideBySums(RowKernel &kernel, Value accumulator, Value sums,
-                          Value maxima, Value sinks) {
+static Value divideBySums(RowKernel &kernel, const ScoreUnits &units,
+                          Value accumulator, Value sums, Value maxima,
+                          Value sinks) {
   KernelBuilder &k = kernel.k;
   auto wide = cast<RankedTensorType>(accumulator.getType());
   SmallVector<Value> rowAxes(kernel.fixed);
@@ -232,7 +234,7 @@ static Value divideBySums(RowKernel &kernel, Value accumulator, Value sums,
   Value rows = loadRows("l", "sums", sums), divisor = rows;
   if (sinks) {
     SunkRows sunk =
-        addSink(k, loadRows("m", "maxima", maxima), rows,
+        addSink(k, units, loadRows("m", "maxima", maxima), rows,
                 k.load("sink", viewSinks(kernel, sinks), kernel.row));
     accumulator = k.create<arith::MulFOp>("decayed", accumulator,
                                           widen("decay_wide", sunk.decay));
@@ -268,7 +270,7 @@ void ringlet::emitKernel(HostPlan &plan, const Twine &name,
       inPlace ? fromView : kernel.view("o", to, output.getElementType());
   Value result = kernel.load("partial_tile", fromView);
   if (sums)
-    result = divideBySums(kernel, result, sums, maxima, sinks);
+    result = divideBySums(kernel, ScoreUnits(op), result, sums, maxima, sinks);
   else if (op.getOutputScale())
     result = k.create<arith::MulFOp>(
         "out_scaled", result,
@@ -279,8 +281,9 @@ void ringlet::emitKernel(HostPlan &plan, const Twine &name,
   k.launch();
 }
 
-void ringlet::emitKernel(HostPlan &plan, const Twine &name, Attention &,
-                         const FinishLseKernel &finish) {
+void ringlet::emitKernel(HostPlan &plan, const Twine &name,
+                         Attention &attention, const FinishLseKernel &finish) {
+  ScoreUnits units(attention.op);
   RowKernel kernel(plan, name, finish.lse.sizes.size() - 1, finish.lse);
   KernelBuilder &k = kernel.k;
   Value maxima = k.addBuffer("row_max", finish.state.maximum.buffer);
@@ -296,10 +299,10 @@ void ringlet::emitKernel(HostPlan &plan, const Twine &name, Attention &,
   Value total, none;
   if (sinks) {
     none = kernel.load("sink", viewSinks(kernel, sinks));
-    SunkRows sunk = addSink(k, m, l, none);
-    total = makeLse(k, sunk.maximum, sunk.sum);
+    SunkRows sunk = addSink(k, units, m, l, none);
+    total = makeLse(k, sunk.score, sunk.sum);
   } else {
-    total = makeLse(k, m, l);
+    total = makeLse(k, toScores(k, units, m), l);
   }
   Value some = hasKeys(k, l);
   if (!none)

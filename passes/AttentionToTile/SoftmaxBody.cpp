@@ -10,14 +10,11 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
-#include <algorithm>
 #include <limits>
 
 using namespace mlir;
 using namespace ringlet;
 
-static constexpr double log2e = 1.4426950408889634;
-static constexpr double ln2 = 0.6931471805599453;
 static constexpr double infinity = std::numeric_limits<double>::infinity();
 /// Smallest finite f32: a maximum that every score exceeds, and finite, so
 /// that score - maximum is -inf and not NaN for a masked score.
@@ -27,20 +24,17 @@ static constexpr double tiny = std::numeric_limits<float>::min();
 /// Sums up to 2^-60 may have lost weights to underflow.
 static constexpr double least = 0x1p-60;
 
-/// A softcap from which on no score of f32 changes.
-static constexpr double noCap = 0x1p100;
+/// Exponents up to here are exact where a kernel with a recipe takes the
+/// difference of an unrounded product and a rounded maximum.
+static constexpr double farthest = 0x1p16;
 
 SoftmaxBody::SoftmaxBody(KernelBuilder &k, Attention &attention,
                          attn::TilingAttr tiling)
-    : k(k), op(attention.op), keyRows(tiling.getKey()),
+    : k(k), op(attention.op), units(op), keyRows(tiling.getKey()),
       rowType(k.tileType({tiling.getQuery()})),
       scoreType(k.tileType({tiling.getQuery(), keyRows})),
       wideType(k.tileType({tiling.getQuery(), op.getValueDim()})),
       valueElement(attention.value.getElementType()) {}
-
-Value SoftmaxBody::exp2(StringRef name, Value tile) {
-  return k.create<math::Exp2Op>(name, tile);
-}
 
 Value SoftmaxBody::alongColumns(StringRef name, Value rows, int64_t columns) {
   auto type = cast<RankedTensorType>(rows.getType());
@@ -73,16 +67,14 @@ SoftmaxBody::State SoftmaxBody::begin(const std::optional<StateViews> &before,
 }
 
 void SoftmaxBody::makeConstants() {
-  double factor = op.getScaleValue() * log2e;
-  cap = nullptr;
-  if (op.getSoftcap() && op.getSoftcap()->convertToDouble() < noCap) {
-    double limit = op.getSoftcap()->convertToDouble();
-    // Beyond f32 every score that counts is at the cap.
-    factor = std::clamp(op.getScaleValue() / limit, lowest, -lowest);
-    cap = k.splat("cap", limit * log2e, scoreType);
-  }
-  scale = k.splat("scale", factor, scoreType);
+  auto factor = [&](StringRef name, double number, bool always) {
+    return number == 1 && !always ? Value() : k.splat(name, number, scoreType);
+  };
+  ofProduct = factor("scale", units.ofProduct, units.isCapped);
+  ofCap = factor("cap", units.ofCap, /*always=*/false);
   hidden = k.splat("hidden", -infinity, scoreType);
+  unit = k.splat("unit", units.exponent, scoreType);
+  rowUnit = k.splat("unit_of_rows", units.exponent, rowType);
 }
 
 SoftmaxBody::State SoftmaxBody::visit(StringRef name,
@@ -137,13 +129,17 @@ SoftmaxBody::State SoftmaxBody::visit(KeyTiles &keys,
   });
 }
 
-/// To the base 2 (section 3).
+/// In units (section 3).
 Value SoftmaxBody::getScores(Value product) {
-  if (!cap)
-    return k.create<arith::MulFOp>("scores", product, scale);
-  Value scaled = k.create<arith::MulFOp>("scaled", product, scale);
-  Value capped = k.create<math::TanhOp>("capped", scaled);
-  return k.create<arith::MulFOp>("scores", capped, cap);
+  Value scores = product;
+  if (ofProduct)
+    scores = k.create<arith::MulFOp>(units.isCapped ? "scaled" : "scores",
+                                     scores, ofProduct);
+  if (units.isCapped)
+    scores = k.create<math::TanhOp>("capped", scores);
+  if (ofCap)
+    scores = k.create<arith::MulFOp>("scores", scores, ofCap);
+  return scores;
 }
 
 /// The state after one more tile of keys.
@@ -169,11 +165,9 @@ SmallVector<Value> SoftmaxBody::addKeys(KeyTiles &keys, const KeyStep &step,
   Value reference = newMaximum;
   if (step.shift)
     reference = k.create<arith::SubFOp>("m_shifted", newMaximum, step.shift);
-  Value weights = exp2(
-      "p", k.create<arith::SubFOp>("below_max", masked,
-                                   alongColumns("m_wide", reference, keyRows)));
-  Value decay =
-      exp2("alpha", k.create<arith::SubFOp>("m_change", m, newMaximum));
+  Value weights =
+      weigh(k, "p", masked, alongColumns("m_wide", reference, keyRows), unit);
+  Value decay = weigh(k, "alpha", m, newMaximum, rowUnit);
   Value tileSum =
       k.create<rtile::ReduceOp>("tile_sum", rtile::ReduceKind::sum, weights);
   Value newSum = k.create<arith::AddFOp>(
@@ -206,6 +200,10 @@ void SoftmaxBody::storeMarks(const State &state, Value view, Value row) {
   Value totalIsFine = isBetween("acc_fine", total, -infinity, infinity);
   Value fine = k.create<arith::AndIOp>(
       "fine", isBetween("sum_fine", state.sum, least, infinity), totalIsFine);
+  double far = farthest / units.exponent;
+  if (far < std::numeric_limits<float>::max())
+    fine = k.create<arith::AndIOp>(
+        "fine_and_near", fine, isBetween("max_fine", state.maximum, -far, far));
   Value one = k.splat("one", 1.0, rowType);
   Value none = k.splat("none", 0.0, rowType);
   k.store(k.create<arith::SelectOp>("mark", fine, none, one), view, row);
@@ -222,16 +220,18 @@ void SoftmaxBody::store(const State &state, const StateViews &views,
 /// -inf or the sink (R3).
 void SoftmaxBody::store(State state, const SoftmaxResult &result,
                         const ResultViews &views, Value row) {
-  Value sink, some;
+  Value sink, some, score;
   if (views.sinks) {
     sink = k.load("sink", views.sinks, row);
     some = hasKeys(k, state.sum);
-    SunkRows sunk = addSink(k, state.maximum, state.sum, sink);
+    SunkRows sunk = addSink(k, units, state.maximum, state.sum, sink);
     state.accumulator = k.create<arith::MulFOp>(
         "acc_sunk", state.accumulator,
         alongColumns("decay_wide", sunk.decay, op.getValueDim()));
-    state.maximum = sunk.maximum;
+    score = sunk.score;
     state.sum = sunk.sum;
+  } else if (views.lse) {
+    score = toScores(k, units, state.maximum);
   }
   Value divisor = k.create<arith::MaximumFOp>("divisor", state.sum,
                                               k.splat("tiny", tiny, rowType));
@@ -250,42 +250,8 @@ void SoftmaxBody::store(State state, const SoftmaxResult &result,
           views.output, row);
   if (!views.lse)
     return;
-  Value lse = makeLse(k, state.maximum, state.sum);
+  Value lse = makeLse(k, score, state.sum);
   if (sink)
     lse = k.create<arith::SelectOp>("lse_or_sink", some, lse, sink);
   k.store(lse, views.lse, row);
-}
-
-Value ringlet::hasKeys(KernelBuilder &k, Value sum) {
-  auto rows = cast<RankedTensorType>(sum.getType());
-  return k.create<arith::CmpFOp>("has_keys", arith::CmpFPredicate::OGT, sum,
-                                 k.splat("none", 0.0, rows));
-}
-
-SunkRows ringlet::addSink(KernelBuilder &k, Value maximum, Value sum,
-                          Value sink) {
-  auto rows = cast<RankedTensorType>(sum.getType());
-  Value scaled = k.create<arith::MulFOp>("sink_scaled", sink,
-                                         k.splat("log2e", log2e, rows));
-  SunkRows result;
-  result.maximum = k.create<arith::MaximumFOp>("m_or_sink", maximum, scaled);
-  auto getWeight = [&](StringRef name, Value logit) -> Value {
-    return k.create<math::Exp2Op>(
-        name, k.create<arith::SubFOp>("below", logit, result.maximum));
-  };
-  result.decay = getWeight("decay", maximum);
-  Value weight = getWeight("sink_weight", scaled);
-  result.sum = k.create<arith::AddFOp>(
-      "l_and_sink", k.create<arith::MulFOp>("l_sunk", sum, result.decay),
-      weight);
-  return result;
-}
-
-Value ringlet::makeLse(KernelBuilder &k, Value maximum, Value sum) {
-  auto rows = cast<RankedTensorType>(sum.getType());
-  Value log = k.create<math::LogOp>("l_log", sum);
-  return k.create<arith::AddFOp>(
-      "lse_rows",
-      k.create<arith::MulFOp>("m_natural", maximum, k.splat("ln2", ln2, rows)),
-      log);
 }

@@ -9,6 +9,7 @@
 #define RINGLET_PASSES_ATTENTIONTOTILE_SOFTMAXBODY_H
 
 #include "passes/AttentionToTile/KeyTiles.h"
+#include "passes/AttentionToTile/ScoreUnits.h"
 #include "passes/AttentionToTile/SoftmaxRows.h"
 
 namespace ringlet {
@@ -16,7 +17,7 @@ namespace ringlet {
 /// Emits what one tile of query rows is computed by: it visits key tiles that
 /// it sees, with a running maximum m, sum l and accumulator acc (Milakov and
 /// Gimelshein, arXiv:1805.02867; Rabe and Staats, arXiv:2112.05682).
-/// Exponentials are to the base 2, with log2(e) folded into the scale.
+/// Maxima are in the units of scores (see ScoreUnits).
 class SoftmaxBody {
 public:
   SoftmaxBody(KernelBuilder &k, Attention &attention, attn::TilingAttr tiling);
@@ -33,7 +34,7 @@ public:
     KeyTiles::Place place;
     /// The view of the values, and the first row of the tile in both views.
     mlir::Value value, keyRow;
-    /// The logarithm to base 2 of how often the keys count, for each row; null
+    /// The logarithm of how often the keys count, in units, for each row; null
     /// if that is once.
     mlir::Value shift;
     /// Whether some rows of the tile may be hidden from some queries.
@@ -62,17 +63,17 @@ private:
                                          mlir::Value queryTile,
                                          mlir::ValueRange state);
   mlir::Value getScores(mlir::Value product);
-  mlir::Value exp2(llvm::StringRef name, mlir::Value tile);
   mlir::Value alongColumns(llvm::StringRef name, mlir::Value rows,
                            int64_t columns);
 
   KernelBuilder &k;
   attn::AttentionOp op;
+  ScoreUnits units;
   int64_t keyRows;
   mlir::RankedTensorType rowType, scoreType, wideType;
   mlir::Type valueElement;
-  /// Of all steps of the loop; `cap` is null without a softcap.
-  mlir::Value scale, cap, hidden;
+  /// Of all steps of the loop; null for what nothing is multiplied by.
+  mlir::Value ofProduct, ofCap, hidden, unit, rowUnit;
 };
 
 } // namespace ringlet

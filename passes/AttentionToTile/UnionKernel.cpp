@@ -310,8 +310,9 @@ Value UnionEmitter::getShift(const Walk::List &atoms, Value tiles,
     most = std::max(most, span.multiplicity);
   if (most < 2)
     return nullptr;
+  double unit = ScoreUnits(attention.op).exponent;
   auto getLog = [&](int64_t m) {
-    return k.splat("log2_m", std::log2(static_cast<double>(m)),
+    return k.splat("log2_m", std::log2(static_cast<double>(m)) / unit,
                    k.tileType({queryRows}));
   };
   Value shift = getLog(atoms.spans.back().multiplicity);

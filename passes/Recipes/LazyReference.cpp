@@ -104,6 +104,11 @@ std::optional<Match> matchKernel(rtile::FuncOp func, std::string &why) {
         }
     match.steps.push_back(*step);
   }
+  if (first->exponents) {
+    why = "expected scores that are exponents, found a factor; "
+          "rtile-scale-scores comes first";
+    return std::nullopt;
+  }
   int64_t columns = first->product.getResult().getType().getDimSize(1);
   if (columns % kSumColumns != 0) {
     why = "expected a key tile of a multiple of " +

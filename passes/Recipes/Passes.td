@@ -60,6 +60,23 @@ def RTilePeelFirstTile : Pass<"rtile-peel-first-tile"> {
                            "::mlir::scf::SCFDialect"];
 }
 
+def RTileScaleScores : Pass<"rtile-scale-scores"> {
+  let summary = "Make scores exponents of 2 before their maximum";
+  let description = [{
+    A streaming softmax measures scores in a unit, and its weights are
+    2^(exponent * (score - maximum)). This makes them 2^(score - maximum): scores
+    are multiplied by `exponent` in front of the maximum, which
+    `rtile-fuse-scale` then makes part of the difference. Behind the loops the
+    maximum is in its unit again.
+
+    For kernels that mark rows whose maximum is beyond 2^16 as an exponent. There
+    the difference of an exact product and a rounded maximum is no longer small
+    beside 1; in the end it overflows, and before it the product with `exponent`
+    does.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def RTileLazyReference : Pass<"rtile-lazy-reference"> {
   let summary = "Measure a row's weights by the maximum of its first tile";
   let description = [{

@@ -47,10 +47,12 @@ static void addPipelined(OpPassManager &pm, ArrayRef<int64_t> values) {
 }
 
 static void addForwardOverlap(OpPassManager &pm, ArrayRef<int64_t>) {
+  pm.addPass(createRTileScaleScores());
   addPipelined(pm, {1, 0, 2});
 }
 
 static void addForwardLazy(OpPassManager &pm, ArrayRef<int64_t>) {
+  pm.addPass(createRTileScaleScores());
   pm.addPass(createRTilePeelFirstTile());
   pm.addPass(createRTileLazyReference());
   pm.addPass(createRTileFuseScale());

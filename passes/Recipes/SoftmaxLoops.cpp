@@ -33,10 +33,19 @@ OpOperand &SoftmaxStep::getWeightsUse() {
   return rounded ? rounded.getInMutable() : accumulator.getLhsMutable();
 }
 
-bool ringlet::isSplat(Value value, double number) {
+double SoftmaxStep::getExponent() const {
+  return exponents ? *getSplat(exponents->getOperand(1)) : 1;
+}
+
+std::optional<double> ringlet::getSplat(Value value) {
   DenseFPElementsAttr elements;
-  return matchPattern(value, m_Constant(&elements)) && elements.isSplat() &&
-         elements.getSplatValue<APFloat>().convertToDouble() == number;
+  if (!matchPattern(value, m_Constant(&elements)) || !elements.isSplat())
+    return std::nullopt;
+  return elements.getSplatValue<APFloat>().convertToDouble();
+}
+
+bool ringlet::isSplat(Value value, double number) {
+  return getSplat(value) == number;
 }
 
 namespace {
@@ -81,6 +90,8 @@ private:
   bool require(bool holds, StringRef role, StringRef expected) {
     return holds || fail(role, expected, "another form");
   }
+  arith::SubFOp matchExponents(Value exponents, StringRef role,
+                               arith::MulFOp &product);
   bool matchWeights(Value next);
   bool matchScores(Value masked);
   bool matchReductions(Value maximumBefore);
@@ -90,6 +101,19 @@ private:
   std::string *why;
   SoftmaxStep step;
 };
+
+/// A difference, times a number or not.
+arith::SubFOp Matcher::matchExponents(Value exponents, StringRef role,
+                                      arith::MulFOp &product) {
+  product = exponents.getDefiningOp<arith::MulFOp>();
+  if (!product)
+    return get<arith::SubFOp>(exponents, role);
+  if (!require(getSplat(product.getRhs()).has_value(), role,
+               "a difference times a constant"))
+    return nullptr;
+  step.operations.insert(product);
+  return get<arith::SubFOp>(product.getLhs(), role);
+}
 
 /// From the accumulator back to the scores below the maximum.
 bool Matcher::matchWeights(Value next) {
@@ -106,11 +130,12 @@ bool Matcher::matchWeights(Value next) {
   }
   if (!(step.weights = get<math::Exp2Op>(weights, "the weights")))
     return false;
-  auto below = get<arith::SubFOp>(step.weights.getOperand(),
-                                  "the distance from the maximum");
-  if (!below)
+  step.distance =
+      matchExponents(step.weights.getOperand(), "the distance from the maximum",
+                     step.exponents);
+  if (!step.distance)
     return false;
-  auto wide = get<rtile::BroadcastOp>(below.getRhs(), "the maximum");
+  auto wide = get<rtile::BroadcastOp>(step.distance.getRhs(), "the maximum");
   if (!wide || !require(!wide.getColumns(), "the maximum", "one value a row"))
     return false;
   Value reference = wide.getInput();
@@ -120,7 +145,7 @@ bool Matcher::matchWeights(Value next) {
     step.shift = shifted.getRhs();
   }
   step.maximum = get<arith::MaximumFOp>(reference, "the new maximum");
-  return step.maximum && matchScores(below.getLhs());
+  return step.maximum && matchScores(step.distance.getLhs());
 }
 
 bool Matcher::matchScores(Value masked) {
@@ -140,14 +165,14 @@ bool Matcher::matchScores(Value masked) {
   if ((step.scores = scores.getDefiningOp<arith::MulFOp>())) {
     step.operations.insert(step.scores);
     product = getScaled(step.scores);
-    if ((step.capped = product.getDefiningOp<math::TanhOp>())) {
-      step.operations.insert(step.capped);
-      auto scaled =
-          get<arith::MulFOp>(step.capped.getOperand(), "the scaled product");
-      if (!scaled)
-        return false;
-      product = getScaled(scaled);
-    }
+  }
+  if ((step.capped = product.getDefiningOp<math::TanhOp>())) {
+    step.operations.insert(step.capped);
+    auto scaled =
+        get<arith::MulFOp>(step.capped.getOperand(), "the scaled product");
+    if (!scaled)
+      return false;
+    product = getScaled(scaled);
   }
   step.product = get<rtile::DotOp>(product, "the product of query and key");
   if (!step.product ||
@@ -155,21 +180,16 @@ bool Matcher::matchScores(Value masked) {
                "the product of query and key",
                "a transposed product without init"))
     return false;
-  if (Value scale = step.getScale()) {
-    DenseFPElementsAttr elements;
-    if (!require(matchPattern(scale, m_Constant(&elements)) &&
-                     elements.isSplat(),
-                 "the scale", "one constant"))
+  if (Value scale = step.getScale())
+    if (!require(getSplat(scale).has_value(), "the scale", "one constant"))
       return false;
-  }
   step.keyTile = get<rtile::LoadOp>(step.product.getRhs(), "the key tile");
   return static_cast<bool>(step.keyTile);
 }
 
 /// Maximum and sum of the tile's rows.
 bool Matcher::matchReductions(Value maximumBefore) {
-  Value scores =
-      step.weights.getOperand().getDefiningOp<arith::SubFOp>().getLhs();
+  Value scores = step.distance.getLhs();
   for (Value operand : step.maximum->getOperands())
     if (auto reduce = operand.getDefiningOp<rtile::ReduceOp>();
         reduce && reduce.getInput() == scores &&
@@ -244,12 +264,17 @@ bool Matcher::matchDecay(ValueRange state, ValueRange next) {
       !require(wide.getInput() == decay.getResult() && !wide.getColumns(),
                "the decay of the accumulator", "that of the sum"))
     return false;
-  auto change =
-      get<arith::SubFOp>(decay.getOperand(), "the change of the maximum");
-  return change && require(change.getLhs() == state[kMaximum] &&
-                               change.getRhs() == step.maximum.getResult(),
-                           "the change of the maximum",
-                           "the one before less the new one");
+  step.change = matchExponents(decay.getOperand(), "the change of the maximum",
+                               step.decayExponents);
+  if (!step.change ||
+      !require(step.change.getLhs() == state[kMaximum] &&
+                   step.change.getRhs() == step.maximum.getResult(),
+               "the change of the maximum", "the one before less the new one"))
+    return false;
+  double ofDecay =
+      step.decayExponents ? *getSplat(step.decayExponents.getRhs()) : 1;
+  return require(ofDecay == step.getExponent(), "the decay of the sum",
+                 "exponents like those of the weights");
 }
 
 std::optional<SoftmaxStep> Matcher::match(ValueRange state, ValueRange next) {

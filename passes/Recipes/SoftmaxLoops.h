@@ -21,7 +21,8 @@ namespace ringlet {
 
 /// One step of a streaming softmax: what a tile of keys and values adds to the
 /// state of some query rows, which is a running maximum, the sum of the weights
-/// 2^(score - maximum), and the sum of the values with these weights.
+/// 2^(exponent * (score - maximum)) for one number `exponent`, and the sum of
+/// the values with these weights.
 struct SoftmaxStep {
   rtile::LoadOp keyTile, valueTile;
   rtile::DotOp product;
@@ -37,17 +38,24 @@ struct SoftmaxStep {
   /// By how much weights are measured by less than the maximum, in each row;
   /// null where that is nothing.
   mlir::Value shift;
+  mlir::arith::SubFOp distance;
+  /// Null where the exponent is 1, for the weights and for what came before.
+  mlir::arith::MulFOp exponents, decayExponents;
   mlir::math::Exp2Op weights;
   rtile::ReduceOp tileSum;
   /// Null where the product with the values takes weights of f32.
   mlir::arith::TruncFOp rounded;
   rtile::DotOp accumulator;
+  /// How far the maximum moves; null in a first step with nothing before it.
+  mlir::arith::SubFOp change;
   /// All operations of the step.
   llvm::SmallPtrSet<mlir::Operation *, 32> operations;
 
   /// What scores are a multiple of, and the factor; null if that is 1.
   mlir::Value getUnscaled() const;
   mlir::Value getScale() const;
+  /// By what distances from the maximum are multiplied.
+  double getExponent() const;
   /// Through which weights reach the product with the values.
   mlir::OpOperand &getWeightsUse();
 };
@@ -76,6 +84,8 @@ LoopRow getKernelLoops(rtile::FuncOp func);
 /// beginning, or "".
 std::string whyNotSoftmaxLoops(rtile::FuncOp func);
 
+/// The number that all elements of a constant are.
+std::optional<double> getSplat(mlir::Value value);
 /// Whether all elements are `number`.
 bool isSplat(mlir::Value value, double number);
 

@@ -192,15 +192,7 @@ void Emitter::emitBlocks(rtile::DotOp dot, Panel &panel, Value lhs,
   Value result = getPanelAddress(dot.getResult(), panel);
 
   auto emitBlock = [&](Value start) {
-    SmallVector<Value> sums;
-    for (int64_t column = 0; column < width; ++column) {
-      if (!dot.getInit()) {
-        sums.push_back(b.real(vector, 0.0));
-        continue;
-      }
-      Column at(b.add(start, b.i64(column)), getGroup(dot), getPhase(dot));
-      sums.push_back(getColumnValue(dot.getInit(), panel, at));
-    }
+    SmallVector<Value> sums(width, b.real(vector, 0.0));
     Value block = b.at(rhs, b.mul(start, columnStep));
     auto emitSteps = [&](Value step, int64_t steps, ValueRange before) {
       SmallVector<Value> after(before);
@@ -229,8 +221,16 @@ void Emitter::emitBlocks(rtile::DotOp dot, Panel &panel, Value lhs,
     if (whole < depth)
       sums = emitSteps(b.i64(whole), depth - whole, sums);
     Value to = b.at(result, b.mul(start, vectorBytes));
-    for (int64_t column = 0; column < width; ++column)
+    for (int64_t column = 0; column < width; ++column) {
+      // Behind the loop, not in front of it: a sum of a few tiles has fewer
+      // digits to lose than one of many terms.
+      if (dot.getInit()) {
+        Column at(b.add(start, b.i64(column)), getGroup(dot), getPhase(dot));
+        sums[column] = arith::AddFOp::create(
+            b, getColumnValue(dot.getInit(), panel, at), sums[column]);
+      }
       storeTile(sums[column], b.at(to, column * vectorBytes));
+    }
   };
   if (dot->hasAttr(trimmedAttr)) {
     auto [begin, end] = panel.trimmed;

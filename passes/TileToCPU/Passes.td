@@ -32,6 +32,19 @@ def RTileExpandRebase : Pass<"rtile-expand-rebase"> {
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
+def RTileSplitSums : Pass<"rtile-split-sums"> {
+  let summary = "Sum over many keys as over parts of them";
+  let description = [{
+    A streaming softmax that may visit more than 2^14 keys becomes a loop over
+    parts of as many. Each part goes on from the maximum before it and begins
+    its sum and accumulator with 0; what came before is decayed and added behind
+    it. So the error of a sum does not grow with the number of keys. Where the
+    types of views bound the keys by 2^14, nothing changes.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::math::MathDialect"];
+}
+
 def RTileFuseRows : Pass<"rtile-fuse-rows"> {
   let summary = "Group operations that a CPU runs row panel by row panel";
   let description = [{

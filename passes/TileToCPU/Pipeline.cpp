@@ -25,6 +25,7 @@ void ringlet::buildCPUPipeline(OpPassManager &pm, StringRef level) {
   pm.addPass(createRTileCheckCPU());
   pm.addPass(createRTileLowerRuns());
   pm.addPass(createRTileExpandRebase());
+  pm.addPass(createRTileSplitSums());
   pm.addPass(createRTileFuseRows());
   pm.addPass(createRTilePackOperands({level.str()}));
   pm.addPass(createRTileTrimColumns());

@@ -22,6 +22,7 @@
 
 // CHECK-LABEL: rtile.func @dense_attention0_branch0(
 // CHECK-SAME:    grid(%[[TILE:[^:]+]]: index, %[[HEAD:[^:]+]]: index, %[[BATCH:[^:]+]]: index)
+// CHECK:         %[[SCALE:.+]] = arith.constant dense<0.255034864> : tensor<64x48xf32>
 // CHECK:         %[[QV:.+]] = rtile.view %{{.+}}[%[[BATCH]], *, %[[HEAD]], *] origin(%{{.+}})
 // CHECK-SAME:      to !rtile.view<64x32xf32>
 // CHECK:         %[[KV:.+]] = rtile.view %{{.+}}[%[[BATCH]], *, %[[HEAD]], *] :
@@ -29,12 +30,14 @@
 // CHECK:         %[[BEGIN:.+]], %{{.+}}, %{{.+}}, %[[END:.+]] = rtile.run %[[QV]][%[[ROW:.+]]], %[[KV]] causal window = [100, -1]
 // CHECK:         scf.for %[[J:.+]] = %[[BEGIN]] to %[[END]] step %{{.+}} iter_args(%[[M:.+]] = %{{.+}}, %[[L:.+]] = %{{.+}}, %[[ACC:.+]] = %{{.+}})
 // CHECK:           %[[S:.+]] = rtile.dot %{{.+}}, %{{.+}} transposed
-// CHECK:           %[[SCALED:.+]] = arith.mulf %[[S]]
 // CHECK:           %[[SEEN:.+]] = rtile.visible %[[QV]][%[[ROW]]], %[[KV]][%[[J]]] causal window = [100, -1]
-// CHECK:           %[[MASKED:.+]] = arith.select %[[SEEN]], %[[SCALED]]
+// CHECK:           %[[MASKED:.+]] = arith.select %[[SEEN]], %[[S]]
 // CHECK:           %[[MAX:.+]] = rtile.reduce max %[[MASKED]]
 // CHECK:           %[[NEW:.+]] = arith.maximumf %[[M]], %[[MAX]]
-// CHECK:           %[[P:.+]] = math.exp2
+// CHECK:           %[[WIDE:.+]] = rtile.broadcast %[[NEW]]
+// CHECK:           %[[BELOW:.+]] = arith.subf %[[MASKED]], %[[WIDE]]
+// CHECK:           %[[EXPONENT:.+]] = arith.mulf %[[BELOW]], %[[SCALE]]
+// CHECK:           %[[P:.+]] = math.exp2 %[[EXPONENT]]
 // CHECK:           rtile.reduce sum %[[P]]
 // CHECK-NOT:       arith.truncf
 // CHECK:           rtile.dot %[[P]], %{{.+}} init(%{{.+}})

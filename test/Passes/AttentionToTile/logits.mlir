@@ -8,7 +8,8 @@
 // RUN: ringlet-opt %s --split-input-file --ringlet-to-rtile | FileCheck %s
 
 // With a softcap c scores are c * tanh(s / c), before any mask (section 3):
-// 1/4 / 2 inside, 2 * log2(e) outside.
+// 1/4 / 2 inside. What tanh gives is measured in units of 2, which becomes an
+// exponent by 2 * log2(e) behind the maximum.
 
 // CHECK-LABEL: rtile.func @softcap_attention0_branch0(
 // CHECK-DAG:     %[[CAP:.+]] = arith.constant dense<2.885390e+00> : tensor<16x16xf32>
@@ -16,8 +17,9 @@
 // CHECK:         %[[PRODUCT:.+]] = rtile.dot
 // CHECK-NEXT:    %[[SCALED:.+]] = arith.mulf %[[PRODUCT]], %[[SCALE]]
 // CHECK-NEXT:    %[[CAPPED:.+]] = math.tanh %[[SCALED]]
-// CHECK-NEXT:    %[[SCORES:.+]] = arith.mulf %[[CAPPED]], %[[CAP]]
-// CHECK:         arith.select %{{.+}}, %[[SCORES]], %{{.+}}
+// CHECK:         %[[SCORES:.+]] = arith.select %{{.+}}, %[[CAPPED]], %{{.+}}
+// CHECK:         %[[BELOW:.+]] = arith.subf %[[SCORES]], %{{.+}}
+// CHECK-NEXT:    arith.mulf %[[BELOW]], %[[CAP]]
 func.func @softcap(%q: tensor<1x64x2x16xf32>) -> tensor<1x64x2x16xf32> {
   %o, %l = ringlet.attention %q, %q, %q branches [<w = *, r = 1>] causal
       scale = 0.25 softcap = 2.0
@@ -43,6 +45,27 @@ func.func @far_softcap(%q: tensor<1x64x2x16xf32>) -> tensor<1x64x2x16xf32> {
 
 // -----
 
+// A unit is positive: a scale that is not multiplies the product, and scores are
+// natural ones.
+
+// CHECK-LABEL: rtile.func @negative_attention0_branch0(
+// CHECK-DAG:     %[[SCALE:.+]] = arith.constant dense<-2.500000e-01> : tensor<16x16xf32>
+// CHECK-DAG:     %[[UNIT:.+]] = arith.constant dense<1.44269502> : tensor<16x16xf32>
+// CHECK:         %[[PRODUCT:.+]] = rtile.dot
+// CHECK-NEXT:    %[[SCORES:.+]] = arith.mulf %[[PRODUCT]], %[[SCALE]]
+// CHECK:         %[[MASKED:.+]] = arith.select %{{.+}}, %[[SCORES]], %{{.+}}
+// CHECK:         %[[BELOW:.+]] = arith.subf %[[MASKED]], %{{.+}}
+// CHECK-NEXT:    arith.mulf %[[BELOW]], %[[UNIT]]
+func.func @negative(%q: tensor<1x64x2x16xf32>) -> tensor<1x64x2x16xf32> {
+  %o, %l = ringlet.attention %q, %q, %q branches [<w = *, r = 1>]
+      scale = -0.25
+      tilings = [#ringlet.tiling<query = 16, key = 16>]
+      : (tensor<1x64x2x16xf32>, tensor<1x64x2x16xf32>, tensor<1x64x2x16xf32>) -> (tensor<1x64x2x16xf32>, tensor<1x2x64xf32>)
+  return %o : tensor<1x64x2x16xf32>
+}
+
+// -----
+
 // Under one softmax the sink joins once, in the kernel that comes last (R3):
 // each row gets the logit of its head, the sums before it decay, and the lse
 // of a row without keys is the sink itself.
@@ -60,7 +83,7 @@ func.func @far_softcap(%q: tensor<1x64x2x16xf32>) -> tensor<1x64x2x16xf32> {
 // CHECK:         rtile.store %[[ROWS]]
 
 // CHECK-LABEL: rtile.func @sink_attention0_branch1(
-// CHECK-NOT:     dense<1.44269502>
+// CHECK-NOT:     arith.cmpf oeq
 // CHECK:         rtile.return
 
 // CHECK-LABEL: rtile.func @sink_attention0_branch0(
@@ -68,10 +91,13 @@ func.func @far_softcap(%q: tensor<1x64x2x16xf32>) -> tensor<1x64x2x16xf32> {
 // CHECK:           scf.yield
 // CHECK:         %[[SINK:.+]] = rtile.load
 // CHECK:         %[[SOME:.+]] = arith.cmpf ogt, %[[STATE]]#1, %{{.+}}
-// CHECK:         %[[SCALED:.+]] = arith.mulf %[[SINK]], %{{.+}}
-// CHECK:         %[[MAX:.+]] = arith.maximumf %[[STATE]]#0, %[[SCALED]]
-// CHECK:         %[[BELOW:.+]] = arith.subf %[[STATE]]#0, %[[MAX]]
-// CHECK:         %[[DECAY:.+]] = math.exp2 %[[BELOW]]
+// CHECK:         %[[SCORE:.+]] = arith.mulf %[[STATE]]#0, %{{.+}}
+// CHECK:         %[[MAX:.+]] = arith.maximumf %[[SCORE]], %[[SINK]]
+// CHECK:         %[[GREATEST:.+]] = arith.cmpf oeq, %[[SCORE]], %[[MAX]]
+// CHECK:         %[[BELOW:.+]] = arith.subf %[[SCORE]], %[[MAX]]
+// CHECK:         %[[DISTANCE:.+]] = arith.select %[[GREATEST]], %{{.+}}, %[[BELOW]]
+// CHECK:         %[[EXPONENT:.+]] = arith.mulf %[[DISTANCE]], %{{.+}}
+// CHECK:         %[[DECAY:.+]] = math.exp2 %[[EXPONENT]]
 // CHECK-DAG:     %[[SUM:.+]] = arith.mulf %[[STATE]]#1, %[[DECAY]]
 // CHECK-DAG:     %[[WEIGHT:.+]] = math.exp2
 // CHECK:         arith.addf %[[SUM]], %[[WEIGHT]]

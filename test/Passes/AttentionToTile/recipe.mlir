@@ -18,13 +18,15 @@
 // CHECK-NEXT:    rplan.launch @full_attention0_branch0_redo grid(%[[GRID]]) args(%[[Q]], %[[K]], %[[V]], %[[O]], %[[MARKS]], %[[TILES]], %c0{{.*}}) :
 // CHECK-NEXT:    rplan.return
 
-// A row is fine if its sum lies in (2^-60, inf) and every element of its
-// accumulator is finite.
+// A row is fine if its sum lies in (2^-60, inf), every element of its accumulator
+// is finite, and its maximum is not beyond 2^16 as an exponent.
 
 // CHECK-LABEL: rtile.func @full_attention0_branch0(
 // CHECK-SAME:    recipe = "fa_fwd_lazy"
 // CHECK-DAG:     %[[LEAST:.+]] = arith.constant dense<8.67361737E-19> : tensor<64xf32>
 // CHECK-DAG:     %[[INF:.+]] = arith.constant dense<0x7F800000> : tensor<64xf32>
+// CHECK-DAG:     %[[FAR:.+]] = arith.constant dense<256968.797> : tensor<64xf32>
+// CHECK-DAG:     %[[BELOW:.+]] = arith.constant dense<-256968.797> : tensor<64xf32>
 // CHECK-DAG:     %[[MINUS:.+]] = arith.constant dense<0xFF800000> : tensor<64xf32>
 // CHECK-DAG:     %[[ZERO:.+]] = arith.constant dense<0.000000e+00> : tensor<64xf32>
 // CHECK-DAG:     %[[ONE:.+]] = arith.constant dense<1.000000e+00> : tensor<64xf32>
@@ -38,7 +40,11 @@
 // CHECK-DAG:     %[[C:.+]] = arith.cmpf ogt, %[[STATE]]#1, %[[LEAST]]
 // CHECK-DAG:     %[[D:.+]] = arith.cmpf olt, %[[STATE]]#1, %[[INF]]
 // CHECK-DAG:     %[[CD:.+]] = arith.andi %[[C]], %[[D]]
-// CHECK:         %[[FINE:.+]] = arith.andi %[[CD]], %[[AB]]
+// CHECK-DAG:     %[[ABCD:.+]] = arith.andi %[[CD]], %[[AB]]
+// CHECK-DAG:     %[[E:.+]] = arith.cmpf ogt, %[[STATE]]#0, %[[BELOW]]
+// CHECK-DAG:     %[[F:.+]] = arith.cmpf olt, %[[STATE]]#0, %[[FAR]]
+// CHECK-DAG:     %[[EF:.+]] = arith.andi %[[E]], %[[F]]
+// CHECK:         %[[FINE:.+]] = arith.andi %[[ABCD]], %[[EF]]
 // CHECK:         %[[MARK:.+]] = arith.select %[[FINE]], %[[ZERO]], %[[ONE]]
 // CHECK:         rtile.store %[[MARK]], %[[ROWS]][%{{.+}}]
 

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 // The kernel of an attention whose recipe was taken away gets the general one,
-// and with it the work in the same order.
+// and with it the work in the same order, once its scores are scaled as well.
 
 // RUN: ringlet-opt %s '--ringlet-lower-to-rtile=level=sm_90a recipe=fa_fwd_overlap' -o %t.rtile
 // RUN: ringlet-opt %t.rtile --rtile-apply-recipes | sed 's/ recipe = "fa_fwd_overlap"//' > %t.of-attention
@@ -14,7 +14,8 @@
 // RUN:   --rtile-choose-recipes=level=sm_90a --rtile-apply-recipes \
 // RUN:   | FileCheck %s --check-prefix=GENERAL
 // RUN: sed 's/ recipe = "fa_fwd_overlap"/ recipe = "pipelined"/' %t.rtile \
-// RUN:   | ringlet-opt --rtile-apply-recipes | sed 's/ recipe = "pipelined"//' \
+// RUN:   | ringlet-opt --rtile-scale-scores --rtile-apply-recipes \
+// RUN:   | sed 's/ recipe = "pipelined"//' \
 // RUN:   | diff %t.of-attention -
 // GENERAL-LABEL: rtile.func @attend_attention0_branch0(
 // GENERAL-SAME:    recipe = "pipelined" {

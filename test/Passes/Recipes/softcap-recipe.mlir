@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 // RUN: ringlet-opt %s --ringlet-choose-tiling=level=sm_90a --ringlet-to-rtile \
-// RUN:   --rtile-split-masked-loops --rtile-peel-first-tile \
-// RUN:   --rtile-lazy-reference | FileCheck %s
+// RUN:   --rtile-split-masked-loops --rtile-scale-scores \
+// RUN:   --rtile-peel-first-tile --rtile-lazy-reference | FileCheck %s
 
 // What lies between product and scale is part of a softmax step, whatever it is
 // called: the last key tile is peeled, its maximum is the reference of all, and

@@ -225,6 +225,7 @@ void Coverage::collect() {
   note("scores that fall out of f32", result.data == Data::Cliff);
   note("scores far below 0", result.data == Data::Low);
   note("a surge up to 0", result.data == Data::Surge);
+  note("scores of any size", result.data == Data::Far);
 }
 
 } // namespace
@@ -355,7 +356,8 @@ const std::vector<std::string> &coverageNames() {
       "a score beyond all others",
       "scores that fall out of f32",
       "scores far below 0",
-      "a surge up to 0"};
+      "a surge up to 0",
+      "scores of any size"};
   return names;
 }
 

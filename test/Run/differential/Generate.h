@@ -100,7 +100,9 @@ enum class Data {
   Leap,
   Cliff,
   Low,
-  Surge
+  Surge,
+  /// Of any size that f32 holds; sinks as well, infinite ones included.
+  Far
 };
 
 /// One call of a graph.

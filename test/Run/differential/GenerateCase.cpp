@@ -32,7 +32,7 @@ public:
     result.data =
         dice.pick({Data::Normal, Data::Normal, Data::Sharp, Data::Equal,
                    Data::Rising, Data::Falling, Data::Jump, Data::Leap,
-                   Data::Cliff, Data::Low, Data::Surge});
+                   Data::Cliff, Data::Low, Data::Surge, Data::Far});
     result.dataSeed = dice.next();
     collectFeatures(drawn, graph, variables, result);
     return std::move(result);
@@ -288,9 +288,9 @@ std::string describe(const Configuration &configuration) {
   text += " results";
   for (const Placement &placement : configuration.results)
     add(placement);
-  static const char *const data[] = {"normal",  "sharp",  "equal",   "rising",
-                                     "falling", "jump",   "leaping", "plunging",
-                                     "low",     "surging"};
+  static const char *const data[] = {
+      "normal",  "sharp",    "equal", "rising",  "falling", "jump",
+      "leaping", "plunging", "low",   "surging", "far"};
   for (auto [argument, size] : configuration.sizes)
     text += " " + std::to_string(size) + " for argument " +
             std::to_string(argument) + ",";

@@ -61,7 +61,9 @@ Memory::Memory(const Graph &graph, const Configuration &configuration)
     fillInput(graph, static_cast<int>(i), writableInputs.back());
     inputViews.push_back(writableInputs.back());
   }
-  for (const Operation &op : graph.operations)
+  for (const Operation &op : graph.operations) {
+    if (op.offsetOperand || op.offsetConstant)
+      poisonUnseen(graph, op);
     for (int operand = 0; operand < 3; ++operand) {
       bool isQuery = operand == 0;
       if (op.lengths)
@@ -71,6 +73,7 @@ Memory::Memory(const Graph &graph, const Configuration &configuration)
         poisonPastLast(op.operands[operand],
                        isQuery ? op.starts->first : op.starts->second);
     }
+  }
   for (const Placement &placement : configuration.results) {
     outputViews.push_back(view(placement));
     outputAllocations.push_back(placement.allocation);
@@ -112,6 +115,14 @@ void Memory::fillInput(const Graph &graph, int argument,
     });
     return;
   }
+  if (name == "sink" && configuration.data == Data::Far) {
+    double infinity = std::numeric_limits<double>::infinity();
+    forEachIndex(view.sizes(), [&](const int64_t *indices) {
+      view.set(indices, dice.pick({0.0, 1e6, -1e6, 1e30, 2.4e38, 3.3e38, -3e38,
+                                   infinity, -infinity}));
+    });
+    return;
+  }
   if (name == "sink") {
     forEachIndex(view.sizes(), [&](const int64_t *indices) {
       view.set(indices, 4 * dice.normal());
@@ -125,6 +136,12 @@ void Memory::fillInput(const Graph &graph, int argument,
   int axis = view.rank() - 3;
   auto rows = static_cast<double>(axis >= 0 ? view.size(axis) : 1);
   double surge = data == Data::Surge ? 9 + 101 * dice.uniform() : 0;
+  // What query and key have of the size of a product.
+  int64_t most = view.dtype() == DType::f16 ? 28 : 122;
+  Dice ofBoth(configuration.dataSeed, 1000);
+  int64_t size = ofBoth.between(8, most);
+  double far =
+      std::ldexp(1, static_cast<int>(name == "q" ? size / 2 : size - size / 2));
   auto element = [&](double row) {
     switch (data) {
     case Data::Normal:
@@ -133,6 +150,9 @@ void Memory::fillInput(const Graph &graph, int argument,
       return 2.5 * dice.normal();
     case Data::Equal:
       return name == "q" ? 0.5 : 0.25;
+    case Data::Far:
+      return name == "q" ? far * (0.5 + 0.5 * dice.uniform())
+                         : far * dice.normal() / root;
     default:
       break;
     }
@@ -264,6 +284,81 @@ void Memory::poisonPastLast(int argument, int starts) {
     if (indices[0] >= end)
       rows.set(indices, std::numeric_limits<double>::quiet_NaN());
   });
+}
+
+/// Where a packed sequence begins in a tensor of `rows` rows.
+static int64_t getStart(const TensorView &starts, int64_t sequence,
+                        int64_t rows) {
+  return std::clamp<int64_t>(starts.getInt({sequence}), 0, rows);
+}
+
+/// How many keys of a sequence are not behind all that its queries reach.
+int64_t Memory::countSeen(const Operation &op, int64_t sequence) const {
+  const oracle::AttentionSpec &spec = *op.attention;
+  constexpr int64_t farthest = int64_t(1) << 61;
+  int64_t reach = spec.causal ? 0 : std::min(*spec.windowRight, farthest);
+  int64_t queries = inputViews[0].size(op.sequenceAxis());
+  if (op.lengths) {
+    int64_t length = inputViews[op.lengths->first].getInt({sequence});
+    queries = std::clamp<int64_t>(length, 0, queries);
+  } else if (op.starts) {
+    const TensorView &starts = inputViews[op.starts->first];
+    queries = getStart(starts, sequence + 1, queries) -
+              getStart(starts, sequence, queries);
+  }
+  int64_t offset = op.offsetConstant.value_or(0);
+  if (op.offsetOperand) {
+    const TensorView &offsets = inputViews[*op.offsetOperand];
+    offset = offsets.rank() ? offsets.getInt({sequence}) : offsets.getInt({});
+  }
+  return offset + queries + reach;
+}
+
+/// Nor what keys behind all that queries reach hold, such as the rest of a
+/// cache.
+void Memory::poisonUnseen(const Graph &graph, const Operation &op) {
+  if (!op.attention->causal && !op.attention->windowRight)
+    return;
+  int64_t readers[2] = {0, 0};
+  for (const Operation &other : graph.operations)
+    for (int value : other.operands)
+      for (int side : {0, 1})
+        readers[side] += value == op.operands[1 + side];
+  for (int side : {0, 1}) {
+    int argument = op.operands[1 + side];
+    if (argument >= static_cast<int>(writableInputs.size()) ||
+        readers[side] > 1 ||
+        std::count(graph.results.begin(), graph.results.end(), argument))
+      continue;
+    const MutableTensorView &rows = writableInputs[argument];
+    if (rows.strides()[0] == 0 || rows.strides()[op.sequenceAxis()] == 0)
+      continue;
+    const auto &spec = graph.values[argument].order;
+    auto order = layout::makeOrder(spec.value_or(layout::OrderSpec()));
+    auto isUnseen = [&](int64_t sequence, int64_t slot, int64_t length) {
+      return order->token(slot, length) >= countSeen(op, sequence);
+    };
+    double nan = std::numeric_limits<double>::quiet_NaN();
+    if (!op.starts) {
+      forEachIndex(rows.sizes(), [&](const int64_t *indices) {
+        if (isUnseen(indices[0], indices[1], rows.size(1)))
+          rows.set(indices, nan);
+      });
+      continue;
+    }
+    const TensorView &starts = inputViews[op.starts->second];
+    std::vector<bool> unseen(static_cast<size_t>(rows.size(0)));
+    for (int64_t i = 0; i + 1 < starts.size(0); ++i) {
+      int64_t first = getStart(starts, i, rows.size(0));
+      int64_t length = getStart(starts, i + 1, rows.size(0)) - first;
+      for (int64_t slot = 0; slot < length; ++slot)
+        unseen[first + slot] = isUnseen(i, slot, length);
+    }
+    forEachIndex(rows.sizes(), [&](const int64_t *indices) {
+      if (unseen[indices[0]])
+        rows.set(indices, nan);
+    });
+  }
 }
 
 std::vector<MutableTensorView> Memory::arguments() const {

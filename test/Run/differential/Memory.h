@@ -37,6 +37,8 @@ private:
   void fillStarts(const MutableTensorView &starts, bool ofKeys, Dice &dice);
   void poisonPast(const Graph &graph, int argument, int lengths);
   void poisonPastLast(int argument, int starts);
+  void poisonUnseen(const Graph &graph, const Operation &op);
+  int64_t countSeen(const Operation &op, int64_t sequence) const;
 
   const Configuration &configuration;
   std::vector<Tensor> allocations;

@@ -171,6 +171,32 @@ def test_decoding_equals_the_full_pass(rng):
     np.testing.assert_allclose(last, whole[:, -2:], **F32)
 
 
+# A cache that is longer than what it holds.
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"causal": True},
+        {"window": (40, 0)},
+        {"window": (-1, 3)},
+        {"causal": True, "branches": [(64, 1), (256, 2), (None, 4)]},
+    ],
+)
+def test_rest_of_a_cache(rng, options):
+    q = normal(rng, 2, 3, 2, 16)
+    k, v = (np.full((2, 512, 2, 16), np.nan, np.float32) for _ in range(2))
+    v[:, 340:] = np.inf
+    held = 333 if "window" not in options else 333 + options["window"][1]
+    k[:, :held] = normal(rng, 2, held, 2, 16)
+    v[:, :held] = normal(rng, 2, held, 2, 16)
+    for offset in (330, np.array([330, 330])):
+        got, lse = ringlet.attention(q, k, v, q_offset=offset, **options)
+        want, want_lse = ringlet.attention(
+            q, k[:, :held], v[:, :held], q_offset=330, **options
+        )
+        np.testing.assert_allclose(got, want, **F32)
+        np.testing.assert_allclose(lse, want_lse, **F32)
+
+
 # A running maximum and sum that are kept over all tiles below the diagonal.
 @pytest.mark.parametrize("dim", [64, 128])
 def test_many_tiles_below_the_diagonal(rng, dim):
@@ -200,6 +226,69 @@ def test_merge_of_great_lse(rng):
     np.testing.assert_allclose(lse, want_lse, rtol=1e-5)
 
 
+def products(*numbers):
+    """Query and keys of head size 8 whose products are these numbers."""
+    q = np.zeros((1, 1, 1, 8), np.float32)
+    q[..., 0] = 1e19
+    k = np.zeros((1, len(numbers), 1, 8), np.float32)
+    k[0, :, 0, 0] = np.float32(numbers) / np.float32(1e19)
+    v = np.arange(1, len(numbers) + 1, dtype=np.float32)
+    return q, k, v[None, :, None, None] * np.ones((1, 1, 1, 8), np.float32)
+
+
+# Scores that f32 holds, whose multiples by log2(e) it does not.
+@pytest.mark.parametrize(
+    "scores, out, greatest",
+    [
+        ((1e38, 2e38, 3e38), 3, 3e38),
+        ((-2.5e38, -2.6e38, -3e38), 1, -2.5e38),
+        ((3e38, -3e38, 3e38), 2, 3e38),
+        ((2.0**31, 2.0**31, 2.0**30), 1.5, 2.0**31),
+        ((-(2.0**80), -(2.0**80), -(2.0**81)), 1.5, -(2.0**80)),
+    ],
+)
+@pytest.mark.parametrize("scale", [1.0, -1.0])
+def test_scores_of_any_size(scores, out, greatest, scale):
+    q, k, v = products(*scores)
+    got, lse = ringlet.attention(q, k * np.float32(scale), v, scale=scale)
+    assert got.ravel().tolist() == [out] * 8
+    np.testing.assert_allclose(lse.ravel(), [greatest], rtol=2e-7)
+    # Of two softmaxes that are merged each has some of the keys.
+    got, lse = ringlet.attention(
+        q, k * np.float32(scale), v, scale=scale,
+        branches=[(None, 1), (4, 1)],
+    )  # fmt: skip
+    assert got.ravel().tolist() == [out] * 8
+    np.testing.assert_allclose(lse.ravel(), [greatest], rtol=2e-7)
+
+
+@pytest.mark.parametrize(
+    "sink, out, lse",
+    [
+        (2.4e38, 0, 2.4e38),
+        (np.inf, 0, np.inf),
+        (-np.inf, 2, np.log(3)),
+        (-3.4e38, 2, np.log(3)),
+        (0.0, 1.5, np.log(4)),
+    ],
+)
+@pytest.mark.parametrize("branches", [None, [(None, 1), (2, 2)]])
+def test_sinks_of_any_size(sink, out, lse, branches):
+    q, k, v = products(0, 0, 0)
+    sink = np.array([sink], np.float32)
+    options = {} if branches is None else {"branches": branches}
+    got, got_lse = ringlet.attention(q, k, v, sink=sink, **options)
+    if branches is None or out == 0:
+        np.testing.assert_allclose(got.ravel(), [out] * 8, rtol=1e-6)
+        np.testing.assert_allclose(got_lse.ravel(), [lse], rtol=1e-6)
+    assert np.isfinite(got).all()
+    # A row without keys has the sink as its lse.
+    _, alone = ringlet.attention(
+        q, k, v, sink=sink, causal=True, q_offset=-1, **options
+    )
+    assert alone.ravel().tolist() == sink.tolist()
+
+
 @pytest.mark.parametrize("dtype", ["f32", "f16"])
 def test_values_of_one_stay_one(rng, dtype):
     """A mean of ones is one: sums and products weigh keys alike."""
@@ -210,6 +299,22 @@ def test_values_of_one_stay_one(rng, dtype):
     # 1500 terms are added in f32; f16 rounds the result once.
     bound = 1500 * 2.0**-24 / 8 if dtype == "f32" else 2.0**-10
     assert np.abs(out.astype(np.float64) - 1).max() <= bound
+
+
+# Each key adds as much as any other: a sum of all, one after the other, is off by
+# a hundredth after a million.
+@pytest.mark.parametrize("options", [{}, {"causal": True}, {"branches": [(None, 3)]}])
+@pytest.mark.parametrize("keys", [3000, 200_000, 1_000_000])
+def test_sums_over_many_keys(keys, options):
+    q = np.zeros((1, 1, 1, 8), np.float32)
+    k = np.zeros((1, keys, 1, 8), np.float32)
+    v = np.full((1, keys, 1, 8), 0.1, np.float32)
+    out, lse = ringlet.attention(q, k, v, q_offset=(keys - 1) // 3 * 3, **options)
+    seen = (keys + 2) // 3 if "branches" in options else keys
+    if "causal" in options:
+        seen = (keys - 1) // 3 * 3 + 1
+    np.testing.assert_allclose(out, v[:, :1], rtol=5e-6)
+    np.testing.assert_allclose(lse, [[[np.log(seen)]]], rtol=1e-6)
 
 
 # Large offsets: the last row lies beyond 2^31 elements, in memory that only the

@@ -236,6 +236,34 @@ TEST(Unfused, ValuesOfOneGiveOne) {
   }
 }
 
+/// A sum to which 300000 equal terms are added one after the other is off by
+/// 2e-3.
+TEST(Unfused, LongSumsAreSumsOfParts) {
+  constexpr int64_t keys = 300000;
+  Tensor query(DType::f32, {1, 1, 1, 1});
+  Tensor key(DType::f32, {1, keys, 1, 1}), value(DType::f32, {1, keys, 1, 1});
+  std::fill_n(value.as<float>(), keys, 0.1f);
+  AttentionSpec spec;
+  spec.branches.push_back({});
+  AttentionInputs inputs;
+  inputs.query = std::as_const(query).view();
+  inputs.key = std::as_const(key).view();
+  inputs.value = std::as_const(value).view();
+  for (Arithmetic arithmetic : arithmeticsFor(DType::f32)) {
+    std::optional<AttentionResult> result =
+        unfusedAttention(spec, inputs, nullptr, {}, arithmetic);
+    ASSERT_TRUE(result);
+    EXPECT_NEAR(result->output.view().get({0, 0, 0, 0}), 0.1f, 3e-4 * 0.1f);
+  }
+  // So a kernel that does it does not pass.
+  Tensor output(DType::f32, {1, 1, 1, 1});
+  *output.as<float>() = 0.1f * 1.002f;
+  std::optional<Verdict> verdict = checkAttention(
+      spec, inputs, std::as_const(output).view(), std::nullopt, nullptr);
+  ASSERT_TRUE(verdict);
+  EXPECT_FALSE(verdict->ok()) << verdict->text();
+}
+
 TEST(Unfused, SoundKernelsPass) {
   std::mt19937_64 random(7);
   int64_t judged = 0;
