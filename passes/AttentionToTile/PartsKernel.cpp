@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "passes/AttentionToTile/ScoreUnits.h"
 #include "passes/AttentionToTile/TileKernel.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
