@@ -168,16 +168,20 @@ std::vector<Outcome> Runner::prepare() {
   if (!lowering.lastRecipeStage.empty())
     compile("compile recipe", lowering.lastRecipeStage, nativeRecipe, outcomes);
   if (!lowering.splitGraph.empty())
-    compile("compile split", lowering.splitGraph, nativeSplit, outcomes);
+    compile("compile split", lowering.splitGraph, nativeSplit, outcomes,
+            /*allLevels=*/false);
   return outcomes;
 }
 
 void Runner::compile(const std::string &name, const std::string &program,
                      std::unique_ptr<NativeProgram> &result,
-                     std::vector<Outcome> &outcomes) {
+                     std::vector<Outcome> &outcomes, bool allLevels) {
   Timer timer;
   std::string error;
-  result = NativeProgram::create(program, options.levels, &error);
+  std::vector<std::string> levels = options.levels;
+  if (!allLevels)
+    levels = {levels.back()};
+  result = NativeProgram::create(program, levels, &error);
   outcomes.push_back({name, error, timer.seconds()});
 }
 
@@ -246,9 +250,9 @@ std::vector<Outcome> Runner::run(int64_t number, Configuration configuration,
       runNative("native " + options.levels[i], *native, i, false);
     if (nativeRecipe)
       runNative("native recipe " + options.levels[i], *nativeRecipe, i, true);
-    if (nativeSplit)
-      runNative("native split " + options.levels[i], *nativeSplit, i, false);
   }
+  if (nativeSplit)
+    runNative("native split " + options.levels.back(), *nativeSplit, 0, false);
   return outcomes;
 }
 

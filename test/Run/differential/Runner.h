@@ -81,9 +81,10 @@ private:
   bool wants(const std::string &stage) const {
     return stage.find(options.stage) != std::string::npos;
   }
+  /// For all levels, or for the highest one alone, which takes less time.
   void compile(const std::string &name, const std::string &program,
                std::unique_ptr<NativeProgram> &result,
-               std::vector<Outcome> &outcomes);
+               std::vector<Outcome> &outcomes, bool allLevels = true);
   std::string checkGraphStage(Stage &stage, const Call &call, bool thorough);
 
   const DrawnGraph &drawn;
