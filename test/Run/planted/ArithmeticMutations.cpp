@@ -59,17 +59,26 @@ bool editFactors(ModuleOp module, Edit edit) {
 }
 
 bool lseOfBase2(ModuleOp module) {
-  return editFactors(module, [](arith::MulFOp product, double number) {
-    if (!isNear(number, ln2))
+  return editEach<arith::AddFOp>(module, [](arith::AddFOp lse) {
+    auto log = lse.getRhs().getDefiningOp<math::LogOp>();
+    if (!log)
       return false;
-    product.getResult().replaceAllUsesWith(product.getLhs());
+    OpBuilder builder(lse);
+    lse.getRhsMutable().assign(arith::MulFOp::create(
+        builder, lse.getLoc(), log, makeSplat(builder, log, log2e)));
     return true;
   });
 }
 
-bool scaleWithoutLog2e(ModuleOp module) {
+/// Whether `product` is the exponent of a power of 2.
+bool isExponent(arith::MulFOp product) {
+  return product->hasOneUse() && isa<math::Exp2Op>(*product->user_begin());
+}
+
+bool unitWithoutLog2e(ModuleOp module) {
   return editFactors(module, [](arith::MulFOp product, double number) {
-    if (!product.getLhs().getDefiningOp<rtile::DotOp>() || number == 0)
+    if (!isExponent(product) ||
+        !product.getLhs().getDefiningOp<arith::SubFOp>())
       return false;
     OpBuilder builder(product);
     product.getRhsMutable().assign(
@@ -198,21 +207,10 @@ bool forgetCap(ModuleOp module) {
   });
 }
 
-bool capWithoutLog2e(ModuleOp module) {
-  return editFactors(module, [](arith::MulFOp product, double number) {
-    if (!product.getLhs().getDefiningOp<math::TanhOp>())
-      return false;
-    OpBuilder builder(product);
-    product.getRhsMutable().assign(
-        makeSplat(builder, product.getRhs(), number * ln2));
-    return true;
-  });
-}
-
 bool sinkWithoutLog2e(ModuleOp module) {
   return editFactors(module, [](arith::MulFOp product, double number) {
-    if (!isNear(number, log2e) ||
-        !product.getLhs().getDefiningOp<rtile::LoadOp>())
+    if (!isNear(number, log2e) || !isExponent(product) ||
+        !product.getLhs().getDefiningOp<arith::SelectOp>())
       return false;
     product.getResult().replaceAllUsesWith(product.getLhs());
     return true;
@@ -242,7 +240,7 @@ std::vector<Mutation> planted::arithmeticMutations() {
       {"the sum is not rescaled", stage, keepSum},
       {"weights are below the tile's maximum", stage, forgetMaximum},
       {"lse is not a natural logarithm", stage, lseOfBase2},
-      {"log2(e) is missing in the scale", stage, scaleWithoutLog2e},
+      {"log2(e) is missing in the unit of scores", stage, unitWithoutLog2e},
       {"output_scale is forgotten", stage, forgetOutputScale},
       {"the partial result is ignored", stage, forgetPartial},
       {"sums are of rounded weights", stage, sumOfRounded},
@@ -252,7 +250,6 @@ std::vector<Mutation> planted::arithmeticMutations() {
       {"the maximum starts at -inf", stage, infiniteFloor},
       {"rows without a key divide by zero", stage, divideByZero},
       {"scores are not capped", stage, forgetCap},
-      {"log2(e) is missing in the softcap", stage, capWithoutLog2e},
       {"log2(e) is missing in the sink", stage, sinkWithoutLog2e},
       {"lse of rows without a key has no sink", stage, keylessWithoutSink},
   };
