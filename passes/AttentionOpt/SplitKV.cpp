@@ -74,6 +74,14 @@ SplitKVChoice ringlet::chooseSplitKV(attn::AttentionOp op,
   std::string problem = whyNotSplitKV(op);
   if (!problem.empty())
     return {{}, problem};
+  // Two states of a row are in registers where a warp merges them, and tiles of
+  // other kernels are not to become smaller for that.
+  constexpr int64_t mostColumns = 144;
+  if (target.gpu && op.getValueDim() > mostColumns)
+    return {{},
+            "expected Dv up to " + std::to_string(mostColumns) +
+                ", of which a warp merges states in registers, found " +
+                std::to_string(op.getValueDim())};
   // What all branches ask for.
   cost::KeySplit chosen = {};
   for (auto [index, branch] : llvm::enumerate(branches)) {

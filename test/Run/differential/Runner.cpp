@@ -166,7 +166,8 @@ std::vector<Outcome> Runner::prepare() {
     return outcomes;
   compile("compile", text, native, outcomes);
   if (!lowering.lastRecipeStage.empty())
-    compile("compile recipe", lowering.lastRecipeStage, nativeRecipe, outcomes);
+    compile("compile recipe", lowering.lastRecipeStage, nativeRecipe, outcomes,
+            /*allLevels=*/false);
   if (!lowering.splitGraph.empty())
     compile("compile split", lowering.splitGraph, nativeSplit, outcomes,
             /*allLevels=*/false);
@@ -248,9 +249,9 @@ std::vector<Outcome> Runner::run(int64_t number, Configuration configuration,
   for (size_t i = 0; i < options.levels.size(); ++i) {
     if (native)
       runNative("native " + options.levels[i], *native, i, false);
-    if (nativeRecipe)
-      runNative("native recipe " + options.levels[i], *nativeRecipe, i, true);
   }
+  if (nativeRecipe)
+    runNative("native recipe " + options.levels.back(), *nativeRecipe, 0, true);
   if (nativeSplit)
     runNative("native split " + options.levels.back(), *nativeSplit, 0, false);
   return outcomes;
