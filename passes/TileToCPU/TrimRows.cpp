@@ -38,10 +38,13 @@ bool mixesRows(Operation *op, int64_t height) {
   if (runsAlone(op))
     return llvm::any_of(op->getOperandTypes(), isTall) ||
            llvm::any_of(op->getResultTypes(), isTall);
-  if (!isRowParallel(op) || !isTall(op->getResult(0).getType()))
+  // A load that is read as a whole fills all of its rows.
+  if (isa<rtile::LoadOp>(op))
     return false;
   bool mixes = false;
-  walkUses(op->getResult(0), [&](OpOperand &, bool whole) { mixes |= whole; });
+  for (Value result : op->getResults())
+    if (isTall(result.getType()))
+      walkUses(result, [&](OpOperand &, bool whole) { mixes |= whole; });
   return mixes;
 }
 
