@@ -32,8 +32,7 @@ struct SplitKVChoice {
 /// Tiles leave so many registers of a GPU's thread free.
 SplitKVChoice chooseSplitKV(attn::AttentionOp op,
                             llvm::ArrayRef<attn::BranchAttr> branches,
-                            const arch::Target &target,
-                            int64_t spareRegisters);
+                            const arch::Target &target, int64_t spareRegisters);
 
 } // namespace ringlet
 

@@ -221,9 +221,9 @@ void Emitter::emitBlocks(rtile::DotOp dot, Panel &panel, Value lhs,
     if (whole < depth)
       sums = emitSteps(b.i64(whole), depth - whole, sums);
     Value to = b.at(result, b.mul(start, vectorBytes));
-    // Behind the loop, not in front of it: a sum of a few tiles has fewer digits
-    // to lose than one of many terms. Before anything is stored, as the result
-    // may lie where what it begins with is computed from.
+    // Behind the loop, not in front of it: a sum of a few tiles has fewer
+    // digits to lose than one of many terms. Before anything is stored, as the
+    // result may lie where what it begins with is computed from.
     for (int64_t column = 0; dot.getInit() && column < width; ++column) {
       Column at(b.add(start, b.i64(column)), getGroup(dot), getPhase(dot));
       sums[column] = arith::AddFOp::create(

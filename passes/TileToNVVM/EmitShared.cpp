@@ -98,7 +98,8 @@ void PlainEmitter::copyToShared(const Window &window, RankedTensorType tile,
         inPieces, [&] { copyPieces(window, tile, image, base, false); },
         [&] { copyElements(window, tile, image, base); });
   };
-  if (window.view->indices || window.view->memberStride || rows != tile.getDimSize(0) ||
+  if (window.view->indices || window.view->memberStride ||
+      rows != tile.getDimSize(0) ||
       rows % getRowsATurn(rowBytes / pieceBytes) != 0)
     copyRest();
   else

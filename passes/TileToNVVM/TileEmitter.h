@@ -81,8 +81,8 @@ protected:
   struct Window {
     const View *view;
     Value row;
-    /// Address of row 0 of the tile (of the view, if rows come in groups; of the
-    /// buffer, for an indexed view) at column 0 of the tile.
+    /// Address of row 0 of the tile (of the view, if rows come in groups; of
+    /// the buffer, for an indexed view) at column 0 of the tile.
     Value base;
     /// Address of row 0 of the view at column 0 of the tile.
     Value origin;
