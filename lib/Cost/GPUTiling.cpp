@@ -220,12 +220,17 @@ KeySplit ringlet::cost::chooseSplit(const GPUCore &core,
   best.heads = heads;
   best.part = table.part;
   double bestOfScore = 0;
+  // Cycles a key of `tiles` times so many rows, in tiles of `height`.
+  auto getCycles = [](int64_t tiles, int64_t rows, int64_t height,
+                      double ofScore) {
+    return static_cast<double>(tiles * ceilDiv(rows, height) * height) *
+           ofScore;
+  };
   for (int64_t rows : {16, 32, 64})
     for (int64_t key : {16, 32, 64, 128}) {
       GPUTiling tiling = estimate(core, whole, elementBytes, rows, key);
       double cycles =
-          static_cast<double>(group / heads * ceilDiv(heads, rows) * rows) *
-          tiling.cyclesPerScore;
+          getCycles(group / heads, heads, rows, tiling.cyclesPerScore);
       if (!tiling.fits || (best.rows && cycles >= best.cyclesPerKey))
         continue;
       best.rows = rows;
@@ -234,16 +239,11 @@ KeySplit ringlet::cost::chooseSplit(const GPUCore &core,
       bestOfScore = tiling.cyclesPerScore;
     }
   auto ofMany = [&](int64_t queries) {
-    return static_cast<double>(group * ceilDiv(queries, otherRows) *
-                               otherRows) *
-           otherCycles;
+    return getCycles(group, queries, otherRows, otherCycles);
   };
   best.otherCyclesPerKey = ofMany(1);
   auto isCheaper = [&](int64_t queries) {
-    return static_cast<double>(group / heads *
-                               ceilDiv(queries * heads, best.rows) *
-                               best.rows) *
-               bestOfScore <=
+    return getCycles(group / heads, queries * heads, best.rows, bestOfScore) <=
            ofMany(queries);
   };
   while (best.rows && best.queries < table.fewQueries &&
