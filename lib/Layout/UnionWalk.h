@@ -36,7 +36,9 @@ namespace ringlet::layout {
 /// `A` is an arithmetic of integers, `A::Number`, and conditions,
 /// `A::Condition`: constant, add, sub, mul; div and rem by a positive number,
 /// which round to 0; min, max; less, divides (by a positive constant); both,
-/// select; always, never.
+/// select; always, never. What is written here may emit operations: an
+/// argument that does stands alone, since compilers evaluate arguments in
+/// orders of their own.
 template <class A>
 class UnionWalk {
 public:
@@ -131,9 +133,10 @@ public:
 
   /// The atoms of one base segment; none unless it `exists`.
   List listOne(Number segment, Condition exists) {
-    if (!shape.isNested)
-      return list(segment, a.add(segment, a.select(exists, a.constant(1),
-                                                   a.constant(0))));
+    if (!shape.isNested) {
+      Number one = a.constant(1), none = a.constant(0);
+      return list(segment, a.add(segment, a.select(exists, one, none)));
+    }
     // The first branch whose segment has it, number k, has the residues of all
     // others.
     auto count = static_cast<int64_t>(levels.size());
@@ -162,10 +165,12 @@ public:
 
   /// The atom at a place of a list.
   Atom at(const List &list, Number place) {
-    if (list.isOne)
-      return {list.segments.front().first,
-              turn(a, shape.rate, findResidue(list.segments.front().first),
-                   getDistance(a, shape, place))};
+    if (list.isOne) {
+      Number segment = list.segments.front().first;
+      Number from = findResidue(segment);
+      Number distance = getDistance(a, shape, place);
+      return {segment, turn(a, shape.rate, from, distance)};
+    }
     auto part = list.parts.back();
     for (size_t i = list.parts.size() - 1; i-- > 0;) {
       const auto &here = list.parts[i];
@@ -193,7 +198,8 @@ public:
       atom.segment = a.add(part.first, across);
       distance = a.mul(along, part.rate);
     }
-    atom.residue = turn(a, shape.rate, findResidue(atom.segment), distance);
+    Number from = findResidue(atom.segment);
+    atom.residue = turn(a, shape.rate, from, distance);
     return atom;
   }
 
@@ -235,14 +241,14 @@ private:
   }
 
   Number clamp(Number segment, Number first, Number end) {
-    return a.min(a.max(segment, first), a.max(first, end));
+    Number least = a.max(segment, first), most = a.max(first, end);
+    return a.min(least, most);
   }
 
   /// The residues of a branch, if queries belong to it.
   Number countResidues(int64_t t) {
-    return a.select(levels[t].isMember,
-                    a.constant(shape.rate / levels[t].branch.rate),
-                    a.constant(0));
+    Number all = a.constant(shape.rate / levels[t].branch.rate);
+    return a.select(levels[t].isMember, all, a.constant(0));
   }
 
   /// Appends the atoms of the shell of branch t.
@@ -283,8 +289,8 @@ private:
     for (size_t k = 1; k < list.segments.size(); ++k) {
       const auto &inner = list.segments[k - 1], &outer = list.segments[k];
       Number here = a.add(outer.first, a.sub(place, inner.count));
-      here =
-          a.select(a.less(here, inner.first), here, a.add(here, inner.count));
+      Number behind = a.add(here, inner.count);
+      here = a.select(a.less(here, inner.first), here, behind);
       segment = a.select(a.less(place, inner.count), segment, here);
     }
     return segment;
@@ -307,8 +313,9 @@ private:
         Number between = a.constant(next / rate - 1);
         Number across = a.div(number, between);
         Number along = a.sub(number, a.mul(across, between));
-        found = a.add(a.mul(across, a.constant(next)),
-                      a.mul(a.add(along, a.constant(1)), a.constant(rate)));
+        Number behind = a.add(along, a.constant(1));
+        behind = a.mul(behind, a.constant(rate));
+        found = a.add(a.mul(across, a.constant(next)), behind);
       }
       distance = t == 0 ? found
                         : a.select(a.less(place, a.constant(shape.rate / rate)),
@@ -323,18 +330,19 @@ private:
     int64_t step = shape.width % shape.rate;
     if (step == 0)
       return residue;
-    Number rest = a.rem(a.sub(residue, a.mul(segment, a.constant(step))),
-                        a.constant(shape.rate));
+    Number common = a.constant(shape.rate);
+    Number rest =
+        a.rem(a.sub(residue, a.mul(segment, a.constant(step))), common);
     // What rounds to 0 may lie below it.
-    return a.select(a.less(rest, a.constant(0)),
-                    a.add(rest, a.constant(shape.rate)), rest);
+    Number above = a.add(rest, common);
+    return a.select(a.less(rest, a.constant(0)), above, rest);
   }
 
   /// Both are less than the common rate.
   static Number turn(A &a, int64_t rate, Number residue, Number distance) {
-    Number sum = a.add(residue, distance);
-    return a.select(a.less(sum, a.constant(rate)), sum,
-                    a.sub(sum, a.constant(rate)));
+    Number sum = a.add(residue, distance), common = a.constant(rate);
+    Number turned = a.sub(sum, common);
+    return a.select(a.less(sum, common), sum, turned);
   }
 
   A &a;

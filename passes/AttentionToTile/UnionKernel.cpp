@@ -70,8 +70,8 @@ public:
     return make<arith::CmpIOp>(arith::CmpIPredicate::slt, a, b);
   }
   Value divides(int64_t a, Value b) {
-    return make<arith::CmpIOp>(arith::CmpIPredicate::eq, rem(b, constant(a)),
-                               constant(0));
+    Value rest = rem(b, constant(a));
+    return make<arith::CmpIOp>(arith::CmpIPredicate::eq, rest, constant(0));
   }
   Value both(Value a, Value b) { return make<arith::AndIOp>(a, b); }
   Value select(Value condition, Value a, Value b) {
@@ -198,10 +198,9 @@ void UnionEmitter::place(int64_t groupRows) {
     unsigned last = shape.getOrder().back();
     Value ofHead =
         makeResidue(plan, k, attention, last, point.head, point.keyHead);
-    Value here =
-        Walk::getResidue(walking, shape, walking.narrow(residue),
-                         walking.narrow(ofHead ? ofHead : k.constant(0)));
-    residue = walking.widen(here);
+    ofHead = walking.narrow(ofHead ? ofHead : k.constant(0));
+    Value place = walking.narrow(residue);
+    residue = walking.widen(Walk::getResidue(walking, shape, place, ofHead));
   }
   viewQueries();
   viewResults(groupRows);
@@ -217,9 +216,10 @@ Value UnionEmitter::countKeys() {
 Value UnionEmitter::getDistance(Value segment) {
   Value here = grid.getPoint().segment;
   Value distance = here ? wide.sub(segment, here) : segment;
-  if (span != 0)
-    distance =
-        wide.min(wide.max(distance, k.constant(-span)), k.constant(span));
+  if (span != 0) {
+    distance = wide.max(distance, k.constant(-span));
+    distance = wide.min(distance, k.constant(span));
+  }
   return walking.narrow(distance);
 }
 
@@ -279,7 +279,8 @@ UnionEmitter::listStretches(Walk &walk, bool &startsWhole) {
     Value least = wide.div(keys, k.constant(shape.rate));
     Value whole = wide.div(least, k.constant(keyRows));
     Value all = wide.ceilDiv(wide.ceilDiv(keys, shape.rate), keyRows);
-    Walk::List atoms = walk.listOne(walking.constant(0), wide.always());
+    Value always = wide.always();
+    Walk::List atoms = walk.listOne(walking.constant(0), always);
     whole = walking.narrow(whole);
     append(atoms, walking.constant(0), whole);
     append(atoms, whole, walking.sub(walking.narrow(all), whole));
@@ -292,14 +293,18 @@ UnionEmitter::listStretches(Walk &walk, bool &startsWhole) {
   Value wholeSegments = wide.div(keys, k.constant(shape.width));
   Value segments = wide.ceilDiv(keys, shape.width);
   startsWhole = whole != 0;
-  Walk::List atoms = walk.list(getDistance(zero), getDistance(wholeSegments));
+  Value first = getDistance(zero), last = getDistance(wholeSegments);
+  Walk::List atoms = walk.list(first, last);
+  auto appendTiles = [&](const Walk::List &atoms, int64_t begin, int64_t end) {
+    Value firstTile = walking.constant(begin);
+    append(atoms, firstTile, walking.constant(end - begin));
+  };
   if (whole != 0)
-    append(atoms, walking.constant(0), walking.constant(whole));
+    appendTiles(atoms, 0, whole);
   if (all != whole)
-    append(atoms, walking.constant(whole), walking.constant(all - whole));
-  append(walk.listOne(getDistance(wholeSegments),
-                      wide.less(wholeSegments, segments)),
-         walking.constant(0), walking.constant(all));
+    appendTiles(atoms, whole, all);
+  Value isPart = wide.less(wholeSegments, segments);
+  appendTiles(walk.listOne(last, isPart), 0, all);
   return stretches;
 }
 
@@ -317,10 +322,11 @@ Value UnionEmitter::getShift(const Walk::List &atoms, Value tiles,
   };
   Value shift = getLog(atoms.spans.back().multiplicity);
   for (const Walk::List::Span &span :
-       llvm::reverse(ArrayRef(atoms.spans).drop_back()))
-    shift = k.create<arith::SelectOp>(
-        "shift", walking.less(place, walking.mul(span.end, tiles)),
-        getLog(span.multiplicity), shift);
+       llvm::reverse(ArrayRef(atoms.spans).drop_back())) {
+    Value isHere = walking.less(place, walking.mul(span.end, tiles));
+    shift = k.create<arith::SelectOp>("shift", isHere,
+                                      getLog(span.multiplicity), shift);
+  }
   return shift;
 }
 
@@ -389,11 +395,15 @@ UnionEmitter::State UnionEmitter::visitRuns(Walk &walk, Value row,
                                             const State &initial) {
   OpBuilder &builder = k.getBuilder();
   Value zero = k.constant(0), one = k.constant(1);
-  Walk::List atoms =
-      shape.width == layout::unboundedSegment
-          ? walk.listOne(walking.constant(0), wide.always())
-          : walk.list(getDistance(zero),
-                      getDistance(wide.ceilDiv(countKeys(), shape.width)));
+  Walk::List atoms;
+  if (shape.width == layout::unboundedSegment) {
+    Value always = wide.always();
+    atoms = walk.listOne(walking.constant(0), always);
+  } else {
+    Value first = getDistance(zero);
+    Value last = getDistance(wide.ceilDiv(countKeys(), shape.width));
+    atoms = walk.list(first, last);
+  }
   auto loop = k.create<scf::ForOp>(
       "state", zero, walking.widen(atoms.count), one,
       ValueRange{initial.maximum, initial.sum, initial.accumulator});
@@ -403,10 +413,11 @@ UnionEmitter::State UnionEmitter::visitRuns(Walk &walk, Value row,
   builder.setInsertionPointToStart(loop.getBody());
   KeyViews views = viewAtom(walk.at(atoms, walking.narrow(place)));
   auto inits = loop.getRegionIterArgs();
+  Value number = walking.narrow(place);
+  Value shift = getShift(atoms, walking.constant(1), number);
   State next =
       body.visit(keys, {queryView, row, views.key, {}, {}, {}}, views.value,
-                 queryTile, {inits[0], inits[1], inits[2]},
-                 getShift(atoms, walking.constant(1), walking.narrow(place)));
+                 queryTile, {inits[0], inits[1], inits[2]}, shift);
   scf::YieldOp::create(builder, k.getLoc(),
                        ValueRange{next.maximum, next.sum, next.accumulator});
   return {loop.getResult(0), loop.getResult(1), loop.getResult(2)};

@@ -326,8 +326,8 @@ void Emitter::emitStore(rtile::StoreOp op) {
     rows = getPlace(getSlot(op.getTile()));
   } else if (getSlots(op)[0] >= 0) {
     rows = getPlace(getSlots(op)[0]);
-    repack(rows, getPlace(getSlot(op.getTile())), getPanels(height), height,
-           width, /*toPanels=*/false);
+    Value panels = getPlace(getSlot(op.getTile()));
+    repack(rows, panels, getPanels(height), height, width, /*toPanels=*/false);
   } else {
     rows = getPlace(getSlots(op.getTile().getDefiningOp())[1]);
   }

@@ -100,8 +100,8 @@ void Emitter::countPanels(Operation *op) {
       count = b.max(count, b.sub(views[store.getView()].rows.end, row));
     int64_t panelRows = geometry.panelRows(trimmed.height);
     PositionBuilder position(b, b.getI64Type());
-    trimmed.panels = b.min(position.ceilDiv(count, panelRows),
-                           b.i64(geometry.panels(trimmed.height)));
+    Value panels = position.ceilDiv(count, panelRows);
+    trimmed.panels = b.min(panels, b.i64(geometry.panels(trimmed.height)));
   }
 }
 
@@ -206,8 +206,9 @@ void Emitter::emitGroup(ArrayRef<Operation *> members) {
         dot && dot->hasAttr(repackAttr)) {
       RankedTensorType tile = getTile(dot.getRhs());
       Value panels = getPlace(getSlot(dot.getRhs()));
-      repack(getPlace(getSlots(op)[1]), panels, getPanels(tile.getDimSize(0)),
-             tile.getDimSize(0), tile.getDimSize(1), /*toPanels=*/false);
+      Value rows = getPlace(getSlots(op)[1]);
+      repack(rows, panels, getPanels(tile.getDimSize(0)), tile.getDimSize(0),
+             tile.getDimSize(1), /*toPanels=*/false);
     }
   }
   arith::SelectOp trimming;

@@ -168,18 +168,22 @@ def test_torch(dense, narrow, inputs):
 
 
 def test_more_layouts_than_are_kept(dense, inputs):
-    """Arguments of one layout share what describes them, on and on."""
+    """Arguments of one layout share what describes them, on and on. Few queries
+    have kernels of their own, which add in another order."""
     q, k, v = inputs
     wanted, _ = dense(q, k, v)
+    before = {}
     for _ in range(2):
         for rows in range(1, 38):
             for key_rows in (1, 53):
                 out, _ = dense(q[:, :rows], k[:, -key_rows:], v[:, -key_rows:])
                 assert out.shape == (2, rows, 4, 64)
                 if key_rows == 53:
-                    np.testing.assert_array_equal(out, wanted[:, :rows])
+                    np.testing.assert_allclose(out, wanted[:, :rows], 1e-5, 1e-6)
                 else:
                     np.testing.assert_array_equal(out, np.repeat(v[:, -1:], rows, 1))
+                again = before.setdefault((rows, key_rows), out)
+                np.testing.assert_array_equal(out, again)
 
 
 def test_real_data():
