@@ -74,6 +74,9 @@ struct KeySplit {
   int64_t heads;     ///< query heads of a key head that share a tile
   int64_t part;      ///< keys that are worth a part of their own
   int64_t queries;   ///< 0: tiles for many queries never cost more
+  /// Of the kernel that merges parts: columns of a tile, 0 for all, and parts
+  /// that it reads at a time.
+  int64_t mergeColumns = 0, mergeStates = 1;
   /// Estimates for one query of all heads of a key head and one key: here, and
   /// in the tiles for many.
   double cyclesPerKey, otherCyclesPerKey;

@@ -50,6 +50,16 @@ struct CostTable {
   /// Keys that are worth a part of their own, and most queries of tiles for
   /// few.
   int64_t part = 1024, fewQueries = 64;
+  /// Bytes that memory gives each multiprocessor in a cycle where all read
+  /// (from 13 of an A100 to 21 of an H200): few queries wait for keys and
+  /// values.
+  double memoryBytes = 16.0;
+  /// What parts may cost more than tiles for many queries, which leave
+  /// multiprocessors without work.
+  double worthOfParts = 1.1;
+  /// Tiles that merge parts are small, so that the few rows there are busy many
+  /// multiprocessors, and read so many parts that their loads overlap.
+  int64_t mergeColumns = 16, mergeStates = 8;
   /// Query rows where tiles follow each other in a kernel that reads more than
   /// operands: ptxas fits that beside the sums of four warps, not of eight.
   int64_t redoRows = 64;
@@ -219,6 +229,8 @@ KeySplit ringlet::cost::chooseSplit(const GPUCore &core,
   KeySplit best = {};
   best.heads = heads;
   best.part = table.part;
+  best.mergeColumns = table.mergeColumns;
+  best.mergeStates = table.mergeStates;
   double bestOfScore = 0;
   // Cycles a key of `tiles` times so many rows, in tiles of `height`.
   auto getCycles = [](int64_t tiles, int64_t rows, int64_t height,
@@ -238,13 +250,21 @@ KeySplit ringlet::cost::chooseSplit(const GPUCore &core,
       best.cyclesPerKey = cycles;
       bestOfScore = tiling.cyclesPerScore;
     }
-  auto ofMany = [&](int64_t queries) {
-    return getCycles(group, queries, otherRows, otherCycles);
+  double ofMemory =
+      static_cast<double>((branch.headDim + branch.valueDim) * elementBytes) /
+      table.memoryBytes;
+  auto ofFew = [&](int64_t queries) {
+    return std::max(ofMemory, getCycles(group / heads, queries * heads,
+                                        best.rows, bestOfScore));
   };
+  auto ofMany = [&](int64_t queries) {
+    return std::max(ofMemory,
+                    getCycles(group, queries, otherRows, otherCycles));
+  };
+  best.cyclesPerKey = ofFew(1);
   best.otherCyclesPerKey = ofMany(1);
   auto isCheaper = [&](int64_t queries) {
-    return getCycles(group / heads, queries * heads, best.rows, bestOfScore) <=
-           ofMany(queries);
+    return ofFew(queries) <= table.worthOfParts * ofMany(queries);
   };
   while (best.rows && best.queries < table.fewQueries &&
          isCheaper(best.queries + 1))

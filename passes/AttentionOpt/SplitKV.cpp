@@ -74,14 +74,6 @@ SplitKVChoice ringlet::chooseSplitKV(attn::AttentionOp op,
   std::string problem = whyNotSplitKV(op);
   if (!problem.empty())
     return {{}, problem};
-  // Two states of a row are in registers where a warp merges them, and tiles of
-  // other kernels are not to become smaller for that.
-  constexpr int64_t mostColumns = 144;
-  if (target.gpu && op.getValueDim() > mostColumns)
-    return {{},
-            "expected Dv up to " + std::to_string(mostColumns) +
-                ", of which a warp merges states in registers, found " +
-                std::to_string(op.getValueDim())};
   // What all branches ask for.
   cost::KeySplit chosen = {};
   for (auto [index, branch] : llvm::enumerate(branches)) {
@@ -95,6 +87,7 @@ SplitKVChoice ringlet::chooseSplitKV(attn::AttentionOp op,
   if (chosen.queries == 0 || isLong)
     return {{}, reason};
   return {attn::SplitKVAttr::get(op.getContext(), chosen.rows, chosen.key,
-                                 chosen.heads, chosen.part, chosen.queries),
+                                 chosen.heads, chosen.part, chosen.queries,
+                                 chosen.mergeColumns, chosen.mergeStates),
           reason};
 }

@@ -149,17 +149,17 @@ Value KernelBuilder::view(StringRef name, Value buffer, ArrayRef<Value> axes,
       rows.end, body.getDenseI64ArrayAttr(free), rows.order, group);
 }
 
-Value KernelBuilder::load(StringRef name, Value view, Value row) {
+Value KernelBuilder::load(StringRef name, Value view, Value row, Value column) {
   SmallVector<Value> offsets{row};
   if (cast<rtile::ViewType>(view.getType()).getRank() == 2)
-    offsets.push_back(constant(0));
+    offsets.push_back(column ? column : constant(0));
   return create<rtile::LoadOp>(name, view, offsets);
 }
 
-void KernelBuilder::store(Value tile, Value view, Value row) {
+void KernelBuilder::store(Value tile, Value view, Value row, Value column) {
   SmallVector<Value> offsets{row};
   if (cast<rtile::ViewType>(view.getType()).getRank() == 2)
-    offsets.push_back(constant(0));
+    offsets.push_back(column ? column : constant(0));
   rtile::StoreOp::create(body, plan.getLoc(), tile, view, offsets);
 }
 

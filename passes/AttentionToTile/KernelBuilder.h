@@ -84,8 +84,11 @@ public:
   mlir::Value view(llvm::StringRef name, mlir::Value buffer,
                    llvm::ArrayRef<mlir::Value> axes, rtile::ViewType type,
                    const Rows &rows);
-  mlir::Value load(llvm::StringRef name, mlir::Value view, mlir::Value row);
-  void store(mlir::Value tile, mlir::Value view, mlir::Value row);
+  /// Of a view of two axes the tile begins at `column`, or at 0.
+  mlir::Value load(llvm::StringRef name, mlir::Value view, mlir::Value row,
+                   mlir::Value column = nullptr);
+  void store(mlir::Value tile, mlir::Value view, mlir::Value row,
+             mlir::Value column = nullptr);
   /// As `tile`, in another element type.
   mlir::Value convert(llvm::StringRef name, mlir::Value tile,
                       mlir::Type element);

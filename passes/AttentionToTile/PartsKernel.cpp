@@ -100,30 +100,39 @@ public:
   MergeEmitter(HostPlan &plan, const Twine &name, Attention &attention,
                const MergeKernel &kernel)
       : plan(plan), attention(attention), kernel(kernel), k(plan, name),
-        body(k, attention,
-             attn::TilingAttr::get(attention.op.getContext(), mergeRows,
-                                   mergeRows)) {}
+        split(attention.op.getSplitKvAttr()), columns(getColumns()) {}
 
   void emit();
 
 private:
   using State = SoftmaxBody::State;
 
+  int64_t getColumns() {
+    int64_t all = attention.op.getValueDim(), some = split.getMergeColumns();
+    return some == 0 ? all : std::min(some, all);
+  }
   void declare();
   /// A view of the point's sequence, or if `ofState` of what a part left of it.
   Value viewWide(StringRef name, Value buffer, Value ofState = {});
   Value viewRows(StringRef name, Value buffer, Value ofState = {});
   Value widen(StringRef name, Value rows);
-  State mergeState(Value number, const State &before);
+  /// What part `number` left; nothing where there is no such part.
+  State loadState(Value number);
+  State mergeStates(ArrayRef<State> states, const State &before);
+  /// Merges the parts from `first` on that are read at a time.
+  State mergeFrom(Value first, const State &before);
 
   HostPlan &plan;
   Attention &attention;
   const MergeKernel &kernel;
   KernelBuilder k;
-  SoftmaxBody body;
+  attn::SplitKVAttr split;
+  int64_t columns;
   /// Parameters; null where there is none.
   Value accumulator, maxima, sums, output, lse, sinks, count;
   Value batch, row;
+  /// The first column of the point's tile; null where it has all of them.
+  Value column;
   KernelBuilder::Rows rows;
 };
 
@@ -144,8 +153,13 @@ void MergeEmitter::declare() {
   Value all = plan.mul(attention.query.sizes[attention.op.getSequenceAxis()],
                        plan.constant(rows.heads));
   Value tile = k.addGridAxis("tile", plan.ceilDiv(all, mergeRows));
+  if (int64_t tiles = llvm::divideCeil(attention.op.getValueDim(), columns);
+      tiles != 1)
+    column = k.addGridAxis("column_tile", plan.constant(tiles));
   batch = k.addGridAxis("batch", attention.query.sizes[0]);
   row = k.mul("row", tile, mergeRows);
+  if (column)
+    column = k.mul("column", column, columns);
 }
 
 Value MergeEmitter::viewWide(StringRef name, Value buffer, Value ofState) {
@@ -154,7 +168,7 @@ Value MergeEmitter::viewWide(StringRef name, Value buffer, Value ofState) {
     axes.insert(axes.begin(), ofState);
   return k.view(
       name, buffer, axes,
-      rtile::ViewType::get({mergeRows, attention.op.getValueDim()},
+      rtile::ViewType::get({mergeRows, columns},
                            cast<MemRefType>(buffer.getType()).getElementType()),
       rows);
 }
@@ -173,51 +187,81 @@ Value MergeEmitter::viewRows(StringRef name, Value buffer, Value ofState) {
 Value MergeEmitter::widen(StringRef name, Value tile) {
   Type element = cast<RankedTensorType>(tile.getType()).getElementType();
   return k.create<rtile::BroadcastOp>(
-      name,
-      RankedTensorType::get({mergeRows, attention.op.getValueDim()}, element),
-      tile, /*columns=*/false);
+      name, RankedTensorType::get({mergeRows, columns}, element), tile,
+      /*columns=*/false);
 }
 
 /// Where a sum is 0, nobody has written the rest. One that is no number is
 /// none, and shows in the result.
-MergeEmitter::State MergeEmitter::mergeState(Value number,
-                                             const State &before) {
+MergeEmitter::State MergeEmitter::loadState(Value number) {
+  Value exists;
+  if (split.getMergeStates() != 1) {
+    exists = k.create<arith::CmpIOp>("exists", arith::CmpIPredicate::slt,
+                                     number, count);
+    Value last = k.create<arith::SubIOp>("last", count, k.constant(1));
+    number = k.create<arith::MinSIOp>("number", number, last);
+  }
   Value sum = k.load("l_part", viewRows("sums", sums, number), row);
   auto type = cast<RankedTensorType>(sum.getType());
-  Value some = k.create<arith::CmpFOp>("has_keys", arith::CmpFPredicate::UNE,
-                                       sum, k.splat("none", 0.0, type));
+  Value none = k.splat("none", 0.0, type);
+  if (exists)
+    sum = k.create<arith::SelectOp>("l_or_none", exists, sum, none);
+  Value some =
+      k.create<arith::CmpFOp>("has_keys", arith::CmpFPredicate::UNE, sum, none);
+  Value maximum =
+      k.load("maxima_tile", viewRows("maxima", maxima, number), row);
   double lowest = -std::numeric_limits<float>::max();
-  Value maximum = k.create<arith::SelectOp>(
-      "m_part", some,
-      k.load("maxima_tile", viewRows("maxima", maxima, number), row),
-      k.splat("lowest", lowest, type));
-  Value partial = k.load("partial_tile",
-                         viewWide("partial_rows", accumulator, number), row);
-  partial = k.create<arith::SelectOp>(
-      "acc_part", widen("has_keys_wide", some), partial,
-      k.splat("zero", 0.0, cast<RankedTensorType>(partial.getType())));
+  maximum = k.create<arith::SelectOp>("m_part", some, maximum,
+                                      k.splat("lowest", lowest, type));
+  Value partial =
+      k.load("partial_tile", viewWide("partial_rows", accumulator, number), row,
+             column);
+  Value zero = k.splat("zero", 0.0, cast<RankedTensorType>(partial.getType()));
+  partial = k.create<arith::SelectOp>("acc_part", widen("has_keys_wide", some),
+                                      partial, zero);
+  return {maximum, sum, partial};
+}
+
+MergeEmitter::State MergeEmitter::mergeStates(ArrayRef<State> states,
+                                              const State &before) {
   State next;
-  next.maximum = k.create<arith::MaximumFOp>("m_new", before.maximum, maximum);
-  Value unit = k.splat("unit", ScoreUnits(attention.op).exponent, type);
-  auto getDecay = [&](StringRef name, Value of) {
-    return weigh(k, name, of, next.maximum, unit);
+  next.maximum = before.maximum;
+  for (const State &state : states)
+    next.maximum =
+        k.create<arith::MaximumFOp>("m_new", next.maximum, state.maximum);
+  Value unit = k.splat("unit", ScoreUnits(attention.op).exponent,
+                       cast<RankedTensorType>(before.sum.getType()));
+  auto scale = [&](StringRef name, const State &state) -> State {
+    Value weight = weigh(k, name, state.maximum, next.maximum, unit);
+    Value sum = k.create<arith::MulFOp>("l_scaled", state.sum, weight);
+    Value partial = k.create<arith::MulFOp>("acc_scaled", state.accumulator,
+                                            widen("weights_wide", weight));
+    return {Value(), sum, partial};
   };
-  Value decay = getDecay("alpha", before.maximum);
-  Value share = getDecay("beta", maximum);
-  auto add = [&](StringRef name, Value a, Value toA, Value b, Value toB) {
-    Value left = k.create<arith::MulFOp>("decayed", a, toA);
-    Value right = k.create<arith::MulFOp>("scaled", b, toB);
-    return k.create<arith::AddFOp>(name, left, right).getResult();
-  };
-  next.sum = add("l_new", before.sum, decay, sum, share);
-  next.accumulator =
-      add("acc_new", before.accumulator, widen("alpha_wide", decay), partial,
-          widen("beta_wide", share));
-  return next;
+  State total = scale("alpha", before);
+  for (const State &state : states) {
+    State scaled = scale("beta", state);
+    total.sum = k.create<arith::AddFOp>("l_new", total.sum, scaled.sum);
+    total.accumulator = k.create<arith::AddFOp>("acc_new", total.accumulator,
+                                                scaled.accumulator);
+  }
+  return {next.maximum, total.sum, total.accumulator};
+}
+
+MergeEmitter::State MergeEmitter::mergeFrom(Value first, const State &before) {
+  SmallVector<State> states;
+  for (int64_t i = 0; i < split.getMergeStates(); ++i) {
+    Value number = first;
+    if (i != 0)
+      number = k.add("number", first, k.constant(i));
+    states.push_back(loadState(number));
+  }
+  return mergeStates(states, before);
 }
 
 void MergeEmitter::emit() {
   declare();
+  SoftmaxBody body(k, attention, mergeRows, columns, column);
   // First: so it is known which rows there are.
   ResultViews views;
   views.output = viewWide("o", output);
@@ -226,8 +270,9 @@ void MergeEmitter::emit() {
   if (sinks)
     views.sinks = viewRows("sink_rows", sinks);
   State first = body.begin(std::nullopt, row);
+  Value zero = k.constant(0), step = k.constant(split.getMergeStates());
   auto loop = k.create<scf::ForOp>(
-      "state", k.constant(0), count, k.constant(1),
+      "state", zero, count, step,
       ValueRange{first.maximum, first.sum, first.accumulator});
   loop.getInductionVar().setLoc(k.named("number"));
   {
@@ -236,7 +281,7 @@ void MergeEmitter::emit() {
     builder.setInsertionPointToStart(loop.getBody());
     auto before = loop.getRegionIterArgs();
     State next =
-        mergeState(loop.getInductionVar(), {before[0], before[1], before[2]});
+        mergeFrom(loop.getInductionVar(), {before[0], before[1], before[2]});
     scf::YieldOp::create(builder, k.getLoc(),
                          ValueRange{next.maximum, next.sum, next.accumulator});
   }

@@ -36,6 +36,13 @@ SoftmaxBody::SoftmaxBody(KernelBuilder &k, Attention &attention,
       wideType(k.tileType({tiling.getQuery(), op.getValueDim()})),
       valueElement(attention.value.getElementType()) {}
 
+SoftmaxBody::SoftmaxBody(KernelBuilder &k, Attention &attention, int64_t rows,
+                         int64_t columns, Value firstColumn)
+    : k(k), op(attention.op), units(op), keyRows(0),
+      rowType(k.tileType({rows})), wideType(k.tileType({rows, columns})),
+      firstColumn(firstColumn), valueElement(attention.value.getElementType()) {
+}
+
 Value SoftmaxBody::alongColumns(StringRef name, Value rows, int64_t columns) {
   auto type = cast<RankedTensorType>(rows.getType());
   return k.create<rtile::BroadcastOp>(
@@ -43,6 +50,10 @@ Value SoftmaxBody::alongColumns(StringRef name, Value rows, int64_t columns) {
       RankedTensorType::get({type.getDimSize(0), columns},
                             type.getElementType()),
       rows, /*columns=*/false);
+}
+
+Value SoftmaxBody::alongValues(StringRef name, Value rows) {
+  return alongColumns(name, rows, wideType.getDimSize(1));
 }
 
 SoftmaxBody::State SoftmaxBody::begin(const std::optional<StateViews> &before,
@@ -61,8 +72,7 @@ SoftmaxBody::State SoftmaxBody::begin(const std::optional<StateViews> &before,
       "m_before", some, k.load("maxima_tile", before->maximum, row), floor);
   Value partial = k.load("partial_tile", before->accumulator, row);
   Value accumulator = k.create<arith::SelectOp>(
-      "acc_before", alongColumns("has_keys_wide", some, op.getValueDim()),
-      partial, zero);
+      "acc_before", alongValues("has_keys_wide", some), partial, zero);
   return {maximum, sum, accumulator};
 }
 
@@ -176,8 +186,8 @@ SmallVector<Value> SoftmaxBody::addKeys(KeyTiles &keys, const KeyStep &step,
   // R4: the sum is of the weights as computed, the product of them rounded.
   Value rounded = k.convert("p_rounded", weights, valueElement);
   Value valueTile = k.load("v_tile", step.value, keyRow);
-  Value decayed = k.create<arith::MulFOp>(
-      "acc_decayed", acc, alongColumns("alpha_wide", decay, op.getValueDim()));
+  Value decayed = k.create<arith::MulFOp>("acc_decayed", acc,
+                                          alongValues("alpha_wide", decay));
   Value newAccumulator = k.create<rtile::DotOp>("acc_new", acc.getType(),
                                                 rounded, valueTile, decayed,
                                                 /*transposed=*/false);
@@ -226,8 +236,7 @@ void SoftmaxBody::store(State state, const SoftmaxResult &result,
     some = hasKeys(k, state.sum);
     SunkRows sunk = addSink(k, units, state.maximum, state.sum, sink);
     state.accumulator = k.create<arith::MulFOp>(
-        "acc_sunk", state.accumulator,
-        alongColumns("decay_wide", sunk.decay, op.getValueDim()));
+        "acc_sunk", state.accumulator, alongValues("decay_wide", sunk.decay));
     score = sunk.score;
     state.sum = sunk.sum;
   } else if (views.lse) {
@@ -235,9 +244,8 @@ void SoftmaxBody::store(State state, const SoftmaxResult &result,
   }
   Value divisor = k.create<arith::MaximumFOp>("divisor", state.sum,
                                               k.splat("tiny", tiny, rowType));
-  Value out = k.create<arith::DivFOp>(
-      "out", state.accumulator,
-      alongColumns("divisor_wide", divisor, op.getValueDim()));
+  Value out = k.create<arith::DivFOp>("out", state.accumulator,
+                                      alongValues("divisor_wide", divisor));
   if (views.addend)
     out = k.create<arith::AddFOp>(
         "out_sum", k.load("partial_tile", views.addend, row), out);
@@ -247,11 +255,24 @@ void SoftmaxBody::store(State state, const SoftmaxResult &result,
         k.splat("output_scale", op.getOutputScale()->convertToDouble(),
                 wideType));
   k.store(k.convert("out_rounded", out, result.output.getElementType()),
-          views.output, row);
-  if (!views.lse)
-    return;
+          views.output, row, firstColumn);
+  if (views.lse)
+    storeLse(state, score, sink, some, views.lse, row);
+}
+
+/// Of tiles side by side the first one has the row's.
+void SoftmaxBody::storeLse(const State &state, Value score, Value sink,
+                           Value hasKeys, Value view, Value row) {
+  OpBuilder &builder = k.getBuilder();
+  OpBuilder::InsertionGuard guard(builder);
+  if (firstColumn) {
+    Value isFirst = k.create<arith::CmpIOp>(
+        "is_first", arith::CmpIPredicate::eq, firstColumn, k.constant(0));
+    auto branch = scf::IfOp::create(builder, k.getLoc(), isFirst);
+    builder.setInsertionPointToStart(&branch.getThenRegion().front());
+  }
   Value lse = makeLse(k, score, state.sum);
   if (sink)
-    lse = k.create<arith::SelectOp>("lse_or_sink", some, lse, sink);
-  k.store(lse, views.lse, row);
+    lse = k.create<arith::SelectOp>("lse_or_sink", hasKeys, lse, sink);
+  k.store(lse, view, row);
 }

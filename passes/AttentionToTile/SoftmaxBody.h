@@ -21,6 +21,10 @@ namespace ringlet {
 class SoftmaxBody {
 public:
   SoftmaxBody(KernelBuilder &k, Attention &attention, attn::TilingAttr tiling);
+  /// Of `columns` columns of the values, from column `firstColumn` on: merges,
+  /// but visits no keys.
+  SoftmaxBody(KernelBuilder &k, Attention &attention, int64_t rows,
+              int64_t columns, mlir::Value firstColumn);
 
   struct State {
     mlir::Value maximum, sum, accumulator;
@@ -65,12 +69,18 @@ private:
   mlir::Value getScores(mlir::Value product);
   mlir::Value alongColumns(llvm::StringRef name, mlir::Value rows,
                            int64_t columns);
+  /// Along those of the values.
+  mlir::Value alongValues(llvm::StringRef name, mlir::Value rows);
+  void storeLse(const State &state, mlir::Value score, mlir::Value sink,
+                mlir::Value hasKeys, mlir::Value view, mlir::Value row);
 
   KernelBuilder &k;
   attn::AttentionOp op;
   ScoreUnits units;
   int64_t keyRows;
   mlir::RankedTensorType rowType, scoreType, wideType;
+  /// The first column of a tile of `wideType`; null for 0.
+  mlir::Value firstColumn;
   mlir::Type valueElement;
   /// Of all steps of the loop; null for what nothing is multiplied by.
   mlir::Value ofProduct, ofCap, hidden, unit, rowUnit;

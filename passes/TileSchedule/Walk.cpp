@@ -244,10 +244,15 @@ static Walk chooseListWalk(rtile::FuncOp func, const Products &products,
 }
 
 Walk schedule::chooseWalk(rtile::FuncOp func, const Products &products) {
-  bool limited = false;
+  // From keys to queries the relation is that of a window to the right, of
+  // which the first tiles see most.
+  bool limited = false, firstSeeMost = false;
   func.walk([&](rtile::RunOp run) {
     auto keys = run.getKey().getDefiningOp<rtile::ViewOp>();
     limited |= run.getCausal() || run.getWindow() || (keys && keys.getFirst());
+    std::optional<ArrayRef<int64_t>> window = run.getWindow();
+    firstSeeMost |=
+        window && !run.getCausal() && (*window)[0] >= 0 && (*window)[1] < 0;
   });
   MLIRContext *context = func.getContext();
   int64_t tile = findTileAxis(func, products.getHeight());
@@ -280,10 +285,15 @@ Walk schedule::chooseWalk(rtile::FuncOp func, const Products &products) {
         order.push_back(axis);
   Section section = order.empty() ? Section() : chooseSection(func, products);
   order.push_back(tile);
-  return {rtile::WalkAttr::get(context, rtile::Dispatch::dynamic, order, {tile},
-                               section.points, section.rows, section.length,
+  SmallVector<int64_t> reversed;
+  if (!firstSeeMost)
+    reversed.push_back(tile);
+  return {rtile::WalkAttr::get(context, rtile::Dispatch::dynamic, order,
+                               reversed, section.points, section.rows,
+                               section.length,
                                section.points ? pointsPerBlock : 0),
-          "tiles see different numbers of keys, so blocks take points as they "
-          "come, the last tiles first" +
+          std::string("tiles see different numbers of keys, so blocks take "
+                      "points as they come, the ") +
+              (firstSeeMost ? "first" : "last") + " tiles first" +
               describe(section)};
 }

@@ -154,14 +154,23 @@ def Ringlet_SplitKVAttr : Ringlet_Attr<"SplitKV", "split_kv"> {
     heads of one key head each, and meets `key` rows of K and V at a time. No
     part is meant to have fewer than `part` keys.
 
+    A tile of the merging kernel has `mergeColumns` columns of the output, 0 for all
+    of them, and reads what `mergeStates` parts left at a time: on a machine with
+    many processors that wait long for memory, a few rows alone would keep few of
+    them busy.
+
     Example:
 
     ```mlir
     #short = #ringlet.split_kv<rows = 16, key = 64, heads = 4, part = 256, queries = 16>
+    #wide = #ringlet.split_kv<rows = 16, key = 64, heads = 4, part = 1024, queries = 16,
+                              mergeColumns = 16, mergeStates = 8>
     ```
   }];
   let parameters = (ins "int64_t":$rows, "int64_t":$key, "int64_t":$heads,
-                        "int64_t":$part, "int64_t":$queries);
+                        "int64_t":$part, "int64_t":$queries,
+                        DefaultValuedParameter<"int64_t", "0">:$mergeColumns,
+                        DefaultValuedParameter<"int64_t", "1">:$mergeStates);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
 }

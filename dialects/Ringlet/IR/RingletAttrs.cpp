@@ -180,7 +180,8 @@ GridWindowAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 
 LogicalResult SplitKVAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                   int64_t rows, int64_t key, int64_t heads,
-                                  int64_t part, int64_t queries) {
+                                  int64_t part, int64_t queries,
+                                  int64_t mergeColumns, int64_t mergeStates) {
   for (int64_t side : {rows, key})
     if (side < 1 || side > 1024)
       return emitError() << "expected tile sides in [1, 1024], found " << side;
@@ -191,6 +192,12 @@ LogicalResult SplitKVAttr::verify(function_ref<InFlightDiagnostic()> emitError,
     return emitError() << "expected parts of at least one key and at least one "
                           "query, found "
                        << part << " and " << queries;
+  if (mergeColumns < 0 || mergeColumns > 1024 || mergeStates < 1 ||
+      mergeStates > 64)
+    return emitError()
+           << "expected mergeColumns in [0, 1024] and mergeStates in "
+              "[1, 64], found "
+           << mergeColumns << " and " << mergeStates;
   return success();
 }
 

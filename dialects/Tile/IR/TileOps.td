@@ -99,7 +99,12 @@ def RTile_RunOp : RTile_Op<"run", [Pure,
     `begin`; without a left window `wholeBegin` always equals `begin`.
 
     A key at position u is seen from position p if `u <= p` under `causal`, and
-    `p - left <= u <= p + right` under `window` (-1: unlimited); rule B4.
+    `p - left <= u <= p + right` under `window` (-1: unlimited); rule B4. With the
+    views in each other's place the same relation goes from keys to queries: a key
+    at u is seen from `u - right <= p <= u + left`, so the queries that see a tile
+    of keys are `rtile.run %k[%row], %q window = [right, left]`, and under
+    causality `window = [0, -1]`. Kernels for gradients of keys and values loop
+    over them; so do `rtile.visible` and `rtile.list`.
 
     Between views with `positions`, no division finds them: `begin` to `end` are
     the bounds of the key view, and no step is whole.

@@ -18,6 +18,8 @@ import safetensors_file  # noqa: E402
 
 # Tiles of 128 or 64 rows stick out of the tensors.
 M, N = 70, 40
+# Of a window, several tiles.
+WINDOW, WINDOW_ROWS = 70, 300
 
 
 def matrices(m, n, depth):
@@ -35,6 +37,8 @@ SHAPES = {
     "floor": {**matrices(M, N, 64), "r": (M,)},
     "bwd": {name: (*shape[:1], *([64] * (len(shape) - 1)))
             for name, shape in GRADIENTS.items()},
+    "bwd_window": {name: (WINDOW_ROWS, *([64] * (len(shape) - 1)))
+                   for name, shape in GRADIENTS.items()},
     "dq": GRADIENTS,
     "dq2": GRADIENTS,
     "rms": {"x": (M, 256), "g": (256,), "w": (256, N)},
@@ -76,10 +80,13 @@ def transposed(a):
     return [list(column) for column in zip(*a)]
 
 
-def weights(t):
+def weights(t, sees=lambda query, key: True):
     """exp2(scale Q K^T - lse), and that times (dO V^T - delta)."""
     scores, gradients = product(t["q"], t["k"]), product(t["do"], t["v"])
-    p = [[2 ** (SCALE * s - lse) for s in row] for row, lse in zip(scores, t["lse"])]
+    p = [
+        [2 ** (SCALE * s - lse) * sees(query, key) for key, s in enumerate(row)]
+        for query, (row, lse) in enumerate(zip(scores, t["lse"]))
+    ]
     ds = [
         [x * (g - delta) for x, g in zip(row, grads)]
         for row, grads, delta in zip(p, gradients, t["delta"])
@@ -99,12 +106,16 @@ def gradient_of_queries(t):
     return [product(weights(t)[1], transposed(t["k"]))]
 
 
-def gradients_of_keys(t):
-    p, ds = weights(t)
+def gradients_of_keys(t, **sees):
+    p, ds = weights(t, **sees)
     return [
         product(transposed(ds), transposed(t["q"])),
         product(transposed(p), transposed(t["do"])),
     ]
+
+
+def gradients_in_window(t):
+    return gradients_of_keys(t, sees=lambda query, key: query - WINDOW <= key <= query)
 
 
 def quotient(t):
@@ -117,6 +128,7 @@ EXPECTED = {
     "div": quotient,
     "floor": lambda t: [[[math.floor(x) for x in row] for row in product(t["a"], t["b"])]],
     "bwd": gradients_of_keys,
+    "bwd_window": gradients_in_window,
     "dq": gradient_of_queries,
     "dq2": gradient_of_queries,
     "rms": rms,
