@@ -207,17 +207,21 @@ KeySplit ringlet::cost::chooseSplit(const CPUCore &core,
 }
 
 std::string ringlet::cost::explain(const KeySplit &split) {
+  std::string over;
+  if (split.fewestKeys)
+    over = " over at least " + std::to_string(split.fewestKeys) + " keys";
+  std::string heads = std::to_string(split.heads) +
+                      (split.heads == 1 ? " head" : " heads together");
   char text[300];
   std::snprintf(
       text, sizeof(text),
-      "up to %lld queries in tiles of %lld rows (%lld heads together) "
-      "x %lld keys, split over keys among processors in parts of at "
-      "least %lld: one query takes %.0f cycles a key by the cost "
-      "model, %.0f in tiles for many",
-      static_cast<long long>(split.queries), static_cast<long long>(split.rows),
-      static_cast<long long>(split.heads), static_cast<long long>(split.key),
-      static_cast<long long>(split.part), split.cyclesPerKey,
-      split.otherCyclesPerKey);
+      "up to %lld queries%s in tiles of %lld rows (%s) x %lld keys, split over "
+      "keys among processors in parts of at least %lld: one query takes %.0f "
+      "cycles a key by the cost model, %.0f in tiles for many",
+      static_cast<long long>(split.queries), over.c_str(),
+      static_cast<long long>(split.rows), heads.c_str(),
+      static_cast<long long>(split.key), static_cast<long long>(split.part),
+      split.cyclesPerKey, split.otherCyclesPerKey);
   return text;
 }
 

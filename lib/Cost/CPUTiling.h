@@ -70,10 +70,11 @@ CPUTiling chooseTiling(const CPUCore &core, const BranchShape &branch);
 /// Tiles of few queries, whose keys are split into parts, and up to how many
 /// queries they cost less than those for many.
 struct KeySplit {
-  int64_t rows, key; ///< of a tile: rows of several heads, and keys
-  int64_t heads;     ///< query heads of a key head that share a tile
-  int64_t part;      ///< keys that are worth a part of their own
-  int64_t queries;   ///< 0: tiles for many queries never cost more
+  int64_t rows, key;      ///< of a tile: rows of several heads, and keys
+  int64_t heads;          ///< query heads of a key head that share a tile
+  int64_t part;           ///< keys that are worth a part of their own
+  int64_t queries;        ///< 0: tiles for many queries never cost more
+  int64_t fewestKeys = 0; ///< with fewer, merging costs more than it saves
   /// Of the kernel that merges parts: columns of a tile, 0 for all, and parts
   /// that it reads at a time.
   int64_t mergeColumns = 0, mergeStates = 1;

@@ -50,6 +50,8 @@ struct CostTable {
   /// Keys that are worth a part of their own, and most queries of tiles for
   /// few.
   int64_t part = 1024, fewQueries = 64;
+  /// Keys of which the parts save more than a second kernel costs.
+  int64_t fewestKeys = 2048;
   /// Bytes that memory gives each multiprocessor in a cycle where all read
   /// (from 13 of an A100 to 21 of an H200): few queries wait for keys and
   /// values.
@@ -229,6 +231,7 @@ KeySplit ringlet::cost::chooseSplit(const GPUCore &core,
   KeySplit best = {};
   best.heads = heads;
   best.part = table.part;
+  best.fewestKeys = table.fewestKeys;
   best.mergeColumns = table.mergeColumns;
   best.mergeStates = table.mergeStates;
   double bestOfScore = 0;

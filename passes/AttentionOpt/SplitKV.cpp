@@ -84,10 +84,13 @@ SplitKVChoice ringlet::chooseSplitKV(attn::AttentionOp op,
   }
   std::string reason = cost::explain(chosen);
   bool isLong = !ShapedType::isDynamic(queries) && queries > chosen.queries;
-  if (chosen.queries == 0 || isLong)
+  int64_t keys = op.getKey().getType().getDimSize(op.getSequenceAxis());
+  bool areFew = !ShapedType::isDynamic(keys) && keys < chosen.fewestKeys;
+  if (chosen.queries == 0 || isLong || areFew)
     return {{}, reason};
   return {attn::SplitKVAttr::get(op.getContext(), chosen.rows, chosen.key,
                                  chosen.heads, chosen.part, chosen.queries,
-                                 chosen.mergeColumns, chosen.mergeStates),
+                                 chosen.fewestKeys, chosen.mergeColumns,
+                                 chosen.mergeStates),
           reason};
 }

@@ -266,12 +266,18 @@ void FunctionLowering::lowerAttention(attn::AttentionOp op) {
     emitKernels(plan, attention, list(plan, attention),
                 [&](StringRef what) { return kernelName(what); });
   };
-  // 1 for calls with few queries, of which some may have none.
+  // 1 for calls with few queries over many keys.
   Value isShort = plan.constant(0);
   if (attn::SplitKVAttr split = op.getSplitKvAttr()) {
-    Value more = plan.sub(plan.constant(split.getQueries() + 1),
-                          attention.query.sizes[op.getSequenceAxis()]);
-    isShort = plan.max(plan.min(more, plan.constant(1)), plan.constant(0));
+    int64_t axis = op.getSequenceAxis();
+    isShort = plan.sub(plan.constant(split.getQueries() + 1),
+                       attention.query.sizes[axis]);
+    if (split.getFewestKeys() > 1) {
+      Value fewest = plan.constant(split.getFewestKeys() - 1);
+      isShort = plan.min(isShort, plan.sub(attention.key.sizes[axis], fewest));
+    }
+    isShort = plan.min(isShort, plan.constant(1));
+    isShort = plan.max(isShort, plan.constant(0));
   }
   std::optional<int64_t> known = getConstant(isShort);
   auto emitIf = [&](Value condition, int64_t value, auto list) {

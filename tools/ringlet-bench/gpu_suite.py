@@ -111,7 +111,8 @@ class Program:
             entry.dtype = _capi.DTYPES[name[str(tensor.dtype).split(".")[1]]]
             entry.rank = tensor.dim()
             entry.sizes, entry.strides = sizes, strides
-            entry.memory, entry.device = _capi.MEMORY_CUDA, tensor.get_device()
+            if tensor.is_cuda:
+                entry.memory, entry.device = _capi.MEMORY_CUDA, tensor.get_device()
         run = _capi.Run()
         run.stream = torch.cuda.current_stream().cuda_stream
 

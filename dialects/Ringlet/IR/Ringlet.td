@@ -148,7 +148,7 @@ def Ringlet_SplitKVAttr : Ringlet_Attr<"SplitKV", "split_kv"> {
   let summary = "Kernels for few queries, whose keys are split into parts";
   let description = [{
     Written by `ringlet-choose-tiling`, read by `ringlet-to-rtile`: calls with at
-    most `queries` queries a sequence run kernels that share out the keys of a
+    most `queries` queries and at least `fewestKeys` keys a sequence run kernels that share out the keys of a
     tile of queries among grid points, as many as fill the machine, and one that
     merges what these leave in memory. A tile has `rows` rows, of `heads` query
     heads of one key head each, and meets `key` rows of K and V at a time. No
@@ -164,11 +164,12 @@ def Ringlet_SplitKVAttr : Ringlet_Attr<"SplitKV", "split_kv"> {
     ```mlir
     #short = #ringlet.split_kv<rows = 16, key = 64, heads = 4, part = 256, queries = 16>
     #wide = #ringlet.split_kv<rows = 16, key = 64, heads = 4, part = 1024, queries = 16,
-                              mergeColumns = 16, mergeStates = 8>
+                              fewestKeys = 2048, mergeColumns = 16, mergeStates = 8>
     ```
   }];
   let parameters = (ins "int64_t":$rows, "int64_t":$key, "int64_t":$heads,
                         "int64_t":$part, "int64_t":$queries,
+                        DefaultValuedParameter<"int64_t", "0">:$fewestKeys,
                         DefaultValuedParameter<"int64_t", "0">:$mergeColumns,
                         DefaultValuedParameter<"int64_t", "1">:$mergeStates);
   let assemblyFormat = "`<` struct(params) `>`";
