@@ -74,6 +74,7 @@ struct KeySplit {
   int64_t heads;          ///< query heads of a key head that share a tile
   int64_t part;           ///< keys that are worth a part of their own
   int64_t queries;        ///< 0: tiles for many queries never cost more
+  int64_t manyParts = 0;  ///< more of them are 4 times as long; 0: any number
   int64_t fewestKeys = 0; ///< with fewer, merging costs more than it saves
   /// Of the kernel that merges parts: columns of a tile, 0 for all, and parts
   /// that it reads at a time.

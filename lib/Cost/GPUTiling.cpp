@@ -49,9 +49,12 @@ struct CostTable {
   double redoScore = 0.3;
   /// Keys that are worth a part of their own, and most queries of tiles for
   /// few.
-  int64_t part = 1024, fewQueries = 64;
+  int64_t part = 256, fewQueries = 64;
+  /// Parts from which on one more costs the merging kernel what it saves,
+  /// unless they are long.
+  int64_t manyParts = 32;
   /// Keys of which the parts save more than a second kernel costs.
-  int64_t fewestKeys = 2048;
+  int64_t fewestKeys = 1536;
   /// Bytes that memory gives each multiprocessor in a cycle where all read
   /// (from 13 of an A100 to 21 of an H200): few queries wait for keys and
   /// values.
@@ -232,6 +235,7 @@ KeySplit ringlet::cost::chooseSplit(const GPUCore &core,
   best.heads = heads;
   best.part = table.part;
   best.fewestKeys = table.fewestKeys;
+  best.manyParts = table.manyParts;
   best.mergeColumns = table.mergeColumns;
   best.mergeStates = table.mergeStates;
   double bestOfScore = 0;

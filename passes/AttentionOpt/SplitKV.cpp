@@ -90,7 +90,7 @@ SplitKVChoice ringlet::chooseSplitKV(attn::AttentionOp op,
     return {{}, reason};
   return {attn::SplitKVAttr::get(op.getContext(), chosen.rows, chosen.key,
                                  chosen.heads, chosen.part, chosen.queries,
-                                 chosen.fewestKeys, chosen.mergeColumns,
-                                 chosen.mergeStates),
+                                 chosen.manyParts, chosen.fewestKeys,
+                                 chosen.mergeColumns, chosen.mergeStates),
           reason};
 }

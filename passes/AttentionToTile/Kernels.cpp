@@ -379,6 +379,11 @@ static Value countParts(HostPlan &plan, Attention &attention, unsigned index,
   }
   keys = plan.ceilDiv(keys, sizes.r);
   Value enough = plan.ceilDiv(keys, split.getPart());
+  if (split.getManyParts() != 0) {
+    Value many = plan.max(plan.ceilDiv(keys, 4 * split.getPart()),
+                          plan.constant(split.getManyParts()));
+    enough = plan.min(enough, many);
+  }
   return plan.min(most, plan.max(enough, plan.constant(1)));
 }
 

@@ -152,7 +152,8 @@ def Ringlet_SplitKVAttr : Ringlet_Attr<"SplitKV", "split_kv"> {
     tile of queries among grid points, as many as fill the machine, and one that
     merges what these leave in memory. A tile has `rows` rows, of `heads` query
     heads of one key head each, and meets `key` rows of K and V at a time. No
-    part is meant to have fewer than `part` keys.
+    part is meant to have fewer than `part` keys, and of more than `manyParts` parts
+    (0: any number) none fewer than 4 * `part`.
 
     A tile of the merging kernel has `mergeColumns` columns of the output, 0 for all
     of them, and reads what `mergeStates` parts left at a time: on a machine with
@@ -163,12 +164,14 @@ def Ringlet_SplitKVAttr : Ringlet_Attr<"SplitKV", "split_kv"> {
 
     ```mlir
     #short = #ringlet.split_kv<rows = 16, key = 64, heads = 4, part = 256, queries = 16>
-    #wide = #ringlet.split_kv<rows = 16, key = 64, heads = 4, part = 1024, queries = 16,
-                              fewestKeys = 2048, mergeColumns = 16, mergeStates = 8>
+    #wide = #ringlet.split_kv<rows = 16, key = 64, heads = 4, part = 256, queries = 16,
+                              manyParts = 32, fewestKeys = 1536,
+                              mergeColumns = 16, mergeStates = 8>
     ```
   }];
   let parameters = (ins "int64_t":$rows, "int64_t":$key, "int64_t":$heads,
                         "int64_t":$part, "int64_t":$queries,
+                        DefaultValuedParameter<"int64_t", "0">:$manyParts,
                         DefaultValuedParameter<"int64_t", "0">:$fewestKeys,
                         DefaultValuedParameter<"int64_t", "0">:$mergeColumns,
                         DefaultValuedParameter<"int64_t", "1">:$mergeStates);

@@ -181,8 +181,8 @@ GridWindowAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 LogicalResult SplitKVAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                   int64_t rows, int64_t key, int64_t heads,
                                   int64_t part, int64_t queries,
-                                  int64_t fewestKeys, int64_t mergeColumns,
-                                  int64_t mergeStates) {
+                                  int64_t manyParts, int64_t fewestKeys,
+                                  int64_t mergeColumns, int64_t mergeStates) {
   for (int64_t side : {rows, key})
     if (side < 1 || side > 1024)
       return emitError() << "expected tile sides in [1, 1024], found " << side;
@@ -193,9 +193,10 @@ LogicalResult SplitKVAttr::verify(function_ref<InFlightDiagnostic()> emitError,
     return emitError() << "expected parts of at least one key and at least one "
                           "query, found "
                        << part << " and " << queries;
-  if (fewestKeys < 0)
-    return emitError() << "expected fewestKeys of at least 0, found "
-                       << fewestKeys;
+  if (manyParts < 0 || fewestKeys < 0)
+    return emitError() << "expected manyParts and fewestKeys of at least 0, "
+                          "found "
+                       << manyParts << " and " << fewestKeys;
   if (mergeColumns < 0 || mergeColumns > 1024 || mergeStates < 1 ||
       mergeStates > 64)
     return emitError()
