@@ -16,7 +16,8 @@ using namespace ringlet::cost;
 static constexpr int64_t mostPairs = int64_t(1) << 20;
 
 std::optional<BranchScores>
-ringlet::cost::countScores(const layout::UnionShape &shape, bool causal) {
+ringlet::cost::countScores(const layout::UnionShape &shape, bool causal,
+                           const std::vector<double> &shares) {
   int64_t longest = 0;
   for (const layout::UnionBranch &branch : shape.branches) {
     if (branch.width == layout::unboundedSegment)
@@ -53,8 +54,10 @@ ringlet::cost::countScores(const layout::UnionShape &shape, bool causal) {
       if (shape.isNested && isAny)
         continue;
       isAny = true;
-      scores.ofUnion += seen;
-      scores.places += 1;
+      double share = shares.empty() ? 1 : shares[i];
+      scores.ofUnion += seen * share;
+      scores.ownShare += key == query ? seen * share : 0;
+      scores.places += share;
     }
   };
   for (int64_t query = 0; query < segments; ++query)
@@ -62,6 +65,8 @@ ringlet::cost::countScores(const layout::UnionShape &shape, bool causal) {
       for (int64_t key = 0; key < segments; ++key)
         for (int64_t other = 0; other < shape.rate; ++other)
           visit(query, residue, key, other);
+  if (scores.ofUnion > 0)
+    scores.ownShare /= scores.ofUnion;
   double atoms = static_cast<double>(segments * shape.rate);
   for (double &branch : scores.ofBranches)
     branch /= atoms;

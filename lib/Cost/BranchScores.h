@@ -18,10 +18,13 @@ namespace ringlet::cost {
 /// Scores a row, on average over the rows of a segment that holds those of all
 /// branches, for heads of every residue.
 struct BranchScores {
-  /// Of each branch.
+  /// Of each branch, for the heads that have it.
   std::vector<double> ofBranches;
-  /// Those that a union computes: of nested branches each once.
+  /// Those that a union computes: of nested branches each once, of others for
+  /// the heads that have them.
   double ofUnion = 0;
+  /// The part of them that lies in the base segment of the query.
+  double ownShare = 0;
   /// Places of the list of atoms that a tile of queries goes through.
   double places = 0;
 };
@@ -29,10 +32,12 @@ struct BranchScores {
 /// Cycles in which a processor finds out about a place.
 constexpr double cyclesOfPlace = 150;
 
-/// Nothing if a branch has no segments, or if there are too many atoms to
-/// count.
+/// `shares` are the parts of all heads that have each branch, none where every
+/// head has every branch. Nothing if a branch has no segments, or if there are
+/// too many atoms to count.
 std::optional<BranchScores> countScores(const layout::UnionShape &shape,
-                                        bool causal);
+                                        bool causal,
+                                        const std::vector<double> &shares = {});
 
 } // namespace ringlet::cost
 

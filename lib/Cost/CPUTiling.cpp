@@ -124,7 +124,8 @@ CPUTiling ringlet::cost::estimate(const CPUCore &core,
     // Of what a causal panel computes on the diagonal, half is hidden; keys
     // that none of its rows sees are left out.
     if (branch.causal)
-      useful *= rows / (rows + std::min(m, 2.0 * core.lanes));
+      useful *=
+          rows / (rows + branch.causalShare * std::min(m, 2.0 * core.lanes));
   }
   CPUTiling result;
   result.query = query;

@@ -39,6 +39,11 @@ struct BranchShape {
   /// sequence is known to be short; 0 = no bound is known.
   int64_t rowsOfSegment = 0;
   bool causal = false;
+  /// The part of the scores that causality cuts a triangle from, which is a
+  /// segment's; kernels of several branches have others beside.
+  double causalShare = 1.0;
+  /// Triangles of a tile of queries that one loop masks.
+  int64_t triangles = 1;
   /// Keys are those of a segment, or not neighbours in memory.
   bool segmented = false;
   /// Only the call knows where the segments or the rows of one lie.

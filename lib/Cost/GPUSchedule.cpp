@@ -65,15 +65,18 @@ double usefulShare(const BranchShape &branch, int64_t query, int64_t key) {
   double useful = 1.0;
   if (branch.rowsOfSegment > 0)
     useful = rows / static_cast<double>(roundUp(branch.rowsOfSegment, query));
-  if (branch.causal) {
-    // Keys of masked steps, on average over the places that a tile's first row
-    // can have in a key tile. Half of them are computed for nothing.
-    double masked = static_cast<double>(query + key - std::gcd(query, key));
-    return useful * rows / (rows + masked * (1.0 + 2.0 * table.maskedStep));
-  }
+  double whole = useful;
   if (branch.rowsOfSegment > 0)
-    useful *= rows / static_cast<double>(roundUp(branch.rowsOfSegment, key));
-  return useful;
+    whole *= rows / static_cast<double>(roundUp(branch.rowsOfSegment, key));
+  if (!branch.causal)
+    return whole;
+  // Keys of masked steps, on average over the places that a tile's first row
+  // can have in a key tile. Half of them are computed for nothing.
+  double masked = static_cast<double>(query + key - std::gcd(query, key));
+  double loss = 1.0 + 2.0 * table.maskedStep / double(branch.triangles);
+  double cut = useful * rows / (rows + masked * loss);
+  double share = branch.causalShare;
+  return 1.0 / (share / cut + (1.0 - share) / whole);
 }
 
 } // namespace

@@ -197,7 +197,7 @@ GPUTiling ringlet::cost::estimate(const GPUCore &core,
              rows / (static_cast<double>(roundUp(branch.rowsOfSegment, key)));
     // A causal tile on the diagonal computes about half for nothing.
     if (branch.causal)
-      useful *= rows / (rows + m + n);
+      useful *= rows / (rows + branch.causalShare * (m + n));
   }
   result.cyclesPerScore = cycles / (m * n * useful);
   result.dotShare = dots / (m * n) / result.cyclesPerScore;

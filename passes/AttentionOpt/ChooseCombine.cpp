@@ -49,21 +49,12 @@ static std::string toText(double value, const char *format) {
   return text;
 }
 
-/// By the cost model, which speaks of rows of a sequence that fills the longest
-/// segment.
-/// The share of heads that have a branch.
-static double getShare(attn::AttentionOp op, attn::BranchAttr branch) {
-  int64_t end = branch.hasAllHeads() ? op.getQueryHeads() : branch.getHeadEnd();
-  return static_cast<double>(end - branch.getHeadBegin()) /
-         static_cast<double>(op.getQueryHeads());
-}
-
 /// Cycles of a processor, or a multiprocessor, for a row of a chain.
 static double getChainCycles(attn::AttentionOp op, const arch::Target &target,
                              const cost::BranchScores &scores) {
   double cycles = 0;
   for (auto [index, branch] : llvm::enumerate(op.getBranchRange()))
-    cycles += getShare(op, branch) * scores.ofBranches[index] *
+    cycles += getHeadShare(op, branch) * scores.ofBranches[index] *
               choosePlainTiling(op, branch, target).cyclesPerScore;
   return cycles;
 }
@@ -86,10 +77,7 @@ static std::string getScheduledUnionCycles(attn::AttentionOp op,
                                            const cost::BranchScores &scores,
                                            double &cycles) {
   std::string reason;
-  op.setCombine(attn::Combine::Union);
-  bool isPossible = !findAttentionRecipe(op, target, reason).empty();
-  op.removeCombineAttr();
-  if (!isPossible)
+  if (findAttentionRecipe(op, target, reason).empty())
     return reason;
   cost::GPUCore core = getGPUCore(
       *target.gpu, op.getQuery().getType().getElementType(), /*spare=*/0);
@@ -102,6 +90,8 @@ static std::string getScheduledUnionCycles(attn::AttentionOp op,
   return "";
 }
 
+/// By the cost model, which speaks of rows of a sequence that fills the longest
+/// segment.
 Choice ChooseCombine::choose(attn::AttentionOp op, const arch::Target &target) {
   Choice result;
   result.isMissed = true;
@@ -109,20 +99,20 @@ Choice ChooseCombine::choose(attn::AttentionOp op, const arch::Target &target) {
   if (!result.reason.empty())
     return result;
   layout::UnionShape shape = attn::getUnionShape(op);
-  std::optional<cost::BranchScores> scores =
-      cost::countScores(shape, op.getCausal());
+  std::optional<cost::BranchScores> scores = countScores(op);
   if (!scores) {
     result.reason = "expected branches with segments whose keys can be counted";
     return result;
   }
   double all = 0;
-  if (target.gpu) {
+  op.setCombine(attn::Combine::Union);
+  if (target.gpu)
     result.reason = getScheduledUnionCycles(op, target, *scores, all);
-    if (!result.reason.empty())
-      return result;
-  } else {
+  else
     all = getPlainUnionCycles(op, target, *scores, shape);
-  }
+  op.removeCombineAttr();
+  if (!result.reason.empty())
+    return result;
   double chain = getChainCycles(op, target, *scores);
   bool isLess = all < chain;
   result.combine = isLess ? attn::Combine::Union : attn::Combine::Chain;

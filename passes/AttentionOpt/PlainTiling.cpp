@@ -7,6 +7,8 @@
 
 #include "passes/AttentionOpt/PlainTiling.h"
 
+#include "dialects/Ringlet/IR/BranchUnion.h"
+
 using namespace mlir;
 using namespace ringlet;
 
@@ -57,16 +59,37 @@ static std::string explainRuntimeSizes(attn::BranchAttr branch) {
   return text;
 }
 
+double ringlet::getHeadShare(attn::AttentionOp op, attn::BranchAttr branch) {
+  int64_t end = branch.hasAllHeads() ? op.getQueryHeads() : branch.getHeadEnd();
+  return static_cast<double>(end - branch.getHeadBegin()) /
+         static_cast<double>(op.getQueryHeads());
+}
+
+std::optional<cost::BranchScores> ringlet::countScores(attn::AttentionOp op) {
+  std::vector<double> shares;
+  for (attn::BranchAttr branch : op.getBranchRange())
+    shares.push_back(getHeadShare(op, branch));
+  return cost::countScores(attn::getUnionShape(op), op.getCausal(), shares);
+}
+
 cost::BranchShape ringlet::getBranchShape(attn::AttentionOp op,
                                           attn::BranchAttr branch) {
-  return {op.getHeadDim(),
-          op.getValueDim(),
-          getRowsOfSegment(op, branch),
-          op.getCausal(),
-          !branch.isUnbounded() || branch.getR() != 1,
-          branch.isRuntimeW() || branch.isRuntimeR(),
-          masksByElement(op, branch),
-          readsMore(op)};
+  cost::BranchShape shape;
+  shape.headDim = op.getHeadDim();
+  shape.valueDim = op.getValueDim();
+  shape.rowsOfSegment = getRowsOfSegment(op, branch);
+  shape.causal = op.getCausal();
+  shape.segmented = !branch.isUnbounded() || branch.getR() != 1;
+  shape.hasRuntimeSizes = branch.isRuntimeW() || branch.isRuntimeR();
+  shape.masksByElement = masksByElement(op, branch);
+  shape.readsMore = readsMore(op);
+  if (!op.isUnion() || !op.getCausal())
+    return shape;
+  if (std::optional<cost::BranchScores> scores = countScores(op)) {
+    shape.causalShare = scores->ownShare;
+    shape.triangles = attn::getUnionShape(op).rate;
+  }
+  return shape;
 }
 
 cost::GPUCore ringlet::getGPUCore(const arch::GPUArch &row, Type element,

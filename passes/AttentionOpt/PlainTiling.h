@@ -10,6 +10,7 @@
 
 #include "dialects/Ringlet/IR/RingletDialect.h"
 #include "lib/Arch/Target.h"
+#include "lib/Cost/BranchScores.h"
 #include "lib/Cost/GPUTiling.h"
 
 #include <string>
@@ -18,6 +19,12 @@ namespace ringlet {
 
 /// What the cost model knows of a branch, as far as types tell.
 cost::BranchShape getBranchShape(attn::AttentionOp op, attn::BranchAttr branch);
+
+/// The part of all heads that have a branch.
+double getHeadShare(attn::AttentionOp op, attn::BranchAttr branch);
+
+/// The scores of an attention's branches, where they can be counted.
+std::optional<cost::BranchScores> countScores(attn::AttentionOp op);
 
 /// What it knows of a multiprocessor that works on elements of that type.
 cost::GPUCore getGPUCore(const arch::GPUArch &row, mlir::Type element,

@@ -316,7 +316,8 @@ static void report(attn::AttentionOp op, const KernelList &kernels) {
               : "a finishing kernel writes the output"));
 }
 
-/// One kernel for all branches.
+/// One kernel for all branches. Where these are added up no head has two, and
+/// what the kernel does not write of lse is that of heads a branch has not.
 static KernelList uniteBranches(Attention &attention) {
   UnionKernel kernel;
   kernel.tiling = attention.getTiling(0);
@@ -324,7 +325,14 @@ static KernelList uniteBranches(Attention &attention) {
   result.output = attention.output;
   result.lse = attention.lse;
   kernel.ends.after = result;
-  return {{"attention", "_union", kernel}};
+  KernelList kernels;
+  if (attention.isSum() && attention.lse) {
+    int64_t last = attention.lse.sizes.size() - 1;
+    kernels.push_back(
+        {"fill_lse", "", FillKernel{attention.lse, last, -infinity}});
+  }
+  kernels.push_back({"attention", "_union", kernel});
+  return kernels;
 }
 
 KernelList ringlet::listKernels(HostPlan &plan, Attention &attention) {

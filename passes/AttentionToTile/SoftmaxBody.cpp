@@ -196,7 +196,8 @@ SmallVector<Value> SoftmaxBody::addKeys(KeyTiles &keys, const KeyStep &step,
 
 /// Sum or accumulator show it. Elements that are not finite make the sum of
 /// them so, too.
-void SoftmaxBody::storeMarks(const State &state, Value view, Value row) {
+void SoftmaxBody::storeMarks(const State &state, Value view, Value row,
+                             Value isEmpty) {
   auto isBetween = [&](StringRef name, Value value, double low, double high) {
     Value above = k.create<arith::CmpFOp>("above", arith::CmpFPredicate::OGT,
                                           value, k.splat("low", low, rowType));
@@ -216,7 +217,10 @@ void SoftmaxBody::storeMarks(const State &state, Value view, Value row) {
         "fine_and_near", fine, isBetween("max_fine", state.maximum, -far, far));
   Value one = k.splat("one", 1.0, rowType);
   Value none = k.splat("none", 0.0, rowType);
-  k.store(k.create<arith::SelectOp>("mark", fine, none, one), view, row);
+  Value mark = k.create<arith::SelectOp>("mark", fine, none, one);
+  if (isEmpty)
+    mark = k.create<arith::SelectOp>("mark", isEmpty, none, mark);
+  k.store(mark, view, row);
 }
 
 void SoftmaxBody::store(const State &state, const StateViews &views,

@@ -58,8 +58,10 @@ public:
   /// Output and lse of the tile's rows.
   void store(State state, const SoftmaxResult &result, const ResultViews &views,
              mlir::Value row);
-  /// Marks rows whose weights have left the range of f32, in `view`.
-  void storeMarks(const State &state, mlir::Value view, mlir::Value row);
+  /// Marks rows whose weights have left the range of f32, in `view`; none where
+  /// `isEmpty`, which may be null, says that no row sees a key.
+  void storeMarks(const State &state, mlir::Value view, mlir::Value row,
+                  mlir::Value isEmpty);
 
 private:
   void makeConstants();

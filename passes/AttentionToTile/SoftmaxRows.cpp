@@ -74,13 +74,33 @@ Value SoftmaxRows::viewSinks(StringRef name, const KernelBuilder::Rows &rows) {
                     tileRows);
 }
 
+/// The number of the branch that a row is in, of a union by its head.
+Value SoftmaxRows::findBranch() {
+  if (!attention.op.isUnion())
+    return k.constant(branch);
+  Value head = grid->getPoint().head, found = k.constant(0);
+  for (auto [index, of] : llvm::enumerate(attention.op.getBranchRange())) {
+    Value begin = k.constant(of.getHeadBegin());
+    Value end = k.constant(of.hasAllHeads() ? attention.op.getQueryHeads()
+                                            : of.getHeadEnd());
+    Value isBehind = k.create<arith::CmpIOp>(
+        "is_behind", arith::CmpIPredicate::sge, head, begin);
+    Value isBefore = k.create<arith::CmpIOp>(
+        "is_before", arith::CmpIPredicate::slt, head, end);
+    Value has = k.create<arith::AndIOp>("has_branch", isBehind, isBefore);
+    Value number = k.constant(index);
+    found = k.create<arith::SelectOp>("branch", has, number, found);
+  }
+  return found;
+}
+
 /// One lse for each branch where branches are added up (R2).
 Value SoftmaxRows::viewLse(StringRef name, const KernelBuilder::Rows &rows) {
   if (!lse)
     return nullptr;
   SmallVector<Value> axes = grid->getRowAxes();
   if (attention.isSum())
-    axes.insert(axes.begin(), k.constant(branch));
+    axes.insert(axes.begin(), findBranch());
   return viewOfRows(name, lse, axes, rows, tileRows);
 }
 

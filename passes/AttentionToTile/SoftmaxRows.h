@@ -48,6 +48,7 @@ public:
   mlir::Value viewLse(llvm::StringRef name, const KernelBuilder::Rows &rows);
 
 private:
+  mlir::Value findBranch();
   mlir::Value viewWide(llvm::StringRef name, mlir::Value buffer,
                        const KernelBuilder::Rows &rows);
   mlir::Value viewOfRows(llvm::StringRef name, mlir::Value buffer,

@@ -89,12 +89,12 @@ Value TileKernel::getFirstRow(StringRef name, Value ofView, Value tile) {
   return k.add(name, bounds.getBegin(), offset);
 }
 
-void TileKernel::store(const SoftmaxBody::State &state, Value row,
-                       Value marks) {
+void TileKernel::store(const SoftmaxBody::State &state, Value row, Value marks,
+                       Value isEmpty) {
   if (rows.state)
     return body.store(state, *rows.state, row);
   // Before the division, so that the accumulator need not outlive it.
   if (marks)
-    body.storeMarks(state, marks, row);
+    body.storeMarks(state, marks, row, isEmpty);
   body.store(state, std::get<SoftmaxResult>(ends.after), *rows.result, row);
 }

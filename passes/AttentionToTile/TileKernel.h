@@ -41,9 +41,10 @@ protected:
   mlir::Value getFirstRow(llvm::StringRef name, mlir::Value view,
                           mlir::Value tile);
   /// Writes what a tile of queries that begins at `row` ends in. `marks` is a
-  /// view, null if rows are not marked.
+  /// view, null if rows are not marked; `isEmpty` says that no row sees a key,
+  /// null if that is not known.
   void store(const SoftmaxBody::State &state, mlir::Value row,
-             mlir::Value marks);
+             mlir::Value marks, mlir::Value isEmpty = nullptr);
 
   HostPlan &plan;
   Attention &attention;

@@ -10,14 +10,14 @@
 // are taken apart by division. The softmax over the multiset of keys (R1)
 // counts a key of m branches m times, so its exponent has log2(m) more.
 //
-// The list begins with the tiles that have no key to hide: those of whole base
-// segments. They have a loop of their own. Under causality and in windows every
-// atom has a run of key tiles instead.
+// The list (lib/Layout/UnionTiles.h) begins with the tiles that have no key to
+// hide. They have a loop of their own. In windows, and under causality where
+// there is one segment without end, every atom has a run of key tiles instead.
 //
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Ringlet/IR/BranchUnion.h"
-#include "lib/Layout/UnionWalk.h"
+#include "lib/Layout/UnionTiles.h"
 #include "passes/AttentionToTile/TileStream.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -96,6 +96,7 @@ private:
 };
 
 using Walk = layout::UnionWalk<KernelArithmetic>;
+using Tiles = layout::UnionTiles<KernelArithmetic>;
 
 class UnionEmitter : public TileStream {
 public:
@@ -117,14 +118,6 @@ private:
   using State = SoftmaxBody::State;
   using KeyStep = SoftmaxBody::KeyStep;
 
-  /// Key tiles number `firstTile` to `firstTile + tiles - 1` of each atom of a
-  /// list. Places of all stretches are numbered one after the other; `end` is
-  /// an index.
-  struct Stretch {
-    Walk::List atoms;
-    Value firstTile, tiles, begin, end;
-  };
-
   void place(int64_t groupRows) override;
   void streamKeys(Value tile, Value row, Value marks) override;
 
@@ -135,10 +128,11 @@ private:
     sizes.r = plan.constant(shape.rate);
     return sizes;
   }
-  /// Whether keys are hidden by more than the end of what there is.
-  bool hidesKeys() {
-    return attention.op.getCausal() || attention.op.getWindow() ||
-           view.getOrder(Side::Query).positions ||
+  /// Whether a division does not tell which keys are hidden.
+  bool needsRuns() {
+    bool isEndless = shape.width == layout::unboundedSegment;
+    return (attention.op.getCausal() && isEndless) ||
+           attention.op.getWindow() || view.getOrder(Side::Query).positions ||
            view.getOrder(Side::Key).positions;
   }
   /// Base segments of the longest segment; 0 if one is unbounded.
@@ -172,20 +166,27 @@ private:
   Value getDistance(Value segment);
   Value getSegment(const Walk::Atom &atom);
   KeyViews viewAtom(const Walk::Atom &atom);
-  SmallVector<Stretch> listStretches(Walk &walk, bool &startsWhole);
+  Tiles listTiles(Walk &walk, Value row);
   /// How often the keys count at a place of `atoms` that has `tiles` tiles for
   /// each, as a logarithm to base 2 of every row; null if always once.
   Value getShift(const Walk::List &atoms, Value tiles, Value place);
-  /// The step at a place of the list of which `stretches` are the rest.
-  KeyStep getStep(Walk &walk, ArrayRef<Stretch> stretches, Value row,
-                  Value place);
-  State visitList(Walk &walk, Value row, Value queryTile, const State &state);
+  /// A visit, and how often its keys count (see getShift).
+  struct Visit : Tiles::Visit {
+    Value shift;
+  };
+  Visit select(Value condition, const Visit &a, const Visit &b);
+  /// What stands at a place of the list of which `stretches` are the rest.
+  Visit getVisit(Tiles &tiles, ArrayRef<Tiles::Stretch> stretches, Value place);
+  KeyStep getStep(const Visit &visit, Value row);
+  State visitList(Tiles &tiles, Value row, Value queryTile, const State &state);
   State visitRuns(Walk &walk, Value row, Value queryTile, const State &state);
 
   layout::UnionShape shape;
   int64_t span;
   /// Of numbers of rows and segments, and of a walk.
   KernelArithmetic wide, walking;
+  /// Of the queries' residue (see Walk::getResidue).
+  Value placeOfResidue;
 };
 
 } // namespace
@@ -194,13 +195,18 @@ void UnionEmitter::place(int64_t groupRows) {
   declareGrid();
   const AttentionGrid::Point &point = grid.getPoint();
   residue = point.residue;
+  placeOfResidue = walking.narrow(residue ? residue : k.constant(0));
+  // Under causality the last points of a grid are the longest.
+  if (residue && attention.op.getCausal())
+    placeOfResidue =
+        walking.sub(walking.constant(shape.rate - 1), placeOfResidue);
   if (residue && shape.isNested) {
     unsigned last = shape.getOrder().back();
     Value ofHead =
         makeResidue(plan, k, attention, last, point.head, point.keyHead);
     ofHead = walking.narrow(ofHead ? ofHead : k.constant(0));
-    Value place = walking.narrow(residue);
-    residue = walking.widen(Walk::getResidue(walking, shape, place, ofHead));
+    Value here = Walk::getResidue(walking, shape, placeOfResidue, ofHead);
+    residue = walking.widen(here);
   }
   viewQueries();
   viewResults(groupRows);
@@ -229,9 +235,9 @@ Value UnionEmitter::getSegment(const Walk::Atom &atom) {
 }
 
 TileKernel::KeyViews UnionEmitter::viewAtom(const Walk::Atom &atom) {
-  return viewKeys(
-      getRows(Side::Key, getSegment(atom),
-              shape.rate == 1 ? Value() : walking.widen(atom.residue)));
+  Value segment = getSegment(atom);
+  Value ofAtom = shape.rate == 1 ? Value() : walking.widen(atom.residue);
+  return viewKeys(getRows(Side::Key, segment, ofAtom));
 }
 
 Walk UnionEmitter::makeWalk() {
@@ -260,52 +266,15 @@ Walk UnionEmitter::makeWalk() {
                      walking.narrow(segment)});
   }
   Value here = walking.narrow(residue ? residue : k.constant(0));
-  Value place = walking.narrow(point.residue ? point.residue : k.constant(0));
-  return Walk(walking, shape, heads, here, place);
+  return Walk(walking, shape, heads, here, placeOfResidue);
 }
 
-SmallVector<UnionEmitter::Stretch>
-UnionEmitter::listStretches(Walk &walk, bool &startsWhole) {
-  SmallVector<Stretch> stretches;
-  Value end = walking.constant(0);
-  auto append = [&](const Walk::List &atoms, Value first, Value tiles) {
-    Value begin = end;
-    end = walking.add(begin, walking.mul(atoms.count, tiles));
-    stretches.push_back({atoms, first, tiles, begin, walking.widen(end)});
-  };
-  Value keys = countKeys(), zero = k.constant(0);
-  if (shape.width == layout::unboundedSegment) {
-    // Of one residue there are so many keys at least, and at most.
-    Value least = wide.div(keys, k.constant(shape.rate));
-    Value whole = wide.div(least, k.constant(keyRows));
-    Value all = wide.ceilDiv(wide.ceilDiv(keys, shape.rate), keyRows);
-    Value always = wide.always();
-    Walk::List atoms = walk.listOne(walking.constant(0), always);
-    whole = walking.narrow(whole);
-    append(atoms, walking.constant(0), whole);
-    append(atoms, whole, walking.sub(walking.narrow(all), whole));
-    startsWhole = true;
-    return stretches;
-  }
-  int64_t whole = shape.width / shape.rate / keyRows;
-  int64_t all =
-      llvm::divideCeil(llvm::divideCeil(shape.width, shape.rate), keyRows);
-  Value wholeSegments = wide.div(keys, k.constant(shape.width));
-  Value segments = wide.ceilDiv(keys, shape.width);
-  startsWhole = whole != 0;
-  Value first = getDistance(zero), last = getDistance(wholeSegments);
-  Walk::List atoms = walk.list(first, last);
-  auto appendTiles = [&](const Walk::List &atoms, int64_t begin, int64_t end) {
-    Value firstTile = walking.constant(begin);
-    append(atoms, firstTile, walking.constant(end - begin));
-  };
-  if (whole != 0)
-    appendTiles(atoms, 0, whole);
-  if (all != whole)
-    appendTiles(atoms, whole, all);
-  Value isPart = wide.less(wholeSegments, segments);
-  appendTiles(walk.listOne(last, isPart), 0, all);
-  return stretches;
+Tiles UnionEmitter::listTiles(Walk &walk, Value row) {
+  bool isAligned = !sequence.getFirstRank();
+  Tiles::Query query{grid.getPoint().segment, row, queryRows, isAligned};
+  return Tiles(wide, walking, walk, shape, attention.op.getCausal(), query,
+               {countKeys(), keyRows},
+               [&](Value segment) { return getDistance(segment); });
 }
 
 Value UnionEmitter::getShift(const Walk::List &atoms, Value tiles,
@@ -330,63 +299,70 @@ Value UnionEmitter::getShift(const Walk::List &atoms, Value tiles,
   return shift;
 }
 
-UnionEmitter::KeyStep UnionEmitter::getStep(Walk &walk,
-                                            ArrayRef<Stretch> stretches,
-                                            Value row, Value place) {
-  Walk::Atom atom;
-  Value tile, shift;
-  for (const Stretch &stretch : llvm::reverse(stretches)) {
-    Value number = walking.sub(walking.narrow(place), stretch.begin);
-    // Where there are none, no place is one of these.
-    Value across =
-        walking.div(number, walking.max(stretch.tiles, walking.constant(1)));
-    Value ofAtom = walking.sub(number, walking.mul(across, stretch.tiles));
-    Walk::Atom here = walk.at(stretch.atoms, across);
-    Value tileHere = walking.add(stretch.firstTile, ofAtom);
-    Value shiftHere = getShift(stretch.atoms, stretch.tiles, number);
-    if (!tile) {
-      atom = here;
-      tile = tileHere;
-      shift = shiftHere;
-      continue;
-    }
-    Value isHere = wide.less(place, stretch.end);
-    atom.segment = walking.select(isHere, here.segment, atom.segment);
-    atom.residue = walking.select(isHere, here.residue, atom.residue);
-    tile = walking.select(isHere, tileHere, tile);
-    if (shift)
-      shift = k.create<arith::SelectOp>("shift", isHere, shiftHere, shift);
+UnionEmitter::Visit UnionEmitter::select(Value condition, const Visit &a,
+                                         const Visit &b) {
+  Visit visit;
+  visit.atom.segment =
+      walking.select(condition, a.atom.segment, b.atom.segment);
+  visit.atom.residue =
+      walking.select(condition, a.atom.residue, b.atom.residue);
+  visit.tile = walking.select(condition, a.tile, b.tile);
+  if (a.shift)
+    visit.shift =
+        k.create<arith::SelectOp>("shift", condition, a.shift, b.shift);
+  return visit;
+}
+
+UnionEmitter::Visit UnionEmitter::getVisit(Tiles &tiles,
+                                           ArrayRef<Tiles::Stretch> stretches,
+                                           Value place) {
+  std::optional<Visit> found;
+  for (const Tiles::Stretch &stretch : llvm::reverse(stretches)) {
+    Visit here{tiles.at(stretch, place), Value()};
+    here.shift = getShift(stretch.atoms, stretch.tiles, here.number);
+    found = found ? select(wide.less(place, stretch.end), here, *found) : here;
   }
-  KeyViews views = viewAtom(atom);
+  return *found;
+}
+
+UnionEmitter::KeyStep UnionEmitter::getStep(const Visit &visit, Value row) {
+  KeyViews views = viewAtom(visit.atom);
   KeyStep step;
   step.place = {queryView, row, views.key, {}, {}, {}};
   step.value = views.value;
-  step.keyRow = wide.mul(walking.widen(tile), k.constant(keyRows));
-  step.shift = shift;
+  step.keyRow = wide.mul(walking.widen(visit.tile), k.constant(keyRows));
+  step.shift = visit.shift;
   return step;
 }
 
-UnionEmitter::State UnionEmitter::visitList(Walk &walk, Value row,
+UnionEmitter::State UnionEmitter::visitList(Tiles &tiles, Value row,
                                             Value queryTile,
                                             const State &initial) {
-  bool startsWhole;
-  SmallVector<Stretch> stretches = listStretches(walk, startsWhole);
   State state = initial;
-  auto visit = [&](Value begin, Value end, ArrayRef<Stretch> of,
-                   bool isMasked) {
+  auto visit = [&](Value begin, Value end,
+                   llvm::function_ref<KeyStep(Value)> getStep) {
     state = body.visit("place", {begin, end, k.constant(1)}, keys, queryTile,
-                       state, [&](Value place) {
-                         KeyStep step = getStep(walk, of, row, place);
-                         step.isMasked = isMasked;
-                         return step;
-                       });
+                       state, getStep);
   };
-  Value begin = k.constant(0);
-  if (startsWhole) {
-    visit(begin, stretches.front().end, stretches.front(), false);
-    begin = stretches.front().end;
+  Value begin = k.constant(0), end = tiles.masked.back().end;
+  if (!tiles.whole.empty()) {
+    Value wholeEnd = tiles.whole.back().end;
+    visit(begin, wholeEnd, [&](Value place) {
+      KeyStep step = getStep(getVisit(tiles, tiles.whole, place), row);
+      step.isMasked = false;
+      return step;
+    });
+    begin = wholeEnd;
   }
-  visit(begin, stretches.back().end, stretches, true);
+  visit(begin, end, [&](Value place) {
+    Visit visit = getVisit(tiles, tiles.masked, place);
+    if (!tiles.whole.empty()) {
+      // So that the first step of all can be one of these.
+      Visit whole = getVisit(tiles, tiles.whole, place);
+      visit = select(wide.less(place, begin), whole, visit);
+    }
+    return getStep(visit, row);
+  });
   return state;
 }
 
@@ -427,9 +403,12 @@ void UnionEmitter::streamKeys(Value, Value row, Value marks) {
   Value queryTile = k.load("q_tile", queryView, row);
   Walk walk = makeWalk();
   State state = body.begin(std::nullopt, row);
-  state = hidesKeys() ? visitRuns(walk, row, queryTile, state)
-                      : visitList(walk, row, queryTile, state);
-  store(state, row, marks);
+  if (needsRuns())
+    return store(visitRuns(walk, row, queryTile, state), row, marks);
+  Tiles tiles = listTiles(walk, row);
+  Value isEmpty = wide.less(tiles.masked.back().end, k.constant(1));
+  state = visitList(tiles, row, queryTile, state);
+  store(state, row, marks, isEmpty);
 }
 
 void ringlet::emitKernel(HostPlan &plan, const Twine &name,

@@ -113,6 +113,15 @@ std::string checkOrders(attn::AttentionOp op) {
   return text;
 }
 
+/// A division finds the key tiles of a union, or each part has a run of them.
+std::string checkUnion(attn::AttentionOp op) {
+  if (op.getWindow())
+    return "expected a union without window, found one";
+  if (op.getCausal() && attn::getAtoms(op).isUnbounded())
+    return "expected a causal union with segments, found branches without (B1)";
+  return "";
+}
+
 std::string checkBranch(BranchAttr branch) {
   if (branch.isRuntimeR() || branch.isRuntimeW())
     return "expected w and r that are known, found runtime ones (B1)";
@@ -139,9 +148,9 @@ std::string ringlet::whyNotForwardAttention(attn::AttentionOp op,
     problem = "expected one branch, or a union of several, whose softmax is "
               "finished in its kernel, found a chain of " +
               number(op.getBranches().size());
-  if (problem.empty() && op.isUnion() && (op.getCausal() || op.getWindow()))
-    problem = "expected a union without causality and window, found one";
-  if (problem.empty() && op.getMix() != attn::Mix::Softmax)
+  if (problem.empty() && op.isUnion())
+    problem = checkUnion(op);
+  if (problem.empty() && op.getMix() != attn::Mix::Softmax && !op.isUnion())
     problem = "expected mix = softmax, found mix = sum (R2)";
   if (problem.empty())
     problem = checkBranch(getTileBranch(op));

@@ -207,7 +207,7 @@ bool schedule::hasListOfTiles(rtile::FuncOp func) {
 
 /// Tiles of a list have the keys of several segments: those of segments that
 /// follow each other share them. The first tiles of a section have the longest
-/// lists (`AttentionToTile`).
+/// lists, under causality the last ones (`AttentionToTile`).
 static Walk chooseListWalk(rtile::FuncOp func, const Products &products,
                            int64_t tile) {
   SmallVector<int64_t> places, order;
@@ -234,9 +234,14 @@ static Walk chooseListWalk(rtile::FuncOp func, const Products &products,
   auto section = std::max<int64_t>(
       static_cast<int64_t>(cachedBytes / std::max(segmentBytes, 1.0)), 1);
   order.push_back(tile);
+  SmallVector<int64_t> backwards;
+  func.walk([&](rtile::VisibleOp seen) {
+    if (seen.getCausal())
+      backwards = {tile};
+  });
   return {
       rtile::WalkAttr::get(func.getContext(), rtile::Dispatch::dynamic, order,
-                           {}, section, 0, {}, 0),
+                           backwards, section, 0, {}, 0),
       "tiles have lists of keys of different lengths, so blocks take points "
       "as they come, the longest first, in sections of " +
           std::to_string(section) +

@@ -27,6 +27,7 @@ class Case:
     """Attention of q, k and v [batch, length, heads, dim].
 
     branches  (w, r) of each; w is None for a segment that holds every position
+    grouped   each branch has as many heads of its own, and group i residue i
     goal      on a GPU, of code for GPUs that have recipes, beside cuDNN
     """
 
@@ -39,6 +40,7 @@ class Case:
     branches: tuple
     goal: Goal
     batch: int = 1
+    grouped: bool = False
 
     @property
     def name(self) -> str:
@@ -53,10 +55,18 @@ class Case:
         """The graph; the length is dynamic, as a user would have it."""
         tensor = f"tensor<{self.batch}x?x{self.heads}x{self.dim}x{self.dtype}>"
         lse = f"tensor<{self.batch}x{self.heads}x?xf32>"
-        branches = ", ".join(
-            f"<w = {'*' if w is None else w}, r = {r}>" for w, r in self.branches
-        )
         causal = " causal" if self.causal else ""
+        branches, group = [], self.heads // len(self.branches)
+        for index, (w, r) in enumerate(self.branches):
+            each = f"w = {'*' if w is None else w}, r = {r}"
+            if self.grouped:
+                heads = f"[{index * group}, {index * group + group}]"
+                each += f", offset = constant<{index}>, heads = {heads}"
+            branches.append(f"<{each}>")
+        branches = ", ".join(branches)
+        if self.grouped:
+            causal += " mix = sum"
+            lse = lse.replace("<", f"<{len(self.branches)}x")
         return f"""
 func.func @attend(%q: {tensor}, %k: {tensor}, %v: {tensor})
     -> ({tensor}, {lse}) {{
@@ -67,16 +77,32 @@ func.func @attend(%q: {tensor}, %k: {tensor}, %v: {tensor})
 """
 
     @property
+    def lse_shape(self) -> tuple:
+        shape = (self.batch, self.heads, self.length)
+        return (len(self.branches), *shape) if self.grouped else shape
+
+    def residue(self, branch: int, head: int) -> int | None:
+        """What a head sees of a branch (B2); None if it has no part in it."""
+        r = self.branches[branch][1]
+        if not self.grouped:
+            return head % r
+        is_own = head // (self.heads // len(self.branches)) == branch
+        return branch % r if is_own else None
+
+    @property
     def flops(self) -> int:
         """Of both products, counting only pairs that see each other."""
         pairs = 0
-        for w, r in self.branches:
+        for branch, (w, r) in enumerate(self.branches):
             segment = self.length if w is None else w
             # Each head sees one residue; the last segment may be shorter.
             whole, rest = divmod(self.length, segment)
             for head in range(self.heads):
+                residue = self.residue(branch, head)
+                if residue is None:
+                    continue
                 for count, size in ((whole, segment), (1, rest)):
-                    rows = len(range(head % r, size, r))
+                    rows = len(range(residue, size, r))
                     seen = rows * (rows + 1) // 2 if self.causal else rows**2
                     pairs += count * seen
         return 4 * pairs * self.batch * self.dim
@@ -141,13 +167,18 @@ LONGNET = [
 
 
 def longnet_cuda_cases() -> list[Case]:
-    return [
+    cases = [
         Case(
             "longnet", length, heads, dim, "bf16", causal, tuple(zip(w, r)), Goal(*goal)
         )
         for length, heads, dim, w, r, *goals in LONGNET
         for causal, goal in zip((False, True), goals)
     ]
+    base = tuple(zip(*presets.BASE))
+    for causal in (False, True):
+        shape = ("longnet grouped", 131072, 12, 64, "bf16", causal, base)
+        cases.append(Case(*shape, Goal(1.4, 1.8), grouped=True))
+    return cases
 
 
 def cuda_cases() -> list[Case]:

@@ -82,6 +82,30 @@ def _mix(case):
     return attend
 
 
+def _groups(case):
+    """Each group of heads by cuDNN on the gathered rows of its branch."""
+    import torch
+
+    attend_rows = torch.ops.aten._scaled_dot_product_cudnn_attention
+
+    def attend(q, k, v):
+        result, size = torch.zeros_like(q), case.heads // len(case.branches)
+        for index, (w, r) in enumerate(case.branches):
+            n, heads = case.length // w, slice(index * size, (index + 1) * size)
+
+            def rows(x):
+                """[segments, rows, heads, dim] of the group's residue."""
+                split = x[0, :, heads].view(n, w // r, r, size, case.dim)
+                return split[:, :, index % r]
+
+            operands = (rows(x).transpose(1, 2).contiguous() for x in (q, k, v))
+            out, *_ = attend_rows(*operands, None, True, 0.0, case.causal, False)
+            rows(result).copy_(out.transpose(1, 2))
+        return result
+
+    return attend
+
+
 def _flex(case):
     """FlexAttention; its first call compiles, which nobody times."""
     import torch
@@ -157,6 +181,8 @@ def _tilelang(case, programs):
 
 def makers(case, programs) -> dict:
     """Name of each peer that could take the case, and what makes its call."""
+    if case.grouped:
+        return {"gather + cuDNN, by groups": lambda: _groups(case)}
     if len(case.branches) > 1:
         return {"gather + cuDNN + mix": lambda: _mix(case)}
     prefix = "" if case.family == "dense" else "gather + "

@@ -160,11 +160,10 @@ def _error(case, tensors, out) -> float:
     """Worst error of sampled rows of the first batch item, in f64."""
     import reference
 
-    w, r = case.branches[0]
     rows = []
     while len(rows) < 32:
         position, head = random.randrange(case.length), random.randrange(case.heads)
-        if w is None or position % w % r == head % r:
+        if reference.visible_keys(case, position, head):
             rows.append((position, head))
     on_host = [each[:1].float().cpu() for each in (*tensors, out)]
     return reference.worst_error(case, *on_host, rows)
@@ -212,9 +211,7 @@ def measure(case, programs, options, card) -> list:
     tensors = inputs(case)
     for name, program in programs.items():
         out = torch.full_like(tensors[0], torch.nan)
-        lse = torch.full(
-            (case.batch, case.heads, case.length), torch.nan, device="cuda"
-        )
+        lse = torch.full(case.lse_shape, torch.nan, device="cuda")
         outputs[name] = (out, lse)
         calls[name] = lambda t, p=program, o=out, s=lse: p(*t, o, s) or o
     for name, peer in gpu_peers.peers(case, options.programs, options.peers).items():
@@ -318,7 +315,7 @@ def once(options) -> int:
     for case in cases.chosen(options.only, "cuda"):
         tensors = inputs(case)
         out = torch.empty_like(tensors[0])
-        lse = torch.empty((case.batch, case.heads, case.length), device="cuda")
+        lse = torch.empty(case.lse_shape, device="cuda")
         for program in load(case, options, context, library).values():
             program(*tensors, out, lse)
             torch.cuda.synchronize()

@@ -12,15 +12,16 @@ import torch
 def visible_keys(case, position: int, head: int) -> list:
     """For each branch that the row is in, the positions of its keys (B3, B4)."""
     result = []
-    for w, r in case.branches:
+    for branch, (w, r) in enumerate(case.branches):
+        residue = case.residue(branch, head)
         segment = case.length if w is None else w
         start = position // segment * segment
-        if (position - start) % r != head % r:
+        if residue is None or (position - start) % r != residue:
             continue
         end = min(start + segment, case.length)
         if case.causal:
             end = min(end, position + 1)
-        result.append(torch.arange(start + head % r, end, r))
+        result.append(torch.arange(start + residue, end, r))
     return result
 
 

@@ -18,13 +18,40 @@ static constexpr int64_t greatestRate = 4096;
 /// So that the ends of segments fit in 64 bits.
 static constexpr int64_t longestSegment = int64_t(1) << 60;
 
+/// Whether no head has two branches.
+static bool areHeadsApart(AttentionOp op) {
+  SmallVector<std::pair<int64_t, int64_t>> ranges;
+  for (BranchAttr branch : op.getBranchRange())
+    ranges.push_back({branch.getHeadBegin(), branch.hasAllHeads()
+                                                 ? op.getQueryHeads()
+                                                 : branch.getHeadEnd()});
+  llvm::sort(ranges);
+  for (size_t i = 1; i < ranges.size(); ++i)
+    if (ranges[i].first < ranges[i - 1].second)
+      return false;
+  return true;
+}
+
+/// One kernel has one softmax for each row.
+static std::string whyNotOneSoftmax(AttentionOp op) {
+  if (op.getMix() == Mix::Softmax)
+    return "";
+  if (!areHeadsApart(op))
+    return "expected one softmax for all branches, or branches of different "
+           "heads, found mix = sum and heads of several (R2)";
+  if (op.getSink())
+    return "expected one softmax for all branches, or no sink, found mix = sum "
+           "and one (R2, R3)";
+  return "";
+}
+
 std::string attn::whyNotUnion(AttentionOp op) {
   size_t count = op.getBranches().size();
   if (count < 2 || count > mostBranches)
     return "expected 2 to " + std::to_string(mostBranches) +
            " branches, found " + std::to_string(count);
-  if (op.getMix() != Mix::Softmax)
-    return "expected one softmax for all branches, found mix = sum (R2)";
+  if (std::string reason = whyNotOneSoftmax(op); !reason.empty())
+    return reason;
   for (auto [index, branch] : llvm::enumerate(op.getBranchRange()))
     if (branch.isRuntimeW() || branch.isRuntimeR())
       return "expected a known w and r, found '?' in branch " +

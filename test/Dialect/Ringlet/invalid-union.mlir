@@ -21,7 +21,7 @@ func.func @one_branch(%q: !x) {
 !x = tensor<1x64x2x16xf32>
 !lse = tensor<2x1x2x64xf32>
 func.func @sum(%q: !x) {
-  // expected-error@+1 {{combine = union is not possible: expected one softmax for all branches, found mix = sum (R2)}}
+  // expected-error@+1 {{combine = union is not possible: expected one softmax for all branches, or branches of different heads, found mix = sum and heads of several (R2)}}
   %o, %lse = ringlet.attention %q, %q, %q
       branches [<w = 8, r = 1>, <w = 16, r = 2>] mix = sum combine = union
       : (!x, !x, !x) -> (!x, !lse)

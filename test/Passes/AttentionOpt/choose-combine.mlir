@@ -27,7 +27,7 @@
 // CHAIN: ringlet.attention
 // CHAIN-NOT: combine = union
 // OPTION: error: expected one of auto, chain, union, found 'sum'
-// REFUSED: error: 'ringlet.attention' op combine = union is not possible: expected one softmax for all branches, found mix = sum (R2)
+// REFUSED: error: 'ringlet.attention' op combine = union is not possible: expected one softmax for all branches, or branches of different heads, found mix = sum and heads of several (R2)
 
 // CHECK-LABEL: func.func @longnet(
 // CHECK:         combine = union
@@ -65,7 +65,7 @@ func.func @unbounded(%q: tensor<1x?x8x64xf32>) -> tensor<1x?x8x64xf32> {
 
 // CHECK-LABEL: func.func @sum(
 // CHECK-NOT:     combine
-// REMARK: no union: expected one softmax for all branches, found mix = sum (R2)
+// REMARK: no union: expected one softmax for all branches, or branches of different heads, found mix = sum and heads of several (R2)
 func.func @sum(%q: tensor<1x?x8x64xf32>) -> tensor<1x?x8x64xf32> {
   %o, %l = ringlet.attention %q, %q, %q
       branches [<w = 2048, r = 1>, <w = 4096, r = 2>] mix = sum

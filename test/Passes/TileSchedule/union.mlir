@@ -48,3 +48,33 @@ func.func @longnet(%q: tensor<1x?x16x128xbf16>) -> tensor<1x?x16x128xbf16> {
       : (tensor<1x?x16x128xbf16>, tensor<1x?x16x128xbf16>, tensor<1x?x16x128xbf16>) -> (tensor<1x?x16x128xbf16>, tensor<1x16x?xf32>)
   return %o : tensor<1x?x16x128xbf16>
 }
+
+// Under causality the last tiles of a section are the longest.
+
+// CHECK-LABEL: rtile.func @causal_attention0_union(
+// CHECK-SAME:    scheduled walk = <dynamic, order = [1, 2, 3, 0], reversed = [0], section = 64>
+// CHECK:         rtile.role "compute"
+// CHECK:           scf.for
+// CHECK-NOT:         rtile.visible
+// CHECK:             rtile.await
+// CHECK:           scf.for
+// CHECK:             rtile.visible {{.+}} causal
+// CHECK-LABEL: rtile.func @causal_attention0_union_redo(
+func.func @causal(%q: tensor<1x?x12x64xbf16>) -> tensor<1x?x12x64xbf16> {
+  %o, %l = ringlet.attention %q, %q, %q
+      branches [<w = 2048, r = 1>, <w = 4096, r = 2>, <w = 8192, r = 4>] causal
+      : (tensor<1x?x12x64xbf16>, tensor<1x?x12x64xbf16>, tensor<1x?x12x64xbf16>) -> (tensor<1x?x12x64xbf16>, tensor<1x12x?xf32>)
+  return %o : tensor<1x?x12x64xbf16>
+}
+
+// Each head has one branch, so that one launch computes what would take three.
+
+// CHECK-LABEL: rtile.func @grouped_attention0_union(
+// CHECK-SAME:    scheduled walk = <dynamic
+func.func @grouped(%q: tensor<1x?x12x64xbf16>) -> tensor<1x?x12x64xbf16> {
+  %o, %l = ringlet.attention %q, %q, %q
+      branches [<w = 2048, r = 1, heads = [0, 4]>, <w = 4096, r = 2, heads = [4, 8]>, <w = 8192, r = 4, heads = [8, 12]>]
+      mix = sum
+      : (tensor<1x?x12x64xbf16>, tensor<1x?x12x64xbf16>, tensor<1x?x12x64xbf16>) -> (tensor<1x?x12x64xbf16>, tensor<3x1x12x?xf32>)
+  return %o : tensor<1x?x12x64xbf16>
+}

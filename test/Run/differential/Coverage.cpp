@@ -127,6 +127,8 @@ void Coverage::collect(const Operation &op) {
   note("ranks without a token", spec.patternOrder && keys < *drawn.volume);
   note("union", op.isUnion);
   note("union of causal branches", op.isUnion && spec.causal);
+  note("union of branches that are added up",
+       op.isUnion && spec.mix == oracle::Mix::Sum);
   note("union under a window",
        op.isUnion && (spec.windowLeft || spec.windowRight));
   note("union with lengths", op.isUnion && op.lengths);
@@ -325,6 +327,7 @@ const std::vector<std::string> &coverageNames() {
       "finishing kernel",
       "union",
       "union of causal branches",
+      "union of branches that are added up",
       "union under a window",
       "union with lengths",
       "union of packed sequences",

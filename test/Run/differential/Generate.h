@@ -72,7 +72,8 @@ oracle::AttentionSpec drawSpec(Dice &dice, int64_t queryHeads, int64_t length);
 
 /// Whether one kernel is to compute all branches of an attention, which it then
 /// gives branches that most often lie in each other.
-bool drawUnion(Dice &dice, oracle::AttentionSpec &spec);
+bool drawUnion(Dice &dice, oracle::AttentionSpec &spec, int64_t heads,
+               bool hasSink);
 
 /// A pattern order. Sets the volume of its grid.
 layout::OrderSpec drawPatternOrder(Dice &dice, std::optional<int64_t> &volume);

@@ -181,7 +181,7 @@ std::pair<int, int> GraphDraw::addAttention(int query, int key, int value,
         : pattern ? dice.pick<int64_t>({0, -3, -70})
                   : dice.pick<int64_t>({0, 0, 1, 17, 64, -3, -70, 1000});
   op.isUnion = !lookBack && !rateDivisor && op.sizes.empty() &&
-               drawUnion(combineDice, *op.attention);
+               drawUnion(combineDice, *op.attention, queryHeads, bool(op.sink));
   // A step without a mask must fit into the window.
   bool small = op.attention->windowLeft && (lookBack || dice.oneIn(2));
   if (small || dice.oneIn(2))

@@ -85,15 +85,16 @@ static bool isUnionPossible(const AttentionSpec &spec) {
          (shape.width == layout::unboundedSegment || shape.rate <= shape.width);
 }
 
-bool drawUnion(Dice &dice, AttentionSpec &spec) {
-  if (dice.oneIn(2) || spec.mix != oracle::Mix::Softmax || spec.patternOrder ||
-      spec.gridWindow || spec.blockMask)
+bool drawUnion(Dice &dice, AttentionSpec &spec, int64_t heads, bool hasSink) {
+  bool isSum = spec.mix == oracle::Mix::Sum;
+  if (dice.oneIn(2) || spec.patternOrder || spec.gridWindow || spec.blockMask ||
+      (isSum && (hasSink || heads < 2)))
     return false;
-  if (spec.branches.size() > 1 && dice.oneIn(4))
+  if (!isSum && spec.branches.size() > 1 && dice.oneIn(4))
     // Whatever they are: segments of any lengths have few rows in common.
     return isUnionPossible(spec);
   Branch like = spec.branches[0];
-  int64_t count = dice.between(2, 4);
+  int64_t count = dice.between(2, isSum ? std::min<int64_t>(heads, 4) : 4);
   int64_t width = dice.pick<int64_t>({12, 16, 24, 32, 50, 64}), rate = 1;
   std::vector<Branch> branches;
   for (int64_t i = 0; i < count; ++i) {
@@ -104,6 +105,10 @@ bool drawUnion(Dice &dice, AttentionSpec &spec) {
       branch.constant = spec.branches[i].constant;
       branch.offsetByQuery = spec.branches[i].offsetByQuery;
     }
+    // What is added up has different heads.
+    if (isSum)
+      branch.heads =
+          oracle::HeadRange{i * heads / count, (i + 1) * heads / count};
     branch.segment = width;
     branch.dilation = rate;
     width *= dice.between(1, 3);

@@ -151,6 +151,7 @@ CASES = [
     Case(ALL + " softcap = 2.000000e+01", 150, dim=128, dtype="f16"),
     # All branches in one kernel.
     Case(UNION, 333, 4, 64, "f16", 2),
+    Case(UNION + " causal", 300, 2, 128),
     Case(UNION + " causal window = [100, -1]", 300, 2, 128),
     # The recipe's kernel needs tensor maps, which this GPU has not: the one that
     # computes rows again has them all.

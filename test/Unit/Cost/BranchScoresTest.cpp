@@ -35,6 +35,16 @@ TEST(BranchScores, KeysOfBranchesThatDoNotNestCountInEachOne) {
   EXPECT_EQ(scores->places, 4 + 2 * 2 / 2. + 4 * 1 / 4.);
 }
 
+TEST(BranchScores, HeadsOfOneBranchEach) {
+  double third = 1 / 3.;
+  std::optional<BranchScores> scores =
+      countScores(UnionShape({{2048, 1}, {4096, 2}, {8192, 4}}),
+                  /*causal=*/false, {third, third, third});
+  ASSERT_TRUE(scores);
+  EXPECT_EQ(scores->ofBranches, (std::vector<double>{2048, 1024, 512}));
+  EXPECT_NEAR(scores->ofUnion, (2048 + 1024 + 512) / 3., 1e-9);
+}
+
 TEST(BranchScores, LongNetOfFewRowsAnAtom) {
   std::optional<BranchScores> scores = countScores(
       UnionShape({{2048, 1}, {8192, 4}, {32768, 16}}, /*residuesNest=*/true),
@@ -51,6 +61,8 @@ TEST(BranchScores, CausalRowsSeeHalfOfThemselves) {
   EXPECT_EQ(scores->ofBranches, (std::vector<double>{32, 64}));
   // The first half of the longer segment sees what it sees of the shorter one.
   EXPECT_EQ(scores->ofUnion, 64);
+  // Of its own base segment a row sees 32.
+  EXPECT_EQ(scores->ownShare, 0.5);
 }
 
 TEST(BranchScores, NothingIsKnownOfKeysWithoutSegments) {

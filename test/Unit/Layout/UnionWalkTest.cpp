@@ -5,12 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The walk over atoms against the oracle's keys: for every query of random
-// branches, the same keys, each as often as there are branches that show it.
+// The walk over atoms, and the list of key tiles, against the oracle's keys:
+// for every query of random branches, the same keys, each as often as there are
+// branches that show it.
 //
 //===----------------------------------------------------------------------===//
 
-#include "lib/Layout/UnionWalk.h"
+#include "lib/Layout/UnionTiles.h"
 
 #include "lib/Oracle/Pattern.h"
 #include "lib/Tensor/Dice.h"
@@ -18,6 +19,7 @@
 #include <gtest/gtest.h>
 #include <map>
 #include <set>
+#include <utility>
 
 using namespace ringlet;
 using namespace ringlet::layout;
@@ -36,6 +38,9 @@ struct HostArithmetic {
   int64_t div(int64_t a, int64_t b) { return a / b; }
   int64_t rem(int64_t a, int64_t b) { return a % b; }
   int64_t floorMod(int64_t a, int64_t b) { return layout::floorMod(a, b); }
+  int64_t ceilDiv(int64_t a, int64_t b) { return layout::ceilDiv(a, b); }
+  int64_t narrow(int64_t a) { return a; }
+  int64_t widen(int64_t a) { return a; }
   int64_t min(int64_t a, int64_t b) { return std::min(a, b); }
   int64_t max(int64_t a, int64_t b) { return std::max(a, b); }
   bool less(int64_t a, int64_t b) { return a < b; }
@@ -63,12 +68,25 @@ struct RoundedToZero : HostArithmetic {
   int64_t floorMod(int64_t a, int64_t b) { return a % b; }
 };
 
+/// Tiles that are cut by the end of a query's keys.
+struct MissedTile : HostArithmetic {
+  int64_t ceilDiv(int64_t a, int64_t b) { return a / b; }
+};
+/// Tiles that have keys to hide, without a mask.
+struct MissedMask : HostArithmetic {
+  int64_t div(int64_t a, int64_t b) { return ceilDiv(a, b); }
+};
+
 /// How often a query sees each key.
 using Keys = std::map<int64_t, int64_t>;
 
 struct Case {
   oracle::AttentionSpec spec;
   int64_t queryHeads, keyHeads, queries, keys, offset;
+  /// Whether the list of tiles is looked at; heights of tiles, and the row of
+  /// an atom at which the first one begins.
+  bool ofTiles = false;
+  int64_t queryRows = 1, keyRows = 1, firstRow = 0;
 };
 
 Case drawCase(Dice &dice) {
@@ -140,11 +158,10 @@ UnionShape shapeOf(const Case &given, bool residuesNest) {
   return UnionShape(std::move(branches), residuesNest);
 }
 
-/// What the queries of one atom see.
 template <class A>
-Keys walk(const Case &given, const UnionShape &shape, int64_t head,
-          int64_t position, std::set<std::pair<int64_t, int64_t>> &atoms) {
-  A a;
+std::vector<typename UnionWalk<A>::Head>
+getHeads(A &a, const Case &given, const UnionShape &shape, int64_t head,
+         int64_t position) {
   std::vector<typename UnionWalk<A>::Head> heads;
   for (const oracle::Branch &branch : given.spec.branches) {
     int64_t keyHead = head / (given.queryHeads / given.keyHeads);
@@ -160,6 +177,16 @@ Keys walk(const Case &given, const UnionShape &shape, int64_t head,
     heads.push_back({takesPart, residue,
                      a.floorMod(segmentOf(position, shape.width), segments)});
   }
+  return heads;
+}
+
+/// What the queries of one atom see.
+template <class A>
+Keys walk(const Case &given, const UnionShape &shape, int64_t head,
+          int64_t position) {
+  A a;
+  std::set<std::pair<int64_t, int64_t>> atoms;
+  auto heads = getHeads<A>(a, given, shape, head, position);
   int64_t segment = segmentOf(position, shape.width);
   int64_t residue = residueOf(position, shape.width, shape.rate);
   int64_t keySegments =
@@ -198,7 +225,58 @@ Keys walk(const Case &given, const UnionShape &shape, int64_t head,
   return keys;
 }
 
-/// The number of rows for which the walk and the oracle disagree.
+/// What the queries of one tile see, or the one at `position` under causality.
+template <class A>
+Keys walkTiles(const Case &given, const UnionShape &shape, int64_t head,
+               int64_t position) {
+  A a;
+  auto heads = getHeads<A>(a, given, shape, head, position);
+  int64_t segment = segmentOf(position, shape.width);
+  int64_t residue = residueOf(position, shape.width, shape.rate);
+  UnionWalk<A> walk(a, shape, heads, residue);
+  bool isEndless = shape.width == unboundedSegment;
+  int64_t row = isEndless ? 0 : (position - segment * shape.width) / shape.rate;
+  // Tiles begin at the first row of an atom or, where it has fewer rows than
+  // that, at one behind it.
+  bool isAligned = given.firstRow == 0;
+  int64_t first = row < given.firstRow
+                      ? row
+                      : row - (row - given.firstRow) % given.queryRows;
+  UnionTiles<A> tiles(a, a, walk, shape, given.spec.causal,
+                      {segment, first, given.queryRows, isAligned},
+                      {given.keys, given.keyRows},
+                      [&](int64_t number) { return number - segment; });
+  Keys keys;
+  int64_t end = 0;
+  for (bool isMasked : {false, true})
+    for (const auto &stretch : isMasked ? tiles.masked : tiles.whole) {
+      auto span = stretch.atoms.spans.begin();
+      int64_t place = std::exchange(end, std::max(end, stretch.end));
+      for (; place < stretch.end; ++place) {
+        auto visit = tiles.at(stretch, place);
+        while (visit.number >= span->end * stretch.tiles &&
+               span + 1 != stretch.atoms.spans.end())
+          ++span;
+        int64_t begin = (segment + visit.atom.segment) * shape.width;
+        if (isEndless)
+          begin = 0;
+        for (int64_t j = 0; j < given.keyRows; ++j) {
+          int64_t inAtom = visit.atom.residue +
+                           (visit.tile * given.keyRows + j) * shape.rate;
+          int64_t u = begin + inAtom;
+          bool exists = u >= 0 && u < given.keys &&
+                        (isEndless || (inAtom >= 0 && inAtom < shape.width));
+          bool isSeen = exists && (!given.spec.causal || u <= position);
+          if (isMasked ? isSeen : true)
+            keys[isSeen ? u : -1] += span->multiplicity;
+        }
+      }
+    }
+  return keys;
+}
+
+/// The number of rows for which the walk, or the list of tiles, and the oracle
+/// disagree.
 template <class A>
 int64_t countWrong(const Case &given, bool residuesNest) {
   Tensor query(DType::f32, {1, given.queries, given.queryHeads, 1});
@@ -223,8 +301,9 @@ int64_t countWrong(const Case &given, bool residuesNest) {
             (branch.heads->begin <= head && head < branch.heads->end))
           pattern.forEachKey(branch, at, head,
                              [&](int64_t u) { ++expected[u]; });
-      std::set<std::pair<int64_t, int64_t>> atoms;
-      wrong += walk<A>(given, shape, head, at.position, atoms) != expected;
+      wrong += (given.ofTiles
+                    ? walkTiles<A>(given, shape, head, at.position)
+                    : walk<A>(given, shape, head, at.position)) != expected;
     }
   return wrong;
 }
@@ -259,6 +338,54 @@ TEST(UnionWalk, SeesTheKeysOfTheOracle) {
         << "case " << number;
   }
   EXPECT_GT(nested, 150);
+}
+
+Case drawTiles(Dice &dice) {
+  Case drawn = drawCase(dice);
+  drawn.ofTiles = true;
+  drawn.queryRows = dice.between(1, 5);
+  drawn.keyRows = dice.oneIn(2) ? drawn.queryRows : dice.between(1, 6);
+  drawn.firstRow = dice.oneIn(3) ? dice.between(1, 4) : 0;
+  // Without segments every atom has a run of key tiles under causality.
+  drawn.spec.causal =
+      shapeOf(drawn, false).width != unboundedSegment && !dice.oneIn(3);
+  return drawn;
+}
+
+TEST(UnionTiles, ListsTheKeysOfTheOracle) {
+  Dice dice(20261129, 2);
+  int64_t nested = 0, causal = 0;
+  for (int number = 0; number < 1500; ++number) {
+    Case drawn = drawTiles(dice);
+    bool isNested = shapeOf(drawn, doResiduesNest(drawn)).isNested;
+    nested += isNested;
+    causal += drawn.spec.causal && isNested;
+    EXPECT_EQ(countWrong<HostArithmetic>(drawn, doResiduesNest(drawn)), 0)
+        << "case " << number;
+  }
+  EXPECT_GT(nested, 200);
+  EXPECT_GT(causal, 120);
+}
+
+// 4 rows of each of 2 residues: the second of 2 tiles sees the first tile of
+// both as a whole, and the tile beside itself through a mask.
+TEST(UnionTiles, CausalTilesOfTheOwnSegmentComeLast) {
+  HostArithmetic a;
+  UnionShape shape({{8, 1}, {16, 2}}, true);
+  UnionWalk<HostArithmetic> walk(a, shape, {{true, 0, 0}, {true, 0, 1}}, 0);
+  UnionTiles<HostArithmetic> tiles(a, a, walk, shape, /*isCausal=*/true,
+                                   {3, 2, 2, true}, {32, 2},
+                                   [](int64_t segment) { return segment - 3; });
+  ASSERT_EQ(tiles.whole.size(), 2u);
+  ASSERT_EQ(tiles.masked.size(), 1u);
+  // Base segment 2 at residue 0.
+  EXPECT_EQ(tiles.whole[0].end, 2);
+  EXPECT_EQ(tiles.at(tiles.whole[0], 1).atom.segment, -1);
+  EXPECT_EQ(tiles.whole[1].end, 4);
+  EXPECT_EQ(tiles.at(tiles.whole[1], 3).tile, 0);
+  EXPECT_EQ(tiles.at(tiles.whole[1], 3).atom.residue, 1);
+  EXPECT_EQ(tiles.masked[0].end, 6);
+  EXPECT_EQ(tiles.at(tiles.masked[0], 4).tile, 1);
 }
 
 TEST(UnionWalk, ListsResiduesOfMostBranchesFirst) {
@@ -317,6 +444,24 @@ TEST(UnionWalk, PlantedMistakesAreFound) {
   EXPECT_GT(countWrongOfMany<MissedResidue>(), 0);
   EXPECT_GT(countWrongOfMany<CountedAgain>(), 0);
   EXPECT_GT(countWrongOfMany<RoundedToZero>(), 0);
+}
+
+template <class A>
+int64_t countWrongTiles() {
+  Dice dice(20261129, 3);
+  int64_t wrong = 0;
+  for (int number = 0; number < 60; ++number) {
+    Case drawn = drawTiles(dice);
+    wrong += countWrong<A>(drawn, doResiduesNest(drawn));
+  }
+  return wrong;
+}
+
+TEST(UnionTiles, PlantedMistakesAreFound) {
+  EXPECT_EQ(countWrongTiles<HostArithmetic>(), 0);
+  EXPECT_GT(countWrongTiles<CountedAgain>(), 0);
+  EXPECT_GT(countWrongTiles<MissedTile>(), 0);
+  EXPECT_GT(countWrongTiles<MissedMask>(), 0);
 }
 
 } // namespace
