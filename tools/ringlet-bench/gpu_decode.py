@@ -1,0 +1,194 @@
+# Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Few queries over a long cache of keys and values on a GPU, whose second-level
+cache is overwritten before each run, beside what torch has."""
+
+from __future__ import annotations
+
+import dataclasses
+import pathlib
+import random
+import re
+
+import gpu_suite
+import results
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    """Each of `batch` sequences has `queries` queries over `keys` keys, all of which
+    every query sees, in bf16."""
+
+    batch: int
+    queries: int
+    keys: int
+    key_heads: int = 8
+    dim: int = 128
+    heads: int = 32
+
+    @property
+    def name(self) -> str:
+        return (
+            f"decode {self.batch} x {self.queries} over {self.keys} "
+            f"H{self.heads}/{self.key_heads} D{self.dim} bf16"
+        )
+
+    @property
+    def bytes(self) -> int:
+        """Of K and V."""
+        return 4 * self.batch * self.keys * self.key_heads * self.dim
+
+    @property
+    def text(self) -> str:
+        """The graph; batch and lengths are dynamic, as those of a cache are."""
+        q = f"tensor<?x?x{self.heads}x{self.dim}xbf16>"
+        k = f"tensor<?x?x{self.key_heads}x{self.dim}xbf16>"
+        lse = f"tensor<?x{self.heads}x?xf32>"
+        return f"""
+func.func @attend(%q: {q}, %k: {k}, %v: {k}) -> ({q}, {lse}) {{
+  %o, %lse = ringlet.attention %q, %k, %v branches [<w = *, r = 1>]
+      : ({q}, {k}, {k}) -> ({q}, {lse})
+  return %o, %lse : {q}, {lse}
+}}
+"""
+
+    def artefact(self, folder, target: str) -> pathlib.Path:
+        kind = f"decode H{self.heads} {self.key_heads} D{self.dim} {target}"
+        return gpu_suite.artefact_of(folder, kind)
+
+
+def all_cases() -> list:
+    return [
+        *(Case(8, 1, keys) for keys in (4096, 131072)),
+        *(Case(1, 1, keys) for keys in (1024, 2048, 4096, 8192, 32768, 131072)),
+        *(Case(4, queries, 8192) for queries in (2, 8)),
+        *(Case(1, 1, keys, key_heads=32) for keys in (2048, 32768)),
+        Case(4, 4, 8192, key_heads=32),
+        Case(1, 1, 32768, dim=64),
+        Case(1, 1, 32768, dim=256),
+        Case(8, 1, 32768, dim=256),
+        Case(3, 5, 10007, key_heads=4, heads=28, dim=80),
+    ]
+
+
+def chosen(pattern: str) -> list:
+    return [case for case in all_cases() if re.search(pattern, case.name)]
+
+
+def prepare(options) -> int:
+    folder = pathlib.Path(options.prepare)
+    folder.mkdir(parents=True, exist_ok=True)
+    for target in options.target.split(","):
+        programs = {case.artefact(folder, target): case for case in chosen(options.only)}
+        for path, case in programs.items():
+            gpu_suite.compile_text(options, target, path, case.text)
+    return 0
+
+
+def peers_of(case: Case, q, k, v) -> dict:
+    """torch's kernels, by name. They want heads before rows, as a view."""
+    import torch
+    from torch.nn.attention import SDPBackend, sdpa_kernel
+
+    tensors = [each.transpose(1, 2) for each in (q, k, v)]
+
+    def by(backend):
+        def call():
+            with sdpa_kernel([backend]):
+                return torch.nn.functional.scaled_dot_product_attention(
+                    *tensors, enable_gqa=case.heads != case.key_heads
+                )
+
+        return call
+
+    kinds = {
+        "FA2 in torch": SDPBackend.FLASH_ATTENTION,
+        "cuDNN": SDPBackend.CUDNN_ATTENTION,
+    }
+    return {name: by(kind) for name, kind in kinds.items()}
+
+
+def error_of(case: Case, q, k, v, out) -> float:
+    """Of the last sequence, in f64, relative to the greatest value."""
+    import torch
+
+    group = case.heads // case.key_heads
+    q, k, v, out = (each[-1].double().transpose(0, 1) for each in (q, k, v, out))
+    k, v = (each.repeat_interleave(group, 0) for each in (k, v))
+    weights = torch.softmax(q @ k.transpose(1, 2) / case.dim**0.5, -1)
+    exact = weights @ v
+    return ((out - exact).abs().max() / exact.abs().max()).item()
+
+
+def measure(case: Case, target: str, program, options) -> list:
+    import torch
+
+    def draw(rows, heads):
+        shape = (case.batch, rows, heads, case.dim)
+        return torch.randn(shape, device="cuda", dtype=torch.bfloat16)
+
+    q = draw(case.queries, case.heads)
+    k, v = (draw(case.keys, case.key_heads) for _ in range(2))
+    out = torch.full_like(q, torch.nan)
+    lse = torch.empty(case.batch, case.heads, case.queries, device="cuda")
+    calls = {"": program.bound(q, k, v, out, lse)}
+    calls[""]()
+    torch.cuda.synchronize()
+    error = error_of(case, q, k, v, out)
+    if not error <= gpu_suite.TOLERANCE:
+        raise SystemExit(
+            f"{case.name}, {target}: expected an error of at most "
+            f"{gpu_suite.TOLERANCE}, found {error}"
+        )
+    for name, peer in peers_of(case, q, k, v).items():
+        try:
+            peer()
+        except RuntimeError as refused:
+            print(f"{name} does not take {case.name}: {refused}".splitlines()[0])
+            continue
+        calls[name] = peer
+    # More than any second-level cache holds.
+    flood = torch.empty(256 << 20, dtype=torch.uint8, device="cuda")
+    times = {name: [] for name in calls}
+    for _ in range(options.repeat):
+        for name in random.sample(list(calls), len(calls)):
+            flood.zero_()
+            times[name].append(gpu_suite.time_of(calls[name]))
+    found = []
+    for peer in (name for name in calls if name):
+        result = results.beside(
+            *(f"{case.name}, {target}", times[""], peer, times[peer]), 4
+        )
+        result["gigabytes_per_second"] = round(case.bytes / result["value"] / 1e6)
+        result["error"] = float(f"{error:.2e}")
+        found.append(result)
+        print(
+            "{name:46} {value:9.4f} ms   {gigabytes_per_second:5} GB/s   {peer:14} "
+            "{peer_value:9.4f} ms   {speedup:5.2f}x".format(**result),
+            flush=True,
+        )
+    return found
+
+
+def run(options) -> int:
+    import torch
+
+    context, library = gpu_suite.open_context(options)
+    torch.manual_seed(1)
+    random.seed(1)
+    found, compilers = [], set()
+    for case in chosen(options.only):
+        for target in options.target.split(","):
+            path = case.artefact(options.programs, target)
+            program = gpu_suite.Program(library, context, path)
+            compilers.add(program.compiler)
+            found += measure(case, target, program, options)
+    gpu_suite.write_result(
+        options,
+        {
+            "title": "few queries over many keys",
+            **gpu_suite.describe(options, ", ".join(sorted(compilers))),
+            "cases": found,
+        },
+    )
+    return 0
