@@ -5,10 +5,13 @@ cache is overwritten before each run, beside what torch has."""
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import functools
 import pathlib
 import random
 import re
+from typing import Callable, NamedTuple
 
 import gpu_suite
 import results
@@ -85,27 +88,47 @@ def prepare(options) -> int:
     return 0
 
 
+class Call(NamedTuple):
+    """What is timed, and where; entering that place takes longer than a call."""
+
+    run: Callable
+    place: Callable = contextlib.nullcontext
+
+    def time(self) -> float:
+        with self.place():
+            self.run()
+            # More than any second-level cache holds. It also gives the host time
+            # to queue what is timed before the device comes to it.
+            flood().zero_()
+            return gpu_suite.time_of(self.run)
+
+
+@functools.cache
+def flood():
+    import torch
+
+    return torch.empty(256 << 20, dtype=torch.uint8, device="cuda")
+
+
 def peers_of(case: Case, q, k, v) -> dict:
     """torch's kernels, by name. They want heads before rows, as a view."""
     import torch
     from torch.nn.attention import SDPBackend, sdpa_kernel
 
     tensors = [each.transpose(1, 2) for each in (q, k, v)]
-
-    def by(backend):
-        def call():
-            with sdpa_kernel([backend]):
-                return torch.nn.functional.scaled_dot_product_attention(
-                    *tensors, enable_gqa=case.heads != case.key_heads
-                )
-
-        return call
-
+    run = functools.partial(
+        torch.nn.functional.scaled_dot_product_attention,
+        *tensors,
+        enable_gqa=case.heads != case.key_heads,
+    )
     kinds = {
         "FA2 in torch": SDPBackend.FLASH_ATTENTION,
         "cuDNN": SDPBackend.CUDNN_ATTENTION,
     }
-    return {name: by(kind) for name, kind in kinds.items()}
+    return {
+        name: Call(run, functools.partial(sdpa_kernel, [kind]))
+        for name, kind in kinds.items()
+    }
 
 
 def error_of(case: Case, q, k, v, out) -> float:
@@ -131,8 +154,8 @@ def measure(case: Case, target: str, program, options) -> list:
     k, v = (draw(case.keys, case.key_heads) for _ in range(2))
     out = torch.full_like(q, torch.nan)
     lse = torch.empty(case.batch, case.heads, case.queries, device="cuda")
-    calls = {"": program.bound(q, k, v, out, lse)}
-    calls[""]()
+    calls = {"": Call(program.bound(q, k, v, out, lse))}
+    calls[""].run()
     torch.cuda.synchronize()
     error = error_of(case, q, k, v, out)
     if not error <= gpu_suite.TOLERANCE:
@@ -142,18 +165,15 @@ def measure(case: Case, target: str, program, options) -> list:
         )
     for name, peer in peers_of(case, q, k, v).items():
         try:
-            peer()
+            peer.time()
         except RuntimeError as refused:
             print(f"{name} does not take {case.name}: {refused}".splitlines()[0])
             continue
         calls[name] = peer
-    # More than any second-level cache holds.
-    flood = torch.empty(256 << 20, dtype=torch.uint8, device="cuda")
     times = {name: [] for name in calls}
     for _ in range(options.repeat):
         for name in random.sample(list(calls), len(calls)):
-            flood.zero_()
-            times[name].append(gpu_suite.time_of(calls[name]))
+            times[name].append(calls[name].time())
     found = []
     for peer in (name for name in calls if name):
         result = results.beside(
