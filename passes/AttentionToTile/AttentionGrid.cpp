@@ -91,8 +91,8 @@ void AttentionGrid::declareSequences() {
 
 void AttentionGrid::addAxes() {
   Value extent = packed ? tiles : plan.ceilDiv(tiles, together);
-  if (hasResidues)
-    extent = plan.mul(extent, view.getSizes().r);
+  if (residues)
+    extent = plan.mul(extent, plan.constant(residues));
   Value tilesOfPart;
   if (parts) {
     // Tiles of a part follow each other, so that they find its keys in caches.
@@ -111,10 +111,10 @@ void AttentionGrid::addAxes() {
     point.part = k.create<arith::DivUIOp>("part", axis, tilesOfPart);
     point.state = k.add("state_number", firstState, point.part);
   }
-  if (hasResidues) {
-    Value axis = point.tile, r = view.getR();
-    point.residue = k.create<arith::RemUIOp>("residue", axis, r);
-    point.tile = k.create<arith::DivUIOp>("tile_of_residue", axis, r);
+  if (residues) {
+    Value axis = point.tile, count = k.constant(residues);
+    point.residue = k.create<arith::RemUIOp>("residue", axis, count);
+    point.tile = k.create<arith::DivUIOp>("tile_of_residue", axis, count);
   }
   if (packed) {
     PackedSequences::Place place =

@@ -28,8 +28,8 @@ public:
 
   /// Counts the tiles of the heads `firstHead` to `endHead`, in the plan.
   void count(int64_t firstHead, int64_t endHead);
-  /// Gives the grid points for all residues.
-  void addResidues() { hasResidues = true; }
+  /// Gives the grid points for so many residues.
+  void addResidues(int64_t count) { residues = count; }
   /// Lets tiles hold rows of so many heads, before they are counted.
   void setHeadsOfTile(int64_t count) { headsOfTile = count; }
   /// Gives each tile `count` points, each for a part of the keys. The state of
@@ -78,7 +78,8 @@ private:
   BranchView &view;
   PointSequence &sequence;
   int64_t tileRows, firstHead = 0, headsOfTile = 1;
-  bool hasResidues = false;
+  /// 0 where points say none.
+  int64_t residues = 0;
   /// In the plan and, of parts, in the kernel.
   mlir::Value partCount, firstState, parts;
   /// In the plan.

@@ -7,6 +7,7 @@
 
 #include "passes/AttentionToTile/Kernels.h"
 
+#include "dialects/Ringlet/IR/BranchUnion.h"
 #include "passes/AttentionToTile/KernelBuilder.h"
 
 #include "mlir/IR/Remarks.h"
@@ -289,6 +290,24 @@ static void fillPastEnds(Attention &attention, KernelList &kernels) {
 // The list
 //===----------------------------------------------------------------------===//
 
+/// What becomes of the branches of a union.
+static std::string describeUnion(attn::AttentionOp op,
+                                 const KernelList &kernels) {
+  std::string text =
+      "one kernel for " + std::to_string(op.getBranches().size()) + " branches";
+  for (const Kernel &kernel : kernels) {
+    auto *each = std::get_if<UnionKernel>(&kernel.spec);
+    if (!each || each->part.branches == op.getBranches().size())
+      continue;
+    size_t branches = each->part.branches;
+    text += " that computes rows of " +
+            std::to_string(op.getBranches().size() - branches) +
+            " of them once more, behind one for the others, whose tiles hide "
+            "less";
+  }
+  return text + ", no partial results";
+}
+
 /// Says as a remark what becomes of the branches.
 static void report(attn::AttentionOp op, const KernelList &kernels) {
   auto remark = [&](const std::string &text) {
@@ -298,8 +317,7 @@ static void report(attn::AttentionOp op, const KernelList &kernels) {
         << text;
   };
   if (op.isUnion())
-    return remark("one kernel for " + std::to_string(op.getBranches().size()) +
-                  " branches, no partial results");
+    return remark(describeUnion(op, kernels));
   if (llvm::any_of(kernels, [](const Kernel &kernel) {
         return std::holds_alternative<MergeKernel>(kernel.spec);
       }))
@@ -316,22 +334,41 @@ static void report(attn::AttentionOp op, const KernelList &kernels) {
               : "a finishing kernel writes the output"));
 }
 
-/// One kernel for all branches. Where these are added up no head has two, and
-/// what the kernel does not write of lse is that of heads a branch has not.
+/// The kernels of a union. Only kernels with a recipe compute tiles in front of
+/// others for nothing: others leave out rows and columns that a mask hides.
+static std::vector<cost::UnionPart> cutUnion(Attention &attention) {
+  attn::AttentionOp op = attention.op;
+  attn::TilingAttr tiling = attention.getTiling(0);
+  auto isLinear = [](TypedValue<RankedTensorType> value) {
+    rlayout::OrderAttr order = rlayout::getOrder(value.getType());
+    return !order || order.isIdentity();
+  };
+  if (!op.getCausal() || !tiling.getRecipe() || !isLinear(op.getQuery()) ||
+      !isLinear(op.getKey()))
+    return {{op.getBranches().size(), 0}};
+  return cost::cutCausalUnion(attn::getUnionShape(op), tiling.getQuery(),
+                              tiling.getKey());
+}
+
+/// One kernel for all branches, or several of which each has more of them.
+/// Where branches are added up no head has two, and what the kernel does not
+/// write of lse is that of heads a branch has not.
 static KernelList uniteBranches(Attention &attention) {
-  UnionKernel kernel;
-  kernel.tiling = attention.getTiling(0);
-  SoftmaxResult result;
-  result.output = attention.output;
-  result.lse = attention.lse;
-  kernel.ends.after = result;
   KernelList kernels;
   if (attention.isSum() && attention.lse) {
     int64_t last = attention.lse.sizes.size() - 1;
     kernels.push_back(
         {"fill_lse", "", FillKernel{attention.lse, last, -infinity}});
   }
-  kernels.push_back({"attention", "_union", kernel});
+  SoftmaxResult result;
+  result.output = attention.output;
+  result.lse = attention.lse;
+  for (const cost::UnionPart &part : cutUnion(attention)) {
+    UnionKernel kernel{part, attention.getTiling(0), {}};
+    kernel.ends.after = result;
+    std::string rows = part.rowsOf ? "_rows" + std::to_string(part.rowsOf) : "";
+    kernels.push_back({"attention", "_union" + rows, kernel});
+  }
   return kernels;
 }
 

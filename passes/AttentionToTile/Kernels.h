@@ -14,6 +14,7 @@
 #ifndef RINGLET_PASSES_ATTENTIONTOTILE_KERNELS_H
 #define RINGLET_PASSES_ATTENTIONTOTILE_KERNELS_H
 
+#include "lib/Cost/UnionCut.h"
 #include "passes/AttentionToTile/Attention.h"
 
 #include <optional>
@@ -82,8 +83,9 @@ struct MergeKernel {
   SoftmaxResult result;
 };
 
-/// Streams all queries over the keys of all branches.
+/// Streams queries over the keys of all branches, or those of `part`.
 struct UnionKernel {
+  cost::UnionPart part;
   attn::TilingAttr tiling;
   SoftmaxEnds ends;
 };

@@ -102,19 +102,31 @@ class UnionEmitter : public TileStream {
 public:
   UnionEmitter(HostPlan &plan, const Twine &name, Attention &attention,
                const UnionKernel &kernel, attn::TilingAttr tiling)
+      : UnionEmitter(plan, name, attention, kernel, tiling,
+                     attn::getUnionShape(attention.op)) {}
+
+private:
+  UnionEmitter(HostPlan &plan, const Twine &name, Attention &attention,
+               const UnionKernel &kernel, attn::TilingAttr tiling,
+               const layout::UnionShape &all)
+      : UnionEmitter(plan, name, attention, kernel, tiling, all,
+                     cost::getShape(all, kernel.part)) {}
+  UnionEmitter(HostPlan &plan, const Twine &name, Attention &attention,
+               const UnionKernel &kernel, attn::TilingAttr tiling,
+               const layout::UnionShape &all, const layout::UnionShape &part)
       : TileStream(plan, name, attention, kernel.ends, /*branch=*/0,
-                   getSizes(plan, attn::getUnionShape(attention.op)), tiling),
-        shape(attn::getUnionShape(attention.op)), span(getSpan(shape)),
+                   getSizes(plan, part), tiling),
+        shape(part), numbers(all.getOrder()),
+        residues(cost::countResidues(all, kernel.part)), span(getSpan(shape)),
         wide(k, k.getBuilder().getIndexType()),
         walking(k, getWalkType(k.getBuilder(), shape, tiling)) {
     if (tiling.getRecipe())
       k.setRecipe(tiling.getRecipe());
     grid.count(0, attention.op.getQueryHeads());
     if (shape.rate != 1)
-      grid.addResidues();
+      grid.addResidues(residues);
   }
 
-private:
   using State = SoftmaxBody::State;
   using KeyStep = SoftmaxBody::KeyStep;
 
@@ -182,6 +194,10 @@ private:
   State visitRuns(Walk &walk, Value row, Value queryTile, const State &state);
 
   layout::UnionShape shape;
+  /// Of its branches in the attention.
+  std::vector<size_t> numbers;
+  /// That have rows to compute.
+  int64_t residues;
   int64_t span;
   /// Of numbers of rows and segments, and of a walk.
   KernelArithmetic wide, walking;
@@ -199,9 +215,9 @@ void UnionEmitter::place(int64_t groupRows) {
   // Under causality the last points of a grid are the longest.
   if (residue && attention.op.getCausal())
     placeOfResidue =
-        walking.sub(walking.constant(shape.rate - 1), placeOfResidue);
+        walking.sub(walking.constant(residues - 1), placeOfResidue);
   if (residue && shape.isNested) {
-    unsigned last = shape.getOrder().back();
+    unsigned last = numbers[shape.branches.size() - 1];
     Value ofHead =
         makeResidue(plan, k, attention, last, point.head, point.keyHead);
     ofHead = walking.narrow(ofHead ? ofHead : k.constant(0));
@@ -245,10 +261,12 @@ Walk UnionEmitter::makeWalk() {
   attn::AttentionOp op = attention.op;
   std::vector<Walk::Head> heads;
   for (unsigned i = 0; i < shape.branches.size(); ++i) {
-    Value o = makeResidue(plan, k, attention, i, point.head, point.keyHead);
+    unsigned number = numbers[i];
+    Value o =
+        makeResidue(plan, k, attention, number, point.head, point.keyHead);
     Value takesPart = wide.always();
-    if (!attention.hasEveryHead(i)) {
-      attn::BranchAttr branch = attention.getBranch(i);
+    if (!attention.hasEveryHead(number)) {
+      attn::BranchAttr branch = attention.getBranch(number);
       int64_t end =
           branch.hasAllHeads() ? op.getQueryHeads() : branch.getHeadEnd();
       Value begin = k.constant(branch.getHeadBegin());

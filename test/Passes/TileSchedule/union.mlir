@@ -9,8 +9,10 @@
 // RUN:   --recipe=fa_fwd_lazy | FileCheck %s
 // RUN: ringlet-compile %s --target=sm_90a --emit=schedule --explain -o %t.mlir \
 // RUN:   2>&1 | FileCheck %s --check-prefix=EXPLAIN
+// RUN: FileCheck %s --check-prefix=PLAN < %t.mlir
 
 // EXPLAIN: ringlet-choose-combine: union of {{[0-9]+}} scores a row, {{.+}}; chain
+// EXPLAIN: ringlet-to-rtile: one kernel for 3 branches that computes rows of 1 of them once more, behind one for the others
 // EXPLAIN: rtile-peel-first-tile: the first key tile of the list stands before 2 loops
 // EXPLAIN: rtile-pipeline-loops: {{[0-9]+}} operations of a step run in the next one; the first step stands in front
 // EXPLAIN: rtile-guard-masks: {{.+}}: the mask of the first key tile is skipped
@@ -77,4 +79,25 @@ func.func @grouped(%q: tensor<1x?x12x64xbf16>) -> tensor<1x?x12x64xbf16> {
       mix = sum
       : (tensor<1x?x12x64xbf16>, tensor<1x?x12x64xbf16>, tensor<1x?x12x64xbf16>) -> (tensor<1x?x12x64xbf16>, tensor<3x1x12x?xf32>)
   return %o : tensor<1x?x12x64xbf16>
+}
+
+// Where all rows of an atom are one tile, half of what a tile computes of its
+// own segment is hidden. One kernel leaves the branch of the greatest rate out,
+// for atoms of four tiles, and another computes the rows that it has once more.
+
+// PLAN-LABEL: rplan.func @cut(
+// PLAN:         rplan.launch @cut_attention0_union grid(
+// PLAN-NEXT:    rplan.launch @cut_attention0_union_redo
+// PLAN-NEXT:    rplan.launch @cut_attention0_union_rows2 grid(
+// PLAN-NEXT:    rplan.launch @cut_attention0_union_rows2_redo
+// PLAN-NOT:     rplan.launch
+// CHECK-LABEL: rtile.func @cut_attention0_union(
+// CHECK:         w = 2048, rate = 4>
+// CHECK-LABEL: rtile.func @cut_attention0_union_rows2(
+// CHECK:         w = 2048, rate = 16>
+func.func @cut(%q: tensor<1x?x16x128xbf16>) -> tensor<1x?x16x128xbf16> {
+  %o, %l = ringlet.attention %q, %q, %q
+      branches [<w = 2048, r = 1>, <w = 8192, r = 4>, <w = 32768, r = 16>] causal
+      : (tensor<1x?x16x128xbf16>, tensor<1x?x16x128xbf16>, tensor<1x?x16x128xbf16>) -> (tensor<1x?x16x128xbf16>, tensor<1x16x?xf32>)
+  return %o : tensor<1x?x16x128xbf16>
 }

@@ -11,6 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "lib/Cost/UnionCut.h"
+#include "lib/Layout/HostArithmetic.h"
 #include "lib/Layout/UnionTiles.h"
 
 #include "lib/Oracle/Pattern.h"
@@ -25,33 +27,6 @@ using namespace ringlet;
 using namespace ringlet::layout;
 
 namespace {
-
-/// Numbers of the host.
-struct HostArithmetic {
-  using Number = int64_t;
-  using Condition = bool;
-
-  int64_t constant(int64_t value) { return value; }
-  int64_t add(int64_t a, int64_t b) { return a + b; }
-  int64_t sub(int64_t a, int64_t b) { return a - b; }
-  int64_t mul(int64_t a, int64_t b) { return a * b; }
-  int64_t div(int64_t a, int64_t b) { return a / b; }
-  int64_t rem(int64_t a, int64_t b) { return a % b; }
-  int64_t floorMod(int64_t a, int64_t b) { return layout::floorMod(a, b); }
-  int64_t ceilDiv(int64_t a, int64_t b) { return layout::ceilDiv(a, b); }
-  int64_t narrow(int64_t a) { return a; }
-  int64_t widen(int64_t a) { return a; }
-  int64_t min(int64_t a, int64_t b) { return std::min(a, b); }
-  int64_t max(int64_t a, int64_t b) { return std::max(a, b); }
-  bool less(int64_t a, int64_t b) { return a < b; }
-  bool divides(int64_t a, int64_t b) { return b % a == 0; }
-  bool both(bool a, bool b) { return a && b; }
-  int64_t select(bool condition, int64_t a, int64_t b) {
-    return condition ? a : b;
-  }
-  bool always() { return true; }
-  bool never() { return false; }
-};
 
 /// Planted mistakes.
 struct EveryResidue : HostArithmetic {
@@ -87,6 +62,8 @@ struct Case {
   /// an atom at which the first one begins.
   bool ofTiles = false;
   int64_t queryRows = 1, keyRows = 1, firstRow = 0;
+  /// The kernels that a union is cut into; none where it is not.
+  std::vector<cost::UnionPart> parts;
 };
 
 Case drawCase(Dice &dice) {
@@ -158,17 +135,23 @@ UnionShape shapeOf(const Case &given, bool residuesNest) {
   return UnionShape(std::move(branches), residuesNest);
 }
 
+/// The residue that a head sees of a branch (B2).
+int64_t headResidue(const Case &given, const oracle::Branch &branch,
+                    int64_t head) {
+  int64_t keyHead = head / (given.queryHeads / given.keyHeads);
+  return layout::headResidue(
+      branch.offset, branch.offsetByQuery ? head : keyHead,
+      branch.offsetByQuery ? given.queryHeads : given.keyHeads, branch.dilation,
+      branch.constant);
+}
+
 template <class A>
 std::vector<typename UnionWalk<A>::Head>
 getHeads(A &a, const Case &given, const UnionShape &shape, int64_t head,
          int64_t position) {
   std::vector<typename UnionWalk<A>::Head> heads;
   for (const oracle::Branch &branch : given.spec.branches) {
-    int64_t keyHead = head / (given.queryHeads / given.keyHeads);
-    int64_t residue =
-        headResidue(branch.offset, branch.offsetByQuery ? head : keyHead,
-                    branch.offsetByQuery ? given.queryHeads : given.keyHeads,
-                    branch.dilation, branch.constant);
+    int64_t residue = headResidue(given, branch, head);
     bool takesPart = !branch.heads ||
                      (branch.heads->begin <= head && head < branch.heads->end);
     int64_t segments = branch.segment && shape.width != unboundedSegment
@@ -225,10 +208,37 @@ Keys walk(const Case &given, const UnionShape &shape, int64_t head,
   return keys;
 }
 
+/// The last part that computes the row at `position` of a head.
+cost::UnionPart findPart(const Case &given, const UnionShape &whole,
+                         int64_t head, int64_t position) {
+  cost::UnionPart found = given.parts.front();
+  for (const cost::UnionPart &part : given.parts) {
+    UnionShape shape = cost::getShape(whole, part);
+    HostArithmetic a;
+    size_t last = whole.getOrder()[part.branches - 1];
+    int64_t ofHead = headResidue(given, given.spec.branches[last], head);
+    int64_t residue = residueOf(position, shape.width, shape.rate);
+    for (int64_t place = 0; place < cost::countResidues(whole, part); ++place)
+      if (UnionWalk<HostArithmetic>::getResidue(a, shape, place, ofHead) ==
+          residue)
+        found = part;
+  }
+  return found;
+}
+
 /// What the queries of one tile see, or the one at `position` under causality.
 template <class A>
 Keys walkTiles(const Case &given, const UnionShape &shape, int64_t head,
                int64_t position) {
+  if (!given.parts.empty()) {
+    cost::UnionPart part = findPart(given, shape, head, position);
+    Case ofPart = given;
+    ofPart.parts.clear();
+    ofPart.spec.branches.clear();
+    for (size_t i = 0; i < part.branches; ++i)
+      ofPart.spec.branches.push_back(given.spec.branches[shape.getOrder()[i]]);
+    return walkTiles<A>(ofPart, cost::getShape(shape, part), head, position);
+  }
   A a;
   auto heads = getHeads<A>(a, given, shape, head, position);
   int64_t segment = segmentOf(position, shape.width);
@@ -365,6 +375,54 @@ TEST(UnionTiles, ListsTheKeysOfTheOracle) {
   }
   EXPECT_GT(nested, 200);
   EXPECT_GT(causal, 120);
+}
+
+/// Cuts a union of nested branches anywhere, or where it pays.
+bool cut(Dice &dice, Case &drawn) {
+  UnionShape shape = shapeOf(drawn, doResiduesNest(drawn));
+  size_t count = shape.branches.size();
+  if (!shape.isNested || shape.width % shape.rate != 0 || !drawn.spec.causal ||
+      count < 2)
+    return false;
+  if (dice.oneIn(2)) {
+    drawn.parts = cost::cutCausalUnion(shape, drawn.queryRows, drawn.keyRows);
+    return true;
+  }
+  size_t first = dice.between(1, count - 1);
+  drawn.parts = {{first, 0}};
+  if (first + 1 < count && dice.oneIn(2)) {
+    drawn.parts.push_back({first + 1, first});
+    first += 1;
+  }
+  drawn.parts.push_back({count, first});
+  return true;
+}
+
+TEST(UnionTiles, TheLastPartOfARowHasTheKeysOfTheOracle) {
+  Dice dice(20261129, 4);
+  int64_t count = 0, cuts = 0;
+  for (int number = 0; count < 500; ++number) {
+    Case drawn = drawTiles(dice);
+    if (!cut(dice, drawn))
+      continue;
+    ++count;
+    cuts += drawn.parts.size() > 1;
+    EXPECT_EQ(countWrong<HostArithmetic>(drawn, true), 0) << "case " << number;
+  }
+  EXPECT_GT(cuts, 200);
+}
+
+TEST(UnionTiles, RowsOfAMissedPartAreFound) {
+  Dice dice(20261129, 5);
+  int64_t wrong = 0;
+  for (int number = 0; number < 200; ++number) {
+    Case drawn = drawTiles(dice);
+    if (!cut(dice, drawn) || drawn.parts.size() < 2)
+      continue;
+    drawn.parts.pop_back();
+    wrong += countWrong<HostArithmetic>(drawn, true);
+  }
+  EXPECT_GT(wrong, 0);
 }
 
 // 4 rows of each of 2 residues: the second of 2 tiles sees the first tile of
