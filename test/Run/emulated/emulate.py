@@ -136,6 +136,7 @@ LAZY = {"target": "sm_90a", "recipe": "fa_fwd_lazy"}
 UNION = (
     "branches [<w = 60, r = 1>, <w = 120, r = 2>, <w = 240, r = 4>] combine = union"
 )
+CUT = "branches [<w = 128, r = 1>, <w = 256, r = 4>] causal combine = union"
 CASES = [
     # Rows in shared memory of whole 128 bytes are swizzled, others not.
     Case(ALL + " causal", 300, 2, 128),
@@ -158,6 +159,8 @@ CASES = [
     Case(ALL + " causal", 300, 2, 128, **LAZY),
     Case(ALL + " causal", 140, dim=256, **LAZY),
     Case("branches [<w = 128, r = 4>]", 400, 4, 64, **LAZY),
+    # Two kernels: the second one has more branches and fewer rows.
+    Case(CUT, 300, 4, 64, **LAZY),
     # Memory orders: rows that a table finds, or that lie at another distance. The
     # table of whole periods whose sides are powers of two is a kernel's work.
     Case(ALL + " causal", 256, key_order="hilbert, grid = [8, 16], chunk = 128"),
@@ -364,7 +367,10 @@ def run(case, number, emulator, options) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     graph = folder / "graph.mlir"
     graph.write_text(case.text)
-    scheduled = ["rl_attend_attention0_branch0"] if case.recipe != "plain" else []
+    kernels = ["union", "union_rows1"] if case.attributes == CUT else ["branch0"]
+    scheduled = [f"rl_attend_attention0_{kernel}" for kernel in kernels]
+    if case.recipe == "plain":
+        scheduled = []
     artefact, environment = build(
         *(graph, case.target, case.recipe, scheduled, folder, emulator, options)
     )
