@@ -43,8 +43,10 @@
 extern "C" {
 #endif
 
-/* Grows when something that existed changes; additions do not count. */
-#define RLC_ABI_VERSION 1u
+/* The interface that this header declares; see RL_ABI_MAJOR of
+ * ringlet/runtime.h. Symbols have versions RINGLET_COMPILER_<major>.<minor>. */
+#define RLC_ABI_MAJOR 1u
+#define RLC_ABI_MINOR 0u
 
 typedef enum rlc_status {
   RLC_OK = 0,
@@ -52,6 +54,29 @@ typedef enum rlc_status {
   RLC_INVALID_ARGUMENT = 2, /* of the call or an option; they say which      */
   RLC_OUT_OF_MEMORY = 3     /* for the result itself: there is none          */
 } rlc_status;
+
+typedef enum rlc_severity {
+  RLC_ERROR = 0,
+  RLC_WARNING = 1,
+  RLC_REMARK = 2,
+  RLC_NOTE = 3 /* belongs to what came before it */
+} rlc_severity;
+
+/* What there is to say about the input. It and its strings live for the call
+ * that gets it. */
+typedef struct rlc_diagnostic {
+  size_t struct_size;
+  int32_t severity;    /* an rlc_severity                                   */
+  uint32_t line;       /* from 1; 0 where it is about no place              */
+  uint32_t column;     /* from 1, in bytes; 0 where it is about no place    */
+  uint32_t reserved;   /* 0                                                 */
+  const char *file;    /* the input_name, or what the input names; ""       */
+  const char *message; /* one sentence, without severity and place          */
+} rlc_diagnostic;
+
+/* Called while rlc_compile runs, in its thread. */
+typedef void (*rlc_diagnostic_callback)(void *user,
+                                        const rlc_diagnostic *diagnostic);
 
 typedef struct rlc_options {
   size_t struct_size;
@@ -64,7 +89,7 @@ typedef struct rlc_options {
   const char *linker;     /* path of an lld; NULL: one beside the program or
                              on PATH                                          */
   int32_t allow_bytecode; /* not 0: accept MLIR bytecode, which a process that
-                             is forked for it reads                           */
+                             is started for it reads (see `reader`)           */
   int32_t reserved;       /* 0                                                */
   const char *recipe;     /* how kernels of a GPU divide their work: "plain",
                              or a name that ringlet-compile --help lists; NULL:
@@ -73,13 +98,38 @@ typedef struct rlc_options {
                              "hilbert", "morton", "snake", "residue", "linear";
                              NULL: "auto"                                        */
   const char *ptxas; /* path of a ptxas; NULL: where CUDA puts it, or none  */
+  const char
+      *reader; /* path of the ringlet-compile that reads bytecode, as
+                      nothing in this process may; NULL: one beside the
+                      library, in the bin beside its folder, or on PATH */
+  rlc_diagnostic_callback diagnostic; /* hears of each message as it comes;
+                             the result has them all as text. NULL: nobody    */
+  void *diagnostic_user;
 } rlc_options;
 #define RLC_OPTIONS_INIT                                                       \
-  {sizeof(rlc_options), NULL, NULL, NULL, NULL, 0, 0, NULL, NULL, NULL}
+  {sizeof(rlc_options),                                                        \
+   NULL,                                                                       \
+   NULL,                                                                       \
+   NULL,                                                                       \
+   NULL,                                                                       \
+   0,                                                                          \
+   0,                                                                          \
+   NULL,                                                                       \
+   NULL,                                                                       \
+   NULL,                                                                       \
+   NULL,                                                                       \
+   NULL,                                                                       \
+   NULL}
 
 typedef struct rlc_result rlc_result;
 
-RLC_API uint32_t rlc_abi_version(void);
+typedef struct rlc_version {
+  uint32_t major;
+  uint32_t minor;
+} rlc_version;
+
+/* The interface that the library has. */
+RLC_API rlc_version rlc_abi_version(void);
 /* "ringlet 0.1.0 (LLVM 22.1.8)": part of a cache key. */
 RLC_API const char *rlc_compiler_id(void);
 

@@ -15,6 +15,7 @@
 #define RINGLET_COMPILE_H
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,6 +39,20 @@ enum class Emit {
   PTX,      ///< The kernels for one GPU architecture, as PTX.
   Cubin,    ///< Their machine code, as ptxas makes it.
 };
+
+/// What there is to say about the input.
+struct CompileMessage {
+  /// A note belongs to what came before it.
+  enum Severity { Error, Warning, Remark, Note } severity = Error;
+  std::string message;
+  /// Empty, and 0, where it is about no place. Lines and columns count from 1,
+  /// columns in bytes.
+  std::string file;
+  unsigned line = 0, column = 0;
+};
+
+/// Hears of messages while something compiles, in the thread that does.
+using MessageListener = std::function<void(const CompileMessage &)>;
 
 struct CompileOptions {
   Emit emit = Emit::Artifact;
@@ -83,9 +98,14 @@ struct CompileOptions {
   std::string ptxas;
   /// Where to write a reproducer if a pass fails or crashes; empty: nowhere.
   std::string reproducer;
-  /// Bytecode is read by a process that is forked for it, with limits, and what
-  /// it says is checked as text is.
+  /// Bytecode is read by a process of its own, with limits, and what it says is
+  /// checked as text is.
   bool allowBytecode = false;
+  /// The ringlet-compile that is that process; empty: a fork of this one, which
+  /// is for programs of one thread.
+  std::string bytecodeReader;
+  /// Hears of each message; CompileResult::diagnostics has them all.
+  MessageListener listener;
 };
 
 struct CompileResult {

@@ -10,8 +10,14 @@
 #include "lib/Compiler/Version.h"
 #include "ringlet/Compile.h"
 
+#include "llvm/ADT/SmallString.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Program.h"
+
 #include <algorithm>
 #include <cstring>
+#include <dlfcn.h>
 #include <new>
 
 using namespace ringlet;
@@ -20,11 +26,44 @@ struct rlc_result {
   CompileResult content;
 };
 
-uint32_t rlc_abi_version(void) { return RLC_ABI_VERSION; }
+rlc_version rlc_abi_version(void) { return {RLC_ABI_MAJOR, RLC_ABI_MINOR}; }
 
 const char *rlc_compiler_id(void) {
   static const std::string id = compilerId();
   return id.c_str();
+}
+
+/// The ringlet-compile that comes with this library, or the name to look for.
+static std::string findReader() {
+  Dl_info self;
+  std::string name = "ringlet-compile";
+  if (!dladdr(reinterpret_cast<const void *>(&rlc_compile), &self) ||
+      !self.dli_fname)
+    return name;
+  llvm::StringRef folder = llvm::sys::path::parent_path(self.dli_fname);
+  llvm::SmallString<128> beside(llvm::sys::path::parent_path(folder));
+  llvm::sys::path::append(beside, "bin");
+  auto found = llvm::sys::findProgramByName(name, {folder, beside});
+  return found ? *found : name;
+}
+
+static MessageListener listenerOf(const rlc_options &options) {
+  if (!options.diagnostic)
+    return nullptr;
+  return [=](const CompileMessage &heard) {
+    static_assert(CompileMessage::Error == int(RLC_ERROR) &&
+                  CompileMessage::Warning == int(RLC_WARNING) &&
+                  CompileMessage::Remark == int(RLC_REMARK) &&
+                  CompileMessage::Note == int(RLC_NOTE));
+    rlc_diagnostic diagnostic = {sizeof(rlc_diagnostic),
+                                 int32_t(heard.severity),
+                                 heard.line,
+                                 heard.column,
+                                 0,
+                                 heard.file.c_str(),
+                                 heard.message.c_str()};
+    options.diagnostic(options.diagnostic_user, &diagnostic);
+  };
 }
 
 /// Reads as much of the caller's options as the caller's version had. Returns
@@ -60,6 +99,9 @@ static std::string readOptions(const rlc_options *given,
   if (all.ptxas)
     options.ptxas = all.ptxas;
   options.allowBytecode = all.allow_bytecode != 0;
+  if (options.allowBytecode)
+    options.bytecodeReader = all.reader ? all.reader : findReader();
+  options.listener = listenerOf(all);
   return error;
 }
 
@@ -77,6 +119,8 @@ rlc_status rlc_compile(const char *text, size_t size,
     error = "expected text, found NULL";
   if (!error.empty()) {
     result.diagnostics = "error: " + error + "\n";
+    if (compileOptions.listener)
+      compileOptions.listener({CompileMessage::Error, error, "", 0, 0});
     return RLC_INVALID_ARGUMENT;
   }
   result = compile(std::string_view(text ? text : "", size), compileOptions);

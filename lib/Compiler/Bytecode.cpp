@@ -78,21 +78,32 @@ static std::optional<std::string> textOf(llvm::MemoryBufferRef bytecode,
 
 std::unique_ptr<llvm::MemoryBuffer>
 ringlet::acceptSource(std::unique_ptr<llvm::MemoryBuffer> source,
-                      bool allowBytecode, std::string &error) {
-  std::string name = source->getBufferIdentifier().str();
+                      bool allowBytecode, TextError &error) {
   auto refused = guardText(source->getBuffer(), allowBytecode);
   if (!refused && isBytecode(source->getBuffer())) {
     std::string problem;
     std::optional<std::string> text = textOf(*source, problem);
     if (!text) {
-      error = TextError{0, 0, problem}.format(name);
+      error = TextError{0, 0, problem};
       return nullptr;
     }
     refused = guardText(*text);
-    source = llvm::MemoryBuffer::getMemBufferCopy(*text, name);
+    source = llvm::MemoryBuffer::getMemBufferCopy(
+        *text, source->getBufferIdentifier());
   }
   if (!refused)
     return source;
-  error = refused->format(name);
+  error = *refused;
   return nullptr;
+}
+
+std::unique_ptr<llvm::MemoryBuffer>
+ringlet::acceptSource(std::unique_ptr<llvm::MemoryBuffer> source,
+                      bool allowBytecode, std::string &error) {
+  std::string name = source->getBufferIdentifier().str();
+  TextError refused;
+  source = acceptSource(std::move(source), allowBytecode, refused);
+  if (!source)
+    error = refused.format(name);
+  return source;
 }

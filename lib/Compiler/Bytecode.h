@@ -14,6 +14,8 @@
 #ifndef RINGLET_LIB_COMPILER_BYTECODE_H
 #define RINGLET_LIB_COMPILER_BYTECODE_H
 
+#include "lib/Compiler/TextGuard.h"
+
 #include "llvm/Support/MemoryBuffer.h"
 
 #include <memory>
@@ -23,7 +25,13 @@ namespace ringlet {
 
 /// The source, or the text of what it says if it is bytecode and that is
 /// allowed. It keeps the limits of `guardText`. Returns null and sets `error`
-/// to what is wrong, ready to print.
+/// to what is wrong. Bytecode is read in a process that is forked, which is for
+/// programs of one thread.
+std::unique_ptr<llvm::MemoryBuffer>
+acceptSource(std::unique_ptr<llvm::MemoryBuffer> source, bool allowBytecode,
+             TextError &error);
+
+/// The same, with an error that is ready to print.
 std::unique_ptr<llvm::MemoryBuffer>
 acceptSource(std::unique_ptr<llvm::MemoryBuffer> source, bool allowBytecode,
              std::string &error);

@@ -10,12 +10,14 @@
 #include "dialects/Tile/IR/TileDialect.h"
 #include "lib/Compiler/ArtifactWriter.h"
 #include "lib/Compiler/Bytecode.h"
+#include "lib/Compiler/CheckPlans.h"
 #include "lib/Compiler/Lowering.h"
 #include "lib/Compiler/MemoryReport.h"
 #include "lib/Compiler/Messages.h"
 #include "lib/Compiler/Parse.h"
 #include "lib/Compiler/Plot.h"
 #include "lib/Compiler/RegisterFit.h"
+#include "lib/Compiler/RunTool.h"
 #include "ringlet/InitAll.h"
 
 #include "llvm/Support/Path.h"
@@ -253,7 +255,8 @@ LogicalResult Compilation::emitArtifact() {
 }
 
 LogicalResult Compilation::run() {
-  if (failed(chooseTargets()) || failed(verifyVocabulary(source)))
+  if (failed(chooseTargets()) || failed(verifyVocabulary(source)) ||
+      failed(checkPlans(source)))
     return failure();
   if (options.explainMemory && failed(explainMemory()))
     return failure();
@@ -287,21 +290,66 @@ static void compileModule(ModuleOp module, const CompileOptions &options,
   if (!result.ok) {
     result.output.clear();
     if (result.diagnostics.empty())
-      result.diagnostics = "error: compilation failed without a message; "
-                           "please report this\n";
+      emitError(module.getLoc()) << "compilation failed without a message; "
+                                    "please report this";
   }
+}
+
+/// What may take the time of a run of the reader, which has a limit of its own.
+static constexpr unsigned kReaderSeconds = 60;
+
+/// The text of bytecode, from a process that is started for it.
+static llvm::Expected<std::string> readApart(StringRef bytecode,
+                                             const CompileOptions &options) {
+  llvm::Expected<std::string> program =
+      findNamedTool("the reader of bytecode", options.bytecodeReader);
+  if (!program)
+    return program.takeError();
+  llvm::Expected<ToolResult> text = runTool({*program,
+                                             {"--bytecode-to-text"},
+                                             "input.mlirbc",
+                                             "input.mlir",
+                                             kReaderSeconds},
+                                            bytecode);
+  if (!text)
+    return text.takeError();
+  return std::move(text->content);
+}
+
+/// The text that is to be compiled, or null, and why not.
+static std::unique_ptr<llvm::MemoryBuffer>
+takeSource(StringRef text, const CompileOptions &options, TextError &error) {
+  std::string read;
+  if (options.allowBytecode && !options.bytecodeReader.empty() &&
+      isBytecode(text)) {
+    if (auto refused = guardText(text, /*allowBytecode=*/true)) {
+      error = *refused;
+      return nullptr;
+    }
+    llvm::Expected<std::string> said = readApart(text, options);
+    if (!said) {
+      error = {0, 0, llvm::toString(said.takeError())};
+      return nullptr;
+    }
+    read = std::move(*said);
+    text = read;
+  }
+  return acceptSource(
+      llvm::MemoryBuffer::getMemBufferCopy(text, options.inputName),
+      options.allowBytecode && options.bytecodeReader.empty(), error);
 }
 
 CompileResult ringlet::compile(std::string_view text,
                                const CompileOptions &options) {
   CompileResult result;
-  std::string error;
+  TextError error;
   std::unique_ptr<llvm::MemoryBuffer> source =
-      acceptSource(llvm::MemoryBuffer::getMemBufferCopy(
-                       StringRef(text.data(), text.size()), options.inputName),
-                   options.allowBytecode, error);
+      takeSource(StringRef(text.data(), text.size()), options, error);
   if (!source) {
-    result.diagnostics = error + "\n";
+    result.diagnostics = error.format(options.inputName) + "\n";
+    if (options.listener)
+      options.listener({CompileMessage::Error, error.message, options.inputName,
+                        unsigned(error.line), unsigned(error.column)});
     return result;
   }
   DialectRegistry registry;
@@ -312,7 +360,8 @@ CompileResult ringlet::compile(std::string_view text,
   context.printOpOnDiagnostic(false);
   llvm::SourceMgr sources;
   sources.AddNewSourceBuffer(std::move(source), llvm::SMLoc());
-  MessageCollector messages(&context, sources, result.diagnostics);
+  MessageCollector messages(&context, sources, result.diagnostics,
+                            options.listener);
   OwningOpRef<ModuleOp> module = parseModule(sources, &context);
   if (module)
     compileModule(*module, options, result);
@@ -329,7 +378,8 @@ CompileResult ringlet::compile(ModuleOp module, const CompileOptions &options) {
   context->disableMultithreading();
   llvm::SourceMgr sources;
   {
-    MessageCollector messages(context, sources, result.diagnostics);
+    MessageCollector messages(context, sources, result.diagnostics,
+                              options.listener);
     OwningOpRef<ModuleOp> copy = module.clone();
     if (succeeded(nameArguments(*copy)))
       compileModule(*copy, options, result);

@@ -17,8 +17,10 @@ using namespace ringlet;
 static constexpr size_t kMaxMessage = 16384;
 
 MessageCollector::MessageCollector(MLIRContext *context,
-                                   llvm::SourceMgr &sources, std::string &text)
-    : ScopedDiagnosticHandler(context), sources(sources), text(text) {
+                                   llvm::SourceMgr &sources, std::string &text,
+                                   MessageListener listener)
+    : ScopedDiagnosticHandler(context), sources(sources), text(text),
+      listener(std::move(listener)) {
   setHandler([this](Diagnostic &diagnostic) {
     print(diagnostic.getLocation(), diagnostic.getSeverity(), diagnostic.str());
     for (Diagnostic &note : diagnostic.getNotes())
@@ -35,18 +37,32 @@ void MessageCollector::print(Location loc, DiagnosticSeverity severity,
     message = cut;
   }
   auto kind = llvm::SourceMgr::DK_Error;
-  if (severity == DiagnosticSeverity::Warning)
+  CompileMessage heard;
+  if (severity == DiagnosticSeverity::Warning) {
     kind = llvm::SourceMgr::DK_Warning;
-  else if (severity == DiagnosticSeverity::Note)
+    heard.severity = CompileMessage::Warning;
+  } else if (severity == DiagnosticSeverity::Note) {
     kind = llvm::SourceMgr::DK_Note;
-  else if (severity == DiagnosticSeverity::Remark)
+    heard.severity = CompileMessage::Note;
+  } else if (severity == DiagnosticSeverity::Remark) {
     kind = llvm::SourceMgr::DK_Remark;
+    heard.severity = CompileMessage::Remark;
+  }
 
   FileLineColLoc file;
   loc->walk([&](Location inner) {
     file = dyn_cast<FileLineColLoc>(inner);
     return file ? WalkResult::interrupt() : WalkResult::advance();
   });
+  if (listener) {
+    heard.message = message.str();
+    if (file) {
+      heard.file = file.getFilename().str();
+      heard.line = file.getLine();
+      heard.column = file.getColumn();
+    }
+    listener(heard);
+  }
   llvm::raw_string_ostream stream(text);
   unsigned main = sources.getNumBuffers() ? sources.getMainFileID() : 0;
   llvm::SMLoc place;

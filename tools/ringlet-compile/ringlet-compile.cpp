@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "lib/Compiler/Apart.h"
+#include "lib/Compiler/Bytecode.h"
 #include "lib/Compiler/SourceFile.h"
 #include "lib/Compiler/TextGuard.h"
 #include "lib/Compiler/ToolExit.h"
@@ -122,6 +123,11 @@ static cl::opt<bool> allowBytecode(
     cl::desc("Accept MLIR bytecode, which a process of its own reads"),
     cl::cat(category));
 
+static cl::opt<bool> bytecodeToText(
+    "bytecode-to-text", cl::Hidden,
+    cl::desc("Write what MLIR bytecode says as text, and compile nothing"),
+    cl::cat(category));
+
 static int fail(const Twine &message) {
   errs() << "error: " << message << "\n";
   return ringlet::kUsageError;
@@ -188,6 +194,17 @@ int main(int argc, char **argv) {
   if (!source) {
     errs() << error << "\n";
     return ringlet::kUsageError;
+  }
+  if (bytecodeToText) {
+    source =
+        ringlet::acceptSource(std::move(source), /*allowBytecode=*/true, error);
+    if (!source) {
+      errs() << error << "\n";
+      return ringlet::kRefused;
+    }
+    error = ringlet::writeOutput(output.empty() ? "-" : output.getValue(),
+                                 source->getBuffer().str());
+    return error.empty() ? 0 : fail(error);
   }
   if (auto refused = tryParsing(source->getBuffer())) {
     errs() << refused->format(source->getBufferIdentifier().str()) << "\n";

@@ -67,6 +67,78 @@ TEST(CompilerC, ARefusalHasDiagnosticsAndNoBytes) {
   EXPECT_EQ(rlc_result_size(call.result), 0u);
 }
 
+namespace {
+
+struct Heard {
+  int32_t severity;
+  std::string file, message;
+  uint32_t line, column;
+};
+
+std::vector<Heard> hear(const std::string &text, rlc_options options,
+                        rlc_status expected) {
+  std::vector<Heard> heard;
+  options.diagnostic = [](void *user, const rlc_diagnostic *said) {
+    EXPECT_EQ(said->struct_size, sizeof(rlc_diagnostic));
+    static_cast<std::vector<Heard> *>(user)->push_back(
+        {said->severity, said->file, said->message, said->line, said->column});
+  };
+  options.diagnostic_user = &heard;
+  Call call(text.c_str(), text.size(), &options);
+  EXPECT_EQ(call.status, expected) << call.diagnostics();
+  for (const Heard &one : heard)
+    EXPECT_NE(call.diagnostics().find(one.message), std::string::npos);
+  return heard;
+}
+
+} // namespace
+
+TEST(CompilerC, DiagnosticsHavePlaces) {
+  rlc_options options = RLC_OPTIONS_INIT;
+  options.input_name = "mine.mlir";
+  // From MLIR, with a note; from the guard in front of it; of an option.
+  auto heard = hear("func.func @f() { return }\nfunc.func @f() { return }\n",
+                    options, RLC_REFUSED);
+  ASSERT_EQ(heard.size(), 2u);
+  EXPECT_EQ(heard[0].severity, RLC_ERROR);
+  EXPECT_EQ(heard[0].file, "mine.mlir");
+  EXPECT_EQ(heard[0].line, 2u);
+  EXPECT_EQ(heard[0].column, 1u);
+  EXPECT_EQ(heard[1].severity, RLC_NOTE);
+  EXPECT_EQ(heard[1].line, 1u);
+
+  heard = hear("\n" + std::string(300, '('), options, RLC_REFUSED);
+  ASSERT_EQ(heard.size(), 1u);
+  EXPECT_EQ(heard[0].line, 2u);
+  EXPECT_EQ(heard[0].file, "mine.mlir");
+
+  options.emit = "exe";
+  heard = hear("", options, RLC_INVALID_ARGUMENT);
+  ASSERT_EQ(heard.size(), 1u);
+  EXPECT_EQ(heard[0].file, "");
+  EXPECT_EQ(heard[0].line, 0u);
+
+  EXPECT_EQ(hear(kGood, emitting("rplan"), RLC_OK).size(), 0u);
+}
+
+TEST(CompilerC, BytecodeNeedsAReader) {
+  rlc_options options = emitting("rplan");
+  options.allow_bytecode = 1;
+  options.reader = "/nowhere/ringlet-compile";
+  auto heard = hear("ML\xefR nonsense", options, RLC_REFUSED);
+  ASSERT_EQ(heard.size(), 1u);
+  EXPECT_EQ(heard[0].message, "expected the reader of bytecode "
+                              "'/nowhere/ringlet-compile' to be a program, "
+                              "found none");
+  // Text needs none.
+  EXPECT_EQ(hear(kGood, options, RLC_OK).size(), 0u);
+}
+
+TEST(CompilerC, Version) {
+  EXPECT_EQ(rlc_abi_version().major, RLC_ABI_MAJOR);
+  EXPECT_EQ(rlc_abi_version().minor, RLC_ABI_MINOR);
+}
+
 TEST(CompilerC, TheSizeEndsTheText) {
   // What follows the first function is not read.
   std::string text = std::string(kGood) + "oops";
