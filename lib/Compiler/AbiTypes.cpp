@@ -54,6 +54,34 @@ std::unique_ptr<abi::OrderT> ringlet::toAbi(rlayout::OrderAttr order) {
   return result;
 }
 
+FailureOr<uint32_t>
+ringlet::addConstant(DenseElementsAttr value,
+                     std::vector<std::unique_ptr<abi::ConstantT>> &constants) {
+  auto constant = std::make_unique<abi::ConstantT>();
+  constant->dtype = toAbi(value.getElementType());
+  if (constant->dtype == abi::DType::None)
+    return failure();
+  constant->sizes = toAbiSizes(value.getType().getShape());
+  if (constant->dtype == abi::DType::Bool) {
+    // A byte each, however MLIR packs them.
+    for (bool element : value.getValues<bool>())
+      constant->data.push_back(element);
+  } else {
+    ArrayRef<char> raw = value.getRawData();
+    int64_t copies = value.isSplat() ? value.getNumElements() : 1;
+    for (int64_t i = 0; i < copies; ++i)
+      constant->data.insert(constant->data.end(), raw.begin(), raw.end());
+  }
+  auto same = llvm::find_if(constants, [&](const auto &other) {
+    return other->dtype == constant->dtype && other->sizes == constant->sizes &&
+           other->data == constant->data;
+  });
+  auto number = static_cast<uint32_t>(same - constants.begin());
+  if (same == constants.end())
+    constants.push_back(std::move(constant));
+  return number;
+}
+
 FailureOr<std::unique_ptr<abi::KernelParamT>> ringlet::toAbiParam(Type type) {
   auto param = std::make_unique<abi::KernelParamT>();
   if (type.isIndex()) {

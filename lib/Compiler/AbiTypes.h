@@ -11,6 +11,7 @@
 #include "dialects/Layout/IR/LayoutDialect.h"
 #include "ringlet/abi/ArtifactGenerated.h"
 
+#include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
 
 namespace ringlet {
@@ -22,6 +23,12 @@ abi::DType toAbi(mlir::Type elementType);
 std::vector<int64_t> toAbiSizes(llvm::ArrayRef<int64_t> sizes);
 
 std::unique_ptr<abi::OrderT> toAbi(rlayout::OrderAttr order);
+
+/// The number of `value` among `constants`, to which it is added if it is new.
+/// Fails, without a message, for elements that no tensor of an artefact has.
+llvm::FailureOr<uint32_t>
+addConstant(mlir::DenseElementsAttr value,
+            std::vector<std::unique_ptr<abi::ConstantT>> &constants);
 
 /// Kind, sizes and strides of a kernel's parameter, a memref or an index.
 /// Fails, without a message, for any other type.

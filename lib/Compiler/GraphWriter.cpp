@@ -170,19 +170,13 @@ bool GraphBuilder::addReorder(Value input, Value output, int32_t argument) {
 
 bool GraphBuilder::addConstant(arith::ConstantOp op) {
   auto elements = dyn_cast<DenseElementsAttr>(op.getValue());
-  if (!elements || !elements.getElementType().isInteger(64) ||
-      !addValue(op.getResult(), -1))
+  if (!elements || !addValue(op.getResult(), -1))
     return false;
-  auto constant = std::make_unique<abi::ConstantT>();
-  constant->dtype = abi::DType::I64;
-  constant->sizes = toAbiSizes(elements.getType().getShape());
-  for (int64_t value : elements.getValues<int64_t>()) {
-    auto *bytes = reinterpret_cast<const uint8_t *>(&value);
-    constant->data.insert(constant->data.end(), bytes, bytes + sizeof value);
-  }
-  graph->values.back()->constant =
-      static_cast<int32_t>(artifact.constants.size());
-  artifact.constants.push_back(std::move(constant));
+  FailureOr<uint32_t> number =
+      ringlet::addConstant(elements, artifact.constants);
+  if (failed(number))
+    return false;
+  graph->values.back()->constant = static_cast<int32_t>(*number);
   return true;
 }
 

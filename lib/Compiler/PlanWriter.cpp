@@ -257,9 +257,14 @@ FailureOr<std::unique_ptr<abi::BufferT>> PlanWriter::makeBuffer(State &state,
     }
   } else if (auto constant = value.getDefiningOp<rplan::ConstantOp>()) {
     entry->kind = abi::BufferKind::Constant;
-    FailureOr<uint32_t> number = addConstant(constant);
+    auto elements = dyn_cast<DenseElementsAttr>(constant.getValue());
+    FailureOr<uint32_t> number = failure();
+    if (elements)
+      number = addConstant(elements, constants);
     if (failed(number))
-      return failure();
+      return constant.emitOpError(
+                 "expected numbers written as dense<...>, found ")
+             << constant.getValue();
     entry->index = *number;
   } else if (auto table = value.getDefiningOp<rplan::OrderTableOp>()) {
     entry->kind = abi::BufferKind::OrderTable;
@@ -280,28 +285,6 @@ FailureOr<std::unique_ptr<abi::BufferT>> PlanWriter::makeBuffer(State &state,
   if (!good)
     return failure();
   return entry;
-}
-
-FailureOr<uint32_t> PlanWriter::addConstant(rplan::ConstantOp op) {
-  auto value = dyn_cast<DenseElementsAttr>(op.getValue());
-  if (!value || toAbi(value.getElementType()) == abi::DType::None ||
-      value.getElementType().isInteger(1))
-    return op.emitOpError("expected numbers written as dense<...>, found ")
-           << op.getValue();
-  auto constant = std::make_unique<abi::ConstantT>();
-  constant->dtype = toAbi(value.getElementType());
-  constant->sizes = toAbiSizes(value.getType().getShape());
-  ArrayRef<char> raw = value.getRawData();
-  for (int64_t i = 0; i < (value.isSplat() ? value.getNumElements() : 1); ++i)
-    constant->data.insert(constant->data.end(), raw.begin(), raw.end());
-  auto same = llvm::find_if(constants, [&](const auto &other) {
-    return other->dtype == constant->dtype && other->sizes == constant->sizes &&
-           other->data == constant->data;
-  });
-  auto number = static_cast<uint32_t>(same - constants.begin());
-  if (same == constants.end())
-    constants.push_back(std::move(constant));
-  return number;
 }
 
 LogicalResult PlanWriter::tileIndex(State &state, rplan::TileIndexOp op,

@@ -76,7 +76,6 @@ private:
   mlir::LogicalResult tileIndex(State &state, rplan::TileIndexOp op,
                                 abi::BufferT &entry);
   /// The number of a constant of this content, an existing one if it can be.
-  mlir::FailureOr<uint32_t> addConstant(rplan::ConstantOp op);
   mlir::LogicalResult rankTable(State &state, rplan::RankTableOp op,
                                 abi::BufferT &entry);
   /// The number of a buffer that the next step uses.

@@ -207,7 +207,7 @@ static LogicalResult runConstant(Machine &machine,
   std::string name;
   llvm::raw_string_ostream(name) << op.getValue().getElementType();
   std::optional<DType> dtype = parseDType(name);
-  if (!value || !dtype || value.getElementType().isInteger(1))
+  if (!value || !dtype)
     return machine.fail(instruction, "expected numbers of a known type, "
                                      "written as dense<...>, found " +
                                          name);
@@ -220,6 +220,11 @@ static LogicalResult runConstant(Machine &machine,
     return success();
   if (failed(machine.run.allocate(buffer, op)))
     return failure();
+  if (value.getElementType().isInteger(1)) {
+    // A byte each, however MLIR packs them.
+    llvm::copy(value.getValues<bool>(), buffer.data);
+    return success();
+  }
   ArrayRef<char> raw = value.getRawData();
   int64_t copies = value.isSplat() ? value.getNumElements() : 1;
   for (int64_t i = 0; i < copies; ++i)

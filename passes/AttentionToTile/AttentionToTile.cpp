@@ -57,6 +57,7 @@ private:
   Attention readAttention(attn::AttentionOp op);
   void lowerAttention(attn::AttentionOp op);
   void lowerReorder(attn::ReorderOp op);
+  void lowerConstant(arith::ConstantOp op);
   /// Checks that the sizes of inputs agree, which their types left open.
   void requireShapes(attn::AttentionOp op, const HostTensor &query,
                      const HostTensor &key, const HostTensor &value);
@@ -87,8 +88,11 @@ void FunctionLowering::lower() {
       lowerAttention(attention);
     else if (auto reorder = dyn_cast<attn::ReorderOp>(op))
       lowerReorder(reorder);
-    else
+    else {
+      if (auto constant = dyn_cast<arith::ConstantOp>(op))
+        lowerConstant(constant);
       continue;
+    }
     ++operation;
   }
   // What is returned without being computed into its place is copied there.
@@ -302,6 +306,17 @@ void FunctionLowering::lowerReorder(attn::ReorderOp op) {
   emitReorder(plan, kernelName("reorder"), op.getSequenceAxis(), from,
               order(op.getInputLayout()), to, order(op.getOutputLayout()));
   tensors[op.getOutput()] = to;
+}
+
+void FunctionLowering::lowerConstant(arith::ConstantOp op) {
+  auto type = cast<RankedTensorType>(op.getType());
+  if (type.getRank() == 0)
+    return; // A number, which readScalar finds.
+  Value buffer = rplan::ConstantOp::create(
+      plan.getBuilder(), plan.getLoc(),
+      MemRefType::get(type.getShape(), type.getElementType()),
+      cast<ElementsAttr>(op.getValue()));
+  tensors[op.getResult()] = plan.getTensor(buffer);
 }
 
 struct AttentionToTile : ringlet::impl::RingletToRTileBase<AttentionToTile> {

@@ -63,11 +63,13 @@ def RingletToRTile : Pass<"ringlet-to-rtile", "::mlir::ModuleOp"> {
     end anywhere; a kernel finds its sequence by bisection. Kernels that come last
     fill what lies past the lengths, or past the last sequence.
 
+    An `arith.constant` becomes an `rplan.constant`, which kernels read as they
+    read an argument: lengths, offsets, sinks and masks may be known. The plan
+    takes a number, of type `tensor<i64>`, as it is.
+
     Needs `tilings` (see `ringlet-choose-tiling`). What has no lowering yet is
-    refused with the rule's number: q_offset by sequence, packed sequences and,
-    without one q_offset, lengths with a grid window or block mask, all of them
-    with a pattern order (S1, S2), lengths or packed sequences with memory
-    orders (O1), rings (G1). Operations of other dialects are refused by name.
+    refused with the rule's number: rings (G1). Constants of more than 64 MiB and
+    operations of other dialects are refused by name.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
     "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect",

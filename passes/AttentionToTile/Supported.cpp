@@ -35,10 +35,10 @@ static LogicalResult checkAttention(attn::AttentionOp op) {
              << branch.getR() << " (B1)";
   DenseIntElementsAttr constant;
   if (offset && matchPattern(offset, m_Constant(&constant)))
-    if (int64_t value = constant.getSplatValue<int64_t>();
-        value > kMaxOffset || value < -kMaxOffset)
-      return op.emitOpError("expected q_offset within +-2^60, found ")
-             << value << " (S1)";
+    for (int64_t value : constant.getValues<int64_t>())
+      if (value > kMaxOffset || value < -kMaxOffset)
+        return op.emitOpError("expected q_offset within +-2^60, found ")
+               << value << " (S1)";
   if (!op.getTilings())
     return op.emitOpError("expected tilings: run ringlet-choose-tiling first");
   for (auto tiling : op.getTilings()->getAsRange<attn::TilingAttr>())
@@ -63,6 +63,31 @@ static LogicalResult checkReorder(attn::ReorderOp op) {
   for (rlayout::LayoutAttr layout : {op.getInputLayout(), op.getOutputLayout()})
     if (layout && layout.getRing())
       return op.emitOpError("expected no ring: it has no lowering yet (G1)");
+  return success();
+}
+
+/// Of one constant, which the artefact carries.
+static constexpr uint64_t kMaxConstantBytes = uint64_t(1) << 26;
+
+static LogicalResult checkConstant(arith::ConstantOp op) {
+  auto type = dyn_cast<RankedTensorType>(op.getType());
+  if (!type ||
+      !(type.getElementType().isInteger(1) ||
+        type.getElementType().isInteger(64) ||
+        isa<Float16Type, BFloat16Type, Float32Type>(type.getElementType())))
+    return op.emitOpError("expected a constant tensor of i64, i1, f16, bf16 or "
+                          "f32, found ")
+           << op.getType();
+  if (!isa<DenseElementsAttr>(op.getValue()))
+    return op.emitOpError("expected a constant written as dense<...>, found ")
+           << op.getValue();
+  uint64_t bytes = llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+  for (uint64_t size : type.getShape())
+    bytes = llvm::SaturatingMultiply(bytes, size);
+  if (bytes > kMaxConstantBytes)
+    return op.emitOpError("expected a constant of at most ")
+           << kMaxConstantBytes << " bytes, found one of " << bytes
+           << "; larger tensors are arguments";
   return success();
 }
 
@@ -96,14 +121,8 @@ LogicalResult ringlet::checkFunction(func::FuncOp function) {
       if (failed(checkReorder(reorder)))
         return failure();
     } else if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
-      auto type = dyn_cast<RankedTensorType>(constant.getType());
-      if (!type || type.getRank() != 0 || !type.getElementType().isInteger(64))
-        return op.emitOpError("expected a constant of tensor<i64>, found ")
-               << constant.getType();
-      if (!isa<DenseIntElementsAttr>(constant.getValue()))
-        return op.emitOpError("expected a constant written as dense<...>, "
-                              "found ")
-               << constant.getValue();
+      if (failed(checkConstant(constant)))
+        return failure();
     } else if (!isa<func::ReturnOp>(op)) {
       return op.emitOpError("expected an operation of ringlet, or "
                             "arith.constant, in a function to compile, found ")

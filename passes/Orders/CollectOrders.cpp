@@ -27,10 +27,11 @@ SmallVector<OrderUse> ringlet::collectOrders(Operation *root) {
   };
   AttrTypeWalker walker;
   walker.addWalk([&](RankedTensorType type) {
-    rlayout::OrderAttr order = rlayout::getOrder(type);
-    if (!order)
+    // What is written, linear order included.
+    rlayout::LayoutAttr layout = rlayout::getLayout(type);
+    if (!layout || !layout.getOrder())
       return WalkResult::advance();
-    add(order, type.getDimSize(rlayout::getLayout(type).getAxis()));
+    add(layout.getOrder(), type.getDimSize(layout.getAxis()));
     return WalkResult::skip();
   });
   walker.addWalk([&](rlayout::OrderAttr order) { add(order, 0); });

@@ -20,8 +20,10 @@ LayoutAttr ringlet::getLayoutOf(RankedTensorType type, int64_t axis) {
   LayoutAttr layout = rlayout::getLayout(type);
   if (!layout || layout.getAxis() != axis)
     return {};
-  return LayoutAttr::get(type.getContext(), layout.getOrder(), layout.getRing(),
-                         0);
+  rlayout::OrderAttr order = rlayout::getOrder(type);
+  if (!order && !layout.getRing())
+    return {};
+  return LayoutAttr::get(type.getContext(), order, layout.getRing(), 0);
 }
 
 std::string ringlet::describe(LayoutAttr layout) {

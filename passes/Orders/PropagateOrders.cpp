@@ -214,6 +214,11 @@ void Rewrite::run() {
 
 RankedTensorType Rewrite::getWantedType(const OrderUse &use) const {
   auto type = cast<RankedTensorType>(use.operand->get().getType());
+  // Linear order has several spellings: what lies well stays as it is.
+  if (llvm::all_of(llvm::enumerate(use.sites), [&](auto place) {
+        return getLayoutOf(type, place.index()) == layouts[place.value()];
+      }))
+    return type;
   for (auto [axis, site] : llvm::enumerate(use.sites))
     if (layouts[site])
       return withLayout(type, layouts[site], axis);

@@ -31,14 +31,16 @@ std::string getName(Operation *op, Value value) {
                                       op->operand_begin());
 }
 
-/// The operands and results of `op` that have a layout.
+/// The operands and results of `op` that have a layout other than linear
+/// order.
 SmallVector<std::pair<Value, LayoutAttr>> getOrdered(Operation *op) {
   SmallVector<std::pair<Value, LayoutAttr>> ordered;
   for (auto values :
        {ValueRange(op->getOperands()), ValueRange(op->getResults())})
     for (Value value : values)
       if (auto type = dyn_cast<RankedTensorType>(value.getType()))
-        if (LayoutAttr layout = rlayout::getLayout(type))
+        if (LayoutAttr layout = rlayout::getLayout(type);
+            layout && (rlayout::getOrder(type) || layout.getRing()))
           ordered.push_back({value, layout});
   return ordered;
 }

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Exponentials, logarithms and tanh are polynomials on vectors: nothing is
+// Exponentials, logarithms, tanh and erf are polynomials on vectors: nothing is
 // called. Coefficients are minimax fits of relative error on the interval that
 // stands with each, rounded to f32.
 //
@@ -179,6 +179,27 @@ public:
     return b.copySign(result, x);
   }
 
+  Value erf(Value x) {
+    Value size = b.absolute(x);
+    // Below 1 an odd polynomial; above it 1 - erfc |x|, of whose logarithm
+    // there is a fit. From 4 on the difference rounds to 1.
+    Value square = arith::MulFOp::create(b, x, x);
+    Value series = polynomial(
+        square, {7.853861461626366e-05, -0.0008010193705558777,
+                 0.005188327748328447, -0.026853812858462334,
+                 0.1128358542919159, -0.3761262595653534, 0.12837916612625122});
+    Value small = b.fma(x, series, x);
+    Value logarithm = polynomial(atMost(size, 4.0),
+                                 {0.00018637916946318, -0.0029476580675691366,
+                                  0.02183806337416172, -0.10310675203800201,
+                                  -0.638144850730896, -1.1270891427993774,
+                                  -0.0003415232349652797});
+    Value large = arith::SubFOp::create(b, real(1.0), exp(logarithm));
+    Value result = b.select(
+        b.compare(arith::CmpFPredicate::OGE, size, real(1.0)), large, small);
+    return b.copySign(result, x);
+  }
+
 private:
   /// Adding it leaves an integer in the low bits of an f32.
   static constexpr double magic = 12582912.0;
@@ -262,6 +283,7 @@ Value code::emitElementwise(CodeBuilder &b, Operation *op,
             return functions.tanh(
                 x, [&](Value size) { return functions.getTanhRest(size); });
           })
+          .Case([&](math::ErfOp) { return functions.erf(x); })
           .Case([&](math::SqrtOp) { return b.squareRoot(x); })
           .Case([&](math::RsqrtOp) {
             return arith::DivFOp::create(b, functions.real(1.0),

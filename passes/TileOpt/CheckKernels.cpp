@@ -31,9 +31,9 @@ bool isElementwise(Operation *op) {
              arith::XOrIOp, arith::AddIOp, arith::SubIOp, arith::MulIOp,
              arith::CmpIOp, arith::MaxSIOp, arith::MinSIOp, arith::ExtSIOp,
              arith::ExtUIOp, arith::SIToFPOp, arith::UIToFPOp, math::AbsFOp,
-             math::CeilOp, math::ExpOp, math::Exp2Op, math::FloorOp,
-             math::FmaOp, math::LogOp, math::Log2Op, math::RoundEvenOp,
-             math::RsqrtOp, math::SqrtOp, math::TanhOp>(op);
+             math::CeilOp, math::ErfOp, math::ExpOp, math::Exp2Op,
+             math::FloorOp, math::FmaOp, math::LogOp, math::Log2Op,
+             math::RoundEvenOp, math::RsqrtOp, math::SqrtOp, math::TanhOp>(op);
 }
 
 LogicalResult checkTile(Operation *op, Type type, StringRef target) {

@@ -221,8 +221,10 @@ def RTileAssignChannels : Pass<"rtile-gpu-assign-channels"> {
 def RTileToNVVM : Pass<"rtile-to-nvvm", "::mlir::ModuleOp"> {
   let summary = "Emit kernels as llvm.func for NVPTX";
   let description = [{
-    Follows the decisions of the passes before; decides nothing itself. Each
-    `rtile.func` becomes
+    Follows the decisions of the passes before. What it chooses itself is the
+    instructions of an operation and, in roles, where elementwise ones stand: an
+    element goes through all of them once something needs it. Each `rtile.func`
+    becomes
 
     ```
     llvm.func ptx_kernelcc @name(%base: i64, %size: i64, %extent: i64)

@@ -40,9 +40,11 @@ choose_compiler() {
 
 # configure BUILD_FOLDER OPTION...: runs CMake unless that has been done with
 # these options; ninja runs it again by itself when its input changes. A folder
-# keeps the compiler that it began with.
+# keeps the compiler that it began with, but for one of tools/quickstart: most of
+# it is built anew for other options, so that it takes the compiler that a folder
+# made by these options has.
 configure() {
-  local build=$1 log
+  local build=$1 log fresh=()
   shift
   if [ -f "$build/build.ninja" ] &&
     [ "$(cat "$build/configure.options" 2>/dev/null)" = "$*" ]; then
@@ -50,7 +52,10 @@ configure() {
   fi
   mkdir -p "$build"
   log=$build/configure.log
-  if ! cmake -S "$root" -B "$build" -G Ninja "$@" >"$log" 2>&1; then
+  if grep -q QUICK_BUILD=ON "$build/configure.options" 2>/dev/null; then
+    fresh=(--fresh)
+  fi
+  if ! cmake "${fresh[@]}" -S "$root" -B "$build" -G Ninja "$@" >"$log" 2>&1; then
     tail -n 30 "$log" >&2
     # A cache of a failed run may hold what was not found yet.
     rm -f "$build/CMakeCache.txt"

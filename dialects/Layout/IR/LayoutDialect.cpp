@@ -36,5 +36,7 @@ LayoutAttr ringlet::rlayout::getLayout(RankedTensorType type) {
 
 OrderAttr ringlet::rlayout::getOrder(RankedTensorType type) {
   LayoutAttr layout = getLayout(type);
-  return layout ? layout.getOrder() : OrderAttr();
+  OrderAttr order = layout ? layout.getOrder() : OrderAttr();
+  // Linear order has several spellings.
+  return order && !order.isIdentity() ? order : OrderAttr();
 }

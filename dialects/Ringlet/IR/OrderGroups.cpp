@@ -18,7 +18,8 @@ SmallVector<rlayout::OrderGroup> AttentionOp::getOrderGroups() {
   // tilings were chosen for it. Packed sequences restart an order each, which a
   // reorder of the whole axis does not (O1).
   auto isFixed = [&](TypedValue<RankedTensorType> value) {
-    return rlayout::getOrder(value.getType()) || getTilings() || isPacked();
+    rlayout::LayoutAttr layout = rlayout::getLayout(value.getType());
+    return (layout && layout.getOrder()) || getTilings() || isPacked();
   };
   auto number = [](Value result) {
     return cast<OpResult>(result).getResultNumber();

@@ -84,6 +84,33 @@ func.func @offset_range(%q: tensor<1x8x2x16xf32>) -> tensor<1x8x2x16xf32> {
 
 // -----
 
+func.func @offsets_range(%q: tensor<2x8x2x16xf32>) -> tensor<2x8x2x16xf32> {
+  %p = arith.constant dense<[0, 1152921504606846977]> : tensor<2xi64>
+  // expected-error@+1 {{expected q_offset within +-2^60, found 1152921504606846977 (S1)}}
+  %o, %l = ringlet.attention %q, %q, %q branches [<w = *, r = 1>] q_offset(%p)
+      : (tensor<2x8x2x16xf32>, tensor<2x8x2x16xf32>, tensor<2x8x2x16xf32>, tensor<2xi64>)
+      -> (tensor<2x8x2x16xf32>, tensor<2x2x8xf32>)
+  return %o : tensor<2x8x2x16xf32>
+}
+
+// -----
+
+func.func @constant_type(%q: tensor<1x8x2x16xf32>) -> tensor<1x8x2x16xf32> {
+  // expected-error@+1 {{expected a constant tensor of i64, i1, f16, bf16 or f32, found 'tensor<2xf64>'}}
+  %s = arith.constant dense<1.0> : tensor<2xf64>
+  return %q : tensor<1x8x2x16xf32>
+}
+
+// -----
+
+func.func @constant_size(%q: tensor<1x8x2x16xf32>) -> tensor<1x8x2x16xf32> {
+  // expected-error@+1 {{expected a constant of at most 67108864 bytes, found one of 1099511627776; larger tensors are arguments}}
+  %s = arith.constant dense<true> : tensor<1048576x1048576xi1>
+  return %q : tensor<1x8x2x16xf32>
+}
+
+// -----
+
 func.func @s1_resource(%x: tensor<1x8x1x8xf32>) -> tensor<1x8x1x8xf32> {
   // expected-error @below {{expected a constant written as dense<...>, found dense_resource<place> : tensor<i64>}}
   %p = arith.constant dense_resource<place> : tensor<i64>

@@ -248,3 +248,20 @@ func.func @choice(%q: !h, %k: !h, %v: !h) -> !h {
   %r = ringlet.reorder %o : !x to !h
   return %r : !h
 }
+
+// -----
+
+// Linear order has several spellings, and each tensor keeps its own.
+
+#h = #rlayout.layout<order = #rlayout.order<hilbert, grid = [2, 2]>>
+#l = #rlayout.layout<order = #rlayout.order<linear>>
+#n = #rlayout.layout<>
+!t = tensor<1x4x2x8xf32>
+!h = tensor<1x4x2x8xf32, #h>
+!l = tensor<1x4x2x8xf32, #l>
+!n = tensor<1x4x2x8xf32, #n>
+func.func @spellings(%q: !l, %k: !n, %v: !h) -> (!n, !l) {
+  %linear = ringlet.reorder %v : !h to !t
+  %o, %s = ringlet.attention %q, %k, %linear branches [<w = *, r = 1>] : (!l, !n, !t) -> (!n, tensor<1x2x4xf32>)
+  return %o, %q : !n, !l
+}

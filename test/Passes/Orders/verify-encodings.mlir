@@ -36,6 +36,26 @@ func.func @accepted(%x: !h, %gain: tensor<8xf32>, %y: !t) -> (!h, tensor<1x2x8xf
 
 // -----
 
+// Linear order is linear order, however it is written: without an encoding, with
+// one that names no order, or by an order that leaves every token in its place.
+
+#n = #rlayout.layout<>
+#l = #rlayout.layout<order = #rlayout.order<linear>>
+#r = #rlayout.layout<order = #rlayout.order<residue<1>>>
+!t = tensor<1x4x2x8xf32>
+!n = tensor<1x4x2x8xf32, #n>
+!l = tensor<1x4x2x8xf32, #l>
+!r = tensor<1x4x2x8xf32, #r>
+func.func @linear(%t: !t, %n: !n, %l: !l, %r: !r) -> tensor<1x?x2x8xf32, #n> {
+  %o0, %s0 = ringlet.attention %t, %n, %l branches [<w = *, r = 1>] : (!t, !n, !l) -> (!r, tensor<1x2x4xf32>)
+  %o1, %s1 = ringlet.attention %n, %l, %r branches [<w = *, r = 1>] : (!n, !l, !r) -> (!t, tensor<1x2x4xf32>)
+  %o2, %s2 = ringlet.attention %l, %r, %t branches [<w = *, r = 1>] : (!l, !r, !t) -> (!n, tensor<1x2x4xf32>)
+  %cast = tensor.cast %o2 : !n to tensor<1x?x2x8xf32, #n>
+  return %cast : tensor<1x?x2x8xf32, #n>
+}
+
+// -----
+
 // A cast drops the order without a word.
 
 #h = #rlayout.layout<order = #rlayout.order<hilbert, grid = [2, 2]>>

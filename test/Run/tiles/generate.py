@@ -58,6 +58,7 @@ class Generator:
         "arith.negf": lambda x: -x,
         "math.exp2": lambda x: 2.0 ** min(x, 200),
         "math.tanh": math.tanh,
+        "math.erf": math.erf,
     }
     BINARY = {
         "arith.addf": lambda x, y: x + y,
