@@ -257,6 +257,9 @@ KeySplit ringlet::cost::chooseSplit(const GPUCore &core,
       best.cyclesPerKey = cycles;
       bestOfScore = tiling.cyclesPerScore;
     }
+  // None fits beside so many registers that are to be left free.
+  if (!best.rows)
+    return best;
   double ofMemory =
       static_cast<double>((branch.headDim + branch.valueDim) * elementBytes) /
       table.memoryBytes;
@@ -273,8 +276,7 @@ KeySplit ringlet::cost::chooseSplit(const GPUCore &core,
   auto isCheaper = [&](int64_t queries) {
     return ofFew(queries) <= table.worthOfParts * ofMany(queries);
   };
-  while (best.rows && best.queries < table.fewQueries &&
-         isCheaper(best.queries + 1))
+  while (best.queries < table.fewQueries && isCheaper(best.queries + 1))
     ++best.queries;
   return best;
 }

@@ -203,4 +203,10 @@ TEST(GPUTiling, ExplainNamesTheFigures) {
       << text;
 }
 
+TEST(GPUTiling, NoneForFewQueriesWhereNoneFit) {
+  GPUCore core = large;
+  core.spareRegisters = 240;
+  EXPECT_EQ(chooseSplit(core, shape(128, 0), 2, 64, 0.5, 1, 1).queries, 0);
+}
+
 } // namespace
