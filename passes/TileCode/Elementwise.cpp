@@ -194,7 +194,8 @@ public:
                                   0.02183806337416172, -0.10310675203800201,
                                   -0.638144850730896, -1.1270891427993774,
                                   -0.0003415232349652797});
-    Value large = arith::SubFOp::create(b, real(1.0), exp(logarithm));
+    Value rest = exp(logarithm);
+    Value large = arith::SubFOp::create(b, real(1.0), rest);
     Value result = b.select(
         b.compare(arith::CmpFPredicate::OGE, size, real(1.0)), large, small);
     return b.copySign(result, x);
