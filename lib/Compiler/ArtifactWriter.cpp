@@ -20,6 +20,8 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
+#include "llvm/ADT/StringSet.h"
+
 using namespace mlir;
 using namespace ringlet;
 
@@ -310,11 +312,34 @@ LogicalResult ArtifactWriter::addLevel(ModuleOp tiles, ModuleOp lowered,
   if (failed(addCode(group, lowered, object, code.report)))
     return failure();
 
+  addFunctions(lowered);
   for (auto plan : lowered.getOps<rplan::FuncOp>()) {
     Entry &entry = entries[plan.getSymName()];
-    if (!entry.writer) {
+    if (failed(entry.writer->addPlan(plan, group.kernels, functions, object)))
+      return failure();
+    group.plans.push_back(entry.function->plans.back().get());
+  }
+  return success();
+}
+
+/// Those that steps call come last.
+void ArtifactWriter::addFunctions(ModuleOp lowered) {
+  llvm::StringSet<> called;
+  lowered.walk([&](rplan::AttendOp attend) {
+    for (ArrayAttr plans : {attend.getWhole(), attend.getPart()})
+      for (auto name : plans.getAsRange<FlatSymbolRefAttr>())
+        called.insert(name.getValue());
+  });
+  for (bool isPrivate : {false, true})
+    for (auto plan : lowered.getOps<rplan::FuncOp>()) {
+      Entry &entry = entries[plan.getSymName()];
+      if (entry.writer || called.contains(plan.getSymName()) != isPrivate)
+        continue;
+      functions[plan.getSymName()] =
+          static_cast<uint32_t>(artifact.functions.size());
       artifact.functions.push_back(std::make_unique<abi::FunctionT>());
       entry.function = artifact.functions.back().get();
+      entry.function->is_private = isPrivate;
       entry.writer = std::make_unique<PlanWriter>(plan, *entry.function,
                                                   artifact.constants);
       auto source = sources.find(plan.getSymName());
@@ -325,11 +350,6 @@ LogicalResult ArtifactWriter::addLevel(ModuleOp tiles, ModuleOp lowered,
           argument->layout = layout;
       }
     }
-    if (failed(entry.writer->addPlan(plan, group.kernels, object)))
-      return failure();
-    group.plans.push_back(entry.function->plans.back().get());
-  }
-  return success();
 }
 
 FailureOr<std::vector<uint8_t>> ArtifactWriter::finish(Location loc) {

@@ -55,6 +55,7 @@ private:
   makeKernel(mlir::Operation *tile, mlir::Operation *code);
   mlir::LogicalResult addCode(Group &group, mlir::ModuleOp lowered,
                               uint32_t codeObject, const PtxasReport *report);
+  void addFunctions(mlir::ModuleOp lowered);
 
   abi::ArtifactT artifact;
   /// By name, in the order of the first level's plans.
@@ -63,6 +64,7 @@ private:
     std::unique_ptr<PlanWriter> writer;
   };
   llvm::StringMap<Entry> entries;
+  llvm::StringMap<uint32_t> functions; // Numbers in the artefact.
   struct Source {
     std::unique_ptr<abi::GraphT> graph;
     std::vector<std::string> layouts;

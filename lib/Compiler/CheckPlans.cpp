@@ -133,6 +133,11 @@ LogicalResult PlanCheck::run() {
     if (auto copy = dyn_cast<rplan::CopyOp>(op))
       if (auto argument = dyn_cast<BlockArgument>(copy.getDestination()))
         written.set(argument.getArgNumber());
+    if (auto attend = dyn_cast<rplan::AttendOp>(op))
+      for (Value state :
+           {attend.getAccumulator(), attend.getMaximum(), attend.getSum()})
+        if (auto argument = dyn_cast<BlockArgument>(state))
+          written.set(argument.getArgNumber());
     auto launch = dyn_cast<rplan::LaunchOp>(op);
     if (!launch)
       continue;

@@ -56,8 +56,9 @@ bool GraphBuilder::addValue(Value value, int32_t argument) {
   entry->argument = argument;
   if (auto layout =
           dyn_cast_if_present<rlayout::LayoutAttr>(type.getEncoding())) {
+    // A caller brings a part of it; what is computed is about all parts.
     if (layout.getRing())
-      return false;
+      entry->sizes[layout.getAxis()] = -1;
     if (layout.getOrder()) {
       entry->order = toAbi(layout.getOrder());
       entry->order_axis = static_cast<uint8_t>(layout.getAxis());

@@ -54,6 +54,7 @@ void ringlet::buildRingletOptPipeline(OpPassManager &pm,
 void ringlet::buildRingletToRTilePipeline(OpPassManager &pm,
                                           const LevelOptions &options) {
   buildRingletOptPipeline(pm, options);
+  pm.addPass(createRingletPartitionRing());
   pm.addPass(createRingletToRTile());
   pm.addPass(createRTileSplitMaskedLoops());
   pm.addPass(createRPlanAlignInputs({options.level}));

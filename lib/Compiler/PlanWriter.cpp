@@ -5,9 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "lib/Compiler/PlanWriter.h"
-
 #include "lib/Compiler/AbiTypes.h"
+#include "lib/Compiler/PlanWriterState.h"
 #include "passes/TileCode/TableKernels.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -15,19 +14,6 @@
 using namespace mlir;
 using namespace ringlet;
 using abi::ExprOp;
-
-/// What one plan adds to the function.
-struct PlanWriter::State {
-  State(abi::PlanT *plan, const llvm::StringMap<uint32_t> &kernels)
-      : plan(plan), kernels(kernels) {}
-  abi::PlanT *plan;
-  const llvm::StringMap<uint32_t> &kernels; // By symbol.
-  llvm::DenseMap<Value, uint32_t> exprs;
-  llvm::DenseMap<Value, uint32_t> buffers;
-  llvm::DenseMap<Value, uint32_t> events; // Steps by their events.
-  /// Those that the next step waits for because of its operands.
-  llvm::SmallVector<uint32_t> copies;
-};
 
 PlanWriter::PlanWriter(rplan::FuncOp plan, abi::FunctionT &function,
                        std::vector<std::unique_ptr<abi::ConstantT>> &constants)
@@ -370,14 +356,6 @@ FailureOr<abi::LaunchT> PlanWriter::makeLaunch(State &state, Operation *op,
   return launch;
 }
 
-template <typename ActionT>
-abi::StepT &PlanWriter::addStep(State &state, ActionT action) {
-  state.plan->steps.push_back(std::make_unique<abi::StepT>());
-  abi::StepT &step = *state.plan->steps.back();
-  step.action.Set(std::move(action));
-  return step;
-}
-
 template <typename OpT, typename ActionT>
 void PlanWriter::addQueued(State &state, OpT op, ActionT action) {
   auto number = static_cast<uint32_t>(state.plan->steps.size());
@@ -450,6 +428,7 @@ LogicalResult PlanWriter::require(State &state, rplan::RequireOp op) {
 
 LogicalResult PlanWriter::addPlan(rplan::FuncOp plan,
                                   const llvm::StringMap<uint32_t> &kernels,
+                                  const llvm::StringMap<uint32_t> &functions,
                                   uint32_t codeObject) {
   for (auto [argument, entry] :
        llvm::zip(plan.getBody().getArguments(), function.arguments))
@@ -458,7 +437,7 @@ LogicalResult PlanWriter::addPlan(rplan::FuncOp plan,
              << entry->name << "' has elements that an artefact cannot name: "
              << argument.getType();
   function.plans.push_back(std::make_unique<abi::PlanT>());
-  State state(function.plans.back().get(), kernels);
+  State state(function.plans.back().get(), kernels, functions);
   state.plan->code_objects.push_back(codeObject);
   for (Operation &op : plan.getBody().front()) {
     LogicalResult result = success();
@@ -466,6 +445,10 @@ LogicalResult PlanWriter::addPlan(rplan::FuncOp plan,
       result = launch(state, call);
     else if (auto step = dyn_cast<rplan::CopyOp>(op))
       result = copy(state, step);
+    else if (auto begin = dyn_cast<rplan::ExchangeOp>(op))
+      result = exchange(state, begin);
+    else if (auto chunks = dyn_cast<rplan::AttendOp>(op))
+      result = attend(state, chunks);
     else if (auto input = dyn_cast<rplan::AlignedOp>(op))
       result = align(state, input);
     else if (auto condition = dyn_cast<rplan::RequireOp>(op))

@@ -62,9 +62,11 @@ public:
              std::vector<std::unique_ptr<abi::ConstantT>> &constants);
 
   /// Appends the plan of `plan`, which has the arguments of the first one.
-  /// `kernels` numbers the kernels by symbol. Fails with a diagnostic.
+  /// `kernels` numbers the kernels by symbol, `functions` the functions. Fails
+  /// with a diagnostic.
   mlir::LogicalResult addPlan(rplan::FuncOp plan,
                               const llvm::StringMap<uint32_t> &kernels,
+                              const llvm::StringMap<uint32_t> &functions,
                               uint32_t codeObject);
 
 private:
@@ -93,6 +95,8 @@ private:
   abi::StepT &addStep(State &state, ActionT action);
   mlir::LogicalResult copy(State &state, rplan::CopyOp op);
   mlir::LogicalResult launch(State &state, rplan::LaunchOp op);
+  mlir::LogicalResult exchange(State &state, rplan::ExchangeOp op);
+  mlir::LogicalResult attend(State &state, rplan::AttendOp op);
   mlir::LogicalResult align(State &state, rplan::AlignedOp op);
   mlir::LogicalResult require(State &state, rplan::RequireOp op);
   void inferOutputSizes(State &state, rplan::FuncOp plan);

@@ -53,6 +53,8 @@ struct Options {
   bool chooseFreely = false;
   /// What `rplan.machine` says.
   int64_t multiprocessors = 128, rank = 0, ranks = 1;
+  /// The arguments of each rank of a ring; those of this one are not read.
+  std::vector<std::vector<MutableTensorView>> peers;
   /// Operations and loop iterations until a program counts as endless.
   int64_t maxSteps = 200'000'000;
   /// Limit on workspace, order tables and race records together, in bytes.

@@ -337,6 +337,9 @@ static std::optional<QueuedStep> getStep(Operation *op) {
     return QueuedStep{launch.getQueue(), launch.getWaits(), launch.getEvent()};
   if (auto copy = dyn_cast<rplan::CopyOp>(op))
     return QueuedStep{copy.getQueue(), copy.getWaits(), copy.getEvent()};
+  if (isa<rplan::ExchangeOp, rplan::AttendOp>(op))
+    return QueuedStep{rplan::Queue::compute, op->getOperands().take_front(0),
+                      Value()};
   return std::nullopt;
 }
 

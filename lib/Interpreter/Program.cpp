@@ -112,7 +112,7 @@ std::optional<SlotType> Compiler::typeOf(Type type) {
     return slot;
   }
   // Says nothing: the order of steps is that of the program.
-  if (isa<rplan::EventType>(type))
+  if (isa<rplan::EventType, rplan::ChunksType>(type))
     return slot;
   auto holds = [&](RankedTensorType tile,
                    Kind kind) -> std::optional<SlotType> {

@@ -108,6 +108,9 @@ struct Datum {
   std::vector<int64_t> ints;
   std::vector<float> floats;
   const Buffer *buffer = nullptr;
+  /// Of chunks: keys, values and queries, and the starts of packed ones; `ints`
+  /// is their offset, if there is one.
+  llvm::SmallVector<const Buffer *, 5> parts;
   View view;
   /// In a role: the slot that this is, or that the tile lies in.
   std::optional<Visit> visit;

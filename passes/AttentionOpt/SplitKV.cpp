@@ -22,6 +22,8 @@ std::string ringlet::whyNotSplitKV(attn::AttentionOp op) {
     return "keys follow a window on a grid (B5)";
   if (op.getMix() == attn::Mix::Sum)
     return "each branch has a softmax of its own (R2)";
+  if (rlayout::getRing(op.getQuery().getType()))
+    return "keys are on a ring, and come in chunks (G1)";
   return "";
 }
 

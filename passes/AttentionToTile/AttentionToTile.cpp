@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/AttentionToTile/HostPlan.h"
-#include "passes/AttentionToTile/Kernels.h"
+#include "passes/AttentionToTile/FunctionLowering.h"
 #include "passes/AttentionToTile/KeyTiles.h"
 #include "passes/AttentionToTile/Passes.h"
 
@@ -27,9 +26,7 @@ namespace ringlet {
 using namespace mlir;
 using namespace ringlet;
 
-namespace {
-
-std::string toString(Type type) {
+static std::string toString(Type type) {
   std::string text;
   llvm::raw_string_ostream(text) << type;
   return text;
@@ -38,50 +35,20 @@ std::string toString(Type type) {
 /// Of sizes `[.., sequence, head, dim]` those of what belongs to rows,
 /// `[.., head, sequence]`.
 template <class T>
-SmallVector<T> toRows(attn::AttentionOp op, ArrayRef<T> sizes) {
+static SmallVector<T> toRows(attn::AttentionOp op, ArrayRef<T> sizes) {
   int64_t axis = op.getSequenceAxis();
   SmallVector<T> rows(sizes.take_front(axis));
   rows.append({sizes[axis + 1], sizes[axis]});
   return rows;
 }
 
-/// Lowers one function.
-class FunctionLowering {
-public:
-  FunctionLowering(func::FuncOp function, SymbolTable &symbols)
-      : function(function), plan(function, symbols) {}
-
-  void lower();
-
-private:
-  Attention readAttention(attn::AttentionOp op);
-  void lowerAttention(attn::AttentionOp op);
-  void lowerReorder(attn::ReorderOp op);
-  void lowerConstant(arith::ConstantOp op);
-  /// Checks that the sizes of inputs agree, which their types left open.
-  void requireShapes(attn::AttentionOp op, const HostTensor &query,
-                     const HostTensor &key, const HostTensor &value);
-  Value queryOffset(attn::AttentionOp op, const HostTensor &query,
-                    const HostTensor &key);
-  /// Lists of sequences, of as many as there are if they are not packed.
-  SequenceLists getLists(attn::AttentionOp op, Value sequences);
-  /// The number that `scalar` holds, a constant or an argument in host memory.
-  Value readScalar(Value scalar);
-  /// The buffer for a result: the caller's if it is returned.
-  HostTensor target(OpResult result, ArrayRef<Value> sizes);
-  std::string kernelName(StringRef what) {
-    return (plan.getName() + "_" + what + std::to_string(operation)).str();
-  }
-
-  func::FuncOp function;
-  HostPlan plan;
-  DenseMap<Value, HostTensor> tensors;
-  unsigned operation = 0;
-};
-
-void FunctionLowering::lower() {
+void FunctionLowering::readArguments() {
   for (BlockArgument argument : function.getArguments())
     tensors[argument] = plan.getInput(argument.getArgNumber());
+}
+
+void FunctionLowering::lower() {
+  readArguments();
   for (Operation &op : function.getBody().front()) {
     plan.setLoc(op.getLoc());
     if (auto attention = dyn_cast<attn::AttentionOp>(op))
@@ -237,23 +204,13 @@ Attention FunctionLowering::readAttention(attn::AttentionOp op) {
   rows.requirePositions();
   SmallVector<BranchSizes> sizes =
       requireSizes(plan, op, [&](Value size) { return readScalar(size); });
-  SmallVector<Value> outputSizes(query.sizes);
-  outputSizes.back() = value.sizes.back();
-  HostTensor output = target(op->getOpResult(0), outputSizes);
-  // Computed only for a reader.
   SmallVector<Value> rowSizes = toRows(op, ArrayRef(query.sizes));
-  SmallVector<Value> lseSizes = rowSizes;
-  if (op.getMix() == attn::Mix::Sum)
-    lseSizes.insert(lseSizes.begin(), plan.constant(sizes.size()));
-  HostTensor lse;
-  if (!op.getLse().use_empty())
-    lse = target(op->getOpResult(1), lseSizes);
   return {op,
           query,
           key,
           value,
-          output,
-          lse,
+          /*output=*/{},
+          /*lse=*/{},
           blockMask,
           lookup(op.getSink()),
           offset,
@@ -264,8 +221,26 @@ Attention FunctionLowering::readAttention(attn::AttentionOp op) {
           rowSizes};
 }
 
+void FunctionLowering::addResults(Attention &attention) {
+  attn::AttentionOp op = attention.op;
+  SmallVector<Value> outputSizes(attention.query.sizes);
+  outputSizes.back() = attention.value.sizes.back();
+  attention.output = target(op->getOpResult(0), outputSizes);
+  SmallVector<Value> lseSizes = attention.rowSizes;
+  if (op.getMix() == attn::Mix::Sum)
+    lseSizes.insert(lseSizes.begin(), plan.constant(attention.sizes.size()));
+  // Computed only for a reader.
+  if (!op.getLse().use_empty())
+    attention.lse = target(op->getOpResult(1), lseSizes);
+  tensors[op.getOutput()] = attention.output;
+  tensors[op.getLse()] = attention.lse;
+}
+
 void FunctionLowering::lowerAttention(attn::AttentionOp op) {
+  if (op->hasAttr(shardedAttr))
+    return lowerSharded(op);
   Attention attention = readAttention(op);
+  addResults(attention);
   auto emit = [&](auto list) {
     emitKernels(plan, attention, list(plan, attention),
                 [&](StringRef what) { return kernelName(what); });
@@ -293,8 +268,6 @@ void FunctionLowering::lowerAttention(attn::AttentionOp op) {
   };
   emitIf(isShort, 1, listPartsKernels);
   emitIf(plan.sub(plan.constant(1), isShort), 0, listKernels);
-  tensors[op.getOutput()] = attention.output;
-  tensors[op.getLse()] = attention.lse;
 }
 
 void FunctionLowering::lowerReorder(attn::ReorderOp op) {
@@ -318,6 +291,8 @@ void FunctionLowering::lowerConstant(arith::ConstantOp op) {
       cast<ElementsAttr>(op.getValue()));
   tensors[op.getResult()] = plan.getTensor(buffer);
 }
+
+namespace {
 
 struct AttentionToTile : ringlet::impl::RingletToRTileBase<AttentionToTile> {
   void runOnOperation() override {

@@ -326,6 +326,9 @@ static void report(attn::AttentionOp op, const KernelList &kernels) {
   for (const Kernel &kernel : kernels)
     if (auto *branch = std::get_if<BranchKernel>(&kernel.spec))
       branches.push_back(branch);
+  // On a ring, these are around those of pieces.
+  if (branches.empty())
+    return;
   auto *result = std::get_if<SoftmaxResult>(&branches.back()->ends.after);
   remark(std::to_string(branches.size()) + " branch kernels, " +
          (branches.size() == 1 ? "no partial results"
@@ -480,6 +483,25 @@ KernelList ringlet::listPartsKernels(HostPlan &plan, Attention &attention) {
   addSinks(plan, attention, kernels);
   fillPastEnds(attention, kernels);
   return kernels;
+}
+
+RingKernels ringlet::listRingKernels(HostPlan &plan, Attention &attention) {
+  RingKernels result;
+  result.state = makeState(plan, attention);
+  // The pieces stand as one kernel among the others.
+  BranchKernel pieces{};
+  pieces.ends.after = result.state;
+  KernelList kernels = {{"attention", "", pieces}};
+  finish(attention, kernels);
+  addSinks(plan, attention, kernels);
+  auto place = findFirstStream(kernels);
+  result.before.assign(kernels.begin(), place);
+  result.after.assign(place + 1, kernels.end());
+  const HostTensor &sum = result.state.sum;
+  result.before.push_back(
+      {"fill_sum", "",
+       FillKernel{sum, int64_t(sum.sizes.size()) - 1, /*value=*/0.0}});
+  return result;
 }
 
 void ringlet::emitKernel(HostPlan &, const Twine &name, Attention &attention,

@@ -162,6 +162,14 @@ KernelList listKernels(HostPlan &plan, Attention &attention);
 /// Those for few queries, which `split_kv` of the attention asks for.
 KernelList listPartsKernels(HostPlan &plan, Attention &attention);
 
+/// The kernels around the pieces of an attention on a ring, which go on from
+/// `state` and leave it.
+struct RingKernels {
+  KernelList before, after;
+  SoftmaxState state;
+};
+RingKernels listRingKernels(HostPlan &plan, Attention &attention);
+
 /// Emits kernels and launches; `getName` adds entry and number to a name.
 void emitKernels(HostPlan &plan, Attention &attention,
                  const KernelList &kernels,

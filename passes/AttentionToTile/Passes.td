@@ -10,6 +10,35 @@
 
 include "mlir/Pass/PassBase.td"
 
+def RingletPartitionRing : Pass<"ringlet-partition-ring", "::mlir::ModuleOp"> {
+  let summary = "Turn functions of sharded attentions into the plan of a rank";
+  let description = [{
+    A `func.func` on tensors with an `#rlayout.ring` becomes an `rplan.func` of
+    the same name, the same for all ranks, whose arguments are a rank's parts: as
+    many rows as the rank has. `rplan.exchange` says which keys a query sees; who
+    sends what to whom follows from that and from the number of ranks, when the
+    plan is called. `rplan.attend` computes with chunks as they come: own keys
+    first, then those of one rank after the other. The softmax of a row goes on
+    in f32 from chunk to chunk, and small kernels end it where all keys have
+    been.
+
+    For each branch there are two plans, with a kernel each, that `rplan.attend`
+    calls for pieces of a chunk: one for whole segments, with the branch's own
+    dilation, one for keys of one residue, which travel without those between
+    them. A single dense branch of all heads needs one.
+
+    What has no plan on a ring is refused with the rule's number: lengths (S2),
+    pattern orders, grid windows, block masks (O2, B5, B6), memory orders (O1),
+    mix = sum (R2), w and r that only the call knows (B1).
+
+    Needs `tilings` (see `ringlet-choose-tiling`).
+  }];
+  let dependentDialects = ["::ringlet::rplan::RPlanDialect",
+    "::ringlet::rtile::RTileDialect", "::mlir::arith::ArithDialect",
+    "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::scf::SCFDialect"];
+}
+
 def RingletToRTile : Pass<"ringlet-to-rtile", "::mlir::ModuleOp"> {
   let summary = "Turn each function of attentions into a plan and its kernels";
   let description = [{

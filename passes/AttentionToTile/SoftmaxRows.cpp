@@ -120,7 +120,13 @@ void SoftmaxRows::makeViews(const AttentionGrid &atGrid, BranchView &ofBranch,
   if (Value number = grid->getPoint().state)
     axes.insert(axes.begin(), number);
   auto viewRows = [&](StringRef name, Value buffer, int64_t count) {
-    return buffer ? viewOfRows(name, buffer, axes, rows, count) : Value();
+    if (!buffer)
+      return Value();
+    SmallVector<Value> all(axes);
+    // Rows that do not follow each other have an axis of one element last.
+    if (cast<MemRefType>(buffer.getType()).getRank() > int64_t(axes.size()))
+      all.push_back(k.constant(0));
+    return viewOfRows(name, buffer, all, rows, count);
   };
   Value maximum = viewRows("maxima", maxima, tileRows);
   Value sum = viewRows("sums", sums, tileRows);

@@ -14,10 +14,6 @@ using namespace mlir;
 using namespace ringlet;
 
 static LogicalResult checkAttention(attn::AttentionOp op) {
-  auto refuse = [&](const Twine &what, StringRef rule) {
-    return op.emitOpError("expected no ")
-           << what << ": it has no lowering yet (" << rule << ")";
-  };
   Value offset = op.getQOffset();
   if (rlayout::OrderAttr pattern = op.getPatternOrderAttr())
     if (std::string error = pattern.getOrder()->validatePattern(0);
@@ -25,10 +21,9 @@ static LogicalResult checkAttention(attn::AttentionOp op) {
       return op.emitOpError() << error;
   for (Value value :
        {op.getQuery(), op.getKey(), op.getValue(), op.getOutput(), op.getLse()})
-    if (rlayout::LayoutAttr layout =
-            rlayout::getLayout(cast<RankedTensorType>(value.getType()));
-        layout && layout.getRing())
-      return refuse("ring", "G1");
+    if (rlayout::getRing(value.getType()))
+      return op.emitOpError("expected no ring: run ringlet-partition-ring "
+                            "first (G1)");
   for (attn::BranchAttr branch : op.getBranchRange())
     if (branch.getR() > kMaxDilation)
       return op.emitOpError("expected a dilation of at most 2^40, found ")

@@ -152,6 +152,10 @@ std::string ringlet::whyNotForwardAttention(attn::AttentionOp op,
     problem = checkUnion(op);
   if (problem.empty() && op.getMix() != attn::Mix::Softmax && !op.isUnion())
     problem = "expected mix = softmax, found mix = sum (R2)";
+  if (problem.empty() && rlayout::getRing(op.getQuery().getType()))
+    problem =
+        "expected a softmax that begins in its kernel, found a ring, whose "
+        "kernels go on from chunk to chunk (G1)";
   if (problem.empty())
     problem = checkBranch(getTileBranch(op));
   if (problem.empty())

@@ -9,30 +9,18 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ApiSupport.h"
 #include "Call.h"
-#include "Context.h"
-#include "Program.h"
 
 #include "abi/Lists.h"
 #include "ringlet/abi/Verify.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <cstring>
-#include <exception>
-#include <new>
 
 using namespace ringlet;
 using namespace ringlet::rt;
 using abi::sizeOf;
-
-struct rl_context {
-  std::shared_ptr<Context> impl;
-};
-
-struct rl_program {
-  std::unique_ptr<Program> impl;
-};
 
 //===----------------------------------------------------------------------===//
 // Failures
@@ -42,7 +30,7 @@ static thread_local std::string lastError;
 /// Stands in for lastError where there is no memory for a message.
 static thread_local bool lostError = false;
 
-static rl_status report(const Status &status) noexcept {
+rl_status rt::report(const Status &status) noexcept {
   if (status.ok())
     return RL_OK;
   try {
@@ -54,30 +42,7 @@ static rl_status report(const Status &status) noexcept {
   return status.code();
 }
 
-/// Runs the body of an API function. No exception may reach C.
-template <typename Body>
-static rl_status guarded(Body body) noexcept {
-  try {
-    return report(body());
-  } catch (const std::bad_alloc &) {
-    lostError = true;
-    return RL_OUT_OF_MEMORY;
-  } catch (const std::exception &error) {
-    try {
-      return report(Status(RL_INTERNAL_ERROR, error.what()));
-    } catch (...) {
-    }
-  } catch (...) {
-  }
-  lostError = true;
-  return RL_INTERNAL_ERROR;
-}
-
-#define RL_EXPECT(argument)                                                    \
-  do {                                                                         \
-    if (!(argument))                                                           \
-      return invalid("expected " #argument ", found a null pointer");          \
-  } while (false)
+void rt::reportLost() noexcept { lostError = true; }
 
 rl_version rl_abi_version(void) { return {RL_ABI_MAJOR, RL_ABI_MINOR}; }
 
@@ -109,54 +74,6 @@ const char *rl_status_name(rl_status status) {
     return "internal error";
   }
   return "unknown status";
-}
-
-//===----------------------------------------------------------------------===//
-// Structs that grow
-//===----------------------------------------------------------------------===//
-
-/// Larger than any struct will ever be: a size that was never set.
-static const size_t absurdStruct = 4096;
-
-static Status checkStructSize(const char *name, size_t size) {
-  if (size >= sizeof(size_t) && size <= absurdStruct)
-    return {};
-  return invalid("expected ", name, ".struct_size from ", sizeof(size_t),
-                 " to ", absurdStruct, ", found ", size,
-                 "; initialise the struct with its _INIT macro");
-}
-
-/// The fields that the caller has, over the defaults for the rest.
-template <typename Struct>
-static Status readStruct(const char *name, const Struct &given,
-                         Struct &complete) {
-  RL_TRY(checkStructSize(name, given.struct_size));
-  std::memcpy(static_cast<void *>(&complete), &given,
-              std::min(given.struct_size, sizeof(Struct)));
-  // Fields that we do not know must ask for nothing.
-  const auto *bytes = reinterpret_cast<const unsigned char *>(&given);
-  for (size_t i = sizeof(Struct); i < given.struct_size; ++i)
-    if (bytes[i] != 0)
-      return failure(RL_UNSUPPORTED, "this library knows ", sizeof(Struct),
-                     " bytes of ", name, ", byte ", i,
-                     " of the caller's is not 0");
-  return {};
-}
-
-/// Zeroes what the caller has room for, but for the size.
-template <typename Struct>
-static Status clearStruct(const char *name, Struct *out) {
-  RL_TRY(checkStructSize(name, out->struct_size));
-  std::memset(reinterpret_cast<char *>(out) + sizeof(size_t), 0,
-              out->struct_size - sizeof(size_t));
-  return {};
-}
-
-template <typename Struct>
-static void writeStruct(Struct complete, Struct *out) {
-  complete.struct_size = out->struct_size;
-  std::memcpy(static_cast<void *>(out), &complete,
-              std::min(out->struct_size, sizeof(Struct)));
 }
 
 //===----------------------------------------------------------------------===//
@@ -357,13 +274,13 @@ static const char *orEmpty(const flatbuffers::String *string) {
 
 /// Null where there is no such entry.
 static const Entry *findEntry(const rl_program *program, uint32_t index) {
-  if (!program || index >= program->impl->entries().size())
+  if (!program || index >= program->impl->publicCount())
     return nullptr;
   return &program->impl->entries()[index];
 }
 
 uint32_t rl_program_entry_count(const rl_program *program) {
-  return program ? uint32_t(program->impl->entries().size()) : 0;
+  return program ? uint32_t(program->impl->publicCount()) : 0;
 }
 
 const char *rl_program_entry_name(const rl_program *program, uint32_t entry) {
@@ -416,7 +333,7 @@ rl_status rl_program_find_entry(const rl_program *program, const char *name,
     RL_EXPECT(program);
     RL_EXPECT(name);
     std::string known;
-    for (uint32_t i = 0; i < program->impl->entries().size(); ++i) {
+    for (uint32_t i = 0; i < program->impl->publicCount(); ++i) {
       const char *candidate = rl_program_entry_name(program, i);
       if (std::strcmp(candidate, name) == 0) {
         *out_entry = i;
@@ -432,16 +349,15 @@ rl_status rl_program_find_entry(const rl_program *program, const char *name,
   });
 }
 
-/// The entry for an API function, or a message with its name.
-static Status needEntry(const char *caller, const rl_program *program,
-                        uint32_t index, const Entry *&entry) {
+Status rt::needEntry(const char *caller, const rl_program *program,
+                     uint32_t index, const Entry *&entry) {
   if (!program)
     return invalid(caller, ": expected program, found a null pointer");
   entry = findEntry(program, index);
   if (entry)
     return {};
   return invalid(caller, ": expected an entry below ",
-                 program->impl->entries().size(), ", found ", index);
+                 program->impl->publicCount(), ", found ", index);
 }
 
 rl_status rl_program_argument(const rl_program *program, uint32_t entry,

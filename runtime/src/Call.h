@@ -18,7 +18,11 @@
 
 namespace ringlet::rt {
 
+class RingSteps;
 class RunQueues;
+namespace ring {
+class Ring;
+} // namespace ring
 
 /// A value that the next user in this thread gets as it was left, so that lists
 /// keep their memory. Users within users get one each.
@@ -53,10 +57,13 @@ struct CallLists {
 /// memory and works through the steps. Only execute() has effects.
 class Call {
 public:
-  Call(const Program &program, const Entry &entry)
-      : program(program), entry(entry) {}
+  /// Without a ring, this process is the only rank.
+  Call(const Program &program, const Entry &entry, ring::Ring *ring = nullptr)
+      : program(program), entry(entry), ring(ring) {}
 
   Status prepare(const rl_tensor *tensors, uint32_t count, Binding binding);
+  /// Of a step, which knows its tensors to be right.
+  Status prepare(const std::vector<TensorView> &tensors);
   void fill(rl_estimate &estimate) const;
   /// Queues the steps; complete on return where the driver has no queues.
   /// Workspace is the context's unless there is one of the embedder's.
@@ -72,15 +79,20 @@ private:
                 Workspace &workspace);
   /// Gives addresses to all that the steps need.
   void place(const Workspace &workspace);
-  Status runSteps(RunQueues &queues, char *scratch);
+  Status runSteps(RunQueues &queues, RingSteps &ringSteps, char *scratch);
   void runLaunch(const Prepared::Launch &launch, char *scratch, Stream stream);
   Status runCopy(const Prepared::Copy &copy, Stream stream);
+  Status runRing(RingSteps &ringSteps, const Prepared::Step &step,
+                 Stream stream);
+  Status prepareArguments();
+  RingPlace ringPlace() const;
   /// Starts the launches that wait, which `batch` may do at once.
   Status start(Batch *batch = nullptr);
   std::string needs() const;
 
   const Program &program;
   const Entry &entry;
+  ring::Ring *const ring;
   std::shared_ptr<const Prepared> shape;
   std::vector<std::shared_ptr<const IndexTable>> tables; // Of its tableUses.
   Reused<CallLists> lists;

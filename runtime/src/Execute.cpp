@@ -7,6 +7,7 @@
 
 #include "Call.h"
 #include "Maps.h"
+#include "RingSteps.h"
 #include "RunQueues.h"
 
 #include <algorithm>
@@ -41,13 +42,27 @@ Status Call::prepare(const rl_tensor *tensors, uint32_t count,
   if (!entry.plan)
     return failed(invalid("expected a program loaded into a context, found one "
                           "that can be inspected only"));
-  std::vector<TensorView> &arguments = lists->arguments;
   RL_TRY(bindTensors(*entry.function, tensors, count, binding,
-                     program.context->driver.get(), arguments));
-  writeKey(*entry.function, arguments, lists->key);
+                     program.context->driver.get(), lists->arguments));
+  return prepareArguments();
+}
+
+Status Call::prepare(const std::vector<TensorView> &tensors) {
+  lists->arguments = tensors;
+  return prepareArguments();
+}
+
+RingPlace Call::ringPlace() const {
+  return ring ? RingPlace{ring->rank(), ring->ranks()} : RingPlace();
+}
+
+Status Call::prepareArguments() {
+  writeKey(*entry.function, lists->arguments, lists->key);
+  lists->key.insert(lists->key.end(), {ringPlace().rank, ringPlace().ranks});
   shape = entry.prepared->find(lists->key);
   if (!shape) {
-    RL_TRY(rt::prepare(program, entry, arguments, InputCopies::Allowed, shape));
+    RL_TRY(rt::prepare(program, entry, lists->arguments, ringPlace(),
+                       InputCopies::Allowed, shape));
     entry.prepared->insert(lists->key, shape);
   }
   return {};
@@ -164,8 +179,22 @@ void Call::runLaunch(const Prepared::Launch &launch, char *scratch,
        /*follows=*/!lists->launches.empty()});
 }
 
+Status Call::runRing(RingSteps &ringSteps, const Prepared::Step &step,
+                     Stream stream) {
+  RL_TRY(start());
+  RingSteps::Tensors tensors = shape->buffers;
+  for (uint32_t i = 0; i < tensors.size(); ++i)
+    tensors[i].data = lists->places[i];
+  if (step.kind == Prepared::Step::AttendStep)
+    return ringSteps.attend(
+        *entry.plan->steps()->Get(step.index)->action_as_Attend(), tensors,
+        stream);
+  const Prepared::ExchangeUse &use = shape->exchanges[step.index];
+  return ringSteps.exchange(use.step, tensors, use.offset);
+}
+
 /// Launches wait in a list, to be started at once, until something else comes.
-Status Call::runSteps(RunQueues &queues, char *scratch) {
+Status Call::runSteps(RunQueues &queues, RingSteps &ringSteps, char *scratch) {
   for (uint32_t i = 0; i < shape->steps.size(); ++i) {
     if (queues.isApart(i)) {
       RL_TRY(start());
@@ -174,8 +203,10 @@ Status Call::runSteps(RunQueues &queues, char *scratch) {
     const Prepared::Step &step = shape->steps[i];
     if (step.kind == Prepared::Step::LaunchStep)
       runLaunch(shape->launches[step.index], scratch, queues.streamOf(i));
-    else
+    else if (step.kind == Prepared::Step::CopyStep)
       RL_TRY(runCopy(shape->copies[step.index], queues.streamOf(i)));
+    else
+      RL_TRY(runRing(ringSteps, step, queues.streamOf(i)));
     if (queues.isAwaited(i)) {
       RL_TRY(start());
       RL_TRY(queues.leave(i));
@@ -244,8 +275,8 @@ Status Call::execute(Stream stream, char *ownWorkspace, uint64_t ownBytes) {
   };
   Status obtained = take();
   if (obtained.code() == RL_OUT_OF_MEMORY && shape->copiesInputs) {
-    RL_TRY(rt::prepare(program, entry, lists->arguments, InputCopies::None,
-                       shape));
+    RL_TRY(rt::prepare(program, entry, lists->arguments, ringPlace(),
+                       InputCopies::None, shape));
     obtained = take();
   }
   RL_TRY(obtained);
@@ -254,9 +285,11 @@ Status Call::execute(Stream stream, char *ownWorkspace, uint64_t ownBytes) {
   lists->launches.clear();
   // Before the workspace: its memory is free when all queues are done.
   RunQueues queues(*context.driver, queue.stream, shape->steps);
+  RingSteps ringSteps(program, entry, ring);
   Status status = queues.open();
   if (status.ok())
-    status = runSteps(queues, workspace.data() + shape->scratchOffset);
+    status =
+        runSteps(queues, ringSteps, workspace.data() + shape->scratchOffset);
   if (!status.ok())
     return failed(status);
   // A batch is of all steps of one queue: where something else came in between,

@@ -23,8 +23,9 @@ namespace {
 class Planner : public Prepared {
 public:
   Planner(const Program &program, const Entry &entry,
-          const std::vector<TensorView> &arguments, InputCopies copies)
-      : program(program), entry(entry), arguments(arguments),
+          const std::vector<TensorView> &arguments, RingPlace place,
+          InputCopies copies)
+      : program(program), entry(entry), arguments(arguments), place(place),
         inputCopies(copies), order(*entry.plan) {}
 
   Status plan();
@@ -50,11 +51,14 @@ private:
                       uint32_t buffer);
   Status prepareMaps(const abi::Kernel &kernel, const abi::Launch &launch);
   Status prepareCopy(const abi::Copy &copy, uint32_t step);
+  Status prepareExchange(const abi::Exchange &exchange, uint32_t step,
+                         const ExprValues &exprs);
   Status planMemory();
 
   const Program &program;
   const Entry &entry;
   const std::vector<TensorView> &arguments;
+  const RingPlace place;
   const InputCopies inputCopies;
   const abi::StepOrder order;
   std::vector<abi::StepSpan> spans; // One for each buffer of the plan.
@@ -319,7 +323,7 @@ void Planner::findSpans() {
   spans.resize(sizeOf(entry.plan->buffers()));
   for (uint32_t i = 0; i < sizeOf(entry.plan->steps()); ++i)
     abi::forEachUse(
-        program.artifact(), *entry.plan->steps()->Get(i),
+        program.artifact(), *entry.plan, i,
         [&](uint32_t buffer, bool) { spans[buffer].add(order, i); });
 }
 
@@ -461,10 +465,19 @@ Status Planner::prepareCopy(const abi::Copy &copy, uint32_t step) {
   return {};
 }
 
+Status Planner::prepareExchange(const abi::Exchange &exchange, uint32_t step,
+                                const ExprValues &exprs) {
+  ExchangeUse use = {step, std::nullopt};
+  if (exchange.offset() >= 0)
+    RL_TRY(exprs.get(uint32_t(exchange.offset()), use.offset.emplace()));
+  addStep(Step::ExchangeStep, exchanges.size(), step);
+  exchanges.push_back(use);
+  return {};
+}
+
 Status Planner::plan() {
   const Driver &driver = *program.context->driver;
-  // There are no rings yet.
-  const Machine machine = {driver.multiprocessors(), /*rank=*/0, /*ranks=*/1};
+  const Machine machine = {driver.multiprocessors(), place.rank, place.ranks};
   ExprValues exprs(*entry.function, arguments, &machine);
   RL_TRY(checkRequirements(exprs));
   RL_TRY(checkOutputs(exprs));
@@ -478,19 +491,25 @@ Status Planner::plan() {
       RL_TRY(prepareLaunch(*launch, i, exprs));
     else if (const auto *copy = step.action_as_Copy())
       RL_TRY(prepareCopy(*copy, i));
+    else if (const auto *exchange = step.action_as_Exchange())
+      RL_TRY(prepareExchange(*exchange, i, exprs));
+    else if (step.action_as_Attend())
+      addStep(Step::AttendStep, i, i);
     kept[order.queueOf(i)].push_back(added[order.queueOf(i)]);
   }
   return planMemory();
 }
 
 Status rt::prepare(const Program &program, const Entry &entry,
-                   const std::vector<TensorView> &arguments, InputCopies copies,
+                   const std::vector<TensorView> &arguments, RingPlace place,
+                   InputCopies copies,
                    std::shared_ptr<const Prepared> &prepared) {
-  Planner planner(program, entry, arguments, copies);
+  Planner planner(program, entry, arguments, place, copies);
   RL_TRY(planner.plan());
   if (planner.copiesInputs &&
       planner.totalBytes > program.context->account.maximum())
-    return prepare(program, entry, arguments, InputCopies::None, prepared);
+    return prepare(program, entry, arguments, place, InputCopies::None,
+                   prepared);
   prepared = std::make_shared<const Prepared>(std::move(planner));
   return {};
 }

@@ -62,11 +62,17 @@ struct Prepared {
     uint32_t source, destination;
   };
   struct Step {
-    enum { LaunchStep, CopyStep } kind;
+    /// The last two are steps of the plan, by `index`.
+    enum { LaunchStep, CopyStep, ExchangeStep, AttendStep } kind;
     uint32_t index;
     uint32_t queue;
     /// Of each queue, the steps of this list that come before.
     abi::QueueCounts before;
+  };
+  /// What an exchange reads of expressions.
+  struct ExchangeUse {
+    uint32_t step; // Of the plan.
+    std::optional<int64_t> offset;
   };
   struct TableUse {
     uint32_t buffer;
@@ -85,6 +91,7 @@ struct Prepared {
   std::vector<uint32_t> mapBuffers; // One for each of maps.
   std::vector<Launch> launches;
   std::vector<Copy> copies;
+  std::vector<ExchangeUse> exchanges;
   std::vector<Step> steps;
   /// Launches that stand in for others.
   uint64_t fallbacks = 0;
@@ -105,10 +112,15 @@ struct Prepared {
 /// Whether inputs that lie badly may be copied (BufferKind::Aligned).
 enum class InputCopies { Allowed, None };
 
+/// The place of this process in a ring.
+struct RingPlace {
+  int64_t rank = 0, ranks = 1;
+};
+
 /// Checks the plan's requirements of these arguments and works out the rest.
 Status prepare(const Program &program, const Entry &entry,
-               const std::vector<TensorView> &arguments, InputCopies copies,
-               std::shared_ptr<const Prepared> &prepared);
+               const std::vector<TensorView> &arguments, RingPlace place,
+               InputCopies copies, std::shared_ptr<const Prepared> &prepared);
 
 /// What an entry was last called with.
 class PreparedCache {

@@ -7,6 +7,8 @@
 
 #include "Program.h"
 
+#include "RingSteps.h"
+
 #include "abi/Lists.h"
 #include "ringlet/abi/Verify.h"
 
@@ -47,9 +49,14 @@ Status Program::read(const void *bytes, size_t size) {
     error = checkCounting(*root, payload.version);
   if (!error.empty())
     return Status(RL_BAD_ARTIFACT, error);
+  for (uint8_t byte : abi::sha256(payload.data, payload.size)) {
+    digestText += "0123456789abcdef"[byte >> 4];
+    digestText += "0123456789abcdef"[byte & 15];
+  }
   for (uint32_t i = 0; i < sizeOf(root->functions()); ++i) {
     Entry entry;
     entry.function = root->functions()->Get(i);
+    entry.ringShapes = std::make_shared<RingShapeCache>();
     entryList.push_back(std::move(entry));
   }
   return {};
@@ -143,6 +150,13 @@ Status Program::loadCode(uint32_t object) {
   return {};
 }
 
+uint32_t Program::publicCount() const {
+  return uint32_t(
+      std::count_if(entryList.begin(), entryList.end(), [](const Entry &entry) {
+        return !entry.function->is_private();
+      }));
+}
+
 void Program::keep(
     const std::vector<std::shared_ptr<const IndexTable>> &tables) const {
   std::lock_guard<std::mutex> lock(keeping);
@@ -161,11 +175,19 @@ struct KernelUse {
 
 /// Kernels of the entry in the order of their first launch, over all plans
 /// where none is chosen.
-static std::vector<KernelUse> kernelsOf(const Entry &entry) {
+static std::vector<KernelUse> kernelsOf(const std::vector<Entry> &entries,
+                                        const Entry &entry) {
   std::vector<KernelUse> list;
   std::map<uint32_t, size_t> places;
-  auto add = [&](const abi::Plan &plan) {
-    for (uint32_t i = 0; i < sizeOf(plan.steps()); ++i)
+  auto add = [&](auto &add, const abi::Plan &plan) -> void {
+    for (uint32_t i = 0; i < sizeOf(plan.steps()); ++i) {
+      const auto *exchange = plan.steps()->Get(i)->action_as_Exchange();
+      for (uint32_t j = 0; exchange && j < sizeOf(exchange->branches()); ++j) {
+        const abi::RingBranch &branch = *exchange->branches()->Get(j);
+        for (uint32_t function : {branch.whole(), branch.part()})
+          if (const abi::Plan *plan = entries[function].plan)
+            add(add, *plan);
+      }
       for (const auto *launch = plan.steps()->Get(i)->action_as_Launch();
            launch; launch = launch->otherwise()) {
         auto [place, isNew] = places.emplace(launch->kernel(), list.size());
@@ -174,12 +196,13 @@ static std::vector<KernelUse> kernelsOf(const Entry &entry) {
         if (launch->otherwise())
           list[place->second].fallback = launch->otherwise();
       }
+    }
   };
   if (entry.plan)
-    add(*entry.plan);
+    add(add, *entry.plan);
   else
     for (uint32_t i = 0; i < sizeOf(entry.function->plans()); ++i)
-      add(*entry.function->plans()->Get(i));
+      add(add, *entry.function->plans()->Get(i));
   return list;
 }
 
@@ -195,7 +218,7 @@ std::string Program::explain(const Entry &entry, int64_t object,
       out += text("  ", list->Get(i)->key()->str(), ": ",
                   list->Get(i)->value()->str(), "\n");
   };
-  for (const KernelUse &use : kernelsOf(entry)) {
+  for (const KernelUse &use : kernelsOf(entryList, entry)) {
     if (out.size() >= budget)
       return out + "...\n";
     const abi::Kernel &kernel = *root->kernels()->Get(use.kernel);

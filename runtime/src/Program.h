@@ -22,6 +22,8 @@
 
 namespace ringlet::rt {
 
+class RingShapeCache;
+
 /// One function of the artefact, with the plan of the chosen code object.
 struct Entry {
   const abi::Function *function = nullptr;
@@ -31,6 +33,8 @@ struct Entry {
   std::vector<layout::IndexTable> tables;
   std::string explanation;
   std::unique_ptr<PreparedCache> prepared = std::make_unique<PreparedCache>();
+  /// What its exchanges make of given sizes.
+  std::shared_ptr<RingShapeCache> ringShapes;
 };
 
 /// Code of one kernel in the chosen code object.
@@ -52,6 +56,10 @@ public:
 
   const abi::Artifact &artifact() const { return *root; }
   const std::vector<Entry> &entries() const { return entryList; }
+  /// The first of them, which callers know; the others are for steps to call.
+  uint32_t publicCount() const;
+  /// Of the artefact's content, as text.
+  const std::string &digest() const { return digestText; }
   const KernelEntry &kernel(uint32_t index) const { return kernels[index]; }
   const std::string &target() const { return targetName; }
   /// A constant of the artefact, where kernels can read it.
@@ -81,7 +89,7 @@ private:
   std::deque<Upload> constants;
   mutable std::mutex keeping;
   mutable std::set<std::shared_ptr<const IndexTable>> kept;
-  std::string targetName;
+  std::string targetName, digestText;
 };
 
 } // namespace ringlet::rt

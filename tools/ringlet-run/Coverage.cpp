@@ -32,6 +32,10 @@ bool Session::runOver(unsigned char pattern) {
                        RL_TO_DEVICE) != RL_OK)
       return failRuntime("cannot place '" + names[memory.argument()] +
                          "' on the device");
+  if (ring->isAsked()) {
+    std::string error = ring->run(tensors, inputCount, /*repeat=*/1);
+    return error.empty() || fail(kRefused, error);
+  }
   if (rl_program_run(program.get(), entry, bound.data(),
                      uint32_t(bound.size())) != RL_OK)
     return failRuntime("");

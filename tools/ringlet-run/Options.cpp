@@ -45,7 +45,13 @@ OPTIONS:
                    the target is)
   --device=N       Which device of the driver (default: 0)
   --devices        List the devices of all drivers and leave
-  --threads=N      CPU threads (default: all cores)
+  --threads=N      CPU threads (default: all cores), shared by the ranks
+  --ranks=N        Run an entry with sharded tensors on a ring of N ranks here.
+                   Without it, under torchrun, this process is the rank that the
+                   environment says, and RINGLET_RING_SECRET is the secret of the
+                   ring; the outputs then have the rows of this rank alone
+  --trace=FILE     Write what ranks exchanged and computed last, for Perfetto or
+                   chrome://tracing; of one rank of torchrun's, to FILE.RANK
   --target=NAME    Use the code for this target, as x86-64-v3 or sm_80; cpu or
                    cuda is the best that the device runs (default: cpu)
   --explain        Print what the compiler decided for each kernel
@@ -133,6 +139,7 @@ bool ringlet::run::parseOptions(int argc, char **argv, Options &options,
                takeValue("--out", argc, argv, i, options.out) ||
                takeValue("--entry", argc, argv, i, options.entry) ||
                takeValue("--target", argc, argv, i, options.target) ||
+               takeValue("--trace", argc, argv, i, options.trace) ||
                takeValue("--driver", argc, argv, i, options.driver)) {
       continue;
     } else if (word == "--devices") {
@@ -144,6 +151,13 @@ bool ringlet::run::parseOptions(int argc, char **argv, Options &options,
                               "found '" +
                                   value + "'");
       options.device = *number;
+    } else if (takeValue("--ranks", argc, argv, i, value)) {
+      auto number = parseNumber(value, 1, 4096);
+      if (!number)
+        return fail(exitCode, "--ranks: expected a number from 1 to 4096, "
+                              "found '" +
+                                  value + "'");
+      options.ranks = *number;
     } else if (takeValue("--repeat", argc, argv, i, value)) {
       auto number = parseNumber(value, 1, 1000000);
       if (!number)

@@ -34,6 +34,9 @@ struct Options {
   uint32_t repeat = 1;
   /// Seconds that a check may take before rows are sampled.
   double checkSeconds = 10;
+  /// Of a ring of threads here; 0: none, or this process is one of torchrun's.
+  int64_t ranks = 0;
+  std::string trace;
   bool check = false;
   bool explain = false;
   bool listDevices = false;

@@ -299,7 +299,41 @@ static double now() {
       .count();
 }
 
+bool Session::runOnRing() {
+  if (options.driver != "cpu")
+    return fail(kRefused,
+                "--ranks: expected --driver=cpu, found " + options.driver);
+  if (ring->isOne() && options.check)
+    return fail(kNotCheckable, "--check: expected --ranks=N, which has all "
+                               "rows here, found one rank of torchrun's");
+  std::printf("ring       %lld ranks\n",
+              static_cast<long long>(ring->rankCount()));
+  if (options.explain)
+    for (const std::string &line : ring->explain(tensors))
+      std::printf("ring       %s\n", line.c_str());
+  std::fflush(stdout);
+  std::string error = ring->run(tensors, inputCount, options.repeat);
+  if (error.empty())
+    error = ring->writeTrace();
+  if (!error.empty())
+    return fail(kRefused, error);
+  if (!options.trace.empty())
+    std::printf("trace      %s\n", options.trace.c_str());
+  printTimes(ring->times);
+  return true;
+}
+
 bool Session::run() {
+  ring.emplace(options, bytes, *function, entry);
+  if (options.ranks > 0 && !ring->canExchange())
+    return fail(kBadUsage, "--ranks: expected an entry with sharded tensors, "
+                           "found '" +
+                               function->name()->str() + "'");
+  if (!options.trace.empty() && !ring->isAsked())
+    return fail(kBadUsage, "--trace: expected --ranks, or the environment of "
+                           "torchrun, and an entry with sharded tensors");
+  if (ring->isAsked())
+    return runOnRing();
   auto count = static_cast<uint32_t>(bound.size());
   rl_estimate estimate = RL_ESTIMATE_INIT;
   if (rl_program_estimate(program.get(), entry, bound.data(), count,
@@ -332,6 +366,11 @@ bool Session::run() {
   }
   if (now() - start > 2 && options.repeat > 1)
     std::fprintf(stderr, "\r%40s\r", "");
+  printTimes(times);
+  return true;
+}
+
+void Session::printTimes(std::vector<double> times) const {
   std::sort(times.begin(), times.end());
   size_t middle = times.size() / 2;
   double median = times.size() % 2 ? times[middle]
@@ -347,7 +386,6 @@ bool Session::run() {
   if (tokens && median > 0)
     std::printf(", %s tokens/s", formatCount(double(tokens) / median).c_str());
   std::printf("\n");
-  return true;
 }
 
 bool Session::writeOutputs() {

@@ -13,8 +13,10 @@
 #include "ringlet/runtime.h"
 #include "tools/ringlet-run/Devices.h"
 #include "tools/ringlet-run/Options.h"
+#include "tools/ringlet-run/RingRun.h"
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace ringlet::run {
@@ -37,8 +39,10 @@ public:
   int exitCode = kOk;
 
 private:
+  bool runOnRing();
   bool fail(ExitCode code, const std::string &message);
   bool failRuntime(const std::string &what);
+  void printTimes(std::vector<double> times) const;
   std::string signature() const;
   /// Runs over outputs that hold this byte everywhere.
   bool runOver(unsigned char pattern);
@@ -64,6 +68,8 @@ private:
   std::vector<rl_tensor> bound;
   /// One for each argument that lies on the device; freed before the context.
   std::vector<DeviceMemory> placed;
+  /// Set by run().
+  std::optional<RingRun> ring;
 };
 
 } // namespace ringlet::run

@@ -125,19 +125,28 @@ def RLayout_RingAttr : RLayout_Attr<"Ring", "ring"> {
   let description = [{
     `contiguous` gives each rank one stretch, `zigzag` one from each end so
     that causal work is equal, `striped` deals blocks of `block` tokens in turn
-    (rule G1).
+    (rule G1). `?` ranks: any number of them, which only the call knows. Sizes
+    of a type are those of the whole sequence; a rank's part of it is what the
+    rank passes to a call.
 
     Example:
 
     ```mlir
     #ring = #rlayout.ring<4, striped, 128>
+    #any = #rlayout.ring<?, zigzag>
     ```
   }];
   let parameters = (ins "int64_t":$ranks,
     EnumParameter<RLayout_BalanceAttr>:$balance,
     DefaultValuedParameter<"int64_t", "0">:$block);
-  let assemblyFormat = "`<` $ranks `,` $balance (`,` $block^)? `>`";
+  let assemblyFormat =
+    "`<` custom<Ranks>($ranks) `,` $balance (`,` $block^)? `>`";
   let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// ranks where only the call knows them.
+    static constexpr int64_t kAnyRanks = ::mlir::ShapedType::kDynamic;
+    bool hasAnyRanks() const { return getRanks() == kAnyRanks; }
+  }];
 }
 
 def RLayout_LayoutAttr : RLayout_Attr<"Layout", "layout",

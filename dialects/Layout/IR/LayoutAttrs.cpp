@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Layout/IR/LayoutDialect.h"
+#include "ringlet/abi/ring/Shards.h"
 
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -187,10 +188,24 @@ LogicalResult OrderAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 // RingAttr and LayoutAttr
 //===----------------------------------------------------------------------===//
 
+ParseResult ringlet::rlayout::parseRanks(AsmParser &parser, int64_t &ranks) {
+  ranks = RingAttr::kAnyRanks;
+  return succeeded(parser.parseOptionalQuestion()) ? success()
+                                                   : parser.parseInteger(ranks);
+}
+
+void ringlet::rlayout::printRanks(AsmPrinter &printer, int64_t ranks) {
+  if (ranks == RingAttr::kAnyRanks)
+    printer << '?';
+  else
+    printer << ranks;
+}
+
 LogicalResult RingAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                int64_t ranks, Balance balance, int64_t block) {
-  if (ranks < 1)
-    return emitError() << "expected at least 1 rank, found " << ranks
+  if (ranks != kAnyRanks && (ranks < 1 || ranks > ring::kMaxRanks))
+    return emitError() << "expected 1 to " << ring::kMaxRanks
+                       << " ranks, or '?' for any number, found " << ranks
                        << " (G1)";
   bool striped = balance == Balance::striped;
   if (striped && block < 1)

@@ -40,3 +40,9 @@ OrderAttr ringlet::rlayout::getOrder(RankedTensorType type) {
   // Linear order has several spellings.
   return order && !order.isIdentity() ? order : OrderAttr();
 }
+
+RingAttr ringlet::rlayout::getRing(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  LayoutAttr layout = tensor ? getLayout(tensor) : LayoutAttr();
+  return layout ? layout.getRing() : RingAttr();
+}

@@ -28,12 +28,12 @@ def RPlan_Dialect : Dialect {
     same for every driver. Integer arithmetic is that of upstream `arith` on
     `index`; the runtime computes it in 64 bits and refuses an overflow.
 
-    What works on memory, `rplan.launch`, `rplan.copy` and the copy of an
-    `rplan.aligned`, is a *step*. Steps run on two queues: `compute`, the one
-    that the caller names, and `exchange`, which runs beside it. Steps of one
-    queue run one after the other, in the order of the plan; a step of the other
-    queue comes before another one only if that one waits for its event
-    (`!rplan.event`), directly or through others. Two steps of which one writes
+    What works on memory, `rplan.launch`, `rplan.copy`, the copy of an
+    `rplan.aligned`, `rplan.exchange` and `rplan.attend`, is a *step*. Steps run
+    on two queues: `compute`, the one that the caller names, and `exchange`, which
+    runs beside it. Steps of one queue run one after the other, in the order of
+    the plan; a step of the other queue comes before another one only if that one
+    waits for its event (`!rplan.event`), directly or through others. Two steps of which one writes
     what the other one reads or writes have to be ordered so. An artefact in
     which they are not is refused. All steps begin after what the caller has
     queued before the call, and whatever the caller queues after it begins after
@@ -41,6 +41,7 @@ def RPlan_Dialect : Dialect {
   }];
   let hasConstantMaterializer = 1;
   let useDefaultTypePrinterParser = 1;
+  let useDefaultAttributePrinterParser = 1;
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::ringlet::rlayout::RLayoutDialect"];
 }
@@ -388,5 +389,6 @@ def RPlan_TileIndexOp : RPlan_Op<"tile_index", [Pure]> {
 }
 
 include "dialects/Plan/IR/PlanStepOps.td"
+include "dialects/Plan/IR/PlanRingOps.td"
 
 #endif // RINGLET_PLAN

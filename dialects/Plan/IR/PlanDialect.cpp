@@ -15,12 +15,19 @@ using namespace mlir;
 using namespace ringlet::rplan;
 
 #include "dialects/Plan/IR/PlanDialect.cpp.inc"
+#include "dialects/Plan/IR/PlanEnums.cpp.inc"
 
 // Registration needs the storage classes to be complete.
+#define GET_ATTRDEF_CLASSES
+#include "dialects/Plan/IR/PlanAttrs.cpp.inc"
 #define GET_TYPEDEF_CLASSES
 #include "dialects/Plan/IR/PlanTypes.cpp.inc"
 
 void RPlanDialect::initialize() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "dialects/Plan/IR/PlanAttrs.cpp.inc"
+      >();
   addTypes<
 #define GET_TYPEDEF_LIST
 #include "dialects/Plan/IR/PlanTypes.cpp.inc"
@@ -36,5 +43,3 @@ Operation *RPlanDialect::materializeConstant(OpBuilder &builder,
                                              Location loc) {
   return arith::ConstantOp::materialize(builder, value, type, loc);
 }
-
-#include "dialects/Plan/IR/PlanEnums.cpp.inc"

@@ -10,6 +10,7 @@
 
 #include "dialects/Layout/IR/LayoutDialect.h"
 #include "lib/Layout/TileIndex.h"
+#include "ringlet/abi/ring/Attention.h"
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinAttributes.h"
@@ -22,6 +23,9 @@
 
 #include "dialects/Plan/IR/PlanDialect.h.inc"
 #include "dialects/Plan/IR/PlanEnums.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "dialects/Plan/IR/PlanAttrs.h.inc"
 
 #define GET_TYPEDEF_CLASSES
 #include "dialects/Plan/IR/PlanTypes.h.inc"

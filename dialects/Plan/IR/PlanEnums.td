@@ -28,4 +28,11 @@ def RPlan_Queue : I32EnumAttr<"Queue", "queue of steps", [
   let cppNamespace = "::ringlet::rplan";
 }
 
+def RPlan_OffsetRule : I32Enum<"OffsetRule",
+    "rule by which a head picks its residue (B2)", [
+    I32EnumCase<"modulo", 0>, I32EnumCase<"block", 1>,
+    I32EnumCase<"constant", 2>]> {
+  let cppNamespace = "::ringlet::rplan";
+}
+
 #endif // RINGLET_PLAN_ENUMS

@@ -52,6 +52,9 @@ std::string attn::whyNotUnion(AttentionOp op) {
            " branches, found " + std::to_string(count);
   if (std::string reason = whyNotOneSoftmax(op); !reason.empty())
     return reason;
+  if (rlayout::getRing(op.getQuery().getType()))
+    return "expected all keys in one place, found a ring, whose branches have "
+           "chunks of their own (G1)";
   for (auto [index, branch] : llvm::enumerate(op.getBranchRange()))
     if (branch.isRuntimeW() || branch.isRuntimeR())
       return "expected a known w and r, found '?' in branch " +

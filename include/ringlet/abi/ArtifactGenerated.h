@@ -86,6 +86,18 @@ struct Copy;
 struct CopyBuilder;
 struct CopyT;
 
+struct RingBranch;
+struct RingBranchBuilder;
+struct RingBranchT;
+
+struct Exchange;
+struct ExchangeBuilder;
+struct ExchangeT;
+
+struct Attend;
+struct AttendBuilder;
+struct AttendT;
+
 struct Step;
 struct StepBuilder;
 struct StepT;
@@ -474,38 +486,110 @@ inline const char *EnumNameCompare(Compare e) {
   return EnumNamesCompare()[index];
 }
 
+enum class OffsetRule : uint8_t {
+  Modulo = 0,
+  Block = 1,
+  Constant = 2,
+  MIN = Modulo,
+  MAX = Constant
+};
+
+inline const OffsetRule (&EnumValuesOffsetRule())[3] {
+  static const OffsetRule values[] = {
+    OffsetRule::Modulo,
+    OffsetRule::Block,
+    OffsetRule::Constant
+  };
+  return values;
+}
+
+inline const char * const *EnumNamesOffsetRule() {
+  static const char * const names[4] = {
+    "Modulo",
+    "Block",
+    "Constant",
+    nullptr
+  };
+  return names;
+}
+
+inline const char *EnumNameOffsetRule(OffsetRule e) {
+  if (flatbuffers::IsOutRange(e, OffsetRule::Modulo, OffsetRule::Constant)) return "";
+  const size_t index = static_cast<size_t>(e);
+  return EnumNamesOffsetRule()[index];
+}
+
+enum class Sharding : uint8_t {
+  Contiguous = 0,
+  Zigzag = 1,
+  Striped = 2,
+  MIN = Contiguous,
+  MAX = Striped
+};
+
+inline const Sharding (&EnumValuesSharding())[3] {
+  static const Sharding values[] = {
+    Sharding::Contiguous,
+    Sharding::Zigzag,
+    Sharding::Striped
+  };
+  return values;
+}
+
+inline const char * const *EnumNamesSharding() {
+  static const char * const names[4] = {
+    "Contiguous",
+    "Zigzag",
+    "Striped",
+    nullptr
+  };
+  return names;
+}
+
+inline const char *EnumNameSharding(Sharding e) {
+  if (flatbuffers::IsOutRange(e, Sharding::Contiguous, Sharding::Striped)) return "";
+  const size_t index = static_cast<size_t>(e);
+  return EnumNamesSharding()[index];
+}
+
 enum class StepAction : uint8_t {
   NONE = 0,
   Launch = 1,
   Require = 2,
   Copy = 3,
+  Exchange = 4,
+  Attend = 5,
   MIN = NONE,
-  MAX = Copy
+  MAX = Attend
 };
 
-inline const StepAction (&EnumValuesStepAction())[4] {
+inline const StepAction (&EnumValuesStepAction())[6] {
   static const StepAction values[] = {
     StepAction::NONE,
     StepAction::Launch,
     StepAction::Require,
-    StepAction::Copy
+    StepAction::Copy,
+    StepAction::Exchange,
+    StepAction::Attend
   };
   return values;
 }
 
 inline const char * const *EnumNamesStepAction() {
-  static const char * const names[5] = {
+  static const char * const names[7] = {
     "NONE",
     "Launch",
     "Require",
     "Copy",
+    "Exchange",
+    "Attend",
     nullptr
   };
   return names;
 }
 
 inline const char *EnumNameStepAction(StepAction e) {
-  if (flatbuffers::IsOutRange(e, StepAction::NONE, StepAction::Copy)) return "";
+  if (flatbuffers::IsOutRange(e, StepAction::NONE, StepAction::Attend)) return "";
   const size_t index = static_cast<size_t>(e);
   return EnumNamesStepAction()[index];
 }
@@ -526,6 +610,14 @@ template<> struct StepActionTraits<ringlet::abi::Copy> {
   static const StepAction enum_value = StepAction::Copy;
 };
 
+template<> struct StepActionTraits<ringlet::abi::Exchange> {
+  static const StepAction enum_value = StepAction::Exchange;
+};
+
+template<> struct StepActionTraits<ringlet::abi::Attend> {
+  static const StepAction enum_value = StepAction::Attend;
+};
+
 template<typename T> struct StepActionUnionTraits {
   static const StepAction enum_value = StepAction::NONE;
 };
@@ -540,6 +632,14 @@ template<> struct StepActionUnionTraits<ringlet::abi::RequireT> {
 
 template<> struct StepActionUnionTraits<ringlet::abi::CopyT> {
   static const StepAction enum_value = StepAction::Copy;
+};
+
+template<> struct StepActionUnionTraits<ringlet::abi::ExchangeT> {
+  static const StepAction enum_value = StepAction::Exchange;
+};
+
+template<> struct StepActionUnionTraits<ringlet::abi::AttendT> {
+  static const StepAction enum_value = StepAction::Attend;
 };
 
 struct StepActionUnion {
@@ -596,6 +696,22 @@ struct StepActionUnion {
     return type == StepAction::Copy ?
       reinterpret_cast<const ringlet::abi::CopyT *>(value) : nullptr;
   }
+  ringlet::abi::ExchangeT *AsExchange() {
+    return type == StepAction::Exchange ?
+      reinterpret_cast<ringlet::abi::ExchangeT *>(value) : nullptr;
+  }
+  const ringlet::abi::ExchangeT *AsExchange() const {
+    return type == StepAction::Exchange ?
+      reinterpret_cast<const ringlet::abi::ExchangeT *>(value) : nullptr;
+  }
+  ringlet::abi::AttendT *AsAttend() {
+    return type == StepAction::Attend ?
+      reinterpret_cast<ringlet::abi::AttendT *>(value) : nullptr;
+  }
+  const ringlet::abi::AttendT *AsAttend() const {
+    return type == StepAction::Attend ?
+      reinterpret_cast<const ringlet::abi::AttendT *>(value) : nullptr;
+  }
 };
 
 bool VerifyStepAction(flatbuffers::Verifier &verifier, const void *obj, StepAction type);
@@ -630,39 +746,6 @@ inline const char *EnumNameQueue(Queue e) {
   if (flatbuffers::IsOutRange(e, Queue::Compute, Queue::Exchange)) return "";
   const size_t index = static_cast<size_t>(e);
   return EnumNamesQueue()[index];
-}
-
-enum class OffsetRule : uint8_t {
-  Modulo = 0,
-  Block = 1,
-  Constant = 2,
-  MIN = Modulo,
-  MAX = Constant
-};
-
-inline const OffsetRule (&EnumValuesOffsetRule())[3] {
-  static const OffsetRule values[] = {
-    OffsetRule::Modulo,
-    OffsetRule::Block,
-    OffsetRule::Constant
-  };
-  return values;
-}
-
-inline const char * const *EnumNamesOffsetRule() {
-  static const char * const names[4] = {
-    "Modulo",
-    "Block",
-    "Constant",
-    nullptr
-  };
-  return names;
-}
-
-inline const char *EnumNameOffsetRule(OffsetRule e) {
-  if (flatbuffers::IsOutRange(e, OffsetRule::Modulo, OffsetRule::Constant)) return "";
-  const size_t index = static_cast<size_t>(e);
-  return EnumNamesOffsetRule()[index];
 }
 
 enum class Mix : uint8_t {
@@ -2939,6 +3022,491 @@ inline flatbuffers::Offset<Copy> CreateCopy(
 
 flatbuffers::Offset<Copy> CreateCopy(flatbuffers::FlatBufferBuilder &_fbb, const CopyT *_o, const flatbuffers::rehasher_function_t *_rehasher = nullptr);
 
+struct RingBranchT : public flatbuffers::NativeTable {
+  typedef RingBranch TableType;
+  int64_t w = 0;
+  int64_t rate = 1LL;
+  ringlet::abi::OffsetRule offset = ringlet::abi::OffsetRule::Modulo;
+  int64_t constant = 0;
+  bool by_query = false;
+  int64_t head_begin = 0;
+  int64_t head_end = 0;
+  uint32_t whole = 0;
+  uint32_t part = 0;
+};
+
+/// Which keys a branch shows, and the functions that compute with them: private
+/// ones with inputs query, key, value [batch, sequence, head, dim] and the
+/// position of the first query, rank-0 i64, and with outputs accumulator [batch,
+/// sequence, head, dim], maximum and sum [batch, head, sequence, 1], f32, from
+/// which they go on. `whole` takes keys from the beginning of a segment on and
+/// all heads, `part` those of one residue of one segment: axis 0 is over heads,
+/// and there is one key head with its query heads, or with one of them.
+struct RingBranch FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
+  typedef RingBranchT NativeTableType;
+  typedef RingBranchBuilder Builder;
+  enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
+    VT_W = 4,
+    VT_RATE = 6,
+    VT_OFFSET = 8,
+    VT_CONSTANT = 10,
+    VT_BY_QUERY = 12,
+    VT_HEAD_BEGIN = 14,
+    VT_HEAD_END = 16,
+    VT_WHOLE = 18,
+    VT_PART = 20
+  };
+  int64_t w() const {
+    return GetField<int64_t>(VT_W, 0);
+  }
+  int64_t rate() const {
+    return GetField<int64_t>(VT_RATE, 1LL);
+  }
+  ringlet::abi::OffsetRule offset() const {
+    return static_cast<ringlet::abi::OffsetRule>(GetField<uint8_t>(VT_OFFSET, 0));
+  }
+  int64_t constant() const {
+    return GetField<int64_t>(VT_CONSTANT, 0);
+  }
+  bool by_query() const {
+    return GetField<uint8_t>(VT_BY_QUERY, 0) != 0;
+  }
+  int64_t head_begin() const {
+    return GetField<int64_t>(VT_HEAD_BEGIN, 0);
+  }
+  int64_t head_end() const {
+    return GetField<int64_t>(VT_HEAD_END, 0);
+  }
+  uint32_t whole() const {
+    return GetField<uint32_t>(VT_WHOLE, 0);
+  }
+  uint32_t part() const {
+    return GetField<uint32_t>(VT_PART, 0);
+  }
+  bool Verify(flatbuffers::Verifier &verifier) const {
+    return VerifyTableStart(verifier) &&
+           VerifyField<int64_t>(verifier, VT_W, 8) &&
+           VerifyField<int64_t>(verifier, VT_RATE, 8) &&
+           VerifyField<uint8_t>(verifier, VT_OFFSET, 1) &&
+           VerifyField<int64_t>(verifier, VT_CONSTANT, 8) &&
+           VerifyField<uint8_t>(verifier, VT_BY_QUERY, 1) &&
+           VerifyField<int64_t>(verifier, VT_HEAD_BEGIN, 8) &&
+           VerifyField<int64_t>(verifier, VT_HEAD_END, 8) &&
+           VerifyField<uint32_t>(verifier, VT_WHOLE, 4) &&
+           VerifyField<uint32_t>(verifier, VT_PART, 4) &&
+           verifier.EndTable();
+  }
+  RingBranchT *UnPack(const flatbuffers::resolver_function_t *_resolver = nullptr) const;
+  void UnPackTo(RingBranchT *_o, const flatbuffers::resolver_function_t *_resolver = nullptr) const;
+  static flatbuffers::Offset<RingBranch> Pack(flatbuffers::FlatBufferBuilder &_fbb, const RingBranchT* _o, const flatbuffers::rehasher_function_t *_rehasher = nullptr);
+};
+
+struct RingBranchBuilder {
+  typedef RingBranch Table;
+  flatbuffers::FlatBufferBuilder &fbb_;
+  flatbuffers::uoffset_t start_;
+  void add_w(int64_t w) {
+    fbb_.AddElement<int64_t>(RingBranch::VT_W, w, 0);
+  }
+  void add_rate(int64_t rate) {
+    fbb_.AddElement<int64_t>(RingBranch::VT_RATE, rate, 1LL);
+  }
+  void add_offset(ringlet::abi::OffsetRule offset) {
+    fbb_.AddElement<uint8_t>(RingBranch::VT_OFFSET, static_cast<uint8_t>(offset), 0);
+  }
+  void add_constant(int64_t constant) {
+    fbb_.AddElement<int64_t>(RingBranch::VT_CONSTANT, constant, 0);
+  }
+  void add_by_query(bool by_query) {
+    fbb_.AddElement<uint8_t>(RingBranch::VT_BY_QUERY, static_cast<uint8_t>(by_query), 0);
+  }
+  void add_head_begin(int64_t head_begin) {
+    fbb_.AddElement<int64_t>(RingBranch::VT_HEAD_BEGIN, head_begin, 0);
+  }
+  void add_head_end(int64_t head_end) {
+    fbb_.AddElement<int64_t>(RingBranch::VT_HEAD_END, head_end, 0);
+  }
+  void add_whole(uint32_t whole) {
+    fbb_.AddElement<uint32_t>(RingBranch::VT_WHOLE, whole, 0);
+  }
+  void add_part(uint32_t part) {
+    fbb_.AddElement<uint32_t>(RingBranch::VT_PART, part, 0);
+  }
+  explicit RingBranchBuilder(flatbuffers::FlatBufferBuilder &_fbb)
+        : fbb_(_fbb) {
+    start_ = fbb_.StartTable();
+  }
+  flatbuffers::Offset<RingBranch> Finish() {
+    const auto end = fbb_.EndTable(start_);
+    auto o = flatbuffers::Offset<RingBranch>(end);
+    return o;
+  }
+};
+
+inline flatbuffers::Offset<RingBranch> CreateRingBranch(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    int64_t w = 0,
+    int64_t rate = 1LL,
+    ringlet::abi::OffsetRule offset = ringlet::abi::OffsetRule::Modulo,
+    int64_t constant = 0,
+    bool by_query = false,
+    int64_t head_begin = 0,
+    int64_t head_end = 0,
+    uint32_t whole = 0,
+    uint32_t part = 0) {
+  RingBranchBuilder builder_(_fbb);
+  builder_.add_head_end(head_end);
+  builder_.add_head_begin(head_begin);
+  builder_.add_constant(constant);
+  builder_.add_rate(rate);
+  builder_.add_w(w);
+  builder_.add_part(part);
+  builder_.add_whole(whole);
+  builder_.add_by_query(by_query);
+  builder_.add_offset(offset);
+  return builder_.Finish();
+}
+
+flatbuffers::Offset<RingBranch> CreateRingBranch(flatbuffers::FlatBufferBuilder &_fbb, const RingBranchT *_o, const flatbuffers::rehasher_function_t *_rehasher = nullptr);
+
+struct ExchangeT : public flatbuffers::NativeTable {
+  typedef Exchange TableType;
+  uint32_t key = 0;
+  uint32_t value = 0;
+  uint32_t query = 0;
+  int64_t ranks = -1LL;
+  ringlet::abi::Sharding sharding = ringlet::abi::Sharding::Contiguous;
+  int64_t block = 0;
+  std::vector<std::unique_ptr<ringlet::abi::RingBranchT>> branches{};
+  bool causal = false;
+  int64_t window_left = -1LL;
+  int64_t window_right = -1LL;
+  int32_t offset = -1;
+  int32_t query_starts = -1;
+  int32_t key_starts = -1;
+  int64_t query_rows = -1LL;
+  int64_t key_rows = -1LL;
+  ExchangeT() = default;
+  ExchangeT(const ExchangeT &o);
+  ExchangeT(ExchangeT&&) FLATBUFFERS_NOEXCEPT = default;
+  ExchangeT &operator=(ExchangeT o) FLATBUFFERS_NOEXCEPT;
+};
+
+/// Begins to send own keys to ranks that need them, as include/ringlet/abi/ring
+/// says for these parameters. Buffers are [batch, sequence, head, dim] or, of
+/// packed sequences, [sequence, head, dim], and have this rank's rows.
+struct Exchange FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
+  typedef ExchangeT NativeTableType;
+  typedef ExchangeBuilder Builder;
+  enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
+    VT_KEY = 4,
+    VT_VALUE = 6,
+    VT_QUERY = 8,
+    VT_RANKS = 10,
+    VT_SHARDING = 12,
+    VT_BLOCK = 14,
+    VT_BRANCHES = 16,
+    VT_CAUSAL = 18,
+    VT_WINDOW_LEFT = 20,
+    VT_WINDOW_RIGHT = 22,
+    VT_OFFSET = 24,
+    VT_QUERY_STARTS = 26,
+    VT_KEY_STARTS = 28,
+    VT_QUERY_ROWS = 30,
+    VT_KEY_ROWS = 32
+  };
+  uint32_t key() const {
+    return GetField<uint32_t>(VT_KEY, 0);
+  }
+  uint32_t value() const {
+    return GetField<uint32_t>(VT_VALUE, 0);
+  }
+  uint32_t query() const {
+    return GetField<uint32_t>(VT_QUERY, 0);
+  }
+  int64_t ranks() const {
+    return GetField<int64_t>(VT_RANKS, -1LL);
+  }
+  ringlet::abi::Sharding sharding() const {
+    return static_cast<ringlet::abi::Sharding>(GetField<uint8_t>(VT_SHARDING, 0));
+  }
+  int64_t block() const {
+    return GetField<int64_t>(VT_BLOCK, 0);
+  }
+  const flatbuffers::Vector<flatbuffers::Offset<ringlet::abi::RingBranch>> *branches() const {
+    return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<ringlet::abi::RingBranch>> *>(VT_BRANCHES);
+  }
+  bool causal() const {
+    return GetField<uint8_t>(VT_CAUSAL, 0) != 0;
+  }
+  int64_t window_left() const {
+    return GetField<int64_t>(VT_WINDOW_LEFT, -1LL);
+  }
+  int64_t window_right() const {
+    return GetField<int64_t>(VT_WINDOW_RIGHT, -1LL);
+  }
+  int32_t offset() const {
+    return GetField<int32_t>(VT_OFFSET, -1);
+  }
+  int32_t query_starts() const {
+    return GetField<int32_t>(VT_QUERY_STARTS, -1);
+  }
+  int32_t key_starts() const {
+    return GetField<int32_t>(VT_KEY_STARTS, -1);
+  }
+  int64_t query_rows() const {
+    return GetField<int64_t>(VT_QUERY_ROWS, -1LL);
+  }
+  int64_t key_rows() const {
+    return GetField<int64_t>(VT_KEY_ROWS, -1LL);
+  }
+  bool Verify(flatbuffers::Verifier &verifier) const {
+    return VerifyTableStart(verifier) &&
+           VerifyField<uint32_t>(verifier, VT_KEY, 4) &&
+           VerifyField<uint32_t>(verifier, VT_VALUE, 4) &&
+           VerifyField<uint32_t>(verifier, VT_QUERY, 4) &&
+           VerifyField<int64_t>(verifier, VT_RANKS, 8) &&
+           VerifyField<uint8_t>(verifier, VT_SHARDING, 1) &&
+           VerifyField<int64_t>(verifier, VT_BLOCK, 8) &&
+           VerifyOffset(verifier, VT_BRANCHES) &&
+           verifier.VerifyVector(branches()) &&
+           verifier.VerifyVectorOfTables(branches()) &&
+           VerifyField<uint8_t>(verifier, VT_CAUSAL, 1) &&
+           VerifyField<int64_t>(verifier, VT_WINDOW_LEFT, 8) &&
+           VerifyField<int64_t>(verifier, VT_WINDOW_RIGHT, 8) &&
+           VerifyField<int32_t>(verifier, VT_OFFSET, 4) &&
+           VerifyField<int32_t>(verifier, VT_QUERY_STARTS, 4) &&
+           VerifyField<int32_t>(verifier, VT_KEY_STARTS, 4) &&
+           VerifyField<int64_t>(verifier, VT_QUERY_ROWS, 8) &&
+           VerifyField<int64_t>(verifier, VT_KEY_ROWS, 8) &&
+           verifier.EndTable();
+  }
+  ExchangeT *UnPack(const flatbuffers::resolver_function_t *_resolver = nullptr) const;
+  void UnPackTo(ExchangeT *_o, const flatbuffers::resolver_function_t *_resolver = nullptr) const;
+  static flatbuffers::Offset<Exchange> Pack(flatbuffers::FlatBufferBuilder &_fbb, const ExchangeT* _o, const flatbuffers::rehasher_function_t *_rehasher = nullptr);
+};
+
+struct ExchangeBuilder {
+  typedef Exchange Table;
+  flatbuffers::FlatBufferBuilder &fbb_;
+  flatbuffers::uoffset_t start_;
+  void add_key(uint32_t key) {
+    fbb_.AddElement<uint32_t>(Exchange::VT_KEY, key, 0);
+  }
+  void add_value(uint32_t value) {
+    fbb_.AddElement<uint32_t>(Exchange::VT_VALUE, value, 0);
+  }
+  void add_query(uint32_t query) {
+    fbb_.AddElement<uint32_t>(Exchange::VT_QUERY, query, 0);
+  }
+  void add_ranks(int64_t ranks) {
+    fbb_.AddElement<int64_t>(Exchange::VT_RANKS, ranks, -1LL);
+  }
+  void add_sharding(ringlet::abi::Sharding sharding) {
+    fbb_.AddElement<uint8_t>(Exchange::VT_SHARDING, static_cast<uint8_t>(sharding), 0);
+  }
+  void add_block(int64_t block) {
+    fbb_.AddElement<int64_t>(Exchange::VT_BLOCK, block, 0);
+  }
+  void add_branches(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<ringlet::abi::RingBranch>>> branches) {
+    fbb_.AddOffset(Exchange::VT_BRANCHES, branches);
+  }
+  void add_causal(bool causal) {
+    fbb_.AddElement<uint8_t>(Exchange::VT_CAUSAL, static_cast<uint8_t>(causal), 0);
+  }
+  void add_window_left(int64_t window_left) {
+    fbb_.AddElement<int64_t>(Exchange::VT_WINDOW_LEFT, window_left, -1LL);
+  }
+  void add_window_right(int64_t window_right) {
+    fbb_.AddElement<int64_t>(Exchange::VT_WINDOW_RIGHT, window_right, -1LL);
+  }
+  void add_offset(int32_t offset) {
+    fbb_.AddElement<int32_t>(Exchange::VT_OFFSET, offset, -1);
+  }
+  void add_query_starts(int32_t query_starts) {
+    fbb_.AddElement<int32_t>(Exchange::VT_QUERY_STARTS, query_starts, -1);
+  }
+  void add_key_starts(int32_t key_starts) {
+    fbb_.AddElement<int32_t>(Exchange::VT_KEY_STARTS, key_starts, -1);
+  }
+  void add_query_rows(int64_t query_rows) {
+    fbb_.AddElement<int64_t>(Exchange::VT_QUERY_ROWS, query_rows, -1LL);
+  }
+  void add_key_rows(int64_t key_rows) {
+    fbb_.AddElement<int64_t>(Exchange::VT_KEY_ROWS, key_rows, -1LL);
+  }
+  explicit ExchangeBuilder(flatbuffers::FlatBufferBuilder &_fbb)
+        : fbb_(_fbb) {
+    start_ = fbb_.StartTable();
+  }
+  flatbuffers::Offset<Exchange> Finish() {
+    const auto end = fbb_.EndTable(start_);
+    auto o = flatbuffers::Offset<Exchange>(end);
+    return o;
+  }
+};
+
+inline flatbuffers::Offset<Exchange> CreateExchange(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    uint32_t key = 0,
+    uint32_t value = 0,
+    uint32_t query = 0,
+    int64_t ranks = -1LL,
+    ringlet::abi::Sharding sharding = ringlet::abi::Sharding::Contiguous,
+    int64_t block = 0,
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<ringlet::abi::RingBranch>>> branches = 0,
+    bool causal = false,
+    int64_t window_left = -1LL,
+    int64_t window_right = -1LL,
+    int32_t offset = -1,
+    int32_t query_starts = -1,
+    int32_t key_starts = -1,
+    int64_t query_rows = -1LL,
+    int64_t key_rows = -1LL) {
+  ExchangeBuilder builder_(_fbb);
+  builder_.add_key_rows(key_rows);
+  builder_.add_query_rows(query_rows);
+  builder_.add_window_right(window_right);
+  builder_.add_window_left(window_left);
+  builder_.add_block(block);
+  builder_.add_ranks(ranks);
+  builder_.add_key_starts(key_starts);
+  builder_.add_query_starts(query_starts);
+  builder_.add_offset(offset);
+  builder_.add_branches(branches);
+  builder_.add_query(query);
+  builder_.add_value(value);
+  builder_.add_key(key);
+  builder_.add_causal(causal);
+  builder_.add_sharding(sharding);
+  return builder_.Finish();
+}
+
+inline flatbuffers::Offset<Exchange> CreateExchangeDirect(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    uint32_t key = 0,
+    uint32_t value = 0,
+    uint32_t query = 0,
+    int64_t ranks = -1LL,
+    ringlet::abi::Sharding sharding = ringlet::abi::Sharding::Contiguous,
+    int64_t block = 0,
+    const std::vector<flatbuffers::Offset<ringlet::abi::RingBranch>> *branches = nullptr,
+    bool causal = false,
+    int64_t window_left = -1LL,
+    int64_t window_right = -1LL,
+    int32_t offset = -1,
+    int32_t query_starts = -1,
+    int32_t key_starts = -1,
+    int64_t query_rows = -1LL,
+    int64_t key_rows = -1LL) {
+  auto branches__ = branches ? _fbb.CreateVector<flatbuffers::Offset<ringlet::abi::RingBranch>>(*branches) : 0;
+  return ringlet::abi::CreateExchange(
+      _fbb,
+      key,
+      value,
+      query,
+      ranks,
+      sharding,
+      block,
+      branches__,
+      causal,
+      window_left,
+      window_right,
+      offset,
+      query_starts,
+      key_starts,
+      query_rows,
+      key_rows);
+}
+
+flatbuffers::Offset<Exchange> CreateExchange(flatbuffers::FlatBufferBuilder &_fbb, const ExchangeT *_o, const flatbuffers::rehasher_function_t *_rehasher = nullptr);
+
+struct AttendT : public flatbuffers::NativeTable {
+  typedef Attend TableType;
+  uint32_t exchange = 0;
+  uint32_t accumulator = 0;
+  uint32_t maximum = 0;
+  uint32_t sum = 0;
+};
+
+/// Computes with own keys and with the chunks of an exchange as they come.
+struct Attend FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
+  typedef AttendT NativeTableType;
+  typedef AttendBuilder Builder;
+  enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
+    VT_EXCHANGE = 4,
+    VT_ACCUMULATOR = 6,
+    VT_MAXIMUM = 8,
+    VT_SUM = 10
+  };
+  uint32_t exchange() const {
+    return GetField<uint32_t>(VT_EXCHANGE, 0);
+  }
+  uint32_t accumulator() const {
+    return GetField<uint32_t>(VT_ACCUMULATOR, 0);
+  }
+  uint32_t maximum() const {
+    return GetField<uint32_t>(VT_MAXIMUM, 0);
+  }
+  uint32_t sum() const {
+    return GetField<uint32_t>(VT_SUM, 0);
+  }
+  bool Verify(flatbuffers::Verifier &verifier) const {
+    return VerifyTableStart(verifier) &&
+           VerifyField<uint32_t>(verifier, VT_EXCHANGE, 4) &&
+           VerifyField<uint32_t>(verifier, VT_ACCUMULATOR, 4) &&
+           VerifyField<uint32_t>(verifier, VT_MAXIMUM, 4) &&
+           VerifyField<uint32_t>(verifier, VT_SUM, 4) &&
+           verifier.EndTable();
+  }
+  AttendT *UnPack(const flatbuffers::resolver_function_t *_resolver = nullptr) const;
+  void UnPackTo(AttendT *_o, const flatbuffers::resolver_function_t *_resolver = nullptr) const;
+  static flatbuffers::Offset<Attend> Pack(flatbuffers::FlatBufferBuilder &_fbb, const AttendT* _o, const flatbuffers::rehasher_function_t *_rehasher = nullptr);
+};
+
+struct AttendBuilder {
+  typedef Attend Table;
+  flatbuffers::FlatBufferBuilder &fbb_;
+  flatbuffers::uoffset_t start_;
+  void add_exchange(uint32_t exchange) {
+    fbb_.AddElement<uint32_t>(Attend::VT_EXCHANGE, exchange, 0);
+  }
+  void add_accumulator(uint32_t accumulator) {
+    fbb_.AddElement<uint32_t>(Attend::VT_ACCUMULATOR, accumulator, 0);
+  }
+  void add_maximum(uint32_t maximum) {
+    fbb_.AddElement<uint32_t>(Attend::VT_MAXIMUM, maximum, 0);
+  }
+  void add_sum(uint32_t sum) {
+    fbb_.AddElement<uint32_t>(Attend::VT_SUM, sum, 0);
+  }
+  explicit AttendBuilder(flatbuffers::FlatBufferBuilder &_fbb)
+        : fbb_(_fbb) {
+    start_ = fbb_.StartTable();
+  }
+  flatbuffers::Offset<Attend> Finish() {
+    const auto end = fbb_.EndTable(start_);
+    auto o = flatbuffers::Offset<Attend>(end);
+    return o;
+  }
+};
+
+inline flatbuffers::Offset<Attend> CreateAttend(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    uint32_t exchange = 0,
+    uint32_t accumulator = 0,
+    uint32_t maximum = 0,
+    uint32_t sum = 0) {
+  AttendBuilder builder_(_fbb);
+  builder_.add_sum(sum);
+  builder_.add_maximum(maximum);
+  builder_.add_accumulator(accumulator);
+  builder_.add_exchange(exchange);
+  return builder_.Finish();
+}
+
+flatbuffers::Offset<Attend> CreateAttend(flatbuffers::FlatBufferBuilder &_fbb, const AttendT *_o, const flatbuffers::rehasher_function_t *_rehasher = nullptr);
+
 struct StepT : public flatbuffers::NativeTable {
   typedef Step TableType;
   ringlet::abi::StepActionUnion action{};
@@ -2975,6 +3543,12 @@ struct Step FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   const ringlet::abi::Copy *action_as_Copy() const {
     return action_type() == ringlet::abi::StepAction::Copy ? static_cast<const ringlet::abi::Copy *>(action()) : nullptr;
   }
+  const ringlet::abi::Exchange *action_as_Exchange() const {
+    return action_type() == ringlet::abi::StepAction::Exchange ? static_cast<const ringlet::abi::Exchange *>(action()) : nullptr;
+  }
+  const ringlet::abi::Attend *action_as_Attend() const {
+    return action_type() == ringlet::abi::StepAction::Attend ? static_cast<const ringlet::abi::Attend *>(action()) : nullptr;
+  }
   ringlet::abi::Queue queue() const {
     return static_cast<ringlet::abi::Queue>(GetField<uint8_t>(VT_QUEUE, 0));
   }
@@ -3006,6 +3580,14 @@ template<> inline const ringlet::abi::Require *Step::action_as<ringlet::abi::Req
 
 template<> inline const ringlet::abi::Copy *Step::action_as<ringlet::abi::Copy>() const {
   return action_as_Copy();
+}
+
+template<> inline const ringlet::abi::Exchange *Step::action_as<ringlet::abi::Exchange>() const {
+  return action_as_Exchange();
+}
+
+template<> inline const ringlet::abi::Attend *Step::action_as<ringlet::abi::Attend>() const {
+  return action_as_Attend();
 }
 
 struct StepBuilder {
@@ -4115,6 +4697,7 @@ struct FunctionT : public flatbuffers::NativeTable {
   std::vector<std::unique_ptr<ringlet::abi::ExprT>> exprs{};
   std::vector<std::unique_ptr<ringlet::abi::PlanT>> plans{};
   std::unique_ptr<ringlet::abi::GraphT> graph{};
+  bool is_private = false;
   FunctionT() = default;
   FunctionT(const FunctionT &o);
   FunctionT(FunctionT&&) FLATBUFFERS_NOEXCEPT = default;
@@ -4129,7 +4712,8 @@ struct Function FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_ARGUMENTS = 6,
     VT_EXPRS = 8,
     VT_PLANS = 10,
-    VT_GRAPH = 12
+    VT_GRAPH = 12,
+    VT_IS_PRIVATE = 14
   };
   const flatbuffers::String *name() const {
     return GetPointer<const flatbuffers::String *>(VT_NAME);
@@ -4146,6 +4730,9 @@ struct Function FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   const ringlet::abi::Graph *graph() const {
     return GetPointer<const ringlet::abi::Graph *>(VT_GRAPH);
   }
+  bool is_private() const {
+    return GetField<uint8_t>(VT_IS_PRIVATE, 0) != 0;
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyOffsetRequired(verifier, VT_NAME) &&
@@ -4161,6 +4748,7 @@ struct Function FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            verifier.VerifyVectorOfTables(plans()) &&
            VerifyOffset(verifier, VT_GRAPH) &&
            verifier.VerifyTable(graph()) &&
+           VerifyField<uint8_t>(verifier, VT_IS_PRIVATE, 1) &&
            verifier.EndTable();
   }
   FunctionT *UnPack(const flatbuffers::resolver_function_t *_resolver = nullptr) const;
@@ -4187,6 +4775,9 @@ struct FunctionBuilder {
   void add_graph(flatbuffers::Offset<ringlet::abi::Graph> graph) {
     fbb_.AddOffset(Function::VT_GRAPH, graph);
   }
+  void add_is_private(bool is_private) {
+    fbb_.AddElement<uint8_t>(Function::VT_IS_PRIVATE, static_cast<uint8_t>(is_private), 0);
+  }
   explicit FunctionBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -4205,13 +4796,15 @@ inline flatbuffers::Offset<Function> CreateFunction(
     flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<ringlet::abi::Argument>>> arguments = 0,
     flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<ringlet::abi::Expr>>> exprs = 0,
     flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<ringlet::abi::Plan>>> plans = 0,
-    flatbuffers::Offset<ringlet::abi::Graph> graph = 0) {
+    flatbuffers::Offset<ringlet::abi::Graph> graph = 0,
+    bool is_private = false) {
   FunctionBuilder builder_(_fbb);
   builder_.add_graph(graph);
   builder_.add_plans(plans);
   builder_.add_exprs(exprs);
   builder_.add_arguments(arguments);
   builder_.add_name(name);
+  builder_.add_is_private(is_private);
   return builder_.Finish();
 }
 
@@ -4221,7 +4814,8 @@ inline flatbuffers::Offset<Function> CreateFunctionDirect(
     const std::vector<flatbuffers::Offset<ringlet::abi::Argument>> *arguments = nullptr,
     const std::vector<flatbuffers::Offset<ringlet::abi::Expr>> *exprs = nullptr,
     const std::vector<flatbuffers::Offset<ringlet::abi::Plan>> *plans = nullptr,
-    flatbuffers::Offset<ringlet::abi::Graph> graph = 0) {
+    flatbuffers::Offset<ringlet::abi::Graph> graph = 0,
+    bool is_private = false) {
   auto name__ = name ? _fbb.CreateString(name) : 0;
   auto arguments__ = arguments ? _fbb.CreateVector<flatbuffers::Offset<ringlet::abi::Argument>>(*arguments) : 0;
   auto exprs__ = exprs ? _fbb.CreateVector<flatbuffers::Offset<ringlet::abi::Expr>>(*exprs) : 0;
@@ -4232,7 +4826,8 @@ inline flatbuffers::Offset<Function> CreateFunctionDirect(
       arguments__,
       exprs__,
       plans__,
-      graph);
+      graph,
+      is_private);
 }
 
 flatbuffers::Offset<Function> CreateFunction(flatbuffers::FlatBufferBuilder &_fbb, const FunctionT *_o, const flatbuffers::rehasher_function_t *_rehasher = nullptr);
@@ -5148,6 +5743,197 @@ inline flatbuffers::Offset<Copy> CreateCopy(flatbuffers::FlatBufferBuilder &_fbb
       _destination);
 }
 
+inline RingBranchT *RingBranch::UnPack(const flatbuffers::resolver_function_t *_resolver) const {
+  auto _o = std::unique_ptr<RingBranchT>(new RingBranchT());
+  UnPackTo(_o.get(), _resolver);
+  return _o.release();
+}
+
+inline void RingBranch::UnPackTo(RingBranchT *_o, const flatbuffers::resolver_function_t *_resolver) const {
+  (void)_o;
+  (void)_resolver;
+  { auto _e = w(); _o->w = _e; }
+  { auto _e = rate(); _o->rate = _e; }
+  { auto _e = offset(); _o->offset = _e; }
+  { auto _e = constant(); _o->constant = _e; }
+  { auto _e = by_query(); _o->by_query = _e; }
+  { auto _e = head_begin(); _o->head_begin = _e; }
+  { auto _e = head_end(); _o->head_end = _e; }
+  { auto _e = whole(); _o->whole = _e; }
+  { auto _e = part(); _o->part = _e; }
+}
+
+inline flatbuffers::Offset<RingBranch> RingBranch::Pack(flatbuffers::FlatBufferBuilder &_fbb, const RingBranchT* _o, const flatbuffers::rehasher_function_t *_rehasher) {
+  return CreateRingBranch(_fbb, _o, _rehasher);
+}
+
+inline flatbuffers::Offset<RingBranch> CreateRingBranch(flatbuffers::FlatBufferBuilder &_fbb, const RingBranchT *_o, const flatbuffers::rehasher_function_t *_rehasher) {
+  (void)_rehasher;
+  (void)_o;
+  struct _VectorArgs { flatbuffers::FlatBufferBuilder *__fbb; const RingBranchT* __o; const flatbuffers::rehasher_function_t *__rehasher; } _va = { &_fbb, _o, _rehasher}; (void)_va;
+  auto _w = _o->w;
+  auto _rate = _o->rate;
+  auto _offset = _o->offset;
+  auto _constant = _o->constant;
+  auto _by_query = _o->by_query;
+  auto _head_begin = _o->head_begin;
+  auto _head_end = _o->head_end;
+  auto _whole = _o->whole;
+  auto _part = _o->part;
+  return ringlet::abi::CreateRingBranch(
+      _fbb,
+      _w,
+      _rate,
+      _offset,
+      _constant,
+      _by_query,
+      _head_begin,
+      _head_end,
+      _whole,
+      _part);
+}
+
+inline ExchangeT::ExchangeT(const ExchangeT &o)
+      : key(o.key),
+        value(o.value),
+        query(o.query),
+        ranks(o.ranks),
+        sharding(o.sharding),
+        block(o.block),
+        causal(o.causal),
+        window_left(o.window_left),
+        window_right(o.window_right),
+        offset(o.offset),
+        query_starts(o.query_starts),
+        key_starts(o.key_starts),
+        query_rows(o.query_rows),
+        key_rows(o.key_rows) {
+  branches.reserve(o.branches.size());
+  for (const auto &branches_ : o.branches) { branches.emplace_back((branches_) ? new ringlet::abi::RingBranchT(*branches_) : nullptr); }
+}
+
+inline ExchangeT &ExchangeT::operator=(ExchangeT o) FLATBUFFERS_NOEXCEPT {
+  std::swap(key, o.key);
+  std::swap(value, o.value);
+  std::swap(query, o.query);
+  std::swap(ranks, o.ranks);
+  std::swap(sharding, o.sharding);
+  std::swap(block, o.block);
+  std::swap(branches, o.branches);
+  std::swap(causal, o.causal);
+  std::swap(window_left, o.window_left);
+  std::swap(window_right, o.window_right);
+  std::swap(offset, o.offset);
+  std::swap(query_starts, o.query_starts);
+  std::swap(key_starts, o.key_starts);
+  std::swap(query_rows, o.query_rows);
+  std::swap(key_rows, o.key_rows);
+  return *this;
+}
+
+inline ExchangeT *Exchange::UnPack(const flatbuffers::resolver_function_t *_resolver) const {
+  auto _o = std::unique_ptr<ExchangeT>(new ExchangeT());
+  UnPackTo(_o.get(), _resolver);
+  return _o.release();
+}
+
+inline void Exchange::UnPackTo(ExchangeT *_o, const flatbuffers::resolver_function_t *_resolver) const {
+  (void)_o;
+  (void)_resolver;
+  { auto _e = key(); _o->key = _e; }
+  { auto _e = value(); _o->value = _e; }
+  { auto _e = query(); _o->query = _e; }
+  { auto _e = ranks(); _o->ranks = _e; }
+  { auto _e = sharding(); _o->sharding = _e; }
+  { auto _e = block(); _o->block = _e; }
+  { auto _e = branches(); if (_e) { _o->branches.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->branches[_i] = std::unique_ptr<ringlet::abi::RingBranchT>(_e->Get(_i)->UnPack(_resolver)); } } }
+  { auto _e = causal(); _o->causal = _e; }
+  { auto _e = window_left(); _o->window_left = _e; }
+  { auto _e = window_right(); _o->window_right = _e; }
+  { auto _e = offset(); _o->offset = _e; }
+  { auto _e = query_starts(); _o->query_starts = _e; }
+  { auto _e = key_starts(); _o->key_starts = _e; }
+  { auto _e = query_rows(); _o->query_rows = _e; }
+  { auto _e = key_rows(); _o->key_rows = _e; }
+}
+
+inline flatbuffers::Offset<Exchange> Exchange::Pack(flatbuffers::FlatBufferBuilder &_fbb, const ExchangeT* _o, const flatbuffers::rehasher_function_t *_rehasher) {
+  return CreateExchange(_fbb, _o, _rehasher);
+}
+
+inline flatbuffers::Offset<Exchange> CreateExchange(flatbuffers::FlatBufferBuilder &_fbb, const ExchangeT *_o, const flatbuffers::rehasher_function_t *_rehasher) {
+  (void)_rehasher;
+  (void)_o;
+  struct _VectorArgs { flatbuffers::FlatBufferBuilder *__fbb; const ExchangeT* __o; const flatbuffers::rehasher_function_t *__rehasher; } _va = { &_fbb, _o, _rehasher}; (void)_va;
+  auto _key = _o->key;
+  auto _value = _o->value;
+  auto _query = _o->query;
+  auto _ranks = _o->ranks;
+  auto _sharding = _o->sharding;
+  auto _block = _o->block;
+  auto _branches = _o->branches.size() ? _fbb.CreateVector<flatbuffers::Offset<ringlet::abi::RingBranch>> (_o->branches.size(), [](size_t i, _VectorArgs *__va) { return CreateRingBranch(*__va->__fbb, __va->__o->branches[i].get(), __va->__rehasher); }, &_va ) : 0;
+  auto _causal = _o->causal;
+  auto _window_left = _o->window_left;
+  auto _window_right = _o->window_right;
+  auto _offset = _o->offset;
+  auto _query_starts = _o->query_starts;
+  auto _key_starts = _o->key_starts;
+  auto _query_rows = _o->query_rows;
+  auto _key_rows = _o->key_rows;
+  return ringlet::abi::CreateExchange(
+      _fbb,
+      _key,
+      _value,
+      _query,
+      _ranks,
+      _sharding,
+      _block,
+      _branches,
+      _causal,
+      _window_left,
+      _window_right,
+      _offset,
+      _query_starts,
+      _key_starts,
+      _query_rows,
+      _key_rows);
+}
+
+inline AttendT *Attend::UnPack(const flatbuffers::resolver_function_t *_resolver) const {
+  auto _o = std::unique_ptr<AttendT>(new AttendT());
+  UnPackTo(_o.get(), _resolver);
+  return _o.release();
+}
+
+inline void Attend::UnPackTo(AttendT *_o, const flatbuffers::resolver_function_t *_resolver) const {
+  (void)_o;
+  (void)_resolver;
+  { auto _e = exchange(); _o->exchange = _e; }
+  { auto _e = accumulator(); _o->accumulator = _e; }
+  { auto _e = maximum(); _o->maximum = _e; }
+  { auto _e = sum(); _o->sum = _e; }
+}
+
+inline flatbuffers::Offset<Attend> Attend::Pack(flatbuffers::FlatBufferBuilder &_fbb, const AttendT* _o, const flatbuffers::rehasher_function_t *_rehasher) {
+  return CreateAttend(_fbb, _o, _rehasher);
+}
+
+inline flatbuffers::Offset<Attend> CreateAttend(flatbuffers::FlatBufferBuilder &_fbb, const AttendT *_o, const flatbuffers::rehasher_function_t *_rehasher) {
+  (void)_rehasher;
+  (void)_o;
+  struct _VectorArgs { flatbuffers::FlatBufferBuilder *__fbb; const AttendT* __o; const flatbuffers::rehasher_function_t *__rehasher; } _va = { &_fbb, _o, _rehasher}; (void)_va;
+  auto _exchange = _o->exchange;
+  auto _accumulator = _o->accumulator;
+  auto _maximum = _o->maximum;
+  auto _sum = _o->sum;
+  return ringlet::abi::CreateAttend(
+      _fbb,
+      _exchange,
+      _accumulator,
+      _maximum,
+      _sum);
+}
+
 inline StepT *Step::UnPack(const flatbuffers::resolver_function_t *_resolver) const {
   auto _o = std::unique_ptr<StepT>(new StepT());
   UnPackTo(_o.get(), _resolver);
@@ -5622,7 +6408,8 @@ inline flatbuffers::Offset<Graph> CreateGraph(flatbuffers::FlatBufferBuilder &_f
 
 inline FunctionT::FunctionT(const FunctionT &o)
       : name(o.name),
-        graph((o.graph) ? new ringlet::abi::GraphT(*o.graph) : nullptr) {
+        graph((o.graph) ? new ringlet::abi::GraphT(*o.graph) : nullptr),
+        is_private(o.is_private) {
   arguments.reserve(o.arguments.size());
   for (const auto &arguments_ : o.arguments) { arguments.emplace_back((arguments_) ? new ringlet::abi::ArgumentT(*arguments_) : nullptr); }
   exprs.reserve(o.exprs.size());
@@ -5637,6 +6424,7 @@ inline FunctionT &FunctionT::operator=(FunctionT o) FLATBUFFERS_NOEXCEPT {
   std::swap(exprs, o.exprs);
   std::swap(plans, o.plans);
   std::swap(graph, o.graph);
+  std::swap(is_private, o.is_private);
   return *this;
 }
 
@@ -5654,6 +6442,7 @@ inline void Function::UnPackTo(FunctionT *_o, const flatbuffers::resolver_functi
   { auto _e = exprs(); if (_e) { _o->exprs.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->exprs[_i] = std::unique_ptr<ringlet::abi::ExprT>(_e->Get(_i)->UnPack(_resolver)); } } }
   { auto _e = plans(); if (_e) { _o->plans.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->plans[_i] = std::unique_ptr<ringlet::abi::PlanT>(_e->Get(_i)->UnPack(_resolver)); } } }
   { auto _e = graph(); if (_e) _o->graph = std::unique_ptr<ringlet::abi::GraphT>(_e->UnPack(_resolver)); }
+  { auto _e = is_private(); _o->is_private = _e; }
 }
 
 inline flatbuffers::Offset<Function> Function::Pack(flatbuffers::FlatBufferBuilder &_fbb, const FunctionT* _o, const flatbuffers::rehasher_function_t *_rehasher) {
@@ -5669,13 +6458,15 @@ inline flatbuffers::Offset<Function> CreateFunction(flatbuffers::FlatBufferBuild
   auto _exprs = _o->exprs.size() ? _fbb.CreateVector<flatbuffers::Offset<ringlet::abi::Expr>> (_o->exprs.size(), [](size_t i, _VectorArgs *__va) { return CreateExpr(*__va->__fbb, __va->__o->exprs[i].get(), __va->__rehasher); }, &_va ) : 0;
   auto _plans = _o->plans.size() ? _fbb.CreateVector<flatbuffers::Offset<ringlet::abi::Plan>> (_o->plans.size(), [](size_t i, _VectorArgs *__va) { return CreatePlan(*__va->__fbb, __va->__o->plans[i].get(), __va->__rehasher); }, &_va ) : 0;
   auto _graph = _o->graph ? CreateGraph(_fbb, _o->graph.get(), _rehasher) : 0;
+  auto _is_private = _o->is_private;
   return ringlet::abi::CreateFunction(
       _fbb,
       _name,
       _arguments,
       _exprs,
       _plans,
-      _graph);
+      _graph,
+      _is_private);
 }
 
 inline ArtifactT::ArtifactT(const ArtifactT &o)
@@ -5759,6 +6550,14 @@ inline bool VerifyStepAction(flatbuffers::Verifier &verifier, const void *obj, S
       auto ptr = reinterpret_cast<const ringlet::abi::Copy *>(obj);
       return verifier.VerifyTable(ptr);
     }
+    case StepAction::Exchange: {
+      auto ptr = reinterpret_cast<const ringlet::abi::Exchange *>(obj);
+      return verifier.VerifyTable(ptr);
+    }
+    case StepAction::Attend: {
+      auto ptr = reinterpret_cast<const ringlet::abi::Attend *>(obj);
+      return verifier.VerifyTable(ptr);
+    }
     default: return true;
   }
 }
@@ -5790,6 +6589,14 @@ inline void *StepActionUnion::UnPack(const void *obj, StepAction type, const fla
       auto ptr = reinterpret_cast<const ringlet::abi::Copy *>(obj);
       return ptr->UnPack(resolver);
     }
+    case StepAction::Exchange: {
+      auto ptr = reinterpret_cast<const ringlet::abi::Exchange *>(obj);
+      return ptr->UnPack(resolver);
+    }
+    case StepAction::Attend: {
+      auto ptr = reinterpret_cast<const ringlet::abi::Attend *>(obj);
+      return ptr->UnPack(resolver);
+    }
     default: return nullptr;
   }
 }
@@ -5809,6 +6616,14 @@ inline flatbuffers::Offset<void> StepActionUnion::Pack(flatbuffers::FlatBufferBu
       auto ptr = reinterpret_cast<const ringlet::abi::CopyT *>(value);
       return CreateCopy(_fbb, ptr, _rehasher).Union();
     }
+    case StepAction::Exchange: {
+      auto ptr = reinterpret_cast<const ringlet::abi::ExchangeT *>(value);
+      return CreateExchange(_fbb, ptr, _rehasher).Union();
+    }
+    case StepAction::Attend: {
+      auto ptr = reinterpret_cast<const ringlet::abi::AttendT *>(value);
+      return CreateAttend(_fbb, ptr, _rehasher).Union();
+    }
     default: return 0;
   }
 }
@@ -5825,6 +6640,14 @@ inline StepActionUnion::StepActionUnion(const StepActionUnion &u) : type(u.type)
     }
     case StepAction::Copy: {
       value = new ringlet::abi::CopyT(*reinterpret_cast<ringlet::abi::CopyT *>(u.value));
+      break;
+    }
+    case StepAction::Exchange: {
+      value = new ringlet::abi::ExchangeT(*reinterpret_cast<ringlet::abi::ExchangeT *>(u.value));
+      break;
+    }
+    case StepAction::Attend: {
+      value = new ringlet::abi::AttendT(*reinterpret_cast<ringlet::abi::AttendT *>(u.value));
       break;
     }
     default:
@@ -5846,6 +6669,16 @@ inline void StepActionUnion::Reset() {
     }
     case StepAction::Copy: {
       auto ptr = reinterpret_cast<ringlet::abi::CopyT *>(value);
+      delete ptr;
+      break;
+    }
+    case StepAction::Exchange: {
+      auto ptr = reinterpret_cast<ringlet::abi::ExchangeT *>(value);
+      delete ptr;
+      break;
+    }
+    case StepAction::Attend: {
+      auto ptr = reinterpret_cast<ringlet::abi::AttendT *>(value);
       delete ptr;
       break;
     }

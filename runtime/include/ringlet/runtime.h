@@ -395,6 +395,100 @@ RL_API rl_status rl_program_enqueue(const rl_program *program, uint32_t entry,
                                     const rl_tensor *tensors, uint32_t count,
                                     const rl_run *run);
 
+/*===- Rings --------------------------------------------------------------===*/
+
+/* One rank's end of a ring of processes or threads that each hold a part of a
+ * sequence. What compiled functions on sharded tensors exchange goes over it.
+ */
+typedef struct rl_ring rl_ring;
+
+typedef struct rl_ring_options {
+  size_t struct_size;
+  int32_t rank;           /* of this process, from 0 on                       */
+  int32_t ranks;          /* how many there are. 0: both, address and port are
+                             those of torchrun: RANK, WORLD_SIZE, MASTER_ADDR
+                             and MASTER_PORT of the environment               */
+  const char *address;    /* where rank 0 listens; NULL: 127.0.0.1            */
+  const char *listen;     /* where this rank listens for messages of others;
+                             NULL: the address by which it reaches rank 0     */
+  const char *secret;     /* the same on all ranks, which prove that they know
+                             it; NULL: RINGLET_RING_SECRET of the environment */
+  double connect_seconds; /* until all ranks are there; 0: 60                 */
+  double wait_seconds;    /* the longest that anything is waited for; 0: 60   */
+  double silence_seconds; /* a rank without a sign of life for so long has
+                             failed; 0: 10                                    */
+  uint16_t port;          /* where rank 0 listens                             */
+  uint16_t reserved[3];   /* 0                                                */
+} rl_ring_options;
+#define RL_RING_OPTIONS_INIT                                                   \
+  {sizeof(rl_ring_options), 0, 0, NULL, NULL, NULL, 0, 0, 0, 0u, {0u, 0u, 0u}}
+
+/* Waits for the other ranks, over TCP. */
+RL_API rl_status rl_ring_create(const rl_ring_options *options,
+                                rl_ring **out_ring);
+/* All ranks of a ring of threads of this process: `ranks` handles, one for each
+ * thread. Of `options`, wait_seconds counts; NULL: all defaults. */
+RL_API rl_status rl_ring_create_local(const rl_ring_options *options,
+                                      int32_t ranks, rl_ring **out_rings);
+/* Leaves the ring. With an exchange under way, it fails on the other ranks. */
+RL_API void rl_ring_destroy(rl_ring *ring);
+
+/* -1 for NULL. */
+RL_API int32_t rl_ring_rank(const rl_ring *ring);
+RL_API int32_t rl_ring_ranks(const rl_ring *ring);
+/* "socket", "inprocess". */
+RL_API const char *rl_ring_transport(const rl_ring *ring);
+
+/* The rows of a sequence of `length` that a rank of `ranks` holds, in the order
+ * in which its parts of sharded tensors have them. `sharding` is "contiguous",
+ * "zigzag" or "striped", `block` the rows of a block of striped parts, else 0.
+ * These parts differ by a row (a block) at most; contiguous ones may as well be
+ * of any other lengths. `*count` is the room of `out_rows`, and becomes the
+ * number of rows; without room, `out_rows` may be NULL. */
+RL_API rl_status rl_ring_rows(const char *sharding, int64_t block,
+                              int64_t length, int32_t rank, int32_t ranks,
+                              int64_t *out_rows, int64_t *count);
+
+/* Runs an entry on this rank's parts of sharded tensors, as rl_program_run
+ * does; every rank makes the same calls in the same order. Sizes of the parts
+ * may differ as the sharding allows. Where another artefact, entry or shape is
+ * found on some rank, all ranks refuse the call before anything is sent, with
+ * one and the same message, and the ring can be used on. Where a rank fails, is
+ * slow or dies, the call ends on all ranks with RL_PEER_ERROR and a message
+ * that names rank, step and reason; outputs are then undefined, and so ends
+ * every later call. One call at a time. */
+RL_API rl_status rl_ring_run(rl_ring *ring, const rl_program *program,
+                             uint32_t entry, const rl_tensor *tensors,
+                             uint32_t count);
+
+/* Ends the ring on all ranks, for this reason. Any thread may call it, also
+ * while another one is in rl_ring_run. */
+RL_API rl_status rl_ring_abort(rl_ring *ring, const char *reason);
+/* RL_OK, or RL_PEER_ERROR once the ring has failed, and rl_last_error says why.
+ */
+RL_API rl_status rl_ring_status(rl_ring *ring);
+
+/* One exchange of this rank, messages of a step that travelled together, or the
+ * computation of a step. */
+typedef struct rl_ring_record {
+  size_t struct_size;
+  uint64_t call; /* number of the call on this ring, from 1 on            */
+  int64_t step;
+  double begin; /* seconds since the ring was created                    */
+  double seconds;
+  uint64_t sent; /* bytes                                                 */
+  uint64_t received;
+  int32_t queue;    /* 0: within a host, 1: between hosts, -1: a computation */
+  int32_t complete; /* 0 or 1                                                */
+} rl_ring_record;
+#define RL_RING_RECORD_INIT {sizeof(rl_ring_record), 0u, 0, 0, 0, 0u, 0u, 0, 0}
+
+/* The last of them, at most 128, in the order of their ends. `*count` is the
+ * room of `out_records`, whose struct_size are set, and becomes the number
+ * written. */
+RL_API rl_status rl_ring_records(rl_ring *ring, rl_ring_record *out_records,
+                                 uint32_t *count);
+
 #ifdef __cplusplus
 }
 #endif

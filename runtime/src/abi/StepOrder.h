@@ -68,10 +68,28 @@ private:
   }
 };
 
-/// Calls `use(buffer, writes)` for each buffer of a launch or a copy, and for
-/// those of what runs in its place.
+/// Calls `use(buffer, writes)` for each buffer of a step, and for those of what
+/// runs in its place. What an exchange sends must stay until it has ended.
 template <typename FunctionT>
-void forEachUse(const Artifact &artifact, const Step &step, FunctionT use) {
+void forEachUse(const Artifact &artifact, const Plan &plan, uint32_t number,
+                FunctionT use) {
+  const Step &step = *plan.steps()->Get(number);
+  const Exchange *exchange = step.action_as_Exchange();
+  if (const Attend *attend = step.action_as_Attend()) {
+    exchange = plan.steps()->Get(attend->exchange())->action_as_Exchange();
+    for (uint32_t buffer :
+         {attend->accumulator(), attend->maximum(), attend->sum()})
+      use(buffer, true);
+  }
+  if (exchange) {
+    for (uint32_t buffer :
+         {exchange->key(), exchange->value(), exchange->query()})
+      use(buffer, false);
+    if (exchange->query_starts() >= 0) {
+      use(uint32_t(exchange->query_starts()), false);
+      use(uint32_t(exchange->key_starts()), false);
+    }
+  }
   if (const Copy *copy = step.action_as_Copy()) {
     use(copy->source(), false);
     use(copy->destination(), true);

@@ -99,6 +99,23 @@ private:
   bool checkUse(const std::string &place, const Function &function,
                 const Plan &plan, uint32_t step, uint32_t buffer, bool writes);
 
+  // VerifyRing.cpp
+  struct PieceTypes {
+    DType query, key, value;
+    int64_t queryHeads, keyHeads, dim, valueDim;
+  };
+  /// That function `index` computes with pieces of such tensors.
+  bool verifyPieces(const std::string &place, uint32_t index,
+                    const PieceTypes &types);
+  /// `whole` are the types of its pieces of whole segments.
+  bool verifyRingBranch(const std::string &place, const Exchange &exchange,
+                        uint32_t index, const PieceTypes &whole);
+  bool verifyExchange(const std::string &place, const Function &function,
+                      const Plan &plan, uint32_t step,
+                      const Exchange &exchange);
+  bool verifyAttend(const std::string &place, const Function &function,
+                    const Plan &plan, uint32_t step, const Attend &attend);
+
   // VerifyOrder.cpp
   bool verifyWaits(const std::string &place, const Plan &plan, uint32_t step);
   /// That steps of two queues never touch what one of them writes at once.

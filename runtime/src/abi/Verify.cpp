@@ -452,9 +452,13 @@ bool Verifier::verify() {
       return false;
   }
   std::set<std::string_view> names;
+  bool isPrivate = false;
   for (uint32_t i = 0; i < sizeOf(artifact.functions()); ++i) {
     const Function &function = *artifact.functions()->Get(i);
     std::string place = "function " + std::to_string(i);
+    if (isPrivate && !function.is_private())
+      return fail(place, "expected private functions behind all others");
+    isPrivate = function.is_private();
     if (!checkName(place, "name", function.name()))
       return false;
     if (!names.insert(function.name()->string_view()).second)

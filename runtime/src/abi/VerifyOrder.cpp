@@ -75,17 +75,14 @@ bool Verifier::verifyRaces(const std::string &place, const Plan &plan) {
                       " of another queue; as one of them writes it, expected "
                       "this one to wait for it");
     };
-    forEachUse(artifact, *plan.steps()->Get(step),
-               [&](uint32_t index, bool writes) {
-                 Accesses &known =
-                     memory[memoryOf(*plan.buffers()->Get(index), index)];
-                 for (uint32_t q = 0; q < kQueues && good; ++q)
-                   good = q == mine ||
-                          (isOrdered(known.writes[q], q, index) &&
-                           (!writes || isOrdered(known.reads[q], q, index)));
-                 auto &list = writes ? known.writes : known.reads;
-                 list[mine] = {order.placeOf(step) + 1, step};
-               });
+    forEachUse(artifact, plan, step, [&](uint32_t index, bool writes) {
+      Accesses &known = memory[memoryOf(*plan.buffers()->Get(index), index)];
+      for (uint32_t q = 0; q < kQueues && good; ++q)
+        good = q == mine || (isOrdered(known.writes[q], q, index) &&
+                             (!writes || isOrdered(known.reads[q], q, index)));
+      auto &list = writes ? known.writes : known.reads;
+      list[mine] = {order.placeOf(step) + 1, step};
+    });
     if (!good)
       return false;
   }

@@ -398,6 +398,10 @@ bool Verifier::verifyPlan(const std::string &place, const Function &function,
       good = verifyRequire(at, function, *require);
     else if (const Copy *copy = step.action_as_Copy())
       good = verifyCopy(at, function, plan, i, *copy);
+    else if (const Exchange *exchange = step.action_as_Exchange())
+      good = verifyExchange(at, function, plan, i, *exchange);
+    else if (const Attend *attend = step.action_as_Attend())
+      good = verifyAttend(at, function, plan, i, *attend);
     else
       good = fail(at, "expected an action from 1 to " +
                           std::to_string(int(StepAction::MAX)) + ", found " +

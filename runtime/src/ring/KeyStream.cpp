@@ -190,6 +190,7 @@ Status KeyStream::step(int64_t step, std::optional<Chunk> &chunk) {
   Chunk made;
   made.owner = now.compute->owner;
   made.layout = now.layout;
+  made.pairs = now.pairs;
   made.seen = now.compute->parts;
   const char *data = buffers[now.compute->source].data();
   for (size_t bytes : plan.rowBytes) {

@@ -37,6 +37,8 @@ struct Chunk {
   /// What the queries of this rank see of them.
   std::vector<ringlet::ring::Part> seen;
   std::vector<const char *> tensors;
+  /// In all.
+  int64_t pairs = 0;
 };
 
 /// What one rank sends and receives for one shape. Made once, used by every
@@ -50,6 +52,10 @@ public:
 
   int64_t rank() const { return ownRank; }
   int64_t steps() const { return static_cast<int64_t>(plans.size()); }
+  /// Of the chunk of a step; empty where there is none, and in step 0.
+  const std::vector<ringlet::ring::Part> &layout(int64_t step) const {
+    return plans[step].layout;
+  }
   /// Room for chunks, in bytes; messages that are being sent take more.
   size_t bufferBytes() const;
 

@@ -108,6 +108,12 @@ Status Ring::begin(const Facts &facts) {
   return {};
 }
 
+Status Ring::gather(const std::string &own, std::vector<std::string> &all) {
+  if (abort.raised())
+    return abort.status();
+  return channel->gather(own, all, after(options.waitSeconds));
+}
+
 void Ring::fail(int64_t step, const std::string &reason) {
   channel->fail({rank(), step, reason});
 }
@@ -192,11 +198,25 @@ void Ring::run(int queue, Job &job) {
         channel->fail(trouble->what);
     }
   }
+  keep(record, begin);
+}
+
+void Ring::keep(Record record, Deadline begin) {
+  record.begin = std::chrono::duration<double>(begin - born).count();
   record.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   std::lock_guard<std::mutex> lock(mutex);
   history.push_back(record);
   if (history.size() > kRecords)
     history.pop_front();
+}
+
+void Ring::computed(int64_t step, Deadline begin) {
+  Record record;
+  record.call = callCount;
+  record.step = step;
+  record.queue = -1;
+  record.complete = true;
+  keep(record, begin);
 }
 
 void Ring::work(int queue) {

@@ -29,11 +29,12 @@ struct RingOptions {
   TcpChannelOptions channel;
 };
 
-/// What one exchange was, for those who ask after a failure.
+/// What one exchange or computation was, for those who ask after a failure.
 struct Record {
   uint64_t call = 0;
   int64_t step = 0;
-  int queue = 0;
+  int queue = 0;    // -1: a computation.
+  double begin = 0; // Seconds since the ring began.
   double seconds = 0;
   uint64_t sent = 0, received = 0; // Bytes.
   bool complete = false;
@@ -44,7 +45,7 @@ public:
   /// Exchanges of one queue follow each other; those of two queues, as within a
   /// host and between hosts, do not wait for each other and have other peers.
   static constexpr int kQueues = 2;
-  static constexpr size_t kRecords = 64;
+  static constexpr size_t kRecords = 128;
 
   /// Waits for the other ranks.
   static Status create(const BootstrapOptions &bootstrap,
@@ -63,6 +64,8 @@ public:
   /// compare what they know of it; from then on messages carry its number and a
   /// digest.
   Status begin(const Facts &facts);
+  /// Gives every rank the words of all, by rank; each calls it as often.
+  Status gather(const std::string &own, std::vector<std::string> &all);
 
   /// Queues an exchange of the call, whose messages are known by their steps
   /// and parts. The memory belongs to the ring until the ticket has been waited
@@ -76,6 +79,8 @@ public:
 
   /// The step that this rank computes, which others then see.
   void computes(int64_t step);
+  /// Records the computation of a step that began then and ends now.
+  void computed(int64_t step, Deadline begin);
   /// Ends the ring on all ranks, because of this one.
   void fail(int64_t step, const std::string &reason);
   std::optional<Failure> failure() const { return abort.failure(); }
@@ -98,9 +103,12 @@ private:
   Status start();
   void work(int queue);
   void run(int queue, Job &job);
+  /// With the time since `begin`.
+  void keep(Record record, Deadline begin);
   void reportActivity(int queue, Activity activity);
 
   const RingOptions options;
+  const Deadline born = Clock::now();
   Abort abort;
   std::unique_ptr<SideChannel> channel;
   std::unique_ptr<Transport> transport;

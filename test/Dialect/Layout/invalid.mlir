@@ -98,7 +98,7 @@ func.func private @o4_table_repeats() attributes {a = #rlayout.order<table<[0, 1
 
 // -----
 
-// expected-error@+1 {{expected at least 1 rank, found 0 (G1)}}
+// expected-error@+1 {{expected 1 to 4096 ranks, or '?' for any number, found 0 (G1)}}
 func.func private @g1_no_rank() attributes {a = #rlayout.ring<0, zigzag>}
 
 // -----

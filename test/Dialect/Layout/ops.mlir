@@ -50,9 +50,10 @@ func.func private @vast() attributes {
 // CHECK-SAME:    #rlayout.ring<4, contiguous>
 // CHECK-SAME:    #rlayout.ring<8, zigzag>
 // CHECK-SAME:    #rlayout.ring<2, striped, 128>
+// CHECK-SAME:    #rlayout.ring<?, zigzag>
 func.func private @rings() attributes {
   a = #rlayout.ring<4, contiguous>, b = #rlayout.ring<8, zigzag>,
-  c = #rlayout.ring<2, striped, 128>
+  c = #rlayout.ring<2, striped, 128>, d = #rlayout.ring<?, zigzag>
 }
 
 // Axis 1 is the default and not printed.

@@ -23,7 +23,7 @@ func.func @pattern_order(%q: tensor<1x?x2x16xf32>) -> tensor<1x?x2x16xf32> {
 #ring2 = #rlayout.layout<ring = #rlayout.ring<4, contiguous>, axis = 2>
 
 func.func @ring(%q: tensor<1x64x2x16xf32, #ring>) -> tensor<1x64x2x16xf32, #ring> {
-  // expected-error@+1 {{expected no ring: it has no lowering yet (G1)}}
+  // expected-error@+1 {{expected no ring: run ringlet-partition-ring first (G1)}}
   %o, %l = ringlet.attention %q, %q, %q branches [<w = *, r = 1>]
       : (tensor<1x64x2x16xf32, #ring>, tensor<1x64x2x16xf32, #ring>, tensor<1x64x2x16xf32, #ring>)
       -> (tensor<1x64x2x16xf32, #ring>, tensor<1x2x64xf32, #ring2>)

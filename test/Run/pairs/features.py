@@ -304,7 +304,7 @@ def _(attention):
 
 
 assign("tiles of choice", tile=())
-assign("ring", ring="2, zigzag")
+assign("ring", ring="?, zigzag")
 assign("no lse", "results", results=("output",))
 assign("only lse", "results", results=("lse",))
 

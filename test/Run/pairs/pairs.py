@@ -124,6 +124,7 @@ class Worker:
                     *(self.build / "bin/ringlet-run", folder / "f.rla", "--check"),
                     *(f"--entry=f{i}", f"--in={folder / 'in.safetensors'}"),
                     f"--target={LEVEL}",
+                    *["--ranks=3"] * bool(attention.ring),
                 ],
                 capture_output=True,
                 text=True,

@@ -144,10 +144,6 @@ func.func @f(%q: tensor<1x8x2x16xf32>, %x: tensor<1x8x2x16xf32, #h>)
 }
 
 TEST(GraphWriter, WhatItCannotSayIsAbsent) {
-  EXPECT_FALSE(Graph("func.func @f(%x: tensor<1x8x2x16xf32, "
-                     "#rlayout.layout<ring = #rlayout.ring<2, contiguous>>>) "
-                     "{ return }")
-                   .graph);
   EXPECT_FALSE(Graph("func.func private @f(tensor<i64>)").graph);
 }
 

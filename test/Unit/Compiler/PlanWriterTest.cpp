@@ -101,7 +101,8 @@ struct Plan {
     for (auto name : {"k", "k1", "k2"})
       kernels[name] = uint32_t(kernels.size());
     PlanWriter writer(plan, function, constants);
-    ok = succeeded(writer.addPlan(plan, kernels, /*codeObject=*/0));
+    ok = succeeded(
+        writer.addPlan(plan, kernels, /*functions=*/{}, /*codeObject=*/0));
   }
 };
 

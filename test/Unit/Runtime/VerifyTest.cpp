@@ -330,7 +330,7 @@ const Malformed malformed[] = {
      }},
     {"OrderChunk", "of at least 0, found -1 and 4",
      [](auto &a) { a.functions[1]->plans[0]->buffers[2]->order->chunk = -1; }},
-    {"StepEmpty", "action from 1 to 3, found 0",
+    {"StepEmpty", "action from 1 to 5, found 0",
      [](auto &a) { plan(a).steps[0]->action.Reset(); }},
     {"LaunchKernel", "a kernel below 9, found 9",
      [](auto &a) { launch(a).kernel = 9; }},

@@ -330,7 +330,7 @@ TEST_P(ConformanceTest, RecordsOfExchanges) {
   expectAll(run(2,
                 [&](Ring &ring) {
                   RL_TRY(ring.begin({{"test", "records"}}));
-                  for (int64_t step = 0; step < 70; ++step) {
+                  for (int64_t step = 0; step < 140; ++step) {
                     char out = 1, in[3] = {};
                     Exchange exchange;
                     exchange.step = step;
@@ -342,7 +342,7 @@ TEST_P(ConformanceTest, RecordsOfExchanges) {
                   }
                   std::vector<Record> records = ring.records();
                   EXPECT_EQ(records.size(), Ring::kRecords);
-                  EXPECT_EQ(records.back().step, 69);
+                  EXPECT_EQ(records.back().step, 139);
                   EXPECT_EQ(records.back().queue, 1);
                   EXPECT_EQ(records.back().received, 1u);
                   EXPECT_TRUE(records.back().complete);

@@ -1,0 +1,64 @@
+//===- Artifact.h - What an artefact says of a ring ---*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RINGLET_ABI_RING_ARTIFACT_H
+#define RINGLET_ABI_RING_ARTIFACT_H
+
+#include "ringlet/abi/ArtifactGenerated.h"
+#include "ringlet/abi/ring/Attention.h"
+
+namespace ringlet::ring {
+
+/// The attention of an exchange, without its sequences.
+inline Attention attentionOf(const abi::Exchange &exchange, int64_t queryHeads,
+                             int64_t keyHeads) {
+  Attention attention;
+  attention.queryHeads = queryHeads;
+  attention.keyHeads = keyHeads;
+  attention.causal = exchange.causal();
+  if (exchange.window_left() >= 0)
+    attention.left = exchange.window_left();
+  if (exchange.window_right() >= 0)
+    attention.right = exchange.window_right();
+  if (exchange.branches())
+    for (const abi::RingBranch *branch : *exchange.branches())
+      attention.branches.push_back({branch->w(), branch->rate(),
+                                    static_cast<OffsetRule>(branch->offset()),
+                                    branch->constant(), branch->by_query(),
+                                    branch->head_begin(), branch->head_end()});
+  return attention;
+}
+
+/// Shards of the kind of an exchange for these rows of each rank; nothing, and
+/// `*error` set, where they are not what that kind makes of their sum.
+inline std::optional<Shards> shardsOf(const abi::Exchange &exchange,
+                                      const std::vector<int64_t> &rows,
+                                      std::string *error) {
+  auto kind = static_cast<Sharding>(exchange.sharding());
+  if (kind == Sharding::Contiguous)
+    return Shards::contiguous(rows, error);
+  int64_t total = 0, ranks = static_cast<int64_t>(rows.size());
+  for (int64_t count : rows)
+    total += count;
+  std::optional<Shards> shards =
+      Shards::even(kind, total, ranks, exchange.block(), error);
+  for (int64_t i = 0; shards && i < ranks; ++i)
+    if (shards->size(i) != rows[i]) {
+      *error = "rank " + std::to_string(i) + ": expected " +
+               std::to_string(shards->size(i)) + " rows, its part of " +
+               std::to_string(total) + " that are " +
+               (kind == Sharding::Zigzag ? "zigzag" : "striped") + " on " +
+               std::to_string(ranks) + " ranks, found " +
+               std::to_string(rows[i]) + " (G1)";
+      return std::nullopt;
+    }
+  return shards;
+}
+
+} // namespace ringlet::ring
+
+#endif // RINGLET_ABI_RING_ARTIFACT_H

@@ -1,0 +1,407 @@
+//===- RingSteps.cpp - Steps of a run on a ring ---*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "RingSteps.h"
+
+#include "Call.h"
+
+#include "abi/Lists.h"
+#include "ringlet/abi/Verify.h"
+#include "ringlet/abi/ring/Artifact.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace ringlet::rt {
+
+using abi::sizeOf;
+using ringlet::ring::Attention;
+using ringlet::ring::Piece;
+using ringlet::ring::Schedule;
+using ringlet::ring::ShardedAttention;
+using ringlet::ring::Shards;
+
+RingShape::RingShape(Schedule given, int64_t rank, std::vector<size_t> rowBytes)
+    : schedule(std::move(given)), keys(schedule, rank, std::move(rowBytes)) {
+  for (int64_t step = 0; step < keys.steps(); ++step)
+    pieces.push_back(
+        step > 0 && keys.layout(step).empty()
+            ? std::vector<Piece>()
+            : piecesOf(schedule.sharded, rank,
+                       ringlet::ring::ownerAt(schedule, rank, step),
+                       step > 0 ? &keys.layout(step) : nullptr));
+}
+
+std::shared_ptr<const RingShape>
+RingShapeCache::find(const std::vector<int64_t> &key) {
+  std::lock_guard<std::mutex> lock(mutex);
+  for (const auto &[known, shape] : items)
+    if (known == key)
+      return shape;
+  return nullptr;
+}
+
+void RingShapeCache::insert(std::vector<int64_t> key,
+                            std::shared_ptr<const RingShape> shape) {
+  std::shared_ptr<const RingShape> last; // Freed after the lock.
+  std::lock_guard<std::mutex> lock(mutex);
+  if (items.size() == most) {
+    last = std::move(items.front().second);
+    items.erase(items.begin());
+  }
+  items.emplace_back(std::move(key), std::move(shape));
+}
+
+RingSteps::~RingSteps() {
+  // Others wait for what an exchange that was left would have sent.
+  bool left = std::any_of(open.begin(), open.end(), [](const auto &item) {
+    return item.second.stream != nullptr;
+  });
+  if (left && ring && !ring->failure())
+    ring->fail(0, "a call ended before its exchange did");
+}
+
+//===----------------------------------------------------------------------===//
+// Before the first message
+//===----------------------------------------------------------------------===//
+
+Status RingSteps::gatherRows(const Exchange &exchange, uint32_t number,
+                             const Tensors &tensors,
+                             std::optional<int64_t> offset,
+                             std::vector<int64_t> &rows) {
+  const abi::Exchange &step = *exchange.step;
+  rows = {tensors[step.query()].sizes[exchange.axis],
+          tensors[step.key()].sizes[exchange.axis]};
+  if (!ring)
+    return {};
+  RL_TRY(
+      ring->begin({{"artefact", program.digest()},
+                   {"entry", entry.function->name()->str()},
+                   {"exchange", std::to_string(number)},
+                   {"sequences of the batch", std::to_string(exchange.batch)},
+                   {"q_offset", offset ? std::to_string(*offset) : "none"}}));
+  std::vector<std::string> all;
+  RL_TRY(ring->gather(text(rows[0], " ", rows[1]), all));
+  rows.clear();
+  for (const std::string &words : all) {
+    char *end = nullptr;
+    rows.push_back(std::strtoll(words.c_str(), &end, 10));
+    rows.push_back(std::strtoll(end, nullptr, 10));
+    if (rows.back() < 0 || rows[rows.size() - 2] < 0)
+      return invalid("expected numbers of rows, found '", words, "'");
+  }
+  return {};
+}
+
+Status RingSteps::shard(const abi::Exchange &step, const char *what,
+                        int64_t known, const std::vector<int64_t> &rows,
+                        std::optional<Shards> &shards) const {
+  int64_t total = 0;
+  for (int64_t count : rows)
+    total += count;
+  if (known >= 0 && total != known)
+    return invalid("expected ", known, " rows of ", what,
+                   " on all ranks together, found ", total, " (G1)");
+  std::string error;
+  shards = ringlet::ring::shardsOf(step, rows, &error);
+  return shards ? Status() : invalid(what, ": ", error);
+}
+
+Status RingSteps::addSequences(const abi::Exchange &step,
+                               const Tensors &tensors,
+                               std::optional<int64_t> offset,
+                               ShardedAttention &sharded) const {
+  Attention &attention = sharded.attention;
+  auto add = [&](int64_t query, int64_t queries, int64_t key, int64_t keys) {
+    attention.sequences.push_back(
+        {query, queries, key, keys, offset.value_or(keys - queries)});
+  };
+  if (step.query_starts() < 0) {
+    add(0, sharded.queries.length(), 0, sharded.keys.length());
+    return {};
+  }
+  if (!program.context->driver->usesHostMemory())
+    return failure(RL_UNSUPPORTED,
+                   "starts of packed sequences lie on the device, a ring needs "
+                   "them on the host: expected one sequence, or a CPU (S2)");
+  const TensorView &query = tensors[step.query_starts()];
+  const TensorView &key = tensors[step.key_starts()];
+  auto start = [](const TensorView &starts, int64_t i) {
+    int64_t value;
+    std::memcpy(&value,
+                starts.data + i * starts.strides[0] * int64_t(sizeof value),
+                sizeof value);
+    return value;
+  };
+  for (int64_t i = 0; i + 1 < std::min(query.sizes[0], key.sizes[0]); ++i)
+    add(start(query, i), start(query, i + 1) - start(query, i), start(key, i),
+        start(key, i + 1) - start(key, i));
+  return {};
+}
+
+Status RingSteps::plan(Exchange &exchange, uint32_t number,
+                       const Tensors &tensors, std::optional<int64_t> offset) {
+  const abi::Exchange &step = *exchange.step;
+  const TensorView &query = tensors[step.query()], &key = tensors[step.key()];
+  const TensorView &value = tensors[step.value()];
+  if (step.ranks() >= 0 && step.ranks() != ranks())
+    return invalid("expected a ring of ", step.ranks(), " ranks, found ",
+                   ranks(), " (G1)");
+  std::vector<int64_t> rows;
+  RL_TRY(gatherRows(exchange, number, tensors, offset, rows));
+  std::vector<int64_t> ofQueries, ofKeys;
+  for (size_t i = 0; i < rows.size(); i += 2) {
+    ofQueries.push_back(rows[i]);
+    ofKeys.push_back(rows[i + 1]);
+  }
+  std::optional<Shards> queries, keys;
+  RL_TRY(shard(step, "queries", step.query_rows(), ofQueries, queries));
+  RL_TRY(shard(step, "keys", step.key_rows(), ofKeys, keys));
+  uint32_t heads = exchange.axis + 1;
+  ShardedAttention sharded = {
+      ringlet::ring::attentionOf(step, query.sizes[heads], key.sizes[heads]),
+      *queries, *keys};
+  RL_TRY(addSequences(step, tensors, offset, sharded));
+
+  std::vector<int64_t> cacheKey = {int64_t(number), rank(), ranks(),
+                                   exchange.batch};
+  cacheKey.insert(cacheKey.end(), rows.begin(), rows.end());
+  for (const ringlet::ring::Sequence &at : sharded.attention.sequences)
+    for (int64_t word : {at.query, at.queries, at.key, at.keys, at.offset})
+      cacheKey.push_back(word);
+  exchange.shape = entry.ringShapes->find(cacheKey);
+  if (exchange.shape)
+    return {};
+  Schedule schedule = {std::move(sharded), ranks(), /*slots=*/2};
+  std::string error;
+  if (!validate(schedule, &error))
+    return invalid(error);
+  std::vector<size_t> rowBytes;
+  for (const TensorView *tensor : {&key, &value})
+    for (int64_t i = 0; i < exchange.batch; ++i)
+      rowBytes.push_back(size_t(tensor->sizes[heads + 1]) *
+                         abi::dtypeSize(tensor->dtype));
+  exchange.shape =
+      std::make_shared<const RingShape>(std::move(schedule), rank(), rowBytes);
+  entry.ringShapes->insert(std::move(cacheKey), exchange.shape);
+  return {};
+}
+
+Status RingSteps::exchange(uint32_t number, const Tensors &tensors,
+                           std::optional<int64_t> offset) {
+  Exchange exchange;
+  exchange.step = entry.plan->steps()->Get(number)->action_as_Exchange();
+  const TensorView &key = tensors[exchange.step->key()];
+  exchange.axis = key.rank - 3;
+  exchange.batch = exchange.axis ? key.sizes[0] : 1;
+  RL_TRY(plan(exchange, number, tensors, offset));
+  if (ring) {
+    std::vector<ring::KeyRows> own;
+    for (uint32_t buffer : {exchange.step->key(), exchange.step->value()}) {
+      const TensorView &tensor = tensors[buffer];
+      auto bytes = ptrdiff_t(abi::dtypeSize(tensor.dtype));
+      for (int64_t i = 0; i < exchange.batch; ++i)
+        own.push_back(
+            {tensor.data + (exchange.axis ? i * tensor.strides[0] * bytes : 0),
+             tensor.strides[exchange.axis] * bytes,
+             tensor.strides[exchange.axis + 1] * bytes,
+             size_t(tensor.sizes[exchange.axis + 2] * bytes)});
+    }
+    exchange.stream = std::make_unique<ring::KeyStream>(exchange.shape->keys,
+                                                        *ring, std::move(own));
+  }
+  open[number] = std::move(exchange);
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Chunk by chunk
+//===----------------------------------------------------------------------===//
+
+/// That it has the rows and heads of the queries, and the values' dimensions.
+Status RingSteps::checkState(const State &state, const TensorView &value,
+                             uint32_t axis) {
+  bool good = true;
+  for (uint32_t i = 0; i < axis; ++i)
+    for (const TensorView *each :
+         {&state.accumulator, &state.maximum, &state.sum})
+      good &= each->sizes[i] == state.query.sizes[i];
+  for (uint32_t i = 0; i < 2; ++i) {
+    int64_t size = state.query.sizes[axis + i];
+    good &= state.accumulator.sizes[axis + i] == size &&
+            state.maximum.sizes[axis + 1 - i] == size &&
+            state.sum.sizes[axis + 1 - i] == size;
+  }
+  good &= state.accumulator.sizes[axis + 2] == value.sizes[axis + 2];
+  return good ? Status()
+              : Status(RL_BAD_ARTIFACT, "expected a state as large as queries");
+}
+
+Status RingSteps::attend(const abi::Attend &step, const Tensors &tensors,
+                         Stream stream) {
+  Exchange &exchange = open.at(step.exchange());
+  const State state = {tensors[exchange.step->query()],
+                       tensors[step.accumulator()], tensors[step.maximum()],
+                       tensors[step.sum()]};
+  const TensorView &key = tensors[exchange.step->key()];
+  const TensorView &value = tensors[exchange.step->value()];
+  RL_TRY(checkState(state, value, exchange.axis));
+  for (int64_t t = 0; t < exchange.shape->keys.steps(); ++t) {
+    std::optional<ring::Chunk> chunk;
+    if (exchange.stream)
+      RL_TRY(exchange.stream->step(t, chunk));
+    if (t > 0 && !chunk)
+      continue;
+    ring::Deadline begin = ring::Clock::now();
+    Status status = attend(exchange, state, exchange.shape->pieces[t], key,
+                           value, chunk ? &*chunk : nullptr, stream);
+    if (ring)
+      ring->computed(t, begin);
+    if (!status.ok()) {
+      if (ring)
+        ring->fail(t, status.message());
+      return status;
+    }
+  }
+  Status status = exchange.stream ? exchange.stream->finish() : Status();
+  exchange.stream.reset();
+  return status;
+}
+
+/// A tensor of a call: the sizes and strides of four axes, from an element on.
+static TensorView part(const TensorView &of, char *data, int64_t first,
+                       std::initializer_list<int64_t> sizes,
+                       std::initializer_list<int64_t> strides) {
+  TensorView result;
+  result.dtype = of.dtype;
+  result.rank = 4;
+  result.data = data + first * int64_t(abi::dtypeSize(of.dtype));
+  std::copy(sizes.begin(), sizes.end(), result.sizes);
+  std::copy(strides.begin(), strides.end(), result.strides);
+  return result;
+}
+
+namespace {
+
+/// Tensors of `[.., sequence, head, dim]` cut to the pieces of a branch.
+class Cutter {
+public:
+  Cutter(const Piece &piece, uint32_t axis, int64_t batch, int64_t group)
+      : piece(piece), axis(axis), batch(batch), group(group) {}
+
+  /// How often a plan is called: at once for all sequences, or for each.
+  int64_t calls() const { return piece.whole ? 1 : batch; }
+
+  /// Queries, and what lies as they do.
+  TensorView queries(const TensorView &of, int64_t call) const {
+    const int64_t *stride = of.strides + axis;
+    int64_t dim = of.sizes[axis + 2], rows = piece.queries.count;
+    int64_t first = piece.queries.first * stride[0];
+    int64_t step = piece.queries.step * stride[0];
+    if (piece.whole)
+      return part(of, of.data, first, {batch, rows, of.sizes[axis + 1], dim},
+                  {ofBatch(of), step, stride[1], 1});
+    int64_t heads = piece.grouped ? group : 1;
+    return part(of, of.data,
+                first + call * ofBatch(of) +
+                    piece.heads.first * heads * stride[1],
+                {piece.heads.count, rows, heads, dim},
+                {piece.heads.step * heads * stride[1], step, stride[1], 1});
+  }
+
+  /// Numbers of rows, `[.., head, sequence]`.
+  TensorView rows(const TensorView &of, int64_t call) const {
+    const int64_t *stride = of.strides + axis;
+    int64_t first = piece.queries.first * stride[1];
+    int64_t step = piece.queries.step * stride[1];
+    int64_t count = piece.queries.count;
+    if (piece.whole)
+      return part(of, of.data, first, {batch, of.sizes[axis], count, 1},
+                  {ofBatch(of), stride[0], step, 1});
+    int64_t heads = piece.grouped ? group : 1;
+    return part(of, of.data,
+                first + call * ofBatch(of) +
+                    piece.heads.first * heads * stride[0],
+                {piece.heads.count, heads, count, 1},
+                {piece.heads.step * heads * stride[0], stride[0], step, 1});
+  }
+
+  /// Own keys.
+  TensorView keys(const TensorView &of, int64_t call) const {
+    const int64_t *stride = of.strides + axis;
+    int64_t dim = of.sizes[axis + 2], rows = piece.keys.count;
+    int64_t first = piece.keys.first * stride[0];
+    int64_t step = piece.keys.step * stride[0];
+    if (piece.whole)
+      return part(of, of.data, first, {batch, rows, of.sizes[axis + 1], dim},
+                  {ofBatch(of), step, stride[1], 1});
+    return part(of, of.data,
+                first + call * ofBatch(of) + piece.keyHead * stride[1],
+                {piece.heads.count, rows, 1, dim},
+                {piece.keyHeadStep * stride[1], step, stride[1], 1});
+  }
+
+  /// Those of a chunk, whose pairs follow each other; `of` has their type.
+  TensorView keys(const TensorView &of, const ring::Chunk &chunk, size_t tensor,
+                  int64_t call) const {
+    int64_t dim = of.sizes[axis + 2], rows = piece.keys.count;
+    int64_t first = piece.keys.first * dim, step = piece.keys.step * dim;
+    char *data = const_cast<char *>(
+        chunk.tensors[tensor * size_t(batch) + size_t(call)]);
+    if (piece.whole)
+      return part(of, data, first, {batch, rows, of.sizes[axis + 1], dim},
+                  {chunk.pairs * dim, step, piece.keyHeadStep * dim, 1});
+    return part(of, data, first, {piece.heads.count, rows, 1, dim},
+                {piece.keyHeadStep * dim, step, dim, 1});
+  }
+
+private:
+  int64_t ofBatch(const TensorView &of) const {
+    return axis ? of.strides[0] : 0;
+  }
+
+  const Piece &piece;
+  uint32_t axis;
+  int64_t batch, group;
+};
+
+} // namespace
+
+Status RingSteps::attend(const Exchange &exchange, const State &state,
+                         const std::vector<Piece> &pieces,
+                         const TensorView &key, const TensorView &value,
+                         const ring::Chunk *chunk, Stream stream) {
+  uint32_t heads = exchange.axis + 1;
+  int64_t group = state.query.sizes[heads] / key.sizes[heads];
+  for (const Piece &piece : pieces) {
+    Cutter cut(piece, exchange.axis, exchange.batch, group);
+    const abi::RingBranch &branch =
+        *exchange.step->branches()->Get(uint32_t(piece.branch));
+    for (int64_t i = 0; i < cut.calls(); ++i)
+      RL_TRY(call(piece.whole ? branch.whole() : branch.part(),
+                  {cut.queries(state.query, i),
+                   chunk ? cut.keys(key, *chunk, 0, i) : cut.keys(key, i),
+                   chunk ? cut.keys(value, *chunk, 1, i) : cut.keys(value, i),
+                   TensorView(), cut.queries(state.accumulator, i),
+                   cut.rows(state.maximum, i), cut.rows(state.sum, i)},
+                  piece.offset, stream));
+  }
+  return {};
+}
+
+Status RingSteps::call(uint32_t function,
+                       const std::vector<TensorView> &tensors, int64_t offset,
+                       Stream stream) {
+  std::vector<TensorView> arguments = tensors;
+  arguments[3].dtype = abi::DType::I64;
+  arguments[3].data = reinterpret_cast<char *>(&offset);
+  Call piece(program, program.entries()[function]);
+  RL_TRY(piece.prepare(arguments));
+  return piece.execute(stream);
+}
+
+} // namespace ringlet::rt

@@ -1,0 +1,185 @@
+//===- VerifyRing.cpp - Rules of steps on a ring ---*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Verifier.h"
+
+#include "ringlet/abi/ring/Pieces.h"
+
+#include <vector>
+
+using namespace ringlet::abi;
+
+bool Verifier::verifyPieces(const std::string &place, uint32_t index,
+                            const PieceTypes &types) {
+  if (!checkIndex(place, "a function", index, sizeOf(artifact.functions())))
+    return false;
+  const Function &function = *artifact.functions()->Get(index);
+  const std::string name = "function '" + function.name()->str() + "'";
+  if (!function.is_private())
+    return fail(place, "expected a private function to call, found " + name);
+  const DType dtypes[] = {types.query, types.key,  types.value, DType::I64,
+                          DType::F32,  DType::F32, DType::F32};
+  const int64_t any = -1, dim = types.dim, valueDim = types.valueDim;
+  const int64_t queries = types.queryHeads, keys = types.keyHeads;
+  const std::vector<int64_t> sizes[] = {
+      {any, any, queries, dim},      {any, any, keys, dim},
+      {any, any, keys, valueDim},    {},
+      {any, any, queries, valueDim}, {any, queries, any, 1},
+      {any, queries, any, 1}};
+  bool good = sizeOf(function.arguments()) == 7;
+  for (uint32_t i = 0; good && i < 7; ++i) {
+    const Argument &argument = *function.arguments()->Get(i);
+    good = argument.is_output() == (i > 3) && argument.dtype() == dtypes[i] &&
+           sizeOf(argument.sizes()) == sizes[i].size();
+    for (uint32_t axis = 0; good && axis < sizes[i].size(); ++axis)
+      good = argument.sizes()->Get(axis) == sizes[i][axis];
+  }
+  return good ||
+         fail(place,
+              "expected inputs query, key, value and a position "
+              "and outputs accumulator, maximum and sum of " +
+                  std::to_string(queries) + " query and " +
+                  std::to_string(keys) + " key heads of " +
+                  std::to_string(dim) + " and " + std::to_string(valueDim) +
+                  " dimensions and any other sizes, found those of " + name);
+}
+
+bool Verifier::verifyRingBranch(const std::string &place,
+                                const Exchange &exchange, uint32_t index,
+                                const PieceTypes &whole) {
+  const RingBranch &branch = *exchange.branches()->Get(index);
+  int64_t queryHeads = whole.queryHeads;
+  if (branch.w() < 0 || branch.rate() < 1 || branch.head_begin() < 0 ||
+      branch.head_end() < branch.head_begin() ||
+      branch.head_end() > queryHeads || branch.offset() > OffsetRule::MAX)
+    return fail(place, "expected w >= 0, rate >= 1 and heads up to " +
+                           std::to_string(queryHeads) + " (B1, B2, B3)");
+  ring::Attention attention;
+  attention.queryHeads = queryHeads;
+  attention.keyHeads = whole.keyHeads;
+  ring::Branch one;
+  one.dilation = branch.rate();
+  one.offsetByQuery = branch.by_query();
+  one.headBegin = branch.head_begin();
+  one.headEnd = branch.head_end();
+  PieceTypes part = whole;
+  part.queryHeads =
+      ring::takesGroups(attention, one) ? queryHeads / whole.keyHeads : 1;
+  part.keyHeads = 1;
+  // One that takes all heads of all rows serves for both.
+  bool isOne = branch.part() == branch.whole() && branch.w() == 0 &&
+               branch.rate() == 1 && branch.head_begin() == 0 &&
+               branch.head_end() == queryHeads &&
+               sizeOf(exchange.branches()) == 1;
+  return verifyPieces(place, branch.whole(), whole) &&
+         verifyPieces(place, branch.part(), isOne ? whole : part);
+}
+
+bool Verifier::verifyExchange(const std::string &place,
+                              const Function &function, const Plan &plan,
+                              uint32_t step, const Exchange &exchange) {
+  if (function.is_private())
+    return fail(place, "expected no exchange in a private function");
+  uint32_t buffers = sizeOf(plan.buffers());
+  bool packed = exchange.query_starts() >= 0;
+  BufferType types[3];
+  uint32_t number = 0;
+  for (uint32_t index : {exchange.query(), exchange.key(), exchange.value()}) {
+    if (!checkIndex(place, "a buffer", index, buffers) ||
+        !checkUse(place, function, plan, step, index, false))
+      return false;
+    types[number] = bufferType(artifact, function, *plan.buffers()->Get(index));
+    if (types[number].rank != (packed ? 3 : 4) || !types[number].sizes)
+      return fail(place, "expected an argument of " +
+                             std::to_string(packed ? 3 : 4) + " axes, found " +
+                             std::to_string(types[number].rank));
+    ++number;
+  }
+  if (packed != (exchange.key_starts() >= 0))
+    return fail(place, "expected starts of queries and of keys together");
+  for (int32_t index : {exchange.query_starts(), exchange.key_starts()}) {
+    if (index < 0)
+      continue;
+    if (!checkIndex(place, "a buffer", uint32_t(index), buffers))
+      return false;
+    BufferType type =
+        bufferType(artifact, function, *plan.buffers()->Get(uint32_t(index)));
+    if (type.dtype != DType::I64 || type.rank != 1)
+      return fail(place, "expected starts of i64 and one axis");
+  }
+  if (exchange.offset() >= 0 &&
+      !checkIndex(place, "an expression", uint32_t(exchange.offset()),
+                  sizeOf(function.exprs())))
+    return false;
+  if (exchange.sharding() > Sharding::MAX)
+    return fail(place, "expected a sharding from 0 to " +
+                           std::to_string(int(Sharding::MAX)) + ", found " +
+                           std::to_string(int(exchange.sharding())));
+  uint32_t headAxis = types[0].rank - 2;
+  int64_t queryHeads = types[0].sizes->Get(headAxis);
+  int64_t keyHeads = types[1].sizes->Get(headAxis);
+  if (keyHeads < 1 || queryHeads < keyHeads || queryHeads % keyHeads != 0 ||
+      types[2].sizes->Get(headAxis) != keyHeads)
+    return fail(place, "expected query heads a multiple of key heads, which "
+                       "are as many as of values, found " +
+                           std::to_string(queryHeads) + " and " +
+                           std::to_string(keyHeads) + " (section 1)");
+  for (const BufferType &type : types)
+    if (type.sizes->Get(headAxis + 1) < 0)
+      return fail(place, "expected known dimensions of heads");
+  if (types[0].sizes->Get(headAxis + 1) != types[1].sizes->Get(headAxis + 1))
+    return fail(place, "expected queries and keys of as many dimensions");
+  if (!checkCount(place, "branches", sizeOf(exchange.branches()), kMaxSteps) ||
+      sizeOf(exchange.branches()) == 0)
+    return fail(place, "expected branches, found none (B1)");
+  const PieceTypes whole = {types[0].dtype,
+                            types[1].dtype,
+                            types[2].dtype,
+                            queryHeads,
+                            keyHeads,
+                            types[0].sizes->Get(headAxis + 1),
+                            types[2].sizes->Get(headAxis + 1)};
+  for (uint32_t i = 0; i < sizeOf(exchange.branches()); ++i)
+    if (!verifyRingBranch(place + ", branch " + std::to_string(i), exchange, i,
+                          whole))
+      return false;
+  return true;
+}
+
+bool Verifier::verifyAttend(const std::string &place, const Function &function,
+                            const Plan &plan, uint32_t step,
+                            const Attend &attend) {
+  if (!checkIndex(place, "an earlier step", attend.exchange(), step))
+    return false;
+  const Exchange *exchange =
+      plan.steps()->Get(attend.exchange())->action_as_Exchange();
+  if (!exchange)
+    return fail(place, "expected an exchange as step " +
+                           std::to_string(attend.exchange()));
+  for (uint32_t i = attend.exchange() + 1; i < step; ++i)
+    if (const Attend *other = plan.steps()->Get(i)->action_as_Attend())
+      if (other->exchange() == attend.exchange())
+        return fail(place,
+                    "step " + std::to_string(i) + " has used up the exchange");
+  uint32_t rank = exchange->query_starts() >= 0 ? 3 : 4;
+  uint32_t expected[] = {rank, rank - 1, rank - 1}, number = 0;
+  for (uint32_t index :
+       {attend.accumulator(), attend.maximum(), attend.sum()}) {
+    if (!checkIndex(place, "a buffer", index, sizeOf(plan.buffers())) ||
+        !checkUse(place, function, plan, step, index, true))
+      return false;
+    BufferType type =
+        bufferType(artifact, function, *plan.buffers()->Get(index));
+    if (type.dtype != DType::F32 || type.rank != expected[number])
+      return fail(place, "expected a state of f32 and " +
+                             std::to_string(expected[number]) +
+                             " axes, found " + dtypeName(type.dtype) + " of " +
+                             std::to_string(type.rank));
+    ++number;
+  }
+  return true;
+}

@@ -1,0 +1,64 @@
+//===- ring.mlir - Sharded attention becomes the plan of a rank ---*- mlir -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+// RUN: ringlet-opt %s --ringlet-partition-ring | FileCheck %s
+
+#ring = #rlayout.layout<ring = #rlayout.ring<?, zigzag>>
+#rows = #rlayout.layout<ring = #rlayout.ring<?, zigzag>, axis = 2>
+
+// One dense branch: a plan for all pieces. The rank brings its part, whatever
+// the length of the whole; the softmax begins with sums of 0 and is ended by
+// small kernels.
+
+// CHECK-LABEL: rplan.func @dense(
+// CHECK-SAME:    %[[Q:[^:]+]]: memref<1x?x4x16xf32, strided<[?, ?, ?, 1]>>, %[[K:[^:]+]]: {{.+}}, %[[V:[^:]+]]: {{.+}}) outputs(%[[O:[^:]+]]: memref<1x?x4x16xf32, strided<[?, ?, ?, 1]>>, %[[L:[^:]+]]: memref<1x4x?xf32, strided<[?, ?, 1]>>)
+// CHECK:         %[[M:.+]] = rplan.workspace
+// CHECK:         %[[S:.+]] = rplan.workspace
+// CHECK:         rplan.launch @dense_fill_sum0 {{.+}} args(%[[S]])
+// CHECK:         %[[C:.+]] = rplan.exchange keys(%[[K]], %[[V]]) queries(%[[Q]]) ring(#rlayout.ring<?, zigzag>) branches [#rplan.ring_branch<begin = 0, end = 4>] rows = [4096, 4096] causal
+// CHECK:         rplan.attend %[[C]] queries(%[[Q]]) state(%[[O]], %[[M]], %[[S]]) whole [@dense_whole0_branch0] part [@dense_whole0_branch0]
+// CHECK:         rplan.launch @dense_finish0
+// CHECK:         rplan.launch @dense_finish_lse0
+// CHECK-LABEL: rplan.func @dense_whole0_branch0(
+// CHECK-SAME:    memref<?x?x4x16xf32, strided<[?, ?, ?, 1]>>
+// CHECK-SAME:    memref<i64>
+// CHECK-SAME:    outputs({{.+}}: memref<?x?x4x16xf32, strided<[?, ?, ?, 1]>>, {{.+}}: memref<?x4x?x1xf32, strided<[?, ?, ?, 1]>>, {{.+}}: memref<?x4x?x1xf32, strided<[?, ?, ?, 1]>>)
+// CHECK:         rplan.launch @dense_whole0_branch0_kernel
+func.func @dense(%q: tensor<1x4096x4x16xf32, #ring>,
+                 %k: tensor<1x4096x4x16xf32, #ring>,
+                 %v: tensor<1x4096x4x16xf32, #ring>)
+    -> (tensor<1x4096x4x16xf32, #ring>, tensor<1x4x4096xf32, #rows>) {
+  %o, %l = ringlet.attention %q, %k, %v branches [<w = *, r = 1>] causal
+      tilings = [#ringlet.tiling<query = 32, key = 32>]
+      : (tensor<1x4096x4x16xf32, #ring>, tensor<1x4096x4x16xf32, #ring>,
+         tensor<1x4096x4x16xf32, #ring>)
+      -> (tensor<1x4096x4x16xf32, #ring>, tensor<1x4x4096xf32, #rows>)
+  return %o, %l : tensor<1x4096x4x16xf32, #ring>, tensor<1x4x4096xf32, #rows>
+}
+
+// Two branches of grouped heads, one of them dilated: two plans each. A part has
+// one key head and its two query heads, and a window of rows that are 4 positions
+// apart.
+
+// CHECK-LABEL: rplan.func @longnet(
+// CHECK:         rplan.exchange {{.+}} branches [#rplan.ring_branch<w = 64, begin = 0, end = 4>, #rplan.ring_branch<w = 1024, rate = 4, begin = 0, end = 4>] rows = [-1, -1] window = [200, 0]
+// CHECK:         rplan.attend {{.+}} whole [@longnet_whole0_branch0, @longnet_whole0_branch1] part [@longnet_part0_branch0, @longnet_part0_branch1]
+// CHECK-LABEL: rplan.func @longnet_part0_branch1(
+// CHECK-SAME:    memref<?x?x2x16xbf16, strided<[?, ?, ?, 1]>>, %{{[^:]+}}: memref<?x?x1x16xbf16, strided<[?, ?, ?, 1]>>
+func.func @longnet(%q: tensor<2x?x4x16xbf16, #ring>,
+                   %k: tensor<2x?x2x16xbf16, #ring>,
+                   %v: tensor<2x?x2x16xbf16, #ring>)
+    -> tensor<2x?x4x16xbf16, #ring> {
+  %o, %l = ringlet.attention %q, %k, %v
+      branches [<w = 64, r = 1>, <w = 1024, r = 4>] window = [200, 0]
+      tilings = [#ringlet.tiling<query = 32, key = 32>,
+                 #ringlet.tiling<query = 16, key = 16>]
+      : (tensor<2x?x4x16xbf16, #ring>, tensor<2x?x2x16xbf16, #ring>,
+         tensor<2x?x2x16xbf16, #ring>)
+      -> (tensor<2x?x4x16xbf16, #ring>, tensor<2x4x?xf32, #rows>)
+  return %o : tensor<2x?x4x16xbf16, #ring>
+}

@@ -1,0 +1,87 @@
+//===- Ring.h - Random attentions on rings, as users run them ---*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RINGLET_TEST_RUN_RING_RING_H
+#define RINGLET_TEST_RUN_RING_RING_H
+
+#include "ringlet/runtime.h"
+#include "test/Unit/Ring/RandomRing.h"
+
+#include <functional>
+
+namespace ringlet::ringtest {
+
+using ring::Random;
+
+/// A graph: one attention on sharded tensors of any length.
+struct Graph {
+  std::string text;
+  /// Without sequences.
+  ring::Attention attention;
+  ring::Sharding sharding = ring::Sharding::Contiguous;
+  int64_t block = 0;
+  DType dtype = DType::f32;
+  int64_t dim = 0, valueDim = 0;
+  bool packed = false, hasOffset = false, hasSink = false;
+  std::optional<double> softcap;
+};
+Graph drawGraph(Random &random);
+
+/// What it is called with.
+struct Problem {
+  oracle::AttentionSpec spec;
+  /// `[rows, head, dim]`, the rows of all ranks; one of each for each sequence
+  /// of a batch.
+  std::vector<ring::OracleProblem> batch;
+  Tensor sink;
+  int64_t offset = 0;
+  int64_t queries = 0, keys = 0;
+
+  oracle::AttentionInputs inputs(size_t sequence) const;
+};
+Problem drawProblem(Random &random, const Graph &graph);
+
+/// Shards of the graph's kind; contiguous ones are of any lengths.
+ring::Shards drawShardsFor(Random &random, const Graph &graph, int64_t length,
+                           int64_t ranks);
+
+/// A compiled graph in the runtime.
+class Program {
+public:
+  Program() = default;
+  Program(const Program &) = delete;
+  ~Program();
+  /// An empty string, or what went wrong.
+  std::string load(const std::string &text);
+
+  rl_context *context = nullptr;
+  rl_program *program = nullptr;
+};
+
+struct Gathered {
+  std::vector<Tensor> output, lse; // One of each for each sequence.
+};
+
+/// Runs the program on as many ranks as there are shards, threads that meet
+/// over `transport`, and gathers their results. The message of the first rank
+/// that fails, or an empty string.
+std::string runRing(const Program &program, const Graph &graph,
+                    const Problem &problem, const ring::Shards &queries,
+                    const ring::Shards &keys, const std::string &transport,
+                    Gathered &gathered);
+
+/// Calls `body` for each rank of a ring in a thread of its own.
+std::vector<std::string>
+onRing(int64_t ranks, const std::string &transport, double waitSeconds,
+       const std::function<std::string(rl_ring *)> &body);
+
+/// What fails as it should; the number of cases that do not.
+int runFaults();
+
+} // namespace ringlet::ringtest
+
+#endif // RINGLET_TEST_RUN_RING_RING_H

@@ -1,0 +1,429 @@
+//===- RingRun.cpp - Runs an entry on the ranks of a ring ---*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tools/ringlet-run/RingRun.h"
+
+#include "lib/Tensor/AtomicFile.h"
+#include "ringlet/abi/ring/Artifact.h"
+#include "ringlet/abi/ring/Balance.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <thread>
+
+using namespace ringlet;
+using namespace ringlet::run;
+
+/// Guards what ranks of one process share.
+static std::mutex shared;
+
+static bool isOfTorchrun() {
+  return std::getenv("RANK") && std::getenv("WORLD_SIZE") &&
+         std::getenv("MASTER_ADDR") && std::getenv("MASTER_PORT");
+}
+
+RingRun::RingRun(const Options &options, const std::vector<uint8_t> &artefact,
+                 const abi::Function &function, uint32_t entry)
+    : options(options), artefact(artefact), function(function), entry(entry) {
+  for (uint32_t i = 0; function.plans() && i < function.plans()->size(); ++i) {
+    const abi::Plan *each = function.plans()->Get(i);
+    for (uint32_t k = 0; each->steps() && k < each->steps()->size(); ++k)
+      if (const auto *found = each->steps()->Get(k)->action_as_Exchange();
+          found && !exchange) {
+        exchange = found;
+        plan = each;
+      }
+  }
+  ranks = options.ranks;
+  if (ranks == 0 && isOfTorchrun()) {
+    ranks = std::atoll(std::getenv("WORLD_SIZE"));
+    ownRank = std::atoll(std::getenv("RANK"));
+  }
+}
+
+uint32_t RingRun::argumentOf(uint32_t buffer) const {
+  return plan->buffers()->Get(buffer)->index();
+}
+
+int64_t RingRun::axisOf(uint32_t argument) const {
+  const auto *layout = function.arguments()->Get(argument)->layout();
+  std::string text = layout ? layout->str() : "";
+  if (text.find("#rlayout.ring<") == std::string::npos &&
+      text.find("ring = <") == std::string::npos)
+    return -1;
+  const std::string word = "axis = ";
+  size_t at = text.find(word);
+  return at == std::string::npos ? 1
+                                 : std::atoll(text.c_str() + at + word.size());
+}
+
+const ring::Shards &RingRun::shardsOf(const ring::Schedule &schedule,
+                                      uint32_t argument) const {
+  bool isKey = argument == argumentOf(exchange->key()) ||
+               argument == argumentOf(exchange->value());
+  return isKey ? schedule.sharded.keys : schedule.sharded.queries;
+}
+
+std::string RingRun::addSequences(const std::vector<Tensor> &tensors,
+                                  ring::ShardedAttention &sharded) const {
+  std::optional<int64_t> offset;
+  if (exchange->offset() >= 0) {
+    const auto &terms =
+        *function.exprs()->Get(uint32_t(exchange->offset()))->terms();
+    const abi::ExprTerm &term = *terms.Get(terms.size() - 1);
+    if (terms.size() != 1 ||
+        (term.op() != abi::ExprOp::Const && term.op() != abi::ExprOp::Scalar))
+      return "expected a q_offset that is a constant or an input";
+    offset = term.op() == abi::ExprOp::Const
+                 ? term.value()
+                 : *static_cast<const int64_t *>(tensors[term.index()].data());
+  }
+  auto add = [&](int64_t query, int64_t queries, int64_t key, int64_t keys) {
+    sharded.attention.sequences.push_back(
+        {query, queries, key, keys, offset.value_or(keys - queries)});
+  };
+  if (exchange->query_starts() < 0) {
+    add(0, sharded.queries.length(), 0, sharded.keys.length());
+    return "";
+  }
+  for (int32_t starts : {exchange->query_starts(), exchange->key_starts()})
+    if (plan->buffers()->Get(uint32_t(starts))->kind() !=
+        abi::BufferKind::Argument)
+      return "expected starts that are inputs of the entry";
+  const Tensor &queries =
+      tensors[argumentOf(uint32_t(exchange->query_starts()))];
+  const Tensor &keys = tensors[argumentOf(uint32_t(exchange->key_starts()))];
+  auto *query = static_cast<const int64_t *>(queries.data());
+  auto *key = static_cast<const int64_t *>(keys.data());
+  int64_t count = std::min(queries.elements(), keys.elements());
+  for (int64_t i = 0; i + 1 < count; ++i)
+    add(query[i], query[i + 1] - query[i], key[i], key[i + 1] - key[i]);
+  return "";
+}
+
+std::optional<ring::Schedule>
+RingRun::scheduleOf(const std::vector<Tensor> &tensors,
+                    std::string *error) const {
+  for (uint32_t buffer :
+       {exchange->query(), exchange->key(), exchange->value()})
+    if (plan->buffers()->Get(buffer)->kind() != abi::BufferKind::Argument) {
+      *error = "expected queries, keys and values that are arguments of the "
+               "entry";
+      return std::nullopt;
+    }
+  if (exchange->ranks() >= 0 && exchange->ranks() != ranks) {
+    *error = "expected a ring of " + std::to_string(exchange->ranks()) +
+             " ranks, found " + std::to_string(ranks) + " (G1)";
+    return std::nullopt;
+  }
+  const Shape &query = tensors[argumentOf(exchange->query())].shape();
+  const Shape &key = tensors[argumentOf(exchange->key())].shape();
+  size_t axis = query.size() - 3;
+  auto even = [&](int64_t rows) {
+    auto kind = static_cast<ring::Sharding>(exchange->sharding());
+    return ring::Shards::even(kind, rows, ranks, exchange->block(), error);
+  };
+  auto queries = even(query[axis]), keys = even(key[axis]);
+  if (!queries || !keys)
+    return std::nullopt;
+  ring::Schedule schedule = {
+      {ring::attentionOf(*exchange, query[axis + 1], key[axis + 1]), *queries,
+       *keys},
+      ranks,
+      /*slots=*/2};
+  *error = addSequences(tensors, schedule.sharded);
+  if (!error->empty() || !validate(schedule, error))
+    return std::nullopt;
+  return schedule;
+}
+
+//===----------------------------------------------------------------------===//
+// One rank
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Copies between a whole tensor and a rank's rows of it along an axis.
+void copyRows(const Tensor &like, char *whole, char *part, int64_t axis,
+              const ring::Shards &shards, int64_t rank, bool toPart) {
+  const Shape &sizes = like.shape();
+  int64_t before = 1, bytes = sizeOf(like.dtype());
+  for (int64_t i = 0; i < axis; ++i)
+    before *= sizes[i];
+  for (size_t i = axis + 1; i < sizes.size(); ++i)
+    bytes *= sizes[i];
+  for (const ring::Stretch &stretch : shards.of(rank))
+    for (int64_t at = 0; at < stretch.rows.count; ++at) {
+      int64_t row = stretch.rows.first + at * stretch.rows.stride;
+      int64_t local = stretch.local + at * stretch.localStride;
+      for (int64_t outer = 0; outer < before; ++outer) {
+        char *there = whole + (outer * sizes[axis] + row) * bytes;
+        char *here = part + (outer * shards.size(rank) + local) * bytes;
+        std::memcpy(toPart ? here : there, toPart ? there : here,
+                    size_t(stretch.rows.run * bytes));
+      }
+    }
+}
+
+int32_t toRuntime(DType dtype) {
+  switch (dtype) {
+  case DType::f16:
+    return RL_F16;
+  case DType::bf16:
+    return RL_BF16;
+  case DType::f32:
+    return RL_F32;
+  case DType::f64:
+    return RL_F64;
+  case DType::i1:
+    return RL_BOOL;
+  case DType::i32:
+    return RL_I32;
+  case DType::i64:
+    return RL_I64;
+  }
+  return 0;
+}
+
+double now() {
+  return std::chrono::duration<double>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+} // namespace
+
+/// A program of its own, and this rank's parts of the tensors.
+struct RingRun::Rank {
+  ~Rank() {
+    rl_program_destroy(program);
+    rl_context_destroy(context);
+  }
+  rl_context *context = nullptr;
+  rl_program *program = nullptr;
+  std::vector<Tensor> parts;
+  std::vector<rl_tensor> bound;
+};
+
+uint32_t RingRun::threadsOfRank() const {
+  if (isOne())
+    return options.threads;
+  uint32_t all =
+      options.threads ? options.threads : std::thread::hardware_concurrency();
+  return std::max<uint32_t>(1, all / uint32_t(ranks));
+}
+
+std::string RingRun::repeatCall(rl_ring *ring, Rank &own, uint32_t repeat) {
+  uint32_t warmup = repeat > 1 ? 1 : 0;
+  bool speaks = isOne() ? ownRank == 0 : rl_ring_rank(ring) == 0;
+  double start = now();
+  for (uint32_t i = 0; i < repeat + warmup; ++i) {
+    double begin = now();
+    if (rl_ring_run(ring, own.program, entry, own.bound.data(),
+                    static_cast<uint32_t>(own.bound.size())) != RL_OK)
+      return rl_last_error();
+    if (!speaks && !isOne())
+      continue;
+    if (i >= warmup)
+      times.push_back(now() - begin);
+    if (speaks && now() - start > 2 && i + 1 < repeat + warmup)
+      std::fprintf(stderr, "\rrun %u of %u", i + 1 - warmup, repeat);
+  }
+  if (speaks && now() - start > 2 && repeat > 1)
+    std::fprintf(stderr, "\r%40s\r", "");
+  return "";
+}
+
+std::string RingRun::runRank(rl_ring *ring, std::vector<Tensor> &tensors,
+                             uint32_t inputCount, uint32_t repeat,
+                             const ring::Schedule &schedule) {
+  int64_t rank = rl_ring_rank(ring);
+  Rank own;
+  rl_context_options contextOptions = RL_CONTEXT_OPTIONS_INIT;
+  contextOptions.threads = threadsOfRank();
+  contextOptions.target =
+      options.target.empty() ? nullptr : options.target.c_str();
+  if (rl_context_create(&contextOptions, &own.context) != RL_OK ||
+      rl_program_load(own.context, artefact.data(), artefact.size(),
+                      &own.program) != RL_OK)
+    return rl_last_error();
+  for (uint32_t i = 0; i < tensors.size(); ++i) {
+    int64_t axis = axisOf(i);
+    if (axis < 0) {
+      own.parts.push_back(Tensor::copyOf(tensors[i].view()));
+      continue;
+    }
+    const ring::Shards &shards = shardsOf(schedule, i);
+    Shape shape = tensors[i].shape();
+    shape[axis] = shards.size(rank);
+    own.parts.emplace_back(tensors[i].dtype(), shape);
+    copyRows(tensors[i], static_cast<char *>(tensors[i].data()),
+             static_cast<char *>(own.parts.back().data()), axis, shards, rank,
+             /*toPart=*/true);
+  }
+  for (Tensor &part : own.parts)
+    own.bound.push_back(
+        RL_TENSOR_INIT(part.data(), toRuntime(part.dtype()),
+                       static_cast<int32_t>(part.shape().size()),
+                       part.shape().data(), nullptr));
+  if (std::string error = repeatCall(ring, own, repeat); !error.empty())
+    return error;
+  std::lock_guard<std::mutex> lock(shared);
+  for (uint32_t i = inputCount; i < tensors.size(); ++i) {
+    int64_t axis = axisOf(i);
+    if (axis >= 0)
+      copyRows(tensors[i], static_cast<char *>(tensors[i].data()),
+               static_cast<char *>(own.parts[i].data()), axis,
+               shardsOf(schedule, i), rank, /*toPart=*/false);
+    else
+      tensors[i] = std::move(own.parts[i]);
+  }
+  addTrace(ring);
+  return "";
+}
+
+//===----------------------------------------------------------------------===//
+// All of them
+//===----------------------------------------------------------------------===//
+
+std::string RingRun::run(std::vector<Tensor> &tensors, uint32_t inputCount,
+                         uint32_t repeat) {
+  std::string error;
+  std::optional<ring::Schedule> schedule = scheduleOf(tensors, &error);
+  if (!schedule)
+    return error;
+  times.clear();
+  events.clear();
+  rl_ring_options ringOptions = RL_RING_OPTIONS_INIT;
+  if (isOne()) {
+    rl_ring *ring = nullptr;
+    if (rl_ring_create(&ringOptions, &ring) != RL_OK)
+      return rl_last_error();
+    error = runRank(ring, tensors, inputCount, repeat, *schedule);
+    rl_ring_destroy(ring);
+    return error;
+  }
+  std::vector<rl_ring *> rings(static_cast<size_t>(ranks), nullptr);
+  if (rl_ring_create_local(&ringOptions, static_cast<int32_t>(ranks),
+                           rings.data()) != RL_OK)
+    return rl_last_error();
+  std::vector<std::thread> threads;
+  for (rl_ring *ring : rings)
+    threads.emplace_back([&, ring] {
+      std::string message =
+          runRank(ring, tensors, inputCount, repeat, *schedule);
+      if (message.empty())
+        return;
+      // The others would wait for this one.
+      rl_ring_abort(ring, message.c_str());
+      std::lock_guard<std::mutex> lock(shared);
+      if (error.empty())
+        error = message;
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  for (rl_ring *ring : rings)
+    rl_ring_destroy(ring);
+  return error;
+}
+
+std::vector<std::string>
+RingRun::explain(const std::vector<Tensor> &tensors) const {
+  std::string error;
+  std::optional<ring::Schedule> schedule = scheduleOf(tensors, &error);
+  if (!schedule)
+    return {error};
+  const Tensor &key = tensors[argumentOf(exchange->key())];
+  const Tensor &value = tensors[argumentOf(exchange->value())];
+  int64_t batch = key.shape().size() == 4 ? key.shape()[0] : 1;
+  int64_t pair = batch * (key.shape().back() * sizeOf(key.dtype()) +
+                          value.shape().back() * sizeOf(value.dtype()));
+  const char *kinds[] = {"contiguous", "zigzag", "striped"};
+  std::vector<std::string> lines = {
+      std::to_string(ranks) + " ranks, " +
+      kinds[static_cast<int>(exchange->sharding())] + ", " +
+      std::to_string(countSteps(*schedule, ring::Direction::Forward)) +
+      " steps"};
+  for (int64_t rank = 0; rank < ranks && rank < 16; ++rank) {
+    ring::Traffic traffic = trafficOf(*schedule, rank);
+    lines.push_back(
+        "rank " + std::to_string(rank) + ": " +
+        std::to_string(schedule->sharded.queries.size(rank)) +
+        " rows of queries, receives " + std::to_string(traffic.direct * pair) +
+        " bytes, room for " + std::to_string(traffic.buffered * pair));
+  }
+  ring::Balance balance = balanceOf(*schedule);
+  char text[96];
+  std::snprintf(text, sizeof text,
+                "busiest rank %.1f%% above the mean, %.1f%% step by step",
+                100 * balance.imbalance(), 100 * balance.imbalanceOfSteps());
+  lines.push_back(text);
+  return lines;
+}
+
+//===----------------------------------------------------------------------===//
+// The trace
+//===----------------------------------------------------------------------===//
+
+/// A process for each rank; a track for computations and for each queue.
+void RingRun::addTrace(rl_ring *ring) {
+  if (options.trace.empty())
+    return;
+  std::vector<rl_ring_record> records(128, RL_RING_RECORD_INIT);
+  uint32_t count = static_cast<uint32_t>(records.size());
+  if (rl_ring_records(ring, records.data(), &count) != RL_OK)
+    return;
+  int rank = rl_ring_rank(ring);
+  char text[320];
+  std::snprintf(text, sizeof text,
+                "{\"ph\":\"M\",\"pid\":%d,\"name\":\"process_name\","
+                "\"args\":{\"name\":\"rank %d\"}}",
+                rank, rank);
+  events.push_back(text);
+  const char *names[] = {"compute", "exchange within the host",
+                         "exchange between hosts"};
+  for (int track = 0; track < 3; ++track) {
+    std::snprintf(text, sizeof text,
+                  "{\"ph\":\"M\",\"pid\":%d,\"tid\":%d,\"name\":"
+                  "\"thread_name\",\"args\":{\"name\":\"%s\"}}",
+                  rank, track, names[track]);
+    events.push_back(text);
+  }
+  for (uint32_t i = 0; i < count; ++i) {
+    const rl_ring_record &at = records[i];
+    std::snprintf(text, sizeof text,
+                  "{\"ph\":\"X\",\"pid\":%d,\"tid\":%d,\"name\":\"step %lld\","
+                  "\"ts\":%.3f,\"dur\":%.3f,\"args\":{\"call\":%llu,"
+                  "\"sent\":%llu,\"received\":%llu}}",
+                  rank, at.queue + 1, static_cast<long long>(at.step),
+                  at.begin * 1e6, at.seconds * 1e6,
+                  static_cast<unsigned long long>(at.call),
+                  static_cast<unsigned long long>(at.sent),
+                  static_cast<unsigned long long>(at.received));
+    events.push_back(text);
+  }
+}
+
+std::string RingRun::writeTrace() const {
+  if (options.trace.empty())
+    return "";
+  std::string text = "{\"traceEvents\":[\n";
+  for (size_t i = 0; i < events.size(); ++i)
+    text += events[i] + (i + 1 < events.size() ? ",\n" : "\n");
+  text += "]}\n";
+  std::string file = options.trace;
+  if (isOne())
+    file += "." + std::to_string(ownRank);
+  std::string error;
+  return writeFileAtomically(file, {{text.data(), text.size()}}, &error)
+             ? ""
+             : "cannot write the trace: " + error;
+}

@@ -1,0 +1,83 @@
+//===- RingRun.h - Runs an entry on the ranks of a ring ---*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RINGLET_TOOLS_RINGLET_RUN_RINGRUN_H
+#define RINGLET_TOOLS_RINGLET_RUN_RINGRUN_H
+
+#include "lib/Tensor/Tensor.h"
+#include "ringlet/abi/ArtifactGenerated.h"
+#include "ringlet/abi/ring/Schedule.h"
+#include "ringlet/runtime.h"
+#include "tools/ringlet-run/Options.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ringlet::run {
+
+/// An entry with sharded tensors on a ring: of threads of this process, each
+/// with a context of its own, or as the rank of torchrun's environment that
+/// this process is.
+class RingRun {
+public:
+  RingRun(const Options &options, const std::vector<uint8_t> &artefact,
+          const abi::Function &function, uint32_t entry);
+
+  /// Whether the entry exchanges keys, and options or environment say how many
+  /// ranks do that.
+  bool isAsked() const { return exchange && ranks > 0; }
+  bool canExchange() const { return exchange; }
+  int64_t rankCount() const { return ranks; }
+  /// Whether this process has one rank only, and other processes the others.
+  bool isOne() const { return options.ranks == 0; }
+  /// The text of a failure, or an empty string. `tensors` are whole, inputs
+  /// first; outputs keep the rows of ranks that are not here.
+  std::string run(std::vector<Tensor> &tensors, uint32_t inputCount,
+                  uint32_t repeat);
+  /// Steps, bytes and balance, a line each.
+  std::vector<std::string> explain(const std::vector<Tensor> &tensors) const;
+  /// Writes what the ranks here have done last, if options ask for it.
+  std::string writeTrace() const;
+
+  /// Seconds of each run but the first one, which warms up.
+  std::vector<double> times;
+
+private:
+  struct Rank;
+  /// The number of an argument that is a buffer of the exchange.
+  uint32_t argumentOf(uint32_t buffer) const;
+  /// The sharded axis of an argument; -1: none.
+  int64_t axisOf(uint32_t argument) const;
+  std::string addSequences(const std::vector<Tensor> &tensors,
+                           ring::ShardedAttention &sharded) const;
+  /// Who computes and sends what; nothing, and `*error` set, if the call is not
+  /// one for a ring.
+  std::optional<ring::Schedule> scheduleOf(const std::vector<Tensor> &tensors,
+                                           std::string *error) const;
+  const ring::Shards &shardsOf(const ring::Schedule &schedule,
+                               uint32_t argument) const;
+  uint32_t threadsOfRank() const;
+  std::string runRank(rl_ring *ring, std::vector<Tensor> &tensors,
+                      uint32_t inputCount, uint32_t repeat,
+                      const ring::Schedule &schedule);
+  std::string repeatCall(rl_ring *ring, Rank &own, uint32_t repeat);
+  void addTrace(rl_ring *ring);
+
+  const Options &options;
+  const std::vector<uint8_t> &artefact;
+  const abi::Function &function;
+  uint32_t entry;
+  const abi::Exchange *exchange = nullptr;
+  const abi::Plan *plan = nullptr;
+  int64_t ranks = 0, ownRank = 0;
+  std::vector<std::string> events; // Of the trace.
+};
+
+} // namespace ringlet::run
+
+#endif // RINGLET_TOOLS_RINGLET_RUN_RINGRUN_H
