@@ -40,6 +40,7 @@ from ringlet._errors import (
 )
 from ringlet._native import compiler_path, configure, runtime_path
 from ringlet._program import Argument, Entry, Estimate, Program
+from ringlet._ring import Ring, RingRecord
 from ringlet._tensors import bits
 
 __version__ = "0.1.0"
@@ -57,6 +58,8 @@ __all__ = [
     "GridWindow",
     "Order",
     "Program",
+    "Ring",
+    "RingRecord",
     "RuntimeError",
     "Stats",
     "Status",

@@ -15,9 +15,12 @@ from ringlet._compiler import compile
 from ringlet._context import Context, default_context
 from ringlet._operands import PACKED, PADDED, Operands
 from ringlet._program import Program, named
+from ringlet._ring import Ring
 from ringlet._tensors import HOST, device_of, place_on
 from ringlet._values import flag, is_integer, number, one_of
 
+# What has a row for each token.
+_ROWS = ("query", "key", "value", "output", "lse")
 # Architectures whose fastest instructions are code for them alone.
 _SPECIFIC = ("sm_90",)
 
@@ -45,6 +48,7 @@ def attention(
     context: Optional[Context] = None,
     out: Any = None,
     stream: Optional[int] = None,
+    ring: Optional[Ring] = None,
     **others: Any,
 ) -> tuple:
     """Attention over dilated segments; returns (output, lse).
@@ -93,6 +97,9 @@ def attention(
                        are [batch, heads, sequence, head size]
     context            where it runs; None is the device of `query`, as a whole
     out, stream        as for `Program.run`
+    ring               this rank's end of a `Ring`: query, key, value, output and lse
+                       are its parts of sequences, as `Ring.rows` says, all else is
+                       of whole sequences and alike on all ranks (G1)
     others             what torch and flash-attn call these, where it means the same
 
     All tensors lie on the same device. output is as query, with the head size of
@@ -138,9 +145,10 @@ def attention(
         tuple(map(str, branches)),
         one_of("mix", mix, ("softmax", "sum"), rule="R1, R2"),
         tuple(clauses),
+        _sharding(ring),
     )
     program = _program(context, graph)
-    results = program.run(*operands.values, out=out, stream=stream)
+    results = program.run(*operands.values, out=out, stream=stream, ring=ring)
     return (_turned(results[0]), *results[1:]) if is_turned else results
 
 
@@ -220,6 +228,16 @@ def _clauses(causal: Any, window: Any, grid_window: Any, pattern_order: Any) -> 
     return clauses
 
 
+def _sharding(ring: Any) -> str:
+    if ring is None:
+        return ""
+    if not isinstance(ring, Ring):
+        raise TypeError(
+            f"expected ring as a ringlet.Ring, found {type(ring).__name__} (G1)"
+        )
+    return f"{ring.sharding}, {ring.block}" if ring.block else ring.sharding
+
+
 def _pair(name: str, kind: Any, value: Any) -> Any:
     """One of the named tuples, which a plain one may stand for."""
     try:
@@ -264,10 +282,18 @@ class _Graph(NamedTuple):
     branches: tuple
     mix: str
     clauses: tuple
+    sharding: str  # of a ring; "" without one
+
+    def _type(self, name: str, sizes: tuple, dtype: str) -> str:
+        encoding = ""
+        if self.sharding and name in _ROWS:
+            axis = len(sizes) - (1 if name == "lse" else 3)
+            encoding = f", #rlayout.layout<ring = <?, {self.sharding}>, axis = {axis}>"
+        return f"tensor<{_dimensions(sizes)}{dtype}{encoding}>"
 
     def __str__(self) -> str:
         types = {
-            name: f"tensor<{_dimensions(sizes)}{dtype}>"
+            name: self._type(name, sizes, dtype)
             for name, (sizes, dtype) in self.inputs
         }
         known = dict(self.inputs)
@@ -276,7 +302,9 @@ class _Graph(NamedTuple):
         lse = (*rows[:-1], heads, rows[-1])
         if self.mix == "sum":
             lse = (len(self.branches), *lse)
-        results = f"tensor<{_dimensions(output)}{dtype}>, tensor<{_dimensions(lse)}f32>"
+        results = ", ".join(
+            self._type(*each) for each in (("output", output, dtype), ("lse", lse, "f32"))
+        )
         arguments = ", ".join(f"%{name}: {type_}" for name, type_ in types.items())
         return f"""func.func @attention({arguments})
     -> ({results}) {{

@@ -8,9 +8,11 @@ import ctypes
 from ctypes import (
     POINTER,
     c_char_p,
+    c_double,
     c_int32,
     c_int64,
     c_size_t,
+    c_uint16,
     c_uint32,
     c_uint64,
     c_void_p,
@@ -146,6 +148,36 @@ class Run(_Sized):
     ]
 
 
+class RingOptions(_Sized):
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("rank", c_int32),
+        ("ranks", c_int32),
+        ("address", c_char_p),
+        ("listen", c_char_p),
+        ("secret", c_char_p),
+        ("connect_seconds", c_double),
+        ("wait_seconds", c_double),
+        ("silence_seconds", c_double),
+        ("port", c_uint16),
+        ("reserved", c_uint16 * 3),
+    ]
+
+
+class RingRecord(_Sized):
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("call", c_uint64),
+        ("step", c_int64),
+        ("begin", c_double),
+        ("seconds", c_double),
+        ("sent", c_uint64),
+        ("received", c_uint64),
+        ("queue", c_int32),
+        ("complete", c_int32),
+    ]
+
+
 class Version(ctypes.Structure):
     _fields_ = [("major", c_uint32), ("minor", c_uint32)]
 
@@ -206,6 +238,30 @@ _FUNCTIONS = {
     "rl_program_enqueue": (
         c_int32,
         [c_void_p, c_uint32, POINTER(Tensor), c_uint32, POINTER(Run)],
+    ),
+    "rl_ring_create": (c_int32, [POINTER(RingOptions), POINTER(c_void_p)]),
+    "rl_ring_create_local": (
+        c_int32,
+        [POINTER(RingOptions), c_int32, POINTER(c_void_p)],
+    ),
+    "rl_ring_destroy": (None, [c_void_p]),
+    "rl_ring_rank": (c_int32, [c_void_p]),
+    "rl_ring_ranks": (c_int32, [c_void_p]),
+    "rl_ring_transport": (c_char_p, [c_void_p]),
+    "rl_ring_rows": (
+        c_int32,
+        [c_char_p, c_int64, c_int64, c_int32, c_int32]
+        + [POINTER(c_int64), POINTER(c_int64)],
+    ),
+    "rl_ring_run": (
+        c_int32,
+        [c_void_p, c_void_p, c_uint32, POINTER(Tensor), c_uint32],
+    ),
+    "rl_ring_abort": (c_int32, [c_void_p, c_char_p]),
+    "rl_ring_status": (c_int32, [c_void_p]),
+    "rl_ring_records": (
+        c_int32,
+        [c_void_p, POINTER(RingRecord), POINTER(c_uint32)],
     ),
 }
 

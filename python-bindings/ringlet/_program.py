@@ -18,6 +18,7 @@ from ringlet import _capi, _dlpack
 from ringlet._call import Call, Calls, torch_kind
 from ringlet._context import Context, default_context
 from ringlet._handles import Handle, Shared
+from ringlet._ring import Ring
 from ringlet._streams import keep_until_read
 from ringlet._tensors import HOST, Maker, Place, View, describe, place_on
 from ringlet._tensors import torch_stream, torch_wrote, unwrapped, view_of
@@ -244,10 +245,11 @@ class Program(Shared):
         *inputs: Any,
         out: Any = None,
         stream: Optional[int] = None,
+        ring: Optional[Ring] = None,
         **named: Any,
     ) -> Any:
         """Runs the only entry; see `run`."""
-        return self.run(*inputs, out=out, stream=stream, **named)
+        return self.run(*inputs, out=out, stream=stream, ring=ring, **named)
 
     def run(
         self,
@@ -255,6 +257,7 @@ class Program(Shared):
         entry: Optional[str] = None,
         out: Any = None,
         stream: Optional[int] = None,
+        ring: Optional[Ring] = None,
         **named: Any,
     ) -> Any:
         """Runs an entry and returns its outputs.
@@ -271,6 +274,9 @@ class Program(Shared):
         stream         on a GPU, where the work is queued: the number of a CUstream,
                        0 for the default stream. None is torch's current stream if
                        an input is a tensor of torch, else the default stream.
+        ring           of an entry on sharded tensors: this rank's end of the ring,
+                       whose ranks bring their parts. Without one, this process is
+                       the only rank. CPU only.
 
         On a CPU the results are complete on return; on a GPU they are for work
         that is queued on the same stream, and inputs must live as long.
@@ -297,7 +303,7 @@ class Program(Shared):
             if kind:
                 self._loaded.calls.keep_torch_call(chosen.name, kind, call, results)
         try:
-            self._enqueue(self._loaded.indices[chosen.name], call, queue)
+            self._enqueue(self._loaded.indices[chosen.name], call, queue, ring)
         finally:
             call.release()
         if self._device != _dlpack.CPU:
@@ -306,13 +312,19 @@ class Program(Shared):
             torch_wrote(results)
         return results[0] if len(results) == 1 else tuple(results)
 
-    def _enqueue(self, index: int, call: Call, queue: int) -> None:
+    def _enqueue(
+        self, index: int, call: Call, queue: int, ring: Optional[Ring]
+    ) -> None:
         """On a CPU this returns when the outputs are complete."""
-        run = _capi.library().rl_program_enqueue
+        library = _capi.library()
         gate = self.context._gate if self.context else None
         with gate or _NO_GATE:
-            call.run.stream = queue
-            status = run(self._handle, index, call.tensors, call.count, call.run)
+            given = (self._handle, index, call.tensors, call.count)
+            if ring is None:
+                call.run.stream = queue
+                status = library.rl_program_enqueue(*given, call.run)
+            else:
+                status = library.rl_ring_run(ring._handle, *given)
             _capi.check(status)
 
     def _prepare(
