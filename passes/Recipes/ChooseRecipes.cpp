@@ -36,6 +36,9 @@ struct ChooseRecipes : ringlet::impl::RTileChooseRecipesBase<ChooseRecipes> {
     }
     bool hasRoles =
         !request->isPlain() && target.gpu && target.gpu->hasScheduledForm();
+    // Beside kernels that are scheduled already, plain ones were left plain.
+    getOperation()->walk(
+        [&](rtile::FuncOp func) { hasRoles &= !func.getScheduled(); });
     getOperation()->walk([&](rtile::FuncOp func) {
       // A kernel that did not fit with a recipe is told to stay plain.
       bool isPlain = func->removeAttr(recipeOfOpAttr) != nullptr;
@@ -56,7 +59,14 @@ void ChooseRecipes::choose(rtile::FuncOp func, const RecipeRequest &request) {
                      .function(func.getSymName());
   std::string name = func.getSymName().str(), reason;
   StringRef forced = StringRef(request.forced).split('{').first;
+  // Whoever names a recipe hears of it where the kernel is to be scheduled.
+  func.walk([&](rtile::DotOp dot) {
+    if (reason.empty() && request.isAuto)
+      reason = whyNotGroupDot(dot);
+  });
   for (const Recipe &known : getRecipes()) {
+    if (!reason.empty())
+      break;
     if (!known.isGeneral || (!request.isAuto && known.name != forced))
       continue;
     reason = known.whyNotKernel(func);

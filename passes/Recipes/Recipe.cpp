@@ -7,6 +7,7 @@
 
 #include "passes/Recipes/Recipe.h"
 
+#include "lib/Cost/GPUSchedule.h"
 #include "passes/Recipes/AttentionForward.h"
 #include "passes/Recipes/Passes.h"
 #include "passes/Recipes/SoftmaxLoops.h"
@@ -67,6 +68,21 @@ static std::string whyNotPipelined(rtile::FuncOp func) {
       func.walk([](rtile::DotOp) { return WalkResult::interrupt(); })
           .wasInterrupted();
   return hasProduct ? "" : "expected products of tiles, found none";
+}
+
+std::string ringlet::whyNotGroupDot(rtile::DotOp dot) {
+  auto lhs = cast<RankedTensorType>(dot.getLhs().getType());
+  auto rhs = cast<RankedTensorType>(dot.getRhs().getType());
+  std::string reason;
+  llvm::raw_string_ostream text(reason);
+  if (lhs.getElementTypeBitWidth() != 16 ||
+      lhs.getElementType() != rhs.getElementType())
+    text << "expected operands of products of one type of 16 bits, found "
+         << lhs << " and " << rhs;
+  else if (lhs.getDimSize(0) % cost::kGroupRows != 0)
+    text << "expected left operands of a multiple of " << cost::kGroupRows
+         << " rows, found " << lhs;
+  return reason;
 }
 
 static constexpr Recipe recipes[] = {

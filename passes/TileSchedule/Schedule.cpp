@@ -8,6 +8,7 @@
 #include "passes/TileSchedule/Schedule.h"
 
 #include "dialects/Tile/IR/ListReads.h"
+#include "passes/Recipes/Recipe.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
@@ -73,19 +74,11 @@ static std::string toText(Type type) {
 
 /// Why `dot` is none for roles, or "".
 static std::string checkDot(rtile::DotOp dot) {
-  RankedTensorType lhs = getTile(dot.getLhs().getType());
-  RankedTensorType rhs = getTile(dot.getRhs().getType());
-  if (lhs.getElementTypeBitWidth() != 16 ||
-      lhs.getElementType() != rhs.getElementType())
-    return "expected operands of products of one type of 16 bits, found " +
-           toText(lhs) + " and " + toText(rhs);
-  if (!getLoad(dot.getRhs()))
+  std::string reason = whyNotGroupDot(dot);
+  if (reason.empty() && !getLoad(dot.getRhs()))
     return "expected right operands that are loaded, found a computed one of " +
-           toText(rhs);
-  if (lhs.getDimSize(0) % groupRows != 0)
-    return "expected left operands of a multiple of " +
-           std::to_string(groupRows) + " rows, found " + toText(lhs);
-  return "";
+           toText(dot.getRhs().getType());
+  return reason;
 }
 
 /// The same of `load`, whose use it finds.
