@@ -77,6 +77,7 @@ static const HandlerTable &handlers() {
     registerElements(table);
     registerTiles(table);
     registerPlan(table);
+    registerRing(table);
     registerRoles(table);
     return table;
   }();

@@ -198,6 +198,7 @@ void registerVisibility(HandlerTable &table);
 void registerElements(HandlerTable &table);
 void registerTiles(HandlerTable &table);
 void registerPlan(HandlerTable &table);
+void registerRing(HandlerTable &table);
 void registerRoles(HandlerTable &table);
 
 /// Puts the launches and copies of a plan behind all else, in a legal order of

@@ -91,7 +91,7 @@ public:
 
 private:
   LogicalResult readShards();
-  Tensor4 keysOf(int64_t rank, bool values) const;
+  Tensor4 keysOf(int64_t rank, bool values);
   std::vector<char> gather(const Tensor4 &keys,
                            const std::vector<ring::Part> &layout,
                            int64_t batch) const;
@@ -107,7 +107,7 @@ private:
   std::optional<ShardedAttention> sharded;
 };
 
-Tensor4 Attending::keysOf(int64_t rank, bool values) const {
+Tensor4 Attending::keysOf(int64_t rank, bool values) {
   if (rank != machine.run.options.rank) {
     Value operand = values ? exchange.getValue() : exchange.getKey();
     const MutableTensorView &tensor =
