@@ -47,8 +47,8 @@ struct Recipe {
   void (*addPasses)(mlir::OpPassManager &, llvm::ArrayRef<int64_t> values);
 };
 
-/// Why warp groups cannot multiply the operands of `dot`, whatever a recipe makes
-/// of the kernel, or "".
+/// Why warp groups cannot multiply the operands of `dot`, whatever a recipe
+/// makes of the kernel, or "".
 std::string whyNotGroupDot(rtile::DotOp dot);
 
 /// All recipes; those that are tried first come first.

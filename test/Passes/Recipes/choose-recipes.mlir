@@ -35,6 +35,26 @@
 !sums = memref<?x32xf32, strided<[?, 1]>>
 rtile.func @product(%X: !buffer, %Y: !sums) grid(%i: index) {
   %c0 = arith.constant 0 : index
+  %x = rtile.view %X[*, *] : !buffer to !rtile.view<64x32xbf16>
+  %z = rtile.view %X[*, *] : !buffer to !rtile.view<32x32xbf16>
+  %y = rtile.view %Y[*, *] : !sums to !rtile.view<64x32xf32>
+  %a = rtile.load %x[%i, %c0] : !rtile.view<64x32xbf16>
+  %b = rtile.load %z[%i, %c0] : !rtile.view<32x32xbf16>
+  %p = rtile.dot %a, %b : tensor<64x32xbf16>, tensor<32x32xbf16> -> tensor<64x32xf32>
+  rtile.store %p, %y[%i, %c0] : !rtile.view<64x32xf32>
+  rtile.return
+}
+
+// No warp group multiplies fewer than 64 rows. Whoever names the recipe hears of
+// it later, where the kernel is to be scheduled.
+
+// CHECK:       rtile.func @few_rows({{.*}}) grid(%{{.+}}: index) {
+// NAMED:       rtile.func @few_rows(
+// NAMED-SAME:    recipe = "pipelined{stages=0}" {
+// PLAIN:       rtile.func @few_rows({{.*}}) grid(%{{.+}}: index) {
+
+rtile.func @few_rows(%X: !buffer, %Y: !sums) grid(%i: index) {
+  %c0 = arith.constant 0 : index
   %x = rtile.view %X[*, *] : !buffer to !rtile.view<32x32xbf16>
   %y = rtile.view %Y[*, *] : !sums to !rtile.view<32x32xf32>
   %a = rtile.load %x[%i, %c0] : !rtile.view<32x32xbf16>

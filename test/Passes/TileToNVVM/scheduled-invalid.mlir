@@ -108,7 +108,7 @@ rtile.func @no_lowering() grid(%i: index) scheduled {
   rtile.role "compute" warps = 4 {
     %x = arith.constant dense<1.0> : tensor<64xf32, #rtile.fragment<4>>
     // expected-error@+1 {{is an operation that roles on a GPU do not cover}}
-    %y = math.erf %x : tensor<64xf32, #rtile.fragment<4>>
+    %y = math.atan %x : tensor<64xf32, #rtile.fragment<4>>
   }
   rtile.return
 }
