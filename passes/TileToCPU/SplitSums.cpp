@@ -49,7 +49,7 @@ std::optional<SoftmaxStep> matchStep(scf::ForOp loop) {
 }
 
 /// At most how many keys a loop visits whose steps are rows of `view`; nothing
-/// where only the call knows.
+/// where only the call knows. A table brings each row once, or none.
 std::optional<int64_t> getMostKeys(rtile::ViewOp view) {
   rtile::ViewType type = view.getResult().getType();
   int64_t most = ShapedType::kDynamic;
@@ -57,8 +57,7 @@ std::optional<int64_t> getMostKeys(rtile::ViewOp view) {
     if (!ShapedType::isDynamic(rows))
       most = ShapedType::isDynamic(most) ? rows : std::min(most, rows);
   };
-  if (!type.getIndexed())
-    bound(view.getBufferType().getDimSize(view.getAxes()[0]));
+  bound(view.getBufferType().getDimSize(view.getAxes()[0]));
   if (type.isSegmented() && !ShapedType::isDynamic(type.getSegmentLength()))
     bound(ShapedType::isDynamic(type.getRate())
               ? type.getSegmentLength()

@@ -64,8 +64,13 @@ bool mergeUnwritten(ModuleOp module) {
 bool forgetDecay(ModuleOp module) {
   return editMerges(module, [](scf::ForOp loop) {
     auto yield = cast<scf::YieldOp>(loop.getBody()->getTerminator());
-    auto sum = yield.getOperand(1).getDefiningOp<arith::AddFOp>();
-    auto decayed = sum.getLhs().getDefiningOp<arith::MulFOp>();
+    // What was there before comes first.
+    Value first = yield.getOperand(1);
+    while (auto sum = first.getDefiningOp<arith::AddFOp>())
+      first = sum.getLhs();
+    auto decayed = first.getDefiningOp<arith::MulFOp>();
+    if (!decayed)
+      return false;
     decayed.getResult().replaceAllUsesWith(decayed.getLhs());
     return true;
   });
