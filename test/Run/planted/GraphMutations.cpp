@@ -46,14 +46,16 @@ bool clampNegative(ModuleOp module) {
 
 /// Segments rounded up to a multiple of the dilation.
 bool roundSegments(ModuleOp module) {
-  return editBranches(module, [](attn::AttentionOp, attn::BranchAttr branch) {
-    if (branch.isUnbounded() || branch.getW() > 1000 ||
-        ShapedType::isDynamic(branch.getW()) ||
-        ShapedType::isDynamic(branch.getR()))
-      return branch;
-    return branch.withW(llvm::divideCeil(branch.getW(), branch.getR()) *
-                        branch.getR());
-  });
+  return editBranches(
+      module, [](attn::AttentionOp op, attn::BranchAttr branch) {
+        // Not every list of other segments may be a union.
+        if (op.isUnion() || branch.isUnbounded() || branch.getW() > 1000 ||
+            ShapedType::isDynamic(branch.getW()) ||
+            ShapedType::isDynamic(branch.getR()))
+          return branch;
+        return branch.withW(llvm::divideCeil(branch.getW(), branch.getR()) *
+                            branch.getR());
+      });
 }
 
 bool ignoreHeadRanges(ModuleOp module) {

@@ -31,7 +31,7 @@ namespace {
 /// Calls of each graph.
 constexpr int64_t kCalls = 9;
 /// Sets of graphs.
-constexpr uint64_t kSeeds = 4;
+constexpr uint64_t kSeeds = 10;
 
 struct Hunt {
   Mutation mutation;
