@@ -300,6 +300,10 @@ void TcpChannel::lose(Peer &peer, const std::string &reason) {
   if (peer.gone)
     return;
   peer.gone = true;
+  // Who has heard that this rank leaves does not say so when it leaves itself;
+  // and what becomes of the others, they find out without this rank.
+  if (leaving)
+    return;
   int64_t step = activities[peer.rank].step;
   end({peer.rank, step >= 0 ? step : activities[ownRank].step, reason},
       ownRank);
