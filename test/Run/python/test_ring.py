@@ -215,7 +215,16 @@ print("rank", ring.rank, "of", ring.ranks, ring.transport)
 
 
 def run_ranks(ranks, text, **more):
-    """Processes with torchrun's environment; what each has printed."""
+    """Processes with torchrun's environment; what each has printed. Another process
+    may take the port before rank 0 listens there."""
+    for _ in range(3):
+        said = _run_ranks(ranks, text, **more)
+        if not any("refused" in each or "in use" in each for each in said):
+            break
+    return said
+
+
+def _run_ranks(ranks, text, **more):
     with socket.create_server(("127.0.0.1", 0)) as ear:
         port = ear.getsockname()[1]
     given = dict(
