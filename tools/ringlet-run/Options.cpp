@@ -105,6 +105,38 @@ static bool takeValue(std::string_view name, int argc, char **argv, int &index,
   return true;
 }
 
+namespace {
+struct NumberOption {
+  std::string name;
+  uint32_t least, most;
+  void (*set)(Options &, uint32_t);
+  /// What the least number means, beside what it says.
+  const char *ofLeast = "";
+
+  std::string range() const {
+    return std::to_string(least) + ofLeast + " to " + std::to_string(most);
+  }
+};
+} // namespace
+
+/// The option of a number that is taken from the words, or null.
+static const NumberOption *takeNumber(int argc, char **argv, int &index,
+                                      std::string &value) {
+  static const NumberOption known[] = {
+      {"--device", 0, 4095, [](Options &o, uint32_t n) { o.device = n; }},
+      {"--ranks", 1, 4096, [](Options &o, uint32_t n) { o.ranks = n; }},
+      {"--repeat", 1, 1000000, [](Options &o, uint32_t n) { o.repeat = n; }},
+      {"--threads", 0, 4096, [](Options &o, uint32_t n) { o.threads = n; },
+       " (all cores)"},
+      {"--check-seconds", 1, 1000000,
+       [](Options &o, uint32_t n) { o.checkSeconds = n; }},
+  };
+  for (const NumberOption &option : known)
+    if (takeValue(option.name, argc, argv, index, value))
+      return &option;
+  return nullptr;
+}
+
 /// A driver alone is a target, any of its code; a target belongs to a driver.
 static void chooseDriver(Options &options) {
   if (options.driver.empty())
@@ -144,41 +176,12 @@ bool ringlet::run::parseOptions(int argc, char **argv, Options &options,
       continue;
     } else if (word == "--devices") {
       options.listDevices = true;
-    } else if (takeValue("--device", argc, argv, i, value)) {
-      auto number = parseNumber(value, 0, 4095);
+    } else if (const NumberOption *option = takeNumber(argc, argv, i, value)) {
+      auto number = parseNumber(value, option->least, option->most);
       if (!number)
-        return fail(exitCode, "--device: expected a number from 0 to 4095, "
-                              "found '" +
-                                  value + "'");
-      options.device = *number;
-    } else if (takeValue("--ranks", argc, argv, i, value)) {
-      auto number = parseNumber(value, 1, 4096);
-      if (!number)
-        return fail(exitCode, "--ranks: expected a number from 1 to 4096, "
-                              "found '" +
-                                  value + "'");
-      options.ranks = *number;
-    } else if (takeValue("--repeat", argc, argv, i, value)) {
-      auto number = parseNumber(value, 1, 1000000);
-      if (!number)
-        return fail(exitCode, "--repeat: expected a number from 1 to 1000000, "
-                              "found '" +
-                                  value + "'");
-      options.repeat = *number;
-    } else if (takeValue("--threads", argc, argv, i, value)) {
-      auto number = parseNumber(value, 0, 4096);
-      if (!number)
-        return fail(exitCode, "--threads: expected a number from 0 (all cores) "
-                              "to 4096, found '" +
-                                  value + "'");
-      options.threads = *number;
-    } else if (takeValue("--check-seconds", argc, argv, i, value)) {
-      auto number = parseNumber(value, 1, 1000000);
-      if (!number)
-        return fail(exitCode, "--check-seconds: expected a number from 1 to "
-                              "1000000, found '" +
-                                  value + "'");
-      options.checkSeconds = *number;
+        return fail(exitCode, option->name + ": expected a number from " +
+                                  option->range() + ", found '" + value + "'");
+      option->set(options, *number);
     } else if (word.size() > 1 && word[0] == '-') {
       return fail(exitCode,
                   "unknown option '" + word + "'; see ringlet-run --help");

@@ -10,6 +10,7 @@
 #include "lib/Tensor/AtomicFile.h"
 #include "ringlet/abi/ring/Artifact.h"
 #include "ringlet/abi/ring/Balance.h"
+#include "tools/ringlet-run/Session.h"
 
 #include <algorithm>
 #include <chrono>
@@ -171,26 +172,6 @@ void copyRows(const Tensor &like, char *whole, char *part, int64_t axis,
                     size_t(stretch.rows.run * bytes));
       }
     }
-}
-
-int32_t toRuntime(DType dtype) {
-  switch (dtype) {
-  case DType::f16:
-    return RL_F16;
-  case DType::bf16:
-    return RL_BF16;
-  case DType::f32:
-    return RL_F32;
-  case DType::f64:
-    return RL_F64;
-  case DType::i1:
-    return RL_BOOL;
-  case DType::i32:
-    return RL_I32;
-  case DType::i64:
-    return RL_I64;
-  }
-  return 0;
 }
 
 double now() {

@@ -148,7 +148,7 @@ std::string Session::signature() const {
 // Tensors
 //===----------------------------------------------------------------------===//
 
-static int32_t toRuntime(DType dtype) {
+int32_t ringlet::run::toRuntime(DType dtype) {
   switch (dtype) {
   case DType::f16:
     return RL_F16;

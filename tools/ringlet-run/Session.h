@@ -21,6 +21,9 @@
 
 namespace ringlet::run {
 
+/// The runtime's number of a type (rl_dtype).
+int32_t toRuntime(DType dtype);
+
 /// The steps of ringlet-run, in the order in which they are called. Each
 /// returns false after it has printed an error and set `exitCode`.
 class Session {
