@@ -95,7 +95,7 @@ FailureOr<uint32_t> PlanWriter::sizeOf(State &state, rplan::SizeOp op) {
     return exprs.constant(constant.getValue().getShapedType().getDimSize(axis));
   if (auto table = dyn_cast<rplan::OrderTableOp>(source))
     return expr(state, table.getLength());
-  if (auto table = dyn_cast<rplan::RankTableOp>(source)) {
+  if (auto table = dyn_cast<rplan::OrdinalTableOp>(source)) {
     FailureOr<uint32_t> first = expr(state, table.getFirst());
     if (failed(first))
       return failure();
@@ -260,8 +260,8 @@ FailureOr<std::unique_ptr<abi::BufferT>> PlanWriter::makeBuffer(State &state,
     if (kernel != state.kernels.end())
       entry->fill = static_cast<int32_t>(kernel->getValue());
     good = set(entry->length, table.getLength());
-  } else if (auto table = value.getDefiningOp<rplan::RankTableOp>()) {
-    good = succeeded(rankTable(state, table, *entry));
+  } else if (auto table = value.getDefiningOp<rplan::OrdinalTableOp>()) {
+    good = succeeded(ordinalTable(state, table, *entry));
   } else if (auto index = value.getDefiningOp<rplan::TileIndexOp>()) {
     good = succeeded(tileIndex(state, index, *entry));
   } else {
@@ -307,9 +307,9 @@ LogicalResult PlanWriter::tileIndex(State &state, rplan::TileIndexOp op,
   return success();
 }
 
-LogicalResult PlanWriter::rankTable(State &state, rplan::RankTableOp op,
-                                    abi::BufferT &entry) {
-  entry.kind = abi::BufferKind::RankTable;
+LogicalResult PlanWriter::ordinalTable(State &state, rplan::OrdinalTableOp op,
+                                       abi::BufferT &entry) {
+  entry.kind = abi::BufferKind::OrdinalTable;
   entry.order = toAbi(op.getOrder());
   FailureOr<uint32_t> first = expr(state, op.getFirst());
   if (failed(first))

@@ -78,8 +78,8 @@ private:
   mlir::LogicalResult tileIndex(State &state, rplan::TileIndexOp op,
                                 abi::BufferT &entry);
   /// The number of a constant of this content, an existing one if it can be.
-  mlir::LogicalResult rankTable(State &state, rplan::RankTableOp op,
-                                abi::BufferT &entry);
+  mlir::LogicalResult ordinalTable(State &state, rplan::OrdinalTableOp op,
+                                   abi::BufferT &entry);
   /// The number of a buffer that the next step uses.
   mlir::FailureOr<uint32_t> buffer(State &state, mlir::Value value);
   mlir::FailureOr<std::unique_ptr<abi::BufferT>> makeBuffer(State &state,

@@ -18,7 +18,7 @@ using ringlet::layout::floorMod;
 
 namespace {
 
-/// Ranks of the rows of one segment and residue: first, first + rate, ...
+/// Ordinals of the rows of one segment and residue: first, first + rate, ...
 struct Rows {
   int64_t first = 0, count = 0;
 
@@ -56,7 +56,7 @@ private:
   struct Segments {
     int64_t first = 0, count = 1;
   };
-  std::pair<int64_t, int64_t> queryRanks() const;
+  std::pair<int64_t, int64_t> queryOrdinals() const;
   Segments segments() const;
   Rows queryRows(int64_t segment, int64_t residue) const;
   Rows keyRows(int64_t segment, int64_t residue) const;
@@ -71,7 +71,7 @@ private:
   const layout::TilePattern &pattern;
   const KeyLayout &layout;
   std::string &error;
-  /// Slots of tokens, and tokens of ranks; empty where they are equal.
+  /// Slots of tokens, and tokens of ordinals; empty where they are equal.
   std::vector<int64_t> slotOf, tokenOf;
   /// By residue and segment, where tiles come from lists.
   std::map<std::pair<int64_t, int64_t>, Visits> listed;
@@ -87,15 +87,15 @@ TrafficCount::TrafficCount(const BranchWalk &walk, const KeyLayout &layout,
     : walk(walk), pattern(walk.pattern), layout(layout), error(error) {
   if (layout.order && !layout.order->isIdentity())
     slotOf = layout::invert(layout.order->permutation(walk.keys));
-  tokenOf = pattern.positionsOfRanks();
+  tokenOf = pattern.positionsOfOrdinals();
   int64_t bytes = walk.keys * layout.heads * layout.rowBytes;
   lines.resize(ceilDiv(bytes, Touched::lineBytes));
   sectors.resize(ceilDiv(bytes, Touched::sectorBytes));
   pages.resize(ceilDiv(bytes, Touched::pageBytes));
 }
 
-/// A curve may give a position any rank of its volume.
-std::pair<int64_t, int64_t> TrafficCount::queryRanks() const {
+/// A curve may give a position any ordinal of its volume.
+std::pair<int64_t, int64_t> TrafficCount::queryOrdinals() const {
   int64_t begin = walk.queryOffset, end = begin + walk.queries;
   if (tokenOf.empty())
     return {begin, end};
@@ -106,13 +106,13 @@ std::pair<int64_t, int64_t> TrafficCount::queryRanks() const {
 TrafficCount::Segments TrafficCount::segments() const {
   if (pattern.segment == layout::unboundedSegment || walk.queries == 0)
     return {};
-  auto [begin, end] = queryRanks();
+  auto [begin, end] = queryOrdinals();
   int64_t first = floorDiv(begin, pattern.segment);
   return {first, floorDiv(end - 1, pattern.segment) + 1 - first};
 }
 
 Rows TrafficCount::queryRows(int64_t segment, int64_t residue) const {
-  auto [begin, end] = queryRanks();
+  auto [begin, end] = queryOrdinals();
   return Rows::within(pattern, segment, residue, begin, end);
 }
 
@@ -238,8 +238,8 @@ void TrafficCount::countTile(const Rows &keys, int64_t row, int64_t keyHead,
   addresses.clear();
   int64_t end = std::min(row + pattern.keyRows, keys.count);
   for (; row < end; ++row) {
-    int64_t rank = keys.first + row * pattern.rate;
-    int64_t token = tokenOf.empty() ? rank : tokenOf[rank];
+    int64_t ordinal = keys.first + row * pattern.rate;
+    int64_t token = tokenOf.empty() ? ordinal : tokenOf[ordinal];
     if (token >= walk.keys)
       continue;
     int64_t slot = slotOf.empty() ? token : slotOf[token];
@@ -307,11 +307,12 @@ std::optional<Traffic> ringlet::cost::countTraffic(const BranchWalk &walk,
   return count.traffic;
 }
 
-/// Whether ranks of one segment and residue lie at a constant step in memory.
+/// Whether ordinals of one segment and residue lie at a constant step in
+/// memory.
 static bool hasConstantStep(const BranchWalk &walk,
                             const layout::Order *memory) {
   const layout::TilePattern &pattern = walk.pattern;
-  if (pattern.movesRanks())
+  if (pattern.movesOrdinals())
     return memory && memory->spec() == pattern.order->spec();
   return !memory ||
          memory->rowStep(pattern.segment, pattern.rate, walk.queryOffset == 0);
@@ -323,7 +324,7 @@ ringlet::cost::countTable(const BranchWalk &walk,
                           std::string &error) {
   if (hasConstantStep(walk, memory.get()))
     return Traffic();
-  // Entries lie by rank, and serve every head.
+  // Entries lie by ordinal, and serve every head.
   BranchWalk table = walk;
   for (KeyReaders &readers : table.readers)
     readers.keyHead = 0;

@@ -60,7 +60,7 @@ struct BranchWalk {
 
   /// Tiles come from a list where no division finds them.
   bool hasLists() const {
-    return pattern.movesRanks() || !pattern.grid.empty();
+    return pattern.movesOrdinals() || !pattern.grid.empty();
   }
 };
 
@@ -91,9 +91,9 @@ std::optional<Traffic> countTraffic(const BranchWalk &walk,
                                     const KeyLayout &layout,
                                     std::string &error);
 
-/// The same of the table of rows that the kernel reads for each tile, 8 bytes a
-/// rank, for keys in the order `memory` (null: linear). Zero where rows lie at
-/// a constant step and no table is needed.
+/// The same of the table of rows that the kernel reads for each tile, 8 bytes
+/// an ordinal, for keys in the order `memory` (null: linear). Zero where rows
+/// lie at a constant step and no table is needed.
 std::optional<Traffic>
 countTable(const BranchWalk &walk,
            const std::shared_ptr<const layout::Order> &memory,

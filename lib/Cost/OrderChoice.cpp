@@ -32,8 +32,8 @@ constexpr CostRow costRows[] = {{0.5, 4.0}, {0.25, 8.0}};
 /// Share of the cycles by which an order has to win: the model's error.
 constexpr double leastGain = 0.05;
 
-/// What a table of ranks may have more than there are keys.
-constexpr int64_t mostRanks = int64_t(1) << 20, mostRanksPerKey = 4;
+/// What a table of ordinals may have more than there are keys.
+constexpr int64_t mostOrdinals = int64_t(1) << 20, mostOrdinalsPerKey = 4;
 
 /// Side of the square that a chunk is, for sequences below a length.
 struct ChunkRow {
@@ -102,11 +102,11 @@ ringlet::cost::estimate(Machine machine, const OrderedBranch &branch,
     int64_t last = std::max(branch.keys, branch.queryOffset + branch.queries);
     error = use == OrderUse::Memory ? order->validate(branch.keys)
                                     : order->validatePattern(last - 1);
-    // The ranks of all of the volume are written down, for a kernel as well.
-    if (use == OrderUse::Pattern && order->period() > mostRanks &&
-        order->period() / mostRanksPerKey > branch.keys)
-      error = "expected an order of at most " + std::to_string(mostRanks) +
-              " ranks, or " + std::to_string(mostRanksPerKey) +
+    // The ordinals of all of the volume are written down, for a kernel as well.
+    if (use == OrderUse::Pattern && order->period() > mostOrdinals &&
+        order->period() / mostOrdinalsPerKey > branch.keys)
+      error = "expected an order of at most " + std::to_string(mostOrdinals) +
+              " ordinals, or " + std::to_string(mostOrdinalsPerKey) +
               " for each key, found " + std::to_string(order->period());
     if (!error.empty())
       return std::nullopt;

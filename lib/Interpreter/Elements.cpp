@@ -117,8 +117,8 @@ static LogicalResult runAnyBlock(Machine &machine,
     if (first > last)
       return std::pair<int64_t, int64_t>(0, -1);
     return std::pair(
-        layout::floorDiv(static_cast<int64_t>(rows.rank(first)), size),
-        layout::floorDiv(static_cast<int64_t>(rows.rank(last)), size));
+        layout::floorDiv(static_cast<int64_t>(rows.ordinal(first)), size),
+        layout::floorDiv(static_cast<int64_t>(rows.ordinal(last)), size));
   };
   auto [firstQuery, lastQuery] =
       find(0, op.getQuery().getType(), op.getBlockSize()[0]);

@@ -140,11 +140,11 @@ static LogicalResult runOrderTable(Machine &machine,
   });
 }
 
-static LogicalResult runRankTable(Machine &machine,
-                                  const Instruction &instruction) {
-  auto op = cast<rplan::RankTableOp>(instruction.op);
-  layout::RankTable key{op.getOrder().getOrder(),
-                        machine.scalar(instruction, 0), std::nullopt};
+static LogicalResult runOrdinalTable(Machine &machine,
+                                     const Instruction &instruction) {
+  auto op = cast<rplan::OrdinalTableOp>(instruction.op);
+  layout::OrdinalTable key{op.getOrder().getOrder(),
+                           machine.scalar(instruction, 0), std::nullopt};
   if (op.getLength())
     key.rows = {machine.scalar(instruction, 1), machine.scalar(instruction, 2),
                 op.getMemory() ? op.getMemory()->getOrder() : nullptr};
@@ -154,9 +154,10 @@ static LogicalResult runRankTable(Machine &machine,
   // One by one, as the rules say it.
   return makeTable(
       machine, instruction, layout::sizeOf(key), [&](int64_t entry) -> int64_t {
-        int64_t rank = key.first + entry;
-        int64_t position =
-            rank < 0 ? rank : key.order->token(rank, key.order->period());
+        int64_t ordinal = key.first + entry;
+        int64_t position = ordinal < 0
+                               ? ordinal
+                               : key.order->token(ordinal, key.order->period());
         if (!key.rows)
           return position;
         auto [length, offset, memory] = *key.rows;
@@ -383,7 +384,7 @@ void interpreter::registerPlan(HandlerTable &table) {
   table["rplan.require"] = runRequire;
   table["rplan.workspace"] = runWorkspace;
   table["rplan.order_table"] = runOrderTable;
-  table["rplan.rank_table"] = runRankTable;
+  table["rplan.ordinal_table"] = runOrdinalTable;
   table["rplan.tile_index"] = runTileIndex;
   table["rplan.aligned"] = runAligned;
   table["rplan.launch"] = runLaunch;

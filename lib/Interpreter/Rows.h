@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Private to this folder: the one place that turns a view's row numbers into
-// ranks, indices in memory and positions, in arithmetic that cannot overflow.
+// ordinals, indices in memory and positions, in arithmetic that cannot
+// overflow.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,10 +41,10 @@ public:
   std::optional<Place> placeBeyond(int64_t row) const;
   /// The entry of `row` in the view's tables, if there is one.
   std::optional<int64_t> number(int64_t row) const;
-  /// The first row whose rank is at least `bound`.
+  /// The first row whose ordinal is at least `bound`.
   Wide firstRowAt(Wide bound) const;
-  /// The rank of a row, whether it exists or not.
-  Wide rank(Wide row) const { return base + line(row) * rate; }
+  /// The ordinal of a row, whether it exists or not.
+  Wide ordinal(Wide row) const { return base + line(row) * rate; }
   /// The place of a row in its group.
   int64_t member(Wide row) const {
     return static_cast<int64_t>(row - line(row) * group);
@@ -51,10 +52,10 @@ public:
   /// First and one past the last row that exists.
   Wide begin() const { return firstRowAt(low); }
   Wide end() const { return firstRowAt(high); }
-  /// Ranks that rows can have.
+  /// Ordinals that rows can have.
   Wide lowest() const { return low; }
   Wide highest() const { return high; }
-  /// True where positions are not ranks.
+  /// True where positions are not ordinals.
   bool hasPositions() const { return view.positions != nullptr; }
 
 private:
@@ -69,7 +70,7 @@ private:
   const View &view;
   /// Elements of the row axis.
   int64_t size;
-  /// Rank of row 0 and distance of rows.
+  /// Ordinal of row 0 and distance of rows.
   Wide base;
   int64_t rate;
   /// Rows of the view for each row of the row axis.

@@ -35,10 +35,10 @@ Rows::Rows(const View &view) : view(view), base(view.residue), rate(view.rate) {
 }
 
 std::optional<int64_t> Rows::number(int64_t row) const {
-  Wide rank = this->rank(row);
-  if (rank < low || rank >= high)
+  Wide ordinal = this->ordinal(row);
+  if (ordinal < low || ordinal >= high)
     return std::nullopt;
-  return static_cast<int64_t>(rank - view.origin);
+  return static_cast<int64_t>(ordinal - view.origin);
 }
 
 std::optional<Place> Rows::place(int64_t row) const {
@@ -47,7 +47,7 @@ std::optional<Place> Rows::place(int64_t row) const {
 }
 
 std::optional<Place> Rows::placeBeyond(int64_t row) const {
-  Wide number = rank(row) - view.origin;
+  Wide number = ordinal(row) - view.origin;
   int64_t count = view.rows ? view.rows->sizes[0] : size;
   if (number < 0 || number >= count)
     return std::nullopt;

@@ -52,7 +52,7 @@ struct Conditions {
 namespace {
 /// A row that exists.
 struct Token {
-  Wide rank, position;
+  Wide ordinal, position;
   /// Coordinates on the grid, if there is one.
   std::vector<int64_t> cell;
 };
@@ -67,7 +67,7 @@ tokensOf(const Rows &rows, int64_t first, int64_t count) {
     if (__builtin_add_overflow(first, i, &row))
       break;
     if (std::optional<Place> place = rows.place(row))
-      tokens[i] = Token{rows.rank(row), place->position, {}};
+      tokens[i] = Token{rows.ordinal(row), place->position, {}};
   }
   return tokens;
 }
@@ -141,7 +141,7 @@ static LogicalResult runVisible(Machine &machine,
     if (!op.getBlocks())
       return true;
     auto block = [&](const Token &token, unsigned side) {
-      return layout::floorDiv(static_cast<int64_t>(token.rank),
+      return layout::floorDiv(static_cast<int64_t>(token.ordinal),
                               (*op.getBlockSize())[side]);
     };
     return readBlock(machine, instruction,

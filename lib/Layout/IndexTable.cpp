@@ -41,7 +41,7 @@ std::vector<int64_t> layout::build(const OrderTable &key) {
 // Pattern orders
 //===----------------------------------------------------------------------===//
 
-bool layout::operator==(const RankTable &a, const RankTable &b) {
+bool layout::operator==(const OrdinalTable &a, const OrdinalTable &b) {
   if (a.first != b.first || !areEqual(a.order, b.order) ||
       a.rows.has_value() != b.rows.has_value())
     return false;
@@ -50,11 +50,11 @@ bool layout::operator==(const RankTable &a, const RankTable &b) {
                      areEqual(a.rows->memory, b.rows->memory));
 }
 
-std::string layout::validate(const RankTable &key) {
-  int64_t volume = key.order->period(), least = volume - RankTable::longest;
+std::string layout::validate(const OrdinalTable &key) {
+  int64_t volume = key.order->period(), least = volume - OrdinalTable::longest;
   if (least > 0)
     return "expected a pattern order of at most " +
-           std::to_string(RankTable::longest) + " positions (O2), found " +
+           std::to_string(OrdinalTable::longest) + " positions (O2), found " +
            std::to_string(volume);
   if (key.first > 0 || key.first < least)
     return "expected a first position from " + std::to_string(least) +
@@ -70,19 +70,19 @@ std::string layout::validate(const RankTable &key) {
              : "";
 }
 
-int64_t layout::sizeOf(const RankTable &key) {
+int64_t layout::sizeOf(const OrdinalTable &key) {
   return key.order->period() - key.first;
 }
 
-std::vector<int64_t> layout::build(const RankTable &key) {
+std::vector<int64_t> layout::build(const OrdinalTable &key) {
   std::vector<int64_t> entries(size_t(sizeOf(key)));
-  for (int64_t rank = key.first; rank < 0; ++rank)
-    entries[size_t(rank - key.first)] = rank;
+  for (int64_t ordinal = key.first; ordinal < 0; ++ordinal)
+    entries[size_t(ordinal - key.first)] = ordinal;
   std::vector<int64_t> positions = key.order->permutation(key.order->period());
   std::copy(positions.begin(), positions.end(), entries.begin() - key.first);
   if (!key.rows)
     return entries;
-  const RankTable::Sequence &rows = *key.rows;
+  const OrdinalTable::Sequence &rows = *key.rows;
   std::vector<int64_t> slots;
   if (rows.memory)
     slots = invert(rows.memory->permutation(rows.length));

@@ -30,10 +30,10 @@ struct OrderTable {
   bool inverse = false;
 };
 
-/// The ranks of a pattern order (O2) from `first` <= 0 on to the last one of
-/// its volume: entry j is the position of rank first + j or, of a sequence, the
-/// index of the row at that position, -1 if it has none.
-struct RankTable {
+/// The ordinals of a pattern order (O2) from `first` <= 0 on to the last one of
+/// its volume: entry j is the position of ordinal first + j or, of a sequence,
+/// the index of the row at that position, -1 if it has none.
+struct OrdinalTable {
   /// The longest table (8 GiB); positions in it fit in 31 bits.
   static constexpr int64_t longest = int64_t(1) << 30;
 
@@ -83,27 +83,27 @@ struct TileTable {
   void measure();
 };
 
-using IndexTable = std::variant<OrderTable, RankTable, TileTable>;
+using IndexTable = std::variant<OrderTable, OrdinalTable, TileTable>;
 
 /// Equal keys, by content: equal tables.
 bool operator==(const OrderTable &a, const OrderTable &b);
-bool operator==(const RankTable &a, const RankTable &b);
+bool operator==(const OrdinalTable &a, const OrdinalTable &b);
 bool operator==(const TileTable &a, const TileTable &b);
 
 /// Whether the table can be built. Takes any sizes whatsoever. Returns the
 /// empty string, or a message with the nearest legal choice.
 std::string validate(const OrderTable &key);
-std::string validate(const RankTable &key);
+std::string validate(const OrdinalTable &key);
 std::string validate(const TileTable &key);
 
 /// Entries of a table whose key is valid.
 int64_t sizeOf(const OrderTable &key);
-int64_t sizeOf(const RankTable &key);
+int64_t sizeOf(const OrdinalTable &key);
 int64_t sizeOf(const TileTable &key);
 
 /// Writes out the table of a valid key.
 std::vector<int64_t> build(const OrderTable &key);
-std::vector<int64_t> build(const RankTable &key);
+std::vector<int64_t> build(const OrdinalTable &key);
 std::vector<int64_t> build(const TileTable &key);
 
 } // namespace ringlet::layout

@@ -227,7 +227,7 @@ std::string Order::validatePattern(int64_t maxPosition) const {
          text(maxPosition) + "; nearest legal choice: volume " + need;
 }
 
-int64_t Order::rank(int64_t position) const {
+int64_t Order::ordinal(int64_t position) const {
   if (!restart || position < 0 || position >= restart)
     return position;
   return curve->slot(position, restart);

@@ -7,7 +7,7 @@
 //
 // Section 4 of the specification: an order is a curve, its grid, and a chunk
 // after which the curve restarts. A memory order (O1) says which token a slot
-// holds; a pattern order (O2) gives each position a rank. Orders restart at
+// holds; a pattern order (O2) gives each position an ordinal. Orders restart at
 // each sequence, so all indices here are those within one sequence.
 //
 //===----------------------------------------------------------------------===//
@@ -89,8 +89,8 @@ public:
   /// The place of `position` along the curve (O2), for 0 <= position up to
   /// what validatePattern allows. A position before the sequence, which a
   /// negative q_offset makes (S1), lies before the grid, too: it is its own
-  /// rank. So is any position beyond the grid.
-  int64_t rank(int64_t position) const;
+  /// ordinal. So is any position beyond the grid.
+  int64_t ordinal(int64_t position) const;
 
 private:
   friend std::shared_ptr<const Order> makeOrder(const OrderSpec &,

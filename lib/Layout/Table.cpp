@@ -7,7 +7,7 @@
 
 #include "lib/Layout/Curve.h"
 #include "lib/Layout/Grid.h"
-#include "lib/Layout/PrefixRank.h"
+#include "lib/Layout/PrefixOrdinal.h"
 
 #include <mutex>
 #include <utility>
@@ -55,16 +55,16 @@ public:
   }
 
 private:
-  const PrefixRank &existing() const {
+  const PrefixOrdinal &existing() const {
     std::call_once(indexed,
-                   [this] { index = std::make_unique<PrefixRank>(tokens); });
+                   [this] { index = std::make_unique<PrefixOrdinal>(tokens); });
     return *index;
   }
 
   std::vector<int64_t> tokens;
   std::vector<int64_t> slots;
   mutable std::once_flag indexed;
-  mutable std::unique_ptr<const PrefixRank> index;
+  mutable std::unique_ptr<const PrefixOrdinal> index;
 };
 
 } // namespace

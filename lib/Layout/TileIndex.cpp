@@ -157,25 +157,25 @@ struct Range {
 /// The rows of one segment and residue on one side.
 class Side {
 public:
-  /// Rows of ranks in `ranks` whose position lies in `exists`.
+  /// Rows of ordinals in `ordinals` whose position lies in `exists`.
   Side(const Conditions &conditions, const std::vector<int64_t> &positions,
-       Range ranks, Range exists)
-      : conditions(conditions), positions(positions), ranks(ranks),
+       Range ordinals, Range exists)
+      : conditions(conditions), positions(positions), ordinals(ordinals),
         exists(exists) {}
 
-  /// Row 0 has the rank `base`; the segment ends before `end`.
+  /// Row 0 has the ordinal `base`; the segment ends before `end`.
   Range rows(int64_t base, int64_t begin, int64_t end, int64_t rate) const {
-    int64_t first = std::max(ranks.begin, begin);
+    int64_t first = std::max(ordinals.begin, begin);
     return {ceilDiv(first - base, rate),
-            ceilDiv(std::min(ranks.end, end) - base, rate)};
+            ceilDiv(std::min(ordinals.end, end) - base, rate)};
   }
 
   Tile tile(int64_t base, Range rows, int64_t rate) const {
     Tile tile;
     for (int64_t row = rows.begin; row < rows.end; ++row) {
-      int64_t rank = base + row * rate;
-      bool moved = rank >= 0 && rank < int64_t(positions.size());
-      int64_t position = moved ? positions[size_t(rank)] : rank;
+      int64_t ordinal = base + row * rate;
+      bool moved = ordinal >= 0 && ordinal < int64_t(positions.size());
+      int64_t position = moved ? positions[size_t(ordinal)] : ordinal;
       if (position >= exists.begin && position < exists.end)
         tile.add(conditions.at(position), (row - rows.begin) % rowsOfPiece == 0,
                  conditions.axisCount());
@@ -186,7 +186,7 @@ public:
 private:
   const Conditions &conditions;
   const std::vector<int64_t> &positions;
-  Range ranks, exists;
+  Range ordinals, exists;
 };
 
 /// The key tiles of one segment and residue, in groups.
@@ -246,13 +246,13 @@ void TilePattern::setWindow(int64_t left, int64_t right) {
   windowRight = right < 0 ? std::nullopt : std::optional(right);
 }
 
-bool TilePattern::movesRanks() const {
+bool TilePattern::movesOrdinals() const {
   return order && order->period() != 0 && !order->isIdentity();
 }
 
-std::vector<int64_t> TilePattern::positionsOfRanks() const {
-  return movesRanks() ? order->permutation(order->period())
-                      : std::vector<int64_t>();
+std::vector<int64_t> TilePattern::positionsOfOrdinals() const {
+  return movesOrdinals() ? order->permutation(order->period())
+                         : std::vector<int64_t>();
 }
 
 bool TileSizes::operator==(const TileSizes &other) const {
@@ -340,7 +340,7 @@ std::string TileIndex::validate(const TilePattern &pattern,
 
 TileIndex::TileIndex(TilePattern given, const TileSizes &sizes)
     : pattern(std::move(given)), sizes(sizes),
-      positions(pattern.positionsOfRanks()) {}
+      positions(pattern.positionsOfOrdinals()) {}
 
 void TileIndex::forEachList(
     const std::function<bool(const TileList &)> &visit) const {
@@ -351,15 +351,15 @@ void TileIndex::forEachList(
   Range queryPositions{sizes.queryOffset,
                        sizes.queryOffset + sizes.queryLength};
   Range keyPositions{0, sizes.keyLength};
-  // A curve may give a position any rank of its volume.
-  auto ranks = [&](Range of) {
+  // A curve may give a position any ordinal of its volume.
+  auto ordinals = [&](Range of) {
     if (positions.empty())
       return of;
     return Range{std::min<int64_t>(of.begin, 0),
                  std::max(of.end, int64_t(positions.size()))};
   };
-  Side queries(conditions, positions, ranks(queryPositions), queryPositions);
-  Side keys(conditions, positions, ranks(keyPositions), keyPositions);
+  Side queries(conditions, positions, ordinals(queryPositions), queryPositions);
+  Side keys(conditions, positions, ordinals(keyPositions), keyPositions);
   auto forEachTile = [&](Range rows, int64_t height, auto body) {
     for (int64_t row = rows.begin; row < rows.end; row += height)
       body(Range{row, std::min(row + height, rows.end)});

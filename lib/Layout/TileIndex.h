@@ -33,12 +33,12 @@ struct TilePattern {
   /// Most axes of a grid.
   static constexpr size_t maxAxes = 8;
 
-  /// B3, counted in ranks.
+  /// B3, counted in ordinals.
   int64_t segment = unboundedSegment;
   int64_t rate = 1;
   /// Those that heads have (B2): others have no list.
   ResidueRange residues = {};
-  /// Null where ranks are positions (O2).
+  /// Null where ordinals are positions (O2).
   std::shared_ptr<const Order> order = nullptr;
   /// B4; a side without a value has no bound.
   bool causal = false;
@@ -55,11 +55,12 @@ struct TilePattern {
   /// A side below 0 has no bound.
   void setWindow(int64_t left, int64_t right);
 
-  /// Whether a rank may differ from its position. If so, rows are those of
-  /// every rank of the order's volume, else those of positions that exist.
-  bool movesRanks() const;
-  /// The position of each rank of the volume; empty where ranks are positions.
-  std::vector<int64_t> positionsOfRanks() const;
+  /// Whether an ordinal may differ from its position. If so, rows are those of
+  /// every ordinal of the order's volume, else those of positions that exist.
+  bool movesOrdinals() const;
+  /// The position of each ordinal of the volume; empty where ordinals are
+  /// positions.
+  std::vector<int64_t> positionsOfOrdinals() const;
 };
 
 /// The sizes that an index is made for.

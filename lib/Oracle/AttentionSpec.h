@@ -56,7 +56,7 @@ struct GridWindow {
   std::vector<int64_t> radius;
 };
 
-/// Sizes of the blocks of a block mask (B6), counted in ranks.
+/// Sizes of the blocks of a block mask (B6), counted in ordinals.
 struct BlockSizes {
   int64_t query = 0;
   int64_t key = 0;

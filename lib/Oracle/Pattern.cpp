@@ -77,7 +77,7 @@ Pattern::Pattern(const AttentionSpec &spec, const AttentionInputs &inputs)
   if (order && (order->isIdentity() || !order->period()))
     order = nullptr;
   if (order && order->period() <= kLongestTable)
-    keyOfRank = order->permutation(order->period());
+    keyOfOrdinal = order->permutation(order->period());
 }
 
 QueryRow Pattern::locate(int64_t batch, int64_t row) const {
@@ -104,7 +104,7 @@ QueryRow Pattern::locate(int64_t batch, int64_t row) const {
     offset =
         inputs.qOffset->getInt({inputs.qOffset->size(0) == 1 ? 0 : sequence});
   result.position = offset + row - extents[sequence].first;
-  result.rank = rankOf(result.position);
+  result.ordinal = ordinalOf(result.position);
   if (spec.gridWindow)
     result.cell = layout::gridCell(spec.gridWindow->grid, result.position);
   return result;
@@ -117,28 +117,28 @@ bool Pattern::isIn(const Branch &branch, const QueryRow &query,
   if (branch.heads && (head < branch.heads->begin || head >= branch.heads->end))
     return false;
   int64_t place =
-      branch.segment ? floorMod(query.rank, *branch.segment) : query.rank;
+      branch.segment ? floorMod(query.ordinal, *branch.segment) : query.ordinal;
   return floorMod(place, branch.dilation) ==
          residueOfHead(branch, head, *this); // B3
 }
 
-Pattern::RankRange Pattern::ranksOfSegment(const Branch &branch,
-                                           const QueryRow &query,
-                                           int64_t length) const {
-  // Keys have ranks in [0, limit); segments before 0 hold none.
+Pattern::OrdinalRange Pattern::ordinalsOfSegment(const Branch &branch,
+                                                 const QueryRow &query,
+                                                 int64_t length) const {
+  // Keys have ordinals in [0, limit); segments before 0 hold none.
   int64_t limit = order ? order->period() : length;
   int64_t width = branch.segment.value_or(kUnbounded);
-  int64_t segment = branch.segment ? floorDiv(query.rank, width) : 0;
+  int64_t segment = branch.segment ? floorDiv(query.ordinal, width) : 0;
   if (segment < 0)
     return {0, 0};
   int64_t start = segment * width;
   int64_t end = width > limit - start ? limit : start + width;
   // The same residue as the query's own place: B3 and B4 together.
-  return {start + floorMod(query.rank - start, branch.dilation), end};
+  return {start + floorMod(query.ordinal - start, branch.dilation), end};
 }
 
 bool Pattern::isVisible(const QueryRow &query, int64_t key,
-                        int64_t keyRank) const {
+                        int64_t keyOrdinal) const {
   int64_t ahead = key - query.position;
   if (spec.causal && ahead > 0)
     return false;
@@ -157,8 +157,8 @@ bool Pattern::isVisible(const QueryRow &query, int64_t key,
     }
   }
   if (spec.blockMask) // B6
-    return inputs.blockMask->getInt({query.rank / spec.blockMask->query,
-                                     keyRank / spec.blockMask->key}) != 0;
+    return inputs.blockMask->getInt({query.ordinal / spec.blockMask->query,
+                                     keyOrdinal / spec.blockMask->key}) != 0;
   return true;
 }
 

@@ -48,7 +48,7 @@ struct QueryRow {
   /// neither keys nor sink.
   int64_t sequence = -1;
   int64_t position = 0;
-  int64_t rank = 0;
+  int64_t ordinal = 0;
   /// Coordinates on the grid of the grid window, if there is one.
   std::vector<int64_t> cell;
 };
@@ -80,44 +80,44 @@ public:
     if (!isIn(branch, query, head))
       return;
     int64_t length = keySide.extents[query.sequence].length;
-    RankRange range = ranksOfSegment(branch, query, length);
-    for (int64_t rank = range.begin; rank < range.end;
-         rank += branch.dilation) {
-      int64_t key = keyAt(rank);
-      if (key < length && isVisible(query, key, rank))
+    OrdinalRange range = ordinalsOfSegment(branch, query, length);
+    for (int64_t ordinal = range.begin; ordinal < range.end;
+         ordinal += branch.dilation) {
+      int64_t key = keyAt(ordinal);
+      if (key < length && isVisible(query, key, ordinal))
         visit(key);
       // A dilation near 2^63 must not wrap around.
-      if (branch.dilation > range.end - rank)
+      if (branch.dilation > range.end - ordinal)
         break;
     }
   }
 
 private:
-  /// Ranks of one residue of one segment: begin, begin + r, ... below end.
-  struct RankRange {
+  /// Ordinals of one residue of one segment: begin, begin + r, ... below end.
+  struct OrdinalRange {
     int64_t begin;
     int64_t end;
   };
-  RankRange ranksOfSegment(const Branch &branch, const QueryRow &query,
-                           int64_t length) const;
-  int64_t rankOf(int64_t position) const {
-    return order ? order->rank(position) : position;
+  OrdinalRange ordinalsOfSegment(const Branch &branch, const QueryRow &query,
+                                 int64_t length) const;
+  int64_t ordinalOf(int64_t position) const {
+    return order ? order->ordinal(position) : position;
   }
-  int64_t keyAt(int64_t rank) const {
-    return !order              ? rank
-           : keyOfRank.empty() ? order->token(rank, order->period())
-                               : keyOfRank[rank];
+  int64_t keyAt(int64_t ordinal) const {
+    return !order                 ? ordinal
+           : keyOfOrdinal.empty() ? order->token(ordinal, order->period())
+                                  : keyOfOrdinal[ordinal];
   }
-  bool isVisible(const QueryRow &query, int64_t key, int64_t keyRank) const;
+  bool isVisible(const QueryRow &query, int64_t key, int64_t keyOrdinal) const;
 
   const AttentionSpec &spec;
   const AttentionInputs &inputs;
   Sequences querySide;
   Sequences keySide;
-  /// Null when ranks are positions.
+  /// Null when ordinals are positions.
   std::shared_ptr<const layout::Order> order;
   /// The order's tokens, written out when they are few.
-  std::vector<int64_t> keyOfRank;
+  std::vector<int64_t> keyOfOrdinal;
 };
 
 } // namespace ringlet::oracle

@@ -341,7 +341,7 @@ private:
       return refuse("expected positions of at least 0 under a block mask (B6), "
                     "found " +
                     text(least) + "; nearest legal choice: q_offset 0");
-    // A curve may give any position any rank of its volume.
+    // A curve may give any position any ordinal of its volume.
     bool permutes = order && !order->isIdentity() && order->period();
     auto blocks = [&](int64_t greatest, int64_t size) {
       return layout::ceilDiv(permutes ? order->period() : greatest + 1, size);
@@ -351,7 +351,7 @@ private:
     if (mask.size(0) < queryBlocks || mask.size(1) < keyBlocks)
       return refuse("expected a block mask of at least [" + text(queryBlocks) +
                     ", " + text(keyBlocks) +
-                    "] blocks to cover every rank (B6), found " +
+                    "] blocks to cover every ordinal (B6), found " +
                     toString(mask.sizes()));
     return true;
   }

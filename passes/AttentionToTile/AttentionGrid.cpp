@@ -21,12 +21,12 @@ AttentionGrid::AttentionGrid(HostPlan &plan, KernelBuilder &k,
 
 void AttentionGrid::count(int64_t begin, int64_t end) {
   const BranchSizes &sizes = view.getSizes();
-  // A packed sequence may have more ranks than all of them have rows.
-  Value ranks = attention.rows.getRankCount();
-  int64_t ofSequence = attention.rows.getRanksOfSequence(Side::Query);
+  // A packed sequence may have more ordinals than all of them have rows.
+  Value ordinals = attention.rows.getOrdinalCount();
+  int64_t ofSequence = attention.rows.getOrdinalsOfSequence(Side::Query);
   if (attention.sequences.arePacked() && ofSequence)
-    ranks = plan.add(ranks, plan.constant(ofSequence));
-  Value rows = plan.ceilDiv(ranks, sizes.r);
+    ordinals = plan.add(ordinals, plan.constant(ofSequence));
+  Value rows = plan.ceilDiv(ordinals, sizes.r);
   if (sizes.w)
     rows = plan.min(rows, plan.ceilDiv(sizes.w, sizes.r));
   tiles = plan.ceilDiv(plan.mul(rows, plan.constant(headsOfTile)), tileRows);
@@ -37,7 +37,7 @@ void AttentionGrid::count(int64_t begin, int64_t end) {
 }
 
 void AttentionGrid::countSegments() {
-  Value w = view.getSizes().w, count = attention.rows.getRankCount();
+  Value w = view.getSizes().w, count = attention.rows.getOrdinalCount();
   segments = plan.constant(1);
   firstSegment = plan.constant(0);
   if (!w || attention.sequences.arePacked())
@@ -49,8 +49,8 @@ void AttentionGrid::countSegments() {
         plan.constant(1));
     return;
   }
-  // Segments from that of the first query rank to that of the last.
-  Value first = attention.rows.getFirstRank();
+  // Segments from that of the first query ordinal to that of the last.
+  Value first = attention.rows.getFirstOrdinal();
   Value last = plan.sub(plan.add(first, count), plan.constant(1));
   firstSegment = plan.floorDiv(first, w);
   segments = plan.add(plan.sub(plan.floorDiv(last, w), firstSegment),
@@ -67,8 +67,8 @@ Value AttentionGrid::shareTiles(int64_t most) {
   Value w = view.getSizes().w;
   Value around = attention.query.sizes[0];
   if (attention.sequences.arePacked())
-    around =
-        w ? plan.ceilDiv(attention.rows.getRankCount(), w) : plan.constant(1);
+    around = w ? plan.ceilDiv(attention.rows.getOrdinalCount(), w)
+               : plan.constant(1);
   Value planes = plan.mul(plan.mul(segments, heads), around);
   Value fewest = plan.mul(plan.multiprocessors(), plan.constant(fewestPoints));
   Value share = plan.floorDiv(plan.mul(tiles, planes), fewest);
@@ -83,8 +83,8 @@ void AttentionGrid::declareSequences() {
   Value covered =
       plan.mul(plan.mul(sizes.r, plan.constant(tileRows)), together);
   packed.emplace(plan, k, sequence.getReader(), attention.sequences.count,
-                 attention.rows.getRankCount(),
-                 attention.rows.getRanksOfSequence(Side::Query), sizes.w,
+                 attention.rows.getOrdinalCount(),
+                 attention.rows.getOrdinalsOfSequence(Side::Query), sizes.w,
                  covered, plan.ceilDiv(tiles, together));
   tiles = packed->getExtent();
 }
@@ -140,18 +140,18 @@ void AttentionGrid::addAxes() {
 }
 
 void AttentionGrid::placeSegment() {
-  Value firstRank = sequence.getFirstRank();
+  Value firstOrdinal = sequence.getFirstOrdinal();
   if (packed && view.getSizes().w) {
     Value w = view.getW();
     const SequencePart &part = sequence.getPart(Side::Query);
     Value rows = k.create<arith::SubIOp>("q_rows", part.end, part.first);
     PackedSequences::Segment place =
-        packed->placeInSegment(point.tile, firstRank, rows, w);
+        packed->placeInSegment(point.tile, firstOrdinal, rows, w);
     point.segment = place.number;
     point.tile = place.tile;
-  } else if (firstRank && point.segment) {
-    Value first =
-        k.create<arith::FloorDivSIOp>("first_segment", firstRank, view.getW());
+  } else if (firstOrdinal && point.segment) {
+    Value first = k.create<arith::FloorDivSIOp>("first_segment", firstOrdinal,
+                                                view.getW());
     point.segment = k.add("segment_number", point.segment, first);
   }
 }

@@ -24,12 +24,12 @@ AttentionRows::AttentionRows(HostPlan &plan, attn::AttentionOp op,
       queries(plan, queryRows, queryOffset, queryOrder, pattern,
               hasPositionsOfSequence(op)),
       keys(plan, keyRows, plan.constant(0), keyOrder, pattern),
-      rankCount(queries.getCount()) {
+      ordinalCount(queries.getCount()) {
   if (lists.arePacked())
-    rankCount = queryRows;
+    ordinalCount = queryRows;
   else if (pattern && hasPositionsOfSequence(op))
     // Those of the grid, and before it at most as many as there are rows.
-    rankCount =
+    ordinalCount =
         plan.add(queryRows, plan.constant(pattern.getOrder()->period()));
 }
 
@@ -42,7 +42,7 @@ void AttentionRows::requirePositions() {
     requireFirstPosition(plan, queryOffset);
   else
     plan.requireAtMost(
-        queryRows, plan.constant(layout::RankTable::longest),
+        queryRows, plan.constant(layout::OrdinalTable::longest),
         "expected at most 2^30 rows of sequences under a pattern order", "O2");
   if (knowsFirst && !op.isPacked())
     requireVolume(plan, order, queryRows, queryOffset);
@@ -60,7 +60,7 @@ bool AttentionRows::areOfSequences(Side side) const {
   return lists.arePacked() && getMemory(side);
 }
 
-int64_t AttentionRows::getRanksOfSequence(Side side) const {
+int64_t AttentionRows::getOrdinalsOfSequence(Side side) const {
   return areOfSequences(side) ? getVolume() : 0;
 }
 
@@ -85,7 +85,7 @@ void AttentionRows::emitTable(const Twine &name, Side ofSide) {
   side.memory = getMemory(ofSide);
   RowOrder table;
   if (pattern)
-    table = emitRanksOfSequences(plan, name, side, pattern);
+    table = emitOrdinalsOfSequences(plan, name, side, pattern);
   else
     table.rows = emitSlotsOfSequences(plan, name, side);
   getTable(ofSide) = table;

@@ -14,8 +14,8 @@
 
 namespace ringlet {
 
-/// The rows of both sides of an attention: which ranks they have (B3, O2), and
-/// where in memory each lies (O1). All that is the same for every sequence
+/// The rows of both sides of an attention: which ordinals they have (B3, O2),
+/// and where in memory each lies (O1). All that is the same for every sequence
 /// becomes a table of the host, the rest one that a kernel writes.
 class AttentionRows {
 public:
@@ -28,27 +28,27 @@ public:
   /// as the host knows them (O2).
   void requirePositions();
 
-  /// The ranks of a sequence's queries begin with this one, if it is the same
-  /// for all sequences, and are no more than `getRankCount()`.
-  mlir::Value getFirstRank() const { return queries.getFirst(); }
-  mlir::Value getRankCount() const { return rankCount; }
+  /// The ordinals of a sequence's queries begin with this one, if it is the
+  /// same for all sequences, and are no more than `getOrdinalCount()`.
+  mlir::Value getFirstOrdinal() const { return queries.getFirst(); }
+  mlir::Value getOrdinalCount() const { return ordinalCount; }
 
   /// How a branch finds its rows.
   RowOrder getRows(Side side, const BranchSizes &sizes);
 
-  /// Whether the ranks or rows of a side are not the same in each sequence.
+  /// Whether the ordinals or rows of a side are not the same in each sequence.
   /// Then `emitTable`, which emits a kernel, comes before `getRows`.
   bool areOfSequences(Side side) const;
   void emitTable(const llvm::Twine &name, Side side);
 
   bool hasPattern() const { return bool(pattern); }
-  /// The ranks of a pattern order with a volume, else 0.
+  /// The ordinals of a pattern order with a volume, else 0.
   int64_t getVolume() const {
     return pattern ? pattern.getOrder()->period() : 0;
   }
   /// How many entries each sequence has in the tables of such a side beside one
   /// for each row, else 0.
-  int64_t getRanksOfSequence(Side side) const;
+  int64_t getOrdinalsOfSequence(Side side) const;
 
   /// A table of the slots of all tokens of the axis of queries; null if each
   /// lies at its own number, as those do that no packed sequence has.
@@ -68,8 +68,8 @@ private:
   mlir::Value queryRows, keyRows, queryOffset;
   /// Null where they change nothing.
   rlayout::OrderAttr queryOrder, keyOrder, pattern;
-  RankedSequence queries, keys;
-  mlir::Value rankCount;
+  SequenceOrdinals queries, keys;
+  mlir::Value ordinalCount;
   /// What kernels write.
   std::optional<RowOrder> queryTable, keyTable;
 };

@@ -43,7 +43,7 @@ public:
   }
 
   /// What a view says of those rows of a side that are a `part` of the axis or
-  /// of a table; number 0 of them has the rank `origin`.
+  /// of a table; number 0 of them has the ordinal `origin`.
   KernelBuilder::Rows getRows(Side side, mlir::Value origin,
                               mlir::Value segment, mlir::Value residue,
                               const SequencePart &part);

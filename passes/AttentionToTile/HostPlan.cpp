@@ -154,11 +154,12 @@ Value HostPlan::orderTable(rlayout::OrderAttr order, Value length,
                                      inverse);
 }
 
-Value HostPlan::rankTable(rlayout::OrderAttr pattern, Value first, Value length,
-                          Value offset, rlayout::OrderAttr memory) {
+Value HostPlan::ordinalTable(rlayout::OrderAttr pattern, Value first,
+                             Value length, Value offset,
+                             rlayout::OrderAttr memory) {
   auto type = MemRefType::get({ShapedType::kDynamic}, builder.getI64Type());
-  return rplan::RankTableOp::create(builder, location, type, pattern, first,
-                                    length, offset, memory);
+  return rplan::OrdinalTableOp::create(builder, location, type, pattern, first,
+                                       length, offset, memory);
 }
 
 std::optional<int64_t> ringlet::getConstant(Value value) {

@@ -101,11 +101,11 @@ public:
   mlir::Value orderTable(rlayout::OrderAttr order, mlir::Value length,
                          bool inverse);
 
-  /// Positions of the ranks of a pattern order from `first` on or, with a
+  /// Positions of the ordinals of a pattern order from `first` on or, with a
   /// length, the rows of a sequence at these positions.
-  mlir::Value rankTable(rlayout::OrderAttr pattern, mlir::Value first,
-                        mlir::Value length = {}, mlir::Value offset = {},
-                        rlayout::OrderAttr memory = {});
+  mlir::Value ordinalTable(rlayout::OrderAttr pattern, mlir::Value first,
+                           mlir::Value length = {}, mlir::Value offset = {},
+                           rlayout::OrderAttr memory = {});
 
 private:
   rplan::FuncOp plan;

@@ -148,15 +148,15 @@ SequencePart KeyTiles::clampToMask(SequencePart part, Value origin, Value count,
   auto axis = static_cast<unsigned>(side);
   // No sequence has more rows than blocks of this size have.
   constexpr int64_t mostRows = int64_t(1) << 32;
-  Value ranks = k.mul("ranks_of_mask", k.size("blocks", blocks, axis),
-                      std::min((*op.getBlockSize())[axis], mostRows));
+  Value ordinals = k.mul("ordinals_of_mask", k.size("blocks", blocks, axis),
+                         std::min((*op.getBlockSize())[axis], mostRows));
   if (!part.first)
     part = {k.constant(0), count};
   if (!origin)
     return {part.first,
-            k.create<arith::MinSIOp>("end_in_mask", part.end, ranks)};
+            k.create<arith::MinSIOp>("end_in_mask", part.end, ordinals)};
   Value begin = k.create<arith::SubIOp>("mask_begin", k.constant(0), origin);
-  Value end = k.create<arith::SubIOp>("mask_end", ranks, origin);
+  Value end = k.create<arith::SubIOp>("mask_end", ordinals, origin);
   return {k.create<arith::MaxSIOp>("first_in_mask", part.first, begin),
           k.create<arith::MinSIOp>("end_in_mask", part.end, end)};
 }
@@ -167,8 +167,8 @@ Value KeyTiles::mayBeSeen(const Place &place, Value keyRow) {
     some = k.create<rtile::AnyBlockOp>("some_block", place.query, place.row,
                                        place.key, keyRow, blocks,
                                        op.getBlockSizeAttr());
-  // Most ranks of a short sequence have no row.
-  if (!attention.rows.getRanksOfSequence(Side::Query))
+  // Most ordinals of a short sequence have no row.
+  if (!attention.rows.getOrdinalsOfSequence(Side::Query))
     return some;
   Value seen = k.create<rtile::AnyOp>("some_seen", getMask(place, keyRow));
   return some ? k.create<arith::AndIOp>("some", some, seen).getResult() : seen;
@@ -191,7 +191,7 @@ bool KeyTiles::fillsBlocks() {
          queryRows % headsOfTile == 0 &&
          divides(queryRows / headsOfTile, size[0]) &&
          divides(keyRows, size[1]) &&
-         getConstant(attention.rows.getFirstRank()) == 0 &&
+         getConstant(attention.rows.getFirstOrdinal()) == 0 &&
          (usesIndex() || !leftWindow);
 }
 
@@ -235,17 +235,17 @@ void ringlet::requireMasks(HostPlan &plan, attn::AttentionOp op,
     plan.requireAtMost(plan.constant(0), queryOffset,
                        "expected positions of at least 0 under a block mask",
                        "B6");
-  // A curve may give any position any rank of its volume.
+  // A curve may give any position any ordinal of its volume.
   rlayout::OrderAttr order = op.getPatternOrderAttr();
-  Value ranks = order && order.getOrder()->period()
-                    ? plan.constant(order.getOrder()->period())
-                    : Value();
-  Value ends[] = {ranks ? ranks : queryEnd, ranks ? ranks : keyEnd};
+  Value ordinals = order && order.getOrder()->period()
+                       ? plan.constant(order.getOrder()->period())
+                       : Value();
+  Value ends[] = {ordinals ? ordinals : queryEnd, ordinals ? ordinals : keyEnd};
   for (auto [axis, end] : llvm::enumerate(ends))
     if (end)
       plan.requireAtMost(
           plan.ceilDiv(end, (*op.getBlockSize())[axis]), mask.sizes[axis],
-          "expected a block mask with a block for every rank on axis " +
+          "expected a block mask with a block for every ordinal on axis " +
               Twine(axis),
           "B6");
 }

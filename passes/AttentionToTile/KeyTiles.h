@@ -51,15 +51,15 @@ public:
   /// The first row of the key tile that the loop is at.
   mlir::Value getRow(mlir::Value loopVariable);
 
-  /// Those of a part of `count` numbers whose ranks a block mask has blocks
-  /// for. Number n of the part has the rank n + `origin`, n if that is null.
+  /// Those of a part of `count` numbers whose ordinals a block mask has blocks
+  /// for. Number n of the part has the ordinal n + `origin`, n if that is null.
   SequencePart clampToMask(SequencePart part, mlir::Value origin,
                            mlir::Value count, Side side);
   /// Whether a mask may end before positions that the device knows.
   bool blocksMayEnd() const {
     return attention.blockMask &&
            (hasPositionsOfSequence(op) || attention.sequences.arePacked() ||
-            attention.rows.getRanksOfSequence(Side::Query));
+            attention.rows.getOrdinalsOfSequence(Side::Query));
   }
 
   /// Whether a key tile may hold a key that some query sees; null if each one
@@ -79,7 +79,7 @@ private:
     return (grid || view.getOrder(Side::Key).positions) &&
            view.getSizes().areKnown() && !hasPositionsOfSequence(op) &&
            !attention.sequences.arePacked() &&
-           !attention.rows.getRanksOfSequence(Side::Key);
+           !attention.rows.getOrdinalsOfSequence(Side::Key);
   }
   /// The window, narrowed by that on the grid.
   mlir::DenseI64ArrayAttr getReach();
@@ -104,7 +104,7 @@ private:
 };
 
 /// Requires that masks say something of each position (B5, B6): that all lie on
-/// the grid of the grid window, and their ranks in blocks of `mask`.
+/// the grid of the grid window, and their ordinals in blocks of `mask`.
 void requireMasks(HostPlan &plan, attn::AttentionOp op, mlir::Value queryLength,
                   mlir::Value queryOffset, mlir::Value keyLength,
                   const HostTensor &mask);

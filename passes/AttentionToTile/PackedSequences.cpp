@@ -12,11 +12,12 @@ using namespace ringlet;
 
 PackedSequences::PackedSequences(HostPlan &plan, KernelBuilder &k,
                                  SequenceReader &reader, Value count,
-                                 Value rows, int64_t ranksOfEach, Value w,
+                                 Value rows, int64_t ordinalsOfEach, Value w,
                                  Value coveredRows, Value tilesOfSegment)
-    : k(k), sequences(reader), ranksOfEach(ranksOfEach), spare(w ? 2 : 1) {
+    : k(k), sequences(reader), ordinalsOfEach(ordinalsOfEach),
+      spare(w ? 2 : 1) {
   Value one = plan.constant(1);
-  rows = plan.add(rows, plan.mul(count, plan.constant(ranksOfEach)));
+  rows = plan.add(rows, plan.mul(count, plan.constant(ordinalsOfEach)));
   // A longer span is one of all rows, so that products below fit in 64 bits.
   Value span = plan.min(w ? w : coveredRows, plan.max(rows, one));
   Value tiles = w ? tilesOfSegment : one;
@@ -36,7 +37,7 @@ PackedSequences::Place PackedSequences::find(Value rows, Value point) {
   auto begins = [&](Value sequence, Value start) -> Value {
     // start * tiles / span <= point - sequence * spare, without a division.
     Value begin =
-        k.create<arith::MulIOp>("begin", addRanks(start, sequence), tiles);
+        k.create<arith::MulIOp>("begin", addOrdinals(start, sequence), tiles);
     Value before = k.create<arith::SubIOp>("tiles_before", point,
                                            k.mul("spare", sequence, spare));
     Value end = k.create<arith::MulIOp>(
@@ -49,7 +50,7 @@ PackedSequences::Place PackedSequences::find(Value rows, Value point) {
   place.first =
       k.readIndex("first_row", starts, place.sequence, k.constant(0), rows);
   Value begin = k.create<arith::MulIOp>(
-      "begin", addRanks(place.first, place.sequence), tiles);
+      "begin", addOrdinals(place.first, place.sequence), tiles);
   Value spares = k.mul("spare", place.sequence, spare);
   Value firstPoint =
       k.add("first_point",
@@ -58,26 +59,27 @@ PackedSequences::Place PackedSequences::find(Value rows, Value point) {
   return place;
 }
 
-/// The rows and further ranks of the sequences before one that starts at row
+/// The rows and further ordinals of the sequences before one that starts at row
 /// `start`.
-Value PackedSequences::addRanks(Value start, Value sequence) {
-  if (ranksOfEach == 0)
+Value PackedSequences::addOrdinals(Value start, Value sequence) {
+  if (ordinalsOfEach == 0)
     return start;
-  return k.add("ranks_before", start, k.mul("further", sequence, ranksOfEach));
+  return k.add("ordinals_before", start,
+               k.mul("further", sequence, ordinalsOfEach));
 }
 
 /// The first segment has tiles for the rows that it has of the sequence, the
 /// others as many as a whole one.
 PackedSequences::Segment PackedSequences::placeInSegment(Value tile,
-                                                         Value firstRank,
+                                                         Value firstOrdinal,
                                                          Value length,
                                                          Value w) {
   Value first = k.constant(0), rest = w;
-  if (firstRank) {
-    first = k.create<arith::FloorDivSIOp>("first_segment", firstRank, w);
+  if (firstOrdinal) {
+    first = k.create<arith::FloorDivSIOp>("first_segment", firstOrdinal, w);
     Value end = k.create<arith::MulIOp>(
         "first_end", k.add("second_segment", first, k.constant(1)), w);
-    rest = k.create<arith::SubIOp>("rest", end, firstRank);
+    rest = k.create<arith::SubIOp>("rest", end, firstOrdinal);
   }
   Value rows = k.create<arith::MinSIOp>("first_rows", rest, length);
   Value tilesOfFirst =

@@ -24,17 +24,17 @@ namespace ringlet {
 /// which leaves each at least length * tiles / span + spare of them, rounded
 /// down. The spare ones are for tiles that are not full: the last one and,
 /// where a sequence begins within a segment, the last one of that. Where a
-/// sequence may have more ranks than rows, starts[b] grows by b times as many.
-/// A kernel finds its sequence by bisection. Points that are left over have no
-/// rows.
+/// sequence may have more ordinals than rows, starts[b] grows by b times as
+/// many. A kernel finds its sequence by bisection. Points that are left over
+/// have no rows.
 class PackedSequences {
 public:
   /// Adds parameters to the kernel, which has those of `reader`. There are
-  /// `count` sequences with `rows` in all, and `ranksOfEach` in each sequence
-  /// beside its rows. `w` is null for one segment. A tile covers `coveredRows`,
-  /// those of other residues among them.
+  /// `count` sequences with `rows` in all, and `ordinalsOfEach` in each
+  /// sequence beside its rows. `w` is null for one segment. A tile covers
+  /// `coveredRows`, those of other residues among them.
   PackedSequences(HostPlan &plan, KernelBuilder &k, SequenceReader &reader,
-                  mlir::Value count, mlir::Value rows, int64_t ranksOfEach,
+                  mlir::Value count, mlir::Value rows, int64_t ordinalsOfEach,
                   mlir::Value w, mlir::Value coveredRows,
                   mlir::Value tilesOfSegment);
 
@@ -53,16 +53,16 @@ public:
     mlir::Value number, tile;
   };
   /// That of a tile of a sequence of `length` rows, the first of which has the
-  /// rank `firstRank`, or 0 if that is null.
-  Segment placeInSegment(mlir::Value tile, mlir::Value firstRank,
+  /// ordinal `firstOrdinal`, or 0 if that is null.
+  Segment placeInSegment(mlir::Value tile, mlir::Value firstOrdinal,
                          mlir::Value length, mlir::Value w);
 
 private:
-  mlir::Value addRanks(mlir::Value start, mlir::Value sequence);
+  mlir::Value addOrdinals(mlir::Value start, mlir::Value sequence);
 
   KernelBuilder &k;
   SequenceReader &sequences;
-  int64_t ranksOfEach, spare;
+  int64_t ordinalsOfEach, spare;
   mlir::Value extent;
   /// In the kernel.
   mlir::Value span, tiles, halvings, coveredRows;

@@ -16,10 +16,11 @@ PointSequence::PointSequence(KernelBuilder &k, Attention &attention,
                              Value query, Value key)
     : k(k), attention(attention), query(query), key(key) {
   const AttentionRows &rows = attention.rows;
-  Value position = rows.getRanksOfSequence(Side::Query) ? attention.queryOffset
-                                                        : rows.getFirstRank();
+  Value position = rows.getOrdinalsOfSequence(Side::Query)
+                       ? attention.queryOffset
+                       : rows.getFirstOrdinal();
   if (!attention.sequences.queryOffsets && getConstant(position) != 0)
-    firstRank = k.addScalar("q_offset", position);
+    firstOrdinal = k.addScalar("q_offset", position);
   reader.emplace(k, attention.sequences);
 }
 
@@ -43,15 +44,15 @@ void PointSequence::read(Value sequence, Value firstRow) {
   }
   queries = read.queries;
   keys = read.keys;
-  int64_t ofQueries = attention.rows.getRanksOfSequence(Side::Query);
+  int64_t ofQueries = attention.rows.getOrdinalsOfSequence(Side::Query);
   if (hasPositionsOfSequence(attention.op))
-    firstRank = reader->readOffset(number, read,
-                                   ofQueries ? -kMostRanksBefore : -kMaxOffset);
+    firstOrdinal = reader->readOffset(
+        number, read, ofQueries ? -kMostOrdinalsBefore : -kMaxOffset);
   if (ofQueries)
     placeQueriesOnCurve();
-  if (int64_t ofKeys = attention.rows.getRanksOfSequence(Side::Key)) {
-    RankEntries ranks = placeKeyRanks(k, ofKeys, number);
-    keys = {ranks.first, ranks.end};
+  if (int64_t ofKeys = attention.rows.getOrdinalsOfSequence(Side::Key)) {
+    OrdinalEntries ordinals = placeKeyOrdinals(k, ofKeys, number);
+    keys = {ordinals.first, ordinals.end};
   }
   seenKeys = clampToSeen();
 }
@@ -63,8 +64,8 @@ SequencePart PointSequence::clampToSeen() {
     return keys;
   Value length = reader->getLength("q_length", queries, getRows(Side::Query));
   Value end = k.add("q_end_position", length, k.constant(*right));
-  if (firstRank)
-    end = k.add("seen_length", end, firstRank);
+  if (firstOrdinal)
+    end = k.add("seen_length", end, firstOrdinal);
   if (!keys.end)
     return {k.constant(0), end};
   if (attention.sequences.arePacked())
@@ -72,21 +73,21 @@ SequencePart PointSequence::clampToSeen() {
   return {keys.first, k.create<arith::MinSIOp>("seen_end", keys.end, end)};
 }
 
-/// The queries of this sequence are its ranks along the pattern order, which
+/// The queries of this sequence are its ordinals along the pattern order, which
 /// tables say the rows of.
 void PointSequence::placeQueriesOnCurve() {
   Value rows = getRows(Side::Query);
   Value before = reader->getRowsBefore(number, queries, rows);
   Value length = reader->getLength("q_length", queries, rows);
-  RankEntries ranks =
-      placeQueryRanks(k, attention.rows.getRanksOfSequence(Side::Query), number,
-                      before, length, firstRank ? firstRank : k.constant(0));
-  firstRank = ranks.firstRank;
-  queries = {ranks.first, ranks.end};
+  OrdinalEntries ordinals = placeQueryOrdinals(
+      k, attention.rows.getOrdinalsOfSequence(Side::Query), number, before,
+      length, firstOrdinal ? firstOrdinal : k.constant(0));
+  firstOrdinal = ordinals.firstOrdinal;
+  queries = {ordinals.first, ordinals.end};
 }
 
 Value PointSequence::getOrigin(Side side) {
-  Value first = side == Side::Query ? firstRank : Value();
+  Value first = side == Side::Query ? firstOrdinal : Value();
   const SequencePart &part = getPart(side);
   if (!part.first || getConstant(part.first) == 0)
     return first;

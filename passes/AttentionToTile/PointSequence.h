@@ -15,8 +15,8 @@
 
 namespace ringlet {
 
-/// The sequence that a point of a kernel's grid works on: which rows and ranks
-/// it has of either side (S1, S2, O2).
+/// The sequence that a point of a kernel's grid works on: which rows and
+/// ordinals it has of either side (S1, S2, O2).
 class PointSequence {
 public:
   /// `query` and `key` are parameters of the kernel. Adds those that say where
@@ -28,17 +28,17 @@ public:
   /// `firstRow` if sequences are packed.
   void read(mlir::Value number, mlir::Value firstRow);
 
-  /// The rank of the first query; null for 0.
-  mlir::Value getFirstRank() const { return firstRank; }
+  /// The ordinal of the first query; null for 0.
+  mlir::Value getFirstOrdinal() const { return firstOrdinal; }
 
-  /// The entries of the axis, or of a table of ranks.
+  /// The entries of the axis, or of a table of ordinals.
   const SequencePart &getPart(Side side) const {
     return side == Side::Query ? queries : keys;
   }
-  /// The rank of number 0 of the axis, or of a table; null for 0.
+  /// The ordinal of number 0 of the axis, or of a table; null for 0.
   mlir::Value getOrigin(Side side);
   /// How many numbers a part of all has: the rows of the axis, or the entries
-  /// of a table of ranks.
+  /// of a table of ordinals.
   mlir::Value getCount(Side side);
   /// The rows of the axis of a side.
   mlir::Value getRows(Side side);
@@ -56,7 +56,7 @@ private:
   Attention &attention;
   mlir::Value query, key;
   std::optional<SequenceReader> reader;
-  mlir::Value number, firstRank;
+  mlir::Value number, firstOrdinal;
   SequencePart queries, keys, seenKeys;
 };
 

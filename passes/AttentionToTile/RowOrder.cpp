@@ -16,38 +16,39 @@ rlayout::OrderAttr ringlet::dropIdentity(rlayout::OrderAttr order) {
   return order && order.isIdentity() ? nullptr : order;
 }
 
-RankedSequence::RankedSequence(HostPlan &plan, Value length, Value offset,
-                               rlayout::OrderAttr memory,
-                               rlayout::OrderAttr pattern, bool isMoved)
+SequenceOrdinals::SequenceOrdinals(HostPlan &plan, Value length, Value offset,
+                                   rlayout::OrderAttr memory,
+                                   rlayout::OrderAttr pattern, bool isMoved)
     : plan(plan), length(length), offset(offset), memory(dropIdentity(memory)),
       pattern(dropIdentity(pattern)), isMoved(isMoved), first(offset),
       count(length) {
   if (!this->pattern)
     return;
-  // A rank before the grid is the position of a query before the keys.
+  // An ordinal before the grid is the position of a query before the keys.
   first = plan.min(offset, plan.constant(0));
   count = plan.sub(plan.constant(pattern.getOrder()->period()), first);
 }
 
-bool RankedSequence::hasGaps() const {
-  std::optional<int64_t> rows = getConstant(length), ranks = getConstant(count);
-  return pattern && !(rows && ranks && *rows == *ranks);
+bool SequenceOrdinals::hasGaps() const {
+  std::optional<int64_t> rows = getConstant(length),
+                         ordinals = getConstant(count);
+  return pattern && !(rows && ordinals && *rows == *ordinals);
 }
 
-Value RankedSequence::getSlots() {
+Value SequenceOrdinals::getSlots() {
   if (memory && !slots)
     slots = plan.orderTable(memory, length, /*inverse=*/true);
   return slots;
 }
 
-Value RankedSequence::getTable(Value &table, bool ofRows) {
+Value SequenceOrdinals::getTable(Value &table, bool ofRows) {
   if (!table)
-    table = ofRows ? plan.rankTable(pattern, first, length, offset, memory)
-                   : plan.rankTable(pattern, first);
+    table = ofRows ? plan.ordinalTable(pattern, first, length, offset, memory)
+                   : plan.ordinalTable(pattern, first);
   return table;
 }
 
-RowOrder RankedSequence::getRows(const BranchSizes &sizes, bool masked) {
+RowOrder SequenceOrdinals::getRows(const BranchSizes &sizes, bool masked) {
   bool isAtZero = getConstant(offset) == 0 && !isMoved;
   if (!pattern) {
     if (!memory)
@@ -60,8 +61,8 @@ RowOrder RankedSequence::getRows(const BranchSizes &sizes, bool masked) {
   RowOrder result;
   if (masked)
     result.positions = getTable(positions, /*ofRows=*/false);
-  // A token in linear order lies at its position, one in the order of ranks at
-  // its rank.
+  // A token in linear order lies at its position, one in the order of ordinals
+  // at its ordinal.
   if (!memory && isAtZero)
     result.rows = getTable(positions, /*ofRows=*/false);
   else if (memory != pattern || !isAtZero || hasGaps())
@@ -76,7 +77,7 @@ static std::string describe(const RowOrder &rows) {
   if (rows.order)
     stream << "at equal distances in " << rows.order;
   else
-    stream << (rows.rows ? "from a table" : "by rank");
+    stream << (rows.rows ? "from a table" : "by ordinal");
   if (rows.positions)
     stream << ", their positions from a table";
   return text;
@@ -111,9 +112,9 @@ Value ringlet::requireLength(HostPlan &plan, Value size,
 }
 
 void ringlet::requireFirstPosition(HostPlan &plan, Value offset) {
-  // Each rank before the grid has an entry in a table.
+  // Each ordinal before the grid has an entry in a table.
   plan.requireAtMost(
-      plan.constant(-kMostRanksBefore), offset,
+      plan.constant(-kMostOrdinalsBefore), offset,
       "expected a q_offset of at least -2^24 under a pattern order", "S1");
 }
 

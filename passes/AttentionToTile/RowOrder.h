@@ -17,33 +17,34 @@ namespace ringlet {
 /// Null for an order in which tokens lie as in none.
 rlayout::OrderAttr dropIdentity(rlayout::OrderAttr order);
 
-/// What a view of a sequence's rows needs beside its ranks: an order with rows
-/// at equal distances, or tables. All null: rows lie in the order of ranks.
+/// What a view of a sequence's rows needs beside its ordinals: an order with
+/// rows at equal distances, or tables. All null: rows lie in the order of
+/// ordinals.
 struct RowOrder {
   rlayout::OrderAttr order;
   mlir::Value rows, positions;
 };
 
-/// Positions before the keys that ranks along a pattern order may have.
-constexpr int64_t kMostRanksBefore = int64_t(1) << 24;
+/// Positions before the keys that ordinals along a pattern order may have.
+constexpr int64_t kMostOrdinalsBefore = int64_t(1) << 24;
 
-/// One side of an attention, queries or keys: a range of ranks (B3, O2), whose
-/// rows lie in a memory order (O1).
-class RankedSequence {
+/// One side of an attention, queries or keys: a range of ordinals (B3, O2),
+/// whose rows lie in a memory order (O1).
+class SequenceOrdinals {
 public:
   /// `length` tokens in the order `memory`, the first of them at the position
   /// `offset`, or if `isMoved` at another one in each sequence, which the
-  /// device knows. Ranks count along `pattern`. Both orders may be null:
+  /// device knows. Ordinals count along `pattern`. Both orders may be null:
   /// linear.
-  RankedSequence(HostPlan &plan, mlir::Value length, mlir::Value offset,
-                 rlayout::OrderAttr memory, rlayout::OrderAttr pattern,
-                 bool isMoved = false);
+  SequenceOrdinals(HostPlan &plan, mlir::Value length, mlir::Value offset,
+                   rlayout::OrderAttr memory, rlayout::OrderAttr pattern,
+                   bool isMoved = false);
 
-  /// The ranks from `getFirst()` on, as many as `getCount()`, hold all rows.
+  /// The ordinals from `getFirst()` on, as many as `getCount()`, hold all rows.
   mlir::Value getFirst() const { return first; }
   mlir::Value getCount() const { return count; }
 
-  /// Whether some rank of the range may have no row.
+  /// Whether some ordinal of the range may have no row.
   bool hasGaps() const;
 
   /// A table of the slots of tokens; null if each lies at its own number.
@@ -66,7 +67,7 @@ private:
 };
 
 /// Says as a remark how branch number `branch` of `op` finds its rows, if that
-/// is not by their ranks alone.
+/// is not by their ordinals alone.
 void reportRows(attn::AttentionOp op, unsigned branch, const RowOrder &queries,
                 const RowOrder &keys);
 
@@ -75,7 +76,8 @@ void reportRows(attn::AttentionOp op, unsigned branch, const RowOrder &queries,
 mlir::Value requireLength(HostPlan &plan, mlir::Value size,
                           rlayout::OrderAttr memory);
 
-/// Requires that a q_offset leaves room for the ranks before a grid (S1, O2).
+/// Requires that a q_offset leaves room for the ordinals before a grid (S1,
+/// O2).
 void requireFirstPosition(HostPlan &plan, mlir::Value offset);
 
 /// Requires that the volume of a pattern order exceeds the positions of

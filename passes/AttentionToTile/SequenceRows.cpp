@@ -19,37 +19,38 @@ using namespace ringlet;
 /// threads, since few blocks of more leave most of a device idle.
 static constexpr int64_t entriesOfPoint = 256;
 
-RankEntries ringlet::placeKeyRanks(KernelBuilder &k, int64_t volume,
-                                   Value sequence) {
-  RankEntries result;
-  result.first = k.mul("ranks_before", sequence, volume);
-  result.firstRank = k.constant(0);
-  result.end = k.add("ranks_end", result.first, k.constant(volume));
+OrdinalEntries ringlet::placeKeyOrdinals(KernelBuilder &k, int64_t volume,
+                                         Value sequence) {
+  OrdinalEntries result;
+  result.first = k.mul("ordinals_before", sequence, volume);
+  result.firstOrdinal = k.constant(0);
+  result.end = k.add("ordinals_end", result.first, k.constant(volume));
   return result;
 }
 
-RankEntries ringlet::placeQueryRanks(KernelBuilder &k, int64_t volume,
-                                     Value sequence, Value before, Value length,
-                                     Value position) {
-  RankEntries result;
-  result.first = k.mul("ranks_before", sequence, volume);
+OrdinalEntries ringlet::placeQueryOrdinals(KernelBuilder &k, int64_t volume,
+                                           Value sequence, Value before,
+                                           Value length, Value position) {
+  OrdinalEntries result;
+  result.first = k.mul("ordinals_before", sequence, volume);
   result.first = k.add("entries_before", before, result.first);
-  result.firstRank =
-      k.create<arith::MinSIOp>("first_rank", position, k.constant(0));
-  // Rows that all lie before the grid have no ranks on it.
+  result.firstOrdinal =
+      k.create<arith::MinSIOp>("first_ordinal", position, k.constant(0));
+  // Rows that all lie before the grid have no ordinals on it.
   Value end = k.add("end_position", position, length);
   Value isBefore = k.create<arith::CmpIOp>(
       "is_before", arith::CmpIPredicate::sle, end, k.constant(0));
-  Value endRank =
-      k.create<arith::SelectOp>("end_rank", isBefore, end, k.constant(volume));
-  Value count = k.create<arith::SubIOp>("ranks", endRank, result.firstRank);
+  Value endOrdinal = k.create<arith::SelectOp>("end_ordinal", isBefore, end,
+                                               k.constant(volume));
+  Value count =
+      k.create<arith::SubIOp>("ordinals", endOrdinal, result.firstOrdinal);
   result.end = k.add("entries_end", result.first, count);
   return result;
 }
 
 namespace {
 
-/// A kernel that writes lists of numbers, one for each row or rank of all
+/// A kernel that writes lists of numbers, one for each row or ordinal of all
 /// sequences.
 class ListKernel {
 public:
@@ -60,7 +61,7 @@ public:
     if (!side.memory)
       return;
     // A chunk has the slots of its order, and so has a padded sequence. What
-    // has no rows has ranks, which look one up.
+    // has no rows has ordinals, which look one up.
     Value period = side.lists.arePacked()
                        ? plan.constant(side.memory.getOrder()->period())
                        : plan.max(getHostRows(), plan.constant(1));
@@ -179,13 +180,14 @@ private:
   SmallVector<Value> lists;
 };
 
-/// Rows and positions of ranks.
-class RankKernel : public ListKernel {
+/// Rows and positions of ordinals.
+class OrdinalKernel : public ListKernel {
 public:
-  RankKernel(HostPlan &plan, const Twine &name, const SequenceSide &side,
-             rlayout::OrderAttr pattern)
+  OrdinalKernel(HostPlan &plan, const Twine &name, const SequenceSide &side,
+                rlayout::OrderAttr pattern)
       : ListKernel(plan, name, side), volume(pattern.getOrder()->period()) {
-    ranks = k.addBuffer("ranks", plan.rankTable(pattern, plan.constant(0)));
+    ordinals =
+        k.addBuffer("ordinals", plan.ordinalTable(pattern, plan.constant(0)));
     if (isOfQueries() && side.lists.arePacked())
       declareHalvings();
     if ((isOfQueries() || side.reach) && !side.hasPositions)
@@ -205,10 +207,10 @@ private:
   Entry compute(Value place);
 
   int64_t volume;
-  Value ranks, offset;
+  Value ordinals, offset;
 };
 
-RowOrder RankKernel::emit() {
+RowOrder OrdinalKernel::emit() {
   Value entries = plan.mul(side.lists.count, plan.constant(volume));
   if (isOfQueries()) {
     Value rows = side.lists.arePacked()
@@ -225,7 +227,7 @@ RowOrder RankKernel::emit() {
   return result;
 }
 
-Value RankKernel::findSequence(Value place) {
+Value OrdinalKernel::findSequence(Value place) {
   if (!isOfQueries())
     return k.div("sequence", place, volume);
   if (!side.lists.arePacked())
@@ -234,7 +236,7 @@ Value RankKernel::findSequence(Value place) {
         k.add("entries_of_each", queryRows, k.constant(volume)));
   auto begins = [&](Value sequence, Value start) -> Value {
     Value first =
-        k.add("entries_before", start, k.mul("ranks", sequence, volume));
+        k.add("entries_before", start, k.mul("ordinals", sequence, volume));
     return k.create<arith::CmpIOp>("begins", arith::CmpIPredicate::sle, first,
                                    place);
   };
@@ -243,16 +245,16 @@ Value RankKernel::findSequence(Value place) {
 }
 
 /// Of query row 0.
-Value RankKernel::getPosition(Value sequence,
-                              const SequenceReader::Sequence &read) {
+Value OrdinalKernel::getPosition(Value sequence,
+                                 const SequenceReader::Sequence &read) {
   return side.hasPositions
-             ? reader.readOffset(sequence, read, -kMostRanksBefore)
+             ? reader.readOffset(sequence, read, -kMostOrdinalsBefore)
              : offset;
 }
 
 /// Of `length` keys those up to the last one that some query sees.
-Value RankKernel::clampToSeen(Value sequence, SequenceReader::Sequence &read,
-                              Value length) {
+Value OrdinalKernel::clampToSeen(Value sequence, SequenceReader::Sequence &read,
+                                 Value length) {
   if (!side.reach)
     return length;
   Value queries = reader.getLength("q_length", read.queries, queryRows);
@@ -261,7 +263,7 @@ Value RankKernel::clampToSeen(Value sequence, SequenceReader::Sequence &read,
   return k.create<arith::MinSIOp>("seen", length, end);
 }
 
-RankKernel::Entry RankKernel::compute(Value place) {
+OrdinalKernel::Entry OrdinalKernel::compute(Value place) {
   Value sequence = findSequence(place);
   SequenceReader::Sequence read =
       side.lists.haveLengths() ? reader.read(sequence, queryRows, keyRows)
@@ -269,25 +271,25 @@ RankKernel::Entry RankKernel::compute(Value place) {
   SequencePart part = read.getPart(side.side);
   Value length = reader.getLength("length", part, getRows());
   Value position, exist = length;
-  RankEntries entries;
+  OrdinalEntries entries;
   if (isOfQueries()) {
     Value before = reader.getRowsBefore(sequence, part, queryRows);
     position = getPosition(sequence, read);
-    entries = placeQueryRanks(k, volume, sequence, before, length, position);
+    entries = placeQueryOrdinals(k, volume, sequence, before, length, position);
   } else {
-    entries = placeKeyRanks(k, volume, sequence);
+    entries = placeKeyOrdinals(k, volume, sequence);
     exist = clampToSeen(sequence, read, length);
   }
-  Value rank =
-      k.add("rank", k.create<arith::SubIOp>("number", place, entries.first),
-            entries.firstRank);
-  Value onGrid = load("position_on_grid", ranks,
-                      clamp("rank_there", rank, k.constant(volume)));
+  Value ordinal =
+      k.add("ordinal", k.create<arith::SubIOp>("number", place, entries.first),
+            entries.firstOrdinal);
+  Value onGrid = load("position_on_grid", ordinals,
+                      clamp("ordinal_there", ordinal, k.constant(volume)));
   Value isBefore = k.create<arith::CmpIOp>(
-      "is_before", arith::CmpIPredicate::slt, rank, k.constant(0));
+      "is_before", arith::CmpIPredicate::slt, ordinal, k.constant(0));
   Entry entry;
   entry.position =
-      k.create<arith::SelectOp>("position", isBefore, rank, onGrid);
+      k.create<arith::SelectOp>("position", isBefore, ordinal, onGrid);
   Value token = entry.position;
   if (position)
     token = k.create<arith::SubIOp>("token", token, position);
@@ -299,19 +301,19 @@ RankKernel::Entry RankKernel::compute(Value place) {
   };
   Value isToken = isLess("is_token", k.constant(-1), token);
   Value isRow = isLess("is_row", token, exist);
-  Value isRank = isLess("is_rank", place, entries.end);
+  Value isOrdinal = isLess("is_ordinal", place, entries.end);
   Value isInside = k.create<arith::AndIOp>("is_inside", isToken, isRow);
-  Value exists = k.create<arith::AndIOp>("exists", isInside, isRank);
+  Value exists = k.create<arith::AndIOp>("exists", isInside, isOrdinal);
   entry.row = k.create<arith::SelectOp>("row", exists, slot, k.constant(-1));
   return entry;
 }
 
 } // namespace
 
-RowOrder ringlet::emitRanksOfSequences(HostPlan &plan, const Twine &name,
-                                       const SequenceSide &side,
-                                       rlayout::OrderAttr pattern) {
-  return RankKernel(plan, name, side, pattern).emit();
+RowOrder ringlet::emitOrdinalsOfSequences(HostPlan &plan, const Twine &name,
+                                          const SequenceSide &side,
+                                          rlayout::OrderAttr pattern) {
+  return OrdinalKernel(plan, name, side, pattern).emit();
 }
 
 Value ringlet::emitSlotsOfSequences(HostPlan &plan, const Twine &name,

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // An order restarts with each sequence. Where only the device knows how long
-// sequences are and where they lie, the host cannot say which row a rank or a
-// token has: a kernel writes that down for those that come after it.
+// sequences are and where they lie, the host cannot say which row an ordinal or
+// a token has: a kernel writes that down for those that come after it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,24 +19,24 @@
 
 namespace ringlet {
 
-/// The ranks that the rows of one sequence may have under a pattern order
-/// (O2), from `firstRank` on, and their entries in a table of those of all
+/// The ordinals that the rows of one sequence may have under a pattern order
+/// (O2), from `firstOrdinal` on, and their entries in a table of those of all
 /// sequences.
-struct RankEntries {
-  mlir::Value firstRank, first, end;
+struct OrdinalEntries {
+  mlir::Value firstOrdinal, first, end;
 };
 
 /// Those of the keys of sequence number `sequence`: the positions of the grid,
 /// of `volume` cells.
-RankEntries placeKeyRanks(KernelBuilder &k, int64_t volume,
-                          mlir::Value sequence);
+OrdinalEntries placeKeyOrdinals(KernelBuilder &k, int64_t volume,
+                                mlir::Value sequence);
 
 /// Those of its queries, `length` rows from `position` on; `before` counts the
-/// rows of the sequences before it. A rank before the grid is the position of a
-/// query.
-RankEntries placeQueryRanks(KernelBuilder &k, int64_t volume,
-                            mlir::Value sequence, mlir::Value before,
-                            mlir::Value length, mlir::Value position);
+/// rows of the sequences before it. An ordinal before the grid is the position
+/// of a query.
+OrdinalEntries placeQueryOrdinals(KernelBuilder &k, int64_t volume,
+                                  mlir::Value sequence, mlir::Value before,
+                                  mlir::Value length, mlir::Value position);
 
 /// Queries or keys of sequences that have lengths or positions of their own.
 struct SequenceSide {
@@ -53,11 +53,11 @@ struct SequenceSide {
   rlayout::OrderAttr memory;
 };
 
-/// Rows and positions of the ranks of all sequences along `pattern`, which has
-/// a volume: entries as of placeQueryRanks and placeKeyRanks.
-RowOrder emitRanksOfSequences(HostPlan &plan, const llvm::Twine &name,
-                              const SequenceSide &side,
-                              rlayout::OrderAttr pattern);
+/// Rows and positions of the ordinals of all sequences along `pattern`, which
+/// has a volume: entries as of placeQueryOrdinals and placeKeyOrdinals.
+RowOrder emitOrdinalsOfSequences(HostPlan &plan, const llvm::Twine &name,
+                                 const SequenceSide &side,
+                                 rlayout::OrderAttr pattern);
 
 /// The row of each token of packed sequences, whose order in memory has a
 /// chunk.

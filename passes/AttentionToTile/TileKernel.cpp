@@ -83,7 +83,7 @@ void TileKernel::viewResults(int64_t groupRows) {
 
 Value TileKernel::getFirstRow(StringRef name, Value ofView, Value tile) {
   Value offset = k.mul("tile_row", tile, queryRows);
-  if (!sequence.getFirstRank())
+  if (!sequence.getFirstOrdinal())
     return offset;
   auto bounds = rtile::BoundsOp::create(k.getBuilder(), plan.getLoc(), ofView);
   return k.add(name, bounds.getBegin(), offset);

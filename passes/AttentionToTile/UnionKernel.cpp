@@ -288,7 +288,7 @@ Walk UnionEmitter::makeWalk() {
 }
 
 Tiles UnionEmitter::listTiles(Walk &walk, Value row) {
-  bool isAligned = !sequence.getFirstRank();
+  bool isAligned = !sequence.getFirstOrdinal();
   Tiles::Query query{grid.getPoint().segment, row, queryRows, isAligned};
   return Tiles(wide, walking, walk, shape, attention.op.getCausal(), query,
                {countKeys(), keyRows},

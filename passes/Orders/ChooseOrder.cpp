@@ -46,7 +46,7 @@ private:
 
 } // namespace
 
-/// Every position sees the keys of one segment, whatever the order of ranks:
+/// Every position sees the keys of one segment, whatever the order of ordinals:
 /// a pattern order (O2) changes how it is walked and nothing else.
 static bool isDense(attn::AttentionOp op) {
   return llvm::all_of(op.getBranchRange(), [](attn::BranchAttr branch) {

@@ -61,9 +61,9 @@ std::string checkDim(StringRef name, int64_t dim) {
          number(dim) + "; nearest " + number(nearest);
 }
 
-/// Whether all tokens lie where their ranks are, as under no order, and no
+/// Whether all tokens lie where their ordinals are, as under no order, and no
 /// condition asks for positions.
-bool liesByRank(attn::AttentionOp op) {
+bool liesByOrdinal(attn::AttentionOp op) {
   rlayout::OrderAttr pattern = op.getPatternOrderAttr();
   DenseIntElementsAttr offset;
   bool atZero = !op.getQOffset() ||
@@ -89,7 +89,7 @@ std::string checkOrders(attn::AttentionOp op) {
   llvm::raw_string_ostream stream(text);
   rlayout::OrderAttr pattern = op.getPatternOrderAttr();
   if (pattern && !pattern.isIdentity()) {
-    if (!liesByRank(op))
+    if (!liesByOrdinal(op))
       stream << "expected no pattern order, or one that query and key lie in, "
                 "without causality, window and lengths, found "
              << pattern << " (O2)";

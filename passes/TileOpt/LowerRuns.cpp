@@ -104,7 +104,7 @@ void lower(rtile::RunOp op, rtile::ViewOp queryView, rtile::ViewOp keyView) {
   }
 
   auto getPosition = [&](Value row) {
-    return position.sub(getRank(position, query, row), key.base);
+    return position.sub(getOrdinal(position, query, row), key.base);
   };
   Value firstPosition = getPosition(first);
   Value lastPosition = getPosition(position.add(stop, -1));
@@ -178,7 +178,7 @@ std::pair<Value, Value> getBlocks(ImplicitLocOpBuilder &builder,
   Value first = position.max(row, rows.begin);
   Value stop = position.min(position.add(row, type.getShape()[0]), rows.end);
   auto getBlock = [&](Value row) {
-    return position.floorDiv(getRank(position, rows, row), size);
+    return position.floorDiv(getOrdinal(position, rows, row), size);
   };
   Value begin = getBlock(first);
   Value end = position.add(getBlock(position.add(stop, -1)), 1);

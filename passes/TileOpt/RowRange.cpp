@@ -84,7 +84,7 @@ RowRange ringlet::getRowRange(PositionBuilder &builder, rtile::ViewType view,
     low = cut(operands.first);
     high = cut(operands.end);
   }
-  // Their ranks, cut to the segment.
+  // Their ordinals, cut to the segment.
   if (Value origin = operands.origin) {
     low = low ? builder.add(origin, low) : origin;
     high = builder.add(origin, high);
@@ -99,8 +99,8 @@ RowRange ringlet::getRowRange(PositionBuilder &builder, rtile::ViewType view,
   }
   if (operands.residue)
     base = builder.add(base, operands.residue);
-  auto getRow = [&](Value rank) {
-    Value line = builder.ceilDiv(builder.sub(rank, base), operands.rate);
+  auto getRow = [&](Value ordinal) {
+    Value line = builder.ceilDiv(builder.sub(ordinal, base), operands.rate);
     return builder.mul(line, operands.group);
   };
   return {base, getRow(low), getRow(high), operands.rate, operands.group};
@@ -111,8 +111,8 @@ Value ringlet::getLine(PositionBuilder &builder, const RowRange &rows,
   return builder.floorDiv(row, rows.group);
 }
 
-Value ringlet::getRank(PositionBuilder &builder, const RowRange &rows,
-                       Value row) {
+Value ringlet::getOrdinal(PositionBuilder &builder, const RowRange &rows,
+                          Value row) {
   Value line = getLine(builder, rows, row);
   return builder.add(rows.base, builder.mul(line, rows.rate));
 }
@@ -160,7 +160,7 @@ Value ringlet::getFirstEntry(PositionBuilder &builder,
 
 Value ringlet::getFirstIndex(PositionBuilder &builder, rtile::ViewOp view,
                              const RowOperands &operands, Value base) {
-  // Without tables, ranks are those of tokens.
+  // Without tables, ordinals are those of tokens.
   Value token = getFirstEntry(builder, operands, base);
   if (!hasResidueOrder(view))
     return token;

@@ -14,7 +14,7 @@
 
 namespace ringlet {
 
-/// Row i of a view has the rank `base + i / group * rate`. Rows outside of
+/// Row i of a view has the ordinal `base + i / group * rate`. Rows outside of
 /// [begin, end) do not exist; the others have an entry in each table of the
 /// view and, without a table of rows, exist.
 struct RowRange {
@@ -71,11 +71,11 @@ struct RowOperands {
 RowRange getRowRange(PositionBuilder &builder, rtile::ViewType view,
                      const RowOperands &operands);
 
-/// The rank of `row`.
-mlir::Value getRank(PositionBuilder &builder, const RowRange &rows,
-                    mlir::Value row);
+/// The ordinal of `row`.
+mlir::Value getOrdinal(PositionBuilder &builder, const RowRange &rows,
+                       mlir::Value row);
 
-/// `row` without its group: what ranks and tables count.
+/// `row` without its group: what ordinals and tables count.
 mlir::Value getLine(PositionBuilder &builder, const RowRange &rows,
                     mlir::Value row);
 
@@ -84,13 +84,13 @@ mlir::Value getLine(PositionBuilder &builder, const RowRange &rows,
 /// operand says it.
 int64_t getRowStep(rtile::ViewOp view);
 
-/// The number of row 0, of the rank `base`, in the tables of its view; that of
-/// row i is `getLine` times the view's rate higher.
+/// The number of row 0, of the ordinal `base`, in the tables of its view; that
+/// of row i is `getLine` times the view's rate higher.
 mlir::Value getFirstEntry(PositionBuilder &builder, const RowOperands &operands,
                           mlir::Value base);
 
 /// Where row 0 of a view that is not indexed would lie on the row axis; `base`
-/// is its rank.
+/// is its ordinal.
 mlir::Value getFirstIndex(PositionBuilder &builder, rtile::ViewOp view,
                           const RowOperands &operands, mlir::Value base);
 

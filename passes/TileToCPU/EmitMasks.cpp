@@ -22,14 +22,14 @@ using namespace ringlet::cpu;
 
 /// Each row sees an interval of columns: its ends are computed once a panel,
 /// and a column costs two comparisons.
-void Emitter::prepareRankMask(rtile::VisibleOp op, Panel &panel) {
+void Emitter::prepareOrdinalMask(rtile::VisibleOp op, Panel &panel) {
   const View &query = views[op.getQuery()], &key = views[op.getKey()];
   PositionBuilder position(b, b.getI64Type());
   Value queryRow = getFirstRow(op, panel);
   Value keyRow = getScalar(op.getKeyRow());
   // Position of the panel's first row, counted from that of column 0.
-  Value keyRank = getRank(key, keyRow);
-  Value distance = b.sub(getRank(query, queryRow), keyRank);
+  Value keyOrdinal = getOrdinal(key, keyRow);
+  Value distance = b.sub(getOrdinal(query, queryRow), keyOrdinal);
   // Far more than a tile has rows or columns.
   constexpr int64_t far = 1 << 20;
   Type type = b.getVector(b.getI32Type(), panel.rows);
@@ -111,16 +111,16 @@ void Emitter::preparePositionMask(rtile::VisibleOp op, Panel &panel) {
 // Grids and blocks
 //===----------------------------------------------------------------------===//
 
-Value Emitter::getRank(const View &view, Value row) {
+Value Emitter::getOrdinal(const View &view, Value row) {
   PositionBuilder position(b, b.getI64Type());
-  return ringlet::getRank(position, view.rows, row);
+  return ringlet::getOrdinal(position, view.rows, row);
 }
 
 /// The cell of a row that exists (B5).
 SmallVector<Value> Emitter::getCell(const View &view, Value row,
                                     ArrayRef<int64_t> grid) {
   Value position =
-      view.positions ? getPosition(view, row, b.i64(0)) : getRank(view, row);
+      view.positions ? getPosition(view, row, b.i64(0)) : getOrdinal(view, row);
   return getGridCell(b, position, grid);
 }
 
@@ -154,7 +154,7 @@ Value Emitter::emitGrid(rtile::VisibleOp op, Panel &panel, Value keyRow,
 
 /// The mask block of a row that exists (B6).
 Value Emitter::getBlock(const View &view, Value row, int64_t size) {
-  return arith::DivUIOp::create(b, getRank(view, row), b.i64(size));
+  return arith::DivUIOp::create(b, getOrdinal(view, row), b.i64(size));
 }
 
 void Emitter::prepareBlocks(rtile::VisibleOp op, Panel &panel) {
@@ -202,7 +202,7 @@ void Emitter::prepareMask(rtile::VisibleOp op, Panel &panel) {
   if (views[op.getKey()].positions)
     preparePositionMask(op, panel);
   else
-    prepareRankMask(op, panel);
+    prepareOrdinalMask(op, panel);
   if (op.getGrid())
     prepareGrid(op, panel);
   if (op.getBlocks())

@@ -181,7 +181,7 @@ private:
   /// Leaves to trimmed phases the columns that some row of the panel sees.
   void trim(rtile::VisibleOp op, int64_t multiple, Panel &panel);
   Value emitMask(rtile::VisibleOp op, Panel &panel, Column &column);
-  void prepareRankMask(rtile::VisibleOp op, Panel &panel);
+  void prepareOrdinalMask(rtile::VisibleOp op, Panel &panel);
   void preparePositionMask(rtile::VisibleOp op, Panel &panel);
   void prepareGrid(rtile::VisibleOp op, Panel &panel);
   void prepareBlocks(rtile::VisibleOp op, Panel &panel);
@@ -189,7 +189,7 @@ private:
   Value emitGrid(rtile::VisibleOp op, Panel &panel, Value keyRow, Value mask);
   Value emitBlocks(rtile::VisibleOp op, Panel &panel, Value keyRow, Value mask);
   Value getPosition(const View &view, Value row, Value otherwise);
-  Value getRank(const View &view, Value row);
+  Value getOrdinal(const View &view, Value row);
   /// Of the queries of a panel.
   Value getFirstRow(rtile::VisibleOp op, const Panel &panel);
   Value getPanelRow(rtile::VisibleOp op, const Panel &panel, int64_t lane);

@@ -175,8 +175,8 @@ TileEmitter::Intervals TileEmitter::getIntervals(rtile::VisibleOp op) {
   Value queryRow = getScalar(op.getQueryRow());
   Value keyRow = getScalar(op.getKeyRow());
   // Position of the tile's first row, counted from that of its first column.
-  Value keyRank = getRank(key, keyRow);
-  Value distance = b.sub(getRank(query, queryRow), keyRank);
+  Value keyOrdinal = getOrdinal(key, keyRow);
+  Value distance = b.sub(getOrdinal(query, queryRow), keyOrdinal);
   Value first = b.clampToI32(b.max(b.sub(key.rows.begin, keyRow), b.i64(0)));
   Value last = b.clampToI32(b.sub(key.rows.end, keyRow));
   Value existBegin = b.clampToI32(b.sub(query.rows.begin, queryRow));
@@ -218,9 +218,9 @@ TileEmitter::Intervals TileEmitter::getIntervals(rtile::VisibleOp op) {
 // Masks by element
 //===----------------------------------------------------------------------===//
 
-Value TileEmitter::getRank(const View &view, Value row) {
+Value TileEmitter::getOrdinal(const View &view, Value row) {
   PositionBuilder position(b, b.getI64Type());
-  return ringlet::getRank(position, view.rows, row);
+  return ringlet::getOrdinal(position, view.rows, row);
 }
 
 TileEmitter::Token TileEmitter::getToken(rtile::VisibleOp op, bool isKey,
@@ -230,7 +230,7 @@ TileEmitter::Token TileEmitter::getToken(rtile::VisibleOp op, bool isKey,
   Value below = b.toI64(index);
   Value row =
       b.add(getScalar(isKey ? op.getKeyRow() : op.getQueryRow()), below);
-  Value position = getRank(view, row);
+  Value position = getOrdinal(view, row);
   if (op.getBlocks())
     token.block =
         arith::DivUIOp::create(b, position, b.i64((*op.getBlockSize())[isKey]));

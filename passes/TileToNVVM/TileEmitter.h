@@ -150,7 +150,7 @@ protected:
     Value block;
   };
   Token getToken(rtile::VisibleOp op, bool isKey, Value index);
-  Value getRank(const View &view, Value row);
+  Value getOrdinal(const View &view, Value row);
   Value seesPosition(rtile::VisibleOp op, const Token &query, const Token &key);
   Value isNear(rtile::VisibleOp op, const Token &query, const Token &key);
   Fragment expandVisible(Value mask);

@@ -63,13 +63,13 @@ Status rt::makeKey(const abi::Buffer &buffer, layout::IndexTable &key) {
   }
   if (order->period() == 0)
     return Status(RL_BAD_ARTIFACT, "expected an order with a volume (O2)");
-  layout::RankTable ranks{order, 0, std::nullopt};
+  layout::OrdinalTable ordinals{order, 0, std::nullopt};
   if (buffer.rows()) {
-    ranks.rows.emplace();
+    ordinals.rows.emplace();
     if (buffer.memory())
-      RL_TRY(makeOrder(*buffer.memory(), ranks.rows->memory));
+      RL_TRY(makeOrder(*buffer.memory(), ordinals.rows->memory));
   }
-  key = ranks;
+  key = ordinals;
   return {};
 }
 
@@ -88,11 +88,12 @@ Status rt::setSizes(const abi::Buffer &buffer, const ExprValues &exprs,
                     layout::IndexTable &key) {
   if (auto *order = std::get_if<layout::OrderTable>(&key)) {
     RL_TRY(exprs.getSize(buffer.length(), "a length", order->length));
-  } else if (auto *ranks = std::get_if<layout::RankTable>(&key)) {
-    RL_TRY(exprs.get(buffer.first(), ranks->first));
-    if (ranks->rows) {
-      RL_TRY(exprs.getSize(buffer.length(), "a length", ranks->rows->length));
-      RL_TRY(exprs.get(buffer.offset(), ranks->rows->offset));
+  } else if (auto *ordinals = std::get_if<layout::OrdinalTable>(&key)) {
+    RL_TRY(exprs.get(buffer.first(), ordinals->first));
+    if (ordinals->rows) {
+      RL_TRY(
+          exprs.getSize(buffer.length(), "a length", ordinals->rows->length));
+      RL_TRY(exprs.get(buffer.offset(), ordinals->rows->offset));
     }
   }
   if (auto *tiles = std::get_if<layout::TileTable>(&key)) {

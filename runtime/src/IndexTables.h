@@ -23,7 +23,7 @@ namespace ringlet::rt {
 
 inline bool isTable(const abi::Buffer &buffer) {
   return buffer.kind() == abi::BufferKind::OrderTable ||
-         buffer.kind() == abi::BufferKind::RankTable ||
+         buffer.kind() == abi::BufferKind::OrdinalTable ||
          buffer.kind() == abi::BufferKind::TileIndex;
 }
 

@@ -130,8 +130,8 @@ std::string rt::nameOfBuffer(const abi::Function &function,
     return text("workspace ", buffer);
   case abi::BufferKind::OrderTable:
     return text("order table ", buffer);
-  case abi::BufferKind::RankTable:
-    return text("rank table ", buffer);
+  case abi::BufferKind::OrdinalTable:
+    return text("ordinal table ", buffer);
   case abi::BufferKind::TileIndex:
     break;
   }

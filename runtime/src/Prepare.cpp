@@ -168,7 +168,7 @@ Status Planner::prepareBuffer(uint32_t index, const ExprValues &exprs) {
     return prepareAligned(index, exprs);
 
   case abi::BufferKind::OrderTable:
-  case abi::BufferKind::RankTable:
+  case abi::BufferKind::OrdinalTable:
   case abi::BufferKind::TileIndex: {
     layout::IndexTable key = entry.tables[index];
     Status status = setSizes(buffer, exprs, key);

@@ -11,6 +11,7 @@
   length   no source file is longer than 600 lines
   text     no tab, trailing space, merge mark or missing last newline
   prefixes what FileCheck looks for in a test is more than what must not be there
+  words    what speaks of orders calls a place along one an ordinal, not a rank
 """
 
 import os
@@ -109,6 +110,37 @@ def check_prefixes(root):
                 for name in names.split(",")
             ):
                 yield f"{path}: expected a line that {names} looks for, found -NOT only"
+
+
+# Files that speak of no ring: a rank there could only be a place along an order.
+ALONG_ORDERS = (
+    "dialects/Tile/IR/TileViewOps.td", "docs/Orders.md", "lib/Cost/MemoryTraffic.*",
+    "lib/Cost/OrderChoice.*", "lib/Interpreter/Rows.*", "lib/Layout/*",
+    "lib/Oracle/Pattern.*", "passes/AttentionToTile/AttentionGrid.*",
+    "passes/AttentionToTile/AttentionRows.*", "passes/AttentionToTile/KeyTiles.*",
+    "passes/AttentionToTile/PackedSequences.*", "passes/AttentionToTile/PointSequence.*",
+    "passes/AttentionToTile/RowOrder.*", "passes/AttentionToTile/SequenceRows.*",
+    "passes/Orders/*", "passes/TileOpt/RowRange.*",
+)  # fmt: skip
+# MLIR's names, for numbers of axes.
+AXES = re.compile(r"\w*RankedTensor\w*|\bgetRank\(\)|MemRefRankOf")
+RANK = re.compile(r"\w*rank\w*", re.IGNORECASE)
+
+
+def check_words(root):
+    """One word has one meaning: a rank is a process, or a number of axes."""
+    for pattern in ALONG_ORDERS:
+        paths = sorted(path for path in root.glob(pattern) if path.is_file())
+        if not paths:
+            yield f"{pattern}: expected a file that speaks of orders, found none"
+        for path in paths:
+            lines = path.read_text(errors="replace").split("\n")
+            for number, line in enumerate(lines, 1):
+                if match := RANK.search(AXES.sub("", line)):
+                    yield (
+                        f"{path.relative_to(root)}:{number}: expected ordinal for a "
+                        f"place along an order, found {match.group()}"
+                    )
 
 
 # ===----------------------------------------------------------------------===#
@@ -232,6 +264,7 @@ CHECKS = {
     "length": check_length,
     "text": check_text,
     "prefixes": check_prefixes,
+    "words": check_words,
 }
 
 

@@ -268,13 +268,14 @@ def RPlan_OrderTableOp : RPlan_Op<"order_table", [Pure]> {
   }];
 }
 
-def RPlan_RankTableOp : RPlan_Op<"rank_table",
+def RPlan_OrdinalTableOp : RPlan_Op<"ordinal_table",
     [Pure, AttrSizedOperandSegments]> {
-  let summary = "Positions or rows of the ranks of a pattern order, as a table";
+  let summary =
+      "Positions or rows of the ordinals of a pattern order, as a table";
   let description = [{
-    Entry j is the position of the rank `first` + j (rule O2), up to the last
-    rank of the grid of `order`. `first` is at most 0; a rank below 0 is its own
-    position.
+    Entry j is the position of the ordinal `first` + j (rule O2), up to the last
+    ordinal of the grid of `order`. `first` is at most 0; an ordinal below 0 is
+    its own position.
 
     With `rows(%n from %p)`, entry j is the row in memory of the token at that
     position, or -1 where there is none, for a sequence of `%n` tokens. The
@@ -292,9 +293,9 @@ def RPlan_RankTableOp : RPlan_Op<"rank_table",
       %n = rplan.size %x[0] : memref<?xf32, strided<[1]>>
       %q_offset = rplan.read %p : memref<i64>
       %first = arith.minsi %q_offset, %c0 : index
-      %positions = rplan.rank_table #rlayout.order<hilbert, grid = [8, 8]>
+      %positions = rplan.ordinal_table #rlayout.order<hilbert, grid = [8, 8]>
           first(%first) : memref<?xi64>
-      %rows = rplan.rank_table #rlayout.order<hilbert, grid = [8, 8]>
+      %rows = rplan.ordinal_table #rlayout.order<hilbert, grid = [8, 8]>
           first(%first) rows(%n from %q_offset)
           memory(#rlayout.order<residue<4>>) : memref<?xi64>
       rplan.return
@@ -320,12 +321,12 @@ def RPlan_TileIndexOp : RPlan_Op<"tile_index", [Pure]> {
     form that `rtile.list` reads. The table is built once for each combination
     of sizes.
 
-    Ranks are positions or, with an `order`, places along it (rule O2). They are
-    cut into segments of `w` ranks (absent: one segment holds all), and each
-    segment into the residues of its ranks modulo `rate` (rule B3). Where only
-    some residues belong to a head, `residues = [first, count]` names them:
-    `count` residues from `first` on, beginning again at 0 behind the last one
-    (absent: all).
+    Ordinals are positions or, with an `order`, places along it (rule O2). They
+    are cut into segments of `w` ordinals (absent: one segment holds all), and
+    each segment into the residues of its ordinals modulo `rate` (rule B3).
+    Where only some residues belong to a head, `residues = [first, count]` names
+    them: `count` residues from `first` on, beginning again at 0 behind the last
+    one (absent: all).
 
     A tile holds rows of one segment and one residue: `tile[0]` queries, counted
     from the first one that exists, or `tile[1]` keys, counted from 0. Queries

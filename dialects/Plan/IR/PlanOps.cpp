@@ -171,7 +171,7 @@ static LogicalResult verifyTable(Operation *op) {
 
 LogicalResult OrderTableOp::verify() { return verifyTable(*this); }
 
-LogicalResult RankTableOp::verify() {
+LogicalResult OrdinalTableOp::verify() {
   std::shared_ptr<const layout::Order> order = getOrder().getOrder();
   if (!order || order->period() == 0)
     return emitOpError("expected an order with a volume, found ")

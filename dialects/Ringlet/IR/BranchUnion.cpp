@@ -60,7 +60,7 @@ std::string attn::whyNotUnion(AttentionOp op) {
       return "expected a known w and r, found '?' in branch " +
              std::to_string(index) + " (B1)";
   if (op.getPatternOrder())
-    return "expected ranks that are positions, found a pattern_order (O2)";
+    return "expected ordinals that are positions, found a pattern_order (O2)";
   if (op.getGridWindow())
     return "expected keys that follow each other, found a grid_window (B5)";
   if (op.getBlockMask())

@@ -72,15 +72,15 @@ def RTile_ViewType : TypeDef<RTile_Dialect, "View"> {
   let summary = "A window on the axes of a buffer, read tile by tile";
   let description = [{
     `shape` is that of one tile. The first axis, the rows, may be dilated: row i
-    of the view has the rank
+    of the view has the ordinal
 
         segment * w + residue + i * rate
 
     with `segment` and `residue` given where the view is made, as long as that
-    rank lies in the segment (w = 0: one segment holds every rank). A `w` or
-    `rate` of `?` is given there, too. Ranks are positions, or count along a
-    curve. Where a rank lies in memory follows from it or, in an `indexed` view,
-    from a table (`rtile.view`).
+    ordinal lies in the segment (w = 0: one segment holds every ordinal). A `w`
+    or `rate` of `?` is given there, too. Ordinals are positions, or count along
+    a curve. Where an ordinal lies in memory follows from it or, in an `indexed`
+    view, from a table (`rtile.view`).
 
     Example:
 

@@ -132,11 +132,11 @@ def RTile_ListOp : RTile_Op<"list", [NoMemoryEffect,
 def RTile_AnyBlockOp : RTile_Op<"any_block", [NoMemoryEffect]> {
   let summary = "True if two tiles meet in a set block of a mask";
   let description = [{
-    A block mask (rule B6) has a boolean for each `blockSize[0]` ranks of
-    queries and `blockSize[1]` ranks of keys. True if it is set for the ranks of
-    some existing row of the query tile and some existing row of the key tile;
-    also where only a block between them is set that neither has a row in. So
-    a tile of scores for which it is false needs no work at all.
+    A block mask (rule B6) has a boolean for each `blockSize[0]` ordinals of
+    queries and `blockSize[1]` ordinals of keys. True if it is set for the
+    ordinals of some existing row of the query tile and some existing row of the
+    key tile; also where only a block between them is set that neither has a row
+    in. So a tile of scores for which it is false needs no work at all.
 
     Example:
 

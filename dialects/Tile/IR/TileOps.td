@@ -178,7 +178,7 @@ def RTile_VisibleOp : RTile_Op<"visible", [Pure]> {
         fastest, and the key is at most `reach` cells away on each axis (B5).
         Rows exist only at positions of the grid;
       * `blocks`: the boolean of the block of queries and the block of keys in
-        which the rows' ranks lie is set (B6). It has one for all rows that
+        which the rows' ordinals lie is set (B6). It has one for all rows that
         exist.
 
     Example:

@@ -14,8 +14,8 @@ def RTile_ViewOp : RTile_Op<"view", [Pure, AttrSizedOperandSegments]> {
     In the brackets stands, for each axis of `buffer`, an index that fixes it
     or a `*` for an axis of the view. An index must lie in its axis wherever a
     tile of the view has an element; compiled code does not check that. The
-    first `*` is the row axis. Rows have *ranks*, which segments and residues
-    count (rules B3 and O2): row i of the view has the rank
+    first `*` is the row axis. Rows have *ordinals*, which segments and residues
+    count (rules B3 and O2): row i of the view has the ordinal
 
         segment * w + residue + i * rate
 
@@ -23,29 +23,31 @@ def RTile_ViewOp : RTile_Op<"view", [Pure, AttrSizedOperandSegments]> {
       * `residue(%o)`: first place in the segment, when the type has a `rate`;
       * `w(%w)` and `rate(%r)`: what stands as `?` in the type. Both are at
         least 1 and the rate at most w (rule B1), which the host has checked;
-      * `origin(%n)`: the rank that comes first (default 0). Rank n has the
-        number n - origin, and lies at that index of the row axis, unless
+      * `origin(%n)`: the ordinal that comes first (default 0). Ordinal n has
+        the number n - origin, and lies at that index of the row axis, unless
       * `order(...)` says that the axis is in this memory order (rule O1): then
         it lies in the slot of the token of that number. The order has to put
         the rows of a segment and residue at equal distances;
       * `rows(%table)`, when the type is `indexed`, has at that number the index
-        of the rank;
-      * `positions(%table)` has at that number the position of the rank, within
-        +-2^30, which causality and windows speak of. Without it, ranks are
-        positions;
+        of the ordinal;
+      * `positions(%table)` has at that number the position of the ordinal,
+        within +-2^30, which causality and windows speak of. Without it,
+        ordinals are positions;
       * `within(%first, %end)`: rows of other numbers than %first to %end - 1 do
         not exist. Both may be any number: those beyond the axis have no rows
         anyway. So a sequence may be a part of an axis that is only known when
         the kernel runs;
       * `group = [axis, count]`: `count` rows of the view stand for each row
-        above, on `count` places of `axis` from its index on, all of which exist.
-        Row i of the view has the rank of row i / count without a group, and its
-        elements lie at the index + i mod count. So the query heads that share
-        the keys of one key head are rows of one tile. Views of keys have none.
+        above, on `count` places of `axis` from its index on, all of which
+        exist. Row i of the view has the ordinal of row i / count without a
+        group, and its elements lie at the index + i mod count. So the query
+        heads that share the keys of one key head are rows of one tile. Views of
+        keys have none.
 
-    A row exists if its rank lies in its segment and its index in the axis. An
-    entry of `rows` that is no index says that a rank has no row; only a view
-    with `positions` may have such entries where its bounds say that rows are.
+    A row exists if its ordinal lies in its segment and its index in the axis.
+    An entry of `rows` that is no index says that an ordinal has no row; only a
+    view with `positions` may have such entries where its bounds say that rows
+    are.
 
     Example: the keys of segment %s that head %h sees, every second position.
 

@@ -380,7 +380,7 @@ enum class BufferKind : uint8_t {
   Workspace = 1,
   Constant = 2,
   OrderTable = 3,
-  RankTable = 4,
+  OrdinalTable = 4,
   TileIndex = 5,
   Aligned = 6,
   MIN = Argument,
@@ -393,7 +393,7 @@ inline const BufferKind (&EnumValuesBufferKind())[7] {
     BufferKind::Workspace,
     BufferKind::Constant,
     BufferKind::OrderTable,
-    BufferKind::RankTable,
+    BufferKind::OrdinalTable,
     BufferKind::TileIndex,
     BufferKind::Aligned
   };
@@ -406,7 +406,7 @@ inline const char * const *EnumNamesBufferKind() {
     "Workspace",
     "Constant",
     "OrderTable",
-    "RankTable",
+    "OrdinalTable",
     "TileIndex",
     "Aligned",
     nullptr
@@ -2494,7 +2494,7 @@ struct BufferT : public flatbuffers::NativeTable {
 
 /// A tensor that steps read and write.
 /// An order table is rank 1, i64: entry m is pi(m), or, inverse, the slot of
-/// token m. A rank table is rank 1, i64: entry j is the position of the rank
+/// token m. An ordinal table is rank 1, i64: entry j is the position of ordinal
 /// `first` + j of a pattern order or, with `rows`, the index of that position's
 /// row in a sequence, -1 for none. A tile index is rank 1, i64: lists of the
 /// first rows of key tiles, see TileIndex in lib/Layout. Aligned is an input at

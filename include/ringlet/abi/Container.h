@@ -19,7 +19,7 @@
 // Version 2 has tensor maps, kernels that run several items a block, and
 // launches with a fallback; all else is as in version 1. Since version 4,
 // kernels that count items leave their counter as it was, at 0, maps may be of
-// some residues only, and there are rank tables, tile indices and aligned
+// some residues only, and there are ordinal tables, tile indices and aligned
 // inputs. Since version 8, steps have queues and wait for each other, the
 // lifetimes of workspaces follow from that, expressions read numbers of the
 // machine, and in place of a kernel another one is launched; in artefacts of

@@ -96,7 +96,7 @@ BufferType ringlet::abi::bufferType(const Artifact &artifact,
   case BufferKind::Workspace:
     return {buffer.dtype(), sizeOf(buffer.sizes()), nullptr};
   case BufferKind::OrderTable:
-  case BufferKind::RankTable:
+  case BufferKind::OrdinalTable:
   case BufferKind::TileIndex:
     break;
   }
@@ -194,7 +194,7 @@ bool Verifier::verifyBuffer(const std::string &place, const Function &function,
            checkIndex(place, "an expression", buffer.length(), exprs) &&
            (buffer.fill() == -1 ||
             verifyFill(place, plan, uint32_t(buffer.fill())));
-  case BufferKind::RankTable:
+  case BufferKind::OrdinalTable:
     if (!buffer.order())
       return fail(place, "expected an order, found none");
     return checkOrder(place, *buffer.order()) &&

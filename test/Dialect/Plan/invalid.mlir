@@ -257,12 +257,12 @@ rtile.func @kernel(%x: memref<?xf32, strided<[1]>>, %n: index)
     grid(%i: index) {
   rtile.return
 }
-rplan.func @o2_ranks_without_volume(%x: memref<?xf32, strided<[1]>>, %y: memref<4xf32>,
+rplan.func @o2_ordinals_without_volume(%x: memref<?xf32, strided<[1]>>, %y: memref<4xf32>,
                    %z: memref<i64>) outputs(%w: memref<?x8xf32>)
     names ["x", "y", "z", "w"] {
   %c = arith.constant 0 : index
   // expected-error@+1 {{expected an order with a volume, found #rlayout.order<residue<4>> (O2)}}
-  %t = rplan.rank_table #rlayout.order<residue<4>> first(%c) : memref<?xi64>
+  %t = rplan.ordinal_table #rlayout.order<residue<4>> first(%c) : memref<?xi64>
   rplan.return
 }
 
@@ -277,7 +277,7 @@ rplan.func @o1_positions_in_memory(%x: memref<?xf32, strided<[1]>>, %y: memref<4
     names ["x", "y", "z", "w"] {
   %c = arith.constant 0 : index
   // expected-error@+1 {{expected a memory order with rows only (O1)}}
-  %t = rplan.rank_table #rlayout.order<hilbert, grid = [2, 2]> first(%c) memory(#rlayout.order<residue<4>>) : memref<?xi64>
+  %t = rplan.ordinal_table #rlayout.order<hilbert, grid = [2, 2]> first(%c) memory(#rlayout.order<residue<4>>) : memref<?xi64>
   rplan.return
 }
 
@@ -287,12 +287,12 @@ rtile.func @kernel(%x: memref<?xf32, strided<[1]>>, %n: index)
     grid(%i: index) {
   rtile.return
 }
-rplan.func @ranks_without_offset(%x: memref<?xf32, strided<[1]>>, %y: memref<4xf32>,
+rplan.func @ordinals_without_offset(%x: memref<?xf32, strided<[1]>>, %y: memref<4xf32>,
                    %z: memref<i64>) outputs(%w: memref<?x8xf32>)
     names ["x", "y", "z", "w"] {
   %c = arith.constant 0 : index
   // expected-error@+1 {{expected length and offset together}}
-  %t = "rplan.rank_table"(%c, %c) <{operandSegmentSizes = array<i32: 1, 1, 0>, order = #rlayout.order<hilbert, grid = [2, 2]>}> : (index, index) -> memref<?xi64>
+  %t = "rplan.ordinal_table"(%c, %c) <{operandSegmentSizes = array<i32: 1, 1, 0>, order = #rlayout.order<hilbert, grid = [2, 2]>}> : (index, index) -> memref<?xi64>
   rplan.return
 }
 
@@ -302,12 +302,12 @@ rtile.func @kernel(%x: memref<?xf32, strided<[1]>>, %n: index)
     grid(%i: index) {
   rtile.return
 }
-rplan.func @ranks_static(%x: memref<?xf32, strided<[1]>>, %y: memref<4xf32>,
+rplan.func @ordinals_static(%x: memref<?xf32, strided<[1]>>, %y: memref<4xf32>,
                    %z: memref<i64>) outputs(%w: memref<?x8xf32>)
     names ["x", "y", "z", "w"] {
   %c = arith.constant 0 : index
   // expected-error@+1 {{expected a table of memref<?xi64>, found 'memref<4xi64>'}}
-  %t = rplan.rank_table #rlayout.order<hilbert, grid = [2, 2]> first(%c) : memref<4xi64>
+  %t = rplan.ordinal_table #rlayout.order<hilbert, grid = [2, 2]> first(%c) : memref<4xi64>
   rplan.return
 }
 

@@ -38,9 +38,9 @@ rtile.func @other(%w: memref<?x64xf32>, %n: index) grid(%i: index) {
 // CHECK:         rplan.workspace() : memref<4xf32>
 // CHECK:         %[[T:.+]] = rplan.order_table #rlayout.order<hilbert, grid = [8, 8]> length(%[[S]]) : memref<?xi64>
 // CHECK:         rplan.order_table #rlayout.order<residue<4>, chunk = 4096> length(%[[S]]) inverse : memref<?xi64>
-// CHECK:         rplan.rank_table #rlayout.order<hilbert, grid = [8, 8]> first(%[[V]]) : memref<?xi64>
-// CHECK:         rplan.rank_table #rlayout.order<hilbert, grid = [8, 8]> first(%[[V]]) rows(%[[S]] from %[[V]]) : memref<?xi64>
-// CHECK:         rplan.rank_table #rlayout.order<hilbert, grid = [8, 8]> first(%[[V]]) rows(%[[S]] from %[[V]]) memory(#rlayout.order<residue<4>>) : memref<?xi64>
+// CHECK:         rplan.ordinal_table #rlayout.order<hilbert, grid = [8, 8]> first(%[[V]]) : memref<?xi64>
+// CHECK:         rplan.ordinal_table #rlayout.order<hilbert, grid = [8, 8]> first(%[[V]]) rows(%[[S]] from %[[V]]) : memref<?xi64>
+// CHECK:         rplan.ordinal_table #rlayout.order<hilbert, grid = [8, 8]> first(%[[V]]) rows(%[[S]] from %[[V]]) memory(#rlayout.order<residue<4>>) : memref<?xi64>
 // CHECK:         rplan.tile_index queries(%[[S]] from %[[V]]) keys(%[[S]]) lists(%[[S]], %[[V]] from %[[V]]) tile = [16, 32] rate = 1 : memref<?xi64>
 // CHECK:         rplan.tile_index queries(%[[S]] from %[[V]]) keys(%[[S]]) lists(%[[S]], %[[V]] from %[[V]]) tile = [16, 32] w = 64 rate = 4 residues = [3, 2] order(#rlayout.order<hilbert, grid = [8, 8]>) causal window = [3, -1] grid = [8, 8] reach = [1, 2] : memref<?xi64>
 // CHECK:         rplan.launch @kernel grid(%[[S]], %[[V]]) args(%[[X]], %[[W]], %[[T]], %[[S]]) : memref<?x64xf32, strided<[?, 1]>>, memref<?x64xf32>, memref<?xi64>, index
@@ -69,11 +69,11 @@ rplan.func @main(%x: memref<?x64xf32, strided<[?, 1]>>, %n: memref<i64>)
       : memref<?xi64>
   %i = rplan.order_table #rlayout.order<residue<4>, chunk = 4096> length(%s)
       inverse : memref<?xi64>
-  %positions = rplan.rank_table #rlayout.order<hilbert, grid = [8, 8]>
+  %positions = rplan.ordinal_table #rlayout.order<hilbert, grid = [8, 8]>
       first(%v) : memref<?xi64>
-  %rows = rplan.rank_table #rlayout.order<hilbert, grid = [8, 8]> first(%v)
+  %rows = rplan.ordinal_table #rlayout.order<hilbert, grid = [8, 8]> first(%v)
       rows(%s from %v) : memref<?xi64>
-  %slots = rplan.rank_table #rlayout.order<hilbert, grid = [8, 8]> first(%v)
+  %slots = rplan.ordinal_table #rlayout.order<hilbert, grid = [8, 8]> first(%v)
       rows(%s from %v) memory(#rlayout.order<residue<4>>) : memref<?xi64>
   %f = rplan.tile_index queries(%s from %v) keys(%s) lists(%s, %v from %v)
       tile = [16, 32] rate = 1 : memref<?xi64>

@@ -45,7 +45,7 @@ func.func @runtime(%q: !x, %w: tensor<i64>) {
 !x = tensor<1x64x2x16xf32>
 !lse = tensor<1x2x64xf32>
 func.func @curve(%q: !x) {
-  // expected-error@+1 {{combine = union is not possible: expected ranks that are positions, found a pattern_order (O2)}}
+  // expected-error@+1 {{combine = union is not possible: expected ordinals that are positions, found a pattern_order (O2)}}
   %o, %lse = ringlet.attention %q, %q, %q
       branches [<w = 8, r = 1>, <w = 16, r = 2>]
       pattern_order = <hilbert, grid = [8, 8]> combine = union

@@ -71,8 +71,8 @@ func.func @blocks(%q: tensor<1x64x2x16xf32>, %m: tensor<2x4xi1>) -> tensor<1x64x
 // sizes that nobody knows are checked.
 
 // CHECK-LABEL: rplan.func @split_blocks(
-// CHECK:         rplan.require le %{{.+}}, %{{.+}}, "expected a block mask with a block for every rank on axis 0" rule "B6"
-// CHECK:         rplan.require le %{{.+}}, %{{.+}}, "expected a block mask with a block for every rank on axis 1" rule "B6"
+// CHECK:         rplan.require le %{{.+}}, %{{.+}}, "expected a block mask with a block for every ordinal on axis 0" rule "B6"
+// CHECK:         rplan.require le %{{.+}}, %{{.+}}, "expected a block mask with a block for every ordinal on axis 1" rule "B6"
 // CHECK-LABEL: rtile.func @split_blocks_attention0_branch0(
 // CHECK:         rtile.any_block {{.+}} of [24, 16]
 // CHECK:         rtile.visible {{.+}} blocks(%{{.+}} : memref<?x?xi1, strided<[?, 1]>>) of [24, 16]
@@ -162,7 +162,7 @@ func.func @some_heads(%q: tensor<1x64x4x16xf32>) -> tensor<1x64x4x16xf32> {
 // -----
 
 // Where sequences have positions of their own, views of queries end with the
-// mask; keys are all ranks of the curve, however few of them have a row.
+// mask; keys are all ordinals of the curve, however few of them have a row.
 
 // CHECK-LABEL: rtile.func @own_positions_attention0_branch0(
 // CHECK-DAG:     %[[C0:.+]] = arith.constant 0 : index

@@ -13,7 +13,7 @@
 // A memory order (O1) that follows no stride: a table says where keys lie. The
 // length is that of the grid, and queries stay as they are.
 
-// REMARK: [Passed] RowOrder {{.+}}"branch 0: query rows by rank; key rows from a table"
+// REMARK: [Passed] RowOrder {{.+}}"branch 0: query rows by ordinal; key rows from a table"
 
 // CHECK-LABEL: rplan.func @keys_by_table(
 // CHECK-DAG:     %[[C64:.+]] = arith.constant 64 : index
@@ -64,7 +64,7 @@ func.func @residues(%q: tensor<1x?x2x16xf32, #residue>) -> (tensor<1x?x2x16xf32,
 #line = #rlayout.layout<order = #rlayout.order<hilbert, grid = [1, 64]>>
 #line_lse = #rlayout.layout<order = #rlayout.order<hilbert, grid = [1, 64]>, axis = 2>
 
-// Every curve walks a line straight: tokens lie by rank, as in linear order.
+// Every curve walks a line straight: tokens lie by ordinal, as in linear order.
 
 // CHECK-LABEL: rplan.func @line(
 // CHECK-NOT:     rplan.order_table
@@ -82,7 +82,7 @@ func.func @line(%q: tensor<1x64x2x16xf32, #line>) -> (tensor<1x64x2x16xf32, #lin
 
 // -----
 
-// A pattern order (O2): ranks count along the curve, from the first query's
+// A pattern order (O2): ordinals count along the curve, from the first query's
 // position where that is negative, and tables say where each of them is. The
 // curve has to have room for all positions.
 
@@ -95,9 +95,9 @@ func.func @line(%q: tensor<1x64x2x16xf32, #line>) -> (tensor<1x64x2x16xf32, #lin
 // CHECK:         rplan.require le %{{.+}}, %[[OFFSET]], "expected a q_offset of at least -2^24 under a pattern order" rule "S1"
 // CHECK:         rplan.require le %{{.+}}, %[[C64]], "expected a pattern order whose volume exceeds every position" rule "O2"
 // CHECK:         rplan.require le %{{.+}}, %[[C64]], "expected a pattern order whose volume exceeds every position" rule "O2"
-// CHECK-DAG:     %[[QP:.+]] = rplan.rank_table #rlayout.order<hilbert, grid = [8, 8]> first(%[[FIRST]]) : memref<?xi64>
-// CHECK-DAG:     %[[QR:.+]] = rplan.rank_table #rlayout.order<hilbert, grid = [8, 8]> first(%[[FIRST]]) rows(%{{.+}} from %[[OFFSET]]) : memref<?xi64>
-// CHECK-DAG:     %[[KP:.+]] = rplan.rank_table #rlayout.order<hilbert, grid = [8, 8]> first(%[[C0]]) : memref<?xi64>
+// CHECK-DAG:     %[[QP:.+]] = rplan.ordinal_table #rlayout.order<hilbert, grid = [8, 8]> first(%[[FIRST]]) : memref<?xi64>
+// CHECK-DAG:     %[[QR:.+]] = rplan.ordinal_table #rlayout.order<hilbert, grid = [8, 8]> first(%[[FIRST]]) rows(%{{.+}} from %[[OFFSET]]) : memref<?xi64>
+// CHECK-DAG:     %[[KP:.+]] = rplan.ordinal_table #rlayout.order<hilbert, grid = [8, 8]> first(%[[C0]]) : memref<?xi64>
 // CHECK-LABEL: rtile.func @pattern_attention0_branch0(
 // CHECK:         %[[Q:.+]] = rtile.view %{{.+}} origin(%{{.+}}) segment(%{{.+}}) rows(%{{.+}}) positions(%{{.+}})
 // CHECK:         %[[K:.+]] = rtile.view %{{.+}} segment(%{{.+}}) rows(%[[ROWS:.+]] : memref<?xi64>) positions(%[[ROWS]] : memref<?xi64>)
@@ -113,7 +113,7 @@ func.func @pattern(%q: tensor<1x?x2x16xf32>, %k: tensor<1x?x2x16xf32>) -> tensor
 
 #hilbert = #rlayout.layout<order = #rlayout.order<hilbert, grid = [8, 8]>>
 
-// Tokens that lie in the pattern's own order: rows are where their ranks are,
+// Tokens that lie in the pattern's own order: rows are where their ordinals are,
 // and without causality or window nobody asks for positions.
 
 // REMARK-NOT: RowOrder
@@ -136,10 +136,10 @@ func.func @contiguous(%q: tensor<1x?x2x16xf32, #hilbert>) -> tensor<1x?x2x16xf32
 
 #hilbert = #rlayout.layout<order = #rlayout.order<hilbert, grid = [8, 8]>>
 
-// With causality, rows are still where their ranks are; positions come from a
+// With causality, rows are still where their ordinals are; positions come from a
 // table.
 
-// REMARK: RowOrder {{.+}}"branch 0: query rows by rank, their positions from a table; key rows by rank, their positions from a table"
+// REMARK: RowOrder {{.+}}"branch 0: query rows by ordinal, their positions from a table; key rows by ordinal, their positions from a table"
 
 // CHECK-LABEL: rtile.func @contiguous_causal_attention0_branch0(
 // CHECK-NOT:     rows(

@@ -83,7 +83,7 @@
 // CHECK:         %[[KEND:.+]] = arith.minsi
 
 // The last query is put on the last key (S1). So the first segment may have fewer
-// tiles, and the others have as many as a whole one. Ranks count from the
+// tiles, and the others have as many as a whole one. Ordinals count from the
 // sequence's first position, which is 0 for keys.
 
 // CHECK:         %[[KEYS:.+]] = arith.subi %[[KEND]], %[[KFIRST]]
@@ -137,7 +137,7 @@ func.func @segments(%q: tensor<?x3x16xf32>, %k: tensor<?x3x16xf32>, %qs: tensor<
 
 // Where there is one segment, a tile covers 48 rows, 16 of each residue. How many sequences there are the call says, and of none nothing is
 // launched; so it says how often to halve them, too. Queries of one position
-// in every sequence begin at another rank of the tensor in each.
+// in every sequence begin at another ordinal of the tensor in each.
 
 // CHECK-LABEL: rplan.func @tiles(
 // CHECK-SAME:    %[[S:[a-z0-9]+]]: memref<?xi64, strided<[1]>>

@@ -13,31 +13,31 @@
 // Where sequences begin and end only the device knows (S2), and an order restarts
 // with each (O1, O2): kernels write the tables that the host makes otherwise.
 
-// Along a pattern order each packed sequence has 64 ranks, and one more for each
+// Along a pattern order each packed sequence has 64 ordinals, and one more for each
 // row, which may lie before the grid. A kernel writes the row and the position of
 // each, for queries and for keys, whose positions are those of the grid.
 
 // REMARK: "branch 0: query rows from a table, their positions from a table; key rows from a table, their positions from a table"
 
-// CHECK-LABEL: rplan.func @ranks(
+// CHECK-LABEL: rplan.func @ordinals(
 // CHECK-SAME:    %[[Q:[a-z0-9]+]]: memref<?x2x16xf32, {{[^%]+}}, %[[K:[a-z0-9]+]]: {{[^%]+}}, %[[QS:[a-z0-9]+]]: memref<4xi64, strided<[1]>>, %[[KS:[a-z0-9]+]]: memref<4xi64, strided<[1]>>)
 // CHECK-DAG:     %[[ALL:.+]] = arith.constant 192 : index
 // CHECK-DAG:     %[[LONGEST:.+]] = arith.constant 1073741824 : index
 // CHECK:         %[[ROWS:.+]] = rplan.size %[[Q]][0]
 // CHECK:         rplan.require le %[[ROWS]], %[[LONGEST]], "expected at most 2^30 rows of sequences under a pattern order" rule "O2"
-// CHECK:         %[[CURVE:.+]] = rplan.rank_table #rlayout.order<hilbert, grid = [8, 8]> first(%{{.+}}) : memref<?xi64>
+// CHECK:         %[[CURVE:.+]] = rplan.ordinal_table #rlayout.order<hilbert, grid = [8, 8]> first(%{{.+}}) : memref<?xi64>
 // CHECK:         %[[ENTRIES:.+]] = arith.addi %[[ROWS]], %[[ALL]]
 // CHECK:         %[[QR:.+]] = rplan.workspace(%[[ENTRIES]]) : memref<?xi64>
 // CHECK:         %[[QP:.+]] = rplan.workspace(%[[ENTRIES]]) : memref<?xi64>
-// CHECK:         rplan.launch @ranks_attention0_query_rows grid({{.+}}) args(%[[QS]], %[[KS]], %[[ROWS]], %{{.+}}, %[[CURVE]], %[[QR]], %[[QP]])
+// CHECK:         rplan.launch @ordinals_attention0_query_rows grid({{.+}}) args(%[[QS]], %[[KS]], %[[ROWS]], %{{.+}}, %[[CURVE]], %[[QR]], %[[QP]])
 // CHECK:         %[[KR:.+]] = rplan.workspace(%[[ALL]]) : memref<?xi64>
 // CHECK:         %[[KP:.+]] = rplan.workspace(%[[ALL]]) : memref<?xi64>
-// CHECK:         rplan.launch @ranks_attention0_key_rows grid({{.+}}) args(%[[QS]], %[[KS]], %{{.+}}, %{{.+}}, %[[CURVE]], %[[KR]], %[[KP]])
-// CHECK:         rplan.launch @ranks_attention0_branch0 {{.+}} args({{.+}}, %[[QS]], %[[KS]], %[[QR]], %[[QP]], %[[KR]], %[[KP]], %{{.+}}, %{{.+}})
+// CHECK:         rplan.launch @ordinals_attention0_key_rows grid({{.+}}) args(%[[QS]], %[[KS]], %{{.+}}, %{{.+}}, %[[CURVE]], %[[KR]], %[[KP]])
+// CHECK:         rplan.launch @ordinals_attention0_branch0 {{.+}} args({{.+}}, %[[QS]], %[[KS]], %[[QR]], %[[QP]], %[[KR]], %[[KP]], %{{.+}}, %{{.+}})
 
-// A rank that no row of the sequence has gets no row: -1.
+// An ordinal that no row of the sequence has gets no row: -1.
 
-// CHECK-LABEL: rtile.func @ranks_attention0_query_rows(
+// CHECK-LABEL: rtile.func @ordinals_attention0_query_rows(
 // CHECK-SAME:    %[[QS:[a-z0-9]+]]: memref<4xi64, strided<[1]>>, %[[KS:[a-z0-9]+]]: memref<4xi64, strided<[1]>>, %[[QSIZE:[a-z0-9]+]]: index, %[[KSIZE:[a-z0-9]+]]: index, %[[CURVE:[a-z0-9]+]]: memref<?xi64>, %[[ROWS:[a-z0-9]+]]: memref<?xi64>, %[[POSITIONS:[a-z0-9]+]]: memref<?xi64>)
 // CHECK-DAG:     %[[C0:.+]] = arith.constant 0 : index
 // CHECK-DAG:     %[[C64:.+]] = arith.constant 64 : index
@@ -53,9 +53,9 @@
 // CHECK:           %[[ENTRY:.+]] = arith.addi %[[START]], %[[MORE]]
 // CHECK:           %[[FIRST:.+]] = arith.minsi %[[OFFSET]], %[[C0]]
 // CHECK:           %[[NUMBER:.+]] = arith.subi %[[PLACE]], %[[ENTRY]]
-// CHECK:           %[[RANK:.+]] = arith.addi %[[NUMBER]], %[[FIRST]]
+// CHECK:           %[[ORDINAL:.+]] = arith.addi %[[NUMBER]], %[[FIRST]]
 // CHECK:           memref.load %[[CURVE]]
-// CHECK:           %[[POSITION:.+]] = arith.select %{{.+}}, %[[RANK]], %{{.+}}
+// CHECK:           %[[POSITION:.+]] = arith.select %{{.+}}, %[[ORDINAL]], %{{.+}}
 // CHECK:           %[[TOKEN:.+]] = arith.subi %[[POSITION]], %[[OFFSET]]
 // CHECK:           %[[ROW:.+]] = arith.addi %[[TOKEN]], %[[START]]
 // CHECK:           %[[RESULT:.+]] = arith.select %{{.+}}, %[[ROW]], %[[NONE]]
@@ -64,9 +64,9 @@
 // CHECK:         rtile.generate %[[POSITIONS]]
 
 // The views of a sequence begin with its first entry. A tile of keys that no
-// query sees, as most are whose ranks have no rows, is not even loaded.
+// query sees, as most are whose ordinals have no rows, is not even loaded.
 
-// CHECK-LABEL: rtile.func @ranks_attention0_branch0(
+// CHECK-LABEL: rtile.func @ordinals_attention0_branch0(
 // CHECK:         %[[Q:.+]] = rtile.view %{{.+}} origin(%[[ORIGIN:.+]]) segment(%[[S:.+]]) residue(%{{.+}}) rows(%{{.+}}) positions(%{{.+}}) within(%[[FIRST:.+]], %[[END:.+]]) : {{.+}} indexed>
 // CHECK:         %[[K:.+]] = rtile.view %{{.+}} segment(%[[S]]) residue(%{{.+}}) rows(%{{.+}}) positions(%{{.+}}) within(
 // CHECK:         rtile.run %[[Q]][%{{.+}}], %[[K]] causal
@@ -75,7 +75,7 @@
 // CHECK:           scf.if %[[SOME]]
 // CHECK:             rtile.load %[[K]]
 
-func.func @ranks(%q: tensor<?x2x16xf32>, %k: tensor<?x2x16xf32>, %qs: tensor<4xi64>, %ks: tensor<4xi64>) -> tensor<?x2x16xf32> {
+func.func @ordinals(%q: tensor<?x2x16xf32>, %k: tensor<?x2x16xf32>, %qs: tensor<4xi64>, %ks: tensor<4xi64>) -> tensor<?x2x16xf32> {
   %o, %l = ringlet.attention %q, %k, %k branches [<w = 32, r = 2>] causal pattern_order = <hilbert, grid = [8, 8]> packed(%qs, %ks)
       tilings = [#ringlet.tiling<query = 16, key = 16>]
       : (tensor<?x2x16xf32>, tensor<?x2x16xf32>, tensor<?x2x16xf32>, tensor<4xi64>, tensor<4xi64>)
@@ -143,10 +143,10 @@ func.func @slots(%q: tensor<20x2x16xf32>, %k: tensor<30x2x16xf32, #rlayout.layou
 // CHECK-DAG:     %[[C20:.+]] = arith.constant 20 : index
 // CHECK-DAG:     %[[C64:.+]] = arith.constant 64 : index
 // CHECK:         %[[ROWS:.+]] = arith.muli %[[BATCH]], %[[C20]]
-// CHECK:         %[[RANKS:.+]] = arith.muli %[[BATCH]], %[[C64]]
-// CHECK:         %[[FIRST:.+]] = arith.addi %[[ROWS]], %[[RANKS]]
+// CHECK:         %[[ORDINALS:.+]] = arith.muli %[[BATCH]], %[[C64]]
+// CHECK:         %[[FIRST:.+]] = arith.addi %[[ROWS]], %[[ORDINALS]]
 // CHECK:         rtile.view %{{.+}} origin(%{{.+}}) rows(%{{.+}}) positions(%{{.+}}) within(%[[FIRST]], %{{.+}})
-// CHECK:         rtile.view %{{.+}} origin(%{{.+}}) rows(%{{.+}}) positions(%{{.+}}) within(%[[RANKS]], %{{.+}})
+// CHECK:         rtile.view %{{.+}} origin(%{{.+}}) rows(%{{.+}}) positions(%{{.+}}) within(%[[ORDINALS]], %{{.+}})
 
 func.func @padded(%q: tensor<3x20x2x16xf32>, %k: tensor<3x30x2x16xf32>, %ql: tensor<3xi64>, %kl: tensor<3xi64>, %p: tensor<i64>) -> tensor<3x20x2x16xf32> {
   %o, %l = ringlet.attention %q, %k, %k branches [<w = *, r = 1>] pattern_order = <snake, grid = [8, 8]> lengths(%ql, %kl) q_offset(%p)
@@ -162,7 +162,7 @@ func.func @padded(%q: tensor<3x20x2x16xf32>, %k: tensor<3x30x2x16xf32>, %ql: ten
 // curve has their rows.
 
 // CHECK-LABEL: rplan.func @offsets(
-// CHECK:         %[[CURVE:.+]] = rplan.rank_table #rlayout.order<snake, grid = [8, 8]>
+// CHECK:         %[[CURVE:.+]] = rplan.ordinal_table #rlayout.order<snake, grid = [8, 8]>
 // CHECK:         rplan.launch @offsets_attention0_query_rows
 // CHECK-NOT:     key_rows
 // CHECK:         rplan.launch @offsets_attention0_branch0 {{.+}} args({{.+}}, %{{.+}}, %{{.+}}, %[[CURVE]])
@@ -195,8 +195,8 @@ func.func @grid_window(%q: tensor<20x2x16xf32>, %k: tensor<30x2x16xf32>, %qs: te
 
 // -----
 
-// Ranks that the mask of 5 x 6 blocks of 16 x 8 ranks has no block for do not
-// exist, so that nothing is read beyond it.
+// Ordinals that the mask of 5 x 6 blocks of 16 x 8 ordinals has no block for do
+// not exist, so that nothing is read beyond it.
 
 // CHECK-LABEL: rtile.func @block_mask_attention0_branch0(
 // CHECK-DAG:     %[[QUERIES:.+]] = arith.constant 80 : index
@@ -215,9 +215,9 @@ func.func @block_mask(%q: tensor<20x2x16xf32>, %k: tensor<30x2x16xf32>, %qs: ten
 
 // -----
 
-// A row may have any rank of its segment: of two rows, too, all tiles of a segment
-// are visited, here 4. The grid has (2 + 2 * 64) * 4 / 16 points and 2 more for each
-// sequence.
+// A row may have any ordinal of its segment: of two rows, too, all tiles of a
+// segment are visited, here 4. The grid has (2 + 2 * 64) * 4 / 16 points and 2
+// more for each sequence.
 
 // CHECK-LABEL: rplan.func @few_rows(
 // CHECK:         rplan.launch @few_rows_attention0_branch0 grid(%c36,

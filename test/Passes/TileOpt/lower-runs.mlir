@@ -205,8 +205,8 @@ rtile.func @runtime_sizes(%X: memref<100x8xf32>, %Y: memref<100x8xf32>) grid(%i:
 
 // -----
 
-// Numbers 20 to 59 of an axis of 100 whose number 0 has the rank 7: ranks 27 to
-// 66. Bounds beyond the axis are those of the axis, however far.
+// Numbers 20 to 59 of an axis of 100 whose number 0 has the ordinal 7: ordinals
+// 27 to 66. Bounds beyond the axis are those of the axis, however far.
 
 // CHECK-LABEL: rtile.func @within(
 // CHECK:         rtile.load %{{.+}}[%c27, %c0]

@@ -124,7 +124,7 @@ void Coverage::collect(const Operation &op) {
            spec.blockMask && !spec.gridWindow && keys < *drawn.volume);
   note("packed queries in an order", op.starts && queryOrder);
   note("packed keys in an order", op.starts && keyOrder);
-  note("ranks without a token", spec.patternOrder && keys < *drawn.volume);
+  note("ordinals without a token", spec.patternOrder && keys < *drawn.volume);
   note("union", op.isUnion);
   note("union of causal branches", op.isUnion && spec.causal);
   note("union of branches that are added up",
@@ -305,7 +305,7 @@ const std::vector<std::string> &coverageNames() {
       "block mask",
       "masks along a curve",
       "masks on tokens in an order",
-      "ranks without a token",
+      "ordinals without a token",
       "residues that lie together",
       "grouped heads",
       "dim no multiple of 8",

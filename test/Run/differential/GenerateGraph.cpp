@@ -315,7 +315,7 @@ void GraphDraw::drawReorderedAttention() {
     graph().results.push_back(o);
 }
 
-/// Tokens that lie in an order, or ranks that count along one.
+/// Tokens that lie in an order, or ordinals that count along one.
 void GraphDraw::drawOrderedAttention() {
   isPacked = packDice.oneIn(3);
   std::optional<int64_t> &queries = drawn.fixed[kQueries];

@@ -356,24 +356,26 @@ bool forgetViewOrders(ModuleOp module) {
   });
 }
 
-bool forgetRankedOrders(ModuleOp module) {
-  return editEach<rplan::RankTableOp>(module, [](rplan::RankTableOp table) {
-    return static_cast<bool>(table.removeMemoryAttr());
-  });
+bool forgetOrdersOfOrdinals(ModuleOp module) {
+  return editEach<rplan::OrdinalTableOp>(
+      module, [](rplan::OrdinalTableOp table) {
+        return static_cast<bool>(table.removeMemoryAttr());
+      });
 }
 
 /// The first token of a sequence has the position 0.
-bool forgetRankedOffsets(ModuleOp module) {
-  return editEach<rplan::RankTableOp>(module, [](rplan::RankTableOp table) {
-    if (!table.getOffset() || matchPattern(table.getOffset(), m_Zero()))
-      return false;
-    OpBuilder builder(table);
-    table.getOffsetMutable().assign(makeIndex(builder, table.getLoc(), 0));
-    return true;
-  });
+bool forgetOffsetsOfOrdinals(ModuleOp module) {
+  return editEach<rplan::OrdinalTableOp>(
+      module, [](rplan::OrdinalTableOp table) {
+        if (!table.getOffset() || matchPattern(table.getOffset(), m_Zero()))
+          return false;
+        OpBuilder builder(table);
+        table.getOffsetMutable().assign(makeIndex(builder, table.getLoc(), 0));
+        return true;
+      });
 }
 
-/// Masks speak of ranks, not of positions.
+/// Masks speak of ordinals, not of positions.
 bool forgetPositions(ModuleOp module) {
   return editEach<rtile::ViewOp>(module, [](rtile::ViewOp view) {
     if (!view.getPositions())
@@ -440,9 +442,9 @@ std::vector<Mutation> planted::indexMutations() {
       {"orders are applied backwards", stage, invertOrders},
       {"views forget their order", stage, forgetViewOrders},
       {"tokens along a pattern order lie in linear order", stage,
-       forgetRankedOrders},
+       forgetOrdersOfOrdinals},
       {"tokens along a pattern order begin at position 0", stage,
-       forgetRankedOffsets},
-      {"masks take ranks for positions", stage, forgetPositions},
+       forgetOffsetsOfOrdinals},
+      {"masks take ordinals for positions", stage, forgetPositions},
   };
 }

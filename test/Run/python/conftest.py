@@ -57,19 +57,19 @@ def attention(
     mix="softmax",
     q_offset=None,
     sink=None,
-    rank=lambda positions: positions,
+    ordinal=lambda positions: positions,
     shows=lambda p, u: True,
 ):
     """f64, one row at a time, sections 1 to 3 (output_scale is 1).
 
-    rank   of positions along a pattern order (O2)
+    ordinal   of positions along a pattern order (O2)
     shows  whether a grid window (B5) or a block mask (B6) shows keys u to query p
     """
     q, k, v = (np.asarray(each, np.float64) for each in (q, k, v))
     batches, length_q, heads, dim = q.shape
     length_k, key_heads = k.shape[1:3]
     u = np.arange(length_k)
-    rank_u = rank(u)
+    ordinal_u = ordinal(u)
     first = length_k - length_q if q_offset is None else q_offset
     first = np.broadcast_to(first, batches)
     sums = len(branches) if mix == "sum" else 1
@@ -88,13 +88,13 @@ def attention(
             elif offset == "block":
                 offset = head // -(-counted // r)
             # One segment without w holds positions below 0 as well.
-            segment, place = divmod(rank(p), w) if w else (0, rank(p))
+            segment, place = divmod(ordinal(p), w) if w else (0, ordinal(p))
             is_in = place % r == offset % r and h in range(*(members or (0, heads)))
             shown[index % sums][1] |= is_in or mix == "softmax"
             if not is_in:
                 continue
-            seen = (rank_u // w if w else 0 * u) == segment
-            seen &= (rank_u % w if w else rank_u) % r == offset % r
+            seen = (ordinal_u // w if w else 0 * u) == segment
+            seen &= (ordinal_u % w if w else ordinal_u) % r == offset % r
             seen &= shows(p, u)
             if causal:
                 seen &= u <= p

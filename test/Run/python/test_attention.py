@@ -247,7 +247,7 @@ def test_sink(rng, mix):
     assert (np.isinf(bare) & np.isfinite(found[1])).any()
 
 
-# Ranks of cells of a grid of 4 x 8 along a snake, and rows and columns of cells.
+# Ordinals of cells of a grid of 4 x 8 along a snake, and rows and columns of cells.
 CELLS = np.arange(32).reshape(4, 8)
 SNAKE = np.argsort(np.where(np.arange(4)[:, None] % 2, CELLS[:, ::-1], CELLS).ravel())
 
@@ -262,19 +262,19 @@ def test_grids(rng):
     window, order = ((4, 8), (1, 2)), ("snake", (4, 8))
     for given, wanted in (
         ({"grid_window": window}, {"shows": near}),
-        ({"pattern_order": order}, {"rank": SNAKE.__getitem__}),
+        ({"pattern_order": order}, {"ordinal": SNAKE.__getitem__}),
         (
             {"grid_window": window, "pattern_order": order},
-            {"shows": near, "rank": SNAKE.__getitem__},
+            {"shows": near, "ordinal": SNAKE.__getitem__},
         ),
     ):
         found = ringlet.attention(q, k, v, branches=[(12, 2)], **given)
         close(found, attention(q, k, v, [(12, 2)], **wanted))
     # Tokens of one residue lie together; there is no grid.
-    rank = np.argsort(np.arange(32).reshape(-1, 4).T.ravel()).__getitem__
+    ordinal = np.argsort(np.arange(32).reshape(-1, 4).T.ravel()).__getitem__
     order = ringlet.Order("residue<4>", chunk=32)
     found = ringlet.attention(q, k, v, branches=[(6, 1)], pattern_order=order)
-    close(found, attention(q, k, v, [(6, 1)], rank=rank))
+    close(found, attention(q, k, v, [(6, 1)], ordinal=ordinal))
 
 
 def test_block_mask(rng):
@@ -461,7 +461,7 @@ def test_refused_tensors(inputs, keywords, message):
         (
             (X, X, X),
             {"block_mask": (np.ones((1, 1), bool), (8, 16))},
-            r"a block for every rank on axis 0, found 2 and 1 \(B6\)",
+            r"a block for every ordinal on axis 0, found 2 and 1 \(B6\)",
         ),
     ],
 )

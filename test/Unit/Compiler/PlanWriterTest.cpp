@@ -231,7 +231,7 @@ rplan.func @f(%x: memref<?x8xf32>, %s: memref<i64>)
   rplan.launch @k grid(%n) args(%x, %a) : memref<?x8xf32>, memref<?x4xf32>
   rplan.launch @k1 grid(%n) args(%a, %b, %t)
       : memref<?x4xf32>, memref<?xbf16>, memref<?xi64>
-  %r = rplan.rank_table #rlayout.order<hilbert, grid = [4, 4]> first(%n)
+  %r = rplan.ordinal_table #rlayout.order<hilbert, grid = [4, 4]> first(%n)
       rows(%m from %half) memory(#rlayout.order<residue<2>>) : memref<?xi64>
   rplan.launch @k2 grid(%n) args(%b, %y, %r)
       : memref<?xbf16>, memref<?x8xf32>, memref<?xi64>
@@ -259,8 +259,8 @@ TEST(PlanWriter, BuffersLiveFromFirstToLastUse) {
               std::to_string(buffer->order->rate) +
               (buffer->inverse ? " inverse" : "");
       break;
-    case abi::BufferKind::RankTable:
-      text += "ranks of " + buffer->order->curve + " from " +
+    case abi::BufferKind::OrdinalTable:
+      text += "ordinals of " + buffer->order->curve + " from " +
               std::to_string(value(buffer->first)) + ", " +
               std::to_string(value(buffer->length)) + " rows in " +
               buffer->memory->curve + " from " +
@@ -271,9 +271,10 @@ TEST(PlanWriter, BuffersLiveFromFirstToLastUse) {
     }
     text += "; ";
   }
-  EXPECT_EQ(text, "arg 0; workspace of rank 2; workspace of rank 1; "
-                  "table residue 4 inverse; arg 2; ranks of hilbert from 33, "
-                  "33 rows in residue from 17; ");
+  EXPECT_EQ(text,
+            "arg 0; workspace of rank 2; workspace of rank 1; "
+            "table residue 4 inverse; arg 2; ordinals of hilbert from 33, "
+            "33 rows in residue from 17; ");
 }
 
 /// Two launches with the index of `queries` queries of an 8 x 8 grid.

@@ -38,8 +38,8 @@ public:
       : walk(walk), layout(layout) {
     for (const KeyReaders &readers : walk.readers) {
       std::set<int64_t> segments;
-      for (int64_t rank = firstRank(); rank < lastRank(); ++rank)
-        segments.insert(layout::segmentOf(rank, walk.pattern.segment));
+      for (int64_t ordinal = firstOrdinal(); ordinal < lastOrdinal(); ++ordinal)
+        segments.insert(layout::segmentOf(ordinal, walk.pattern.segment));
       for (int64_t segment : segments)
         countSegment(readers, segment);
     }
@@ -50,33 +50,33 @@ public:
   Traffic traffic;
 
 private:
-  using Ranks = std::vector<int64_t>;
+  using Ordinals = std::vector<int64_t>;
 
   int64_t volume() const {
     const layout::Order *order = walk.pattern.order.get();
     return order && !order->isIdentity() ? order->period() : 0;
   }
-  int64_t firstRank() const {
+  int64_t firstOrdinal() const {
     return volume() ? std::min<int64_t>(walk.queryOffset, 0) : walk.queryOffset;
   }
-  int64_t lastRank() const {
+  int64_t lastOrdinal() const {
     int64_t end = walk.queryOffset + walk.queries;
     return volume() ? std::max(volume(), end) : end;
   }
-  int64_t positionOf(int64_t rank) const {
-    return volume() && rank >= 0 && rank < volume()
-               ? walk.pattern.order->token(rank, volume())
-               : rank;
+  int64_t positionOf(int64_t ordinal) const {
+    return volume() && ordinal >= 0 && ordinal < volume()
+               ? walk.pattern.order->token(ordinal, volume())
+               : ordinal;
   }
 
-  Ranks rows(int64_t residue, int64_t segment, int64_t begin,
-             int64_t end) const {
-    Ranks found;
-    for (int64_t rank = begin; rank < end; ++rank)
-      if (layout::segmentOf(rank, walk.pattern.segment) == segment &&
-          layout::residueOf(rank, walk.pattern.segment, walk.pattern.rate) ==
+  Ordinals rows(int64_t residue, int64_t segment, int64_t begin,
+                int64_t end) const {
+    Ordinals found;
+    for (int64_t ordinal = begin; ordinal < end; ++ordinal)
+      if (layout::segmentOf(ordinal, walk.pattern.segment) == segment &&
+          layout::residueOf(ordinal, walk.pattern.segment, walk.pattern.rate) ==
               residue)
-        found.push_back(rank);
+        found.push_back(ordinal);
     return found;
   }
 
@@ -98,8 +98,9 @@ private:
   }
 
   void countSegment(const KeyReaders &readers, int64_t segment) {
-    Ranks queries = rows(readers.residue, segment, firstRank(), lastRank());
-    Ranks keys =
+    Ordinals queries =
+        rows(readers.residue, segment, firstOrdinal(), lastOrdinal());
+    Ordinals keys =
         rows(readers.residue, segment, 0, std::max(volume(), walk.keys));
     for (size_t first = 0; first < queries.size();
          first += walk.pattern.queryRows) {
@@ -125,11 +126,11 @@ private:
     }
   }
 
-  void countTile(const KeyReaders &readers, const Ranks &ranks) {
+  void countTile(const KeyReaders &readers, const Ordinals &ordinals) {
     std::vector<int64_t> tokens;
-    for (int64_t rank : ranks)
-      if (positionOf(rank) < walk.keys)
-        tokens.push_back(positionOf(rank));
+    for (int64_t ordinal : ordinals)
+      if (positionOf(ordinal) < walk.keys)
+        tokens.push_back(positionOf(ordinal));
 
     traffic.keyTiles += readers.heads;
     Touched &requested = traffic.requested;
@@ -361,8 +362,8 @@ TEST(MemoryTraffic, TablesOfRows) {
   walk.pattern.segment = 128;
   EXPECT_EQ(linesOfTile(walk, &residue), 0);
 
-  // Along a pattern order tokens in linear order are looked up by rank; those
-  // in that order are not.
+  // Along a pattern order tokens in linear order are looked up by ordinal;
+  // those in that order are not.
   BranchWalk dense = dilated(1, 64);
   dense.queries = dense.keys = 1024;
   dense.pattern.order = make(hilbert);

@@ -17,8 +17,8 @@ using namespace ringlet::interpreter::test;
 
 /// Entry p is 2^62 + p where the list has a number that equals p, else how many
 /// of its numbers are less than p, at the places begin + point * step to end.
-static const char *const kRanks = R"(
-  rtile.func @ranks(%list: memref<?xi64>, %table: memref<?xi64>, %begin: index,
+static const char *const kOrdinals = R"(
+  rtile.func @ordinals(%list: memref<?xi64>, %table: memref<?xi64>, %begin: index,
                     %end: index, %step: index) grid(%i: index) {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
@@ -30,13 +30,13 @@ static const char *const kRanks = R"(
     rtile.generate %table[%place = %from to %end] {
       %wide = arith.index_cast %place : index to i64
       %sum = arith.addi %wide, %large : i64
-      %entry = scf.for %n = %c0 to %size step %c1 iter_args(%rank = %zero)
+      %entry = scf.for %n = %c0 to %size step %c1 iter_args(%ordinal = %zero)
           -> (i64) {
         %number = memref.load %list[%n] : memref<?xi64>
         %same = arith.cmpi eq, %number, %wide : i64
         %less = arith.cmpi slt, %number, %wide : i64
         %one = arith.extui %less : i1 to i64
-        %counted = arith.addi %rank, %one : i64
+        %counted = arith.addi %ordinal, %one : i64
         %next = scf.if %same -> (i64) {
           scf.yield %sum : i64
         } else {
@@ -50,13 +50,13 @@ static const char *const kRanks = R"(
   })";
 
 /// What the kernel leaves in a list of `size` numbers -1, or the error.
-static std::vector<int64_t> ranks(int64_t size, int64_t begin, int64_t end) {
-  Module module(kRanks);
+static std::vector<int64_t> ordinals(int64_t size, int64_t begin, int64_t end) {
+  Module module(kOrdinals);
   Tensor list = makeTensor(DType::i64, {3}, {0, 1, 3});
   Tensor table = filled(DType::i64, {size}, -1);
   EXPECT_EQ(
       module.runKernel(
-          "ranks", {list.view(), table.view(), begin, end, int64_t(1)}, {1}),
+          "ordinals", {list.view(), table.view(), begin, end, int64_t(1)}, {1}),
       "");
   const int64_t *entries = table.as<int64_t>();
   return {entries, entries + size};
@@ -67,35 +67,37 @@ using List = std::vector<int64_t>;
 // Loops and branches of the body, for each entry anew.
 TEST(Lists, EntriesFollowFromTheirPlaces) {
   constexpr int64_t large = int64_t(1) << 62;
-  EXPECT_EQ(ranks(5, 0, 5), (List{large, large + 1, 2, large + 3, 3}));
+  EXPECT_EQ(ordinals(5, 0, 5), (List{large, large + 1, 2, large + 3, 3}));
 }
 
 // Only places in the range and in the list are written.
 TEST(Lists, RangesAreCutToTheList) {
   constexpr int64_t large = int64_t(1) << 62;
   constexpr int64_t most = INT64_MAX, least = INT64_MIN;
-  EXPECT_EQ(ranks(4, 1, 3), (List{-1, large + 1, 2, -1}));
-  EXPECT_EQ(ranks(3, -7, 1), (List{large, -1, -1}));
-  EXPECT_EQ(ranks(3, 2, 9), (List{-1, -1, 2}));
-  EXPECT_EQ(ranks(2, least, most), (List{large, large + 1}));
+  EXPECT_EQ(ordinals(4, 1, 3), (List{-1, large + 1, 2, -1}));
+  EXPECT_EQ(ordinals(3, -7, 1), (List{large, -1, -1}));
+  EXPECT_EQ(ordinals(3, 2, 9), (List{-1, -1, 2}));
+  EXPECT_EQ(ordinals(2, least, most), (List{large, large + 1}));
   for (auto [begin, end] : {std::pair<int64_t, int64_t>(1, 1),
                             {2, 1},
                             {3, most},
                             {most, most},
                             {most, least},
                             {least, 0}})
-    EXPECT_EQ(ranks(3, begin, end), (List{-1, -1, -1})) << begin << ' ' << end;
-  EXPECT_EQ(ranks(0, least, most), List());
+    EXPECT_EQ(ordinals(3, begin, end), (List{-1, -1, -1}))
+        << begin << ' ' << end;
+  EXPECT_EQ(ordinals(0, least, most), List());
 }
 
 // Points may divide a list among them, but no two write one entry.
 TEST(Lists, PointsShareNoEntries) {
-  Module module(kRanks);
+  Module module(kOrdinals);
   Tensor list = makeTensor(DType::i64, {1}, {0});
   auto run = [&](int64_t end, int64_t step, int64_t points) {
     Tensor table = filled(DType::i64, {8}, -1);
-    return module.runKernel(
-        "ranks", {list.view(), table.view(), int64_t(7), end, step}, {points});
+    return module.runKernel("ordinals",
+                            {list.view(), table.view(), int64_t(7), end, step},
+                            {points});
   };
   // The second point begins behind the list.
   EXPECT_EQ(run(8, 1, 2), "");

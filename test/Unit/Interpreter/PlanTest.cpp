@@ -315,12 +315,12 @@ TEST(Plan, OrderTablesBothWays) {
 
 // Three queries at the positions -1 to 1, which lie backwards in memory, along
 // a snake of 2 x 3 cells.
-TEST(Plan, RanksOfAPattern) {
+TEST(Plan, OrdinalsOfAPattern) {
   auto read = [](const std::string &table) {
     Module module(plan(R"(
     %first = arith.constant -1 : index
     %three = arith.constant 3 : index
-    %t = rplan.rank_table #rlayout.order<snake, grid = [2, 3]> first(%first) )" +
+    %t = rplan.ordinal_table #rlayout.order<snake, grid = [2, 3]> first(%first) )" +
                        table + R"( : memref<?xi64>
     rplan.launch @copy grid(%n) args(%x, %t, %y)
         : memref<?xf32, strided<[1]>>, memref<?xi64>,
@@ -337,9 +337,9 @@ TEST(Plan, RanksOfAPattern) {
             (Values{12, 11, 10, 0, 0, 0, 0}));
 }
 
-TEST(Plan, RanksThatDoNotFitAreRefused) {
+TEST(Plan, OrdinalsThatDoNotFitAreRefused) {
   std::string error = runBody(R"(
-    %t = rplan.rank_table #rlayout.order<snake, grid = [2, 3]> first(%n)
+    %t = rplan.ordinal_table #rlayout.order<snake, grid = [2, 3]> first(%n)
         : memref<?xi64>)",
                               1, 1);
   EXPECT_NE(error.find("-1073741818 to 0"), std::string::npos) << error;

@@ -319,7 +319,7 @@ TEST(View, IndexedRowsComeFromTheTable) {
   // Row p of head h starts with 6 p + 2 h + 1. Rows -1 and 5 do not exist.
   EXPECT_EQ(gather(0, 0, 0), (Values{19, 20, 1, 2, 0, 0, 0, 0}));
   EXPECT_EQ(gather(2, 0, 3), (Values{0, 0, 29, 30, 11, 12, 0, 0}));
-  // The first entry is that of rank 1.
+  // The first entry is that of ordinal 1.
   EXPECT_EQ(gather(1, 1, 2), (Values{3, 4, 0, 0, 0, 0, 27, 28}));
   EXPECT_EQ(gather(0, 0, -2), (Values{0, 0, 0, 0, 19, 20, 1, 2}));
 }

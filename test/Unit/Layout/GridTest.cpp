@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "lib/Layout/Grid.h"
-#include "lib/Layout/PrefixRank.h"
+#include "lib/Layout/PrefixOrdinal.h"
 
 #include <gtest/gtest.h>
 
@@ -94,18 +94,18 @@ TEST(Grid, CellsBelowSkipsFlatAxes) {
   EXPECT_EQ(cellsBelow(0, nullptr, nullptr, 0), 0);
 }
 
-TEST(PrefixRank, CountsEveryPrefixAndLimit) {
+TEST(PrefixOrdinal, CountsEveryPrefixAndLimit) {
   std::mt19937 random(1);
   // Sizes around the word of 64 entries and around powers of two.
   for (int64_t size : {0, 1, 2, 3, 4, 63, 64, 65, 127, 128, 129}) {
     std::vector<int64_t> values(size);
     std::iota(values.begin(), values.end(), 0);
     std::shuffle(values.begin(), values.end(), random);
-    PrefixRank rank(values);
+    PrefixOrdinal ordinal(values);
     for (int64_t limit = 0; limit <= size; ++limit) {
       int64_t expected = 0;
       for (int64_t prefix = 0; prefix <= size; ++prefix) {
-        ASSERT_EQ(rank.countBelow(prefix, limit), expected)
+        ASSERT_EQ(ordinal.countBelow(prefix, limit), expected)
             << prefix << " entries below " << limit << " of " << size;
         if (prefix < size)
           expected += values[prefix] < limit;

@@ -232,7 +232,7 @@ TEST(Order, LongestSequences) {
 }
 
 // The pattern order's volume exceeds every position (O2).
-TEST(Order, PatternRanks) {
+TEST(Order, PatternOrdinals) {
   std::shared_ptr<const Order> order = make(gridSpec("hilbert", {4, 4}));
   EXPECT_EQ(order->validatePattern(15), "");
   EXPECT_EQ(order->validatePattern(3), "");
@@ -243,14 +243,14 @@ TEST(Order, PatternRanks) {
             "nearest legal choice: volume 17");
   EXPECT_NE(order->validatePattern(highest), "");
   for (int64_t p = 0; p < 16; ++p)
-    EXPECT_EQ(order->rank(order->token(p, 16)), p);
-  // Before the sequence and beyond the grid: its own rank.
-  EXPECT_EQ(order->rank(-3), -3);
-  EXPECT_EQ(order->rank(16), 16);
+    EXPECT_EQ(order->ordinal(order->token(p, 16)), p);
+  // Before the sequence and beyond the grid: its own ordinal.
+  EXPECT_EQ(order->ordinal(-3), -3);
+  EXPECT_EQ(order->ordinal(16), 16);
 
   // The identity counts along the token index at any length.
   EXPECT_EQ(make(OrderSpec{})->validatePattern(highest), "");
-  EXPECT_EQ(make(OrderSpec{})->rank(highest), highest);
+  EXPECT_EQ(make(OrderSpec{})->ordinal(highest), highest);
   EXPECT_NE(make(gridSpec("linear", {4, 4}))->validatePattern(16), "");
 
   OrderSpec residue;
@@ -262,8 +262,8 @@ TEST(Order, PatternRanks) {
   residue.chunk = 10;
   EXPECT_EQ(make(residue)->validatePattern(9), "");
   EXPECT_NE(make(residue)->validatePattern(10), "");
-  EXPECT_EQ(make(residue)->rank(3), 1);
-  EXPECT_EQ(make(residue)->rank(1), 4);
+  EXPECT_EQ(make(residue)->ordinal(3), 1);
+  EXPECT_EQ(make(residue)->ordinal(1), 4);
 }
 
 // A step that an order calls constant is so for every pair of tokens of a

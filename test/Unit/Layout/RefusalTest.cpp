@@ -200,7 +200,7 @@ TEST(Refusal, HostileSpecs) {
       }
       order->validate(length);
       order->validatePattern(at);
-      order->rank(at);
+      order->ordinal(at);
     }
   }
   // Both outcomes were met, often.

@@ -76,8 +76,8 @@ Lists expectedLists(const Case &given) {
   // of them sees.
   Lists lists;
   int64_t rate = pattern.rate;
-  auto rankOf = [&](int64_t position) {
-    return pattern.order ? pattern.order->rank(position) : position;
+  auto ordinalOf = [&](int64_t position) {
+    return pattern.order ? pattern.order->ordinal(position) : position;
   };
   for (int64_t place = 0; place < pattern.residues.count; ++place)
     for (int64_t s = 0; s < sizes.segments; ++s) {
@@ -92,9 +92,10 @@ Lists expectedLists(const Case &given) {
       int64_t firstRow = ceilDiv(lowest - base, rate);
       std::map<int64_t, std::set<int64_t>> keyRows; // By tile.
       for (int64_t u = 0; u < sizes.keyLength; ++u)
-        if (segmentOf(rankOf(u), pattern.segment) == sizes.firstSegment + s &&
-            residueOf(rankOf(u), pattern.segment, rate) == residue) {
-          int64_t row = (rankOf(u) - base) / rate;
+        if (segmentOf(ordinalOf(u), pattern.segment) ==
+                sizes.firstSegment + s &&
+            residueOf(ordinalOf(u), pattern.segment, rate) == residue) {
+          int64_t row = (ordinalOf(u) - base) / rate;
           keyRows[row / pattern.keyRows].insert(row);
         }
       for (int64_t t = 0; t < sizes.tiles; ++t) {
@@ -102,14 +103,15 @@ Lists expectedLists(const Case &given) {
         int64_t queries = 0;
         for (int64_t i = 0; i < sizes.queryLength; ++i) {
           oracle::QueryRow row = oraclePattern.locate(0, i);
-          if (segmentOf(row.rank, pattern.segment) != sizes.firstSegment + s ||
+          if (segmentOf(row.ordinal, pattern.segment) !=
+                  sizes.firstSegment + s ||
               !oraclePattern.isIn(branch, row, residue) ||
-              floorDiv(floorDiv(row.rank - base, rate) - firstRow,
+              floorDiv(floorDiv(row.ordinal - base, rate) - firstRow,
                        pattern.queryRows) != t)
             continue;
           ++queries;
           oraclePattern.forEachKey(branch, row, residue, [&](int64_t u) {
-            ++seen[(rankOf(u) - base) / rate / pattern.keyRows];
+            ++seen[(ordinalOf(u) - base) / rate / pattern.keyRows];
           });
         }
         TileList list;

@@ -118,8 +118,8 @@ private:
     return result;
   }
 
-  int64_t rankOf(int64_t position) const {
-    return order ? order->rank(position) : position;
+  int64_t ordinalOf(int64_t position) const {
+    return order ? order->ordinal(position) : position;
   }
 
   int64_t offsetOf(const Branch &branch, int64_t head) const {
@@ -143,11 +143,11 @@ private:
   /// (segment, residue) of a position in a branch.
   std::pair<int64_t, int64_t> classOf(const Branch &branch,
                                       int64_t position) const {
-    int64_t rank = rankOf(position);
+    int64_t ordinal = ordinalOf(position);
     if (!branch.segment)
-      return {0, flooredMod(rank, branch.dilation)};
-    int64_t place = flooredMod(rank, *branch.segment);
-    return {(rank - place) / *branch.segment, place % branch.dilation};
+      return {0, flooredMod(ordinal, branch.dilation)};
+    int64_t place = flooredMod(ordinal, *branch.segment);
+    return {(ordinal - place) / *branch.segment, place % branch.dilation};
   }
 
   bool isAllowed(int64_t position, int64_t key) const {
@@ -170,8 +170,8 @@ private:
     }
     if (spec.blockMask)
       allowed &=
-          problem.blockMask->get({rankOf(position) / spec.blockMask->query,
-                                  rankOf(key) / spec.blockMask->key}) != 0;
+          problem.blockMask->get({ordinalOf(position) / spec.blockMask->query,
+                                  ordinalOf(key) / spec.blockMask->key}) != 0;
     return allowed;
   }
 

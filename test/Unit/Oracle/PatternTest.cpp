@@ -292,7 +292,7 @@ TEST(Pattern, B6_BlockMask) {
 }
 
 TEST(Pattern, O2_SegmentsCountAlongTheCurveAndCausalityDoesNot) {
-  // Snake over 2 x 3:   0 1 2   so ranks 0..5 are tokens 0 1 2 5 4 3.
+  // Snake over 2 x 3:   0 1 2   so ordinals 0..5 are tokens 0 1 2 5 4 3.
   //                     3 4 5
   Problem problem = counting(6, 6);
   problem.spec.branches = {branchOf(2, 1)};
@@ -308,9 +308,9 @@ TEST(Pattern, O2_SegmentsCountAlongTheCurveAndCausalityDoesNot) {
   EXPECT_EQ(keysOf(solve(problem), 2), "2");
   problem.spec.causal = false;
   problem.spec.branches = {branchOf(6, 2)};
-  EXPECT_EQ(keysOf(solve(problem), 4), "0 2 4"); // Ranks 0 2 4.
-  EXPECT_EQ(keysOf(solve(problem), 5), "");      // Rank 3.
-  // Blocks of a mask are counted in ranks, as well.
+  EXPECT_EQ(keysOf(solve(problem), 4), "0 2 4"); // Ordinals 0 2 4.
+  EXPECT_EQ(keysOf(solve(problem), 5), "");      // Ordinal 3.
+  // Blocks of a mask are counted in ordinals, as well.
   problem.spec.branches = {branchOf(std::nullopt, 1)};
   problem.spec.blockMask = BlockSizes{2, 3};
   problem.blockMask = Tensor(DType::i1, {3, 2});
@@ -322,7 +322,7 @@ TEST(Pattern, O2_SegmentsCountAlongTheCurveAndCausalityDoesNot) {
 TEST(Pattern, O2_AGridLargerThanTheSequence) {
   Problem problem = counting(4, 4);
   problem.spec.branches = {branchOf(3, 1)};
-  layout::OrderSpec order; // Ranks 0..5 are tokens 0 1 2 5 4 3.
+  layout::OrderSpec order; // Ordinals 0..5 are tokens 0 1 2 5 4 3.
   order.curve = "snake";
   order.grid = {2, 3};
   problem.spec.patternOrder = order;

@@ -176,20 +176,20 @@ Problem randomProblem(std::mt19937_64 &random, int64_t maxLength) {
       window.radius.push_back(dice.between(0, 3));
     spec.gridWindow = window;
   }
-  int64_t ranks = greatest + 1;
+  int64_t ordinals = greatest + 1;
   if (dice.oneIn(4)) {
     layout::OrderSpec order;
     order.curve = dice.oneIn(2) ? "hilbert" : "snake";
     order.grid = randomGrid(dice, greatest);
     spec.patternOrder = order;
-    ranks = 1;
+    ordinals = 1;
     for (int64_t side : order.grid)
-      ranks *= side;
+      ordinals *= side;
   }
   if (needsMask) {
     BlockSizes blocks = {dice.between(1, 6), dice.between(1, 6)};
-    Tensor mask(DType::i1, {(ranks + blocks.query - 1) / blocks.query,
-                            (ranks + blocks.key - 1) / blocks.key});
+    Tensor mask(DType::i1, {(ordinals + blocks.query - 1) / blocks.query,
+                            (ordinals + blocks.key - 1) / blocks.key});
     MutableTensorView view = mask.view();
     forEachIndex(mask.shape(), [&](const int64_t *indices) {
       view.set(indices, static_cast<double>(!dice.oneIn(3)));

@@ -232,9 +232,9 @@ TEST(IndexTablesTest, KernelsWriteWholePeriods) {
     ASSERT_EQ(cut->entries[size_t(i)], order->token(i, 1500));
 }
 
-// Entries agree with the arithmetic of the orders, whatever part of the ranks a
-// sequence has.
-TEST(IndexTablesTest, HoldRanks) {
+// Entries agree with the arithmetic of the orders, whatever part of the
+// ordinals a sequence has.
+TEST(IndexTablesTest, HoldOrdinals) {
   MemoryDriver driver;
   Account account(0);
   rt::MemorySource source(driver, RL_ALLOCATOR_INIT);
@@ -244,20 +244,20 @@ TEST(IndexTablesTest, HoldRanks) {
        memory = makeOrder("snake", {4, 5});
   std::shared_ptr<const rt::IndexTable> positions, rows, ordered;
   ASSERT_TRUE(cache
-                  .get(layout::RankTable{pattern, -6, std::nullopt}, positions,
-                       overLimit)
+                  .get(layout::OrdinalTable{pattern, -6, std::nullopt},
+                       positions, overLimit)
                   .ok());
   ASSERT_EQ(positions->entries.size(), 41u);
   for (int64_t position = -6; position < 35; ++position)
-    EXPECT_EQ(positions->entries[size_t(pattern->rank(position) + 6)],
+    EXPECT_EQ(positions->entries[size_t(pattern->ordinal(position) + 6)],
               position);
-  layout::RankTable::Sequence sequence{20, -6, nullptr};
+  layout::OrdinalTable::Sequence sequence{20, -6, nullptr};
   ASSERT_TRUE(
-      cache.get(layout::RankTable{pattern, -6, sequence}, rows, overLimit)
+      cache.get(layout::OrdinalTable{pattern, -6, sequence}, rows, overLimit)
           .ok());
   sequence.memory = memory;
   ASSERT_TRUE(
-      cache.get(layout::RankTable{pattern, -6, sequence}, ordered, overLimit)
+      cache.get(layout::OrdinalTable{pattern, -6, sequence}, ordered, overLimit)
           .ok());
   for (size_t entry = 0; entry < 41; ++entry) {
     int64_t token = positions->entries[entry] + 6;

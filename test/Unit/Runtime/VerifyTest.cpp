@@ -305,16 +305,16 @@ const Malformed malformed[] = {
     {"OrderFillKernel",
      "expected a kernel that writes one i64 [?] to fill the table, found",
      [](auto &a) { a.functions[1]->plans[0]->buffers[2]->fill = 0; }},
-    {"RankOrder", "expected an order, found none",
+    {"OrdinalOrder", "expected an order, found none",
      [](auto &a) {
        abi::BufferT &table = *a.functions[1]->plans[0]->buffers[2];
-       table.kind = abi::BufferKind::RankTable;
+       table.kind = abi::BufferKind::OrdinalTable;
        table.order.reset();
      }},
-    {"RankFirst", "an expression below 2, found 70",
+    {"OrdinalFirst", "an expression below 2, found 70",
      [](auto &a) {
        abi::BufferT &table = *a.functions[1]->plans[0]->buffers[2];
-       table.kind = abi::BufferKind::RankTable;
+       table.kind = abi::BufferKind::OrdinalTable;
        table.first = 70;
      }},
     {"TileIndexMissing", "expected a tile index, found none",

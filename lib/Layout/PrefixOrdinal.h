@@ -1,4 +1,4 @@
-//===- PrefixRank.h - Small values in a prefix, counted ---------*- C++ -*-===//
+//===- PrefixOrdinal.h - Small values in a prefix, counted ------*- C++ -*-===//
 //
 // Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -10,8 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef RINGLET_LIB_LAYOUT_PREFIXRANK_H
-#define RINGLET_LIB_LAYOUT_PREFIXRANK_H
+#ifndef RINGLET_LIB_LAYOUT_PREFIXORDINAL_H
+#define RINGLET_LIB_LAYOUT_PREFIXORDINAL_H
 
 #include <cstdint>
 #include <vector>
@@ -21,10 +21,10 @@ namespace ringlet::layout {
 /// A wavelet matrix: the list is sorted bit by bit from the top, stably, and
 /// each step's bits are kept with running counts. That takes about n log n / 4
 /// bytes and answers in log n steps, whatever the list.
-class PrefixRank {
+class PrefixOrdinal {
 public:
   /// `values` lie in [0, values.size()).
-  explicit PrefixRank(std::vector<int64_t> values);
+  explicit PrefixOrdinal(std::vector<int64_t> values);
 
   /// The number of i < `prefix` with values[i] < `limit`; both arguments are
   /// in [0, size].
@@ -46,4 +46,4 @@ private:
 
 } // namespace ringlet::layout
 
-#endif // RINGLET_LIB_LAYOUT_PREFIXRANK_H
+#endif // RINGLET_LIB_LAYOUT_PREFIXORDINAL_H

@@ -1,18 +1,18 @@
-//===- PrefixRank.cpp - Small values in a prefix, counted -------*- C++ -*-===//
+//===- PrefixOrdinal.cpp - Small values in a prefix, counted ----*- C++ -*-===//
 //
 // Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "lib/Layout/PrefixRank.h"
+#include "lib/Layout/PrefixOrdinal.h"
 
 #include <bitset>
 #include <utility>
 
 using namespace ringlet::layout;
 
-PrefixRank::PrefixRank(std::vector<int64_t> values) {
+PrefixOrdinal::PrefixOrdinal(std::vector<int64_t> values) {
   size_t size = values.size();
   std::vector<int64_t> sorted(size);
   int depth = 0;
@@ -39,14 +39,14 @@ PrefixRank::PrefixRank(std::vector<int64_t> values) {
   }
 }
 
-int64_t PrefixRank::Level::ones(int64_t prefix) const {
+int64_t PrefixOrdinal::Level::ones(int64_t prefix) const {
   uint64_t below = (uint64_t(1) << prefix % 64) - 1;
   return onesBefore[prefix / 64] +
          static_cast<int64_t>(
              std::bitset<64>(bits[prefix / 64] & below).count());
 }
 
-int64_t PrefixRank::countBelow(int64_t prefix, int64_t limit) const {
+int64_t PrefixOrdinal::countBelow(int64_t prefix, int64_t limit) const {
   // [from, to) are the entries of the prefix that agree with `limit` in all
   // bits so far, where this level's sorting has put them.
   int64_t from = 0, to = prefix, found = 0;
