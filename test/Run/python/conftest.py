@@ -62,8 +62,8 @@ def attention(
 ):
     """f64, one row at a time, sections 1 to 3 (output_scale is 1).
 
-    ordinal   of positions along a pattern order (O2)
-    shows  whether a grid window (B5) or a block mask (B6) shows keys u to query p
+    ordinal  of positions along a pattern order (O2)
+    shows    whether a grid window (B5) or a block mask (B6) shows keys u to query p
     """
     q, k, v = (np.asarray(each, np.float64) for each in (q, k, v))
     batches, length_q, heads, dim = q.shape
