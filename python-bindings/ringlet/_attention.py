@@ -12,11 +12,11 @@ from ringlet._aliases import LAYOUTS, translate
 from ringlet._clauses import BlockMask, Branch, GridWindow, Order
 from ringlet._clauses import is_read_at_run, listed
 from ringlet._compiler import compile
-from ringlet._context import Context, default_context
+from ringlet._context import Context, context_or_default
 from ringlet._operands import PACKED, PADDED, Operands
 from ringlet._program import Program, named
 from ringlet._ring import Ring
-from ringlet._tensors import HOST, device_of, place_on
+from ringlet._tensors import HOST, device_of, is_array, place_on
 from ringlet._values import flag, is_integer, number, one_of
 
 # What has a row for each token.
@@ -120,7 +120,7 @@ def attention(
             raise ValueError("expected layout 'bshd' beside starts, found 'bhsd' (S2)")
         query, key, value = map(_turned, (query, key, value))
         out = _turned_output(out)
-    context = context or default_context(device_of(query))
+    context = context_or_default(context, lambda: device_of(query))
     operands = Operands(place_on(context._device, stream, [query]))
     axes = PADDED if starts is None else PACKED
     for name, each in (("query", query), ("key", key), ("value", value)):
@@ -160,7 +160,9 @@ def _branches(branches: Any) -> list:
                 f"expected a list of (w, r) or ringlet.Branch, found {each!r:.80} in it "
                 "(B1)"
             )
-        made.append(Branch(*each))
+        items = tuple(each)
+        _check_count(Branch, items)
+        made.append(Branch(*items))
         str(made[-1])
     return made
 
@@ -205,7 +207,8 @@ def _operand_clauses(
 
 
 def _take_q_offset(operands: Operands, q_offset: Any, starts: Any) -> str:
-    is_number = is_integer(q_offset) or getattr(q_offset, "shape", None) == ()
+    has_items = isinstance(q_offset, (tuple, list)) or is_array(q_offset)
+    is_number = not has_items or getattr(q_offset, "shape", None) == ()
     if is_number and not operands.is_on_gpu(q_offset):
         return operands.take_number("q_offset", q_offset, "S1")
     if is_number:
@@ -241,7 +244,9 @@ def _sharding(ring: Any) -> str:
 def _pair(name: str, kind: Any, value: Any) -> Any:
     """One of the named tuples, which a plain one may stand for."""
     try:
-        made = kind(*value)
+        items = tuple(value)
+        _check_count(kind, items)
+        made = kind(*items)
         str(made)
         return made
     except TypeError as error:
@@ -250,6 +255,16 @@ def _pair(name: str, kind: Any, value: Any) -> Any:
         ) from None
     except ValueError as error:
         raise ValueError(f"argument '{name}': {error}") from None
+
+
+def _check_count(kind: Any, items: tuple) -> None:
+    most = len(kind._fields)
+    least = most - len(kind._field_defaults)
+    if not least <= len(items) <= most:
+        wanted = str(most) if least == most else f"{least} to {most}"
+        raise TypeError(
+            f"expected {wanted} items ({', '.join(kind._fields)}), found {len(items)}"
+        )
 
 
 def _turned(tensor: Any) -> Any:

@@ -59,11 +59,13 @@ class Branch(NamedTuple):
                     "expected offset as 'modulo', 'block' or an integer, found "
                     f"{offset!r:.80} (B2)"
                 )
+            offset = one_of("offset", offset, OFFSETS, rule="B2")
         else:
             offset = f"constant<{integer('offset', offset, rule='B2')}>"
         parts = [f"w = {w}", f"r = {r}", f"offset = {offset}"]
-        if one_of("by", self.by, HEADS, rule="B2") != "key":
-            parts.append(f"by = {self.by}")
+        by = one_of("by", self.by, HEADS, rule="B2")
+        if by != "key":
+            parts.append(f"by = {by}")
         if self.heads is not None:
             parts.append(f"heads = {listed('heads', self.heads, rule='section 2')}")
         return f"<{', '.join(parts)}>"
@@ -98,12 +100,13 @@ class Order(NamedTuple):
     chunk: Optional[int] = None
 
     def __str__(self) -> str:
-        if not isinstance(self.curve, str) or not _CURVE.fullmatch(self.curve):
+        found = isinstance(self.curve, str) and _CURVE.fullmatch(self.curve)
+        if not found:
             raise ValueError(
                 "expected curve as a name, with <number> or <[numbers]> behind it where "
                 f"it takes them, found {self.curve!r:.80} (O1)"
             )
-        parts = [self.curve]
+        parts = [found.group()]
         if self.grid is not None:
             parts.append(f"grid = {listed('grid', self.grid, rule='O1')}")
         if self.chunk is not None:

@@ -17,11 +17,12 @@ import threading
 import weakref
 from typing import Callable, Iterator, NamedTuple, Optional, Sequence, Union
 
-from ringlet._context import Context, default_context, forget_loaded
+from ringlet._context import Context, context_or_default, forget_loaded
 from ringlet._errors import CompileError, Diagnostic
 from ringlet._handles import Kept, Locked
 from ringlet._native import compiler_path
 from ringlet._program import Loaded, Program
+from ringlet._values import number
 from ringlet._values import text as text_of
 
 class _Turns(Locked):
@@ -80,7 +81,9 @@ def compile(
     name, text = _read(source)
     compiler = compiler_path()
     status = compiler.stat()
-    context = context or default_context()
+    context = context_or_default(context)
+    if timeout is not None and not 0 < number("timeout", timeout):
+        raise ValueError(f"expected timeout above 0 seconds, found {timeout!r:.80}")
     text_of("target", target)
     if isinstance(options, (str, bytes)):
         raise TypeError(f"expected options as a list of str, found {options!r:.80}")

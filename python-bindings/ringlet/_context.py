@@ -207,3 +207,12 @@ _defaults = _Defaults()
 def default_context(device: tuple = _dlpack.CPU) -> Context:
     """The context of whoever names none."""
     return _defaults.of(device)
+
+
+def context_or_default(context: Any, device: Callable = lambda: _dlpack.CPU) -> Context:
+    """What a caller names, or that of `device()`."""
+    if context is None:
+        return default_context(device())
+    if not isinstance(context, Context):
+        raise TypeError(f"expected context as a ringlet.Context, found {context!r:.80}")
+    return context

@@ -10,9 +10,9 @@ from typing import Any, Optional
 
 from ringlet import _capi, _dlpack
 from ringlet._program import named
-from ringlet._tensors import HOST, Place, describe, is_torch, kind_of, torch_queue
+from ringlet._tensors import HOST, Place, describe, is_array, is_torch, kind_of, torch_queue
 from ringlet._tensors import view_of
-from ringlet._values import flag, integer, is_integer, number, rule_of
+from ringlet._values import flag, integer, is_integer, rule_of, single
 
 PADDED = ("batch", "sequence", "heads", "head size")
 PACKED = ("total", "heads", "head size")
@@ -72,6 +72,11 @@ class Operands:
         integers become i64."""
         if isinstance(value, (list, tuple)):
             value = self._from_list(name, value, len(axes), dtype, rule)
+        elif not is_array(value):
+            raise TypeError(
+                f"expected {name} as {dtype}[{', '.join(axes)}] or a list, found "
+                f"{value!r:.80}{rule_of(rule)}"
+            )
         elif dtype == "i64":
             value = self._as_i64(name, value)
         number_, sizes = self._look(name, value)
@@ -87,7 +92,11 @@ class Operands:
     def take_number(self, name: str, value: Any, rule: str) -> str:
         """An integer that the host reads at each run."""
         if is_integer(value):
-            value = named(name, lambda each, _: integer("an integer", each), value, HOST)
+            value = integer(name, value, rule=rule)
+        elif not is_array(value):
+            raise TypeError(
+                f"expected {name} as an integer, found {value!r:.80}{rule_of(rule)}"
+            )
         else:
             value = _number_in(name, named(name, view_of, value, HOST), rule)
         return self._add(name, value, "i64", (), ())
@@ -222,7 +231,7 @@ def _copy_as_i64(view: Any) -> Optional[Any]:
 
 def _flatten(name: str, items: Any, rank: int, dtype: str, rule: str) -> tuple:
     """(sizes, numbers) of nested lists."""
-    take = {"i64": integer, "f32": number, "bool": flag}[dtype]
+    take = {"i64": integer, "f32": single, "bool": flag}[dtype]
     if rank == 1:
         return (len(items),), [
             take(f"an item of {name}", each, rule=rule) for each in items

@@ -16,7 +16,7 @@ from typing import Any, Callable, Mapping, Optional, Sequence, Union
 
 from ringlet import _capi, _dlpack
 from ringlet._call import Call, Calls, torch_kind
-from ringlet._context import Context, default_context
+from ringlet._context import Context, context_or_default
 from ringlet._handles import Handle, Shared
 from ringlet._ring import Ring
 from ringlet._streams import keep_until_read
@@ -157,7 +157,12 @@ class Program(Shared):
         *,
         inspect: bool = False,
     ):
-        context = None if inspect else context or default_context()
+        context = None if inspect else context_or_default(context)
+        if isinstance(artifact, (str, int)):
+            raise TypeError(
+                f"expected artifact as bytes, found {type(artifact).__name__}; "
+                "Program.load reads a file"
+            )
         self._bind(Loaded(bytes(artifact), context and context._handle), context)
 
     @classmethod
@@ -438,7 +443,9 @@ def named(name: str, look: Callable, value: Any, place: Place) -> Any:
     try:
         return look(value, place)
     except (TypeError, ValueError) as error:
-        raise type(error)(f"argument '{name}': {error}") from None
+        # Of their subclasses some take more than a message.
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"argument '{name}': {error}") from None
     except builtins.RuntimeError as error:  # Of torch, for tensors without memory.
         raise ValueError(f"argument '{name}': {error}") from error
 

@@ -338,6 +338,13 @@ def _importer(example: Any) -> Any:
     return found
 
 
+def is_array(value: Any) -> bool:
+    """Whether `view_of` may take it; numbers are none."""
+    if isinstance(value, _Bits) or hasattr(value, "__dlpack__"):
+        return True
+    return type(value) is _dlpack.Allocation or is_torch(value)
+
+
 def is_torch(value: Any) -> bool:
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(value, torch.Tensor)
@@ -350,10 +357,12 @@ def torch_stream(device: tuple) -> int:
 
 def place_on(device: tuple, stream: Optional[int], inputs: list) -> Place:
     """Of a call: None is torch's stream for its tensors, else the default one."""
+    if stream is not None:
+        stream = integer("stream", stream, 0, 2**64 - 1)
     if device == _dlpack.CPU:
         return HOST
     if stream is not None:
-        return Place(device, integer("stream", stream, 0, 2**64 - 1), False)
+        return Place(device, stream, False)
     if not any(map(is_torch, inputs)):
         return Place(device)
     return Place(device, torch_stream(device))

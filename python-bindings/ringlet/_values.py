@@ -15,6 +15,8 @@ import sys
 from typing import Any, Sequence
 
 _LEAST, _MOST = -(2**63), 2**63 - 1
+# What is rounded to f32 is infinite from here on.
+_SINGLE_LIMIT = (2 - 2**-24) * 2.0**127
 
 
 def rule_of(rule: str) -> str:
@@ -39,7 +41,8 @@ def integer(
     try:
         if isinstance(value, bool):
             raise TypeError
-        number = operator.index(value)
+        # Of subclasses, which may print as something else, the number itself.
+        number = int.__index__(operator.index(value))
     except TypeError:
         near = ""
         if isinstance(value, numbers.Real) and math.isfinite(value):
@@ -92,19 +95,32 @@ def number(name: str, value: Any, *, rule: str = "") -> float:
         found = math.inf
     if not math.isfinite(found):
         raise ValueError(
-            f"expected a finite {name}, found {found!r}{rule_of(rule)}; None is the "
-            "default"
+            f"expected {name} as a finite number, found {found!r}{rule_of(rule)}"
+        )
+    return found
+
+
+def single(name: str, value: Any, *, rule: str = "") -> float:
+    """A number that f32 holds: infinite ones as they are."""
+    is_infinite = isinstance(value, numbers.Real) and value in (math.inf, -math.inf)
+    found = float(value) if is_infinite else number(name, value, rule=rule)
+    if not is_infinite and abs(found) >= _SINGLE_LIMIT:
+        raise ValueError(
+            f"expected {name} within +-3.4028235e38, which f32 holds, found {found!r}"
+            f"{rule_of(rule)}"
         )
     return found
 
 
 def one_of(name: str, value: Any, words: Sequence[str], *, rule: str = "") -> str:
+    """The word among `words` that value is."""
     if not isinstance(value, str) or value not in words:
         listed = " or ".join(repr(each) for each in words)
         raise ValueError(
             f"expected {name} as {listed}, found {value!r:.80}{rule_of(rule)}"
         )
-    return value
+    # Not a subclass of str, as of an enumeration, which may print as another one.
+    return words[words.index(value)]
 
 
 def text(name: str, value: Any) -> bytes:

@@ -17,10 +17,10 @@ preset returns is a dictionary that may be printed, changed and passed on.
 
 from __future__ import annotations
 
-import operator
 from typing import Any, Dict, NamedTuple, Optional, Sequence, Tuple
 
 from ringlet._clauses import Branch
+from ringlet._values import integer
 
 __all__ = [
     "BASE",
@@ -130,7 +130,7 @@ def dense() -> Keywords:
 
 def window(left: int, right: int) -> Keywords:
     """The keys up to `left` tokens before and `right` behind; -1 is no limit."""
-    return {**dense(), "window": (operator.index(left), operator.index(right))}
+    return {**dense(), "window": (integer("left", left), integer("right", right))}
 
 
 def _branches(segments: Sequence, rates: Sequence) -> Tuple[Branch, ...]:
@@ -157,7 +157,7 @@ def _branches(segments: Sequence, rates: Sequence) -> Tuple[Branch, ...]:
 
 
 def _at_least_1(name: str, number: Any) -> int:
-    number = operator.index(number)
+    number = integer(name, number, rule="B1")
     if number < 1:
         raise ValueError(
             f"expected {name} of at least 1, found {number} (B1); the nearest is 1"

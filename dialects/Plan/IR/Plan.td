@@ -23,9 +23,9 @@ def RPlan_Dialect : Dialect {
   let summary = "What the host does: check, allocate, launch";
   let description = [{
     An `rplan.func` is the host's part of an entry: integers computed from the
-    sizes of its arguments, conditions on them, workspace, launches. It is
-    serialised one to one into the artefact and interpreted by the runtime, the
-    same for every driver. Integer arithmetic is that of upstream `arith` on
+    sizes of its arguments, conditions on them, workspace, launches. The artefact
+    holds it as lists of steps and of expressions, in which equal values are one,
+    that the runtime interprets, the same for every driver. Integer arithmetic is that of upstream `arith` on
     `index`; the runtime computes it in 64 bits and refuses an overflow.
 
     What works on memory, `rplan.launch`, `rplan.copy`, the copy of an
@@ -33,9 +33,9 @@ def RPlan_Dialect : Dialect {
     on two queues: `compute`, the one that the caller names, and `exchange`, which
     runs beside it. Steps of one queue run one after the other, in the order of
     the plan; a step of the other queue comes before another one only if that one
-    waits for its event (`!rplan.event`), directly or through others. Two steps of which one writes
-    what the other one reads or writes have to be ordered so. An artefact in
-    which they are not is refused. All steps begin after what the caller has
+    waits for its event (`!rplan.event`), directly or through others. Two steps of
+    which one writes what the other one reads or writes have to be ordered so. An
+    artefact in which they are not is refused. All steps begin after what the caller has
     queued before the call, and whatever the caller queues after it begins after
     all steps.
   }];

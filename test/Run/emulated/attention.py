@@ -18,7 +18,7 @@ import emulate
 from package import OnGPU, refused  # Which finds the package, too.
 
 import ringlet
-from ringlet import _attention, _dlpack
+from ringlet import _attention, _context, _dlpack
 
 HEADS, KEY_HEADS, SIZE = 4, 2, 16
 STARTS, KEY_STARTS = (0, 10, 10, 37), (0, 21, 30, 58)
@@ -120,7 +120,7 @@ def main() -> int:
                 if not (pair[0] == pair[1] or abs(pair[0] - pair[1]) <= TOLERANCE)
             ]
             print(f"q_offset {offset}: {name}, {len(wrong)} of {len(want)} are off")
-    context = _attention.default_context(_dlpack.cuda(0))
+    context = _context.default_context(_dlpack.cuda(0))
     print(f"{len(texts) - 1} program, {context.stats().runs} runs")
 
     # One on the host, which a GPU cannot read.

@@ -8,7 +8,8 @@
 # BUILD_DIR/venv-torch, beside the torch that Python has here.
 #
 # What is freed is overwritten, by Python's allocator and by the C library's, so
-# that whoever reads it afterwards reads something else.
+# that whoever reads it afterwards reads something else. With RINGLET_PRELOAD, the
+# library of a sanitizer, that watches all memory instead (check_asan.sh).
 set -euo pipefail
 
 if [ $# -lt 1 ] || [ ! -d "$1" ]; then
@@ -104,6 +105,10 @@ fi
 
 # Not from the source folder: what is tested is what was installed.
 cd "$build"
-export PYTHONMALLOC=debug MALLOC_PERTURB_=165
+if [ -n "${RINGLET_PRELOAD:-}" ]; then
+  export PYTHONMALLOC=malloc LD_PRELOAD=$RINGLET_PRELOAD
+else
+  export PYTHONMALLOC=debug MALLOC_PERTURB_=165
+fi
 exec "${hide[@]}" "$python" -m pytest -q -p no:cacheprovider \
   --rootdir "$here" "$here" "$@"

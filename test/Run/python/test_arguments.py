@@ -4,6 +4,7 @@
 off, no word becomes IR, no mask is dropped."""
 
 import decimal
+import enum
 import fractions
 
 import numpy as np
@@ -62,7 +63,22 @@ def test_messages_name_argument_value_and_rule():
         ({"q_offset": [5.0]}, "an item of q_offset as an integer, found 5.0"),
         ({"lengths": ["3"]}, "an item of lengths as an integer, found '3'"),
         ({"sink": ["3", 4]}, "an item of sink as a number, found '3'"),
-        ({"sink": [NAN, 4]}, "expected a finite an item of sink, found nan"),
+        ({"sink": [-1e39, 4]}, r"within \+-3.4028235e38, which f32 holds, found -1e\+39"),
+        ({"sink": 0.5}, r"expected sink as f32\[heads\] or a list, found 0.5 \(R3\)"),
+        ({"lengths": "5"}, r"lengths as i64\[batch\] or a list, found '5' \(S2\)"),
+        ({"q_offset": 3.0}, r"expected q_offset as an integer, found 3.0 \(S1\)"),
+        ({"q_offset": True}, r"expected q_offset as an integer, found True \(S1\)"),
+        (
+            {"branches": [(8, 1, 0, None, "key", 3)]},
+            r"expected 2 to 5 items \(w, r, offset, heads, by\), found 6",
+        ),
+        (
+            {"block_mask": (np.ones((1, 1), bool),)},
+            r"expected 2 items \(shows, sizes\), found 1",
+        ),
+        ({"context": 3}, "expected context as a ringlet.Context, found 3"),
+        ({"stream": "x"}, "expected stream as an integer, found 'x'"),
+        ({"sink": [NAN, 4]}, r"an item of sink as a finite number, found nan \(R3\)"),
     ):
         with pytest.raises((TypeError, ValueError, ringlet.CompileError), match=message):
             attend(**keywords)
@@ -98,7 +114,7 @@ def test_contexts_take_integers():
 def test_numbers(name):
     keywords = {"mix": "sum"} if name == "output_scale" else {}
     for wrong in INF, -INF, NAN, np.float64(NAN), np.array(INF), 10**400:
-        with pytest.raises(ValueError, match=f"expected a finite {name}, found .*(inf|nan)"):
+        with pytest.raises(ValueError, match=f"expected {name} as a finite number, found -?(inf|nan)"):
             attend(**{name: wrong}, **keywords)
     for wrong in "0.5", True, 1j, [HALF], np.array([HALF]), b"1", np.bool_(True), object():
         with pytest.raises(TypeError, match=f"expected {name} as a number, found"):
@@ -141,6 +157,49 @@ def test_words_do_not_become_text(word):
     ):
         with pytest.raises(ValueError, match="expected (offset|by|mix|layout|curve) as"):
             attend(**keywords)
+
+
+class Word(str, enum.Enum):
+    MODULO, QUERY, SUM = "modulo", "query", "sum"
+
+
+class Chatty(int):
+    def __format__(self, form):
+        return "8>, <w = 2, r = 1"
+
+    __str__ = __repr__ = lambda self: format(self)
+
+
+def test_subclasses_are_what_they_hold():
+    """However they print: members of enumerations print as `Word.SUM`."""
+    plain = attend(branches=[(8, 2, "modulo", None, "query")], mix="sum", window=(3, 0))
+    branch = (Chatty(8), Chatty(2), Word.MODULO, None, Word.QUERY)
+    found = attend(branches=[branch], mix=Word.SUM, window=(Chatty(3), Chatty(0)))
+    for one, other in zip(found, plain):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_infinite_sinks_in_lists():
+    """R3: nothing beside the one that is no sink, everything to the other."""
+    out, lse = attend(sink=[-INF, INF])
+    bare = attend()
+    np.testing.assert_allclose(out[..., 0, :], bare[0][..., 0, :], rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(lse[:, 0], bare[1][:, 0], rtol=1e-6)
+    assert (out[..., 1, :] == 0).all() and (lse[:, 1] == INF).all()
+
+
+def test_values_of_other_functions(dense):
+    for call, message in (
+        (lambda: ringlet.compile(graph(), context=3), "context as a ringlet.Context"),
+        (lambda: ringlet.Program(b"", 3), "context as a ringlet.Context, found 3"),
+        (lambda: ringlet.Program("x.rla"), "artifact as bytes, found str"),
+        (lambda: ringlet.compile(graph(), timeout=-1), "timeout above 0 seconds, found -1"),
+        (lambda: ringlet.compile(graph(), timeout="9"), "timeout as a number, found '9'"),
+        (lambda: presets.longnet([4.5], [1]), r"a segment as an integer, found 4.5 \(B1\)"),
+        (lambda: presets.up_to("9"), r"length as an integer, found '9' \(B1\)"),
+    ):
+        with pytest.raises((TypeError, ValueError), match=f"expected {message}"):
+            call()
 
 
 def test_curves_have_parameters():
