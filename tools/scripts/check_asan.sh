@@ -68,7 +68,8 @@ done
 
 step "configuration"
 export CC=gcc CXX=g++
-log=$build.configure.log
+mkdir -p "$build"
+log=$build/configure.log
 cmake -S "$root" --preset asan -B "$build" >"$log" 2>&1 || {
   tail -n 30 "$log" >&2
   die "the configuration failed; the whole log is $log"
