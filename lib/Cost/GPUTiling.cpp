@@ -64,7 +64,7 @@ struct CostTable {
   double worthOfParts = 1.1;
   /// Tiles that merge parts are small, so that the few rows there are busy many
   /// multiprocessors, and read so many parts that their loads overlap.
-  int64_t mergeColumns = 16, mergeStates = 8;
+  int64_t mergeColumns = 8, mergeStates = 4;
   /// Query rows where tiles follow each other in a kernel that reads more than
   /// operands: ptxas fits that beside the sums of four warps, not of eight.
   int64_t redoRows = 64;
