@@ -53,6 +53,10 @@ struct GPUArch {
   /// Most registers of a thread that sums of matrix products and what is made
   /// of them may take before ptxas spills (measured, CUDA 13.0).
   int sumRegisters;
+  /// Of a large card of the architecture, of which predicted times speak:
+  /// multiprocessors, and millions of cycles a second under load.
+  int multiprocessors;
+  int megahertz;
 
   /// True if kernels in the scheduled form (rtile.role) can be lowered.
   bool hasScheduledForm() const { return hasWgmma && hasTensorCopies; }

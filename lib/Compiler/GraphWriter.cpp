@@ -104,6 +104,7 @@ void GraphBuilder::addBranches(attn::AttentionOp op, abi::AttentionT &node) {
     entry->by_query = branch.getBy() == attn::HeadKind::Query;
     entry->head_begin = branch.getHeadBegin();
     entry->head_end = branch.getHeadEnd();
+    entry->counts_padding = branch.countsPadding();
     node.branches.push_back(std::move(entry));
   }
 }

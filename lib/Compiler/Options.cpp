@@ -72,8 +72,8 @@ std::string ringlet::parseCombine(std::string_view name,
                                   CompileOptions &options) {
   StringRef text(name.data(), name.size());
   if (text != "auto" && !attn::symbolizeCombine(text))
-    return "expected one of auto, chain, union, found '" + std::string(name) +
-           "'";
+    return "expected one of auto, apart, chain, union, found '" +
+           std::string(name) + "'";
   options.combine = name;
   return "";
 }

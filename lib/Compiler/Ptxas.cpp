@@ -136,7 +136,9 @@ Expected<std::optional<std::string>> ringlet::findPtxas(StringRef option) {
 Expected<Assembled> ringlet::runPtxas(StringRef program, StringRef ptx,
                                       StringRef arch) {
   std::string option = ("-arch=" + arch).str();
-  const StringRef options[] = {option, "-v"};
+  // Kernels are many, and each is compiled by itself. What comes out depends on
+  // this number, but not on how many processors there are.
+  const StringRef options[] = {option, "-v", "-split-compile=4"};
   Expected<ToolResult> assembled = runTool(
       {program, options, "kernels.ptx", "kernels.cubin", kSeconds}, ptx);
   if (!assembled)

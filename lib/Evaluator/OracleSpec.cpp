@@ -33,6 +33,7 @@ static oracle::Branch toOracle(attn::BranchAttr branch, int64_t queryHeads,
                     branch.getHeadEnd() == attn::BranchAttr::kAllHeads
                         ? queryHeads
                         : branch.getHeadEnd()};
+  result.countsPadding = branch.countsPadding();
   return result;
 }
 

@@ -150,7 +150,12 @@ static LogicalResult runGenerate(Machine &machine,
     if (failed(recordWrite(machine, instruction, table, address, place, "table",
                            machine.stamp())))
       return failure();
-    std::memcpy(address, &machine[body.yields[0]].ints[0], sizeof(int64_t));
+    if (table.dtype == DType::f32) {
+      auto entry = static_cast<float>(machine[body.yields[0]].floats[0]);
+      std::memcpy(address, &entry, sizeof(entry));
+    } else {
+      std::memcpy(address, &machine[body.yields[0]].ints[0], sizeof(int64_t));
+    }
   }
   return success();
 }

@@ -100,6 +100,35 @@ constexpr int64_t residueOf(int64_t p, int64_t width, int64_t rate) {
   return floorMod(width == unboundedSegment ? p : floorMod(p, width), rate);
 }
 
+/// The keys of padding that a query at position `p`, which is in the branch,
+/// has among `keys` keys beside its own (B7): those by which its segment,
+/// filled up to a whole one and to a multiple of `rate`, has more keys of the
+/// residue. A segment that holds no key, and what lies before position 0, has
+/// none. Needs rate >= 1, a width of at least 1 or `unboundedSegment`, and 0 <=
+/// residue.
+constexpr int64_t countPadding(int64_t p, int64_t width, int64_t rate,
+                               int64_t residue, int64_t keys) {
+  if (p < 0 || keys <= 0)
+    return 0;
+  bool isOne = width == unboundedSegment || width >= keys;
+  int64_t whole = isOne ? keys : width;
+  int64_t number = width == unboundedSegment ? 0 : p / width;
+  // No later than the last key, so that no product overflows.
+  if (number > (keys - 1) / whole)
+    return 0;
+  int64_t rest = keys - number * whole;
+  int64_t existing = rest < whole ? rest : whole;
+  return ceilDiv(whole, rate) -
+         (existing > residue ? ceilDiv(existing - residue, rate) : 0);
+}
+
+/// Whether there is none for any query and residue.
+constexpr bool hasNoPadding(int64_t width, int64_t rate, int64_t keys) {
+  bool isOne = width == unboundedSegment || width >= keys;
+  return keys <= 0 ||
+         (isOne ? keys % rate == 0 : keys % width == 0 && width % rate == 0);
+}
+
 } // namespace ringlet::layout
 
 #endif // RINGLET_LIB_LAYOUT_DILATION_H

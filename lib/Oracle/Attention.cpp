@@ -74,6 +74,15 @@ struct Partial {
     sum += logit == max ? 1 : std::exp(logit - max);
   }
 
+  /// B7: so many scores of 0 with values of 0.
+  void addPadding(int64_t count) {
+    if (count == 0)
+      return;
+    if (max < 0)
+      raise(0);
+    sum += static_cast<double>(count) * std::exp(-max);
+  }
+
   /// Adds factor * output to `output`; returns the lse. Without a key or sink
   /// that is 0 and -inf (R3).
   double finish(double factor, std::vector<double> &output) const {
@@ -110,6 +119,7 @@ public:
       const Branch &branch = spec.branches[i];
       pattern.forEachKey(branch, query, head,
                          [&](int64_t u) { add(query, queryRow, head, u); });
+      partial.addPadding(pattern.countPadding(branch, query, head));
       if (spec.mix == Mix::Softmax)
         continue; // R1: one softmax over the multiset union.
       if (inputs.sink && pattern.isIn(branch, query, head))

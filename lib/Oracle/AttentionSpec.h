@@ -46,6 +46,8 @@ struct Branch {
   bool offsetByQuery = false;
   /// The query heads that take part; nothing stands for all of them.
   std::optional<HeadRange> heads;
+  /// Keys of padding count (B7).
+  bool countsPadding = false;
 };
 
 /// Window on a grid of tokens (B5).

@@ -122,6 +122,16 @@ bool Pattern::isIn(const Branch &branch, const QueryRow &query,
          residueOfHead(branch, head, *this); // B3
 }
 
+int64_t Pattern::countPadding(const Branch &branch, const QueryRow &query,
+                              int64_t head) const {
+  if (!branch.countsPadding || spec.causal || !isIn(branch, query, head))
+    return 0;
+  return layout::countPadding(
+      query.position, branch.segment.value_or(layout::unboundedSegment),
+      branch.dilation, residueOfHead(branch, head, *this),
+      keySide.extents[query.sequence].length);
+}
+
 Pattern::OrdinalRange Pattern::ordinalsOfSegment(const Branch &branch,
                                                  const QueryRow &query,
                                                  int64_t length) const {

@@ -73,6 +73,10 @@ public:
   /// Whether the row is in the branch (B3).
   bool isIn(const Branch &branch, const QueryRow &query, int64_t head) const;
 
+  /// The keys of padding that (row, head) counts in the branch (B7).
+  int64_t countPadding(const Branch &branch, const QueryRow &query,
+                       int64_t head) const;
+
   /// Calls `visit(u)` for every key of (row, head) in the branch (B4 to B6).
   template <typename Visit>
   void forEachKey(const Branch &branch, const QueryRow &query, int64_t head,

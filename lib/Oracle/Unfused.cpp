@@ -126,18 +126,22 @@ public:
     scores.clear();
     chosen.clear();
     bool anywhere = query.sequence >= 0;
+    int64_t padding = 0;
     for (size_t i = 0; anywhere && i < spec.branches.size(); ++i) {
       const Branch &branch = spec.branches[i];
       pattern.forEachKey(branch, query, head,
                          [&](int64_t u) { chosen.push_back(u); });
+      padding += pattern.countPadding(branch, query, head);
       if (spec.mix == Mix::Softmax)
         continue;
       bool hasSink = inputs.sink && pattern.isIn(branch, query, head);
-      result.lse[i] = softmax(query, head, hasSink);
+      result.lse[i] = softmax(query, head, makeSink(head, hasSink, padding));
       chosen.clear();
+      padding = 0;
     }
     if (anywhere && spec.mix == Mix::Softmax)
-      result.lse[0] = softmax(query, head, inputs.sink.has_value());
+      result.lse[0] = softmax(query, head,
+                              makeSink(head, inputs.sink.has_value(), padding));
 
     double factor = round(spec.outputScale.value_or(1));
     for (size_t i = 0; i < valueDim; ++i)
@@ -147,6 +151,22 @@ public:
 private:
   double getScale() const {
     return spec.scale.value_or(1 / std::sqrt(static_cast<double>(dim)));
+  }
+  /// The logit of what joins the softmax without a value: the sink (R3) and
+  /// keys of padding (B7), which is that of their sum; none if there is
+  /// neither.
+  std::optional<float> makeSink(int64_t head, bool hasSink, int64_t padding) {
+    float sink =
+        hasSink ? static_cast<float>(inputs.sink->get({head})) : -kInfinity;
+    if (padding == 0)
+      return hasSink ? std::optional(sink) : std::nullopt;
+    float other = round(std::log(static_cast<double>(padding)));
+    float greater = std::max(sink, other), less = std::min(sink, other);
+    if (greater == kInfinity || less == -kInfinity)
+      return greater;
+    double sum =
+        round(1 + round(std::exp(double(round(double(less) - greater)))));
+    return round(greater + double(round(std::log(sum))));
   }
   float toUnits(double logit) {
     return inBase2 ? round(logit * round(kLog2E)) : static_cast<float>(logit);
@@ -211,12 +231,10 @@ private:
   }
 
   /// Adds the attention over the chosen keys to `sums`; returns its lse.
-  float softmax(const QueryRow &query, int64_t head, bool hasSink) {
-    if (chosen.empty() && !hasSink)
-      return -kInfinity;
-    auto logit = hasSink ? static_cast<float>(inputs.sink->get({head})) : 0.0f;
+  float softmax(const QueryRow &query, int64_t head,
+                std::optional<float> logit) {
     if (chosen.empty())
-      return logit;
+      return logit.value_or(-kInfinity);
     const Sequences::Extent &extent = pattern.keys().extents[query.sequence];
     int64_t keyHead = pattern.keyHead(head);
     const float *queryRow =
@@ -226,8 +244,8 @@ private:
       scores.push_back(
           multiply(queryRow, keys.row(extent.batch, extent.first + u, keyHead,
                                       scratch.data())));
-    inBase2 = binary && isNear(hasSink ? logit : -kInfinity);
-    float sink = hasSink ? toUnits(logit) : -kInfinity;
+    inBase2 = binary && isNear(logit.value_or(-kInfinity));
+    float sink = logit ? toUnits(*logit) : -kInfinity;
     float max = sink;
     for (float &one : scores)
       max = std::max(max, one = score(one));
@@ -239,7 +257,7 @@ private:
     };
     double sum = sumOf(scores.size(),
                        [&](size_t k) { return scores[k] = weight(scores[k]); });
-    if (hasSink)
+    if (logit)
       sum = round(sum + weight(sink));
     DType dtype = inputs.query.dtype();
     double before = binary ? 1 : sum;

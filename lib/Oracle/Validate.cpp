@@ -37,7 +37,8 @@ public:
       if (!checkBranch(spec.branches[i], "branch " + std::to_string(i) + ": "))
         return false;
     return checkNumbers() && measurePositions() && checkPatternOrder() &&
-           checkGridWindow() && checkBlockMask() && checkSink();
+           checkGridWindow() && checkBlockMask() && checkPadding() &&
+           checkSink();
   }
 
 private:
@@ -354,6 +355,17 @@ private:
                     "] blocks to cover every ordinal (B6), found " +
                     toString(mask.sizes()));
     return true;
+  }
+
+  bool checkPadding() {
+    bool counts = std::any_of(spec.branches.begin(), spec.branches.end(),
+                              [](const Branch &b) { return b.countsPadding; });
+    bool hides = spec.windowLeft || spec.windowRight || spec.gridWindow ||
+                 spec.blockMask || spec.patternOrder;
+    return !counts || !hides ||
+           refuse(
+               "expected no window, mask or pattern order beside padding that "
+               "counts (B7)");
   }
 
   bool checkSink() {

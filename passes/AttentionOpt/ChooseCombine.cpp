@@ -9,6 +9,7 @@
 #include "lib/Arch/Target.h"
 #include "lib/Cost/BranchScores.h"
 #include "lib/Cost/GPUSchedule.h"
+#include "lib/Cost/UnionCut.h"
 #include "passes/AttentionOpt/ChooseRecipe.h"
 #include "passes/AttentionOpt/Passes.h"
 #include "passes/AttentionOpt/PlainTiling.h"
@@ -25,11 +26,18 @@ using namespace ringlet;
 
 namespace {
 
-/// A way, and why it is taken, or why another one is not.
+/// What the cost model says of a way: cycles of a processor, or a
+/// multiprocessor, for a row, or why it is none.
+struct Prediction {
+  attn::Combine way;
+  double cycles = 0;
+  std::string problem;
+};
+
+/// A way, and why it is taken.
 struct Choice {
   attn::Combine combine = attn::Combine::Chain;
   std::string reason;
-  bool isMissed = false;
 };
 
 struct ChooseCombine : ringlet::impl::RingletChooseCombineBase<ChooseCombine> {
@@ -38,7 +46,33 @@ struct ChooseCombine : ringlet::impl::RingletChooseCombineBase<ChooseCombine> {
   void runOnOperation() override;
 
 private:
-  Choice choose(attn::AttentionOp op, const arch::Target &target);
+  LogicalResult run(attn::AttentionOp op);
+
+  arch::Target target;
+};
+
+/// Predicts what the ways cost that kernels have for several branches.
+class Predictor {
+public:
+  Predictor(attn::AttentionOp op, const arch::Target &target)
+      : op(op), target(target), scores(countScores(op)) {}
+
+  /// Whether keys can be counted.
+  bool isPossible() const { return scores.has_value(); }
+  double getScoresOfUnion() const { return scores->ofUnion; }
+  Prediction predict(attn::Combine way);
+
+private:
+  double countChain();
+  double countApart();
+  double countPlainUnion();
+  double countUnion(std::string &problem);
+  double countSteps(const cost::GPUCore &core,
+                    const cost::GPUSchedule &schedule);
+
+  attn::AttentionOp op;
+  const arch::Target &target;
+  std::optional<cost::BranchScores> scores;
 };
 
 } // namespace
@@ -49,114 +83,221 @@ static std::string toText(double value, const char *format) {
   return text;
 }
 
-/// Cycles of a processor, or a multiprocessor, for a row of a chain.
-static double getChainCycles(attn::AttentionOp op, const arch::Target &target,
-                             const cost::BranchScores &scores) {
+/// The schedule of a branch, or why there is none.
+static cost::GPUSchedule getSchedule(attn::AttentionOp op,
+                                     attn::BranchAttr branch,
+                                     const arch::Target &target,
+                                     std::string &problem) {
+  cost::GPUSchedule schedule{};
+  if (findAttentionRecipe(op, target, problem).empty())
+    return schedule;
+  problem.clear();
+  cost::GPUCore core = getGPUCore(
+      *target.gpu, op.getQuery().getType().getElementType(), /*spare=*/0);
+  schedule = cost::chooseSchedule(core, getBranchShape(op, branch));
+  if (!schedule.fits)
+    problem = "expected tiles that a multiprocessor holds, found " +
+              cost::explain(schedule);
+  return schedule;
+}
+
+/// Plain kernels.
+double Predictor::countChain() {
   double cycles = 0;
   for (auto [index, branch] : llvm::enumerate(op.getBranchRange()))
-    cycles += getHeadShare(op, branch) * scores.ofBranches[index] *
+    cycles += getHeadShare(op, branch) * scores->ofBranches[index] *
               choosePlainTiling(op, branch, target).cyclesPerScore;
   return cycles;
 }
 
-/// Cycles of a processor for a row of a union.
-static double getPlainUnionCycles(attn::AttentionOp op,
-                                  const arch::Target &target,
-                                  const cost::BranchScores &scores,
-                                  const layout::UnionShape &shape) {
+/// Each kernel by its recipe, where it has one.
+double Predictor::countApart() {
+  double cycles = 0;
+  for (auto [index, branch] : llvm::enumerate(op.getBranchRange())) {
+    double keys = scores->ofBranches[index];
+    double ofBranch =
+        keys * choosePlainTiling(op, branch, target).cyclesPerScore;
+    std::string problem;
+    if (target.gpu) {
+      cost::GPUSchedule schedule = getSchedule(op, branch, target, problem);
+      // Of r rows one sees keys.
+      auto rate = static_cast<double>(branch.getR());
+      if (problem.empty())
+        ofBranch = std::min(
+            ofBranch, cost::countCyclesOfRow(schedule, keys * rate) / rate);
+    }
+    cycles += getHeadShare(op, branch) * ofBranch;
+  }
+  return cycles;
+}
+
+double Predictor::countPlainUnion() {
+  layout::UnionShape shape = attn::getUnionShape(op);
   PlainTiling tiling = choosePlainTiling(op, attn::getAtoms(op), target);
   int64_t rows = std::min(tiling.tiling.getQuery(), shape.width / shape.rate);
-  return scores.ofUnion * tiling.cyclesPerScore +
-         cost::cyclesOfPlace * scores.places / static_cast<double>(rows);
+  return scores->ofUnion * tiling.cyclesPerScore +
+         cost::cyclesOfPlace * scores->places / static_cast<double>(rows);
 }
 
-/// What a GPU needs to run a union as a scheduled kernel and does not have, or
-/// the cycles of a multiprocessor for a row.
-static std::string getScheduledUnionCycles(attn::AttentionOp op,
-                                           const arch::Target &target,
-                                           const cost::BranchScores &scores,
-                                           double &cycles) {
-  std::string reason;
-  if (findAttentionRecipe(op, target, reason).empty())
-    return reason;
+/// Of a causal union of nested branches, as it is cut.
+double Predictor::countSteps(const cost::GPUCore &core,
+                             const cost::GPUSchedule &schedule) {
+  layout::UnionShape shape = attn::getUnionShape(op);
+  double steps = 0;
+  for (const cost::UnionPart &part :
+       cost::cutCausalUnion(shape, schedule.query, schedule.key))
+    steps += cost::countSteps(shape, part, schedule.query, schedule.key);
+  // What one costs that hides nothing.
+  cost::BranchShape whole = getBranchShape(op, attn::getAtoms(op));
+  whole.causal = false;
+  whole.rowsOfSegment = 0;
+  double cycles =
+      cost::estimateSchedule(core, whole, schedule.query, schedule.key)
+          .cyclesPerScore *
+      static_cast<double>(schedule.query * schedule.key);
+  return steps * cycles / static_cast<double>(shape.width);
+}
+
+double Predictor::countUnion(std::string &problem) {
+  if (!target.gpu)
+    return countPlainUnion();
+  attn::BranchAttr atoms = attn::getAtoms(op);
+  cost::GPUSchedule schedule = getSchedule(op, atoms, target, problem);
+  if (!problem.empty())
+    return 0;
+  if (!op.getCausal() || !attn::getUnionShape(op).isNested)
+    return cost::countCyclesOfRow(schedule, scores->ofUnion);
   cost::GPUCore core = getGPUCore(
       *target.gpu, op.getQuery().getType().getElementType(), /*spare=*/0);
-  cost::GPUSchedule schedule =
-      cost::chooseSchedule(core, getBranchShape(op, attn::getAtoms(op)));
-  if (!schedule.fits)
-    return "expected tiles that a multiprocessor holds, found " +
-           cost::explain(schedule);
-  cycles = cost::countCyclesOfRow(schedule, scores.ofUnion);
-  return "";
+  return countSteps(core, schedule);
 }
 
-/// By the cost model, which speaks of rows of a sequence that fills the longest
-/// segment.
-Choice ChooseCombine::choose(attn::AttentionOp op, const arch::Target &target) {
-  Choice result;
-  result.isMissed = true;
-  result.reason = attn::whyNotUnion(op);
-  if (!result.reason.empty())
+Prediction Predictor::predict(attn::Combine way) {
+  Prediction result{way};
+  if (way == attn::Combine::Union)
+    result.problem = attn::whyNotUnion(op);
+  if (way == attn::Combine::Apart)
+    result.problem = attn::whyNotApart(op);
+  if (!result.problem.empty())
     return result;
-  layout::UnionShape shape = attn::getUnionShape(op);
-  std::optional<cost::BranchScores> scores = countScores(op);
-  if (!scores) {
-    result.reason = "expected branches with segments whose keys can be counted";
+  op.setCombine(way);
+  if (way == attn::Combine::Union)
+    result.cycles = countUnion(result.problem);
+  else if (way == attn::Combine::Apart)
+    result.cycles = countApart();
+  else
+    result.cycles = countChain();
+  op.removeCombineAttr();
+  return result;
+}
+
+/// Rows of all heads and sequences of a call, of which what types do not say is
+/// one sequence of 65536 tokens.
+static double countRows(attn::AttentionOp op) {
+  constexpr int64_t anyLength = 65536;
+  RankedTensorType query = op.getQuery().getType();
+  int64_t rows = query.getDimSize(op.getSequenceAxis());
+  rows = ShapedType::isDynamic(rows) ? anyLength : rows;
+  if (!op.isPacked() && !query.isDynamicDim(0))
+    rows *= query.getDimSize(0);
+  return static_cast<double>(rows) * static_cast<double>(op.getQueryHeads());
+}
+
+/// What is predicted of a way, for people.
+static std::string explain(attn::AttentionOp op, const arch::Target &target,
+                           const Prediction &prediction) {
+  std::string text = attn::stringifyCombine(prediction.way).str();
+  if (!prediction.problem.empty())
+    return text + " is not possible: " + prediction.problem;
+  if (!target.gpu)
+    return text + " " + toText(prediction.cycles / 1000, "%.1f") +
+           " thousand cycles a row";
+  double seconds = prediction.cycles * countRows(op) /
+                   target.gpu->multiprocessors / target.gpu->megahertz / 1e6;
+  return text + " " + toText(seconds * 1e3, "%.3g") + " ms";
+}
+
+/// The way of which the cost model predicts the least, which speaks of rows of
+/// a sequence that fills the longest segment.
+static Choice choose(attn::AttentionOp op, const arch::Target &target) {
+  using attn::Combine;
+  Choice result;
+  Predictor predictor(op, target);
+  if (!predictor.isPossible()) {
+    std::string problem = attn::whyNotApart(op);
+    if (problem.empty())
+      result.combine = Combine::Apart;
+    std::string reason = attn::whyNotUnion(op);
+    if (reason.empty())
+      reason = "expected branches with segments whose keys can be counted";
+    result.reason =
+        attn::stringifyCombine(result.combine).str() +
+        "; union is not taken: " + reason +
+        (problem.empty() ? "" : "; apart is not possible: " + problem);
     return result;
   }
-  double all = 0;
-  op.setCombine(attn::Combine::Union);
+  const Prediction *best = nullptr;
+  SmallVector<Prediction> all;
+  // Of those that cost the same the first one moves the least.
+  for (Combine way : {Combine::Apart, Combine::Union, Combine::Chain})
+    all.push_back(predictor.predict(way));
+  for (const Prediction &each : all)
+    if (each.problem.empty() && (!best || each.cycles < best->cycles))
+      best = &each;
+  result.combine = best->way;
+  result.reason = explain(op, target, *best);
+  if (best->way == Combine::Union)
+    result.reason +=
+        ", " + toText(predictor.getScoresOfUnion(), "%.0f") + " scores a row";
+  result.reason += ", the least that the cost model predicts";
   if (target.gpu)
-    result.reason = getScheduledUnionCycles(op, target, *scores, all);
-  else
-    all = getPlainUnionCycles(op, target, *scores, shape);
-  op.removeCombineAttr();
-  if (!result.reason.empty())
-    return result;
-  double chain = getChainCycles(op, target, *scores);
-  bool isLess = all < chain;
-  result.combine = isLess ? attn::Combine::Union : attn::Combine::Chain;
-  result.isMissed = !isLess;
-  result.reason = "union of " + toText(scores->ofUnion, "%.0f") +
-                  " scores a row, " + toText(all / 1000, "%.1f") +
-                  " thousand cycles by the cost model; chain " +
-                  toText(chain / 1000, "%.1f");
+    result.reason +=
+        " for " + toText(countRows(op), "%.3g") + " rows of heads on " +
+        std::to_string(target.gpu->multiprocessors) + " multiprocessors";
+  for (const Prediction &each : all)
+    if (each.way != best->way)
+      result.reason += "; " + explain(op, target, each);
   return result;
+}
+
+LogicalResult ChooseCombine::run(attn::AttentionOp op) {
+  auto options = remark::RemarkOpts::name("ChooseCombine")
+                     .category("ringlet-choose-combine");
+  Choice choice;
+  if (combine == "auto") {
+    choice = choose(op, target);
+  } else {
+    choice.combine = *attn::symbolizeCombine(combine);
+    choice.reason = combine + ", which was asked for";
+    std::string problem;
+    if (choice.combine == attn::Combine::Union)
+      problem = attn::whyNotUnion(op);
+    if (choice.combine == attn::Combine::Apart)
+      problem = attn::whyNotApart(op);
+    if (!problem.empty())
+      return op.emitOpError("combine = ")
+             << combine << " is not possible: " << problem;
+  }
+  remark::passed(op.getLoc(), options) << choice.reason;
+  if (choice.combine != attn::Combine::Chain)
+    op.setCombine(choice.combine);
+  return success();
 }
 
 void ChooseCombine::runOnOperation() {
   std::string error;
-  arch::Target target = arch::lookupTarget(level, &error);
+  target = arch::lookupTarget(level, &error);
   if (target && combine != "auto" && !attn::symbolizeCombine(combine))
-    error = "expected one of auto, chain, union, found '" + combine + "'";
+    error =
+        "expected one of auto, apart, chain, union, found '" + combine + "'";
   if (!error.empty()) {
     emitError(getOperation()->getLoc()) << error;
     return signalPassFailure();
   }
-  auto options = remark::RemarkOpts::name("ChooseCombine")
-                     .category("ringlet-choose-combine");
   WalkResult walk = getOperation()->walk([&](attn::AttentionOp op) {
     if (op.getCombine() || op.getTilings() || op.getBranches().size() < 2)
       return WalkResult::advance();
-    Choice choice;
-    if (combine == "auto") {
-      choice = choose(op, target);
-    } else {
-      choice.combine = *attn::symbolizeCombine(combine);
-      choice.reason = combine + ", which was asked for";
-      std::string problem = attn::whyNotUnion(op);
-      if (choice.combine == attn::Combine::Union && !problem.empty()) {
-        op.emitOpError("combine = union is not possible: ") << problem;
-        return WalkResult::interrupt();
-      }
-    }
-    if (choice.isMissed)
-      remark::missed(op.getLoc(), options) << ("no union: " + choice.reason);
-    else
-      remark::passed(op.getLoc(), options) << choice.reason;
-    if (choice.combine == attn::Combine::Union)
-      op.setCombine(choice.combine);
-    return WalkResult::advance();
+    return failed(run(op)) ? WalkResult::interrupt() : WalkResult::advance();
   });
   if (walk.wasInterrupted())
     signalPassFailure();

@@ -42,20 +42,26 @@ def RingletChooseCombine : Pass<"ringlet-choose-combine"> {
   let summary = "Choose how kernels compute several branches";
   let description = [{
     Writes `combine = union` on attentions of several branches that one kernel
-    is to compute, unless `combine` or `tilings` are there already.
+    is to compute, and `combine = apart` on those whose branches get a kernel
+    each that ends their softmaxes, unless `combine` or `tilings` are there
+    already.
 
     A chain computes every score of every branch and takes the softmax of its
     rows through memory from branch to branch. A union keeps the softmax in
     registers or caches, and computes a score that several nested branches share
     once; its tiles hold rows of one residue modulo the common multiple of all
     dilations in one segment of their common divisor, of which there may be few.
-    `combine=auto` counts the scores of both for a sequence that fills the
-    longest segment, takes them times what the cost model of tiles says that one
-    costs, and chooses the less. On a GPU the union has to be possible with a
-    recipe. It takes a chain, too, where a branch has no segments, whose keys the
-    compiler cannot count.
+    Branches of different heads can also be kept apart: a kernel for each, in
+    tiles of its own, and nothing passes from one to the other.
 
-    A union that is asked for and not possible is an error that says why.
+    `combine=auto` counts the scores of each way for a sequence that fills the
+    longest segment, takes them times what the cost model of tiles says that one
+    costs, and chooses the least; a remark has what it predicts of every way, in
+    cycles of a processor for a row and on GPUs in milliseconds. On a GPU the
+    union has to be possible with a recipe. It takes a chain, too, where a branch
+    has no segments, whose keys the compiler cannot count.
+
+    A way that is asked for and not possible is an error that says why.
 
     Before:
 
@@ -74,7 +80,7 @@ def RingletChooseCombine : Pass<"ringlet-choose-combine"> {
   let options = [Option<"level", "level", "std::string",
     /*default=*/"\"x86-64-v3\"", "Row of the table of CPU levels or of GPU architectures to choose for">,
     Option<"combine", "combine", "std::string",
-    /*default=*/"\"auto\"", "How kernels compute several branches: chain, union, or auto to choose">];
+    /*default=*/"\"auto\"", "How kernels compute several branches: apart, chain, union, or auto to choose">];
 }
 
 def RingletChooseTiling : Pass<"ringlet-choose-tiling"> {

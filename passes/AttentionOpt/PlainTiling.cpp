@@ -45,7 +45,8 @@ static bool masksByElement(attn::AttentionOp op, attn::BranchAttr branch) {
 /// Whether kernels read more than operands.
 static bool readsMore(attn::AttentionOp op) {
   Value offset = op.getQOffset();
-  return op.getSink() || op.getQueryLengths() || op.isPacked() ||
+  return op.getSink() || op.mayCountPadding() || op.getQueryLengths() ||
+         op.isPacked() ||
          (offset && cast<RankedTensorType>(offset.getType()).getRank() != 0);
 }
 

@@ -81,6 +81,10 @@ SplitKVChoice ringlet::chooseSplitKV(attn::AttentionOp op,
   for (auto [index, branch] : llvm::enumerate(branches)) {
     attn::TilingAttr tiling = op.getTilingOf(index);
     cost::KeySplit split = choose(op, branch, tiling, target, spareRegisters);
+    // Others may have asked for so many registers, and no tile of few rows
+    // leaves them.
+    if (split.rows == 0 && spareRegisters != 0)
+      split = choose(op, branch, tiling, target, /*spareRegisters=*/0);
     if (index == 0 || split.queries < chosen.queries)
       chosen = split;
   }

@@ -10,8 +10,6 @@
 #include "dialects/Ringlet/IR/BranchUnion.h"
 #include "passes/AttentionToTile/KernelBuilder.h"
 
-#include "mlir/IR/Remarks.h"
-
 #include <limits>
 
 using namespace mlir;
@@ -106,6 +104,22 @@ static KernelList chainBranches(HostPlan &plan, Attention &attention) {
   return kernels;
 }
 
+/// A kernel for each branch, whose heads have no other one.
+static KernelList setApart(Attention &attention) {
+  KernelList kernels;
+  for (unsigned index = 0; index < attention.sizes.size(); ++index) {
+    BranchKernel kernel;
+    kernel.branch = index;
+    kernel.tiling = attention.getTiling(index);
+    SoftmaxResult result;
+    result.output = attention.output;
+    result.lse = attention.lse;
+    kernel.ends.after = result;
+    kernels.push_back({"attention", "_branch" + std::to_string(index), kernel});
+  }
+  return kernels;
+}
+
 //===----------------------------------------------------------------------===//
 // What features add
 //===----------------------------------------------------------------------===//
@@ -150,15 +164,52 @@ static void finish(Attention &attention, KernelList &kernels) {
          FinishKernel{{result.output, {}, {}}, {}, attention.output}});
 }
 
-/// Lets the sink of each head (R3) join every softmax where it ends.
+/// The logits of sinks and of the padding of `branches`, which kernels in front
+/// of others write; `part` is behind the names of these.
+static HostTensor makeSinks(HostPlan &plan, Attention &attention,
+                            ArrayRef<unsigned> branches, const Twine &part,
+                            KernelList &before) {
+  Type f32 = plan.getBuilder().getF32Type();
+  auto shape = ArrayRef(attention.rowShape).take_back(2);
+  auto sizes = ArrayRef(attention.rowSizes).take_back(2);
+  HostTensor sinks = plan.workspace(shape, f32, sizes);
+  if (attention.sink)
+    before.push_back({"sinks", part.str(), SinkKernel{attention.sink, sinks}});
+  if (!attention.op.mayCountPadding())
+    return sinks;
+  int64_t entries = ShapedType::isDynamic(shape[1]) ? ShapedType::kDynamic
+                                                    : shape[0] * shape[1];
+  HostTensor counts =
+      plan.workspace(entries, f32, plan.mul(sizes[0], sizes[1]));
+  before.push_back({"padding", part.str(),
+                    PaddingKernel{llvm::to_vector(branches), counts}});
+  before.push_back({"join_padding", part.str(),
+                    JoinPaddingKernel{counts, sinks, bool(attention.sink)}});
+  return sinks;
+}
+
+/// Lets the sink of each head (R3) and keys of padding (B7) join every softmax
+/// where it ends.
 static void addSinks(HostPlan &plan, Attention &attention,
                      KernelList &kernels) {
-  if (!attention.sink)
+  if (!attention.sink && !attention.op.mayCountPadding())
     return;
-  HostTensor sinks = plan.workspace(ArrayRef(attention.rowShape).take_back(2),
-                                    plan.getBuilder().getF32Type(),
-                                    ArrayRef(attention.rowSizes).take_back(2));
+  KernelList before;
+  // Where branches of a head are added up, each has padding of its own.
+  bool areSeparate = attention.isSum() && !attention.op.isUnion() &&
+                     attention.op.mayCountPadding();
+  HostTensor shared;
+  if (!areSeparate)
+    shared = makeSinks(
+        plan, attention,
+        llvm::to_vector(llvm::seq<unsigned>(0, attention.sizes.size())), "",
+        before);
   for (Kernel &kernel : kernels) {
+    HostTensor sinks = shared;
+    if (auto *branch = std::get_if<BranchKernel>(&kernel.spec);
+        branch && areSeparate)
+      sinks = makeSinks(plan, attention, branch->branch,
+                        "_branch" + Twine(branch->branch), before);
     if (SoftmaxEnds *ends = getEnds(kernel)) {
       if (auto *result = std::get_if<SoftmaxResult>(&ends->after))
         result->sinks = sinks;
@@ -171,8 +222,7 @@ static void addSinks(HostPlan &plan, Attention &attention,
       lse->sinks = sinks;
     }
   }
-  kernels.insert(kernels.begin(),
-                 {"sinks", "", SinkKernel{attention.sink, sinks}});
+  kernels.insert(kernels.begin(), before.begin(), before.end());
 }
 
 /// Whether a kernel can fill what its branch leaves out, which are other
@@ -185,12 +235,53 @@ static bool canFillOthers(Attention &attention, const BranchKernel &kernel) {
   return sizes.areKnown() && sizes.getR() <= maxFillRate &&
          kernel.tiling.getRecipe() && attention.op.getHeadDim() <= maxFillDim &&
          attention.op.getValueDim() <= maxFillDim &&
-         attention.hasEveryHead(kernel.branch);
+         (attention.op.isApart() || attention.hasEveryHead(kernel.branch));
+}
+
+/// Lets kernels of branches that are apart fill rows of their heads beside
+/// their own, and others fill in front of them what is left: all of it where a
+/// kernel cannot or a head has no branch.
+static void fillApart(Attention &attention, KernelList &kernels) {
+  bool areAllFilled = true;
+  int64_t heads = 0;
+  const SoftmaxResult *result = nullptr;
+  for (BranchKernel *kernel : getBranches(kernels)) {
+    attn::BranchAttr branch = attention.getBranch(kernel->branch);
+    heads += (branch.hasAllHeads() ? attention.op.getQueryHeads()
+                                   : branch.getHeadEnd()) -
+             branch.getHeadBegin();
+    result = &std::get<SoftmaxResult>(kernel->ends.after);
+    const BranchSizes &sizes = attention.sizes[kernel->branch];
+    if (sizes.areKnown() && sizes.getR() == 1)
+      continue;
+    kernel->fillsOthers = canFillOthers(attention, *kernel);
+    areAllFilled &= kernel->fillsOthers;
+  }
+  areAllFilled &= heads == attention.op.getQueryHeads();
+  KernelList fills;
+  int64_t last = attention.lse.sizes.size() - 1;
+  // Of a sum lse has a part for each branch, with entries of all heads.
+  if (attention.lse && attention.isSum())
+    fills.push_back(
+        {"fill_lse", "", FillKernel{attention.lse, last, -infinity}});
+  else if (attention.lse && !areAllFilled && result->sinks)
+    fills.push_back(
+        {"fill_lse", "", FillSinkLseKernel{result->sinks, attention.lse}});
+  else if (attention.lse && !areAllFilled)
+    fills.push_back(
+        {"fill_lse", "", FillKernel{attention.lse, last, -infinity}});
+  if (!areAllFilled)
+    fills.push_back(
+        {"fill_output", "",
+         FillKernel{attention.output, attention.op.getSequenceAxis(), 0.0}});
+  kernels.insert(findFirstStream(kernels), fills.begin(), fills.end());
 }
 
 /// Fills rows that no branch reaches, and what branches go on from where the
 /// first of them does not reach.
 static void fillUnreached(Attention &attention, KernelList &kernels) {
+  if (attention.op.isApart())
+    return fillApart(attention, kernels);
   SmallVector<BranchKernel *> branches = getBranches(kernels);
   // A union has all rows.
   if (branches.empty())
@@ -290,53 +381,6 @@ static void fillPastEnds(Attention &attention, KernelList &kernels) {
 // The list
 //===----------------------------------------------------------------------===//
 
-/// What becomes of the branches of a union.
-static std::string describeUnion(attn::AttentionOp op,
-                                 const KernelList &kernels) {
-  std::string text =
-      "one kernel for " + std::to_string(op.getBranches().size()) + " branches";
-  for (const Kernel &kernel : kernels) {
-    auto *each = std::get_if<UnionKernel>(&kernel.spec);
-    if (!each || each->part.branches == op.getBranches().size())
-      continue;
-    size_t branches = each->part.branches;
-    text += " that computes rows of " +
-            std::to_string(op.getBranches().size() - branches) +
-            " of them once more, behind one for the others, whose tiles hide "
-            "less";
-  }
-  return text + ", no partial results";
-}
-
-/// Says as a remark what becomes of the branches.
-static void report(attn::AttentionOp op, const KernelList &kernels) {
-  auto remark = [&](const std::string &text) {
-    remark::passed(
-        op.getLoc(),
-        remark::RemarkOpts::name("Attention").category("ringlet-to-rtile"))
-        << text;
-  };
-  if (op.isUnion())
-    return remark(describeUnion(op, kernels));
-  if (llvm::any_of(kernels, [](const Kernel &kernel) {
-        return std::holds_alternative<MergeKernel>(kernel.spec);
-      }))
-    return;
-  SmallVector<const BranchKernel *> branches;
-  for (const Kernel &kernel : kernels)
-    if (auto *branch = std::get_if<BranchKernel>(&kernel.spec))
-      branches.push_back(branch);
-  // On a ring, these are around those of pieces.
-  if (branches.empty())
-    return;
-  auto *result = std::get_if<SoftmaxResult>(&branches.back()->ends.after);
-  remark(std::to_string(branches.size()) + " branch kernels, " +
-         (branches.size() == 1 ? "no partial results"
-          : result && result->isWhole
-              ? "the last one writes the output"
-              : "a finishing kernel writes the output"));
-}
-
 /// The kernels of a union. Only kernels with a recipe compute tiles in front of
 /// others for nothing: others leave out rows and columns that a mask hides.
 static std::vector<cost::UnionPart> cutUnion(Attention &attention) {
@@ -376,8 +420,13 @@ static KernelList uniteBranches(Attention &attention) {
 }
 
 KernelList ringlet::listKernels(HostPlan &plan, Attention &attention) {
-  KernelList kernels = attention.op.isUnion() ? uniteBranches(attention)
-                                              : chainBranches(plan, attention);
+  KernelList kernels;
+  if (attention.op.isUnion())
+    kernels = uniteBranches(attention);
+  else if (attention.op.isApart())
+    kernels = setApart(attention);
+  else
+    kernels = chainBranches(plan, attention);
   finish(attention, kernels);
   addSinks(plan, attention, kernels);
   fillUnreached(attention, kernels);
@@ -502,39 +551,4 @@ RingKernels ringlet::listRingKernels(HostPlan &plan, Attention &attention) {
       {"fill_sum", "",
        FillKernel{sum, int64_t(sum.sizes.size()) - 1, /*value=*/0.0}});
   return result;
-}
-
-void ringlet::emitKernel(HostPlan &, const Twine &name, Attention &attention,
-                         const RowTableKernel &kernel) {
-  attention.rows.emitTable(name, kernel.side);
-}
-
-void ringlet::emitKernel(HostPlan &plan, const Twine &name,
-                         Attention &attention, const RedoKernel &kernel) {
-  std::visit(
-      [&](const auto &marking) { emitRedo(plan, name, attention, marking); },
-      kernel.marking);
-}
-
-void ringlet::emitKernels(HostPlan &plan, Attention &attention,
-                          const KernelList &kernels,
-                          function_ref<std::string(StringRef)> getName) {
-  // Branches with the same sizes have kernels that differ in what they are
-  // launched on.
-  EqualKernels equal(plan.getSymbols());
-  for (const Kernel &kernel : kernels) {
-    std::visit(
-        [&](const auto &spec) {
-          emitKernel(plan, getName(kernel.name) + kernel.part, attention, spec);
-        },
-        kernel.spec);
-    auto *branch = std::get_if<BranchKernel>(&kernel.spec);
-    Operation *last = plan.getBuilder().getInsertionPoint()->getPrevNode();
-    bool isParts = std::holds_alternative<PartsKernel>(kernel.spec);
-    if (isParts || (branch && !branch->ends.marks)) {
-      auto launch = cast<rplan::LaunchOp>(last);
-      launch.setKernel(equal.share(launch.getKernel()));
-    }
-  }
-  report(attention.op, kernels);
 }

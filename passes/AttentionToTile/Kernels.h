@@ -40,7 +40,9 @@ struct SoftmaxResult {
   bool isWhole = true;
   /// Null if nobody reads it.
   HostTensor lse;
-  /// The sink of each row (R3), `[head, sequence]`; null if there is none.
+  /// What joins the softmax of each row as a logit without a value: its sink
+  /// (R3) and keys of padding (B7), `[head, sequence]`; null if there is
+  /// neither.
   HostTensor sinks;
 };
 
@@ -108,6 +110,20 @@ struct SinkKernel {
   HostTensor sink, rows;
 };
 
+/// Counts the keys of padding (B7) of each row in `branches`, f32, in one list:
+/// the rows of head 0, those of head 1, and so on.
+struct PaddingKernel {
+  llvm::SmallVector<unsigned> branches;
+  HostTensor counts;
+};
+
+/// Lets keys of padding join the sinks of `rows`, `[head, sequence]`, or writes
+/// the logit of their sum there if there are no sinks.
+struct JoinPaddingKernel {
+  HostTensor counts, rows;
+  bool hasSinks;
+};
+
 /// Sets every element of `tensor`, in tiles along `axis`.
 struct FillKernel {
   HostTensor tensor;
@@ -149,9 +165,10 @@ struct FinishLseKernel {
 /// `part` behind it.
 struct Kernel {
   std::string name, part;
-  std::variant<RowTableKernel, SinkKernel, FillKernel, FillSinkLseKernel,
-               BranchKernel, RedoKernel, PartsKernel, MergeKernel, UnionKernel,
-               FinishKernel, FinishLseKernel, FillPastKernel>
+  std::variant<RowTableKernel, SinkKernel, PaddingKernel, JoinPaddingKernel,
+               FillKernel, FillSinkLseKernel, BranchKernel, RedoKernel,
+               PartsKernel, MergeKernel, UnionKernel, FinishKernel,
+               FinishLseKernel, FillPastKernel>
       spec;
 };
 using KernelList = std::vector<Kernel>;
@@ -197,6 +214,10 @@ void emitKernel(HostPlan &plan, const llvm::Twine &name, Attention &attention,
                 const RowTableKernel &kernel);
 void emitKernel(HostPlan &plan, const llvm::Twine &name, Attention &attention,
                 const SinkKernel &kernel);
+void emitKernel(HostPlan &plan, const llvm::Twine &name, Attention &attention,
+                const PaddingKernel &kernel);
+void emitKernel(HostPlan &plan, const llvm::Twine &name, Attention &attention,
+                const JoinPaddingKernel &kernel);
 void emitKernel(HostPlan &plan, const llvm::Twine &name, Attention &attention,
                 const FillKernel &kernel);
 void emitKernel(HostPlan &plan, const llvm::Twine &name, Attention &attention,

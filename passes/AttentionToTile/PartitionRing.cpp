@@ -199,7 +199,8 @@ FlatSymbolRefAttr FunctionLowering::addPieces(attn::AttentionOp op,
     keyHeads = 1;
     branch = attn::BranchAttr::get(
         context, attn::BranchAttr::kUnbounded, 1, attn::OffsetRule::Modulo, 0,
-        attn::HeadKind::Key, 0, attn::BranchAttr::kAllHeads);
+        attn::HeadKind::Key, 0, attn::BranchAttr::kAllHeads,
+        attn::Padding::None);
   }
   int64_t any = ShapedType::kDynamic, dim = op.getHeadDim();
   int64_t valueDim = op.getValueDim();

@@ -10,6 +10,7 @@
 #include "passes/AttentionToTile/RowOrder.h"
 #include "passes/AttentionToTile/ScoreUnits.h"
 
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 #include <algorithm>
@@ -190,6 +191,49 @@ void ringlet::emitKernel(HostPlan &plan, const Twine &name, Attention &,
                                             k.tileType(kernel.tileShape()),
                                             tile, /*columns=*/false),
                view);
+  k.launch();
+}
+
+void ringlet::emitKernel(HostPlan &plan, const Twine &name, Attention &,
+                         const JoinPaddingKernel &join) {
+  RowKernel kernel(plan, name, /*axis=*/1, join.rows);
+  KernelBuilder &k = kernel.k;
+  Value from = k.addBuffer("padding", join.counts.buffer);
+  Value to = k.addBuffer("sinks", join.rows.buffer);
+  kernel.declareGrid();
+  Type f32 = k.getBuilder().getF32Type();
+  // The rows of this head lie behind those of the heads before it.
+  Value length = k.size("rows", to, 1);
+  Value head = kernel.fixed.front();
+  KernelBuilder::Rows ofHead;
+  ofHead.first = k.create<arith::MulIOp>("rows_before", head, length);
+  ofHead.end = k.add("rows_end", ofHead.first, length);
+  ofHead.origin =
+      k.create<arith::SubIOp>("first_ordinal", k.constant(0), ofHead.first);
+  Value counts = k.view("padding_rows", from, {nullptr},
+                        rtile::ViewType::get({tileRows}, f32), ofHead);
+  Value count = kernel.load("count", counts);
+  Value logit = k.create<math::LogOp>("padding_logit", count);
+  Value rows = kernel.view("rows", to, f32);
+  if (join.hasSinks) {
+    Value sink = kernel.load("sink", rows);
+    // Minus infinity is no distance away from itself.
+    auto type = cast<RankedTensorType>(count.getType());
+    Value some =
+        k.create<arith::CmpFOp>("has_padding", arith::CmpFPredicate::OGT, count,
+                                k.splat("none", 0.0, type));
+    Value greater = k.create<arith::MaximumFOp>("greater", sink, logit);
+    Value distance = k.create<math::AbsFOp>(
+        "distance", k.create<arith::SubFOp>("difference", sink, logit));
+    Value weight = k.create<math::ExpOp>(
+        "weight", k.create<arith::NegFOp>("below", distance));
+    Value one = k.splat("one", 1.0, type);
+    Value rest = k.create<math::LogOp>(
+        "rest", k.create<arith::AddFOp>("weights", weight, one));
+    Value sum = k.create<arith::AddFOp>("sum", greater, rest);
+    logit = k.create<arith::SelectOp>("sink_and_padding", some, sum, sink);
+  }
+  kernel.store(logit, rows);
   k.launch();
 }
 

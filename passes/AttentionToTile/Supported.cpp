@@ -37,10 +37,11 @@ static LogicalResult checkAttention(attn::AttentionOp op) {
   if (!op.getTilings())
     return op.emitOpError("expected tilings: run ringlet-choose-tiling first");
   for (auto tiling : op.getTilings()->getAsRange<attn::TilingAttr>())
-    if (tiling.getRecipe() && op.getBranches().size() != 1 && !op.isUnion())
+    if (tiling.getRecipe() && op.getBranches().size() != 1 && !op.isUnion() &&
+        !op.isApart())
       return op.emitOpError("expected recipe ")
              << tiling.getRecipe().getValue()
-             << " only where there is one branch, or a union, found a chain of "
+             << " only where a kernel ends its softmax, found a chain of "
              << op.getBranches().size() << " branches of one softmax";
   if (op.getHeadDim() > 1024 || op.getValueDim() > 1024)
     return op.emitOpError(

@@ -76,10 +76,11 @@ bool liesByOrdinal(attn::AttentionOp op) {
          !op.getGridWindow() && !op.getBlockMask();
 }
 
-/// A branch of which the rows of a tile are.
-BranchAttr getTileBranch(attn::AttentionOp op) {
-  return op.isUnion() ? attn::getAtoms(op)
-                      : cast<BranchAttr>(op.getBranches()[0]);
+/// Branches of which the rows of tiles are.
+SmallVector<BranchAttr> getTileBranches(attn::AttentionOp op) {
+  if (op.isUnion())
+    return {attn::getAtoms(op)};
+  return llvm::to_vector(op.getBranchRange());
 }
 
 /// The copy engine fetches rows at equal distances, in an order rows that lie
@@ -100,15 +101,18 @@ std::string checkOrders(attn::AttentionOp op) {
     rlayout::OrderAttr order = rlayout::getOrder(value.getType());
     if (!text.empty() || !order || order.isIdentity())
       continue;
-    int64_t r = getTileBranch(op).getR();
-    // Whatever the segments, a residue is one run.
-    if (order.getOrder()->rowStep(layout::unboundedSegment, r,
-                                  /*atTokenZero=*/false) == 1)
-      continue;
-    stream << "expected " << name << " in linear order";
-    if (r > 1)
-      stream << " or residue<" << r << ">";
-    stream << ", found " << order << " (O1)";
+    for (BranchAttr branch : getTileBranches(op)) {
+      int64_t r = branch.getR();
+      // Whatever the segments, a residue is one run.
+      if (order.getOrder()->rowStep(layout::unboundedSegment, r,
+                                    /*atTokenZero=*/false) == 1)
+        continue;
+      stream << "expected " << name << " in linear order";
+      if (r > 1)
+        stream << " or residue<" << r << ">";
+      stream << ", found " << order << " (O1)";
+      break;
+    }
   }
   return text;
 }
@@ -144,20 +148,22 @@ std::string ringlet::whyNotForwardAttention(attn::AttentionOp op,
     problem = checkDim("D", op.getHeadDim());
   if (problem.empty())
     problem = checkDim("Dv", op.getValueDim());
-  if (problem.empty() && op.getBranches().size() != 1 && !op.isUnion())
+  bool isChain = !op.isUnion() && !op.isApart();
+  if (problem.empty() && op.getBranches().size() != 1 && isChain)
     problem = "expected one branch, or a union of several, whose softmax is "
               "finished in its kernel, found a chain of " +
               number(op.getBranches().size());
   if (problem.empty() && op.isUnion())
     problem = checkUnion(op);
-  if (problem.empty() && op.getMix() != attn::Mix::Softmax && !op.isUnion())
+  if (problem.empty() && op.getMix() != attn::Mix::Softmax && isChain)
     problem = "expected mix = softmax, found mix = sum (R2)";
   if (problem.empty() && rlayout::getRing(op.getQuery().getType()))
     problem =
         "expected a softmax that begins in its kernel, found a ring, whose "
         "kernels go on from chunk to chunk (G1)";
-  if (problem.empty())
-    problem = checkBranch(getTileBranch(op));
+  for (BranchAttr branch : getTileBranches(op))
+    if (problem.empty())
+      problem = checkBranch(branch);
   if (problem.empty())
     problem = checkOrders(op);
   if (problem.empty())

@@ -22,7 +22,7 @@ void code::emitEntries(CodeBuilder &b, const Buffer &table, Value begin,
   auto writeEntry = [&](Value place) {
     Value entry = emitEntry(place);
     b.store(entry, getElementAddress(b, table, entry.getType(), place),
-            entryBytes);
+            entry.getType().getIntOrFloatBitWidth() / 8);
   };
   b.loop(first, stop, b.i64(share.threads), writeEntry, Unroll::ByLLVM);
 }

@@ -15,6 +15,7 @@ from ringlet._values import integer, integers, one_of
 
 OFFSETS = ("modulo", "block")
 HEADS = ("key", "query")
+PADDINGS = ("none", "counted")
 # A curve's name, with a number or a list of numbers as its parameter.
 _CURVE = re.compile(r"[a-z_]+(<\s*-?\d+\s*>|<\s*\[[-\d,\s]*\]\s*>)?", re.ASCII)
 
@@ -34,6 +35,8 @@ class Branch(NamedTuple):
     offset  the residue that a head sees (B2): "modulo", "block" or a constant
     heads   (begin, end) of the query heads that take part; None is all
     by      the heads that offset counts (B2): "key" or "query" heads
+    padding "counted": keys of zeros, up to which segments are filled, count in the
+            softmax of what is not causal (B7); "none": they do not
 
     w and r that are numbers are compiled in. An array of an integer without axes,
     in the host's memory, is read at each call, and no other value of it compiles
@@ -45,6 +48,7 @@ class Branch(NamedTuple):
     offset: Union[str, int] = "modulo"
     heads: Optional[Tuple[int, int]] = None
     by: str = "key"
+    padding: str = "none"
 
     def __str__(self) -> str:
         if self.w is None:
@@ -68,6 +72,8 @@ class Branch(NamedTuple):
             parts.append(f"by = {by}")
         if self.heads is not None:
             parts.append(f"heads = {listed('heads', self.heads, rule='section 2')}")
+        if one_of("padding", self.padding, PADDINGS, rule="B7") != "none":
+            parts.append(f"padding = {self.padding}")
         return f"<{', '.join(parts)}>"
 
 

@@ -84,15 +84,17 @@ def longnet(segments: Sequence, rates: Sequence) -> Keywords:
     return {"branches": _branches(segments, rates)}
 
 
-def torchscale(segments: Sequence, rates: Sequence) -> Keywords:
+def torchscale(segments: Sequence, rates: Sequence, *, padding: str = "none") -> Keywords:
     """As in torchscale: the first heads see residue 0, the next ones 1, ...
 
     What torchscale adds to short segments are keys of zeros, which count in its
-    softmax; no padding is ever counted here.
+    softmax where attention is not causal. With padding "counted" they do so here
+    (B7), and a checkpoint trained there gives the numbers that it gave there.
     """
     return {
         "branches": tuple(
-            each._replace(offset="block") for each in _branches(segments, rates)
+            each._replace(offset="block", padding=padding)
+            for each in _branches(segments, rates)
         )
     }
 

@@ -28,7 +28,7 @@
 
 // STDERR:     for x86-64-v3:
 // STDERR-NEXT: ringlet-choose-order: no order: its 2 branches may want different ones
-// STDERR-NEXT: ringlet-choose-combine: no union: expected branches with segments whose keys can be counted
+// STDERR-NEXT: ringlet-choose-combine: chain; union is not taken: expected branches with segments whose keys can be counted; apart is not possible: expected branches of different heads, found heads of several
 // STDERR-NEXT: ringlet-choose-tiling: branch 0
 
 func.func @attend(%q: tensor<1x?x2x16xf32>, %k: tensor<1x?x2x16xf32>)

@@ -107,6 +107,9 @@ class Writer:
             at = self.further.randrange(len(branches))
             name = self.further.choice("wr")
             branches[at] = re.sub(rf"\b{name} = [\d*]+", f"{name} = ?", branches[at])
+        if self.further.random() < 0.15:
+            at = self.further.randrange(len(branches))
+            branches[at] = branches[at].replace(">", ", padding = counted>")
         leading = f"{len(branches)}x" if is_sum else ""
         rows_layout = rows_layout.replace("AXIS", str(3 if is_sum else 2))
         lse = f"tensor<{leading}{batch}x{heads}x{rows}xf32{rows_layout}>"

@@ -11,7 +11,6 @@ hard for a streaming softmax.
 from __future__ import annotations
 
 import dataclasses
-import json
 import math
 import pathlib
 import random
@@ -151,6 +150,37 @@ func.func @attend({arguments}) -> ({o}, {lse}) {{
 """
 
 
+    def counts(self, head, rows, offset, keys):
+        """How often each key counts for a row, [rows, keys] (B3, B4), and how many
+        keys of padding do (B7)."""
+        import torch
+
+        p = (rows + offset)[:, None]
+        u = torch.arange(keys, device="cuda")[None]
+        seen = torch.ones(p.shape[0], keys, dtype=torch.bool, device="cuda")
+        residue = head // (self.heads // self.key_heads) % self.r
+        if self.w:
+            inside = p % self.w % self.r == residue
+            seen &= inside & (u // self.w == p // self.w)
+            seen &= u % self.w % self.r == residue
+        if self.causal:
+            seen &= u <= p
+        if self.window:
+            left, right = self.window
+            if left >= 0:
+                seen &= u >= p - left
+            if right >= 0:
+                seen &= u <= p + right
+        return seen.double(), torch.zeros(p.shape[0], device="cuda")
+
+    def lse_of(self, lse, head):
+        """The lse of a head, of those that the program wrote."""
+        return lse[head]
+
+    def lse_shape(self, queries) -> tuple:
+        return (self.batch, self.heads, queries)
+
+
 def draw(seed: int, count: int) -> list[Config]:
     """Every head size is met before one comes again."""
     dice = random.Random(seed)
@@ -225,7 +255,13 @@ def large() -> list[Config]:
 
 def configs_of(options) -> list[tuple[int, Config]]:
     """Those that are asked for, each with its number."""
-    drawn = draw(options.seed, options.count) + (large() if options.large else [])
+    if options.lists:
+        import lists  # Which has this module's configurations.
+
+        drawn = lists.draw(options.seed, options.count)
+    else:
+        drawn = draw(options.seed, options.count)
+    drawn += large() if options.large else []
     return [
         (number, config)
         for number, config in enumerate(drawn)
@@ -317,44 +353,22 @@ def _make_hostile(config, q, k, scores):
         k *= 3.0
 
 
-def _visible(config, head, rows, offset, keys):
-    """Mask [rows, keys] of rules B3 and B4."""
-    import torch
-
-    p = (rows + offset)[:, None]
-    u = torch.arange(keys, device="cuda")[None]
-    seen = torch.ones(p.shape[0], keys, dtype=torch.bool, device="cuda")
-    residue = head // (config.heads // config.key_heads) % config.r
-    if config.w:
-        inside = p % config.w % config.r == residue
-        seen &= inside & (u // config.w == p // config.w)
-        seen &= u % config.w % config.r == residue
-    if config.causal:
-        seen &= u <= p
-    if config.window:
-        left, right = config.window
-        if left >= 0:
-            seen &= u >= p - left
-        if right >= 0:
-            seen &= u <= p + right
-    return seen
-
-
-def _softmax(config, scores, seen, sink):
-    """Weights and lse; a row without keys has weights 0, and lse -inf or the sink
-    (R3)."""
+def _softmax(config, scores, counts, padding, sink):
+    """Weights, their sum and lse of keys that count so often, beside `padding` keys
+    of zeros; a row without keys has weights 0, and lse -inf or the sink (R3)."""
     import torch
 
     if config.softcap:
         scores = config.softcap * torch.tanh(scores / config.softcap)
-    scores = scores.masked_fill(~seen, -math.inf)
-    top = scores.amax(-1, keepdim=True)
+    scores = scores.masked_fill(counts == 0, -math.inf)
+    padding = padding[:, None].to(scores.dtype)
+    top = torch.maximum(scores.amax(-1, keepdim=True), torch.where(padding > 0, 0.0, -math.inf))
     if sink is not None:
         sink = sink.to(scores.dtype)
         top = torch.maximum(top, sink)
     base = top.masked_fill(top == -math.inf, 0.0)
-    weights = torch.exp(scores - base)
-    total = weights.sum(-1, keepdim=True)
+    weights = counts * torch.exp(scores - base)
+    total = weights.sum(-1, keepdim=True) + padding * torch.exp(-base)
     if sink is not None:
         total = total + torch.exp(sink - base)
     lse = (top + total.log()).squeeze(-1)
@@ -422,7 +436,8 @@ def _sequences(config, tensors, further, out, lse):
         for batch, head in {(0, 0), (config.batch - 1, config.heads - 1)}:
             q_length = _clamped(further, "q_lengths", batch, queries)
             k_length = _clamped(further, "k_lengths", batch, keys)
-            views = [tensor[batch] for tensor in (q, k, v, out, lse)]
+            views = [tensor[batch] for tensor in (q, k, v, out)]
+            views.append(lse[..., batch, :, :])
             p = offset(batch, k_length - q_length)
             yield head, views, q_length, k_length, p
         return
@@ -475,20 +490,20 @@ def _check(config, sequence, further) -> list:
     key_head = head // (config.heads // config.key_heads)
     past = rows >= q_length
     sink = further["sink"][head] if config.has_sink else None
-    seen = _visible(config, head, rows, offset, keys)
-    seen &= ~past[:, None]
-    seen[:, k_length:] = False
+    counts, padding = config.counts(head, rows, offset, keys)
+    counts[past] = 0
+    counts[:, k_length:] = 0
     q64, k64 = q[rows, head].double(), k[:, key_head].double()
     v64 = v[:, key_head].double()
     # Copies: what lies past a length is not of the sequence.
     q64[past], k64[k_length:], v64[k_length:] = 0.0, 0.0, 0.0
     exact = q64 @ k64.T * scale
-    weights, total, expected_lse = _softmax(config, exact, seen, sink)
+    weights, total, expected_lse = _softmax(config, exact, counts, padding, sink)
     expected = torch.where(total > 0, weights @ v64 / total, 0.0)
     expected_lse[past] = -math.inf
     # The same in the precision of the kernel, with all scores at once (R4).
     near = (q64.float() @ k64.float().T) * scale
-    weights, total, near_lse = _softmax(config, near, seen, sink)
+    weights, total, near_lse = _softmax(config, near, counts, padding, sink)
     same = weights.to(q.dtype).double() @ v64
     same = torch.where(total > 0, same / total, 0.0).to(q.dtype).double()
 
@@ -502,7 +517,7 @@ def _check(config, sequence, further) -> list:
         ("rms error", rms(error), 2 * rms(allowed) + unit),
     ]
     empty = expected_lse == -math.inf
-    found_lse = lse[head, rows].double()
+    found_lse = config.lse_of(lse, head)[rows].double()
     if not torch.equal(found_lse == -math.inf, empty):
         wrong.append(f"head {head}: lse -inf in other rows than those without keys")
     else:
@@ -542,9 +557,7 @@ def run(options) -> int:
                 _poison(tensors, further)
                 shape = (config.batch, queries, config.heads, config.value_dim)
                 out = torch.full(shape, math.nan, device="cuda", dtype=tensors[0].dtype)
-                lse = torch.full(
-                    (config.batch, config.heads, queries), math.nan, device="cuda"
-                )
+                lse = torch.full(config.lse_shape(queries), math.nan, device="cuda")
                 arguments = *tensors, *further.values(), out, lse
                 if config.is_packed:
                     q, k, v = (tensor[0] for tensor in tensors)
@@ -577,17 +590,11 @@ def run(options) -> int:
                     print(failed[-1], flush=True)
     verb = "ran" if options.sanitize else "passed"
     print(f"{checked - len(failed)} {verb}, {len(failed)} failed; {repeats} repeats")
-    if options.out:
-        pathlib.Path(options.out).write_text(
-            json.dumps(
-                {
-                    "card": torch.cuda.get_device_properties(0).name,
-                    "configurations": checked,
-                    "repeats": repeats,
-                    "failed": failed,
-                },
-                indent=1,
-            )
-            + "\n"
-        )
+    result = {
+        "card": torch.cuda.get_device_properties(0).name,
+        "configurations": checked,
+        "repeats": repeats,
+        "failed": failed,
+    }
+    gpu_suite.write_result(options, result)
     return 1 if failed else 0

@@ -85,8 +85,8 @@ static cl::opt<std::string> order(
 static cl::opt<std::string> combine(
     "combine", cl::init("auto"), cl::value_desc("way"),
     cl::desc("How kernels compute several branches: chain (one after the "
-             "other), union (one kernel for all), or auto to choose (default: "
-             "auto)"),
+             "other), union (one kernel for all), apart (each by itself, of "
+             "different heads), or auto to choose (default: auto)"),
     cl::cat(category));
 static cl::opt<std::string> plotFile(
     "plot", cl::value_desc("file"),

@@ -67,6 +67,7 @@ oracle::Branch ringlet::run::fromAbi(const abi::Branch &branch, int64_t heads) {
     result.heads =
         oracle::HeadRange{branch.head_begin(),
                           branch.head_end() == -1 ? heads : branch.head_end()};
+  result.countsPadding = branch.counts_padding();
   return result;
 }
 
@@ -80,7 +81,8 @@ static std::string describe(const abi::Attention &node) {
                                             : std::to_string(branch->w());
     std::string r =
         branch->r_value() != -1 ? "given" : std::to_string(branch->r());
-    text += " (w " + w + ", r " + r + ")";
+    text += " (w " + w + ", r " + r +
+            (branch->counts_padding() ? ", padding counted)" : ")");
   }
   if (node.causal())
     text += ", causal";

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Ringlet/IR/BranchUnion.h"
+#include "lib/Layout/Dilation.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Matchers.h"
@@ -31,6 +32,18 @@ int64_t AttentionOp::getValueDim() {
 }
 TilingAttr AttentionOp::getTilingOf(unsigned branch) {
   return cast<TilingAttr>((*getTilings())[isUnion() ? 0 : branch]);
+}
+bool AttentionOp::mayCountPadding() {
+  if (getCausal())
+    return false;
+  int64_t keys = getKey().getType().getDimSize(getSequenceAxis());
+  return llvm::any_of(getBranchRange(), [&](BranchAttr branch) {
+    return branch.countsPadding() &&
+           (ShapedType::isDynamic(keys) ||
+            !layout::hasNoPadding(
+                branch.isUnbounded() ? layout::unboundedSegment : branch.getW(),
+                branch.getR(), keys));
+  });
 }
 double AttentionOp::getScaleValue() {
   if (std::optional<APFloat> scale = getScale())
@@ -244,6 +257,44 @@ static LogicalResult verifyPattern(AttentionOp op) {
   return verifyPatternOrder(op);
 }
 
+/// B7: padding is that of sequences of one length, whose keys follow each other
+/// and are seen as branches say.
+static LogicalResult verifyPadding(AttentionOp op) {
+  auto counts = [](BranchAttr branch) { return branch.countsPadding(); };
+  if (llvm::none_of(op.getBranchRange(), counts))
+    return success();
+  auto isOrdered = [](TypedValue<RankedTensorType> value) {
+    rlayout::OrderAttr order = rlayout::getOrder(value.getType());
+    return order && !order.isIdentity();
+  };
+  Value offset = op.getQOffset();
+  StringRef found;
+  if (op.getWindow())
+    found = "a window";
+  else if (op.getGridWindow())
+    found = "a grid_window";
+  else if (op.getPatternOrder())
+    found = "a pattern_order";
+  else if (op.getBlockMask())
+    found = "a block_mask";
+  else if (op.getQueryLengths())
+    found = "lengths";
+  else if (op.isPacked())
+    found = "packed sequences";
+  else if (offset && cast<ShapedType>(offset.getType()).getRank() != 0)
+    found = "a q_offset for each sequence";
+  else if (isOrdered(op.getQuery()) || isOrdered(op.getKey()))
+    found = "a memory order";
+  else if (rlayout::getRing(op.getQuery().getType()))
+    found = "a ring";
+  if (found.empty())
+    return success();
+  return op.emitOpError(
+             "expected whole sequences of one length in linear order "
+             "beside padding = counted, found ")
+         << found << " (B7)";
+}
+
 /// S2: lengths of queries and keys come together, one for each sequence.
 static LogicalResult verifyLengths(AttentionOp op) {
   auto size = [](Value value) {
@@ -286,6 +337,9 @@ static LogicalResult verifyKernels(AttentionOp op) {
   if (op.isUnion())
     if (std::string problem = whyNotUnion(op); !problem.empty())
       return op.emitOpError("combine = union is not possible: ") << problem;
+  if (op.isApart())
+    if (std::string problem = whyNotApart(op); !problem.empty())
+      return op.emitOpError("combine = apart is not possible: ") << problem;
   if (SplitKVAttr split = op.getSplitKvAttr()) {
     int64_t group = op.getQueryHeads() / op.getKeyHeads();
     if (group % split.getHeads() != 0)
@@ -367,9 +421,9 @@ static LogicalResult verifyOptions(AttentionOp op) {
 
 LogicalResult AttentionOp::verify() {
   if (failed(verifyInputs(*this)) || failed(verifyPattern(*this)) ||
-      failed(verifyOptions(*this)))
+      failed(verifyOptions(*this)) || failed(verifyResults(*this)))
     return failure();
-  return verifyResults(*this);
+  return verifyPadding(*this);
 }
 
 //===----------------------------------------------------------------------===//

@@ -88,6 +88,17 @@ std::string attn::whyNotUnion(AttentionOp op) {
   return "";
 }
 
+std::string attn::whyNotApart(AttentionOp op) {
+  if (size_t count = op.getBranches().size(); count < 2)
+    return "expected 2 branches at least, found " + std::to_string(count);
+  if (!areHeadsApart(op))
+    return "expected branches of different heads, found heads of several";
+  if (rlayout::getRing(op.getQuery().getType()))
+    return "expected all keys in one place, found a ring, whose branches have "
+           "chunks of their own (G1)";
+  return "";
+}
+
 /// Whether all heads have all branches, and a head's residue modulo an r is
 /// that modulo each divisor of it (B2).
 static bool doResiduesNest(AttentionOp op) {
@@ -117,8 +128,8 @@ layout::UnionShape attn::getUnionShape(AttentionOp op) {
 BranchAttr attn::getAtoms(AttentionOp op) {
   layout::UnionShape shape = getUnionShape(op);
   bool isOne = shape.width == layout::unboundedSegment;
-  return BranchAttr::get(op.getContext(),
-                         isOne ? BranchAttr::kUnbounded : shape.width,
-                         shape.rate, OffsetRule::Modulo, /*constant=*/0,
-                         HeadKind::Key, /*headBegin=*/0, BranchAttr::kAllHeads);
+  return BranchAttr::get(
+      op.getContext(), isOne ? BranchAttr::kUnbounded : shape.width, shape.rate,
+      OffsetRule::Modulo, /*constant=*/0, HeadKind::Key, /*headBegin=*/0,
+      BranchAttr::kAllHeads, Padding::None);
 }

@@ -17,7 +17,10 @@ namespace ringlet::attn {
 /// have, what was expected and what found, or nothing if it is possible.
 std::string whyNotUnion(AttentionOp op);
 
-/// The segments and residues of such a kernel.
+/// The same of a kernel for each branch that begins and ends its softmaxes.
+std::string whyNotApart(AttentionOp op);
+
+/// The segments and residues of a union.
 layout::UnionShape getUnionShape(AttentionOp op);
 
 /// A branch of which these are the segments and residues.

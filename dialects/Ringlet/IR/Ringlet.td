@@ -60,7 +60,9 @@ def Ringlet_BranchAttr : Ringlet_Attr<"Branch", "branch"> {
 
     The head number is the key head, or the query head with `by = query`.
     `heads = [first, last)` restricts the branch to some query heads. `?` for w
-    or r takes the next of the operation's `sizes` operands.
+    or r takes the next of the operation's `sizes` operands. With
+    `padding = counted` keys of zeros, up to which segments are filled, count in
+    the softmax (rule B7).
 
     Example:
 
@@ -68,13 +70,16 @@ def Ringlet_BranchAttr : Ringlet_Attr<"Branch", "branch"> {
     #local = #ringlet.branch<w = 2048, r = 1>
     #sparse = #ringlet.branch<w = *, r = 16, offset = block, by = query>
     #group = #ringlet.branch<w = 4096, r = 2, offset = constant<1>, heads = [0, 4]>
+    #padded = #ringlet.branch<w = 4096, r = 2, offset = block, padding = counted>
     ```
   }];
   let parameters = (ins
     "int64_t":$w, "int64_t":$r,
     "::ringlet::attn::OffsetRule":$offset, "int64_t":$constant,
     "::ringlet::attn::HeadKind":$by,
-    "int64_t":$headBegin, "int64_t":$headEnd);
+    "int64_t":$headBegin, "int64_t":$headEnd,
+    DefaultValuedParameter<"::ringlet::attn::Padding",
+                           "::ringlet::attn::Padding::None">:$padding);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
@@ -91,6 +96,8 @@ def Ringlet_BranchAttr : Ringlet_Attr<"Branch", "branch"> {
     bool hasAllHeads() const {
       return getHeadBegin() == 0 && getHeadEnd() == kAllHeads;
     }
+    /// Whether keys of padding count (B7).
+    bool countsPadding() const { return getPadding() == Padding::Counted; }
     /// The branch with another segment length.
     BranchAttr withW(int64_t w) const { return withSizes(w, getR()); }
     /// The branch with another segment length and dilation.

@@ -23,7 +23,7 @@ using namespace ringlet::attn;
 
 BranchAttr BranchAttr::withSizes(int64_t w, int64_t r) const {
   return get(getContext(), w, r, getOffset(), getConstant(), getBy(),
-             getHeadBegin(), getHeadEnd());
+             getHeadBegin(), getHeadEnd(), getPadding());
 }
 
 namespace {
@@ -35,6 +35,7 @@ struct BranchFields {
   int64_t constant = 0;
   HeadKind by = HeadKind::Key;
   int64_t headBegin = 0, headEnd = BranchAttr::kAllHeads;
+  Padding padding = Padding::None;
 };
 } // namespace
 
@@ -100,8 +101,16 @@ static ParseResult parseField(AsmParser &parser, StringRef key, SMLoc loc,
              << fields.headBegin << ", " << fields.headEnd << ") (section 2)";
     return success();
   }
+  if (key == "padding") {
+    FailureOr<Padding> padding = FieldParser<Padding>::parse(parser);
+    if (failed(padding))
+      return failure();
+    fields.padding = *padding;
+    return success();
+  }
   return parser.emitError(loc)
-         << "expected w, r, offset, by or heads, found '" << key << "'";
+         << "expected w, r, offset, by, heads or padding, found '" << key
+         << "'";
 }
 
 Attribute BranchAttr::parse(AsmParser &parser, Type) {
@@ -121,7 +130,8 @@ Attribute BranchAttr::parse(AsmParser &parser, Type) {
   }
   return parser.getChecked<BranchAttr>(
       loc, parser.getContext(), *fields.w, *fields.r, fields.offset,
-      fields.constant, fields.by, fields.headBegin, fields.headEnd);
+      fields.constant, fields.by, fields.headBegin, fields.headEnd,
+      fields.padding);
 }
 
 void BranchAttr::print(AsmPrinter &printer) const {
@@ -145,13 +155,16 @@ void BranchAttr::print(AsmPrinter &printer) const {
     printer << ", by = " << stringifyHeadKind(getBy());
   if (!hasAllHeads())
     printer << ", heads = [" << getHeadBegin() << ", " << getHeadEnd() << ']';
+  if (countsPadding())
+    printer << ", padding = " << stringifyPadding(getPadding());
   printer << '>';
 }
 
 LogicalResult BranchAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                  int64_t w, int64_t r, OffsetRule offset,
                                  int64_t constant, HeadKind by,
-                                 int64_t headBegin, int64_t headEnd) {
+                                 int64_t headBegin, int64_t headEnd,
+                                 Padding padding) {
   if (w < 1 && w != kUnbounded && w != kRuntime)
     return emitError() << "expected a segment length of at least 1, found " << w
                        << " (B1)";
@@ -161,6 +174,9 @@ LogicalResult BranchAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   if (w >= 1 && r > w)
     return emitError() << "expected a dilation of at most the segment length "
                        << w << ", found " << r << " (B1)";
+  if (padding == Padding::Counted && (w == kRuntime || r == kRuntime))
+    return emitError() << "expected a known w and r beside padding = counted, "
+                          "found '?' (B7)";
   bool allHeads = headBegin == 0 && headEnd == kAllHeads;
   if (!allHeads && (headBegin < 0 || headEnd <= headBegin))
     return emitError() << "expected a non-empty range of heads, found ["

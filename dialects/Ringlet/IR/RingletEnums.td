@@ -27,6 +27,11 @@ def Ringlet_HeadKind : Ringlet_Enum<"HeadKind",
     "kind of head that an offset rule counts (B2)", [
       I32EnumAttrCase<"Key", 0, "key">, I32EnumAttrCase<"Query", 1, "query">]>;
 
+def Ringlet_Padding : Ringlet_Enum<"Padding",
+    "padding of a branch (B7)", [
+      I32EnumAttrCase<"None", 0, "none">,
+      I32EnumAttrCase<"Counted", 1, "counted">]>;
+
 def Ringlet_Mix : Ringlet_Enum<"Mix", "mix of branches (R1, R2)", [
       I32EnumAttrCase<"Softmax", 0, "softmax">,
       I32EnumAttrCase<"Sum", 1, "sum">]>;
@@ -34,6 +39,7 @@ def Ringlet_Mix : Ringlet_Enum<"Mix", "mix of branches (R1, R2)", [
 def Ringlet_Combine : Ringlet_Enum<"Combine",
     "way to combine branches", [
       I32EnumAttrCase<"Chain", 0, "chain">,
-      I32EnumAttrCase<"Union", 1, "union">]>;
+      I32EnumAttrCase<"Union", 1, "union">,
+      I32EnumAttrCase<"Apart", 2, "apart">]>;
 
 #endif // RINGLET_RINGLET_ENUMS

@@ -30,7 +30,7 @@ def Ringlet_AttentionOp : Ringlet_Op<"attention",
     exponentials. Under `mix = sum` it has a leading axis, one entry a branch.
     A row without any key has output 0 and lse -inf.
 
-    `branches` lists the visible keys (rules B1 to B4); a key that two branches
+    `branches` lists the visible keys (rules B1 to B4, B7); a key that two branches
     share counts twice. Optional clauses, in any order:
 
       * `causal`, `window = [left, right]`: positions u <= p, and
@@ -53,7 +53,9 @@ def Ringlet_AttentionOp : Ringlet_Op<"attention",
         kernel, whose tiles hold rows of one residue modulo the common multiple
         of all r and one segment of the common divisor of all w. Keys of several
         branches are visited once and count as often as rule R1 says. Not every
-        attention has a union; the verifier says why not;
+        attention has a union; the verifier says why not. `apart`: a kernel for
+        each branch, which begins and ends its own softmax, for branches of
+        different heads;
       * `tilings`: a tile shape for each branch or, with `combine = union`, one;
       * `split_kv`: kernels for calls with few queries, which share out the keys
         of each branch.
@@ -137,9 +139,16 @@ def Ringlet_AttentionOp : Ringlet_Op<"attention",
     int64_t getKeyHeads();
     int64_t getHeadDim();
     int64_t getValueDim();
+    /// Whether some row may count keys of padding (B7): with sequences of the
+    /// length that the types know there may be none.
+    bool mayCountPadding();
     /// Whether one kernel computes all branches.
     bool isUnion() {
       return getCombine() == ::ringlet::attn::Combine::Union;
+    }
+    /// Whether each branch has heads, and so softmaxes, of its own.
+    bool isApart() {
+      return getCombine() == ::ringlet::attn::Combine::Apart;
     }
     /// The tile shape of the kernel that computes a branch; there are tilings.
     ::ringlet::attn::TilingAttr getTilingOf(unsigned branch);

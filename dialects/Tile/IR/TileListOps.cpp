@@ -90,9 +90,10 @@ LogicalResult GenerateOp::verifyRegions() {
   if (yield.getValues().size() != 1)
     return emitOpError("expected a body that yields one entry, found ")
            << yield.getValues().size();
-  if (Type entry = yield.getValues()[0].getType(); !entry.isInteger(64))
-    return emitOpError("expected a body that yields an entry of i64, found ")
-           << entry;
+  Type element = getTable().getType().getElementType();
+  if (Type entry = yield.getValues()[0].getType(); entry != element)
+    return emitOpError("expected a body that yields an entry of ")
+           << element << ", found " << entry;
   WalkResult result = body.walk([](Operation *op) {
     return failed(verifyScalar(op)) ? WalkResult::interrupt()
                                     : WalkResult::advance();

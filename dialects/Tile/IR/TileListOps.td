@@ -13,7 +13,7 @@ def RTile_GenerateOp : RTile_Op<"generate", [RecursiveMemoryEffects,
                               ["getAsmBlockArgumentNames"]>]> {
   let summary = "Entries of a list, each computed from its place";
   let description = [{
-    The entries of `table` at the places `begin` to `end` become what the body
+    The entries of `table`, i64 or f32, at the places `begin` to `end` become what the body
     yields for their place; those of the places that lie in the table. Each is
     computed by itself, in no order: the threads of a GPU share them out.
 
@@ -53,7 +53,7 @@ def RTile_GenerateOp : RTile_Op<"generate", [RecursiveMemoryEffects,
     }
     ```
   }];
-  let arguments = (ins Arg<MemRefRankOf<[I64], [1]>, "", [MemWrite]>:$table,
+  let arguments = (ins Arg<MemRefRankOf<[I64, F32], [1]>, "", [MemWrite]>:$table,
     Index:$begin, Index:$end);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{

@@ -3891,6 +3891,7 @@ struct BranchT : public flatbuffers::NativeTable {
   bool by_query = false;
   int64_t head_begin = 0;
   int64_t head_end = -1LL;
+  bool counts_padding = false;
 };
 
 struct Branch FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
@@ -3905,7 +3906,8 @@ struct Branch FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_CONSTANT = 14,
     VT_BY_QUERY = 16,
     VT_HEAD_BEGIN = 18,
-    VT_HEAD_END = 20
+    VT_HEAD_END = 20,
+    VT_COUNTS_PADDING = 22
   };
   int64_t w() const {
     return GetField<int64_t>(VT_W, 0);
@@ -3934,6 +3936,9 @@ struct Branch FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   int64_t head_end() const {
     return GetField<int64_t>(VT_HEAD_END, -1LL);
   }
+  bool counts_padding() const {
+    return GetField<uint8_t>(VT_COUNTS_PADDING, 0) != 0;
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyField<int64_t>(verifier, VT_W, 8) &&
@@ -3945,6 +3950,7 @@ struct Branch FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            VerifyField<uint8_t>(verifier, VT_BY_QUERY, 1) &&
            VerifyField<int64_t>(verifier, VT_HEAD_BEGIN, 8) &&
            VerifyField<int64_t>(verifier, VT_HEAD_END, 8) &&
+           VerifyField<uint8_t>(verifier, VT_COUNTS_PADDING, 1) &&
            verifier.EndTable();
   }
   BranchT *UnPack(const flatbuffers::resolver_function_t *_resolver = nullptr) const;
@@ -3983,6 +3989,9 @@ struct BranchBuilder {
   void add_head_end(int64_t head_end) {
     fbb_.AddElement<int64_t>(Branch::VT_HEAD_END, head_end, -1LL);
   }
+  void add_counts_padding(bool counts_padding) {
+    fbb_.AddElement<uint8_t>(Branch::VT_COUNTS_PADDING, static_cast<uint8_t>(counts_padding), 0);
+  }
   explicit BranchBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -4004,7 +4013,8 @@ inline flatbuffers::Offset<Branch> CreateBranch(
     int64_t constant = 0,
     bool by_query = false,
     int64_t head_begin = 0,
-    int64_t head_end = -1LL) {
+    int64_t head_end = -1LL,
+    bool counts_padding = false) {
   BranchBuilder builder_(_fbb);
   builder_.add_head_end(head_end);
   builder_.add_head_begin(head_begin);
@@ -4013,6 +4023,7 @@ inline flatbuffers::Offset<Branch> CreateBranch(
   builder_.add_w(w);
   builder_.add_r_value(r_value);
   builder_.add_w_value(w_value);
+  builder_.add_counts_padding(counts_padding);
   builder_.add_by_query(by_query);
   builder_.add_offset(offset);
   return builder_.Finish();
@@ -6094,6 +6105,7 @@ inline void Branch::UnPackTo(BranchT *_o, const flatbuffers::resolver_function_t
   { auto _e = by_query(); _o->by_query = _e; }
   { auto _e = head_begin(); _o->head_begin = _e; }
   { auto _e = head_end(); _o->head_end = _e; }
+  { auto _e = counts_padding(); _o->counts_padding = _e; }
 }
 
 inline flatbuffers::Offset<Branch> Branch::Pack(flatbuffers::FlatBufferBuilder &_fbb, const BranchT* _o, const flatbuffers::rehasher_function_t *_rehasher) {
@@ -6113,6 +6125,7 @@ inline flatbuffers::Offset<Branch> CreateBranch(flatbuffers::FlatBufferBuilder &
   auto _by_query = _o->by_query;
   auto _head_begin = _o->head_begin;
   auto _head_end = _o->head_end;
+  auto _counts_padding = _o->counts_padding;
   return ringlet::abi::CreateBranch(
       _fbb,
       _w,
@@ -6123,7 +6136,8 @@ inline flatbuffers::Offset<Branch> CreateBranch(flatbuffers::FlatBufferBuilder &
       _constant,
       _by_query,
       _head_begin,
-      _head_end);
+      _head_end,
+      _counts_padding);
 }
 
 inline GridWindowT *GridWindow::UnPack(const flatbuffers::resolver_function_t *_resolver) const {

@@ -114,6 +114,8 @@ bool Verifier::verifyBranch(const std::string &place, const Graph &graph,
     return fail(place, "expected r <= w, found r " +
                            std::to_string(branch.r()) + " and w " +
                            std::to_string(branch.w()) + " (B1)");
+  if (branch.counts_padding() && !(fixedW && fixedR))
+    return fail(place, "expected a known w and r where padding counts (B7)");
   if (branch.offset() > OffsetRule::MAX)
     return fail(place, "expected an offset rule from 0 to " +
                            std::to_string(int(OffsetRule::MAX)) + ", found " +

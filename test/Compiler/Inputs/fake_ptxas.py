@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Stands in for ptxas: says of some kernels that they spill.
 
-    fake_ptxas.py LOG BYTES=PATTERN... -- -arch=... -v -o OUT IN
+    fake_ptxas.py LOG BYTES=PATTERN... -- -arch=... -v ... -o OUT IN
 
 A kernel spills BYTES if its text, from its name on, matches PATTERN; the first
 pattern that does counts. The names of the kernels of a call are added to LOG.

@@ -139,3 +139,22 @@ func.func @tilings(%q: !x) {
       : (!x, !x, !x) -> (!x, !lse)
   return
 }
+
+// -----
+
+func.func @apart_of_one(%q: tensor<1x64x2x16xf32>) {
+  // expected-error@+1 {{combine = apart is not possible: expected 2 branches at least, found 1}}
+  %o, %l = ringlet.attention %q, %q, %q branches [<w = 32, r = 1>] combine = apart
+      : (tensor<1x64x2x16xf32>, tensor<1x64x2x16xf32>, tensor<1x64x2x16xf32>) -> (tensor<1x64x2x16xf32>, tensor<1x2x64xf32>)
+  return
+}
+
+// -----
+
+func.func @apart_of_some_heads(%q: tensor<1x64x2x16xf32>) {
+  // expected-error@+1 {{combine = apart is not possible: expected branches of different heads, found heads of several}}
+  %o, %l = ringlet.attention %q, %q, %q
+      branches [<w = 32, r = 1, heads = [0, 2]>, <w = 32, r = 2, heads = [1, 2]>] combine = apart
+      : (tensor<1x64x2x16xf32>, tensor<1x64x2x16xf32>, tensor<1x64x2x16xf32>) -> (tensor<1x64x2x16xf32>, tensor<1x2x64xf32>)
+  return
+}

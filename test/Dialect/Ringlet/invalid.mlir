@@ -322,7 +322,7 @@ func.func @w_twice(%q: tensor<1x64x4x16xf32>, %k: tensor<1x64x4x16xf32>, %v: ten
 // -----
 
 func.func @unknown_field(%q: tensor<1x64x4x16xf32>, %k: tensor<1x64x4x16xf32>, %v: tensor<1x64x4x16xf32>) {
-  // expected-error@+1 {{expected w, r, offset, by or heads, found 'rate'}}
+  // expected-error@+1 {{expected w, r, offset, by, heads or padding, found 'rate'}}
   %o, %lse = ringlet.attention %q, %k, %v branches [<w = 8, rate = 1>]
       : (tensor<1x64x4x16xf32>, tensor<1x64x4x16xf32>, tensor<1x64x4x16xf32>) -> (tensor<1x64x4x16xf32>, tensor<1x4x64xf32>)
   return

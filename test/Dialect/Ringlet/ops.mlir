@@ -182,3 +182,16 @@ func.func @union(%q: tensor<1x64x8x16xf32>) {
       -> (tensor<1x64x8x16xf32>, tensor<1x8x64xf32>)
   return
 }
+
+// Keys of zeros that count (B7), and the default, which is not printed.
+
+// CHECK-LABEL: func.func @padding(
+// CHECK:         branches [<w = 8, r = 1>, <w = 32, r = 4, offset = block, heads = [0, 4], padding = counted>]
+func.func @padding(%q: tensor<1x61x8x16xf32>) {
+  %o, %lse = ringlet.attention %q, %q, %q
+      branches [<w = 8, r = 1, padding = none>,
+                <w = 32, r = 4, padding = counted, offset = block, heads = [0, 4]>]
+      : (tensor<1x61x8x16xf32>, tensor<1x61x8x16xf32>, tensor<1x61x8x16xf32>)
+      -> (tensor<1x61x8x16xf32>, tensor<1x8x61xf32>)
+  return
+}

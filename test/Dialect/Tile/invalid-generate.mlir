@@ -140,7 +140,7 @@ rtile.func @no_entry(%t: memref<?xi64>, %x: memref<?x8xf32>) grid(%n: index) {
 // of 64 bits.
 
 rtile.func @narrow(%t: memref<?xi64>, %x: memref<?x8xf32>) grid(%n: index) {
-  // expected-error@+1 {{expected a body that yields an entry of i64, found 'index'}}
+  // expected-error@+1 {{expected a body that yields an entry of 'i64', found 'index'}}
   rtile.generate %t[%p = %n to %n] {
     %e = arith.index_cast %p : index to i64
     rtile.yield %p : index
@@ -192,7 +192,7 @@ rtile.func @no_yield(%t: memref<?xi64>) grid(%n: index) {
 // Tables are lists of one axis,
 
 rtile.func @rank(%t: memref<?x?xi64>) grid(%n: index) {
-  // expected-error@+1 {{operand #0 must be 1D memref of 64-bit signless integer values, but got 'memref<?x?xi64>'}}
+  // expected-error@+1 {{operand #0 must be 1D memref of 64-bit signless integer or 32-bit float values, but got 'memref<?x?xi64>'}}
   rtile.generate %t[%p = %n to %n] {
     %e = arith.index_cast %p : index to i64
     rtile.yield %e : i64

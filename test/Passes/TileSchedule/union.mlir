@@ -11,7 +11,7 @@
 // RUN:   2>&1 | FileCheck %s --check-prefix=EXPLAIN
 // RUN: FileCheck %s --check-prefix=PLAN < %t.mlir
 
-// EXPLAIN: ringlet-choose-combine: union of {{[0-9]+}} scores a row, {{.+}}; chain
+// EXPLAIN: ringlet-choose-combine: union {{.+}} ms, {{[0-9]+}} scores a row, {{.+}}; chain {{.+}} ms
 // EXPLAIN: ringlet-to-rtile: one kernel for 3 branches that computes rows of 1 of them once more, behind one for the others
 // EXPLAIN: rtile-peel-first-tile: the first key tile of the list stands before 2 loops
 // EXPLAIN: rtile-pipeline-loops: {{[0-9]+}} operations of a step run in the next one; the first step stands in front
@@ -69,10 +69,22 @@ func.func @causal(%q: tensor<1x?x12x64xbf16>) -> tensor<1x?x12x64xbf16> {
   return %o : tensor<1x?x12x64xbf16>
 }
 
-// Each head has one branch, so that one launch computes what would take three.
+// Each head has one branch: each branch has a kernel that is scheduled by itself.
 
-// CHECK-LABEL: rtile.func @grouped_attention0_union(
-// CHECK-SAME:    scheduled walk = <dynamic
+// PLAN-LABEL: rplan.func @grouped(
+// PLAN:         rplan.launch @grouped_attention0_branch0 grid(
+// PLAN-NEXT:    rplan.launch @grouped_attention0_branch0_redo
+// PLAN-NEXT:    rplan.launch @grouped_attention0_branch1 grid(
+// PLAN-NEXT:    rplan.launch @grouped_attention0_branch1_redo
+// PLAN-NEXT:    rplan.launch @grouped_attention0_branch2 grid(
+// PLAN-NEXT:    rplan.launch @grouped_attention0_branch2_redo
+// PLAN-NOT:     rplan.launch
+// CHECK-LABEL: rtile.func @grouped_attention0_branch0(
+// CHECK-SAME:    scheduled walk
+// CHECK-LABEL: rtile.func @grouped_attention0_branch1(
+// CHECK-SAME:    scheduled walk
+// CHECK-LABEL: rtile.func @grouped_attention0_branch2(
+// CHECK-SAME:    scheduled walk
 func.func @grouped(%q: tensor<1x?x12x64xbf16>) -> tensor<1x?x12x64xbf16> {
   %o, %l = ringlet.attention %q, %q, %q
       branches [<w = 2048, r = 1, heads = [0, 4]>, <w = 4096, r = 2, heads = [4, 8]>, <w = 8192, r = 4, heads = [8, 12]>]

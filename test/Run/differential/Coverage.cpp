@@ -135,6 +135,18 @@ void Coverage::collect(const Operation &op) {
   note("union of packed sequences", op.isUnion && op.starts);
   note("union of rows in an order", op.isUnion && (queryOrder || keyOrder));
   note("union with a sink", op.isUnion && op.sink);
+  bool countsPadding = false;
+  for (const oracle::Branch &branch : spec.branches)
+    countsPadding |=
+        !spec.causal && branch.countsPadding &&
+        !layout::hasNoPadding(branch.segment.value_or(layout::unboundedSegment),
+                              branch.dilation, keys);
+  note("padding", countsPadding);
+  note("padding in a union", countsPadding && op.isUnion);
+  note("padding and a sink", countsPadding && op.sink);
+  note("padding in branches that are added up",
+       countsPadding && spec.mix == oracle::Mix::Sum &&
+           spec.branches.size() > 1);
   note("union at negative positions", op.isUnion && offset < 0 && queries > 0);
   if (op.isUnion) {
     layout::UnionShape shape = unionOf(spec);
@@ -147,6 +159,11 @@ void Coverage::collect(const Operation &op) {
     note("union with an unbounded segment", isUnbounded);
     note("union of dilated branches", shape.rate > 1);
   }
+  note("branches apart", op.isApart);
+  note("branches apart of one softmax",
+       op.isApart && spec.mix == oracle::Mix::Softmax);
+  note("branches apart of some rows",
+       op.isApart && spec.branches.back().dilation > 1);
   note("forced tiling", !op.tilings.empty());
   note("chosen tiling", op.tilings.empty());
   const Shape &query = graph.values[op.operands[0]].shape;
@@ -333,10 +350,17 @@ const std::vector<std::string> &coverageNames() {
       "union of packed sequences",
       "union of rows in an order",
       "union with a sink",
+      "padding",
+      "padding in a union",
+      "padding and a sink",
+      "padding in branches that are added up",
       "union at negative positions",
       "union of some heads",
       "union with an unbounded segment",
       "union of dilated branches",
+      "branches apart",
+      "branches apart of one softmax",
+      "branches apart of some rows",
       "forced tiling",
       "chosen tiling",
       "two attentions",

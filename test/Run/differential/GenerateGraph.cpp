@@ -136,6 +136,33 @@ void GraphDraw::drawLengths() {
   graph().arguments = static_cast<int>(graph().values.size());
 }
 
+/// Whether there are several branches and no head has two.
+static bool areHeadsApart(const oracle::AttentionSpec &spec,
+                          int64_t queryHeads) {
+  std::vector<int64_t> counts(queryHeads);
+  for (const Branch &branch : spec.branches) {
+    oracle::HeadRange heads =
+        branch.heads.value_or(oracle::HeadRange{0, queryHeads});
+    for (int64_t head = heads.begin; head < heads.end; ++head)
+      if (++counts[head] > 1)
+        return false;
+  }
+  return spec.branches.size() > 1;
+}
+
+/// Branches that count keys of padding, where B7 allows it.
+void GraphDraw::maybeCountPadding(Operation &op, int query, int key) {
+  oracle::AttentionSpec &spec = *op.attention;
+  bool isLegal = !spec.windowLeft && !spec.windowRight && !spec.gridWindow &&
+                 !spec.patternOrder && !spec.blockMask && op.sizes.empty() &&
+                 !op.lengths && !op.starts && !hasOffsets &&
+                 !graph().values[query].order && !graph().values[key].order;
+  if (!isLegal || !paddingDice.oneIn(2))
+    return;
+  for (Branch &branch : spec.branches)
+    branch.countsPadding = !paddingDice.oneIn(4);
+}
+
 std::pair<int, int> GraphDraw::addAttention(int query, int key, int value,
                                             std::string suffix) {
   Operation op;
@@ -182,6 +209,14 @@ std::pair<int, int> GraphDraw::addAttention(int query, int key, int value,
                   : dice.pick<int64_t>({0, 0, 1, 17, 64, -3, -70, 1000});
   op.isUnion = !lookBack && !rateDivisor && op.sizes.empty() &&
                drawUnion(combineDice, *op.attention, queryHeads, bool(op.sink));
+  auto count = static_cast<int64_t>(op.attention->branches.size());
+  if (count > 1 && count <= queryHeads && paddingDice.oneIn(6))
+    for (int64_t i = 0; i < count; ++i)
+      op.attention->branches[i].heads = oracle::HeadRange{
+          i * queryHeads / count, (i + 1) * queryHeads / count};
+  op.isApart = areHeadsApart(*op.attention, queryHeads) && paddingDice.oneIn(2);
+  op.isUnion &= !op.isApart;
+  maybeCountPadding(op, query, key);
   // A step without a mask must fit into the window.
   bool small = op.attention->windowLeft && (lookBack || dice.oneIn(2));
   if (small || dice.oneIn(2))

@@ -59,6 +59,8 @@ std::string branchText(const oracle::Branch &branch,
   if (branch.heads)
     text += ", heads = [" + std::to_string(branch.heads->begin) + ", " +
             std::to_string(branch.heads->end) + "]";
+  if (branch.countsPadding)
+    text += ", padding = counted";
   return text + ">";
 }
 
@@ -244,6 +246,8 @@ std::string toIR(const Graph &graph) {
               blockSizeText(*op.attention);
     if (op.isUnion)
       text += " combine = union";
+    if (op.isApart)
+      text += " combine = apart";
     if (!op.tilings.empty()) {
       text += "\n      tilings = [";
       for (size_t i = 0; i < op.tilings.size(); ++i)

@@ -67,6 +67,8 @@ struct Operation {
   std::vector<SizeOperands> sizes;
   /// Whether one kernel is to compute all branches.
   bool isUnion = false;
+  /// Whether each branch has a kernel that ends its softmaxes.
+  bool isApart = false;
   /// Empty where the compiler is to choose.
   std::vector<Tiling> tilings;
 

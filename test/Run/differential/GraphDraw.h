@@ -28,7 +28,8 @@ public:
         sizeDice(seed + 3, static_cast<uint64_t>(number)),
         packDice(seed + 4, static_cast<uint64_t>(number)),
         orderDice(seed + 5, static_cast<uint64_t>(number)),
-        combineDice(seed + 6, static_cast<uint64_t>(number)), number(number),
+        combineDice(seed + 6, static_cast<uint64_t>(number)),
+        paddingDice(seed + 7, static_cast<uint64_t>(number)), number(number),
         forRoles(aim == Aim::Roles) {}
 
   DrawnGraph draw() {
@@ -96,6 +97,7 @@ private:
   void drawInputs();
   void drawLengths();
   void drawSizes();
+  void maybeCountPadding(Operation &op, int query, int key);
   /// Adds an attention; numbers of output and lse.
   std::pair<int, int> addAttention(int q, int k, int v, std::string suffix);
   int addReorder(int value, std::optional<layout::OrderSpec> order, int axis,
@@ -122,7 +124,8 @@ private:
   }
 
   /// One for what all graphs may have beside what their kind draws.
-  Dice dice, further, lengthDice, sizeDice, packDice, orderDice, combineDice;
+  Dice dice, further, lengthDice, sizeDice, packDice, orderDice, combineDice,
+      paddingDice;
   int64_t number;
   bool forRoles;
   DrawnGraph drawn;

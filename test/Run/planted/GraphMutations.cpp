@@ -62,7 +62,8 @@ bool ignoreHeadRanges(ModuleOp module) {
   return editBranches(module, [](attn::AttentionOp, attn::BranchAttr branch) {
     return attn::BranchAttr::get(
         branch.getContext(), branch.getW(), branch.getR(), branch.getOffset(),
-        branch.getConstant(), branch.getBy(), 0, attn::BranchAttr::kAllHeads);
+        branch.getConstant(), branch.getBy(), 0, attn::BranchAttr::kAllHeads,
+        branch.getPadding());
   });
 }
 

@@ -78,10 +78,11 @@ def attention(
     for b, i, h in np.ndindex(batches, length_q, heads):
         x = h * key_heads // heads
         p = first[b] + i
-        # Each entry is what joins one softmax, and whether a sink does.
-        shown = [[[], False] for _ in range(sums)]
+        # Each entry is what joins one softmax, whether a sink does, and keys of
+        # zeros.
+        shown = [[[], False, 0] for _ in range(sums)]
         for index, branch in enumerate(branches):
-            w, r, offset, members, by = ringlet.Branch(*branch)
+            w, r, offset, members, by, padding = ringlet.Branch(*branch)
             counted, head = (heads, h) if by == "query" else (key_heads, x)
             if offset == "modulo":
                 offset = head
@@ -103,11 +104,18 @@ def attention(
             if window[1] >= 0:
                 seen &= u <= p + window[1]
             shown[index % sums][0].extend(u[seen])
-        for index, (keys, has_sink) in enumerate(shown):
+            if padding == "counted" and not causal:
+                start, whole = segment * (w or 0), min(w or length_k, length_k)
+                filled = np.arange(-(-whole // r) * r)
+                zeros = (filled >= whole) | (start + filled >= length_k)
+                zeros &= filled % r == offset % r
+                if 0 <= start < length_k and p >= 0:
+                    shown[index % sums][2] += zeros.sum()
+        for index, (keys, has_sink, zeros) in enumerate(shown):
             scores = k[b, keys, x] @ q[b, i, h] / math.sqrt(dim)
-            logits = scores
+            logits = np.append(scores, [0.0] * zeros)
             if sink is not None and has_sink:
-                logits = np.append(scores, sink[h])
+                logits = np.append(logits, sink[h])
             if logits.size:
                 top = logits.max()
                 total = np.exp(logits - top).sum()

@@ -65,6 +65,8 @@ def test_what_presets_stand_for():
         "branches": (Branch(8, 1), Branch(None, 2))
     }
     assert presets.torchscale([8], [2]) == {"branches": (Branch(8, 2, "block"),)}
+    counted = presets.torchscale([8], [2], padding="counted")
+    assert counted == {"branches": (Branch(8, 2, "block", padding="counted"),)}
     # The first 16 mod 3 groups have a head more.
     assert presets.grouped(*presets.BASE, heads=16) == {
         "branches": (

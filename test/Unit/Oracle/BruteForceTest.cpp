@@ -175,6 +175,29 @@ private:
     return allowed;
   }
 
+  /// Keys of zeros (B7): places of the row's segment, filled up, that no key
+  /// has.
+  int countPadding(const Branch &branch, const Sequence &sequence,
+                   int64_t position, int64_t head) const {
+    if (!branch.countsPadding || spec.causal || position < 0 ||
+        !isIn(branch, position, head))
+      return 0;
+    int64_t length = sequence.length;
+    int64_t start =
+        branch.segment ? classOf(branch, position).first * *branch.segment : 0;
+    if (start >= length)
+      return 0;
+    int64_t whole = std::min(branch.segment.value_or(length), length);
+    int64_t filled = whole;
+    while (filled % branch.dilation != 0)
+      ++filled;
+    int count = 0;
+    for (int64_t place = 0; place < filled; ++place)
+      count += place % branch.dilation == offsetOf(branch, head) &&
+               (place >= whole || start + place >= length);
+    return count;
+  }
+
   bool isIn(const Branch &branch, int64_t position, int64_t head) const {
     if (branch.heads &&
         !(branch.heads->begin <= head && head < branch.heads->end))
@@ -216,11 +239,11 @@ private:
   /// Dense softmax of one row: weights[u] = count * exp(score); the output is
   /// added to `output` and the lse returned.
   double softmax(const Sequence &sequence, int64_t head, int64_t row,
-                 const std::vector<int> &counts, bool hasSink,
+                 const std::vector<int> &counts, bool hasSink, int padding,
                  long double factor, std::vector<long double> &output) const {
     std::vector<long double> scores(counts.size());
     long double sink = hasSink ? problem.sink->get({head}) : -HUGE_VALL;
-    long double most = sink;
+    long double most = padding ? std::max(sink, 0.0L) : sink;
     for (size_t u = 0; u < counts.size(); ++u)
       if (counts[u]) {
         scores[u] = score(sequence, head, row, static_cast<int64_t>(u));
@@ -229,6 +252,8 @@ private:
     if (std::isinf(most))
       return -HUGE_VAL;
     long double total = std::exp(sink - most);
+    for (int i = 0; i < padding; ++i)
+      total += std::exp(-most);
     for (size_t u = 0; u < counts.size(); ++u)
       if (counts[u])
         total += counts[u] * std::exp(scores[u] - most);
@@ -257,13 +282,18 @@ private:
           sums[u] += table[row][u];
           hasKey |= table[row][u] != 0;
         }
-      lses = {softmax(sequence, head, row, sums, problem.sink.has_value(), 1,
-                      output)};
+      int padding = 0;
+      for (const Branch &branch : spec.branches)
+        padding += countPadding(branch, sequence, sequence.offset + row, head);
+      lses = {softmax(sequence, head, row, sums, problem.sink.has_value(),
+                      padding, 1, output)};
     } else {
       for (size_t i = 0; i < counts.size(); ++i) {
         bool in = isIn(spec.branches[i], sequence.offset + row, head);
         lses.push_back(softmax(sequence, head, row, counts[i][row],
                                in && problem.sink.has_value(),
+                               countPadding(spec.branches[i], sequence,
+                                            sequence.offset + row, head),
                                spec.outputScale.value_or(1), output));
         hasKey |= in;
       }

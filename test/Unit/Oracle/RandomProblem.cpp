@@ -197,6 +197,11 @@ Problem randomProblem(std::mt19937_64 &random, int64_t maxLength) {
     spec.blockMask = blocks;
     problem.blockMask = std::move(mask);
   }
+  bool hides = spec.windowLeft || spec.windowRight || spec.gridWindow ||
+               spec.patternOrder || spec.blockMask;
+  if (!hides && dice.oneIn(2))
+    for (Branch &branch : spec.branches)
+      branch.countsPadding = dice.oneIn(2);
   return problem;
 }
 
@@ -213,7 +218,7 @@ std::string describe(const Problem &problem) {
     if (branch.heads)
       text += ",heads " + std::to_string(branch.heads->begin) + ".." +
               std::to_string(branch.heads->end);
-    text += ")";
+    text += branch.countsPadding ? ",padding)" : ")";
   }
   auto flag = [&](const char *name, bool set) {
     if (set)

@@ -28,10 +28,10 @@ func.func @causal(%q: tensor<1x?x16x128xbf16>) -> tensor<1x?x16x128xbf16> {
   return %o : tensor<1x?x16x128xbf16>
 }
 
-// Each head has one branch: a row that it has not is written, and no more.
+// Each head has one branch: kernels of their own have tiles of their own.
 
 // CHECK-LABEL: func.func @grouped(
-// CHECK:         combine = union
+// CHECK:         combine = apart
 func.func @grouped(%q: tensor<1x?x12x64xbf16>) -> tensor<1x?x12x64xbf16> {
   %o, %l = ringlet.attention %q, %q, %q
       branches [<w = 2048, r = 1, offset = constant<0>, heads = [0, 4]>,

@@ -1,0 +1,100 @@
+//===- EmitKernels.cpp - A list of kernels, emitted -*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/AttentionToTile/KernelBuilder.h"
+#include "passes/AttentionToTile/Kernels.h"
+
+#include "mlir/IR/Remarks.h"
+
+using namespace mlir;
+using namespace ringlet;
+
+/// What becomes of the branches of a union.
+static std::string describeUnion(attn::AttentionOp op,
+                                 const KernelList &kernels) {
+  std::string text =
+      "one kernel for " + std::to_string(op.getBranches().size()) + " branches";
+  for (const Kernel &kernel : kernels) {
+    auto *each = std::get_if<UnionKernel>(&kernel.spec);
+    if (!each || each->part.branches == op.getBranches().size())
+      continue;
+    size_t branches = each->part.branches;
+    text += " that computes rows of " +
+            std::to_string(op.getBranches().size() - branches) +
+            " of them once more, behind one for the others, whose tiles hide "
+            "less";
+  }
+  return text + ", no partial results";
+}
+
+/// Says as a remark what becomes of the branches.
+static void report(attn::AttentionOp op, const KernelList &kernels) {
+  auto remark = [&](const std::string &text) {
+    remark::passed(
+        op.getLoc(),
+        remark::RemarkOpts::name("Attention").category("ringlet-to-rtile"))
+        << text;
+  };
+  if (op.isUnion())
+    return remark(describeUnion(op, kernels));
+  if (op.isApart())
+    return remark("a kernel for each of " +
+                  std::to_string(op.getBranches().size()) +
+                  " branches of different heads, no partial results");
+  if (llvm::any_of(kernels, [](const Kernel &kernel) {
+        return std::holds_alternative<MergeKernel>(kernel.spec);
+      }))
+    return;
+  SmallVector<const BranchKernel *> branches;
+  for (const Kernel &kernel : kernels)
+    if (auto *branch = std::get_if<BranchKernel>(&kernel.spec))
+      branches.push_back(branch);
+  // On a ring, these are around those of pieces.
+  if (branches.empty())
+    return;
+  auto *result = std::get_if<SoftmaxResult>(&branches.back()->ends.after);
+  remark(std::to_string(branches.size()) + " branch kernels, " +
+         (branches.size() == 1 ? "no partial results"
+          : result && result->isWhole
+              ? "the last one writes the output"
+              : "a finishing kernel writes the output"));
+}
+
+void ringlet::emitKernel(HostPlan &, const Twine &name, Attention &attention,
+                         const RowTableKernel &kernel) {
+  attention.rows.emitTable(name, kernel.side);
+}
+
+void ringlet::emitKernel(HostPlan &plan, const Twine &name,
+                         Attention &attention, const RedoKernel &kernel) {
+  std::visit(
+      [&](const auto &marking) { emitRedo(plan, name, attention, marking); },
+      kernel.marking);
+}
+
+void ringlet::emitKernels(HostPlan &plan, Attention &attention,
+                          const KernelList &kernels,
+                          function_ref<std::string(StringRef)> getName) {
+  // Branches with the same sizes have kernels that differ in what they are
+  // launched on.
+  EqualKernels equal(plan.getSymbols());
+  for (const Kernel &kernel : kernels) {
+    std::visit(
+        [&](const auto &spec) {
+          emitKernel(plan, getName(kernel.name) + kernel.part, attention, spec);
+        },
+        kernel.spec);
+    auto *branch = std::get_if<BranchKernel>(&kernel.spec);
+    Operation *last = plan.getBuilder().getInsertionPoint()->getPrevNode();
+    bool isParts = std::holds_alternative<PartsKernel>(kernel.spec);
+    if (isParts || (branch && !branch->ends.marks)) {
+      auto launch = cast<rplan::LaunchOp>(last);
+      launch.setKernel(equal.share(launch.getKernel()));
+    }
+  }
+  report(attention.op, kernels);
+}
