@@ -10,6 +10,7 @@
 #include "dialects/Plan/IR/PlanDialect.h"
 #include "dialects/Ringlet/IR/RingletDialect.h"
 #include "dialects/Tile/IR/TileDialect.h"
+#include "ringlet/abi/Limits.h"
 
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/AsmParser/AsmParserState.h"
@@ -79,6 +80,9 @@ OwningOpRef<ModuleOp> ringlet::parseModule(llvm::SourceMgr &sources,
   return module;
 }
 
+/// Bytes of a name, which kernels have with words behind it.
+static constexpr size_t kMostOfName = ringlet::abi::kMaxName - 64;
+
 /// What an artefact takes as a name, and messages and files can show.
 static bool isPrintable(StringRef name) {
   return !name.empty() && llvm::json::isUTF8(name) &&
@@ -90,6 +94,9 @@ static bool isPrintable(StringRef name) {
 /// Names of functions and of what `names` lists, where they stand.
 static LogicalResult checkNames(Operation *op) {
   auto check = [&](StringRef name, StringRef what) -> LogicalResult {
+    if (name.size() > kMostOfName)
+      return op->emitError("expected ") << what << " of at most " << kMostOfName
+                                        << " bytes, found " << name.size();
     if (isPrintable(name))
       return success();
     std::string shown;

@@ -9,12 +9,18 @@
 
 #include "passes/AttentionToTile/Sequences.h"
 
+#include <set>
+
 using namespace mlir;
 using namespace ringlet;
 
 /// No position is nearly that far away from 0, and the ends of a few segments
 /// behind all positions, which a grid may have, still fit in 64 bits.
 static constexpr int64_t longestSegment = kMaxOffset + kMaxOffset / 2;
+
+/// Most kernels of branches that differ in w and r alone. Each takes a good
+/// part of a second to compile.
+static constexpr size_t mostKernels = 16;
 
 int64_t BranchSizes::getW() const {
   if (!w)
@@ -32,14 +38,27 @@ bool BranchSizes::areKnown() const {
   return !ShapedType::isDynamic(getW()) && !ShapedType::isDynamic(getR());
 }
 
+/// Whether the branches of a chain have so many sizes that kernels are to be
+/// told them.
+static bool haveManySizes(attn::AttentionOp op) {
+  if (op.isUnion() || op.isApart())
+    return false;
+  std::set<std::pair<int64_t, int64_t>> known;
+  for (attn::BranchAttr branch : op.getBranchRange())
+    known.emplace(branch.getW(), branch.getR());
+  return known.size() > mostKernels;
+}
+
 SmallVector<BranchSizes>
 ringlet::requireSizes(HostPlan &plan, attn::AttentionOp op,
                       function_ref<Value(Value)> read) {
   SmallVector<BranchSizes> result;
+  bool areOperands = haveManySizes(op);
   auto next = op.getSizes().begin();
   for (auto [index, branch] : llvm::enumerate(op.getBranchRange())) {
     std::string of = " of branch " + std::to_string(index);
     BranchSizes sizes;
+    sizes.areOperands = areOperands;
     if (branch.isRuntimeW())
       sizes.w = read(*next++);
     else if (!branch.isUnbounded())

@@ -22,7 +22,8 @@ struct BranchSizes {
   /// Null for one segment. A w beyond every position is a smaller one that is
   /// so, too: the ends of the segments around 0 fit in 64 bits.
   mlir::Value w, r;
-  /// Kernels are told what the graph says, so that branches can share them.
+  /// Kernels are told what the graph says, so that branches can share them:
+  /// where there are many of other sizes.
   bool areOperands = false;
 
   /// As the type of a view has them: 0 for one segment, dynamic where only the

@@ -32,7 +32,8 @@ static std::string describeUnion(attn::AttentionOp op,
 }
 
 /// Says as a remark what becomes of the branches.
-static void report(attn::AttentionOp op, const KernelList &kernels) {
+static void report(Attention &attention, const KernelList &kernels) {
+  attn::AttentionOp op = attention.op;
   auto remark = [&](const std::string &text) {
     remark::passed(
         op.getLoc(),
@@ -57,7 +58,9 @@ static void report(attn::AttentionOp op, const KernelList &kernels) {
   if (branches.empty())
     return;
   auto *result = std::get_if<SoftmaxResult>(&branches.back()->ends.after);
+  bool isShared = attention.sizes.front().areOperands;
   remark(std::to_string(branches.size()) + " branch kernels, " +
+         (isShared ? "which are told w and r and share their code, " : "") +
          (branches.size() == 1 ? "no partial results"
           : result && result->isWhole
               ? "the last one writes the output"
@@ -96,5 +99,5 @@ void ringlet::emitKernels(HostPlan &plan, Attention &attention,
       launch.setKernel(equal.share(launch.getKernel()));
     }
   }
-  report(attention.op, kernels);
+  report(attention, kernels);
 }

@@ -52,7 +52,9 @@ def RingletToRTile : Pass<"ringlet-to-rtile", "::mlir::ModuleOp"> {
     and accumulator that the ones before left for its rows, in f32, so that the
     union of all branches goes through one softmax (rule R1). Branches that see
     few rows come first; a branch that covers every row comes last and writes the
-    result, and where there is none small kernels finish it.
+    result, and where there is none small kernels finish it. Branches of equal w
+    and r share kernels; where there are more than 16 of other w or r, all of them
+    do, in kernels that are told w and r.
 
     The kernel of a union computes tiles of rows of one residue modulo the common
     multiple of all dilations, in one segment of the common divisor of all w. The

@@ -7,6 +7,8 @@
 
 #include "passes/AttentionToTile/Attention.h"
 
+#include "ringlet/abi/Limits.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
 
@@ -92,6 +94,10 @@ LogicalResult ringlet::checkFunction(func::FuncOp function) {
     return function.emitOpError("expected a function of one block");
   if (function.getNumResults() == 0)
     return function.emitOpError("expected at least one result");
+  size_t tensors = function.getNumArguments() + function.getNumResults();
+  if (tensors > abi::kMaxArguments)
+    return function.emitOpError("expected at most ")
+           << abi::kMaxArguments << " arguments and results, found " << tensors;
   for (auto types : {function.getArgumentTypes(), function.getResultTypes()})
     for (Type type : types) {
       auto tensor = dyn_cast<RankedTensorType>(type);

@@ -7,6 +7,7 @@
 
 #include "dialects/Ringlet/IR/BranchUnion.h"
 #include "lib/Layout/Dilation.h"
+#include "ringlet/abi/Limits.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Matchers.h"
@@ -226,6 +227,10 @@ static LogicalResult verifyPatternOrder(AttentionOp op) {
 static LogicalResult verifyPattern(AttentionOp op) {
   if (op.getBranches().empty())
     return op.emitOpError("expected at least one branch (section 2)");
+  if (op.getBranches().size() > abi::kMaxBranches)
+    return op.emitOpError("expected at most ")
+           << abi::kMaxBranches << " branches, found "
+           << op.getBranches().size() << " (section 2)";
   size_t runtimeSizes = 0;
   for (BranchAttr branch : op.getBranchRange()) {
     runtimeSizes += branch.isRuntimeW();
