@@ -7,7 +7,7 @@
 
 #include "lib/Compiler/ToolExit.h"
 
-#include "ringlet/abi/Container.h"
+#include "lib/Tensor/AtomicFile.h"
 
 #include "llvm/Support/raw_ostream.h"
 
@@ -42,7 +42,7 @@ ParsingOptions::~ParsingOptions() { isParsing = false; }
 std::string ringlet::writeOutput(llvm::StringRef path,
                                  llvm::StringRef content) {
   if (path != "-")
-    return abi::writeFile(path.str(), content.data(), content.size());
+    return writeFileAtomically(path.str(), {{content.data(), content.size()}});
   llvm::raw_fd_ostream &out = llvm::outs();
   out << content;
   out.flush();

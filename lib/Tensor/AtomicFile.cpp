@@ -8,6 +8,7 @@
 #include "lib/Tensor/AtomicFile.h"
 
 #include <cerrno>
+#include <climits>
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
@@ -17,6 +18,27 @@
 namespace ringlet {
 
 namespace {
+
+std::string failure(const std::string &what, const std::string &path) {
+  return "cannot " + what + " '" + path + "': " + std::strerror(errno);
+}
+
+bool writeAll(int descriptor, const std::vector<FileChunk> &chunks) {
+  for (const FileChunk &chunk : chunks) {
+    const auto *next = static_cast<const char *>(chunk.data);
+    size_t left = chunk.size;
+    while (left > 0) {
+      ssize_t written = ::write(descriptor, next, left);
+      if (written < 0 && errno == EINTR)
+        continue;
+      if (written < 0)
+        return false;
+      next += written;
+      left -= static_cast<size_t>(written);
+    }
+  }
+  return true;
+}
 
 /// The temporary file; removed unless it was renamed.
 class TemporaryFile {
@@ -37,23 +59,13 @@ public:
 
   bool isOpen() const { return descriptor >= 0; }
 
-  bool write(const FileChunk &chunk) {
-    const auto *next = static_cast<const char *>(chunk.data);
-    size_t left = chunk.size;
-    while (left > 0) {
-      ssize_t written = ::write(descriptor, next, left);
-      if (written < 0 && errno == EINTR)
-        continue;
-      if (written < 0)
-        return false;
-      next += written;
-      left -= static_cast<size_t>(written);
-    }
-    return true;
+  bool write(const std::vector<FileChunk> &chunks) {
+    return writeAll(descriptor, chunks);
   }
 
   /// mkostemp makes files that only the owner may read; give the mode that an
-  /// ordinary new file, or the file to be replaced, has.
+  /// ordinary new file, or the file to be replaced, has. A full disk may show
+  /// only now, and the rename must not overtake the data.
   bool finish(const std::string &target, mode_t mode) {
     if (::fchmod(descriptor, mode) != 0 || ::fsync(descriptor) != 0)
       return false;
@@ -71,13 +83,32 @@ private:
   bool exists = false;
 };
 
+std::string folderOf(const std::string &path) {
+  size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "."
+         : slash == 0               ? "/"
+                                    : path.substr(0, slash);
+}
+
+/// The file itself, where `path` is a link, or a link to one: what is replaced
+/// is the file, as if it were written to.
+std::string followLinks(std::string path) {
+  // As many as the kernel follows.
+  for (int links = 0; links < 40; ++links) {
+    char target[PATH_MAX];
+    ssize_t length = ::readlink(path.c_str(), target, sizeof target);
+    if (length < 0 || length == sizeof target)
+      break;
+    std::string next(target, static_cast<size_t>(length));
+    path = next[0] == '/' ? next : folderOf(path) + "/" + next;
+  }
+  return path;
+}
+
 /// The rename itself must reach the disk. Some file systems cannot sync a
 /// folder; the data are safe then, so this is no error.
 void syncFolderOf(const std::string &path) {
-  size_t slash = path.rfind('/');
-  std::string folder = slash == std::string::npos ? "."
-                       : slash == 0               ? "/"
-                                                  : path.substr(0, slash);
+  std::string folder = folderOf(path);
   int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor < 0)
     return;
@@ -91,39 +122,58 @@ mode_t modeOfNewFile() {
   return 0666 & ~mask;
 }
 
+/// A device or a pipe cannot be replaced, only written to.
+std::string writeThrough(const std::string &path,
+                         const std::vector<FileChunk> &chunks) {
+  int descriptor = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+  if (descriptor < 0)
+    return failure("open", path);
+  std::string error;
+  if (!writeAll(descriptor, chunks))
+    error = failure("write", path);
+  if (::close(descriptor) != 0 && error.empty())
+    error = failure("write", path);
+  return error;
+}
+
 } // namespace
 
-bool writeFileAtomically(const std::string &path,
-                         const std::vector<FileChunk> &chunks,
-                         std::string *error) {
-  auto fail = [&](const std::string &what) {
-    if (error)
-      *error = path + ": " + what;
-    return false;
-  };
-  auto failSystem = [&](const char *what) {
-    int code = errno;
-    return fail(std::string("cannot ") + what + ": " + std::strerror(code));
-  };
-
-  if (path.find('\0') != std::string::npos)
-    return fail("expected a file name without a zero byte");
+std::string checkWritable(const std::string &path) {
+  if (path.empty() || path.find('\0') != std::string::npos)
+    return "cannot write '" + path.substr(0, path.find('\0')) +
+           "': expected the name of a file";
   struct stat status;
-  bool replaces = ::stat(path.c_str(), &status) == 0;
-  if (replaces && !S_ISREG(status.st_mode))
-    return fail("expected a regular file or a new name, found a folder, device "
-                "or pipe");
+  bool isThere = ::stat(path.c_str(), &status) == 0;
+  if (isThere && S_ISDIR(status.st_mode)) {
+    errno = EISDIR;
+    return failure("write", path);
+  }
+  bool isReplaced = !isThere || S_ISREG(status.st_mode);
+  std::string folder = folderOf(followLinks(path));
+  if (isReplaced && ::access(folder.c_str(), W_OK | X_OK) != 0)
+    return failure("create a file next to", path);
+  return "";
+}
 
-  TemporaryFile file(path);
+std::string writeFileAtomically(const std::string &path,
+                                const std::vector<FileChunk> &chunks) {
+  std::string error = checkWritable(path);
+  if (!error.empty())
+    return error;
+  std::string target = followLinks(path);
+  struct stat status;
+  bool replaces = ::stat(target.c_str(), &status) == 0;
+  if (replaces && !S_ISREG(status.st_mode))
+    return writeThrough(target, chunks);
+
+  TemporaryFile file(target);
   if (!file.isOpen())
-    return failSystem("create a temporary file beside it");
-  for (const FileChunk &chunk : chunks)
-    if (!file.write(chunk))
-      return failSystem("write");
-  if (!file.finish(path, replaces ? status.st_mode & 07777 : modeOfNewFile()))
-    return failSystem("finish");
-  syncFolderOf(path);
-  return true;
+    return failure("create a file next to", path);
+  if (!file.write(chunks) ||
+      !file.finish(target, replaces ? status.st_mode & 07777 : modeOfNewFile()))
+    return failure("write", path);
+  syncFolderOf(target);
+  return "";
 }
 
 } // namespace ringlet

@@ -21,13 +21,17 @@ struct FileChunk {
 };
 
 /// Writes the chunks one after the other to a new file beside `path`, forces
-/// it to the disk and renames it to `path`. Whatever goes wrong - a full disk
-/// above all - `path` is as it was before and nothing is left beside it.
-/// Refuses a `path` that exists and is not a regular file: a rename would
-/// replace a device or a pipe.
-bool writeFileAtomically(const std::string &path,
-                         const std::vector<FileChunk> &chunks,
-                         std::string *error);
+/// it to the disk and renames it to `path`, or to the file that links at `path`
+/// lead to. Whatever goes wrong - a full disk above all - `path` is as it was
+/// before and nothing is left beside it. A file that is replaced keeps its
+/// mode. Devices and pipes, which a rename would replace, are written to.
+/// Returns an empty string, or what went wrong.
+std::string writeFileAtomically(const std::string &path,
+                                const std::vector<FileChunk> &chunks);
+
+/// What of that can be told before there is anything to write: an empty string,
+/// or why it will fail.
+std::string checkWritable(const std::string &path);
 
 } // namespace ringlet
 

@@ -194,7 +194,10 @@ bool writeSafetensors(const std::string &path, const Safetensors &contents,
     prefix[i] = static_cast<unsigned char>(text->size() >> (8 * i));
   chunks[0] = {prefix, sizeof prefix};
   chunks[1] = {text->data(), text->size()};
-  return writeFileAtomically(path, chunks, error);
+  std::string failure = writeFileAtomically(path, chunks);
+  if (error && !failure.empty())
+    *error = failure;
+  return failure.empty();
 }
 
 } // namespace ringlet

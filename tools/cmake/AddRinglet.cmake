@@ -23,9 +23,11 @@ set(RINGLET_INCLUDE_DIRS ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include
     ${PROJECT_BINARY_DIR})
 set(RINGLET_WARNINGS -Wall -Wextra -Wno-unused-parameter
     -Wno-missing-field-initializers)
-# Of files that include MLIR; the last one wins.
+# Of what takes long to compile and no time to run; the last one wins.
+set(RINGLET_QUICK_OPTIONS $<$<BOOL:${RINGLET_QUICK_BUILD}>:-O0>)
+# Of files that include MLIR.
 set(RINGLET_MLIR_OPTIONS -fno-exceptions -fvisibility-inlines-hidden
-    $<$<BOOL:${RINGLET_QUICK_BUILD}>:-O0>)
+    ${RINGLET_QUICK_OPTIONS})
 
 # Installed, headers keep the folders by which they name each other: those of
 # libraries are in a folder of their own.
@@ -135,7 +137,8 @@ function(ringlet_add_tool NAME)
     ringlet_mlir_target(${NAME})
   else()
     target_include_directories(${NAME} PRIVATE ${RINGLET_INCLUDE_DIRS})
-    target_compile_options(${NAME} PRIVATE ${RINGLET_WARNINGS})
+    target_compile_options(${NAME} PRIVATE ${RINGLET_WARNINGS}
+                           ${RINGLET_QUICK_OPTIONS})
   endif()
   target_link_libraries(${NAME} PRIVATE ${ARG_LINK})
   if(NOT RINGLET_IN_TESTS)

@@ -14,6 +14,8 @@
 #include "ringlet/InitAll.h"
 
 #include "mlir/IR/DialectRegistry.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/Pass/PassManager.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 
 #include "llvm/Support/CommandLine.h"
@@ -54,6 +56,14 @@ static void hideForeignOptions() {
       option->setHiddenFlag(llvm::cl::ReallyHidden);
 }
 
+/// Whether the passes and their options can be had; what is wrong is reported.
+static bool hasPipeline(const mlir::MlirOptMainConfig &config,
+                        const mlir::DialectRegistry &registry) {
+  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
+  mlir::PassManager passes(&context);
+  return succeeded(config.setupPassPipeline(passes));
+}
+
 int main(int argc, char **argv) {
   llvm::setBugReportMsg(ringlet::kBugReportMessage);
   llvm::InitLLVM init(argc, argv);
@@ -87,6 +97,8 @@ int main(int argc, char **argv) {
           return passes.setupPassPipeline(pm);
         });
   }
+  if (!hasPipeline(config, registry))
+    return ringlet::kUsageError;
   std::unique_ptr<llvm::MemoryBuffer> source =
       ringlet::readSource(input, error);
   if (!source) {

@@ -22,6 +22,7 @@
 #include "lib/Compiler/Bytecode.h"
 #include "lib/Compiler/SourceFile.h"
 #include "lib/Compiler/ToolExit.h"
+#include "lib/Tensor/AtomicFile.h"
 #include "ringlet/InitAll.h"
 
 #include "mlir/IR/DialectRegistry.h"
@@ -43,7 +44,7 @@ namespace {
 /// What of the command line matters here.
 struct CommandLine {
   std::vector<std::string> arguments;
-  std::string input = "-";
+  std::string input;
   /// The place of the output's name in `arguments`, 0 for standard output, and
   /// what stands before the name.
   size_t outputAt = 0;
@@ -131,7 +132,7 @@ static int fail(const std::string &message, int status) {
 /// Input and script, before anything is reduced; 0 if they will do.
 static int checkInput(const CommandLine &line,
                       const mlir::DialectRegistry &registry) {
-  if (!line.reduces || line.input == "-")
+  if (!line.reduces || line.input.empty() || line.input == "-")
     return 0;
   std::string error;
   std::unique_ptr<MemoryBuffer> source = ringlet::readSource(line.input, error);
@@ -164,6 +165,9 @@ int main(int argc, char **argv) {
   // What is reduced goes to a file beside, and that to its place.
   std::string beside;
   if (line.outputAt) {
+    std::string error = ringlet::checkWritable(line.output);
+    if (!error.empty())
+      return fail(error, ringlet::kUsageError);
     beside =
         line.output + ".tmp" + std::to_string(sys::Process::getProcessId());
     line.arguments[line.outputAt] = line.outputPrefix + beside;
@@ -183,9 +187,11 @@ int main(int argc, char **argv) {
     isDone = succeeded(mlir::mlirReduceMain(
         static_cast<int>(arguments.size()) - 1, arguments.data(), context));
   }
-  if (!isDone)
+  if (!isDone) {
+    bool isThere = line.input == "-" || sys::fs::exists(line.input);
     return fail("the reduction failed; the input stays as it is",
-                ringlet::kRefused);
+                isThere ? ringlet::kRefused : ringlet::kUsageError);
+  }
   if (beside.empty())
     return 0;
   auto reduced = MemoryBuffer::getFile(beside);

@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/src/abi/Format.h"
 #include "tools/ringlet-run/Session.h"
 
 #include <algorithm>
@@ -46,9 +47,9 @@ bool Session::runOver(unsigned char pattern) {
 static std::string describeIndex(int64_t number, const Shape &shape) {
   std::string text;
   for (size_t axis = shape.size(); axis-- > 0; number /= shape[axis])
-    text = std::to_string(number % shape[axis]) + (text.empty() ? "" : ", ") +
-           text;
-  return "[" + text + "]";
+    text = formatText("{}{}{}", number % shape[axis], text.empty() ? "" : ", ",
+                      text);
+  return formatText("[{}]", text);
 }
 
 bool Session::checkWritten(bool &all) {

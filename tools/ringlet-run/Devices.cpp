@@ -7,6 +7,7 @@
 
 #include "tools/ringlet-run/Devices.h"
 
+#include "runtime/src/abi/Format.h"
 #include "tools/ringlet-run/Options.h"
 
 #include <cstdio>
@@ -15,13 +16,11 @@
 using namespace ringlet::run;
 
 std::string ringlet::run::describe(const rl_device &device) {
-  char text[256];
   bool isGpu = std::strncmp(device.architecture, "sm_", 3) == 0;
-  std::snprintf(text, sizeof text, "%s (%s, %u %s, %.1f GiB)", device.name,
-                device.architecture, device.multiprocessors,
-                isGpu ? "multiprocessors" : "cores",
-                double(device.memory_bytes) / (1 << 30));
-  return text;
+  return formatText("{} ({}, {} {}, {:.1f} GiB)", device.name,
+                    device.architecture, device.multiprocessors,
+                    isGpu ? "multiprocessors" : "cores",
+                    double(device.memory_bytes) / (1 << 30));
 }
 
 int ringlet::run::listDevices() {

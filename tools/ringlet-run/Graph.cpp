@@ -7,6 +7,8 @@
 
 #include "tools/ringlet-run/Graph.h"
 
+#include "runtime/src/abi/Format.h"
+
 using namespace ringlet;
 using namespace ringlet::run;
 
@@ -74,21 +76,21 @@ oracle::Branch ringlet::run::fromAbi(const abi::Branch &branch, int64_t heads) {
 static std::string describe(const abi::Attention &node) {
   uint32_t count = node.branches()->size();
   std::string text =
-      std::to_string(count) + (count == 1 ? " branch" : " branches");
+      formatText("{} {}", count, count == 1 ? "branch" : "branches");
   for (const abi::Branch *branch : *node.branches()) {
     std::string w = branch->w_value() != -1 ? "given"
                     : branch->w() == -1     ? "*"
-                                            : std::to_string(branch->w());
+                                            : formatText("{}", branch->w());
     std::string r =
-        branch->r_value() != -1 ? "given" : std::to_string(branch->r());
-    text += " (w " + w + ", r " + r +
-            (branch->counts_padding() ? ", padding counted)" : ")");
+        branch->r_value() != -1 ? "given" : formatText("{}", branch->r());
+    text += formatText(" (w {}, r {}{})", w, r,
+                       branch->counts_padding() ? ", padding counted" : "");
   }
   if (node.causal())
     text += ", causal";
   if (node.window_left() != -1 || node.window_right() != -1)
-    text += ", window [" + std::to_string(node.window_left()) + ", " +
-            std::to_string(node.window_right()) + "]";
+    text += formatText(", window [{}, {}]", node.window_left(),
+                       node.window_right());
   if (node.query_lengths() >= 0)
     text += ", lengths given";
   if (node.query_starts() >= 0)

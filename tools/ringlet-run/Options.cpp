@@ -7,8 +7,10 @@
 
 #include "tools/ringlet-run/Options.h"
 
+#include "lib/Tensor/AtomicFile.h"
 #include "ringlet/abi/Container.h"
 #include "ringlet/runtime.h"
+#include "runtime/src/abi/Format.h"
 
 #include <cstdio>
 #include <cstdlib>
@@ -114,7 +116,7 @@ struct NumberOption {
   const char *ofLeast = "";
 
   std::string range() const {
-    return std::to_string(least) + ofLeast + " to " + std::to_string(most);
+    return ringlet::formatText("{}{} to {}", least, ofLeast, most);
   }
 };
 } // namespace
@@ -137,14 +139,39 @@ static const NumberOption *takeNumber(int argc, char **argv, int &index,
   return nullptr;
 }
 
+namespace {
+struct WordOption {
+  std::string name;
+  std::string Options::*member;
+};
+} // namespace
+
+/// The option of a name that is taken from the words, or null.
+static const WordOption *takeWord(int argc, char **argv, int &index,
+                                  std::string &value) {
+  static const WordOption known[] = {
+      {"--in", &Options::in},       {"--out", &Options::out},
+      {"--entry", &Options::entry}, {"--target", &Options::target},
+      {"--trace", &Options::trace}, {"--driver", &Options::driver},
+  };
+  for (const WordOption &option : known)
+    if (takeValue(option.name, argc, argv, index, value))
+      return &option;
+  return nullptr;
+}
+
 /// A driver alone is a target, any of its code; a target belongs to a driver.
-static void chooseDriver(Options &options) {
+static bool chooseDriver(Options &options, int &exitCode) {
   if (options.driver.empty())
     options.driver =
         options.target == "cuda" || options.target.rfind("sm_", 0) == 0 ? "cuda"
                                                                         : "cpu";
   if (options.target == options.driver)
     options.target.clear();
+  if (options.driver == "cpu" || options.driver == "cuda")
+    return true;
+  return fail(exitCode,
+              "--driver: expected cpu or cuda, found '" + options.driver + "'");
 }
 
 bool ringlet::run::parseOptions(int argc, char **argv, Options &options,
@@ -167,13 +194,10 @@ bool ringlet::run::parseOptions(int argc, char **argv, Options &options,
       options.check = true;
     } else if (word == "--explain") {
       options.explain = true;
-    } else if (takeValue("--in", argc, argv, i, options.in) ||
-               takeValue("--out", argc, argv, i, options.out) ||
-               takeValue("--entry", argc, argv, i, options.entry) ||
-               takeValue("--target", argc, argv, i, options.target) ||
-               takeValue("--trace", argc, argv, i, options.trace) ||
-               takeValue("--driver", argc, argv, i, options.driver)) {
-      continue;
+    } else if (const WordOption *option = takeWord(argc, argv, i, value)) {
+      if (value.empty())
+        return fail(exitCode, option->name + ": expected a name, found none");
+      options.*option->member = value;
     } else if (word == "--devices") {
       options.listDevices = true;
     } else if (const NumberOption *option = takeNumber(argc, argv, i, value)) {
@@ -194,6 +218,10 @@ bool ringlet::run::parseOptions(int argc, char **argv, Options &options,
   }
   if (options.artifact.empty() && !options.listDevices)
     return fail(exitCode, "expected an artefact; see ringlet-run --help");
-  chooseDriver(options);
-  return true;
+  // Files that cannot be written are found before there is any work.
+  for (const std::string &file : {options.out, options.trace})
+    if (std::string error = file.empty() ? "" : checkWritable(file);
+        !error.empty())
+      return fail(exitCode, error);
+  return chooseDriver(options, exitCode);
 }

@@ -10,6 +10,7 @@
 #include "lib/Tensor/AtomicFile.h"
 #include "ringlet/abi/ring/Artifact.h"
 #include "ringlet/abi/ring/Balance.h"
+#include "runtime/src/abi/Format.h"
 #include "tools/ringlet-run/Session.h"
 
 #include <algorithm>
@@ -121,8 +122,8 @@ RingRun::scheduleOf(const std::vector<Tensor> &tensors,
       return std::nullopt;
     }
   if (exchange->ranks() >= 0 && exchange->ranks() != ranks) {
-    *error = "expected a ring of " + std::to_string(exchange->ranks()) +
-             " ranks, found " + std::to_string(ranks) + " (G1)";
+    *error = formatText("expected a ring of {} ranks, found {} (G1)",
+                        exchange->ranks(), ranks);
     return std::nullopt;
   }
   const Shape &query = tensors[argumentOf(exchange->query())].shape();
@@ -329,24 +330,20 @@ RingRun::explain(const std::vector<Tensor> &tensors) const {
                           value.shape().back() * sizeOf(value.dtype()));
   const char *kinds[] = {"contiguous", "zigzag", "striped"};
   std::vector<std::string> lines = {
-      std::to_string(ranks) + " ranks, " +
-      kinds[static_cast<int>(exchange->sharding())] + ", " +
-      std::to_string(countSteps(*schedule, ring::Direction::Forward)) +
-      " steps"};
+      formatText("{} ranks, {}, {} steps", ranks,
+                 kinds[static_cast<int>(exchange->sharding())],
+                 countSteps(*schedule, ring::Direction::Forward))};
   for (int64_t rank = 0; rank < ranks && rank < 16; ++rank) {
     ring::Traffic traffic = trafficOf(*schedule, rank);
-    lines.push_back(
-        "rank " + std::to_string(rank) + ": " +
-        std::to_string(schedule->sharded.queries.size(rank)) +
-        " rows of queries, receives " + std::to_string(traffic.direct * pair) +
-        " bytes, room for " + std::to_string(traffic.buffered * pair));
+    lines.push_back(formatText(
+        "rank {}: {} rows of queries, receives {} bytes, room for {}", rank,
+        schedule->sharded.queries.size(rank), traffic.direct * pair,
+        traffic.buffered * pair));
   }
   ring::Balance balance = balanceOf(*schedule);
-  char text[96];
-  std::snprintf(text, sizeof text,
-                "busiest rank %.1f%% above the mean, %.1f%% step by step",
-                100 * balance.imbalance(), 100 * balance.imbalanceOfSteps());
-  lines.push_back(text);
+  lines.push_back(
+      formatText("busiest rank {:.1f}% above the mean, {:.1f}% step by step",
+                 100 * balance.imbalance(), 100 * balance.imbalanceOfSteps()));
   return lines;
 }
 
@@ -363,33 +360,24 @@ void RingRun::addTrace(rl_ring *ring) {
   if (rl_ring_records(ring, records.data(), &count) != RL_OK)
     return;
   int rank = rl_ring_rank(ring);
-  char text[320];
-  std::snprintf(text, sizeof text,
-                "{\"ph\":\"M\",\"pid\":%d,\"name\":\"process_name\","
-                "\"args\":{\"name\":\"rank %d\"}}",
-                rank, rank);
-  events.push_back(text);
+  events.push_back(formatText(
+      R"({{"ph":"M","pid":{0},"name":"process_name","args":{{"name":"rank {0}"}}}})",
+      rank));
   const char *names[] = {"compute", "exchange within the host",
                          "exchange between hosts"};
-  for (int track = 0; track < 3; ++track) {
-    std::snprintf(text, sizeof text,
-                  "{\"ph\":\"M\",\"pid\":%d,\"tid\":%d,\"name\":"
-                  "\"thread_name\",\"args\":{\"name\":\"%s\"}}",
-                  rank, track, names[track]);
-    events.push_back(text);
-  }
+  for (int track = 0; track < 3; ++track)
+    events.push_back(
+        formatText(R"({{"ph":"M","pid":{},"tid":{},"name":"thread_name",)"
+                   R"("args":{{"name":"{}"}}}})",
+                   rank, track, names[track]));
   for (uint32_t i = 0; i < count; ++i) {
     const rl_ring_record &at = records[i];
-    std::snprintf(text, sizeof text,
-                  "{\"ph\":\"X\",\"pid\":%d,\"tid\":%d,\"name\":\"step %lld\","
-                  "\"ts\":%.3f,\"dur\":%.3f,\"args\":{\"call\":%llu,"
-                  "\"sent\":%llu,\"received\":%llu}}",
-                  rank, at.queue + 1, static_cast<long long>(at.step),
-                  at.begin * 1e6, at.seconds * 1e6,
-                  static_cast<unsigned long long>(at.call),
-                  static_cast<unsigned long long>(at.sent),
-                  static_cast<unsigned long long>(at.received));
-    events.push_back(text);
+    events.push_back(
+        formatText(R"({{"ph":"X","pid":{},"tid":{},"name":"step {}",)"
+                   R"("ts":{:.3f},"dur":{:.3f},"args":{{"call":{},)"
+                   R"("sent":{},"received":{}}}}})",
+                   rank, at.queue + 1, at.step, at.begin * 1e6,
+                   at.seconds * 1e6, at.call, at.sent, at.received));
   }
 }
 
@@ -402,9 +390,6 @@ std::string RingRun::writeTrace() const {
   text += "]}\n";
   std::string file = options.trace;
   if (isOne())
-    file += "." + std::to_string(ownRank);
-  std::string error;
-  return writeFileAtomically(file, {{text.data(), text.size()}}, &error)
-             ? ""
-             : "cannot write the trace: " + error;
+    file += formatText(".{}", ownRank);
+  return writeFileAtomically(file, {{text.data(), text.size()}});
 }

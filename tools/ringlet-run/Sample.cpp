@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/src/abi/Format.h"
 #include "tools/ringlet-run/Reference.h"
 
 #include <algorithm>
@@ -63,10 +64,10 @@ Reference::computeWithin(const oracle::AttentionSpec &spec,
   if (!mustBeWhole && rowSeconds * double(total) > seconds) {
     count = std::clamp<int64_t>(int64_t(seconds / rowSeconds), probes, total);
     rows = spreadRows(total, count);
-    report.lines.push_back("sampled " + std::to_string(count) + " of " +
-                           std::to_string(total) + " rows: all would take " +
-                           std::to_string(int64_t(rowSeconds * total)) +
-                           " s; --check-seconds sets the limit");
+    report.lines.push_back(formatText("sampled {} of {} rows: all would take "
+                                      "{} s; --check-seconds sets the limit",
+                                      count, total,
+                                      int64_t(rowSeconds * total)));
   }
   double expected = rowSeconds * double(count);
   if (expected < 2)

@@ -10,6 +10,7 @@
 #include "lib/Tensor/SafetensorsHeader.h"
 #include "ringlet/abi/Container.h"
 #include "ringlet/abi/Verify.h"
+#include "runtime/src/abi/Format.h"
 #include "tools/ringlet-run/Graph.h"
 #include "tools/ringlet-run/Reference.h"
 
@@ -32,20 +33,16 @@ bool Session::failRuntime(const std::string &what) {
 }
 
 static std::string formatBytes(uint64_t bytes) {
-  char text[32];
   if (bytes < 10240)
-    std::snprintf(text, sizeof text, "%llu bytes",
-                  static_cast<unsigned long long>(bytes));
-  else if (bytes < (uint64_t(10) << 20))
-    std::snprintf(text, sizeof text, "%.1f KiB", double(bytes) / 1024);
-  else
-    std::snprintf(text, sizeof text, "%.1f MiB", double(bytes) / (1 << 20));
-  return text;
+    return formatText("{} bytes", bytes);
+  if (bytes < (uint64_t(10) << 20))
+    return formatText("{:.1f} KiB", double(bytes) / 1024);
+  return formatText("{:.1f} MiB", double(bytes) / (1 << 20));
 }
 
 /// 1234567 as "1,234,567".
 static std::string formatCount(double value) {
-  std::string digits = std::to_string(int64_t(value));
+  std::string digits = formatText("{}", int64_t(value));
   for (size_t i = digits.size(); i > 3; i -= 3)
     digits.insert(i - 3, ",");
   return digits;
@@ -88,8 +85,9 @@ bool Session::loadArtifact() {
     list +=
         (i ? ", " : "") + std::string(rl_program_entry_name(program.get(), i));
   if (options.entry.empty() && count != 1)
-    return fail(kBadUsage, "expected --entry to name one of " +
-                               std::to_string(count) + " entries: " + list);
+    return fail(kBadUsage,
+                formatText("expected --entry to name one of {} entries: {}",
+                           count, list));
   if (!options.entry.empty() &&
       rl_program_find_entry(program.get(), options.entry.c_str(), &entry) !=
           RL_OK)
@@ -137,7 +135,7 @@ std::string Session::signature() const {
     for (int32_t axis = 0; axis < argument.rank; ++axis)
       text += (argument.sizes[axis] == RL_DYNAMIC
                    ? "?"
-                   : std::to_string(argument.sizes[axis])) +
+                   : formatText("{}", argument.sizes[axis])) +
               "x";
     text += rl_dtype_name(argument.dtype);
   }
@@ -345,8 +343,8 @@ bool Session::run() {
               formatBytes(estimate.scratch_bytes).c_str(),
               formatBytes(estimate.table_bytes).c_str(),
               static_cast<unsigned long long>(estimate.launches),
-              estimate.fallbacks ? (", " + std::to_string(estimate.fallbacks) +
-                                    " left to slower kernels")
+              estimate.fallbacks ? (formatText(", {} left to slower kernels",
+                                               estimate.fallbacks))
                                        .c_str()
                                  : "");
   std::fflush(stdout);

@@ -26,6 +26,7 @@ build_packages=(
   libzstd-dev                    # LLVM's archives ask for it
   llvm-22-dev lld-22             # LLVM's; ld.lld links tools and artefacts
   libflatbuffers-dev             # the artefact format
+  libfmt-dev                     # headers alone: messages of runtime and tools
   nlohmann-json3-dev             # headers of safetensors files
 )
 test_packages=(

@@ -67,10 +67,6 @@ std::vector<uint8_t> makeContainer(const void *payload, size_t size,
 /// Reads a whole file. Returns an empty string, or what went wrong.
 std::string readFile(const std::string &path, std::vector<uint8_t> &bytes);
 
-/// Replaces a file in one step: the old content or the new one is there, never
-/// half of it, whatever fails. Returns an empty string, or what went wrong.
-std::string writeFile(const std::string &path, const void *bytes, size_t size);
-
 } // namespace ringlet::abi
 
 #endif // RINGLET_ABI_CONTAINER_H

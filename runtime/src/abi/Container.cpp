@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "ringlet/abi/Container.h"
+
+#include "Format.h"
 #include "ringlet/abi/Limits.h"
 
 #include <cerrno>
@@ -53,38 +55,41 @@ std::string ringlet::abi::openContainer(const void *bytes, size_t size,
            (size ? hex(data, size < sizeof(magic) ? size : sizeof(magic))
                  : std::string("an empty file"));
   if (size < kHeaderSize)
-    return "truncated artefact: expected a header of " +
-           std::to_string(kHeaderSize) + " bytes, found " +
-           std::to_string(size);
+    return formatText(
+        "truncated artefact: expected a header of {} bytes, found {}",
+        kHeaderSize, size);
 
   // The version comes first: a newer format may mean anything by the rest.
   auto version = load<uint32_t>(data + 8);
   if (version > kFormatVersion)
-    return "artefact has format version " + std::to_string(version) +
-           ", this library reads up to version " +
-           std::to_string(kFormatVersion) +
-           "; use a newer ringlet runtime or compile again with this one";
+    return formatText(
+        "artefact has format version {}, this library reads up to version {}; "
+        "use a newer ringlet runtime or compile again with this one",
+        version, kFormatVersion);
   if (version == 0 || (version & (version - 1)) != 0)
-    return "corrupt artefact: expected a power of two as format version, "
-           "found " +
-           std::to_string(version);
+    return formatText(
+        "corrupt artefact: expected a power of two as format version, found {}",
+        version);
   auto flags = load<uint32_t>(data + 12);
   if (flags != 0)
-    return "corrupt artefact: expected flags 0 in format version " +
-           std::to_string(version) + ", found " + std::to_string(flags);
+    return formatText(
+        "corrupt artefact: expected flags 0 in format version {}, found {}",
+        version, flags);
 
   auto length = load<uint64_t>(data + 16);
   uint64_t found = size - kHeaderSize;
   if (length > kMaxPayload)
-    return "corrupt artefact: expected a payload of at most " +
-           std::to_string(kMaxPayload) + " bytes, the header says " +
-           std::to_string(length);
+    return formatText("corrupt artefact: expected a payload of at most {} "
+                      "bytes, the header says {}",
+                      kMaxPayload, length);
   if (found < length)
-    return "truncated artefact: expected " + std::to_string(length) +
-           " bytes of payload, found " + std::to_string(found);
+    return formatText(
+        "truncated artefact: expected {} bytes of payload, found {}", length,
+        found);
   if (found > length)
-    return "corrupt artefact: " + std::to_string(found - length) +
-           " bytes follow the payload of " + std::to_string(length) + " bytes";
+    return formatText(
+        "corrupt artefact: {} bytes follow the payload of {} bytes",
+        found - length, length);
 
   Sha256Digest digest = sha256(data + kHeaderSize, size_t(length));
   if (std::memcmp(digest.data(), data + 24, digest.size()) != 0)
@@ -132,9 +137,8 @@ std::string ringlet::abi::readFile(const std::string &path,
   } else if (!S_ISREG(info.st_mode)) {
     error = "cannot read '" + path + "': not a regular file";
   } else if (uint64_t(info.st_size) > kMaxPayload + kHeaderSize) {
-    error = "cannot read '" + path + "': expected at most " +
-            std::to_string(kMaxPayload + kHeaderSize) + " bytes, found " +
-            std::to_string(info.st_size);
+    error = formatText("cannot read '{}': expected at most {} bytes, found {}",
+                       path, kMaxPayload + kHeaderSize, info.st_size);
   } else {
     std::vector<uint8_t> content(size_t(info.st_size));
     size_t at = 0;
@@ -153,67 +157,5 @@ std::string ringlet::abi::readFile(const std::string &path,
       bytes = std::move(content);
   }
   ::close(fd);
-  return error;
-}
-
-static std::string writeAll(int fd, const uint8_t *data, size_t size,
-                            const std::string &path) {
-  while (size) {
-    ssize_t put = ::write(fd, data, size);
-    if (put < 0 && errno == EINTR)
-      continue;
-    if (put < 0)
-      return failure("write", path);
-    data += put;
-    size -= size_t(put);
-  }
-  return {};
-}
-
-// A device or a pipe cannot be replaced, only written to.
-static std::string writeThrough(const std::string &path, const uint8_t *data,
-                                size_t size) {
-  int fd = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
-  if (fd < 0)
-    return failure("open", path);
-  std::string error = writeAll(fd, data, size, path);
-  if (::close(fd) != 0 && error.empty())
-    error = failure("write", path);
-  return error;
-}
-
-std::string ringlet::abi::writeFile(const std::string &path, const void *bytes,
-                                    size_t size) {
-  const auto *data = static_cast<const uint8_t *>(bytes);
-  struct stat info;
-  if (::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) {
-    if (!S_ISDIR(info.st_mode))
-      return writeThrough(path, data, size);
-    errno = EISDIR;
-    return failure("write", path);
-  }
-
-  // In the same folder, so that the rename stays within one file system; a
-  // name of our own rather than mkostemp's, for the mode that umask allows.
-  std::string temporary;
-  int fd = -1;
-  for (unsigned attempt = 0; fd < 0; ++attempt) {
-    temporary = path + ".tmp" + std::to_string(::getpid()) + "-" +
-                std::to_string(attempt);
-    fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
-                0666);
-    if (fd < 0 && (errno != EEXIST || attempt == 1000))
-      return failure("create a file next to", path);
-  }
-  std::string error = writeAll(fd, data, size, path);
-  // A full disk may show only now, and the rename must not overtake the data.
-  if (error.empty() && ::fsync(fd) != 0)
-    error = failure("write", path);
-  if (::close(fd) != 0 && error.empty())
-    error = failure("write", path);
-  if (error.empty() && ::rename(temporary.c_str(), path.c_str()) != 0)
-    error = failure("replace", path);
-  if (!error.empty())
-    ::unlink(temporary.c_str());
   return error;
 }

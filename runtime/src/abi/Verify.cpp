@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Format.h"
 #include "Verifier.h"
 
 #include <flatbuffers/util.h>
@@ -80,36 +81,34 @@ bool Verifier::checkCount(const std::string &place, const char *what,
                           uint32_t count, uint32_t limit) {
   if (count <= limit)
     return true;
-  return fail(place, "expected at most " + std::to_string(limit) + " " + what +
-                         ", found " + std::to_string(count));
+  return fail(place, formatText("expected at most {} {}, found {}", limit, what,
+                                count));
 }
 
 bool Verifier::checkIndex(const std::string &place, const char *what,
                           uint32_t index, uint32_t count) {
   if (index < count)
     return true;
-  return fail(place, std::string("expected ") + what + " below " +
-                         std::to_string(count) + ", found " +
-                         std::to_string(index));
+  return fail(place,
+              formatText("expected {} below {}, found {}", what, count, index));
 }
 
 bool Verifier::checkName(const std::string &place, const char *what,
                          const flatbuffers::String *name) {
   if (!name || name->size() == 0)
-    return fail(place, std::string("expected a ") + what + ", found none");
+    return fail(place, formatText("expected a {}, found none", what));
   if (name->size() > kMaxName)
-    return fail(place, std::string("expected a ") + what + " of at most " +
-                           std::to_string(kMaxName) + " bytes, found " +
-                           std::to_string(name->size()));
+    return fail(place, formatText("expected a {} of at most {} bytes, found {}",
+                                  what, kMaxName, name->size()));
   for (char c : name->string_view())
     if (static_cast<unsigned char>(c) < ' ' || c == 127)
-      return fail(place, std::string("expected a printable ") + what +
-                             ", found the character " +
-                             std::to_string(static_cast<unsigned char>(c)));
+      return fail(place,
+                  formatText("expected a printable {}, found the character {}",
+                             what, static_cast<unsigned char>(c)));
   const char *next = name->c_str(), *end = next + name->size();
   while (next < end)
     if (flatbuffers::FromUTF8(&next) < 0)
-      return fail(place, std::string("expected a ") + what + " in UTF-8");
+      return fail(place, formatText("expected a {} in UTF-8", what));
   return true;
 }
 
@@ -118,11 +117,10 @@ bool Verifier::checkText(const std::string &place, const char *what,
   if (!text)
     return true;
   if (text->size() > kMaxText)
-    return fail(place, std::string("expected a ") + what + " of at most " +
-                           std::to_string(kMaxText) + " bytes, found " +
-                           std::to_string(text->size()));
+    return fail(place, formatText("expected a {} of at most {} bytes, found {}",
+                                  what, kMaxText, text->size()));
   if (text->string_view().find('\0') != std::string_view::npos)
-    return fail(place, std::string("a ") + what + " contains a zero byte");
+    return fail(place, formatText("a {} contains a zero byte", what));
   return true;
 }
 
@@ -141,9 +139,9 @@ bool Verifier::checkPairs(
 bool Verifier::checkDType(const std::string &place, DType dtype) {
   if (dtypeSize(dtype) != 0)
     return true;
-  return fail(place, "expected an element type from 1 to " +
-                         std::to_string(int(DType::MAX)) + ", found " +
-                         std::to_string(int(dtype)));
+  return fail(place,
+              formatText("expected an element type from 1 to {}, found {}",
+                         int(DType::MAX), int(dtype)));
 }
 
 bool Verifier::checkOffset(const std::string &place, const uint8_t *data,
@@ -151,9 +149,10 @@ bool Verifier::checkOffset(const std::string &place, const uint8_t *data,
   auto offset = size_t(data - payload);
   if (offset % alignment == 0)
     return true;
-  return fail(place, "expected a list at a multiple of " +
-                         std::to_string(alignment) + " bytes, found it at " +
-                         std::to_string(offset));
+  return fail(
+      place,
+      formatText("expected a list at a multiple of {} bytes, found it at {}",
+                 alignment, offset));
 }
 
 bool Verifier::checkSizes(const std::string &place, const char *what,
@@ -164,10 +163,9 @@ bool Verifier::checkSizes(const std::string &place, const char *what,
     return false;
   for (uint32_t i = 0; i < sizeOf(sizes); ++i)
     if (sizes->Get(i) < least)
-      return fail(place, std::string("expected a ") + what + " of at least " +
-                             std::to_string(least) + " on axis " +
-                             std::to_string(i) + ", found " +
-                             std::to_string(sizes->Get(i)));
+      return fail(
+          place, formatText("expected a {} of at least {} on axis {}, found {}",
+                            what, least, i, sizes->Get(i)));
   return true;
 }
 
@@ -177,10 +175,9 @@ bool Verifier::checkOrder(const std::string &place, const Order &order) {
   if (!checkName(place, "curve", order.curve()))
     return false;
   if (order.chunk() < 0 || order.rate() < 0)
-    return fail(place, "expected chunk and rate of an order of at least 0, "
-                       "found " +
-                           std::to_string(order.chunk()) + " and " +
-                           std::to_string(order.rate()));
+    return fail(place, formatText("expected chunk and rate of an order of at "
+                                  "least 0, found {} and {}",
+                                  order.chunk(), order.rate()));
   return checkSizes(place, "grid side", order.grid(), 1) &&
          checkAligned(place, order.table(), alignof(int64_t));
 }
@@ -195,13 +192,12 @@ bool Verifier::verifyCodeObjects() {
     return false;
   for (uint32_t i = 0; i < count; ++i) {
     const CodeObject &code = *artifact.code_objects()->Get(i);
-    std::string place = "code object " + std::to_string(i);
+    std::string place = formatText("code object {}", i);
     if (!checkName(place, "target", code.target()))
       return false;
     if (code.format() == CodeFormat::None || code.format() > CodeFormat::MAX)
-      return fail(place, "expected a format from 1 to " +
-                             std::to_string(int(CodeFormat::MAX)) + ", found " +
-                             std::to_string(int(code.format())));
+      return fail(place, formatText("expected a format from 1 to {}, found {}",
+                                    int(CodeFormat::MAX), int(code.format())));
     if (code.bytes()->size() == 0)
       return fail(place, "expected code, found none");
     if (!checkCount(place, "features", sizeOf(code.min_features()), kMaxParams))
@@ -219,7 +215,7 @@ bool Verifier::verifyConstants() {
     return false;
   for (uint32_t i = 0; i < count; ++i) {
     const Constant &constant = *artifact.constants()->Get(i);
-    std::string place = "constant " + std::to_string(i);
+    std::string place = formatText("constant {}", i);
     if (!checkDType(place, constant.dtype()) ||
         !checkSizes(place, "size", constant.sizes(), 0) ||
         !checkAligned(place, constant.data(), kConstantAlignment))
@@ -230,9 +226,8 @@ bool Verifier::verifyConstants() {
                                  &bytes))
         return fail(place, "its size overflows 64 bits");
     if (bytes != sizeOf(constant.data()))
-      return fail(place, "expected " + std::to_string(bytes) +
-                             " bytes of data, found " +
-                             std::to_string(sizeOf(constant.data())));
+      return fail(place, formatText("expected {} bytes of data, found {}",
+                                    bytes, sizeOf(constant.data())));
   }
   return true;
 }
@@ -246,12 +241,12 @@ bool Verifier::verifyKernel(const std::string &place, const Kernel &kernel) {
     return false;
   for (uint32_t i = 0; i < sizeOf(kernel.params()); ++i) {
     const KernelParam &param = *kernel.params()->Get(i);
-    std::string at = place + ", parameter " + std::to_string(i);
+    std::string at = formatText("{}, parameter {}", place, i);
     if (!checkText(at, "name", param.name()))
       return false;
     if (param.kind() > ParamKind::MAX)
-      return fail(at, "expected kind 0 or 1, found " +
-                          std::to_string(int(param.kind())));
+      return fail(
+          at, formatText("expected kind 0 or 1, found {}", int(param.kind())));
     if (param.kind() == ParamKind::Scalar)
       continue;
     if (!checkDType(at, param.dtype()) ||
@@ -259,10 +254,9 @@ bool Verifier::verifyKernel(const std::string &place, const Kernel &kernel) {
         !checkSizes(at, "stride", param.strides(), -1))
       return false;
     if (sizeOf(param.strides()) != sizeOf(param.sizes()))
-      return fail(at, "expected one stride for each of " +
-                          std::to_string(sizeOf(param.sizes())) +
-                          " sizes, found " +
-                          std::to_string(sizeOf(param.strides())));
+      return fail(
+          at, formatText("expected one stride for each of {} sizes, found {}",
+                         sizeOf(param.sizes()), sizeOf(param.strides())));
   }
   std::set<uint32_t> objects;
   for (uint32_t i = 0; i < sizeOf(kernel.code()); ++i) {
@@ -273,12 +267,12 @@ bool Verifier::verifyKernel(const std::string &place, const Kernel &kernel) {
         !checkPairs(place, code.resources()))
       return false;
     if (!objects.insert(code.code_object()).second)
-      return fail(place, "two symbols in code object " +
-                             std::to_string(code.code_object()));
+      return fail(place, formatText("two symbols in code object {}",
+                                    code.code_object()));
     if (code.scratch_bytes() > kMaxScratch)
-      return fail(place, "expected at most " + std::to_string(kMaxScratch) +
-                             " bytes of scratch, found " +
-                             std::to_string(code.scratch_bytes()));
+      return fail(place,
+                  formatText("expected at most {} bytes of scratch, found {}",
+                             kMaxScratch, code.scratch_bytes()));
     if (!verifyMaps(place, kernel, code))
       return false;
   }
@@ -289,8 +283,7 @@ bool Verifier::verifyMaps(const std::string &place, const Kernel &kernel,
                           const KernelCode &code) {
   uint32_t count = sizeOf(code.maps());
   uint32_t blocks = code.blocks_per_multiprocessor();
-  std::string at =
-      place + ", code object " + std::to_string(code.code_object());
+  std::string at = formatText("{}, code object {}", place, code.code_object());
   if (!checkCount(at, "tensor maps", count, kMaxMaps) ||
       !checkCount(at, "blocks a multiprocessor", blocks,
                   kMaxBlocksPerMultiprocessor))
@@ -300,12 +293,12 @@ bool Verifier::verifyMaps(const std::string &place, const Kernel &kernel,
     return fail(at, "expected blocks a multiprocessor where items are counted, "
                     "found none");
   if (object.format() == CodeFormat::SharedObject && (count || blocks))
-    return fail(at, "expected neither tensor maps nor blocks a multiprocessor "
-                    "in code for a CPU, found " +
-                        std::to_string(count) + " and " +
-                        std::to_string(blocks));
+    return fail(at,
+                formatText("expected neither tensor maps nor blocks a "
+                           "multiprocessor in code for a CPU, found {} and {}",
+                           count, blocks));
   for (uint32_t i = 0; i < count; ++i)
-    if (!verifyMap(at + ", tensor map " + std::to_string(i), kernel,
+    if (!verifyMap(formatText("{}, tensor map {}", at, i), kernel,
                    *code.maps()->Get(i)))
       return false;
   return true;
@@ -319,21 +312,21 @@ bool Verifier::verifyMap(const std::string &place, const Kernel &kernel,
   uint64_t element = dtypeSize(param.dtype());
   if (param.kind() != ParamKind::Buffer ||
       (element != 2 && param.dtype() != DType::F32))
-    return fail(place, "expected parameter " + std::to_string(map.param()) +
-                           " to be a buffer of 16-bit elements or f32, found " +
-                           (param.kind() == ParamKind::Buffer
-                                ? dtypeName(param.dtype())
-                                : "a scalar"));
+    return fail(place, formatText("expected parameter {} to be a buffer of "
+                                  "16-bit elements or f32, found {}",
+                                  map.param(),
+                                  (param.kind() == ParamKind::Buffer
+                                       ? dtypeName(param.dtype())
+                                       : "a scalar")));
   if (map.rate() < 1)
-    return fail(place, "expected a rate of at least 1, found " +
-                           std::to_string(map.rate()));
+    return fail(place, formatText("expected a rate of at least 1, found {}",
+                                  map.rate()));
   if (map.residues() > Residues::MAX)
-    return fail(place, "expected residues of 0 to " +
-                           std::to_string(int(Residues::MAX)) + ", found " +
-                           std::to_string(int(map.residues())));
+    return fail(place, formatText("expected residues of 0 to {}, found {}",
+                                  int(Residues::MAX), int(map.residues())));
   if (map.rate() == 1 && map.residues() != Residues::All)
-    return fail(place, "expected all residues at rate 1, found " +
-                           std::to_string(int(map.residues())));
+    return fail(place, formatText("expected all residues at rate 1, found {}",
+                                  int(map.residues())));
 
   uint32_t most = kMaxMapRank - 2 - (map.rate() > 1);
   if (!checkCount(place, "fixed axes", sizeOf(map.fixed()), most))
@@ -347,24 +340,23 @@ bool Verifier::verifyMap(const std::string &place, const Kernel &kernel,
                     sizeOf(param.sizes())))
       return false;
     if (!seen.insert(axis).second)
-      return fail(place, "axis " + std::to_string(axis) + " comes twice");
+      return fail(place, formatText("axis {} comes twice", axis));
   }
   int64_t stride = param.strides()->Get(map.columns());
   if (stride != 1)
-    return fail(place, "expected stride 1 on axis " +
-                           std::to_string(map.columns()) +
-                           ", the columns, found " + std::to_string(stride));
+    return fail(
+        place, formatText("expected stride 1 on axis {}, the columns, found {}",
+                          map.columns(), stride));
   uint64_t least = kMapAlignment / element,
            mostColumns = kMaxBoxBytes / element;
   if (map.box_rows() < 1 || map.box_rows() > kMaxBoxRows ||
       map.box_columns() < 1 || map.box_columns() > mostColumns ||
       map.box_columns() % least != 0)
-    return fail(place, "expected a box of 1 to " + std::to_string(kMaxBoxRows) +
-                           " rows of " + std::to_string(least) + " to " +
-                           std::to_string(mostColumns) +
-                           " columns, a multiple of " + std::to_string(least) +
-                           ", found " + std::to_string(map.box_rows()) +
-                           " rows of " + std::to_string(map.box_columns()));
+    return fail(place,
+                formatText("expected a box of 1 to {} rows of {} to {} "
+                           "columns, a multiple of {}, found {} rows of {}",
+                           kMaxBoxRows, least, mostColumns, least,
+                           map.box_rows(), map.box_columns()));
   return true;
 }
 
@@ -381,7 +373,7 @@ bool Verifier::verifyFunction(const std::string &place,
   bool outputs = false;
   for (uint32_t i = 0; i < count; ++i) {
     const Argument &argument = *function.arguments()->Get(i);
-    std::string at = place + ", argument " + std::to_string(i);
+    std::string at = formatText("{}, argument {}", place, i);
     if (!checkName(at, "name", argument.name()) ||
         !checkDType(at, argument.dtype()) ||
         !checkSizes(at, "size", argument.sizes(), -1) ||
@@ -402,18 +394,21 @@ bool Verifier::verifyFunction(const std::string &place,
     uint32_t exprs = sizeOf(argument.size_exprs());
     if (exprs == 0)
       continue;
-    std::string at = place + ", argument " + std::to_string(i);
+    std::string at = formatText("{}, argument {}", place, i);
     if (!argument.is_output() || exprs != sizeOf(argument.sizes()))
-      return fail(at, "expected size expressions on an output only, one for "
-                      "each axis, found " +
-                          std::to_string(exprs));
+      return fail(at, formatText("expected size expressions on an output "
+                                 "only, one for each axis, found {}",
+                                 exprs));
     for (uint32_t j = 0; j < exprs; ++j) {
       uint32_t expr = argument.size_exprs()->Get(j);
       if (!checkIndex(at, "an expression", expr, sizeOf(function.exprs())))
         return false;
       if (readsMore[expr])
-        return fail(at, "the size of axis " + std::to_string(j) +
-                            " depends on an output or on the machine");
+        return fail(
+            at,
+            formatText(
+                "the size of axis {} depends on an output or on the machine",
+                j));
     }
   }
 
@@ -422,14 +417,13 @@ bool Verifier::verifyFunction(const std::string &place,
   std::set<uint32_t> planned;
   for (uint32_t i = 0; i < sizeOf(function.plans()); ++i) {
     const Plan &plan = *function.plans()->Get(i);
-    std::string at = place + ", plan " + std::to_string(i);
+    std::string at = formatText("{}, plan {}", place, i);
     for (uint32_t object : *plan.code_objects()) {
       if (!checkIndex(at, "a code object", object,
                       sizeOf(artifact.code_objects())))
         return false;
       if (!planned.insert(object).second)
-        return fail(at,
-                    "a second plan for code object " + std::to_string(object));
+        return fail(at, formatText("a second plan for code object {}", object));
     }
     if (!verifyPlan(at, function, plan))
       return false;
@@ -446,7 +440,7 @@ bool Verifier::verify() {
     return false;
   for (uint32_t i = 0; i < sizeOf(artifact.kernels()); ++i) {
     const Kernel &kernel = *artifact.kernels()->Get(i);
-    std::string place = "kernel " + std::to_string(i);
+    std::string place = formatText("kernel {}", i);
     if (!checkName(place, "name", kernel.name()) ||
         !verifyKernel("kernel '" + kernel.name()->str() + "'", kernel))
       return false;
@@ -455,7 +449,7 @@ bool Verifier::verify() {
   bool isPrivate = false;
   for (uint32_t i = 0; i < sizeOf(artifact.functions()); ++i) {
     const Function &function = *artifact.functions()->Get(i);
-    std::string place = "function " + std::to_string(i);
+    std::string place = formatText("function {}", i);
     if (isPrivate && !function.is_private())
       return fail(place, "expected private functions behind all others");
     isPrivate = function.is_private();
@@ -474,12 +468,13 @@ std::string ringlet::abi::verifyArtifact(const uint8_t *payload, size_t size,
                                          const Artifact *&artifact) {
   artifact = nullptr;
   if (size > kMaxPayload)
-    return "malformed artefact: expected a payload of at most " +
-           std::to_string(kMaxPayload) + " bytes, found " +
-           std::to_string(size);
+    return formatText(
+        "malformed artefact: expected a payload of at most {} bytes, found {}",
+        kMaxPayload, size);
   if (reinterpret_cast<uintptr_t>(payload) % alignof(int64_t) != 0)
-    return "expected a payload at an address that is a multiple of " +
-           std::to_string(alignof(int64_t));
+    return formatText(
+        "expected a payload at an address that is a multiple of {}",
+        alignof(int64_t));
   // Deeper than the schema nests. A table counts once for each way that leads
   // to it: this bounds the time that a file of shared tables can take.
   flatbuffers::Verifier structure(payload, size, /*max_depth=*/16,

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Format.h"
 #include "Verifier.h"
 
 #include <cmath>
@@ -35,8 +36,8 @@ bool Verifier::verifyValue(const std::string &place, const Function &function,
     for (uint32_t i = 0; same && i < rank; ++i)
       same = constant.sizes()->Get(i) == value.sizes()->Get(i);
     if (!same)
-      return fail(place, "has another type than constant " +
-                             std::to_string(value.constant()));
+      return fail(place, formatText("has another type than constant {}",
+                                    value.constant()));
   }
   if (value.argument() == -1)
     return true;
@@ -61,13 +62,13 @@ bool Verifier::checkOperand(const std::string &place, const Graph &graph,
   if (value == -1 && !needed)
     return true;
   if (value == -1)
-    return fail(place, std::string("expected a ") + what + ", found none");
+    return fail(place, formatText("expected a {}, found none", what));
   if (!checkIndex(place, what, uint32_t(value), sizeOf(graph.values())))
     return false;
   if (!defined[uint32_t(value)])
-    return fail(place, std::string(what) + " is value " +
-                           std::to_string(value) +
-                           ", which nothing before it defines");
+    return fail(place,
+                formatText("{} is value {}, which nothing before it defines",
+                           what, value));
   return true;
 }
 
@@ -79,7 +80,7 @@ bool Verifier::checkScalar(const std::string &place, const Graph &graph,
     return false;
   const GraphValue &scalar = *graph.values()->Get(uint32_t(value));
   if (scalar.dtype() != DType::I64 || sizeOf(scalar.sizes()) != 0)
-    return fail(place, std::string("expected ") + what + " of rank 0, i64");
+    return fail(place, formatText("expected {} of rank 0, i64", what));
   return true;
 }
 
@@ -88,8 +89,8 @@ bool Verifier::define(const std::string &place, const Function &function,
   if (!checkIndex(place, what, uint32_t(value), sizeOf(graph.values())))
     return false;
   if (defined[uint32_t(value)])
-    return fail(place, std::string(what) + " is value " +
-                           std::to_string(value) + ", which is defined before");
+    return fail(place, formatText("{} is value {}, which is defined before",
+                                  what, value));
   int32_t argument = graph.values()->Get(uint32_t(value))->argument();
   if (argument != -1 &&
       !function.arguments()->Get(uint32_t(argument))->is_output())
@@ -105,26 +106,26 @@ bool Verifier::verifyBranch(const std::string &place, const Graph &graph,
     return false;
   bool fixedW = branch.w_value() == -1, fixedR = branch.r_value() == -1;
   if (fixedW && branch.w() != -1 && branch.w() < 1)
-    return fail(place, "expected w of at least 1 or -1, found " +
-                           std::to_string(branch.w()) + " (B1)");
+    return fail(place,
+                formatText("expected w of at least 1 or -1, found {} (B1)",
+                           branch.w()));
   if (fixedR && branch.r() < 1)
-    return fail(place, "expected r of at least 1, found " +
-                           std::to_string(branch.r()) + " (B1)");
+    return fail(place, formatText("expected r of at least 1, found {} (B1)",
+                                  branch.r()));
   if (fixedW && fixedR && branch.w() != -1 && branch.r() > branch.w())
-    return fail(place, "expected r <= w, found r " +
-                           std::to_string(branch.r()) + " and w " +
-                           std::to_string(branch.w()) + " (B1)");
+    return fail(place, formatText("expected r <= w, found r {} and w {} (B1)",
+                                  branch.r(), branch.w()));
   if (branch.counts_padding() && !(fixedW && fixedR))
     return fail(place, "expected a known w and r where padding counts (B7)");
   if (branch.offset() > OffsetRule::MAX)
-    return fail(place, "expected an offset rule from 0 to " +
-                           std::to_string(int(OffsetRule::MAX)) + ", found " +
-                           std::to_string(int(branch.offset())) + " (B2)");
+    return fail(
+        place, formatText("expected an offset rule from 0 to {}, found {} (B2)",
+                          int(OffsetRule::MAX), int(branch.offset())));
   if (branch.head_begin() < 0 ||
       (branch.head_end() != -1 && branch.head_end() <= branch.head_begin()))
-    return fail(place, "expected a range of heads, found [" +
-                           std::to_string(branch.head_begin()) + ", " +
-                           std::to_string(branch.head_end()) + ") (B3)");
+    return fail(place,
+                formatText("expected a range of heads, found [{}, {}) (B3)",
+                           branch.head_begin(), branch.head_end()));
   return true;
 }
 
@@ -157,9 +158,10 @@ bool Verifier::verifyAttention(const std::string &place, const Graph &graph,
   for (int32_t value : {node.query(), node.key(), node.value()}) {
     uint32_t rank = sizeOf(graph.values()->Get(uint32_t(value))->sizes());
     if (rank != (packed ? 3u : 4u))
-      return fail(place, "expected query, key and value of rank " +
-                             std::to_string(packed ? 3 : 4) + ", found " +
-                             std::to_string(rank));
+      return fail(
+          place,
+          formatText("expected query, key and value of rank {}, found {}",
+                     packed ? 3 : 4, rank));
   }
 
   uint32_t branches = sizeOf(node.branches());
@@ -168,34 +170,38 @@ bool Verifier::verifyAttention(const std::string &place, const Graph &graph,
   if (!checkCount(place, "branches", branches, kMaxBranches))
     return false;
   for (uint32_t i = 0; i < branches; ++i)
-    if (!verifyBranch(place + ", branch " + std::to_string(i), graph,
+    if (!verifyBranch(formatText("{}, branch {}", place, i), graph,
                       *node.branches()->Get(i)))
       return false;
 
   if (node.window_left() < -1 || node.window_right() < -1)
-    return fail(place, "expected a window of at least -1, found [" +
-                           std::to_string(node.window_left()) + ", " +
-                           std::to_string(node.window_right()) + "] (B4)");
+    return fail(
+        place,
+        formatText("expected a window of at least -1, found [{}, {}] (B4)",
+                   node.window_left(), node.window_right()));
   if (const GridWindow *window = node.grid_window()) {
     if (sizeOf(window->grid()) == 0 ||
         sizeOf(window->grid()) != sizeOf(window->reach()))
-      return fail(place, "expected one reach for each grid side, found " +
-                             std::to_string(sizeOf(window->reach())) + " and " +
-                             std::to_string(sizeOf(window->grid())) + " (B5)");
+      return fail(
+          place,
+          formatText(
+              "expected one reach for each grid side, found {} and {} (B5)",
+              sizeOf(window->reach()), sizeOf(window->grid())));
     if (!checkSizes(place, "grid side", window->grid(), 1) ||
         !checkSizes(place, "reach", window->reach(), 0))
       return false;
   }
   if (node.block_mask() != -1 &&
       (node.block_query() < 1 || node.block_key() < 1))
-    return fail(place, "expected a block of at least 1 by 1, found " +
-                           std::to_string(node.block_query()) + " by " +
-                           std::to_string(node.block_key()) + " (B6)");
+    return fail(
+        place,
+        formatText("expected a block of at least 1 by 1, found {} by {} (B6)",
+                   node.block_query(), node.block_key()));
   if (node.pattern_order() && !checkOrder(place, *node.pattern_order()))
     return false;
   if (node.mix() > Mix::MAX)
-    return fail(place, "expected mix 0 or 1, found " +
-                           std::to_string(int(node.mix())));
+    return fail(place,
+                formatText("expected mix 0 or 1, found {}", int(node.mix())));
   if (!std::isfinite(node.output_scale()) ||
       (node.scale() && !std::isfinite(*node.scale())) ||
       (node.softcap() && !(*node.softcap() > 0)))
@@ -213,7 +219,7 @@ bool Verifier::verifyGraph(const std::string &place, const Function &function,
   std::set<int32_t> arguments;
   for (uint32_t i = 0; i < values; ++i) {
     const GraphValue &value = *graph.values()->Get(i);
-    std::string at = place + ", graph value " + std::to_string(i);
+    std::string at = formatText("{}, graph value {}", place, i);
     if (!verifyValue(at, function, value))
       return false;
     if (value.argument() == -1) {
@@ -221,15 +227,15 @@ bool Verifier::verifyGraph(const std::string &place, const Function &function,
       continue;
     }
     if (!arguments.insert(value.argument()).second)
-      return fail(at, "a second value for argument " +
-                          std::to_string(value.argument()));
+      return fail(
+          at, formatText("a second value for argument {}", value.argument()));
     defined[i] =
         !function.arguments()->Get(uint32_t(value.argument()))->is_output();
   }
 
   for (uint32_t i = 0; i < nodes; ++i) {
     const Node &node = *graph.nodes()->Get(i);
-    std::string at = place + ", graph node " + std::to_string(i);
+    std::string at = formatText("{}, graph node {}", place, i);
     if (const Attention *attention = node.op_as_Attention()) {
       if (!verifyAttention(at, graph, *attention) ||
           !define(at, function, graph, "output", attention->output()))
@@ -242,15 +248,13 @@ bool Verifier::verifyGraph(const std::string &place, const Function &function,
           !define(at, function, graph, "output", reorder->output()))
         return false;
     } else {
-      return fail(at, "expected an operation from 1 to " +
-                          std::to_string(int(NodeOp::MAX)) + ", found " +
-                          std::to_string(int(node.op_type())));
+      return fail(at, formatText("expected an operation from 1 to {}, found {}",
+                                 int(NodeOp::MAX), int(node.op_type())));
     }
   }
 
   for (uint32_t i = 0; i < values; ++i)
     if (!defined[i])
-      return fail(place, "graph value " + std::to_string(i) +
-                             " is defined by nothing");
+      return fail(place, formatText("graph value {} is defined by nothing", i));
   return true;
 }

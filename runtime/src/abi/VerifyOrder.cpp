@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Format.h"
 #include "StepOrder.h"
 #include "Verifier.h"
 
@@ -18,23 +19,22 @@ bool Verifier::verifyWaits(const std::string &place, const Plan &plan,
                            uint32_t index) {
   const Step &step = *plan.steps()->Get(index);
   if (step.queue() > Queue::MAX)
-    return fail(place, "expected a queue from 0 to " +
-                           std::to_string(int(Queue::MAX)) + ", found " +
-                           std::to_string(int(step.queue())));
+    return fail(place, formatText("expected a queue from 0 to {}, found {}",
+                                  int(Queue::MAX), int(step.queue())));
   bool isRequire = step.action_as_Require() != nullptr;
   if (isRequire && (step.queue() != Queue::Compute || sizeOf(step.waits())))
-    return fail(place, "expected a requirement on no queue that waits for "
-                       "nothing, found queue " +
-                           std::to_string(int(step.queue())) + " and " +
-                           std::to_string(sizeOf(step.waits())) + " waits");
+    return fail(place,
+                formatText("expected a requirement on no queue that waits for "
+                           "nothing, found queue {} and {} waits",
+                           int(step.queue()), sizeOf(step.waits())));
   for (uint32_t i = 0; i < sizeOf(step.waits()); ++i) {
     uint32_t other = step.waits()->Get(i);
     if (!checkIndex(place, "an earlier step to wait for", other, index))
       return false;
     if (plan.steps()->Get(other)->action_as_Require())
-      return fail(place, "expected to wait for a launch or a copy, found "
-                         "step " +
-                             std::to_string(other) + ", a requirement");
+      return fail(place, formatText("expected to wait for a launch or a copy, "
+                                    "found step {}, a requirement",
+                                    other));
   }
   return true;
 }
@@ -69,11 +69,11 @@ bool Verifier::verifyRaces(const std::string &place, const Plan &plan) {
                          uint32_t buffer) {
       if (last.count <= before[queue])
         return true;
-      return fail(place + ", step " + std::to_string(step),
-                  "uses buffer " + std::to_string(buffer) + " beside step " +
-                      std::to_string(last.step) +
-                      " of another queue; as one of them writes it, expected "
-                      "this one to wait for it");
+      return fail(
+          formatText("{}, step {}", place, step),
+          formatText("uses buffer {} beside step {} of another queue; as one "
+                     "of them writes it, expected this one to wait for it",
+                     buffer, last.step));
     };
     forEachUse(artifact, plan, step, [&](uint32_t index, bool writes) {
       Accesses &known = memory[memoryOf(*plan.buffers()->Get(index), index)];

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Format.h"
 #include "Verifier.h"
 
 using namespace ringlet::abi;
@@ -23,7 +24,7 @@ bool Verifier::verifyExprs(const std::string &place, const Function &function) {
   readsMore.assign(count, false);
   for (uint32_t i = 0; i < count; ++i) {
     const Expr &expr = *function.exprs()->Get(i);
-    std::string at = place + ", expression " + std::to_string(i);
+    std::string at = formatText("{}, expression {}", place, i);
     if (!checkText(at, "name", expr.name()) ||
         !checkCount(at, "terms", expr.terms()->size(), kMaxExprTerms) ||
         !checkAligned(at, expr.terms(), alignof(ExprTerm)))
@@ -32,19 +33,20 @@ bool Verifier::verifyExprs(const std::string &place, const Function &function) {
     uint32_t depth = 0;
     for (const ExprTerm *term : *expr.terms()) {
       if (term->op() > ExprOp::MAX)
-        return fail(at, "expected an operation from 0 to " +
-                            std::to_string(int(ExprOp::MAX)) + ", found " +
-                            std::to_string(int(term->op())));
+        return fail(at,
+                    formatText("expected an operation from 0 to {}, found {}",
+                               int(ExprOp::MAX), int(term->op())));
       if (isOperator(term->op())) {
         if (depth < 2)
-          return fail(at, "an operator finds " + std::to_string(depth) +
-                              " operands, expected 2");
+          return fail(
+              at,
+              formatText("an operator finds {} operands, expected 2", depth));
         --depth;
         continue;
       }
       if (++depth > kMaxExprStack)
-        return fail(at, "expected a stack of at most " +
-                            std::to_string(kMaxExprStack) + " values");
+        return fail(at, formatText("expected a stack of at most {} values",
+                                   kMaxExprStack));
       if (term->op() == ExprOp::Const)
         continue;
       if (isOfMachine(term->op())) {
@@ -74,8 +76,8 @@ bool Verifier::verifyExprs(const std::string &place, const Function &function) {
         readsMore[i] = true;
     }
     if (depth != 1)
-      return fail(at, "expected one value at the end, found " +
-                          std::to_string(depth));
+      return fail(at,
+                  formatText("expected one value at the end, found {}", depth));
   }
   return true;
 }
@@ -137,9 +139,9 @@ bool Verifier::verifyAligned(const std::string &place, const Function &function,
                            argument.name()->str() + "'");
   const Step &step = *plan.steps()->Get(buffer.first_step());
   return (step.action_as_Launch() && step.queue() == Queue::Compute) ||
-         fail(place, "expected a launch of the queue compute as step " +
-                         std::to_string(buffer.first_step()) +
-                         ", which makes the copy");
+         fail(place, formatText("expected a launch of the queue compute as "
+                                "step {}, which makes the copy",
+                                buffer.first_step()));
 }
 
 bool Verifier::verifyCopying(const std::string &place, const Plan &plan,
@@ -161,10 +163,10 @@ bool Verifier::verifyCopying(const std::string &place, const Plan &plan,
     if (count != 2 || i != 1 || launch.otherwise() || !source ||
         source->kind() != BufferKind::Argument ||
         source->index() != copy->index() || !kernel.params()->Get(i)->writes())
-      return fail(place, "expected a launch that copies input " +
-                             std::to_string(copy->index()) + " to buffer " +
-                             std::to_string(launch.args()->Get(i)->index()) +
-                             " and does nothing else");
+      return fail(place,
+                  formatText("expected a launch that copies input {} to "
+                             "buffer {} and does nothing else",
+                             copy->index(), launch.args()->Get(i)->index()));
   }
   return true;
 }
@@ -220,20 +222,18 @@ bool Verifier::verifyBuffer(const std::string &place, const Function &function,
   case BufferKind::Aligned:
     return verifyAligned(place, function, plan, buffer);
   }
-  return fail(place, "expected a kind from 0 to " +
-                         std::to_string(int(BufferKind::MAX)) + ", found " +
-                         std::to_string(int(buffer.kind())));
+  return fail(place, formatText("expected a kind from 0 to {}, found {}",
+                                int(BufferKind::MAX), int(buffer.kind())));
 }
 
 bool Verifier::checkUse(const std::string &place, const Function &function,
                         const Plan &plan, uint32_t step, uint32_t index,
                         bool writes) {
   const Buffer &buffer = *plan.buffers()->Get(index);
-  std::string name = "buffer " + std::to_string(index);
+  std::string name = formatText("buffer {}", index);
   if (buffer.kind() == BufferKind::Aligned && step < buffer.first_step())
-    return fail(place, name + " is used at step " + std::to_string(step) +
-                           ", but made by step " +
-                           std::to_string(buffer.first_step()));
+    return fail(place, formatText("{} is used at step {}, but made by step {}",
+                                  name, step, buffer.first_step()));
   // Behind its first step an aligned buffer may be the caller's input.
   if (!writes || buffer.kind() == BufferKind::Workspace ||
       (buffer.kind() == BufferKind::Aligned && step == buffer.first_step()))
@@ -252,9 +252,8 @@ bool Verifier::checkCode(const std::string &place, const Kernel &kernel,
     for (uint32_t i = 0; i < sizeOf(kernel.code()); ++i)
       found |= kernel.code()->Get(i)->code_object() == object;
     if (!found)
-      return fail(place, "kernel '" + kernel.name()->str() +
-                             "' has no code in code object " +
-                             std::to_string(object));
+      return fail(place, formatText("kernel '{}' has no code in code object {}",
+                                    kernel.name()->str(), object));
   }
   return true;
 }
@@ -268,18 +267,17 @@ bool Verifier::verifyLaunch(const std::string &place, const Function &function,
   const Kernel &kernel = *artifact.kernels()->Get(launch.kernel());
   std::string name = "kernel '" + kernel.name()->str() + "'";
   if (sizeOf(launch.grid()) != kernel.grid_rank())
-    return fail(place, name + " expects a grid of rank " +
-                           std::to_string(kernel.grid_rank()) + ", found " +
-                           std::to_string(sizeOf(launch.grid())));
+    return fail(place,
+                formatText("{} expects a grid of rank {}, found {}", name,
+                           kernel.grid_rank(), sizeOf(launch.grid())));
   for (uint32_t i = 0; i < sizeOf(launch.grid()); ++i)
     if (!checkIndex(place, "an expression", launch.grid()->Get(i),
                     sizeOf(function.exprs())))
       return false;
   if (sizeOf(launch.args()) != sizeOf(kernel.params()))
-    return fail(place, name + " expects " +
-                           std::to_string(sizeOf(kernel.params())) +
-                           " arguments, found " +
-                           std::to_string(sizeOf(launch.args())));
+    return fail(place,
+                formatText("{} expects {} arguments, found {}", name,
+                           sizeOf(kernel.params()), sizeOf(launch.args())));
 
   if (!checkCode(place, kernel, plan))
     return false;
@@ -287,11 +285,12 @@ bool Verifier::verifyLaunch(const std::string &place, const Function &function,
   for (uint32_t i = 0; i < sizeOf(launch.args()); ++i) {
     const LaunchArg &arg = *launch.args()->Get(i);
     const KernelParam &param = *kernel.params()->Get(i);
-    std::string at = place + ", argument " + std::to_string(i);
+    std::string at = formatText("{}, argument {}", place, i);
     bool isBuffer = param.kind() == ParamKind::Buffer;
     if (arg.kind() != (isBuffer ? LaunchArgKind::Buffer : LaunchArgKind::Expr))
-      return fail(at, name + " expects a " + (isBuffer ? "buffer" : "scalar") +
-                          ", found kind " + std::to_string(int(arg.kind())));
+      return fail(at, formatText("{} expects a {}, found kind {}", name,
+                                 (isBuffer ? "buffer" : "scalar"),
+                                 int(arg.kind())));
     if (!isBuffer) {
       if (!checkIndex(at, "an expression", arg.index(),
                       sizeOf(function.exprs())))
@@ -304,16 +303,15 @@ bool Verifier::verifyLaunch(const std::string &place, const Function &function,
     BufferType type =
         bufferType(artifact, function, *plan.buffers()->Get(arg.index()));
     if (type.dtype != param.dtype() || type.rank != sizeOf(param.sizes()))
-      return fail(at, name + " expects " + dtypeName(param.dtype()) +
-                          " of rank " + std::to_string(sizeOf(param.sizes())) +
-                          ", found " + dtypeName(type.dtype) + " of rank " +
-                          std::to_string(type.rank));
+      return fail(
+          at, formatText("{} expects {} of rank {}, found {} of rank {}", name,
+                         dtypeName(param.dtype()), sizeOf(param.sizes()),
+                         dtypeName(type.dtype), type.rank));
     for (uint32_t axis = 0; type.sizes && axis < type.rank; ++axis) {
       int64_t wanted = param.sizes()->Get(axis), given = type.sizes->Get(axis);
       if (wanted != -1 && given != -1 && wanted != given)
-        return fail(at, name + " expects size " + std::to_string(wanted) +
-                            " on axis " + std::to_string(axis) + ", found " +
-                            std::to_string(given));
+        return fail(at, formatText("{} expects size {} on axis {}, found {}",
+                                   name, wanted, axis, given));
     }
   }
   return verifyCopying(place, plan, step, launch) &&
@@ -343,9 +341,9 @@ bool Verifier::verifyRequire(const std::string &place, const Function &function,
                              const Require &require) {
   uint32_t exprs = sizeOf(function.exprs());
   if (require.compare() > Compare::MAX)
-    return fail(place, "expected a comparison from 0 to " +
-                           std::to_string(int(Compare::MAX)) + ", found " +
-                           std::to_string(int(require.compare())));
+    return fail(place,
+                formatText("expected a comparison from 0 to {}, found {}",
+                           int(Compare::MAX), int(require.compare())));
   return checkIndex(place, "an expression", require.lhs(), exprs) &&
          checkIndex(place, "an expression", require.rhs(), exprs) &&
          checkText(place, "message", require.message()) &&
@@ -361,17 +359,16 @@ bool Verifier::verifyCopy(const std::string &place, const Function &function,
       !checkUse(place, function, plan, step, copy.destination(), true))
     return false;
   if (copy.source() == copy.destination())
-    return fail(place, "copies buffer " + std::to_string(copy.source()) +
-                           " to itself");
+    return fail(place, formatText("copies buffer {} to itself", copy.source()));
   BufferType source =
       bufferType(artifact, function, *plan.buffers()->Get(copy.source()));
   BufferType destination =
       bufferType(artifact, function, *plan.buffers()->Get(copy.destination()));
   if (source.dtype != destination.dtype || source.rank != destination.rank)
-    return fail(place, std::string("copies ") + dtypeName(source.dtype) +
-                           " of rank " + std::to_string(source.rank) + " to " +
-                           dtypeName(destination.dtype) + " of rank " +
-                           std::to_string(destination.rank));
+    return fail(place,
+                formatText("copies {} of rank {} to {} of rank {}",
+                           dtypeName(source.dtype), source.rank,
+                           dtypeName(destination.dtype), destination.rank));
   return true;
 }
 
@@ -383,12 +380,12 @@ bool Verifier::verifyPlan(const std::string &place, const Function &function,
       !checkCount(place, "steps", sizeOf(plan.steps()), kMaxSteps))
     return false;
   for (uint32_t i = 0; i < sizeOf(plan.buffers()); ++i)
-    if (!verifyBuffer(place + ", buffer " + std::to_string(i), function, plan,
+    if (!verifyBuffer(formatText("{}, buffer {}", place, i), function, plan,
                       *plan.buffers()->Get(i)))
       return false;
   for (uint32_t i = 0; i < sizeOf(plan.steps()); ++i) {
     const Step &step = *plan.steps()->Get(i);
-    std::string at = place + ", step " + std::to_string(i);
+    std::string at = formatText("{}, step {}", place, i);
     if (!verifyWaits(at, plan, i))
       return false;
     bool good;
@@ -403,9 +400,9 @@ bool Verifier::verifyPlan(const std::string &place, const Function &function,
     else if (const Attend *attend = step.action_as_Attend())
       good = verifyAttend(at, function, plan, i, *attend);
     else
-      good = fail(at, "expected an action from 1 to " +
-                          std::to_string(int(StepAction::MAX)) + ", found " +
-                          std::to_string(int(step.action_type())));
+      good =
+          fail(at, formatText("expected an action from 1 to {}, found {}",
+                              int(StepAction::MAX), int(step.action_type())));
     if (!good)
       return false;
   }

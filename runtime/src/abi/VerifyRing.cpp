@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Format.h"
 #include "Verifier.h"
 
 #include "ringlet/abi/ring/Pieces.h"
@@ -39,13 +40,13 @@ bool Verifier::verifyPieces(const std::string &place, uint32_t index,
       good = argument.sizes()->Get(axis) == sizes[i][axis];
   }
   return good ||
-         fail(place,
-              "expected inputs query, key, value and a position "
-              "and outputs accumulator, maximum and sum of " +
-                  std::to_string(queries) + " query and " +
-                  std::to_string(keys) + " key heads of " +
-                  std::to_string(dim) + " and " + std::to_string(valueDim) +
-                  " dimensions and any other sizes, found those of " + name);
+         fail(
+             place,
+             formatText(
+                 "expected inputs query, key, value and a position and outputs "
+                 "accumulator, maximum and sum of {} query and {} key heads of "
+                 "{} and {} dimensions and any other sizes, found those of {}",
+                 queries, keys, dim, valueDim, name));
 }
 
 bool Verifier::verifyRingBranch(const std::string &place,
@@ -56,8 +57,10 @@ bool Verifier::verifyRingBranch(const std::string &place,
   if (branch.w() < 0 || branch.rate() < 1 || branch.head_begin() < 0 ||
       branch.head_end() < branch.head_begin() ||
       branch.head_end() > queryHeads || branch.offset() > OffsetRule::MAX)
-    return fail(place, "expected w >= 0, rate >= 1 and heads up to " +
-                           std::to_string(queryHeads) + " (B1, B2, B3)");
+    return fail(
+        place,
+        formatText("expected w >= 0, rate >= 1 and heads up to {} (B1, B2, B3)",
+                   queryHeads));
   ring::Attention attention;
   attention.queryHeads = queryHeads;
   attention.keyHeads = whole.keyHeads;
@@ -94,9 +97,8 @@ bool Verifier::verifyExchange(const std::string &place,
       return false;
     types[number] = bufferType(artifact, function, *plan.buffers()->Get(index));
     if (types[number].rank != (packed ? 3 : 4) || !types[number].sizes)
-      return fail(place, "expected an argument of " +
-                             std::to_string(packed ? 3 : 4) + " axes, found " +
-                             std::to_string(types[number].rank));
+      return fail(place, formatText("expected an argument of {} axes, found {}",
+                                    packed ? 3 : 4, types[number].rank));
     ++number;
   }
   if (packed != (exchange.key_starts() >= 0))
@@ -116,18 +118,19 @@ bool Verifier::verifyExchange(const std::string &place,
                   sizeOf(function.exprs())))
     return false;
   if (exchange.sharding() > Sharding::MAX)
-    return fail(place, "expected a sharding from 0 to " +
-                           std::to_string(int(Sharding::MAX)) + ", found " +
-                           std::to_string(int(exchange.sharding())));
+    return fail(place,
+                formatText("expected a sharding from 0 to {}, found {}",
+                           int(Sharding::MAX), int(exchange.sharding())));
   uint32_t headAxis = types[0].rank - 2;
   int64_t queryHeads = types[0].sizes->Get(headAxis);
   int64_t keyHeads = types[1].sizes->Get(headAxis);
   if (keyHeads < 1 || queryHeads < keyHeads || queryHeads % keyHeads != 0 ||
       types[2].sizes->Get(headAxis) != keyHeads)
-    return fail(place, "expected query heads a multiple of key heads, which "
-                       "are as many as of values, found " +
-                           std::to_string(queryHeads) + " and " +
-                           std::to_string(keyHeads) + " (section 1)");
+    return fail(
+        place,
+        formatText("expected query heads a multiple of key heads, which are "
+                   "as many as of values, found {} and {} (section 1)",
+                   queryHeads, keyHeads));
   for (const BufferType &type : types)
     if (type.sizes->Get(headAxis + 1) < 0)
       return fail(place, "expected known dimensions of heads");
@@ -144,7 +147,7 @@ bool Verifier::verifyExchange(const std::string &place,
                             types[0].sizes->Get(headAxis + 1),
                             types[2].sizes->Get(headAxis + 1)};
   for (uint32_t i = 0; i < sizeOf(exchange.branches()); ++i)
-    if (!verifyRingBranch(place + ", branch " + std::to_string(i), exchange, i,
+    if (!verifyRingBranch(formatText("{}, branch {}", place, i), exchange, i,
                           whole))
       return false;
   return true;
@@ -158,13 +161,12 @@ bool Verifier::verifyAttend(const std::string &place, const Function &function,
   const Exchange *exchange =
       plan.steps()->Get(attend.exchange())->action_as_Exchange();
   if (!exchange)
-    return fail(place, "expected an exchange as step " +
-                           std::to_string(attend.exchange()));
+    return fail(place, formatText("expected an exchange as step {}",
+                                  attend.exchange()));
   for (uint32_t i = attend.exchange() + 1; i < step; ++i)
     if (const Attend *other = plan.steps()->Get(i)->action_as_Attend())
       if (other->exchange() == attend.exchange())
-        return fail(place,
-                    "step " + std::to_string(i) + " has used up the exchange");
+        return fail(place, formatText("step {} has used up the exchange", i));
   uint32_t rank = exchange->query_starts() >= 0 ? 3 : 4;
   uint32_t expected[] = {rank, rank - 1, rank - 1}, number = 0;
   for (uint32_t index :
@@ -175,10 +177,10 @@ bool Verifier::verifyAttend(const std::string &place, const Function &function,
     BufferType type =
         bufferType(artifact, function, *plan.buffers()->Get(index));
     if (type.dtype != DType::F32 || type.rank != expected[number])
-      return fail(place, "expected a state of f32 and " +
-                             std::to_string(expected[number]) +
-                             " axes, found " + dtypeName(type.dtype) + " of " +
-                             std::to_string(type.rank));
+      return fail(
+          place,
+          formatText("expected a state of f32 and {} axes, found {} of {}",
+                     expected[number], dtypeName(type.dtype), type.rank));
     ++number;
   }
   return true;
