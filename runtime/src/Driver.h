@@ -126,6 +126,28 @@ public:
   virtual Status record(Stream stream, uint32_t &event) = 0;
   /// What is queued on `stream` from now on begins after an event.
   virtual Status wait(Stream stream, uint32_t event) = 0;
+  /// Whether an event has been reached. Any thread may ask.
+  virtual Status query(uint32_t event, bool &reached) = 0;
+};
+
+class Driver;
+
+/// A queue for messages of a ring, which go before kernels where both could go
+/// on. For one thread at a time. This one is of a driver whose work is complete
+/// on return.
+class MessageQueue {
+public:
+  virtual ~MessageQueue() = default;
+  virtual Stream stream() const { return nullptr; }
+  /// Queues a copy to memory of the queue's device; that at `from` is of
+  /// `owner`, the same kind of driver in this process.
+  virtual Status copy(void *to, const void *from, uint64_t bytes,
+                      const Driver &owner);
+  /// Whether all that was queued has ended. Waits for nothing.
+  virtual Status isIdle(bool &idle) {
+    idle = true;
+    return {};
+  }
 };
 
 class Driver {
@@ -218,6 +240,10 @@ public:
     side.reset();
     return {};
   }
+  /// A queue for messages.
+  virtual Status openMessages(std::unique_ptr<MessageQueue> &queue);
+  /// The number by which libraries of its vendor know the device.
+  virtual int ordinal() const { return 0; }
   /// True if what is queued becomes a graph, to be run later and again: memory
   /// that it uses must stay.
   virtual Status isCaptured(Stream, bool &captured) {

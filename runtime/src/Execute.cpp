@@ -190,7 +190,7 @@ Status Call::runRing(RingSteps &ringSteps, const Prepared::Step &step,
         *entry.plan->steps()->Get(step.index)->action_as_Attend(), tensors,
         stream);
   const Prepared::ExchangeUse &use = shape->exchanges[step.index];
-  return ringSteps.exchange(use.step, tensors, use.offset);
+  return ringSteps.exchange(use.step, tensors, use.offset, stream);
 }
 
 /// Launches wait in a list, to be started at once, until something else comes.

@@ -184,12 +184,10 @@ rl_status rl_ring_run(rl_ring *ring, const rl_program *program, uint32_t entry,
     Call call(*program->impl, *found, ring->impl.get());
     RL_TRY(call.prepare(tensors, count, Binding::Complete));
     Driver &driver = *program->impl->context->driver;
-    if (ring->impl->ranks() > 1 && !driver.usesHostMemory())
-      return failure(
-          RL_UNSUPPORTED, "expected a context on a CPU, found one on a GPU: ",
-          ring->impl->transportName(), " moves memory of the host alone");
-    RL_TRY(call.execute(driver.ownStream()));
-    return driver.wait(driver.ownStream());
+    Status status = call.execute(driver.ownStream());
+    // Also of a call that has failed: its kernels use memory of the ring's.
+    Status waited = driver.wait(driver.ownStream());
+    return status.ok() ? waited : status;
   });
 }
 

@@ -83,7 +83,9 @@ Status RingSteps::gatherRows(const Exchange &exchange, uint32_t number,
                    {"entry", entry.function->name()->str()},
                    {"exchange", std::to_string(number)},
                    {"sequences of the batch", std::to_string(exchange.batch)},
-                   {"q_offset", offset ? std::to_string(*offset) : "none"}}));
+                   {"q_offset", offset ? std::to_string(*offset) : "none"}},
+                  program.context->driver->usesHostMemory() ? nullptr
+                                                            : program.context));
   std::vector<std::string> all;
   RL_TRY(ring->gather(text(rows[0], " ", rows[1]), all));
   rows.clear();
@@ -111,6 +113,21 @@ Status RingSteps::shard(const abi::Exchange &step, const char *what,
   return shards ? Status() : invalid(what, ": ", error);
 }
 
+Status RingSteps::readStarts(const TensorView &starts,
+                             std::vector<int64_t> &numbers) const {
+  const auto count = size_t(starts.sizes[0]);
+  const int64_t stride = starts.strides[0];
+  numbers.resize(count ? (count - 1) * size_t(stride) + 1 : 0);
+  if (count)
+    RL_TRY(program.context->driver->transfer(
+        numbers.data(), starts.data, numbers.size() * sizeof(int64_t),
+        Transfer::FromDevice));
+  for (size_t i = 0; i < count; ++i)
+    numbers[i] = numbers[i * size_t(stride)];
+  numbers.resize(count);
+  return {};
+}
+
 Status RingSteps::addSequences(const abi::Exchange &step,
                                const Tensors &tensors,
                                std::optional<int64_t> offset,
@@ -124,22 +141,11 @@ Status RingSteps::addSequences(const abi::Exchange &step,
     add(0, sharded.queries.length(), 0, sharded.keys.length());
     return {};
   }
-  if (!program.context->driver->usesHostMemory())
-    return failure(RL_UNSUPPORTED,
-                   "starts of packed sequences lie on the device, a ring needs "
-                   "them on the host: expected one sequence, or a CPU (S2)");
-  const TensorView &query = tensors[step.query_starts()];
-  const TensorView &key = tensors[step.key_starts()];
-  auto start = [](const TensorView &starts, int64_t i) {
-    int64_t value;
-    std::memcpy(&value,
-                starts.data + i * starts.strides[0] * int64_t(sizeof value),
-                sizeof value);
-    return value;
-  };
-  for (int64_t i = 0; i + 1 < std::min(query.sizes[0], key.sizes[0]); ++i)
-    add(start(query, i), start(query, i + 1) - start(query, i), start(key, i),
-        start(key, i + 1) - start(key, i));
+  std::vector<int64_t> query, key;
+  RL_TRY(readStarts(tensors[step.query_starts()], query));
+  RL_TRY(readStarts(tensors[step.key_starts()], key));
+  for (size_t i = 0; i + 1 < std::min(query.size(), key.size()); ++i)
+    add(query[i], query[i + 1] - query[i], key[i], key[i + 1] - key[i]);
   return {};
 }
 
@@ -192,7 +198,7 @@ Status RingSteps::plan(Exchange &exchange, uint32_t number,
 }
 
 Status RingSteps::exchange(uint32_t number, const Tensors &tensors,
-                           std::optional<int64_t> offset) {
+                           std::optional<int64_t> offset, Stream stream) {
   Exchange exchange;
   exchange.step = entry.plan->steps()->Get(number)->action_as_Exchange();
   const TensorView &key = tensors[exchange.step->key()];
@@ -211,8 +217,12 @@ Status RingSteps::exchange(uint32_t number, const Tensors &tensors,
              tensor.strides[exchange.axis + 1] * bytes,
              size_t(tensor.sizes[exchange.axis + 2] * bytes)});
     }
-    exchange.stream = std::make_unique<ring::KeyStream>(exchange.shape->keys,
-                                                        *ring, std::move(own));
+    if (const std::shared_ptr<ring::Device> &device = ring->device())
+      RL_TRY(ring::DeviceKeys::create(*device, stream, exchange.memory));
+    else
+      exchange.memory = std::make_unique<ring::HostKeys>();
+    exchange.stream = std::make_unique<ring::KeyStream>(
+        exchange.shape->keys, *ring, *exchange.memory, std::move(own));
   }
   open[number] = std::move(exchange);
   return {};
@@ -252,15 +262,17 @@ Status RingSteps::attend(const abi::Attend &step, const Tensors &tensors,
   RL_TRY(checkState(state, value, exchange.axis));
   for (int64_t t = 0; t < exchange.shape->keys.steps(); ++t) {
     std::optional<ring::Chunk> chunk;
-    if (exchange.stream)
-      RL_TRY(exchange.stream->step(t, chunk));
-    if (t > 0 && !chunk)
+    Status status =
+        exchange.stream ? exchange.stream->step(t, chunk) : Status();
+    if (status.ok() && t > 0 && !chunk)
       continue;
-    ring::Deadline begin = ring::Clock::now();
-    Status status = attend(exchange, state, exchange.shape->pieces[t], key,
-                           value, chunk ? &*chunk : nullptr, stream);
-    if (ring)
-      ring->computed(t, begin);
+    if (status.ok()) {
+      ring::Deadline begin = ring::Clock::now();
+      status = attend(exchange, state, exchange.shape->pieces[t], key, value,
+                      chunk ? &*chunk : nullptr, stream);
+      if (ring)
+        ring->computed(t, begin);
+    }
     if (!status.ok()) {
       if (ring)
         ring->fail(t, status.message());
@@ -269,6 +281,7 @@ Status RingSteps::attend(const abi::Attend &step, const Tensors &tensors,
   }
   Status status = exchange.stream ? exchange.stream->finish() : Status();
   exchange.stream.reset();
+  exchange.memory.reset();
   return status;
 }
 

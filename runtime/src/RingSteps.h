@@ -56,7 +56,7 @@ public:
 
   /// Begins an exchange, step `number` of the plan.
   Status exchange(uint32_t number, const Tensors &tensors,
-                  std::optional<int64_t> offset);
+                  std::optional<int64_t> offset, Stream stream);
   /// Computes with its chunks.
   Status attend(const abi::Attend &step, const Tensors &tensors, Stream stream);
 
@@ -64,6 +64,7 @@ private:
   struct Exchange {
     const abi::Exchange *step = nullptr;
     std::shared_ptr<const RingShape> shape;
+    std::unique_ptr<ring::KeyMemory> memory; // Before the stream: outlives it.
     std::unique_ptr<ring::KeyStream> stream;
     int64_t batch = 1;
     uint32_t axis = 1;
@@ -80,6 +81,9 @@ private:
   Status shard(const abi::Exchange &step, const char *what, int64_t known,
                const std::vector<int64_t> &rows,
                std::optional<ringlet::ring::Shards> &shards) const;
+  /// Starts of packed sequences, where the host can read them.
+  Status readStarts(const TensorView &starts,
+                    std::vector<int64_t> &numbers) const;
   Status addSequences(const abi::Exchange &step, const Tensors &tensors,
                       std::optional<int64_t> offset,
                       ringlet::ring::ShardedAttention &sharded) const;

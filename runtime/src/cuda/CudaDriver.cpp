@@ -17,6 +17,7 @@
 #include "CudaModule.h"
 #include "Device.h"
 #include "Launch.h"
+#include "MessageStream.h"
 #include "SideStreams.h"
 
 #include <algorithm>
@@ -99,6 +100,13 @@ public:
   Status openSide(std::unique_ptr<SideQueue> &side) override {
     return sides.open(side);
   }
+  Status openMessages(std::unique_ptr<MessageQueue> &queue) override {
+    auto made = std::make_unique<MessageStream>(device);
+    RL_TRY(made->open());
+    queue = std::move(made);
+    return {};
+  }
+  int ordinal() const override { return device->ordinal; }
   Status isCaptured(Stream stream, bool &captured) override;
   Queue identify(Stream stream) const override;
   bool ordersMemory() const override { return true; }

@@ -25,8 +25,11 @@ public:
   Status record(Stream stream, uint32_t &event) override {
     EventHandle taken;
     RL_TRY(owner.takeEvent(taken));
-    event = uint32_t(used.size());
-    used.push_back(taken);
+    {
+      std::lock_guard<std::mutex> lock(mutex);
+      event = uint32_t(used.size());
+      used.push_back(taken);
+    }
     Current current(owner.api, owner.device->context());
     RL_TRY(current.status());
     return owner.api.check(owner.api.eventRecord(taken, stream),
@@ -35,13 +38,29 @@ public:
   Status wait(Stream stream, uint32_t event) override {
     Current current(owner.api, owner.device->context());
     RL_TRY(current.status());
-    return owner.api.check(owner.api.streamWaitEvent(stream, used[event], 0),
+    return owner.api.check(owner.api.streamWaitEvent(stream, at(event), 0),
                            "wait for an event");
+  }
+  Status query(uint32_t event, bool &reached) override {
+    OutsideCapture outside(owner.api);
+    Current current(owner.api, owner.device->context());
+    RL_TRY(current.status());
+    Result code = owner.api.eventQuery(at(event));
+    reached = code == result::Success;
+    return code == result::NotReady
+               ? Status()
+               : owner.api.check(code, "reach an event");
   }
 
 private:
+  EventHandle at(uint32_t event) {
+    std::lock_guard<std::mutex> lock(mutex);
+    return used[event];
+  }
+
   SideStreams &owner;
   StreamHandle handle = nullptr;
+  std::mutex mutex; // Guards what follows.
   std::vector<EventHandle> used;
 };
 

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <thread>
 #include <unistd.h>
 
 namespace ringlet::rt::ring {
@@ -20,6 +21,15 @@ int millisecondsUntil(Deadline deadline, int most) {
                   .count();
   // Rounded up: a wait that ends early would be one more turn of a loop.
   return static_cast<int>(std::clamp<long long>(left + 1, 0, most));
+}
+
+void pauseBetweenLooks(int looks) {
+  const int most = 100; // Microseconds.
+  if (looks < 20)
+    std::this_thread::yield();
+  else
+    std::this_thread::sleep_for(
+        std::chrono::microseconds(std::min(looks - 10, most)));
 }
 
 std::string Failure::text() const {

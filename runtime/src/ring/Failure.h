@@ -36,6 +36,10 @@ inline Deadline after(double seconds) {
 /// Milliseconds until then, for poll(): from 0 to `most`.
 int millisecondsUntil(Deadline deadline, int most = 1000);
 
+/// Between looks at what goes on by itself: short at first, as it takes
+/// microseconds at best.
+void pauseBetweenLooks(int looks);
+
 struct Failure {
   /// The rank to blame.
   int64_t rank = -1;

@@ -22,15 +22,24 @@ std::shared_ptr<Hub> Hub::create(int64_t ranks) {
 
 class InProcessTransport final : public Transport {
 public:
-  InProcessTransport(std::shared_ptr<Hub> hub, int64_t rank, Abort &abort)
-      : hub(std::move(hub)), rank(rank), abort(abort) {
+  InProcessTransport(std::shared_ptr<Hub> hub, int64_t rank, Abort &abort,
+                     std::shared_ptr<Device> device = nullptr)
+      : hub(std::move(hub)), rank(rank), abort(abort),
+        device(std::move(device)) {
     abort.listen([hub = this->hub] {
       std::lock_guard<std::mutex> lock(hub->mutex);
       hub->changed.notify_all();
     });
   }
 
-  const char *name() const override { return "inprocess"; }
+  Status open(int count) {
+    queues.resize(size_t(count));
+    for (std::unique_ptr<MessageQueue> &queue : queues)
+      RL_TRY(device->driver().openMessages(queue));
+    return {};
+  }
+
+  const char *name() const override { return device ? "p2p" : "inprocess"; }
   std::optional<Trouble>
   exchange(const Exchange &exchange, Deadline deadline,
            const std::function<void(int64_t)> &waitsFor) override;
@@ -41,13 +50,36 @@ private:
 
   std::optional<Trouble> takeAll(const Exchange &exchange,
                                  std::vector<bool> &taken, Lock &lock);
+  Status copy(const Offer &offer, const Incoming &wanted, int queue);
   /// The offers of an exchange go, however it ends.
   void withdraw(std::vector<std::list<Offer>::iterator> &own, Lock &lock);
 
   std::shared_ptr<Hub> hub;
   int64_t rank;
   Abort &abort;
+  const std::shared_ptr<Device> device; // Null: messages are in the host's.
+  std::vector<std::unique_ptr<MessageQueue>> queues;
 };
+
+Status InProcessTransport::copy(const Offer &offer, const Incoming &wanted,
+                                int queue) {
+  if (wanted.size == 0)
+    return {};
+  if (!device) {
+    std::memcpy(wanted.data, offer.data, wanted.size);
+    return {};
+  }
+  MessageQueue &of = *queues[size_t(queue)];
+  RL_TRY(of.copy(wanted.data, offer.data, wanted.size, *offer.owner));
+  // The sender frees the memory once it is told.
+  bool idle = false;
+  for (int looks = 0;; ++looks) {
+    RL_TRY(of.isIdle(idle));
+    if (idle)
+      return {};
+    pauseBetweenLooks(looks);
+  }
+}
 
 std::optional<Trouble> InProcessTransport::takeAll(const Exchange &exchange,
                                                    std::vector<bool> &taken,
@@ -72,12 +104,13 @@ std::optional<Trouble> InProcessTransport::takeAll(const Exchange &exchange,
                            " bytes, found ", at->size)}};
     at->state = Offer::Copying;
     lock.unlock();
-    if (wanted.size > 0)
-      std::memcpy(wanted.data, at->data, wanted.size);
+    Status copied = copy(*at, wanted, exchange.queue);
     lock.lock();
     at->state = Offer::Taken;
     taken[i] = true;
     hub->changed.notify_all();
+    if (!copied.ok())
+      return Trouble{{rank, exchange.step, copied.message()}};
   }
   return std::nullopt;
 }
@@ -99,7 +132,8 @@ InProcessTransport::exchange(const Exchange &exchange, Deadline deadline,
   for (const Outgoing &send : exchange.sends)
     own.push_back(hub->offers.insert(
         hub->offers.end(),
-        {rank, send.to, send.id, send.data, send.size, Offer::Waiting}));
+        {rank, send.to, send.id, send.data, send.size,
+         device ? &device->driver() : nullptr, Offer::Waiting}));
   hub->changed.notify_all();
   std::vector<bool> taken(exchange.receives.size());
   std::optional<Trouble> trouble;
@@ -233,6 +267,16 @@ private:
 
 std::unique_ptr<Transport> Hub::transport(int64_t rank, Abort &abort) {
   return std::make_unique<InProcessTransport>(shared_from_this(), rank, abort);
+}
+
+Status Hub::transport(int64_t rank, Abort &abort,
+                      const std::shared_ptr<Device> &device, int queues,
+                      std::unique_ptr<Transport> &transport) {
+  auto made = std::make_unique<InProcessTransport>(shared_from_this(), rank,
+                                                   abort, device);
+  RL_TRY(made->open(queues));
+  transport = std::move(made);
+  return {};
 }
 
 std::unique_ptr<SideChannel> Hub::channel(int64_t rank, Abort &abort) {

@@ -5,13 +5,15 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Ranks that share an address space: a message is copied once, by its receiver.
+// Ranks that share an address space: a message is copied once, by its receiver,
+// within memory of the host or from device to device.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef RINGLET_RUNTIME_RING_INPROCESS_H
 #define RINGLET_RUNTIME_RING_INPROCESS_H
 
+#include "Device.h"
 #include "SideChannel.h"
 #include "Transport.h"
 
@@ -30,6 +32,10 @@ public:
 
   /// The abort outlives both.
   std::unique_ptr<Transport> transport(int64_t rank, Abort &abort);
+  /// One for memory of a device.
+  Status transport(int64_t rank, Abort &abort,
+                   const std::shared_ptr<Device> &device, int queues,
+                   std::unique_ptr<Transport> &transport);
   std::unique_ptr<SideChannel> channel(int64_t rank, Abort &abort);
 
 private:
@@ -40,6 +46,7 @@ private:
     MessageId id;
     const void *data;
     size_t size;
+    const Driver *owner; // Of the memory; null: the host.
     enum { Waiting, Copying, Taken } state = Waiting;
   };
   explicit Hub(int64_t ranks) : aborts(ranks), activities(ranks) {}

@@ -8,11 +8,11 @@
 #include "KeyStream.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace ringlet::rt::ring {
 
 using namespace ringlet::ring;
+using ringlet::ring::Place; // Not that of memory.
 
 namespace {
 
@@ -84,11 +84,22 @@ size_t KeyPlan::bufferBytes() const {
   return sum;
 }
 
-KeyStream::KeyStream(const KeyPlan &plan, Ring &ring, std::vector<KeyRows> own)
-    : plan(plan), ring(ring), own(std::move(own)) {
-  for (const auto &[buffer, bytes] : plan.buffers)
-    buffers[buffer].resize(bytes);
+//===----------------------------------------------------------------------===//
+// One call
+//===----------------------------------------------------------------------===//
+
+Status KeyStream::Block::allocate(KeyMemory &of, size_t size) {
+  // A message without bytes has an address, too.
+  size = std::max<size_t>(size, 1);
+  RL_TRY(of.allocate(size, data));
+  memory = &of;
+  bytes = size;
+  return {};
 }
+
+KeyStream::KeyStream(const KeyPlan &plan, Ring &ring, KeyMemory &memory,
+                     std::vector<KeyRows> own)
+    : plan(plan), ring(ring), memory(memory), own(std::move(own)) {}
 
 KeyStream::~KeyStream() {
   // Messages that are under way use memory of this stream.
@@ -96,49 +107,63 @@ KeyStream::~KeyStream() {
     return;
 }
 
-std::vector<char> KeyStream::pack(const KeyPlan::Message &message) const {
-  std::vector<char> packed(static_cast<size_t>(message.pairs) * plan.pairBytes);
-  char *to = packed.data();
+/// Rows of a part of this rank's own keys, head by head.
+Status KeyStream::packOwn(const Part &part, size_t tensor, char *to) const {
+  const KeyRows &from = own[tensor];
+  const size_t bytes = plan.rowBytes[tensor];
+  RowCopy rows;
+  rows.bytes = bytes;
+  rows.heads = part.heads;
+  rows.toHead = rowsOf(part) * static_cast<ptrdiff_t>(bytes);
+  rows.fromHead = from.headStride;
+  for (size_t set = 0; set < part.rows.size(); ++set) {
+    const Rows &of = part.rows[set];
+    rows.to = to;
+    rows.from = from.data + part.head * from.headStride +
+                part.local[set] * from.rowStride;
+    rows.run = of.run;
+    rows.count = of.count;
+    rows.fromStep = of.step * from.rowStride;
+    rows.fromStride = part.localStride[set] * from.rowStride;
+    RL_TRY(memory.copy(rows));
+    to += of.size() * static_cast<ptrdiff_t>(bytes);
+  }
+  return {};
+}
+
+Status KeyStream::pack(const KeyPlan::Message &message, char *to) const {
   const Action &action = message.action;
+  // Tensors follow each other in the buffer of a message that came.
+  size_t before = 0;
   for (size_t tensor = 0; tensor < own.size(); ++tensor) {
-    const size_t bytes = plan.rowBytes[tensor];
-    const char *buffer = nullptr;
-    if (action.source.place != Place::OwnKeys) {
-      // Tensors follow each other in the buffer of the message that came.
-      size_t before = 0;
-      for (size_t i = 0; i < tensor; ++i)
-        before += plan.rowBytes[i];
-      buffer = buffers.at(action.source).data() +
-               before * static_cast<size_t>(message.sourcePairs);
-    }
+    const auto bytes = static_cast<ptrdiff_t>(plan.rowBytes[tensor]);
     size_t number = 0;
     for (const Part &part : action.parts) {
-      int64_t rows = rowsOf(part);
-      for (int64_t head = part.head; head < part.head + part.heads;
-           ++head, ++number) {
-        if (buffer) {
-          for (const Placement &at : message.placements[number])
-            for (int64_t i = 0; i < at.count; ++i)
-              std::memcpy(to + (at.to + i * at.toStep) * bytes,
-                          buffer + (at.from + i * at.fromStep) * bytes, bytes);
-          to += rows * bytes;
-          continue;
+      if (action.source.place == Place::OwnKeys) {
+        RL_TRY(packOwn(part, tensor, to));
+        to += rowsOf(part) * part.heads * bytes;
+        continue;
+      }
+      const char *buffer =
+          buffers.at(action.source).get() +
+          before * static_cast<size_t>(message.sourcePairs);
+      for (int64_t head = 0; head < part.heads; ++head, ++number) {
+        for (const Placement &at : message.placements[number]) {
+          RowCopy rows;
+          rows.bytes = plan.rowBytes[tensor];
+          rows.to = to + at.to * bytes;
+          rows.from = buffer + at.from * bytes;
+          rows.run = at.count;
+          rows.toStep = at.toStep * bytes;
+          rows.fromStep = at.fromStep * bytes;
+          RL_TRY(memory.copy(rows));
         }
-        const KeyRows &from = own[tensor];
-        const char *base = from.data + head * from.headStride;
-        for (size_t set = 0; set < part.rows.size(); ++set) {
-          const Rows &of = part.rows[set];
-          for (int64_t i = 0; i < of.size(); ++i, to += bytes)
-            std::memcpy(to,
-                        base + (part.local[set] + i % of.run * of.step +
-                                i / of.run * part.localStride[set]) *
-                                   from.rowStride,
-                        bytes);
-        }
+        to += rowsOf(part) * bytes;
       }
     }
+    before += plan.rowBytes[tensor];
   }
-  return packed;
+  return {};
 }
 
 Status KeyStream::arrived(Buffer buffer) {
@@ -146,41 +171,61 @@ Status KeyStream::arrived(Buffer buffer) {
   return at == tickets.end() ? Status() : ring.wait(at->second);
 }
 
+struct KeyStream::Posting {
+  Exchange exchanges[Ring::kQueues];
+  std::vector<Block> packed[Ring::kQueues];
+  std::vector<Buffer> filled[Ring::kQueues];
+};
+
+Status KeyStream::gather(const KeyPlan::Message &message, Posting &posting) {
+  const Action &action = message.action;
+  int queue = static_cast<int>(action.level);
+  MessageId id = {0, action.use, action.gradients ? 1 : 0};
+  size_t size = static_cast<size_t>(message.pairs) * plan.pairBytes;
+  if (action.kind == Action::Kind::Receive) {
+    Block &target = buffers[action.target];
+    if (!target.get())
+      RL_TRY(target.allocate(memory, plan.buffers.at(action.target)));
+    posting.exchanges[queue].receives.push_back(
+        {action.peer, id, target.get(), size});
+    posting.filled[queue].push_back(action.target);
+    return {};
+  }
+  if (action.source.place != Place::OwnKeys)
+    RL_TRY(arrived(action.source));
+  Block block;
+  RL_TRY(block.allocate(memory, size));
+  RL_TRY(pack(message, block.get()));
+  posting.exchanges[queue].sends.push_back(
+      {action.peer, id, block.get(), size});
+  posting.packed[queue].push_back(std::move(block));
+  return {};
+}
+
+Status KeyStream::post(int64_t step, Posting &posting) {
+  for (int queue = 0; queue < Ring::kQueues; ++queue) {
+    Exchange &exchange = posting.exchanges[queue];
+    if (exchange.sends.empty() && exchange.receives.empty())
+      continue;
+    exchange.step = step;
+    RL_TRY(memory.mark(exchange.ready));
+    uint64_t ticket = ring.post(queue, std::move(exchange));
+    for (Buffer buffer : posting.filled[queue])
+      tickets[buffer] = ticket;
+    for (Block &block : posting.packed[queue])
+      sending.emplace_back(ticket, std::move(block));
+  }
+  return {};
+}
+
 Status KeyStream::step(int64_t step, std::optional<Chunk> &chunk) {
   chunk.reset();
   ring.computes(step);
   const KeyPlan::Step &now = plan.plans[step];
-  Exchange exchanges[Ring::kQueues];
-  std::vector<std::vector<char>> packed[Ring::kQueues];
-  std::vector<Buffer> filled[Ring::kQueues];
-  for (const KeyPlan::Message &message : now.messages) {
-    const Action &action = message.action;
-    int queue = static_cast<int>(action.level);
-    MessageId id = {0, action.use, action.gradients ? 1 : 0};
-    size_t size = static_cast<size_t>(message.pairs) * plan.pairBytes;
-    if (action.kind == Action::Kind::Receive) {
-      exchanges[queue].receives.push_back(
-          {action.peer, id, buffers[action.target].data(), size});
-      filled[queue].push_back(action.target);
-      continue;
-    }
-    if (action.source.place != Place::OwnKeys)
-      RL_TRY(arrived(action.source));
-    packed[queue].push_back(pack(message));
-    exchanges[queue].sends.push_back(
-        {action.peer, id, packed[queue].back().data(), size});
-  }
-  for (int queue = 0; queue < Ring::kQueues; ++queue) {
-    Exchange &exchange = exchanges[queue];
-    if (exchange.sends.empty() && exchange.receives.empty())
-      continue;
-    exchange.step = step;
-    uint64_t ticket = ring.post(queue, std::move(exchange));
-    for (Buffer buffer : filled[queue])
-      tickets[buffer] = ticket;
-    for (std::vector<char> &bytes : packed[queue])
-      sending.emplace_back(ticket, std::move(bytes));
-  }
+  Posting posting;
+  for (const KeyPlan::Message &message : now.messages)
+    RL_TRY(gather(message, posting));
+  RL_TRY(post(step, posting));
   while (!sending.empty() && ring.isDone(sending.front().first))
     sending.pop_front();
   if (!now.compute)
@@ -192,7 +237,7 @@ Status KeyStream::step(int64_t step, std::optional<Chunk> &chunk) {
   made.layout = now.layout;
   made.pairs = now.pairs;
   made.seen = now.compute->parts;
-  const char *data = buffers[now.compute->source].data();
+  const char *data = buffers[now.compute->source].get();
   for (size_t bytes : plan.rowBytes) {
     made.tensors.push_back(data);
     data += bytes * static_cast<size_t>(now.pairs);

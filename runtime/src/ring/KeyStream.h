@@ -13,14 +13,15 @@
 #ifndef RINGLET_RUNTIME_RING_KEYSTREAM_H
 #define RINGLET_RUNTIME_RING_KEYSTREAM_H
 
+#include "KeyMemory.h"
 #include "Ring.h"
 
 #include "ringlet/abi/ring/Schedule.h"
 
 namespace ringlet::rt::ring {
 
-/// A tensor of a rank's own rows, K or V: `[rows, key heads, bytes]`, in memory
-/// of the host. Strides are in bytes.
+/// A tensor of a rank's own rows, K or V: `[rows, key heads, bytes]`, in the
+/// stream's kind of memory. Strides are in bytes.
 struct KeyRows {
   const char *data = nullptr;
   ptrdiff_t rowStride = 0;
@@ -91,9 +92,10 @@ private:
 /// One call: steps from 0 to the last one, each begun, used and ended.
 class KeyStream {
 public:
-  /// The ring's call must have begun; plan and tensors outlive the stream,
-  /// which ends with the ring's `finish`.
-  KeyStream(const KeyPlan &plan, Ring &ring, std::vector<KeyRows> own);
+  /// The ring's call must have begun; plan, memory and tensors outlive the
+  /// stream, which ends with the ring's `finish`.
+  KeyStream(const KeyPlan &plan, Ring &ring, KeyMemory &memory,
+            std::vector<KeyRows> own);
   ~KeyStream();
 
   /// Posts the messages of a step, then waits for its chunk, which is there
@@ -104,16 +106,47 @@ public:
   Status finish();
 
 private:
-  std::vector<char> pack(const KeyPlan::Message &message) const;
+  /// Memory that goes back with it.
+  class Block {
+  public:
+    Block() = default;
+    Block(Block &&other) noexcept { *this = std::move(other); }
+    Block &operator=(Block &&other) noexcept {
+      std::swap(memory, other.memory);
+      std::swap(data, other.data);
+      std::swap(bytes, other.bytes);
+      return *this;
+    }
+    ~Block() {
+      if (data)
+        memory->release(data, bytes);
+    }
+    Status allocate(KeyMemory &of, size_t size);
+    char *get() const { return data; }
+
+  private:
+    KeyMemory *memory = nullptr;
+    char *data = nullptr;
+    size_t bytes = 0;
+  };
+
+  /// The exchanges of a step, one for each queue.
+  struct Posting;
+  Status pack(const KeyPlan::Message &message, char *to) const;
+  Status packOwn(const ringlet::ring::Part &part, size_t tensor,
+                 char *to) const;
+  Status gather(const KeyPlan::Message &message, Posting &posting);
+  Status post(int64_t step, Posting &posting);
   Status arrived(ringlet::ring::Buffer buffer);
 
   const KeyPlan &plan;
   Ring &ring;
+  KeyMemory &memory;
   std::vector<KeyRows> own;
-  std::map<ringlet::ring::Buffer, std::vector<char>> buffers;
+  std::map<ringlet::ring::Buffer, Block> buffers;
   std::map<ringlet::ring::Buffer, uint64_t> tickets; // Of what fills them.
   /// Memory of messages, until their tickets are done.
-  std::deque<std::pair<uint64_t, std::vector<char>>> sending;
+  std::deque<std::pair<uint64_t, Block>> sending;
 };
 
 } // namespace ringlet::rt::ring

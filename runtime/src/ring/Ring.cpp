@@ -7,6 +7,8 @@
 
 #include "Ring.h"
 
+#include "NcclTransport.h"
+
 #include <cstdio>
 #include <cstring>
 
@@ -30,11 +32,17 @@ Status Ring::create(const BootstrapOptions &bootstrapOptions,
   RL_TRY(TcpChannel::create(peers.rank, peers.ranks, std::move(peers.control),
                             options.channel, made->abort, made->channel));
   Status connected =
-      connectSockets(peers, made->abort, deadline, made->transport);
+      connectSockets(peers, made->abort, deadline, made->ofHost);
   if (!connected.ok()) {
     made->channel->fail({peers.rank, -1, connected.message()});
     return connected;
   }
+  made->connect = [ring = made.get()](const std::shared_ptr<Device> &device,
+                                      int levels, Deadline deadline,
+                                      std::unique_ptr<Transport> &transport) {
+    return connectNccl(*ring->channel, *ring->ofHost, ring->abort, device,
+                       levels, ring->options.communicator, deadline, transport);
+  };
   RL_TRY(made->start());
   ring = std::move(made);
   return {};
@@ -47,13 +55,19 @@ Status Ring::create(const std::shared_ptr<Hub> &hub, int64_t rank,
                    rank);
   std::unique_ptr<Ring> made(new Ring(options));
   made->channel = hub->channel(rank, made->abort);
-  made->transport = hub->transport(rank, made->abort);
+  made->ofHost = hub->transport(rank, made->abort);
+  made->connect = [hub, ring = made.get()](
+                      const std::shared_ptr<Device> &device, int levels,
+                      Deadline, std::unique_ptr<Transport> &transport) {
+    return hub->transport(ring->rank(), ring->abort, device, levels, transport);
+  };
   RL_TRY(made->start());
   ring = std::move(made);
   return {};
 }
 
 Status Ring::start() {
+  transport = ofHost.get();
   try {
     for (int queue = 0; queue < kQueues; ++queue)
       queues[queue].worker = std::thread(&Ring::work, this, queue);
@@ -82,16 +96,25 @@ Ring::~Ring() {
   if (channel)
     channel->leave();
   channel.reset();
-  transport.reset();
+  ofDevice.reset();
+  ofHost.reset();
 }
 
 //===----------------------------------------------------------------------===//
 // Calls
 //===----------------------------------------------------------------------===//
 
-Status Ring::begin(const Facts &facts) {
+Status Ring::begin(const Facts &given, const std::shared_ptr<Context> &context,
+                   int levels) {
   if (abort.raised())
     return abort.status();
+  Facts facts = given;
+  // Devices find each other in calls that begin alike on all ranks.
+  bool changes = context && (!known || known->context != context);
+  facts.emplace_back(
+      "memory", context ? text(context->driver->name(), " device number ",
+                               deviceChanges + changes)
+                        : "of the host");
   std::string words;
   for (const auto &[name, value] : facts)
     words += text(name.size(), ":", name, value.size(), ":", value);
@@ -101,10 +124,35 @@ Status Ring::begin(const Facts &facts) {
     RL_TRY(agree(*channel, numbered, after(options.waitSeconds)));
     agreed.insert(words);
   }
+  RL_TRY(use(context, levels));
   Digest digest = abi::sha256(words.data(), words.size());
   uint32_t half = 0;
   std::memcpy(&half, digest.data(), sizeof half);
   call = uint64_t(half) << 32 | (++callCount & 0xffffffffu);
+  return {};
+}
+
+Status Ring::use(const std::shared_ptr<Context> &context, int levels) {
+  if (!context) {
+    current = nullptr;
+    transport = ofHost.get();
+    return {};
+  }
+  if (!known || known->context != context) {
+    ++deviceChanges;
+    // Nothing is under way between calls.
+    ofDevice.reset();
+    known = std::make_shared<Device>(context);
+    Status status;
+    if (ranks() > 1)
+      status = connect(known, levels, after(options.deviceSeconds), ofDevice);
+    if (!status.ok()) {
+      known = nullptr;
+      return status;
+    }
+  }
+  current = known;
+  transport = ofDevice ? ofDevice.get() : ofHost.get();
   return {};
 }
 
@@ -148,9 +196,11 @@ uint64_t Ring::post(int queue, Exchange exchange) {
   for (Incoming &receive : exchange.receives)
     receive.id.call = call;
   std::lock_guard<std::mutex> lock(mutex);
+  exchange.queue = queue;
   uint64_t ticket = nextTicket++;
   open.insert(ticket);
-  queues[queue].jobs.push_back({ticket, callCount, std::move(exchange)});
+  queues[queue].jobs.push_back(
+      {ticket, callCount, transport, std::move(exchange)});
   changed.notify_all();
   return ticket;
 }
@@ -173,22 +223,39 @@ Status Ring::finish() {
   return abort.status();
 }
 
-void Ring::run(int queue, Job &job) {
+bool Ring::awaitReady(const Exchange &exchange) {
+  for (int looks = 0; exchange.ready; ++looks) {
+    bool done = false;
+    Status status = exchange.ready(done);
+    if (!status.ok())
+      channel->fail({rank(), exchange.step, status.message()});
+    if (abort.raised())
+      return false;
+    if (done)
+      break;
+    pauseBetweenLooks(looks);
+  }
+  return true;
+}
+
+void Ring::run(Job &job) {
+  const Exchange &exchange = job.exchange;
   Record record;
   record.call = job.call;
-  record.step = job.exchange.step;
-  record.queue = queue;
-  for (const Outgoing &send : job.exchange.sends)
+  record.step = exchange.step;
+  record.queue = exchange.queue;
+  for (const Outgoing &send : exchange.sends)
     record.sent += send.size;
-  for (const Incoming &receive : job.exchange.receives)
+  for (const Incoming &receive : exchange.receives)
     record.received += receive.size;
+  bool ready = !abort.raised() && awaitReady(exchange);
   Deadline begin = Clock::now();
-  if (!abort.raised()) {
-    std::optional<Trouble> trouble = transport->exchange(
-        job.exchange, after(options.waitSeconds), [&](int64_t peer) {
-          reportActivity(queue, {job.exchange.step, peer});
+  if (ready) {
+    std::optional<Trouble> trouble = job.transport->exchange(
+        exchange, after(options.waitSeconds), [&](int64_t peer) {
+          reportActivity(exchange.queue, {exchange.step, peer});
         });
-    reportActivity(queue, {job.exchange.step, -1});
+    reportActivity(exchange.queue, {exchange.step, -1});
     record.complete = !trouble;
     if (trouble && !abort.raised()) {
       if (trouble->suspicion)
@@ -229,7 +296,7 @@ void Ring::work(int queue) {
     Job job = std::move(jobs.front());
     jobs.pop_front();
     lock.unlock();
-    run(queue, job);
+    run(job);
     lock.lock();
     open.erase(job.ticket);
     changed.notify_all();

@@ -14,6 +14,7 @@
 #ifndef RINGLET_RUNTIME_RING_RING_H
 #define RINGLET_RUNTIME_RING_RING_H
 
+#include "Device.h"
 #include "InProcess.h"
 #include "SocketTransport.h"
 #include "TcpChannel.h"
@@ -26,6 +27,10 @@ namespace ringlet::rt::ring {
 struct RingOptions {
   /// The longest that anything is waited for, once there is a ring.
   double waitSeconds = 60;
+  /// Until the ranks' devices have found each other.
+  double deviceSeconds = 60;
+  /// An ncclComm_t of the same ranks, for devices; null: one is made.
+  void *communicator = nullptr;
   TcpChannelOptions channel;
 };
 
@@ -58,12 +63,19 @@ public:
 
   int64_t rank() const { return channel->rank(); }
   int64_t ranks() const { return channel->ranks(); }
+  /// Of the messages of the last call; before the first one, of the host's.
   const char *transportName() const { return transport->name(); }
 
   /// Begins a call. All ranks must mean the same one: the first time, they
   /// compare what they know of it; from then on messages carry its number and a
-  /// digest.
-  Status begin(const Facts &facts);
+  /// digest. Its messages move memory of the context's device, null: of the
+  /// host. Devices find each other in the first call with them; `levels`, the
+  /// most queues that exchanges are posted to, counts then.
+  Status begin(const Facts &facts,
+               const std::shared_ptr<Context> &context = nullptr,
+               int levels = 1);
+  /// Of the last call; null: the host.
+  const std::shared_ptr<Device> &device() const { return current; }
   /// Gives every rank the words of all, by rank; each calls it as often.
   Status gather(const std::string &own, std::vector<std::string> &all);
 
@@ -91,6 +103,7 @@ private:
   struct Job {
     uint64_t ticket;
     uint64_t call;
+    Transport *transport;
     Exchange exchange;
   };
   struct Queue {
@@ -99,10 +112,18 @@ private:
     Activity activity;
   };
 
+  /// Makes a transport for a device, on all ranks at once.
+  using Connect = std::function<Status(const std::shared_ptr<Device> &device,
+                                       int levels, Deadline deadline,
+                                       std::unique_ptr<Transport> &transport)>;
+
   explicit Ring(const RingOptions &options) : options(options) {}
   Status start();
+  Status use(const std::shared_ptr<Context> &context, int levels);
   void work(int queue);
-  void run(int queue, Job &job);
+  void run(Job &job);
+  /// False once the ring has failed.
+  bool awaitReady(const Exchange &exchange);
   /// With the time since `begin`.
   void keep(Record record, Deadline begin);
   void reportActivity(int queue, Activity activity);
@@ -111,7 +132,14 @@ private:
   const Deadline born = Clock::now();
   Abort abort;
   std::unique_ptr<SideChannel> channel;
-  std::unique_ptr<Transport> transport;
+  std::unique_ptr<Transport> ofHost;
+  Connect connect;
+  std::shared_ptr<Device> known; // The one that ofDevice is for.
+  std::unique_ptr<Transport> ofDevice;
+  int64_t deviceChanges = 0;
+  /// Of the last call.
+  std::shared_ptr<Device> current;
+  Transport *transport = nullptr;
   std::set<std::string> agreed;
   uint64_t call = 0; // Digest of its facts, and its number.
   uint64_t callCount = 0;

@@ -44,11 +44,20 @@ struct Incoming {
   size_t size = 0;
 };
 
+/// Whether what has been queued somewhere is done. Waits for nothing; any thread
+/// may ask.
+using Condition = std::function<Status(bool &done)>;
+
 /// Messages of one step that travel at the same time.
 struct Exchange {
   int64_t step = 0;
+  /// Set by the ring: exchanges of one queue follow each other.
+  int queue = 0;
   std::vector<Outgoing> sends;
   std::vector<Incoming> receives;
+  /// What must be done before: until then, data is being written that is to be
+  /// sent, and read what is to be overwritten. Null: nothing.
+  Condition ready;
 };
 
 /// Why an exchange has ended before its end.
@@ -62,7 +71,7 @@ class Transport {
 public:
   virtual ~Transport() = default;
 
-  /// "inprocess", "socket".
+  /// "inprocess", "socket", "p2p", "nccl".
   virtual const char *name() const = 0;
 
   /// Returns when all messages are there and all own ones are on their way,

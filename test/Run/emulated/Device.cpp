@@ -120,6 +120,11 @@ int cuCtxGetCurrent(Handle *context) {
 int cuCtxPushCurrent_v2(Handle) { return success; }
 int cuCtxPopCurrent_v2(Handle *) { return success; }
 int cuCtxSynchronize() { return success; }
+int cuCtxEnablePeerAccess(Handle, unsigned) { return success; }
+int cuCtxGetStreamPriorityRange(int *least, int *greatest) {
+  *least = *greatest = 0;
+  return success;
+}
 
 int cuModuleLoadDataEx(Handle *module, const void *, unsigned, int *, void **) {
   *module = something;
@@ -188,6 +193,10 @@ int cuMemcpyDtoHAsync_v2(void *to, Address from, size_t bytes, Stream) {
 int cuMemcpyDtoDAsync_v2(Address to, Address from, size_t bytes, Stream) {
   return copy(at(to), at(from), bytes);
 }
+int cuMemcpyPeerAsync(Address to, Handle, Address from, Handle, size_t bytes,
+                      Stream) {
+  return copy(at(to), at(from), bytes);
+}
 int cuMemsetD32Async(Address to, unsigned value, size_t count, Stream) {
   for (size_t i = 0; i < count; ++i)
     std::memcpy(static_cast<unsigned *>(at(to)) + i, &value, sizeof value);
@@ -196,6 +205,10 @@ int cuMemsetD32Async(Address to, unsigned value, size_t count, Stream) {
 int cuMemcpy2DAsync_v2(const void *, Stream) { return notSupported; }
 
 int cuStreamCreate(Stream *stream, unsigned) {
+  *stream = something;
+  return success;
+}
+int cuStreamCreateWithPriority(Stream *stream, unsigned, int) {
   *stream = something;
   return success;
 }

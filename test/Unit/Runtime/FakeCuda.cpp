@@ -135,6 +135,16 @@ EXPORT Result cuCtxPopCurrent_v2(void **context) {
   fake.current.pop_back();
   return 0;
 }
+EXPORT Result cuCtxEnablePeerAccess(void *, unsigned) {
+  CALL_IN_CONTEXT("cuCtxEnablePeerAccess");
+  return 0;
+}
+EXPORT Result cuCtxGetStreamPriorityRange(int *least, int *greatest) {
+  CALL_IN_CONTEXT("cuCtxGetStreamPriorityRange");
+  *least = 0;
+  *greatest = -5;
+  return 0;
+}
 EXPORT Result cuCtxSynchronize() {
   CALL_IN_CONTEXT("cuCtxSynchronize");
   return fake.capturing.empty() ? 0 : captureUnsupported;
@@ -406,6 +416,15 @@ EXPORT Result cuStreamCreate(void **stream, unsigned) {
   *stream = reinterpret_cast<void *>(uintptr_t(0x1000 + fake.calls.size()));
   return 0;
 }
+EXPORT Result cuStreamCreateWithPriority(void **stream, unsigned,
+                                         int priority) {
+  CALL_IN_CONTEXT("cuStreamCreateWithPriority");
+  if (priority != -5)
+    return invalidValue;
+  ++fake.streams;
+  *stream = reinterpret_cast<void *>(uintptr_t(0x1000 + fake.calls.size()));
+  return 0;
+}
 EXPORT Result cuStreamDestroy_v2(void *) {
   CALL_IN_CONTEXT("cuStreamDestroy");
   --fake.streams;
@@ -449,6 +468,10 @@ EXPORT Result cuEventRecord(FakeEvent *event, void *stream) {
   event->ended = fake.ended[stream];
   event->isCaptured = fake.capturing.count(stream);
   return 0;
+}
+EXPORT Result cuEventQuery(FakeEvent *) {
+  CALL_IN_CONTEXT("cuEventQuery");
+  return fake.busy;
 }
 EXPORT Result cuStreamWaitEvent(void *stream, FakeEvent *event, unsigned) {
   CALL_IN_CONTEXT("cuStreamWaitEvent");

@@ -87,6 +87,14 @@ EXPORT Result cuMemcpyDtoDAsync_v2(Address to, Address from, size_t bytes,
               bytes);
   return 0;
 }
+EXPORT Result cuMemcpyPeerAsync(Address to, void *, Address from, void *,
+                                size_t bytes, void *stream) {
+  CALL_IN_CONTEXT("cuMemcpyPeerAsync");
+  queue("copy", stream);
+  std::memcpy(reinterpret_cast<void *>(to), reinterpret_cast<void *>(from),
+              bytes);
+  return 0;
+}
 EXPORT Result cuMemcpy2DAsync_v2(const Copy2D *shape, void *stream) {
   CALL_IN_CONTEXT("cuMemcpy2DAsync");
   queue("copy", stream);

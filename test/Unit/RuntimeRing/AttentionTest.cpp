@@ -173,7 +173,9 @@ Status attend(Ring &ring, const Schedule &schedule,
     return KeyRows{reinterpret_cast<const char *>(own.data()), heads * dim * 4,
                    dim * 4, static_cast<size_t>(dim) * 4};
   };
-  KeyStream stream(plan, ring, {rowsOf(keys, kDim), rowsOf(values, kValueDim)});
+  HostKeys memory;
+  KeyStream stream(plan, ring, memory,
+                   {rowsOf(keys, kDim), rowsOf(values, kValueDim)});
   RankAttention own(problem, pattern, sharded.queries, rank, sharded.attention);
   for (int64_t step = 0; step < plan.steps(); ++step) {
     std::optional<Chunk> chunk;

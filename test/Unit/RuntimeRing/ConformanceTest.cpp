@@ -21,7 +21,11 @@ namespace {
 
 class ConformanceTest : public testing::TestWithParam<Kind> {
 protected:
-  void SetUp() override { before = held(); }
+  void SetUp() override {
+    Status status = contextOf(GetParam(), context);
+    ASSERT_TRUE(status.ok()) << status.message();
+    before = held();
+  }
   void TearDown() override {
     Held now = held();
     EXPECT_EQ(now.files, before.files);
@@ -47,16 +51,22 @@ protected:
     }
   }
 
+  Status begin(Ring &ring, const Facts &facts) {
+    return ring.begin(facts, context, Ring::kQueues);
+  }
+
+  /// A message around the ring, after `delay(rank)` seconds.
+  Status passOn(Ring &ring, const std::function<double(int64_t)> &delay);
+
 private:
+  std::shared_ptr<Context> context;
   Held before;
 };
 
 INSTANTIATE_TEST_SUITE_P(Transports, ConformanceTest,
-                         testing::Values(Kind::InProcess, Kind::Socket),
-                         [](const auto &info) {
-                           return info.param == Kind::Socket ? "socket"
-                                                             : "inprocess";
-                         });
+                         testing::Values(Kind::InProcess, Kind::Socket,
+                                         Kind::P2p, Kind::Nccl),
+                         [](const auto &info) { return nameOf(info.param); });
 
 std::vector<char> pattern(int64_t from, int64_t to, size_t size) {
   std::vector<char> bytes(size);
@@ -73,7 +83,7 @@ TEST_P(ConformanceTest, Messages) {
   expectAll(
       run(4,
           [&](Ring &ring) {
-            RL_TRY(ring.begin({{"test", "messages"}}));
+            RL_TRY(begin(ring, {{"test", "messages"}}));
             for (int64_t step = 0; step < 3; ++step) {
               std::vector<std::vector<char>> out, in;
               std::vector<size_t> expected;
@@ -127,7 +137,7 @@ TEST_P(ConformanceTest, KeysOfSchedules) {
                   [&](Ring &ring) {
                     KeyPlan plan(schedule, ring.rank(), {8, 16});
                     for (int64_t call = 0; call < 3; ++call) {
-                      RL_TRY(ring.begin({{"shape", std::to_string(i)}}));
+                      RL_TRY(begin(ring, {{"shape", std::to_string(i)}}));
                       RL_TRY(streamKeys(ring, plan, schedule, call));
                     }
                     return Status();
@@ -145,9 +155,8 @@ TEST_P(ConformanceTest, OtherShape) {
   expectAll(run(3,
                 [&](Ring &ring) {
                   std::string rows = ring.rank() == 2 ? "4095" : "4096";
-                  Status refused = ring.begin(
-                      {{"artefact", "a1b2"}, {"rows of query", rows}});
-                  later[ring.rank()] = ring.begin({{"artefact", "a1b2"}});
+                  Status refused = begin(ring, {{"artefact", "a1b2"}, {"rows of query", rows}});
+                  later[ring.rank()] = begin(ring, {{"artefact", "a1b2"}});
                   return refused;
                 }),
             RL_INVALID_ARGUMENT,
@@ -159,7 +168,7 @@ TEST_P(ConformanceTest, OtherArtefactAndOrderOfCalls) {
   expectAll(run(2,
                 [&](Ring &ring) {
                   const char *first = ring.rank() == 1 ? "b" : "a";
-                  return ring.begin({{"artefact", first}});
+                  return begin(ring, {{"artefact", first}});
                 }),
             RL_INVALID_ARGUMENT,
             "rank 1: expected artefact a, found b, unlike rank 0");
@@ -171,9 +180,9 @@ TEST_P(ConformanceTest, OrderOfKnownCalls) {
   std::vector<Status> results = run(
       2,
       [&](Ring &ring) {
-        RL_TRY(ring.begin({{"artefact", "a"}}));
-        RL_TRY(ring.begin({{"artefact", "b"}}));
-        RL_TRY(ring.begin({{"artefact", ring.rank() ? "a" : "b"}}));
+        RL_TRY(begin(ring, {{"artefact", "a"}}));
+        RL_TRY(begin(ring, {{"artefact", "b"}}));
+        RL_TRY(begin(ring, {{"artefact", ring.rank() ? "a" : "b"}}));
         uint64_t out = 1, in = 0;
         Exchange exchange;
         exchange.sends.push_back({1 - ring.rank(), {}, &out, sizeof out});
@@ -191,7 +200,7 @@ TEST_P(ConformanceTest, CallNotBegun) {
       3,
       [&](Ring &ring) {
         if (ring.rank() != 1)
-          return ring.begin({{"artefact", "a"}});
+          return begin(ring, {{"artefact", "a"}});
         while (!ring.failure())
           std::this_thread::sleep_for(std::chrono::milliseconds(10));
         return ring.finish();
@@ -201,9 +210,9 @@ TEST_P(ConformanceTest, CallNotBegun) {
             "rank 1: did not begin a call that others have begun");
 }
 
-/// A message around the ring, after `delay(rank)` seconds.
-Status passOn(Ring &ring, const std::function<double(int64_t)> &delay) {
-  RL_TRY(ring.begin({{"test", "pass"}}));
+Status ConformanceTest::passOn(Ring &ring,
+                               const std::function<double(int64_t)> &delay) {
+  RL_TRY(begin(ring, {{"test", "pass"}}));
   // Sends end once they are on their way: a late message is felt a rank further
   // in each step.
   for (int64_t step = 0; step < 12; ++step) {
@@ -256,7 +265,7 @@ TEST_P(ConformanceTest, SlowButInTime) {
 TEST_P(ConformanceTest, RankGivesUp) {
   expectAll(run(4,
                 [&](Ring &ring) {
-                  RL_TRY(ring.begin({{"test", "give up"}}));
+                  RL_TRY(begin(ring, {{"test", "give up"}}));
                   if (ring.rank() == 2) {
                     ring.fail(5, "out of memory");
                     return ring.finish();
@@ -272,13 +281,13 @@ TEST_P(ConformanceTest, RankGivesUp) {
 // All at once, and once more while the ring ends.
 TEST_P(ConformanceTest, AbortDuringAbort) {
   std::vector<Status> results = run(4, [&](Ring &ring) {
-    RL_TRY(ring.begin({{"test", "abort"}}));
+    RL_TRY(begin(ring, {{"test", "abort"}}));
     for (int i = 0; i < 3; ++i)
       ring.fail(i, "gives up");
     Status first = ring.finish();
     ring.fail(9, "gives up again");
     EXPECT_EQ(ring.finish().message(), first.message());
-    EXPECT_EQ(ring.begin({{"test", "after"}}).message(), first.message());
+    EXPECT_EQ(begin(ring, {{"test", "after"}}).message(), first.message());
     return first;
   });
   expectAll(results, RL_PEER_ERROR, "gives up");
@@ -289,7 +298,7 @@ TEST_P(ConformanceTest, RankLeaves) {
   std::vector<Status> results = run(
       3,
       [&](Ring &ring) {
-        RL_TRY(ring.begin({{"test", "leave"}}));
+        RL_TRY(begin(ring, {{"test", "leave"}}));
         uint64_t in = 0;
         Exchange exchange;
         exchange.step = 1;
@@ -308,7 +317,7 @@ TEST_P(ConformanceTest, RankLeaves) {
 
 TEST_P(ConformanceTest, MessageOfAnotherSize) {
   std::vector<Status> results = run(2, [&](Ring &ring) {
-    RL_TRY(ring.begin({{"test", "size"}}));
+    RL_TRY(begin(ring, {{"test", "size"}}));
     char bytes[16] = {};
     Exchange exchange;
     exchange.step = 7;
@@ -329,7 +338,7 @@ TEST_P(ConformanceTest, MessageOfAnotherSize) {
 TEST_P(ConformanceTest, RecordsOfExchanges) {
   expectAll(run(2,
                 [&](Ring &ring) {
-                  RL_TRY(ring.begin({{"test", "records"}}));
+                  RL_TRY(begin(ring, {{"test", "records"}}));
                   for (int64_t step = 0; step < 140; ++step) {
                     char out = 1, in[3] = {};
                     Exchange exchange;

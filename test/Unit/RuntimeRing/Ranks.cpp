@@ -7,11 +7,37 @@
 
 #include "Ranks.h"
 
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <future>
 
 namespace ringlet::rt::ring {
+
+const char *nameOf(Kind kind) {
+  const char *names[] = {"inprocess", "socket", "p2p", "nccl"};
+  return names[static_cast<int>(kind)];
+}
+
+Status contextOf(Kind kind, std::shared_ptr<Context> &context) {
+  static std::shared_ptr<Context> known;
+  context = nullptr;
+  if (kind == Kind::InProcess || kind == Kind::Socket)
+    return {};
+  if (!known) {
+    rl_context_options options = RL_CONTEXT_OPTIONS_INIT;
+    options.threads = 1;
+    if (const char *gpu = std::getenv("RINGLET_TEST_GPU")) {
+      options.driver = "cuda";
+      options.device = std::atoi(gpu);
+    } else {
+      setenv("RINGLET_NCCL_LIBRARY", RINGLET_TEST_FAKE_NCCL, 1);
+    }
+    RL_TRY(Context::create(options, rl_allocator{}, known));
+  }
+  context = known;
+  return {};
+}
 
 std::vector<Status> runRanks(Kind kind, int64_t ranks,
                              const RankOptions &options,
@@ -28,7 +54,7 @@ std::vector<Status> runRanks(Kind kind, int64_t ranks,
       continue;
     threads.emplace_back([&, rank] {
       std::unique_ptr<Ring> ring;
-      if (kind == Kind::InProcess) {
+      if (kind == Kind::InProcess || kind == Kind::P2p) {
         results[rank] = Ring::create(hub, rank, options.ring, ring);
       } else {
         BootstrapOptions bootstrap;
@@ -91,8 +117,10 @@ std::vector<uint64_t> ownRows(const Schedule &schedule, int64_t rank,
   return rows;
 }
 
-/// Every pair that is seen is there, where the layout says.
-Status checkChunk(const Chunk &chunk, int64_t call) {
+/// Every pair that is seen is there, where the layout says. `tensors`: K and V
+/// of the chunk, in memory of the host.
+Status checkChunk(const Chunk &chunk, const char *const *tensors,
+                  int64_t call) {
   std::map<std::pair<int64_t, int64_t>, int64_t> places;
   int64_t at = 0;
   for (const Part &part : chunk.layout)
@@ -111,7 +139,7 @@ Status checkChunk(const Chunk &chunk, int64_t call) {
                              rows.at(i), " is not there");
             uint64_t word;
             std::memcpy(
-                &word, chunk.tensors[tensor] + found->second * 8 * (tensor + 1),
+                &word, tensors[tensor] + found->second * 8 * (tensor + 1),
                 sizeof word);
             if (word != mark(head, rows.at(i), tensor, call))
               return failure(RL_INTERNAL_ERROR, "head ", head, " row ",
@@ -121,27 +149,74 @@ Status checkChunk(const Chunk &chunk, int64_t call) {
   return {};
 }
 
+/// Memory of a ring's device, or of the host.
+class Memory {
+public:
+  Memory(Ring &ring, KeyMemory &keys) : ring(ring), keys(keys) {}
+  ~Memory() {
+    if (data)
+      keys.release(data, bytes);
+  }
+  Status fill(const std::vector<uint64_t> &words) {
+    bytes = std::max<size_t>(8, words.size() * 8);
+    RL_TRY(keys.allocate(bytes, data));
+    if (!ring.device()) {
+      std::memcpy(data, words.data(), words.size() * 8);
+      return {};
+    }
+    return ring.device()->driver().transfer(data, words.data(),
+                                            words.size() * 8,
+                                            Transfer::ToDevice);
+  }
+  char *data = nullptr;
+
+private:
+  Ring &ring;
+  KeyMemory &keys;
+  size_t bytes = 0;
+};
+
+Status checkChunk(Ring &ring, const Chunk &chunk, int64_t call) {
+  std::vector<char> copies[2];
+  const char *tensors[2];
+  for (int tensor = 0; tensor < 2; ++tensor) {
+    tensors[tensor] = chunk.tensors[tensor];
+    if (!ring.device())
+      continue;
+    copies[tensor].resize(size_t(chunk.pairs) * 8 * (tensor + 1));
+    RL_TRY(ring.device()->driver().transfer(
+        copies[tensor].data(), chunk.tensors[tensor], copies[tensor].size(),
+        Transfer::FromDevice));
+    tensors[tensor] = copies[tensor].data();
+  }
+  return checkChunk(chunk, tensors, call);
+}
+
 } // namespace
 
 Status streamKeys(Ring &ring, const KeyPlan &plan, const Schedule &schedule,
                   int64_t call, const std::function<void(int64_t)> &atStep) {
-  std::vector<uint64_t> own[2];
+  std::unique_ptr<KeyMemory> memory = std::make_unique<HostKeys>();
+  if (ring.device())
+    RL_TRY(DeviceKeys::create(*ring.device(),
+                              ring.device()->driver().ownStream(), memory));
+  Memory own[2] = {{ring, *memory}, {ring, *memory}};
   std::vector<KeyRows> tensors;
   for (int64_t tensor = 0; tensor < 2; ++tensor) {
-    own[tensor] = ownRows(schedule, ring.rank(), tensor, call);
+    RL_TRY(own[tensor].fill(ownRows(schedule, ring.rank(), tensor, call)));
     ptrdiff_t head = 8 * (tensor + 1);
-    tensors.push_back({reinterpret_cast<const char *>(own[tensor].data()),
+    tensors.push_back({own[tensor].data,
                        head * schedule.sharded.attention.keyHeads, head,
                        static_cast<size_t>(head)});
   }
-  KeyStream stream(plan, ring, tensors);
+  KeyStream stream(plan, ring, *memory, tensors);
   for (int64_t step = 0; step < plan.steps(); ++step) {
     if (atStep)
       atStep(step);
     std::optional<Chunk> chunk;
     RL_TRY(stream.step(step, chunk));
     if (chunk)
-      RL_TRY(checkChunk(*chunk, call));
+      RL_TRY(checkChunk(ring, *chunk, call));
   }
   return stream.finish();
 }

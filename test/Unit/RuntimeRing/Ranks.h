@@ -17,7 +17,13 @@
 
 namespace ringlet::rt::ring {
 
-enum class Kind { InProcess, Socket };
+enum class Kind { InProcess, Socket, P2p, Nccl };
+const char *nameOf(Kind kind);
+
+/// The device whose memory a kind moves, where it is one for devices; null: the
+/// host's memory. Made once for all ranks of this process. It is the CPU, with
+/// FakeNccl, or the GPU that RINGLET_TEST_GPU numbers.
+Status contextOf(Kind kind, std::shared_ptr<Context> &context);
 
 struct RankOptions {
   RingOptions ring;
@@ -43,7 +49,7 @@ Held held();
 /// where they come from.
 uint64_t mark(int64_t head, int64_t row, int64_t tensor, int64_t call);
 
-/// One call of a ring: sends keys as the schedule says and checks each chunk.
+/// One call of a ring, which has begun: sends keys as the schedule says and checks each chunk.
 /// The failure of a chunk that holds something else is RL_INTERNAL_ERROR.
 /// `atStep`, if given, is called before each step.
 Status streamKeys(Ring &ring, const KeyPlan &plan,

@@ -11,7 +11,8 @@
 //   status CODE MESSAGE
 //   held FILES THREADS       more than before the ring
 // What goes wrong is told by names: kill, stop, exit and sleep, a step at
-// which; rows and artefact, of the call; calls, how many; die=bootstrap.
+// which; rows and artefact, of the call; calls, how many; die=bootstrap. With
+// nccl=1, messages are in memory of a device.
 //
 //===----------------------------------------------------------------------===//
 
@@ -91,13 +92,16 @@ Status run(int64_t rank, int64_t ranks, uint16_t port) {
   }
   std::unique_ptr<Ring> ring;
   RL_TRY(Ring::create(bootstrap, options, ring));
+  std::shared_ptr<Context> context;
+  RL_TRY(contextOf(given.count("nccl") ? Kind::Nccl : Kind::Socket, context));
   int64_t rows = static_cast<int64_t>(number("rows", 4096));
   ringlet::ring::Schedule schedule = scheduleOf(ranks, rows);
   KeyPlan plan(schedule, rank, {8, 16});
   int64_t calls = static_cast<int64_t>(number("calls", 1));
   for (int64_t call = 0; call < calls; ++call) {
     RL_TRY(ring->begin({{"artefact", word("artefact", "a1b2c3")},
-                        {"rows of key", std::to_string(rows)}}));
+                        {"rows of key", std::to_string(rows)}},
+                       context));
     RL_TRY(streamKeys(*ring, plan, schedule, call, misbehave));
   }
   return ring->finish();
@@ -114,6 +118,9 @@ int main(int argc, char **argv) {
       given[std::string(argv[i], static_cast<size_t>(equals - argv[i]))] =
           equals + 1;
   }
+  std::shared_ptr<Context> context;
+  if (given.count("nccl") && !contextOf(Kind::Nccl, context).ok())
+    return 3;
   Held before = held();
   Status status = run(std::atoll(argv[1]), std::atoll(argv[2]),
                       static_cast<uint16_t>(std::atoi(argv[3])));

@@ -1,0 +1,102 @@
+//===- ring/Device.cpp - A device whose memory messages move ---*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Device.h"
+
+#include <algorithm>
+
+namespace ringlet::rt::ring {
+
+Device::~Device() {
+  for (const Kept &kept : blocks) {
+    context->memory.release(kept.block, kept.bytes);
+    context->account.give(kept.bytes);
+  }
+}
+
+Status Device::take(uint64_t bytes, char *&block) {
+  std::lock_guard<std::mutex> lock(mutex);
+  Kept *best = nullptr;
+  for (Kept &kept : blocks)
+    if (kept.idle && kept.bytes >= bytes && (!best || kept.bytes < best->bytes))
+      best = &kept;
+  // A block much larger than asked for will be asked for itself.
+  if (best && best->bytes / 2 <= bytes) {
+    best->idle = false;
+    block = best->block;
+    return {};
+  }
+  if (!context->account.take(bytes))
+    return failure(RL_OUT_OF_MEMORY, "keys of other ranks need ", bytes,
+                   " bytes, the memory limit is ", context->account.maximum(),
+                   ", of which ", context->account.used(), " are in use");
+  Status status = context->memory.allocate(bytes, block);
+  if (!status.ok()) {
+    context->account.give(bytes);
+    return status;
+  }
+  blocks.push_back({block, bytes, false});
+  return {};
+}
+
+void Device::give(char *block) {
+  std::lock_guard<std::mutex> lock(mutex);
+  for (Kept &kept : blocks)
+    if (kept.block == block)
+      kept.idle = true;
+}
+
+Status DeviceKeys::create(Device &device, Stream runs,
+                          std::unique_ptr<KeyMemory> &keys) {
+  std::unique_ptr<DeviceKeys> made(new DeviceKeys(device, runs));
+  RL_TRY(device.driver().openSide(made->side));
+  if (made->side) {
+    uint32_t event = 0;
+    RL_TRY(made->side->record(runs, event));
+    RL_TRY(made->side->wait(made->side->stream(), event));
+  }
+  keys = std::move(made);
+  return {};
+}
+
+Status DeviceKeys::copy(const RowCopy &rows) {
+  if (rows.heads == 0 || rows.count == 0 || rows.run == 0)
+    return {};
+  const auto bytes = static_cast<int64_t>(rows.bytes);
+  const int64_t toStep = rows.toStep ? rows.toStep : bytes;
+  TensorView from;
+  from.dtype = abi::DType::U8;
+  from.rank = 4;
+  from.data = const_cast<char *>(rows.from);
+  TensorView to = from;
+  to.data = rows.to;
+  const int64_t sizes[] = {rows.heads, rows.count, rows.run, bytes};
+  const int64_t fromStrides[] = {rows.fromHead, rows.fromStride, rows.fromStep,
+                                 1};
+  const int64_t toStrides[] = {rows.toHead, rows.run * toStep, toStep, 1};
+  std::copy_n(sizes, 4, from.sizes);
+  std::copy_n(sizes, 4, to.sizes);
+  std::copy_n(fromStrides, 4, from.strides);
+  std::copy_n(toStrides, 4, to.strides);
+  return device.driver().copy(from, to, side ? side->stream() : runs);
+}
+
+Status DeviceKeys::mark(Condition &done) {
+  done = nullptr;
+  if (!side)
+    return {};
+  uint32_t copied = 0, computed = 0;
+  RL_TRY(side->record(side->stream(), copied));
+  RL_TRY(side->record(runs, computed));
+  done = [queue = side.get(), copied, computed](bool &reached) -> Status {
+    RL_TRY(queue->query(copied, reached));
+    return reached ? queue->query(computed, reached) : Status();
+  };
+  return {};
+}
+
+} // namespace ringlet::rt::ring

@@ -1,0 +1,60 @@
+//===- ring/KeyMemory.h - The memory that keys travel in ---*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RINGLET_RUNTIME_RING_KEYMEMORY_H
+#define RINGLET_RUNTIME_RING_KEYMEMORY_H
+
+#include "../Status.h"
+#include "Transport.h"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace ringlet::rt::ring {
+
+/// Rows of several heads: of each head `count` times `run` rows. Distances are
+/// in bytes; rows that are written follow each other within a head.
+struct RowCopy {
+  char *to = nullptr;
+  const char *from = nullptr;
+  size_t bytes = 0; // Of a row.
+  int64_t heads = 1, count = 1, run = 1;
+  ptrdiff_t toHead = 0;
+  ptrdiff_t fromHead = 0, fromStride = 0, fromStep = 0;
+  /// From row to row where they do not follow each other; 0: they do.
+  ptrdiff_t toStep = 0;
+};
+
+/// Where keys lie while they travel, and who copies them. Copies, and the
+/// computations that read what arrived, may be queued.
+class KeyMemory {
+public:
+  virtual ~KeyMemory() = default;
+
+  /// Blocks begin at multiples of 128 bytes.
+  virtual Status allocate(size_t bytes, char *&block) = 0;
+  virtual void release(char *block, size_t bytes) = 0;
+  virtual Status copy(const RowCopy &rows) = 0;
+  /// What has been copied and computed so far. Null: it is done.
+  virtual Status mark(Condition &done) = 0;
+};
+
+/// Memory of the host, where everything is done on return.
+class HostKeys final : public KeyMemory {
+public:
+  Status allocate(size_t bytes, char *&block) override;
+  void release(char *block, size_t bytes) override;
+  Status copy(const RowCopy &rows) override;
+  Status mark(Condition &done) override {
+    done = nullptr;
+    return {};
+  }
+};
+
+} // namespace ringlet::rt::ring
+
+#endif // RINGLET_RUNTIME_RING_KEYMEMORY_H
