@@ -161,6 +161,7 @@ class RingOptions(_Sized):
         ("silence_seconds", c_double),
         ("port", c_uint16),
         ("reserved", c_uint16 * 3),
+        ("nccl_comm", c_void_p),
     ]
 
 

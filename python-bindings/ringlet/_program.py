@@ -329,6 +329,11 @@ class Program(Shared):
                 call.run.stream = queue
                 status = library.rl_program_enqueue(*given, call.run)
             else:
+                if queue:
+                    raise ValueError(
+                        "expected the default stream, on which a ring's call comes "
+                        f"after all others, found {queue:#x}"
+                    )
                 status = library.rl_ring_run(ring._handle, *given)
             _capi.check(status)
 

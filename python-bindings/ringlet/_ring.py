@@ -67,7 +67,7 @@ class Ring(Shared):
     Making one waits for all ranks. All ranks make the same calls in the same order,
     one at a time. What a rank raises of another one's failure names it: an
     ringlet.RuntimeError with Status.PEER_ERROR, after which the ring is of no more
-    use. CPU only.
+    use. With tensors on GPUs, messages go by NCCL, which must be installed.
     """
 
     _instead_of_pickle = "each process makes its own end"

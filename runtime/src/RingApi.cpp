@@ -45,6 +45,7 @@ static Status readOptions(const rl_ring_options *given,
       return invalid("expected rl_ring_options.reserved to be 0, found ", word);
   RL_TRY(
       checkSeconds("wait_seconds", complete.wait_seconds, options.waitSeconds));
+  options.communicator = complete.nccl_comm;
   return checkSeconds("silence_seconds", complete.silence_seconds,
                       options.channel.silence);
 }

@@ -78,14 +78,13 @@ Status RingSteps::gatherRows(const Exchange &exchange, uint32_t number,
           tensors[step.key()].sizes[exchange.axis]};
   if (!ring)
     return {};
-  RL_TRY(
-      ring->begin({{"artefact", program.digest()},
-                   {"entry", entry.function->name()->str()},
-                   {"exchange", std::to_string(number)},
-                   {"sequences of the batch", std::to_string(exchange.batch)},
-                   {"q_offset", offset ? std::to_string(*offset) : "none"}},
-                  program.context->driver->usesHostMemory() ? nullptr
-                                                            : program.context));
+  RL_TRY(ring->begin(
+      {{"artefact", program.digest()},
+       {"entry", entry.function->name()->str()},
+       {"exchange", std::to_string(number)},
+       {"sequences of the batch", std::to_string(exchange.batch)},
+       {"q_offset", offset ? std::to_string(*offset) : "none"}},
+      program.context->driver->usesHostMemory() ? nullptr : program.context));
   std::vector<std::string> all;
   RL_TRY(ring->gather(text(rows[0], " ", rows[1]), all));
   rows.clear();
@@ -119,9 +118,9 @@ Status RingSteps::readStarts(const TensorView &starts,
   const int64_t stride = starts.strides[0];
   numbers.resize(count ? (count - 1) * size_t(stride) + 1 : 0);
   if (count)
-    RL_TRY(program.context->driver->transfer(
-        numbers.data(), starts.data, numbers.size() * sizeof(int64_t),
-        Transfer::FromDevice));
+    RL_TRY(program.context->driver->transfer(numbers.data(), starts.data,
+                                             numbers.size() * sizeof(int64_t),
+                                             Transfer::FromDevice));
   for (size_t i = 0; i < count; ++i)
     numbers[i] = numbers[i * size_t(stride)];
   numbers.resize(count);

@@ -12,6 +12,7 @@
 #include "ringlet/runtime.h"
 #include "runtime/src/abi/Format.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
@@ -45,7 +46,8 @@ OPTIONS:
                    Time that a check may take (default: 10)
   --driver=NAME    Where to run: cpu, or cuda for an NVIDIA GPU (default: where
                    the target is)
-  --device=N       Which device of the driver (default: 0)
+  --device=N       Which device of the driver (default: 0; ranks of a ring take
+                   turns with all, one of torchrun's has that of LOCAL_RANK)
   --devices        List the devices of all drivers and leave
   --threads=N      CPU threads (default: all cores), shared by the ranks
   --ranks=N        Run an entry with sharded tensors on a ring of N ranks here.
@@ -125,7 +127,11 @@ struct NumberOption {
 static const NumberOption *takeNumber(int argc, char **argv, int &index,
                                       std::string &value) {
   static const NumberOption known[] = {
-      {"--device", 0, 4095, [](Options &o, uint32_t n) { o.device = n; }},
+      {"--device", 0, 4095,
+       [](Options &o, uint32_t n) {
+         o.device = n;
+         o.hasDevice = true;
+       }},
       {"--ranks", 1, 4096, [](Options &o, uint32_t n) { o.ranks = n; }},
       {"--repeat", 1, 1000000, [](Options &o, uint32_t n) { o.repeat = n; }},
       {"--threads", 0, 4096, [](Options &o, uint32_t n) { o.threads = n; },
@@ -168,6 +174,10 @@ static bool chooseDriver(Options &options, int &exitCode) {
                                                                         : "cpu";
   if (options.target == options.driver)
     options.target.clear();
+  const char *local = std::getenv("LOCAL_RANK");
+  if (local && options.driver != "cpu" && !options.hasDevice &&
+      options.ranks == 0)
+    options.device = uint32_t(std::max(0, std::atoi(local)));
   if (options.driver == "cpu" || options.driver == "cuda")
     return true;
   return fail(exitCode,

@@ -30,6 +30,7 @@ struct Options {
   std::string target; // Empty: the best that the device runs.
   std::string driver;
   uint32_t device = 0;
+  bool hasDevice = false; // It was asked for.
   uint32_t threads = 0;
   uint32_t repeat = 1;
   /// Seconds that a check may take before rows are sampled.

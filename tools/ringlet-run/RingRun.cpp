@@ -11,6 +11,7 @@
 #include "ringlet/abi/ring/Artifact.h"
 #include "ringlet/abi/ring/Balance.h"
 #include "runtime/src/abi/Format.h"
+#include "tools/ringlet-run/Devices.h"
 #include "tools/ringlet-run/Session.h"
 
 #include <algorithm>
@@ -186,6 +187,7 @@ double now() {
 /// A program of its own, and this rank's parts of the tensors.
 struct RingRun::Rank {
   ~Rank() {
+    placed.clear();
     rl_program_destroy(program);
     rl_context_destroy(context);
   }
@@ -193,6 +195,7 @@ struct RingRun::Rank {
   rl_program *program = nullptr;
   std::vector<Tensor> parts;
   std::vector<rl_tensor> bound;
+  std::vector<DeviceMemory> placed;
 };
 
 uint32_t RingRun::threadsOfRank() const {
@@ -201,6 +204,61 @@ uint32_t RingRun::threadsOfRank() const {
   uint32_t all =
       options.threads ? options.threads : std::thread::hardware_concurrency();
   return std::max<uint32_t>(1, all / uint32_t(ranks));
+}
+
+std::string RingRun::deviceOf(int64_t rank, int32_t &device) const {
+  device = int32_t(options.device);
+  if (isOne() || options.hasDevice)
+    return "";
+  uint32_t count = 1;
+  if (rl_device_count(options.driver.c_str(), &count) != RL_OK)
+    return rl_last_error();
+  device = int32_t(rank % std::max<uint32_t>(1, count));
+  return "";
+}
+
+std::string RingRun::start(int64_t rank, Rank &own) const {
+  rl_context_options contextOptions = RL_CONTEXT_OPTIONS_INIT;
+  contextOptions.threads = threadsOfRank();
+  contextOptions.driver = options.driver.c_str();
+  if (std::string error = deviceOf(rank, contextOptions.device); !error.empty())
+    return error;
+  contextOptions.target =
+      options.target.empty() ? nullptr : options.target.c_str();
+  if (rl_context_create(&contextOptions, &own.context) != RL_OK ||
+      rl_program_load(own.context, artefact.data(), artefact.size(),
+                      &own.program) != RL_OK)
+    return rl_last_error();
+  return "";
+}
+
+std::string RingRun::place(Rank &own, uint32_t inputCount) const {
+  for (uint32_t i = 0; options.driver != "cpu" && i < own.parts.size(); ++i) {
+    Tensor &part = own.parts[i];
+    // Numbers for the plan stay with the host.
+    if (i < inputCount && part.rank() == 0 && part.dtype() == DType::i64)
+      continue;
+    auto bytes = uint64_t(part.bytes());
+    own.placed.emplace_back(own.context, i, std::max<uint64_t>(1, bytes));
+    if (!own.placed.back().data() ||
+        (bytes > 0 &&
+         rl_memory_copy(own.context, own.placed.back().data(), part.data(),
+                        bytes, RL_TO_DEVICE) != RL_OK))
+      return rl_last_error();
+    own.bound[i].data = own.placed.back().data();
+  }
+  return "";
+}
+
+std::string RingRun::fetch(Rank &own, uint32_t inputCount) const {
+  for (const DeviceMemory &memory : own.placed) {
+    Tensor &part = own.parts[memory.argument()];
+    if (memory.argument() >= inputCount && part.bytes() > 0 &&
+        rl_memory_copy(own.context, part.data(), memory.data(),
+                       uint64_t(part.bytes()), RL_FROM_DEVICE) != RL_OK)
+      return rl_last_error();
+  }
+  return "";
 }
 
 std::string RingRun::repeatCall(rl_ring *ring, Rank &own, uint32_t repeat) {
@@ -229,14 +287,8 @@ std::string RingRun::runRank(rl_ring *ring, std::vector<Tensor> &tensors,
                              const ring::Schedule &schedule) {
   int64_t rank = rl_ring_rank(ring);
   Rank own;
-  rl_context_options contextOptions = RL_CONTEXT_OPTIONS_INIT;
-  contextOptions.threads = threadsOfRank();
-  contextOptions.target =
-      options.target.empty() ? nullptr : options.target.c_str();
-  if (rl_context_create(&contextOptions, &own.context) != RL_OK ||
-      rl_program_load(own.context, artefact.data(), artefact.size(),
-                      &own.program) != RL_OK)
-    return rl_last_error();
+  if (std::string error = start(rank, own); !error.empty())
+    return error;
   for (uint32_t i = 0; i < tensors.size(); ++i) {
     int64_t axis = axisOf(i);
     if (axis < 0) {
@@ -256,9 +308,15 @@ std::string RingRun::runRank(rl_ring *ring, std::vector<Tensor> &tensors,
         RL_TENSOR_INIT(part.data(), toRuntime(part.dtype()),
                        static_cast<int32_t>(part.shape().size()),
                        part.shape().data(), nullptr));
-  if (std::string error = repeatCall(ring, own, repeat); !error.empty())
+  std::string error = place(own, inputCount);
+  if (error.empty())
+    error = repeatCall(ring, own, repeat);
+  if (error.empty())
+    error = fetch(own, inputCount);
+  if (!error.empty())
     return error;
   std::lock_guard<std::mutex> lock(shared);
+  transport = rl_ring_transport(ring);
   for (uint32_t i = inputCount; i < tensors.size(); ++i) {
     int64_t axis = axisOf(i);
     if (axis >= 0)

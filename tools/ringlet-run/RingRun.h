@@ -46,6 +46,8 @@ public:
 
   /// Seconds of each run but the first one, which warms up.
   std::vector<double> times;
+  /// By which messages travelled.
+  std::string transport;
 
 private:
   struct Rank;
@@ -62,6 +64,12 @@ private:
   const ring::Shards &shardsOf(const ring::Schedule &schedule,
                                uint32_t argument) const;
   uint32_t threadsOfRank() const;
+  /// Ranks of this process take turns with the devices, where none is given.
+  std::string deviceOf(int64_t rank, int32_t &device) const;
+  std::string start(int64_t rank, Rank &own) const;
+  /// Moves the parts to the rank's device and its outputs back, if it has one.
+  std::string place(Rank &own, uint32_t inputCount) const;
+  std::string fetch(Rank &own, uint32_t inputCount) const;
   std::string runRank(rl_ring *ring, std::vector<Tensor> &tensors,
                       uint32_t inputCount, uint32_t repeat,
                       const ring::Schedule &schedule);

@@ -255,7 +255,9 @@ bool Session::allocateOutputs() {
 }
 
 bool Session::placeTensors() {
-  if (options.driver == "cpu")
+  ring.emplace(options, bytes, *function, entry);
+  // Ranks place their parts themselves.
+  if (options.driver == "cpu" || ring->isAsked())
     return true;
   for (size_t i = 0; i < tensors.size(); ++i) {
     Tensor &tensor = tensors[i];
@@ -298,9 +300,6 @@ static double now() {
 }
 
 bool Session::runOnRing() {
-  if (options.driver != "cpu")
-    return fail(kRefused,
-                "--ranks: expected --driver=cpu, found " + options.driver);
   if (ring->isOne() && options.check)
     return fail(kNotCheckable, "--check: expected --ranks=N, which has all "
                                "rows here, found one rank of torchrun's");
@@ -312,6 +311,8 @@ bool Session::runOnRing() {
   std::fflush(stdout);
   std::string error = ring->run(tensors, inputCount, options.repeat);
   if (error.empty())
+    std::printf("transport  %s\n", ring->transport.c_str());
+  if (error.empty())
     error = ring->writeTrace();
   if (!error.empty())
     return fail(kRefused, error);
@@ -322,7 +323,6 @@ bool Session::runOnRing() {
 }
 
 bool Session::run() {
-  ring.emplace(options, bytes, *function, entry);
   if (options.ranks > 0 && !ring->canExchange())
     return fail(kBadUsage, "--ranks: expected an entry with sharded tensors, "
                            "found '" +

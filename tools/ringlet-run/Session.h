@@ -71,7 +71,7 @@ private:
   std::vector<rl_tensor> bound;
   /// One for each argument that lies on the device; freed before the context.
   std::vector<DeviceMemory> placed;
-  /// Set by run().
+  /// Set by placeTensors().
   std::optional<RingRun> ring;
 };
 

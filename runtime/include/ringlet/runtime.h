@@ -419,15 +419,33 @@ typedef struct rl_ring_options {
                              failed; 0: 10                                    */
   uint16_t port;          /* where rank 0 listens                             */
   uint16_t reserved[3];   /* 0                                                */
+  void *nccl_comm;        /* an ncclComm_t of the same ranks, each with the GPU
+                             of its context, from the NCCL that this process has
+                             loaded. It is split in the first call on GPUs, and
+                             otherwise left alone. NULL: one is made          */
 } rl_ring_options;
 #define RL_RING_OPTIONS_INIT                                                   \
-  {sizeof(rl_ring_options), 0, 0, NULL, NULL, NULL, 0, 0, 0, 0u, {0u, 0u, 0u}}
+  {sizeof(rl_ring_options),                                                    \
+   0,                                                                          \
+   0,                                                                          \
+   NULL,                                                                       \
+   NULL,                                                                       \
+   NULL,                                                                       \
+   0,                                                                          \
+   0,                                                                          \
+   0,                                                                          \
+   0u,                                                                         \
+   {0u, 0u, 0u},                                                               \
+   NULL}
 
-/* Waits for the other ranks, over TCP. */
+/* Waits for the other ranks, over TCP. Messages of calls on CPUs go the same
+ * way; those of calls on GPUs go by NCCL, libnccl.so.2 of version 2.18 or
+ * later, or what RINGLET_NCCL_LIBRARY names, and TCP only tells when. */
 RL_API rl_status rl_ring_create(const rl_ring_options *options,
                                 rl_ring **out_ring);
 /* All ranks of a ring of threads of this process: `ranks` handles, one for each
- * thread. Of `options`, wait_seconds counts; NULL: all defaults. */
+ * thread. On GPUs, one or several, messages are copied from memory to memory.
+ * Of `options`, wait_seconds counts; NULL: all defaults. */
 RL_API rl_status rl_ring_create_local(const rl_ring_options *options,
                                       int32_t ranks, rl_ring **out_rings);
 /* Leaves the ring. With an exchange under way, it fails on the other ranks. */
@@ -436,7 +454,8 @@ RL_API void rl_ring_destroy(rl_ring *ring);
 /* -1 for NULL. */
 RL_API int32_t rl_ring_rank(const rl_ring *ring);
 RL_API int32_t rl_ring_ranks(const rl_ring *ring);
-/* "socket", "inprocess". */
+/* By which the messages of the last call went: "socket", "inprocess" and, on
+ * GPUs, "nccl", "p2p". */
 RL_API const char *rl_ring_transport(const rl_ring *ring);
 
 /* The rows of a sequence of `length` that a rank of `ranks` holds, in the order
@@ -456,7 +475,9 @@ RL_API rl_status rl_ring_rows(const char *sharding, int64_t block,
  * one and the same message, and the ring can be used on. Where a rank fails, is
  * slow or dies, the call ends on all ranks with RL_PEER_ERROR and a message
  * that names rank, step and reason; outputs are then undefined, and so ends
- * every later call. One call at a time. */
+ * every later call. One call at a time. On GPUs, all ranks' contexts are on
+ * some; the ring keeps the last one, with memory for keys of other ranks, until
+ * it is destroyed. */
 RL_API rl_status rl_ring_run(rl_ring *ring, const rl_program *program,
                              uint32_t entry, const rl_tensor *tensors,
                              uint32_t count);

@@ -65,6 +65,5 @@ Status MessageStream::isIdle(bool &idle) {
   RL_TRY(current.status());
   Result code = api.streamQuery(handle);
   idle = code == result::Success;
-  return code == result::NotReady ? Status()
-                                  : api.check(code, "move messages");
+  return code == result::NotReady ? Status() : api.check(code, "move messages");
 }

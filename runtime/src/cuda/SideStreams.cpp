@@ -47,9 +47,8 @@ public:
     RL_TRY(current.status());
     Result code = owner.api.eventQuery(at(event));
     reached = code == result::Success;
-    return code == result::NotReady
-               ? Status()
-               : owner.api.check(code, "reach an event");
+    return code == result::NotReady ? Status()
+                                    : owner.api.check(code, "reach an event");
   }
 
 private:

@@ -49,14 +49,16 @@ Status Communicator::call(const std::string &what,
 
 Status Communicator::look(bool &done) {
   NcclResult state = nccl::InProgress;
-  RL_TRY(call("tell its state", [&] { return api.asyncError(handle, &state); }));
+  RL_TRY(
+      call("tell its state", [&] { return api.asyncError(handle, &state); }));
   last = state;
   done = state == nccl::Success;
   return api.check(state, "go on", handle);
 }
 
-Status Communicator::open(const std::string &what, Deadline deadline,
-                          const std::function<NcclResult(NcclConfig &)> &begin) {
+Status
+Communicator::open(const std::string &what, Deadline deadline,
+                   const std::function<NcclResult(NcclConfig &)> &begin) {
   RL_TRY(device->driver().openMessages(queue));
   NcclConfig config;
   config.blocking = 0;
@@ -112,11 +114,9 @@ Status Communicator::queueAll(const std::vector<Outgoing> &sends,
   return status.ok() ? ended : status;
 }
 
-std::optional<Trouble>
-Communicator::exchange(int64_t rank, int64_t step,
-                       const std::vector<Outgoing> &sends,
-                       const std::vector<Incoming> &receives, Deadline begin,
-                       Deadline deadline) {
+std::optional<Trouble> Communicator::exchange(
+    int64_t rank, int64_t step, const std::vector<Outgoing> &sends,
+    const std::vector<Incoming> &receives, Deadline begin, Deadline deadline) {
   if (!handle)
     return Trouble{{rank, step, "the communicator has ended"}};
   const int64_t peer =
@@ -136,9 +136,8 @@ Communicator::exchange(int64_t rank, int64_t step,
     if (abort.raised())
       trouble = Trouble{*abort.failure()};
     else if (Clock::now() >= deadline)
-      trouble =
-          tooLate(peer, step,
-                  std::chrono::duration<double>(deadline - begin).count());
+      trouble = tooLate(
+          peer, step, std::chrono::duration<double>(deadline - begin).count());
     pauseBetweenLooks(looks);
   }
   if (!trouble) {
@@ -180,8 +179,7 @@ Communicator::~Communicator() {
   }
   // Nothing is under way. Others may have gone, and are not waited for.
   bool done = false;
-  Status status =
-      call("finish", [&] { return api.finalize(handle); });
+  Status status = call("finish", [&] { return api.finalize(handle); });
   const Deadline deadline = after(kEndSeconds);
   for (int looks = 0; status.ok() && !done; ++looks) {
     status = look(done);

@@ -28,8 +28,7 @@ Status HostKeys::copy(const RowCopy &rows) {
   for (int64_t head = 0; head < rows.heads; ++head) {
     char *to = rows.to + head * rows.toHead;
     for (int64_t i = 0; i < rows.count; ++i) {
-      const char *from =
-          rows.from + head * rows.fromHead + i * rows.fromStride;
+      const char *from = rows.from + head * rows.fromHead + i * rows.fromStride;
       for (int64_t k = 0; k < rows.run;
            ++k, to += toStep, from += rows.fromStep)
         std::memcpy(to, from, rows.bytes);

@@ -144,9 +144,8 @@ Status KeyStream::pack(const KeyPlan::Message &message, char *to) const {
         to += rowsOf(part) * part.heads * bytes;
         continue;
       }
-      const char *buffer =
-          buffers.at(action.source).get() +
-          before * static_cast<size_t>(message.sourcePairs);
+      const char *buffer = buffers.at(action.source).get() +
+                           before * static_cast<size_t>(message.sourcePairs);
       for (int64_t head = 0; head < part.heads; ++head, ++number) {
         for (const Placement &at : message.placements[number]) {
           RowCopy rows;

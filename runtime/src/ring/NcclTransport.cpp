@@ -86,8 +86,8 @@ NcclTransport::meet(const Exchange &exchange, Deadline deadline,
     return trouble;
   for (size_t i = sends; i < all; ++i)
     if (own[i] != other[i])
-      return Trouble{{words.receives[i].from, exchange.step,
-                      otherSize(own[i], other[i])}};
+      return Trouble{
+          {words.receives[i].from, exchange.step, otherSize(own[i], other[i])}};
   // Receivers tell of the sender; where that is this rank, they have begun to.
   for (size_t i = 0; i < sends; ++i)
     if (own[i] != other[i])
@@ -108,8 +108,7 @@ NcclTransport::exchange(const Exchange &exchange, Deadline deadline,
   std::vector<Outgoing> sends = exchange.sends;
   std::vector<Incoming> receives = exchange.receives;
   auto isEmpty = [](const auto &message) { return message.size == 0; };
-  sends.erase(std::remove_if(sends.begin(), sends.end(), isEmpty),
-              sends.end());
+  sends.erase(std::remove_if(sends.begin(), sends.end(), isEmpty), sends.end());
   receives.erase(std::remove_if(receives.begin(), receives.end(), isEmpty),
                  receives.end());
   std::sort(sends.begin(), sends.end(),
@@ -185,8 +184,8 @@ Status compare(SideChannel &channel, Setup &setup, const Status &own,
                Deadline deadline) {
   std::string words;
   if (own.ok()) {
-    words = text(kGood, setup.user ? "part of a communicator" : "own", ", NCCL ",
-                 setup.api->versionName(), '\n');
+    words = text(kGood, setup.user ? "part of a communicator" : "own",
+                 ", NCCL ", setup.api->versionName(), '\n');
     for (const NcclId &id : setup.ids)
       words.append(id.bytes, sizeof id.bytes);
   } else {
@@ -230,8 +229,9 @@ Status connectNccl(SideChannel &channel, Transport &control, Abort &abort,
         std::make_unique<Communicator>(*setup.api, device, abort));
     Communicator &each = *made->communicators.back();
     Status status =
-        setup.user ? each.split(setup.user, rank, deadline)
-                   : each.create(rank, ranks, setup.ids[size_t(queue)], deadline);
+        setup.user
+            ? each.split(setup.user, rank, deadline)
+            : each.create(rank, ranks, setup.ids[size_t(queue)], deadline);
     if (!status.ok()) {
       // The others would wait for this one.
       if (!abort.raisedWithin(status.code() == RL_PEER_ERROR ? kGrace : 0))

@@ -31,8 +31,7 @@ Status Ring::create(const BootstrapOptions &bootstrapOptions,
   std::unique_ptr<Ring> made(new Ring(options));
   RL_TRY(TcpChannel::create(peers.rank, peers.ranks, std::move(peers.control),
                             options.channel, made->abort, made->channel));
-  Status connected =
-      connectSockets(peers, made->abort, deadline, made->ofHost);
+  Status connected = connectSockets(peers, made->abort, deadline, made->ofHost);
   if (!connected.ok()) {
     made->channel->fail({peers.rank, -1, connected.message()});
     return connected;
@@ -111,10 +110,10 @@ Status Ring::begin(const Facts &given, const std::shared_ptr<Context> &context,
   Facts facts = given;
   // Devices find each other in calls that begin alike on all ranks.
   bool changes = context && (!known || known->context != context);
-  facts.emplace_back(
-      "memory", context ? text(context->driver->name(), " device number ",
-                               deviceChanges + changes)
-                        : "of the host");
+  facts.emplace_back("memory",
+                     context ? text(context->driver->name(), " device number ",
+                                    deviceChanges + changes)
+                             : "of the host");
   std::string words;
   for (const auto &[name, value] : facts)
     words += text(name.size(), ":", name, value.size(), ":", value);

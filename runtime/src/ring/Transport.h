@@ -44,8 +44,8 @@ struct Incoming {
   size_t size = 0;
 };
 
-/// Whether what has been queued somewhere is done. Waits for nothing; any thread
-/// may ask.
+/// Whether what has been queued somewhere is done. Waits for nothing; any
+/// thread may ask.
 using Condition = std::function<Status(bool &done)>;
 
 /// Messages of one step that travel at the same time.

@@ -17,6 +17,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
 
 using namespace ringlet::emulated;
 
@@ -34,6 +35,21 @@ constexpr int success = 0, outOfMemory = 2, notFound = 500, notReady = 600,
 constexpr int sharedBytes = 227 << 10;
 constexpr size_t memoryBytes = size_t(8) << 30;
 Handle const something = const_cast<char *>("");
+
+/// CUDA_MEMCPY2D, between memories of the device.
+struct Copy2D {
+  size_t sourceX, sourceY;
+  int sourceType;
+  const void *sourceHost;
+  Address source;
+  void *sourceArray;
+  size_t sourcePitch, targetX, targetY;
+  int targetType;
+  void *targetHost;
+  Address target;
+  void *targetArray;
+  size_t targetPitch, width, height;
+};
 
 int architecture() {
   const char *text = std::getenv("RINGLET_EMULATED_ARCH");
@@ -159,6 +175,9 @@ int cuLaunchKernel(Handle function, unsigned blocks, unsigned, unsigned,
       buffer = static_cast<const char *>(extra[1]);
   for (int i = 0; i < kernel.parameters; ++i)
     std::memcpy(words + i, buffer ? buffer + 8 * i : parameters[i], 8);
+  // Blocks share one memory, whoever starts them.
+  static std::mutex one;
+  std::lock_guard<std::mutex> lock(one);
   for (unsigned block = 0; block < blocks; ++block)
     runBlock(kernel, words, block, threads);
   return success;
@@ -202,7 +221,12 @@ int cuMemsetD32Async(Address to, unsigned value, size_t count, Stream) {
     std::memcpy(static_cast<unsigned *>(at(to)) + i, &value, sizeof value);
   return success;
 }
-int cuMemcpy2DAsync_v2(const void *, Stream) { return notSupported; }
+int cuMemcpy2DAsync_v2(const Copy2D *shape, Stream) {
+  for (size_t row = 0; row < shape->height; ++row)
+    copy(at(shape->target + row * shape->targetPitch),
+         at(shape->source + row * shape->sourcePitch), shape->width);
+  return success;
+}
 
 int cuStreamCreate(Stream *stream, unsigned) {
   *stream = something;

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cstdio>
 #include <thread>
+#include <tuple>
 
 namespace ringlet::ringtest {
 
@@ -80,18 +81,22 @@ bool holds(const Case &one, const Program &program,
 
 } // namespace
 
-int runFaults() {
+int runFaults(const Setup &setup) {
+  const std::string plain = text;
+  std::string otherText = plain;
+  otherText.replace(plain.find("causal"), 6, "      ");
   Program program, other;
-  for (auto [to, from] : {std::pair(&program, std::string(text)),
-                          std::pair(&other, text + std::string("// other\n"))})
-    if (std::string error = to->load(
-            to == &other ? std::string(text).replace(
-                               std::string(text).find("causal"), 6, "      ")
-                         : from);
-        !error.empty()) {
+  for (const auto &[to, name, from] :
+       {std::tuple(&program, "fault", plain),
+        std::tuple(&other, "other-fault", otherText)}) {
+    std::string error = compileGraph(setup, name, from);
+    if (error.empty())
+      error = to->load(setup, name);
+    if (!error.empty()) {
       std::fprintf(stderr, "%s\n", error.c_str());
       return 1;
     }
+  }
   const Case cases[] = {
       {"another artefact", [&](rl_ring *ring) { return call(ring, other, 8); },
        "rank 1: expected artefact", true},

@@ -5,11 +5,16 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// ring-test [--graphs=N] [--seed=N] [--faults]
+// ring-test --folder=DIR [--graphs=N] [--seed=N] [--faults] [--compile]
+//           [--compiler=PROGRAM] [--target=sm_90a] [--transport=nccl]
+//           [--devices=N] [--ranks=N]...
 //
-// Each graph is compiled once, and the same artefact runs on 1, 2, 3, 4 and 8
-// ranks with other lengths and shards, over threads and over sockets. What the
-// ranks gather is judged by the oracle, and its error is that of one rank (G1).
+// Each graph is compiled once, into the folder, and the same artefact runs on
+// 1, 2, 3, 4 and 8 ranks with other lengths and shards, over threads and over
+// sockets. What the ranks gather is judged by the oracle, and its error is that
+// of one rank (G1). For a GPU, ranks are threads that copy from device to
+// device or, with --transport=nccl, processes; --compile compiles, and no more,
+// so that a machine with a GPU needs no compiler.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +25,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
+#include <deque>
 #include <map>
 
 using namespace ringlet;
@@ -53,40 +58,81 @@ static std::string judge(const Problem &problem, const Gathered &gathered,
   return "";
 }
 
-static int fail(int64_t number, const Graph &graph, const ring::Shards &queries,
-                const ring::Shards &keys, const std::string &message) {
+static void fail(const std::string &name, const Graph &graph,
+                 const ring::Shards &queries, const ring::Shards &keys,
+                 const std::string &message) {
   ring::ShardedAttention sharded = {graph.attention, queries, keys};
-  std::fprintf(stderr, "graph %lld on %lld ranks: %s\n%s\n%s\n",
-               static_cast<long long>(number),
+  std::fprintf(stderr, "%s on %lld ranks: %s\n%s\n%s\n", name.c_str(),
                static_cast<long long>(queries.ranks()), message.c_str(),
                graph.text.c_str(), ring::describe(sharded).c_str());
-  return 1;
 }
 
-int main(int argc, char **argv) {
+namespace {
+
+struct Words {
+  Setup setup;
   int64_t graphs = 75, seed = 1;
-  bool faults = false;
+  bool faults = false, compile = false;
+  std::vector<int64_t> counts;
+};
+
+Words parse(int argc, char **argv) {
+  Words words;
+  Setup &setup = words.setup;
   for (int i = 1; i < argc; ++i) {
-    if (std::strncmp(argv[i], "--graphs=", 9) == 0)
-      graphs = std::atoll(argv[i] + 9);
-    else if (std::strncmp(argv[i], "--seed=", 7) == 0)
-      seed = std::atoll(argv[i] + 7);
-    else if (std::strcmp(argv[i], "--faults") == 0)
-      faults = true;
+    std::string word = argv[i], value = word.substr(word.find('=') + 1);
+    auto is = [&](const char *name) {
+      return word.rfind(std::string("--") + name + "=", 0) == 0;
+    };
+    if (is("graphs"))
+      words.graphs = std::atoll(value.c_str());
+    else if (is("seed"))
+      words.seed = std::atoll(value.c_str());
+    else if (is("folder"))
+      setup.folder = value;
+    else if (is("compiler"))
+      setup.compiler = value;
+    else if (is("target"))
+      setup.target = value;
+    else if (is("transport"))
+      setup.transport = value;
+    else if (is("devices"))
+      setup.devices = std::max(1, std::atoi(value.c_str()));
+    else if (is("ranks"))
+      words.counts.push_back(std::atoll(value.c_str()));
+    words.faults |= word == "--faults";
+    words.compile |= word == "--compile";
   }
-  if (faults)
-    return runFaults();
-  const int64_t counts[] = {2, 3, 4, 8};
-  std::map<std::pair<DType, int64_t>, Squares> errors;
-  int64_t runs = 0;
-  for (int64_t number = 0; number < graphs; ++number) {
-    Random random(seed * 1000003 + number);
-    Graph graph = drawGraph(random);
-    Program program;
-    ring::Shards none = *ring::Shards::contiguous({0}, nullptr);
-    if (std::string error = program.load(graph.text); !error.empty())
-      return fail(number, graph, none, none, error);
-    for (int64_t ranks : counts) {
+  if (words.counts.empty())
+    words.counts = {2, 3, 4, 8};
+  return words;
+}
+
+/// All runs, by their number of ranks; in `byOne` those of one rank that errors
+/// are compared with, by that number.
+struct Runs {
+  std::map<int64_t, std::vector<Item>> bySeveral, byOne;
+};
+
+std::string transportOf(const Words &words, int64_t number) {
+  if (!words.setup.transport.empty())
+    return words.setup.transport;
+  return number % 2 && !words.setup.onGpu() ? "socket" : "inprocess";
+}
+
+bool drawRuns(const Words &words, std::deque<Graph> &graphs, Runs &runs) {
+  for (int64_t number = 0; number < words.graphs; ++number) {
+    Random random(words.seed * 1000003 + number);
+    graphs.push_back(drawGraph(random));
+    const Graph &graph = graphs.back();
+    std::string name =
+        "graph" + std::to_string(words.seed) + "-" + std::to_string(number);
+    if (std::string error = compileGraph(words.setup, name, graph.text);
+        !error.empty()) {
+      std::fprintf(stderr, "%s\n%s\n", error.c_str(), graph.text.c_str());
+      return false;
+    }
+    for (int64_t ranks : words.counts) {
       Problem problem = drawProblem(random, graph);
       for (int64_t of : {int64_t(1), ranks}) {
         ring::Shards queries =
@@ -95,19 +141,58 @@ int main(int argc, char **argv) {
             problem.queries == problem.keys
                 ? queries
                 : drawShardsFor(random, graph, problem.keys, of);
-        Gathered gathered;
-        const char *transport = (number + ranks) % 2 ? "socket" : "inprocess";
-        std::string error = runRing(program, graph, problem, queries, keys,
-                                    transport, gathered);
-        Squares &squares = errors[{graph.dtype, ranks}];
-        if (error.empty())
-          error = judge(problem, gathered,
-                        of == 1 ? squares.ofOne : squares.ofSeveral);
-        if (!error.empty())
-          return fail(number, graph, queries, keys, error);
+        (of == 1 ? runs.byOne : runs.bySeveral)[ranks].push_back(
+            {name, &graph, problem, queries, keys,
+             transportOf(words, number + ranks)});
       }
-      ++runs;
     }
+  }
+  return true;
+}
+
+/// Runs and judges items of one number of ranks; adds their squared errors.
+bool judgeAll(const Words &words, const std::vector<Item> &items, bool ofOne,
+              int64_t ranks,
+              std::map<std::pair<DType, int64_t>, Squares> &errors) {
+  std::vector<Gathered> gathered;
+  std::vector<std::string> messages = runItems(words.setup, items, gathered);
+  for (size_t i = 0; i < items.size(); ++i) {
+    const Item &item = items[i];
+    Squares &squares = errors[{item.graph->dtype, ranks}];
+    if (messages[i].empty())
+      messages[i] = judge(item.problem, gathered[i],
+                          ofOne ? squares.ofOne : squares.ofSeveral);
+    if (!messages[i].empty()) {
+      fail(item.name, *item.graph, item.queries, item.keys, messages[i]);
+      return false;
+    }
+  }
+  return true;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  const Words words = parse(argc, argv);
+  if (words.setup.folder.empty()) {
+    std::fprintf(stderr, "expected --folder=DIR, for artefacts\n");
+    return 2;
+  }
+  if (words.faults)
+    return runFaults(words.setup);
+  std::deque<Graph> graphs;
+  Runs runs;
+  if (!drawRuns(words, graphs, runs))
+    return 1;
+  if (words.compile)
+    return 0;
+  std::map<std::pair<DType, int64_t>, Squares> errors;
+  size_t count = 0;
+  for (const auto &[ranks, items] : runs.bySeveral) {
+    if (!judgeAll(words, runs.byOne.at(ranks), true, ranks, errors) ||
+        !judgeAll(words, items, false, ranks, errors))
+      return 1;
+    count += items.size();
   }
   bool good = true;
   for (const auto &[kind, squares] : errors) {
@@ -116,6 +201,6 @@ int main(int argc, char **argv) {
                 static_cast<long long>(kind.second), squares.ratio());
     good &= squares.ratio() <= 1.05;
   }
-  std::printf("%lld runs on rings\n", static_cast<long long>(runs));
+  std::printf("%zu runs on rings\n", count);
   return good ? 0 : 1;
 }

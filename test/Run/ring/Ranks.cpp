@@ -7,12 +7,15 @@
 
 #include "test/Run/ring/Ring.h"
 
-#include "ringlet/Compile.h"
-
 #include <arpa/inet.h>
+#include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <mutex>
+#include <sstream>
+#include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
 
@@ -23,27 +26,46 @@ Program::~Program() {
   rl_context_destroy(context);
 }
 
-std::string Program::load(const std::string &text) {
-  CompileOptions options;
-  options.inputName = "graph.mlir";
+std::string compileGraph(const Setup &setup, const std::string &name,
+                         const std::string &text) {
+  std::string file = setup.folder + "/" + name;
+  if (access((file + ".rla").c_str(), R_OK) == 0)
+    return "";
+  std::ofstream(file + ".mlir") << text;
   rl_device device = RL_DEVICE_INIT;
-  if (rl_device_describe("cpu", 0, &device) != RL_OK)
+  if (!setup.onGpu() && rl_device_describe("cpu", 0, &device) != RL_OK)
     return rl_last_error();
-  options.levels = {device.architecture};
-  CompileResult result = compile(text, options);
-  if (!result.ok)
-    return "compilation failed: " + result.diagnostics;
+  std::string target =
+      setup.onGpu() ? setup.target : std::string("cpu:") + device.architecture;
+  std::string command = setup.compiler + " " + file +
+                        ".mlir --target=" + target + " -o " + file + ".rla > " +
+                        file + ".log 2>&1";
+  if (std::system(command.c_str()) == 0)
+    return "";
+  std::stringstream log;
+  log << std::ifstream(file + ".log").rdbuf();
+  return "compilation failed: " + log.str();
+}
+
+std::string Program::load(const Setup &setup, const std::string &name,
+                          int64_t rank) {
+  std::ifstream in(setup.folder + "/" + name + ".rla", std::ios::binary);
+  std::string bytes((std::istreambuf_iterator<char>(in)), {});
   rl_context_options ofContext = RL_CONTEXT_OPTIONS_INIT;
   ofContext.threads = 1;
-  if (rl_context_create(&ofContext, &context) != RL_OK ||
-      rl_program_load(context, result.output.data(), result.output.size(),
-                      &program) != RL_OK)
+  if (setup.onGpu()) {
+    ofContext.driver = "cuda";
+    ofContext.device = static_cast<int32_t>(rank % setup.devices);
+  }
+  rl_program_destroy(std::exchange(program, nullptr));
+  if ((!context && rl_context_create(&ofContext, &context) != RL_OK) ||
+      rl_program_load(context, bytes.data(), bytes.size(), &program) != RL_OK)
     return rl_last_error();
   return "";
 }
 
 /// A port that is free now.
-static uint16_t freePort() {
+uint16_t freePort() {
   int ear = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address{};
   address.sin_family = AF_INET;
@@ -128,17 +150,45 @@ rl_dtype toRuntime(DType dtype) {
 
 class RankCall {
 public:
-  RankCall(const Graph &graph, const Problem &problem,
-           const std::vector<int64_t> &queries,
-           const std::vector<int64_t> &keys)
-      : graph(graph), problem(problem), queries(queries), keys(keys) {}
+  RankCall(const Item &item, int64_t rank)
+      : graph(*item.graph), problem(item.problem),
+        queries(rowsByPlace(item.queries, rank)),
+        keys(rowsByPlace(item.keys, rank)) {}
 
-  std::string run(const Program &program, rl_ring *ring) {
+  std::string run(const Program &program, rl_ring *ring, bool onGpu) {
     prepare();
-    if (rl_ring_run(ring, program.program, 0, tensors.data(),
+    std::vector<void *> onHost;
+    std::string message = onGpu ? place(program.context, onHost) : "";
+    if (message.empty() &&
+        rl_ring_run(ring, program.program, 0, tensors.data(),
                     static_cast<uint32_t>(tensors.size())) != RL_OK)
-      return rl_last_error();
-    return "";
+      message = rl_last_error();
+    for (size_t i = 0; i < onHost.size(); ++i) {
+      if (onHost[i] && i + 2 >= tensors.size() && message.empty() &&
+          rl_memory_copy(program.context, onHost[i], tensors[i].data,
+                         bytesOf(i), RL_FROM_DEVICE) != RL_OK)
+        message = rl_last_error();
+      if (onHost[i])
+        rl_memory_release(program.context, tensors[i].data);
+    }
+    return message;
+  }
+
+  /// Bytes of the results, one behind the other.
+  size_t resultBytes() const {
+    size_t rows = problem.batch.size() * queries.size() *
+                  size_t(graph.attention.queryHeads);
+    return rows * size_t(graph.valueDim * sizeOf(graph.dtype)) + rows * 4;
+  }
+  void write(char *to) const {
+    std::memcpy(to, output.data(), output.size() - 1);
+    std::memcpy(to + output.size() - 1, lse.data(), lse.size() - 1);
+  }
+  void read(const char *from) {
+    size_t ofLse = problem.batch.size() * queries.size() *
+                   size_t(graph.attention.queryHeads) * 4;
+    output.assign(from, from + resultBytes() - ofLse);
+    lse.assign(from + output.size(), from + resultBytes());
   }
 
   void gather(Gathered &to) const {
@@ -160,6 +210,31 @@ public:
   }
 
 private:
+  uint64_t bytesOf(size_t i) const {
+    uint64_t bytes = tensors[i].dtype == RL_I64   ? 8
+                     : tensors[i].dtype == RL_F32 ? 4
+                                                  : 2;
+    for (int64_t size : *shapes[i])
+      bytes *= uint64_t(size);
+    return bytes;
+  }
+  /// Moves tensors to the device; where they were, or null.
+  std::string place(rl_context *context, std::vector<void *> &onHost) {
+    onHost.resize(tensors.size());
+    for (size_t i = 0; i < tensors.size(); ++i) {
+      // Numbers for the plan stay with the host.
+      if (tensors[i].rank == 0)
+        continue;
+      void *there = nullptr;
+      if (rl_memory_allocate(context, bytesOf(i) + 1, &there) != RL_OK)
+        return rl_last_error();
+      onHost[i] = std::exchange(tensors[i].data, there);
+      if (bytesOf(i) > 0 && rl_memory_copy(context, there, onHost[i],
+                                           bytesOf(i), RL_TO_DEVICE) != RL_OK)
+        return rl_last_error();
+    }
+    return "";
+  }
   void add(void *data, rl_dtype dtype, Shape sizes) {
     shapes.push_back(std::make_unique<Shape>(std::move(sizes)));
     tensors.push_back(
@@ -211,42 +286,167 @@ private:
 
   const Graph &graph;
   const Problem &problem;
-  const std::vector<int64_t> &queries, &keys;
+  const std::vector<int64_t> queries, keys;
   std::vector<char> query, key, value, output, lse;
   int64_t offset = 0;
   std::vector<std::unique_ptr<Shape>> shapes;
   std::vector<rl_tensor> tensors;
 };
 
-} // namespace
-
-std::string runRing(const Program &program, const Graph &graph,
-                    const Problem &problem, const ring::Shards &queries,
-                    const ring::Shards &keys, const std::string &transport,
-                    Gathered &gathered) {
-  int64_t heads = graph.attention.queryHeads;
-  for (size_t i = 0; i < problem.batch.size(); ++i) {
-    gathered.output.emplace_back(graph.dtype,
-                                 Shape{problem.queries, heads, graph.valueDim});
-    gathered.lse.emplace_back(DType::f32, Shape{heads, problem.queries});
+Gathered roomFor(const Item &item) {
+  Gathered room;
+  int64_t heads = item.graph->attention.queryHeads;
+  for (size_t i = 0; i < item.problem.batch.size(); ++i) {
+    room.output.emplace_back(
+        item.graph->dtype,
+        Shape{item.problem.queries, heads, item.graph->valueDim});
+    room.lse.emplace_back(DType::f32, Shape{heads, item.problem.queries});
   }
+  return room;
+}
+
+std::string runThreads(const Setup &setup, const Item &item,
+                       Gathered &gathered) {
   std::mutex mutex;
   std::vector<std::string> messages =
-      onRing(queries.ranks(), transport, 20, [&](rl_ring *ring) -> std::string {
-        int64_t rank = rl_ring_rank(ring);
-        std::vector<int64_t> own = rowsByPlace(queries, rank);
-        std::vector<int64_t> ownKeys = rowsByPlace(keys, rank);
-        RankCall call(graph, problem, own, ownKeys);
-        std::string message = call.run(program, ring);
-        std::lock_guard<std::mutex> lock(mutex);
-        if (message.empty())
-          call.gather(gathered);
-        return message;
-      });
+      onRing(item.queries.ranks(), item.transport, 20,
+             [&](rl_ring *ring) -> std::string {
+               Program program;
+               int64_t rank = rl_ring_rank(ring);
+               RankCall call(item, rank);
+               std::string message = program.load(setup, item.name, rank);
+               if (message.empty())
+                 message = call.run(program, ring, setup.onGpu());
+               if (!message.empty())
+                 rl_ring_abort(ring, message.c_str());
+               std::lock_guard<std::mutex> lock(mutex);
+               if (message.empty())
+                 call.gather(gathered);
+               return message;
+             });
   for (size_t rank = 0; rank < messages.size(); ++rank)
     if (!messages[rank].empty())
       return "rank " + std::to_string(rank) + " says: " + messages[rank];
   return "";
+}
+
+/// What ranks that are processes write for the one that has started them: of
+/// each item and rank a message, then results.
+class Shared {
+public:
+  static constexpr size_t messageBytes = 1024;
+
+  Shared(const std::vector<Item> &items, int64_t ranks) {
+    for (const Item &item : items)
+      for (int64_t rank = 0; rank < ranks; ++rank) {
+        places.push_back(bytes);
+        bytes += messageBytes + RankCall(item, rank).resultBytes();
+      }
+    memory =
+        static_cast<char *>(mmap(nullptr, bytes + 1, PROT_READ | PROT_WRITE,
+                                 MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+    // Until a rank has written it.
+    for (size_t place : places)
+      std::strcpy(memory + place, "ended early");
+  }
+  ~Shared() { munmap(memory, bytes + 1); }
+
+  char *message(size_t index) const { return memory + places[index]; }
+  char *results(size_t index) const { return message(index) + messageBytes; }
+
+private:
+  size_t bytes = 0;
+  std::vector<size_t> places;
+  char *memory = nullptr;
+};
+
+/// One rank in a process of its own: all items over one ring.
+void runRank(const Setup &setup, const std::vector<Item> &items, int64_t rank,
+             int64_t ranks, uint16_t port, const Shared &shared) {
+  if (ranks > setup.devices) {
+    // NCCL takes two ranks on one GPU for a mistake unless they are on two
+    // hosts.
+    setenv("NCCL_HOSTID", std::to_string(rank).c_str(), 1);
+    setenv("NCCL_SOCKET_IFNAME", "lo", 0);
+  }
+  rl_ring_options options = RL_RING_OPTIONS_INIT;
+  options.rank = static_cast<int32_t>(rank);
+  options.ranks = static_cast<int32_t>(ranks);
+  options.secret = "a secret of this test";
+  options.port = port;
+  rl_ring *ring = nullptr;
+  std::string message;
+  if (rl_ring_create(&options, &ring) != RL_OK)
+    message = rl_last_error();
+  Program program;
+  for (size_t i = 0; i < items.size() && message.empty(); ++i) {
+    RankCall call(items[i], rank);
+    std::string of = program.load(setup, items[i].name, rank);
+    if (of.empty())
+      of = call.run(program, ring, setup.onGpu());
+    size_t index = i * size_t(ranks) + size_t(rank);
+    if (of.empty())
+      call.write(shared.results(index));
+    if (of.empty() && ranks > 1 &&
+        std::strcmp(rl_ring_transport(ring), "nccl") != 0)
+      of = std::string("expected nccl, found ") + rl_ring_transport(ring);
+    std::snprintf(shared.message(index), Shared::messageBytes, "%s",
+                  of.c_str());
+    if (rl_ring_status(ring) != RL_OK)
+      break;
+  }
+  if (!message.empty())
+    for (size_t i = 0; i < items.size(); ++i)
+      std::snprintf(shared.message(i * size_t(ranks) + size_t(rank)),
+                    Shared::messageBytes, "%s", message.c_str());
+  rl_ring_destroy(ring);
+}
+
+std::vector<std::string> runProcesses(const Setup &setup,
+                                      const std::vector<Item> &items,
+                                      std::vector<Gathered> &gathered) {
+  int64_t ranks = items.front().queries.ranks();
+  Shared shared(items, ranks);
+  uint16_t port = freePort();
+  std::vector<pid_t> processes;
+  for (int64_t rank = 0; rank < ranks; ++rank) {
+    pid_t process = fork();
+    if (process == 0) {
+      runRank(setup, items, rank, ranks, port, shared);
+      std::fflush(nullptr);
+      _exit(0);
+    }
+    processes.push_back(process);
+  }
+  for (pid_t process : processes)
+    waitpid(process, nullptr, 0);
+  std::vector<std::string> messages(items.size());
+  for (size_t i = 0; i < items.size(); ++i)
+    for (int64_t rank = 0; rank < ranks; ++rank) {
+      size_t index = i * size_t(ranks) + size_t(rank);
+      if (*shared.message(index) && messages[i].empty())
+        messages[i] =
+            "rank " + std::to_string(rank) + " says: " + shared.message(index);
+      RankCall call(items[i], rank);
+      call.read(shared.results(index));
+      call.gather(gathered[i]);
+    }
+  return messages;
+}
+
+} // namespace
+
+std::vector<std::string> runItems(const Setup &setup,
+                                  const std::vector<Item> &items,
+                                  std::vector<Gathered> &gathered) {
+  for (const Item &item : items)
+    gathered.push_back(roomFor(item));
+  if (setup.transport == "nccl")
+    return runProcesses(setup, items, gathered);
+  std::vector<std::string> messages;
+  for (size_t i = 0; i < items.size(); ++i)
+    messages.push_back(runThreads(setup, items[i], gathered[i]));
+  return messages;
 }
 
 } // namespace ringlet::ringtest

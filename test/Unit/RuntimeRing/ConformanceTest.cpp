@@ -155,7 +155,8 @@ TEST_P(ConformanceTest, OtherShape) {
   expectAll(run(3,
                 [&](Ring &ring) {
                   std::string rows = ring.rank() == 2 ? "4095" : "4096";
-                  Status refused = begin(ring, {{"artefact", "a1b2"}, {"rows of query", rows}});
+                  Status refused = begin(
+                      ring, {{"artefact", "a1b2"}, {"rows of query", rows}});
                   later[ring.rank()] = begin(ring, {{"artefact", "a1b2"}});
                   return refused;
                 }),

@@ -164,7 +164,8 @@ private:
     while (!stopping) {
       std::vector<pollfd> files;
       for (bool sending : {true, false})
-        for (auto &[peer, operations] : sending ? group.sends : group.receives) {
+        for (auto &[peer, operations] :
+             sending ? group.sends : group.receives) {
           int file = (sending ? out : in)[size_t(peer)];
           if (!moveSome(file, operations, sending))
             return nccl::RemoteError;
@@ -182,10 +183,10 @@ private:
                        bool sending) {
     while (!operations.empty()) {
       Operation &first = operations.front();
-      ssize_t count =
-          sending ? ::send(file, first.data, first.bytes,
-                           MSG_NOSIGNAL | MSG_DONTWAIT)
-                  : recv(file, first.data, first.bytes, MSG_DONTWAIT);
+      ssize_t count = sending
+                          ? ::send(file, first.data, first.bytes,
+                                   MSG_NOSIGNAL | MSG_DONTWAIT)
+                          : recv(file, first.data, first.bytes, MSG_DONTWAIT);
       if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
         return true;
       if (count <= 0)

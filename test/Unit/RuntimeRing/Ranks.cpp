@@ -54,8 +54,11 @@ std::vector<Status> runRanks(Kind kind, int64_t ranks,
       continue;
     threads.emplace_back([&, rank] {
       std::unique_ptr<Ring> ring;
+      RingOptions own = options.ring;
+      if (options.communicatorOf)
+        own.communicator = options.communicatorOf(rank);
       if (kind == Kind::InProcess || kind == Kind::P2p) {
-        results[rank] = Ring::create(hub, rank, options.ring, ring);
+        results[rank] = Ring::create(hub, rank, own, ring);
       } else {
         BootstrapOptions bootstrap;
         bootstrap.rank = rank;
@@ -63,9 +66,9 @@ std::vector<Status> runRanks(Kind kind, int64_t ranks,
         bootstrap.secret = "known to this test";
         bootstrap.seconds = options.bootstrapSeconds;
         bootstrap.root = {"127.0.0.1", rank == 0 ? uint16_t(0) : port.get()};
-        results[rank] =
-            Ring::create(bootstrap, options.ring, ring,
-                         [&](uint16_t taken) { bound.set_value(taken); });
+        results[rank] = Ring::create(bootstrap, own, ring, [&](uint16_t taken) {
+          bound.set_value(taken);
+        });
       }
       if (results[rank].ok())
         results[rank] = body(*ring);
@@ -138,9 +141,9 @@ Status checkChunk(const Chunk &chunk, const char *const *tensors,
               return failure(RL_INTERNAL_ERROR, "head ", head, " row ",
                              rows.at(i), " is not there");
             uint64_t word;
-            std::memcpy(
-                &word, tensors[tensor] + found->second * 8 * (tensor + 1),
-                sizeof word);
+            std::memcpy(&word,
+                        tensors[tensor] + found->second * 8 * (tensor + 1),
+                        sizeof word);
             if (word != mark(head, rows.at(i), tensor, call))
               return failure(RL_INTERNAL_ERROR, "head ", head, " row ",
                              rows.at(i), " of tensor ", tensor, " holds ",
@@ -164,9 +167,8 @@ public:
       std::memcpy(data, words.data(), words.size() * 8);
       return {};
     }
-    return ring.device()->driver().transfer(data, words.data(),
-                                            words.size() * 8,
-                                            Transfer::ToDevice);
+    return ring.device()->driver().transfer(
+        data, words.data(), words.size() * 8, Transfer::ToDevice);
   }
   char *data = nullptr;
 

@@ -30,6 +30,8 @@ struct RankOptions {
   /// Ranks that are not started.
   std::set<int64_t> absent;
   double bootstrapSeconds = 20;
+  /// An ncclComm_t for each rank; null: none.
+  std::function<void *(int64_t)> communicatorOf;
 };
 
 /// Starts a thread for each rank, which makes its ring and runs `body`; returns
@@ -49,9 +51,9 @@ Held held();
 /// where they come from.
 uint64_t mark(int64_t head, int64_t row, int64_t tensor, int64_t call);
 
-/// One call of a ring, which has begun: sends keys as the schedule says and checks each chunk.
-/// The failure of a chunk that holds something else is RL_INTERNAL_ERROR.
-/// `atStep`, if given, is called before each step.
+/// One call of a ring, which has begun: sends keys as the schedule says and
+/// checks each chunk. The failure of a chunk that holds something else is
+/// RL_INTERNAL_ERROR. `atStep`, if given, is called before each step.
 Status streamKeys(Ring &ring, const KeyPlan &plan,
                   const ringlet::ring::Schedule &schedule, int64_t call,
                   const std::function<void(int64_t)> &atStep = {});

@@ -1,0 +1,133 @@
+# Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Rings of GPUs that are the CPU: ranks that are threads and ranks that are
+processes, whose messages a libnccl without GPUs moves, against f64.
+
+What kernels compute, what is packed for which rank, and which memory messages are
+in, is as on GPUs.
+"""
+
+import os
+import secrets
+import socket
+import subprocess
+import sys
+
+import emulate
+import safetensors_file
+
+ALL = "branches [<w = *, r = 1>]"
+TWO = "branches [<w = 64, r = 1>, <w = *, r = 3>]"
+# Attributes, sharding, rows, heads of queries and of keys, dim, ranks.
+CASES = [
+    (ALL + " causal", "zigzag", 150, 2, 1, 64, 3),
+    (TWO, "contiguous", 200, 4, 2, 64, 2),
+    (TWO + " causal", "striped, 16", 130, 2, 2, 72, 4),
+]
+
+
+def text_of(attributes, sharding, heads, key_heads, dim) -> str:
+    ring = f"#rlayout.ring<?, {sharding}>"
+
+    def tensor(count):
+        return f"tensor<1x?x{count}x{dim}xbf16, #ring>"
+
+    types = [tensor(heads), tensor(key_heads), tensor(key_heads)]
+    results = f"({tensor(heads)}, tensor<1x{heads}x?xf32, #rows>)"
+    arguments = ", ".join(f"%{name}: {each}" for name, each in zip("qkv", types))
+    return f"""#ring = #rlayout.layout<ring = {ring}>
+#rows = #rlayout.layout<ring = {ring}, axis = 2>
+func.func @attend({arguments}) -> {results} {{
+  %o, %lse = ringlet.attention %q, %k, %v {attributes}
+      : ({", ".join(types)}) -> {results}
+  return %o, %lse : {results[1:-1]}
+}}
+"""
+
+
+def free_port() -> int:
+    with socket.socket() as ear:
+        ear.bind(("127.0.0.1", 0))
+        return ear.getsockname()[1]
+
+
+def run_processes(ranks, command, folder, environment) -> list:
+    """The outputs of each rank, by name, of which it has written its own rows."""
+    common = dict(
+        environment,
+        WORLD_SIZE=str(ranks),
+        MASTER_ADDR="127.0.0.1",
+        MASTER_PORT=str(free_port()),
+        RINGLET_RING_SECRET=secrets.token_hex(16),
+    )
+    running = [
+        subprocess.Popen(
+            [*command, f"--out={folder}/out{rank}.safetensors"],
+            env=dict(common, RANK=str(rank)),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        for rank in range(ranks)
+    ]
+    said = [each.communicate(timeout=300)[0] for each in running]
+    for rank, each in enumerate(running):
+        if each.returncode or "transport  nccl" not in said[rank]:
+            raise RuntimeError(f"rank {rank}: {said[rank]}")
+    return [
+        safetensors_file.read(folder / f"out{rank}.safetensors") for rank in range(ranks)
+    ]
+
+
+def run(case, number, emulator, options) -> str:
+    attributes, sharding, rows, heads, key_heads, dim, ranks = case
+    folder = options.work / f"ring{number}"
+    folder.mkdir(parents=True, exist_ok=True)
+    graph = folder / "graph.mlir"
+    graph.write_text(text_of(attributes, sharding, heads, key_heads, dim))
+    artefact, environment = emulate.build(
+        *(graph, "sm_80", "auto", [], folder, emulator, options)
+    )
+    inputs = folder / "in.safetensors"
+    emulate.write_inputs(
+        emulate.Case(attributes, rows, heads, dim, key_heads=key_heads), inputs
+    )
+    command = [options.build / "bin/ringlet-run", artefact, "--driver=cuda"]
+    command.append(f"--in={inputs}")
+    whole = folder / "whole.safetensors"
+    said = emulate.do(
+        *command, f"--ranks={ranks}", "--check", f"--out={whole}", env=environment
+    )
+    if "transport  p2p" not in said:
+        raise RuntimeError(f"expected p2p, found {said}")
+    environment["RINGLET_NCCL_LIBRARY"] = str(options.nccl)
+    parts = run_processes(ranks, command, folder, environment)
+    # Threads and processes compute the same, row by row.
+    expected = rows_of(safetensors_file.read(whole)["result0"])
+    found = list(zip(*(rows_of(part["result0"]) for part in parts)))
+    if len(found) != rows or any(a not in b for a, b in zip(expected, found)):
+        raise RuntimeError("ranks that are processes have other results")
+    return f"{ranks} ranks over p2p and nccl"
+
+
+def rows_of(tensor) -> list:
+    _, (_, rows, heads, dim), content = tensor
+    size = heads * dim * 2
+    return [content[i * size : (i + 1) * size] for i in range(rows)]
+
+
+def main() -> int:
+    parser = emulate.make_parser(__doc__)
+    parser.add_argument("--nccl", required=True, help="the libnccl without GPUs")
+    options = emulate.parse(parser)
+    emulator = emulate.build_emulator(options)
+    results = []
+    for number, case in enumerate(CASES):
+        name = f"{case[0]}, {case[1]}"
+        results.append((name, lambda case=case, n=number: run(case, n, emulator, options)))
+    return emulate.report(results)
+
+
+if __name__ == "__main__":
+    os.environ.pop("LOCAL_RANK", None)
+    sys.exit(main())
