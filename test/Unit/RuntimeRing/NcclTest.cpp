@@ -33,8 +33,8 @@ protected:
     ASSERT_TRUE(contextOf(Kind::Nccl, context).ok());
     library = dlopen(RINGLET_TEST_FAKE_NCCL, RTLD_NOW);
     ASSERT_TRUE(library) << dlerror();
-    fake = reinterpret_cast<test::FakeNccl *(*)()>(
-        dlsym(library, "fakeNccl"))();
+    fake =
+        reinterpret_cast<test::FakeNccl *(*)()>(dlsym(library, "fakeNccl"))();
     made = fake->made;
     destroyed = fake->destroyed;
     aborted = fake->aborted;
