@@ -16,6 +16,8 @@
 
 #include "Failure.h"
 
+#include <cmath>
+
 namespace ringlet::rt::ring {
 
 /// What a message is, the same on both ends: of which call on the ring, in
@@ -96,9 +98,11 @@ inline Trouble otherMessage(int64_t peer, int64_t step, const MessageId &wanted,
                 describe(found))}};
 }
 
-/// The trouble of a wait that took too long.
+/// The trouble of a wait that took too long: so long, but for what it took to
+/// begin it.
 inline Trouble tooLate(int64_t peer, int64_t step, double seconds) {
-  return {{peer, step, text("no message within ", seconds, " s")}, true};
+  double rounded = std::round(seconds * 1000) / 1000;
+  return {{peer, step, text("no message within ", rounded, " s")}, true};
 }
 
 } // namespace ringlet::rt::ring
