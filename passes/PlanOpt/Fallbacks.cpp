@@ -38,6 +38,7 @@ public:
     twin = kernel.clone();
     twin.setSymName((kernel.getSymName() + "_plain").str());
     twin.removeRecipeAttr();
+    twin.removeScheduleAttr();
     symbols.insert(twin, std::next(Block::iterator(kernel)));
     remark::passed(kernel.getLoc(), remark::RemarkOpts::name("AddFallbacks")
                                         .category("rplan-add-fallbacks")
@@ -69,7 +70,8 @@ struct AddFallbacks : ringlet::impl::RPlanAddFallbacksBase<AddFallbacks> {
     Twins twins(symbols);
     getOperation()->walk([&](rplan::LaunchOp launch) {
       auto kernel = symbols.lookup<rtile::FuncOp>(launch.getKernel());
-      if (launch.getFallback() || !kernel || !kernel.getRecipe())
+      if (launch.getFallback() || !kernel ||
+          !(kernel.getRecipe() || kernel.getSchedule()))
         return;
       launch.setFallbackLaunch(twins.get(kernel).getSymName(), launch.getGrid(),
                                launch.getArgs());

@@ -27,8 +27,9 @@ def RPlanAddFallbacks : Pass<"rplan-add-fallbacks", "::mlir::ModuleOp"> {
   let description = [{
     A scheduled kernel reads its buffers through the copy engine, which wants
     addresses and strides that are multiples of 16 bytes. A launch of a kernel
-    with a `recipe` that has nothing to launch otherwise gets a copy of the
-    kernel without the recipe, `@NAME_plain`, with the same grid and arguments.
+    with a `recipe` or a `schedule` that has nothing to launch otherwise gets a
+    copy of the kernel without either, `@NAME_plain`, with the same grid and
+    arguments.
     Kernels of graphs have one of their own already. Nothing happens for an
     architecture without scheduled kernels.
 

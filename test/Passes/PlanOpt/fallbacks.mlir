@@ -30,6 +30,21 @@
 // CHECK-NEXT:    rplan.launch @fast grid(%[[N]]) args(%[[X]]) otherwise launch @plain grid
 // CHECK-NEXT:    rplan.launch @plain grid(%[[N]]) args(%[[X]]) : memref<?xf32>
 
+// A kernel with a schedule of its own is scheduled with a recipe and without one; its
+// twin has neither.
+
+// CHECK-LABEL: rtile.func @own(
+// CHECK-SAME:    schedule
+// CHECK-LABEL: rtile.func @own_plain(
+// CHECK-NOT:     schedule
+// CHECK-LABEL: rtile.func @both(
+// CHECK-SAME:    recipe = "pipelined" schedule
+// CHECK-LABEL: rtile.func @both_plain(
+// CHECK-NOT:     schedule
+// CHECK-LABEL: rplan.func @schedules(
+// CHECK:         rplan.launch @own {{.*}} otherwise launch @own_plain
+// CHECK:         rplan.launch @both {{.*}} otherwise launch @both_plain
+
 // NONE-NOT:    rtile.func @fast_plain(
 // NONE:        rplan.launch @fast grid(%{{.+}}) args(%{{.+}}) : memref<?xf32>
 
@@ -43,6 +58,8 @@
 // DROP-LABEL:  rplan.func @main(
 // DROP-NOT:      otherwise
 // DROP:          rplan.return
+#schedule = #rtile.schedule<roles = [<"load", warps = 4>], slots = 2, walk = <strided>>
+
 rtile.func @fast(%x: memref<?xf32>) grid(%i: index)
     recipe = "fa_fwd_lazy" {
   rtile.return
@@ -59,5 +76,20 @@ rplan.func @main(%x: memref<?xf32>) outputs() names ["x"] {
       otherwise launch @plain grid(%n) args(%x : memref<?xf32>)
       : memref<?xf32>
   rplan.launch @plain grid(%n) args(%x) : memref<?xf32>
+  rplan.return
+}
+
+rtile.func @own(%x: memref<?xf32>) grid(%i: index) schedule = #schedule {
+  rtile.return
+}
+rtile.func @both(%x: memref<?xf32>) grid(%i: index)
+    recipe = "pipelined" schedule = #schedule {
+  rtile.return
+}
+
+rplan.func @schedules(%x: memref<?xf32>) outputs() names ["x"] {
+  %n = rplan.size %x[0] : memref<?xf32>
+  rplan.launch @own grid(%n) args(%x) : memref<?xf32>
+  rplan.launch @both grid(%n) args(%x) : memref<?xf32>
   rplan.return
 }
