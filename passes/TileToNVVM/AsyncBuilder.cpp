@@ -1,19 +1,17 @@
-//===- AsyncBuilder.cpp - Barriers, copies, products under way -*- C++ -*-===//
+//===- AsyncBuilder.cpp - Barriers and copies -*- C++ -*-===//
 //
 // Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// PTX ISA: "mbarrier", "cp.async.bulk.tensor", "wgmma.mma_async",
-// "Matrix descriptor".
+// PTX ISA: "mbarrier", "cp.async.bulk.tensor".
 //
 //===----------------------------------------------------------------------===//
 
 #include "passes/TileToNVVM/AsyncBuilder.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
-#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace ringlet::gpu;
@@ -45,11 +43,7 @@ void AsyncBuilder::initBarrier(Place barrier, int64_t arrivals) {
   block.emit(b);
 }
 
-void AsyncBuilder::fenceBarriers() {
-  AsmBlock block;
-  block += "fence.mbarrier_init.release.cluster;";
-  block.emit(b);
-}
+void AsyncBuilder::fenceBarriers() { NVVM::FenceMbarrierInitOp::create(b); }
 
 void AsyncBuilder::arrive(Place barrier, Value predicate) {
   AsmBlock block;
@@ -134,9 +128,9 @@ void AsyncBuilder::waitForReads() {
 }
 
 void AsyncBuilder::fenceShared() {
-  AsmBlock block;
-  block += "fence.proxy.async.shared::cta;";
-  block.emit(b);
+  auto space =
+      NVVM::SharedSpaceAttr::get(b.getContext(), NVVM::SharedSpace::shared_cta);
+  NVVM::FenceProxyOp::create(b, NVVM::ProxyKind::async_shared, space);
 }
 
 /// ".v4" and the braces of that many words.
@@ -179,111 +173,13 @@ Value AsyncBuilder::countUp(Value counter, Value last) {
 }
 
 //===----------------------------------------------------------------------===//
-// Products
+// Warps
 //===----------------------------------------------------------------------===//
 
-// High word of a descriptor: swizzle of 128 bytes, 1024 bytes from one group of
-// eight rows to the next.
-static constexpr StringLiteral highWord = "0x40000040";
-// Depth of one instruction, in 16-byte units along a row and, in rows, along a
-// column.
-static constexpr int64_t stepDepth = 16, stepUnits = 2, stepRowUnits = 128;
-static constexpr int64_t panelSteps = 4;
-// 16-byte units of a row of a panel.
-static constexpr int64_t rowUnits = 8;
-
-Value AsyncBuilder::descriptor(Place place, int64_t rows, bool alongRows) {
-  // Along rows the distance of panels is not used; 1 is what it should be then.
-  int64_t panels = alongRows ? 1 : rows * rowUnits;
-  int64_t word = (place.address >> 4) | (panels << 16);
-  if (!place.more)
-    return b.i32(word);
-  return b.add(arith::ShRUIOp::create(b, place.more, b.i32(4)).getResult(),
-               word);
-}
-
-/// Where step `step` of the depth begins, in units from the tile's beginning.
-static int64_t getStepUnits(int64_t step, int64_t rows, bool alongRows) {
-  if (!alongRows)
-    return step * stepRowUnits;
-  return step / panelSteps * rows * rowUnits + step % panelSteps * stepUnits;
-}
-
-SmallVector<Value> AsyncBuilder::startProduct(const ProductShape &shape,
-                                              ValueRange sums, ValueRange words,
-                                              Value lhs, Value rhs) {
-  int64_t count = shape.columns / 2 * shape.rowBlocks;
+SmallVector<Value> AsyncBuilder::hold(ValueRange values) {
   AsmBlock block;
-  SmallVector<std::string> registers;
-  for (int64_t index = 0; index < count; ++index)
-    registers.push_back(sums.empty() ? block.result(b.getF32Type())
-                                     : block.change(sums[index]));
-  SmallVector<std::string> left;
-  for (Value word : words)
-    left.push_back(block.use(word));
-  std::string lhsWord = lhs ? block.use(lhs) : "", rhsWord = block.use(rhs);
-
-  // One addition moves a descriptor: it never carries to the high word.
-  block += "{\n.reg .pred add;\n.reg .b64 left, right, leftBase, rightBase;\n"
-           "mov.b64 rightBase, {" +
-           rhsWord + ", " + highWord + "};\n";
-  if (lhs)
-    block += "mov.b64 leftBase, {" + lhsWord + ", " + highWord + "};\n";
-  // Orders what was done to the registers before the products.
-  if (!shape.follows)
-    block += "wgmma.fence.sync.aligned;\n";
-  std::string type = shape.element.isF16() ? "f16" : "bf16";
-  std::string name = "wgmma.mma_async.sync.aligned.m64n" +
-                     std::to_string(shape.columns) + "k16.f32." + type + "." +
-                     type + " ";
-  auto describe = [&](const Twine &name, int64_t units) {
-    block += "add.u64 " + name + ", " + name + "Base, " + Twine(units) + ";\n";
-  };
-  int64_t steps = llvm::divideCeil(shape.depth, stepDepth);
-  for (int64_t rows = 0; rows < shape.rowBlocks; ++rows) {
-    std::string list;
-    for (int64_t index = 0; index < shape.columns / 2; ++index)
-      list +=
-          (index ? ", " : "") + registers[rows * (shape.columns / 2) + index];
-    for (int64_t step = 0; step < steps; ++step) {
-      if (step < 2)
-        block += "setp.eq.u32 add, 0, " +
-                 Twine(step || !sums.empty() ? "0" : "1") + ";\n";
-      std::string operand;
-      if (lhs) {
-        describe("left",
-                 rows * shape.lhsRowStep * rowUnits +
-                     getStepUnits(step, shape.lhsRows, /*alongRows=*/true));
-        operand = "left";
-      } else {
-        for (int64_t word = 0; word < 4; ++word)
-          operand +=
-              (word ? ", " : "{") + left[(rows * steps + step) * 4 + word];
-        operand += "}";
-      }
-      describe("right", getStepUnits(step, shape.rhsRows, shape.rhsTransposed));
-      block += name + "{" + list + "}, " + operand + ", right, add, 1, 1" +
-               (lhs ? ", 0, " : ", ") + (shape.rhsTransposed ? "0" : "1") +
-               ";\n";
-    }
-  }
-  block += "wgmma.commit_group.sync.aligned;\n}";
-  return block.emit(b);
-}
-
-SmallVector<Value> AsyncBuilder::finishProducts(int64_t later,
-                                                ValueRange sums) {
-  AsmBlock block;
-  for (Value sum : sums)
-    (void)block.change(sum);
-  block += "wgmma.wait_group.sync.aligned " + Twine(later) + ";";
-  return block.emit(b);
-}
-
-SmallVector<Value> AsyncBuilder::hold(ValueRange sums) {
-  AsmBlock block;
-  for (Value sum : sums)
-    (void)block.change(sum);
+  for (Value value : values)
+    (void)block.change(value);
   return block.emit(b);
 }
 
@@ -302,10 +198,6 @@ void AsyncBuilder::pin(ValueRange values, Place place) {
            ";\n}";
   block.emit(b);
 }
-
-//===----------------------------------------------------------------------===//
-// Warps
-//===----------------------------------------------------------------------===//
 
 SmallVector<Value> AsyncBuilder::loadMatrices(Place place) {
   AsmBlock block;
@@ -370,10 +262,10 @@ Value AsyncBuilder::anyInWarp(Value predicate) {
 }
 
 void AsyncBuilder::setRegisters(int64_t count, int64_t before) {
-  AsmBlock block;
-  block += "setmaxnreg." + Twine(count > before ? "inc" : "dec") +
-           ".sync.aligned.u32 " + Twine(count) + ";";
-  block.emit(b);
+  NVVM::SetMaxRegisterOp::create(b, count,
+                                 count > before
+                                     ? NVVM::SetMaxRegisterAction::increase
+                                     : NVVM::SetMaxRegisterAction::decrease);
 }
 
 void AsyncBuilder::trap(Value predicate) {

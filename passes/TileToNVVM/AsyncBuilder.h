@@ -1,4 +1,4 @@
-//===- AsyncBuilder.h - Barriers, copies, products under way -*- C++ -*-===//
+//===- AsyncBuilder.h - Barriers and copies -*- C++ -*-===//
 //
 // Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -21,22 +21,6 @@ struct Place {
   mlir::Value more;
 };
 
-/// One product of 64 rows for each group of four warps, as wgmma instructions:
-/// sizes in elements, distances in the 16-byte units of descriptors.
-struct ProductShape {
-  mlir::Type element;
-  int64_t columns, depth;
-  /// Rows of the tiles that the operands are in.
-  int64_t lhsRows, rhsRows;
-  bool rhsTransposed;
-  /// Another product starts right before this one.
-  bool follows;
-  /// One for each 64 rows of a group.
-  int64_t rowBlocks;
-  /// From one of these to the next, in rows of the left tile.
-  int64_t lhsRowStep;
-};
-
 /// What warps of a scheduled kernel do that is not arithmetic, each a piece of
 /// PTX: LLVM must neither reorder nor split any of it.
 class AsyncBuilder {
@@ -44,6 +28,8 @@ class AsyncBuilder {
 
 public:
   explicit AsyncBuilder(GPUBuilder &builder) : b(builder) {}
+
+  GPUBuilder &getBuilder() { return b; }
 
   // Barriers of shared memory (mbarrier).
   void initBarrier(Place barrier, int64_t arrivals);
@@ -81,27 +67,12 @@ public:
   /// it was.
   Value countUp(Value counter, Value last);
 
-  // Products (wgmma).
-  /// Starts products and commits them as one group. `sums` are the sums to add
-  /// to, or null values. The left operand is `words`, or lies at the descriptor
-  /// word `lhs`. Gives the registers of the sums.
-  llvm::SmallVector<Value> startProduct(const ProductShape &shape,
-                                        mlir::ValueRange sums,
-                                        mlir::ValueRange words, Value lhs,
-                                        Value rhs);
-  /// Waits until at most `later` groups are under way; the sums that are then
-  /// complete.
-  llvm::SmallVector<Value> finishProducts(int64_t later, mlir::ValueRange sums);
-  /// Keeps what uses the sums behind this point.
-  llvm::SmallVector<Value> hold(mlir::ValueRange sums);
+  /// Keeps what uses the values behind this point.
+  llvm::SmallVector<Value> hold(mlir::ValueRange values);
   /// Keeps what follows behind the computation of `values`: the assembler sees
   /// a store of them under a condition of which it cannot know that it is never
   /// true.
   void pin(mlir::ValueRange values, Place place);
-
-  /// Low word of the descriptor of a tile at `place` that is multiplied along
-  /// its rows or along its columns. The high word is the same for all.
-  Value descriptor(Place place, int64_t rows, bool alongRows);
 
   /// Four matrices of 8 x 8 elements of 16 bits, whose rows lie where the lanes
   /// say.

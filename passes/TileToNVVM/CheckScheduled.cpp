@@ -9,7 +9,7 @@
 #include "dialects/Tile/IR/ListReads.h"
 #include "passes/TileOpt/CheckKernels.h"
 #include "passes/TileToNVVM/Channels.h"
-#include "passes/TileToNVVM/Decisions.h"
+#include "passes/TileToNVVM/Product.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -23,9 +23,6 @@ using namespace ringlet;
 
 namespace {
 
-/// Rows of one wgmma, and what its other sizes are multiples of.
-constexpr int64_t productRows = 64, productDepth = 16, productColumns = 8;
-constexpr int64_t mostProductColumns = 256;
 /// Columns that lie in the same places of every thread.
 constexpr int64_t columnBlock = 8;
 
@@ -43,34 +40,6 @@ LogicalResult checkTile(Operation *op, RankedTensorType tile) {
   if (!tile.getEncoding())
     return op->emitOpError("expected a tile with an encoding in a role, found ")
            << tile << "; rtile-encode-tiles gives it one";
-  return success();
-}
-
-LogicalResult checkStart(rtile::StartDotOp op) {
-  auto role = op->getParentOfType<rtile::RoleOp>();
-  RankedTensorType lhs = getTile(op.getLhs()), rhs = getTile(op.getRhs());
-  int64_t height = lhs.getDimSize(0),
-          width = op.getResult().getType().getTile().getDimSize(1);
-  int64_t rows = 16 * role.getWarps();
-  if (role.getWarps() % 4 != 0 || height % rows != 0)
-    return op.emitOpError("expected products of a multiple of ")
-           << productRows << " rows for every four warps, found " << height
-           << " rows for " << role.getWarps() << " warps";
-  if (width % productColumns != 0 || width > mostProductColumns)
-    return op.emitOpError("expected products of a multiple of ")
-           << productColumns << " columns, at most " << mostProductColumns
-           << ", found " << width;
-  int64_t depth = lhs.getDimSize(1);
-  if (!op.getTransposed() && depth % productDepth != 0)
-    return op.emitOpError("expected a depth that is a multiple of ")
-           << productDepth << ", found " << depth;
-  if (!isa_and_nonnull<rtile::SwizzledAttr>(rhs.getEncoding()))
-    return op.emitOpError("expected a right operand in a slot, found ") << rhs;
-  for (Value operand : {op.getLhs(), op.getRhs()})
-    if (isa<rtile::SwizzledAttr>(getTile(operand).getEncoding()) &&
-        !operand.getDefiningOp<rtile::ReadOp>())
-      return op.emitOpError("expected operands in slots to come from "
-                            "rtile.read");
   return success();
 }
 
@@ -310,7 +279,10 @@ LogicalResult checkInRole(Operation *op) {
           return failure();
         return checkInSlot(op, getTile(op.getTile()));
       })
-      .Case([](rtile::StartDotOp op) { return checkStart(op); })
+      .Case([](rtile::StartDotOp op) {
+        auto role = op->getParentOfType<rtile::RoleOp>();
+        return gpu::getAsyncProduct().check(op, role.getWarps());
+      })
       .Case<rtile::FinishDotOp, rtile::WaitDotOp>(
           [](auto) { return success(); })
       .Case([](rtile::InTurnOp op) { return checkTurn(op); })

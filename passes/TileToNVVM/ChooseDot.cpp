@@ -8,6 +8,7 @@
 #include "lib/Arch/GPU.h"
 #include "passes/TileToNVVM/Decisions.h"
 #include "passes/TileToNVVM/Passes.h"
+#include "passes/TileToNVVM/Product.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Diagnostics.h"
@@ -23,14 +24,6 @@ using namespace ringlet::gpu;
 
 namespace {
 
-StringRef chooseStrategy(rtile::DotOp dot, const arch::GPUArch &row) {
-  Type lhs = getTile(dot.getLhs()).getElementType();
-  Type rhs = getTile(dot.getRhs()).getElementType();
-  bool hasMma = (lhs.isF16() && row.mmaDepthF16 > 0) ||
-                (lhs.isBF16() && row.mmaDepthBF16 > 0);
-  return lhs == rhs && hasMma ? mmaDot : simtDot;
-}
-
 struct ChooseDot : ringlet::impl::RTileChooseDotBase<ChooseDot> {
   using Base::Base;
 
@@ -40,7 +33,8 @@ struct ChooseDot : ringlet::impl::RTileChooseDotBase<ChooseDot> {
       return signalPassFailure();
     Builder builder(&getContext());
     getOperation()->walk([&](rtile::DotOp dot) {
-      dot->setAttr(dotAttr, builder.getStringAttr(chooseStrategy(dot, *row)));
+      dot->setAttr(dotAttr,
+                   builder.getStringAttr(chooseProduct(dot, *row).getName()));
     });
   }
 };

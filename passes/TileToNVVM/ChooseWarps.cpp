@@ -32,7 +32,7 @@ struct ChooseWarps : ringlet::impl::RTileChooseWarpsBase<ChooseWarps> {
         return;
       int64_t height = getHeight(func);
       int64_t columns = getSumColumns(func);
-      int64_t warps = cost::chooseWarps(height, columns, isAllMma(func));
+      int64_t warps = cost::chooseWarps(height, columns, isAllOfMatrices(func));
       Builder builder(func.getContext());
       func->setAttr(warpsAttr, builder.getI64IntegerAttr(warps));
       remark::passed(func.getLoc(), remark::RemarkOpts::name("ChooseWarps")

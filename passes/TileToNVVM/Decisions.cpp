@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/TileToNVVM/Decisions.h"
+#include "passes/TileToNVVM/Product.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -109,16 +110,11 @@ bool gpu::isLoadedImage(OpOperand &operand) {
   return isa<rtile::DotOp>(operand.getOwner()) && getImageLoad(operand.get());
 }
 
-bool gpu::isMma(Operation *op) {
-  auto strategy = op->getAttrOfType<StringAttr>(dotAttr);
-  return strategy && strategy == mmaDot;
-}
-
-bool gpu::isAllMma(rtile::FuncOp func) {
+bool gpu::isAllOfMatrices(rtile::FuncOp func) {
   bool some = false, all = true;
   func.walk([&](rtile::DotOp dot) {
     some = true;
-    all &= isMma(dot);
+    all &= getBlockProduct(dot).isOfMatrices();
   });
   return some && all;
 }
@@ -172,9 +168,8 @@ bool gpu::needsImage(OpOperand &operand) {
     return broadcast.getColumns();
   if (!isa<rtile::DotOp>(user) || operand.getOperandNumber() > 1)
     return false;
-  // A computed left operand of mma is in the right registers.
-  return operand.getOperandNumber() == 1 || isLoadedImage(operand) ||
-         !isMma(user);
+  return isLoadedImage(operand) ||
+         getBlockProduct(user).takesThroughMemory(operand.getOperandNumber());
 }
 
 int64_t gpu::getShared(Operation *op, unsigned index) {

@@ -22,8 +22,6 @@ namespace gpu {
 inline constexpr llvm::StringLiteral warpsAttr = "rtile.warps";
 // rtile-gpu-choose-dot.
 inline constexpr llvm::StringLiteral dotAttr = "rtile.dot";
-inline constexpr llvm::StringLiteral mmaDot = "mma";
-inline constexpr llvm::StringLiteral simtDot = "simt";
 // rtile-gpu-skip-rescale.
 inline constexpr llvm::StringLiteral skipOnesAttr = "rtile.skip_ones";
 // rtile-gpu-swizzle-rows.
@@ -93,12 +91,8 @@ bool isCarriedImage(mlir::Value tile);
 /// body yields. If `loop` is not null, it gets the loop.
 bool isCarriedOn(mlir::OpOperand &operand, mlir::Operation **loop = nullptr);
 
-/// True for matrix products that mma.sync makes; false also before
-/// rtile-gpu-choose-dot.
-bool isMma(mlir::Operation *op);
-
 /// True if every product is one of matrix instructions, and there are some.
-bool isAllMma(rtile::FuncOp func);
+bool isAllOfMatrices(rtile::FuncOp func);
 
 /// Rows of the highest tile of two axes that warps hold, or of one axis if
 /// there are no others; 0 if there are no tiles. What products read from shared

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "passes/TileToNVVM/Product.h"
 #include "passes/TileToNVVM/RoleEmitter.h"
 
 #include "llvm/ADT/SetVector.h"
@@ -214,73 +215,32 @@ void RoleEmitter::emitRelease(rtile::ReleaseOp op) {
 // Products under way
 //===----------------------------------------------------------------------===//
 
-/// True if nothing but names of slots stands between this product and the one
-/// before.
-static bool followsProduct(rtile::StartDotOp op) {
-  for (Operation *before = op->getPrevNode(); before;
-       before = before->getPrevNode()) {
-    if (isa<rtile::StartDotOp>(before))
-      return true;
-    auto read = dyn_cast<rtile::ReadOp>(before);
-    if (!read ||
-        !isa<rtile::SwizzledAttr>(getTile(read.getTile()).getEncoding()))
-      return false;
-  }
-  return false;
-}
-
 void RoleEmitter::emitStartDot(rtile::StartDotOp op) {
-  RankedTensorType lhs = getTile(op.getLhs()), rhs = getTile(op.getRhs());
-  RankedTensorType result = op.getResult().getType().getTile();
-  ProductShape shape;
-  shape.element = lhs.getElementType();
-  shape.columns = llvm::alignTo(result.getDimSize(1), 8);
-  shape.depth = lhs.getDimSize(1);
-  shape.lhsRows = lhs.getDimSize(0);
-  shape.rhsRows = rhs.getDimSize(0);
-  shape.rhsTransposed = op.getTransposed();
-  shape.follows = followsProduct(op);
-  shape.rowBlocks = layout.rowBlocks(lhs.getDimSize(0));
-  shape.lhsRowStep = layout.rowsAtOnce();
-
-  Fragment sums;
-  if (op.getInit())
-    sums = fragments[op.getInit()];
-  if (op.getOnto())
-    sums = fragments[op.getOnto()];
-  Fragment words;
-  Value left;
-  if (isa<rtile::SwizzledAttr>(lhs.getEncoding())) {
-    // Each group of four warps takes the 64 rows that it holds in registers.
-    Place memory = getMemory(slots[op.getLhs()]);
-    Value rows = b.mul(group, 64 * SlotImage::rowBytes);
-    memory.more = memory.more ? b.add(memory.more, rows) : rows;
-    left = async.descriptor(memory, shape.lhsRows, /*alongRows=*/true);
-  } else {
-    // What is missing of the last step is multiplied by zeros, and is zero.
-    const Fragment &given = fragments[op.getLhs()];
-    int64_t blocks = Fragments::columnBlocks(shape.depth);
-    for (int64_t part = 0; part < shape.rowBlocks; ++part)
-      for (int64_t word = 0; word < 2 * int64_t(llvm::alignTo(blocks, 2));
-           ++word)
-        words.push_back(word < 2 * blocks ? given[part * 2 * blocks + word]
-                                          : b.i32(0));
-  }
-  Value right = async.descriptor(getMemory(slots[op.getRhs()]), shape.rhsRows,
-                                 shape.rhsTransposed);
-  fragments[op] = async.startProduct(shape, sums, words, left, right);
+  const AsyncProduct &product = getAsyncProduct();
+  AsyncOperands operands{op, {}, {}, {}, {}};
+  if (Value before = op.getInit() ? Value(op.getInit()) : op.getOnto())
+    operands.sums = fragments[before];
+  if (isa<rtile::SwizzledAttr>(getTile(op.getLhs()).getEncoding()))
+    operands.left =
+        product.describe(b, op, 0, getMemory(slots[op.getLhs()]), group);
+  else
+    operands.leftWords = fragments[op.getLhs()];
+  operands.right =
+      product.describe(b, op, 1, getMemory(slots[op.getRhs()]), group);
+  fragments[op] = product.start(*this, operands);
   underWay.push_back(op);
 }
 
 SmallVector<Value> RoleEmitter::waitFor(Value pending) {
   const Fragment &sums = fragments[pending];
+  const AsyncProduct &product = getAsyncProduct();
   auto at = llvm::find(underWay, pending);
   // A later one has been waited for.
   if (at == underWay.end())
-    return async.hold(sums);
+    return product.hold(async, sums);
   int64_t later = underWay.end() - at - 1;
   underWay.erase(underWay.begin(), at + 1);
-  return async.finishProducts(later, sums);
+  return product.finish(async, later, sums);
 }
 
 void RoleEmitter::emitFinishDot(rtile::FinishDotOp op) {

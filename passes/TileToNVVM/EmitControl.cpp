@@ -16,7 +16,7 @@ using namespace mlir;
 using namespace ringlet;
 using namespace ringlet::gpu;
 
-void TileEmitter::setThread(Value number, Fragments fragments) {
+void ThreadPart::setThread(Value number, Fragments fragments) {
   layout = fragments;
   thread = number;
   lane = b.remUnsigned(thread, 32);

@@ -297,9 +297,8 @@ void PlainEmitter::writeImage(RankedTensorType tile, const Fragment &fragment,
   }
 }
 
-PlainEmitter::Fragment PlainEmitter::readImage(RankedTensorType tile,
-                                               const Image &image,
-                                               int64_t offset) {
+Fragment PlainEmitter::readImage(RankedTensorType tile, const Image &image,
+                                 int64_t offset) {
   Type element = tile.getElementType();
   int64_t bytes = getBytes(element);
   int64_t rows = 2 * layout.rowBlocks(tile.getDimSize(0));

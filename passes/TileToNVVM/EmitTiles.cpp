@@ -17,7 +17,7 @@ using namespace mlir;
 using namespace ringlet;
 using namespace ringlet::gpu;
 
-TileEmitter::Fragment TileEmitter::unpack(Value value) {
+Fragment TileEmitter::unpack(Value value) {
   RankedTensorType tile = getTile(value);
   if (visible.contains(value))
     return expandVisible(value);
@@ -331,7 +331,7 @@ Value TileEmitter::isVisible(const Intervals &intervals, int64_t blocks,
   return b.inRange(low, column, high);
 }
 
-TileEmitter::Fragment TileEmitter::expandVisible(Value mask) {
+Fragment TileEmitter::expandVisible(Value mask) {
   RankedTensorType tile = getTile(mask);
   int64_t blocks = Fragments::columnBlocks(tile.getDimSize(1));
   Fragment result;

@@ -12,6 +12,7 @@
 #include "passes/TileToNVVM/Decisions.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
@@ -89,27 +90,27 @@ Value GPUBuilder::clampToI32(Value value) {
 //===----------------------------------------------------------------------===//
 
 Value GPUBuilder::threadIndex() {
-  return intrinsic("llvm.nvvm.read.ptx.sreg.tid.x", getI32Type(), {});
+  return NVVM::ThreadIdXOp::create(*this, getI32Type());
 }
 Value GPUBuilder::blockIndex() {
-  return intrinsic("llvm.nvvm.read.ptx.sreg.ctaid.x", getI32Type(), {});
+  return NVVM::BlockIdXOp::create(*this, getI32Type());
 }
 Value GPUBuilder::blockCount() {
-  return intrinsic("llvm.nvvm.read.ptx.sreg.nctaid.x", getI32Type(), {});
+  return NVVM::GridDimXOp::create(*this, getI32Type());
 }
-void GPUBuilder::blockBarrier() {
-  intrinsic("llvm.nvvm.barrier.cta.sync.aligned.all", Type(), i32(0));
-}
+void GPUBuilder::blockBarrier() { NVVM::BarrierOp::create(*this); }
 void GPUBuilder::warpBarrier() {
-  intrinsic("llvm.nvvm.bar.warp.sync", Type(), i32(allLanes));
+  NVVM::SyncWarpOp::create(*this, i32(allLanes));
 }
 void GPUBuilder::meetLaunches() {
+  // Not by the operation of the NVVM dialect: its intrinsic claims to touch no
+  // memory, so that loads could move in front of the wait.
   assembly(Type(), "griddepcontrol.launch_dependents;", "~{memory}", {});
   assembly(Type(), "griddepcontrol.wait;", "~{memory}", {});
 }
 Value GPUBuilder::anyInWarp(Value condition) {
-  return intrinsic("llvm.nvvm.vote.any.sync", getI1Type(),
-                   {i32(allLanes), condition});
+  return NVVM::VoteSyncOp::create(*this, getI1Type(), i32(allLanes), condition,
+                                  NVVM::VoteSyncKind::any);
 }
 
 Value GPUBuilder::anyInBlock(Value predicate) {
@@ -119,8 +120,9 @@ Value GPUBuilder::anyInBlock(Value predicate) {
   return block.emit(*this).front();
 }
 Value GPUBuilder::shuffleXor(Value value, int64_t mask) {
-  return intrinsic("llvm.nvvm.shfl.sync.bfly.f32", getF32Type(),
-                   {i32(allLanes), value, i32(mask), i32(31)});
+  Value lanes = i32(allLanes), distance = i32(mask), last = i32(31);
+  return NVVM::ShflOp::create(*this, getF32Type(), lanes, value, distance, last,
+                              NVVM::ShflKind::bfly, UnitAttr());
 }
 
 void GPUBuilder::forbidUnrolling(ValueRange results) {
@@ -243,8 +245,8 @@ void GPUBuilder::copyAsync16(Value shared, Value global, Value predicate,
                              Value writes) {
   Value bytes = select(predicate, i32(16), i32(0));
   if (!writes)
-    intrinsic("llvm.nvvm.cp.async.cg.shared.global.16.s", Type(),
-              {shared, global, bytes});
+    NVVM::CpAsyncOp::create(*this, shared, global, 16,
+                            NVVM::LoadCacheModifierKind::CG, bytes);
   else
     assembly(Type(), "@$3 cp.async.cg.shared.global [$0], [$1], 16, $2;",
              "l,l,r,b,~{memory}", {shared, global, bytes, writes});
@@ -269,10 +271,11 @@ SmallVector<Value> GPUBuilder::loadMatrices(Value pointer, bool transposed) {
   Type i32 = getI32Type();
   Type words =
       LLVM::LLVMStructType::getLiteral(getContext(), {i32, i32, i32, i32});
-  Value loaded =
-      intrinsic(transposed ? "llvm.nvvm.ldmatrix.sync.aligned.m8n8.x4.trans.b16"
-                           : "llvm.nvvm.ldmatrix.sync.aligned.m8n8.x4.b16",
-                words, pointer);
+  Value loaded = NVVM::LdMatrixOp::create(
+      *this, words, pointer, 4,
+      transposed ? NVVM::MMALayout::col : NVVM::MMALayout::row,
+      NVVM::LdStMatrixShapeAttr::get(getContext(), 8, 8),
+      NVVM::LdStMatrixEltType::B16);
   SmallVector<Value> result;
   for (int64_t word = 0; word < 4; ++word)
     result.push_back(LLVM::ExtractValueOp::create(*this, loaded, word));
@@ -313,9 +316,13 @@ Value GPUBuilder::toWord(Value first, Value second) {
 
 Value GPUBuilder::roundPair(Type element, Value first, Value second) {
   // The first operand of the instruction becomes the upper half.
-  return toWord(intrinsic(element.isF16() ? "llvm.nvvm.ff2f16x2.rn"
-                                          : "llvm.nvvm.ff2bf16x2.rn",
-                          getVector(element, 2), {second, first}));
+  Type type = getVector(element, 2);
+  auto round = [&](auto op) -> Value {
+    return decltype(op)::create(*this, type, second, first, Value(),
+                                NVVM::FPRoundingMode::RN);
+  };
+  return toWord(element.isF16() ? round(NVVM::ConvertF32x2ToF16x2Op())
+                                : round(NVVM::ConvertF32x2ToBF16x2Op()));
 }
 
 // The instruction lg2.approx is off by 2^-22 next to 1, where a logarithm is
@@ -334,7 +341,7 @@ Value GPUBuilder::log2(Value x) {
 }
 
 Value GPUBuilder::reciprocal(Value x) {
-  return intrinsic("llvm.nvvm.rcp.approx.ftz.f", getF32Type(), x);
+  return NVVM::RcpApproxFtzF32Op::create(*this, getF32Type(), x);
 }
 
 Value GPUBuilder::divideFast(Value x, Value y) {
@@ -367,19 +374,23 @@ Value GPUBuilder::minimum(Value x, Value y) {
 void GPUBuilder::mma(Type element, int64_t depth, MutableArrayRef<Value> d,
                      ValueRange a, ValueRange b) {
   bool isF16 = element.isF16();
-  std::string name = "llvm.nvvm.mma.m16n8k" + std::to_string(depth) +
-                     ".row.col." + (isF16 ? "f32.f32" : "bf16");
-  SmallVector<Value> operands;
-  for (ValueRange words : {a, b})
+  auto getOperand = [&](ValueRange words) {
+    SmallVector<Value> operand;
     for (Value word : words)
-      operands.push_back(isF16 ? Value(LLVM::BitcastOp::create(
-                                     *this, getVector(element, 2), word))
-                               : word);
-  operands.append(d.begin(), d.end());
+      operand.push_back(isF16 ? Value(LLVM::BitcastOp::create(
+                                    *this, getVector(element, 2), word))
+                              : word);
+    return operand;
+  };
+  SmallVector<Value> left = getOperand(a), right = getOperand(b);
   Type f32 = getF32Type();
   Type sums =
       LLVM::LLVMStructType::getLiteral(getContext(), {f32, f32, f32, f32});
-  Value result = intrinsic(name, sums, operands);
+  NVVM::MMATypes type = isF16 ? NVVM::MMATypes::f16 : NVVM::MMATypes::bf16;
+  Value result = NVVM::MmaOp::create(
+      *this, sums, left, right, ValueRange(d), {16, 8, depth}, std::nullopt,
+      std::nullopt, std::array{type, type},
+      std::array{NVVM::MMALayout::row, NVVM::MMALayout::col});
   for (auto [index, sum] : llvm::enumerate(d))
     sum = LLVM::ExtractValueOp::create(*this, result, int64_t(index));
 }

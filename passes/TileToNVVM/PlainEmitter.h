@@ -84,8 +84,6 @@ private:
   /// Writes the operand's image if it has none yet; its offset.
   int64_t prepareImage(mlir::OpOperand &operand,
                        llvm::ArrayRef<SharedAccess> &accesses);
-  Fragment emitSimt(rtile::DotOp op, int64_t lhs, int64_t rhs, Fragment sums);
-  Fragment emitMma(rtile::DotOp op, int64_t lhs, int64_t rhs, Fragment sums);
 
   Hazards hazards;
   /// Asynchronous copies may be under way.

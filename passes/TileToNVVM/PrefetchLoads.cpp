@@ -8,6 +8,7 @@
 #include "lib/Arch/GPU.h"
 #include "passes/TileToNVVM/Decisions.h"
 #include "passes/TileToNVVM/Passes.h"
+#include "passes/TileToNVVM/Product.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -31,7 +32,7 @@ namespace {
 /// computes: nobody but matrix instructions of the same block reads it.
 bool isAsynchronous(rtile::LoadOp load) {
   return !load->use_empty() && llvm::all_of(load->getUses(), [&](OpOperand &u) {
-    return isLoadedImage(u) && isMma(u.getOwner()) &&
+    return isLoadedImage(u) && getBlockProduct(u.getOwner()).isOfMatrices() &&
            u.getOwner()->getBlock() == load->getBlock();
   });
 }

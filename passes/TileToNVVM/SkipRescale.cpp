@@ -8,6 +8,7 @@
 
 #include "passes/TileToNVVM/Decisions.h"
 #include "passes/TileToNVVM/Passes.h"
+#include "passes/TileToNVVM/Product.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -37,7 +38,8 @@ bool isRescale(arith::MulFOp product) {
       !product->hasOneUse())
     return false;
   auto dot = dyn_cast<rtile::DotOp>(*product->user_begin());
-  return dot && dot.getInit() == product.getResult() && isMma(dot);
+  return dot && dot.getInit() == product.getResult() &&
+         getBlockProduct(dot).isOfMatrices();
 }
 
 struct SkipRescale : ringlet::impl::RTileSkipRescaleBase<SkipRescale> {

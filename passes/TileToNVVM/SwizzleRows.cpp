@@ -8,6 +8,7 @@
 #include "lib/Arch/GPU.h"
 #include "passes/TileToNVVM/Decisions.h"
 #include "passes/TileToNVVM/Passes.h"
+#include "passes/TileToNVVM/Product.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Remarks.h"
@@ -29,7 +30,7 @@ bool isForMatrices(rtile::LoadOp load) {
   bool some = false;
   for (OpOperand &use : load->getUses())
     if (needsImage(use) && isLoadedImage(use)) {
-      if (!isMma(use.getOwner()))
+      if (!getBlockProduct(use.getOwner()).isOfMatrices())
         return false;
       some = true;
     }

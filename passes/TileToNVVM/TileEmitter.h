@@ -12,8 +12,7 @@
 #include "passes/TileCode/Entries.h"
 #include "passes/TileCode/ViewAddress.h"
 #include "passes/TileToNVVM/AsyncBuilder.h"
-#include "passes/TileToNVVM/Decisions.h"
-#include "passes/TileToNVVM/GPUBuilder.h"
+#include "passes/TileToNVVM/ThreadPart.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -31,16 +30,12 @@ bool isBehindProducts(rtile::LoadOp op);
 /// accesses to global memory, operations on tiles in registers. Every value of
 /// type index becomes an i64, every tile the elements that the thread holds.
 /// What differs, control, shared memory and products, is in two classes on top.
-class TileEmitter {
-protected:
-  using Value = mlir::Value;
-  using Type = mlir::Type;
-
+class TileEmitter : protected ThreadPart {
 public:
   /// `shared` is the beginning of the block's shared memory; null without any.
   TileEmitter(rtile::FuncOp func, const arch::GPUArch &row, GPUBuilder &builder,
               Value shared)
-      : func(func), layout{1}, arch(row), b(builder), async(builder),
+      : ThreadPart(builder), func(func), arch(row), async(builder),
         shared(shared) {}
   TileEmitter(const TileEmitter &) = delete;
   virtual ~TileEmitter() = default;
@@ -49,15 +44,10 @@ public:
   void bind(Value buffer, Buffer code) { buffers[buffer] = std::move(code); }
 
 protected:
-  /// Elements of a tile that this thread holds, in the order that `Fragments`
-  /// counts them.
-  using Fragment = llvm::SmallVector<Value>;
-
   //===--------------------------------------------------------------------===//
   // Scalars and values (EmitControl.cpp)
   //===--------------------------------------------------------------------===//
 
-  void setThread(Value number, Fragments fragments);
   void emitBlock(mlir::Block &block);
   virtual void emitOperation(mlir::Operation *op) = 0;
   /// Emits what is the same in both forms.
@@ -155,20 +145,6 @@ protected:
   Value isNear(rtile::VisibleOp op, const Token &query, const Token &key);
   Fragment expandVisible(Value mask);
 
-  /// Row of the tile that the thread's element 0 or 2 (`half` 1) lies in, for
-  /// one block of rows; column of its element 0 or 1, for one block of columns.
-  Value getRowIndex(int64_t block, int64_t half) {
-    return b.add(laneRow, block * layout.rowsAtOnce() + 8 * half);
-  }
-  Value getColumnIndex(int64_t block, int64_t which) {
-    return b.add(laneColumn, 8 * block + which);
-  }
-  /// True where the column belongs to the tile; null if that is known.
-  Value isInside(int64_t width, int64_t block, int64_t which) {
-    return 8 * (block + 1) <= width
-               ? Value()
-               : b.less(getColumnIndex(block, which), b.i32(width));
-  }
   Value toF32(Value value);
 
   void emitFold(rtile::FoldOp op);
@@ -198,13 +174,9 @@ protected:
   virtual Value getElement(Value tile, int64_t index);
 
   rtile::FuncOp func;
-  Fragments layout;
   const arch::GPUArch &arch;
-  GPUBuilder &b;
   AsyncBuilder async;
   Value shared;
-  /// Of the thread: number, lane, warp, first row and column that it holds.
-  Value thread, lane, warp, laneRow, laneColumn;
   llvm::DenseMap<Value, Value> scalars;
   llvm::DenseMap<Value, Buffer> buffers;
   llvm::DenseMap<Value, View> views;

@@ -69,24 +69,22 @@
 // EMIT-LABEL:   llvm.func ptx_kernelcc @attend(
 // EMIT:         scf.for {{.+}} -> (f32,
 // EMIT:           "llvm.nvvm.cp.async.wait.all"
-// EMIT-NEXT:      %{{.+}} = arith.constant
-// EMIT-NEXT:      "llvm.nvvm.barrier.cta.sync.aligned.all"
-// EMIT-NOT:       barrier.cta
-// EMIT:           "llvm.nvvm.mma.m16n8k16.row.col.bf16"
-// EMIT-NOT:       barrier.cta
+// EMIT-NEXT:      nvvm.barrier
+// EMIT-NOT:       nvvm.barrier
+// EMIT:           nvvm.mma.sync {{.*}}<bf16>{{.*}}k = 16
+// EMIT-NOT:       nvvm.barrier
 // EMIT:           "llvm.nvvm.cp.async.wait.all"
-// EMIT-NEXT:      %{{.+}} = arith.constant
-// EMIT-NEXT:      "llvm.nvvm.barrier.cta.sync.aligned.all"
-// EMIT-NOT:       barrier.cta
+// EMIT-NEXT:      nvvm.barrier
+// EMIT-NOT:       nvvm.barrier
 // EMIT:           cp.async.cg.shared.global
-// EMIT:           %[[ANY:.+]] = llvm.call_intrinsic "llvm.nvvm.vote.any.sync"
+// EMIT:           %[[ANY:.+]] = nvvm.vote.sync
 // EMIT-NEXT:      scf.if %[[ANY]]
 // EMIT:           arith.truncf {{.+}} : vector<2xf32> to vector<2xbf16>
-// EMIT:           "llvm.nvvm.ldmatrix.sync.aligned.m8n8.x4.trans.b16"
-// EMIT-NOT:       barrier.cta
+// EMIT:           nvvm.ldmatrix {{.*}}<col>
+// EMIT-NOT:       nvvm.barrier
 // EMIT:         scf.for {{.+}} -> (f32,
-// EMIT-COUNT-2:   barrier.cta
-// EMIT-NOT:       barrier.cta
+// EMIT-COUNT-2:   nvvm.barrier
+// EMIT-NOT:       nvvm.barrier
 // EMIT:         st.global.v2
 // EMIT:         "llvm.nvvm.cp.async.wait.all"
 // EMIT-NEXT:    llvm.return

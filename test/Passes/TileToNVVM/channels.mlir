@@ -42,7 +42,7 @@
 // Sums of columns are written by the lanes of one row, the copy engine sees them after
 // a fence.
 // NVVM:         st.shared.v2.b32
-// NVVM:         fence.proxy.async.shared::cta
+// NVVM:         nvvm.fence.proxy
 // NVVM:         mbarrier.arrive
 // NVVM:         cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group
 // NVVM:         cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group
@@ -55,7 +55,7 @@
 // NVVM:         wgmma.wait_group.sync.aligned 1
 // NVVM:         wgmma.wait_group.sync.aligned 0
 // NVVM:         st.shared.v2.b32
-// NVVM:         fence.proxy.async.shared::cta
+// NVVM:         nvvm.fence.proxy
 
 // SYMBOL:     rtile.func @sum(
 // SYMBOL-NOT: rtile.shared_base

@@ -28,33 +28,33 @@
 // CHECK-SAME:    rtile.grid_rank = 1 : i64
 // SM80-SAME:     rtile.shared_bytes = 6400 : i64, rtile.threads = 128 : i64
 // SM61-SAME:     rtile.shared_bytes = 9472 : i64, rtile.threads = 128 : i64
-// CHECK:         "llvm.nvvm.read.ptx.sreg.tid.x"
-// CHECK:         "llvm.nvvm.read.ptx.sreg.ctaid.x"
+// CHECK:         nvvm.read.ptx.sreg.tid.x
+// CHECK:         nvvm.read.ptx.sreg.ctaid.x
 // SM80:          scf.if
-// SM80:            "llvm.nvvm.cp.async.cg.shared.global.16.s"
+// SM80:            nvvm.cp.async.shared.global
 // SM61:          scf.if
 // SM61:            ld.global.v4.b32
 // CHECK:         } else {
 // CHECK:           @$2 ld.global.b16
 // CHECK:         scf.for {{.+}} iter_args({{.+}}) -> (f32, f32, f32, f32, f32, f32, f32, f32, f32, f32, f32, f32, f32, f32, f32, f32)
 // SM80:            "llvm.nvvm.cp.async.wait.all"
-// CHECK:           "llvm.nvvm.barrier.cta.sync.aligned.all"
+// CHECK:           nvvm.barrier
 // SM80:            "llvm.nvvm.cp.async.wait.all"
-// CHECK:           "llvm.nvvm.barrier.cta.sync.aligned.all"
-// SM80-COUNT-2:    "llvm.nvvm.ldmatrix.sync.aligned.m8n8.x4.b16"
-// SM80-COUNT-2:    "llvm.nvvm.mma.m16n8k16.row.col.bf16"
-// SM80-COUNT-2:    "llvm.nvvm.ldmatrix.sync.aligned.m8n8.x4.b16"
-// SM80-COUNT-2:    "llvm.nvvm.mma.m16n8k16.row.col.bf16"
+// CHECK:           nvvm.barrier
+// SM80-COUNT-2:    nvvm.ldmatrix {{.*}}<row>
+// SM80-COUNT-2:    nvvm.mma.sync {{.*}}<bf16>{{.*}}k = 16
+// SM80-COUNT-2:    nvvm.ldmatrix {{.*}}<row>
+// SM80-COUNT-2:    nvvm.mma.sync {{.*}}<bf16>{{.*}}k = 16
 // SM61:            scf.for
 // SM61-COUNT-32:     llvm.intr.fma
 // SM61:            } {loop_annotation =
-// CHECK:           "llvm.nvvm.barrier.cta.sync.aligned.all"
-// SM80:            "llvm.nvvm.barrier.cta.sync.aligned.all"
-// SM80-NOT:        "llvm.nvvm.barrier.cta.sync.aligned.all"
-// SM80-NOT:        "llvm.nvvm.ldmatrix.sync.aligned.m8n8.x4.b16"
-// SM80:            "llvm.nvvm.ldmatrix.sync.aligned.m8n8.x4.trans.b16"
-// SM80:            "llvm.nvvm.mma.m16n8k16.row.col.bf16"
-// SM80-NOT:        "llvm.nvvm.barrier.cta.sync.aligned.all"
+// CHECK:           nvvm.barrier
+// SM80:            nvvm.barrier
+// SM80-NOT:        nvvm.barrier
+// SM80-NOT:        nvvm.ldmatrix {{.*}}<row>
+// SM80:            nvvm.ldmatrix {{.*}}<col>
+// SM80:            nvvm.mma.sync {{.*}}<bf16>{{.*}}k = 16
+// SM80-NOT:        nvvm.barrier
 // CHECK:           scf.yield
 // CHECK-NOT:     barrier.cta
 // CHECK-COUNT-16: @$2 st.global.b32
@@ -95,11 +95,11 @@ rtile.func @softmax_step(%Q: memref<?x32xbf16, strided<[?, 1]>>,
 // CHECK-COUNT-8: @$2 ld.global.b32
 // CHECK-NOT:     ld.global
 // CHECK:         llvm.intr.maximum
-// CHECK:         "llvm.nvvm.shfl.sync.bfly.f32"(%{{.+}}, %{{.+}}, %{{.+}}, %{{.+}})
+// CHECK:         nvvm.shfl.sync bfly %{{.+}}, %{{.+}}, %{{.+}}, %{{.+}} :
 // CHECK:         llvm.intr.maximum
-// CHECK:         "llvm.nvvm.shfl.sync.bfly.f32"
+// CHECK:         nvvm.shfl.sync bfly
 // CHECK:         llvm.intr.maximum
-// CHECK-COUNT-2: "llvm.nvvm.shfl.sync.bfly.f32"
+// CHECK-COUNT-2: nvvm.shfl.sync bfly
 // CHECK-NOT:     shfl
 // CHECK-COUNT-2: "llvm.nvvm.ex2.approx.ftz"
 // CHECK-NOT:     ex2

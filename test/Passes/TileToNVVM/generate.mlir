@@ -20,7 +20,7 @@
 // CHECK-LABEL: llvm.func ptx_kernelcc @halves(
 // CHECK-SAME:    %{{[^:]+}}: i64, %{{[^:]+}}: i64, %{{[^:]+}}: i64, %[[SIZE:[^:]+]]: i64, %[[BEGIN:[^:]+]]: i64, %[[END:[^:]+]]: i64
 // CHECK-SAME:    rtile.threads = 256
-// CHECK:         %[[THREAD:.+]] = llvm.call_intrinsic "llvm.nvvm.read.ptx.sreg.tid.x"
+// CHECK:         %[[THREAD:.+]] = nvvm.read.ptx.sreg.tid.x
 // CHECK-DAG:     %[[NUMBER:.+]] = arith.extsi %[[THREAD]] : i32 to i64
 // CHECK-DAG:     %[[AT_LEAST:.+]] = arith.maxsi %[[BEGIN]], %c0
 // CHECK:         %[[INSIDE:.+]] = arith.minsi %[[AT_LEAST]], %[[SIZE]]

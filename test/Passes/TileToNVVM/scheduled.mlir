@@ -47,10 +47,10 @@
 // Full barriers wait for one arrival and bytes, empty ones for four warps.
 // NVVM:         mbarrier.init.shared::cta.b64 {{.+}}, 1;
 // NVVM:         mbarrier.init.shared::cta.b64 {{.+}}, 4;
-// NVVM:         fence.mbarrier_init.release.cluster;
+// NVVM:         nvvm.fence.mbarrier.init
 // NVVM-COUNT-3: prefetch.tensormap
 // NVVM:         shfl.sync.idx.b32
-// NVVM:         setmaxnreg.dec.sync.aligned.u32 40;
+// NVVM:         nvvm.setmaxregister decrease 40
 // NVVM:         mbarrier.try_wait.parity.shared::cta.b64
 // NVVM:         mov.b64 $0, $1;
 // NVVM:         arith.remui %{{.+}}, %{{.+}} : i64
@@ -61,7 +61,7 @@
 // NVVM:         mbarrier.arrive.expect_tx.shared::cta.b64 _, {{.+}}, 8192;
 // NVVM:         cp.async.bulk.tensor.2d
 // Each thread begins with 248 registers, so 232 are fewer.
-// NVVM:         setmaxnreg.dec.sync.aligned.u32 232;
+// NVVM:         nvvm.setmaxregister decrease 232
 // Both slots in one wait.
 // NVVM:         try_wait.parity.shared::cta.b64 p, {{.+}}try_wait.parity.shared::cta.b64 q,
 // NVVM-COUNT-5: ldmatrix.sync.aligned.m8n8.x4.shared.b16
@@ -80,7 +80,7 @@
 // NVVM:         wgmma.wait_group.sync.aligned 0;
 // NVVM:         mbarrier.arrive.shared::cta.b64 _,
 // Two f32 in a register of 16 bits each, eight in a store.
-// NVVM:         llvm.nvvm.ff2f16x2.rn
+// NVVM:         nvvm.convert.f32x2.to.f16x2
 // NVVM:         st.global.v4.b32
 rtile.func @gram(%X: memref<?x3x72xf16, strided<[?, ?, 1]>>,
                  %W: memref<64x64xf16, strided<[?, 1]>>,

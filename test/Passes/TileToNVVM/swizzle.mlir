@@ -26,13 +26,13 @@
 // CHECK-NEXT:    %[[AT:.+]] = arith.xori %[[PLACE]], %[[BITS]] : i32
 // CHECK:         %[[ROWS:.+]] = arith.muli %[[ROW]], %c128_i32{{.*}} : i32
 // CHECK-NEXT:    arith.addi %[[ROWS]], %[[AT]] : i32
-// CHECK:         "llvm.nvvm.cp.async.cg.shared.global.16.s"
-// CHECK:         %[[FIRST:.+]] = llvm.call_intrinsic "llvm.nvvm.ldmatrix.sync.aligned.m8n8.x4.b16"(%[[LANE:.+]]) :
+// CHECK:         nvvm.cp.async.shared.global
+// CHECK:         %[[FIRST:.+]] = nvvm.ldmatrix %[[LANE:.+]] {{{.*}}<row>
 // CHECK:         %[[WORD:.+]] = llvm.ptrtoint %[[LANE]]
 // CHECK-NEXT:    %[[SHORT:.+]] = arith.trunci %[[WORD]]
 // CHECK-NEXT:    %[[NEXT:.+]] = arith.xori %[[SHORT]], %c32_i32{{.*}} : i32
 // CHECK-NEXT:    %[[THERE:.+]] = llvm.inttoptr %[[NEXT]]
-// CHECK-NEXT:    {{.+}}"llvm.nvvm.ldmatrix.sync.aligned.m8n8.x4.b16"(%[[THERE]])
+// CHECK-NEXT:    {{.+}} nvvm.ldmatrix %[[THERE]] {{.*}}<row>
 // CHECK:         arith.xori %[[SHORT]], %c64_i32{{.*}} : i32
 // CHECK:         arith.xori %[[SHORT]], %c96_i32{{.*}} : i32
 // PADDED-LABEL: llvm.func ptx_kernelcc @swizzled(
@@ -78,8 +78,8 @@ rtile.func @padded(%A: memref<16x48xf16>, %B: memref<16x48xf16>,
 // written.
 
 // CHECK-LABEL: llvm.func ptx_kernelcc @reused(
-// CHECK:         "llvm.nvvm.mma
-// CHECK:         "llvm.nvvm.barrier.cta.sync.aligned.all"
+// CHECK:         nvvm.mma.sync
+// CHECK:         nvvm.barrier
 // CHECK:         llvm.store {{.+}} !llvm.ptr<3>
 rtile.func @reused(%A: memref<64x64xf16>, %B: memref<64x64xf16>,
                    %C: memref<64x64xf32>) grid(%i: index) {
