@@ -42,8 +42,7 @@ LAYOUTS = (
     "rows of 8 bytes more",
 )
 
-# Sequences of a packed batch.
-PACKED = 6
+PACKED = 6  # Sequences of a packed batch.
 
 
 @dataclasses.dataclass(frozen=True)
@@ -368,7 +367,8 @@ def _softmax(config, scores, counts, padding, sink):
         top = torch.maximum(top, sink)
     base = top.masked_fill(top == -math.inf, 0.0)
     weights = counts * torch.exp(scores - base)
-    total = weights.sum(-1, keepdim=True) + padding * torch.exp(-base)
+    zeros = torch.where(padding > 0, padding * torch.exp(-base), 0.0)
+    total = weights.sum(-1, keepdim=True) + zeros
     if sink is not None:
         total = total + torch.exp(sink - base)
     lse = (top + total.log()).squeeze(-1)
