@@ -215,7 +215,8 @@ TEST_P(FaultTest, Stopped) {
   ASSERT_TRUE(processes[1]->hasSaid("step 2", after(30)));
   expectOthers(1, RL_PEER_ERROR, "rank 1");
   processes[1]->signal(SIGCONT);
-  expectOne(1, RL_PEER_ERROR, "rank 1", after(kBeyond));
+  // By then the others have ended, which it may see first.
+  expectOne(1, RL_PEER_ERROR, "rank ", after(kBeyond));
 }
 
 TEST_P(FaultTest, FirstRankStopped) {
