@@ -32,6 +32,8 @@ public:
   std::vector<std::unique_ptr<Communicator>> communicators; // Of each queue.
 
 private:
+  std::optional<Trouble> move(const Exchange &exchange, Deadline deadline,
+                              const std::function<void(int64_t)> &waitsFor);
   std::optional<Trouble> meet(const Exchange &exchange, Deadline deadline,
                               const std::function<void(int64_t)> &waitsFor);
 
@@ -100,6 +102,17 @@ NcclTransport::meet(const Exchange &exchange, Deadline deadline,
 std::optional<Trouble>
 NcclTransport::exchange(const Exchange &exchange, Deadline deadline,
                         const std::function<void(int64_t)> &waitsFor) {
+  std::optional<Trouble> trouble = move(exchange, deadline, waitsFor);
+  // A rank that waits within NCCL cannot tell for whom. One that has stopped is
+  // known by its silence.
+  if (trouble && trouble->suspicion && abort.raisedWithin(kGrace))
+    return Trouble{*abort.failure()};
+  return trouble;
+}
+
+std::optional<Trouble>
+NcclTransport::move(const Exchange &exchange, Deadline deadline,
+                    const std::function<void(int64_t)> &waitsFor) {
   const Deadline begin = Clock::now();
   if (auto trouble = meet(exchange, deadline, waitsFor))
     return trouble;
