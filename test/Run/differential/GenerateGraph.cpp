@@ -153,12 +153,17 @@ static bool areHeadsApart(const oracle::AttentionSpec &spec,
 /// Branches that count keys of padding, where B7 allows it.
 void GraphDraw::maybeCountPadding(Operation &op, int query, int key) {
   oracle::AttentionSpec &spec = *op.attention;
-  bool isLegal = !spec.windowLeft && !spec.windowRight && !spec.gridWindow &&
-                 !spec.patternOrder && !spec.blockMask && op.sizes.empty() &&
-                 !op.lengths && !op.starts && !hasOffsets &&
+  bool hasOneOffset =
+      !op.offsetOperand || graph().values[*op.offsetOperand].shape.empty();
+  bool isLegal = hasOneOffset && !spec.windowLeft && !spec.windowRight &&
+                 !spec.gridWindow && !spec.patternOrder && !spec.blockMask &&
+                 op.sizes.empty() && !op.lengths && !op.starts &&
                  !graph().values[query].order && !graph().values[key].order;
-  if (!isLegal || !paddingDice.oneIn(2))
+  if (!isLegal || paddingDice.oneIn(4))
     return;
+  // Under causality there is none to count.
+  if (!forRoles)
+    spec.causal &= paddingDice.oneIn(4);
   for (Branch &branch : spec.branches)
     branch.countsPadding = !paddingDice.oneIn(4);
 }
@@ -214,7 +219,8 @@ std::pair<int, int> GraphDraw::addAttention(int query, int key, int value,
     for (int64_t i = 0; i < count; ++i)
       op.attention->branches[i].heads = oracle::HeadRange{
           i * queryHeads / count, (i + 1) * queryHeads / count};
-  op.isApart = areHeadsApart(*op.attention, queryHeads) && paddingDice.oneIn(2);
+  op.isApart = areHeadsApart(*op.attention, queryHeads) &&
+               paddingDice.oneIn(op.isUnion ? 3 : 2);
   op.isUnion &= !op.isApart;
   maybeCountPadding(op, query, key);
   // A step without a mask must fit into the window.
