@@ -66,6 +66,10 @@ static std::string whyNotOrdered(attn::AttentionOp op) {
   if (op.getQueryLengths())
     return "what it sees ends with its sequences, whose lengths only the "
            "running program knows (S2)";
+  if (llvm::any_of(op.getBranchRange(), [](attn::BranchAttr branch) {
+        return branch.countsPadding();
+      }))
+    return "padding that counts stands behind keys in linear order (B7)";
   if (op.getBlockMask())
     return "its block mask counts along the order that it has (B6)";
   return "";

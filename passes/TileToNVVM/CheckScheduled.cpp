@@ -43,6 +43,11 @@ LogicalResult checkTile(Operation *op, RankedTensorType tile) {
   return success();
 }
 
+LogicalResult checkStart(rtile::StartDotOp op) {
+  auto role = op->getParentOfType<rtile::RoleOp>();
+  return gpu::getAsyncProduct().check(op, role.getWarps());
+}
+
 /// Which products are under way is known at each place: a wait counts those
 /// that were started later.
 class ProductCheck {
@@ -279,10 +284,7 @@ LogicalResult checkInRole(Operation *op) {
           return failure();
         return checkInSlot(op, getTile(op.getTile()));
       })
-      .Case([](rtile::StartDotOp op) {
-        auto role = op->getParentOfType<rtile::RoleOp>();
-        return gpu::getAsyncProduct().check(op, role.getWarps());
-      })
+      .Case([](rtile::StartDotOp op) { return checkStart(op); })
       .Case<rtile::FinishDotOp, rtile::WaitDotOp>(
           [](auto) { return success(); })
       .Case([](rtile::InTurnOp op) { return checkTurn(op); })

@@ -16,10 +16,15 @@ using namespace ringlet::attn;
 SmallVector<rlayout::OrderGroup> AttentionOp::getOrderGroups() {
   // An order that is written on the types is a choice, its absence is none;
   // tilings were chosen for it. Packed sequences restart an order each, which a
-  // reorder of the whole axis does not (O1).
+  // reorder of the whole axis does not (O1). Padding that counts stands behind
+  // keys in linear order (B7).
+  bool hasPadding = llvm::any_of(getBranchRange(), [](BranchAttr branch) {
+    return branch.countsPadding();
+  });
   auto isFixed = [&](TypedValue<RankedTensorType> value) {
     rlayout::LayoutAttr layout = rlayout::getLayout(value.getType());
-    return (layout && layout.getOrder()) || getTilings() || isPacked();
+    return (layout && layout.getOrder()) || getTilings() || isPacked() ||
+           hasPadding;
   };
   auto number = [](Value result) {
     return cast<OpResult>(result).getResultNumber();

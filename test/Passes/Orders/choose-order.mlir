@@ -128,6 +128,20 @@ func.func @branches(%q: tensor<1x64x4x64xf32>) -> tensor<1x64x4x64xf32> {
   return %o : tensor<1x64x4x64xf32>
 }
 
+// Padding follows keys that follow each other.
+// CHECK-LABEL: func.func @padding
+// CHECK-NOT: ringlet.reorder
+// WHY: no order: padding that counts stands behind keys in linear order (B7)
+// FORCED-LABEL: func.func @padding
+// FORCED-NOT: ringlet.reorder
+func.func @padding(%q: tensor<1x64x4x64xf32>) -> tensor<1x64x4x64xf32> {
+  %o, %lse = ringlet.attention %q, %q, %q
+      branches [<w = 24, r = 1, padding = counted>]
+      : (tensor<1x64x4x64xf32>, tensor<1x64x4x64xf32>, tensor<1x64x4x64xf32>)
+      -> (tensor<1x64x4x64xf32>, tensor<1x4x64xf32>)
+  return %o : tensor<1x64x4x64xf32>
+}
+
 // What the user wrote stays.
 // CHECK-LABEL: func.func @kept
 // CHECK: pattern_order = <morton, grid = [64, 64]>

@@ -38,6 +38,21 @@ func.func @call(%x: tensor<1x4x8xf32, #h>) -> tensor<1x4x8xf32, #h> {
 
 // -----
 
+// Padding that counts stands behind keys in linear order (B7).
+
+#h = #rlayout.layout<order = #rlayout.order<hilbert, grid = [2, 2]>>
+func.func @padding(%q: tensor<1x4x2x8xf32, #h>) -> tensor<1x4x2x8xf32, #h> {
+  %linear = ringlet.reorder %q : tensor<1x4x2x8xf32, #h> to tensor<1x4x2x8xf32>
+  %o, %lse = ringlet.attention %linear, %linear, %linear
+      branches [<w = 3, r = 1, padding = counted>]
+      : (tensor<1x4x2x8xf32>, tensor<1x4x2x8xf32>, tensor<1x4x2x8xf32>)
+      -> (tensor<1x4x2x8xf32>, tensor<1x2x4xf32>)
+  %r = ringlet.reorder %o : tensor<1x4x2x8xf32> to tensor<1x4x2x8xf32, #h>
+  return %r : tensor<1x4x2x8xf32, #h>
+}
+
+// -----
+
 // What another block reads stays.
 
 #h = #rlayout.layout<order = #rlayout.order<hilbert, grid = [2, 2]>>
