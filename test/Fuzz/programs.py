@@ -109,7 +109,7 @@ class Writer:
             branches[at] = re.sub(rf"\b{name} = [\d*]+", f"{name} = ?", branches[at])
         if self.further.random() < 0.15:
             at = self.further.randrange(len(branches))
-            branches[at] = branches[at].replace(">", ", padding = counted>")
+            branches[at] = branches[at][:-1] + ", padding = counted>"
         leading = f"{len(branches)}x" if is_sum else ""
         rows_layout = rows_layout.replace("AXIS", str(3 if is_sum else 2))
         lse = f"tensor<{leading}{batch}x{heads}x{rows}xf32{rows_layout}>"

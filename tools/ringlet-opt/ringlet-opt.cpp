@@ -97,7 +97,8 @@ int main(int argc, char **argv) {
           return passes.setupPassPipeline(pm);
         });
   }
-  if (!hasPipeline(config, registry))
+  // To make a pipeline that is to be shown shows it.
+  if (!config.shouldDumpPassPipeline() && !hasPipeline(config, registry))
     return ringlet::kUsageError;
   std::unique_ptr<llvm::MemoryBuffer> source =
       ringlet::readSource(input, error);
