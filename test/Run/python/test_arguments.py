@@ -69,8 +69,8 @@ def test_messages_name_argument_value_and_rule():
         ({"q_offset": 3.0}, r"expected q_offset as an integer, found 3.0 \(S1\)"),
         ({"q_offset": True}, r"expected q_offset as an integer, found True \(S1\)"),
         (
-            {"branches": [(8, 1, 0, None, "key", 3)]},
-            r"expected 2 to 5 items \(w, r, offset, heads, by\), found 6",
+            {"branches": [(8, 1, 0, None, "key", "none", 3)]},
+            r"expected 2 to 6 items \(w, r, offset, heads, by, padding\), found 7",
         ),
         (
             {"block_mask": (np.ones((1, 1), bool),)},
