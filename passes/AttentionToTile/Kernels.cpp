@@ -148,7 +148,8 @@ static SmallVector<BranchKernel *> getBranches(KernelList &kernels) {
 /// Writes output and lse where no branch does: none that comes last has every
 /// row.
 static void finish(Attention &attention, KernelList &kernels) {
-  const SoftmaxEnds &last = *getEnds(kernels.back());
+  // A copy: the list grows.
+  const SoftmaxEnds last = *getEnds(kernels.back());
   if (auto *state = std::get_if<SoftmaxState>(&last.after)) {
     kernels.push_back(
         {"finish", "", FinishKernel{*state, {}, attention.output}});
