@@ -128,7 +128,7 @@ bool hunt(uint64_t seed, int64_t graph, Aim aim, std::vector<Hunt> &hunts) {
 
 int main(int argc, char **argv) {
   char *end = nullptr;
-  uint64_t first = argc == 2 ? std::strtoull(argv[1], &end, 10) : 20261128;
+  uint64_t first = argc == 2 ? std::strtoull(argv[1], &end, 10) : 3;
   if (argc > 2 || (end && *end)) {
     std::fputs("usage: planted-test [seed]\n", stderr);
     return 2;
@@ -145,13 +145,20 @@ int main(int argc, char **argv) {
     auto isDone = [&](const Hunt &hunt) {
       return hunt.caught || aimOf(hunt.mutation) != aim;
     };
-    for (uint64_t seed = first; seed < first + kSeeds; ++seed)
+    for (uint64_t seed = first; seed < first + kSeeds; ++seed) {
+      if (seed != first)
+        for (const Hunt &hunt : hunts)
+          if (!isDone(hunt))
+            std::fprintf(stderr, "seed %llu: to be caught: %s\n",
+                         static_cast<unsigned long long>(seed),
+                         hunt.mutation.name);
       for (int64_t graph = 0; graph < kGraphs; ++graph) {
         if (std::all_of(hunts.begin(), hunts.end(), isDone))
           break;
         if (!hunt(seed, graph, aim, hunts))
           return EXIT_FAILURE;
       }
+    }
   }
 
   int failed = 0;
