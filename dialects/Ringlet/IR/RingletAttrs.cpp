@@ -39,6 +39,16 @@ struct BranchFields {
 };
 } // namespace
 
+/// Parses one of the words of an enumeration.
+template <typename Enum>
+static ParseResult parseInto(AsmParser &parser, Enum &field) {
+  FailureOr<Enum> value = FieldParser<Enum>::parse(parser);
+  if (failed(value))
+    return failure();
+  field = *value;
+  return success();
+}
+
 /// Parses an integer, `?` (runtime) or, where allowed, `*` (unbounded). The
 /// sentinels must not be reachable by writing their number.
 static ParseResult parseExtent(AsmParser &parser, std::optional<int64_t> &value,
@@ -72,23 +82,16 @@ static ParseResult parseField(AsmParser &parser, StringRef key, SMLoc loc,
   if (key == "r")
     return parseExtent(parser, fields.r, /*allowUnbounded=*/false);
   if (key == "offset") {
-    FailureOr<OffsetRule> rule = FieldParser<OffsetRule>::parse(parser);
-    if (failed(rule))
+    if (failed(parseInto(parser, fields.offset)))
       return failure();
-    fields.offset = *rule;
     if (fields.offset == OffsetRule::Constant)
       return failure(parser.parseLess() ||
                      parser.parseInteger(fields.constant) ||
                      parser.parseGreater());
     return success();
   }
-  if (key == "by") {
-    FailureOr<HeadKind> kind = FieldParser<HeadKind>::parse(parser);
-    if (failed(kind))
-      return failure();
-    fields.by = *kind;
-    return success();
-  }
+  if (key == "by")
+    return parseInto(parser, fields.by);
   if (key == "heads") {
     if (parser.parseLSquare() || parser.parseInteger(fields.headBegin) ||
         parser.parseComma() || parser.parseInteger(fields.headEnd) ||
@@ -101,13 +104,8 @@ static ParseResult parseField(AsmParser &parser, StringRef key, SMLoc loc,
              << fields.headBegin << ", " << fields.headEnd << ") (section 2)";
     return success();
   }
-  if (key == "padding") {
-    FailureOr<Padding> padding = FieldParser<Padding>::parse(parser);
-    if (failed(padding))
-      return failure();
-    fields.padding = *padding;
-    return success();
-  }
+  if (key == "padding")
+    return parseInto(parser, fields.padding);
   return parser.emitError(loc)
          << "expected w, r, offset, by, heads or padding, found '" << key
          << "'";
