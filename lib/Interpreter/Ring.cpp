@@ -205,9 +205,9 @@ std::vector<char> Attending::gather(const Tensor4 &keys,
   int64_t element = sizeOf(keys.dtype), bytes = keys.sizes[3] * element;
   std::vector<char> result;
   for (const ring::Part &part : layout)
-    for (int64_t head = part.head; head < part.head + part.heads; ++head)
-      for (size_t set = 0; set < part.rows.size(); ++set)
-        for (int64_t i = 0; i < part.rows[set].size(); ++i) {
+    for (size_t set = 0; set < part.rows.size(); ++set)
+      for (int64_t i = 0; i < part.rows[set].size(); ++i)
+        for (int64_t head = part.head; head < part.head + part.heads; ++head) {
           int64_t run = part.rows[set].run;
           int64_t row = part.local[set] + i % run * part.rows[set].step +
                         i / run * part.localStride[set];

@@ -193,6 +193,7 @@ class Estimate(_Sized):
         ("launches", c_uint64),
         ("fallbacks", c_uint64),
         ("run_bytes", c_uint64),
+        ("ring_bytes", c_uint64),
     ]
 
 
@@ -258,6 +259,12 @@ _FUNCTIONS = {
         c_int32,
         [c_void_p, c_void_p, c_uint32, POINTER(Tensor), c_uint32],
     ),
+    "rl_ring_estimate": (
+        c_int32,
+        [
+            c_void_p, c_void_p, c_uint32, POINTER(Tensor), c_uint32, POINTER(Estimate)
+        ],
+    ),  # fmt: skip
     "rl_ring_abort": (c_int32, [c_void_p, c_char_p]),
     "rl_ring_status": (c_int32, [c_void_p]),
     "rl_ring_records": (

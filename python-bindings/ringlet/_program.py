@@ -8,6 +8,7 @@ import builtins
 import contextlib
 import ctypes
 import dataclasses
+import functools
 import os
 import pathlib
 import tempfile
@@ -69,8 +70,10 @@ class Estimate:
     workspace_bytes  for each run in flight
     scratch_bytes    as well, all threads together
     table_bytes      order tables, shared by all runs
+    ring_bytes       of a call on a ring: keys of other ranks, those that are
+                     packed to be sent, and what kernels for them need
     total_bytes      the sum of these
-    launches         of kernels
+    launches         of kernels, but for those of chunks of keys
     fallbacks        launches left to a slower kernel, as the fast one cannot
                      read tensors of these sizes and strides
     """
@@ -78,6 +81,7 @@ class Estimate:
     workspace_bytes: int
     scratch_bytes: int
     table_bytes: int
+    ring_bytes: int
     total_bytes: int
     launches: int
     fallbacks: int
@@ -281,7 +285,7 @@ class Program(Shared):
                        an input is a tensor of torch, else the default stream.
         ring           of an entry on sharded tensors: this rank's end of the ring,
                        whose ranks bring their parts. Without one, this process is
-                       the only rank. CPU only.
+                       the only rank. Results are complete on return.
 
         On a CPU the results are complete on return; on a GPU they are for work
         that is queued on the same stream, and inputs must live as long.
@@ -359,12 +363,17 @@ class Program(Shared):
         return results, views, place.stream
 
     def estimate(
-        self, *inputs: Any, entry: Optional[str] = None, **named: Any
+        self,
+        *inputs: Any,
+        entry: Optional[str] = None,
+        ring: Optional[Ring] = None,
+        **named: Any,
     ) -> Estimate:
         """The memory that a run would take, from sizes alone.
 
         An input is a tensor as for `run`, or a tuple of its sizes; a rank-0 i64
-        is an int. All checks of a run are made.
+        is an int. All checks of a run are made. Of a run on a ring all ranks have
+        to ask at once, and starts of packed sequences are tensors.
         """
         chosen = self._entry(entry)
         given = _bind(chosen, inputs, named)
@@ -383,7 +392,11 @@ class Program(Shared):
             views.append(View(None, number, sizes, None, False, None))
         raw = _capi.Estimate()
         index = self._loaded.indices[chosen.name]
-        self._ask(_capi.library().rl_program_estimate, index, views, ctypes.byref(raw))
+        if ring is None:
+            ask = _capi.library().rl_program_estimate
+        else:
+            ask = functools.partial(_capi.library().rl_ring_estimate, ring._handle)
+        self._ask(ask, index, views, ctypes.byref(raw))
         return Estimate(
             *(getattr(raw, each.name) for each in dataclasses.fields(Estimate))
         )

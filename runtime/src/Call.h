@@ -65,6 +65,9 @@ public:
   /// Of a step, which knows its tensors to be right.
   Status prepare(const std::vector<TensorView> &tensors);
   void fill(rl_estimate &estimate) const;
+  /// Adds what exchanges take; all ranks call it.
+  Status fillRing(rl_estimate &estimate);
+  uint64_t runBytes() const { return shape->runBytes; }
   /// Queues the steps; complete on return where the driver has no queues.
   /// Workspace is the context's unless there is one of the embedder's.
   Status execute(Stream stream, char *ownWorkspace = nullptr,
@@ -82,6 +85,8 @@ private:
   Status runSteps(RunQueues &queues, RingSteps &ringSteps, char *scratch);
   void runLaunch(const Prepared::Launch &launch, char *scratch, Stream stream);
   Status runCopy(const Prepared::Copy &copy, Stream stream);
+  /// The tensors of the plan's buffers.
+  std::vector<TensorView> placedBuffers() const;
   Status runRing(RingSteps &ringSteps, const Prepared::Step &step,
                  Stream stream);
   Status prepareArguments();

@@ -78,6 +78,21 @@ void Call::fill(rl_estimate &estimate) const {
   estimate.run_bytes = shape->runBytes;
 }
 
+Status Call::fillRing(rl_estimate &estimate) {
+  place(Workspace());
+  RingSteps ringSteps(program, entry, ring);
+  for (const Prepared::ExchangeUse &use : shape->exchanges) {
+    uint64_t bytes = 0;
+    Status status =
+        ringSteps.estimate(use.step, placedBuffers(), use.offset, bytes);
+    if (!status.ok())
+      return failed(status);
+    estimate.ring_bytes += bytes;
+  }
+  estimate.total_bytes += estimate.ring_bytes;
+  return {};
+}
+
 std::string Call::needs() const {
   return text("needs ", shape->totalBytes, " bytes (workspace ",
               shape->workspaceBytes + shape->counterBytes, ", scratch ",
@@ -179,12 +194,17 @@ void Call::runLaunch(const Prepared::Launch &launch, char *scratch,
        /*follows=*/!lists->launches.empty()});
 }
 
+std::vector<TensorView> Call::placedBuffers() const {
+  std::vector<TensorView> tensors = shape->buffers;
+  for (uint32_t i = 0; i < tensors.size(); ++i)
+    tensors[i].data = lists->places[i];
+  return tensors;
+}
+
 Status Call::runRing(RingSteps &ringSteps, const Prepared::Step &step,
                      Stream stream) {
   RL_TRY(start());
-  RingSteps::Tensors tensors = shape->buffers;
-  for (uint32_t i = 0; i < tensors.size(); ++i)
-    tensors[i].data = lists->places[i];
+  RingSteps::Tensors tensors = placedBuffers();
   if (step.kind == Prepared::Step::AttendStep)
     return ringSteps.attend(
         *entry.plan->steps()->Get(step.index)->action_as_Attend(), tensors,

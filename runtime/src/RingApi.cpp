@@ -172,16 +172,21 @@ rl_status rl_ring_rows(const char *sharding, int64_t block, int64_t length,
   });
 }
 
+static Status takeTurn(rl_ring &ring, std::unique_lock<std::mutex> &lock) {
+  lock = std::unique_lock<std::mutex>(ring.calling, std::try_to_lock);
+  return lock ? Status()
+              : invalid("expected one call at a time on a ring, found a second "
+                        "one");
+}
+
 rl_status rl_ring_run(rl_ring *ring, const rl_program *program, uint32_t entry,
                       const rl_tensor *tensors, uint32_t count) {
   return guarded([&]() -> Status {
     RL_EXPECT(ring);
     const Entry *found = nullptr;
     RL_TRY(needEntry("rl_ring_run", program, entry, found));
-    std::unique_lock<std::mutex> lock(ring->calling, std::try_to_lock);
-    if (!lock)
-      return invalid("expected one call at a time on a ring, found a second "
-                     "one");
+    std::unique_lock<std::mutex> lock;
+    RL_TRY(takeTurn(*ring, lock));
     Call call(*program->impl, *found, ring->impl.get());
     RL_TRY(call.prepare(tensors, count, Binding::Complete));
     Driver &driver = *program->impl->context->driver;
@@ -189,6 +194,27 @@ rl_status rl_ring_run(rl_ring *ring, const rl_program *program, uint32_t entry,
     // Also of a call that has failed: its kernels use memory of the ring's.
     Status waited = driver.wait(driver.ownStream());
     return status.ok() ? waited : status;
+  });
+}
+
+rl_status rl_ring_estimate(rl_ring *ring, const rl_program *program,
+                           uint32_t entry, const rl_tensor *tensors,
+                           uint32_t count, rl_estimate *out_estimate) {
+  return guarded([&]() -> Status {
+    RL_EXPECT(ring);
+    RL_EXPECT(out_estimate);
+    RL_TRY(clearStruct("rl_estimate", out_estimate));
+    const Entry *found = nullptr;
+    RL_TRY(needEntry("rl_ring_estimate", program, entry, found));
+    std::unique_lock<std::mutex> lock;
+    RL_TRY(takeTurn(*ring, lock));
+    Call call(*program->impl, *found, ring->impl.get());
+    RL_TRY(call.prepare(tensors, count, Binding::Shapes));
+    rl_estimate estimate = RL_ESTIMATE_INIT;
+    call.fill(estimate);
+    RL_TRY(call.fillRing(estimate));
+    writeStruct(estimate, out_estimate);
+    return {};
   });
 }
 

@@ -150,8 +150,11 @@ Status RingSteps::addSequences(const abi::Exchange &step,
 
 Status RingSteps::plan(Exchange &exchange, uint32_t number,
                        const Tensors &tensors, std::optional<int64_t> offset) {
+  exchange.step = entry.plan->steps()->Get(number)->action_as_Exchange();
   const abi::Exchange &step = *exchange.step;
   const TensorView &query = tensors[step.query()], &key = tensors[step.key()];
+  exchange.axis = key.rank - 3;
+  exchange.batch = exchange.axis ? key.sizes[0] : 1;
   const TensorView &value = tensors[step.value()];
   if (step.ranks() >= 0 && step.ranks() != ranks())
     return invalid("expected a ring of ", step.ranks(), " ranks, found ",
@@ -199,32 +202,66 @@ Status RingSteps::plan(Exchange &exchange, uint32_t number,
 Status RingSteps::exchange(uint32_t number, const Tensors &tensors,
                            std::optional<int64_t> offset, Stream stream) {
   Exchange exchange;
-  exchange.step = entry.plan->steps()->Get(number)->action_as_Exchange();
-  const TensorView &key = tensors[exchange.step->key()];
-  exchange.axis = key.rank - 3;
-  exchange.batch = exchange.axis ? key.sizes[0] : 1;
   RL_TRY(plan(exchange, number, tensors, offset));
   if (ring) {
-    std::vector<ring::KeyRows> own;
-    for (uint32_t buffer : {exchange.step->key(), exchange.step->value()}) {
-      const TensorView &tensor = tensors[buffer];
-      auto bytes = ptrdiff_t(abi::dtypeSize(tensor.dtype));
-      for (int64_t i = 0; i < exchange.batch; ++i)
-        own.push_back(
-            {tensor.data + (exchange.axis ? i * tensor.strides[0] * bytes : 0),
-             tensor.strides[exchange.axis] * bytes,
-             tensor.strides[exchange.axis + 1] * bytes,
-             size_t(tensor.sizes[exchange.axis + 2] * bytes)});
-    }
     if (const std::shared_ptr<ring::Device> &device = ring->device())
       RL_TRY(ring::DeviceKeys::create(*device, stream, exchange.memory));
     else
-      exchange.memory = std::make_unique<ring::HostKeys>();
+      exchange.memory = std::make_unique<ring::HostKeys>(program.context.get());
     exchange.stream = std::make_unique<ring::KeyStream>(
-        exchange.shape->keys, *ring, *exchange.memory, std::move(own));
+        exchange.shape->keys, *ring, *exchange.memory,
+        ownKeys(exchange, tensors));
   }
   open[number] = std::move(exchange);
   return {};
+}
+
+Status RingSteps::estimate(uint32_t number, const Tensors &tensors,
+                           std::optional<int64_t> offset, uint64_t &bytes) {
+  Exchange exchange;
+  RL_TRY(plan(exchange, number, tensors, offset));
+  const ring::KeyPlan &keys = exchange.shape->keys;
+  uint64_t ofKernels = 0;
+  for (const abi::Step *step : *entry.plan->steps()) {
+    const auto *attend = step->action_as_Attend();
+    if (!attend || attend->exchange() != number)
+      continue;
+    // Chunks lie as they will, but nowhere.
+    ring::Chunk chunk;
+    chunk.tensors.resize(2 * size_t(exchange.batch));
+    for (int64_t t = 0; t < keys.steps(); ++t) {
+      chunk.pairs = ringlet::ring::pairsOf(keys.layout(t));
+      RL_TRY(forEachCall(exchange, stateOf(*attend, exchange, tensors),
+                         exchange.shape->pieces[t],
+                         tensors[exchange.step->key()],
+                         tensors[exchange.step->value()],
+                         t > 0 ? &chunk : nullptr, [&](Call &call) {
+                           ofKernels = std::max(ofKernels, call.runBytes());
+                           return Status();
+                         }));
+    }
+  }
+  bytes = ofKernels;
+  if (ring)
+    bytes += keys.bufferBytes() + keys.packedBytes(ownKeys(exchange, tensors));
+  return {};
+}
+
+/// K, then V, of each sequence of the batch.
+std::vector<ring::KeyRows> RingSteps::ownKeys(const Exchange &exchange,
+                                              const Tensors &tensors) const {
+  std::vector<ring::KeyRows> own;
+  for (uint32_t buffer : {exchange.step->key(), exchange.step->value()}) {
+    const TensorView &tensor = tensors[buffer];
+    auto bytes = ptrdiff_t(abi::dtypeSize(tensor.dtype));
+    for (int64_t i = 0; i < exchange.batch; ++i)
+      own.push_back(
+          {tensor.data + (exchange.axis ? i * tensor.strides[0] * bytes : 0),
+           tensor.strides[exchange.axis] * bytes,
+           tensor.strides[exchange.axis + 1] * bytes,
+           size_t(tensor.sizes[exchange.axis + 2] * bytes)});
+  }
+  return own;
 }
 
 //===----------------------------------------------------------------------===//
@@ -250,12 +287,17 @@ Status RingSteps::checkState(const State &state, const TensorView &value,
               : Status(RL_BAD_ARTIFACT, "expected a state as large as queries");
 }
 
+RingSteps::State RingSteps::stateOf(const abi::Attend &step,
+                                    const Exchange &exchange,
+                                    const Tensors &tensors) {
+  return {tensors[exchange.step->query()], tensors[step.accumulator()],
+          tensors[step.maximum()], tensors[step.sum()]};
+}
+
 Status RingSteps::attend(const abi::Attend &step, const Tensors &tensors,
                          Stream stream) {
   Exchange &exchange = open.at(step.exchange());
-  const State state = {tensors[exchange.step->query()],
-                       tensors[step.accumulator()], tensors[step.maximum()],
-                       tensors[step.sum()]};
+  const State state = stateOf(step, exchange, tensors);
   const TensorView &key = tensors[exchange.step->key()];
   const TensorView &value = tensors[exchange.step->value()];
   RL_TRY(checkState(state, value, exchange.axis));
@@ -267,8 +309,9 @@ Status RingSteps::attend(const abi::Attend &step, const Tensors &tensors,
       continue;
     if (status.ok()) {
       ring::Deadline begin = ring::Clock::now();
-      status = attend(exchange, state, exchange.shape->pieces[t], key, value,
-                      chunk ? &*chunk : nullptr, stream);
+      status = forEachCall(exchange, state, exchange.shape->pieces[t], key,
+                           value, chunk ? &*chunk : nullptr,
+                           [&](Call &call) { return call.execute(stream); });
       if (ring)
         ring->computed(t, begin);
     }
@@ -383,37 +426,35 @@ private:
 
 } // namespace
 
-Status RingSteps::attend(const Exchange &exchange, const State &state,
-                         const std::vector<Piece> &pieces,
-                         const TensorView &key, const TensorView &value,
-                         const ring::Chunk *chunk, Stream stream) {
+Status RingSteps::forEachCall(const Exchange &exchange, const State &state,
+                              const std::vector<Piece> &pieces,
+                              const TensorView &key, const TensorView &value,
+                              const ring::Chunk *chunk,
+                              const std::function<Status(Call &)> &use) {
   uint32_t heads = exchange.axis + 1;
   int64_t group = state.query.sizes[heads] / key.sizes[heads];
   for (const Piece &piece : pieces) {
     Cutter cut(piece, exchange.axis, exchange.batch, group);
     const abi::RingBranch &branch =
         *exchange.step->branches()->Get(uint32_t(piece.branch));
-    for (int64_t i = 0; i < cut.calls(); ++i)
-      RL_TRY(call(piece.whole ? branch.whole() : branch.part(),
-                  {cut.queries(state.query, i),
-                   chunk ? cut.keys(key, *chunk, 0, i) : cut.keys(key, i),
-                   chunk ? cut.keys(value, *chunk, 1, i) : cut.keys(value, i),
-                   TensorView(), cut.queries(state.accumulator, i),
-                   cut.rows(state.maximum, i), cut.rows(state.sum, i)},
-                  piece.offset, stream));
+    const Entry &of =
+        program.entries()[piece.whole ? branch.whole() : branch.part()];
+    for (int64_t i = 0; i < cut.calls(); ++i) {
+      int64_t offset = piece.offset;
+      TensorView number;
+      number.dtype = abi::DType::I64;
+      number.data = reinterpret_cast<char *>(&offset);
+      Call call(program, of);
+      RL_TRY(call.prepare(
+          {cut.queries(state.query, i),
+           chunk ? cut.keys(key, *chunk, 0, i) : cut.keys(key, i),
+           chunk ? cut.keys(value, *chunk, 1, i) : cut.keys(value, i), number,
+           cut.queries(state.accumulator, i), cut.rows(state.maximum, i),
+           cut.rows(state.sum, i)}));
+      RL_TRY(use(call));
+    }
   }
   return {};
-}
-
-Status RingSteps::call(uint32_t function,
-                       const std::vector<TensorView> &tensors, int64_t offset,
-                       Stream stream) {
-  std::vector<TensorView> arguments = tensors;
-  arguments[3].dtype = abi::DType::I64;
-  arguments[3].data = reinterpret_cast<char *>(&offset);
-  Call piece(program, program.entries()[function]);
-  RL_TRY(piece.prepare(arguments));
-  return piece.execute(stream);
 }
 
 } // namespace ringlet::rt

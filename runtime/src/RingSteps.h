@@ -13,9 +13,12 @@
 
 #include "ringlet/abi/ring/Pieces.h"
 
+#include <functional>
 #include <map>
 
 namespace ringlet::rt {
+
+class Call;
 
 /// What one rank does for an exchange of given sizes: made once, used by every
 /// call.
@@ -57,6 +60,10 @@ public:
   /// Begins an exchange, step `number` of the plan.
   Status exchange(uint32_t number, const Tensors &tensors,
                   std::optional<int64_t> offset, Stream stream);
+  /// The bytes that an exchange and the kernels of its chunks take beside the
+  /// run's own; all ranks ask.
+  Status estimate(uint32_t number, const Tensors &tensors,
+                  std::optional<int64_t> offset, uint64_t &bytes);
   /// Computes with its chunks.
   Status attend(const abi::Attend &step, const Tensors &tensors, Stream stream);
 
@@ -89,14 +96,18 @@ private:
                       ringlet::ring::ShardedAttention &sharded) const;
   Status plan(Exchange &exchange, uint32_t number, const Tensors &tensors,
               std::optional<int64_t> offset);
+  std::vector<ring::KeyRows> ownKeys(const Exchange &exchange,
+                                     const Tensors &tensors) const;
+  static State stateOf(const abi::Attend &step, const Exchange &exchange,
+                       const Tensors &tensors);
   static Status checkState(const State &state, const TensorView &value,
                            uint32_t axis);
-  Status attend(const Exchange &exchange, const State &state,
-                const std::vector<ringlet::ring::Piece> &pieces,
-                const TensorView &key, const TensorView &value,
-                const ring::Chunk *chunk, Stream stream);
-  Status call(uint32_t function, const std::vector<TensorView> &tensors,
-              int64_t offset, Stream stream);
+  /// Prepares the calls of pieces; each is used before the next one.
+  Status forEachCall(const Exchange &exchange, const State &state,
+                     const std::vector<ringlet::ring::Piece> &pieces,
+                     const TensorView &key, const TensorView &value,
+                     const ring::Chunk *chunk,
+                     const std::function<Status(Call &)> &use);
 
   const Program &program;
   const Entry &entry;

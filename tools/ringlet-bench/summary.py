@@ -21,6 +21,7 @@ END = "<!-- results: end -->"
 PAGES = {"peers": "docs/Performance.md", "orders": "docs/Orders.md"}
 PAGES["memory"] = PAGES["orders"]
 PAGES["decode"] = PAGES["peers"]
+PAGES["ring"] = "docs/Ring.md"
 IMAGES = "docs/Images"
 KEYS = {"name", "value", "unit", "peer", "peer_value", "speedup"}
 # What a result says of its goal, and the columns that show it.
@@ -53,6 +54,8 @@ def check_result(path, result):
                     f"{path}: '{case['case']}': expected a difference of "
                     f"{difference:.4f}, found {case['difference']}"
                 )
+    if kind == "ring":
+        check_ring(path, result)
     if kind not in ("peers", "decode"):
         return
     keys = KEYS if has_several_peers(result) else KEYS | GOALS.keys()
@@ -66,6 +69,24 @@ def check_result(path, result):
                 f"{path}: '{case['name']}': expected a speedup of {ratio:.3f} = "
                 f"{case['peer_value']} / {case['value']}, found {case['speedup']}"
             )
+
+
+def check_ring(path, result):
+    for case in result["ring"]:
+        # On a CPU one rank alone has the threads of all.
+        ratios = [case["one"] / (n * case["value"]) for n in (1, case["ranks"])]
+        if all(abs(ratio - case["of_linear"]) > 2e-3 for ratio in ratios):
+            raise SystemExit(
+                f"{path}: '{case['name']}': expected {ratios[1]:.3f} of linear, "
+                f"found {case['of_linear']}"
+            )
+        for name, peer in case["peers"].items():
+            ratio = peer["value"] / case["value"]
+            if abs(ratio - peer["speedup"]) > 0.01 * ratio:
+                raise SystemExit(
+                    f"{path}: '{case['name']}' beside {name}: expected a speedup of "
+                    f"{ratio:.3f}, found {peer['speedup']}"
+                )
 
 
 def digits(value):
@@ -252,11 +273,43 @@ def of_decode(result):
     return "\n".join([*lines, "", closing(result)])
 
 
+def of_ring(result):
+    """A row for each case and transport, with all peers."""
+    burst = result["burst"]
+    lines = [
+        *heading(result, "a sequence on several ranks"),
+        f"Medians of {result['repeats']} rounds of {burst} runs, lowest and highest "
+        "in brackets, of the rank that ends last; one: the whole sequence on one "
+        "device, or on one rank with the threads of all; host: its time for the "
+        "kernels of a step; memory beside the tensors, as measured and as estimated.",
+        "",
+        "| case | ranks | over | time | one | of linear | at least | aim | beside "
+        "| error | host | MiB | estimated |",
+        "|---|--:|---|--:|--:|--:|--:|--:|---|--:|--:|--:|--:|",
+    ]
+    for case in result["ring"]:
+        peers = "; ".join(
+            f"{peer['speedup']:.2f}x {name} ({digits(peer['value'])} ms)"
+            for name, peer in case["peers"].items()
+        )
+        lines.append(
+            f"| {case['name']} | {case['ranks']} | {case['transport']} "
+            f"| {digits(case['value'])} ms{spread(case, '')} "
+            f"| {digits(case['one'])} ms | {case['of_linear']:.3f} "
+            f"| {case['linear_at_least']:.2f} | {case['linear_aim']:.2f} | {peers} "
+            f"| {case['error']:.1e} | {case['host_us_a_step']:.0f} us "
+            f"| {case['peak_bytes'] / 2**20:.1f} "
+            f"| {case['estimated_bytes'] / 2**20:.1f} |"
+        )
+    return "\n".join([*lines, "", closing(result)])
+
+
 TABLES = {
     "peers": of_peers,
     "orders": of_orders,
     "memory": of_memory,
     "decode": of_decode,
+    "ring": of_ring,
 }
 
 

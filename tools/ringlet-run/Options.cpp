@@ -56,6 +56,8 @@ OPTIONS:
                    ring; the outputs then have the rows of this rank alone
   --trace=FILE     Write what ranks exchanged and computed last, for Perfetto or
                    chrome://tracing; of one rank of torchrun's, to FILE.RANK
+  --plot=FILE      Draw what ranks compute and who sends what to whom in which
+                   step, as SVG; of torchrun's, rank 0 does
   --target=NAME    Use the code for this target, as x86-64-v3 or sm_80; cpu or
                    cuda is the best that the device runs (default: cpu)
   --explain        Print what the compiler decided for each kernel
@@ -159,6 +161,7 @@ static const WordOption *takeWord(int argc, char **argv, int &index,
       {"--in", &Options::in},       {"--out", &Options::out},
       {"--entry", &Options::entry}, {"--target", &Options::target},
       {"--trace", &Options::trace}, {"--driver", &Options::driver},
+      {"--plot", &Options::plot},
   };
   for (const WordOption &option : known)
     if (takeValue(option.name, argc, argv, index, value))
@@ -229,7 +232,7 @@ bool ringlet::run::parseOptions(int argc, char **argv, Options &options,
   if (options.artifact.empty() && !options.listDevices)
     return fail(exitCode, "expected an artefact; see ringlet-run --help");
   // Files that cannot be written are found before there is any work.
-  for (const std::string &file : {options.out, options.trace})
+  for (const std::string &file : {options.out, options.trace, options.plot})
     if (std::string error = file.empty() ? "" : checkWritable(file);
         !error.empty())
       return fail(exitCode, error);

@@ -7,6 +7,7 @@
 
 #include "tools/ringlet-run/RingRun.h"
 
+#include "lib/Plot/RingPlot.h"
 #include "lib/Tensor/AtomicFile.h"
 #include "ringlet/abi/ring/Artifact.h"
 #include "ringlet/abi/ring/Balance.h"
@@ -403,6 +404,22 @@ RingRun::explain(const std::vector<Tensor> &tensors) const {
       formatText("busiest rank {:.1f}% above the mean, {:.1f}% step by step",
                  100 * balance.imbalance(), 100 * balance.imbalanceOfSteps()));
   return lines;
+}
+
+std::string RingRun::writePlot(const std::vector<Tensor> &tensors) const {
+  if (options.plot.empty() || (isOne() && ownRank > 0))
+    return "";
+  std::string error;
+  std::optional<ring::Schedule> schedule = scheduleOf(tensors, &error);
+  if (!schedule)
+    return error;
+  if (ranks > plot::kMostRanks)
+    return formatText("--plot: expected at most {} ranks, found {}",
+                      plot::kMostRanks, ranks);
+  std::string text = plot::drawFigure(
+      formatText("{} on {} ranks", function.name()->str(), ranks),
+      plot::plotRing(*schedule));
+  return writeFileAtomically(options.plot, {{text.data(), text.size()}});
 }
 
 //===----------------------------------------------------------------------===//

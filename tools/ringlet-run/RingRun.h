@@ -41,6 +41,8 @@ public:
                   uint32_t repeat);
   /// Steps, bytes and balance, a line each.
   std::vector<std::string> explain(const std::vector<Tensor> &tensors) const;
+  /// Draws the schedule, if options ask for it and rank 0 is here.
+  std::string writePlot(const std::vector<Tensor> &tensors) const;
   /// Writes what the ranks here have done last, if options ask for it.
   std::string writeTrace() const;
 

@@ -309,7 +309,9 @@ bool Session::runOnRing() {
     for (const std::string &line : ring->explain(tensors))
       std::printf("ring       %s\n", line.c_str());
   std::fflush(stdout);
-  std::string error = ring->run(tensors, inputCount, options.repeat);
+  std::string error = ring->writePlot(tensors);
+  if (error.empty())
+    error = ring->run(tensors, inputCount, options.repeat);
   if (error.empty())
     std::printf("transport  %s\n", ring->transport.c_str());
   if (error.empty())
@@ -318,6 +320,8 @@ bool Session::runOnRing() {
     return fail(kRefused, error);
   if (!options.trace.empty())
     std::printf("trace      %s\n", options.trace.c_str());
+  if (!options.plot.empty())
+    std::printf("plot       %s\n", options.plot.c_str());
   printTimes(ring->times);
   return true;
 }
@@ -327,9 +331,13 @@ bool Session::run() {
     return fail(kBadUsage, "--ranks: expected an entry with sharded tensors, "
                            "found '" +
                                function->name()->str() + "'");
-  if (!options.trace.empty() && !ring->isAsked())
-    return fail(kBadUsage, "--trace: expected --ranks, or the environment of "
-                           "torchrun, and an entry with sharded tensors");
+  for (const char *option : {options.trace.empty() ? "" : "--trace",
+                             options.plot.empty() ? "" : "--plot"})
+    if (*option && !ring->isAsked())
+      return fail(kBadUsage,
+                  std::string(option) +
+                      ": expected --ranks, or the environment of torchrun, and "
+                      "an entry with sharded tensors");
   if (ring->isAsked())
     return runOnRing();
   auto count = static_cast<uint32_t>(bound.size());

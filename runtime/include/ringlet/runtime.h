@@ -340,8 +340,11 @@ typedef struct rl_estimate {
                                says why, at RL_LOG_INFO, once a shape        */
   uint64_t run_bytes;       /* what rl_run.workspace needs: workspace and
                                scratch, with the room between them           */
+  uint64_t ring_bytes;      /* of rl_ring_estimate, and part of total_bytes:
+                               keys of other ranks, those that are packed to be
+                               sent, and what kernels for them need          */
 } rl_estimate;
-#define RL_ESTIMATE_INIT {sizeof(rl_estimate), 0u, 0u, 0u, 0u, 0u, 0u, 0u}
+#define RL_ESTIMATE_INIT {sizeof(rl_estimate), 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u}
 
 /* Sizes of the outputs for given inputs. `tensors` holds the `count` inputs of
  * the entry; the sizes of its output i are written to out_sizes[RL_MAX_RANK *
@@ -481,6 +484,14 @@ RL_API rl_status rl_ring_rows(const char *sharding, int64_t block,
 RL_API rl_status rl_ring_run(rl_ring *ring, const rl_program *program,
                              uint32_t entry, const rl_tensor *tensors,
                              uint32_t count);
+
+/* What rl_ring_run would take on this rank, as rl_program_estimate tells it;
+ * `launches` are those beside the ring's. Every rank makes the same call, which
+ * counts as one on the ring. `data` may be NULL except for rank-0 i64 inputs
+ * and the starts of packed sequences. */
+RL_API rl_status rl_ring_estimate(rl_ring *ring, const rl_program *program,
+                                  uint32_t entry, const rl_tensor *tensors,
+                                  uint32_t count, rl_estimate *out_estimate);
 
 /* Ends the ring on all ranks, for this reason. Any thread may call it, also
  * while another one is in rl_ring_run. */

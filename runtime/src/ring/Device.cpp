@@ -30,10 +30,7 @@ Status Device::take(uint64_t bytes, char *&block) {
     block = best->block;
     return {};
   }
-  if (!context->account.take(bytes))
-    return failure(RL_OUT_OF_MEMORY, "keys of other ranks need ", bytes,
-                   " bytes, the memory limit is ", context->account.maximum(),
-                   ", of which ", context->account.used(), " are in use");
+  RL_TRY(takeBytes(*context, bytes));
   Status status = context->memory.allocate(bytes, block);
   if (!status.ok()) {
     context->account.give(bytes);
@@ -67,17 +64,18 @@ Status DeviceKeys::copy(const RowCopy &rows) {
   if (rows.heads == 0 || rows.count == 0 || rows.run == 0)
     return {};
   const auto bytes = static_cast<int64_t>(rows.bytes);
-  const int64_t toStep = rows.toStep ? rows.toStep : bytes;
   TensorView from;
   from.dtype = abi::DType::U8;
   from.rank = 4;
   from.data = const_cast<char *>(rows.from);
   TensorView to = from;
   to.data = rows.to;
-  const int64_t sizes[] = {rows.heads, rows.count, rows.run, bytes};
-  const int64_t fromStrides[] = {rows.fromHead, rows.fromStride, rows.fromStep,
+  // Heads that lie beside each other on both sides are as one row.
+  const int64_t sizes[] = {rows.count, rows.run, rows.heads, bytes};
+  const int64_t fromStrides[] = {rows.fromStride, rows.fromStep, rows.fromHead,
                                  1};
-  const int64_t toStrides[] = {rows.toHead, rows.run * toStep, toStep, 1};
+  const int64_t toStrides[] = {rows.run * rows.toStep, rows.toStep, rows.toHead,
+                               1};
   std::copy_n(sizes, 4, from.sizes);
   std::copy_n(sizes, 4, to.sizes);
   std::copy_n(fromStrides, 4, from.strides);

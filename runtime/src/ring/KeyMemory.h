@@ -8,7 +8,7 @@
 #ifndef RINGLET_RUNTIME_RING_KEYMEMORY_H
 #define RINGLET_RUNTIME_RING_KEYMEMORY_H
 
-#include "../Status.h"
+#include "../Context.h"
 #include "Transport.h"
 
 #include <cstddef>
@@ -17,7 +17,7 @@
 namespace ringlet::rt::ring {
 
 /// Rows of several heads: of each head `count` times `run` rows. Distances are
-/// in bytes; rows that are written follow each other within a head.
+/// in bytes.
 struct RowCopy {
   char *to = nullptr;
   const char *from = nullptr;
@@ -25,7 +25,7 @@ struct RowCopy {
   int64_t heads = 1, count = 1, run = 1;
   ptrdiff_t toHead = 0;
   ptrdiff_t fromHead = 0, fromStride = 0, fromStep = 0;
-  /// From row to row where they do not follow each other; 0: they do.
+  /// From a row that is written to the next one of its head.
   ptrdiff_t toStep = 0;
 };
 
@@ -43,9 +43,14 @@ public:
   virtual Status mark(Condition &done) = 0;
 };
 
-/// Memory of the host, where everything is done on return.
+/// Counts bytes for keys to what a context holds, as far as its limit allows.
+Status takeBytes(Context &context, uint64_t bytes);
+
+/// Memory of the host, where everything is done on return. It counts to what a
+/// context holds, if there is one.
 class HostKeys final : public KeyMemory {
 public:
+  explicit HostKeys(Context *context = nullptr) : context(context) {}
   Status allocate(size_t bytes, char *&block) override;
   void release(char *block, size_t bytes) override;
   Status copy(const RowCopy &rows) override;
@@ -53,6 +58,9 @@ public:
     done = nullptr;
     return {};
   }
+
+private:
+  Context *const context;
 };
 
 } // namespace ringlet::rt::ring

@@ -23,6 +23,30 @@ int64_t rowsOf(const Part &part) {
   return rows;
 }
 
+/// The first row of own keys that lie as they are to travel, if they do.
+std::optional<int64_t> findOrder(const std::vector<Part> &parts,
+                                 int64_t keyHeads) {
+  if (parts.size() != 1 || parts[0].heads != keyHeads || parts[0].rows.empty())
+    return std::nullopt;
+  const Part &part = parts[0];
+  int64_t next = part.local[0];
+  for (size_t set = 0; set < part.rows.size(); ++set) {
+    const Rows &rows = part.rows[set];
+    bool goesOn = part.local[set] == next &&
+                  (rows.run == 1 || rows.step == 1) &&
+                  (rows.count == 1 || part.localStride[set] == rows.run);
+    if (!goesOn)
+      return std::nullopt;
+    next += rows.size();
+  }
+  return part.local[0];
+}
+
+/// What a tensor's part of an action's message is called.
+MessageId idOf(const Action &action, size_t tensor) {
+  return {0, action.use, 2 * static_cast<int64_t>(tensor) + action.gradients};
+}
+
 } // namespace
 
 KeyPlan::Placements KeyPlan::forward(const std::vector<Part> &layout,
@@ -33,7 +57,8 @@ KeyPlan::Placements KeyPlan::forward(const std::vector<Part> &layout,
     int64_t rows = rowsOf(there);
     if (there.head <= head && head < there.head + there.heads)
       for (Placement at : place(there.rows, part.rows)) {
-        at.from += before + (head - there.head) * rows;
+        at.from = before + at.from * there.heads + (head - there.head);
+        at.fromStep *= there.heads;
         result.push_back(at);
       }
     before += there.heads * rows;
@@ -62,7 +87,10 @@ KeyPlan::KeyPlan(Schedule schedule, int64_t rank, std::vector<size_t> bytes)
       if (action.kind == Action::Kind::Receive) {
         size_t &size = buffers[action.target];
         size = std::max(size, static_cast<size_t>(message.pairs) * pairBytes);
-      } else if (action.source.place != Place::OwnKeys) {
+      } else if (action.source.place == Place::OwnKeys) {
+        message.inOrderFrom =
+            findOrder(action.parts, this->schedule.sharded.attention.keyHeads);
+      } else {
         int64_t first = action.use / this->schedule.ranksPerHost *
                         this->schedule.ranksPerHost;
         std::vector<Part> layout =
@@ -77,11 +105,44 @@ KeyPlan::KeyPlan(Schedule schedule, int64_t rank, std::vector<size_t> bytes)
     }
 }
 
+size_t KeyPlan::bytesBefore(size_t tensor) const {
+  size_t sum = 0;
+  for (size_t i = 0; i < tensor; ++i)
+    sum += rowBytes[i];
+  return sum;
+}
+
 size_t KeyPlan::bufferBytes() const {
   size_t sum = 0;
   for (const auto &[buffer, bytes] : buffers)
     sum += bytes;
   return sum;
+}
+
+bool KeyPlan::isInPlace(const Message &message, size_t tensor,
+                        const KeyRows &from) const {
+  if (!message.inOrderFrom)
+    return false;
+  auto bytes = static_cast<ptrdiff_t>(rowBytes[tensor]);
+  int64_t heads = message.action.parts[0].heads;
+  return (heads == 1 || from.headStride == bytes) &&
+         (message.pairs == heads || from.rowStride == heads * bytes);
+}
+
+size_t KeyPlan::packedBytes(const std::vector<KeyRows> &own) const {
+  // Those of a step are packed while those of the one before travel.
+  size_t most = 0, before = 0;
+  for (const Step &step : plans) {
+    size_t bytes = 0;
+    for (const Message &message : step.messages)
+      for (size_t tensor = 0; tensor < own.size(); ++tensor)
+        if (message.action.kind == Action::Kind::Send &&
+            !isInPlace(message, tensor, own[tensor]))
+          bytes += static_cast<size_t>(message.pairs) * rowBytes[tensor];
+    most = std::max(most, before + bytes);
+    before = bytes;
+  }
+  return most;
 }
 
 //===----------------------------------------------------------------------===//
@@ -107,14 +168,15 @@ KeyStream::~KeyStream() {
     return;
 }
 
-/// Rows of a part of this rank's own keys, head by head.
+/// Rows of a part of this rank's own keys.
 Status KeyStream::packOwn(const Part &part, size_t tensor, char *to) const {
   const KeyRows &from = own[tensor];
   const size_t bytes = plan.rowBytes[tensor];
   RowCopy rows;
   rows.bytes = bytes;
   rows.heads = part.heads;
-  rows.toHead = rowsOf(part) * static_cast<ptrdiff_t>(bytes);
+  rows.toHead = static_cast<ptrdiff_t>(bytes);
+  rows.toStep = part.heads * rows.toHead;
   rows.fromHead = from.headStride;
   for (size_t set = 0; set < part.rows.size(); ++set) {
     const Rows &of = part.rows[set];
@@ -126,41 +188,38 @@ Status KeyStream::packOwn(const Part &part, size_t tensor, char *to) const {
     rows.fromStep = of.step * from.rowStride;
     rows.fromStride = part.localStride[set] * from.rowStride;
     RL_TRY(memory.copy(rows));
-    to += of.size() * static_cast<ptrdiff_t>(bytes);
+    to += of.size() * rows.toStep;
   }
   return {};
 }
 
-Status KeyStream::pack(const KeyPlan::Message &message, char *to) const {
+Status KeyStream::pack(const KeyPlan::Message &message, size_t tensor,
+                       char *to) const {
   const Action &action = message.action;
-  // Tensors follow each other in the buffer of a message that came.
-  size_t before = 0;
-  for (size_t tensor = 0; tensor < own.size(); ++tensor) {
-    const auto bytes = static_cast<ptrdiff_t>(plan.rowBytes[tensor]);
-    size_t number = 0;
-    for (const Part &part : action.parts) {
-      if (action.source.place == Place::OwnKeys) {
-        RL_TRY(packOwn(part, tensor, to));
-        to += rowsOf(part) * part.heads * bytes;
-        continue;
-      }
-      const char *buffer = buffers.at(action.source).get() +
-                           before * static_cast<size_t>(message.sourcePairs);
-      for (int64_t head = 0; head < part.heads; ++head, ++number) {
-        for (const Placement &at : message.placements[number]) {
-          RowCopy rows;
-          rows.bytes = plan.rowBytes[tensor];
-          rows.to = to + at.to * bytes;
-          rows.from = buffer + at.from * bytes;
-          rows.run = at.count;
-          rows.toStep = at.toStep * bytes;
-          rows.fromStep = at.fromStep * bytes;
-          RL_TRY(memory.copy(rows));
-        }
-        to += rowsOf(part) * bytes;
-      }
+  const auto bytes = static_cast<ptrdiff_t>(plan.rowBytes[tensor]);
+  size_t number = 0;
+  for (const Part &part : action.parts) {
+    if (action.source.place == Place::OwnKeys) {
+      RL_TRY(packOwn(part, tensor, to));
+      to += rowsOf(part) * part.heads * bytes;
+      continue;
     }
-    before += plan.rowBytes[tensor];
+    // Tensors follow each other in the buffer of a message that came.
+    const char *buffer =
+        buffers.at(action.source).get() +
+        plan.bytesBefore(tensor) * static_cast<size_t>(message.sourcePairs);
+    for (int64_t head = 0; head < part.heads; ++head, ++number)
+      for (const Placement &at : message.placements[number]) {
+        RowCopy rows;
+        rows.bytes = plan.rowBytes[tensor];
+        rows.to = to + (at.to * part.heads + head) * bytes;
+        rows.from = buffer + at.from * bytes;
+        rows.run = at.count;
+        rows.toStep = at.toStep * part.heads * bytes;
+        rows.fromStep = at.fromStep * bytes;
+        RL_TRY(memory.copy(rows));
+      }
+    to += rowsOf(part) * part.heads * bytes;
   }
   return {};
 }
@@ -176,28 +235,45 @@ struct KeyStream::Posting {
   std::vector<Buffer> filled[Ring::kQueues];
 };
 
-Status KeyStream::gather(const KeyPlan::Message &message, Posting &posting) {
+Status KeyStream::receive(const KeyPlan::Message &message, Posting &posting) {
   const Action &action = message.action;
   int queue = static_cast<int>(action.level);
-  MessageId id = {0, action.use, action.gradients ? 1 : 0};
-  size_t size = static_cast<size_t>(message.pairs) * plan.pairBytes;
-  if (action.kind == Action::Kind::Receive) {
-    Block &target = buffers[action.target];
-    if (!target.get())
-      RL_TRY(target.allocate(memory, plan.buffers.at(action.target)));
+  auto pairs = static_cast<size_t>(message.pairs);
+  Block &target = buffers[action.target];
+  if (!target.get())
+    RL_TRY(target.allocate(memory, plan.buffers.at(action.target)));
+  for (size_t tensor = 0; tensor < own.size(); ++tensor)
     posting.exchanges[queue].receives.push_back(
-        {action.peer, id, target.get(), size});
-    posting.filled[queue].push_back(action.target);
-    return {};
-  }
+        {action.peer, idOf(action, tensor),
+         target.get() + pairs * plan.bytesBefore(tensor),
+         pairs * plan.rowBytes[tensor]});
+  posting.filled[queue].push_back(action.target);
+  return {};
+}
+
+/// A message for each tensor. What lies there as it is to travel is sent from
+/// there; the rest is packed.
+Status KeyStream::send(const KeyPlan::Message &message, Posting &posting) {
+  const Action &action = message.action;
+  int queue = static_cast<int>(action.level);
   if (action.source.place != Place::OwnKeys)
     RL_TRY(arrived(action.source));
-  Block block;
-  RL_TRY(block.allocate(memory, size));
-  RL_TRY(pack(message, block.get()));
-  posting.exchanges[queue].sends.push_back(
-      {action.peer, id, block.get(), size});
-  posting.packed[queue].push_back(std::move(block));
+  for (size_t tensor = 0; tensor < own.size(); ++tensor) {
+    size_t size = static_cast<size_t>(message.pairs) * plan.rowBytes[tensor];
+    const KeyRows &from = own[tensor];
+    const char *data;
+    if (plan.isInPlace(message, tensor, from)) {
+      data = from.data + *message.inOrderFrom * from.rowStride;
+    } else {
+      Block block;
+      RL_TRY(block.allocate(memory, size));
+      RL_TRY(pack(message, tensor, block.get()));
+      data = block.get();
+      posting.packed[queue].push_back(std::move(block));
+    }
+    posting.exchanges[queue].sends.push_back(
+        {action.peer, idOf(action, tensor), data, size});
+  }
   return {};
 }
 
@@ -221,12 +297,14 @@ Status KeyStream::step(int64_t step, std::optional<Chunk> &chunk) {
   chunk.reset();
   ring.computes(step);
   const KeyPlan::Step &now = plan.plans[step];
-  Posting posting;
-  for (const KeyPlan::Message &message : now.messages)
-    RL_TRY(gather(message, posting));
-  RL_TRY(post(step, posting));
   while (!sending.empty() && ring.isDone(sending.front().first))
     sending.pop_front();
+  Posting posting;
+  for (const KeyPlan::Message &message : now.messages)
+    RL_TRY(message.action.kind == Action::Kind::Receive
+               ? receive(message, posting)
+               : send(message, posting));
+  RL_TRY(post(step, posting));
   if (!now.compute)
     return ring.failure() ? ring.finish() : Status();
 

@@ -29,9 +29,9 @@ struct KeyRows {
   size_t bytes = 0;
 };
 
-/// Keys of one rank, as they arrived. Pairs are numbered part by part, head by
-/// head and row by row, as `layout` has them; the rows of tensor k begin at
-/// `tensors[k]` and follow each other without gaps.
+/// Keys of one rank, as they arrived. Pairs are numbered part by part, row by
+/// row and, within a row, head by head, as `layout` has them; those of tensor k
+/// begin at `tensors[k]` and follow each other without gaps.
 struct Chunk {
   int64_t owner = 0;
   std::vector<ringlet::ring::Part> layout;
@@ -57,8 +57,10 @@ public:
   const std::vector<ringlet::ring::Part> &layout(int64_t step) const {
     return plans[step].layout;
   }
-  /// Room for chunks, in bytes; messages that are being sent take more.
+  /// Room for chunks, in bytes.
   size_t bufferBytes() const;
+  /// The most that is packed at a time to be sent, of such tensors.
+  size_t packedBytes(const std::vector<KeyRows> &own) const;
 
 private:
   friend class KeyStream;
@@ -66,6 +68,9 @@ private:
   struct Message {
     ringlet::ring::Action action;
     int64_t pairs = 0;
+    /// Of own keys: the first row, if these are all heads of rows that follow
+    /// each other in the tensor.
+    std::optional<int64_t> inOrderFrom;
     /// Of a message that is forwarded: the pairs of the buffer that it comes
     /// from and, for each part and head, where its rows are there.
     int64_t sourcePairs = 0;
@@ -78,6 +83,11 @@ private:
     std::vector<ringlet::ring::Part> layout;
     int64_t pairs = 0;
   };
+  /// Whether a tensor's part of a message lies as it is to travel.
+  bool isInPlace(const Message &message, size_t tensor,
+                 const KeyRows &from) const;
+  /// Of a pair of all tensors in front of this one.
+  size_t bytesBefore(size_t tensor) const;
   Placements forward(const std::vector<ringlet::ring::Part> &layout,
                      const ringlet::ring::Part &part, int64_t head) const;
 
@@ -132,10 +142,11 @@ private:
 
   /// The exchanges of a step, one for each queue.
   struct Posting;
-  Status pack(const KeyPlan::Message &message, char *to) const;
+  Status pack(const KeyPlan::Message &message, size_t tensor, char *to) const;
   Status packOwn(const ringlet::ring::Part &part, size_t tensor,
                  char *to) const;
-  Status gather(const KeyPlan::Message &message, Posting &posting);
+  Status receive(const KeyPlan::Message &message, Posting &posting);
+  Status send(const KeyPlan::Message &message, Posting &posting);
   Status post(int64_t step, Posting &posting);
   Status arrived(ringlet::ring::Buffer buffer);
 

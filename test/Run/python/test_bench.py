@@ -461,3 +461,118 @@ def test_misses_of_code_without_a_name_are_those_of_kernels(tmp_path):
         "fl=???\nfn=???\n0 20 5\n7 1 2\nfn=exit\n0 9 9\nsummary: 40 19\n"
     )
     assert memory.misses_of_kernels(path) == {"Ir": 21, "DLmr": 7}
+
+
+def test_ring_cuts_rows_and_names_programs():
+    import ring_peers
+    import rings
+
+    every = rings.gpu_cases() + rings.cpu_cases()
+    assert len({each.name for each in every}) == len(every) == 8
+    for case in every:
+        for ranks in (1, 2, 4):
+            rows = [
+                row
+                for rank in range(ranks)
+                for part in case.rows(rank, ranks)
+                for row in range(part.start, part.stop)
+            ]
+            assert sorted(rows) == list(range(case.of.length))
+            # What ringlet.Ring says.
+            peer = ring_peers.Peer(None, is_zigzag=case.sharding == "zigzag")
+            assert peer.rows(case.of.length, 0, ranks) == case.rows(0, ranks)
+    dense = [each for each in every if each.of.family == "dense"][:2]
+    paths = [
+        {each.artefact("programs", "sm_90a", what) for each in dense}
+        for what in (rings.ONE, rings.RING)
+    ]
+    # One artefact for any length, another one for one device.
+    assert [len(each) for each in paths] == [1, 1] and paths[0] != paths[1]
+    with pytest.raises(ValueError, match="expected a number of ranks that cuts"):
+        dense[0].rows(0, 3)
+
+
+def test_ring_times_the_last_rank():
+    import rings
+
+    def answer(rank, ring, one):
+        # Two rounds, the first of which warms up, of bursts of 3.
+        times = {"ring": [[9.0] * 3, ring], "one": [[9.0] * 3, one] if one else []}
+        return {
+            "rank": rank,
+            "times": times,
+            "errors": {"ring": 0.001},
+            "estimated": 5,
+            "peak": 4,
+            "steps": [
+                {"queue": -1, "seconds": 2e-5},
+                {"queue": 0, "seconds": 0.003},
+            ],
+        }  # fmt: skip
+
+    case = rings.gpu_cases()[0]
+    answers = [
+        answer(0, [0.5, 0.010, 0.030], [0.040, 0.040, 0.040]),
+        answer(1, [0.1, 0.020, 0.010], [0.060, 0.060, 0.060]),
+    ]
+    found = rings.result_of(case, "nccl", answers, {"a peer": ([75.0], 0.002)})
+    # Of the burst's last two, the later rank's: 20 and 30 ms.
+    assert found["value"] == 25.0 and found["one"] == 50.0
+    assert found["of_linear"] == 1.0 and found["peers"]["a peer"]["speedup"] == 3.0
+    assert found["host_us_a_step"] == 20.0 and found["exchange_ms"] == 3.0
+    # One rank alone has all threads of a CPU.
+    answers[1]["times"]["one"] = []
+    found = rings.result_of(case, "socket", answers, {})
+    assert found["one"] == 40.0 and found["of_linear"] == 1.6
+
+
+def test_ring_on_ranks_of_a_cpu(tmp_path, monkeypatch):
+    """All of it but torch: compiled, run over both transports, written, shown."""
+    programs = tmp_path / "programs"
+    only = "--only=dense"
+    build = f"--build={pathlib.Path.cwd()}"
+    done = bench("ring", "--target=cpu", only, f"--prepare={programs}", build)
+    assert done.returncode == 0, done.stderr
+    assert len(list(programs.glob("*.rla"))) == 2
+    result = tmp_path / "result.json"
+    done = bench(
+        "ring", "--target=cpu", only, f"--programs={programs}", build, "--repeat=1",
+        "--length=1024", f"--out={result}", "--card=a machine",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    found = json.loads(result.read_text())
+    assert found["kind"] == "ring" and found["card"] == "a machine"
+    assert [each["transport"] for each in found["ring"]] == ["socket", "inprocess"]
+    for each in found["ring"]:
+        assert each["error"] < 1e-5 and each["value"] > 0 and each["one"] > 0
+        # What the estimate leaves out is what lies between blocks.
+        assert 0.98 < each["peak_bytes"] / each["estimated_bytes"] < 1.02
+    # The pages take it.
+    page = tmp_path / "docs.md"
+    page.write_text(
+        "<!-- results: begin; made by tools/ringlet-bench/summary.py -->\n"
+        "<!-- results: end -->\n"
+    )
+    command = [sys.executable, BENCH / "summary.py"]
+    command += [f"--results={tmp_path}", f"--docs={page}"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "| dense S1024 H4 D64 f32 causal | 2 | socket |" in page.read_text()
+
+
+def test_ring_says_which_rank_fails(tmp_path):
+    done = bench(
+        "ring", "--target=cpu", "--only=dense", f"--programs={tmp_path}",
+        f"--build={pathlib.Path.cwd()}", "--length=1024",
+    )  # fmt: skip
+    assert done.returncode == 1 and "No such file" in done.stderr, done.stderr
+    assert "rank " in done.stderr
+    for arguments, message in (
+        (["--programs=a", "--transport=nccl"], "expected --transport from socket"),
+        (["--programs=a", "--ranks=0"], "expected --ranks and --threads-of-rank"),
+        ([], "expected --prepare or --programs for ring"),
+        (["--programs=a", "--only=none such"], "expected --only to match one"),
+        (["--programs=a", "--length=0"], "expected --length of at least 1"),
+    ):
+        done = bench("ring", "--target=cpu", *arguments)
+        assert done.returncode == 2 and message in done.stderr, done.stderr

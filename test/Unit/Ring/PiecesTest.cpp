@@ -50,9 +50,9 @@ public:
     if (!layout)
       return;
     for (const Part &part : *layout)
-      for (int64_t head = part.head; head < part.head + part.heads; ++head)
-        for (const Rows &rows : part.rows)
-          for (int64_t i = 0; i < rows.size(); ++i)
+      for (const Rows &rows : part.rows)
+        for (int64_t i = 0; i < rows.size(); ++i)
+          for (int64_t head = part.head; head < part.head + part.heads; ++head)
             pairs.emplace_back(head, rows.at(i));
   }
 

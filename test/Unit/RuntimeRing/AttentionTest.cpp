@@ -210,8 +210,8 @@ Status attend(Ring &ring, const Schedule &schedule,
             for (const auto &at : ringlet::ring::place(there.rows, {set}))
               for (int64_t i = 0; i < at.count; ++i)
                 places[{head, set.at(at.to + i * at.toStep)}] =
-                    before + (head - there.head) * rows + at.from +
-                    i * at.fromStep;
+                    before + (at.from + i * at.fromStep) * there.heads + head -
+                    there.head;
       before += there.heads * rows;
     }
     own.add(places, chunk->tensors[0], chunk->tensors[1]);

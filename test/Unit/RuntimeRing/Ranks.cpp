@@ -127,9 +127,9 @@ Status checkChunk(const Chunk &chunk, const char *const *tensors,
   std::map<std::pair<int64_t, int64_t>, int64_t> places;
   int64_t at = 0;
   for (const Part &part : chunk.layout)
-    for (int64_t head = part.head; head < part.head + part.heads; ++head)
-      for (const Rows &rows : part.rows)
-        for (int64_t i = 0; i < rows.size(); ++i)
+    for (const Rows &rows : part.rows)
+      for (int64_t i = 0; i < rows.size(); ++i)
+        for (int64_t head = part.head; head < part.head + part.heads; ++head)
           places[{head, rows.at(i)}] = at++;
   for (const Part &part : chunk.seen)
     for (int64_t head = part.head; head < part.head + part.heads; ++head)

@@ -39,7 +39,8 @@ struct Piece {
   Lane keys;
   /// Query heads, or where `grouped` is set key heads with all their query
   /// heads; and of the keys the first one's number, and what is between two: a
-  /// number of heads of own keys, of pairs of a chunk.
+  /// number of heads of own keys, of pairs of a chunk, which lie part by part,
+  /// row by row and, within a row, head by head.
   Lane heads;
   bool grouped = false;
   int64_t keyHead = 0;

@@ -132,7 +132,10 @@ private:
   Reach reach;
   /// Of each part of the layout; one list for own keys.
   std::vector<std::vector<Run>> runs;
-  std::vector<int64_t> bases, sizes;
+  /// Of each part, its first pair.
+  std::vector<int64_t> bases;
+  /// Pairs from a row to the next one in what the piece is about.
+  int64_t beside = 1;
   /// All of a piece but its rows.
   Piece form;
   std::vector<Piece> pieces;
@@ -154,7 +157,6 @@ void PieceMaker::readKeys() {
       place += rows.size();
     }
     bases.push_back(base);
-    sizes.push_back(place);
     base += part.heads * place;
   }
   for (std::vector<Run> &list : runs)
@@ -179,7 +181,8 @@ std::vector<Piece> PieceMaker::make() {
 void PieceMaker::add(const Run &own, const Run &keys, int64_t offset) {
   Piece piece = form;
   piece.queries = {own.place, own.count > 1 ? own.placeStep : 1, own.count};
-  piece.keys = {keys.place, keys.count > 1 ? keys.placeStep : 1, keys.count};
+  piece.keys = {keys.place * beside,
+                keys.count > 1 ? keys.placeStep * beside : beside, keys.count};
   if (layout)
     piece.keys.first += piece.whole ? bases[0] : form.keys.first;
   piece.offset = offset;
@@ -213,8 +216,7 @@ std::vector<HeadClass> PieceMaker::classesOf(const Branch &branch) const {
       if (part == layout->size())
         continue; // It sees none of them.
       next.part = part;
-      next.keyHead =
-          bases[part] + (keyHead - (*layout)[part].head) * sizes[part];
+      next.keyHead = bases[part] + (keyHead - (*layout)[part].head);
     }
     // Joins a class whose heads it continues.
     bool joined = false;
@@ -225,7 +227,8 @@ std::vector<HeadClass> PieceMaker::classesOf(const Branch &branch) const {
                                                            with.keyHeadStep);
       bool same = with.residue == next.residue &&
                   (!layout || with.part == next.part ||
-                   (*layout)[with.part].rows == (*layout)[next.part].rows);
+                   ((*layout)[with.part].rows == (*layout)[next.part].rows &&
+                    (*layout)[with.part].heads == (*layout)[next.part].heads));
       if (!same || (with.heads.count > 1 &&
                     (step != with.heads.step || keyStep != with.keyHeadStep)))
         continue;
@@ -252,9 +255,10 @@ void PieceMaker::addBranch(int64_t number) {
   bool isLeft = isUniform() && !(isDense && hasAllHeads);
   if (isLeft) {
     left = runs.front();
+    beside = layout ? layout->front().heads : 1;
     form.whole = true;
     form.heads = {0, 1, attention.queryHeads};
-    form.keyHeadStep = layout ? sizes.front() : 1;
+    form.keyHeadStep = 1;
     addWhole(branch, left);
     form.whole = false;
   }
@@ -264,12 +268,13 @@ void PieceMaker::addBranch(int64_t number) {
     form.keyHead = layout ? 0 : heads.keyHead;
     form.keys.first = layout ? heads.keyHead : 0;
     form.keyHeadStep = heads.keyHeadStep;
+    beside = layout ? (*layout)[heads.part].heads : 1;
     // One kernel does for both.
     if (isDense && hasAllHeads && isUniform()) {
       form.whole = true;
       form.grouped = false;
       form.heads = {0, 1, attention.queryHeads};
-      form.keyHeadStep = layout ? sizes.front() : 1;
+      form.keyHeadStep = 1;
     }
     addClass(branch, heads, isLeft ? left : runs[heads.part]);
   }
