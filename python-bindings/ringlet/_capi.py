@@ -162,6 +162,8 @@ class RingOptions(_Sized):
         ("port", c_uint16),
         ("reserved", c_uint16 * 3),
         ("nccl_comm", c_void_p),
+        ("transport", c_char_p),
+        ("id", c_void_p),
     ]
 
 

@@ -17,6 +17,7 @@ from ringlet._handles import Handle, Shared
 from ringlet._values import integer, number, one_of, text
 
 SHARDINGS = ("contiguous", "zigzag", "striped")
+TRANSPORTS = ("p2p", "nccl")
 _MOST_RANKS = 4096
 
 
@@ -61,13 +62,16 @@ class Ring(Shared):
               what the environment says, with the secret RINGLET_RING_SECRET
     listen    where this rank listens for others; None is the address by which it
               reaches rank 0
+    transport how messages between GPUs go: "p2p", copies from one to another of the
+              same host, or "nccl"; None is p2p if that is possible, else nccl
     wait      seconds that a rank waits for another one at most
     silence   seconds without a sign of life until a rank counts as failed
 
     Making one waits for all ranks. All ranks make the same calls in the same order,
     one at a time. What a rank raises of another one's failure names it: an
     ringlet.RuntimeError with Status.PEER_ERROR, after which the ring is of no more
-    use. With tensors on GPUs, messages go by NCCL, which must be installed.
+    use. With tensors on GPUs, each rank has one of its own, and its calls come after
+    all that is queued on its default stream.
     """
 
     _instead_of_pickle = "each process makes its own end"
@@ -84,10 +88,13 @@ class Ring(Shared):
         port: Optional[int] = None,
         secret: Optional[str] = None,
         listen: Optional[str] = None,
+        transport: Optional[str] = None,
         wait: float = 60,
         silence: float = 10,
     ):
         options = _capi.RingOptions()
+        if transport is not None:
+            options.transport = one_of("transport", transport, TRANSPORTS).encode()
         options.wait_seconds = _seconds("wait", wait)
         options.silence_seconds = _seconds("silence", silence)
         options.listen = None if listen is None else text("listen", listen)
@@ -180,7 +187,8 @@ class Ring(Shared):
 
     @property
     def transport(self) -> str:
-        """What messages go over: "socket" or "inprocess"."""
+        """What messages of the last call went over: "socket" or "inprocess", on GPUs
+        "p2p" or "nccl"."""
         return _capi.library().rl_ring_transport(self._handle).decode()
 
     def rows(self, length: int, rank: Optional[int] = None) -> list:

@@ -11,7 +11,11 @@
 #include "cuda/CudaDriver.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <cstdlib>
 #include <cstring>
+#include <sys/uio.h>
+#include <unistd.h>
 
 using namespace ringlet::rt;
 
@@ -69,6 +73,31 @@ Status MessageQueue::copy(void *to, const void *from, uint64_t bytes,
                           const Driver &) {
   if (bytes > 0)
     std::memcpy(to, from, bytes);
+  return {};
+}
+
+Status Driver::share(char *data, std::string &name) const {
+  name = text(::getpid(), " ", reinterpret_cast<uintptr_t>(data));
+  return {};
+}
+
+Status MessageQueue::push(const std::string &name, const void *from,
+                          uint64_t bytes, uint64_t offset) {
+  char *end = nullptr;
+  auto process = pid_t(std::strtol(name.c_str(), &end, 10));
+  auto target = uintptr_t(std::strtoull(end, nullptr, 10) + offset);
+  auto source = reinterpret_cast<uintptr_t>(from);
+  while (bytes > 0) {
+    iovec there = {reinterpret_cast<void *>(target), size_t(bytes)};
+    iovec here = {reinterpret_cast<void *>(source), size_t(bytes)};
+    ssize_t count = ::process_vm_writev(process, &here, 1, &there, 1, 0);
+    if (count <= 0)
+      return failure(RL_UNAVAILABLE, "cannot write to memory of process ",
+                     process, ": ", std::strerror(errno));
+    target += uintptr_t(count);
+    source += uintptr_t(count);
+    bytes -= uint64_t(count);
+  }
   return {};
 }
 

@@ -143,6 +143,10 @@ public:
   /// `owner`, the same kind of driver in this process.
   virtual Status copy(void *to, const void *from, uint64_t bytes,
                       const Driver &owner);
+  /// Queues a copy to memory of another process on this host, from `offset` on
+  /// behind what the same kind of driver there has named.
+  virtual Status push(const std::string &name, const void *from, uint64_t bytes,
+                      uint64_t offset = 0);
   /// Whether all that was queued has ended. Waits for nothing.
   virtual Status isIdle(bool &idle) {
     idle = true;
@@ -242,6 +246,9 @@ public:
   }
   /// A queue for messages.
   virtual Status openMessages(std::unique_ptr<MessageQueue> &queue);
+  /// A name, of at most 80 bytes, by which other processes on this host find
+  /// memory that `allocate` gave, and what follows it there.
+  virtual Status share(char *data, std::string &name) const;
   /// The number by which libraries of its vendor know the device.
   virtual int ordinal() const { return 0; }
   /// True if what is queued becomes a graph, to be run later and again: memory

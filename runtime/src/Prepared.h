@@ -125,7 +125,7 @@ Status prepare(const Program &program, const Entry &entry,
 /// What an entry was last called with.
 class PreparedCache {
 public:
-  static constexpr size_t most = 16;
+  static constexpr size_t most = 64;
 
   std::shared_ptr<const Prepared> find(const std::vector<int64_t> &key);
   void insert(std::vector<int64_t> key,

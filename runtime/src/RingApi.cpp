@@ -46,6 +46,13 @@ static Status readOptions(const rl_ring_options *given,
   RL_TRY(
       checkSeconds("wait_seconds", complete.wait_seconds, options.waitSeconds));
   options.communicator = complete.nccl_comm;
+  options.transport = complete.transport ? complete.transport : "";
+  if (!options.transport.empty() && options.transport != "p2p" &&
+      options.transport != "nccl")
+    return invalid("expected rl_ring_options.transport p2p or nccl, found '",
+                   options.transport, "'");
+  if (options.communicator && options.transport == "p2p")
+    return invalid("expected rl_ring_options.nccl_comm to be NULL for p2p");
   return checkSeconds("silence_seconds", complete.silence_seconds,
                       options.channel.silence);
 }
@@ -65,10 +72,33 @@ static Status readBootstrap(const rl_ring_options &options,
   }
   if (options.secret)
     bootstrap.secret = options.secret;
+  if (options.id) {
+    if (options.ranks == 0 || options.address || options.port || options.secret)
+      return invalid("expected rl_ring_options.ranks and id, and neither "
+                     "address, port nor secret beside an id");
+    const char *text = options.id->text;
+    size_t size = ::strnlen(text, sizeof options.id->text);
+    RL_TRY(rings::useId(std::string(text, size), bootstrap));
+  }
   if (options.listen)
     bootstrap.listen = options.listen;
   return checkSeconds("connect_seconds", options.connect_seconds,
                       bootstrap.seconds);
+}
+
+rl_status rl_ring_make_id(const char *address, rl_ring_id *out_id) {
+  return guarded([&]() -> Status {
+    RL_EXPECT(out_id);
+    std::memset(out_id, 0, sizeof *out_id);
+    std::string host = address ? address : "127.0.0.1", id;
+    // A numeric address, with its zone.
+    if (host.empty() || host.size() > 64)
+      return invalid("expected an address of up to 64 characters, found ",
+                     host.size());
+    RL_TRY(rings::makeId(host, id));
+    std::memcpy(out_id->text, id.data(), id.size());
+    return {};
+  });
 }
 
 rl_status rl_ring_create(const rl_ring_options *options, rl_ring **out_ring) {

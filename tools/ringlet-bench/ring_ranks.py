@@ -284,8 +284,9 @@ def run_process(job: Job, rank: int, start: Start, answers) -> None:
     try:
         configure(job)
         ring = ringlet.Ring(
-            rank=rank, ranks=job.ranks, port=job.ports[0], secret=job.secret
-        )
+            rank=rank, ranks=job.ranks, port=job.ports[0], secret=job.secret,
+            transport=job.transport if job.on_gpu else None,
+        )  # fmt: skip
         group: Any = types.SimpleNamespace(
             peers=lambda *_: {}, close=lambda: None, all_of=bool
         )

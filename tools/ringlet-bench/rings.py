@@ -26,9 +26,9 @@ import gpu_suite
 import ring_ranks
 from ring_ranks import ONE, RING
 
-# Where ranks are threads; else they are processes.
-OF_THREADS = ("p2p", "inprocess")
-TRANSPORTS = {"gpu": "nccl,p2p", "cpu": "socket,inprocess"}
+# Where ranks are threads, which copy; else they are processes.
+OF_THREADS = ("threads", "inprocess")
+TRANSPORTS = {"gpu": ("nccl", "p2p", "threads"), "cpu": ("socket", "inprocess")}
 
 
 class Failed(Exception):

@@ -54,6 +54,8 @@ OPTIONS:
                    Without it, under torchrun, this process is the rank that the
                    environment says, and RINGLET_RING_SECRET is the secret of the
                    ring; the outputs then have the rows of this rank alone
+  --transport=NAME Between GPUs of torchrun's ranks: p2p, on one host, or nccl
+                   (default: p2p if that is possible, else nccl)
   --trace=FILE     Write what ranks exchanged and computed last, for Perfetto or
                    chrome://tracing; of one rank of torchrun's, to FILE.RANK
   --plot=FILE      Draw what ranks compute and who sends what to whom in which
@@ -161,7 +163,7 @@ static const WordOption *takeWord(int argc, char **argv, int &index,
       {"--in", &Options::in},       {"--out", &Options::out},
       {"--entry", &Options::entry}, {"--target", &Options::target},
       {"--trace", &Options::trace}, {"--driver", &Options::driver},
-      {"--plot", &Options::plot},
+      {"--plot", &Options::plot},   {"--transport", &Options::transport},
   };
   for (const WordOption &option : known)
     if (takeValue(option.name, argc, argv, index, value))

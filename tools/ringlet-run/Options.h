@@ -37,7 +37,7 @@ struct Options {
   double checkSeconds = 10;
   /// Of a ring of threads here; 0: none, or this process is one of torchrun's.
   int64_t ranks = 0;
-  std::string trace, plot;
+  std::string trace, plot, transport;
   bool check = false;
   bool explain = false;
   bool listDevices = false;

@@ -344,6 +344,8 @@ std::string RingRun::run(std::vector<Tensor> &tensors, uint32_t inputCount,
   times.clear();
   events.clear();
   rl_ring_options ringOptions = RL_RING_OPTIONS_INIT;
+  if (!options.transport.empty())
+    ringOptions.transport = options.transport.c_str();
   if (isOne()) {
     rl_ring *ring = nullptr;
     if (rl_ring_create(&ringOptions, &ring) != RL_OK)

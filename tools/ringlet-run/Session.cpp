@@ -338,6 +338,9 @@ bool Session::run() {
                   std::string(option) +
                       ": expected --ranks, or the environment of torchrun, and "
                       "an entry with sharded tensors");
+  if (!options.transport.empty() && !(ring->isAsked() && ring->isOne()))
+    return fail(kBadUsage, "--transport: expected the environment of torchrun, "
+                           "whose ranks are processes");
   if (ring->isAsked())
     return runOnRing();
   auto count = static_cast<uint32_t>(bound.size());

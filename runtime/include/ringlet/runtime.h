@@ -405,6 +405,16 @@ RL_API rl_status rl_program_enqueue(const rl_program *program, uint32_t entry,
  */
 typedef struct rl_ring rl_ring;
 
+/* What the ranks of a ring have to know of each other, to be given to all of
+ * them by any means: where rank 0 listens, and a secret. Text that ends with a
+ * zero byte. */
+typedef struct rl_ring_id {
+  char text[192];
+} rl_ring_id;
+/* Makes one, for one ring, in the process that is to be its rank 0: it listens
+ * from now on. `address` is how the others reach this host; NULL: 127.0.0.1. */
+RL_API rl_status rl_ring_make_id(const char *address, rl_ring_id *out_id);
+
 typedef struct rl_ring_options {
   size_t struct_size;
   int32_t rank;           /* of this process, from 0 on                       */
@@ -426,6 +436,11 @@ typedef struct rl_ring_options {
                              of its context, from the NCCL that this process has
                              loaded. It is split in the first call on GPUs, and
                              otherwise left alone. NULL: one is made          */
+  const char *transport;  /* between GPUs of processes: "p2p", copies from one
+                             to another on the same host, or "nccl"; NULL: p2p
+                             if that is possible, else nccl                   */
+  const rl_ring_id *id;   /* of rl_ring_make_id, the same on all ranks: instead
+                             of address, port and secret; NULL: none          */
 } rl_ring_options;
 #define RL_RING_OPTIONS_INIT                                                   \
   {sizeof(rl_ring_options),                                                    \
@@ -439,11 +454,15 @@ typedef struct rl_ring_options {
    0,                                                                          \
    0u,                                                                         \
    {0u, 0u, 0u},                                                               \
+   NULL,                                                                       \
+   NULL,                                                                       \
    NULL}
 
 /* Waits for the other ranks, over TCP. Messages of calls on CPUs go the same
- * way; those of calls on GPUs go by NCCL, libnccl.so.2 of version 2.18 or
- * later, or what RINGLET_NCCL_LIBRARY names, and TCP only tells when. */
+ * way. Those of calls on GPUs go from memory to memory where all ranks are on
+ * one host and their GPUs reach each other, which the first such call tries;
+ * else by NCCL, libnccl.so.2 of version 2.18 or later, or what
+ * RINGLET_NCCL_LIBRARY names. TCP only tells when. */
 RL_API rl_status rl_ring_create(const rl_ring_options *options,
                                 rl_ring **out_ring);
 /* All ranks of a ring of threads of this process: `ranks` handles, one for each

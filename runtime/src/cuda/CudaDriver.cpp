@@ -106,6 +106,9 @@ public:
     queue = std::move(made);
     return {};
   }
+  Status share(char *data, std::string &name) const override {
+    return SharedName::make(*device, toAddress(data), name);
+  }
   int ordinal() const override { return device->ordinal; }
   Status isCaptured(Stream stream, bool &captured) override;
   Queue identify(Stream stream) const override;

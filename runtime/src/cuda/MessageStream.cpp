@@ -7,6 +7,8 @@
 
 #include "MessageStream.h"
 
+#include <cstring>
+
 using namespace ringlet::rt;
 using namespace ringlet::rt::cuda;
 
@@ -24,7 +26,11 @@ Status MessageStream::open() {
 MessageStream::~MessageStream() {
   OutsideCapture outside(api);
   Current current(api, device->context());
-  if (current.ok() && handle)
+  if (!current.ok())
+    return;
+  for (const auto &[name, address] : shared)
+    (void)api.ipcClose(address);
+  if (handle)
     (void)api.streamDestroy(handle);
 }
 
@@ -57,6 +63,71 @@ Status MessageStream::copy(void *to, const void *from, uint64_t bytes,
   return api.check(api.copyToPeer(target, device->context(), source,
                                   peer->context(), bytes, handle),
                    text("copy ", bytes, " bytes from GPU ", owner.ordinal()));
+}
+
+//===----------------------------------------------------------------------===//
+// Memory of other processes
+//===----------------------------------------------------------------------===//
+
+static Status checkShares(const Api &api) {
+  return api.addressRange && api.ipcGet && api.ipcOpen && api.ipcClose
+             ? Status()
+             : failure(RL_UNAVAILABLE,
+                       "libcuda has no memory that processes share");
+}
+
+Status SharedName::make(const Device &device, Address data, std::string &name) {
+  const Api &api = device.api;
+  RL_TRY(checkShares(api));
+  OutsideCapture outside(api);
+  Current current(api, device.context());
+  RL_TRY(current.status());
+  Address base = 0;
+  size_t bytes = 0;
+  RL_TRY(api.check(api.addressRange(&base, &bytes, data), "find a block"));
+  SharedName made = {};
+  RL_TRY(api.check(api.ipcGet(&made.handle, base),
+                   "share memory with other processes"));
+  made.offset = data - base;
+  name.assign(reinterpret_cast<const char *>(&made), sizeof made);
+  return {};
+}
+
+Status SharedName::parse(const std::string &name, SharedName &shared) {
+  if (name.size() != sizeof shared)
+    return failure(RL_PEER_ERROR, "expected a name of memory of ",
+                   sizeof shared, " bytes, found ", name.size());
+  std::memcpy(&shared, name.data(), sizeof shared);
+  return {};
+}
+
+Status MessageStream::openShared(const SharedName &name, Address &address) {
+  std::string key(name.handle.bytes, sizeof name.handle.bytes);
+  auto known = shared.find(key);
+  if (known == shared.end()) {
+    RL_TRY(checkShares(api));
+    Address opened = 0;
+    RL_TRY(api.check(api.ipcOpen(&opened, name.handle, ipc::EnablePeer),
+                     "open memory of another process"));
+    known = shared.emplace(std::move(key), opened).first;
+  }
+  address = known->second + name.offset;
+  return {};
+}
+
+Status MessageStream::push(const std::string &name, const void *from,
+                           uint64_t bytes, uint64_t offset) {
+  SharedName target;
+  RL_TRY(SharedName::parse(name, target));
+  OutsideCapture outside(api);
+  Current current(api, device->context());
+  RL_TRY(current.status());
+  Address address = 0;
+  RL_TRY(openShared(target, address));
+  return api.check(api.copyOnDevice(address + offset,
+                                    Address(reinterpret_cast<uintptr_t>(from)),
+                                    bytes, handle),
+                   text("copy ", bytes, " bytes to another process"));
 }
 
 Status MessageStream::isIdle(bool &idle) {

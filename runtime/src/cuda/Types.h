@@ -35,6 +35,15 @@ using GraphHandle = struct GraphHandleTag *;
 using GraphExecHandle = struct GraphExecHandleTag *;
 using NodeHandle = struct NodeHandleTag *;
 
+/// Of memory, for other processes.
+struct IpcHandle {
+  char bytes[64];
+};
+
+namespace ipc {
+inline constexpr unsigned EnablePeer = 1; // When it is opened, as needed.
+} // namespace ipc
+
 namespace result {
 inline constexpr Result Success = 0, OutOfMemory = 2, InvalidPtx = 218,
                         NotFound = 500, NotReady = 600;

@@ -9,6 +9,8 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <map>
+#include <mutex>
 #include <sstream>
 
 namespace ringlet::rt::ring {
@@ -72,8 +74,11 @@ std::string tableOf(const Peers &peers) {
 Status lead(const BootstrapOptions &options, Peers &peers,
             const std::function<void(uint16_t)> &bound) {
   File listener;
-  uint16_t port = 0;
-  RL_TRY(listenOn(options.root, listener, port));
+  uint16_t port = options.root.port;
+  if (options.ear)
+    listener = std::move(*options.ear);
+  else
+    RL_TRY(listenOn(options.root, listener, port));
   if (bound)
     bound(port);
   peers.control.resize(options.ranks);
@@ -188,6 +193,57 @@ Status bootstrap(const BootstrapOptions &options, Peers &peers,
                   std::move(toRoot), deadline);
   peers.addresses[0] = {host, port};
   return lead(options, peers, bound);
+}
+
+//===----------------------------------------------------------------------===//
+// Ids
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Ears of ids whose rank 0 is still to come.
+struct Ears {
+  std::mutex mutex;
+  std::map<std::string, std::shared_ptr<File>> byId;
+
+  static Ears &all() {
+    static Ears ears;
+    return ears;
+  }
+};
+
+constexpr char kIdMark[] = "ringlet1";
+
+} // namespace
+
+Status makeId(const std::string &host, std::string &id) {
+  auto ear = std::make_shared<File>();
+  uint16_t port = 0;
+  RL_TRY(listenOn({host, 0}, *ear, port));
+  id = text(kIdMark, " ", port, " ", makeSecret(), " ", host);
+  Ears &ears = Ears::all();
+  std::lock_guard<std::mutex> lock(ears.mutex);
+  ears.byId[id] = std::move(ear);
+  return {};
+}
+
+Status useId(const std::string &id, BootstrapOptions &options) {
+  std::istringstream in(id);
+  std::string mark;
+  if (!(in >> mark >> options.root.port >> options.secret >>
+        options.root.host) ||
+      mark != kIdMark)
+    return invalid("expected an id that rl_ring_make_id has made");
+  if (options.rank != 0)
+    return {};
+  Ears &ears = Ears::all();
+  std::lock_guard<std::mutex> lock(ears.mutex);
+  auto found = ears.byId.find(id);
+  if (found == ears.byId.end())
+    return invalid("expected rank 0 once, and in the process that made its id");
+  options.ear = std::move(found->second);
+  ears.byId.erase(found);
+  return {};
 }
 
 static Status readNumber(const char *name, int64_t least, int64_t most,

@@ -15,6 +15,8 @@
 
 #include "Proof.h"
 
+#include <memory>
+
 namespace ringlet::rt::ring {
 
 struct BootstrapOptions {
@@ -22,6 +24,8 @@ struct BootstrapOptions {
   int64_t ranks = 1;
   /// Where rank 0 listens and the others connect.
   Address root{"127.0.0.1", 0};
+  /// On rank 0: where that is listened already, as for an id.
+  std::shared_ptr<File> ear;
   /// Where this rank listens for messages of others: an address of this
   /// machine, empty for that by which it reaches rank 0.
   std::string listen;
@@ -34,6 +38,13 @@ struct BootstrapOptions {
 /// the secret of RINGLET_RING_SECRET. Where torchrun's agent keeps MASTER_PORT
 /// for itself (TORCHELASTIC_USE_AGENT_STORE), the next port is taken.
 Status optionsFromEnvironment(BootstrapOptions &options);
+
+/// What ranks have to know of each other but their numbers, as one text without
+/// a zero byte: where rank 0 listens, from now on, and a secret. Rank 0 is made
+/// in this process.
+Status makeId(const std::string &host, std::string &id);
+/// Puts it into the options. Of those of one id, the first rank 0 has its ear.
+Status useId(const std::string &id, BootstrapOptions &options);
 
 struct Peers {
   int64_t rank = 0;

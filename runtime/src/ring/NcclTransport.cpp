@@ -8,6 +8,7 @@
 #include "NcclTransport.h"
 
 #include "Communicator.h"
+#include "Meeting.h"
 
 #include <algorithm>
 #include <cstring>
@@ -22,7 +23,7 @@ constexpr double kGrace = 1;
 class NcclTransport final : public Transport {
 public:
   NcclTransport(int64_t rank, Transport &control, Abort &abort)
-      : rank(rank), control(control), abort(abort) {}
+      : rank(rank), meeting(rank, control, abort), abort(abort) {}
 
   const char *name() const override { return "nccl"; }
   std::optional<Trouble>
@@ -34,70 +35,13 @@ public:
 private:
   std::optional<Trouble> move(const Exchange &exchange, Deadline deadline,
                               const std::function<void(int64_t)> &waitsFor);
-  std::optional<Trouble> meet(const Exchange &exchange, Deadline deadline,
-                              const std::function<void(int64_t)> &waitsFor);
 
   const int64_t rank;
-  Transport &control;
+  Meeting meeting;
   Abort &abort;
 };
 
-/// What ends of a message tell each other: from the sender, and to it.
-MessageId announced(MessageId id) {
-  id.part *= 2;
-  return id;
-}
-MessageId expected(MessageId id) {
-  id.part = 2 * id.part + 1;
-  return id;
-}
-
-std::string otherSize(uint64_t wanted, uint64_t found) {
-  return text("expected a message of ", wanted, " bytes, found ", found);
-}
-
 } // namespace
-
-/// Returns when both ends of all messages have come to them and agree on their
-/// sizes.
-std::optional<Trouble>
-NcclTransport::meet(const Exchange &exchange, Deadline deadline,
-                    const std::function<void(int64_t)> &waitsFor) {
-  const size_t sends = exchange.sends.size();
-  const size_t all = sends + exchange.receives.size();
-  std::vector<uint64_t> own(all), other(all);
-  Exchange words;
-  words.step = exchange.step;
-  words.queue = exchange.queue;
-  auto add = [&](size_t i, int64_t peer, MessageId out, MessageId in,
-                 size_t size) {
-    own[i] = size;
-    words.sends.push_back({peer, out, &own[i], sizeof own[i]});
-    words.receives.push_back({peer, in, &other[i], sizeof other[i]});
-  };
-  for (size_t i = 0; i < sends; ++i) {
-    const Outgoing &send = exchange.sends[i];
-    add(i, send.to, announced(send.id), expected(send.id), send.size);
-  }
-  for (size_t i = sends; i < all; ++i) {
-    const Incoming &receive = exchange.receives[i - sends];
-    add(i, receive.from, expected(receive.id), announced(receive.id),
-        receive.size);
-  }
-  if (auto trouble = control.exchange(words, deadline, waitsFor))
-    return trouble;
-  for (size_t i = sends; i < all; ++i)
-    if (own[i] != other[i])
-      return Trouble{
-          {words.receives[i].from, exchange.step, otherSize(own[i], other[i])}};
-  // Receivers tell of the sender; where that is this rank, they have begun to.
-  for (size_t i = 0; i < sends; ++i)
-    if (own[i] != other[i])
-      return abort.raisedWithin(kGrace)
-                 ? Trouble{*abort.failure()}
-                 : Trouble{{rank, exchange.step, otherSize(other[i], own[i])}};
-  return std::nullopt;
-}
 
 std::optional<Trouble>
 NcclTransport::exchange(const Exchange &exchange, Deadline deadline,
@@ -114,7 +58,7 @@ std::optional<Trouble>
 NcclTransport::move(const Exchange &exchange, Deadline deadline,
                     const std::function<void(int64_t)> &waitsFor) {
   const Deadline begin = Clock::now();
-  if (auto trouble = meet(exchange, deadline, waitsFor))
+  if (auto trouble = meeting.begin(exchange, deadline, waitsFor))
     return trouble;
   // Between two ranks messages have an order and nothing else: the same on both
   // ends.

@@ -73,6 +73,15 @@ bool same(const std::string &a, const std::string &b) {
 
 } // namespace
 
+std::string makeSecret() {
+  std::string secret;
+  for (char each : makeNonce()) {
+    secret += "0123456789abcdef"[(each >> 4) & 15];
+    secret += "0123456789abcdef"[each & 15];
+  }
+  return secret;
+}
+
 Digest keyedDigest(const std::string &key, const std::string &message) {
   constexpr size_t block = 64;
   std::string padded = key;

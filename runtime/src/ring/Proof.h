@@ -23,6 +23,9 @@
 
 namespace ringlet::rt::ring {
 
+/// A secret of random digits.
+std::string makeSecret();
+
 using Digest = abi::Sha256Digest;
 
 /// HMAC of RFC 2104 with SHA-256.

@@ -7,6 +7,7 @@
 
 #include "Ring.h"
 
+#include "CopyTransport.h"
 #include "NcclTransport.h"
 
 #include <cstdio>
@@ -39,8 +40,7 @@ Status Ring::create(const BootstrapOptions &bootstrapOptions,
   made->connect = [ring = made.get()](const std::shared_ptr<Device> &device,
                                       int levels, Deadline deadline,
                                       std::unique_ptr<Transport> &transport) {
-    return connectNccl(*ring->channel, *ring->ofHost, ring->abort, device,
-                       levels, ring->options.communicator, deadline, transport);
+    return ring->connectDevice(device, levels, deadline, transport);
   };
   RL_TRY(made->start());
   ring = std::move(made);
@@ -63,6 +63,32 @@ Status Ring::create(const std::shared_ptr<Hub> &hub, int64_t rank,
   RL_TRY(made->start());
   ring = std::move(made);
   return {};
+}
+
+/// Copies where all ranks are on one host whose devices reach each other, else
+/// NCCL.
+Status Ring::connectDevice(const std::shared_ptr<Device> &device, int levels,
+                           Deadline deadline,
+                           std::unique_ptr<Transport> &transport) {
+  const std::string &wanted = options.transport;
+  std::string own = wanted.empty() ? "any" : wanted;
+  if (options.communicator)
+    own = "nccl";
+  RL_TRY(agree(*channel, {{"transport between devices", own}}, deadline));
+  std::string whyNot;
+  if (own != "nccl") {
+    RL_TRY(connectCopies(*channel, *ofHost, abort, device, levels, deadline,
+                         transport, whyNot));
+    if (transport)
+      return {};
+    if (own == "p2p")
+      return rt::failure(RL_UNAVAILABLE,
+                         "p2p between processes is not possible: ", whyNot);
+    device->context->logger.log(
+        RL_LOG_INFO, "messages of a ring go by NCCL, not by copies: ", whyNot);
+  }
+  return connectNccl(*channel, *ofHost, abort, device, levels,
+                     options.communicator, deadline, transport);
 }
 
 Status Ring::start() {

@@ -31,6 +31,8 @@ struct RingOptions {
   double deviceSeconds = 60;
   /// An ncclComm_t of the same ranks, for devices; null: one is made.
   void *communicator = nullptr;
+  /// Of devices of processes: "p2p" or "nccl"; empty: the first that works.
+  std::string transport;
   TcpChannelOptions channel;
 };
 
@@ -118,6 +120,10 @@ private:
                                        std::unique_ptr<Transport> &transport)>;
 
   explicit Ring(const RingOptions &options) : options(options) {}
+  /// Of processes.
+  Status connectDevice(const std::shared_ptr<Device> &device, int levels,
+                       Deadline deadline,
+                       std::unique_ptr<Transport> &transport);
   Status start();
   Status use(const std::shared_ptr<Context> &context, int levels);
   void work(int queue);

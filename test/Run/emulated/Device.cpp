@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // As much of the driver API as the runtime needs (runtime/src/cuda/Symbols.def)
-// for a GPU without tensor maps, graphs and pools. Modules are not looked at:
+// for a GPU without tensor maps, graphs and pools; its memory is in Memory.cpp.
+// Modules are not looked at:
 // the kernels are in the table that the library is linked with, and run at
 // once. RINGLET_EMULATED_ARCH is the compute capability, as 80.
 //
@@ -30,8 +31,7 @@ using Address = uint64_t;
 using Handle = void *;
 using Stream = void *;
 
-constexpr int success = 0, outOfMemory = 2, notFound = 500, notReady = 600,
-              notSupported = 801;
+constexpr int success = 0, notFound = 500, notReady = 600, notSupported = 801;
 constexpr int sharedBytes = 227 << 10;
 constexpr size_t memoryBytes = size_t(8) << 30;
 Handle const something = const_cast<char *>("");
@@ -183,15 +183,6 @@ int cuLaunchKernel(Handle function, unsigned blocks, unsigned, unsigned,
   return success;
 }
 
-int cuMemAlloc_v2(Address *address, size_t bytes) {
-  void *memory = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
-  *address = reinterpret_cast<Address>(memory);
-  return memory ? success : outOfMemory;
-}
-int cuMemFree_v2(Address address) {
-  std::free(at(address));
-  return success;
-}
 // All memory is the host's, and pinned.
 int cuPointerGetAttributes(unsigned count, const int *names, void **values,
                            Address) {

@@ -4,7 +4,7 @@
 
 The code is what ptxas would get, but for the last step: LLVM IR for the GPU
 becomes IR for the CPU (host_code.py), is linked with a libcuda that runs blocks
-(Device.cpp, Block.cpp), and ringlet-run does the rest, as on a GPU.
+(Device.cpp, Memory.cpp, Block.cpp), and ringlet-run does the rest, as on a GPU.
 """
 
 import argparse
@@ -329,7 +329,7 @@ def do(*command, **options) -> str:
 def build_emulator(options) -> list:
     """The objects of a libcuda that runs blocks."""
     objects = []
-    for source in ("Block", "Device"):
+    for source in ("Block", "Device", "Memory"):
         objects.append(options.work / f"{source}.o")
         do(
             *(options.cxx, "-std=c++17", "-O2", "-fPIC", "-Wall", "-Wextra"),

@@ -1,7 +1,7 @@
 # Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Rings of GPUs that are the CPU: ranks that are threads and ranks that are
-processes, whose messages a libnccl without GPUs moves, against f64.
+processes, whose messages they copy or a libnccl without GPUs moves, against f64.
 
 What kernels compute, what is packed for which rank, and which memory messages are
 in, is as on GPUs.
@@ -51,7 +51,7 @@ def free_port() -> int:
         return ear.getsockname()[1]
 
 
-def run_processes(ranks, command, folder, environment) -> list:
+def run_processes(ranks, command, folder, environment, transport) -> list:
     """The outputs of each rank, by name, of which it has written its own rows."""
     common = dict(
         environment,
@@ -62,7 +62,11 @@ def run_processes(ranks, command, folder, environment) -> list:
     )
     running = [
         subprocess.Popen(
-            [*command, f"--out={folder}/out{rank}.safetensors"],
+            [
+                *command,
+                f"--transport={transport}",
+                f"--out={folder}/out{rank}.safetensors",
+            ],
             env=dict(common, RANK=str(rank)),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -72,7 +76,7 @@ def run_processes(ranks, command, folder, environment) -> list:
     ]
     said = [each.communicate(timeout=300)[0] for each in running]
     for rank, each in enumerate(running):
-        if each.returncode or "transport  nccl" not in said[rank]:
+        if each.returncode or f"transport  {transport}" not in said[rank]:
             raise RuntimeError(f"rank {rank}: {said[rank]}")
     return [
         safetensors_file.read(folder / f"out{rank}.safetensors") for rank in range(ranks)
@@ -101,13 +105,14 @@ def run(case, number, emulator, options) -> str:
     if "transport  p2p" not in said:
         raise RuntimeError(f"expected p2p, found {said}")
     environment["RINGLET_NCCL_LIBRARY"] = str(options.nccl)
-    parts = run_processes(ranks, command, folder, environment)
-    # Threads and processes compute the same, row by row.
     expected = rows_of(safetensors_file.read(whole)["result0"])
-    found = list(zip(*(rows_of(part["result0"]) for part in parts)))
-    if len(found) != rows or any(a not in b for a, b in zip(expected, found)):
-        raise RuntimeError("ranks that are processes have other results")
-    return f"{ranks} ranks over p2p and nccl"
+    for transport in ("p2p", "nccl"):
+        parts = run_processes(ranks, command, folder, environment, transport)
+        # Threads and processes compute the same, row by row.
+        found = list(zip(*(rows_of(part["result0"]) for part in parts)))
+        if len(found) != rows or any(a not in b for a, b in zip(expected, found)):
+            raise RuntimeError(f"processes have other results over {transport}")
+    return f"{ranks} ranks over p2p, of threads and of processes, and nccl"
 
 
 def rows_of(tensor) -> list:

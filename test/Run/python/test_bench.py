@@ -568,7 +568,7 @@ def test_ring_says_which_rank_fails(tmp_path):
     assert done.returncode == 1 and "No such file" in done.stderr, done.stderr
     assert "rank " in done.stderr
     for arguments, message in (
-        (["--programs=a", "--transport=nccl"], "expected --transport from socket"),
+        (["--programs=a", "--transport=nccl"], "expected --transport from socket, inprocess"),
         (["--programs=a", "--ranks=0"], "expected --ranks and --threads-of-rank"),
         ([], "expected --prepare or --programs for ring"),
         (["--programs=a", "--only=none such"], "expected --only to match one"),

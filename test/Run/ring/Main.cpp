@@ -13,8 +13,8 @@
 // 1, 2, 3, 4 and 8 ranks with other lengths and shards, over threads and over
 // sockets. What the ranks gather is judged by the oracle, and its error is that
 // of one rank (G1). For a GPU, ranks are threads that copy from device to
-// device or, with --transport=nccl, processes; --compile compiles, and no more,
-// so that a machine with a GPU needs no compiler.
+// device or, with --transport=nccl or p2p, processes; --compile compiles, and
+// no more, so that a machine with a GPU needs no compiler.
 //
 //===----------------------------------------------------------------------===//
 

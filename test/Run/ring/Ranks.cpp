@@ -89,11 +89,15 @@ onRing(int64_t ranks, const std::string &transport, double waitSeconds,
   rl_ring_options options = RL_RING_OPTIONS_INIT;
   options.wait_seconds = waitSeconds;
   options.ranks = static_cast<int32_t>(ranks);
-  options.secret = "a secret of this test";
-  options.port = freePort();
-  if (transport == "inprocess" &&
-      rl_ring_create_local(&options, options.ranks, rings.data()) != RL_OK)
+  rl_ring_id id;
+  if (transport != "inprocess") {
+    if (rl_ring_make_id(nullptr, &id) != RL_OK)
+      return {rl_last_error()};
+    options.id = &id;
+  } else if (rl_ring_create_local(&options, options.ranks, rings.data()) !=
+             RL_OK) {
     return {rl_last_error()};
+  }
   std::vector<std::thread> threads;
   for (int64_t rank = 0; rank < ranks; ++rank)
     threads.emplace_back([&, rank] {
@@ -363,7 +367,7 @@ private:
 /// One rank in a process of its own: all items over one ring.
 void runRank(const Setup &setup, const std::vector<Item> &items, int64_t rank,
              int64_t ranks, uint16_t port, const Shared &shared) {
-  if (ranks > setup.devices) {
+  if (ranks > setup.devices && setup.transport == "nccl") {
     // NCCL takes two ranks on one GPU for a mistake unless they are on two
     // hosts.
     setenv("NCCL_HOSTID", std::to_string(rank).c_str(), 1);
@@ -374,6 +378,7 @@ void runRank(const Setup &setup, const std::vector<Item> &items, int64_t rank,
   options.ranks = static_cast<int32_t>(ranks);
   options.secret = "a secret of this test";
   options.port = port;
+  options.transport = setup.transport.c_str();
   rl_ring *ring = nullptr;
   std::string message;
   if (rl_ring_create(&options, &ring) != RL_OK)
@@ -387,9 +392,8 @@ void runRank(const Setup &setup, const std::vector<Item> &items, int64_t rank,
     size_t index = i * size_t(ranks) + size_t(rank);
     if (of.empty())
       call.write(shared.results(index));
-    if (of.empty() && ranks > 1 &&
-        std::strcmp(rl_ring_transport(ring), "nccl") != 0)
-      of = std::string("expected nccl, found ") + rl_ring_transport(ring);
+    if (of.empty() && ranks > 1 && setup.transport != rl_ring_transport(ring))
+      of = "expected " + setup.transport + ", found " + rl_ring_transport(ring);
     std::snprintf(shared.message(index), Shared::messageBytes, "%s",
                   of.c_str());
     if (rl_ring_status(ring) != RL_OK)
@@ -441,7 +445,7 @@ std::vector<std::string> runItems(const Setup &setup,
                                   std::vector<Gathered> &gathered) {
   for (const Item &item : items)
     gathered.push_back(roomFor(item));
-  if (setup.transport == "nccl")
+  if (setup.transport == "nccl" || setup.transport == "p2p")
     return runProcesses(setup, items, gathered);
   std::vector<std::string> messages;
   for (size_t i = 0; i < items.size(); ++i)

@@ -56,8 +56,8 @@ struct Setup {
   std::string target = "cpu";
   /// Where artefacts are; those that are not there are made.
   std::string folder;
-  /// "inprocess", "socket" or "nccl", whose ranks are processes; empty: threads
-  /// and sockets in turn.
+  /// "inprocess", "socket" or, of ranks that are processes with GPUs, "nccl" or
+  /// "p2p"; empty: threads and sockets in turn.
   std::string transport;
   /// GPUs, with which ranks take turns.
   int32_t devices = 1;
@@ -98,8 +98,7 @@ struct Item {
 };
 
 /// Runs items of one number of ranks and gathers their results. Ranks are
-/// threads that meet anew for each item, or, with NCCL, processes that meet
-/// once. The message of the first rank that fails, or an empty string, of each
+/// threads that meet anew for each item, or processes that meet once. The message of the first rank that fails, or an empty string, of each
 /// item.
 std::vector<std::string> runItems(const Setup &setup,
                                   const std::vector<Item> &items,

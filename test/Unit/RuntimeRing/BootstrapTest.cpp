@@ -131,6 +131,45 @@ TEST(BootstrapTest, WithoutTheSecret) {
   EXPECT_EQ(root[0].message(), "ranks 1 of 2 did not come within 1 s");
 }
 
+TEST(BootstrapTest, Ids) {
+  Held before = held();
+  std::string id, other;
+  ASSERT_TRUE(makeId("127.0.0.1", id).ok());
+  ASSERT_TRUE(makeId("127.0.0.1", other).ok());
+  EXPECT_NE(id, other);
+  EXPECT_LT(id.size(), size_t(192));
+  // Whoever comes first waits for rank 0, which listens already.
+  std::vector<Status> joined(3);
+  std::vector<std::thread> ranks;
+  for (int64_t rank : {2, 1, 0})
+    ranks.emplace_back([&, rank] {
+      BootstrapOptions options;
+      options.rank = rank;
+      options.ranks = 3;
+      joined[size_t(rank)] = useId(id, options);
+      Peers peers;
+      if (joined[size_t(rank)].ok())
+        joined[size_t(rank)] = bootstrap(options, peers);
+    });
+  for (std::thread &rank : ranks)
+    rank.join();
+  for (const Status &status : joined)
+    EXPECT_TRUE(status.ok()) << status.message();
+
+  // An id is for one ring, with rank 0 where it was made.
+  BootstrapOptions options;
+  options.ranks = 2;
+  EXPECT_EQ(useId(id, options).message(),
+            "expected rank 0 once, and in the process that made its id");
+  for (const char *wrong : {"", "ringlet1", "ringlet1 70000 a b", "x 1 a b"})
+    EXPECT_EQ(useId(wrong, options).message(),
+              "expected an id that rl_ring_make_id has made")
+        << wrong;
+  EXPECT_TRUE(useId(other, options).ok());
+  options.ear.reset();
+  EXPECT_EQ(held().files, before.files);
+}
+
 // Somebody else who listens there does not know the secret, either.
 TEST(BootstrapTest, RootWithoutTheSecret) {
   File listener;

@@ -65,7 +65,7 @@ private:
 
 INSTANTIATE_TEST_SUITE_P(Transports, ConformanceTest,
                          testing::Values(Kind::InProcess, Kind::Socket,
-                                         Kind::P2p, Kind::Nccl),
+                                         Kind::P2p, Kind::Copies, Kind::Nccl),
                          [](const auto &info) { return nameOf(info.param); });
 
 std::vector<char> pattern(int64_t from, int64_t to, size_t size) {

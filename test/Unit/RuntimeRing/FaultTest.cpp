@@ -136,8 +136,9 @@ protected:
     for (int64_t rank = 0; rank < ranks; ++rank) {
       // Several calls: whatever the timing, everybody needs everybody again.
       Words words = {"calls=4"};
-      if (GetParam() == Kind::Nccl)
-        words.push_back("nccl=1");
+      if (GetParam() != Kind::Socket)
+        words.push_back(GetParam() == Kind::Nccl ? "device=nccl"
+                                                 : "device=p2p");
       words.insert(words.end(), all.begin(), all.end());
       if (rank == odd)
         words.insert(words.end(), oddly.begin(), oddly.end());
@@ -181,7 +182,8 @@ protected:
 /// before.
 class BootstrapFaultTest : public FaultTest {};
 INSTANTIATE_TEST_SUITE_P(Transports, FaultTest,
-                         testing::Values(Kind::Socket, Kind::Nccl),
+                         testing::Values(Kind::Socket, Kind::Copies,
+                                         Kind::Nccl),
                          [](const auto &info) { return nameOf(info.param); });
 INSTANTIATE_TEST_SUITE_P(Transports, BootstrapFaultTest,
                          testing::Values(Kind::Socket),

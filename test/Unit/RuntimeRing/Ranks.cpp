@@ -15,7 +15,7 @@
 namespace ringlet::rt::ring {
 
 const char *nameOf(Kind kind) {
-  const char *names[] = {"inprocess", "socket", "p2p", "nccl"};
+  const char *names[] = {"inprocess", "socket", "p2p", "copies", "nccl"};
   return names[static_cast<int>(kind)];
 }
 
@@ -55,6 +55,8 @@ std::vector<Status> runRanks(Kind kind, int64_t ranks,
     threads.emplace_back([&, rank] {
       std::unique_ptr<Ring> ring;
       RingOptions own = options.ring;
+      if (kind == Kind::Copies || kind == Kind::Nccl)
+        own.transport = kind == Kind::Nccl ? "nccl" : "p2p";
       if (options.communicatorOf)
         own.communicator = options.communicatorOf(rank);
       if (kind == Kind::InProcess || kind == Kind::P2p) {

@@ -17,7 +17,8 @@
 
 namespace ringlet::rt::ring {
 
-enum class Kind { InProcess, Socket, P2p, Nccl };
+/// Copies: p2p between processes, which are threads here.
+enum class Kind { InProcess, Socket, P2p, Copies, Nccl };
 const char *nameOf(Kind kind);
 
 /// The device whose memory a kind moves, where it is one for devices; null: the

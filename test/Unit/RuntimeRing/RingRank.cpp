@@ -12,7 +12,7 @@
 //   held FILES THREADS       more than before the ring
 // What goes wrong is told by names: kill, stop, exit and sleep, a step at
 // which; rows and artefact, of the call; calls, how many; die=bootstrap. With
-// nccl=1, messages are in memory of a device.
+// device=nccl or device=p2p, messages are in memory of a device.
 //
 //===----------------------------------------------------------------------===//
 
@@ -81,6 +81,7 @@ Status run(int64_t rank, int64_t ranks, uint16_t port) {
   options.waitSeconds = number("wait", 3);
   options.channel.silence = number("silence", 3);
   options.channel.interval = 0.1;
+  options.transport = word("device", "");
   if (word("die", "") == "bootstrap") {
     File connection;
     std::string refusal;
@@ -93,7 +94,7 @@ Status run(int64_t rank, int64_t ranks, uint16_t port) {
   std::unique_ptr<Ring> ring;
   RL_TRY(Ring::create(bootstrap, options, ring));
   std::shared_ptr<Context> context;
-  RL_TRY(contextOf(given.count("nccl") ? Kind::Nccl : Kind::Socket, context));
+  RL_TRY(contextOf(given.count("device") ? Kind::Nccl : Kind::Socket, context));
   int64_t rows = static_cast<int64_t>(number("rows", 4096));
   ringlet::ring::Schedule schedule = scheduleOf(ranks, rows);
   KeyPlan plan(schedule, rank, {8, 16});
@@ -119,9 +120,9 @@ int main(int argc, char **argv) {
           equals + 1;
   }
   std::shared_ptr<Context> context;
-  if (given.count("nccl") && !contextOf(Kind::Nccl, context).ok())
+  if (given.count("device") && !contextOf(Kind::Nccl, context).ok())
     return 3;
-  if (given.count("nccl") && std::getenv("RINGLET_TEST_GPU")) {
+  if (given.count("device") && std::getenv("RINGLET_TEST_GPU")) {
     // NCCL takes two ranks on one GPU for a mistake unless they are on two
     // hosts.
     setenv("NCCL_HOSTID", argv[1], 1);
