@@ -68,6 +68,8 @@ public:
   /// Adds what exchanges take; all ranks call it.
   Status fillRing(rl_estimate &estimate);
   uint64_t runBytes() const { return shape->runBytes; }
+  /// Multiprocessors that its kernels leave to what runs beside them.
+  void spare(uint32_t multiprocessors) { spared = multiprocessors; }
   /// Queues the steps; complete on return where the driver has no queues.
   /// Workspace is the context's unless there is one of the embedder's.
   Status execute(Stream stream, char *ownWorkspace = nullptr,
@@ -98,6 +100,7 @@ private:
   const Program &program;
   const Entry &entry;
   ring::Ring *const ring;
+  uint32_t spared = 0;
   std::shared_ptr<const Prepared> shape;
   std::vector<std::shared_ptr<const IndexTable>> tables; // Of its tableUses.
   Reused<CallLists> lists;

@@ -104,6 +104,8 @@ struct LaunchCall {
   Stream stream;
   /// The work in front of it on the stream is a launch of the same run.
   bool follows = false;
+  /// Multiprocessors that a kernel whose blocks stay leaves to others.
+  uint32_t spared = 0;
 };
 
 /// The kernels of a run, kept ready for the next one. For one queue, and for

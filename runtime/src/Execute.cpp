@@ -191,7 +191,7 @@ void Call::runLaunch(const Prepared::Launch &launch, char *scratch,
        shape->maps.data() + launch.firstMap,
        lists->mapAddresses.data() + launch.firstMap, launch.mapCount,
        launch.items, scratch, kernel.scratchBytes, stream,
-       /*follows=*/!lists->launches.empty()});
+       /*follows=*/!lists->launches.empty(), spared});
 }
 
 std::vector<TensorView> Call::placedBuffers() const {
@@ -313,10 +313,10 @@ Status Call::execute(Stream stream, char *ownWorkspace, uint64_t ownBytes) {
   if (!status.ok())
     return failed(status);
   // A batch is of all steps of one queue: where something else came in between,
-  // of none.
+  // of none. It has all multiprocessors.
   BatchCache::Use use;
   Batch *batch = nullptr;
-  if (!queues.areSeveral() && !lists->launches.empty() &&
+  if (!queues.areSeveral() && spared == 0 && !lists->launches.empty() &&
       lists->launches.size() == shape->steps.size())
     batch = shape->batches->find(*context.driver, queue, lists->launches, use);
   status = start(batch);

@@ -309,9 +309,14 @@ Status RingSteps::attend(const abi::Attend &step, const Tensors &tensors,
       continue;
     if (status.ok()) {
       ring::Deadline begin = ring::Clock::now();
+      uint32_t spared = ring && exchange.shape->keys.hasMessages(t)
+                            ? ring->multiprocessors()
+                            : 0;
       status = forEachCall(exchange, state, exchange.shape->pieces[t], key,
-                           value, chunk ? &*chunk : nullptr,
-                           [&](Call &call) { return call.execute(stream); });
+                           value, chunk ? &*chunk : nullptr, [&](Call &call) {
+                             call.spare(spared);
+                             return call.execute(stream);
+                           });
       if (ring)
         ring->computed(t, begin);
     }

@@ -20,6 +20,7 @@ import secrets
 import shlex
 import socket
 import statistics
+import sys
 
 import cases
 import gpu_suite
@@ -35,6 +36,7 @@ class Failed(Exception):
     """A rank has."""
 
 
+NONE = "(?!)"  # A pattern without a match.
 # Of outputs beside those of one rank, relative to the greatest value.
 TOLERANCE = 2e-2
 
@@ -180,8 +182,8 @@ def gather(processes, answers, count: int):
         yield answer
 
 
-def of_transport(options, transport: str, todo: list) -> list:
-    """All answers, a list of those of all ranks for each case."""
+def of_transport(options, transport: str, todo: list, peers: str):
+    """Each case, with the answers of all ranks, when they are there."""
     context = multiprocessing.get_context("spawn")
     answers = context.Queue()
     job = ring_ranks.Job(
@@ -194,7 +196,7 @@ def of_transport(options, transport: str, todo: list) -> list:
         threads=options.threads_of_rank,
         repeat=options.repeat,
         burst=options.burst,
-        peers=options.peers,
+        peers=peers,
         ports=(free_port(), free_port()),
         secret=secrets.token_hex(16),
     )
@@ -220,14 +222,14 @@ def of_transport(options, transport: str, todo: list) -> list:
             ranks = found.setdefault(answer["case"], [])
             ranks.append(answer)
             if len(ranks) == options.ranks:
-                print(f"{transport}: {answer['case']}", flush=True)
+                case = next(each for each in todo if each.name == answer["case"])
+                yield case, sorted(ranks, key=lambda each: each["rank"])
         for each in processes:
             each.join(60)
     finally:
         for each in processes:
             if each.is_alive():
                 each.terminate()
-    return [sorted(found[each.name], key=lambda x: x["rank"]) for each in todo]
 
 
 # What they found.
@@ -334,24 +336,31 @@ def describe(options, said: dict) -> dict:
 
 
 def run(options) -> int:
-    todo, found = chosen(options), []
+    todo, found, has_failed = chosen(options), [], False
     of_peers: dict = {}
     said: dict = {}
     for transport in options.transport.split(","):
-        for case, answers in zip(todo, of_transport(options, transport, todo)):
-            said = said or answers[0]["machine"]
-            for name, reason in answers[0]["refused"].items():
-                print(f"{name} does not take {case.name}: {reason}", flush=True)
-            # Threads have none of their own: they stand beside those of processes.
-            of_peers.setdefault(case.name, {}).update(peers_of(answers))
-            found.append(
-                result_of(case, transport, answers, of_peers[case.name])
-            )
-            show(found[-1])
-    if options.out:
+        # Once, beside the first ranks that are processes; the others' times stand
+        # beside these.
+        peers = NONE if any(of_peers.values()) else options.peers
+        try:
+            for case, answers in of_transport(options, transport, todo, peers):
+                said = said or answers[0]["machine"]
+                for name, reason in answers[0]["refused"].items():
+                    print(f"{name} does not take {case.name}: {reason}", flush=True)
+                of_peers.setdefault(case.name, {}).update(peers_of(answers))
+                found.append(
+                    result_of(case, transport, answers, of_peers[case.name])
+                )
+                show(found[-1])
+        except Failed as failure:
+            # What was measured before is worth its time.
+            print(f"{transport}: {failure}", file=sys.stderr, flush=True)
+            has_failed = True
+    if options.out and found:
         text = json.dumps({**describe(options, said), "ring": found}, indent=1)
         pathlib.Path(options.out).write_text(text + "\n")
     wrong = [each["name"] for each in found if not each["error"] <= TOLERANCE]
     if wrong:
         print(f"wrong: {', '.join(wrong)}", flush=True)
-    return 1 if wrong else 0
+    return 1 if wrong or has_failed else 0

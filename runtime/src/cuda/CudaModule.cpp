@@ -168,8 +168,8 @@ Status CudaModule::find(const abi::Kernel &description,
   if (words > mostWords)
     return failure(RL_UNSUPPORTED, "kernel '", symbol, "': expected at most ",
                    mostWords, " words of parameters, found ", words);
-  found.mostBlocks =
-      code.blocks_per_multiprocessor() * uint32_t(limits.multiprocessors);
+  found.blocksPerMultiprocessor = code.blocks_per_multiprocessor();
+  found.multiprocessors = uint32_t(limits.multiprocessors);
   found.startsEarly = code.starts_early();
 
   OutsideCapture outside(api);

@@ -21,7 +21,8 @@ struct Kernel {
   uint32_t threads = 0;
   uint32_t sharedBytes = 0; // Dynamic.
   /// 0: a block for each item.
-  uint32_t mostBlocks = 0;
+  uint32_t blocksPerMultiprocessor = 0;
+  uint32_t multiprocessors = 0;
   /// It waits for the launch in front of it by itself.
   bool startsEarly = false;
 };

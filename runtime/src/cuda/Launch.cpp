@@ -20,8 +20,12 @@ using namespace ringlet::rt::cuda;
 Status KernelStart::set(const Api &api, const LaunchCall &call) {
   const auto &found = *static_cast<const Kernel *>(call.kernel);
   auto blocks = unsigned(call.items);
-  if (found.mostBlocks)
-    blocks = std::min(blocks, found.mostBlocks);
+  if (found.blocksPerMultiprocessor) {
+    uint32_t taken = call.spared < found.multiprocessors
+                         ? found.multiprocessors - call.spared
+                         : 1;
+    blocks = std::min(blocks, found.blocksPerMultiprocessor * taken);
+  }
   kernel = {found.function,    blocks,  1,      1, found.threads, 1, 1,
             found.sharedBytes, nullptr, nullptr};
   early = found.startsEarly && call.follows;

@@ -62,6 +62,7 @@ Communicator::open(const std::string &what, Deadline deadline,
   RL_TRY(device->driver().openMessages(queue));
   NcclConfig config;
   config.blocking = 0;
+  config.mostBlocks = multiprocessors;
   Status status = call(what, [&] { return begin(config); });
   bool done = false;
   for (int looks = 0; status.ok() && !done; ++looks) {

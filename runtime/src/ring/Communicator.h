@@ -18,6 +18,9 @@ namespace ringlet::rt::ring {
 /// its functions waits beyond a deadline. For one thread at a time.
 class Communicator {
 public:
+  /// That messages take at most.
+  static constexpr int multiprocessors = 4;
+
   Communicator(const NcclApi &api, std::shared_ptr<Device> device, Abort &abort)
       : api(api), device(std::move(device)), abort(abort) {}
   Communicator(const Communicator &) = delete;

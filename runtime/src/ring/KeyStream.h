@@ -53,6 +53,8 @@ public:
 
   int64_t rank() const { return ownRank; }
   int64_t steps() const { return static_cast<int64_t>(plans.size()); }
+  /// Whether any are begun in a step, and travel while it is computed.
+  bool hasMessages(int64_t step) const { return !plans[step].messages.empty(); }
   /// Of the chunk of a step; empty where there is none, and in step 0.
   const std::vector<ringlet::ring::Part> &layout(int64_t step) const {
     return plans[step].layout;

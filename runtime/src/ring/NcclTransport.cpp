@@ -26,6 +26,9 @@ public:
       : rank(rank), meeting(rank, control, abort), abort(abort) {}
 
   const char *name() const override { return "nccl"; }
+  uint32_t multiprocessors() const override {
+    return Communicator::multiprocessors;
+  }
   std::optional<Trouble>
   exchange(const Exchange &exchange, Deadline deadline,
            const std::function<void(int64_t)> &waitsFor) override;

@@ -68,6 +68,9 @@ public:
   /// Of the messages of the last call; before the first one, of the host's.
   const char *transportName() const { return transport->name(); }
 
+  /// That messages of the last call take from kernels while they travel.
+  uint32_t multiprocessors() const { return transport->multiprocessors(); }
+
   /// Begins a call. All ranks must mean the same one: the first time, they
   /// compare what they know of it; from then on messages carry its number and a
   /// digest. Its messages move memory of the context's device, null: of the

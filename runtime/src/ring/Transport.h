@@ -75,6 +75,8 @@ public:
 
   /// "inprocess", "socket", "p2p", "nccl".
   virtual const char *name() const = 0;
+  /// Of a device, that it takes while messages travel.
+  virtual uint32_t multiprocessors() const { return 0; }
 
   /// Returns when all messages are there and all own ones are on their way,
   /// which frees their memory; after trouble nothing touches it any more,

@@ -13,6 +13,7 @@
 #include "FakeNccl.h"
 #include "Ranks.h"
 
+#include "runtime/src/cuda/Launch.h"
 #include "runtime/src/ring/Nccl.h"
 
 #include "gtest/gtest.h"
@@ -81,6 +82,30 @@ TEST_F(NcclTest, OwnCommunicators) {
     EXPECT_TRUE(status.ok()) << status.message();
   EXPECT_EQ(fake->made - made, 3);
   EXPECT_EQ(fake->destroyed - destroyed, 3);
+}
+
+// Kernels whose blocks stay leave messages multiprocessors to begin on.
+TEST(LaunchTest, SparedMultiprocessors) {
+  cuda::Kernel kernel;
+  kernel.blocksPerMultiprocessor = 2;
+  kernel.multiprocessors = 132;
+  auto blocks = [&](int64_t items, uint32_t spared) {
+    LaunchCall call = {};
+    call.kernel = &kernel;
+    call.items = items;
+    call.spared = spared;
+    cuda::KernelStart start;
+    EXPECT_TRUE(start.set(cuda::Api(), call).ok());
+    return start.node().gridX;
+  };
+  EXPECT_EQ(blocks(10000, 0), 264u);
+  EXPECT_EQ(blocks(10000, 4), 256u);
+  EXPECT_EQ(blocks(10000, 132), 2u);
+  EXPECT_EQ(blocks(10000, 200), 2u);
+  EXPECT_EQ(blocks(255, 4), 255u);
+  // Where each item is a block, they end soon enough.
+  kernel.blocksPerMultiprocessor = 0;
+  EXPECT_EQ(blocks(10000, 4), 10000u);
 }
 
 // An error of the library ends the ring on all ranks, in its words.
