@@ -288,13 +288,14 @@ def run_process(job: Job, rank: int, start: Start, answers) -> None:
             transport=job.transport if job.on_gpu else None,
         )  # fmt: skip
         group: Any = types.SimpleNamespace(
-            peers=lambda *_: {}, close=lambda: None, all_of=bool
+            peers=lambda *_: {}, close=lambda: None, end=lambda: None, all_of=bool
         )
         if job.on_gpu:
             import ring_peers
 
             group = ring_peers.Group(rank, job.ranks, job.ports[1], job.peers)
         Rank(job, rank, ring, start, answers, group).run()
+        group.end()
     except BaseException as failure:
         answer_failure(answers, rank, failure)
         raise SystemExit(1) from failure
