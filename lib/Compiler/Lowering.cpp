@@ -56,7 +56,8 @@ static ArrayAttr dropRecipes(ArrayAttr tilings) {
   SmallVector<Attribute> plain;
   for (auto tiling : tilings.getAsRange<attn::TilingAttr>())
     plain.push_back(attn::TilingAttr::get(tiling.getContext(),
-                                          tiling.getQuery(), tiling.getKey()));
+                                          tiling.getQuery(), tiling.getKey(),
+                                          tiling.getPart()));
   return ArrayAttr::get(tilings.getContext(), plain);
 }
 

@@ -31,6 +31,8 @@ struct CostTable {
   /// Cycles of a group's softmax that nothing of its own hides: for each key,
   /// and for a step.
   double keyLatency = 4.6, stepLatency = 750.0;
+  /// Bytes from or to memory a cycle, if all multiprocessors ask for as many.
+  double memoryBytes = 18.0;
   /// Operands in shared memory are read at less than the full rate.
   double sharedFactor = 1.2;
   /// Resources that are used side by side add up as the norm of this order: a
@@ -177,6 +179,10 @@ double ringlet::cost::countCyclesOfRow(const GPUSchedule &schedule,
                                        double keys) {
   return schedule.cyclesPerScore *
          (keys + table.stepsOfTile * static_cast<double>(schedule.key));
+}
+
+double ringlet::cost::countCyclesOfState(int64_t columns) {
+  return sizeof(float) * static_cast<double>(columns) / table.memoryBytes;
 }
 
 std::string ringlet::cost::explain(const GPUSchedule &schedule) {

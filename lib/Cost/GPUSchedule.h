@@ -50,6 +50,10 @@ GPUSchedule chooseSchedule(const GPUCore &core, const BranchShape &branch);
 /// a tile of queries costs beside its keys included.
 double countCyclesOfRow(const GPUSchedule &schedule, double keys);
 
+/// Cycles of a multiprocessor for the state of a row in f32, of so many
+/// columns, that comes from memory and goes back there.
+double countCyclesOfState(int64_t columns);
+
 /// One line for people: the choice and the figures behind it.
 std::string explain(const GPUSchedule &schedule);
 

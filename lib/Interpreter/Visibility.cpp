@@ -203,6 +203,9 @@ static LogicalResult runList(Machine &machine, const Instruction &instruction) {
   if (failed(sight.place(machine, instruction, queries)))
     return failure();
   int64_t height = keyType.getShape()[0];
+  // An index knows nothing of an end that the kernel reads.
+  auto keyView = op.getKey().getDefiningOp<rtile::ViewOp>();
+  bool mayEnd = keyView && keyView.getEnd();
   // In a segment before the keys, rows that exist would begin far behind 0.
   Wide first = std::max<Wide>(keyRows.begin(), 0) / height * height;
   for (Wide row = first; row < keyRows.end(); row += height) {
@@ -214,7 +217,7 @@ static LogicalResult runList(Machine &machine, const Instruction &instruction) {
       for (const std::optional<Token> &key : keys) {
         bool seen = query && key && sight.sees(*query, *key, keyRows);
         any |= seen;
-        all &= seen || !query;
+        all &= seen || !query || (!key && mayEnd);
       }
     auto entry = isWhole.find(static_cast<int64_t>(row));
     if (entry == isWhole.end() ? any : entry->second && !all)
@@ -227,6 +230,34 @@ static LogicalResult runList(Machine &machine, const Instruction &instruction) {
                                      "them"
                                    : "a whole tile for none of them"));
   }
+  return success();
+}
+
+/// The steps of the part that `op` asks for, of a run of `steps` steps from
+/// `begin` on.
+static LogicalResult findPart(Machine &machine, const Instruction &instruction,
+                              rtile::RunOp op, Wide begin, Wide steps,
+                              Wide &first, Wide &last) {
+  int64_t number = machine.scalar(instruction, 3);
+  if (std::optional<int64_t> rows = op.getPartRows()) {
+    int64_t step = op.getKey().getType().getShape()[0];
+    Wide distance = number - begin;
+    if (distance < 0 || distance % step != 0)
+      return machine.fail(instruction, "expected a part that begins steps of " +
+                                           Twine(step) + " rows behind " +
+                                           Twine(static_cast<int64_t>(begin)) +
+                                           ", found " + Twine(number));
+    first = std::min(steps, distance / step);
+    last = std::min(steps, first + *rows / step);
+    return success();
+  }
+  int64_t parts = machine.scalar(instruction, 4);
+  if (number < 0 || number >= parts)
+    return machine.fail(instruction, "expected a part from 0 to " +
+                                         Twine(parts - 1) + ", found " +
+                                         Twine(number));
+  first = number * steps / parts;
+  last = (number + 1) * steps / parts;
   return success();
 }
 
@@ -294,15 +325,11 @@ static LogicalResult runRun(Machine &machine, const Instruction &instruction) {
     }
   }
   if (!op.getPart().empty()) {
-    int64_t number = machine.scalar(instruction, 3);
-    int64_t parts = machine.scalar(instruction, 4);
-    if (number < 0 || number >= parts)
-      return machine.fail(instruction, "expected a part from 0 to " +
-                                           Twine(parts - 1) + ", found " +
-                                           Twine(number));
     // No steps where nothing is seen, wherever that is said to begin.
     Wide steps = any ? (end - begin + step - 1) / step : 0;
-    Wide first = number * steps / parts, last = (number + 1) * steps / parts;
+    Wide first = 0, last = 0;
+    if (failed(findPart(machine, instruction, op, begin, steps, first, last)))
+      return failure();
     end = any ? std::min(end, begin + last * step) : end;
     begin += first * step;
     firstStep = std::clamp<Wide>(firstStep - first, 0, last - first);

@@ -63,8 +63,8 @@ public:
   Prediction predict(attn::Combine way);
 
 private:
+  double countBranches();
   double countChain();
-  double countApart();
   double countPlainUnion();
   double countUnion(std::string &problem);
   double countSteps(const cost::GPUCore &core,
@@ -101,17 +101,8 @@ static cost::GPUSchedule getSchedule(attn::AttentionOp op,
   return schedule;
 }
 
-/// Plain kernels.
-double Predictor::countChain() {
-  double cycles = 0;
-  for (auto [index, branch] : llvm::enumerate(op.getBranchRange()))
-    cycles += getHeadShare(op, branch) * scores->ofBranches[index] *
-              choosePlainTiling(op, branch, target).cyclesPerScore;
-  return cycles;
-}
-
-/// Each kernel by its recipe, where it has one.
-double Predictor::countApart() {
+/// A kernel a branch, by its recipe where it has one.
+double Predictor::countBranches() {
   double cycles = 0;
   for (auto [index, branch] : llvm::enumerate(op.getBranchRange())) {
     double keys = scores->ofBranches[index];
@@ -129,6 +120,24 @@ double Predictor::countApart() {
     cycles += getHeadShare(op, branch) * ofBranch;
   }
   return cycles;
+}
+
+/// What links of a chain leave for each other goes through memory: the first
+/// one leaves a state, the last one finds one, others do both.
+double Predictor::countChain() {
+  double cycles = countBranches();
+  if (!target.gpu || op.getBranches().size() == 1)
+    return cycles;
+  double rows = 0, most = 0, least = 1;
+  for (attn::BranchAttr branch : op.getBranchRange()) {
+    double share =
+        getHeadShare(op, branch) / static_cast<double>(branch.getR());
+    rows += share;
+    most = std::max(most, share);
+    least = std::min(least, share);
+  }
+  return cycles +
+         (2 * rows - most - least) * cost::countCyclesOfState(op.getValueDim());
 }
 
 double Predictor::countPlainUnion() {
@@ -155,7 +164,8 @@ double Predictor::countSteps(const cost::GPUCore &core,
       cost::estimateSchedule(core, whole, schedule.query, schedule.key)
           .cyclesPerScore *
       static_cast<double>(schedule.query * schedule.key);
-  return steps * cycles / static_cast<double>(shape.width);
+  return steps * cycles * cost::kCausalUnionLoss /
+         static_cast<double>(shape.width);
 }
 
 double Predictor::countUnion(std::string &problem) {
@@ -184,7 +194,7 @@ Prediction Predictor::predict(attn::Combine way) {
   if (way == attn::Combine::Union)
     result.cycles = countUnion(result.problem);
   else if (way == attn::Combine::Apart)
-    result.cycles = countApart();
+    result.cycles = countBranches();
   else
     result.cycles = countChain();
   op.removeCombineAttr();

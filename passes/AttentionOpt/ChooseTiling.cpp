@@ -37,6 +37,9 @@ struct Choice {
   std::string missed;
 };
 
+/// Most columns of a kernel with a recipe whose sums have parts.
+constexpr int64_t mostDimOfParts = 128;
+
 struct ChooseTiling : ringlet::impl::RingletChooseTilingBase<ChooseTiling> {
   using Base::Base;
 
@@ -98,10 +101,13 @@ Choice ChooseTiling::chooseForGPU(attn::AttentionOp op, attn::BranchAttr branch,
   cost::GPUTiling redo = cost::chooseTiling(
       getGPUCore(row, element, spareOfPlain), shape,
       element.getIntOrFloatBitWidth() / 8, cost::TileKernel::Redo);
+  // Wider accumulators leave no registers for what totals need beside them.
+  bool isNarrow = std::max(op.getHeadDim(), op.getValueDim()) <= mostDimOfParts;
+  int64_t part = isNarrow ? plain.tiling.getPart() : 0;
   result.tiling = attn::TilingAttr::get(
       op.getContext(), schedule.query, schedule.key,
       StringAttr::get(op.getContext(), recipe),
-      attn::TilingAttr::get(op.getContext(), redo.query, redo.key));
+      attn::TilingAttr::get(op.getContext(), redo.query, redo.key, part), part);
   result.reason = "recipe " + recipe + ", " + cost::explain(schedule) +
                   "; rows that it marks are computed again in tiles of " +
                   std::to_string(redo.query) + " x " + std::to_string(redo.key);

@@ -25,6 +25,9 @@ static int64_t getRowsOfSegment(attn::AttentionOp op, attn::BranchAttr branch) {
                           branch.isRuntimeR() ? 1 : branch.getR());
 }
 
+/// Terms of a sum, one after the other (R4).
+static constexpr int64_t mostKeysOfSum = int64_t(1) << 14;
+
 /// Whether tiles need masks that compare what is known of each query and key.
 /// Those of at most 128 rows lie within the blocks of a mask that are multiples
 /// of that, if positions begin at 0.
@@ -58,6 +61,26 @@ static std::string explainRuntimeSizes(attn::BranchAttr branch) {
   if (branch.isRuntimeR())
     text += "; r of the call counted as 1";
   return text;
+}
+
+int64_t ringlet::getPart(attn::AttentionOp op, attn::BranchAttr branch,
+                         const arch::Target &target) {
+  int64_t most = op.getKey().getType().getDimSize(op.getSequenceAxis());
+  // Room for totals would take registers of every kernel that only a call may
+  // give so many keys.
+  if (target.cpu || ShapedType::isDynamic(most))
+    return 0;
+  if (!branch.isUnbounded() && !branch.isRuntimeW())
+    most = std::min(most, branch.getW());
+  std::optional<ArrayRef<int64_t>> window = op.getWindow();
+  if (window && (*window)[0] >= 0 && (op.getCausal() || (*window)[1] >= 0)) {
+    int64_t right = op.getCausal() ? 0 : (*window)[1], all;
+    if (!__builtin_add_overflow((*window)[0], right, &all) &&
+        all < mostKeysOfSum)
+      most = std::min(most, all + 1);
+  }
+  int64_t rate = branch.isRuntimeR() ? 1 : branch.getR();
+  return llvm::divideCeil(most, rate) > mostKeysOfSum ? mostKeysOfSum : 0;
 }
 
 double ringlet::getHeadShare(attn::AttentionOp op, attn::BranchAttr branch) {
@@ -106,10 +129,11 @@ PlainTiling ringlet::choosePlainTiling(attn::AttentionOp op,
                                        int64_t spareRegisters) {
   cost::BranchShape shape = getBranchShape(op, branch);
   auto make = [&](const auto &tiling) {
-    return PlainTiling{
-        attn::TilingAttr::get(op.getContext(), tiling.query, tiling.key),
-        cost::explain(tiling) + explainRuntimeSizes(branch),
-        tiling.cyclesPerScore};
+    return PlainTiling{attn::TilingAttr::get(op.getContext(), tiling.query,
+                                             tiling.key,
+                                             getPart(op, branch, target)),
+                       cost::explain(tiling) + explainRuntimeSizes(branch),
+                       tiling.cyclesPerScore};
   };
   Type element = op.getQuery().getType().getElementType();
   if (target.cpu)

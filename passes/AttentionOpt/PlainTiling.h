@@ -26,6 +26,12 @@ double getHeadShare(attn::AttentionOp op, attn::BranchAttr branch);
 /// The scores of an attention's branches, where they can be counted.
 std::optional<cost::BranchScores> countScores(attn::AttentionOp op);
 
+/// Keys whose weights are added up one after the other at most, or 0 where a
+/// query of `branch` sees no more, as far as types say. On CPUs plain loops are
+/// split (rtile-split-sums).
+int64_t getPart(attn::AttentionOp op, attn::BranchAttr branch,
+                const arch::Target &target);
+
 /// What it knows of a multiprocessor that works on elements of that type.
 cost::GPUCore getGPUCore(const arch::GPUArch &row, mlir::Type element,
                          int64_t spareRegisters);

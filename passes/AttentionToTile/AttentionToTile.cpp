@@ -242,8 +242,10 @@ void FunctionLowering::lowerAttention(attn::AttentionOp op) {
   Attention attention = readAttention(op);
   addResults(attention);
   auto emit = [&](auto list) {
-    emitKernels(plan, attention, list(plan, attention),
+    KernelList kernels = list(plan, attention);
+    emitKernels(plan, attention, kernels,
                 [&](StringRef what) { return kernelName(what); });
+    reportKernels(attention, kernels);
   };
   // 1 for calls with few queries over many keys.
   Value isShort = plan.constant(0);

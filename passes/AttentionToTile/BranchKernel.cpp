@@ -42,7 +42,7 @@ public:
 
 private:
   void place(int64_t groupRows) override;
-  void streamKeys(Value tile, Value row, Value marks) override;
+  void streamKeys(Value tile, Value row, const TileRows &of) override;
   bool fillsOthers() const override { return kernel.fillsOthers; }
   void fillOthers(Value tile) override;
 
@@ -62,13 +62,11 @@ void BranchEmitter::place(int64_t groupRows) {
   viewResults(groupRows);
 }
 
-void BranchEmitter::streamKeys(Value tile, Value row, Value marks) {
+void BranchEmitter::streamKeys(Value tile, Value row, const TileRows &of) {
   KeyTiles::Place place{
       queryView, row, keyViews.key, tile, grid.getPoint().gridSegment, residue};
-  Value queryTile = k.load("q_tile", queryView, row);
-  SoftmaxBody::State state = body.begin(rows.before, row);
-  state = body.visit(keys, place, keyViews.value, queryTile, state);
-  store(state, row, marks);
+  store(visitKeys(place, keyViews.value, /*marksRows=*/bool(of.marks)), row,
+        of);
 }
 
 void BranchEmitter::fillOthers(Value tile) {

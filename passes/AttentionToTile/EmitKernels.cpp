@@ -31,8 +31,7 @@ static std::string describeUnion(attn::AttentionOp op,
   return text + ", no partial results";
 }
 
-/// Says as a remark what becomes of the branches.
-static void report(Attention &attention, const KernelList &kernels) {
+void ringlet::reportKernels(Attention &attention, const KernelList &kernels) {
   attn::AttentionOp op = attention.op;
   auto remark = [&](const std::string &text) {
     remark::passed(
@@ -54,9 +53,6 @@ static void report(Attention &attention, const KernelList &kernels) {
   for (const Kernel &kernel : kernels)
     if (auto *branch = std::get_if<BranchKernel>(&kernel.spec))
       branches.push_back(branch);
-  // On a ring, these are around those of pieces.
-  if (branches.empty())
-    return;
   auto *result = std::get_if<SoftmaxResult>(&branches.back()->ends.after);
   bool isShared = attention.sizes.front().areOperands;
   remark(std::to_string(branches.size()) + " branch kernels, " +
@@ -99,5 +95,4 @@ void ringlet::emitKernels(HostPlan &plan, Attention &attention,
       launch.setKernel(equal.share(launch.getKernel()));
     }
   }
-  report(attention, kernels);
 }

@@ -9,15 +9,12 @@
 
 #include "dialects/Ringlet/IR/BranchUnion.h"
 #include "passes/AttentionToTile/KernelBuilder.h"
+#include "passes/AttentionToTile/KernelFeatures.h"
 
 #include <limits>
 
 using namespace mlir;
 using namespace ringlet;
-
-/// Most columns of rows of other residues that one kernel fills beside its own,
-/// and most residues: of so many, each has fewer rows than a tile.
-static constexpr int64_t maxFillDim = 128, maxFillRate = 1024;
 
 static constexpr double infinity = std::numeric_limits<double>::infinity();
 
@@ -51,12 +48,16 @@ static SmallVector<unsigned> orderBranches(Attention &attention) {
 }
 
 /// Room for what branches leave for each other. Under mix = sum each has its
-/// own softmax, and only outputs are added up.
+/// own softmax, and only outputs are added up. Rows that are computed again go
+/// on from what was there before: the output must not have overwritten that.
 static SoftmaxState makeState(HostPlan &plan, Attention &attention) {
   Type f32 = plan.getBuilder().getF32Type();
+  bool isRedone = false;
+  for (unsigned index = 0; index < attention.sizes.size(); ++index)
+    isRedone |= bool(attention.getTiling(index).getRecipe());
   SoftmaxState state;
   state.accumulator = attention.output;
-  if (!attention.output.getElementType().isF32()) {
+  if (isRedone || !attention.output.getElementType().isF32()) {
     SmallVector<Value> sizes(attention.query.sizes);
     sizes.back() = attention.value.sizes.back();
     auto type = cast<RankedTensorType>(attention.op.getOutput().getType());
@@ -121,264 +122,6 @@ static KernelList setApart(Attention &attention) {
 }
 
 //===----------------------------------------------------------------------===//
-// What features add
-//===----------------------------------------------------------------------===//
-
-/// Where a kernel streams or ends a softmax; null if it does not.
-static SoftmaxEnds *getEnds(Kernel &kernel) {
-  if (auto *branch = std::get_if<BranchKernel>(&kernel.spec))
-    return &branch->ends;
-  if (auto *all = std::get_if<UnionKernel>(&kernel.spec))
-    return &all->ends;
-  return nullptr;
-}
-
-static auto findFirstStream(KernelList &kernels) {
-  return llvm::find_if(kernels, [](Kernel &kernel) { return getEnds(kernel); });
-}
-
-static SmallVector<BranchKernel *> getBranches(KernelList &kernels) {
-  SmallVector<BranchKernel *> branches;
-  for (Kernel &kernel : kernels)
-    if (auto *branch = std::get_if<BranchKernel>(&kernel.spec))
-      branches.push_back(branch);
-  return branches;
-}
-
-/// Writes output and lse where no branch does: none that comes last has every
-/// row.
-static void finish(Attention &attention, KernelList &kernels) {
-  // A copy: the list grows.
-  const SoftmaxEnds last = *getEnds(kernels.back());
-  if (auto *state = std::get_if<SoftmaxState>(&last.after)) {
-    kernels.push_back(
-        {"finish", "", FinishKernel{*state, {}, attention.output}});
-    if (attention.lse)
-      kernels.push_back(
-          {"finish_lse", "", FinishLseKernel{*state, {}, attention.lse}});
-    return;
-  }
-  const auto &result = std::get<SoftmaxResult>(last.after);
-  if (!result.isWhole)
-    kernels.push_back(
-        {"finish", "",
-         FinishKernel{{result.output, {}, {}}, {}, attention.output}});
-}
-
-/// The logits of sinks and of the padding of `branches`, which kernels in front
-/// of others write; `part` is behind the names of these.
-static HostTensor makeSinks(HostPlan &plan, Attention &attention,
-                            ArrayRef<unsigned> branches, const Twine &part,
-                            KernelList &before) {
-  Type f32 = plan.getBuilder().getF32Type();
-  auto shape = ArrayRef(attention.rowShape).take_back(2);
-  auto sizes = ArrayRef(attention.rowSizes).take_back(2);
-  HostTensor sinks = plan.workspace(shape, f32, sizes);
-  if (attention.sink)
-    before.push_back({"sinks", part.str(), SinkKernel{attention.sink, sinks}});
-  if (!attention.op.mayCountPadding())
-    return sinks;
-  int64_t entries = ShapedType::isDynamic(shape[1]) ? ShapedType::kDynamic
-                                                    : shape[0] * shape[1];
-  HostTensor counts =
-      plan.workspace(entries, f32, plan.mul(sizes[0], sizes[1]));
-  before.push_back({"padding", part.str(),
-                    PaddingKernel{llvm::to_vector(branches), counts}});
-  before.push_back({"join_padding", part.str(),
-                    JoinPaddingKernel{counts, sinks, bool(attention.sink)}});
-  return sinks;
-}
-
-/// Lets the sink of each head (R3) and keys of padding (B7) join every softmax
-/// where it ends.
-static void addSinks(HostPlan &plan, Attention &attention,
-                     KernelList &kernels) {
-  if (!attention.sink && !attention.op.mayCountPadding())
-    return;
-  KernelList before;
-  // Where branches of a head are added up, each has padding of its own.
-  bool areSeparate = attention.isSum() && !attention.op.isUnion() &&
-                     attention.op.mayCountPadding();
-  HostTensor shared;
-  if (!areSeparate)
-    shared = makeSinks(
-        plan, attention,
-        llvm::to_vector(llvm::seq<unsigned>(0, attention.sizes.size())), "",
-        before);
-  for (Kernel &kernel : kernels) {
-    HostTensor sinks = shared;
-    if (auto *branch = std::get_if<BranchKernel>(&kernel.spec);
-        branch && areSeparate)
-      sinks = makeSinks(plan, attention, branch->branch,
-                        "_branch" + Twine(branch->branch), before);
-    if (SoftmaxEnds *ends = getEnds(kernel)) {
-      if (auto *result = std::get_if<SoftmaxResult>(&ends->after))
-        result->sinks = sinks;
-    } else if (auto *merge = std::get_if<MergeKernel>(&kernel.spec)) {
-      merge->result.sinks = sinks;
-    } else if (auto *finish = std::get_if<FinishKernel>(&kernel.spec)) {
-      if (finish->state.sum)
-        finish->sinks = sinks;
-    } else if (auto *lse = std::get_if<FinishLseKernel>(&kernel.spec)) {
-      lse->sinks = sinks;
-    }
-  }
-  kernels.insert(kernels.begin(), before.begin(), before.end());
-}
-
-/// Whether a kernel can fill what its branch leaves out, which are other
-/// residues of its segments if it is one dilated branch of all heads. One with
-/// a recipe does so before its next point. Wide rows leave it no registers for
-/// that, and plain kernels have none. It visits every residue, be it that no
-/// row has it.
-static bool canFillOthers(Attention &attention, const BranchKernel &kernel) {
-  const BranchSizes &sizes = attention.sizes[kernel.branch];
-  return sizes.areKnown() && sizes.getR() <= maxFillRate &&
-         kernel.tiling.getRecipe() && attention.op.getHeadDim() <= maxFillDim &&
-         attention.op.getValueDim() <= maxFillDim &&
-         (attention.op.isApart() || attention.hasEveryHead(kernel.branch));
-}
-
-/// Lets kernels of branches that are apart fill rows of their heads beside
-/// their own, and others fill in front of them what is left: all of it where a
-/// kernel cannot or a head has no branch.
-static void fillApart(Attention &attention, KernelList &kernels) {
-  bool areAllFilled = true;
-  int64_t heads = 0;
-  const SoftmaxResult *result = nullptr;
-  for (BranchKernel *kernel : getBranches(kernels)) {
-    attn::BranchAttr branch = attention.getBranch(kernel->branch);
-    heads += (branch.hasAllHeads() ? attention.op.getQueryHeads()
-                                   : branch.getHeadEnd()) -
-             branch.getHeadBegin();
-    result = &std::get<SoftmaxResult>(kernel->ends.after);
-    const BranchSizes &sizes = attention.sizes[kernel->branch];
-    if (sizes.areKnown() && sizes.getR() == 1)
-      continue;
-    kernel->fillsOthers = canFillOthers(attention, *kernel);
-    areAllFilled &= kernel->fillsOthers;
-  }
-  areAllFilled &= heads == attention.op.getQueryHeads();
-  KernelList fills;
-  int64_t last = attention.lse.sizes.size() - 1;
-  // Of a sum lse has a part for each branch, with entries of all heads.
-  if (attention.lse && attention.isSum())
-    fills.push_back(
-        {"fill_lse", "", FillKernel{attention.lse, last, -infinity}});
-  else if (attention.lse && !areAllFilled && result->sinks)
-    fills.push_back(
-        {"fill_lse", "", FillSinkLseKernel{result->sinks, attention.lse}});
-  else if (attention.lse && !areAllFilled)
-    fills.push_back(
-        {"fill_lse", "", FillKernel{attention.lse, last, -infinity}});
-  if (!areAllFilled)
-    fills.push_back(
-        {"fill_output", "",
-         FillKernel{attention.output, attention.op.getSequenceAxis(), 0.0}});
-  kernels.insert(findFirstStream(kernels), fills.begin(), fills.end());
-}
-
-/// Fills rows that no branch reaches, and what branches go on from where the
-/// first of them does not reach.
-static void fillUnreached(Attention &attention, KernelList &kernels) {
-  if (attention.op.isApart())
-    return fillApart(attention, kernels);
-  SmallVector<BranchKernel *> branches = getBranches(kernels);
-  // A union has all rows.
-  if (branches.empty())
-    return;
-  BranchKernel &first = *branches.front();
-  auto *result = std::get_if<SoftmaxResult>(&first.ends.after);
-  auto covers = [&](const BranchKernel *kernel) {
-    return attention.coversEveryRow(kernel->branch);
-  };
-  if (branches.size() == 1 && !covers(&first) &&
-      canFillOthers(attention, first)) {
-    first.fillsOthers = true;
-    return;
-  }
-  KernelList fills;
-  auto fill = [&](StringRef name, const HostTensor &tensor, int64_t axis,
-                  double value) {
-    fills.push_back({name.str(), "", FillKernel{tensor, axis, value}});
-  };
-  if (const auto &before = first.ends.before)
-    fill("fill_sum", before->sum, before->sum.sizes.size() - 1, 0.0);
-  // Others write lse of every row where they end.
-  bool isOwn = attention.isSum() || branches.size() == 1;
-  if (attention.lse && isOwn && !llvm::all_of(branches, covers)) {
-    if (result->sinks && !attention.isSum())
-      fills.push_back(
-          {"fill_lse", "", FillSinkLseKernel{result->sinks, attention.lse}});
-    else
-      fill("fill_lse", attention.lse, attention.lse.sizes.size() - 1,
-           -infinity);
-  }
-  int64_t axis = attention.op.getSequenceAxis();
-  if (branches.size() == 1 && !covers(&first))
-    fill("fill_output", attention.output, axis, 0.0);
-  if (result && result->addend)
-    fill("fill_partial", result->addend, axis, 0.0);
-  kernels.insert(findFirstStream(kernels), fills.begin(), fills.end());
-}
-
-/// Kernels with a recipe mark rows that they could not compute, and others
-/// compute these once more.
-static void redoMarkedRows(HostPlan &plan, Attention &attention,
-                           KernelList &kernels) {
-  KernelList result;
-  auto mark = [&](Kernel &kernel, auto &marking) {
-    if (!marking.tiling.getRecipe())
-      return result.push_back(kernel);
-    marking.ends.marks = plan.workspace(
-        attention.rowShape, plan.getBuilder().getF32Type(), attention.rowSizes);
-    result.push_back(kernel);
-    result.push_back({kernel.name, kernel.part + "_redo", RedoKernel{marking}});
-  };
-  for (Kernel &kernel : kernels) {
-    if (auto *branch = std::get_if<BranchKernel>(&kernel.spec))
-      mark(kernel, *branch);
-    else if (auto *all = std::get_if<UnionKernel>(&kernel.spec))
-      mark(kernel, *all);
-    else
-      result.push_back(kernel);
-  }
-  kernels = result;
-}
-
-/// Tables of rows that branches ask for.
-static void addRowTables(Attention &attention, KernelList &kernels) {
-  for (Side side : {Side::Query, Side::Key})
-    if (attention.rows.areOfSequences(side))
-      kernels.insert(findFirstStream(kernels),
-                     {"attention",
-                      side == Side::Query ? "_query_rows" : "_key_rows",
-                      RowTableKernel{side}});
-}
-
-/// Fills what lies past the ends of sequences. Last: kernels of whole tensors
-/// know nothing of lengths.
-static void fillPastEnds(Attention &attention, KernelList &kernels) {
-  const SequenceLists &lists = attention.sequences;
-  if (!lists.haveLengths())
-    return;
-  const HostTensor &ends =
-      lists.arePacked() ? lists.queryStarts : lists.queryLengths;
-  auto fill = [&](StringRef name, const HostTensor &tensor, int64_t axis,
-                  int64_t sequenceAxis, double value) {
-    FillPastKernel kernel{tensor, axis, value, ends, std::nullopt};
-    if (!lists.arePacked())
-      kernel.sequenceAxis = sequenceAxis;
-    kernels.push_back({name.str(), "", kernel});
-  };
-  fill("fill_output_past", attention.output, attention.op.getSequenceAxis(), 0,
-       0.0);
-  int64_t lseRank = attention.lse.sizes.size();
-  if (attention.lse)
-    fill("fill_lse_past", attention.lse, lseRank - 1, lseRank - 3, -infinity);
-}
-
-//===----------------------------------------------------------------------===//
 // The list
 //===----------------------------------------------------------------------===//
 
@@ -431,6 +174,7 @@ KernelList ringlet::listKernels(HostPlan &plan, Attention &attention) {
   finish(attention, kernels);
   addSinks(plan, attention, kernels);
   fillUnreached(attention, kernels);
+  addTotals(plan, attention, kernels);
   redoMarkedRows(plan, attention, kernels);
   addRowTables(attention, kernels);
   fillPastEnds(attention, kernels);
@@ -552,4 +296,17 @@ RingKernels ringlet::listRingKernels(HostPlan &plan, Attention &attention) {
       {"fill_sum", "",
        FillKernel{sum, int64_t(sum.sizes.size()) - 1, /*value=*/0.0}});
   return result;
+}
+
+KernelList ringlet::listPieceKernels(HostPlan &plan, Attention &attention,
+                                     const SoftmaxState &state) {
+  BranchKernel kernel;
+  kernel.branch = 0;
+  kernel.tiling = attention.getTiling(0);
+  kernel.ends.before = state;
+  kernel.ends.after = state;
+  KernelList kernels = {{"kernel", "", kernel}};
+  addTotals(plan, attention, kernels);
+  redoMarkedRows(plan, attention, kernels);
+  return kernels;
 }

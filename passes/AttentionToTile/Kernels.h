@@ -52,6 +52,8 @@ struct SoftmaxEnds {
   /// The state that it goes on from; none if it starts one.
   std::optional<SoftmaxState> before;
   std::variant<SoftmaxState, SoftmaxResult> after;
+  /// Where the sums of parts of a row's keys add up; none if there is one part.
+  std::optional<SoftmaxState> totals;
   /// A mark for each row that could not be computed, f32 `[.., head,
   /// sequence]`, 0 or 1; null if all are.
   HostTensor marks;
@@ -186,7 +188,13 @@ struct RingKernels {
   SoftmaxState state;
 };
 RingKernels listRingKernels(HostPlan &plan, Attention &attention);
+/// Those of a piece, which lets its keys join `state`.
+KernelList listPieceKernels(HostPlan &plan, Attention &attention,
+                            const SoftmaxState &state);
 
+/// Says as a remark what becomes of the branches of an attention whose kernels
+/// these are.
+void reportKernels(Attention &attention, const KernelList &kernels);
 /// Emits kernels and launches; `getName` adds entry and number to a name.
 void emitKernels(HostPlan &plan, Attention &attention,
                  const KernelList &kernels,

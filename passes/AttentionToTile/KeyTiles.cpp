@@ -96,9 +96,12 @@ void KeyTiles::declare(Value tileCount, Value segmentCount,
 
 KeyTiles::Range KeyTiles::getRange(const Place &place) {
   if (!index) {
+    IntegerAttr ofPart;
+    if (rowsOfPart)
+      ofPart = k.getBuilder().getI64IntegerAttr(rowsOfPart);
     auto run = rtile::RunOp::create(k.getBuilder(), plan.getLoc(), place.query,
                                     place.row, place.key, op.getCausal(),
-                                    getReach(), part);
+                                    getReach(), part, ofPart);
     return {run.getBegin(), run.getEnd(), k.constant(keyRows)};
   }
   Value list = place.tile;
@@ -114,7 +117,17 @@ KeyTiles::Range KeyTiles::getRange(const Place &place) {
   auto found = rtile::ListOp::create(k.getBuilder(), plan.getLoc(), index, list,
                                      place.query, place.row, place.key,
                                      op.getCausal(), window, grid, reach);
-  return {found.getBegin(), found.getEnd(), k.constant(1)};
+  Value one = k.constant(1);
+  if (!rowsOfPart)
+    return {found.getBegin(), found.getEnd(), one};
+  Value end = k.add("part_end", part.front(), k.constant(rowsOfPart / keyRows));
+  end = k.create<arith::MinSIOp>("part_end", end, found.getEnd());
+  return {part.front(), end, one};
+}
+
+KeyTiles::Range KeyTiles::getParts(const Place &place, int64_t rows) {
+  Range all = getRange(place);
+  return {all.begin, all.end, k.constant(index ? rows / keyRows : rows)};
 }
 
 Value KeyTiles::getRow(Value loopVariable) {

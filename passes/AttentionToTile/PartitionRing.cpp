@@ -162,8 +162,15 @@ buildPiece(OpBuilder &builder, attn::AttentionOp op, ValueRange arguments,
   piece.getKeyStartsMutable().clear();
   piece.getSinkMutable().clear();
   piece.setBranchesAttr(builder.getArrayAttr({branch}));
-  piece.setTilingsAttr(builder.getArrayAttr({attn::TilingAttr::get(
-      op.getContext(), tiling.getQuery(), tiling.getKey())}));
+  // Sums of chunks add up in the state.
+  auto redo = tiling.getRedo();
+  if (redo)
+    redo =
+        attn::TilingAttr::get(op.getContext(), redo.getQuery(), redo.getKey());
+  piece.setTilingsAttr(builder.getArrayAttr(
+      {attn::TilingAttr::get(op.getContext(), tiling.getQuery(),
+                             tiling.getKey(), tiling.getRecipe(), redo,
+                             /*part=*/0)}));
   piece.removeCombineAttr();
   piece.removeSplitKvAttr();
   // Rows that are `rate` positions apart count as one.
@@ -249,12 +256,9 @@ void FunctionLowering::lowerPieces(attn::AttentionOp op) {
                           ? attention.query.sizes[axis]
                           : attention.value.sizes[axis],
                       "expected a state of the queries", "section 3");
-  BranchKernel kernel;
-  kernel.branch = 0;
-  kernel.tiling = attention.getTiling(0);
-  kernel.ends.before = state;
-  kernel.ends.after = state;
-  emitKernel(plan, plan.getName() + "_kernel", attention, kernel);
+  emitKernels(
+      plan, attention, listPieceKernels(plan, attention, state),
+      [&](StringRef what) { return (plan.getName() + "_" + what).str(); });
 }
 
 //===----------------------------------------------------------------------===//

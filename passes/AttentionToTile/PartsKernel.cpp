@@ -79,7 +79,7 @@ void PartsEmitter::emit() {
   SoftmaxBody::State state = body.begin(std::nullopt, row);
   state = body.visit(keys, place, keyViews.value,
                      k.load("q_tile", queryView, row), state);
-  store(state, row, /*marks=*/nullptr);
+  store(state, row, TileRows());
   k.launch();
 }
 

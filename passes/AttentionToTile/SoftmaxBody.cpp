@@ -28,6 +28,10 @@ static constexpr double least = 0x1p-60;
 /// difference of an unrounded product and a rounded maximum.
 static constexpr double farthest = 0x1p16;
 
+static int64_t getWidth(Value view) {
+  return cast<rtile::ViewType>(view.getType()).getShape()[1];
+}
+
 SoftmaxBody::SoftmaxBody(KernelBuilder &k, Attention &attention,
                          attn::TilingAttr tiling)
     : k(k), op(attention.op), units(op), keyRows(tiling.getKey()),
@@ -196,8 +200,7 @@ SmallVector<Value> SoftmaxBody::addKeys(KeyTiles &keys, const KeyStep &step,
 
 /// Sum or accumulator show it. Elements that are not finite make the sum of
 /// them so, too.
-void SoftmaxBody::storeMarks(const State &state, Value view, Value row,
-                             Value isEmpty) {
+Value SoftmaxBody::findFine(const State &state) {
   auto isBetween = [&](StringRef name, Value value, double low, double high) {
     Value above = k.create<arith::CmpFOp>("above", arith::CmpFPredicate::OGT,
                                           value, k.splat("low", low, rowType));
@@ -215,6 +218,10 @@ void SoftmaxBody::storeMarks(const State &state, Value view, Value row,
   if (far < std::numeric_limits<float>::max())
     fine = k.create<arith::AndIOp>(
         "fine_and_near", fine, isBetween("max_fine", state.maximum, -far, far));
+  return fine;
+}
+
+void SoftmaxBody::storeMarks(Value fine, Value view, Value row, Value isEmpty) {
   Value one = k.splat("one", 1.0, rowType);
   Value none = k.splat("none", 0.0, rowType);
   Value mark = k.create<arith::SelectOp>("mark", fine, none, one);
@@ -223,11 +230,206 @@ void SoftmaxBody::storeMarks(const State &state, Value view, Value row,
   k.store(mark, view, row);
 }
 
-void SoftmaxBody::store(const State &state, const StateViews &views,
-                        Value row) {
-  k.store(state.accumulator, views.accumulator, row);
-  k.store(state.maximum, views.maximum, row);
-  k.store(state.sum, views.sum, row);
+/// Another maximum that weights may be measured by, so that their sum is near 1
+/// and its logarithm keeps its digits.
+Value SoftmaxBody::normalize(const State &state) {
+  auto rebase = k.create<rtile::RebaseOp>(
+      "normal", k.splat("none", 0.0, rowType), state.sum, ValueRange(),
+      k.getBuilder().getI64IntegerAttr(0), IntegerAttr());
+  Value distance = k.create<arith::MulFOp>(
+      "normal_distance", rebase.getNewReference(),
+      k.splat("exponent_of_rows", 1 / units.exponent, rowType));
+  return k.create<arith::AddFOp>("m_normal", state.maximum, distance);
+}
+
+SmallVector<Value>
+SoftmaxBody::onlyIf(StringRef name, Value condition, ValueRange otherwise,
+                    function_ref<SmallVector<Value>()> body) {
+  if (!condition)
+    return body();
+  OpBuilder &builder = k.getBuilder();
+  auto choice = k.create<scf::IfOp>(name, otherwise.getTypes(), condition,
+                                    /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(choice.elseBlock());
+  scf::YieldOp::create(builder, k.getLoc(), otherwise);
+  builder.setInsertionPointToStart(choice.thenBlock());
+  scf::YieldOp::create(builder, k.getLoc(), body());
+  return choice.getResults();
+}
+
+/// Rows of which no key was seen say nothing of the maximum; where the sum of
+/// `before` is 0, nothing else is defined there.
+SoftmaxBody::JoinedRows SoftmaxBody::joinRows(const State &own, Value counts,
+                                              const StateViews *before,
+                                              Value row) {
+  Value none = k.splat("none", 0.0, rowType);
+  Value floor = k.splat("lowest", lowest, rowType);
+  Value exponent = k.splat("unit_of_rows", units.exponent, rowType);
+  auto unless0 = [&](StringRef name, Value sum) -> Value {
+    return k.create<arith::CmpFOp>(name, arith::CmpFPredicate::UNE, sum, none);
+  };
+  Value some = unless0("has_keys", own.sum);
+  counts = counts ? k.create<arith::AndIOp>("counts", counts, some) : some;
+  auto choose = [&](StringRef name, Value some, Value value, Value other) {
+    return k.create<arith::SelectOp>(name, some, value, other);
+  };
+  JoinedRows joined;
+  joined.maximum = choose("m_normal", counts, normalize(own), floor);
+  Value sum, maximum, had;
+  if (before) {
+    sum = k.load("l_before", before->sum, row);
+    maximum = k.load("maxima_tile", before->maximum, row);
+    had = unless0("had_keys", sum);
+    maximum = choose("m_before", had, maximum, floor);
+    joined.maximum =
+        k.create<arith::MaximumFOp>("m_joined", maximum, joined.maximum);
+  }
+  Value beta = weigh(k, "beta", own.maximum, joined.maximum, exponent);
+  joined.ofOwn = choose("beta", counts, beta, none);
+  Value ownSum = choose("l_own", counts, own.sum, none);
+  joined.sum = k.create<arith::MulFOp>("l_scaled", ownSum, joined.ofOwn);
+  if (!before)
+    return joined;
+  Value alpha = weigh(k, "alpha", maximum, joined.maximum, exponent);
+  joined.ofBefore = choose("alpha", had, alpha, none);
+  Value decayed = k.create<arith::MulFOp>("l_decayed", sum, joined.ofBefore);
+  joined.sum = k.create<arith::AddFOp>("l_joined", decayed, joined.sum);
+  return joined;
+}
+
+/// Some columns from `first` on, as many as `before` is a view of.
+Value SoftmaxBody::joinColumns(Value own, const JoinedRows &rows, Value before,
+                               int64_t first, Value row) {
+  auto type = cast<RankedTensorType>(own.getType());
+  int64_t width = type.getDimSize(1);
+  Value zero = k.splat("zero", 0.0, type), none = k.splat("none", 0.0, rowType);
+  // A factor of 0 leaves what is not finite.
+  auto scale = [&](StringRef name, Value tile, Value factor) {
+    Value some = k.create<arith::CmpFOp>("counts", arith::CmpFPredicate::OGT,
+                                         factor, none);
+    Value wide = alongColumns("counts_wide", some, width);
+    tile = k.create<arith::SelectOp>(name, wide, tile, zero);
+    return k.create<arith::MulFOp>(name, tile,
+                                   alongColumns("factor_wide", factor, width));
+  };
+  Value scaled = scale("acc_scaled", own, rows.ofOwn);
+  if (!before)
+    return scaled;
+  Value other = k.load("partial_tile", before, row,
+                       type == wideType ? Value() : k.constant(first));
+  return k.create<arith::AddFOp>(
+      "acc_joined", scale("acc_decayed", other, rows.ofBefore), scaled);
+}
+
+SmallVector<Value> SoftmaxBody::cutColumns(Value tile, int64_t width) {
+  int64_t all = wideType.getDimSize(1);
+  if (width == all)
+    return {tile};
+  SmallVector<Value> columns;
+  for (int64_t first = 0; first < all; first += width)
+    columns.push_back(k.create<rtile::SliceOp>(
+        "acc_columns", k.tileType({wideType.getDimSize(0), width}), tile,
+        first));
+  return columns;
+}
+
+/// Some columns at a time, each with a condition of its own: more would find no
+/// registers beside the accumulator.
+SoftmaxBody::State SoftmaxBody::join(const State &own, Value counts,
+                                     const std::optional<StateViews> &before,
+                                     Value row, Value condition) {
+  const StateViews *views = before ? &*before : nullptr;
+  JoinedRows rows;
+  if (condition) {
+    Value none = k.splat("none", 0.0, rowType);
+    Value one = k.splat("one", 1.0, rowType);
+    auto found = onlyIf(
+        "joined_rows", condition, {own.maximum, own.sum, none, one}, [&] {
+          JoinedRows of = joinRows(own, counts, views, row);
+          return SmallVector<Value>{of.maximum, of.sum, of.ofBefore, of.ofOwn};
+        });
+    rows = {found[0], found[1], found[2], found[3]};
+  } else {
+    rows = joinRows(own, counts, views, row);
+  }
+  int64_t width = wideType.getDimSize(1);
+  if (before)
+    width = getWidth(before->accumulator);
+  SmallVector<Value> columns;
+  for (Value part : cutColumns(own.accumulator, width)) {
+    int64_t first = width * int64_t(columns.size());
+    columns.push_back(onlyIf("acc_joined", condition, part, [&] {
+      return SmallVector<Value>{joinColumns(
+          part, rows, views ? views->accumulator : Value(), first, row)};
+    })[0]);
+  }
+  Value accumulator = columns.front();
+  if (columns.size() != 1)
+    accumulator = k.create<rtile::JoinOp>("acc_joined", wideType, columns);
+  return {rows.maximum, rows.sum, accumulator};
+}
+
+/// A part that has lost weights shows in the sum of all.
+SoftmaxBody::State SoftmaxBody::poison(const State &part) {
+  Value fine =
+      k.create<arith::CmpFOp>("part_fine", arith::CmpFPredicate::OGT, part.sum,
+                              k.splat("low", least, rowType));
+  double nan = std::numeric_limits<double>::quiet_NaN();
+  Value sum = k.create<arith::SelectOp>("l_or_lost", fine, part.sum,
+                                        k.splat("lost", nan, rowType));
+  return {part.maximum, sum, part.accumulator};
+}
+
+SoftmaxBody::State SoftmaxBody::visitParts(const KeyTiles::Range &parts,
+                                           const StateViews &totals, Value row,
+                                           bool marksRows,
+                                           function_ref<State(Value)> visit) {
+  OpBuilder &builder = k.getBuilder();
+  State none = begin(std::nullopt, row);
+  // Carried for what stands behind the loop: while a part is streamed, the
+  // state of those before lies in memory.
+  auto loop = k.create<scf::ForOp>(
+      "total", parts.begin, parts.end, parts.step,
+      ValueRange{none.maximum, none.sum, none.accumulator});
+  Value first = loop.getInductionVar();
+  first.setLoc(k.named("part_begin"));
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(loop.getBody());
+  State part = visit(first);
+  if (marksRows)
+    part = poison(part);
+  Value hasTotal = k.create<arith::CmpIOp>(
+      "has_total", arith::CmpIPredicate::sgt, first, parts.begin);
+  State sum = join(part, /*counts=*/nullptr, totals, row, hasTotal);
+  Value next = k.add("next_part", first, parts.step);
+  Value isMore = k.create<arith::CmpIOp>("is_more", arith::CmpIPredicate::slt,
+                                         next, parts.end);
+  store(sum, totals, row, isMore);
+  scf::YieldOp::create(builder, k.getLoc(),
+                       ValueRange{sum.maximum, sum.sum, sum.accumulator});
+  return {loop.getResult(0), loop.getResult(1), loop.getResult(2)};
+}
+
+void SoftmaxBody::store(const State &state, const StateViews &views, Value row,
+                        Value condition) {
+  auto put = [&](Value tile, Value view, Value column = {}) {
+    OpBuilder &builder = k.getBuilder();
+    OpBuilder::InsertionGuard guard(builder);
+    if (condition) {
+      auto branch = scf::IfOp::create(builder, k.getLoc(), condition);
+      builder.setInsertionPointToStart(branch.thenBlock());
+    }
+    k.store(tile, view, row, column);
+  };
+  int64_t first = 0, width = getWidth(views.accumulator);
+  for (Value columns : cutColumns(state.accumulator, width)) {
+    put(columns, views.accumulator,
+        columns == state.accumulator ? Value() : k.constant(first));
+    first += width;
+  }
+  put(state.maximum, views.maximum);
+  put(state.sum, views.sum);
 }
 
 /// A row without keys has sum and accumulator 0, so its output is 0 and its lse

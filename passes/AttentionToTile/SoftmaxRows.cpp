@@ -7,8 +7,14 @@
 
 #include "passes/AttentionToTile/SoftmaxRows.h"
 
+#include <numeric>
+
 using namespace mlir;
 using namespace ringlet;
+
+/// Most columns of an accumulator in memory that are read at a time, beside one
+/// in registers.
+static constexpr int64_t kColumnsOfPart = 32;
 
 SoftmaxRows::SoftmaxRows(KernelBuilder &k, Attention &attention,
                          const SoftmaxEnds &ends, unsigned branch)
@@ -38,21 +44,23 @@ SoftmaxRows::SoftmaxRows(KernelBuilder &k, Attention &attention,
   }
   if (ended)
     lse = add("LSE", ended->lse);
+  if (ends.totals)
+    ofTotals = {add("totals", ends.totals->accumulator),
+                add("total_max", ends.totals->maximum),
+                add("total_sum", ends.totals->sum)};
   redo = add("redo", ends.marks);
   if (ended)
     sinks = add("sinks", ended->sinks);
 }
 
 Value SoftmaxRows::viewWide(StringRef name, Value buffer,
-                            const KernelBuilder::Rows &rows) {
+                            const KernelBuilder::Rows &rows, int64_t columns) {
   auto element = cast<MemRefType>(buffer.getType()).getElementType();
   SmallVector<Value> axes = grid->getAxes(grid->getPoint().head);
   if (Value number = grid->getPoint().state)
     axes.insert(axes.begin(), number);
-  return k.view(
-      name, buffer, axes,
-      view->getType({tileRows, attention.op.getValueDim()}, element, rows),
-      rows);
+  return k.view(name, buffer, axes,
+                view->getType({tileRows, columns}, element, rows), rows);
 }
 
 Value SoftmaxRows::viewOfRows(StringRef name, Value buffer,
@@ -64,7 +72,7 @@ Value SoftmaxRows::viewOfRows(StringRef name, Value buffer,
 }
 
 Value SoftmaxRows::viewOutput(StringRef name, const KernelBuilder::Rows &rows) {
-  return viewWide(name, target, rows);
+  return viewWide(name, target, rows, attention.op.getValueDim());
 }
 
 Value SoftmaxRows::viewSinks(StringRef name, const KernelBuilder::Rows &rows) {
@@ -106,16 +114,19 @@ Value SoftmaxRows::viewLse(StringRef name, const KernelBuilder::Rows &rows) {
 
 void SoftmaxRows::makeViews(const AttentionGrid &atGrid, BranchView &ofBranch,
                             const KernelBuilder::Rows &rows, int64_t ofTile,
-                            int64_t ofGroup) {
+                            int64_t ofGroup, bool inParts) {
   grid = &atGrid;
   view = &ofBranch;
   tileRows = ofTile;
   auto *ended = std::get_if<SoftmaxResult>(&ends.after);
-  Value to =
-      viewWide(ended && ended->isWhole ? "o" : "partial_rows", target, rows);
+  int64_t all = attention.op.getValueDim();
+  int64_t few = std::gcd(all, kColumnsOfPart), some = inParts ? few : all;
+  Value to = viewWide(ended && ended->isWhole ? "o" : "partial_rows", target,
+                      rows, ended ? all : some);
   Value from;
   if (partial)
-    from = partial == target ? to : viewWide("partial_rows", partial, rows);
+    from =
+        partial == target ? to : viewWide("partial_rows", partial, rows, some);
   SmallVector<Value> axes = grid->getRowAxes();
   if (Value number = grid->getPoint().state)
     axes.insert(axes.begin(), number);
@@ -141,4 +152,8 @@ void SoftmaxRows::makeViews(const AttentionGrid &atGrid, BranchView &ofBranch,
     result = ResultViews{to, ends.before ? Value() : from, lseRows, sinkRows};
   else
     state = StateViews{to, maximum, sum};
+  if (ends.totals)
+    totals = StateViews{viewWide("total_rows", ofTotals.accumulator, rows, few),
+                        viewRows("total_maxima", ofTotals.maximum, tileRows),
+                        viewRows("total_sums", ofTotals.sum, tileRows)};
 }

@@ -32,13 +32,16 @@ public:
 
   /// Makes views of tiles of `tileRows` rows at a point of `grid`; `rows` says
   /// where they lie. `groupRows` are those of a group of tiles, 0 for none.
+  /// `inParts` asks for views of some columns of accumulators that others left.
   void makeViews(const AttentionGrid &grid, BranchView &view,
                  const KernelBuilder::Rows &rows, int64_t tileRows,
-                 int64_t groupRows);
+                 int64_t groupRows, bool inParts);
 
   /// What the softmax goes on from, and what it ends in: one of the two.
   std::optional<StateViews> before, state;
   std::optional<ResultViews> result;
+  /// Where parts add up.
+  std::optional<StateViews> totals;
   /// Of a tile and of a group of tiles; null without marks.
   mlir::Value marks, groupMarks;
 
@@ -50,7 +53,7 @@ public:
 private:
   mlir::Value findBranch();
   mlir::Value viewWide(llvm::StringRef name, mlir::Value buffer,
-                       const KernelBuilder::Rows &rows);
+                       const KernelBuilder::Rows &rows, int64_t columns);
   mlir::Value viewOfRows(llvm::StringRef name, mlir::Value buffer,
                          llvm::ArrayRef<mlir::Value> axes,
                          const KernelBuilder::Rows &rows, int64_t count);
@@ -62,6 +65,7 @@ private:
   unsigned branch;
   /// Parameters; null where there is none.
   mlir::Value target, partial, maxima, sums, lse, redo, sinks;
+  StateViews ofTotals;
   /// Set by makeViews.
   const AttentionGrid *grid = nullptr;
   BranchView *view = nullptr;

@@ -38,13 +38,15 @@ static LogicalResult checkAttention(attn::AttentionOp op) {
                << value << " (S1)";
   if (!op.getTilings())
     return op.emitOpError("expected tilings: run ringlet-choose-tiling first");
+  bool addsUp = op.getMix() == attn::Mix::Sum && op.getBranches().size() != 1 &&
+                !op.isUnion() && !op.isApart();
   for (auto tiling : op.getTilings()->getAsRange<attn::TilingAttr>())
-    if (tiling.getRecipe() && op.getBranches().size() != 1 && !op.isUnion() &&
-        !op.isApart())
+    if (addsUp && tiling.getRecipe())
       return op.emitOpError("expected recipe ")
              << tiling.getRecipe().getValue()
-             << " only where a kernel ends its softmax, found a chain of "
-             << op.getBranches().size() << " branches of one softmax";
+             << " only where branches have one softmax or heads of their own, "
+                "found a chain of "
+             << op.getBranches().size() << " under mix = sum (R2)";
   if (op.getHeadDim() > 1024 || op.getValueDim() > 1024)
     return op.emitOpError(
                "expected head sizes of at most 1024, for which there "

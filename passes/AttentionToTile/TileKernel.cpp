@@ -22,7 +22,9 @@ TileKernel::TileKernel(HostPlan &plan, const Twine &name, Attention &attention,
       grid(plan, k, attention, view, sequence, tiling.getQuery()),
       keys(plan, k, attention, branch, view, tiling),
       body(k, attention, tiling), queryRows(tiling.getQuery()),
-      keyRows(tiling.getKey()) {
+      keyRows(tiling.getKey()),
+      partRows(ends.totals ? tiling.getPart() / keyRows * keyRows : 0),
+      joinsLate(ends.before && (ends.marks || partRows)) {
   view.declare();
 }
 
@@ -78,7 +80,8 @@ TileKernel::KeyViews TileKernel::viewKeys(KernelBuilder::Rows where) {
 }
 
 void TileKernel::viewResults(int64_t groupRows) {
-  rows.makeViews(grid, view, queries, queryRows, groupRows);
+  rows.makeViews(grid, view, queries, queryRows, groupRows,
+                 /*inParts=*/joinsLate);
 }
 
 Value TileKernel::getFirstRow(StringRef name, Value ofView, Value tile) {
@@ -89,12 +92,33 @@ Value TileKernel::getFirstRow(StringRef name, Value ofView, Value tile) {
   return k.add(name, bounds.getBegin(), offset);
 }
 
-void TileKernel::store(const SoftmaxBody::State &state, Value row, Value marks,
-                       Value isEmpty) {
+SoftmaxBody::State TileKernel::visitKeys(const KeyTiles::Place &place,
+                                         Value values, bool marksRows) {
+  Value queryTile = k.load("q_tile", queryView, place.row);
+  if (!partRows)
+    return body.visit(
+        keys, place, values, queryTile,
+        body.begin(joinsLate ? std::nullopt : rows.before, place.row));
+  KeyTiles::Range parts = keys.getParts(place, partRows);
+  return body.visitParts(
+      parts, *rows.totals, place.row, marksRows, [&](Value first) {
+        KeyTiles::PartScope scope(keys, first, partRows);
+        return body.visit(keys, place, values, queryTile,
+                          body.begin(std::nullopt, place.row));
+      });
+}
+
+void TileKernel::store(SoftmaxBody::State state, Value row,
+                       const TileRows &of) {
+  // Before the division, so that the accumulator need not outlive it.
+  Value counted = of.counted;
+  if (of.marks) {
+    counted = body.findFine(state);
+    body.storeMarks(counted, of.marks, row, of.isEmpty);
+  }
+  if (joinsLate || (of.marks && rows.state))
+    state = body.join(state, counted, rows.before, row);
   if (rows.state)
     return body.store(state, *rows.state, row);
-  // Before the division, so that the accumulator need not outlive it.
-  if (marks)
-    body.storeMarks(state, marks, row, isEmpty);
   body.store(state, std::get<SoftmaxResult>(ends.after), *rows.result, row);
 }

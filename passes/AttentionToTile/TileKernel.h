@@ -40,11 +40,21 @@ protected:
   /// the positions do not begin with the segment.
   mlir::Value getFirstRow(llvm::StringRef name, mlir::Value view,
                           mlir::Value tile);
-  /// Writes what a tile of queries that begins at `row` ends in. `marks` is a
-  /// view, null if rows are not marked; `isEmpty` says that no row sees a key,
-  /// null if that is not known.
-  void store(const SoftmaxBody::State &state, mlir::Value row,
-             mlir::Value marks, mlir::Value isEmpty = nullptr);
+  /// The state of a tile of queries after the keys of one walk, whose values
+  /// are those of `values`; `marksRows` as in SoftmaxBody.
+  SoftmaxBody::State visitKeys(const KeyTiles::Place &place, mlir::Value values,
+                               bool marksRows);
+  /// What is known of the rows of a tile; null otherwise.
+  struct TileRows {
+    /// The view in which rows are marked that could not be computed.
+    mlir::Value marks;
+    /// Those that are computed; the others are as they should be.
+    mlir::Value counted;
+    /// Whether no row sees a key.
+    mlir::Value isEmpty;
+  };
+  /// Writes what a tile of queries that begins at `row` ends in.
+  void store(SoftmaxBody::State state, mlir::Value row, const TileRows &of);
 
   HostPlan &plan;
   Attention &attention;
@@ -58,6 +68,12 @@ protected:
   KeyTiles keys;
   SoftmaxBody body;
   int64_t queryRows, keyRows;
+  /// Keys whose weights are added up one after the other, in tiles; 0 for all.
+  int64_t partRows;
+  /// Whether what others left joins after the keys. A recipe measures weights
+  /// by the first tile of keys, and rows that it cannot compute keep their
+  /// state, with which these are computed again.
+  bool joinsLate;
   /// Whose rows are in a tile.
   int64_t headsOfTile = 1;
   mlir::Value residue, queryView;

@@ -20,7 +20,9 @@ static constexpr int64_t mostRowsOfPoint = 1024;
 void TileStream::emitOnce() {
   place(/*groupRows=*/0);
   Value tile = grid.getPoint().tile;
-  streamKeys(tile, getFirstRow("row", queryView, tile), rows.marks);
+  TileRows known;
+  known.marks = rows.marks;
+  streamKeys(tile, getFirstRow("row", queryView, tile), known);
   // Last: neither scores nor sums are alive, and keys of the next point come
   // meanwhile.
   if (fillsOthers())
@@ -51,6 +53,9 @@ void TileStream::emitRedo() {
       });
     forEachTile(first, end, [&](Value tile, Value row) {
       onlyIf(anyMarked(rows.marks, row), [&] {
+        TileRows known;
+        if (rows.before && rows.state)
+          known.counted = getCounted(row);
         // First, so that what it needs is not alive while keys are streamed.
         // Only where nobody cares what the marks are: a group's may be looked
         // at from beside it.
@@ -58,7 +63,7 @@ void TileStream::emitRedo() {
           k.store(k.splat("done", 0.0, k.tileType({queryRows})), rows.marks,
                   row);
         });
-        streamKeys(tile, row, /*marks=*/nullptr);
+        streamKeys(tile, row, known);
       });
     });
   });
@@ -113,12 +118,31 @@ Value TileStream::anyMarked(Value view, Value row) {
                                 allCount());
 }
 
-Value TileStream::someMarked(Value view, Value row) {
+Value TileStream::getMarked(Value view, Value row) {
   Value tile = k.load("redo_tile", view, row);
-  Value marked = k.create<arith::CmpFOp>(
+  return k.create<arith::CmpFOp>(
       "marked", arith::CmpFPredicate::OGT, tile,
       k.splat("none", 0.0, cast<RankedTensorType>(tile.getType())));
-  return k.create<rtile::AnyOp>("some_marked", marked);
+}
+
+Value TileStream::someMarked(Value view, Value row) {
+  return k.create<rtile::AnyOp>("some_marked", getMarked(view, row));
+}
+
+Value TileStream::getCounted(Value row) {
+  Value marked = getMarked(rows.marks, row);
+  auto type = cast<RankedTensorType>(marked.getType());
+  OpBuilder &builder = k.getBuilder();
+  auto choice = k.create<scf::IfOp>("counted", TypeRange{type}, allCount(),
+                                    /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(choice.elseBlock());
+  scf::YieldOp::create(builder, plan.getLoc(), marked);
+  builder.setInsertionPointToStart(choice.thenBlock());
+  Value all =
+      k.create<arith::ConstantOp>("all", DenseElementsAttr::get(type, true));
+  scf::YieldOp::create(builder, plan.getLoc(), all);
+  return choice.getResult(0);
 }
 
 /// Where all rows count, others may be unmarking theirs: no look at a group.

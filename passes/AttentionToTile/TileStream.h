@@ -32,7 +32,7 @@ protected:
   virtual void place(int64_t groupRows) = 0;
   /// Computes a tile of queries that begins at `row`.
   virtual void streamKeys(mlir::Value tile, mlir::Value row,
-                          mlir::Value marks) = 0;
+                          const TileRows &of) = 0;
   /// Whether rows of other residues are to be filled, and those beside a tile.
   virtual bool fillsOthers() const { return false; }
   virtual void fillOthers(mlir::Value tile) {}
@@ -45,12 +45,15 @@ private:
   forEachTile(mlir::Value first, mlir::Value end,
               llvm::function_ref<void(mlir::Value tile, mlir::Value row)> body);
   mlir::Value anyMarked(mlir::Value view, mlir::Value row);
+  /// Of a tile, the rows that are marked, or all.
+  mlir::Value getCounted(mlir::Value row);
   /// As `marked`, or whether the tile lies behind the rows of the view.
   mlir::Value mayBeUnfilled(mlir::Value marked, mlir::Value row);
 
   /// Whether all rows count as marked, whatever the marks say: then the kernel
   /// does what the marking one does, and leaves no row marked.
   mlir::Value allCount();
+  mlir::Value getMarked(mlir::Value view, mlir::Value row);
   mlir::Value someMarked(mlir::Value view, mlir::Value row);
   mlir::Value anyOfGroup(mlir::Value first);
   mlir::Value all;

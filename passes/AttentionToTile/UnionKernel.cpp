@@ -131,7 +131,7 @@ private:
   using KeyStep = SoftmaxBody::KeyStep;
 
   void place(int64_t groupRows) override;
-  void streamKeys(Value tile, Value row, Value marks) override;
+  void streamKeys(Value tile, Value row, const TileRows &of) override;
 
   static BranchSizes getSizes(HostPlan &plan, const layout::UnionShape &shape) {
     BranchSizes sizes;
@@ -417,16 +417,17 @@ UnionEmitter::State UnionEmitter::visitRuns(Walk &walk, Value row,
   return {loop.getResult(0), loop.getResult(1), loop.getResult(2)};
 }
 
-void UnionEmitter::streamKeys(Value, Value row, Value marks) {
+void UnionEmitter::streamKeys(Value, Value row, const TileRows &of) {
   Value queryTile = k.load("q_tile", queryView, row);
   Walk walk = makeWalk();
   State state = body.begin(std::nullopt, row);
   if (needsRuns())
-    return store(visitRuns(walk, row, queryTile, state), row, marks);
+    return store(visitRuns(walk, row, queryTile, state), row, of);
   Tiles tiles = listTiles(walk, row);
-  Value isEmpty = wide.less(tiles.masked.back().end, k.constant(1));
+  TileRows known = of;
+  known.isEmpty = wide.less(tiles.masked.back().end, k.constant(1));
   state = visitList(tiles, row, queryTile, state);
-  store(state, row, marks, isEmpty);
+  store(state, row, known);
 }
 
 void ringlet::emitKernel(HostPlan &plan, const Twine &name,

@@ -148,19 +148,11 @@ std::string ringlet::whyNotForwardAttention(attn::AttentionOp op,
     problem = checkDim("D", op.getHeadDim());
   if (problem.empty())
     problem = checkDim("Dv", op.getValueDim());
-  bool isChain = !op.isUnion() && !op.isApart();
-  if (problem.empty() && op.getBranches().size() != 1 && isChain)
-    problem = "expected one branch, or a union of several, whose softmax is "
-              "finished in its kernel, found a chain of " +
-              number(op.getBranches().size());
   if (problem.empty() && op.isUnion())
     problem = checkUnion(op);
+  bool isChain = !op.isUnion() && !op.isApart();
   if (problem.empty() && op.getMix() != attn::Mix::Softmax && isChain)
     problem = "expected mix = softmax, found mix = sum (R2)";
-  if (problem.empty() && rlayout::getRing(op.getQuery().getType()))
-    problem =
-        "expected a softmax that begins in its kernel, found a ring, whose "
-        "kernels go on from chunk to chunk (G1)";
   for (BranchAttr branch : getTileBranches(op))
     if (problem.empty())
       problem = checkBranch(branch);

@@ -46,8 +46,8 @@ bool isStepOf(rtile::RunOp run, Value row) {
 
 /// The run that tells whether `mask` is needed, or null: one without limits,
 /// which leaves masks to tiles at the end of the keys.
-rtile::RunOp findRun(rtile::FuncOp func, rtile::VisibleOp mask) {
-  for (auto run : func.getBody().front().getOps<rtile::RunOp>())
+rtile::RunOp findRun(rtile::VisibleOp mask) {
+  for (auto run : mask->getBlock()->getOps<rtile::RunOp>())
     if (run.getQuery() == mask.getQuery() &&
         run.getRow() == mask.getQueryRow() && run.getKey() == mask.getKey() &&
         !run.getCausal() && !run.getWindow() && !mask.getCausal() &&
@@ -106,10 +106,10 @@ struct GuardMasks : ringlet::impl::RTileGuardMasksBase<GuardMasks> {
     getOperation()->walk([&](rtile::FuncOp func) {
       if (func.getScheduled())
         return;
-      SmallVector<rtile::VisibleOp> masks(
-          func.getBody().front().getOps<rtile::VisibleOp>());
+      SmallVector<rtile::VisibleOp> masks;
+      func.walk([&](rtile::VisibleOp mask) { masks.push_back(mask); });
       for (rtile::VisibleOp mask : masks) {
-        rtile::RunOp run = findRun(func, mask);
+        rtile::RunOp run = findRun(mask);
         bool isPeeled = mask->hasAttr(kPeeledAttr);
         if ((!run && !isPeeled) || !mask.getResult().hasOneUse())
           continue;

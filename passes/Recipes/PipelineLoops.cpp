@@ -374,7 +374,9 @@ bool PipelineLoops::expand(const LoopRow &row) {
 }
 
 bool PipelineLoops::expandAll(rtile::FuncOp func) {
-  for (const LoopRow &row : getLoopRows(func))
+  // Inner ones first: the step in front of them lies in a loop around them.
+  SmallVector<LoopRow> rows = getLoopRows(func);
+  for (const LoopRow &row : llvm::reverse(rows))
     if (llvm::any_of(row, [](scf::ForOp loop) {
           return llvm::any_of(*loop.getBody(),
                               [](Operation &op) { return isLate(&op); });

@@ -137,7 +137,7 @@ struct ScaleScores : ringlet::impl::RTileScaleScoresBase<ScaleScores> {
       for (SoftmaxStep &step : match->steps)
         scaleStep(match->loops.front(), step, match->exponent);
       restoreMaximum(match->loops.back(), match->exponent);
-      eraseDead(func.getBody().front());
+      eraseDead(*match->loops.front()->getBlock());
     });
   }
 };

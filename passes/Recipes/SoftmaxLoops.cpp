@@ -345,11 +345,22 @@ std::optional<SoftmaxStep> ringlet::matchSoftmaxLoop(scf::ForOp loop,
   return step;
 }
 
-LoopRow ringlet::getKernelLoops(rtile::FuncOp func) {
-  for (auto loop : func.getBody().front().getOps<scf::ForOp>())
+/// The first loop of `block` that carries tiles, or null.
+static scf::ForOp findTileLoop(Block &block) {
+  for (auto loop : block.getOps<scf::ForOp>())
     if (llvm::any_of(loop.getResultTypes(), llvm::IsaPred<RankedTensorType>))
-      return getLoopRow(loop);
-  return {};
+      return loop;
+  return nullptr;
+}
+
+LoopRow ringlet::getKernelLoops(rtile::FuncOp func) {
+  scf::ForOp loop = findTileLoop(func.getBody().front());
+  if (!loop)
+    return {};
+  // Parts of the keys may have loops of their own.
+  if (scf::ForOp ofPart = findTileLoop(*loop.getBody()))
+    loop = ofPart;
+  return getLoopRow(loop);
 }
 
 std::string ringlet::whyNotSoftmaxLoops(rtile::FuncOp func) {

@@ -61,24 +61,38 @@ struct Run {
   Value begin, wholeBegin, wholeEnd, end;
 };
 
+/// Those of its steps from `begin` to `end`.
+Run clip(PositionBuilder &position, const Run &all, Value begin, Value end,
+         bool hasLeftLimit) {
+  Value high = position.min(all.wholeEnd, end);
+  Value last = position.min(end, all.end);
+  if (!hasLeftLimit)
+    return {begin, begin, position.max(begin, high), last};
+  Value low = position.max(all.wholeBegin, begin);
+  return {begin, position.selectLess(low, high, low, begin),
+          position.selectLess(low, high, high, begin), last};
+}
+
 /// The part of a run that it asks for.
 Run takePart(PositionBuilder &position, rtile::RunOp op, const Run &all) {
   if (op.getPart().empty())
     return all;
+  bool hasLeftLimit = getLeftLimit(op.getWindow()).has_value();
+  Value number = op.getPart()[0];
+  if (std::optional<int64_t> rows = op.getPartRows())
+    return clip(position, all, number, position.add(number, *rows),
+                hasLeftLimit);
   int64_t step = op.getKey().getType().getShape()[0];
-  Value number = op.getPart()[0], parts = op.getPart()[1];
   Value steps = position.ceilDiv(position.sub(all.end, all.begin), step);
+  Value parts = op.getPart()[1];
   auto getEnd = [&](Value before) {
     Value first =
         position.floorDiv(position.mul(before, steps), OpFoldResult(parts));
     return position.add(all.begin, position.mul(first, step));
   };
-  Value begin = getEnd(number), end = getEnd(position.add(number, 1));
-  Value low = position.max(all.wholeBegin, begin);
-  Value high = position.min(all.wholeEnd, end);
-  return {begin, position.selectLess(low, high, low, begin),
-          position.selectLess(low, high, high, begin),
-          position.min(end, all.end)};
+  Value begin = getEnd(number);
+  Value end = getEnd(position.add(number, 1));
+  return clip(position, all, begin, end, hasLeftLimit);
 }
 
 void lower(rtile::RunOp op, rtile::ViewOp queryView, rtile::ViewOp keyView) {

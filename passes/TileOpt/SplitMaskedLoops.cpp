@@ -68,9 +68,9 @@ bool hasStep(scf::ForOp loop, int64_t rows) {
 }
 
 KeyLoop matchRun(scf::ForOp loop, rtile::RunOp run) {
-  // Parts of the keys are for few queries: masks cost little beside what is
-  // read, and every loop of a kernel is code.
-  if (!run.getPart().empty())
+  // Parts by their number of all are for few queries: masks cost little beside
+  // what is read, and every loop of a kernel is code.
+  if (!run.getPart().empty() && !run.getPartRows())
     return {};
   // Between views with positions no step is whole.
   auto keys = run.getKey().getDefiningOp<rtile::ViewOp>();

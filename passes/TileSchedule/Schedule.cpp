@@ -115,7 +115,7 @@ static bool isLoadedByComputing(rtile::LoadOp load) {
 
 /// Why what `func` loads could change while it runs, or "": a role that loads
 /// is ahead of one that stores.
-static std::string checkBuffers(rtile::FuncOp func) {
+static std::string checkBuffers(rtile::FuncOp func, const Products &products) {
   std::string reason;
   auto getBuffer = [&](TypedValue<rtile::ViewType> view) -> Value {
     if (auto made = view.getDefiningOp<rtile::ViewOp>())
@@ -124,12 +124,14 @@ static std::string checkBuffers(rtile::FuncOp func) {
     return nullptr;
   };
   llvm::SmallDenseSet<Value> loaded;
-  func.walk(
-      [&](rtile::LoadOp load) { loaded.insert(getBuffer(load.getView())); });
+  for (const Feed &feed : products.feeds) {
+    rtile::LoadOp load = feed.load;
+    loaded.insert(getBuffer(load.getView()));
+  }
   func.walk([&](rtile::StoreOp store) {
     if (loaded.contains(getBuffer(store.getView())) && reason.empty())
-      reason = "expected buffers that are loaded or stored to, found one that "
-               "is both";
+      reason = "expected operands of products in buffers that nothing is "
+               "stored to, found one that is both";
   });
   return reason;
 }
@@ -161,7 +163,7 @@ FailureOr<Products> schedule::findProducts(rtile::FuncOp func,
   if (reason.empty() && products.dots.empty())
     reason = "expected products of tiles, found none";
   if (reason.empty())
-    reason = checkBuffers(func);
+    reason = checkBuffers(func, products);
   if (!reason.empty())
     return failure();
   for (rtile::DotOp dot : products.dots)

@@ -37,13 +37,15 @@ PlainEmitter::PlainEmitter(rtile::FuncOp func, const arch::GPUArch &row,
 void PlainEmitter::emitOperation(Operation *op) {
   llvm::TypeSwitch<Operation *>(op)
       .Case([&](rtile::LoadOp load) {
+        std::optional<RenewedView> renewed;
         if (isBehindProducts(load))
-          renewView(load.getView());
+          renewed.emplace(*this, load.getView());
         emitLoad(load);
       })
       .Case([&](rtile::StoreOp store) {
+        std::optional<RenewedView> renewed;
         if (competesWithProducts(func, store))
-          renewView(store.getView());
+          renewed.emplace(*this, store.getView());
         emitStore(store);
       })
       .Case([&](rtile::DotOp dot) { emitDot(dot); })

@@ -208,7 +208,7 @@ void RoleEmitter::storeAligned(const Window &window, Value value) {
 /// known when the kernel runs.
 void RoleEmitter::emitStore(rtile::StoreOp op) {
   RankedTensorType tile = getTile(op.getTile());
-  renewView(op.getView());
+  RenewedView renewed(*this, op.getView());
   const View &view = views[op.getView()];
   Window window = getWindow(view, op.getOffsets());
   if (tile.getRank() != 2)

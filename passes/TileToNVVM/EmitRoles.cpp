@@ -288,8 +288,9 @@ bool RoleEmitter::emitInRole(Operation *op) {
         return true;
       })
       .Case([&](rtile::LoadOp load) {
+        std::optional<RenewedView> renewed;
         if (isBehindProducts(load))
-          renewView(load.getView());
+          renewed.emplace(*this, load.getView());
         loadToRegisters(load);
         return true;
       })

@@ -107,8 +107,22 @@ protected:
       const Window &window, mlir::RankedTensorType tile,
       llvm::function_ref<void(int64_t index, Value pointer, Value exists)>
           element);
-  /// Finds the addresses of a view anew, so that none of them lies in registers
-  /// from the beginning of a point to its end.
+  /// Finds the addresses of a view anew for one access, so that none of them
+  /// lies in registers from the beginning of a point to its end.
+  class RenewedView {
+  public:
+    RenewedView(TileEmitter &emitter, Value view)
+        : emitter(emitter), view(view), before(emitter.views.lookup(view)) {
+      emitter.renewView(view);
+    }
+    /// The access may be in a region, beyond which no value of it is known.
+    ~RenewedView() { emitter.views[view] = before; }
+
+  private:
+    TileEmitter &emitter;
+    Value view;
+    View before;
+  };
   void renewView(Value view);
 
   //===--------------------------------------------------------------------===//

@@ -134,20 +134,27 @@ def Ringlet_TilingAttr : Ringlet_Attr<"Tiling", "tiling"> {
     a row, as long as it marks the rows for which they went wrong; the second
     one, plain and with the tile shape `redo`, computes marked rows again.
 
+    Sums over more than `part` keys (0: any number) are those of parts of as
+    many, so that their error does not grow with the number of keys. What parts
+    add up to lies in memory while a part is worked on.
+
     Example:
 
     ```mlir
     #plain = #ringlet.tiling<query = 64, key = 64>
+    #long = #ringlet.tiling<query = 64, key = 64, part = 16384>
     #scheduled = #ringlet.tiling<query = 128, key = 128, recipe = "fa_fwd_lazy", redo = <query = 64, key = 64>>
     ```
   }];
   let parameters = (ins "int64_t":$query, "int64_t":$key,
     OptionalParameter<"::mlir::StringAttr">:$recipe,
-    OptionalParameter<"::ringlet::attn::TilingAttr">:$redo);
+    OptionalParameter<"::ringlet::attn::TilingAttr">:$redo,
+    DefaultValuedParameter<"int64_t", "0">:$part);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
-  let builders = [AttrBuilder<(ins "int64_t":$query, "int64_t":$key), [{
-    return $_get($_ctxt, query, key, ::mlir::StringAttr(), TilingAttr());
+  let builders = [AttrBuilder<(ins "int64_t":$query, "int64_t":$key,
+                                   CArg<"int64_t", "0">:$part), [{
+    return $_get($_ctxt, query, key, ::mlir::StringAttr(), TilingAttr(), part);
   }]>];
 }
 

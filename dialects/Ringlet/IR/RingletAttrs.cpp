@@ -222,7 +222,7 @@ LogicalResult SplitKVAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 
 LogicalResult TilingAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                  int64_t query, int64_t key, StringAttr recipe,
-                                 TilingAttr redo) {
+                                 TilingAttr redo, int64_t part) {
   for (int64_t side : {query, key})
     if (side < 1 || side > 1024)
       return emitError() << "expected tile sides in [1, 1024], found " << side;
@@ -235,5 +235,11 @@ LogicalResult TilingAttr::verify(function_ref<InFlightDiagnostic()> emitError,
     return emitError() << "expected the tiles of redo to be plain, found "
                           "recipe "
                        << redo.getRecipe().getValue();
+  if (part != 0 && part < key)
+    return emitError() << "expected part 0 or at least the " << key
+                       << " keys of a tile, found " << part;
+  if (redo && redo.getPart() != part)
+    return emitError() << "expected the part of redo to be that of the recipe, "
+                       << part << ", found " << redo.getPart();
   return success();
 }

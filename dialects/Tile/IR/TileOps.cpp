@@ -506,17 +506,26 @@ void RunOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
 
 void RunOp::build(OpBuilder &builder, OperationState &state, Value query,
                   Value row, Value key, bool causal, DenseI64ArrayAttr window,
-                  ValueRange part) {
+                  ValueRange part, IntegerAttr partRows) {
   Type index = builder.getIndexType();
   build(builder, state, index, index, index, index, query, row, key, part,
-        causal ? builder.getUnitAttr() : UnitAttr(), window);
+        partRows, causal ? builder.getUnitAttr() : UnitAttr(), window);
 }
 
 LogicalResult RunOp::verify() {
-  if (!getPart().empty() && getPart().size() != 2)
+  if (getPartRows() && getPart().size() != 1)
+    return emitOpError("expected the first row of a part of ")
+           << *getPartRows() << " rows, found " << getPart().size()
+           << " numbers";
+  if (!getPartRows() && !getPart().empty() && getPart().size() != 2)
     return emitOpError("expected the number of a part and that of all parts, "
                        "found ")
            << getPart().size() << " numbers";
+  int64_t step = getKey().getType().getShape()[0];
+  if (auto rows = getPartRowsAttr();
+      rows && (rows.getInt() < step || rows.getInt() % step != 0))
+    return emitOpError("expected parts of a multiple of the ")
+           << step << " rows of a tile of keys, found " << rows.getInt();
   return verifyPair(*this, getQuery().getType(), getKey().getType(),
                     getWindow());
 }

@@ -114,6 +114,10 @@ def RTile_RunOp : RTile_Op<"run", [Pure,
     rounded down. So parts follow each other, and their numbers of steps differ
     by one at most. A part without steps has `end <= begin`.
 
+    With `part(%r) of 16384` they are those of the 16384 rows from row %r on,
+    which is a multiple of the step away from `begin`, as are 16384 rows: a loop
+    from `begin` to `end` goes from part to part without a division.
+
     Example:
 
     ```mlir
@@ -146,24 +150,28 @@ def RTile_RunOp : RTile_Op<"run", [Pure,
           to !rtile.view<32x64xf32>
       %begin, %wb, %we, %end = rtile.run %q[%c0], %k part(%p, %c4)
           : !rtile.view<16x64xf32>, !rtile.view<32x64xf32>
+      %first, %fb, %fe, %last = rtile.run %q[%c0], %k part(%begin) of 1024
+          : !rtile.view<16x64xf32>, !rtile.view<32x64xf32>
       rtile.return
     }
     ```
   }];
   let arguments = (ins RTile_ViewType:$query, Index:$row, RTile_ViewType:$key,
-    Variadic<Index>:$part, UnitAttr:$causal,
+    Variadic<Index>:$part, OptionalAttr<I64Attr>:$partRows, UnitAttr:$causal,
     OptionalAttr<ConfinedAttr<DenseI64ArrayAttr, [DenseArrayCount<2>]>>:$window);
   let results = (outs Index:$begin, Index:$wholeBegin, Index:$wholeEnd,
                       Index:$end);
   let assemblyFormat = [{
-    $query `[` $row `]` `,` $key (`part` `(` $part^ `)`)? (`causal` $causal^)?
+    $query `[` $row `]` `,` $key
+    (`part` `(` $part^ `)` (`of` $partRows^)?)? (`causal` $causal^)?
     (`window` `=` custom<Window>($window)^)?
     attr-dict `:` qualified(type($query)) `,` qualified(type($key))
   }];
   let builders = [OpBuilder<(ins "::mlir::Value":$query, "::mlir::Value":$row,
     "::mlir::Value":$key, "bool":$causal,
     "::mlir::DenseI64ArrayAttr":$window,
-    CArg<"::mlir::ValueRange", "{}">:$part)>];
+    CArg<"::mlir::ValueRange", "{}">:$part,
+    CArg<"::mlir::IntegerAttr", "{}">:$partRows)>];
   let hasVerifier = 1;
 }
 

@@ -59,12 +59,3 @@ func.func @runtime(%x: tensor<1x?x2x64xf16>, %w: tensor<i64>) {
       : (tensor<1x?x2x64xf16>, tensor<1x?x2x64xf16>, tensor<1x?x2x64xf16>, tensor<i64>) -> (tensor<1x?x2x64xf16>, tensor<1x2x?xf32>)
   return
 }
-
-// -----
-
-func.func @branches(%x: tensor<1x?x2x64xf16>) {
-  // expected-error@+1 {{expected one branch, or a union of several, whose softmax is finished in its kernel, found a chain of 2}}
-  %o, %l = ringlet.attention %x, %x, %x branches [<w = 256, r = 2>, <w = *, r = 1>]
-      : (tensor<1x?x2x64xf16>, tensor<1x?x2x64xf16>, tensor<1x?x2x64xf16>) -> (tensor<1x?x2x64xf16>, tensor<1x2x?xf32>)
-  return
-}

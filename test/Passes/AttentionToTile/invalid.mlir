@@ -130,13 +130,13 @@ func.func @s1_resource(%x: tensor<1x8x1x8xf32>) -> tensor<1x8x1x8xf32> {
 
 // -----
 
-// A recipe finishes the softmax in its kernel.
+// A kernel with a recipe adds no outputs up.
 
-func.func @recipe_in_chain(%x: tensor<1x8x1x16xf16>) -> tensor<1x8x1x16xf16> {
-  // expected-error @below {{expected recipe fa_fwd_lazy only where a kernel ends its softmax, found a chain of 2 branches of one softmax}}
-  %o, %l = ringlet.attention %x, %x, %x branches [<w = 4, r = 2>, <w = *, r = 1>]
+func.func @recipe_of_sum(%x: tensor<1x8x1x16xf16>) -> tensor<1x8x1x16xf16> {
+  // expected-error @below {{expected recipe fa_fwd_lazy only where branches have one softmax or heads of their own, found a chain of 2 under mix = sum (R2)}}
+  %o, %l = ringlet.attention %x, %x, %x branches [<w = 4, r = 2>, <w = *, r = 1>] mix = sum
       tilings = [#ringlet.tiling<query = 16, key = 16, recipe = "fa_fwd_lazy", redo = <query = 16, key = 16>>, #ringlet.tiling<query = 16, key = 16>]
       : (tensor<1x8x1x16xf16>, tensor<1x8x1x16xf16>, tensor<1x8x1x16xf16>)
-      -> (tensor<1x8x1x16xf16>, tensor<1x1x8xf32>)
+      -> (tensor<1x8x1x16xf16>, tensor<2x1x1x8xf32>)
   return %x : tensor<1x8x1x16xf16>
 }

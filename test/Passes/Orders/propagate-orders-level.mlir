@@ -35,14 +35,20 @@ func.func @recipe(%q: !q, %k: !qh, %v: !qh) -> !q {
   return %o : !q
 }
 
-// Two branches have none.
+// So it is for two branches of one softmax, not for such that are added up.
 
-// CHECK-LABEL: func @two_branches(
-// CHECK-SAME:      %[[Q:[^:]+]]: {{[^%]*}}, %[[K:[^:]+]]: {{[^%]*}}, %[[V:[^:]+]]:
-// CHECK-NEXT:    ringlet.attention %[[Q]], %[[K]], %[[V]]
+// CHECK-LABEL:     func @two_branches(
+// FOLLOWS-NEXT:      ringlet.attention
+// STAYS-COUNT-2:     ringlet.reorder
+// STAYS:             ringlet.attention
+// CHECK-NOT:       ringlet.reorder
+// CHECK:           ringlet.attention {{.*}} mix = sum
 func.func @two_branches(%q: !q, %k: !qh, %v: !qh) -> !q {
   %kl = ringlet.reorder %k : !qh to !q
   %vl = ringlet.reorder %v : !qh to !q
   %o, %lse = ringlet.attention %q, %kl, %vl branches [<w = 512, r = 1>, <w = 2048, r = 4>] : (!q, !q, !q) -> (!q, !lse)
-  return %o : !q
+  %kl2 = ringlet.reorder %k : !qh to !q
+  %vl2 = ringlet.reorder %v : !qh to !q
+  %o2, %lse2 = ringlet.attention %o, %kl2, %vl2 branches [<w = 512, r = 1>, <w = 2048, r = 4>] mix = sum : (!q, !q, !q) -> (!q, tensor<2x1x2x4096xf32>)
+  return %o2 : !q
 }

@@ -259,7 +259,7 @@ rtile.func @other_use(%Q: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %K: memr
 
 // Loads run ahead of stores, so these must not meet.
 
-// expected-error@+1 {{expected buffers that are loaded or stored to, found one that is both}}
+// expected-error@+1 {{expected operands of products in buffers that nothing is stored to, found one that is both}}
 rtile.func @both_ways(%Q: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %K: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %V: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>, %O: memref<1x?x8x64xbf16, strided<[?, ?, ?, 1]>>)
     grid(%tile: index, %head: index, %batch: index) recipe = "fa_fwd_lazy" {
   %c0 = arith.constant 0 : index

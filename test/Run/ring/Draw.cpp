@@ -107,11 +107,11 @@ Graph drawGraph(Random &random) {
   graph.sharding = static_cast<ring::Sharding>(draw(random, 0, 2));
   if (graph.sharding == ring::Sharding::Striped)
     graph.block = draw(random, 1, 7);
-  if (chance(random, 40))
+  if (chance(random, 60))
     graph.dtype = chance(random, 50) ? DType::bf16 : DType::f16;
-  const int64_t dims[] = {4, 8, 16, 24};
-  graph.dim = dims[draw(random, 0, 3)];
-  graph.valueDim = chance(random, 70) ? graph.dim : dims[draw(random, 0, 3)];
+  const int64_t dims[] = {4, 8, 16, 24, 32, 48};
+  graph.dim = dims[draw(random, 0, 5)];
+  graph.valueDim = chance(random, 70) ? graph.dim : dims[draw(random, 0, 5)];
   graph.packed = chance(random, 35);
   graph.hasOffset = chance(random, 25);
   graph.hasSink = chance(random, 20);
