@@ -109,7 +109,7 @@ func.func @grouped(%q: tensor<1x?x12x64xbf16>) -> tensor<1x?x12x64xbf16> {
 // CHECK:         w = 2048, rate = 16>
 func.func @cut(%q: tensor<1x?x16x128xbf16>) -> tensor<1x?x16x128xbf16> {
   %o, %l = ringlet.attention %q, %q, %q
-      branches [<w = 2048, r = 1>, <w = 8192, r = 4>, <w = 32768, r = 16>] causal
+      branches [<w = 2048, r = 1>, <w = 8192, r = 4>, <w = 32768, r = 16>] combine = union causal
       : (tensor<1x?x16x128xbf16>, tensor<1x?x16x128xbf16>, tensor<1x?x16x128xbf16>) -> (tensor<1x?x16x128xbf16>, tensor<1x16x?xf32>)
   return %o : tensor<1x?x16x128xbf16>
 }

@@ -98,8 +98,8 @@ struct Item {
 };
 
 /// Runs items of one number of ranks and gathers their results. Ranks are
-/// threads that meet anew for each item, or processes that meet once. The message of the first rank that fails, or an empty string, of each
-/// item.
+/// threads that meet anew for each item, or processes that meet once. The
+/// message of the first rank that fails, or an empty string, of each item.
 std::vector<std::string> runItems(const Setup &setup,
                                   const std::vector<Item> &items,
                                   std::vector<Gathered> &gathered);
