@@ -204,9 +204,42 @@ bool rightSumMissing(ModuleOp module) {
   });
 }
 
+/// What is called `name` becomes operand number `number` of it.
+template <typename OpTy>
+bool become(ModuleOp module, StringRef name, unsigned number) {
+  return editInKernels<OpTy>(module, [&](OpTy op) {
+    auto location = dyn_cast<NameLoc>(op.getLoc());
+    if (!location || location.getName() != name)
+      return false;
+    op.getResult().replaceAllUsesWith(op->getOperand(number));
+    return true;
+  });
+}
+
+bool dropBefore(ModuleOp module) {
+  return become<arith::SelectOp>(module, "alpha", 2);
+}
+bool joinLostRows(ModuleOp module) {
+  return become<arith::AndIOp>(module, "counts", 1);
+}
+bool keepOwnSum(ModuleOp module) {
+  return become<arith::MulFOp>(module, "l_scaled", 0);
+}
+
+bool everyPartIsFirst(ModuleOp module) {
+  return editInKernels<rtile::RunOp>(module, [](rtile::RunOp run) {
+    auto loop = dyn_cast<scf::ForOp>(run->getParentOp());
+    if (!run.getPartRows() || !loop)
+      return false;
+    run.getPartMutable()[0].set(loop.getLowerBound());
+    return true;
+  });
+}
+
 } // namespace
 
 std::vector<Mutation> planted::recipeMutations() {
+  constexpr const char *joined = "fa_fwd_lazy/ringlet-to-rtile";
   constexpr const char *peel = "fa_fwd_lazy/rtile-peel-first-tile";
   constexpr const char *lazy = "fa_fwd_lazy/rtile-lazy-reference";
   constexpr const char *delay = "fa_fwd_overlap/rtile-pipeline-loops";
@@ -228,6 +261,11 @@ std::vector<Mutation> planted::recipeMutations() {
       {"the delayed product reads a step ahead", delay, delayedDotReadsAhead},
       {"the last product is left out", delay, dropLastDot},
       {"the accumulator does not begin with 0", lazyDelay, firstDotTwice},
+      {"the state of others does not join", joined, dropBefore},
+      {"rows that could not be computed join", joined, joinLostRows,
+       Data::Leap},
+      {"a state joins with its own maximum", joined, keepOwnSum},
+      {"every part of the keys is the first", joined, everyPartIsFirst},
       {"both halves of the columns are the left one", halves, leftHalfTwice},
       {"sums lose the right half", halves, rightSumMissing},
   };
