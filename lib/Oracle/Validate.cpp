@@ -360,12 +360,20 @@ private:
   bool checkPadding() {
     bool counts = std::any_of(spec.branches.begin(), spec.branches.end(),
                               [](const Branch &b) { return b.countsPadding; });
-    bool hides = spec.windowLeft || spec.windowRight || spec.gridWindow ||
-                 spec.blockMask || spec.patternOrder;
-    return !counts || !hides ||
-           refuse(
-               "expected no window, mask or pattern order beside padding that "
-               "counts (B7)");
+    const char *found = spec.windowLeft || spec.windowRight  ? "a window"
+                        : spec.gridWindow                    ? "a grid window"
+                        : spec.patternOrder                  ? "a pattern order"
+                        : spec.blockMask                     ? "a block mask"
+                        : inputs.lengthsQ || inputs.lengthsK ? "lengths"
+                        : inputs.cuSeqlensQ || inputs.cuSeqlensK
+                            ? "packed sequences"
+                        : inputs.qOffset && inputs.qOffset->size(0) != 1
+                            ? "a q_offset for each sequence"
+                            : nullptr;
+    return !counts || !found ||
+           refuse("expected whole sequences of one length beside padding that "
+                  "counts, found " +
+                  std::string(found) + " (B7)");
   }
 
   bool checkSink() {

@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
+#include <optional>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -136,43 +137,58 @@ std::string writeThrough(const std::string &path,
   return error;
 }
 
-} // namespace
+/// The file that is written, behind links, and its mode if it is there; not
+/// replaced are devices and pipes.
+struct Target {
+  std::string file;
+  std::optional<mode_t> mode;
+  bool isReplaced = true;
+};
 
-std::string checkWritable(const std::string &path) {
+/// Sets `target`; or returns why `path` cannot be written.
+std::string examine(const std::string &path, Target &target) {
   if (path.empty() || path.find('\0') != std::string::npos)
     return "cannot write '" + path.substr(0, path.find('\0')) +
            "': expected the name of a file";
+  target.file = followLinks(path);
   struct stat status;
-  bool isThere = ::stat(path.c_str(), &status) == 0;
+  bool isThere = ::stat(target.file.c_str(), &status) == 0;
   if (isThere && S_ISDIR(status.st_mode)) {
     errno = EISDIR;
     return failure("write", path);
   }
-  bool isReplaced = !isThere || S_ISREG(status.st_mode);
-  std::string folder = folderOf(followLinks(path));
-  if (isReplaced && ::access(folder.c_str(), W_OK | X_OK) != 0)
+  if (isThere)
+    target.mode = status.st_mode & 07777;
+  target.isReplaced = !isThere || S_ISREG(status.st_mode);
+  if (target.isReplaced &&
+      ::access(folderOf(target.file).c_str(), W_OK | X_OK) != 0)
     return failure("create a file next to", path);
   return "";
 }
 
+} // namespace
+
+std::string checkWritable(const std::string &path) {
+  Target target;
+  return examine(path, target);
+}
+
 std::string writeFileAtomically(const std::string &path,
                                 const std::vector<FileChunk> &chunks) {
-  std::string error = checkWritable(path);
+  Target target;
+  std::string error = examine(path, target);
   if (!error.empty())
     return error;
-  std::string target = followLinks(path);
-  struct stat status;
-  bool replaces = ::stat(target.c_str(), &status) == 0;
-  if (replaces && !S_ISREG(status.st_mode))
-    return writeThrough(target, chunks);
+  if (!target.isReplaced)
+    return writeThrough(target.file, chunks);
 
-  TemporaryFile file(target);
+  TemporaryFile file(target.file);
   if (!file.isOpen())
     return failure("create a file next to", path);
   if (!file.write(chunks) ||
-      !file.finish(target, replaces ? status.st_mode & 07777 : modeOfNewFile()))
+      !file.finish(target.file, target.mode ? *target.mode : modeOfNewFile()))
     return failure("write", path);
-  syncFolderOf(target);
+  syncFolderOf(target.file);
   return "";
 }
 

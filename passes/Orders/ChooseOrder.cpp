@@ -66,9 +66,7 @@ static std::string whyNotOrdered(attn::AttentionOp op) {
   if (op.getQueryLengths())
     return "what it sees ends with its sequences, whose lengths only the "
            "running program knows (S2)";
-  if (llvm::any_of(op.getBranchRange(), [](attn::BranchAttr branch) {
-        return branch.countsPadding();
-      }))
+  if (attn::countsPadding(op))
     return "padding that counts stands behind keys in linear order (B7)";
   if (op.getBlockMask())
     return "its block mask counts along the order that it has (B6)";

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Ringlet/IR/BranchUnion.h"
+#include "dialects/Ringlet/IR/TilePattern.h"
 #include "lib/Layout/Dilation.h"
 #include "ringlet/abi/Limits.h"
 
@@ -265,8 +266,7 @@ static LogicalResult verifyPattern(AttentionOp op) {
 /// B7: padding is that of sequences of one length, whose keys follow each other
 /// and are seen as branches say.
 static LogicalResult verifyPadding(AttentionOp op) {
-  auto counts = [](BranchAttr branch) { return branch.countsPadding(); };
-  if (llvm::none_of(op.getBranchRange(), counts))
+  if (!countsPadding(op))
     return success();
   auto isOrdered = [](TypedValue<RankedTensorType> value) {
     rlayout::OrderAttr order = rlayout::getOrder(value.getType());

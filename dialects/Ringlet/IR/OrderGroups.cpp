@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/Ringlet/IR/RingletDialect.h"
+#include "dialects/Ringlet/IR/TilePattern.h"
 
 using namespace mlir;
 using namespace ringlet;
@@ -18,9 +18,7 @@ SmallVector<rlayout::OrderGroup> AttentionOp::getOrderGroups() {
   // tilings were chosen for it. Packed sequences restart an order each, which a
   // reorder of the whole axis does not (O1). Padding that counts stands behind
   // keys in linear order (B7).
-  bool hasPadding = llvm::any_of(getBranchRange(), [](BranchAttr branch) {
-    return branch.countsPadding();
-  });
+  bool hasPadding = countsPadding(*this);
   auto isFixed = [&](TypedValue<RankedTensorType> value) {
     rlayout::LayoutAttr layout = rlayout::getLayout(value.getType());
     return (layout && layout.getOrder()) || getTilings() || isPacked() ||

@@ -37,6 +37,11 @@ layout::ResidueRange attn::getResidues(AttentionOp op, BranchAttr branch) {
                               branch.getR(), branch.getConstant());
 }
 
+bool attn::countsPadding(AttentionOp op) {
+  return llvm::any_of(op.getBranchRange(),
+                      [](BranchAttr branch) { return branch.countsPadding(); });
+}
+
 layout::TilePattern attn::getTilePattern(AttentionOp op, BranchAttr branch,
                                          TilingAttr tiling) {
   layout::TilePattern pattern;

@@ -19,6 +19,10 @@ layout::OffsetRule toLayout(OffsetRule rule);
 /// The residues that heads of `branch`, whose r is known, have (B2).
 layout::ResidueRange getResidues(AttentionOp op, BranchAttr branch);
 
+/// Whether keys of padding count in some branch (B7); sequences may have none,
+/// as AttentionOp::mayCountPadding() tells.
+bool countsPadding(AttentionOp op);
+
 /// Which keys a tile of queries sees in `branch`, whose w and r are known,
 /// under `tiling` (B2 to B5).
 layout::TilePattern getTilePattern(AttentionOp op, BranchAttr branch,

@@ -36,12 +36,13 @@ struct Side {
   int64_t rows = 0;
 };
 
-Side randomSide(Dice &dice, int64_t sequences, int64_t maxLength,
+/// `isWhole`: sequences of one length.
+Side randomSide(Dice &dice, int64_t sequences, int64_t maxLength, bool isWhole,
                 std::optional<Tensor> &cuSeqlens,
                 std::optional<Tensor> &lengths) {
   Side side;
-  side.packed = dice.oneIn(4);
-  bool given = side.packed || dice.oneIn(3);
+  side.packed = !isWhole && dice.oneIn(4);
+  bool given = side.packed || (!isWhole && dice.oneIn(3));
   int64_t common = dice.between(1, maxLength);
   for (int64_t i = 0; i < sequences; ++i)
     side.lengths.push_back(given ? dice.between(0, maxLength) : common);
@@ -118,10 +119,12 @@ Problem randomProblem(std::mt19937_64 &random, int64_t maxLength) {
   Problem problem;
   AttentionSpec &spec = problem.spec;
   int64_t sequences = dice.between(1, 3);
-  Side queries = randomSide(dice, sequences, maxLength, problem.cuSeqlensQ,
-                            problem.lengthsQ);
-  Side keys = randomSide(dice, sequences, maxLength, problem.cuSeqlensK,
-                         problem.lengthsK);
+  // Keys of zeros count beside nothing that hides keys (B7).
+  bool isPadded = dice.oneIn(6);
+  Side queries = randomSide(dice, sequences, maxLength, isPadded,
+                            problem.cuSeqlensQ, problem.lengthsQ);
+  Side keys = randomSide(dice, sequences, maxLength, isPadded,
+                         problem.cuSeqlensK, problem.lengthsK);
   int64_t keyHeads = dice.between(1, 3);
   int64_t heads = keyHeads * dice.between(1, 3);
   int64_t dim = dice.between(1, 9);
@@ -136,9 +139,9 @@ Problem randomProblem(std::mt19937_64 &random, int64_t maxLength) {
   for (int64_t i = 0; i < branches; ++i)
     spec.branches.push_back(randomBranch(dice, maxLength, heads));
   spec.causal = dice.oneIn(2);
-  if (dice.oneIn(4))
+  if (!isPadded && dice.oneIn(4))
     spec.windowLeft = dice.between(0, maxLength);
-  if (dice.oneIn(4))
+  if (!isPadded && dice.oneIn(4))
     spec.windowRight = dice.between(0, maxLength);
   if (dice.oneIn(3)) {
     spec.mix = Mix::Sum;
@@ -157,13 +160,13 @@ Problem randomProblem(std::mt19937_64 &random, int64_t maxLength) {
   }
 
   // A grid and a mask have no place for negative positions.
-  bool needsGrid = dice.oneIn(5);
-  bool needsMask = dice.oneIn(5);
+  bool needsGrid = !isPadded && dice.oneIn(5);
+  bool needsMask = !isPadded && dice.oneIn(5);
   std::vector<double> offsets;
   int64_t greatest = maxLength + 1;
   if (needsGrid || needsMask || dice.oneIn(2)) {
     int64_t least = needsGrid || needsMask ? 0 : -3;
-    int64_t count = dice.oneIn(2) ? sequences : 1;
+    int64_t count = !isPadded && dice.oneIn(2) ? sequences : 1;
     for (int64_t i = 0; i < count; ++i)
       offsets.push_back(static_cast<double>(dice.between(least, maxLength)));
     problem.qOffset = vectorOf(DType::i64, offsets);
@@ -177,7 +180,7 @@ Problem randomProblem(std::mt19937_64 &random, int64_t maxLength) {
     spec.gridWindow = window;
   }
   int64_t ordinals = greatest + 1;
-  if (dice.oneIn(4)) {
+  if (!isPadded && dice.oneIn(4)) {
     layout::OrderSpec order;
     order.curve = dice.oneIn(2) ? "hilbert" : "snake";
     order.grid = randomGrid(dice, greatest);
@@ -197,11 +200,9 @@ Problem randomProblem(std::mt19937_64 &random, int64_t maxLength) {
     spec.blockMask = blocks;
     problem.blockMask = std::move(mask);
   }
-  bool hides = spec.windowLeft || spec.windowRight || spec.gridWindow ||
-               spec.patternOrder || spec.blockMask;
-  if (!hides && dice.oneIn(2))
+  if (isPadded)
     for (Branch &branch : spec.branches)
-      branch.countsPadding = dice.oneIn(2);
+      branch.countsPadding = !dice.oneIn(3);
   return problem;
 }
 

@@ -169,6 +169,28 @@ TEST(Validate, Refusals) {
        }},
       {"B6", "found none",
        [](Problem &p) { p.spec.blockMask = BlockSizes{2, 2}; }},
+      {"B7", "found lengths",
+       [](Problem &p) {
+         p.spec.branches[0].countsPadding = true;
+         p.lengthsQ = vectorOf(DType::i32, {3, 3});
+         p.lengthsK = vectorOf(DType::i32, {3, 3});
+       }},
+      {"B7", "found packed sequences",
+       [](Problem &p) {
+         p.spec.branches[0].countsPadding = true;
+         p.query = Tensor(DType::f32, {6, 4, 3});
+         p.cuSeqlensQ = vectorOf(DType::i32, {0, 3, 6});
+       }},
+      {"B7", "found a q_offset for each sequence",
+       [](Problem &p) {
+         p.spec.branches[0].countsPadding = true;
+         p.qOffset = vectorOf(DType::i32, {0, 1});
+       }},
+      {"B7", "found a window",
+       [](Problem &p) {
+         p.spec.branches[0].countsPadding = true;
+         p.spec.windowLeft = 2;
+       }},
       {"B6", "found none",
        [](Problem &p) { p.blockMask = Tensor(DType::i1, {4, 4}); }},
       {"B6", "found 0 and 2",
