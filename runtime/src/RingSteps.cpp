@@ -81,9 +81,9 @@ Status RingSteps::gatherRows(const Exchange &exchange, uint32_t number,
   RL_TRY(ring->begin(
       {{"artefact", program.digest()},
        {"entry", entry.function->name()->str()},
-       {"exchange", std::to_string(number)},
-       {"sequences of the batch", std::to_string(exchange.batch)},
-       {"q_offset", offset ? std::to_string(*offset) : "none"}},
+       {"exchange", text(number)},
+       {"sequences of the batch", text(exchange.batch)},
+       {"q_offset", offset ? text(*offset) : "none"}},
       program.context->driver->usesHostMemory() ? nullptr : program.context));
   std::vector<std::string> all;
   RL_TRY(ring->gather(text(rows[0], " ", rows[1]), all));

@@ -7,6 +7,7 @@
 
 #include "Ring.h"
 
+#include "../abi/Format.h"
 #include "CopyTransport.h"
 #include "NcclTransport.h"
 
@@ -16,11 +17,8 @@
 namespace ringlet::rt::ring {
 
 std::string describe(const MessageId &id) {
-  char kind[9];
-  std::snprintf(kind, sizeof kind, "%08x",
-                static_cast<unsigned>(id.call >> 32));
-  return text("step ", id.use, " of call ", id.call & 0xffffffffu, ", kind ",
-              kind);
+  return formatText("step {} of call {}, kind {:08x}", id.use,
+                    id.call & 0xffffffffu, id.call >> 32);
 }
 
 Status Ring::create(const BootstrapOptions &bootstrapOptions,
@@ -145,7 +143,7 @@ Status Ring::begin(const Facts &given, const std::shared_ptr<Context> &context,
     words += text(name.size(), ":", name, value.size(), ":", value);
   if (!agreed.count(words)) {
     Facts numbered = facts;
-    numbered.emplace_back("number of the call", std::to_string(callCount));
+    numbered.emplace_back("number of the call", text(callCount));
     RL_TRY(agree(*channel, numbered, after(options.waitSeconds)));
     agreed.insert(words);
   }

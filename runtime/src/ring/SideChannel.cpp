@@ -31,7 +31,7 @@ std::string write(const Facts &facts) {
   std::string out;
   for (const auto &[name, value] : facts)
     for (const std::string *word : {&name, &value})
-      out += std::to_string(word->size()) + ":" + *word;
+      out += text(word->size(), ":", *word);
   return out;
 }
 

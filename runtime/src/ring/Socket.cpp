@@ -30,8 +30,8 @@ Status resolve(const Address &address, bool passive, Addresses &result) {
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_NUMERICSERV | (passive ? AI_PASSIVE : 0);
   addrinfo *list = nullptr;
-  int code = getaddrinfo(address.host.c_str(),
-                         std::to_string(address.port).c_str(), &hints, &list);
+  int code = getaddrinfo(address.host.c_str(), text(address.port).c_str(),
+                         &hints, &list);
   if (code != 0)
     return failure(RL_UNAVAILABLE, "no address for ", address.text(), ": ",
                    gai_strerror(code));

@@ -7,6 +7,7 @@
 
 #include "ringlet/abi/ring/Attention.h"
 
+#include "../Format.h"
 #include "Visibility.h"
 
 #include <algorithm>
@@ -261,21 +262,19 @@ namespace {
 bool refuse(std::string *error, const std::string &expected, int64_t found,
             const char *rule) {
   if (error)
-    *error = "expected " + expected + ", found " + std::to_string(found) +
-             " (" + rule + ")";
+    *error = formatText("expected {}, found {} ({})", expected, found, rule);
   return false;
 }
 
 bool checkBranch(const Attention &attention, const Branch &branch,
                  std::string *error) {
   if (branch.segment < 0 || branch.segment > kFar)
-    return refuse(error,
-                  "a segment length from 1 to " + std::to_string(kFar) +
-                      ", or 0 for none",
-                  branch.segment, "B1");
+    return refuse(
+        error, formatText("a segment length from 1 to {}, or 0 for none", kFar),
+        branch.segment, "B1");
   int64_t most = branch.segment == 0 ? kFar : branch.segment;
   if (branch.dilation < 1 || branch.dilation > most)
-    return refuse(error, "a dilation from 1 to " + std::to_string(most),
+    return refuse(error, formatText("a dilation from 1 to {}", most),
                   branch.dilation, "B1");
   if (branch.offset > OffsetRule::Constant)
     return refuse(error, "an offset rule below 3",
@@ -283,8 +282,7 @@ bool checkBranch(const Attention &attention, const Branch &branch,
   if (branch.headBegin < 0 || branch.headEnd > attention.queryHeads ||
       branch.headBegin > branch.headEnd)
     return refuse(
-        error,
-        "heads from 0 to at most " + std::to_string(attention.queryHeads),
+        error, formatText("heads from 0 to at most {}", attention.queryHeads),
         branch.headBegin < 0 ? branch.headBegin : branch.headEnd, "B3");
   return true;
 }
@@ -295,18 +293,18 @@ bool checkSequences(const ShardedAttention &sharded, std::string *error) {
     if (at.query < query || at.queries < 0 ||
         at.queries > sharded.queries.length() - at.query)
       return refuse(error,
-                    "query rows of a sequence from " + std::to_string(query) +
-                        " to " + std::to_string(sharded.queries.length()),
+                    formatText("query rows of a sequence from {} to {}", query,
+                               sharded.queries.length()),
                     at.query < query ? at.query : at.query + at.queries, "S2");
     if (at.key < key || at.keys < 0 || at.keys > sharded.keys.length() - at.key)
       return refuse(error,
-                    "key rows of a sequence from " + std::to_string(key) +
-                        " to " + std::to_string(sharded.keys.length()),
+                    formatText("key rows of a sequence from {} to {}", key,
+                               sharded.keys.length()),
                     at.key < key ? at.key : at.key + at.keys, "S2");
     if (at.offset < -kMaxOffset || at.offset > kMaxOffset)
-      return refuse(
-          error, "an offset of queries within +-" + std::to_string(kMaxOffset),
-          at.offset, "S1");
+      return refuse(error,
+                    formatText("an offset of queries within +-{}", kMaxOffset),
+                    at.offset, "S1");
     query = at.query + at.queries;
     key = at.key + at.keys;
   }
@@ -318,15 +316,15 @@ bool checkSequences(const ShardedAttention &sharded, std::string *error) {
 bool validate(const ShardedAttention &sharded, std::string *error) {
   const Attention &attention = sharded.attention;
   if (sharded.queries.ranks() != sharded.keys.ranks())
-    return refuse(error,
-                  "queries on " + std::to_string(sharded.keys.ranks()) +
-                      " ranks, as keys are",
-                  sharded.queries.ranks(), "G1");
+    return refuse(
+        error,
+        formatText("queries on {} ranks, as keys are", sharded.keys.ranks()),
+        sharded.queries.ranks(), "G1");
   if (attention.keyHeads < 1 || attention.queryHeads < attention.keyHeads ||
       attention.queryHeads % attention.keyHeads != 0)
     return refuse(error,
-                  "a multiple of " + std::to_string(attention.keyHeads) +
-                      " key heads, at least 1",
+                  formatText("a multiple of {} key heads, at least 1",
+                             attention.keyHeads),
                   attention.queryHeads, "section 1");
   for (auto side : {attention.left, attention.right})
     if (side && *side < 0)

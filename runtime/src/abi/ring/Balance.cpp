@@ -7,6 +7,7 @@
 
 #include "ringlet/abi/ring/Balance.h"
 
+#include "../Format.h"
 #include "lib/Layout/Dilation.h"
 
 #include <algorithm>
@@ -176,8 +177,9 @@ bool checkWeights(const std::vector<double> &weights, std::string *error) {
   double total = 0;
   for (double weight : weights) {
     if (!(weight >= 0) || !std::isfinite(weight))
-      return refuse(error, "expected finite weights of at least 0, found " +
-                               std::to_string(weight) + " (G1)");
+      return refuse(error, formatText("expected finite weights of at least 0, "
+                                      "found {:f} (G1)",
+                                      weight));
     total += weight;
   }
   if (!(total > 0) || !std::isfinite(total))
@@ -194,10 +196,10 @@ std::optional<Shards> balancedShards(const Attention &attention, Sharding kind,
   if (!checkWeights(weights, error))
     return std::nullopt;
   if (tile < 1 || length < 0 || length > kMaxRows) {
-    refuse(error, "expected tiles of at least 1 row and 0 to " +
-                      std::to_string(kMaxRows) + " rows, found tiles of " +
-                      std::to_string(tile) + " and " + std::to_string(length) +
-                      " (G1)");
+    refuse(error,
+           formatText("expected tiles of at least 1 row and 0 to {} rows, "
+                      "found tiles of {} and {} (G1)",
+                      kMaxRows, tile, length));
     return std::nullopt;
   }
   int64_t ranks = static_cast<int64_t>(weights.size());

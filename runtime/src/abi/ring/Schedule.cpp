@@ -7,6 +7,8 @@
 
 #include "ringlet/abi/ring/Schedule.h"
 
+#include "../Format.h"
+
 #include <algorithm>
 
 namespace ringlet::ring {
@@ -17,15 +19,17 @@ bool validate(const Schedule &schedule, std::string *error) {
   if (schedule.ranksPerHost < 1 ||
       schedule.ranks() % schedule.ranksPerHost != 0) {
     if (error)
-      *error = "expected a divisor of " + std::to_string(schedule.ranks()) +
-               " as the number of ranks of a host, found " +
-               std::to_string(schedule.ranksPerHost) + " (G2)";
+      *error =
+          formatText("expected a divisor of {} as the number of ranks of a "
+                     "host, found {} (G2)",
+                     schedule.ranks(), schedule.ranksPerHost);
     return false;
   }
   if (schedule.slots < 2) {
     if (error)
-      *error = "expected room for at least 2 chunks of keys, found " +
-               std::to_string(schedule.slots) + " (G2)";
+      *error = formatText(
+          "expected room for at least 2 chunks of keys, found {} (G2)",
+          schedule.slots);
     return false;
   }
   return true;

@@ -7,13 +7,15 @@
 
 #include "ringlet/abi/ring/Shards.h"
 
+#include "../Format.h"
+
 #include <algorithm>
 
 namespace ringlet::ring {
 
 namespace {
 
-std::nullopt_t refuse(std::string *error, std::string message) {
+std::nullopt_t refuseShards(std::string *error, std::string message) {
   if (error)
     *error = std::move(message);
   return std::nullopt;
@@ -22,8 +24,8 @@ std::nullopt_t refuse(std::string *error, std::string message) {
 bool checkRanks(int64_t ranks, std::string *error) {
   if (ranks >= 1 && ranks <= kMaxRanks)
     return true;
-  refuse(error, "expected 1 to " + std::to_string(kMaxRanks) +
-                    " ranks, found " + std::to_string(ranks) + " (G1)");
+  refuseShards(error, formatText("expected 1 to {} ranks, found {} (G1)",
+                                 kMaxRanks, ranks));
   return false;
 }
 
@@ -31,11 +33,10 @@ bool checkLengths(const std::vector<int64_t> &lengths, std::string *error) {
   int64_t total = 0;
   for (int64_t length : lengths) {
     if (length < 0 || length > kMaxRows - total) {
-      refuse(error, "expected lengths of shards from 0 on, " +
-                        std::to_string(kMaxRows) +
-                        " rows together at most, found " +
-                        std::to_string(length) + " after " +
-                        std::to_string(total) + " rows (G1)");
+      refuseShards(error,
+                   formatText("expected lengths of shards from 0 on, {} rows "
+                              "together at most, found {} after {} rows (G1)",
+                              kMaxRows, length, total));
       return false;
     }
     total += length;
@@ -72,8 +73,9 @@ std::optional<Shards> Shards::zigzag(const std::vector<int64_t> &chunks,
                                      std::string *error) {
   int64_t ranks = static_cast<int64_t>(chunks.size() / 2);
   if (chunks.size() % 2 != 0)
-    return refuse(error, "expected two chunks for each rank, found " +
-                             std::to_string(chunks.size()) + " (G1)");
+    return refuseShards(
+        error, formatText("expected two chunks for each rank, found {} (G1)",
+                          chunks.size()));
   if (!checkRanks(ranks, error) || !checkLengths(chunks, error))
     return std::nullopt;
   Shards result(Sharding::Zigzag, ranks);
@@ -90,15 +92,17 @@ std::optional<Shards> Shards::striped(int64_t length, int64_t block,
     return std::nullopt;
   int64_t period = static_cast<int64_t>(turns.size());
   if (block < 1 || block > kMaxRows || period < 1 || block > kMaxRows / period)
-    return refuse(error, "expected blocks of at least 1 row, and turns of " +
-                             std::to_string(kMaxRows) +
-                             " rows at most, found " + std::to_string(period) +
-                             " blocks of " + std::to_string(block) + " (G1)");
+    return refuseShards(
+        error, formatText("expected blocks of at least 1 row, and turns of "
+                          "{} rows at most, found {} blocks of "
+                          "{} (G1)",
+                          kMaxRows, period, block));
   for (int64_t rank : turns)
     if (rank < 0 || rank >= ranks)
-      return refuse(error, "expected ranks below " + std::to_string(ranks) +
-                               " to take turns, found " + std::to_string(rank) +
-                               " (G1)");
+      return refuseShards(error,
+                          formatText("expected ranks below {} to take turns, "
+                                     "found {} (G1)",
+                                     ranks, rank));
 
   Shards result(Sharding::Striped, ranks);
   int64_t turnRows = period * block;
