@@ -17,17 +17,14 @@
 using namespace llvm;
 using namespace ringlet;
 
-static Error makeError(const Twine &message) {
-  return createStringError(inconvertibleErrorCode(), message);
-}
-
 Expected<std::unique_ptr<TargetMachine>>
 ringlet::makeTargetMachine(const BackendTarget &target) {
   std::string error;
   Triple triple(target.triple);
   const Target *found = TargetRegistry::lookupTarget(triple, error);
   if (!found)
-    return makeError("this LLVM has no " + target.family + " target: " + error);
+    return createStringError("this LLVM has no " + target.family +
+                             " target: " + error);
   return std::unique_ptr<TargetMachine>(found->createTargetMachine(
       triple, target.cpu, target.features, TargetOptions(), target.relocation,
       /*CM=*/std::nullopt, CodeGenOptLevel::Aggressive));
@@ -71,7 +68,7 @@ Expected<std::string> ringlet::emitCode(Module &module, TargetMachine &machine,
   if (library)
     passes.add(new TargetLibraryInfoWrapperPass(*library));
   if (machine.addPassesToEmitFile(passes, stream, /*DwoOut=*/nullptr, type))
-    return makeError("this LLVM cannot emit code for " + cpu);
+    return createStringError("this LLVM cannot emit code for " + cpu);
   passes.run(module);
   return std::string(bytes);
 }

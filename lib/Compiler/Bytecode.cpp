@@ -20,8 +20,8 @@ using namespace mlir;
 using namespace ringlet;
 
 /// What the reader may take: work, memory beside what the process has already.
-static constexpr uint64_t kSeconds = 10;
-static constexpr uint64_t kBytes = uint64_t(2) << 30;
+static constexpr uint64_t kReadSeconds = 10;
+static constexpr uint64_t kReadBytes = uint64_t(2) << 30;
 
 /// Generic text of what the bytecode says, with its locations; or, and false,
 /// what is wrong with it. Nothing is verified: who parses the text does so.
@@ -57,7 +57,7 @@ static std::optional<std::string> textOf(llvm::MemoryBufferRef bytecode,
                                          std::string &error) {
   ApartResult reading =
       runApart([&](std::string &text) { return print(bytecode, text); },
-               {kSeconds, kBytes, TextLimits().bytes + 1});
+               {kReadSeconds, kReadBytes, TextLimits().bytes + 1});
   // One that has more to say than fits is stopped by its broken pipe; the text
   // is refused for its size.
   if (reading.isWhole || reading.said.size() > TextLimits().bytes)
@@ -66,7 +66,7 @@ static std::optional<std::string> textOf(llvm::MemoryBufferRef bytecode,
     error = "no process can be started to read bytecode: " + reading.error;
   else if (reading.wasTooLong)
     error = "expected MLIR bytecode that is read within " +
-            std::to_string(kSeconds) + " s, found some that takes longer";
+            std::to_string(kReadSeconds) + " s, found some that takes longer";
   else if (reading.signal)
     error = "expected MLIR bytecode, found some that ends its reader with "
             "signal " +

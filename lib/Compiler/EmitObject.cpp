@@ -24,7 +24,7 @@
 using namespace llvm;
 using namespace ringlet;
 
-static constexpr StringLiteral kTriple = "x86_64-unknown-linux-gnu";
+static constexpr StringLiteral kCPUTriple = "x86_64-unknown-linux-gnu";
 
 KernelCode::KernelCode(const arch::CPULevel &level)
     : level(level), context(std::make_unique<LLVMContext>()) {}
@@ -37,7 +37,7 @@ std::unique_ptr<KernelCode> KernelCode::translate(mlir::ModuleOp module,
   return code->module ? std::move(code) : nullptr;
 }
 
-static void initialiseTarget() {
+static void initialiseX86() {
   static std::once_flag once;
   std::call_once(once, [] {
     LLVMInitializeX86TargetInfo();
@@ -69,9 +69,9 @@ static void prepare(Module &module, const TargetMachine &machine,
 }
 
 Expected<std::string> KernelCode::emit(CodeKind kind, StringRef linker) {
-  initialiseTarget();
+  initialiseX86();
   Expected<std::unique_ptr<TargetMachine>> machine = makeTargetMachine(
-      {"X86", kTriple, level.processor, level.features, Reloc::PIC_});
+      {"X86", kCPUTriple, level.processor, level.features, Reloc::PIC_});
   if (!machine)
     return machine.takeError();
   prepare(*module, **machine, level);

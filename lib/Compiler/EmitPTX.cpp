@@ -24,7 +24,7 @@
 using namespace llvm;
 using namespace ringlet;
 
-static constexpr StringLiteral kTriple = "nvptx64-nvidia-cuda";
+static constexpr StringLiteral kGPUTriple = "nvptx64-nvidia-cuda";
 
 namespace {
 
@@ -55,7 +55,7 @@ GPUKernelCode::translate(mlir::ModuleOp module, const arch::GPUArch &arch) {
   return code->module ? std::move(code) : nullptr;
 }
 
-static void initialiseTarget() {
+static void initialiseNVPTX() {
   static std::once_flag once;
   std::call_once(once, [] {
     LLVMInitializeNVPTXTargetInfo();
@@ -66,9 +66,9 @@ static void initialiseTarget() {
 }
 
 Expected<std::string> GPUKernelCode::emit(GPUCodeKind kind) {
-  initialiseTarget();
+  initialiseNVPTX();
   Expected<std::unique_ptr<TargetMachine>> machine = makeTargetMachine(
-      {"NVPTX", kTriple, arch.name, arch.ptxFeature, std::nullopt});
+      {"NVPTX", kGPUTriple, arch.name, arch.ptxFeature, std::nullopt});
   if (!machine)
     return machine.takeError();
   module->setTargetTriple((*machine)->getTargetTriple());

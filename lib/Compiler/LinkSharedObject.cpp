@@ -22,10 +22,6 @@ using namespace ringlet;
 
 static constexpr unsigned kLinkSeconds = 60;
 
-static Error makeError(const Twine &message) {
-  return createStringError(inconvertibleErrorCode(), message);
-}
-
 Expected<std::string> ringlet::findLinker(StringRef option) {
   if (!option.empty())
     return findNamedTool("the linker", option);
@@ -38,9 +34,10 @@ Expected<std::string> ringlet::findLinker(StringRef option) {
     if (ErrorOr<std::string> path = sys::findProgramByName(name))
       return *path;
   }
-  return makeError("expected a linker, found neither ld.lld-22 nor ld.lld "
-                   "beside this program or on PATH: install the package "
-                   "lld-22, or name an lld with --linker");
+  return createStringError(
+      "expected a linker, found neither ld.lld-22 nor ld.lld "
+      "beside this program or on PATH: install the package "
+      "lld-22, or name an lld with --linker");
 }
 
 /// Names of the symbols that an object needs and does not define.
@@ -73,8 +70,9 @@ Expected<std::string> ringlet::linkSharedObject(StringRef object,
   if (!undefined)
     return undefined.takeError();
   if (!undefined->empty())
-    return makeError("expected kernels that call nothing outside, found " +
-                     join(*undefined, ", "));
+    return createStringError(
+        "expected kernels that call nothing outside, found " +
+        join(*undefined, ", "));
   auto *builtin = linker.empty() ? &ringlet_link_with_lld : nullptr;
   Expected<std::string> program =
       builtin ? std::string("ld.lld") : findLinker(linker);

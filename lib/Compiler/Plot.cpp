@@ -38,7 +38,7 @@ private:
 } // namespace
 
 LogicalResult Plotter::addOrders() {
-  for (const OrderUse &use : collectOrders(module)) {
+  for (const FoundOrder &use : collectOrders(module)) {
     std::string error;
     if (panels.size() == kMostPanels)
       return emitError(use.location)

@@ -16,11 +16,7 @@
 using namespace llvm;
 using namespace ringlet;
 
-static constexpr unsigned kSeconds = 300;
-
-static Error makeError(const Twine &message) {
-  return createStringError(inconvertibleErrorCode(), message);
-}
+static constexpr unsigned kAssembleSeconds = 300;
 
 //===----------------------------------------------------------------------===//
 // The report
@@ -104,9 +100,9 @@ std::string PtxasReport::whyUnfit(StringRef kernel, StringRef target) const {
 Error ringlet::checkPtxasReport(const PtxasReport &report, StringRef target) {
   for (const KernelReport &kernel : report.kernels)
     if (kernel.spillStores || kernel.spillLoads)
-      return makeError(report.whyUnfit(kernel.name, target));
+      return createStringError(report.whyUnfit(kernel.name, target));
   if (!report.complaints.empty())
-    return makeError(complain(report.complaints.front(), target));
+    return createStringError(complain(report.complaints.front(), target));
   return Error::success();
 }
 
@@ -140,7 +136,8 @@ Expected<Assembled> ringlet::runPtxas(StringRef program, StringRef ptx,
   // this number, but not on how many processors there are.
   const StringRef options[] = {option, "-v", "-split-compile=4"};
   Expected<ToolResult> assembled = runTool(
-      {program, options, "kernels.ptx", "kernels.cubin", kSeconds}, ptx);
+      {program, options, "kernels.ptx", "kernels.cubin", kAssembleSeconds},
+      ptx);
   if (!assembled)
     return assembled.takeError();
   return Assembled{std::move(assembled->content),

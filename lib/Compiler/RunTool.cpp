@@ -18,16 +18,12 @@
 using namespace llvm;
 using namespace ringlet;
 
-static Error makeError(const Twine &message) {
-  return createStringError(inconvertibleErrorCode(), message);
-}
-
 Expected<std::string> ringlet::findNamedTool(StringRef role, StringRef option) {
   ErrorOr<std::string> path = sys::findProgramByName(option);
   if (path && sys::fs::can_execute(*path))
     return *path;
-  return makeError("expected " + role + " '" + option +
-                   "' to be a program, found none");
+  return createStringError("expected " + role + " '" + option +
+                           "' to be a program, found none");
 }
 
 static Error writeFile(StringRef path, StringRef content) {
@@ -40,7 +36,7 @@ static Error writeFile(StringRef path, StringRef content) {
     stream.clear_error();
   }
   if (code)
-    return makeError("cannot write " + path + ": " + code.message());
+    return createStringError("cannot write " + path + ": " + code.message());
   return Error::success();
 }
 
@@ -61,8 +57,8 @@ Expected<ToolResult> ringlet::runTool(const ToolRun &run, StringRef input) {
   SmallString<128> folder;
   if (std::error_code code =
           sys::fs::createUniqueDirectory("ringlet-tool", folder))
-    return makeError("cannot create a folder for " + run.program + ": " +
-                     code.message());
+    return createStringError("cannot create a folder for " + run.program +
+                             ": " + code.message());
   scope_exit cleanup([&] { sys::fs::remove_directories(folder); });
   std::string base = (folder + sys::path::get_separator()).str();
   std::string inputPath = base + run.inputName.str();
@@ -85,12 +81,12 @@ Expected<ToolResult> ringlet::runTool(const ToolRun &run, StringRef input) {
   if (auto buffer = MemoryBuffer::getFile(messagesPath))
     result.messages += (*buffer)->getBuffer().trim();
   if (status != 0)
-    return makeError(run.program + " failed with status " + Twine(status) +
-                     ": " + result.messages);
+    return createStringError(run.program + " failed with status " +
+                             Twine(status) + ": " + result.messages);
   auto output = MemoryBuffer::getFile(outputPath);
   if (!output)
-    return makeError("cannot read " + outputPath + ": " +
-                     output.getError().message());
+    return createStringError("cannot read " + outputPath + ": " +
+                             output.getError().message());
   result.content = (*output)->getBuffer().str();
   return result;
 }

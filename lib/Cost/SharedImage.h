@@ -26,6 +26,8 @@ struct SharedImage {
   static constexpr int64_t rowOfBanks = 128;
   /// Bytes between the rows of one that is not.
   static constexpr int64_t padding = 16;
+  /// Bytes of a piece, which moves as one and keeps its order.
+  static constexpr int64_t pieceBytes = 16;
   /// Rows after which places repeat.
   static constexpr int64_t swizzledRows = 8;
 

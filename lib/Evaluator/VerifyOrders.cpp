@@ -69,7 +69,7 @@ struct Run {
 
 } // namespace
 
-static RankedTensorType tensorType(Type type) {
+static RankedTensorType toTensorType(Type type) {
   return dyn_cast<RankedTensorType>(type);
 }
 
@@ -84,7 +84,7 @@ bool Run::execute(func::FuncOp function, const std::vector<Tensor> &inputs) {
        llvm::zip_equal(function.getArgumentTypes(), inputs)) {
     Datum &argument = arguments.emplace_back();
     argument.tensor = input;
-    if (auto tensor = tensorType(type))
+    if (auto tensor = toTensorType(type))
       if (!tokensToSlots(argument.tensor, tensor, &refusal.message))
         return refuse();
   }
@@ -95,7 +95,7 @@ bool Run::execute(func::FuncOp function, const std::vector<Tensor> &inputs) {
   results = std::move(*found);
   for (auto [type, result] :
        llvm::zip_equal(function.getResultTypes(), results))
-    if (auto tensor = tensorType(type))
+    if (auto tensor = toTensorType(type))
       if (!slotsToTokens(result.tensor, tensor, &refusal.message))
         return refuse();
   return true;
@@ -111,7 +111,7 @@ static bool areEqual(double a, double b, double tolerance) {
 /// " in slot 5", if a tensor of `type` has another order than its tokens.
 static std::string placeOf(Type type, const int64_t *token,
                            const Shape &shape) {
-  auto tensor = tensorType(type);
+  auto tensor = toTensorType(type);
   rlayout::OrderAttr order = tensor ? rlayout::getOrder(tensor) : nullptr;
   if (!order)
     return "";

@@ -20,7 +20,7 @@ namespace ringlet::oracle {
 
 namespace {
 
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kInfinityF32 = std::numeric_limits<float>::infinity();
 constexpr double kLog2E = 1.4426950408889634;
 constexpr double kLn2 = 0.6931471805599453;
 /// Exponents of 2 up to here leave f32 digits behind the point.
@@ -104,12 +104,12 @@ private:
 /// Computes in f64, where single operations on f32 are as good as exact, and
 /// rounds each result by `Rounding`.
 template <typename Rounding>
-class Computation {
+class UnfusedComputation {
 public:
-  Computation(const AttentionSpec &spec, const AttentionInputs &inputs,
-              const Pattern &pattern, const RowReader<float> &queries,
-              const RowReader<float> &keys, const RowReader<float> &values,
-              Arithmetic arithmetic)
+  UnfusedComputation(const AttentionSpec &spec, const AttentionInputs &inputs,
+                     const Pattern &pattern, const RowReader<float> &queries,
+                     const RowReader<float> &keys,
+                     const RowReader<float> &values, Arithmetic arithmetic)
       : spec(spec), inputs(inputs), pattern(pattern), queries(queries),
         keys(keys), values(values), form(arithmetic.form),
         binary(form == Arithmetic::Binary), round(arithmetic.seed),
@@ -122,7 +122,7 @@ public:
   void operator()(const QueryRow &query, int64_t head, RowResult &result) {
     round.startRow(query.row + query.batch * inputs.query.size(1), head);
     std::fill(sums.begin(), sums.end(), 0.0f);
-    std::fill(result.lse.begin(), result.lse.end(), -kInfinity);
+    std::fill(result.lse.begin(), result.lse.end(), -kInfinityF32);
     scores.clear();
     chosen.clear();
     bool anywhere = query.sequence >= 0;
@@ -157,12 +157,12 @@ private:
   /// neither.
   std::optional<float> makeSink(int64_t head, bool hasSink, int64_t padding) {
     float sink =
-        hasSink ? static_cast<float>(inputs.sink->get({head})) : -kInfinity;
+        hasSink ? static_cast<float>(inputs.sink->get({head})) : -kInfinityF32;
     if (padding == 0)
       return hasSink ? std::optional(sink) : std::nullopt;
     float other = round(std::log(static_cast<double>(padding)));
     float greater = std::max(sink, other), less = std::min(sink, other);
-    if (greater == kInfinity || less == -kInfinity)
+    if (greater == kInfinityF32 || less == -kInfinityF32)
       return greater;
     double sum =
         round(1 + round(std::exp(double(round(double(less) - greater)))));
@@ -234,7 +234,7 @@ private:
   float softmax(const QueryRow &query, int64_t head,
                 std::optional<float> logit) {
     if (chosen.empty())
-      return logit.value_or(-kInfinity);
+      return logit.value_or(-kInfinityF32);
     const Sequences::Extent &extent = pattern.keys().extents[query.sequence];
     int64_t keyHead = pattern.keyHead(head);
     const float *queryRow =
@@ -244,12 +244,12 @@ private:
       scores.push_back(
           multiply(queryRow, keys.row(extent.batch, extent.first + u, keyHead,
                                       scratch.data())));
-    inBase2 = binary && isNear(logit.value_or(-kInfinity));
-    float sink = logit ? toUnits(*logit) : -kInfinity;
+    inBase2 = binary && isNear(logit.value_or(-kInfinityF32));
+    float sink = logit ? toUnits(*logit) : -kInfinityF32;
     float max = sink;
     for (float &one : scores)
       max = std::max(max, one = score(one));
-    if (max == -kInfinity)
+    if (max == -kInfinityF32)
       return max;
     // What is infinite is no distance away from itself.
     auto weight = [&](double units) {
@@ -338,10 +338,10 @@ std::optional<AttentionResult> unfusedAttention(const AttentionSpec &spec,
         spec, inputs, pattern, options, inputs.query.dtype(), DType::f32,
         [&]() -> RowFunction {
           if (arithmetic.seed)
-            return Computation<AtRandom>(spec, inputs, pattern, queries, keys,
-                                         values, arithmetic);
-          return Computation<Nearest>(spec, inputs, pattern, queries, keys,
-                                      values, arithmetic);
+            return UnfusedComputation<AtRandom>(spec, inputs, pattern, queries,
+                                                keys, values, arithmetic);
+          return UnfusedComputation<Nearest>(spec, inputs, pattern, queries,
+                                             keys, values, arithmetic);
         },
         error);
   } catch (const std::bad_alloc &) {

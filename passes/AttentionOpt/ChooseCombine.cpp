@@ -35,7 +35,7 @@ struct Prediction {
 };
 
 /// A way, and why it is taken.
-struct Choice {
+struct CombineChoice {
   attn::Combine combine = attn::Combine::Chain;
   std::string reason;
 };
@@ -229,9 +229,9 @@ static std::string explain(attn::AttentionOp op, const arch::Target &target,
 
 /// The way of which the cost model predicts the least, which speaks of rows of
 /// a sequence that fills the longest segment.
-static Choice choose(attn::AttentionOp op, const arch::Target &target) {
+static CombineChoice choose(attn::AttentionOp op, const arch::Target &target) {
   using attn::Combine;
-  Choice result;
+  CombineChoice result;
   Predictor predictor(op, target);
   if (!predictor.isPossible()) {
     std::string problem = attn::whyNotApart(op);
@@ -273,7 +273,7 @@ static Choice choose(attn::AttentionOp op, const arch::Target &target) {
 LogicalResult ChooseCombine::run(attn::AttentionOp op) {
   auto options = remark::RemarkOpts::name("ChooseCombine")
                      .category("ringlet-choose-combine");
-  Choice choice;
+  CombineChoice choice;
   if (combine == "auto") {
     choice = choose(op, target);
   } else {

@@ -30,7 +30,7 @@ using namespace ringlet;
 namespace {
 
 /// The tiling of a branch, and why.
-struct Choice {
+struct TilingChoice {
   attn::TilingAttr tiling;
   std::string reason;
   /// Why there is no recipe, where one could have been expected.
@@ -48,9 +48,9 @@ struct ChooseTiling : ringlet::impl::RingletChooseTilingBase<ChooseTiling> {
 private:
   LogicalResult readForm(attn::AttentionOp op);
   LogicalResult checkGiven(attn::AttentionOp op);
-  FailureOr<Choice> choose(attn::AttentionOp op, attn::BranchAttr branch);
-  Choice chooseForGPU(attn::AttentionOp op, attn::BranchAttr branch,
-                      PlainTiling plain);
+  FailureOr<TilingChoice> choose(attn::AttentionOp op, attn::BranchAttr branch);
+  TilingChoice chooseForGPU(attn::AttentionOp op, attn::BranchAttr branch,
+                            PlainTiling plain);
 
   arch::Target target;
   /// Of the module, and of the attention at hand.
@@ -69,12 +69,13 @@ static LogicalResult refuse(attn::AttentionOp op, StringRef recipe,
 
 /// Plain tiles or, where a recipe is possible and not forbidden, those of it,
 /// whichever the cost models expect to be faster.
-Choice ChooseTiling::chooseForGPU(attn::AttentionOp op, attn::BranchAttr branch,
-                                  PlainTiling plain) {
+TilingChoice ChooseTiling::chooseForGPU(attn::AttentionOp op,
+                                        attn::BranchAttr branch,
+                                        PlainTiling plain) {
   const arch::GPUArch &row = *target.gpu;
   Type element = op.getQuery().getType().getElementType();
   cost::BranchShape shape = getBranchShape(op, branch);
-  Choice result{plain.tiling, plain.reason, ""};
+  TilingChoice result{plain.tiling, plain.reason, ""};
   // Who did not ask is not told that an older architecture has no recipes.
   if (request.isPlain() || (request.isAuto && !row.hasScheduledForm()))
     return result;
@@ -150,10 +151,10 @@ LogicalResult ChooseTiling::checkGiven(attn::AttentionOp op) {
   return success();
 }
 
-FailureOr<Choice> ChooseTiling::choose(attn::AttentionOp op,
-                                       attn::BranchAttr branch) {
+FailureOr<TilingChoice> ChooseTiling::choose(attn::AttentionOp op,
+                                             attn::BranchAttr branch) {
   PlainTiling plain = choosePlainTiling(op, branch, target, spareOfPlain);
-  Choice choice{plain.tiling, plain.reason, ""};
+  TilingChoice choice{plain.tiling, plain.reason, ""};
   if (target.gpu)
     choice = chooseForGPU(op, branch, std::move(plain));
   if (request.forced.empty() || choice.tiling.getRecipe())
@@ -196,7 +197,7 @@ void ChooseTiling::runOnOperation() {
     if (op.isUnion())
       branches = {attn::getAtoms(op)};
     for (auto [index, branch] : llvm::enumerate(branches)) {
-      FailureOr<Choice> choice = choose(op, branch);
+      FailureOr<TilingChoice> choice = choose(op, branch);
       if (failed(choice))
         return WalkResult::interrupt();
       tilings.push_back(choice->tiling);

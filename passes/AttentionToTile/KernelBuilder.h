@@ -13,7 +13,14 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
+#include <limits>
+
 namespace ringlet {
+
+inline constexpr double infinity = std::numeric_limits<double>::infinity();
+/// Entries of a list that one point of a grid writes: as many as a block of a
+/// GPU has threads, since few blocks of more leave most of a device idle.
+inline constexpr int64_t entriesOfPoint = 256;
 
 /// Builds one kernel and, at the end, its launch: a parameter or grid axis is
 /// named once and tied to the host's value there and then. The names of values

@@ -16,8 +16,6 @@
 using namespace mlir;
 using namespace ringlet;
 
-static constexpr double infinity = std::numeric_limits<double>::infinity();
-
 //===----------------------------------------------------------------------===//
 // Branches
 //===----------------------------------------------------------------------===//

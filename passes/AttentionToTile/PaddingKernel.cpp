@@ -19,9 +19,6 @@ using namespace ringlet;
 
 namespace {
 
-/// Entries that one point of the grid writes.
-constexpr int64_t entriesOfPoint = 256;
-
 class PaddingCounter {
 public:
   PaddingCounter(HostPlan &plan, const Twine &name, Attention &attention,

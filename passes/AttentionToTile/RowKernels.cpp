@@ -350,7 +350,7 @@ void ringlet::emitKernel(HostPlan &plan, const Twine &name,
   }
   Value some = hasKeys(k, l);
   if (!none)
-    none = k.splat("minus_inf", -std::numeric_limits<double>::infinity(), rows);
+    none = k.splat("minus_inf", -infinity, rows);
   Value chosen = k.create<arith::SelectOp>("lse_rows", some, total, none);
   kernel.store(chosen, kernel.view("lse", result, f32));
   k.launch();

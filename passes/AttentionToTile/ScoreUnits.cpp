@@ -18,7 +18,7 @@ using namespace ringlet;
 static constexpr double log2e = 1.4426950408889634;
 static constexpr double most = std::numeric_limits<float>::max();
 /// Units below the smallest normal f32 would be 0 where those are.
-static constexpr double tiny = std::numeric_limits<float>::min();
+static constexpr double leastUnit = std::numeric_limits<float>::min();
 /// A softcap from which on no score of f32 changes.
 static constexpr double noCap = 0x1p100;
 
@@ -33,7 +33,7 @@ ScoreUnits::ScoreUnits(attn::AttentionOp op) {
   }
   // A unit is positive, so that it keeps the order of numbers.
   double &ofNumber = isCapped ? ofCap : ofProduct;
-  if (factor >= tiny)
+  if (factor >= leastUnit)
     score = factor;
   else
     ofNumber = factor;

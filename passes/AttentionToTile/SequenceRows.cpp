@@ -15,10 +15,6 @@
 using namespace mlir;
 using namespace ringlet;
 
-/// Entries that one point of the grid writes: as many as a block of a GPU has
-/// threads, since few blocks of more leave most of a device idle.
-static constexpr int64_t entriesOfPoint = 256;
-
 OrdinalEntries ringlet::placeKeyOrdinals(KernelBuilder &k, int64_t volume,
                                          Value sequence) {
   OrdinalEntries result;

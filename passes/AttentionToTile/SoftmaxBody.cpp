@@ -15,7 +15,6 @@
 using namespace mlir;
 using namespace ringlet;
 
-static constexpr double infinity = std::numeric_limits<double>::infinity();
 /// Smallest finite f32: a maximum that every score exceeds, and finite, so
 /// that score - maximum is -inf and not NaN for a masked score.
 static constexpr double lowest = -std::numeric_limits<float>::max();

@@ -15,8 +15,8 @@
 using namespace mlir;
 using namespace ringlet;
 
-SmallVector<OrderUse> ringlet::collectOrders(Operation *root) {
-  SmallVector<OrderUse> uses;
+SmallVector<FoundOrder> ringlet::collectOrders(Operation *root) {
+  SmallVector<FoundOrder> uses;
   llvm::DenseSet<std::pair<Attribute, int64_t>> seen;
   Location location = root->getLoc();
   auto add = [&](rlayout::OrderAttr order, int64_t length) {

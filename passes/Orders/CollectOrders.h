@@ -16,7 +16,7 @@ namespace ringlet {
 
 /// An order, where it first appears, and the length that its own text leaves
 /// open.
-struct OrderUse {
+struct FoundOrder {
   rlayout::OrderAttr order;
   /// Size of the sequence axis; 0 if the order has a period of its own, or if
   /// the axis is dynamic or there is none.
@@ -26,7 +26,7 @@ struct OrderUse {
 
 /// The orders in the attributes and types of `root` and what is in it, each
 /// once, as they appear from top to bottom.
-llvm::SmallVector<OrderUse> collectOrders(mlir::Operation *root);
+llvm::SmallVector<FoundOrder> collectOrders(mlir::Operation *root);
 
 } // namespace ringlet
 

@@ -39,7 +39,7 @@ struct OrderNet {
 };
 
 /// A use of a tensor by an operation that is no reorder between sites.
-struct OrderUse {
+struct OrderedOperand {
   mlir::OpOperand *operand;
   /// What is read, before any reorder: where the net starts.
   mlir::Value source;
@@ -54,7 +54,7 @@ public:
   std::vector<OrderSite> sites;
   /// Of each axis of each tensor that the block computes or reads.
   llvm::MapVector<std::pair<mlir::Value, int64_t>, OrderNet> nets;
-  std::vector<OrderUse> uses;
+  std::vector<OrderedOperand> uses;
   /// What the block has where driver and reader differ.
   std::vector<attn::ReorderOp> reorders;
 

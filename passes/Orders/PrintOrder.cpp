@@ -26,7 +26,7 @@ struct PrintOrder : ringlet::impl::RLayoutPrintOrderBase<PrintOrder> {
     // All or nothing: a refusal leaves no lines behind.
     std::string text;
     llvm::raw_string_ostream out(text);
-    for (const OrderUse &use : collectOrders(getOperation())) {
+    for (const FoundOrder &use : collectOrders(getOperation())) {
       std::shared_ptr<const layout::Order> order = use.order.getOrder();
       std::string error;
       int64_t count = plot::slotsToShow(*order, use.length, error);

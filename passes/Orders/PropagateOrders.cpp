@@ -179,7 +179,7 @@ public:
 
 private:
   /// The type in which `use` wants its tensor.
-  RankedTensorType getWantedType(const OrderUse &use) const;
+  RankedTensorType getWantedType(const OrderedOperand &use) const;
   void retype(const OrderSite &site, LayoutAttr layout);
   /// `source`, a reorder of it, or, where it is alike for all tokens, another
   /// one like it.
@@ -207,12 +207,12 @@ void Rewrite::run() {
   for (attn::ReorderOp reorder : graph.reorders)
     inType.try_emplace({reorder.getInput(), reorder.getOutput().getType()},
                        reorder.getOutput());
-  for (const OrderUse &use : graph.uses)
+  for (const OrderedOperand &use : graph.uses)
     use.operand->set(getInType(use.source, getWantedType(use)));
   eraseUnused();
 }
 
-RankedTensorType Rewrite::getWantedType(const OrderUse &use) const {
+RankedTensorType Rewrite::getWantedType(const OrderedOperand &use) const {
   auto type = cast<RankedTensorType>(use.operand->get().getType());
   // Linear order has several spellings: what lies well stays as it is.
   if (llvm::all_of(llvm::enumerate(use.sites), [&](auto place) {

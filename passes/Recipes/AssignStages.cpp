@@ -28,8 +28,6 @@ using namespace ringlet;
 
 namespace {
 
-constexpr StringLiteral passName = "rtile-assign-stages";
-
 /// The stages of one loop's operations.
 /// Whether an index is made of one number of fewer bits here.
 bool widensIndex(Operation *op) {
@@ -389,8 +387,8 @@ void AssignStages::assign(const LoopRow &row) {
       stages.reload();
     if (stages.assign(why))
       continue;
-    remark::missed(loop.getLoc(),
-                   remark::RemarkOpts::name("AssignStages").category(passName))
+    remark::missed(loop.getLoc(), remark::RemarkOpts::name("AssignStages")
+                                      .category("rtile-assign-stages"))
         << why;
     return;
   }
@@ -406,7 +404,8 @@ void AssignStages::assign(const LoopRow &row) {
                   : std::to_string(count) + " products") +
       " of each step " + (count == 1 ? "runs" : "run") +
       " one step late, beside the first product of the next step";
-  remark::passed(all.front().getLoop().getLoc(),
-                 remark::RemarkOpts::name("AssignStages").category(passName))
+  remark::passed(
+      all.front().getLoop().getLoc(),
+      remark::RemarkOpts::name("AssignStages").category("rtile-assign-stages"))
       << text;
 }

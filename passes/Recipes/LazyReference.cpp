@@ -61,14 +61,14 @@ constexpr int64_t kLimit = 64;
 constexpr double kLeastSumF16 = 0.5;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-struct Match {
+struct LazyLoops {
   SoftmaxStep first;
   LoopRow loops;
   std::vector<SoftmaxStep> steps;
 };
 
-std::optional<Match> matchKernel(rtile::FuncOp func, std::string &why) {
-  Match match;
+std::optional<LazyLoops> matchLazyLoops(rtile::FuncOp func, std::string &why) {
+  LazyLoops match;
   match.loops = getKernelLoops(func);
   if (match.loops.empty()) {
     why = "expected loops over the keys, found none";
@@ -121,7 +121,7 @@ std::optional<Match> matchKernel(rtile::FuncOp func, std::string &why) {
 
 class Rewriter {
 public:
-  explicit Rewriter(Match &match)
+  explicit Rewriter(LazyLoops &match)
       : match(match),
         builder(match.first.product.getLoc(), match.first.product) {
     Type f32 = builder.getF32Type();
@@ -152,7 +152,7 @@ private:
   void rewriteSum(scf::ForOp last);
   void normalizeLse(Value reference, Value sum);
 
-  Match &match;
+  LazyLoops &match;
   ImplicitLocOpBuilder builder;
   RankedTensorType rowType, sumType, wideType;
   Block *entry = match.first.product->getBlock();
@@ -289,7 +289,7 @@ struct LazyReference : ringlet::impl::RTileLazyReferenceBase<LazyReference> {
       if (func.getScheduled())
         return;
       std::string why;
-      if (std::optional<Match> match = matchKernel(func, why))
+      if (std::optional<LazyLoops> match = matchLazyLoops(func, why))
         return Rewriter(*match).run();
       remark::missed(func.getLoc(), remark::RemarkOpts::name("LazyReference")
                                         .category("rtile-lazy-reference"))

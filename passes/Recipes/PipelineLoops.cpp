@@ -46,8 +46,6 @@ using namespace ringlet;
 
 namespace {
 
-constexpr StringLiteral passName = "rtile-pipeline-loops";
-
 /// Expands one row.
 class Expander {
 public:
@@ -341,8 +339,8 @@ struct PipelineLoops : ringlet::impl::RTilePipelineLoopsBase<PipelineLoops> {
 bool PipelineLoops::expand(const LoopRow &row) {
   Location loc = scf::ForOp(row.front()).getLoc();
   auto report = [&](const PipelineRow &matched) {
-    remark::passed(loc,
-                   remark::RemarkOpts::name("PipelineLoops").category(passName))
+    remark::passed(loc, remark::RemarkOpts::name("PipelineLoops")
+                            .category("rtile-pipeline-loops"))
         << (std::to_string(matched.getFirstLoop().late.size()) +
             " operations of a step run in the next one; " +
             (matched.hasFront
@@ -365,8 +363,8 @@ bool PipelineLoops::expand(const LoopRow &row) {
       isAny = true;
       continue;
     }
-    remark::missed(loop.getLoc(),
-                   remark::RemarkOpts::name("PipelineLoops").category(passName))
+    remark::missed(loop.getLoc(), remark::RemarkOpts::name("PipelineLoops")
+                                      .category("rtile-pipeline-loops"))
         << why;
     loop.walk([](Operation *op) { op->removeAttr(rtile::kStageAttr); });
   }

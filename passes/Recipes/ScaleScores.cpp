@@ -25,14 +25,15 @@ using namespace ringlet;
 namespace {
 
 /// The loops of one softmax and their steps.
-struct Match {
+struct ScaledLoops {
   LoopRow loops;
   std::vector<SoftmaxStep> steps;
   double exponent = 1;
 };
 
-std::optional<Match> matchKernel(rtile::FuncOp func, std::string &why) {
-  Match match;
+std::optional<ScaledLoops> matchScaledLoops(rtile::FuncOp func,
+                                            std::string &why) {
+  ScaledLoops match;
   match.loops = getKernelLoops(func);
   if (match.loops.empty()) {
     why = "expected loops over the keys, found none";
@@ -125,7 +126,7 @@ struct ScaleScores : ringlet::impl::RTileScaleScoresBase<ScaleScores> {
       if (func.getScheduled())
         return;
       std::string why;
-      std::optional<Match> match = matchKernel(func, why);
+      std::optional<ScaledLoops> match = matchScaledLoops(func, why);
       if (!match) {
         remark::missed(func.getLoc(), remark::RemarkOpts::name("ScaleScores")
                                           .category("rtile-scale-scores"))

@@ -35,7 +35,7 @@ namespace {
 /// Columns that the left operand of a matrix instruction takes at a time.
 constexpr int64_t kColumns = 16;
 
-struct Match {
+struct SplitProduct {
   rtile::DotOp product;
   /// What is done for each half apart; it depends on the product, and the
   /// rounded weights on it.
@@ -73,8 +73,8 @@ Value findRounded(Block *block, rtile::DotOp &product) {
   return nullptr;
 }
 
-std::optional<Match> matchLoop(scf::ForOp loop, std::string &why) {
-  Match match;
+std::optional<SplitProduct> matchLoop(scf::ForOp loop, std::string &why) {
+  SplitProduct match;
   Block *block = loop.getBody();
   Value weights = findRounded(block, match.product);
   if (!weights) {
@@ -115,7 +115,7 @@ std::optional<Match> matchLoop(scf::ForOp loop, std::string &why) {
 
 class Splitter {
 public:
-  Splitter(const Match &match, scf::ForOp loop)
+  Splitter(const SplitProduct &match, scf::ForOp loop)
       : match(match), loop(loop),
         builder(this->match.product.getLoc(), this->match.product),
         tile(this->match.product.getResult().getType()) {
@@ -149,7 +149,7 @@ private:
   }
   Value combine(Operation *reduction, Value a, Value b);
 
-  Match match;
+  SplitProduct match;
   scf::ForOp loop;
   ImplicitLocOpBuilder builder;
   RankedTensorType tile;
@@ -353,7 +353,7 @@ struct SplitColumns : ringlet::impl::RTileSplitColumnsBase<SplitColumns> {
       func.walk([&](scf::ForOp loop) { loops.push_back(loop); });
       for (scf::ForOp loop : loops) {
         std::string why;
-        if (std::optional<Match> match = matchLoop(loop, why)) {
+        if (std::optional<SplitProduct> match = matchLoop(loop, why)) {
           Splitter(*match, loop).run();
           continue;
         }

@@ -25,10 +25,8 @@ using namespace ringlet::schedule;
 
 namespace {
 
-constexpr StringLiteral passName = "rtile-assign-roles";
-
 /// `loc` as the name of a value, `base` followed by `suffix`.
-Location named(Location loc, StringRef suffix) {
+Location nameAfter(Location loc, StringRef suffix) {
   StringRef base = "tile";
   if (auto name = dyn_cast<NameLoc>(loc))
     base = name.getName();
@@ -118,7 +116,7 @@ void RoleBuilder::makeChannels() {
     }
     auto view = feed.load.getView();
     channel = rtile::ChannelOp::create(
-        builder, named(view.getLoc(), "_slots"),
+        builder, nameAfter(view.getLoc(), "_slots"),
         rtile::ChannelType::get(view.getType().getTileType()), slots,
         /*offset=*/nullptr, /*barriers=*/nullptr);
   }
@@ -140,7 +138,7 @@ void RoleBuilder::makeLoadRole(const Skeleton &skeleton) {
     if (!isFeed(op))
       return false;
     auto load = cast<rtile::LoadOp>(op);
-    Value slot = rtile::AcquireOp::create(at, named(op->getLoc(), "_slot"),
+    Value slot = rtile::AcquireOp::create(at, nameAfter(op->getLoc(), "_slot"),
                                           channels[getKey(load)].getResult());
     SmallVector<Value> offsets;
     for (Value offset : load.getOffsets())
@@ -200,8 +198,8 @@ Value RoleBuilder::await(OpBuilder &at, rtile::LoadOp load) {
     types.push_back(
         rtile::SlotType::get(each.getView().getType().getTileType()));
   }
-  auto op =
-      rtile::AwaitOp::create(at, named(load.getLoc(), "_slot"), types, sources);
+  auto op = rtile::AwaitOp::create(at, nameAfter(load.getLoc(), "_slot"), types,
+                                   sources);
   for (auto [each, slot] : llvm::zip(together, op.getSlots()))
     awaited[each] = slot;
   return op.getSlots().front();
@@ -307,7 +305,7 @@ struct AssignRoles : ringlet::impl::RTileAssignRolesBase<AssignRoles> {
           failed(RoleBuilder(func, *products).build(reason)))
         return WalkResult(func.emitError(reason));
       remark::passed(func.getLoc(), remark::RemarkOpts::name("AssignRoles")
-                                        .category(passName)
+                                        .category("rtile-assign-roles")
                                         .function(func.getSymName()))
           << (func.getSymName().str() + ": one role copies the tiles of " +
               std::to_string(llvm::range_size(

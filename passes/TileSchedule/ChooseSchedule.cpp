@@ -31,8 +31,6 @@ using namespace ringlet::schedule;
 
 namespace {
 
-constexpr StringLiteral passName = "rtile-choose-schedule";
-
 std::string number(int64_t value) { return std::to_string(value); }
 
 bool isInLoop(Operation *op) {
@@ -172,7 +170,7 @@ struct ChooseSchedule : ringlet::impl::RTileChooseScheduleBase<ChooseSchedule> {
       func.setScheduleAttr(*schedule);
       func->removeAttr(spareRegistersAttr);
       remark::passed(func.getLoc(), remark::RemarkOpts::name("ChooseSchedule")
-                                        .category(passName)
+                                        .category("rtile-choose-schedule")
                                         .function(func.getSymName()))
           << (func.getSymName().str() + ": " + reason);
       return WalkResult::advance();

@@ -27,7 +27,7 @@ using namespace ringlet::gpu;
 // What roles say about channels
 //===----------------------------------------------------------------------===//
 
-bool gpu::isSingleThread(rtile::RoleOp role) {
+bool ringlet::gpu::isSingleThread(rtile::RoleOp role) {
   WalkResult found = role.getBody().walk([](Operation *op) {
     auto isTile = [](Type type) { return isa<RankedTensorType>(type); };
     return llvm::any_of(op->getResultTypes(), isTile) ||
@@ -38,14 +38,14 @@ bool gpu::isSingleThread(rtile::RoleOp role) {
   return !found.wasInterrupted();
 }
 
-bool gpu::hasTurns(rtile::RoleOp role) {
+bool ringlet::gpu::hasTurns(rtile::RoleOp role) {
   return role.getWarps() > 4 &&
          role.getBody()
              .walk([](rtile::InTurnOp) { return WalkResult::interrupt(); })
              .wasInterrupted();
 }
 
-int64_t gpu::getTurnBarrier(rtile::RoleOp role) {
+int64_t ringlet::gpu::getTurnBarrier(rtile::RoleOp role) {
   int64_t number = 1;
   for (auto other : role->getParentOfType<rtile::FuncOp>()
                         .getBody()
@@ -58,24 +58,25 @@ int64_t gpu::getTurnBarrier(rtile::RoleOp role) {
   return number;
 }
 
-bool gpu::isDynamic(rtile::FuncOp func) {
+bool ringlet::gpu::isDynamic(rtile::FuncOp func) {
   rtile::WalkAttr walk = func.getWalkAttr();
   return func.getScheduled() && walk &&
          walk.getDispatch() == rtile::Dispatch::dynamic;
 }
 
-int64_t gpu::getThreads(rtile::FuncOp func) {
+int64_t ringlet::gpu::getThreads(rtile::FuncOp func) {
   int64_t warps = 0;
   for (auto role : func.getBody().getOps<rtile::RoleOp>())
     warps += role.getWarps();
   return 32 * warps;
 }
 
-int64_t gpu::getLaunchRegisters(rtile::FuncOp func, const arch::GPUArch &row) {
+int64_t ringlet::gpu::getLaunchRegisters(rtile::FuncOp func,
+                                         const arch::GPUArch &row) {
   return row.launchRegisters(getThreads(func));
 }
 
-int64_t gpu::getReleases(rtile::ChannelOp channel) {
+int64_t ringlet::gpu::getReleases(rtile::ChannelOp channel) {
   llvm::SmallPtrSet<Operation *, 4> readers;
   int64_t releases = 0;
   for (Operation *user : channel->getUsers()) {
@@ -86,7 +87,7 @@ int64_t gpu::getReleases(rtile::ChannelOp channel) {
   return releases;
 }
 
-rtile::WriteOp gpu::getWrite(rtile::ChannelOp channel) {
+rtile::WriteOp ringlet::gpu::getWrite(rtile::ChannelOp channel) {
   for (Operation *user : channel->getUsers())
     if (auto acquire = dyn_cast<rtile::AcquireOp>(user))
       for (Operation *filler : acquire.getSlot().getUsers())

@@ -26,7 +26,7 @@ namespace {
 
 /// A tile's place, from the first operation that writes it to the last one that
 /// reads it, both as numbers in program order.
-struct Place {
+struct SharedPlace {
   /// Several loads, where a loop carries what they load from turn to turn.
   SmallVector<Operation *, 1> ops;
   unsigned index;
@@ -95,7 +95,7 @@ private:
     }
     if (end < 0)
       return;
-    for (Place &place : places)
+    for (SharedPlace &place : places)
       if (place.ops.front() == first) {
         place.ops.push_back(load);
         place.end = std::max(place.end, end);
@@ -118,21 +118,24 @@ private:
   /// Largest first, each at the lowest address that no place takes whose
   /// lifetime meets its own. Returns the bytes needed in all.
   int64_t allocate() {
-    SmallVector<Place *> order;
-    for (Place &place : places)
+    SmallVector<SharedPlace *> order;
+    for (SharedPlace &place : places)
       order.push_back(&place);
-    llvm::stable_sort(
-        order, [](Place *a, Place *b) { return a->bytes() > b->bytes(); });
+    llvm::stable_sort(order, [](SharedPlace *a, SharedPlace *b) {
+      return a->bytes() > b->bytes();
+    });
     int64_t total = 0;
-    SmallVector<Place *> placed;
-    for (Place *place : order) {
-      SmallVector<Place *> others;
-      llvm::copy_if(placed, std::back_inserter(others), [&](Place *other) {
-        return other->begin <= place->end && place->begin <= other->end;
+    SmallVector<SharedPlace *> placed;
+    for (SharedPlace *place : order) {
+      SmallVector<SharedPlace *> others;
+      llvm::copy_if(
+          placed, std::back_inserter(others), [&](SharedPlace *other) {
+            return other->begin <= place->end && place->begin <= other->end;
+          });
+      llvm::sort(others, [](SharedPlace *a, SharedPlace *b) {
+        return a->offset < b->offset;
       });
-      llvm::sort(others,
-                 [](Place *a, Place *b) { return a->offset < b->offset; });
-      for (Place *other : others)
+      for (SharedPlace *other : others)
         if (place->offset + place->bytes() > other->offset)
           place->offset =
               std::max(place->offset,
@@ -145,8 +148,8 @@ private:
   }
 
   LogicalResult refuse(int64_t total) {
-    const Place *largest = &places.front();
-    for (const Place &place : places)
+    const SharedPlace *largest = &places.front();
+    for (const SharedPlace &place : places)
       if (place.bytes() > largest->bytes())
         largest = &place;
     const Image &image = largest->image;
@@ -167,7 +170,7 @@ private:
   void write(int64_t total) {
     Builder builder(func.getContext());
     DenseMap<Operation *, SmallVector<int64_t>> offsets;
-    for (const Place &place : places)
+    for (const SharedPlace &place : places)
       for (Operation *op : place.ops) {
         SmallVector<int64_t> &list = offsets[op];
         list.resize(isa<rtile::DotOp>(op) ? 2 : 1, -1);
@@ -186,7 +189,7 @@ private:
 
   rtile::FuncOp func;
   const arch::GPUArch &row;
-  SmallVector<Place> places;
+  SmallVector<SharedPlace> places;
   int64_t now = 0;
   DenseMap<Operation *, int64_t> begins, ends;
 };

@@ -27,8 +27,9 @@ struct CheckGPU : ringlet::impl::RTileCheckGPUBase<CheckGPU> {
   void runOnOperation() override {
     bool failed = false;
     getOperation()->walk([&](rtile::FuncOp func) {
-      failed |= mlir::failed(func.getScheduled() ? gpu::checkScheduled(func)
-                                                 : checkKernels(func, "GPU"));
+      failed |=
+          mlir::failed(func.getScheduled() ? ringlet::gpu::checkScheduled(func)
+                                           : checkKernels(func, "GPU"));
     });
     if (failed)
       signalPassFailure();

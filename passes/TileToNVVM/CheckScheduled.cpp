@@ -45,7 +45,7 @@ LogicalResult checkTile(Operation *op, RankedTensorType tile) {
 
 LogicalResult checkStart(rtile::StartDotOp op) {
   auto role = op->getParentOfType<rtile::RoleOp>();
-  return gpu::getAsyncProduct().check(op, role.getWarps());
+  return ringlet::gpu::getAsyncProduct().check(op, role.getWarps());
 }
 
 /// Which products are under way is known at each place: a wait counts those
@@ -152,7 +152,7 @@ LogicalResult checkTurn(rtile::InTurnOp op) {
   return success();
 }
 
-LogicalResult checkColumns(Operation *op, RankedTensorType tile) {
+LogicalResult checkWidth(Operation *op, RankedTensorType tile) {
   if (tile.getDimSize(1) % columnBlock == 0)
     return success();
   return op->emitOpError("expected a multiple of ")
@@ -221,7 +221,7 @@ LogicalResult checkInSlot(Operation *op, RankedTensorType tile) {
   // Two blocks of columns at a time are written, and one is read.
   int64_t columns = isNarrow && isa<rtile::WriteOp>(op) ? 16 : 8;
   int64_t warps = rtile::getWarpsOf(tile);
-  bool alongColumns = tile.getRank() == 1 && gpu::isAlongColumns(tile);
+  bool alongColumns = tile.getRank() == 1 && ringlet::gpu::isAlongColumns(tile);
   if ((tile.getRank() == 2 || alongColumns) && width % columns != 0)
     return op->emitOpError("expected a multiple of ")
            << columns << " columns, found " << tile;
@@ -288,23 +288,23 @@ LogicalResult checkInRole(Operation *op) {
       .Case<rtile::FinishDotOp, rtile::WaitDotOp>(
           [](auto) { return success(); })
       .Case([](rtile::InTurnOp op) { return checkTurn(op); })
-      .Case([](rtile::FoldOp op) { return checkColumns(op, getTile(op)); })
+      .Case([](rtile::FoldOp op) { return checkWidth(op, getTile(op)); })
       .Case([](rtile::SliceOp op) -> LogicalResult {
         if (op.getBegin() % columnBlock != 0)
           return op.emitOpError("expected a multiple of ")
                  << columnBlock << " as the first column, found "
                  << op.getBegin();
-        return checkColumns(op, getTile(op));
+        return checkWidth(op, getTile(op));
       })
       .Case([](rtile::JoinOp op) -> LogicalResult {
         for (Value input : op.getInputs())
-          if (failed(checkColumns(op, getTile(input))))
+          if (failed(checkWidth(op, getTile(input))))
             return failure();
         return success();
       })
       .Case([](rtile::RebaseOp op) -> LogicalResult {
         RankedTensorType sums = getTile(op.getSums());
-        return sums.getRank() == 1 ? success() : checkColumns(op, sums);
+        return sums.getRank() == 1 ? success() : checkWidth(op, sums);
       })
       .Case<rtile::StoreOp, rtile::ReduceOp, rtile::VisibleOp, rtile::LoadOp,
             rtile::BroadcastOp, rtile::YieldOp, scf::ForOp, scf::IfOp,
@@ -352,12 +352,13 @@ LogicalResult checkRole(rtile::RoleOp role, int64_t firstWarp) {
 
 } // namespace
 
-LogicalResult gpu::checkScheduled(rtile::FuncOp func) {
+LogicalResult ringlet::gpu::checkScheduled(rtile::FuncOp func) {
   auto roles = func.getBody().getOps<rtile::RoleOp>();
-  if (gpu::isDynamic(func) && llvm::count_if(roles, gpu::isSingleThread) != 1)
+  if (ringlet::gpu::isDynamic(func) &&
+      llvm::count_if(roles, ringlet::gpu::isSingleThread) != 1)
     return func.emitOpError("expected one role without tiles in registers to "
                             "take the points of a dynamic walk, found ")
-           << llvm::count_if(roles, gpu::isSingleThread);
+           << llvm::count_if(roles, ringlet::gpu::isSingleThread);
   bool failed = false;
   int64_t warps = 0;
   for (Operation &op : func.getBody().front()) {

@@ -14,7 +14,7 @@ using namespace mlir;
 using namespace ringlet;
 using namespace ringlet::gpu;
 
-const arch::GPUArch *gpu::lookupArch(Operation *op, StringRef name) {
+const arch::GPUArch *ringlet::gpu::lookupArch(Operation *op, StringRef name) {
   std::string error;
   const arch::GPUArch *row = arch::lookupGPUArch(name.str(), &error);
   if (!row)
@@ -22,7 +22,7 @@ const arch::GPUArch *gpu::lookupArch(Operation *op, StringRef name) {
   return row;
 }
 
-int64_t gpu::getBytes(Type element) {
+int64_t ringlet::gpu::getBytes(Type element) {
   return llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
 }
 
@@ -30,7 +30,7 @@ Fragments Fragments::of(rtile::FuncOp func) {
   return {func->getAttrOfType<IntegerAttr>(warpsAttr).getInt()};
 }
 
-bool gpu::isAlongColumns(RankedTensorType tile) {
+bool ringlet::gpu::isAlongColumns(RankedTensorType tile) {
   auto fragment = dyn_cast_if_present<rtile::FragmentAttr>(tile.getEncoding());
   return fragment && fragment.getAlong() == rtile::Along::columns;
 }
@@ -43,7 +43,7 @@ int64_t Fragments::elements(RankedTensorType tile) const {
                              : 4 * blocks * columnBlocks(tile.getDimSize(1));
 }
 
-Image gpu::getImage(RankedTensorType tile) {
+Image ringlet::gpu::getImage(RankedTensorType tile) {
   int64_t bytes = getBytes(tile.getElementType());
   if (tile.getRank() == 2)
     return Image::of(tile.getDimSize(0), tile.getDimSize(1), bytes);
@@ -51,12 +51,12 @@ Image gpu::getImage(RankedTensorType tile) {
   return {length, 1, bytes, int64_t(llvm::alignTo(length * bytes, 16))};
 }
 
-Image gpu::getImage(rtile::LoadOp load) {
+Image ringlet::gpu::getImage(rtile::LoadOp load) {
   Image image = getImage(getTile(load));
   return load->hasAttr(swizzledAttr) ? image.swizzle() : image;
 }
 
-Image gpu::getImage(OpOperand &operand) {
+Image ringlet::gpu::getImage(OpOperand &operand) {
   return isLoadedImage(operand) ? getImage(getImageLoad(operand.get()))
                                 : getImage(getTile(operand.get()));
 }
@@ -83,7 +83,7 @@ static Value getAheadInit(Value tile) {
   return isAhead(loop, index) ? loop.getInitArgs()[index] : Value();
 }
 
-bool gpu::isCarriedOn(OpOperand &operand, Operation **loop) {
+bool ringlet::gpu::isCarriedOn(OpOperand &operand, Operation **loop) {
   Operation *owner = operand.getOwner();
   int64_t index = operand.getOperandNumber();
   auto result = dyn_cast<scf::ForOp>(owner);
@@ -98,19 +98,21 @@ bool gpu::isCarriedOn(OpOperand &operand, Operation **loop) {
   return true;
 }
 
-bool gpu::isCarriedImage(Value tile) { return getAheadInit(tile) != nullptr; }
+bool ringlet::gpu::isCarriedImage(Value tile) {
+  return getAheadInit(tile) != nullptr;
+}
 
-rtile::LoadOp gpu::getImageLoad(Value tile) {
+rtile::LoadOp ringlet::gpu::getImageLoad(Value tile) {
   while (Value init = getAheadInit(tile))
     tile = init;
   return tile.getDefiningOp<rtile::LoadOp>();
 }
 
-bool gpu::isLoadedImage(OpOperand &operand) {
+bool ringlet::gpu::isLoadedImage(OpOperand &operand) {
   return isa<rtile::DotOp>(operand.getOwner()) && getImageLoad(operand.get());
 }
 
-bool gpu::isAllOfMatrices(rtile::FuncOp func) {
+bool ringlet::gpu::isAllOfMatrices(rtile::FuncOp func) {
   bool some = false, all = true;
   func.walk([&](rtile::DotOp dot) {
     some = true;
@@ -128,7 +130,7 @@ static bool isImageAlone(Value tile) {
          });
 }
 
-int64_t gpu::getHeight(rtile::FuncOp func) {
+int64_t ringlet::gpu::getHeight(rtile::FuncOp func) {
   int64_t heights[2] = {0, 0};
   func.walk([&](Operation *op) {
     for (Value result : op->getResults())
@@ -141,7 +143,7 @@ int64_t gpu::getHeight(rtile::FuncOp func) {
   return heights[1] ? heights[1] : heights[0];
 }
 
-int64_t gpu::getSumColumns(rtile::FuncOp func) {
+int64_t ringlet::gpu::getSumColumns(rtile::FuncOp func) {
   auto widthOf = [](Value value) -> int64_t {
     RankedTensorType tile = getTile(value);
     return tile && tile.getRank() == 2 && !isCarriedImage(value)
@@ -162,7 +164,7 @@ int64_t gpu::getSumColumns(rtile::FuncOp func) {
   return columns;
 }
 
-bool gpu::needsImage(OpOperand &operand) {
+bool ringlet::gpu::needsImage(OpOperand &operand) {
   Operation *user = operand.getOwner();
   if (auto broadcast = dyn_cast<rtile::BroadcastOp>(user))
     return broadcast.getColumns();
@@ -172,7 +174,7 @@ bool gpu::needsImage(OpOperand &operand) {
          getBlockProduct(user).takesThroughMemory(operand.getOperandNumber());
 }
 
-int64_t gpu::getShared(Operation *op, unsigned index) {
+int64_t ringlet::gpu::getShared(Operation *op, unsigned index) {
   auto offsets = op->getAttrOfType<DenseI64ArrayAttr>(sharedAttr);
   return offsets && index < offsets.size() ? offsets[index] : -1;
 }

@@ -56,7 +56,7 @@ void TileEmitter::emitCommon(Operation *op) {
       });
 }
 
-bool gpu::isBehindProducts(rtile::LoadOp op) {
+bool ringlet::gpu::isBehindProducts(rtile::LoadOp op) {
   if (op.getResult().getType().getRank() != 1)
     return false;
   for (Operation *before = op->getPrevNode(); before;

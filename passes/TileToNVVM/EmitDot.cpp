@@ -15,9 +15,9 @@ using namespace ringlet::gpu;
 int64_t PlainEmitter::prepareImage(OpOperand &operand,
                                    ArrayRef<SharedAccess> &accesses) {
   if (isLoadedImage(operand))
-    return gpu::getShared(getImageLoad(operand.get()));
+    return ringlet::gpu::getShared(getImageLoad(operand.get()));
   int64_t offset =
-      gpu::getShared(operand.getOwner(), operand.getOperandNumber());
+      ringlet::gpu::getShared(operand.getOwner(), operand.getOperandNumber());
   await(accesses.front());
   accesses = accesses.drop_front();
   writeImage(getTile(operand.get()), fragments[operand.get()], offset);

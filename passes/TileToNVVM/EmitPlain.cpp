@@ -163,7 +163,7 @@ void PlainEmitter::emitLoop(scf::ForOp loop) {
   // turn before.
   hazards.addAll(loop);
   loop.walk([&](rtile::LoadOp load) {
-    copiesPending |= arch.hasCpAsync && gpu::getShared(load) >= 0;
+    copiesPending |= arch.hasCpAsync && ringlet::gpu::getShared(load) >= 0;
   });
   {
     OpBuilder::InsertionGuard guard(b);

@@ -17,14 +17,13 @@ using namespace mlir;
 using namespace ringlet;
 using namespace ringlet::gpu;
 
-/// Bytes of a piece, and how many of them one thread has under way at a time.
-static constexpr int64_t pieceBytes = 16;
+/// How many pieces one thread has under way at a time.
 static constexpr int64_t piecesInFlight = 4;
 /// The same for copies that need no registers.
 static constexpr int64_t copiesInFlight = 16;
 
 void PlainEmitter::emitLoad(rtile::LoadOp op) {
-  int64_t offset = gpu::getShared(op);
+  int64_t offset = ringlet::gpu::getShared(op);
   if (offset < 0)
     return loadToRegisters(op);
   Window window = getWindow(views[op.getView()], op.getOffsets());
@@ -78,11 +77,11 @@ void PlainEmitter::emitStore(rtile::StoreOp op) {
 void PlainEmitter::copyToShared(const Window &window, RankedTensorType tile,
                                 const Image &image, Value base) {
   int64_t rowBytes = tile.getDimSize(1) * getBytes(tile.getElementType());
-  if (!window.view->contiguous || rowBytes % pieceBytes != 0)
+  if (!window.view->contiguous || rowBytes % Image::pieceBytes != 0)
     return copyElements(window, tile, image, base);
   // All threads find the same, and so does every turn of a loop that walks
   // along the rows.
-  Value inPieces = isAligned(window, pieceBytes);
+  Value inPieces = isAligned(window, Image::pieceBytes);
   // Whether the tile lies between two ends of the window.
   auto isInside = [&](Value begin, int64_t size, Value end) {
     Value endsInside = b.lessEqual(b.i32(size), end);
@@ -100,7 +99,7 @@ void PlainEmitter::copyToShared(const Window &window, RankedTensorType tile,
   };
   if (window.view->indices || window.view->memberStride ||
       rows != tile.getDimSize(0) ||
-      rows % getRowsATurn(rowBytes / pieceBytes) != 0)
+      rows % getRowsATurn(rowBytes / Image::pieceBytes) != 0)
     copyRest();
   else
     b.ifElse(
@@ -112,8 +111,8 @@ void PlainEmitter::copyToShared(const Window &window, RankedTensorType tile,
 void PlainEmitter::copyPieces(const Window &window, RankedTensorType tile,
                               const Image &image, Value base, bool areAllRows) {
   int64_t bytes = getBytes(tile.getElementType());
-  int64_t pieces = image.columns * bytes / pieceBytes;
-  int64_t existing = tile.getDimSize(1) * bytes / pieceBytes;
+  int64_t pieces = image.columns * bytes / Image::pieceBytes;
+  int64_t existing = tile.getDimSize(1) * bytes / Image::pieceBytes;
   // So many threads take a row that a thread keeps its column from turn to turn
   // and its addresses go on by constants.
   int64_t perRow = getThreadsOfRow(pieces), rowsATurn = getRowsATurn(pieces);
@@ -132,7 +131,7 @@ void PlainEmitter::copyPieces(const Window &window, RankedTensorType tile,
       isPiece = b.less(piece, b.i32(pieces));
       piece = b.min(piece, b.i32(pieces - 1));
     }
-    Value place = b.mul(piece, pieceBytes);
+    Value place = b.mul(piece, Image::pieceBytes);
     Value inColumns =
         existing < pieces ? b.less(piece, b.i32(existing)) : b.i1(true);
     auto getTarget = [&](Value row) {
@@ -150,7 +149,7 @@ void PlainEmitter::copyPieces(const Window &window, RankedTensorType tile,
         return getTarget(b.add(first, rows));
       int64_t turned = image.swizzled ? rows % Image::swizzledRows : 0;
       if (turned)
-        target = b.flipBits(target, turned * pieceBytes);
+        target = b.flipBits(target, turned * Image::pieceBytes);
       return b.at(target, rows * image.pitch);
     };
     auto copy = [&](Value first, int64_t count) {
@@ -207,7 +206,8 @@ void PlainEmitter::copyPieces(const Window &window, RankedTensorType tile,
 Value PlainEmitter::swizzle(const Image &image, Value row, Value place) {
   if (!image.swizzled)
     return place;
-  Value turned = b.mul(b.remUnsigned(row, Image::swizzledRows), pieceBytes);
+  Value turned =
+      b.mul(b.remUnsigned(row, Image::swizzledRows), Image::pieceBytes);
   return arith::XOrIOp::create(b, place, turned);
 }
 

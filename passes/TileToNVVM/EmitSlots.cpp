@@ -11,9 +11,6 @@ using namespace mlir;
 using namespace ringlet;
 using namespace ringlet::gpu;
 
-/// Bytes of the pieces that a row of a panel is turned round in.
-static constexpr int64_t pieceBytes = 16;
-
 /// Four matrices of 8 x 8 at a time: two of rows by two of columns. Lane l
 /// names row l mod 16 of them, and of that row one of two pieces of 16 bytes.
 void RoleEmitter::forEachQuad(
@@ -37,7 +34,7 @@ void RoleEmitter::forEachQuad(
                             ? (part * blocks + block) * 2 + word
                             : -1);
       quad({memory.address + block / 8 * image.panelBytes(),
-            b.add(rowPlace, b.mul(piece, pieceBytes))},
+            b.add(rowPlace, b.mul(piece, Image::pieceBytes))},
            words);
     }
   }
@@ -70,8 +67,8 @@ void RoleEmitter::forEachPart(
   int64_t blocks = Fragments::columnBlocks(tile.getDimSize(1));
   constexpr int64_t panelBlocks = SlotImage::rowBytes / (8 * bytes);
   Value swizzle = b.divUnsigned(lane, 4);
-  Value side = b.divUnsigned(pair, pieceBytes);
-  Value inPiece = b.remUnsigned(pair, pieceBytes);
+  Value side = b.divUnsigned(pair, Image::pieceBytes);
+  Value inPiece = b.remUnsigned(pair, Image::pieceBytes);
   for (int64_t row = 0; row < rows; ++row) {
     Value rowPlace = b.mul(getRowIndex(row / 2, row % 2), SlotImage::rowBytes);
     rowPlace = b.add(rowPlace, inPiece);
@@ -79,7 +76,7 @@ void RoleEmitter::forEachPart(
       Value piece = arith::XOrIOp::create(
           b, b.add(side, block % panelBlocks * 2), swizzle);
       call(block / panelBlocks * image.panelBytes(),
-           b.add(rowPlace, b.mul(piece, pieceBytes)),
+           b.add(rowPlace, b.mul(piece, Image::pieceBytes)),
            (row / 2 * blocks + block) * 4 + row % 2 * 2, 2);
     }
   }

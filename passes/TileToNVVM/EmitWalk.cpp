@@ -139,7 +139,7 @@ void RoleEmitter::emitPoint(rtile::RoleOp op, ArrayRef<Value> visitedPoint) {
   // each point: found once, it would lie in registers all the time.
   auto knownScalars = scalars;
   auto knownBuffers = buffers;
-  bool isNarrow = isSingleThread(op) && gpu::isDynamic(func);
+  bool isNarrow = isSingleThread(op) && ringlet::gpu::isDynamic(func);
   if (isNarrow)
     renewParameters();
   provided.clear();

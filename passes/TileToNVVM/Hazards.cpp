@@ -11,7 +11,7 @@ using namespace mlir;
 using namespace ringlet;
 using namespace ringlet::gpu;
 
-SmallVector<SharedAccess> gpu::getSharedAccesses(Operation *op) {
+SmallVector<SharedAccess> ringlet::gpu::getSharedAccesses(Operation *op) {
   SmallVector<SharedAccess> accesses;
   auto add = [&](int64_t offset, const Image &image, bool isWrite,
                  bool byOwnRows) {

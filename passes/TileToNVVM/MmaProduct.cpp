@@ -42,7 +42,7 @@ struct MmaProduct : BlockProduct {
 
 } // namespace
 
-const BlockProduct &gpu::getMmaProduct() {
+const BlockProduct &ringlet::gpu::getMmaProduct() {
   static const MmaProduct product;
   return product;
 }

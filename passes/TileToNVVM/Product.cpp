@@ -18,8 +18,8 @@ static ArrayRef<const BlockProduct *> getBlockProducts() {
   return products;
 }
 
-const BlockProduct &gpu::chooseProduct(rtile::DotOp op,
-                                       const arch::GPUArch &arch) {
+const BlockProduct &ringlet::gpu::chooseProduct(rtile::DotOp op,
+                                                const arch::GPUArch &arch) {
   Type lhs = getTile(op.getLhs()).getElementType();
   Type rhs = getTile(op.getRhs()).getElementType();
   return **llvm::find_if(getBlockProducts(), [&](const BlockProduct *product) {
@@ -27,7 +27,7 @@ const BlockProduct &gpu::chooseProduct(rtile::DotOp op,
   });
 }
 
-const BlockProduct &gpu::getBlockProduct(Operation *dot) {
+const BlockProduct &ringlet::gpu::getBlockProduct(Operation *dot) {
   auto name = dot->getAttrOfType<StringAttr>(dotAttr);
   for (const BlockProduct *product : getBlockProducts())
     if (name && name == product->getName())
@@ -35,4 +35,6 @@ const BlockProduct &gpu::getBlockProduct(Operation *dot) {
   return *getBlockProducts().back();
 }
 
-const AsyncProduct &gpu::getAsyncProduct() { return getWgmmaProduct(); }
+const AsyncProduct &ringlet::gpu::getAsyncProduct() {
+  return getWgmmaProduct();
+}

@@ -85,7 +85,7 @@ struct ScheduleKernels
   }
 
   void runOnOperation() override {
-    row = gpu::lookupArch(getOperation(), level);
+    row = ringlet::gpu::lookupArch(getOperation(), level);
     if (!row)
       return signalPassFailure();
     bool isRefused = false;

@@ -30,7 +30,7 @@ struct SimtProduct : BlockProduct {
 
 } // namespace
 
-const BlockProduct &gpu::getSimtProduct() {
+const BlockProduct &ringlet::gpu::getSimtProduct() {
   static const SimtProduct product;
   return product;
 }

@@ -46,7 +46,7 @@ struct WgmmaProduct : AsyncProduct {
 
 } // namespace
 
-const AsyncProduct &gpu::getWgmmaProduct() {
+const AsyncProduct &ringlet::gpu::getWgmmaProduct() {
   static const WgmmaProduct product;
   return product;
 }

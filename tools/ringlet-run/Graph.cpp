@@ -73,7 +73,7 @@ oracle::Branch ringlet::run::fromAbi(const abi::Branch &branch, int64_t heads) {
   return result;
 }
 
-static std::string describe(const abi::Attention &node) {
+static std::string describeAttention(const abi::Attention &node) {
   uint32_t count = node.branches()->size();
   std::string text =
       formatText("{} {}", count, count == 1 ? "branch" : "branches");
@@ -105,7 +105,7 @@ std::vector<std::string> ringlet::run::describeGraph(const abi::Graph &graph) {
   if (graph.nodes())
     for (const abi::Node *node : *graph.nodes())
       if (const abi::Attention *attention = node->op_as_Attention())
-        lines.push_back(describe(*attention));
+        lines.push_back(describeAttention(*attention));
   return lines;
 }
 

@@ -177,12 +177,6 @@ void copyRows(const Tensor &like, char *whole, char *part, int64_t axis,
     }
 }
 
-double now() {
-  return std::chrono::duration<double>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
-
 } // namespace
 
 /// A program of its own, and this rank's parts of the tensors.

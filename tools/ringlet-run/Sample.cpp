@@ -7,6 +7,7 @@
 
 #include "runtime/src/abi/Format.h"
 #include "tools/ringlet-run/Reference.h"
+#include "tools/ringlet-run/Session.h"
 
 #include <algorithm>
 #include <chrono>
@@ -14,12 +15,6 @@
 
 using namespace ringlet;
 using namespace ringlet::run;
-
-static double now() {
-  return std::chrono::duration<double>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
 
 /// `count` of `total` rows in order, the first and the last among them: one at
 /// a fixed random place of each of as many stretches. A fixed distance would

@@ -293,7 +293,7 @@ bool Session::fetchOutputs() {
 // Running
 //===----------------------------------------------------------------------===//
 
-static double now() {
+double run::now() {
   return std::chrono::duration<double>(
              std::chrono::steady_clock::now().time_since_epoch())
       .count();

@@ -24,6 +24,9 @@ namespace ringlet::run {
 /// The runtime's number of a type (rl_dtype).
 int32_t toRuntime(DType dtype);
 
+/// Seconds of a clock that only goes forward.
+double now();
+
 /// The steps of ringlet-run, in the order in which they are called. Each
 /// returns false after it has printed an error and set `exitCode`.
 class Session {

@@ -9,6 +9,7 @@
   layers   an include points down; LLVM is included only where it is linked;
            folders of passes/ include those above them in its CMakeLists.txt
   length   no source file is longer than 600 lines
+  locals   files of one library have no namesakes: several are compiled as one
   text     no tab, trailing space, merge mark or missing last newline
   prefixes what FileCheck looks for in a test is more than what must not be there
   words    what speaks of orders calls a place along one an ordinal, not a rank
@@ -144,6 +145,62 @@ def check_words(root):
 
 
 # ===----------------------------------------------------------------------===#
+# Names of one file
+# ===----------------------------------------------------------------------===#
+
+TARGET = re.compile(
+    r"^(?:ringlet_add_(?:mlir_)?library|ringlet_add_tool|add_library)"
+    r"\(\s*(\w+)([^()]*)\)",
+    re.M,
+)
+SEPARATE = re.compile(r"set_target_properties\((\w+) PROPERTIES UNITY_BUILD OFF\)")
+ANONYMOUS = re.compile(r"^namespace \{\n(.*?)^\} // namespace$", re.M | re.S)
+TYPE = re.compile(r"^(?:struct|class|enum(?: class)?) (\w+)[^;{]*\{", re.M)
+VARIABLE = re.compile(r"^(?:static |const |constexpr )[^;{}()=]*?\b(\w+)(?:\[\w*\])* = ", re.M)
+FUNCTION = re.compile(r"^\w[\w:<>,*& ]*?[ *&](\w+)\(([^{};]*?)\)[ \w]*\{", re.M)
+MACRO = re.compile(r"^#define (\w+)", re.M)
+
+
+def local_names(text):
+    """What only this file sees: names, and of functions how many arguments."""
+    static = "\n".join(
+        match.group() for match in re.finditer(r"^static [^{;]*[{;]", text, re.M)
+    )
+    for part in (static, *ANONYMOUS.findall(text)):
+        yield from TYPE.findall(part)
+        yield from VARIABLE.findall(part)
+        for name, parameters in FUNCTION.findall(part):
+            yield f"{name}/{parameters.count(',') + bool(parameters.strip())}"
+    # Those that MLIR's generated files ask for end there.
+    for name in MACRO.findall(text):
+        if not name.startswith(("GEN_PASS_", "GET_")) and f"#undef {name}" not in text:
+            yield f"#define {name}"
+
+
+def check_locals(root):
+    """tools/quickstart compiles several files of a library as one."""
+    for cmake in sorted(root.rglob("CMakeLists.txt")):
+        folder = cmake.parent.relative_to(root)
+        if folder.parts and folder.parts[0].startswith(("build", "test")):
+            continue
+        text = cmake.read_text()
+        separate = SEPARATE.findall(text)
+        for target, sources in TARGET.findall(text):
+            seen = {}
+            for source in sources.split():
+                path = cmake.parent / source
+                if target in separate or path.suffix != ".cpp" or not path.is_file():
+                    continue
+                for name in sorted(set(local_names(path.read_text()))):
+                    if other := seen.get(name):
+                        yield (
+                            f"{folder / source}: expected names that no file of "
+                            f"{target} has, found {name.split('/')[0]} of {other}"
+                        )
+                    seen.setdefault(name, source)
+
+
+# ===----------------------------------------------------------------------===#
 # Layers
 # ===----------------------------------------------------------------------===#
 
@@ -262,6 +319,7 @@ CHECKS = {
     "headers": check_headers,
     "layers": check_layers,
     "length": check_length,
+    "locals": check_locals,
     "text": check_text,
     "prefixes": check_prefixes,
     "words": check_words,

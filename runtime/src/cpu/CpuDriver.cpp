@@ -27,7 +27,7 @@ namespace {
 /// More is a mistake in units, not a machine.
 const uint32_t mostThreads = 4096;
 /// Two cache lines, which processors fetch in pairs.
-const uint64_t blockAlignment = 128;
+const uint64_t linePair = 128;
 
 class CpuDriver : public Driver {
 public:
@@ -39,7 +39,7 @@ public:
     return highestLevel(thisMachine());
   }
   uint32_t threads() const override { return pool->size(); }
-  uint64_t alignment() const override { return blockAlignment; }
+  uint64_t alignment() const override { return linePair; }
   uint64_t freeBytes() const override { return availableSystemMemory(); }
 
   Status allocate(uint64_t bytes, char *&block) override;
@@ -68,7 +68,7 @@ private:
 
 Status CpuDriver::allocate(uint64_t bytes, char *&block) {
   void *memory = nullptr;
-  if (bytes > SIZE_MAX || ::posix_memalign(&memory, blockAlignment, bytes) != 0)
+  if (bytes > SIZE_MAX || ::posix_memalign(&memory, linePair, bytes) != 0)
     return failure(RL_OUT_OF_MEMORY, "the system refuses ", bytes, " bytes");
   block = static_cast<char *>(memory);
   return {};

@@ -19,7 +19,6 @@
 
 using namespace ringlet;
 using namespace ringlet::rt;
-using cpu::Machine;
 
 namespace {
 
@@ -131,8 +130,8 @@ bool hasFeature(const std::string &name) {
   return false;
 }
 
-Machine identify() {
-  Machine machine;
+cpu::Machine identify() {
+  cpu::Machine machine;
   machine.has = hasFeature;
 #if defined(__x86_64__)
   uint32_t last, text[3], eax, others[3];
@@ -161,7 +160,7 @@ std::string cpu::processorName() {
   return name.empty() ? "unknown processor" : name;
 }
 
-const Machine &cpu::thisMachine() {
-  static const Machine machine = identify();
+const cpu::Machine &cpu::thisMachine() {
+  static const cpu::Machine machine = identify();
   return machine;
 }

@@ -13,7 +13,6 @@
 
 using namespace ringlet;
 using namespace ringlet::rt;
-using cpu::Machine;
 
 namespace {
 
@@ -21,7 +20,7 @@ namespace {
 /// vdpbf16ps in the time of four multiply-adds, so that code with it takes 1.5
 /// to 1.6 times as long as code without. Their first ones, Cooper Lake, and
 /// AMD's do about as many of one as of the other.
-bool hasSlowPairs(const Machine &machine) {
+bool hasSlowPairs(const cpu::Machine &machine) {
   const uint32_t cooperLake = 85;
   return machine.vendor == "GenuineIntel" && machine.model != cooperLake;
 }
@@ -32,7 +31,9 @@ struct Level {
   const char *name;
   std::vector<const char *> adds;
   /// Where code for it is slower than code for the level before it.
-  bool (*isSlower)(const Machine &) = [](const Machine &) { return false; };
+  bool (*isSlower)(const cpu::Machine &) = [](const cpu::Machine &) {
+    return false;
+  };
 };
 
 const std::vector<Level> &levels() {
@@ -51,7 +52,7 @@ const std::vector<Level> &levels() {
 
 /// The first feature that the machine lacks of all levels up to `level`, or
 /// null.
-const char *firstMissing(size_t level, const Machine &machine) {
+const char *firstMissing(size_t level, const cpu::Machine &machine) {
   for (size_t i = 0; i <= level; ++i)
     for (const char *name : levels()[i].adds)
       if (!machine.has(name))
@@ -61,7 +62,7 @@ const char *firstMissing(size_t level, const Machine &machine) {
 
 } // namespace
 
-std::string cpu::highestLevel(const Machine &machine) {
+std::string cpu::highestLevel(const cpu::Machine &machine) {
   if (machine.vendor.empty())
     return "no x86-64";
   size_t highest = 0;
@@ -70,7 +71,7 @@ std::string cpu::highestLevel(const Machine &machine) {
   return levels()[highest].name;
 }
 
-int cpu::rankTarget(const abi::CodeObject &code, const Machine &machine,
+int cpu::rankTarget(const abi::CodeObject &code, const cpu::Machine &machine,
                     std::string &why) {
   std::string target = code.target()->str();
   if (code.format() != abi::CodeFormat::SharedObject) {

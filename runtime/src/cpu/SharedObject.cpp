@@ -53,7 +53,7 @@ static std::string checkElf(const uint8_t *bytes, size_t size) {
   return {};
 }
 
-static std::string nameOf(int file) { return text("/proc/self/fd/", file); }
+static std::string pathOf(int file) { return text("/proc/self/fd/", file); }
 
 static Status systemFailure(const char *what) {
   return failure(RL_UNAVAILABLE, "cannot ", what, ": ", std::strerror(errno));
@@ -89,7 +89,7 @@ Status SharedObject::load(const uint8_t *bytes, size_t size,
     }
     at += size_t(put);
   }
-  void *handle = ::dlopen(nameOf(file).c_str(), RTLD_NOW | RTLD_LOCAL);
+  void *handle = ::dlopen(pathOf(file).c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!handle) {
     const char *reason = ::dlerror();
     ::close(file);
@@ -105,7 +105,7 @@ SharedObject::~SharedObject() {
   // The loader knows libraries by name. Should this one have stayed (a
   // thread-local destructor can do that), then its descriptor must stay, too,
   // or the next file under the same number would be taken for it.
-  if (void *still = ::dlopen(nameOf(file).c_str(), RTLD_LAZY | RTLD_NOLOAD)) {
+  if (void *still = ::dlopen(pathOf(file).c_str(), RTLD_LAZY | RTLD_NOLOAD)) {
     ::dlclose(still);
     logger.log(RL_LOG_WARNING, "a code object stays loaded");
     return;

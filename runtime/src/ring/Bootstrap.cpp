@@ -19,7 +19,7 @@ namespace {
 
 constexpr int64_t kMostRanks = 4096;
 constexpr uint32_t kMostBytes = 1u << 20;
-constexpr char kPurpose[] = "control";
+constexpr char kControl[] = "control";
 /// What rank 0 says when all have the table; a '!' begins a reason why not.
 constexpr char kGo[] = "go";
 
@@ -83,7 +83,7 @@ Status lead(const BootstrapOptions &options, Peers &peers,
     bound(port);
   peers.control.resize(options.ranks);
   int64_t present = 1;
-  Doorman doorman(listener, options.secret, kPurpose);
+  Doorman doorman(listener, options.secret, kControl);
   std::string refusal;
   bool complete = doorman.admit(
       after(options.seconds),
@@ -122,7 +122,7 @@ Status lead(const BootstrapOptions &options, Peers &peers,
 Status follow(const BootstrapOptions &options, Peers &peers, const Claim &claim,
               File connection, Deadline deadline) {
   std::string refusal, table;
-  RL_TRY(introduce(connection, options.secret, kPurpose, claim, deadline,
+  RL_TRY(introduce(connection, options.secret, kControl, claim, deadline,
                    refusal));
   if (!refusal.empty())
     return Status(RL_PEER_ERROR, refusal);

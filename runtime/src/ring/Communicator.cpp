@@ -16,9 +16,6 @@ namespace {
 
 /// For the end of a communicator, on top of any deadline.
 constexpr double kEndSeconds = 3;
-/// Of two signs of one failure, an error of the library and its reason from the
-/// side channel, the former may come first.
-constexpr double kGrace = 1;
 
 /// Calls in a thread of its own, which is left alone if it does not come back.
 void callWithin(double seconds, std::function<void()> function) {
@@ -144,7 +141,7 @@ std::optional<Trouble> Communicator::exchange(
   if (!trouble) {
     // The other end of a connection that broke is rather to blame.
     bool remote = last == nccl::RemoteError || last == nccl::SystemError;
-    trouble = abort.raisedWithin(kGrace)
+    trouble = abort.raisedWithin(kReasonGrace)
                   ? Trouble{*abort.failure()}
                   : Trouble{{remote ? peer : rank, step, status.message()},
                             /*suspicion=*/remote};

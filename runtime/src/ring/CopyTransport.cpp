@@ -15,8 +15,6 @@ namespace ringlet::rt::ring {
 
 namespace {
 
-constexpr double kGrace = 1;
-
 class CopyTransport final : public Transport {
 public:
   CopyTransport(int64_t rank, Transport &control, Abort &abort,
@@ -100,7 +98,7 @@ CopyTransport::exchange(const Exchange &exchange, Deadline deadline,
   Status pushed = push(exchange, names);
   // Memory of a process that has ended is gone, which others find out, too.
   if (!pushed.ok())
-    return abort.raisedWithin(kGrace)
+    return abort.raisedWithin(kReasonGrace)
                ? Trouble{*abort.failure()}
                : Trouble{{rank, exchange.step, pushed.message()}};
   return meeting.end(exchange, deadline, waitsFor);

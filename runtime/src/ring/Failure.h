@@ -33,6 +33,11 @@ inline Deadline after(double seconds) {
                             std::chrono::duration<double>(seconds));
 }
 
+/// Of two signs of one failure, a closed connection or an error of a library
+/// and the reason that a rank gives, the former may come first: by so many
+/// seconds.
+constexpr double kReasonGrace = 1;
+
 /// Milliseconds until then, for poll(): from 0 to `most`.
 int millisecondsUntil(Deadline deadline, int most = 1000);
 

@@ -15,8 +15,6 @@ namespace ringlet::rt::ring {
 
 namespace {
 
-constexpr double kGrace = 1;
-
 /// What the ends of a message tell each other.
 enum Said : int64_t { Announced, Expected, Arrived, kSaid };
 
@@ -79,7 +77,7 @@ std::optional<Trouble> Meeting::begin(const Exchange &exchange,
   // Receivers tell of the sender; where that is this rank, they have begun to.
   for (size_t i = 0; i < sends; ++i)
     if (own[i].size != other[i].size)
-      return abort.raisedWithin(kGrace)
+      return abort.raisedWithin(kReasonGrace)
                  ? Trouble{*abort.failure()}
                  : Trouble{{rank, exchange.step,
                             otherSize(other[i].size, own[i].size)}};

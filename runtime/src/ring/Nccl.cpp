@@ -21,7 +21,7 @@ constexpr char kName[] = "libnccl.so.2";
 /// ranks with 2.18.
 constexpr int kOldest = 21800, kTooNew = 30000;
 
-std::string nameOf(int version) {
+std::string versionText(int version) {
   return text(version / 10000, ".", version / 100 % 100, ".", version % 100);
 }
 
@@ -34,7 +34,7 @@ struct Loaded {
 
 } // namespace
 
-std::string NcclApi::versionName() const { return nameOf(version); }
+std::string NcclApi::versionName() const { return versionText(version); }
 
 Status NcclApi::load(void *library, const std::string &name, NcclApi &api) {
   auto find = [&](const char *symbol, auto &function) {
@@ -48,7 +48,7 @@ Status NcclApi::load(void *library, const std::string &name, NcclApi &api) {
     return failure(RL_UNAVAILABLE, "'", name,
                    "' is no NCCL: it does not tell its version");
   if (api.version < kOldest || api.version >= kTooNew)
-    return failure(RL_UNAVAILABLE, "expected NCCL ", nameOf(kOldest),
+    return failure(RL_UNAVAILABLE, "expected NCCL ", versionText(kOldest),
                    " or later of version 2, '", name, "' is ",
                    api.versionName());
   const char *missing = nullptr;

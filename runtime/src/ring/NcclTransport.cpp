@@ -18,8 +18,6 @@ namespace ringlet::rt::ring {
 
 namespace {
 
-constexpr double kGrace = 1;
-
 class NcclTransport final : public Transport {
 public:
   NcclTransport(int64_t rank, Transport &control, Abort &abort)
@@ -52,7 +50,7 @@ NcclTransport::exchange(const Exchange &exchange, Deadline deadline,
   std::optional<Trouble> trouble = move(exchange, deadline, waitsFor);
   // A rank that waits within NCCL cannot tell for whom. One that has stopped is
   // known by its silence.
-  if (trouble && trouble->suspicion && abort.raisedWithin(kGrace))
+  if (trouble && trouble->suspicion && abort.raisedWithin(kReasonGrace))
     return Trouble{*abort.failure()};
   return trouble;
 }
@@ -194,7 +192,7 @@ Status connectNccl(SideChannel &channel, Transport &control, Abort &abort,
             : each.create(rank, ranks, setup.ids[size_t(queue)], deadline);
     if (!status.ok()) {
       // The others would wait for this one.
-      if (!abort.raisedWithin(status.code() == RL_PEER_ERROR ? kGrace : 0))
+      if (!abort.raisedWithin(status.code() == RL_PEER_ERROR ? kReasonGrace : 0))
         channel.fail({rank, -1, status.message()});
       return abort.status();
     }

@@ -59,7 +59,7 @@ std::string padded(const std::string &text, size_t size) {
   return result;
 }
 
-std::string text(const Digest &digest) {
+std::string textOf(const Digest &digest) {
   return std::string(digest.begin(), digest.end());
 }
 
@@ -86,7 +86,7 @@ Digest keyedDigest(const std::string &key, const std::string &message) {
   constexpr size_t block = 64;
   std::string padded = key;
   if (padded.size() > block)
-    padded = text(abi::sha256(padded.data(), padded.size()));
+    padded = textOf(abi::sha256(padded.data(), padded.size()));
   padded.resize(block, '\0');
   std::string inner = padded, outer = padded;
   for (char &c : inner)
@@ -94,7 +94,7 @@ Digest keyedDigest(const std::string &key, const std::string &message) {
   for (char &c : outer)
     c ^= 0x5c;
   inner += message;
-  outer += text(abi::sha256(inner.data(), inner.size()));
+  outer += textOf(abi::sha256(inner.data(), inner.size()));
   return abi::sha256(outer.data(), outer.size());
 }
 
@@ -112,7 +112,7 @@ Status introduce(const File &connection, const std::string &secret,
   append(body, claim.port, 2);
   body += padded(claim.host, kHost);
   std::string proof =
-      text(keyedDigest(secret, "claim" + purpose + hello + body));
+      textOf(keyedDigest(secret, "claim" + purpose + hello + body));
   std::string sent = body + proof;
   RL_TRY(sendAll(connection, sent.data(), sent.size(), deadline));
 
@@ -123,9 +123,9 @@ Status introduce(const File &connection, const std::string &secret,
     return failure(received.code(), received.message(),
                    ", where a proof of the secret was checked");
   std::string said = answer.substr(kDigest);
-  if (!same(
-          answer.substr(0, kDigest),
-          text(keyedDigest(secret, "answer" + purpose + hello + body + said))))
+  if (!same(answer.substr(0, kDigest),
+            textOf(
+                keyedDigest(secret, "answer" + purpose + hello + body + said))))
     return Status(RL_PEER_ERROR,
                   "expected a rank with the same secret, found another");
   refusal = said.c_str();
@@ -164,7 +164,7 @@ bool Doorman::hear(Visitor &visitor, const Judge &judge,
   std::string body = received.substr(0, kClaim);
   std::string hello = kMagic + visitor.nonce;
   if (!same(received.substr(kClaim),
-            text(keyedDigest(secret, "claim" + purpose + hello + body))))
+            textOf(keyedDigest(secret, "claim" + purpose + hello + body))))
     return false;
   Claim claim;
   size_t at = kMagicSize + kNonce;
@@ -175,7 +175,7 @@ bool Doorman::hear(Visitor &visitor, const Judge &judge,
   std::string said = padded(judge(claim), kRefusal);
   said.back() = '\0';
   std::string answer =
-      text(keyedDigest(secret, "answer" + purpose + hello + body + said)) +
+      textOf(keyedDigest(secret, "answer" + purpose + hello + body + said)) +
       said;
   Status sent =
       sendAll(visitor.connection, answer.data(), answer.size(), after(1));

@@ -16,11 +16,8 @@ namespace ringlet::rt::ring {
 
 namespace {
 
-constexpr char kPurpose[] = "messages";
-constexpr uint64_t kMagic = 0x31304753'4d474e52; // "RNGMSG01"
-/// Of two signs of one failure, a closed connection and its reason, the former
-/// may come first.
-constexpr double kGrace = 1;
+constexpr char kMessages[] = "messages";
+constexpr uint64_t kMessageMagic = 0x31304753'4d474e52; // "RNGMSG01"
 
 struct Header {
   uint64_t magic;
@@ -60,7 +57,7 @@ public:
       : peer(peer), connection(connection), step(step) {}
 
   void add(const Outgoing &send) {
-    sends.push_back({{kMagic, send.id, send.size},
+    sends.push_back({{kMessageMagic, send.id, send.size},
                      static_cast<char *>(const_cast<void *>(send.data))});
   }
   void add(const Incoming &receive) { receives.push_back(receive); }
@@ -114,7 +111,7 @@ std::optional<Trouble> Conversation::send() {
 
 std::optional<Trouble> Conversation::match() {
   const Header &header = arriving.header;
-  if (header.magic != kMagic)
+  if (header.magic != kMessageMagic)
     return Trouble{{peer, step, "sent what is no message of a ring"}};
   auto at = std::find_if(
       receives.begin(), receives.end(),
@@ -187,7 +184,7 @@ SocketTransport::exchange(const Exchange &exchange, Deadline deadline,
         outstanding = peer;
       files.push_back({talk.connection.get(), talk.events(), 0});
     }
-    if (trouble && !trouble->suspicion && abort.raisedWithin(kGrace))
+    if (trouble && !trouble->suspicion && abort.raisedWithin(kReasonGrace))
       return Trouble{*abort.failure()};
     if (trouble)
       return trouble;
@@ -214,7 +211,7 @@ Status connectTo(const Peers &peers, int64_t peer, const Abort &abort,
   } while (!status.ok() && !abort.raised() && Clock::now() < deadline);
   RL_TRY(status);
   std::string refusal;
-  RL_TRY(introduce(made, peers.secret, kPurpose,
+  RL_TRY(introduce(made, peers.secret, kMessages,
                    {peers.rank, peers.ranks, 0, ""}, deadline, refusal));
   if (!refusal.empty())
     return Status(RL_PEER_ERROR, refusal);
@@ -231,14 +228,14 @@ Status connectSockets(const Peers &peers, Abort &abort, Deadline deadline,
   for (int64_t peer = 0; peer < peers.rank; ++peer) {
     Status status = connectTo(peers, peer, abort, deadline, connections[peer]);
     // A rank that has gone may have gone because of another one.
-    if (!status.ok() && abort.raisedWithin(kGrace))
+    if (!status.ok() && abort.raisedWithin(kReasonGrace))
       return abort.status();
     if (!status.ok())
       return failure(status.code(), "rank ", peer, ": ", status.message(),
                      " during bootstrap");
   }
   int64_t missing = peers.ranks - 1 - peers.rank;
-  Doorman doorman(peers.listener, peers.secret, kPurpose);
+  Doorman doorman(peers.listener, peers.secret, kMessages);
   bool complete = doorman.admit(
       deadline,
       [&](const Claim &claim) -> std::string {

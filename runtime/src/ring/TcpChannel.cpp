@@ -36,7 +36,7 @@ int64_t takeNumber(const std::string &from, size_t &at) {
   return value;
 }
 
-std::string write(const Failure &failure) {
+std::string writeFailure(const Failure &failure) {
   std::string payload;
   append(payload, failure.rank);
   append(payload, failure.step);
@@ -155,7 +155,7 @@ void TcpChannel::suspect(int64_t peer, int64_t step,
     if (isRoot()) {
       judge(peer, step, reason);
     } else {
-      sendToAll(Kind::Suspect, write(Failure{peer, step, reason}));
+      sendToAll(Kind::Suspect, writeFailure(Failure{peer, step, reason}));
     }
   }
   wake();
@@ -222,7 +222,7 @@ void TcpChannel::end(const Failure &failure, int64_t from) {
   if (!abort.raise(failure))
     return;
   // Rank 0 passes it on; whoever said it knows.
-  sendToAll(Kind::Fail, write(failure), from == ownRank ? -1 : from);
+  sendToAll(Kind::Fail, writeFailure(failure), from == ownRank ? -1 : from);
   changed.notify_all();
 }
 
