@@ -12,6 +12,7 @@
 
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
 
@@ -74,8 +75,10 @@ static std::string readOptions(const rlc_options *given,
   if (given) {
     size_t size = given->struct_size;
     if (size < sizeof(size_t) || size > 4096)
-      return "expected struct_size to be set by RLC_OPTIONS_INIT, found " +
-             std::to_string(size);
+      return llvm::formatv("expected struct_size to be set by "
+                           "RLC_OPTIONS_INIT, found {0}",
+                           size)
+          .str();
     std::memcpy(&all, given, std::min(size, sizeof all));
     // Bytes of a later version are options that this one does not know.
     auto *bytes = reinterpret_cast<const unsigned char *>(given);
@@ -83,7 +86,8 @@ static std::string readOptions(const rlc_options *given,
                     [](unsigned char byte) { return byte != 0; }))
       return "an option that this version of the library does not know";
     if (all.reserved != 0)
-      return "expected reserved to be 0, found " + std::to_string(all.reserved);
+      return llvm::formatv("expected reserved to be 0, found {0}", all.reserved)
+          .str();
   }
   std::string error = all.target ? parseTarget(all.target, options) : "";
   if (error.empty() && all.emit)

@@ -10,6 +10,7 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
+#include "llvm/Support/FormatVariadic.h"
 
 #include <cerrno>
 #include <chrono>
@@ -181,7 +182,8 @@ std::optional<TextError> ringlet::tryParsing(StringRef whole,
     size_t middle = (good + bad) / 2;
     (ends(whole.take_front(lineEnds[middle - 1])) ? good : bad) = middle;
   }
-  std::string how = signal ? " with signal " + std::to_string(signal) : "";
+  std::string how =
+      signal ? llvm::formatv(" with signal {0}", signal).str() : "";
   return TextError{bad, 1,
                    "expected text that MLIR parses and verifies, found some "
                    "that ends it" +

@@ -15,6 +15,7 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/Operation.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace ringlet;
@@ -65,12 +66,15 @@ static std::optional<std::string> textOf(llvm::MemoryBufferRef bytecode,
   if (!reading.error.empty())
     error = "no process can be started to read bytecode: " + reading.error;
   else if (reading.wasTooLong)
-    error = "expected MLIR bytecode that is read within " +
-            std::to_string(kReadSeconds) + " s, found some that takes longer";
+    error = llvm::formatv("expected MLIR bytecode that is read within {0} s, "
+                          "found some that takes longer",
+                          kReadSeconds)
+                .str();
   else if (reading.signal)
-    error = "expected MLIR bytecode, found some that ends its reader with "
-            "signal " +
-            std::to_string(reading.signal);
+    error = llvm::formatv("expected MLIR bytecode, found some that ends its "
+                          "reader with signal {0}",
+                          reading.signal)
+                .str();
   else
     error = reading.said;
   return std::nullopt;

@@ -20,6 +20,7 @@
 #include "lib/Compiler/RunTool.h"
 #include "ringlet/InitAll.h"
 
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 
 #include <thread>
@@ -236,10 +237,11 @@ LogicalResult Compilation::emitArtifact() {
     if (work.target.gpu && work.objects.report.kernels.empty())
       warnWithoutPtxas(work);
     for (const KernelReport &kernel : work.objects.report.kernels)
-      result.explanation += "for " + std::string(work.target.name()) +
-                            ": ptxas gives " + kernel.name + " " +
-                            std::to_string(kernel.registers) +
-                            " registers a thread\n";
+      result.explanation +=
+          llvm::formatv("for {0}: ptxas gives {1} {2} registers a thread\n",
+                        std::string(work.target.name()), kernel.name,
+                        kernel.registers)
+              .str();
     for (const TargetCode::Object &object : work.objects.list)
       if (failed(writer.addLevel(*work.lowered.tiles, *work.lowered.code,
                                  {work.target.name(), object.format,

@@ -13,6 +13,7 @@
 #include "mlir/Pass/PassInstrumentation.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace ringlet;
@@ -23,8 +24,7 @@ std::string ringlet::placeOf(Location loc) {
     auto file = dyn_cast<FileLineColLoc>(inner);
     if (!file)
       return WalkResult::advance();
-    place =
-        std::to_string(file.getLine()) + ":" + std::to_string(file.getColumn());
+    place = llvm::formatv("{0}:{1}", file.getLine(), file.getColumn()).str();
     return WalkResult::interrupt();
   });
   return place;

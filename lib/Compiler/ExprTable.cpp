@@ -7,6 +7,8 @@
 
 #include "lib/Compiler/PlanWriter.h"
 
+#include "llvm/Support/FormatVariadic.h"
+
 using namespace ringlet;
 using abi::ExprOp;
 using abi::ExprTerm;
@@ -21,8 +23,9 @@ uint32_t ExprTable::add(std::vector<ExprTerm> terms) {
   if (isNew) {
     auto expr = std::make_unique<abi::ExprT>();
     if (terms.size() == 1 && terms[0].op() == ExprOp::Dim)
-      expr->name = "size " + std::to_string(terms[0].axis()) + " of '" +
-                   function.arguments[terms[0].index()]->name + "'";
+      expr->name = llvm::formatv("size {0} of '{1}'", terms[0].axis(),
+                                 function.arguments[terms[0].index()]->name)
+                       .str();
     bool reads = false;
     for (const ExprTerm &term : terms)
       reads |= (term.op() == ExprOp::Ref && moreReaders[term.index()]) ||

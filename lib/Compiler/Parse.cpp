@@ -24,6 +24,7 @@
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 
 using namespace mlir;
@@ -114,7 +115,7 @@ static LogicalResult checkNames(Operation *op) {
     for (unsigned i = 0; i < function.getNumArguments(); ++i)
       if (auto name = function.getArgAttrOfType<StringAttr>(i, kNameAttr))
         if (failed(check(name.getValue(),
-                         "a name of argument " + std::to_string(i))))
+                         llvm::formatv("a name of argument {0}", i).str())))
           return failure();
   if (auto names = op->getAttrOfType<ArrayAttr>("names"))
     for (auto name : names.getAsRange<StringAttr>())

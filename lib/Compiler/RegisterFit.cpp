@@ -11,6 +11,7 @@
 #include "passes/TileToNVVM/Channels.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace ringlet;
@@ -194,9 +195,11 @@ LogicalResult RegisterFit::tell(Origin origin, const Search &search) {
        {std::pair(best.form.spareOfScheduled, "scheduled"),
         std::pair(best.form.spareOfPlain, "plain")})
     if (spare)
-      explanation += "for " + target.str() + ": tiles of " + kernels +
-                     " kernels leave " + std::to_string(spare) +
-                     " registers free: " + first + "\n";
+      explanation +=
+          llvm::formatv(
+              "for {0}: tiles of {1} kernels leave {2} registers free: {3}\n",
+              target, kernels, spare, first)
+              .str();
   return success();
 }
 

@@ -17,6 +17,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Format.h"
+#include "llvm/Support/FormatVariadic.h"
 
 #include <cmath>
 #include <map>
@@ -116,9 +117,9 @@ static std::string placeOf(Type type, const int64_t *token,
   if (!order)
     return "";
   int64_t axis = rlayout::getLayout(tensor).getAxis();
-  return ", in slot " +
-         std::to_string(order.getOrder()->slot(token[axis], shape[axis])) +
-         " of axis " + std::to_string(axis);
+  return llvm::formatv(", in slot {0} of axis {1}",
+                       order.getOrder()->slot(token[axis], shape[axis]), axis)
+      .str();
 }
 
 /// The first difference of a result, or the empty string.

@@ -8,6 +8,7 @@
 #include "lib/Interpreter/Channel.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
 
 #include <limits>
 
@@ -111,13 +112,15 @@ void Channel::release(const Visit &visit, unsigned agent) {
 std::string Channel::checkEnd(unsigned agent) const {
   for (const TileSlot &slot : slots) {
     if (slot.acquired & ~slot.begun & bitOf(agent))
-      return "expected every acquired slot to be filled, found one of "
-             "channel " +
-             std::to_string(number) + " that is not";
+      return llvm::formatv("expected every acquired slot to be filled, found "
+                           "one of channel {0} that is not",
+                           number)
+          .str();
     if (slot.awaited & ~slot.released & bitOf(agent))
-      return "expected every awaited slot to be released, found one of "
-             "channel " +
-             std::to_string(number) + " that is not";
+      return llvm::formatv("expected every awaited slot to be released, found "
+                           "one of channel {0} that is not",
+                           number)
+          .str();
   }
   return "";
 }
@@ -138,10 +141,10 @@ std::string Channel::describe() const {
     else
       ++held;
   }
-  std::string text = "channel " + std::to_string(number) + ": " +
-                     std::to_string(empty) + " empty, ";
+  std::string text =
+      llvm::formatv("channel {0}: {1} empty, ", number, empty).str();
   if (acquired)
-    text += std::to_string(acquired) + " acquired and not full, ";
-  text += std::to_string(full) + " full, ";
-  return text + std::to_string(held) + " awaited and not released";
+    text += llvm::formatv("{0} acquired and not full, ", acquired).str();
+  text += llvm::formatv("{0} full, ", full).str();
+  return llvm::formatv("{0}{1} awaited and not released", text, held).str();
 }

@@ -15,6 +15,8 @@
 #include "dialects/Plan/IR/PlanDialect.h"
 #include "ringlet/abi/ring/Pieces.h"
 
+#include "llvm/Support/FormatVariadic.h"
+
 #include <cstring>
 
 using namespace mlir;
@@ -160,9 +162,9 @@ LogicalResult Attending::readShards() {
             : Shards::even(kind, total, options.ranks, ring.getBlock(), &error);
     for (int64_t rank = 0; shards && rank < options.ranks; ++rank)
       if (shards->size(rank) != rows[rank]) {
-        error = "rank " + std::to_string(rank) + ": expected " +
-                std::to_string(shards->size(rank)) + " rows, found " +
-                std::to_string(rows[rank]) + " (G1)";
+        error = llvm::formatv("rank {0}: expected {1} rows, found {2} (G1)",
+                              rank, shards->size(rank), rows[rank])
+                    .str();
         return std::nullopt;
       }
     return shards;

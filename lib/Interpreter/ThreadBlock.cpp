@@ -11,6 +11,7 @@
 #include "dialects/Tile/IR/TileDialect.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace ringlet;
@@ -39,7 +40,7 @@ std::string Agent::describe(int64_t point) const {
   auto op = cast<rtile::RoleOp>(code().op);
   std::string text = "role '" + op.getName().str() + "'";
   if (code().groups > 1)
-    text += ", group " + std::to_string(group);
+    text += llvm::formatv(", group {0}", group).str();
   if (point >= 0)
     text += ", at point " + describePoint(point, block.grid);
   return text;

@@ -10,6 +10,7 @@
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Remarks.h"
+#include "llvm/Support/FormatVariadic.h"
 
 #include <algorithm>
 
@@ -51,9 +52,10 @@ struct ClampSegments : ringlet::impl::RingletClampSegmentsBase<ClampSegments> {
             !branch.isRuntimeW()) {
           remark::passed(op.getLoc(), remark::RemarkOpts::name("ClampSegment")
                                           .category("ringlet-clamp-segments"))
-              << ("segment of " + std::to_string(branch.getW()) +
-                  " holds all " + std::to_string(*bound) +
-                  " positions: unbounded");
+              << llvm::formatv(
+                     "segment of {0} holds all {1} positions: unbounded",
+                     branch.getW(), *bound)
+                     .str();
           branch = branch.withW(attn::BranchAttr::kUnbounded);
         }
         branches.push_back(branch);

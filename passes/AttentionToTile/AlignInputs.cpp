@@ -17,6 +17,7 @@
 #include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/Support/FormatVariadic.h"
 
 namespace ringlet {
 #define GEN_PASS_DEF_RPLANALIGNINPUTS
@@ -181,7 +182,8 @@ void Alignment::run() {
     return;
   Value least = host.add(copied, host.constant(cost::rowsOfLaunch));
   std::string name =
-      plan.getSymName().str() + "_align" + std::to_string(input.getArgNumber());
+      llvm::formatv("{0}_align{1}", plan.getSymName(), input.getArgNumber())
+          .str();
   auto options =
       remark::RemarkOpts::name("AlignInputs").category("rplan-align-inputs");
   std::string text =
@@ -190,9 +192,11 @@ void Alignment::run() {
   Value worth = host.atLeast(read, least);
   if (getConstant(worth) == 0) {
     remark::missed(host.getLoc(), options)
-        << (plan.getSymName().str() + text + "is read where it lies: " +
-            std::to_string(*getConstant(read)) + " rows are fewer than the " +
-            std::to_string(*getConstant(least)) + " from which on a copy pays");
+        << llvm::formatv("{0}{1}is read where it lies: {2} rows are fewer "
+                         "than the {3} from which on a copy pays",
+                         plan.getSymName(), text, *getConstant(read),
+                         *getConstant(least))
+               .str();
     return;
   }
   Value aligned = emitAligned(host, name, readings.front().view.getAxes()[0],
@@ -207,10 +211,11 @@ void Alignment::run() {
         operand.set(aligned);
   }
   remark::passed(host.getLoc(), options)
-      << (copy.getKernel().str() + text +
-          "is copied if it does not lie at multiples of " +
-          std::to_string(abi::kMapAlignment) + " bytes and a launch reads " +
-          std::to_string(cost::rowsOfLaunch) + " rows more than it has");
+      << llvm::formatv(
+             "{0}{1}is copied if it does not lie at multiples of {2} bytes "
+             "and a launch reads {3} rows more than it has",
+             copy.getKernel(), text, abi::kMapAlignment, cost::rowsOfLaunch)
+             .str();
 }
 
 namespace {

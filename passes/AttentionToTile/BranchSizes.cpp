@@ -9,6 +9,8 @@
 
 #include "passes/AttentionToTile/Sequences.h"
 
+#include "llvm/Support/FormatVariadic.h"
+
 #include <set>
 
 using namespace mlir;
@@ -56,7 +58,7 @@ ringlet::requireSizes(HostPlan &plan, attn::AttentionOp op,
   bool areOperands = haveManySizes(op);
   auto next = op.getSizes().begin();
   for (auto [index, branch] : llvm::enumerate(op.getBranchRange())) {
-    std::string of = " of branch " + std::to_string(index);
+    std::string of = llvm::formatv(" of branch {0}", index).str();
     BranchSizes sizes;
     sizes.areOperands = areOperands;
     if (branch.isRuntimeW())

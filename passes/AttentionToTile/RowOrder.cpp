@@ -8,6 +8,7 @@
 #include "passes/AttentionToTile/RowOrder.h"
 
 #include "mlir/IR/Remarks.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace ringlet;
@@ -94,8 +95,9 @@ void ringlet::reportRows(attn::AttentionOp op, unsigned branch,
       op.getLoc(),
       remark::RemarkOpts::name("RowOrder").category("ringlet-to-rtile"))
       << remark::metric("branch", branch)
-      << "branch " + std::to_string(branch) + ": query rows " +
-             describe(queries) + "; key rows " + describe(keys);
+      << llvm::formatv("branch {0}: query rows {1}; key rows {2}", branch,
+                       describe(queries), describe(keys))
+             .str();
 }
 
 Value ringlet::requireLength(HostPlan &plan, Value size,

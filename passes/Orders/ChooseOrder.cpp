@@ -14,6 +14,7 @@
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Remarks.h"
+#include "llvm/Support/FormatVariadic.h"
 
 namespace ringlet {
 #define GEN_PASS_DEF_RINGLETCHOOSEORDER
@@ -83,8 +84,9 @@ static std::vector<int64_t> gridOf(attn::AttentionOp op) {
 /// if they can.
 static std::string whyNotCounted(attn::AttentionOp op) {
   if (op.getBranches().size() != 1)
-    return "its " + std::to_string(op.getBranches().size()) +
-           " branches may want different ones";
+    return llvm::formatv("its {0} branches may want different ones",
+                         op.getBranches().size())
+        .str();
   attn::BranchAttr branch = *op.getBranchRange().begin();
   if (branch.isRuntimeW() || branch.isRuntimeR())
     return "tiles are counted where w and r are known, found runtime ones (B1)";

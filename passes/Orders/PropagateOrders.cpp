@@ -15,6 +15,7 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/Support/FormatVariadic.h"
 
 namespace ringlet {
 #define GEN_PASS_DEF_RINGLETPROPAGATEORDERS
@@ -235,10 +236,11 @@ void Rewrite::retype(const OrderSite &site, LayoutAttr layout) {
   GroupAxis first =
       reads ? site.group.operands.front() : site.group.results.front();
   report(site.op->getLoc(), "MoveReorder")
-      << (site.op->getName().getStringRef().str() +
-          (reads ? " takes operand #" : " gives result #") +
-          std::to_string(first.number) + " in " + describe(layout) +
-          ", no longer in " + describe(site.layout));
+      << llvm::formatv("{0}{1}{2} in {3}, no longer in {4}",
+                       site.op->getName().getStringRef(),
+                       (reads ? " takes operand #" : " gives result #"),
+                       first.number, describe(layout), describe(site.layout))
+             .str();
 }
 
 Value Rewrite::getInType(Value source, RankedTensorType type) {

@@ -9,6 +9,7 @@
 #include "passes/Orders/Passes.h"
 
 #include "mlir/IR/BuiltinTypes.h"
+#include "llvm/Support/FormatVariadic.h"
 
 namespace ringlet {
 #define GEN_PASS_DEF_RLAYOUTVERIFYENCODINGS
@@ -26,9 +27,11 @@ namespace {
 /// "operand #1" for what `op` reads, "result #0" for what it gives.
 std::string getName(Operation *op, Value value) {
   if (value.getDefiningOp() == op)
-    return "result #" + std::to_string(cast<OpResult>(value).getResultNumber());
-  return "operand #" + std::to_string(llvm::find(op->getOperands(), value) -
-                                      op->operand_begin());
+    return llvm::formatv("result #{0}", cast<OpResult>(value).getResultNumber())
+        .str();
+  return llvm::formatv("operand #{0}", llvm::find(op->getOperands(), value) -
+                                           op->operand_begin())
+      .str();
 }
 
 /// The operands and results of `op` that have a layout other than linear

@@ -12,6 +12,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/Remarks.h"
+#include "llvm/Support/FormatVariadic.h"
 
 namespace ringlet {
 #define GEN_PASS_DEF_RPLANFOLDTABLES
@@ -64,8 +65,10 @@ LogicalResult fold(rplan::TileIndexOp op) {
   remark::passed(
       op.getLoc(),
       remark::RemarkOpts::name("FoldTables").category("rplan-fold-tables"))
-      << ("the artefact carries the key tiles that queries see, " +
-          std::to_string(table->size()) + " numbers");
+      << llvm::formatv("the artefact carries the key tiles that queries see, "
+                       "{0} numbers",
+                       table->size())
+             .str();
   auto constant = rplan::ConstantOp::create(
       builder, op.getLoc(), op.getType(),
       DenseElementsAttr::get(type, ArrayRef<int64_t>(*table)));

@@ -17,6 +17,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Remarks.h"
+#include "llvm/Support/FormatVariadic.h"
 
 namespace ringlet {
 #define GEN_PASS_DEF_RTILEASSIGNSTAGES
@@ -232,8 +233,10 @@ bool LoopStages::checkHead(std::string &why) {
       return false;
     }
     if (stages.lookup(source) > 1) {
-      why = "expected a product that runs 1 step late, found one of stage " +
-            std::to_string(stages.lookup(source)) + " that the next step needs";
+      why = llvm::formatv("expected a product that runs 1 step late, found one "
+                          "of stage {0} that the next step needs",
+                          stages.lookup(source))
+                .str();
       return false;
     }
   }
@@ -401,7 +404,7 @@ void AssignStages::assign(const LoopRow &row) {
   int64_t count = all.front().countProducts();
   std::string text =
       (count == 1 ? std::string("a product")
-                  : std::to_string(count) + " products") +
+                  : llvm::formatv("{0} products", count).str()) +
       " of each step " + (count == 1 ? "runs" : "run") +
       " one step late, beside the first product of the next step";
   remark::passed(

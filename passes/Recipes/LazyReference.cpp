@@ -30,6 +30,7 @@
 
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/Remarks.h"
+#include "llvm/Support/FormatVariadic.h"
 
 #include <limits>
 #include <vector>
@@ -76,8 +77,9 @@ std::optional<LazyLoops> matchLazyLoops(rtile::FuncOp func, std::string &why) {
   }
   scf::ForOp front = match.loops.front();
   if (front.getInitArgs().size() != kStateSize) {
-    why = "expected loops that carry 3 values, found " +
-          std::to_string(front.getInitArgs().size());
+    why = llvm::formatv("expected loops that carry 3 values, found {0}",
+                        front.getInitArgs().size())
+              .str();
     return std::nullopt;
   }
   auto first = matchSoftmaxStep({}, front.getInitArgs(), front, &why);
@@ -111,9 +113,10 @@ std::optional<LazyLoops> matchLazyLoops(rtile::FuncOp func, std::string &why) {
   }
   int64_t columns = first->product.getResult().getType().getDimSize(1);
   if (columns % kSumColumns != 0) {
-    why = "expected a key tile of a multiple of " +
-          std::to_string(kSumColumns) + " rows, found " +
-          std::to_string(columns);
+    why = llvm::formatv(
+              "expected a key tile of a multiple of {0} rows, found {1}",
+              kSumColumns, columns)
+              .str();
     return std::nullopt;
   }
   return match;
@@ -268,9 +271,10 @@ void Rewriter::dropZeros() {
 
 void Rewriter::run() {
   std::string text =
-      "weights of a row are measured by the maximum of its first tile; they "
-      "move where their sum exceeds 2^" +
-      std::to_string(isF16 ? kBoundF16 : kBound);
+      llvm::formatv("weights of a row are measured by the maximum of its first "
+                    "tile; they move where their sum exceeds 2^{0}",
+                    isF16 ? kBoundF16 : kBound)
+          .str();
   remark::passed(match.first.product.getLoc(),
                  remark::RemarkOpts::name("LazyReference")
                      .category("rtile-lazy-reference"))

@@ -14,6 +14,7 @@
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/Remarks.h"
+#include "llvm/Support/FormatVariadic.h"
 
 namespace ringlet {
 #define GEN_PASS_DEF_RTILEPEELFIRSTTILE
@@ -50,8 +51,9 @@ bool hasMask(scf::ForOp loop, rtile::RunOp run) {
 
 std::optional<RunLoops> matchLoops(const LoopRow &row, std::string &why) {
   if (row.size() != 2 && row.size() != 3) {
-    why = "expected 2 or 3 loops over the keys, found " +
-          std::to_string(row.size());
+    why = llvm::formatv("expected 2 or 3 loops over the keys, found {0}",
+                        row.size())
+              .str();
     return std::nullopt;
   }
   RunLoops loops;
@@ -79,8 +81,10 @@ std::optional<RunLoops> matchLoops(const LoopRow &row, std::string &why) {
     APInt step;
     if (!matchPattern(loop.getStep(), m_ConstantInt(&step)) ||
         step.getSExtValue() != loops.step) {
-      why = "expected steps of " + std::to_string(loops.step) +
-            ", the height of the key tile, found another step";
+      why = llvm::formatv("expected steps of {0}, the height of the key tile, "
+                          "found another step",
+                          loops.step)
+                .str();
       return std::nullopt;
     }
     if (!loop->hasAttr(rtile::kUnorderedAttr)) {
@@ -214,10 +218,11 @@ void Peeler::run() {
     state = createLoop(loops.left, leftFrom, restRows, state);
 
   int64_t count = 1 + hasTail + static_cast<bool>(loops.left);
-  std::string text = "key tiles run from the last to the first; the last "
-                     "stands before " +
-                     std::to_string(count) + (count == 1 ? " loop" : " loops") +
-                     " over the others";
+  std::string text =
+      llvm::formatv("key tiles run from the last to the first; the last stands "
+                    "before {0}{1} over the others",
+                    count, (count == 1 ? " loop" : " loops"))
+          .str();
   remark::passed(first.getLoc(), remark::RemarkOpts::name("PeelFirstTile")
                                      .category("rtile-peel-first-tile"))
       << text;

@@ -16,6 +16,7 @@
 #include "mlir/Transforms/Passes.h"
 
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace ringlet;
@@ -145,10 +146,10 @@ static std::string readValues(const Recipe &recipe, StringRef text,
     int64_t value;
     if (number.getAsInteger(10, value) || value < parameter->least ||
         value > parameter->most)
-      return "expected " + name.str() + " of recipe " + recipe.name.str() +
-             " in [" + std::to_string(parameter->least) + ", " +
-             std::to_string(parameter->most) + "], found '" + number.str() +
-             "'";
+      return llvm::formatv(
+                 "expected {0} of recipe {1} in [{2}, {3}], found '{4}'", name,
+                 recipe.name, parameter->least, parameter->most, number)
+          .str();
     values[parameter - recipe.parameters.begin()] = value;
   }
   return "";

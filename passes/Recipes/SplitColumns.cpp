@@ -21,6 +21,7 @@
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/Remarks.h"
+#include "llvm/Support/FormatVariadic.h"
 
 namespace ringlet {
 #define GEN_PASS_DEF_RTILESPLITCOLUMNS
@@ -86,9 +87,10 @@ std::optional<SplitProduct> matchLoop(scf::ForOp loop, std::string &why) {
   DenseSet<Operation *> backward;
   addBackward(weights, block, backward);
   if (shape[1] % kColumns != 0 || shape[1] < 2 * kColumns) {
-    why = "expected a tile of at least " + std::to_string(2 * kColumns) +
-          " columns, a multiple of " + std::to_string(kColumns) + ", found " +
-          std::to_string(shape[1]);
+    why = llvm::formatv("expected a tile of at least {0} columns, a multiple "
+                        "of {1}, found {2}",
+                        2 * kColumns, kColumns, shape[1])
+              .str();
     return std::nullopt;
   }
   DenseSet<Value> forward{match.product.getResult()};
@@ -334,10 +336,11 @@ void Splitter::run() {
   for (Operation *op : llvm::reverse(done))
     op->erase();
   eraseDead(*loop.getBody());
-  std::string text = "tiles of " + std::to_string(tile.getDimSize(1)) +
-                     " columns are computed in two parts, of " +
-                     std::to_string(widths[0]) + " and " +
-                     std::to_string(widths[1]);
+  std::string text =
+      llvm::formatv(
+          "tiles of {0} columns are computed in two parts, of {1} and {2}",
+          tile.getDimSize(1), widths[0], widths[1])
+          .str();
   remark::passed(
       match.product.getLoc(),
       remark::RemarkOpts::name("SplitColumns").category("rtile-split-columns"))

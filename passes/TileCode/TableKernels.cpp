@@ -9,6 +9,7 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Remarks.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace ringlet;
@@ -19,11 +20,11 @@ std::string code::getTableKernelName(rplan::OrderTableOp table) {
   std::string name = table.getInverse() ? "slots of " : "tokens of ";
   name += spec.curve;
   if (spec.rate)
-    name += " " + std::to_string(spec.rate);
+    name += llvm::formatv(" {0}", spec.rate).str();
   for (size_t axis = 0; axis < spec.grid.size(); ++axis)
     name += (axis ? "x" : " ") + std::to_string(spec.grid[axis]);
   if (spec.chunk)
-    name += " chunk " + std::to_string(spec.chunk);
+    name += llvm::formatv(" chunk {0}", spec.chunk).str();
   return name;
 }
 
@@ -42,9 +43,10 @@ void code::emitTableKernels(
     remark::passed(table.getLoc(), remark::RemarkOpts::name("EmitTables")
                                        .category(category)
                                        .function(name))
-        << name << ": a kernel writes the table, by "
-        << std::to_string(program->steps().size())
-        << " operations on integers for each entry";
+        << llvm::formatv("{0}: a kernel writes the table, by {1} operations on "
+                         "integers for each entry",
+                         name, program->steps().size())
+               .str();
   });
 }
 

@@ -13,6 +13,7 @@
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/Remarks.h"
+#include "llvm/Support/FormatVariadic.h"
 
 #include <optional>
 
@@ -148,8 +149,10 @@ struct FuseScale : ringlet::impl::RTileFuseScaleBase<FuseScale> {
         remark::passed(func.getLoc(), remark::RemarkOpts::name("FuseScale")
                                           .category("rtile-fuse-scale")
                                           .function(func.getSymName()))
-            << func.getSymName().str() << ": " << std::to_string(count)
-            << " differences of scaled scores are one multiply-add each";
+            << llvm::formatv("{0}: {1} differences of scaled scores are one "
+                             "multiply-add each",
+                             func.getSymName(), count)
+                   .str();
     });
   }
 };

@@ -13,6 +13,7 @@
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Remarks.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/Support/FormatVariadic.h"
 
 namespace ringlet {
 #define GEN_PASS_DEF_RTILEASSIGNROLES
@@ -307,10 +308,13 @@ struct AssignRoles : ringlet::impl::RTileAssignRolesBase<AssignRoles> {
       remark::passed(func.getLoc(), remark::RemarkOpts::name("AssignRoles")
                                         .category("rtile-assign-roles")
                                         .function(func.getSymName()))
-          << (func.getSymName().str() + ": one role copies the tiles of " +
-              std::to_string(llvm::range_size(
-                  func.getBody().front().getOps<rtile::ChannelOp>())) +
-              " channels, one computes");
+          << llvm::formatv(
+                 "{0}: one role copies the tiles of {1} channels, one "
+                 "computes",
+                 func.getSymName(),
+                 llvm::range_size(
+                     func.getBody().front().getOps<rtile::ChannelOp>()))
+                 .str();
       return WalkResult::advance();
     });
     if (result.wasInterrupted())

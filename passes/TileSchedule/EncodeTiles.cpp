@@ -12,6 +12,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Remarks.h"
+#include "llvm/Support/FormatVariadic.h"
 
 namespace ringlet {
 #define GEN_PASS_DEF_RTILEENCODETILES
@@ -219,10 +220,11 @@ struct EncodeTiles : ringlet::impl::RTileEncodeTilesBase<EncodeTiles> {
           remark::RemarkOpts::name("EncodeTiles")
               .category("rtile-encode-tiles")
               .function(role->getParentOfType<rtile::FuncOp>().getSymName()))
-          << (role->getParentOfType<rtile::FuncOp>().getSymName().str() + ": " +
-              std::to_string(*count) + " tiles of role " +
-              role.getName().str() + " lie in registers of " +
-              std::to_string(role.getWarps()) + " warps");
+          << llvm::formatv(
+                 "{0}: {1} tiles of role {2} lie in registers of {3} warps",
+                 role->getParentOfType<rtile::FuncOp>().getSymName(), *count,
+                 role.getName(), role.getWarps())
+                 .str();
       return WalkResult::advance();
     });
     if (result.wasInterrupted())

@@ -12,6 +12,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Remarks.h"
+#include "llvm/Support/FormatVariadic.h"
 
 namespace ringlet {
 #define GEN_PASS_DEF_RTILESTARTDOTS
@@ -448,10 +449,12 @@ struct StartDots : ringlet::impl::RTileStartDotsBase<StartDots> {
           remark::RemarkOpts::name("StartDots")
               .category("rtile-start-dots")
               .function(role->getParentOfType<rtile::FuncOp>().getSymName()))
-          << (role->getParentOfType<rtile::FuncOp>().getSymName().str() + ": " +
-              std::to_string(hidden) + " of " + std::to_string(count) +
-              " products run beside work that does not need them" +
-              (takeTurns ? ", groups start them in turn" : ""));
+          << llvm::formatv(
+                 "{0}: {1} of {2} products run beside work that does not need "
+                 "them{3}",
+                 role->getParentOfType<rtile::FuncOp>().getSymName(), hidden,
+                 count, (takeTurns ? ", groups start them in turn" : ""))
+                 .str();
     });
   }
 };

@@ -11,6 +11,7 @@
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Remarks.h"
+#include "llvm/Support/FormatVariadic.h"
 
 #include <map>
 
@@ -67,8 +68,9 @@ private:
 std::string Reporter::getName(unsigned role, unsigned group) const {
   const Program &code = program.machine.programs[role];
   std::string name = "role '" + code.name + "'";
-  return code.groups == 1 ? name
-                          : "group " + std::to_string(group) + " of " + name;
+  return code.groups == 1
+             ? name
+             : llvm::formatv("group {0} of {1}", group, name).str();
 }
 
 /// Whether the fault is that nothing names a slot or product any more.
@@ -90,9 +92,10 @@ std::string Reporter::getMessage() const {
     return "expected one role that acquires slots of a channel, found a second "
            "one";
   case FaultKind::TooManyReaders:
-    return "expected roles of at most " +
-           std::to_string(schedule::Machine::maxGroups) +
-           " groups to await slots of a channel, found more";
+    return llvm::formatv("expected roles of at most {0} groups to await slots "
+                         "of a channel, found more",
+                         schedule::Machine::maxGroups)
+        .str();
   case FaultKind::WriterInTurns:
     return "expected a role without rtile.in_turn to acquire slots, found one "
            "with it";
@@ -150,15 +153,16 @@ std::string Reporter::getMessage() const {
     return "expected channels to bound how far a role runs ahead of another "
            "one, found no bound";
   case FaultKind::TooManyStates:
-    return "expected at most " + std::to_string(maxStates) +
-           " states of the schedule, found more; a greater max-states or fewer "
-           "slots may help";
+    return llvm::formatv("expected at most {0} states of the schedule, found "
+                         "more; a greater max-states or fewer slots may help",
+                         maxStates)
+        .str();
   }
   llvm_unreachable("all kinds of faults have a message");
 }
 
 static std::string describeWait(StepKind kind, unsigned channel) {
-  std::string name = " of channel " + std::to_string(channel);
+  std::string name = llvm::formatv(" of channel {0}", channel).str();
   switch (kind) {
   case StepKind::Acquire:
     return "waits for an empty slot" + name;
@@ -182,12 +186,12 @@ std::string Reporter::describe(const Standing &standing) const {
 }
 
 std::string Reporter::describe(const Filling &filling) const {
-  std::string text = std::to_string(filling.empty) + " empty, " +
-                     std::to_string(filling.full) + " full";
+  std::string text =
+      llvm::formatv("{0} empty, {1} full", filling.empty, filling.full).str();
   if (filling.acquired)
-    text += ", " + std::to_string(filling.acquired) + " acquired";
+    text += llvm::formatv(", {0} acquired", filling.acquired).str();
   if (filling.held)
-    text += ", " + std::to_string(filling.held) + " awaited and not released";
+    text += llvm::formatv(", {0} awaited and not released", filling.held).str();
   return text;
 }
 
@@ -287,9 +291,10 @@ struct VerifySchedule : ringlet::impl::RTileVerifyScheduleBase<VerifySchedule> {
     }
     remark::passed(func.getLoc(), remark::RemarkOpts::name("VerifiedSchedule")
                                       .category("rtile-verify-schedule"))
-        << "no role waits for ever, and every slot and product is used as it "
-           "has to be: proved in " +
-               std::to_string(exploration.states) + " states";
+        << llvm::formatv("no role waits for ever, and every slot and product "
+                         "is used as it has to be: proved in {0} states",
+                         exploration.states)
+               .str();
     return success();
   }
 };

@@ -9,6 +9,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <cmath>
@@ -179,19 +180,21 @@ static std::optional<Walk> chooseProductWalk(rtile::FuncOp func,
   auto section = std::max<int64_t>(
       std::lround(std::sqrt(blocks * tile.getDimSize(1) / tile.getDimSize(0))),
       1);
-  return Walk{rtile::WalkAttr::get(func.getContext(), rtile::Dispatch::strided,
-                                   {rows, columns}, {}, section, 0, {}, 0),
-              "blocks take points in turn, " + std::to_string(section) +
-                  " rows of tiles side by side, so that those that run at once "
-                  "load the same tiles"};
+  return Walk{
+      rtile::WalkAttr::get(func.getContext(), rtile::Dispatch::strided,
+                           {rows, columns}, {}, section, 0, {}, 0),
+      llvm::formatv("blocks take points in turn, {0} rows of tiles side by "
+                    "side, so that those that run at once load the same tiles",
+                    section)
+          .str()};
 }
 
 static std::string describe(const Section &section) {
   if (section.points == 0)
     return "";
-  std::string heads = std::to_string(section.points) + " heads";
+  std::string heads = llvm::formatv("{0} heads", section.points).str();
   if (section.rows)
-    heads = "heads with " + std::to_string(section.rows) + " rows";
+    heads = llvm::formatv("heads with {0} rows", section.rows).str();
   return ", in sections of " + heads + " whose keys and values stay in a cache";
 }
 
@@ -242,10 +245,11 @@ static Walk chooseListWalk(rtile::FuncOp func, const Products &products,
   return {
       rtile::WalkAttr::get(func.getContext(), rtile::Dispatch::dynamic, order,
                            backwards, section, 0, {}, 0),
-      "tiles have lists of keys of different lengths, so blocks take points "
-      "as they come, the longest first, in sections of " +
-          std::to_string(section) +
-          " segments whose keys and values stay in a cache"};
+      llvm::formatv("tiles have lists of keys of different lengths, so blocks "
+                    "take points as they come, the longest first, in sections "
+                    "of {0} segments whose keys and values stay in a cache",
+                    section)
+          .str()};
 }
 
 Walk schedule::chooseWalk(rtile::FuncOp func, const Products &products) {

@@ -12,6 +12,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Remarks.h"
+#include "llvm/Support/FormatVariadic.h"
 
 namespace ringlet {
 #define GEN_PASS_DEF_RTILEASSIGNSCRATCH
@@ -96,8 +97,9 @@ public:
     remark::passed(func.getLoc(), remark::RemarkOpts::name("AssignScratch")
                                       .category("rtile-assign-scratch")
                                       .function(func.getSymName()))
-        << func.getSymName().str() << ": " << std::to_string(bytes)
-        << " bytes of scratch memory a thread";
+        << llvm::formatv("{0}: {1} bytes of scratch memory a thread",
+                         func.getSymName(), bytes)
+               .str();
   }
 
 private:
@@ -105,7 +107,7 @@ private:
                               StringRef form = "panels") {
     std::string shape = form.str() + (local ? " local" : "");
     for (int64_t size : tile.getShape())
-      shape += " " + std::to_string(size);
+      shape += llvm::formatv(" {0}", size).str();
     return shape;
   }
 

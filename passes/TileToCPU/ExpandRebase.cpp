@@ -11,6 +11,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/Remarks.h"
+#include "llvm/Support/FormatVariadic.h"
 
 #include <cmath>
 
@@ -117,9 +118,10 @@ struct ExpandRebase : ringlet::impl::RTileExpandRebaseBase<ExpandRebase> {
     for (rtile::RebaseOp op : found) {
       remark::passed(op.getLoc(), remark::RemarkOpts::name("ExpandRebase")
                                       .category("rtile-expand-rebase"))
-          << std::to_string(1 + op.getTiles().size())
-          << " tiles multiplied at every step instead of where rows are above "
-             "the bound";
+          << llvm::formatv("{0} tiles multiplied at every step instead of "
+                           "where rows are above the bound",
+                           1 + op.getTiles().size())
+                 .str();
       Expansion(op).run();
     }
   }

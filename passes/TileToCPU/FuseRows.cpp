@@ -11,6 +11,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Remarks.h"
+#include "llvm/Support/FormatVariadic.h"
 
 namespace ringlet {
 #define GEN_PASS_DEF_RTILEFUSEROWS
@@ -99,10 +100,9 @@ public:
     remark::passed(
         order.front()->getLoc(),
         remark::RemarkOpts::name("FuseRows").category("rtile-fuse-rows"))
-        << "group " << std::to_string(number) << ": "
-        << std::to_string(order.size()) << " operations on "
-        << std::to_string(height) << " rows in " << std::to_string(count)
-        << " phases";
+        << llvm::formatv("group {0}: {1} operations on {2} rows in {3} phases",
+                         number, order.size(), height, count)
+               .str();
   }
 
 private:

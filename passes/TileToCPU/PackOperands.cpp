@@ -11,6 +11,7 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Remarks.h"
+#include "llvm/Support/FormatVariadic.h"
 
 namespace ringlet {
 #define GEN_PASS_DEF_RTILEPACKOPERANDS
@@ -187,11 +188,13 @@ struct PackOperands : ringlet::impl::RTilePackOperandsBase<PackOperands> {
       dot->setAttr(repackAttr, builder.getUnitAttr());
     remark::passed(dot.getLoc(), remark::RemarkOpts::name("PackOperands")
                                      .category("rtile-pack-operands"))
-        << "register blocks of " << std::to_string(vectors * geometry.lanes)
-        << "x" << std::to_string(blocks[0])
-        << (dot->hasAttr(repackAttr) ? ", right operand repacked" : "")
-        << (dot->hasAttr(pairedAttr) ? ", pairs of bf16" : "")
-        << (dot->hasAttr(amxAttr) ? " by AMX" : "");
+        << llvm::formatv(
+               "register blocks of {0}x{1}{2}{3}{4}", vectors * geometry.lanes,
+               blocks[0],
+               (dot->hasAttr(repackAttr) ? ", right operand repacked" : ""),
+               (dot->hasAttr(pairedAttr) ? ", pairs of bf16" : ""),
+               (dot->hasAttr(amxAttr) ? " by AMX" : ""))
+               .str();
   }
 };
 

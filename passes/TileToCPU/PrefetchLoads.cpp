@@ -17,6 +17,7 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/Remarks.h"
+#include "llvm/Support/FormatVariadic.h"
 
 namespace ringlet {
 #define GEN_PASS_DEF_RTILECPUPREFETCHLOADS
@@ -55,7 +56,7 @@ struct PrefetchLoads : ringlet::impl::RTileCPUPrefetchLoadsBase<PrefetchLoads> {
       load->setAttr(aheadAttr, Builder(load).getI64IntegerAttr(*rows));
       remark::passed(load.getLoc(), remark::RemarkOpts::name("PrefetchLoads")
                                         .category("rtile-cpu-prefetch-loads"))
-          << ("fetches rows " + std::to_string(*rows) + " ahead");
+          << llvm::formatv("fetches rows {0} ahead", *rows).str();
     });
   }
 };

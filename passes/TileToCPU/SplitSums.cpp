@@ -18,6 +18,7 @@
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/Remarks.h"
+#include "llvm/Support/FormatVariadic.h"
 
 #include <algorithm>
 
@@ -155,8 +156,9 @@ void split(const Split &what) {
   builder.setInsertionPointToEnd(parts.getBody());
   scf::YieldOp::create(builder,
                        add(builder, before, loop.getResults(), what.exponent));
-  std::string text = "sums over keys are those of parts of " +
-                     std::to_string(keysOfPart) + " keys";
+  std::string text =
+      llvm::formatv("sums over keys are those of parts of {0} keys", keysOfPart)
+          .str();
   remark::passed(
       parts.getLoc(),
       remark::RemarkOpts::name("SplitSums").category("rtile-split-sums"))

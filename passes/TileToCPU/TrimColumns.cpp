@@ -19,6 +19,7 @@
 #include "mlir/IR/Remarks.h"
 
 #include "llvm/ADT/SetVector.h"
+#include "llvm/Support/FormatVariadic.h"
 
 namespace ringlet {
 #define GEN_PASS_DEF_RTILETRIMCOLUMNS
@@ -97,8 +98,10 @@ struct TrimColumns : ringlet::impl::RTileTrimColumnsBase<TrimColumns> {
     Builder builder(&getContext());
     for (Operation *op : work)
       op->setAttr(trimmedAttr, builder.getI64IntegerAttr(multiple));
-    std::string text = "masked steps of " + std::to_string(width) +
-                       " keys leave out those that no row of a panel sees";
+    std::string text = llvm::formatv("masked steps of {0} keys leave out those "
+                                     "that no row of a panel sees",
+                                     width)
+                           .str();
     remark::passed(
         loop.getLoc(),
         remark::RemarkOpts::name("TrimColumns").category("rtile-trim-columns"))

@@ -13,6 +13,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Remarks.h"
+#include "llvm/Support/FormatVariadic.h"
 
 namespace ringlet {
 #define GEN_PASS_DEF_RTILEASSIGNCHANNELS
@@ -207,8 +208,9 @@ LogicalResult assign(rtile::FuncOp func, const arch::GPUArch &row,
       << " bytes for slots, " << std::to_string(offset) << " of "
       << std::to_string(row.sharedBytes) << " bytes of shared memory on "
       << row.name
-      << (fromSymbol ? ", at a symbol"
-                     : ", from address " + std::to_string(sharedBaseAddress));
+      << (fromSymbol
+              ? ", at a symbol"
+              : llvm::formatv(", from address {0}", sharedBaseAddress).str());
   return success();
 }
 

@@ -12,6 +12,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Remarks.h"
+#include "llvm/Support/FormatVariadic.h"
 
 namespace ringlet {
 #define GEN_PASS_DEF_RTILEASSIGNSHARED
@@ -182,9 +183,9 @@ private:
     remark::passed(func.getLoc(), remark::RemarkOpts::name("AssignShared")
                                       .category("rtile-gpu-assign-shared")
                                       .function(func.getSymName()))
-        << func.getSymName().str() << ": " << std::to_string(total) << " of "
-        << std::to_string(row.sharedBytes) << " bytes of shared memory on "
-        << row.name;
+        << llvm::formatv("{0}: {1} of {2} bytes of shared memory on {3}",
+                         func.getSymName(), total, row.sharedBytes, row.name)
+               .str();
   }
 
   rtile::FuncOp func;

@@ -12,6 +12,7 @@
 #include "passes/TileToNVVM/AsyncBuilder.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace ringlet::gpu;
@@ -24,8 +25,7 @@ std::string AsyncBuilder::address(AsmBlock &block, Place place) {
   // PTX has no literal addresses of shared memory.
   if (!place.more)
     return "[" + block.use(b.i32(place.address)) + "]";
-  return "[" + block.use(place.more) + "+" + std::to_string(place.address) +
-         "]";
+  return llvm::formatv("[{0}+{1}]", block.use(place.more), place.address).str();
 }
 
 std::string AsyncBuilder::guard(AsmBlock &block, Value predicate) {
@@ -38,8 +38,9 @@ std::string AsyncBuilder::guard(AsmBlock &block, Value predicate) {
 
 void AsyncBuilder::initBarrier(Place barrier, int64_t arrivals) {
   AsmBlock block;
-  block += "mbarrier.init.shared::cta.b64 " + address(block, barrier) + ", " +
-           std::to_string(arrivals) + ";";
+  block += llvm::formatv("mbarrier.init.shared::cta.b64 {0}, {1};",
+                         address(block, barrier), arrivals)
+               .str();
   block.emit(b);
 }
 
@@ -56,8 +57,10 @@ void AsyncBuilder::arrive(Place barrier, Value predicate) {
 void AsyncBuilder::expectBytes(Place barrier, int64_t bytes, Value predicate) {
   AsmBlock block;
   std::string when = guard(block, predicate);
-  block += when + "mbarrier.arrive.expect_tx.shared::cta.b64 _, " +
-           address(block, barrier) + ", " + std::to_string(bytes) + ";";
+  block +=
+      llvm::formatv("{0}mbarrier.arrive.expect_tx.shared::cta.b64 _, {1}, {2};",
+                    when, address(block, barrier), bytes)
+          .str();
   block.emit(b);
 }
 

@@ -12,6 +12,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Remarks.h"
+#include "llvm/Support/FormatVariadic.h"
 
 namespace ringlet {
 #define GEN_PASS_DEF_RTILECHOOSEWARPS
@@ -38,9 +39,10 @@ struct ChooseWarps : ringlet::impl::RTileChooseWarpsBase<ChooseWarps> {
       remark::passed(func.getLoc(), remark::RemarkOpts::name("ChooseWarps")
                                         .category("rtile-gpu-choose-warps")
                                         .function(func.getSymName()))
-          << func.getSymName().str() << ": " << std::to_string(warps)
-          << " warps for " << std::to_string(height) << " rows and "
-          << std::to_string(columns) << " columns of sums";
+          << llvm::formatv(
+                 "{0}: {1} warps for {2} rows and {3} columns of sums",
+                 func.getSymName(), warps, height, columns)
+                 .str();
     });
   }
 };

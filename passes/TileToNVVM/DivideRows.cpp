@@ -12,6 +12,7 @@
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/Remarks.h"
+#include "llvm/Support/FormatVariadic.h"
 
 namespace ringlet {
 #define GEN_PASS_DEF_RTILEDIVIDEROWS
@@ -75,8 +76,10 @@ struct DivideRows : ringlet::impl::RTileDivideRowsBase<DivideRows> {
         remark::passed(func.getLoc(), remark::RemarkOpts::name("DivideRows")
                                           .category("rtile-gpu-divide-rows")
                                           .function(func.getSymName()))
-            << func.getSymName().str() << ": " << std::to_string(count)
-            << " tiles are multiplied by reciprocals of their rows";
+            << llvm::formatv(
+                   "{0}: {1} tiles are multiplied by reciprocals of their rows",
+                   func.getSymName(), count)
+                   .str();
     });
   }
 };

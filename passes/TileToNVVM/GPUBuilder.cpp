@@ -14,6 +14,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace ringlet::gpu;
@@ -226,9 +227,10 @@ void GPUBuilder::storeGlobalVector(ValueRange values, Value pointer,
   std::string count =
       values.size() == 1 ? "" : ".v" + std::to_string(values.size());
   std::string when = block.use(predicate), place = block.use(pointer);
-  block += "@" + when + " st.global" + count + suffix + "[" + place + "+" +
-           std::to_string(bytes) + "], " +
-           (values.size() == 1 ? list : "{" + list + "}") + ";";
+  block += llvm::formatv("@{0} st.global{1}{2}[{3}+{4}], {5};", when, count,
+                         suffix, place, bytes,
+                         (values.size() == 1 ? list : "{" + list + "}"))
+               .str();
   block.emit(*this);
 }
 

@@ -15,6 +15,7 @@
 #include "mlir/IR/Remarks.h"
 
 #include "llvm/ADT/SetVector.h"
+#include "llvm/Support/FormatVariadic.h"
 
 namespace ringlet {
 #define GEN_PASS_DEF_RTILEPLANMAPS
@@ -143,8 +144,8 @@ LogicalResult plan(rtile::FuncOp func) {
   remark::passed(func.getLoc(), remark::RemarkOpts::name("PlanMaps")
                                     .category("rtile-gpu-plan-maps")
                                     .function(func.getSymName()))
-      << func.getSymName().str() << ": " << std::to_string(all.size())
-      << " tensor maps";
+      << llvm::formatv("{0}: {1} tensor maps", func.getSymName(), all.size())
+             .str();
   return success();
 }
 

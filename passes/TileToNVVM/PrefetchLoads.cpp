@@ -16,6 +16,7 @@
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/IR/Remarks.h"
+#include "llvm/Support/FormatVariadic.h"
 
 namespace ringlet {
 #define GEN_PASS_DEF_RTILEPREFETCHLOADS
@@ -221,19 +222,21 @@ struct PrefetchLoads : ringlet::impl::RTilePrefetchLoadsBase<PrefetchLoads> {
     int64_t bytes = getBytesApart(func.getBody().front());
     if (bytes > row.sharedBytes) {
       remark::missed(func.getLoc(), options)
-          << func.getSymName().str() << ": tiles apart from each other need "
-          << std::to_string(bytes) << " of " << std::to_string(row.sharedBytes)
-          << " bytes of shared memory on " << row.name
-          << ": each is loaded when it is needed";
+          << llvm::formatv(
+                 "{0}: tiles apart from each other need {1} of {2} bytes of "
+                 "shared memory on {3}: each is loaded when it is needed",
+                 func.getSymName(), bytes, row.sharedBytes, row.name)
+                 .str();
       return;
     }
     Prefetch prefetch;
     for (scf::ForOp loop : loops)
       prefetch.run(loop);
     remark::passed(func.getLoc(), options)
-        << func.getSymName().str() << ": in " << std::to_string(loops.size())
-        << " loops the first operand is loaded a turn ahead, the others at "
-           "the beginning of a turn";
+        << llvm::formatv("{0}: in {1} loops the first operand is loaded a turn "
+                         "ahead, the others at the beginning of a turn",
+                         func.getSymName(), loops.size())
+               .str();
   }
 };
 

@@ -14,6 +14,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Remarks.h"
+#include "llvm/Support/FormatVariadic.h"
 
 namespace ringlet {
 #define GEN_PASS_DEF_RTILESKIPRESCALE
@@ -58,9 +59,10 @@ struct SkipRescale : ringlet::impl::RTileSkipRescaleBase<SkipRescale> {
         remark::passed(func.getLoc(), remark::RemarkOpts::name("SkipRescale")
                                           .category("rtile-gpu-skip-rescale")
                                           .function(func.getSymName()))
-            << func.getSymName().str() << ": warps skip "
-            << std::to_string(count)
-            << " products where all factors of their rows are 1";
+            << llvm::formatv("{0}: warps skip {1} products where all factors "
+                             "of their rows are 1",
+                             func.getSymName(), count)
+                   .str();
     });
   }
 };

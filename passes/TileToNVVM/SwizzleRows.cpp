@@ -12,6 +12,7 @@
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Remarks.h"
+#include "llvm/Support/FormatVariadic.h"
 
 namespace ringlet {
 #define GEN_PASS_DEF_RTILESWIZZLEROWS
@@ -79,11 +80,11 @@ struct SwizzleRows : ringlet::impl::RTileSwizzleRowsBase<SwizzleRows> {
       remark::passed(func.getLoc(), remark::RemarkOpts::name("SwizzleRows")
                                         .category("rtile-gpu-swizzle-rows")
                                         .function(func.getSymName()))
-          << func.getSymName().str() << ": " << std::to_string(swizzled)
-          << " of " << std::to_string(all)
-          << " operands of mma swizzled in shared memory, beside sums in "
-          << std::to_string(sums) << " of " << std::to_string(row.sumRegisters)
-          << " registers";
+          << llvm::formatv("{0}: {1} of {2} operands of mma swizzled in shared "
+                           "memory, beside sums in {3} of {4} registers",
+                           func.getSymName(), swizzled, all, sums,
+                           row.sumRegisters)
+                 .str();
   }
 };
 

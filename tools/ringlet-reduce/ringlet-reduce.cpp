@@ -31,6 +31,7 @@
 
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Process.h"
@@ -119,9 +120,11 @@ static std::string checkScript(const CommandLine &line, int &status) {
   status = ringlet::kRefused;
   if (found < 0)
     return "test=" + line.script + ": " + error;
-  return "the input is not interesting: expected '" + line.script +
-         "' to exit with 1 for '" + line.input + "', found status " +
-         std::to_string(found) + "; there is nothing to reduce";
+  return llvm::formatv(
+             "the input is not interesting: expected '{0}' to exit with 1 for "
+             "'{1}', found status {2}; there is nothing to reduce",
+             line.script, line.input, found)
+      .str();
 }
 
 static int fail(const std::string &message, int status) {
@@ -169,7 +172,8 @@ int main(int argc, char **argv) {
     if (!error.empty())
       return fail(error, ringlet::kUsageError);
     beside =
-        line.output + ".tmp" + std::to_string(sys::Process::getProcessId());
+        llvm::formatv("{0}.tmp{1}", line.output, sys::Process::getProcessId())
+            .str();
     line.arguments[line.outputAt] = line.outputPrefix + beside;
   }
   scope_exit remove([&] {

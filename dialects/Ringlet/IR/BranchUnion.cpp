@@ -7,6 +7,8 @@
 
 #include "dialects/Ringlet/IR/BranchUnion.h"
 
+#include "llvm/Support/FormatVariadic.h"
+
 using namespace mlir;
 using namespace ringlet;
 using namespace ringlet::attn;
@@ -48,8 +50,9 @@ static std::string whyNotOneSoftmax(AttentionOp op) {
 std::string attn::whyNotUnion(AttentionOp op) {
   size_t count = op.getBranches().size();
   if (count < 2 || count > mostBranches)
-    return "expected 2 to " + std::to_string(mostBranches) +
-           " branches, found " + std::to_string(count);
+    return llvm::formatv("expected 2 to {0} branches, found {1}", mostBranches,
+                         count)
+        .str();
   if (std::string reason = whyNotOneSoftmax(op); !reason.empty())
     return reason;
   if (rlayout::getRing(op.getQuery().getType()))
@@ -57,8 +60,10 @@ std::string attn::whyNotUnion(AttentionOp op) {
            "chunks of their own (G1)";
   for (auto [index, branch] : llvm::enumerate(op.getBranchRange()))
     if (branch.isRuntimeW() || branch.isRuntimeR())
-      return "expected a known w and r, found '?' in branch " +
-             std::to_string(index) + " (B1)";
+      return llvm::formatv(
+                 "expected a known w and r, found '?' in branch {0} (B1)",
+                 index)
+          .str();
   if (op.getPatternOrder())
     return "expected ordinals that are positions, found a pattern_order (O2)";
   if (op.getGridWindow())
@@ -69,28 +74,35 @@ std::string attn::whyNotUnion(AttentionOp op) {
   int64_t rate = 1;
   for (BranchAttr branch : op.getBranchRange()) {
     if (!branch.isUnbounded() && branch.getW() > longestSegment)
-      return "expected segments of at most 2^60 positions, found " +
-             std::to_string(branch.getW()) + " (B1)";
+      return llvm::formatv(
+                 "expected segments of at most 2^60 positions, found {0} (B1)",
+                 branch.getW())
+          .str();
     if (branch.getR() > greatestRate)
-      return "expected dilations of at most " + std::to_string(greatestRate) +
-             ", found " + std::to_string(branch.getR()) + " (B1)";
+      return llvm::formatv("expected dilations of at most {0}, found {1} (B1)",
+                           greatestRate, branch.getR())
+          .str();
     rate = std::lcm(rate, branch.getR());
     if (rate > greatestRate)
-      return "expected dilations with a common multiple of at most " +
-             std::to_string(greatestRate) + ", found at least " +
-             std::to_string(rate) + " (B1)";
+      return llvm::formatv("expected dilations with a common multiple of at "
+                           "most {0}, found at least {1} (B1)",
+                           greatestRate, rate)
+          .str();
   }
   int64_t width = getUnionShape(op).width;
   if (width != layout::unboundedSegment && width < rate)
-    return "expected segments whose common divisor is at least the common "
-           "multiple of all dilations, " +
-           std::to_string(rate) + ", found " + std::to_string(width) + " (B1)";
+    return llvm::formatv(
+               "expected segments whose common divisor is at least the common "
+               "multiple of all dilations, {0}, found {1} (B1)",
+               rate, width)
+        .str();
   return "";
 }
 
 std::string attn::whyNotApart(AttentionOp op) {
   if (size_t count = op.getBranches().size(); count < 2)
-    return "expected 2 branches at least, found " + std::to_string(count);
+    return llvm::formatv("expected 2 branches at least, found {0}", count)
+        .str();
   if (!areHeadsApart(op))
     return "expected branches of different heads, found heads of several";
   if (rlayout::getRing(op.getQuery().getType()))
