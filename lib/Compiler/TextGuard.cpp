@@ -7,6 +7,8 @@
 
 #include "lib/Compiler/TextGuard.h"
 
+#include "ringlet/abi/Format.h"
+
 #include <algorithm>
 #include <unordered_map>
 #include <vector>
@@ -115,8 +117,9 @@ void Scanner::fail(size_t place, std::string message) {
 void Scanner::noteDepth(uint64_t depth, size_t place) {
   definition.depth = std::max(definition.depth, depth);
   if (depth > limits.depth)
-    fail(place, "expected at most " + std::to_string(limits.depth) +
-                    " brackets open at once, found " + std::to_string(depth));
+    fail(place,
+         formatText("expected at most {} brackets open at once, found {}",
+                    limits.depth, depth));
 }
 
 void Scanner::open(char c) {
@@ -145,8 +148,8 @@ void Scanner::countOperator() {
   // Regions hold statements, not expressions.
   if (!brackets.empty() && brackets.back().open != '{' &&
       ++brackets.back().operators > limits.operators)
-    fail(at, "expected an expression of at most " +
-                 std::to_string(limits.operators) + " operators");
+    fail(at, formatText("expected an expression of at most {} operators",
+                        limits.operators));
   ++at;
 }
 
@@ -156,9 +159,8 @@ void Scanner::scanString() {
     at += text[at] == '\\' && at + 1 < text.size() ? 2 : 1;
   at = std::min(at + 1, text.size());
   if (at - begin > limits.string)
-    fail(begin, "expected a string of at most " +
-                    std::to_string(limits.string) + " bytes, found " +
-                    std::to_string(at - begin));
+    fail(begin, formatText("expected a string of at most {} bytes, found {}",
+                           limits.string, at - begin));
 }
 
 void Scanner::scanWord() {
@@ -167,14 +169,16 @@ void Scanner::scanWord() {
     ++at;
   std::string_view word = text.substr(begin, at - begin);
   if (word.size() > limits.word)
-    return fail(begin, "expected a word or number of at most " +
-                           std::to_string(limits.word) + " bytes, found " +
-                           std::to_string(word.size()));
+    return fail(
+        begin,
+        formatText("expected a word or number of at most {} bytes, found {}",
+                   limits.word, word.size()));
   uint64_t bits = integerTypeBits(word);
   if (bits > limits.integerBits)
-    fail(begin, "expected an integer type of at most " +
-                    std::to_string(limits.integerBits) + " bits, found " +
-                    std::string(word.substr(word.rfind('i'))));
+    fail(begin,
+         formatText("expected an integer type of at most {} bits, found {}",
+                    limits.integerBits,
+                    std::string(word.substr(word.rfind('i')))));
   // `mod`, `floordiv` and `ceildiv` chain like + does.
   if (word == "mod" || word == "floordiv" || word == "ceildiv") {
     countOperator();
@@ -194,9 +198,9 @@ void Scanner::scanSigil() {
     --at;
   std::string_view name = text.substr(begin, at - begin);
   if (name.size() > limits.word)
-    return fail(begin, "expected a name of at most " +
-                           std::to_string(limits.word) + " bytes, found " +
-                           std::to_string(name.size()));
+    return fail(begin,
+                formatText("expected a name of at most {} bytes, found {}",
+                           limits.word, name.size()));
   if (brackets.empty()) {
     size_t next = text.find_first_not_of(" \t\r\n", at);
     if (next != std::string_view::npos && text[next] == '=') {
@@ -216,8 +220,9 @@ void Scanner::scanSigil() {
   definition.bytes = saturatingAdd(definition.bytes, alias->second.bytes);
   expansion = saturatingAdd(expansion, alias->second.bytes);
   if (expansion > limits.expanded)
-    fail(begin, "expected at most " + std::to_string(limits.expanded) +
-                    " bytes once aliases are replaced by what they stand for");
+    fail(begin, formatText("expected at most {} bytes once aliases are "
+                           "replaced by what they stand for",
+                           limits.expanded));
 }
 
 void Scanner::finishAlias() {
@@ -299,7 +304,7 @@ void Scanner::step() {
 std::string TextError::format(std::string_view name) const {
   std::string result(name);
   if (line)
-    result += ":" + std::to_string(line) + ":" + std::to_string(column);
+    result += formatText(":{}:{}", line, column);
   return result + ": error: " + message;
 }
 
@@ -312,8 +317,8 @@ std::optional<TextError> ringlet::guardText(std::string_view text,
                                             const TextLimits &limits) {
   if (text.size() > limits.bytes)
     return TextError{0, 0,
-                     "expected at most " + std::to_string(limits.bytes) +
-                         " bytes, found " + std::to_string(text.size())};
+                     formatText("expected at most {} bytes, found {}",
+                                limits.bytes, text.size())};
   if (isBytecode(text)) {
     if (allowBytecode)
       return std::nullopt;

@@ -8,8 +8,9 @@
 
 #include "lib/Cost/CPUTiling.h"
 
+#include "ringlet/abi/Format.h"
+
 #include <algorithm>
-#include <cstdio>
 
 using namespace ringlet::cost;
 
@@ -210,32 +211,20 @@ KeySplit ringlet::cost::chooseSplit(const CPUCore &core,
 std::string ringlet::cost::explain(const KeySplit &split) {
   std::string over;
   if (split.fewestKeys)
-    over = " over at least " + std::to_string(split.fewestKeys) + " keys";
-  std::string heads = std::to_string(split.heads) +
-                      (split.heads == 1 ? " head" : " heads together");
-  char text[300];
-  std::snprintf(
-      text, sizeof(text),
-      "up to %lld queries%s in tiles of %lld rows (%s) x %lld keys, split over "
-      "keys among processors in parts of at least %lld: one query takes %.0f "
-      "cycles a key by the cost model, %.0f in tiles for many",
-      static_cast<long long>(split.queries), over.c_str(),
-      static_cast<long long>(split.rows), heads.c_str(),
-      static_cast<long long>(split.key), static_cast<long long>(split.part),
+    over = formatText(" over at least {} keys", split.fewestKeys);
+  return formatText(
+      "up to {} queries{} in tiles of {} rows ({} {}) x {} keys, split over "
+      "keys among processors in parts of at least {}: one query takes {:.0f} "
+      "cycles a key by the cost model, {:.0f} in tiles for many",
+      split.queries, over, split.rows, split.heads,
+      split.heads == 1 ? "head" : "heads together", split.key, split.part,
       split.cyclesPerKey, split.otherCyclesPerKey);
-  return text;
 }
 
 std::string ringlet::cost::explain(const CPUTiling &tiling) {
-  char text[200];
-  std::snprintf(text, sizeof(text),
-                "tiles of %lld queries x %lld keys: %.2f cycles a score by the "
-                "cost model (%.0f%% in products), %lld KiB of tiles, best of "
-                "%lld shapes",
-                static_cast<long long>(tiling.query),
-                static_cast<long long>(tiling.key), tiling.cyclesPerScore,
-                100.0 * tiling.dotShare,
-                static_cast<long long>(tiling.scratchBytes / 1024),
-                static_cast<long long>(tiling.candidates));
-  return text;
+  return formatText(
+      "tiles of {} queries x {} keys: {:.2f} cycles a score by the cost model "
+      "({:.0f}% in products), {} KiB of tiles, best of {} shapes",
+      tiling.query, tiling.key, tiling.cyclesPerScore, 100.0 * tiling.dotShare,
+      tiling.scratchBytes / 1024, tiling.candidates);
 }

@@ -9,9 +9,9 @@
 
 #include "lib/Arch/GPU.h"
 #include "lib/Cost/SharedImage.h"
+#include "ringlet/abi/Format.h"
 
 #include <algorithm>
-#include <cstdio>
 
 using namespace ringlet::cost;
 
@@ -282,20 +282,12 @@ KeySplit ringlet::cost::chooseSplit(const GPUCore &core,
 }
 
 std::string ringlet::cost::explain(const GPUTiling &tiling) {
-  char text[300];
-  std::snprintf(
-      text, sizeof(text),
-      "tiles of %lld queries x %lld keys: %.3f cycles a score by the "
-      "cost model (%.0f%% in products), blocks of %lld threads with "
-      "%lld bytes of shared memory and about %lld registers a thread, "
-      "%lld at a time%s, best of %lld shapes",
-      static_cast<long long>(tiling.query), static_cast<long long>(tiling.key),
-      tiling.cyclesPerScore, 100.0 * tiling.dotShare,
-      static_cast<long long>(tiling.threads),
-      static_cast<long long>(tiling.sharedBytes),
-      static_cast<long long>(tiling.registers),
-      static_cast<long long>(tiling.blocks),
-      tiling.fits ? "" : ", more than the device has",
-      static_cast<long long>(tiling.candidates));
-  return text;
+  return formatText(
+      "tiles of {} queries x {} keys: {:.3f} cycles a score by the cost model "
+      "({:.0f}% in products), blocks of {} threads with {} bytes of shared "
+      "memory and about {} registers a thread, {} at a time{}, best of {} "
+      "shapes",
+      tiling.query, tiling.key, tiling.cyclesPerScore, 100.0 * tiling.dotShare,
+      tiling.threads, tiling.sharedBytes, tiling.registers, tiling.blocks,
+      tiling.fits ? "" : ", more than the device has", tiling.candidates);
 }

@@ -9,8 +9,7 @@
 
 #include "lib/Layout/Curve.h"
 #include "lib/Layout/Grid.h"
-
-#include <cstdio>
+#include "ringlet/abi/Format.h"
 
 using namespace ringlet;
 using namespace ringlet::cost;
@@ -105,9 +104,9 @@ ringlet::cost::estimate(Machine machine, const OrderedBranch &branch,
     // The ordinals of all of the volume are written down, for a kernel as well.
     if (use == OrderUse::Pattern && order->period() > mostOrdinals &&
         order->period() / mostOrdinalsPerKey > branch.keys)
-      error = "expected an order of at most " + std::to_string(mostOrdinals) +
-              " ordinals, or " + std::to_string(mostOrdinalsPerKey) +
-              " for each key, found " + std::to_string(order->period());
+      error = formatText("expected an order of at most {} ordinals, or {} for "
+                         "each key, found {}",
+                         mostOrdinals, mostOrdinalsPerKey, order->period());
     if (!error.empty())
       return std::nullopt;
   }
@@ -158,10 +157,7 @@ std::string ringlet::cost::explain(const OrderEstimate &estimate) {
                                                        : "tiles along ";
   std::string order =
       estimate.use == OrderUse::None ? "" : layout::describe(estimate.order);
-  char text[160];
-  std::snprintf(text, sizeof(text),
-                ": %lld tiles of keys, %lld lines, %.3g cycles a head",
-                static_cast<long long>(estimate.keyTiles),
-                static_cast<long long>(estimate.lines), estimate.cycles);
-  return use + order + text;
+  return formatText("{}{}: {} tiles of keys, {} lines, {:.3g} cycles a head",
+                    use, order, estimate.keyTiles, estimate.lines,
+                    estimate.cycles);
 }

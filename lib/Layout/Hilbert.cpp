@@ -45,6 +45,7 @@
 
 #include "lib/Layout/Curve.h"
 #include "lib/Layout/Grid.h"
+#include "ringlet/abi/Format.h"
 
 #include <algorithm>
 #include <array>
@@ -488,9 +489,10 @@ std::unique_ptr<Curve> createHilbert(const OrderSpec &spec,
                                      std::string &error) {
   size_t axes = spec.grid.size();
   if (axes != 2 && axes != 3) {
-    error = "expected a grid of 2 or 3 sides for hilbert (O1), found " +
-            std::to_string(axes) + " in " + describe(spec.grid) +
-            "; nearest legal choice: snake or morton on the same grid";
+    error = formatText(
+        "expected a grid of 2 or 3 sides for hilbert (O1), found {} in {}; "
+        "nearest legal choice: snake or morton on the same grid",
+        axes, describe(spec.grid));
     return nullptr;
   }
   return std::make_unique<HilbertCurve>(spec.grid);

@@ -7,6 +7,8 @@
 
 #include "lib/Layout/IndexTable.h"
 
+#include "ringlet/abi/Format.h"
+
 #include <algorithm>
 
 using namespace ringlet;
@@ -24,9 +26,8 @@ bool layout::operator==(const OrderTable &a, const OrderTable &b) {
 std::string layout::validate(const OrderTable &key) {
   std::string error = key.order->validate(key.length);
   if (error.empty() && key.length > Order::longestPermutation)
-    error = "expected an order table of at most " +
-            std::to_string(Order::longestPermutation) + " tokens, found " +
-            std::to_string(key.length);
+    error = formatText("expected an order table of at most {} tokens, found {}",
+                       Order::longestPermutation, key.length);
   return error;
 }
 
@@ -53,20 +54,20 @@ bool layout::operator==(const OrdinalTable &a, const OrdinalTable &b) {
 std::string layout::validate(const OrdinalTable &key) {
   int64_t volume = key.order->period(), least = volume - OrdinalTable::longest;
   if (least > 0)
-    return "expected a pattern order of at most " +
-           std::to_string(OrdinalTable::longest) + " positions (O2), found " +
-           std::to_string(volume);
+    return formatText(
+        "expected a pattern order of at most {} positions (O2), found {}",
+        OrdinalTable::longest, volume);
   if (key.first > 0 || key.first < least)
-    return "expected a first position from " + std::to_string(least) +
-           " to 0 under a pattern order of " + std::to_string(volume) +
-           " positions (O2), found " + std::to_string(key.first);
+    return formatText("expected a first position from {} to 0 under a pattern "
+                      "order of {} positions (O2), found {}",
+                      least, volume, key.first);
   if (!key.rows)
     return {};
   if (key.rows->memory)
     return validate(OrderTable{key.rows->memory, key.rows->length, true});
   return key.rows->length < 0
-             ? "expected a length of at least 0 tokens, found " +
-                   std::to_string(key.rows->length)
+             ? formatText("expected a length of at least 0 tokens, found {}",
+                          key.rows->length)
              : "";
 }
 

@@ -7,6 +7,8 @@
 
 #include "lib/Layout/OrderSpec.h"
 
+#include "ringlet/abi/Format.h"
+
 using namespace ringlet::layout;
 
 static std::string printable(const std::string &text, size_t limit) {
@@ -27,18 +29,18 @@ std::string ringlet::layout::describe(const std::vector<int64_t> &values) {
   for (size_t i = 0; i < values.size() && i < limit; ++i)
     result += (i ? ", " : "") + std::to_string(values[i]);
   if (values.size() > limit)
-    result += ", ... (" + std::to_string(values.size()) + " entries)";
+    result += formatText(", ... ({} entries)", values.size());
   return result + "]";
 }
 
 std::string ringlet::layout::describe(const OrderSpec &spec) {
   std::string result = printable(spec.curve, 40);
   if (spec.rate)
-    result += "<" + std::to_string(spec.rate) + ">";
+    result += formatText("<{}>", spec.rate);
   if (!spec.grid.empty())
     result += ", grid = " + describe(spec.grid);
   if (spec.chunk)
-    result += ", chunk = " + std::to_string(spec.chunk);
+    result += formatText(", chunk = {}", spec.chunk);
   if (!spec.table.empty())
     result += ", table = " + describe(spec.table);
   return result;

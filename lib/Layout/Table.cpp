@@ -8,6 +8,7 @@
 #include "lib/Layout/Curve.h"
 #include "lib/Layout/Grid.h"
 #include "lib/Layout/PrefixOrdinal.h"
+#include "ringlet/abi/Format.h"
 
 #include <mutex>
 #include <utility>
@@ -72,32 +73,30 @@ private:
 std::unique_ptr<Curve> createTable(const OrderSpec &spec, std::string &error) {
   auto size = static_cast<int64_t>(spec.table.size());
   if (!spec.grid.empty() && *gridVolume(spec.grid) != size) {
-    error = "expected a table as long as the grid's volume (O1), found " +
-            std::to_string(size) + " entries for grid " + describe(spec.grid) +
-            " of volume " + std::to_string(*gridVolume(spec.grid)) +
-            "; nearest legal choice: no grid";
+    error = formatText(
+        "expected a table as long as the grid's volume (O1), found {} entries "
+        "for grid {} of volume {}; nearest legal choice: no grid",
+        size, describe(spec.grid), *gridVolume(spec.grid));
     return nullptr;
   }
   auto entry = [&](int64_t m) {
-    return "table[" + std::to_string(m) +
-           "] = " + std::to_string(spec.table[m]);
+    return formatText("table[{}] = {}", m, spec.table[m]);
   };
   std::vector<int64_t> slots(spec.table.size(), -1);
   for (int64_t m = 0; m < size; ++m) {
     int64_t token = spec.table[m];
     if (token < 0 || token >= size) {
-      error = "expected a permutation (O4), found " + entry(m) +
-              " outside of [0, " + std::to_string(size) +
-              "); nearest legal choice: " +
-              std::to_string(token < 0 ? 0 : size - 1) +
-              " if no other entry has it";
+      error =
+          formatText("expected a permutation (O4), found {} outside of [0, "
+                     "{}); nearest legal choice: {} if no other entry has it",
+                     entry(m), size, token < 0 ? 0 : size - 1);
       return nullptr;
     }
     if (slots[token] != -1) {
-      error = "expected a permutation (O4), found " + entry(m) +
-              " like table[" + std::to_string(slots[token]) +
-              "]; every token of [0, " + std::to_string(size) +
-              ") must stand in the table once";
+      error =
+          formatText("expected a permutation (O4), found {} like table[{}]; "
+                     "every token of [0, {}) must stand in the table once",
+                     entry(m), slots[token], size);
       return nullptr;
     }
     slots[token] = m;

@@ -7,6 +7,8 @@
 
 #include "lib/Oracle/RowLoop.h"
 
+#include "ringlet/abi/Format.h"
+
 #include <algorithm>
 #include <atomic>
 #include <system_error>
@@ -91,9 +93,8 @@ runRows(const AttentionSpec &spec, const AttentionInputs &inputs,
     for (int64_t row : *options.rows)
       if (row < 0 || row >= query.size(1)) {
         if (error)
-          *error = "expected sampled rows in [0, " +
-                   std::to_string(query.size(1)) + "), found " +
-                   std::to_string(row);
+          *error = formatText("expected sampled rows in [0, {}), found {}",
+                              query.size(1), row);
         return std::nullopt;
       }
   int64_t lses =

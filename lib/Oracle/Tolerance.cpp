@@ -7,19 +7,16 @@
 
 #include "lib/Oracle/Tolerance.h"
 
+#include "ringlet/abi/Format.h"
+
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
 namespace ringlet::oracle {
 
 namespace {
 
-std::string number(double value) {
-  char buffer[32];
-  std::snprintf(buffer, sizeof buffer, "%.6g", value);
-  return buffer;
-}
+std::string number(double value) { return formatText("{:.6g}", value); }
 
 /// True when the two agree as far as they are not both finite numbers.
 bool sameKind(double actual, double expected) {
@@ -181,16 +178,15 @@ Comparison compare(const TensorView &actual, const TensorView &reference,
                 number(result.rmsLimit) + ")";
   if (mismatches)
     result.text +=
-        ", " + std::to_string(mismatches) + " NaN or infinity against a number";
+        formatText(", {} NaN or infinity against a number", mismatches);
   if (!result.worst.empty())
     result.text += ", worst at " + toString(result.worst) + ": got " +
                    number(result.worstActual) + ", exact " +
                    number(result.worstReference) +
                    (mismatches ? "" : ", limit " + number(result.maxLimit));
-  result.text += ", " + std::to_string(result.elements) + " elements";
+  result.text += formatText(", {} elements", result.elements);
   if (unspecified)
-    result.text +=
-        ", " + std::to_string(unspecified) + " of them beyond f32 (R4)";
+    result.text += formatText(", {} of them beyond f32 (R4)", unspecified);
   return result;
 }
 

@@ -7,6 +7,7 @@
 
 #include "lib/Layout/Grid.h"
 #include "lib/Oracle/Pattern.h"
+#include "ringlet/abi/Format.h"
 
 #include <algorithm>
 #include <cmath>
@@ -34,7 +35,7 @@ public:
     if (!checkTensors() || !checkSequences())
       return false;
     for (size_t i = 0; i < spec.branches.size(); ++i)
-      if (!checkBranch(spec.branches[i], "branch " + std::to_string(i) + ": "))
+      if (!checkBranch(spec.branches[i], formatText("branch {}: ", i)))
         return false;
     return checkNumbers() && measurePositions() && checkPatternOrder() &&
            checkGridWindow() && checkBlockMask() && checkPadding() &&
@@ -235,22 +236,22 @@ private:
     auto checkFinite = [&](const char *name, const char *rule,
                            const std::optional<double> &value) {
       return !value || std::isfinite(*value) ||
-             refuse(std::string("expected a finite ") + name + " (" + rule +
-                    "), found " + std::to_string(*value));
+             refuse(formatText("expected a finite {} ({}), found {:f}", name,
+                               rule, *value));
     };
     if (!checkFinite("scale", "section 3", spec.scale) ||
         !checkFinite("softcap", "section 3", spec.softcap) ||
         !checkFinite("output_scale", "R2", spec.outputScale))
       return false;
     if (spec.softcap && *spec.softcap <= 0)
-      return refuse("expected a softcap above 0 (section 3), found " +
-                    std::to_string(*spec.softcap) +
-                    "; nearest legal choice: no softcap");
+      return refuse(formatText("expected a softcap above 0 (section 3), found "
+                               "{:f}; nearest legal choice: no softcap",
+                               *spec.softcap));
     if (spec.outputScale && spec.mix != Mix::Sum)
-      return refuse("expected output_scale under mix = sum only (R2), found " +
-                    std::to_string(*spec.outputScale) +
-                    " under mix = softmax; nearest legal choice: no "
-                    "output_scale");
+      return refuse(formatText(
+          "expected output_scale under mix = sum only (R2), found {:f} under "
+          "mix = softmax; nearest legal choice: no output_scale",
+          *spec.outputScale));
     for (const auto &[name, bound] :
          {std::pair("left", spec.windowLeft), {"right", spec.windowRight}})
       if (bound && *bound < 0)
@@ -302,10 +303,9 @@ private:
                     "2^63 cells (B5), found " +
                     layout::describe(window.grid));
     if (window.radius.size() != window.grid.size())
-      return refuse("expected one radius for each of the " +
-                    std::to_string(window.grid.size()) +
-                    " axes of the grid (B5), found " +
-                    std::to_string(window.radius.size()));
+      return refuse(formatText("expected one radius for each of the {} axes of "
+                               "the grid (B5), found {}",
+                               window.grid.size(), window.radius.size()));
     for (int64_t radius : window.radius)
       if (radius < 0)
         return refuse("expected a grid window of at least 0 (B5), found " +

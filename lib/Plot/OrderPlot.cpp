@@ -8,6 +8,7 @@
 #include "lib/Plot/OrderPlot.h"
 
 #include "lib/Layout/Grid.h"
+#include "ringlet/abi/Format.h"
 
 #include <algorithm>
 
@@ -88,10 +89,9 @@ int64_t slotsToShow(const layout::Order &order, int64_t length,
             "; write a chunk, as in chunk = 4096, or give the sequence axis a "
             "static size (O1)";
   else if (count > kMostTokens)
-    error = "expected at most " + std::to_string(kMostTokens) +
-            " slots to show, found " + std::to_string(count) + " of " +
-            layout::describe(order.spec()) + "; nearest " +
-            std::to_string(kMostTokens);
+    error = formatText(
+        "expected at most {} slots to show, found {} of {}; nearest {}",
+        kMostTokens, count, layout::describe(order.spec()), kMostTokens);
   else
     return count;
   return 0;
@@ -123,10 +123,10 @@ bool plotOrder(const layout::Order &order, int64_t length, Panel &panel,
     first = places.at(tokens.front());
     last = places.at(tokens.back());
     cell = places.cellSize();
-    panel.xLabel = "x, 0 to " + std::to_string(sides.back() - 1);
-    panel.yLabel = "y, 0 to " + std::to_string(sides[sides.size() - 2] - 1);
+    panel.xLabel = formatText("x, 0 to {}", sides.back() - 1);
+    panel.yLabel = formatText("y, 0 to {}", sides[sides.size() - 2] - 1);
     if (sides.size() == 3)
-      panel.yLabel += " (z askew, 0 to " + std::to_string(sides[0] - 1) + ")";
+      panel.yLabel += formatText(" (z askew, 0 to {})", sides[0] - 1);
   } else {
     cell = kSide / static_cast<double>(count);
     std::vector<Point> points;
@@ -135,7 +135,7 @@ bool plotOrder(const layout::Order &order, int64_t length, Panel &panel,
     path = arcsThrough(tokens, points);
     first = points[tokens.front()];
     last = points[tokens.back()];
-    panel.xLabel = "token, 0 to " + std::to_string(count - 1);
+    panel.xLabel = formatText("token, 0 to {}", count - 1);
   }
   panel.title = layout::describe(order.spec());
   double stroke = std::clamp(cell / 8, 0.1, 2.0);
@@ -148,8 +148,8 @@ bool plotOrder(const layout::Order &order, int64_t length, Panel &panel,
              "fill=\"none\" stroke-width=\"2\" stroke=\"" +
                  std::string(colour(1)) + "\"");
   panel.legend = {
-      {colour(2), "first slot: token " + std::to_string(tokens.front())},
-      {colour(1), "last slot (ring): token " + std::to_string(tokens.back())}};
+      {colour(2), formatText("first slot: token {}", tokens.front())},
+      {colour(1), formatText("last slot (ring): token {}", tokens.back())}};
   return true;
 }
 

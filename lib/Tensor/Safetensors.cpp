@@ -9,6 +9,7 @@
 
 #include "lib/Tensor/AtomicFile.h"
 #include "lib/Tensor/SafetensorsHeader.h"
+#include "ringlet/abi/Format.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -69,8 +70,9 @@ public:
         return false;
       }
       if (got == 0) {
-        *error = "expected " + std::to_string(count) + " more bytes at byte " +
-                 std::to_string(offset) + ", found the end of the file";
+        *error = formatText(
+            "expected {} more bytes at byte {}, found the end of the file",
+            count, offset);
         return false;
       }
       next += got;
@@ -91,8 +93,9 @@ std::optional<Safetensors> readChecked(const std::string &path,
   if (!file.open(path, error))
     return std::nullopt;
   if (file.size() < kLengthBytes) {
-    *error = "expected at least 8 bytes of header length, found a file of " +
-             std::to_string(file.size()) + " bytes";
+    *error = formatText(
+        "expected at least 8 bytes of header length, found a file of {} bytes",
+        file.size());
     return std::nullopt;
   }
   unsigned char prefix[kLengthBytes];
@@ -101,9 +104,9 @@ std::optional<Safetensors> readChecked(const std::string &path,
   uint64_t length = decodeLength(prefix);
   int64_t limit = std::min(file.size() - kLengthBytes, kMaxSafetensorsHeader);
   if (length > static_cast<uint64_t>(limit)) {
-    *error = "expected a header length of at most " + std::to_string(limit) +
-             " bytes in a file of " + std::to_string(file.size()) +
-             " bytes, found " + std::to_string(length);
+    *error = formatText("expected a header length of at most {} bytes in a "
+                        "file of {} bytes, found {}",
+                        limit, file.size(), length);
     return std::nullopt;
   }
   std::string text(length, '\0');

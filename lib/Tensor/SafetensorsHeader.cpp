@@ -7,8 +7,9 @@
 
 #include "lib/Tensor/SafetensorsHeader.h"
 
+#include "ringlet/abi/Format.h"
+
 #include <algorithm>
-#include <cstdio>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -46,18 +47,18 @@ public:
   bool null() { return unexpected("null"); }
   bool boolean(bool value) { return unexpected(value ? "true" : "false"); }
   bool number_integer(int64_t value) {
-    return unexpected("the number " + std::to_string(value));
+    return unexpected(formatText("the number {}", value));
   }
   bool number_unsigned(uint64_t value) {
     if (state != State::Shape && state != State::Offsets)
-      return unexpected("the number " + std::to_string(value));
+      return unexpected(formatText("the number {}", value));
     if (value > static_cast<uint64_t>(std::numeric_limits<int64_t>::max()))
-      return fail("expected numbers below 2^63" + where() + ", found " +
-                  std::to_string(value));
+      return fail(formatText("expected numbers below 2^63{}, found {}", where(),
+                             value));
     numbers.push_back(static_cast<int64_t>(value));
     if (numbers.size() > kMaxRank)
-      return fail("expected at most " + std::to_string(kMaxRank) + " numbers" +
-                  where());
+      return fail(
+          formatText("expected at most {} numbers{}", kMaxRank, where()));
     return true;
   }
   bool number_float(double, const std::string &text) {
@@ -176,8 +177,8 @@ public:
       entry.shape = numbers;
     } else if (state == State::Offsets) {
       if (numbers.size() != 2)
-        return fail("expected 2 data_offsets in tensor " + quote(entry.name) +
-                    ", found " + std::to_string(numbers.size()));
+        return fail(formatText("expected 2 data_offsets in tensor {}, found {}",
+                               quote(entry.name), numbers.size()));
       entry.begin = numbers[0];
       entry.end = numbers[1];
     } else {
@@ -189,8 +190,9 @@ public:
 
   template <typename Exception>
   bool parse_error(size_t position, const std::string &, const Exception &) {
-    return fail("expected a JSON header, found a syntax error at its byte " +
-                std::to_string(position));
+    return fail(formatText(
+        "expected a JSON header, found a syntax error at its byte {}",
+        position));
   }
 
 private:
@@ -277,8 +279,7 @@ std::string checkRanges(const std::vector<SafetensorsHeader::Entry> &entries,
                         int64_t dataSize) {
   int64_t next = 0;
   for (const SafetensorsHeader::Entry &entry : entries) {
-    std::string range = "[" + std::to_string(entry.begin) + ", " +
-                        std::to_string(entry.end) + ")";
+    std::string range = formatText("[{}, {})", entry.begin, entry.end);
     std::optional<int64_t> bytes = entry.end - entry.begin;
     if (entry.dtype)
       bytes = numBytes(entry.shape, *entry.dtype);
@@ -286,27 +287,27 @@ std::string checkRanges(const std::vector<SafetensorsHeader::Entry> &entries,
       return "expected a size below 2^63 bytes of tensor " + quote(entry.name) +
              ", found shape " + toString(entry.shape);
     if (entry.end < entry.begin || entry.end - entry.begin != *bytes)
-      return "expected " + std::to_string(*bytes) + " bytes for tensor " +
-             quote(entry.name) + " of shape " + toString(entry.shape) +
-             " and type " +
-             (entry.dtype ? std::string(nameOf(*entry.dtype))
-                          : quote(entry.type)) +
-             ", found data_offsets " + range;
+      return formatText(
+          "expected {} bytes for tensor {} of shape {} and type {}, found "
+          "data_offsets {}",
+          *bytes, quote(entry.name), toString(entry.shape),
+          (entry.dtype ? std::string(nameOf(*entry.dtype)) : quote(entry.type)),
+          range);
     if (entry.end > dataSize)
-      return "expected data_offsets of tensor " + quote(entry.name) +
-             " within the " + std::to_string(dataSize) +
-             " bytes of data in the file, found " + range;
+      return formatText("expected data_offsets of tensor {} within the {} "
+                        "bytes of data in the file, found {}",
+                        quote(entry.name), dataSize, range);
     if (entry.begin != next)
-      return "expected the data of tensor " + quote(entry.name) +
-             " to begin at byte " + std::to_string(next) +
-             ", the end of the data before it, found data_offsets " + range +
-             (entry.begin < next ? " (overlap)" : " (gap)");
+      return formatText(
+          "expected the data of tensor {} to begin at byte {}, the end of the "
+          "data before it, found data_offsets {}{}",
+          quote(entry.name), next, range,
+          (entry.begin < next ? " (overlap)" : " (gap)"));
     next = entry.end;
   }
   if (next != dataSize)
-    return "expected " + std::to_string(next) +
-           " bytes of data as the header says, found " +
-           std::to_string(dataSize);
+    return formatText("expected {} bytes of data as the header says, found {}",
+                      next, dataSize);
   return "";
 }
 
@@ -318,9 +319,7 @@ std::string quoteForMessage(std::string_view text) {
   for (char character : text.substr(0, kShown)) {
     auto byte = static_cast<unsigned char>(character);
     if (byte < 0x20 || byte >= 0x7f || byte == '\'' || byte == '\\') {
-      char escaped[8];
-      std::snprintf(escaped, sizeof escaped, "\\x%02x", byte);
-      result += escaped;
+      result += formatText("\\x{:02x}", byte);
     } else {
       result += character;
     }
@@ -383,16 +382,15 @@ printSafetensorsHeader(const SafetensorsHeader &header, std::string *error) {
       for (const DTypeSpelling &spelling : kSpellings)
         if (spelling.dtype == entry.dtype)
           text += spelling.text;
-      text += "\",\"shape\":" + nlohmann::json(entry.shape).dump() +
-              ",\"data_offsets\":[" + std::to_string(entry.begin) + "," +
-              std::to_string(entry.end) + "]}";
+      text += formatText("\",\"shape\":{},\"data_offsets\":[{},{}]}}",
+                         nlohmann::json(entry.shape).dump(), entry.begin,
+                         entry.end);
     }
     text += "}";
     text.resize((text.size() + 7) / 8 * 8, ' ');
     if (static_cast<int64_t>(text.size()) > kMaxSafetensorsHeader)
-      return fail("expected a header of at most " +
-                  std::to_string(kMaxSafetensorsHeader) + " bytes, found " +
-                  std::to_string(text.size()));
+      return fail(formatText("expected a header of at most {} bytes, found {}",
+                             kMaxSafetensorsHeader, text.size()));
     return text;
   } catch (const nlohmann::json::exception &) {
     return fail("expected names and metadata in UTF-8");

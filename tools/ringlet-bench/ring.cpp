@@ -12,6 +12,7 @@
 
 #include "lib/Cost/RingTime.h"
 #include "lib/Plot/Figure.h"
+#include "ringlet/abi/Format.h"
 
 #include <algorithm>
 #include <cmath>
@@ -188,8 +189,8 @@ std::string draw(const std::vector<std::vector<Row>> &results) {
         top = std::max(top, quantity.value(row));
     plot::Panel panel;
     panel.title = quantity.title;
-    panel.xLabel = "ranks, 1 to " + std::to_string(results[0].back().ranks) +
-                   ", logarithmic";
+    panel.xLabel =
+        formatText("ranks, 1 to {}, logarithmic", results[0].back().ranks);
     panel.yLabel = "0 to " + format("%.3g", top) + quantity.unit;
     for (size_t i = 0; i < results.size(); ++i) {
       panel.body += curve(results[i], top, quantity.value, plot::colour(i));

@@ -11,7 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/src/abi/Format.h"
+#include "ringlet/abi/Format.h"
 #include "tools/ringlet-run/Session.h"
 
 #include <algorithm>

@@ -7,7 +7,7 @@
 
 #include "tools/ringlet-run/Devices.h"
 
-#include "runtime/src/abi/Format.h"
+#include "ringlet/abi/Format.h"
 #include "tools/ringlet-run/Options.h"
 
 #include <cstdio>

@@ -7,7 +7,7 @@
 
 #include "tools/ringlet-run/Graph.h"
 
-#include "runtime/src/abi/Format.h"
+#include "ringlet/abi/Format.h"
 
 using namespace ringlet;
 using namespace ringlet::run;

@@ -9,8 +9,8 @@
 
 #include "lib/Tensor/AtomicFile.h"
 #include "ringlet/abi/Container.h"
+#include "ringlet/abi/Format.h"
 #include "ringlet/runtime.h"
-#include "runtime/src/abi/Format.h"
 
 #include <algorithm>
 #include <cstdio>

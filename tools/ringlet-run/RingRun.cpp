@@ -9,9 +9,9 @@
 
 #include "lib/Plot/RingPlot.h"
 #include "lib/Tensor/AtomicFile.h"
+#include "ringlet/abi/Format.h"
 #include "ringlet/abi/ring/Artifact.h"
 #include "ringlet/abi/ring/Balance.h"
-#include "runtime/src/abi/Format.h"
 #include "tools/ringlet-run/Devices.h"
 #include "tools/ringlet-run/Session.h"
 

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/src/abi/Format.h"
+#include "ringlet/abi/Format.h"
 #include "tools/ringlet-run/Reference.h"
 #include "tools/ringlet-run/Session.h"
 

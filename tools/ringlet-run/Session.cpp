@@ -9,8 +9,8 @@
 
 #include "lib/Tensor/SafetensorsHeader.h"
 #include "ringlet/abi/Container.h"
+#include "ringlet/abi/Format.h"
 #include "ringlet/abi/Verify.h"
-#include "runtime/src/abi/Format.h"
 #include "tools/ringlet-run/Graph.h"
 #include "tools/ringlet-run/Reference.h"
 

@@ -7,7 +7,7 @@
 
 #include "ringlet/abi/Container.h"
 
-#include "Format.h"
+#include "ringlet/abi/Format.h"
 #include "ringlet/abi/Limits.h"
 
 #include <cerrno>

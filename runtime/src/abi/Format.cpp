@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #define FMT_HEADER_ONLY
-#include "Format.h"
+#include "ringlet/abi/Format.h"
 
 #include <fmt/format.h>
 

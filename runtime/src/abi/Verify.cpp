@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Format.h"
 #include "Verifier.h"
+#include "ringlet/abi/Format.h"
 
 #include <flatbuffers/util.h>
 #include <set>

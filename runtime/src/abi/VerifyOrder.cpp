@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Format.h"
 #include "StepOrder.h"
 #include "Verifier.h"
+#include "ringlet/abi/Format.h"
 
 #include <map>
 #include <utility>

@@ -110,16 +110,16 @@ CopyTransport::exchange(const Exchange &exchange, Deadline deadline,
 
 namespace {
 
-constexpr char kGood = '+', kBad = '-';
+constexpr char kReady = '+', kUnready = '-';
 
 /// Tells whether all ranks have succeeded so far, and gives all their words.
 Status compare(SideChannel &channel, const Status &own,
                const std::string &ownWords, Deadline deadline,
                std::vector<std::string> &words, std::string &whyNot) {
-  RL_TRY(channel.gather(own.ok() ? kGood + ownWords : kBad + own.message(),
+  RL_TRY(channel.gather(own.ok() ? kReady + ownWords : kUnready + own.message(),
                         words, deadline));
   for (size_t rank = 0; rank < words.size(); ++rank) {
-    bool good = !words[rank].empty() && words[rank][0] == kGood;
+    bool good = !words[rank].empty() && words[rank][0] == kReady;
     std::string rest = words[rank].empty() ? "?" : words[rank].substr(1);
     if (!good && whyNot.empty())
       whyNot = text("rank ", rank, ": ", rest);

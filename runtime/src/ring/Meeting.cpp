@@ -18,7 +18,7 @@ namespace {
 /// What the ends of a message tell each other.
 enum Said : int64_t { Announced, Expected, Arrived, kSaid };
 
-MessageId idOf(MessageId id, Said said) {
+MessageId wordOf(MessageId id, Said said) {
   id.part = kSaid * id.part + said;
   return id;
 }
@@ -55,13 +55,13 @@ std::optional<Trouble> Meeting::begin(const Exchange &exchange,
   };
   for (size_t i = 0; i < sends; ++i) {
     const Outgoing &send = exchange.sends[i];
-    add(i, send.to, idOf(send.id, Announced), idOf(send.id, Expected),
+    add(i, send.to, wordOf(send.id, Announced), wordOf(send.id, Expected),
         send.size);
   }
   for (size_t i = sends; i < all; ++i) {
     const Incoming &receive = exchange.receives[i - sends];
-    add(i, receive.from, idOf(receive.id, Expected),
-        idOf(receive.id, Announced), receive.size);
+    add(i, receive.from, wordOf(receive.id, Expected),
+        wordOf(receive.id, Announced), receive.size);
     if (words.empty())
       continue;
     const std::string &text = words[i - sends];
@@ -94,10 +94,10 @@ std::optional<Trouble> Meeting::end(const Exchange &exchange, Deadline deadline,
   talk.step = exchange.step;
   talk.queue = exchange.queue;
   for (const Outgoing &send : exchange.sends)
-    talk.sends.push_back({send.to, idOf(send.id, Arrived), nullptr, 0});
+    talk.sends.push_back({send.to, wordOf(send.id, Arrived), nullptr, 0});
   for (const Incoming &receive : exchange.receives)
     talk.receives.push_back(
-        {receive.from, idOf(receive.id, Arrived), nullptr, 0});
+        {receive.from, wordOf(receive.id, Arrived), nullptr, 0});
   return control.exchange(talk, deadline, waitsFor);
 }
 

@@ -192,7 +192,8 @@ Status connectNccl(SideChannel &channel, Transport &control, Abort &abort,
             : each.create(rank, ranks, setup.ids[size_t(queue)], deadline);
     if (!status.ok()) {
       // The others would wait for this one.
-      if (!abort.raisedWithin(status.code() == RL_PEER_ERROR ? kReasonGrace : 0))
+      if (!abort.raisedWithin(status.code() == RL_PEER_ERROR ? kReasonGrace
+                                                             : 0))
         channel.fail({rank, -1, status.message()});
       return abort.status();
     }

@@ -7,11 +7,10 @@
 
 #include "Ring.h"
 
-#include "../abi/Format.h"
 #include "CopyTransport.h"
 #include "NcclTransport.h"
+#include "ringlet/abi/Format.h"
 
-#include <cstdio>
 #include <cstring>
 
 namespace ringlet::rt::ring {

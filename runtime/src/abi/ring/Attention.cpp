@@ -7,8 +7,8 @@
 
 #include "ringlet/abi/ring/Attention.h"
 
-#include "../Format.h"
 #include "Visibility.h"
+#include "ringlet/abi/Format.h"
 
 #include <algorithm>
 #include <map>

@@ -7,8 +7,8 @@
 
 #include "ringlet/abi/ring/Balance.h"
 
-#include "../Format.h"
 #include "lib/Layout/Dilation.h"
+#include "ringlet/abi/Format.h"
 
 #include <algorithm>
 #include <cmath>

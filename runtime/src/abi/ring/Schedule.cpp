@@ -7,7 +7,7 @@
 
 #include "ringlet/abi/ring/Schedule.h"
 
-#include "../Format.h"
+#include "ringlet/abi/Format.h"
 
 #include <algorithm>
 

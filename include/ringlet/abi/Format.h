@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef RINGLET_RUNTIME_SRC_ABI_FORMAT_H
-#define RINGLET_RUNTIME_SRC_ABI_FORMAT_H
+#ifndef RINGLET_ABI_FORMAT_H
+#define RINGLET_ABI_FORMAT_H
 
 #include <fmt/core.h>
 #include <string>
@@ -28,4 +28,4 @@ std::string formatText(fmt::format_string<const Args &...> text,
 
 } // namespace ringlet
 
-#endif // RINGLET_RUNTIME_SRC_ABI_FORMAT_H
+#endif // RINGLET_ABI_FORMAT_H
