@@ -17,7 +17,6 @@ using namespace ringlet;
 /// and most residues: of so many, each has fewer rows than a tile.
 static constexpr int64_t maxFillDim = 128, maxFillRate = 1024;
 
-static constexpr double infinity = std::numeric_limits<double>::infinity();
 
 /// Where a kernel streams or ends a softmax; null if it does not.
 static SoftmaxEnds *getEnds(Kernel &kernel) {
