@@ -8,6 +8,8 @@
 
 #include "passes/AttentionToTile/KernelFeatures.h"
 
+#include "passes/AttentionToTile/KernelBuilder.h"
+
 #include <limits>
 
 using namespace mlir;
@@ -16,7 +18,6 @@ using namespace ringlet;
 /// Most columns of rows of other residues that one kernel fills beside its own,
 /// and most residues: of so many, each has fewer rows than a tile.
 static constexpr int64_t maxFillDim = 128, maxFillRate = 1024;
-
 
 /// Where a kernel streams or ends a softmax; null if it does not.
 static SoftmaxEnds *getEnds(Kernel &kernel) {
