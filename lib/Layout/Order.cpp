@@ -76,9 +76,10 @@ static std::string checkSpec(const OrderSpec &spec) {
     return error;
   for (size_t a = 0; a < spec.grid.size(); ++a)
     if (spec.grid[a] < 1)
-      return ringlet::formatText("expected sides of at least 1 (O1), found side {} = {} "
-                        "in grid {}; nearest legal choice: 1",
-                        a, spec.grid[a], describe(spec.grid));
+      return ringlet::formatText(
+          "expected sides of at least 1 (O1), found side {} = {} "
+          "in grid {}; nearest legal choice: 1",
+          a, spec.grid[a], describe(spec.grid));
   if (!gridVolume(spec.grid))
     return "expected a grid of at most " +
            text(std::numeric_limits<int64_t>::max()) + " cells (O1), found " +
