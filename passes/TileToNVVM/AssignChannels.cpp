@@ -201,16 +201,17 @@ LogicalResult assign(rtile::FuncOp func, const arch::GPUArch &row,
   fromSymbol |= hasStaticShared(func->getParentOfType<ModuleOp>());
   if (!fromSymbol)
     func->setAttr(sharedBaseAttr, builder.getI64IntegerAttr(sharedBaseAddress));
+  std::string from =
+      fromSymbol ? ", at a symbol"
+                 : llvm::formatv(", from address {0}", sharedBaseAddress).str();
   remark::passed(func.getLoc(), remark::RemarkOpts::name("AssignChannels")
                                     .category("rtile-gpu-assign-channels")
                                     .function(func.getSymName()))
-      << func.getSymName().str() << ": " << std::to_string(slotBytes)
-      << " bytes for slots, " << std::to_string(offset) << " of "
-      << std::to_string(row.sharedBytes) << " bytes of shared memory on "
-      << row.name
-      << (fromSymbol
-              ? ", at a symbol"
-              : llvm::formatv(", from address {0}", sharedBaseAddress).str());
+      << llvm::formatv("{0}: {1} bytes for slots, {2} of {3} bytes of shared "
+                       "memory on {4}{5}",
+                       func.getSymName(), slotBytes, offset, row.sharedBytes,
+                       row.name, from)
+             .str();
   return success();
 }
 

@@ -11,8 +11,8 @@
 // The maximum is looked for among products, hidden ones included, and scaled as
 // one number a row; weights take one operation up to the exponential.
 
-// REMARK: [Passed] FuseScale {{.*}}Remark=masked, Remark=": ", Remark=1, Remark=" differences of scaled scores are one multiply-add each"
-// REMARK: [Passed] FuseScale {{.*}}Remark=other_use
+// REMARK: [Passed] FuseScale {{.*}}Remark="masked: 1 differences of scaled scores are one multiply-add each"
+// REMARK: [Passed] FuseScale {{.*}}Remark="other_use:
 // REMARK-NOT: remark:
 
 // CHECK-LABEL: rtile.func @masked(

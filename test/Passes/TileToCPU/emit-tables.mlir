@@ -18,7 +18,7 @@
 // of a slot is its upper bits, which become the lower ones of a token: here two
 // bits each.
 
-// REMARK: Remark="tokens of residue 4 chunk 16", Remark=": a kernel writes the table, by ", Remark=11, Remark=" operations on integers for each entry"
+// REMARK: Remark="tokens of residue 4 chunk 16: a kernel writes the table, by 11 operations on integers for each entry"
 // REMARK: llvm.func @"tokens of residue 4 chunk 16"({{.+}}"target-cpu", "x86-64-v4"
 // REMARK: llvm.intr.masked.store {{.+}} : vector<8xi64>
 // CHECK-LABEL: llvm.func @"tokens of residue 4 chunk 16"(

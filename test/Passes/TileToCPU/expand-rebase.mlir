@@ -10,7 +10,7 @@
 // RUN:   --remarks-filter=rtile-expand-rebase --remark-format=emitRemark 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=REMARK
 
-// REMARK: {{.*}}expand-rebase.mlir{{.*}}Remark=3, Remark=" tiles multiplied at every step instead of where rows are above the bound"
+// REMARK: {{.*}}expand-rebase.mlir{{.*}}Remark="3 tiles multiplied at every step instead of where rows are above the bound"
 
 // The greatest sum of a row is compared with the bound (2^40) and with infinity,
 // which has no exponent. The exponent is a field of its bits; so is that of the

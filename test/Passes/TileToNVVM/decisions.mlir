@@ -16,8 +16,8 @@
 // RUN:   --remarks-filter='rtile-gpu.*' --remark-format=emitRemark -o /dev/null \
 // RUN:   2>&1 | FileCheck %s --check-prefix=REMARK
 
-// REMARK: ChooseWarps {{.*}}Remark=softmax_step, {{.*}}Remark=4, Remark=" warps for ", Remark=64, Remark=" rows and ", Remark=48, Remark=" columns of sums"
-// REMARK: AssignShared {{.*}}Remark=softmax_step, {{.*}}Remark=6400, Remark=" of ", Remark=166912, Remark=" bytes of shared memory on "
+// REMARK: ChooseWarps {{.*}}Remark="softmax_step: 4 warps for 64 rows and 48 columns of sums"
+// REMARK: AssignShared {{.*}}Remark="softmax_step: 6400 of 166912 bytes of shared memory on 
 
 // A warp for each 16 rows. Rows in shared memory are 16 bytes apart more than
 // they are long: Q takes 64 * (32 * 2 + 16) bytes. V takes the place of K, which

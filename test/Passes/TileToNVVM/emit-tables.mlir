@@ -13,7 +13,7 @@
 // The residue of a slot is its upper bits, which become the lower ones of a
 // token: here two bits each. A thread writes one entry, if there is one.
 
-// REMARK: Remark="tokens of residue 4 chunk 16", Remark=": a kernel writes the table, by ", Remark=11, Remark=" operations on integers for each entry"
+// REMARK: Remark="tokens of residue 4 chunk 16: a kernel writes the table, by 11 operations on integers for each entry"
 // CHECK-LABEL: llvm.func ptx_kernelcc @"tokens of residue 4 chunk 16"(
 // CHECK-SAME:    %[[TABLE:.+]]: i64, %[[LENGTH:.+]]: i64, %{{.+}}: i64)
 // CHECK-SAME:    rtile.grid_rank = 1

@@ -15,9 +15,9 @@
 // RUN:   --rtile-gpu-assign-shared=arch=sm_90a --rtile-to-nvvm=arch=sm_90a \
 // RUN:   | FileCheck %s --check-prefix=NVVM
 
-// REMARK-DAG: PlanMaps {{.*}}Remark=gram, {{.*}}Remark=3, Remark=" tensor maps"
-// REMARK-DAG: PlanMaps {{.*}}Remark=even, {{.*}}Remark=1, Remark=" tensor maps"
-// REMARK-DAG: AssignChannels {{.*}}Remark=gram, {{.*}}Remark=40960, Remark=" bytes for slots, ", Remark=41016, Remark=" of ", Remark=232448
+// REMARK-DAG: PlanMaps {{.*}}Remark="gram: 3 tensor maps"
+// REMARK-DAG: PlanMaps {{.*}}Remark="even: 1 tensor maps"
+// REMARK-DAG: AssignChannels {{.*}}Remark="gram: 40960 bytes for slots, 41016 of 232448 
 
 // Two copies through one view have the same maps. Rows of every fourth position:
 // a map has an axis more, and there are two of them, since only the call knows

@@ -26,7 +26,7 @@
 // Matrix instructions alone know where pieces lie: a tile that multiply-adds
 // read, too, is padded, and the other one of the same product is swizzled.
 
-// REMARK: SwizzleRows {{.*}}Remark=mixed, {{.*}}Remark=1, Remark=" of ", Remark=1, {{.*}}Remark=32, Remark=" of ", Remark=224
+// REMARK: SwizzleRows {{.*}}Remark="mixed: 1 of 1 {{.*}} 32 of 224
 // CHECK-LABEL: rtile.func @mixed(
 // ASYNC:         rtile.load {{.+}} {rtile.swizzled} : !rtile.view<16x64xf16>
 // CHECK:         rtile.load %{{.+}}[%c0, %c0] : !rtile.view<64x64xf16>
