@@ -276,8 +276,9 @@ def of_decode(result):
 def of_ring(result):
     """A row for each case and transport, with all peers."""
     burst = result["burst"]
+    ranks = " and ".join(str(n) for n in sorted({c["ranks"] for c in result["ring"]}))
     lines = [
-        *heading(result, "a sequence on several ranks"),
+        *heading(result, f"a sequence on {ranks} ranks"),
         f"Medians of {result['repeats']} rounds of {burst} runs, lowest and highest "
         "in brackets, of the rank that ends last; one: the whole sequence on one "
         "device, or on one rank with the threads of all; host: its time for the "
