@@ -9,8 +9,8 @@ A machine keeps what somebody once installed, so that a build works there
 proves nothing about another one. This looks at what BUILD has read outside of
 the source tree: headers, libraries, programs that CMake has found and its
 scripts. Each file has to come from one of the packages that install_deps.sh
-lists (or from PACKAGE ...), from what those depend on, or from Debian's
-smallest system. Exits 1 and names the others. Only for Debian.
+lists (or from PACKAGE ...), from what those depend on that are not optional, or
+from Debian's smallest system. Exits 1 and names the others. Only for Debian.
 
 What tests run is seen by tools/scripts/fresh_machine.sh alone.
 """
@@ -35,8 +35,8 @@ def run(*command):
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
-def listed_packages():
-    return run(str(SCRIPTS / "install_deps.sh"), "--list", "test").split()
+def listed_packages(which):
+    return run(str(SCRIPTS / "install_deps.sh"), "--list", which).split()
 
 
 def split_names(relations):
@@ -106,18 +106,9 @@ def used_files(build):
     }
 
 
-def owners(files):
-    """The packages of each file, under the name by which dpkg knows it."""
-    # Since the folders of / are links, dpkg has some files as /lib/..., others
-    # as /usr/lib/...; and CMake names some by where a link points.
-    asked = collections.defaultdict(set)
-    for path in files:
-        for name in {path, os.path.realpath(path)}:
-            asked[name].add(path)
-            if name.startswith("/usr/"):
-                asked[name[4:]].add(path)
-            asked["/usr" + name].add(path)
-    result = {path: set() for path in files}
+def ask_dpkg(asked):
+    """The packages of the paths in `asked`, a name to the paths it stands for."""
+    result = collections.defaultdict(set)
     names = sorted(asked)
     for begin in range(0, len(names), 500):
         answer = subprocess.run(
@@ -133,12 +124,40 @@ def owners(files):
     return result
 
 
+def owners(files):
+    """The packages of each file, under the name by which dpkg knows it."""
+    # Since the folders of / are links, dpkg has some files as /lib/..., others
+    # as /usr/lib/....
+    def names_of(path, name):
+        return {name: {path}, name.removeprefix("/usr"): {path}, "/usr" + name: {path}}
+
+    def ask(paths, resolve):
+        asked = collections.defaultdict(set)
+        for path in paths:
+            for name, of in names_of(path, resolve(path)).items():
+                asked[name] |= of
+        return ask_dpkg(asked)
+
+    result = ask(files, str)
+    # A link may be nobody's, an alternative above all. One of a package is what a
+    # build needs, not the file that it leads to: libz.so, which zlib1g-dev brings.
+    result |= ask(set(files) - set(result), os.path.realpath)
+    return {path: result[path] for path in files}
+
+
 def main():
     if len(sys.argv) < 2 or sys.argv[1].startswith("-"):
         print(__doc__.strip())
         return 0 if sys.argv[1:] == ["--help"] else 2
     build, *packages = sys.argv[1:]
-    known, missing = Installed().closure(packages or listed_packages())
+    # What only an optional package brings is missing where that is not asked for.
+    optional = set(listed_packages("optional"))
+    required = [
+        each for each in packages or listed_packages("test") if each not in optional
+    ]
+    known, missing = Installed().closure(required)
+    # Of others' their own files and libraries: liblld-22-dev's are of liblld-22.
+    known |= optional | {each.removesuffix("-dev") for each in optional}
     faults = collections.defaultdict(list)
     files = used_files(build)
     for path, names in owners(files).items():

@@ -6,11 +6,13 @@
 #
 #===------------------------------------------------------------------------===#
 #
-# Usage: install_deps.sh [--list] build|test
+# Usage: install_deps.sh build|test
+#        install_deps.sh --list build|test|optional
 #
 #   build   what it takes to build the compiler, the runtime and the tools
 #   test    that, and what the tests use
-#   --list  print the names of the packages, optional ones too, and do nothing
+#   --list  print the names of the packages and do nothing; `optional` are those
+#           that `test` takes where they are to be had, and lists, too
 #
 # Does nothing, and asks no registry, when everything is there. Needs apt, and
 # root or sudo when something is missing. May be run again after an
@@ -23,7 +25,7 @@ build_packages=(
   cmake ninja-build ccache       # build
   clang-22 g++                   # compiler; g++ has its standard library, too
   libmlir-22-dev mlir-22-tools   # MLIR's libraries and mlir-tblgen
-  libzstd-dev                    # LLVM's archives ask for it
+  libzstd-dev zlib1g-dev         # LLVM's archives ask for them
   llvm-22-dev lld-22             # LLVM's; ld.lld links tools and artefacts
   libflatbuffers-dev             # the artefact format
   libfmt-dev                     # headers alone: messages of runtime and tools
@@ -71,6 +73,10 @@ build) wanted=("${build_packages[@]}") optional=() ;;
 test)
   wanted=("${build_packages[@]}" "${test_packages[@]}")
   optional=("${optional_packages[@]}")
+  ;;
+optional)
+  [ $list = yes ] || die "expected 'build' or 'test', found 'optional'"
+  wanted=("${optional_packages[@]}") optional=()
   ;;
 *) die "expected 'build' or 'test', found '${1:-}'" ;;
 esac
