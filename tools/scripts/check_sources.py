@@ -181,7 +181,7 @@ def check_locals(root):
     """tools/quickstart compiles several files of a library as one."""
     for cmake in sorted(root.rglob("CMakeLists.txt")):
         folder = cmake.parent.relative_to(root)
-        if folder.parts and folder.parts[0].startswith(("build", "test")):
+        if folder.parts and folder.parts[0].startswith((".", "build", "test")):
             continue
         text = cmake.read_text()
         separate = SEPARATE.findall(text)

@@ -17,7 +17,7 @@
 // RUN:   2>&1 | FileCheck %s --check-prefix=REMARK
 
 // REMARK: ChooseWarps {{.*}}Remark="softmax_step: 4 warps for 64 rows and 48 columns of sums"
-// REMARK: AssignShared {{.*}}Remark="softmax_step: 6400 of 166912 bytes of shared memory on 
+// REMARK: AssignShared {{.*}}Remark="softmax_step: 6400 of 166912 bytes of shared memory on
 
 // A warp for each 16 rows. Rows in shared memory are 16 bytes apart more than
 // they are long: Q takes 64 * (32 * 2 + 16) bytes. V takes the place of K, which

@@ -17,7 +17,7 @@
 
 // REMARK-DAG: PlanMaps {{.*}}Remark="gram: 3 tensor maps"
 // REMARK-DAG: PlanMaps {{.*}}Remark="even: 1 tensor maps"
-// REMARK-DAG: AssignChannels {{.*}}Remark="gram: 40960 bytes for slots, 41016 of 232448 
+// REMARK-DAG: AssignChannels {{.*}}Remark="gram: 40960 bytes for slots, 41016 of 232448
 
 // Two copies through one view have the same maps. Rows of every fourth position:
 // a map has an axis more, and there are two of them, since only the call knows
