@@ -123,21 +123,24 @@ double Predictor::countBranches() {
 }
 
 /// What links of a chain leave for each other goes through memory: the first
-/// one leaves a state, the last one finds one, others do both.
+/// one leaves a state, others find one, too. One that covers every row comes
+/// last and writes the output; without it another kernel reads every row's
+/// state and writes its output, in half as many bytes.
 double Predictor::countChain() {
   double cycles = countBranches();
   if (!target.gpu || op.getBranches().size() == 1)
     return cycles;
-  double rows = 0, most = 0, least = 1;
+  double rows = 0, least = 1;
+  bool coversAll = false;
   for (attn::BranchAttr branch : op.getBranchRange()) {
     double share =
         getHeadShare(op, branch) / static_cast<double>(branch.getR());
     rows += share;
-    most = std::max(most, share);
     least = std::min(least, share);
+    coversAll |= share == 1;
   }
-  return cycles +
-         (2 * rows - most - least) * cost::countCyclesOfState(op.getValueDim());
+  double moved = 2 * rows - least + (coversAll ? -1 : 1.5);
+  return cycles + moved * cost::countCyclesOfState(op.getValueDim());
 }
 
 double Predictor::countPlainUnion() {
