@@ -1,5 +1,4 @@
-//===- KernelFeatures.cpp - What features add to a list of kernels -*- C++
-//-*-===//
+//===- KernelFeatures.cpp - What features add to kernels --------*- C++ -*-===//
 //
 // Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
