@@ -47,17 +47,6 @@ private:
   std::map<char *, std::string> names;
 };
 
-Status waitUntilIdle(MessageQueue &queue) {
-  // Copies end, whatever becomes of the ring.
-  bool idle = false;
-  for (int looks = 0;; ++looks) {
-    RL_TRY(queue.isIdle(idle));
-    if (idle)
-      return {};
-    pauseBetweenLooks(looks);
-  }
-}
-
 } // namespace
 
 Status CopyTransport::nameOf(char *data, std::string &name) {

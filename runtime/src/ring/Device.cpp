@@ -7,6 +7,8 @@
 
 #include "Device.h"
 
+#include "Failure.h"
+
 #include <algorithm>
 
 namespace ringlet::rt::ring {
@@ -45,6 +47,16 @@ void Device::give(char *block) {
   for (Kept &kept : blocks)
     if (kept.block == block)
       kept.idle = true;
+}
+
+Status waitUntilIdle(MessageQueue &queue) {
+  bool idle = false;
+  for (int looks = 0;; ++looks) {
+    RL_TRY(queue.isIdle(idle));
+    if (idle)
+      return {};
+    pauseBetweenLooks(looks);
+  }
 }
 
 Status DeviceKeys::create(Device &device, Stream runs,

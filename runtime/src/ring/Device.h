@@ -43,6 +43,10 @@ private:
   std::vector<Kept> blocks;
 };
 
+/// Returns when all copies that `queue` holds have ended, which they do
+/// whatever becomes of the ring.
+Status waitUntilIdle(MessageQueue &queue);
+
 /// Memory of a device for one call, whose kernels are queued on `runs`. Copies
 /// have a queue of their own and begin behind what `runs` holds now.
 class DeviceKeys final : public KeyMemory {

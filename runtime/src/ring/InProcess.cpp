@@ -72,13 +72,7 @@ Status InProcessTransport::copy(const Offer &offer, const Incoming &wanted,
   MessageQueue &of = *queues[size_t(queue)];
   RL_TRY(of.copy(wanted.data, offer.data, wanted.size, *offer.owner));
   // The sender frees the memory once it is told.
-  bool idle = false;
-  for (int looks = 0;; ++looks) {
-    RL_TRY(of.isIdle(idle));
-    if (idle)
-      return {};
-    pauseBetweenLooks(looks);
-  }
+  return waitUntilIdle(of);
 }
 
 std::optional<Trouble> InProcessTransport::takeAll(const Exchange &exchange,
