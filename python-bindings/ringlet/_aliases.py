@@ -12,7 +12,7 @@ import difflib
 from typing import Any, Callable, Dict
 
 from ringlet._tensors import Place, device_of, kind_of
-from ringlet._values import flag, number
+from ringlet._values import flag, is_integer, number, one_of
 
 # Names of the axes that `layout` may say.
 LAYOUTS = ("bshd", "bhsd")
@@ -27,7 +27,7 @@ def _none(why: str) -> Callable:
     """What there is not; its absence is taken."""
 
     def take(found: str, value: Any, given: dict) -> dict:
-        if value is None or value is False:
+        if value is None or value is False or is_integer(value) and value == 0:
             return {}
         raise ValueError(f"expected no {found}, found one: {why}")
 
@@ -65,7 +65,8 @@ def _is_causal(found: str, value: Any, given: dict) -> dict:
     (queries, keys), _ = _rows(given)
     is_pair = any(
         isinstance(given[name], (tuple, list)) and len(given[name]) == 2
-        for name in ("starts", "lengths")
+        for name in ("starts", "lengths", "_lengths")
+        if name in given
     )
     # Here and in flash-attn the last query is on the last key, in torch the first
     # one on the first; that is one thing where there are as many of both.
@@ -90,6 +91,8 @@ def _enable_gqa(found: str, value: Any, given: dict) -> dict:
 
 def _starts(found: str, value: Any, given: dict) -> dict:
     """One of two keywords that are a pair here."""
+    if value is None:
+        return {}
     place = 0 if found.endswith("_q") else 1
     pair = list(given.get("_starts") or (None, None))
     pair[place] = value
@@ -100,14 +103,32 @@ def _starts(found: str, value: Any, given: dict) -> dict:
     return {"starts": first if first is second else (first, second)}
 
 
-def _key_lengths(found: str, value: Any, given: dict) -> dict:
-    return {} if value is None else {"lengths": (None, value)}
+def _lengths(side: int) -> Callable:
+    """One of two keywords that are a pair here; all rows where it is not given."""
+
+    def take(found: str, value: Any, given: dict) -> dict:
+        if value is None:
+            return {}
+        before = given.get("_lengths")
+        if before is None:
+            given["_lengths"] = before = [None, None]
+        before[side] = value
+        return {}
+
+    return take
+
+
+def _tensor_layout(found: str, value: Any, given: dict) -> dict:
+    words = {"NHD": "bshd", "HND": "bhsd"}
+    return {"layout": words[one_of(found, value, tuple(words))]}
 
 
 _MASK = (
     "block_mask hides blocks of keys (B6), lengths and starts what is no token (S2), "
     "causal, window and grid_window what is far away (B4, B5)"
 )
+
+_LEFT = "rows of a sequence begin with its first one (S2)"
 
 _RULES: Dict[str, Callable] = {
     # torch.nn.functional.scaled_dot_product_attention
@@ -128,13 +149,42 @@ _RULES: Dict[str, Callable] = {
     "max_seqlen": _ignored,
     "max_seqlen_q": _ignored,
     "max_seqlen_k": _ignored,
-    "seqused_k": _key_lengths,
+    "seqused_q": _lengths(0),
+    "seqused_k": _lengths(1),
     "block_table": _none("there are no pages of keys"),
     "learnable_sink": _same("sink"),
     "s_aux": _same("sink"),
+    "qv": _none("a score is of one query and one key"),
+    "q_descale": _none("there are no elements of 8 bits"),
+    "k_descale": _none("there are no elements of 8 bits"),
+    "v_descale": _none("there are no elements of 8 bits"),
+    "attention_chunk": _none("branches=[(attention_chunk, 1)] are segments (B1)"),
+    "num_splits": _ignored,
+    "pack_gqa": _ignored,
+    "sm_margin": _ignored,
+    "cache_seqlens": _none(
+        "lengths=(None, keys), with those that are new, says what a cache holds (S2)"
+    ),
+    "cache_batch_idx": _none("key and value are the rows of these sequences"),
+    "cache_leftpad": _none(_LEFT),
+    "leftpad_k": _none(_LEFT),
+    "rotary_cos": _none("rotate query and key before"),
+    "rotary_sin": _none("rotate query and key before"),
+    # jax.nn.dot_product_attention
+    "bias": _none(_MASK),
+    "mask": _none(_MASK),
+    "query_seq_lengths": _lengths(0),
+    "key_value_seq_lengths": _lengths(1),
+    "local_window_size": _same("window"),
     # Others
     "sm_scale": _same("scale"),
+    "scaling": _same("scale"),
     "logits_soft_cap": _same("softcap"),
+    "logit_cap": _same("softcap"),
+    "sinks": _same("sink"),
+    "return_lse": _ignored,
+    "tensor_layout": _tensor_layout,
+    "training": _ignored,
     "attn_bias": _none(_MASK),
     "key_padding_mask": _none(_MASK),
     "attention_mask": _none(_MASK),
@@ -142,17 +192,23 @@ _RULES: Dict[str, Callable] = {
     "sliding_window": _none(
         "window=(n - 1, 0) shows n keys, that of the query among them (B4)"
     ),
+    "window_left": _none("window=(window_left, 0), or (window_left, -1), is meant (B4)"),
+    "need_weights": _none("probabilities are never stored; lse is returned"),
     "segment_length": _none("branches are pairs of w and r; see ringlet.presets"),
     "dilated_ratio": _none("branches are pairs of w and r; see ringlet.presets"),
     "device": _none("it runs where query is, or where context says"),
 }
 
 
+def _is_default(name: str, value: Any) -> bool:
+    return value is None or value is False or name == "layout" and value == LAYOUTS[0]
+
+
 def translate(others: dict, given: dict) -> dict:
     """`given`, our keywords, with what others stand for."""
     given, before, said = dict(given), dict(given), set()
-    # One of them asks for what others have said.
-    for found in sorted(others, key=lambda each: each == "is_causal"):
+    # Two of them ask for what others have said.
+    for found in sorted(others, key=("is_causal", "enable_gqa").__contains__):
         value = others[found]
         rule = _RULES.get(found)
         if rule is None:
@@ -164,7 +220,7 @@ def translate(others: dict, given: dict) -> dict:
         for name, meant in rule(found, value, given).items():
             if meant is None:
                 continue
-            if name in said or before[name] is not None and before[name] is not False:
+            if name in said or not _is_default(name, before[name]):
                 raise TypeError(f"expected {name} or {found}, found both")
             given[name] = meant
             said.add(name)
@@ -172,4 +228,9 @@ def translate(others: dict, given: dict) -> dict:
     if pair and any(each is None for each in pair):
         missing = "cu_seqlens_q" if pair[0] is None else "cu_seqlens_k"
         raise TypeError(f"expected {missing} as well, found none; or starts, for both (S2)")
+    lengths = given.pop("_lengths", None)
+    if lengths is not None:
+        if given["lengths"] is not None:
+            raise TypeError("expected lengths or those of one side, found both (S2)")
+        given["lengths"] = tuple(lengths)
     return given

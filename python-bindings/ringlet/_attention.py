@@ -17,7 +17,7 @@ from ringlet._operands import PACKED, PADDED, Operands
 from ringlet._program import Program, named
 from ringlet._ring import Ring
 from ringlet._tensors import HOST, device_of, is_array, place_on
-from ringlet._values import flag, is_integer, number, one_of
+from ringlet._values import flag, is_integer, is_list, number, one_of
 
 # What has a row for each token.
 _ROWS = ("query", "key", "value", "output", "lse")
@@ -154,8 +154,12 @@ def attention(
 
 def _branches(branches: Any) -> list:
     made = []
+    if not is_list(branches):
+        raise TypeError(
+            f"expected a list of (w, r) or ringlet.Branch, found {branches!r:.80} (B1)"
+        )
     for each in branches:
-        if isinstance(each, (str, bytes)) or not hasattr(each, "__iter__"):
+        if not is_list(each):
             raise TypeError(
                 f"expected a list of (w, r) or ringlet.Branch, found {each!r:.80} in it "
                 "(B1)"
@@ -243,6 +247,10 @@ def _sharding(ring: Any) -> str:
 
 def _pair(name: str, kind: Any, value: Any) -> Any:
     """One of the named tuples, which a plain one may stand for."""
+    if not is_list(value):
+        raise TypeError(
+            f"expected {name} as ({', '.join(kind._fields)}), found {value!r:.80}"
+        )
     try:
         items = tuple(value)
         _check_count(kind, items)

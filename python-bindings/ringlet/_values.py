@@ -12,6 +12,7 @@ import math
 import numbers
 import operator
 import sys
+from collections.abc import Mapping, Set
 from typing import Any, Sequence
 
 _LEAST, _MOST = -(2**63), 2**63 - 1
@@ -22,6 +23,15 @@ _SINGLE_LIMIT = (2 - 2**-24) * 2.0**127
 def rule_of(rule: str) -> str:
     """ " (B1)" """
     return f" ({rule})" if rule else ""
+
+
+def _refuse_mask(name: str, value: Any, rule: str) -> None:
+    """A number that a mask hides is there all the same, and would be taken."""
+    if hasattr(value, "mask"):
+        raise ValueError(
+            f"expected {name} as a number without a mask, found {value!r:.80}"
+            f"{rule_of(rule)}"
+        )
 
 
 def is_integer(value: Any) -> bool:
@@ -38,6 +48,7 @@ def integer(
     rule: str = "",
 ) -> int:
     """TypeError for what is no integer, ValueError for one out of range."""
+    _refuse_mask(name, value, rule)
     try:
         if isinstance(value, bool):
             raise TypeError
@@ -58,12 +69,17 @@ def integer(
     return number
 
 
+def is_list(value: Any) -> bool:
+    """A list, a tuple or an array with axes: what has items in an order that the
+    caller chose."""
+    if isinstance(value, (str, bytes, Set, Mapping)) or not hasattr(value, "__iter__"):
+        return False
+    return getattr(value, "shape", None) != ()
+
+
 def integers(name: str, values: Any, *, rule: str = "") -> tuple:
     """Of a list or an array of them."""
-    try:
-        items = [] if isinstance(values, (str, bytes)) else list(values)
-    except TypeError:
-        items = []
+    items = list(values) if is_list(values) else []
     if not items:
         raise TypeError(
             f"expected {name} as a list of integers, found {values!r:.80}"
@@ -74,6 +90,7 @@ def integers(name: str, values: Any, *, rule: str = "") -> tuple:
 
 def number(name: str, value: Any, *, rule: str = "") -> float:
     """A finite number that keeps its value as a double."""
+    _refuse_mask(name, value, rule)
     if hasattr(value, "__float__") and getattr(value, "shape", None) == ():
         if getattr(value, "requires_grad", False):
             torch = sys.modules.get("torch")

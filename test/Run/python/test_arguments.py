@@ -57,7 +57,7 @@ def test_messages_name_argument_value_and_rule():
             {"grid_window": ((4, 5), 1)},
             r"argument 'grid_window': expected \(grid, reach\): expected reach as a list",
         ),
-        ({"branches": 8}, "argument 'branches': 'int' object is not iterable"),
+        ({"branches": 8}, "argument 'branches': expected a list of .* found 8"),
         ({"branches": (8, 1)}, r"expected a list of \(w, r\) or ringlet.Branch, found 8"),
         ({"pattern_order": ("snake",)}, "snake"),
         ({"q_offset": [5.0]}, "an item of q_offset as an integer, found 5.0"),
@@ -253,6 +253,53 @@ def test_masked_arrays(dense, inputs):
             ringlet.attention(*arguments, **keywords)
     with pytest.raises(ValueError, match="without a mask"):
         dense(ringlet.bits(np.ma.masked_array(np.zeros(3, "u2")), "bf16"), *inputs[1:])
+
+
+@pytest.mark.parametrize(
+    "keywords",
+    [
+        lambda x: {"scale": x},
+        lambda x: {"softcap": x},
+        lambda x: {"dropout_p": x},
+        lambda x: {"mix": "sum", "output_scale": x},
+        lambda x: {"sink": [0.0, x]},
+        lambda x: {"q_offset": [x]},
+        lambda x: {"lengths": [x]},
+        lambda x: {"window": (x, 0)},
+        lambda x: {"grid_window": ((x, 4), (1, 1))},
+        lambda x: {"branches": [(8, 2, x)]},
+    ],
+)
+def test_masked_numbers(keywords):
+    """Numpy gives the number that a mask hides to whoever asks for one."""
+    q = np.zeros((1, 4, 2, 8), "f4")
+    for hidden in (
+        np.ma.masked_array(3, True, np.int64),
+        np.ma.masked_array(0.5, True, np.float32),
+        np.ma.masked,
+    ):
+        with pytest.raises((TypeError, ValueError), match="without a mask, found"):
+            ringlet.attention(q, q, q, **keywords(hidden))
+
+
+@pytest.mark.parametrize(
+    "keywords, message",
+    [
+        ({"branches": [{8, 2}]}, r"a list of \(w, r\) .* found \{8, 2\} in it"),
+        ({"branches": {(8, 2), (4, 1)}}, r"a list of \(w, r\) .* found \{\("),
+        ({"branches": 8}, r"a list of \(w, r\) or ringlet.Branch, found 8"),
+        ({"window": {1, 2}}, r"window as a list of integers, found \{1, 2\}"),
+        ({"window": {1: 2, 3: 4}}, "window as a list of integers, found"),
+        ({"grid_window": 5}, r"grid_window as \(grid, reach\), found 5"),
+        ({"grid_window": ({4, 8}, (1, 1))}, "grid as a list of integers, found"),
+        ({"pattern_order": "hilbert"}, r"pattern_order as \(curve, grid, chunk\), found"),
+    ],
+)
+def test_what_is_no_list(keywords, message):
+    """A set has no order that a caller chose."""
+    q = np.zeros((1, 4, 2, 8), "f4")
+    with pytest.raises(TypeError, match=message):
+        ringlet.attention(q, q, q, **keywords)
 
 
 def test_flags():
