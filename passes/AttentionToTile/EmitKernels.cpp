@@ -87,12 +87,16 @@ void ringlet::emitKernels(HostPlan &plan, Attention &attention,
           emitKernel(plan, getName(kernel.name) + kernel.part, attention, spec);
         },
         kernel.spec);
-    auto *branch = std::get_if<BranchKernel>(&kernel.spec);
-    Operation *last = plan.getBuilder().getInsertionPoint()->getPrevNode();
-    bool isParts = std::holds_alternative<PartsKernel>(kernel.spec);
-    if (isParts || (branch && !branch->ends.marks)) {
-      auto launch = cast<rplan::LaunchOp>(last);
-      launch.setKernel(equal.share(launch.getKernel()));
-    }
+    bool isRedo = std::holds_alternative<RedoKernel>(kernel.spec);
+    if (!isRedo && !std::holds_alternative<BranchKernel>(kernel.spec) &&
+        !std::holds_alternative<PartsKernel>(kernel.spec))
+      continue;
+    auto launch = cast<rplan::LaunchOp>(
+        plan.getBuilder().getInsertionPoint()->getPrevNode());
+    launch.setKernel(equal.share(launch.getKernel()));
+    // It also stands in for the launch before, whose marked rows it redoes.
+    if (isRedo)
+      cast<rplan::LaunchOp>(launch->getPrevNode())
+          .setFallback(launch.getKernel());
   }
 }
