@@ -41,7 +41,8 @@ static void setLimit(int resource, rlim_t value) {
 static void limitProcess(const ApartLimits &limits) {
   for (int number : kFatalSignals)
     std::signal(number, SIG_DFL);
-  if (int nothing = open("/dev/null", O_WRONLY); nothing >= 0)
+  if (int nothing = open("/dev/null", O_WRONLY);
+      limits.isSilent && nothing >= 0)
     dup2(nothing, STDERR_FILENO);
   setLimit(RLIMIT_CORE, 0);
   setLimit(RLIMIT_CPU, limits.seconds);
@@ -106,6 +107,7 @@ static ApartResult listen(pid_t process, int file, const ApartLimits &limits) {
   }
   result.isWhole = WIFEXITED(status) && WEXITSTATUS(status) == 0;
   result.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+  result.status = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
   result.wasTooLong |= result.signal == SIGXCPU || result.signal == SIGKILL;
   return result;
 }

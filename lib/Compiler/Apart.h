@@ -33,6 +33,8 @@ struct ApartLimits {
   uint64_t bytes = 0;
   /// Of what it says.
   uint64_t said = 1 << 16;
+  /// Whether its standard error says nothing.
+  bool isSilent = true;
 };
 
 struct ApartResult {
@@ -42,13 +44,15 @@ struct ApartResult {
   bool wasTooLong = false;
   /// That ended it; 0 if none did.
   int signal = 0;
+  /// With which it ended otherwise.
+  int status = 0;
   /// Why there was no process.
   std::string error;
 };
 
-/// Runs `body` in a copy of this process, whose standard error says nothing.
-/// It gives back what `body` puts into its argument. For programs of one thread
-/// at that time: others' locks stay locked in the copy.
+/// Runs `body` in a copy of this process, to which signals that crashes raise
+/// are the end. It gives back what `body` puts into its argument. For programs
+/// of one thread at that time: others' locks stay locked in the copy.
 ApartResult runApart(llvm::function_ref<bool(std::string &said)> body,
                      const ApartLimits &limits);
 

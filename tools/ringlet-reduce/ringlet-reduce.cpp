@@ -13,8 +13,9 @@
 // `opt-reduction` tries passes instead of removals.
 //
 // The work is MLIR's, which is silent about input that is not interesting, ends
-// where there is no script, and removes the output where it fails: all of that
-// is looked after here, from outside.
+// where there is no script, may end where an operation whose results nobody
+// uses is what matters, and removes the output where it fails: all of that is
+// looked after here, from outside.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,12 +30,10 @@
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Tools/mlir-reduce/MlirReduceMain.h"
 
-#include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/Process.h"
 #include "llvm/Support/Program.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -45,14 +44,38 @@ namespace {
 /// What of the command line matters here.
 struct CommandLine {
   std::vector<std::string> arguments;
-  std::string input;
-  /// The place of the output's name in `arguments`, 0 for standard output, and
-  /// what stands before the name.
+  /// The place of the input's name in `arguments`, 0 for none.
+  size_t inputAt = 0;
+  /// The place of the output's name in `arguments`, 0 for none, and what stands
+  /// before the name.
   size_t outputAt = 0;
-  std::string outputPrefix, output;
+  std::string outputPrefix, output = "-";
   std::string script;
   std::vector<std::string> scriptArguments;
   bool reduces = false;
+  /// Nothing is to be read.
+  bool asksForHelp = false;
+  ringlet::ParseApartOptions parse;
+
+  const std::string &getInput() const { return arguments[inputAt]; }
+};
+
+/// A file in the system's folder for such, for as long as this lives.
+struct TemporaryFile {
+  SmallString<128> path;
+  std::string error;
+
+  TemporaryFile() {
+    if (std::error_code code =
+            sys::fs::createTemporaryFile("ringlet-reduce", "mlir", path))
+      error = "cannot create a temporary file: " + code.message();
+  }
+  ~TemporaryFile() {
+    if (error.empty())
+      sys::fs::remove(path);
+  }
+  TemporaryFile(const TemporaryFile &) = delete;
+  TemporaryFile &operator=(const TemporaryFile &) = delete;
 };
 
 } // namespace
@@ -70,35 +93,56 @@ static void readPassOptions(StringRef text, CommandLine &line) {
   }
 }
 
+/// Those of the reductions in the text of a pipeline, as
+/// "builtin.module(reduction-tree{traversal-mode=0 test=fails.sh})".
+static void readPipeline(StringRef text, CommandLine &line) {
+  for (StringRef pass : {"reduction-tree", "opt-reduction-pass"})
+    if (size_t at = text.find(pass); at != StringRef::npos) {
+      StringRef rest = text.drop_front(at + pass.size());
+      bool hasOptions = rest.consume_front("{");
+      readPassOptions(hasOptions ? rest.split('}').first : "", line);
+    }
+}
+
 static CommandLine readCommandLine(int argc, char **argv) {
   CommandLine line;
   line.arguments.assign(argv, argv + argc);
   for (size_t i = 1; i < line.arguments.size(); ++i) {
     StringRef word = line.arguments[i];
     if (word == "-" || !word.starts_with("-")) {
-      line.input = word.str();
+      line.inputAt = i;
       continue;
     }
     auto [name, value] = word.ltrim('-').split('=');
     if (name == "reduction-tree" || name == "opt-reduction-pass" ||
         name == "opt-reduction") {
       readPassOptions(value, line);
-    } else if (name == "o") {
+    } else if (name == "o" || name == "pass-pipeline") {
       bool isNext = !word.contains('=');
-      line.outputAt = isNext ? ++i : i;
+      i += isNext;
+      if (i == line.arguments.size())
+        break;
+      std::string found = isNext ? line.arguments[i] : value.str();
+      if (name == "pass-pipeline") {
+        readPipeline(found, line);
+        continue;
+      }
+      line.outputAt = i;
       line.outputPrefix = isNext ? "" : (word.split('=').first + "=").str();
-      if (line.outputAt < line.arguments.size())
-        line.output = isNext ? line.arguments[i] : value.str();
+      line.output = found;
+    } else if (name.starts_with("help") || name == "h" || name == "version") {
+      line.asksForHelp = true;
+    } else if (name == "allow-unregistered-dialect") {
+      line.parse.allowUnregisteredDialects = value != "false";
     }
   }
-  if (line.output == "-" || line.output.empty())
-    line.outputAt = 0;
   return line;
 }
 
-/// Whether the script finds the input interesting; else what is wrong, and the
-/// status to end with.
-static std::string checkScript(const CommandLine &line, int &status) {
+/// Whether the script finds the input interesting, which is `name` to the user;
+/// else what is wrong, and the status to end with.
+static std::string checkScript(const CommandLine &line, StringRef name,
+                               int &status) {
   status = ringlet::kUsageError;
   if (line.script.empty())
     return "expected test=SCRIPT among the options of the reduction, found "
@@ -109,7 +153,7 @@ static std::string checkScript(const CommandLine &line, int &status) {
   std::vector<StringRef> arguments = {line.script};
   arguments.insert(arguments.end(), line.scriptArguments.begin(),
                    line.scriptArguments.end());
-  arguments.push_back(line.input);
+  arguments.push_back(line.getInput());
   std::optional<StringRef> quiet[] = {StringRef(""), StringRef(""),
                                       StringRef("")};
   std::string error;
@@ -123,7 +167,7 @@ static std::string checkScript(const CommandLine &line, int &status) {
   return llvm::formatv(
              "the input is not interesting: expected '{0}' to exit with 1 for "
              "'{1}', found status {2}; there is nothing to reduce",
-             line.script, line.input, found)
+             line.script, name, found)
       .str();
 }
 
@@ -132,28 +176,60 @@ static int fail(const std::string &message, int status) {
   return status;
 }
 
-/// Input and script, before anything is reduced; 0 if they will do.
-static int checkInput(const CommandLine &line,
+/// Input and script, before anything is reduced; 0 if they will do. What comes
+/// from standard input goes to `copy`, which the script can read.
+static int checkInput(CommandLine &line, const TemporaryFile &copy,
                       const mlir::DialectRegistry &registry) {
-  if (!line.reduces || line.input.empty() || line.input == "-")
-    return 0;
-  std::string error;
-  std::unique_ptr<MemoryBuffer> source = ringlet::readSource(line.input, error);
+  if (!line.inputAt)
+    return fail("expected an input file, or - for standard input, found none",
+                ringlet::kUsageError);
+  std::string name = line.getInput(), error;
+  std::unique_ptr<MemoryBuffer> source = ringlet::readSource(name, error);
+  if (source && name == "-") {
+    error = ringlet::writeOutput(copy.path, source->getBuffer());
+    line.arguments[line.inputAt] = copy.path.str().str();
+    if (!error.empty())
+      return fail(error, ringlet::kUsageError);
+  }
   int status = ringlet::kUsageError;
   if (source) {
     status = ringlet::kRefused;
     source = ringlet::acceptSource(std::move(source), false, error);
     if (source) {
-      auto refused = ringlet::tryParsing(source->getBuffer(), registry);
+      auto refused =
+          ringlet::tryParsing(source->getBuffer(), registry, line.parse);
       if (!refused) {
-        error = checkScript(line, status);
+        error = line.reduces ? checkScript(line, name, status) : "";
         return error.empty() ? 0 : fail(error, status);
       }
-      error = refused->format(line.input);
+      error = refused->format(name == "-" ? "<stdin>" : name);
     }
   }
   errs() << error << "\n";
   return status;
+}
+
+/// MLIR's tool, in a process of its own. What it says of wrong options and
+/// modules is on standard error.
+static ringlet::ApartResult reduce(CommandLine &line,
+                                   const mlir::DialectRegistry &registry) {
+  std::vector<char *> arguments;
+  for (std::string &each : line.arguments)
+    arguments.push_back(each.data());
+  arguments.push_back(nullptr);
+  ringlet::ApartLimits limits;
+  limits.seconds = 1 << 20;
+  limits.isSilent = false;
+  return ringlet::runApart(
+      [&](std::string &said) {
+        mlir::MLIRContext context(registry);
+        ringlet::ParsingOptions parsing;
+        bool isDone = succeeded(mlir::mlirReduceMain(
+            static_cast<int>(arguments.size()) - 1, arguments.data(), context));
+        said = "came back";
+        return isDone;
+      },
+      limits);
 }
 
 int main(int argc, char **argv) {
@@ -162,47 +238,45 @@ int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   ringlet::registerAllDialects(registry);
   ringlet::registerAllPasses();
-  if (int status = checkInput(line, registry))
-    return status;
-
-  // What is reduced goes to a file beside, and that to its place.
-  std::string beside;
-  if (line.outputAt) {
+  TemporaryFile copy, reduced;
+  if (!copy.error.empty() || !reduced.error.empty())
+    return fail(copy.error + reduced.error, ringlet::kUsageError);
+  if (!line.asksForHelp) {
+    if (int status = checkInput(line, copy, registry))
+      return status;
     std::string error = ringlet::checkWritable(line.output);
-    if (!error.empty())
+    if (line.output != "-" && !error.empty())
       return fail(error, ringlet::kUsageError);
-    beside =
-        llvm::formatv("{0}.tmp{1}", line.output, sys::Process::getProcessId())
-            .str();
-    line.arguments[line.outputAt] = line.outputPrefix + beside;
   }
-  scope_exit remove([&] {
-    if (!beside.empty())
-      sys::fs::remove(beside);
-  });
-  std::vector<char *> arguments;
-  for (std::string &each : line.arguments)
-    arguments.push_back(each.data());
-  arguments.push_back(nullptr);
-  mlir::MLIRContext context(registry);
-  bool isDone;
-  {
-    ringlet::ParsingOptions parsing;
-    isDone = succeeded(mlir::mlirReduceMain(
-        static_cast<int>(arguments.size()) - 1, arguments.data(), context));
+
+  // What is reduced goes to a file of our own, and that to its place.
+  if (!line.outputAt) {
+    line.outputAt = line.arguments.size() + 1;
+    line.arguments.insert(line.arguments.end(), {"-o", ""});
   }
-  if (!isDone) {
-    bool isThere = line.input == "-" || sys::fs::exists(line.input);
+  line.arguments[line.outputAt] = line.outputPrefix + reduced.path.str().str();
+  ringlet::ApartResult result = reduce(line, registry);
+  if (!result.error.empty())
+    return fail("cannot start a process: " + result.error,
+                ringlet::kUsageError);
+  if (result.signal)
+    return fail(llvm::formatv("MLIR's reduction ended with signal {0}; the "
+                              "input stays as it is. Where an operation whose "
+                              "results are not used is what fails, return them",
+                              result.signal)
+                    .str(),
+                ringlet::kRefused);
+  if (result.said.empty()) // Options are wrong, or help was asked for.
+    return result.status;
+  if (!result.isWhole)
     return fail("the reduction failed; the input stays as it is",
-                isThere ? ringlet::kRefused : ringlet::kUsageError);
-  }
-  if (beside.empty())
-    return 0;
-  auto reduced = MemoryBuffer::getFile(beside);
-  if (!reduced)
-    return fail("cannot read '" + beside + "': " + reduced.getError().message(),
+                ringlet::kRefused);
+  auto content = MemoryBuffer::getFile(reduced.path);
+  if (!content)
+    return fail("cannot read '" + reduced.path.str().str() +
+                    "': " + content.getError().message(),
                 ringlet::kUsageError);
   std::string error =
-      ringlet::writeOutput(line.output, (*reduced)->getBuffer());
+      ringlet::writeOutput(line.output, (*content)->getBuffer());
   return error.empty() ? 0 : fail(error, ringlet::kUsageError);
 }
