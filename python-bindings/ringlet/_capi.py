@@ -205,6 +205,7 @@ _FUNCTIONS = {
     "rl_last_error": (c_char_p, []),
     "rl_context_create": (c_int32, [POINTER(ContextOptions), POINTER(c_void_p)]),
     "rl_context_destroy": (None, [c_void_p]),
+    "rl_context_set_log": (c_int32, [c_void_p, c_uint32, LogCallback, c_void_p]),
     "rl_context_stats": (c_int32, [c_void_p, POINTER(Stats)]),
     "rl_context_trim": (c_int32, [c_void_p]),
     "rl_context_check": (c_int32, [c_void_p]),

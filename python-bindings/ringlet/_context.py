@@ -46,8 +46,9 @@ class Context(Shared):
     log_level     the most talkative level that is reported
 
     It goes, with its threads, when neither its owner nor a program is left; a copy
-    is the same context. A process that was forked has threads of its own. One with
-    a log ends its runs before the process ends, as these may call the log.
+    is the same context. A process that was forked has threads of its own. When
+    Python ends, calls of the log are waited for, and there are no more; threads
+    that still run go on without.
 
     Raises ringlet.RuntimeError if the device is not to be had.
     """
@@ -75,20 +76,18 @@ class Context(Shared):
                 f"found {log_level!r}"
             )
         options.log_level = _LOG_LEVELS.index(log_level)
-        self._gate = None
+        library = _capi.library()
+        make, destroy = library.rl_context_create, library.rl_context_destroy
         if log is not None:
             options.log = _callback(log)
-            self._gate = _Gate()
-        library = _capi.library()
+            make, destroy = _logs.create, _logs.destroy
 
         def create() -> ctypes.c_void_p:
             handle = ctypes.c_void_p()
-            _capi.check(
-                library.rl_context_create(ctypes.byref(options), ctypes.byref(handle))
-            )
+            _capi.check(make(options, handle))
             return handle
 
-        self._handle = Handle(create, library.rl_context_destroy)
+        self._handle = Handle(create, destroy)
         # Where the tensors of its programs lie.
         self._device = _dlpack.CPU if driver == "cpu" else _dlpack.cuda(device)
         # What was loaded for it goes with it. None of it knows the context.
@@ -129,57 +128,62 @@ def _callback(log: Callable[[str, str], None]) -> Any:
     )
 
 
-class _Gate(Locked):
-    """Around the runs of a context that calls back into Python.
+class _Logs(Locked):
+    """The contexts that call back into Python.
 
     A thread that wants to run Python while the interpreter ends is ended where it
-    stands, inside the runtime. So runs end before, and no new ones begin.
+    stands, inside the runtime. So their logs are taken away before, and whoever
+    makes one later goes without.
     """
 
     def __init__(self) -> None:
+        self._have_ended = False
         super().__init__()
-        _all_gates.add(self)
 
     def renew_lock(self) -> None:
         self._changed = threading.Condition()
-        self._inside = 0
-        self._is_closed = False
-        self._mine = threading.local()
+        # A context calls its log while it is made.
+        self._being_made = 0
+        # Addresses of handles; those of a parent process are not ours.
+        self._contexts: set = set()
 
-    def _is_exempt(self) -> bool:
-        # The thread that ends the interpreter, and a log that runs a program.
-        return (
-            getattr(self._mine, "depth", 0) > 1
-            or threading.current_thread() is threading.main_thread()
-        )
-
-    def __enter__(self) -> None:
-        self._mine.depth = getattr(self._mine, "depth", 0) + 1
-        if not self._is_exempt():
-            with self._changed:
-                self._changed.wait_for(lambda: not self._is_closed)
-                self._inside += 1
-
-    def __exit__(self, *what: Any) -> None:
-        if not self._is_exempt():
-            with self._changed:
-                self._inside -= 1
-                self._changed.notify_all()
-        self._mine.depth -= 1
-
-    def close(self) -> None:
+    def create(self, options: _capi.ContextOptions, handle: ctypes.c_void_p) -> int:
+        """As rl_context_create."""
         with self._changed:
-            self._is_closed = True
-            self._changed.wait_for(lambda: self._inside == 0)
+            has_log = not self._have_ended
+            if has_log:
+                self._being_made += 1
+            else:
+                options.log = _capi.LogCallback()
+        try:
+            return _capi.library().rl_context_create(options, handle)
+        finally:
+            with self._changed:
+                if has_log:
+                    self._being_made -= 1
+                    if handle:
+                        self._contexts.add(handle.value)
+                    self._changed.notify_all()
+
+    def destroy(self, handle: ctypes.c_void_p) -> None:
+        """As rl_context_destroy."""
+        with self._changed:
+            if self._have_ended:
+                return
+            self._contexts.discard(handle.value)
+        _capi.library().rl_context_destroy(handle)
+
+    def end(self) -> None:
+        with self._changed:
+            self._have_ended = True
+            self._changed.wait_for(lambda: self._being_made <= 0)
+        nothing = _capi.LogCallback()
+        for each in self._contexts:
+            _capi.check(_capi.library().rl_context_set_log(each, 0, nothing, None))
 
 
-_all_gates: weakref.WeakSet = weakref.WeakSet()
-
-
-@atexit.register
-def _close_gates() -> None:
-    for gate in list(_all_gates):
-        gate.close()
+_logs = _Logs()
+atexit.register(_logs.end)
 
 
 class _Defaults(Locked):

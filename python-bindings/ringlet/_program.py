@@ -25,9 +25,6 @@ from ringlet._tensors import HOST, Maker, Place, View, describe, place_on
 from ringlet._tensors import torch_stream, torch_wrote, unwrapped, view_of
 from ringlet._values import integer, sizes_of
 
-# Of contexts that never call Python.
-_NO_GATE = contextlib.nullcontext()
-
 
 @dataclasses.dataclass(frozen=True)
 class Argument:
@@ -326,20 +323,18 @@ class Program(Shared):
     ) -> None:
         """On a CPU this returns when the outputs are complete."""
         library = _capi.library()
-        gate = self.context._gate if self.context else None
-        with gate or _NO_GATE:
-            given = (self._handle, index, call.tensors, call.count)
-            if ring is None:
-                call.run.stream = queue
-                status = library.rl_program_enqueue(*given, call.run)
-            else:
-                if queue:
-                    raise ValueError(
-                        "expected the default stream, on which a ring's call comes "
-                        f"after all others, found {queue:#x}"
-                    )
-                status = library.rl_ring_run(ring._handle, *given)
-            _capi.check(status)
+        given = (self._handle, index, call.tensors, call.count)
+        if ring is None:
+            call.run.stream = queue
+            status = library.rl_program_enqueue(*given, call.run)
+        else:
+            if queue:
+                raise ValueError(
+                    "expected the default stream, on which a ring's call comes "
+                    f"after all others, found {queue:#x}"
+                )
+            status = library.rl_ring_run(ring._handle, *given)
+        _capi.check(status)
 
     def _prepare(
         self, entry: Entry, given: list, out: Any, stream: Optional[int]

@@ -101,6 +101,16 @@ rl_status rl_context_create(const rl_context_options *options,
 
 void rl_context_destroy(rl_context *context) { delete context; }
 
+rl_status rl_context_set_log(rl_context *context, uint32_t level,
+                             rl_log_callback log, void *user) {
+  return guarded([&]() -> Status {
+    RL_EXPECT(context);
+    RL_TRY(checkLogLevel(level));
+    context->impl->logger.replace(log, user, level);
+    return {};
+  });
+}
+
 rl_status rl_context_stats(const rl_context *context, rl_stats *out_stats) {
   return guarded([&]() -> Status {
     RL_EXPECT(out_stats);

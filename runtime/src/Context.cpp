@@ -136,9 +136,7 @@ Status Context::create(const rl_context_options &options,
                        std::shared_ptr<Context> &context) {
   if (options.flags != 0)
     return invalid("expected flags 0, found ", options.flags);
-  if (options.log_level > RL_LOG_DEBUG)
-    return invalid("expected a log level of at most ", int(RL_LOG_DEBUG),
-                   ", found ", options.log_level);
+  RL_TRY(checkLogLevel(options.log_level));
   RL_TRY(MemorySource::validate(allocator));
   std::unique_ptr<Driver> driver;
   RL_TRY(makeDriver(options.driver ? options.driver : "cpu", options, driver));

@@ -158,6 +158,13 @@ typedef struct rl_context_options {
 RL_API rl_status rl_context_create(const rl_context_options *options,
                                    rl_context **out_context);
 RL_API void rl_context_destroy(rl_context *context);
+/* Messages go to `log` from now on, up to an rl_log_level; NULL as in
+ * rl_context_options. Returns when no thread is inside the callback before, so
+ * that what it needs may go: a module that is unloaded, an interpreter that
+ * ends. A callback may call it, and does not wait for itself, nor for others
+ * that are in this function. */
+RL_API rl_status rl_context_set_log(rl_context *context, uint32_t level,
+                                    rl_log_callback log, void *user);
 
 typedef struct rl_stats {
   size_t struct_size;

@@ -244,7 +244,6 @@ def run_code(code, **environment):
                           runtime={ringlet.runtime_path()!r})
         q = np.random.default_rng(0).standard_normal((1, 3000, 2, 16)).astype("f4")
         small = q[:, :10]
-        want = ringlet.attention(small, small, small)[0]
     """
     folder = os.path.dirname(os.path.dirname(ringlet.__file__))
     return subprocess.run(
@@ -256,9 +255,7 @@ def run_code(code, **environment):
     )
 
 
-@pytest.mark.parametrize(
-    "options", ["threads=1", "threads=3", "log=lambda *what: None, log_level='debug'"]
-)
+@pytest.mark.parametrize("options", ["threads=1", "threads=3"])
 def test_exit_while_threads_run(options):
     """The process ends as if the runtime were not there."""
     done = run_code(
@@ -284,6 +281,70 @@ def test_exit_while_threads_run(options):
     assert (done.returncode, done.stdout, done.stderr) == (0, "leaving\n", "")
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        "ringlet.Context(**options)",
+        "ringlet.Program(artifact, here)",
+        "program.run(small, small, small)",
+        "ringlet.attention(small, small, small, context=here, ring=ring)",
+    ],
+)
+def test_exit_while_threads_log(call, tmp_path):
+    """No log is called while Python ends, and calls before return."""
+    path = tmp_path / "attend.rla"
+    ringlet.compile(graph(16, 2)).save(path)
+    done = run_code(
+        f"""
+        logged = threading.Semaphore(0)
+        def log(level, message):
+            logged.release()
+            time.sleep(0.002)
+        options = dict(threads=1, log=log, log_level="debug")
+        here = ringlet.Context(**options)
+        program = ringlet.Program.load({str(path)!r}, here)
+        artifact = open({str(path)!r}, "rb").read()
+        def work():
+            ring, = ringlet.Ring.local(1)
+            while True:
+                {call}
+        for _ in range(3):
+            threading.Thread(target=work, daemon=True).start()
+        for _ in range(30):
+            logged.acquire()
+        print("leaving", flush=True)
+        """
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "leaving\n", "")
+
+
+def test_contexts_have_no_log_when_python_ends():
+    """Those of a process that was forked as well; new ones need none."""
+    done = run_code(
+        f"""
+        kept = []
+        options = dict(
+            threads=1, log=lambda *what: kept.append(what), log_level="debug")
+        context = ringlet.Context(**options)
+        program = ringlet.compile({graph(16, 2)!r}, context=context)
+        program(small, small, small)
+        child = os.fork()
+        if child:
+            assert os.waitpid(child, 0)[1] == 0
+        before = len(kept)
+        program(small, small, small)
+        assert len(kept) > before
+        ringlet._context._logs.end()
+        before = len(kept)
+        out, _ = program(small, small, small)
+        other = ringlet.Program(program._loaded.artifact, ringlet.Context(**options))
+        assert np.array_equal(other(small, small, small)[0], out)
+        assert len(kept) == before
+        """
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_exit_with_handles_in_cycles():
     done = run_code(
         """
@@ -302,6 +363,7 @@ def test_forked_processes_have_their_own():
     stay as they are."""
     done = run_code(
         f"""
+        want = ringlet.attention(small, small, small)[0]
         context = ringlet.Context(threads=3)
         program = ringlet.compile({graph(16, 2)!r}, context=context)
         before = program(small, small, small)[0]

@@ -9,7 +9,6 @@
 
 #include "ringlet/abi/Container.h"
 
-#include <cstdlib>
 #include <cstring>
 #include <gtest/gtest.h>
 #include <thread>
@@ -357,44 +356,6 @@ TEST(Load, Files) {
   ::unlink(path);
   EXPECT_EQ(rl_program_load_file(nullptr, path, &program), RL_IO_ERROR);
   expectError("No such file or directory");
-}
-
-//===----------------------------------------------------------------------===//
-// Log
-//===----------------------------------------------------------------------===//
-
-static void keepMessage(void *user, rl_log_level level, const char *message) {
-  *static_cast<std::string *>(user) += std::to_string(level) + message + "\n";
-}
-
-TEST(Log, CallbackGetsItsLevels) {
-  Builder b;
-  addAffine(b);
-  for (uint32_t level : {RL_LOG_WARNING, RL_LOG_INFO}) {
-    std::string messages;
-    rl_context_options options = RL_CONTEXT_OPTIONS_INIT;
-    options.log = keepMessage;
-    options.log_user = &messages;
-    options.log_level = level;
-    rl_context *context;
-    ASSERT_EQ(rl_context_create(&options, &context), RL_OK);
-    loadProgram(context, b.artifact);
-    rl_context_destroy(context);
-    EXPECT_EQ(messages.find("2context on driver cpu") != std::string::npos,
-              level == RL_LOG_INFO);
-    EXPECT_EQ(messages.find("1 entries, target x86-64") != std::string::npos,
-              level == RL_LOG_INFO);
-  }
-}
-
-TEST(Log, EnvironmentAsksForStandardError) {
-  ::setenv("RINGLET_LOG", "info", 1);
-  testing::internal::CaptureStderr();
-  makeContext(1);
-  std::string captured = testing::internal::GetCapturedStderr();
-  ::unsetenv("RINGLET_LOG");
-  EXPECT_EQ(captured.rfind("ringlet: info: context on driver cpu", 0), 0u)
-      << captured;
 }
 
 } // namespace ringlet::test

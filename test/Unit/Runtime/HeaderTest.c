@@ -49,6 +49,8 @@ int runtimeHeaderInC(void) {
     return 5;
   if (rl_context_check(context) != RL_OK)
     return 7;
+  if (rl_context_set_log(context, RL_LOG_ERROR, NULL, NULL) != RL_OK)
+    return 8;
   if (rl_device_count("cpu", &devices) != RL_OK || devices != 1 ||
       rl_device_describe(NULL, 0, &device) != RL_OK ||
       device.architecture[0] == '\0' ||
