@@ -6,8 +6,10 @@
 
     tools/scripts/summarize_tests.py RESULTS.json --build-passed 1
 
-The build counts as one test; one that this machine cannot run is skipped. A run of lit that left no result counts as one
-failure. Exits 1 if anything failed.
+The build counts as one test; one that this machine cannot run is skipped. A run of
+lit that left no result counts as one failure. Of the first tests that failed the
+end of what they have written comes before the list of all. Exits 1 if anything
+failed.
 """
 
 import argparse
@@ -17,6 +19,26 @@ import sys
 
 PASSED = {"PASS", "FLAKYPASS", "XFAIL"}
 NEUTRAL = {"UNSUPPORTED", "EXCLUDED", "SKIPPED"}
+
+# Whoever sees only the last 55 lines of a log sees why.
+MOST_OUTPUTS = 3
+OUTPUT_LINES = 40
+LINE_LENGTH = 200
+
+
+def failed(test):
+    return test["code"] not in PASSED | NEUTRAL
+
+
+def print_outputs(tests):
+    """The last lines of what the first of these tests have written."""
+    shown = tests[:MOST_OUTPUTS]
+    for test in shown:
+        lines = (test.get("output") or "").rstrip().splitlines() or ["nothing"]
+        print(f"the end of what {test['name']} has written:")
+        for line in lines[-(OUTPUT_LINES // len(shown)) :]:
+            cut = line if len(line) <= LINE_LENGTH else line[:LINE_LENGTH] + "..."
+            print(f"  | {cut}")
 
 
 def main():
@@ -39,7 +61,7 @@ def main():
         counts[test["code"]] += 1
         if test["code"] in PASSED:
             passed += 1
-        elif test["code"] not in NEUTRAL:
+        elif failed(test):
             failures.append(f"{test['name']} ({test['code']})")
     if not tests and not failures:
         failures.append("the tests: none was found")
@@ -52,6 +74,9 @@ def main():
         print("slowest:")
         for test in slowest:
             print(f"  {test.get('elapsed') or 0:7.1f} s  {test['name']}")
+    # A test may write anything.
+    sys.stdout.reconfigure(errors="backslashreplace")
+    print_outputs([test for test in tests if failed(test)])
     for failure in failures:
         print(f"failed: {failure}")
     print(f"{passed} passed, {len(failures)} failed, {skipped} skipped", flush=True)
