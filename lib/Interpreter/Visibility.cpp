@@ -234,9 +234,9 @@ static LogicalResult runList(Machine &machine, const Instruction &instruction) {
 }
 
 /// The steps of the part that `op` asks for, of a run of `steps` steps from
-/// `begin` on.
+/// `begin` to `end`.
 static LogicalResult findPart(Machine &machine, const Instruction &instruction,
-                              rtile::RunOp op, Wide begin, Wide steps,
+                              rtile::RunOp op, Wide begin, Wide end, Wide steps,
                               Wide &first, Wide &last) {
   int64_t number = machine.scalar(instruction, 3);
   if (std::optional<int64_t> rows = op.getPartRows()) {
@@ -248,7 +248,9 @@ static LogicalResult findPart(Machine &machine, const Instruction &instruction,
                                            Twine(static_cast<int64_t>(begin)) +
                                            ", found " + Twine(number));
     first = std::min(steps, distance / step);
-    last = std::min(steps, first + *rows / step);
+    last = first + *rows / step;
+    if (begin + last * step + rtile::RunOp::getLongestRest(*rows) >= end)
+      last = steps;
     return success();
   }
   int64_t parts = machine.scalar(instruction, 4);
@@ -328,7 +330,8 @@ static LogicalResult runRun(Machine &machine, const Instruction &instruction) {
     // No steps where nothing is seen, wherever that is said to begin.
     Wide steps = any ? (end - begin + step - 1) / step : 0;
     Wide first = 0, last = 0;
-    if (failed(findPart(machine, instruction, op, begin, steps, first, last)))
+    if (failed(
+            findPart(machine, instruction, op, begin, end, steps, first, last)))
       return failure();
     end = any ? std::min(end, begin + last * step) : end;
     begin += first * step;

@@ -127,7 +127,14 @@ KeyTiles::Range KeyTiles::getRange(const Place &place) {
 
 KeyTiles::Range KeyTiles::getParts(const Place &place, int64_t rows) {
   Range all = getRange(place);
-  return {all.begin, all.end, k.constant(index ? rows / keyRows : rows)};
+  if (index)
+    return {all.begin, all.end, k.constant(rows / keyRows)};
+  // What would be a short part belongs to the last one.
+  Value end = k.create<arith::SubIOp>(
+      "last_part", all.end, k.constant(rtile::RunOp::getLongestRest(rows)));
+  end = k.create<arith::MaxSIOp>("last_part", end,
+                                 k.add("next_row", all.begin, k.constant(1)));
+  return {all.begin, end, k.constant(rows)};
 }
 
 Value KeyTiles::getRow(Value loopVariable) {

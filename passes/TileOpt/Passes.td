@@ -44,6 +44,20 @@ def RTileFuseScale : Pass<"rtile-fuse-scale"> {
                            "::mlir::math::MathDialect"];
 }
 
+def RTileMergeLoops : Pass<"rtile-merge-loops"> {
+  let summary = "Make one loop of two that do the same one after the other";
+  let description = [{
+    A loop from `a` to `b` and one from `b` to `c` with the same step and body, the
+    second going on with all that the first yields, become one from `a` to `c`. It
+    has to be known that `b` is a number of whole steps from `a` and not below it,
+    as whole and masked tiles of an `rtile.run` are.
+
+    In the role of a scheduled kernel that copies tiles the loops over whole and
+    over masked tiles are such. Below `rtile-verify-schedule`, which counts the
+    turns of the loops of all roles together.
+  }];
+}
+
 def RTileLowerRuns : Pass<"rtile-lower-runs"> {
   let summary = "Write runs, lists and bounds as index arithmetic";
   let description = [{

@@ -65,17 +65,11 @@ void RoleEmitter::emitBarriers() {
   b.blockBarrier();
 }
 
-void RoleEmitter::emitRoles(ValueRange extents, Value mapsAddress,
+void RoleEmitter::emitRoles(ValueRange gridExtents, Value mapsAddress,
                             Value counterAddress) {
   maps = mapsAddress;
   counter = counterAddress;
-  for (Value extent : extents)
-    gridExtents.push_back(b.toI32(extent));
-  // Less than 2^31, also together with the number of blocks: who launches the
-  // kernel sees to it.
-  points = gridExtents[0];
-  for (Value extent : ArrayRef<Value>(gridExtents).drop_front())
-    points = b.mul(points, extent);
+  extents.assign(gridExtents.begin(), gridExtents.end());
   Value address = b.toI32(LLVM::PtrToIntOp::create(b, b.getI64Type(), shared));
   if (auto known = func->getAttrOfType<IntegerAttr>(sharedBaseAttr)) {
     knownBase = known.getInt();
@@ -104,6 +98,19 @@ void RoleEmitter::emitRoleChain(ArrayRef<rtile::RoleOp> roles,
 // One role
 //===----------------------------------------------------------------------===//
 
+/// Each role finds the number of points for itself: a value from before they
+/// part would take a register of all of them.
+void RoleEmitter::countPoints() {
+  gridExtents.clear();
+  for (Value extent : extents)
+    gridExtents.push_back(b.toI32(extent));
+  // Less than 2^31, also together with the number of blocks: who launches the
+  // kernel sees to it.
+  points = gridExtents[0];
+  for (Value extent : ArrayRef<Value>(gridExtents).drop_front())
+    points = b.mul(points, extent);
+}
+
 void RoleEmitter::emitRole(rtile::RoleOp op, int64_t firstWarp) {
   b.setLoc(op.getLoc());
   role = op;
@@ -129,6 +136,7 @@ void RoleEmitter::emitRole(rtile::RoleOp op, int64_t firstWarp) {
         llvm::isPowerOf2_64(channel.getSlots()) ? 1 : 2, b.i32(0));
 
   auto walk = [&] {
+    countPoints();
     rtile::WalkAttr order = func.getWalkAttr();
     if (!order || order.getDispatch() == rtile::Dispatch::each)
       emitPoint(op, decodePoint(b.blockIndex()));

@@ -37,6 +37,7 @@ void ringlet::buildGPUPipeline(OpPassManager &pm, StringRef arch) {
   pm.addPass(createRTileChooseWarps());
   pm.addPass(createRTileSwizzleRows({arch.str()}));
   pm.addPass(createRTilePrefetchLoads({arch.str()}));
+  pm.addPass(createRTileMergeLoops());
   pm.addPass(createRTileLowerRuns());
   pm.addPass(createRTileAssignShared({arch.str()}));
   pm.addPass(createRTilePlanMaps());

@@ -50,6 +50,7 @@ private:
   /// Lets what follows from parameters be found after this point.
   void renewParameters();
   void emitBarriers();
+  void countPoints();
   /// The points of the grid that the block visits.
   void emitStridedWalk(rtile::RoleOp role);
   void emitDynamicWalk(rtile::RoleOp role);
@@ -153,6 +154,8 @@ private:
   /// symbol.
   int64_t knownBase = 0;
   Value unknownBase;
+  /// Points of the grid along its axes, as the launch gives them.
+  llvm::SmallVector<Value> extents;
   /// Number of points.
   Value points;
   /// Extents of the grid, as i32.

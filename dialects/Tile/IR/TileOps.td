@@ -116,7 +116,11 @@ def RTile_RunOp : RTile_Op<"run", [Pure,
 
     With `part(%r) of 16384` they are those of the 16384 rows from row %r on,
     which is a multiple of the step away from `begin`, as are 16384 rows: a loop
-    from `begin` to `end` goes from part to part without a division.
+    from `begin` goes from part to part without a division. Where no more than a
+    sixteenth of a part would be left behind it, a part has these rows, too, so
+    that none is short: every row of a tile of queries that sees a key sees one of
+    each part. The loop ends before `end` less a sixteenth, behind `begin` at
+    least.
 
     Example:
 
@@ -172,6 +176,11 @@ def RTile_RunOp : RTile_Op<"run", [Pure,
     "::mlir::DenseI64ArrayAttr":$window,
     CArg<"::mlir::ValueRange", "{}">:$part,
     CArg<"::mlir::IntegerAttr", "{}">:$partRows)>];
+  let extraClassDeclaration = [{
+    /// How many rows behind a part of `partRows` belong to it if they are the
+    /// last ones.
+    static int64_t getLongestRest(int64_t partRows) { return partRows / 16; }
+  }];
   let hasVerifier = 1;
 }
 

@@ -236,6 +236,20 @@ bool everyPartIsFirst(ModuleOp module) {
   });
 }
 
+/// The loop over parts goes on to the end of the keys.
+bool restIsPart(ModuleOp module) {
+  return editInKernels<rtile::RunOp>(module, [](rtile::RunOp run) {
+    auto loop = dyn_cast<scf::ForOp>(run->getParentOp());
+    if (!run.getPartRows() || !loop)
+      return false;
+    auto all = loop.getLowerBound().getDefiningOp<rtile::RunOp>();
+    if (!all)
+      return false;
+    loop.getUpperBoundMutable().assign(all.getEnd());
+    return true;
+  });
+}
+
 } // namespace
 
 std::vector<Mutation> planted::recipeMutations() {
@@ -266,6 +280,7 @@ std::vector<Mutation> planted::recipeMutations() {
        Data::Leap},
       {"a state joins with its own maximum", joined, keepOwnSum},
       {"every part of the keys is the first", joined, everyPartIsFirst},
+      {"what follows the last part is one more", joined, restIsPart},
       {"both halves of the columns are the left one", halves, leftHalfTwice},
       {"sums lose the right half", halves, rightSumMissing},
   };
