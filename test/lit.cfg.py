@@ -63,7 +63,7 @@ for name in os.environ:
     ).startswith(("pip_", "ccache_", "http_proxy", "https_proxy", "no_proxy")):
         config.environment[name] = os.environ[name]
 # Whatever the user has set, tests see none of it.
-for name in ("RINGLET_CACHE_DIR", "RINGLET_DUMP_DIR", "RINGLET_LOG"):
+for name in ("RINGLET_DUMP_DIR", "RINGLET_LOG"):
     config.environment.pop(name, None)
 
 if "quick" not in lit_config.params:

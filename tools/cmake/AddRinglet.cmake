@@ -101,7 +101,7 @@ endfunction()
 # ringlet_add_mlir_library(NAME LAYER n SOURCES ... [DEPENDS tablegen targets]
 #                          [LINK ...])
 # A library that includes MLIR headers. All of them share one precompiled
-# header (passes/Precompiled.h), built once by RingletPrecompiled.
+# header (dialects/Precompiled), built once by RingletPrecompiled.
 function(ringlet_add_mlir_library NAME)
   cmake_parse_arguments(ARG "" "LAYER" "SOURCES;LINK;DEPENDS" ${ARGN})
   add_library(${NAME} STATIC ${ARG_SOURCES})

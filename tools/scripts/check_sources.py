@@ -5,6 +5,8 @@
 
     tools/scripts/check_sources.py CHECK [ROOT]
 
+  architecture  docs/Architecture.md has every folder of lib/ among the layers and
+           every variable of the environment that the product reads as RINGLET_*
   headers  every source file names its licence
   layers   an include points down; LLVM is included only where it is linked;
            folders of passes/ include those above them in its CMakeLists.txt
@@ -315,7 +317,33 @@ def check_layers(root):
                 )
 
 
+READS = re.compile(r"""(?:getenv|environ\.get)\(\s*"(RINGLET_\w+)\"""")
+
+
+def check_architecture(root):
+    page = root / "docs" / "Architecture.md"
+    if not page.is_file():
+        yield "docs/Architecture.md: expected a page with the layers, found none"
+        return
+    text = page.read_text()
+    layers = text.partition("## Layers")[2].partition("\n## ")[0]
+    for folder in sorted(each.parent.name for each in root.glob("lib/*/CMakeLists.txt")):
+        if not re.search(rf"\b{folder}\b", layers):
+            yield f"docs/Architecture.md: expected lib/{folder} among the layers"
+    listed = set(re.findall(r"^\| `(RINGLET_\w+)` \|", text, re.M))
+    read = set()
+    for folder in "runtime", "lib", "passes", "tools", "python-bindings":
+        for path in (root / folder).rglob("*"):
+            if path.suffix in (".cpp", ".h", ".py"):
+                read |= set(READS.findall(path.read_text()))
+    for name in sorted(read - listed):
+        yield f"docs/Architecture.md: expected {name}, which is read, in the table"
+    for name in sorted(listed - read):
+        yield f"docs/Architecture.md: nothing reads {name}"
+
+
 CHECKS = {
+    "architecture": check_architecture,
     "headers": check_headers,
     "layers": check_layers,
     "length": check_length,
