@@ -45,6 +45,11 @@ ArtifactWriter::~ArtifactWriter() = default;
 //===----------------------------------------------------------------------===//
 
 void ArtifactWriter::addGraphs(ModuleOp source) {
+  if (!source.getOps<rplan::FuncOp>().empty()) {
+    llvm::raw_string_ostream(artifact.source) << source;
+    if (artifact.source.size() > abi::kMaxText)
+      artifact.source.clear();
+  }
   for (auto function : source.getOps<func::FuncOp>()) {
     Source &entry = sources[function.getSymName()];
     entry.graph = makeGraph(function, artifact);

@@ -26,7 +26,8 @@ public:
   ~ArtifactWriter();
 
   /// Records what the functions of `source` compute and the text of their
-  /// types' encodings. Call before lowering.
+  /// types' encodings, and that of plans and their kernels. Call before
+  /// lowering.
   void addGraphs(mlir::ModuleOp source);
 
   /// Code for one target. `report` may be null; it says what the kernels of a

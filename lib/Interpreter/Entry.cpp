@@ -46,6 +46,20 @@ static FunctionOp find(ModuleOp module, StringRef name, std::string *error) {
   return function;
 }
 
+/// Whether nothing waits for what a launch writes.
+static bool isOneLaunch(rplan::FuncOp plan) {
+  int launches = 0;
+  WalkResult result = plan.walk([&](Operation *op) {
+    if (isa<rplan::LaunchOp>(op))
+      return ++launches > 1 ? WalkResult::interrupt() : WalkResult::advance();
+    return isa<rplan::CopyOp, rplan::AlignedOp, rplan::ExchangeOp,
+               rplan::AttendOp>(op)
+               ? WalkResult::interrupt()
+               : WalkResult::advance();
+  });
+  return launches == 1 && !result.wasInterrupted();
+}
+
 LogicalResult interpreter::interpret(ModuleOp module, StringRef entry,
                                      ArrayRef<MutableTensorView> arguments,
                                      std::string *error,
@@ -54,6 +68,8 @@ LogicalResult interpreter::interpret(ModuleOp module, StringRef entry,
   if (!plan)
     return failure();
   Run run(options);
+  if (isOneLaunch(plan))
+    run.sampling = options.sampling;
   Program program;
   auto attempt = [&]() -> LogicalResult {
     if (!program.compile(plan, &run.error))

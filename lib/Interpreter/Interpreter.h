@@ -29,6 +29,14 @@
 
 namespace ringlet::interpreter {
 
+/// Points of a launch that may be too many.
+struct Sampling {
+  /// Time for those that are run, in seconds.
+  double seconds = 10;
+  /// Set by a run: how many there are, and how many were run.
+  int64_t points = 0, run = 0;
+};
+
 struct Options {
   /// Grid points of a launch run in an order drawn from this seed, first axis
   /// fastest if there is none, and so do steps of a plan that do not wait for
@@ -57,6 +65,10 @@ struct Options {
   std::vector<std::vector<MutableTensorView>> peers;
   /// Operations and loop iterations until a program counts as endless.
   int64_t maxSteps = 200'000'000;
+  /// If set, the only launch of a plan that has no other step leaves points out
+  /// when its time is over, unless the kernel has roles or adds to what other
+  /// points add to. A seed draws the points.
+  Sampling *sampling = nullptr;
   /// Limit on workspace, order tables and race records together, in bytes.
   int64_t maxBytes = int64_t(4) << 30;
 };

@@ -9,6 +9,7 @@
 
 #include "dialects/Tile/IR/TileDialect.h"
 
+#include <chrono>
 #include <cstring>
 #include <tuple>
 
@@ -48,7 +49,17 @@ LogicalResult Run::runPlain(const Program &program, ArrayRef<int64_t> grid,
   std::vector<int64_t> order;
   if (options.seed)
     order = shuffled(points, mix(*options.seed, {launch}));
+  auto begin = std::chrono::steady_clock::now();
   for (int64_t i = 0; i < points; ++i) {
+    if (sampling) {
+      std::chrono::duration<double> spent =
+          std::chrono::steady_clock::now() - begin;
+      sampling->points = points;
+      sampling->run = i;
+      if (i > 0 && additions.empty() && spent.count() > sampling->seconds)
+        return success();
+      sampling->run = points;
+    }
     machine.point = options.seed ? order[i] : i;
     int64_t rest = machine.point;
     for (auto [slot, extent] : llvm::zip(slots.take_back(grid.size()), grid)) {

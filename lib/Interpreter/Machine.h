@@ -37,6 +37,8 @@ public:
   int64_t steps = 0;
   /// A plan first runs without effects, to check what it requires.
   bool checking = false;
+  /// That of the options, where it has a meaning for the plan.
+  Sampling *sampling = nullptr;
   /// Launches are numbered from 1; 0 is outside any.
   int64_t launch = 0;
 

@@ -43,8 +43,7 @@ bool Session::runOver(unsigned char pattern) {
   return fetchOutputs();
 }
 
-/// "[3, 0]" for an element of a row-major tensor.
-static std::string describeIndex(int64_t number, const Shape &shape) {
+std::string run::describeIndex(int64_t number, const Shape &shape) {
   std::string text;
   for (size_t axis = shape.size(); axis-- > 0; number /= shape[axis])
     text = formatText("{}{}{}", number % shape[axis], text.empty() ? "" : ", ",

@@ -41,9 +41,15 @@ OPTIONS:
                    more runs, and compare the outputs with the exact result,
                    computed in f64 from what the artefact says it computes;
                    rows are sampled where that would take longer than
-                   --check-seconds
+                   --check-seconds. An entry that was written by hand is
+                   compared with what ringlet-interpret makes of it, which
+                   is slow; grid points are sampled where the plan
+                   has one launch
   --check-seconds=S
                    Time that a check may take (default: 10)
+  --interpreter=FILE
+                   The ringlet-interpret to use (default: beside this program,
+                   else on PATH)
   --driver=NAME    Where to run: cpu, or cuda for an NVIDIA GPU (default: where
                    the target is)
   --device=N       Which device of the driver (default: 0; ranks of a ring take
@@ -71,8 +77,8 @@ EXIT STATUS:
   1  --check: they are not
   2  a wrong option, or a file that cannot be read or written
   3  the artefact, the inputs or the run were refused
-  4  --check: all is written, but the artefact does not say what this entry
-     computes: it was written by hand
+  4  --check: all is written, and there is nothing to compare it with: the entry
+     was written by hand, and no ringlet-interpret is there
 
 EXAMPLE:
   ringlet-compile test/Examples/longnet.mlir -o longnet.rla
@@ -160,10 +166,15 @@ struct WordOption {
 static const WordOption *takeWord(int argc, char **argv, int &index,
                                   std::string &value) {
   static const WordOption known[] = {
-      {"--in", &Options::in},       {"--out", &Options::out},
-      {"--entry", &Options::entry}, {"--target", &Options::target},
-      {"--trace", &Options::trace}, {"--driver", &Options::driver},
-      {"--plot", &Options::plot},   {"--transport", &Options::transport},
+      {"--in", &Options::in},
+      {"--out", &Options::out},
+      {"--entry", &Options::entry},
+      {"--target", &Options::target},
+      {"--trace", &Options::trace},
+      {"--driver", &Options::driver},
+      {"--plot", &Options::plot},
+      {"--transport", &Options::transport},
+      {"--interpreter", &Options::interpreter},
   };
   for (const WordOption &option : known)
     if (takeValue(option.name, argc, argv, index, value))

@@ -38,6 +38,8 @@ struct Options {
   /// Of a ring of threads here; 0: none, or this process is one of torchrun's.
   int64_t ranks = 0;
   std::string trace, plot, transport;
+  /// The ringlet-interpret to use; empty: to be found.
+  std::string interpreter;
   bool check = false;
   bool explain = false;
   bool listDevices = false;

@@ -30,6 +30,9 @@ struct CheckReport {
   std::vector<std::string> lines;
 };
 
+/// "[3, 0]" for an element of a row-major tensor.
+std::string describeIndex(int64_t number, const Shape &shape);
+
 class Reference {
 public:
   /// Rows of an axis; nothing for all.

@@ -13,6 +13,7 @@
 #include "ringlet/runtime.h"
 #include "tools/ringlet-run/Devices.h"
 #include "tools/ringlet-run/Options.h"
+#include "tools/ringlet-run/Reference.h"
 #include "tools/ringlet-run/RingRun.h"
 
 #include <memory>
@@ -52,6 +53,9 @@ private:
   std::string signature() const;
   /// Runs over outputs that hold this byte everywhere.
   bool runOver(unsigned char pattern);
+  /// Compares the outputs with what they should be; empty, or why there is
+  /// nothing to compare with.
+  std::string compare(bool allWritten, CheckReport &report);
   /// Reports elements that no kernel writes; two more runs.
   bool checkWritten(bool &all);
   const abi::Graph *graph() const { return function->graph(); }

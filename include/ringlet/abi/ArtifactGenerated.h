@@ -4851,6 +4851,7 @@ struct ArtifactT : public flatbuffers::NativeTable {
   std::vector<std::unique_ptr<ringlet::abi::KernelT>> kernels{};
   std::vector<std::unique_ptr<ringlet::abi::CodeObjectT>> code_objects{};
   std::vector<std::unique_ptr<ringlet::abi::ConstantT>> constants{};
+  std::string source{};
   ArtifactT() = default;
   ArtifactT(const ArtifactT &o);
   ArtifactT(ArtifactT&&) FLATBUFFERS_NOEXCEPT = default;
@@ -4866,7 +4867,8 @@ struct Artifact FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_FUNCTIONS = 8,
     VT_KERNELS = 10,
     VT_CODE_OBJECTS = 12,
-    VT_CONSTANTS = 14
+    VT_CONSTANTS = 14,
+    VT_SOURCE = 16
   };
   const flatbuffers::String *compiler() const {
     return GetPointer<const flatbuffers::String *>(VT_COMPILER);
@@ -4886,6 +4888,11 @@ struct Artifact FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   const flatbuffers::Vector<flatbuffers::Offset<ringlet::abi::Constant>> *constants() const {
     return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<ringlet::abi::Constant>> *>(VT_CONSTANTS);
   }
+  /// Plans that were written by hand and their kernels, as text: what a check of
+  /// results interprets. Absent where there are none, or where it is long.
+  const flatbuffers::String *source() const {
+    return GetPointer<const flatbuffers::String *>(VT_SOURCE);
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyOffsetRequired(verifier, VT_COMPILER) &&
@@ -4904,6 +4911,8 @@ struct Artifact FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            VerifyOffset(verifier, VT_CONSTANTS) &&
            verifier.VerifyVector(constants()) &&
            verifier.VerifyVectorOfTables(constants()) &&
+           VerifyOffset(verifier, VT_SOURCE) &&
+           verifier.VerifyString(source()) &&
            verifier.EndTable();
   }
   ArtifactT *UnPack(const flatbuffers::resolver_function_t *_resolver = nullptr) const;
@@ -4933,6 +4942,9 @@ struct ArtifactBuilder {
   void add_constants(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<ringlet::abi::Constant>>> constants) {
     fbb_.AddOffset(Artifact::VT_CONSTANTS, constants);
   }
+  void add_source(flatbuffers::Offset<flatbuffers::String> source) {
+    fbb_.AddOffset(Artifact::VT_SOURCE, source);
+  }
   explicit ArtifactBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -4952,8 +4964,10 @@ inline flatbuffers::Offset<Artifact> CreateArtifact(
     flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<ringlet::abi::Function>>> functions = 0,
     flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<ringlet::abi::Kernel>>> kernels = 0,
     flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<ringlet::abi::CodeObject>>> code_objects = 0,
-    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<ringlet::abi::Constant>>> constants = 0) {
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<ringlet::abi::Constant>>> constants = 0,
+    flatbuffers::Offset<flatbuffers::String> source = 0) {
   ArtifactBuilder builder_(_fbb);
+  builder_.add_source(source);
   builder_.add_constants(constants);
   builder_.add_code_objects(code_objects);
   builder_.add_kernels(kernels);
@@ -4970,13 +4984,15 @@ inline flatbuffers::Offset<Artifact> CreateArtifactDirect(
     const std::vector<flatbuffers::Offset<ringlet::abi::Function>> *functions = nullptr,
     const std::vector<flatbuffers::Offset<ringlet::abi::Kernel>> *kernels = nullptr,
     const std::vector<flatbuffers::Offset<ringlet::abi::CodeObject>> *code_objects = nullptr,
-    const std::vector<flatbuffers::Offset<ringlet::abi::Constant>> *constants = nullptr) {
+    const std::vector<flatbuffers::Offset<ringlet::abi::Constant>> *constants = nullptr,
+    const char *source = nullptr) {
   auto compiler__ = compiler ? _fbb.CreateString(compiler) : 0;
   auto module_name__ = module_name ? _fbb.CreateString(module_name) : 0;
   auto functions__ = functions ? _fbb.CreateVector<flatbuffers::Offset<ringlet::abi::Function>>(*functions) : 0;
   auto kernels__ = kernels ? _fbb.CreateVector<flatbuffers::Offset<ringlet::abi::Kernel>>(*kernels) : 0;
   auto code_objects__ = code_objects ? _fbb.CreateVector<flatbuffers::Offset<ringlet::abi::CodeObject>>(*code_objects) : 0;
   auto constants__ = constants ? _fbb.CreateVector<flatbuffers::Offset<ringlet::abi::Constant>>(*constants) : 0;
+  auto source__ = source ? _fbb.CreateString(source) : 0;
   return ringlet::abi::CreateArtifact(
       _fbb,
       compiler__,
@@ -4984,7 +5000,8 @@ inline flatbuffers::Offset<Artifact> CreateArtifactDirect(
       functions__,
       kernels__,
       code_objects__,
-      constants__);
+      constants__,
+      source__);
 }
 
 flatbuffers::Offset<Artifact> CreateArtifact(flatbuffers::FlatBufferBuilder &_fbb, const ArtifactT *_o, const flatbuffers::rehasher_function_t *_rehasher = nullptr);
@@ -6485,7 +6502,8 @@ inline flatbuffers::Offset<Function> CreateFunction(flatbuffers::FlatBufferBuild
 
 inline ArtifactT::ArtifactT(const ArtifactT &o)
       : compiler(o.compiler),
-        module_name(o.module_name) {
+        module_name(o.module_name),
+        source(o.source) {
   functions.reserve(o.functions.size());
   for (const auto &functions_ : o.functions) { functions.emplace_back((functions_) ? new ringlet::abi::FunctionT(*functions_) : nullptr); }
   kernels.reserve(o.kernels.size());
@@ -6503,6 +6521,7 @@ inline ArtifactT &ArtifactT::operator=(ArtifactT o) FLATBUFFERS_NOEXCEPT {
   std::swap(kernels, o.kernels);
   std::swap(code_objects, o.code_objects);
   std::swap(constants, o.constants);
+  std::swap(source, o.source);
   return *this;
 }
 
@@ -6521,6 +6540,7 @@ inline void Artifact::UnPackTo(ArtifactT *_o, const flatbuffers::resolver_functi
   { auto _e = kernels(); if (_e) { _o->kernels.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->kernels[_i] = std::unique_ptr<ringlet::abi::KernelT>(_e->Get(_i)->UnPack(_resolver)); } } }
   { auto _e = code_objects(); if (_e) { _o->code_objects.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->code_objects[_i] = std::unique_ptr<ringlet::abi::CodeObjectT>(_e->Get(_i)->UnPack(_resolver)); } } }
   { auto _e = constants(); if (_e) { _o->constants.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->constants[_i] = std::unique_ptr<ringlet::abi::ConstantT>(_e->Get(_i)->UnPack(_resolver)); } } }
+  { auto _e = source(); if (_e) _o->source = _e->str(); }
 }
 
 inline flatbuffers::Offset<Artifact> Artifact::Pack(flatbuffers::FlatBufferBuilder &_fbb, const ArtifactT* _o, const flatbuffers::rehasher_function_t *_rehasher) {
@@ -6537,6 +6557,7 @@ inline flatbuffers::Offset<Artifact> CreateArtifact(flatbuffers::FlatBufferBuild
   auto _kernels = _o->kernels.size() ? _fbb.CreateVector<flatbuffers::Offset<ringlet::abi::Kernel>> (_o->kernels.size(), [](size_t i, _VectorArgs *__va) { return CreateKernel(*__va->__fbb, __va->__o->kernels[i].get(), __va->__rehasher); }, &_va ) : 0;
   auto _code_objects = _o->code_objects.size() ? _fbb.CreateVector<flatbuffers::Offset<ringlet::abi::CodeObject>> (_o->code_objects.size(), [](size_t i, _VectorArgs *__va) { return CreateCodeObject(*__va->__fbb, __va->__o->code_objects[i].get(), __va->__rehasher); }, &_va ) : 0;
   auto _constants = _o->constants.size() ? _fbb.CreateVector<flatbuffers::Offset<ringlet::abi::Constant>> (_o->constants.size(), [](size_t i, _VectorArgs *__va) { return CreateConstant(*__va->__fbb, __va->__o->constants[i].get(), __va->__rehasher); }, &_va ) : 0;
+  auto _source = _o->source.empty() ? 0 : _fbb.CreateString(_o->source);
   return ringlet::abi::CreateArtifact(
       _fbb,
       _compiler,
@@ -6544,7 +6565,8 @@ inline flatbuffers::Offset<Artifact> CreateArtifact(flatbuffers::FlatBufferBuild
       _functions,
       _kernels,
       _code_objects,
-      _constants);
+      _constants,
+      _source);
 }
 
 inline bool VerifyStepAction(flatbuffers::Verifier &verifier, const void *obj, StepAction type) {

@@ -434,7 +434,8 @@ bool Verifier::verifyFunction(const std::string &place,
 bool Verifier::verify() {
   if (!checkText("", "compiler id", artifact.compiler()) ||
       !checkText("", "module name", artifact.module_name()) ||
-      !verifyCodeObjects() || !verifyConstants() ||
+      !checkText("", "source", artifact.source()) || !verifyCodeObjects() ||
+      !verifyConstants() ||
       !checkCount("", "kernels", sizeOf(artifact.kernels()), kMaxKernels) ||
       !checkCount("", "functions", sizeOf(artifact.functions()), kMaxFunctions))
     return false;
