@@ -43,7 +43,7 @@ bool BranchSizes::areKnown() const {
 /// Whether the branches of a chain have so many sizes that kernels are to be
 /// told them.
 static bool haveManySizes(attn::AttentionOp op) {
-  if (op.isUnion() || op.isApart() || op.mayCountPadding())
+  if (op.isUnion() || op.isApart())
     return false;
   std::set<std::pair<int64_t, int64_t>> known;
   for (attn::BranchAttr branch : op.getBranchRange())

@@ -46,17 +46,18 @@ Value ringlet::makeResidue(HostPlan &plan, KernelBuilder &k,
                            Attention &attention, unsigned index, Value head,
                            Value keyHead, Value r) {
   const BranchSizes &sizes = attention.sizes[index];
-  if (sizes.getR() == 1 && !r)
-    return nullptr;
   attn::AttentionOp op = attention.op;
   attn::BranchAttr branch = attention.getBranch(index);
+  // Without r, what the graph says: kernels that are told it have one.
+  int64_t rate = branch.getR();
+  if (rate == 1 && !r)
+    return nullptr;
   bool byQuery = branch.getBy() == attn::HeadKind::Query;
   Value x = byQuery ? head : keyHead;
   int64_t heads = byQuery ? op.getQueryHeads() : op.getKeyHeads();
   switch (branch.getOffset()) {
   case attn::OffsetRule::Modulo:
-    return k.create<arith::RemUIOp>("residue", x,
-                                    r ? r : k.constant(sizes.getR()));
+    return k.create<arith::RemUIOp>("residue", x, r ? r : k.constant(rate));
   case attn::OffsetRule::Block: {
     Value share = plan.ceilDiv(plan.constant(heads), sizes.r);
     if (std::optional<int64_t> known = getConstant(share); known && !r)
@@ -65,7 +66,7 @@ Value ringlet::makeResidue(HostPlan &plan, KernelBuilder &k,
                                     k.addScalar("heads_of_residue", share));
   }
   case attn::OffsetRule::Constant:
-    return ::makeResidue(k, branch.getConstant(), r, sizes.getR());
+    return ::makeResidue(k, branch.getConstant(), r, rate);
   }
   llvm_unreachable("every offset rule has a residue");
 }
