@@ -44,7 +44,8 @@ const RegisterFit::Attempt &RegisterFit::Search::getBest() const {
 }
 
 /// More registers free in those kernels that did not fit; where that goes too
-/// far, plain kernels in place of a recipe's.
+/// far for kernels of a recipe, plain ones in their place. Kernels beside them
+/// compute few rows: what these spill costs less than to do without the recipe.
 std::optional<KernelForm> RegisterFit::Search::getNext() const {
   auto [form, finding] = done.back();
   if (finding.problem.empty())
@@ -56,7 +57,7 @@ std::optional<KernelForm> RegisterFit::Search::getNext() const {
   if (form.spareOfScheduled <= mostSpareOfScheduled &&
       form.spareOfPlain <= (leavesTiles ? mostSpareOfPlain : 0))
     return form;
-  if (!hadRecipe || form.isPlain)
+  if (!hadRecipe || form.isPlain || !finding.isOfScheduled)
     return std::nullopt;
   return KernelForm{/*isPlain=*/true};
 }

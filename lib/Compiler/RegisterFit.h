@@ -33,8 +33,8 @@ struct TargetWork {
 /// Kernels live at the edge of what registers hold, and only ptxas knows on
 /// which side. Those that do not fit are tried in other forms, each by itself:
 /// with tiles that leave registers free, scheduled kernels and those beside
-/// them apart, then without the recipe. What fits in none keeps the form that
-/// spills least, with a warning.
+/// them apart, then without the recipe if it is its kernel that does not fit.
+/// What fits in none keeps the form that spills least, with a warning.
 class RegisterFit {
 public:
   RegisterFit(Lowering &lowering, const CompileOptions &options,

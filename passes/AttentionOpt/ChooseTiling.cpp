@@ -37,8 +37,6 @@ struct TilingChoice {
   std::string missed;
 };
 
-/// Most columns of a kernel with a recipe whose sums have parts.
-constexpr int64_t mostDimOfParts = 128;
 /// Registers of a thread that totals of parts take in a plain kernel.
 constexpr int64_t registersOfTotals = 64;
 
@@ -101,9 +99,7 @@ TilingChoice ChooseTiling::chooseForGPU(attn::AttentionOp op,
         "plain tiles are expected to cost less than " + cost::explain(schedule);
     return result;
   }
-  // Wider accumulators leave no registers for what totals need beside them.
-  bool isNarrow = std::max(op.getHeadDim(), op.getValueDim()) <= mostDimOfParts;
-  int64_t part = isNarrow ? plain.tiling.getPart() : 0;
+  int64_t part = plain.tiling.getPart();
   int64_t spareOfRedo = std::max(spareOfPlain, part ? registersOfTotals : 0);
   cost::GPUTiling redo = cost::chooseTiling(
       getGPUCore(row, element, spareOfRedo), shape,

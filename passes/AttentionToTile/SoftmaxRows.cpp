@@ -13,8 +13,10 @@ using namespace mlir;
 using namespace ringlet;
 
 /// Most columns of an accumulator in memory that are read at a time, beside one
-/// in registers.
-static constexpr int64_t kColumnsOfPart = 32;
+/// of `columns` in registers.
+static int64_t getColumnsOfPart(int64_t columns) {
+  return columns <= 128 ? 32 : 16;
+}
 
 SoftmaxRows::SoftmaxRows(KernelBuilder &k, Attention &attention,
                          const SoftmaxEnds &ends, unsigned branch)
@@ -120,7 +122,8 @@ void SoftmaxRows::makeViews(const AttentionGrid &atGrid, BranchView &ofBranch,
   tileRows = ofTile;
   auto *ended = std::get_if<SoftmaxResult>(&ends.after);
   int64_t all = attention.op.getValueDim();
-  int64_t few = std::gcd(all, kColumnsOfPart), some = inParts ? few : all;
+  int64_t few = std::gcd(all, getColumnsOfPart(all)),
+          some = inParts ? few : all;
   Value to = viewWide(ended && ended->isWhole ? "o" : "partial_rows", target,
                       rows, ended ? all : some);
   Value from;

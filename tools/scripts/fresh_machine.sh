@@ -34,7 +34,7 @@ system=/var/tmp/ringlet-root
 cache=
 # A text test of a pass, of a dialect, of a tool, compiled code that runs, a unit
 # test, the Python package, the static link, and the lists of packages.
-filter='(canonicalize|longnet|dense|LayoutTest|static-llvm|python/|packages)'
+filter='(canonicalize|longnet|dense|LayoutTest|static-llvm|Run/python|packages)'
 for argument in "$@"; do
   case $argument in
   --root=*) system=$(realpath -m -- "${argument#--root=}") ;;
