@@ -199,12 +199,12 @@ func.func @residues(%x: tensor<1x?x2x128xbf16>, %y: tensor<1x?x2x128xbf16, #resi
 
 // -----
 
-// Where types say that a row has more keys, sums are those of parts. Wide heads
-// leave no registers for that.
+// Where types say that a row has more keys, sums are those of parts, those
+// of wide heads, too.
 
 // CHECK-LABEL: func.func @many_keys(
 // CHECK:         tilings = [#ringlet.tiling<query = 128, key = {{[0-9]+}}, recipe = "fa_fwd_lazy", redo = <query = {{[0-9]+}}, key = {{[0-9]+}}, part = 16384>, part = 16384>]
-// CHECK:         tilings = [#ringlet.tiling<query = {{[0-9]+}}, key = {{[0-9]+}}, recipe = "fa_fwd_lazy", redo = <query = {{[0-9]+}}, key = {{[0-9]+}}>>]
+// CHECK:         tilings = [#ringlet.tiling<query = {{[0-9]+}}, key = {{[0-9]+}}, recipe = "fa_fwd_lazy", redo = <query = {{[0-9]+}}, key = {{[0-9]+}}, part = 16384>, part = 16384>]
 func.func @many_keys(%x: tensor<1x16385x2x128xbf16>, %y: tensor<1x16385x2x256xbf16>) -> (tensor<1x16385x2x128xbf16>, tensor<1x16385x2x256xbf16>) {
   %o, %l = ringlet.attention %x, %x, %x branches [<w = *, r = 1>]
       : (tensor<1x16385x2x128xbf16>, tensor<1x16385x2x128xbf16>, tensor<1x16385x2x128xbf16>)
