@@ -165,6 +165,8 @@ public:
   Status fill(const std::vector<uint64_t> &words) {
     bytes = std::max<size_t>(8, words.size() * 8);
     RL_TRY(keys.allocate(bytes, data));
+    if (words.empty())
+      return {};
     if (!ring.device()) {
       std::memcpy(data, words.data(), words.size() * 8);
       return {};
