@@ -32,7 +32,7 @@ using ringlet::test::FakeNccl;
 namespace {
 
 FakeNccl fake;
-constexpr NcclResult invalidArgument = 4, invalidUsage = 5;
+constexpr NcclResult internalError = 3, invalidArgument = 4, invalidUsage = 5;
 
 int versionOf() {
   const char *text = std::getenv("RINGLET_FAKE_NCCL_VERSION");
@@ -117,7 +117,7 @@ private:
       }
       if (stopping)
         return;
-      result = fake.failure ? NcclResult(fake.failure) : move(group);
+      result = fake.failingRank == rank ? internalError : move(group);
     }
   }
 

@@ -26,8 +26,8 @@ struct FakeNccl {
   std::atomic<int> made{0}, destroyed{0}, aborted{0};
   /// Groups that were queued.
   std::atomic<int> groups{0};
-  /// The result of every group from now on; 0: what it comes to.
-  std::atomic<int> failure{0};
+  /// Whose groups fail from now on; -1: nobody's.
+  std::atomic<int> failingRank{-1};
   /// Groups that are queued never end, until their communicator does.
   std::atomic<bool> hangs{false};
 };
