@@ -100,10 +100,10 @@ inline Trouble otherMessage(int64_t peer, int64_t step, const MessageId &wanted,
                 describe(found))}};
 }
 
-/// The trouble of a wait that took too long: so long, but for what it took to
-/// begin it.
+/// The trouble of a wait that took too long: so long, but for the milliseconds
+/// that it took to begin it.
 inline Trouble tooLate(int64_t peer, int64_t step, double seconds) {
-  double rounded = std::round(seconds * 1000) / 1000;
+  double rounded = std::ceil(seconds * 100) / 100;
   return {{peer, step, text("no message within ", rounded, " s")}, true};
 }
 
