@@ -20,7 +20,7 @@
 # FOLDER: MLIR's libraries are not built for sanitizers, and what they share
 # with code that is gives reports of its own.
 #
-# Needs what tools/check installs; takes a quarter of an hour on two cores.
+# Needs what tools/check installs; takes 20 minutes on two cores.
 #
 # Example: tools/scripts/check_asan.sh python -- -k lifetimes
 #
