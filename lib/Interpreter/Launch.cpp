@@ -50,15 +50,15 @@ LogicalResult Run::runPlain(const Program &program, ArrayRef<int64_t> grid,
   if (options.seed)
     order = shuffled(points, mix(*options.seed, {launch}));
   auto begin = std::chrono::steady_clock::now();
+  if (sampling)
+    sampling->points = points;
   for (int64_t i = 0; i < points; ++i) {
     if (sampling) {
       std::chrono::duration<double> spent =
           std::chrono::steady_clock::now() - begin;
-      sampling->points = points;
-      sampling->run = i;
       if (i > 0 && additions.empty() && spent.count() > sampling->seconds)
         return success();
-      sampling->run = points;
+      sampling->run = i + 1;
     }
     machine.point = options.seed ? order[i] : i;
     int64_t rest = machine.point;
