@@ -65,11 +65,11 @@ void RoleEmitter::emitBarriers() {
   b.blockBarrier();
 }
 
-void RoleEmitter::emitRoles(ValueRange gridExtents, Value mapsAddress,
+void RoleEmitter::emitRoles(ValueRange extents, Value mapsAddress,
                             Value counterAddress) {
   maps = mapsAddress;
   counter = counterAddress;
-  extents.assign(gridExtents.begin(), gridExtents.end());
+  launchExtents.assign(extents.begin(), extents.end());
   Value address = b.toI32(LLVM::PtrToIntOp::create(b, b.getI64Type(), shared));
   if (auto known = func->getAttrOfType<IntegerAttr>(sharedBaseAttr)) {
     knownBase = known.getInt();
@@ -102,7 +102,7 @@ void RoleEmitter::emitRoleChain(ArrayRef<rtile::RoleOp> roles,
 /// part would take a register of all of them.
 void RoleEmitter::countPoints() {
   gridExtents.clear();
-  for (Value extent : extents)
+  for (Value extent : launchExtents)
     gridExtents.push_back(b.toI32(extent));
   // Less than 2^31, also together with the number of blocks: who launches the
   // kernel sees to it.

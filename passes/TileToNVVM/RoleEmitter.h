@@ -154,11 +154,11 @@ private:
   /// symbol.
   int64_t knownBase = 0;
   Value unknownBase;
-  /// Points of the grid along its axes, as the launch gives them.
-  llvm::SmallVector<Value> extents;
+  /// Extents of the grid, as the launch gives them.
+  llvm::SmallVector<Value> launchExtents;
   /// Number of points.
   Value points;
-  /// Extents of the grid, as i32.
+  /// Extents of the grid as i32, found by each role for itself.
   llvm::SmallVector<Value> gridExtents;
   /// True in the role's first thread, in the first lane of each warp; null in a
   /// role of one thread.
