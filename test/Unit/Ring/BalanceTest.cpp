@@ -39,8 +39,9 @@ TEST(BalanceTest, EveryStepOfDenseCausal) {
       for (const Balance::Step &step : balance.steps) {
         EXPECT_LE(step.most - step.least, 2.0 * shards.size(0) * tile);
         // A chunk sees the same of every other one.
-        if (kind == Sharding::Zigzag)
+        if (kind == Sharding::Zigzag) {
           EXPECT_EQ(step.most, step.least);
+        }
       }
       EXPECT_EQ(balance.total.mean * static_cast<double>(ranks),
                 static_cast<double>(length * (length + 1)));

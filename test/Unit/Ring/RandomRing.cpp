@@ -268,8 +268,9 @@ pairsIn(const std::vector<Part> &parts, const Shards &keys, int64_t owner) {
                         at / rows.run * part.localStride[i];
         EXPECT_GE(local, 0);
         EXPECT_LT(local, static_cast<int64_t>(held.size()));
-        if (local >= 0 && local < static_cast<int64_t>(held.size()))
+        if (local >= 0 && local < static_cast<int64_t>(held.size())) {
           EXPECT_EQ(held[local], rows.at(at));
+        }
         for (int64_t head = part.head; head < part.head + part.heads; ++head)
           EXPECT_TRUE(result.emplace(head, rows.at(at)).second)
               << "head " << head << " row " << rows.at(at) << " twice";

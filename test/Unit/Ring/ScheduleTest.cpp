@@ -186,8 +186,9 @@ private:
     auto copyTo = [&](Content &target) {
       for (Pair pair : pairs(action)) {
         if (!action.gradients) {
-          if (action.source.place != Place::OwnKeys)
+          if (action.source.place != Place::OwnKeys) {
             EXPECT_TRUE(own[action.source].count(pair));
+          }
           target[pair];
           continue;
         }
@@ -285,10 +286,11 @@ void expectProved(const Schedule &schedule) {
     machine.run();
     for (int64_t reader = 0; reader < schedule.ranks(); ++reader)
       for (int64_t owner = 0; owner < schedule.ranks(); ++owner)
-        if (reader != owner)
+        if (reader != owner) {
           EXPECT_EQ((machine.computed[{reader, owner}]),
                     seen.pairs[reader][owner])
               << "reader " << reader << " owner " << owner;
+        }
     if (direction == Direction::Forward) {
       expectLowerBound(schedule, seen, machine.received);
       continue;

@@ -227,9 +227,10 @@ TEST(LayOut, NothingOverlapsThatLivesAtOnce) {
       run.run([&] {
         for (uint32_t a = 0; a < list.size(); ++a)
           for (uint32_t b = 0; b < a; ++b)
-            if (overlap(list[a], list[b]))
+            if (overlap(list[a], list[b])) {
               EXPECT_FALSE(run.isLive(a) && run.isLive(b))
                   << "buffers " << b << " and " << a << " in round " << round;
+            }
       });
     }
   }

@@ -163,8 +163,9 @@ protected:
         << "rank " << rank << ": " << status << "\n"
         << process.text();
     // A library of GPUs has threads of its own until the process ends.
-    if (!std::getenv("RINGLET_TEST_GPU"))
+    if (!std::getenv("RINGLET_TEST_GPU")) {
       EXPECT_EQ(process.said("held"), "0 0") << "rank " << rank;
+    }
   }
   void TearDown() override {
     processes.clear();
