@@ -18,11 +18,24 @@ using namespace ringlet;
 
 static bool isParsing = false;
 
+/// What could not be written to standard output, or nothing.
+static std::string flushOutput() {
+  llvm::raw_fd_ostream &out = llvm::outs();
+  out.flush();
+  if (!out.has_error())
+    return "";
+  std::string error = "cannot write to stdout: " + out.error().message();
+  out.clear_error();
+  return error;
+}
+
 #ifdef __GLIBC__
 static void atExit(int status, void *) {
-  if (!isParsing || status != kRefused)
+  std::string error = flushOutput();
+  if (!error.empty())
+    llvm::errs() << "error: " << error << "\n";
+  else if (!isParsing || status != kRefused)
     return;
-  llvm::outs().flush();
   llvm::errs().flush();
   _exit(kUsageError);
 }
@@ -30,6 +43,9 @@ static void atExit(int status, void *) {
 
 ParsingOptions::ParsingOptions() {
 #ifdef __GLIBC__
+  // What is made first ends last.
+  llvm::outs();
+  llvm::errs();
   // The C++ library has no function that is told the status.
   static const int registered = on_exit(atExit, nullptr);
   (void)registered;
@@ -43,12 +59,6 @@ std::string ringlet::writeOutput(llvm::StringRef path,
                                  llvm::StringRef content) {
   if (path != "-")
     return writeFileAtomically(path.str(), {{content.data(), content.size()}});
-  llvm::raw_fd_ostream &out = llvm::outs();
-  out << content;
-  out.flush();
-  if (!out.has_error())
-    return "";
-  std::string error = "cannot write to stdout: " + out.error().message();
-  out.clear_error();
-  return error;
+  llvm::outs() << content;
+  return flushOutput();
 }

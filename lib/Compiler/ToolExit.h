@@ -20,7 +20,8 @@ inline constexpr int kRefused = 1;
 inline constexpr int kUsageError = 2;
 
 /// While one lives, LLVM's parser of options, which ends the process with 1
-/// where one is wrong, ends it with `kUsageError`.
+/// where one is wrong, ends it with `kUsageError`. Once there was one, so does
+/// what cannot be written to standard output, with a message.
 class ParsingOptions {
 public:
   ParsingOptions();

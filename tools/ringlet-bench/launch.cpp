@@ -13,6 +13,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "lib/Tensor/StandardOutput.h"
 #include "ringlet/runtime.h"
 #include "runtime/src/cuda/Api.h"
 
@@ -202,6 +203,7 @@ void printDriverCalls(const Entry &entry) {
 } // namespace
 
 int main(int argc, char **argv) {
+  ringlet::requireStandardOutput();
   if (argc < 3 || std::atoll(argv[1]) < 1) {
     std::fprintf(stderr, "usage: ringlet-launch-bench LENGTH ARTEFACT...\n"
                          "LENGTH: what dynamic sizes are\n");

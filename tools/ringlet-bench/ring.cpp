@@ -12,6 +12,7 @@
 
 #include "lib/Cost/RingTime.h"
 #include "lib/Plot/Figure.h"
+#include "lib/Tensor/StandardOutput.h"
 #include "ringlet/abi/Format.h"
 
 #include <algorithm>
@@ -215,6 +216,7 @@ int usage(int code) {
 } // namespace
 
 int main(int argc, char **argv) {
+  requireStandardOutput();
   int64_t most = 1024;
   const char *svg = nullptr;
   for (int i = 1; i < argc; ++i) {

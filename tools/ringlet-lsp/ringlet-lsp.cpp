@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "lib/Compiler/ToolExit.h"
+#include "lib/Tensor/StandardOutput.h"
 #include "ringlet/InitAll.h"
 #include "tools/ringlet-lsp/Filter.h"
 
@@ -31,6 +32,7 @@ static int serve(std::vector<char *> arguments,
 }
 
 int main(int argc, char **argv) {
+  ringlet::requireStandardOutput();
   mlir::DialectRegistry registry;
   ringlet::registerAllDialects(registry);
   std::vector<char *> arguments;

@@ -434,12 +434,11 @@ std::string Session::compare(bool allWritten, CheckReport &report) {
   std::fflush(stdout);
   if (!graph() || !graph()->values() || !graph()->nodes()) {
     if (!artifact->source() || ring->isAsked())
-      return "all of the outputs is written, but the artefact does not say "
-             "what "
-             "'" +
-             function->name()->str() +
-             "' computes: expected a graph of ringlet operations, or a plan "
-             "written by hand and run by one rank";
+      return formatText(
+          "all of the outputs is written, but the artefact does not say what "
+          "'{}' computes: expected a graph of ringlet operations, or a plan "
+          "written by hand and run by one rank",
+          function->name()->str());
     return checkInterpreted({artifact->source()->str(), function->name()->str(),
                              options.interpreter, options.checkSeconds,
                              inputCount, !allWritten},

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "lib/Tensor/StandardOutput.h"
 #include "tools/ringlet-run/Devices.h"
 #include "tools/ringlet-run/Options.h"
 #include "tools/ringlet-run/Session.h"
@@ -12,6 +13,7 @@
 using namespace ringlet::run;
 
 int main(int argc, char **argv) {
+  ringlet::requireStandardOutput();
   Options options;
   int exitCode = kOk;
   if (!parseOptions(argc, argv, options, exitCode))
