@@ -3,14 +3,18 @@
 """What other libraries call the keywords of `ringlet.attention`.
 
 One that means the same is taken. Any other is refused with the name of what is meant,
-never ignored.
+never ignored. Two names for one thing are taken where they say the same.
 """
 
 from __future__ import annotations
 
 import difflib
-from typing import Any, Callable, Dict
+import functools
+import inspect
+from typing import Any, Callable, Dict, TypeVar
 
+from ringlet import _dlpack
+from ringlet._operands import is_side
 from ringlet._tensors import Place, device_of, kind_of
 from ringlet._values import flag, is_integer, number, one_of
 
@@ -18,9 +22,19 @@ from ringlet._values import flag, is_integer, number, one_of
 LAYOUTS = ("bshd", "bhsd")
 
 
-def _same(name: str) -> Callable:
-    """Another word for a keyword of ours."""
+# Ours that may be a pair, of queries and of keys, of which others name each alone.
+_SIDED = ("starts", "lengths")
+
+
+def _same(name: Any) -> Callable:
+    """Another word for a keyword of ours, or for a side of one: ("starts", 0)."""
     return lambda found, value, given: {name: value}
+
+
+def _sides(value: Any) -> Any:
+    """A pair as a tuple; anything else, which is of both sides, as it is."""
+    is_pair = isinstance(value, (tuple, list)) and any(map(is_side, value))
+    return tuple(value) if is_pair else value
 
 
 def _none(why: str) -> Callable:
@@ -60,14 +74,12 @@ def _rows(given: dict) -> tuple:
 
 
 def _is_causal(found: str, value: Any, given: dict) -> dict:
-    if value is None or not flag(found, value):
+    if value is None:
         return {}
+    if not flag(found, value):
+        return {"causal": False}
     (queries, keys), _ = _rows(given)
-    is_pair = any(
-        isinstance(given[name], (tuple, list)) and len(given[name]) == 2
-        for name in ("starts", "lengths", "_lengths")
-        if name in given
-    )
+    is_pair = any(isinstance(_sides(given[name]), tuple) for name in _SIDED)
     # Here and in flash-attn the last query is on the last key, in torch the first
     # one on the first; that is one thing where there are as many of both.
     if given["q_offset"] is None and (queries != keys or is_pair):
@@ -87,35 +99,6 @@ def _enable_gqa(found: str, value: Any, given: dict) -> dict:
             f"{key_heads} and {query_heads}; without the keyword they are shared"
         )
     return {}
-
-
-def _starts(found: str, value: Any, given: dict) -> dict:
-    """One of two keywords that are a pair here."""
-    if value is None:
-        return {}
-    place = 0 if found.endswith("_q") else 1
-    pair = list(given.get("_starts") or (None, None))
-    pair[place] = value
-    given["_starts"] = pair
-    if any(each is None for each in pair):
-        return {}
-    first, second = pair
-    return {"starts": first if first is second else (first, second)}
-
-
-def _lengths(side: int) -> Callable:
-    """One of two keywords that are a pair here; all rows where it is not given."""
-
-    def take(found: str, value: Any, given: dict) -> dict:
-        if value is None:
-            return {}
-        before = given.get("_lengths")
-        if before is None:
-            given["_lengths"] = before = [None, None]
-        before[side] = value
-        return {}
-
-    return take
 
 
 def _tensor_layout(found: str, value: Any, given: dict) -> dict:
@@ -144,13 +127,13 @@ _RULES: Dict[str, Callable] = {
     "return_attn_probs": _none("probabilities are never stored; lse is returned"),
     "return_softmax_lse": _ignored,
     "cu_seqlens": _same("starts"),
-    "cu_seqlens_q": _starts,
-    "cu_seqlens_k": _starts,
+    "cu_seqlens_q": _same(("starts", 0)),
+    "cu_seqlens_k": _same(("starts", 1)),
     "max_seqlen": _ignored,
     "max_seqlen_q": _ignored,
     "max_seqlen_k": _ignored,
-    "seqused_q": _lengths(0),
-    "seqused_k": _lengths(1),
+    "seqused_q": _same(("lengths", 0)),
+    "seqused_k": _same(("lengths", 1)),
     "block_table": _none("there are no pages of keys"),
     "learnable_sink": _same("sink"),
     "s_aux": _same("sink"),
@@ -173,8 +156,8 @@ _RULES: Dict[str, Callable] = {
     # jax.nn.dot_product_attention
     "bias": _none(_MASK),
     "mask": _none(_MASK),
-    "query_seq_lengths": _lengths(0),
-    "key_value_seq_lengths": _lengths(1),
+    "query_seq_lengths": _same(("lengths", 0)),
+    "key_value_seq_lengths": _same(("lengths", 1)),
     "local_window_size": _same("window"),
     # Others
     "sm_scale": _same("scale"),
@@ -200,37 +183,116 @@ _RULES: Dict[str, Callable] = {
 }
 
 
-def _is_default(name: str, value: Any) -> bool:
-    return value is None or value is False or name == "layout" and value == LAYOUTS[0]
+# Rules that ask for what all other keywords have said.
+_LAST = ("is_causal", "enable_gqa")
 
 
-def translate(others: dict, given: dict) -> dict:
-    """`given`, our keywords, with what others stand for."""
-    given, before, said = dict(given), dict(given), set()
-    # Two of them ask for what others have said.
-    for found in sorted(others, key=("is_causal", "enable_gqa").__contains__):
-        value = others[found]
-        rule = _RULES.get(found)
-        if rule is None:
-            names = [*before, *_RULES]
-            near = difflib.get_close_matches(found, names, 1)
-            hint = f"; did you mean {near[0]}?" if near else ""
-            ours = ", ".join(each for each in before)
-            raise TypeError(f"expected keywords {ours}; found '{found}'{hint}")
-        for name, meant in rule(found, value, given).items():
-            if meant is None:
+def _plain(value: Any) -> Any:
+    """Numbers and lists of them, however they were brought; None of what is not on
+    the host, or no such thing."""
+    if hasattr(value, "tolist") and device_of(value) == _dlpack.CPU:
+        return value.tolist()
+    if isinstance(value, (tuple, list)):
+        items = [_plain(each) for each in value]
+        return None if any(each is None for each in items) else items
+    return value if isinstance(value, (bool, int, float, str)) else None
+
+
+class _Keywords:
+    """What a call says, by our names."""
+
+    def __init__(self, given: dict, said: Any):
+        self.given = given
+        # By which name each was said. None is what a wrapper hands on for nothing.
+        self._names = {name: name for name in said if given[name] is not None}
+
+    def say(self, name: Any, found: str, value: Any) -> None:
+        """`name`, ours or a side of it, by another library's name `found`."""
+        if name in self._names:
+            self._check_same(name, self._names[name], self.given[name], found, value)
+        else:
+            self.given[name] = value
+            self._names[name] = found
+
+    def join_sides(self) -> None:
+        for name in _SIDED:
+            keys = [(name, 0), (name, 1)]
+            names = [self._names.pop(key, None) for key in keys]
+            values = [self.given.pop(key, None) for key in keys]
+            if not any(names):
                 continue
-            if name in said or not _is_default(name, before[name]):
-                raise TypeError(f"expected {name} or {found}, found both")
-            given[name] = meant
-            said.add(name)
-    pair = given.pop("_starts", None)
-    if pair and any(each is None for each in pair):
-        missing = "cu_seqlens_q" if pair[0] is None else "cu_seqlens_k"
-        raise TypeError(f"expected {missing} as well, found none; or starts, for both (S2)")
-    lengths = given.pop("_lengths", None)
-    if lengths is not None:
-        if given["lengths"] is not None:
-            raise TypeError("expected lengths or those of one side, found both (S2)")
-        given["lengths"] = tuple(lengths)
+            if name in self._names:
+                both = _sides(self.given[name])
+                pair = both if isinstance(both, tuple) else (both, both)
+                for ours, found, value in zip(pair, names, values):
+                    if found:
+                        self._check_same(name, self._names[name], ours, found, value)
+                continue
+            if name == "starts" and not all(names):
+                missing = "cu_seqlens_q" if names[1] else "cu_seqlens_k"
+                raise TypeError(
+                    f"expected {missing} as well, found none; or starts, for both (S2)"
+                )
+            self.given[name] = values[0] if values[0] is values[1] else tuple(values)
+
+    @staticmethod
+    def _check_same(name: Any, first: str, one: Any, second: str, other: Any) -> None:
+        if one is other:
+            return
+        if name == "window":
+            one, other = ((each,) * 2 if is_integer(each) else each for each in (one, other))
+        values = _plain(one), _plain(other)
+        if any(each is None for each in values):
+            raise TypeError(
+                f"expected {first} or {second}, found both, whose values are compared "
+                "on the host only"
+            )
+        if values[0] != values[1]:
+            raise ValueError(
+                f"expected one value of {first} and {second}, which mean the same, "
+                f"found {one!r:.80} and {other!r:.80}"
+            )
+
+
+def _translate(given: dict, said: Any, others: dict) -> dict:
+    """`given`, our keywords, of which the call said some, with what others stand
+    for."""
+    for found in others:
+        if found not in _RULES:
+            near = difflib.get_close_matches(found, [*given, *_RULES], 1)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            raise TypeError(
+                f"expected keywords {', '.join(given)}; found '{found}'{hint}"
+            )
+    keywords = _Keywords(given, said)
+    for last in False, True:
+        for found, value in others.items():
+            if (found in _LAST) == last:
+                for name, meant in _RULES[found](found, value, given).items():
+                    if meant is not None:
+                        keywords.say(name, found, meant)
+        keywords.join_sides()
     return given
+
+
+_Function = TypeVar("_Function", bound=Callable)
+
+
+def takes_other_names(function: _Function) -> _Function:
+    """`function`, whose last parameter is **others, which comes to it empty."""
+    signature = inspect.signature(function)
+    *ours, others = signature.parameters
+    ours = frozenset(ours)
+
+    @functools.wraps(function)
+    def call(*values: Any, **keywords: Any) -> Any:
+        if keywords.keys() <= ours:
+            return function(*values, **keywords)
+        bound = signature.bind(*values, **keywords)
+        found = bound.arguments.pop(others)
+        said = tuple(bound.arguments)
+        bound.apply_defaults()
+        del bound.arguments[others]
+        return function(**_translate(dict(bound.arguments), said, found))
+
+    return call  # type: ignore[return-value]

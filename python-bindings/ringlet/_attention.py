@@ -8,7 +8,7 @@ import ctypes
 from typing import Any, NamedTuple, Optional, Sequence
 
 from ringlet import _capi, _dlpack
-from ringlet._aliases import LAYOUTS, translate
+from ringlet._aliases import LAYOUTS, takes_other_names
 from ringlet._clauses import BlockMask, Branch, GridWindow, Order
 from ringlet._clauses import is_read_at_run, listed
 from ringlet._compiler import compile
@@ -25,6 +25,7 @@ _ROWS = ("query", "key", "value", "output", "lse")
 _SPECIFIC = ("sm_90",)
 
 
+@takes_other_names
 def attention(
     query: Any,
     key: Any,
@@ -100,7 +101,8 @@ def attention(
     ring               this rank's end of a `Ring`: query, key, value, output and lse
                        are its parts of sequences, as `Ring.rows` says, all else is
                        of whole sequences and alike on all ranks (G1)
-    others             what torch and flash-attn call these, where it means the same
+    others             what torch and flash-attn call these, where it means the same;
+                       beside ours if both say the same
 
     All tensors lie on the same device. output is as query, with the head size of
     value; lse is f32 [batch, heads, sequence], or [heads, total]. Rows that no
@@ -111,9 +113,6 @@ def attention(
     no meaning, ringlet.CompileError for what the compiler refuses, with the rule,
     and what `Program.run` raises.
     """
-    given = dict(locals())
-    if others:
-        return attention(**translate(given.pop("others"), given))
     is_turned = one_of("layout", layout, LAYOUTS) == "bhsd"
     if is_turned:
         if starts is not None:

@@ -103,7 +103,7 @@ class Operands:
 
     def take_sides(self, name: str, value: Any, axis: str) -> str:
         """Two operands, of queries and of keys; one value may be both."""
-        if not isinstance(value, (tuple, list)) or not any(map(_is_side, value)):
+        if not isinstance(value, (tuple, list)) or not any(map(is_side, value)):
             operand = self.take(name, value, (axis,), "S2", "i64")
             self.names.append(name)
             return f"{operand}, {operand}"
@@ -193,7 +193,7 @@ class Operands:
         return _copy_as_i64(named(name, view_of, value, HOST)) or value
 
 
-def _is_side(item: Any) -> bool:
+def is_side(item: Any) -> bool:
     """Whether it may be the tensor of queries or of keys, rather than a number."""
     if item is None or isinstance(item, (list, tuple)):
         return True

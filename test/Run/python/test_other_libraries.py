@@ -3,6 +3,8 @@
 """Keywords of torch and flash-attn: taken where they mean the same, else refused with
 the name of what is meant."""
 
+import functools
+import itertools
 import re
 import textwrap
 
@@ -11,6 +13,7 @@ import pytest
 
 import ringlet
 from conftest import ROOT, torch_attention
+from ringlet import _aliases
 
 RNG = np.random.default_rng(1)
 Q = RNG.standard_normal((2, 20, 4, 8)).astype("f4")
@@ -119,11 +122,6 @@ def test_same_meaning(inputs, theirs, ours):
             {"is_causal": True, "seqused_k": LENGTHS},
             "causal=True with q_offset=0",
         ),
-        (
-            (Q, Q, Q),
-            {"lengths": LENGTHS, "seqused_k": LENGTHS},
-            r"expected lengths or those of one side, found both \(S2\)",
-        ),
         ((Q, Q, Q), {"cache_seqlens": LENGTHS}, r"lengths=\(None, keys\).*\(S2\)"),
         ((Q, Q, Q), {"attention_chunk": 8}, r"\[\(attention_chunk, 1\)\].*\(B1\)"),
         ((Q, Q, Q), {"window_left": 4}, r"window=\(window_left, 0\)"),
@@ -132,7 +130,7 @@ def test_same_meaning(inputs, theirs, ours):
         (
             (Q, Q, Q),
             {"tensor_layout": "NHD", "layout": "bhsd"},
-            "expected layout or tensor_layout, found both",
+            "one value of layout and tensor_layout, .* found 'bhsd' and 'bshd'",
         ),
         ((Q, Q, Q), {"sliding_window": 4}, r"window=\(n - 1, 0\) shows n keys"),
         ((Q, Q, Q), {"return_attn_probs": True}, "lse is returned"),
@@ -144,21 +142,6 @@ def test_same_meaning(inputs, theirs, ours):
             {"cu_seqlens_q": STARTS},
             r"expected cu_seqlens_k as well, found none; or starts, for both \(S2\)",
         ),
-        (
-            (Q, Q, Q),
-            {"scale": 1.0, "softmax_scale": 1.0},
-            "expected scale or softmax_scale, found both",
-        ),
-        (
-            (Q, Q, Q),
-            {"sm_scale": 1.0, "softmax_scale": 1.0},
-            "expected scale or softmax_scale, found both",
-        ),
-        (
-            (Q, Q, Q),
-            {"causal": True, "is_causal": True},
-            "expected causal or is_causal, found both",
-        ),
         ((Q, Q, Q), {"casual": True}, "found 'casual'; did you mean causal?"),
         ((Q, Q, Q), {"softmax_scal": 1}, "did you mean softmax_scale?"),
         ((Q, Q, Q), {"xyz": 1}, "expected keywords query, key, value, branches, .*'xyz'$"),
@@ -168,6 +151,133 @@ def test_another_meaning(inputs, keywords, message):
     kinds = TypeError, ValueError, ringlet.CompileError
     with pytest.raises(kinds, match=message):
         ringlet.attention(*inputs, **keywords)
+
+
+def reads(array):
+    """What stands for `array`: another one, a list, one of wider integers."""
+    wide = [array.astype("i8")] if array.dtype.kind == "i" else []
+    return [array.copy(), array.tolist(), *wide]
+
+
+# Ours, or a side of it, its names, and values that are one each in several guises.
+SAME = {
+    "causal": (["is_causal"], [[True, np.bool_(True)], [False, np.bool_(False)]]),
+    "scale": (
+        ["softmax_scale", "sm_scale", "scaling"],
+        [[0.3, np.float64(0.3), np.array(0.3)], [0.4]],
+    ),
+    "window": (
+        ["window_size", "local_window_size"],
+        [[4, (4, 4), [4, 4], np.array([4, 4])], [(4, 2), [4, 2]], [(-1, -1), -1]],
+    ),
+    "softcap": (["logits_soft_cap", "logit_cap"], [[0.4], [0.0, 0], [1, 1.0]]),
+    "sink": (
+        ["learnable_sink", "s_aux", "sinks"],
+        [[SINK, *reads(SINK)], [SINK + 1]],
+    ),
+    "layout": (["tensor_layout"], [["bshd"], ["bhsd"]]),
+    "starts": (["cu_seqlens"], [[STARTS, *reads(STARTS)], [[0, 8, 20]]]),
+    ("starts", 0): (["cu_seqlens_q"], [[STARTS, *reads(STARTS)], [[0, 8, 20]]]),
+    ("starts", 1): (["cu_seqlens_k"], [[STARTS, *reads(STARTS)], [[0, 8, 20]]]),
+    ("lengths", 0): (
+        ["seqused_q", "query_seq_lengths"],
+        [[LENGTHS, *reads(LENGTHS)], [LENGTHS - 1]],
+    ),
+    ("lengths", 1): (
+        ["seqused_k", "key_value_seq_lengths"],
+        [[LENGTHS, *reads(LENGTHS)], [LENGTHS - 1]],
+    ),
+}
+THEIR_WORDS = {"bshd": "NHD", "bhsd": "HND"}
+
+
+def said(name, value):
+    """The keywords of a call that says `value` by `name`, ours or theirs."""
+    if name == "tensor_layout":
+        return {name: THEIR_WORDS[value]}
+    if isinstance(name, tuple):
+        ours, side = name
+        other = None if ours == "lengths" else STARTS
+        return {ours: (value, other) if side == 0 else (other, value)}
+    return {name: value}
+
+
+def pairs_of_names():
+    for meaning, (names, _) in SAME.items():
+        for pair in itertools.permutations([meaning, *names], 2):
+            yield pytest.param(meaning, *pair, id="-".join(map(str, pair)))
+
+
+@pytest.mark.parametrize("meaning, first, second", list(pairs_of_names()))
+def test_two_names(meaning, first, second):
+    """Two names for one thing are taken where they say one value, in whatever guise,
+    and else refused by both names."""
+    packed = "starts" in meaning
+    call = functools.partial(ringlet.attention, *((P,) if packed else (Q,)) * 3)
+
+    def calls(one, other):
+        keywords = {**said(first, one), **said(second, other)}
+        if packed and isinstance(meaning, tuple) and "starts" not in keywords:
+            keywords["cu_seqlens_k" if meaning[1] == 0 else "cu_seqlens_q"] = STARTS
+        return keywords
+
+    kinds = SAME[meaning][1]
+    for kind in kinds:
+        alone = calls(kind[0], kind[0])
+        alone.pop(first if isinstance(second, tuple) else second)
+        want = call(**alone)
+        for one, other in itertools.product(kind, repeat=2):
+            for got, expected in zip(call(**calls(one, other)), want):
+                np.testing.assert_array_equal(got, expected)
+    for one_kind, other_kind in itertools.permutations(kinds, 2):
+        for one, other in itertools.product(one_kind, other_kind):
+            with pytest.raises(ValueError, match="one value of .* which mean") as error:
+                call(**calls(one, other))
+            for name in first, second:
+                ours = name[0] if isinstance(name, tuple) else name
+                assert ours in str(error.value)
+
+
+def test_two_names_of_all():
+    """Whatever translates a name is in the test above."""
+    tested = {name for names, _ in SAME.values() for name in names}
+    others = re.compile("_none|_ignored|_dropout|_enable_gqa")
+    translated = {
+        name
+        for name, rule in _aliases._RULES.items()
+        if not others.match(rule.__qualname__)
+    }
+    assert translated == tested
+
+
+@pytest.mark.parametrize("theirs", [None, False])
+def test_what_wrappers_hand_on(theirs):
+    """None says nothing; no causality contradicts causality, the default does not."""
+    keywords = {"scale": None, "softmax_scale": 0.3, "is_causal": theirs}
+    got = ringlet.attention(Q, Q, Q, **keywords)[0]
+    np.testing.assert_array_equal(got, ringlet.attention(Q, Q, Q, scale=0.3)[0])
+    for ours in False, True:
+        other = {"causal": ours, "is_causal": not ours}
+        with pytest.raises(ValueError, match="one value of causal and is_causal"):
+            ringlet.attention(Q, Q, Q, **other)
+
+
+def test_names_of_what_is_no_number():
+    class Elsewhere:
+        """A tensor of a device, which is not read to compare it."""
+
+        shape = (4,)
+
+        def __dlpack_device__(self):
+            return 2, 0
+
+        def __dlpack__(self, **_):
+            raise AssertionError("read")
+
+    for values in (Elsewhere(), SINK), (SINK, Elsewhere()):
+        message = "expected sink or sinks, found both, whose values are compared on"
+        with pytest.raises(TypeError, match=message):
+            ringlet.attention(Q, Q, Q, sink=values[0], sinks=values[1])
 
 
 @pytest.mark.torch
