@@ -59,8 +59,8 @@ bool GraphBuilder::addValue(Value value, int32_t argument) {
     // A caller brings a part of it; what is computed is about all parts.
     if (layout.getRing())
       entry->sizes[layout.getAxis()] = -1;
-    if (layout.getOrder()) {
-      entry->order = toAbi(layout.getOrder());
+    if (rlayout::OrderAttr order = rlayout::getOrder(type)) {
+      entry->order = toAbi(order);
       entry->order_axis = static_cast<uint8_t>(layout.getAxis());
     }
   } else if (type.getEncoding()) {

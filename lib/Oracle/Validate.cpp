@@ -362,7 +362,7 @@ private:
                               [](const Branch &b) { return b.countsPadding; });
     const char *found = spec.windowLeft || spec.windowRight  ? "a window"
                         : spec.gridWindow                    ? "a grid window"
-                        : spec.patternOrder                  ? "a pattern order"
+                        : order && !order->isIdentity()      ? "a pattern order"
                         : spec.blockMask                     ? "a block mask"
                         : inputs.lengthsQ || inputs.lengthsK ? "lengths"
                         : inputs.cuSeqlensQ || inputs.cuSeqlensK

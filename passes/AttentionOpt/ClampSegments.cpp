@@ -44,7 +44,7 @@ struct ClampSegments : ringlet::impl::RingletClampSegmentsBase<ClampSegments> {
     getOperation()->walk([&](attn::AttentionOp op) {
       std::optional<int64_t> bound = getPositionBound(op);
       // A pattern order counts segments along the curve, not by position.
-      if (!bound || op.getPatternOrder())
+      if (!bound || op.getOrdinalOrder())
         return;
       SmallVector<Attribute> branches;
       for (attn::BranchAttr branch : op.getBranchRange()) {

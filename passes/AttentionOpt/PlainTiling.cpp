@@ -32,7 +32,7 @@ static constexpr int64_t mostKeysOfSum = int64_t(1) << 14;
 /// Those of at most 128 rows lie within the blocks of a mask that are multiples
 /// of that, if positions begin at 0.
 static bool masksByElement(attn::AttentionOp op, attn::BranchAttr branch) {
-  if (op.getPatternOrder() || op.getGridWindow())
+  if (op.getOrdinalOrder() || op.getGridWindow())
     return true;
   if (!op.getBlockMask())
     return false;

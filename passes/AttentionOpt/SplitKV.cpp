@@ -16,7 +16,7 @@ using namespace ringlet;
 std::string ringlet::whyNotSplitKV(attn::AttentionOp op) {
   if (op.isPacked())
     return "sequences are packed (S2)";
-  if (op.getPatternOrder())
+  if (op.getOrdinalOrder())
     return "keys follow a pattern order (O2)";
   if (op.getGridWindow())
     return "keys follow a window on a grid (B5)";

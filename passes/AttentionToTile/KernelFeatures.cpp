@@ -250,7 +250,7 @@ void ringlet::addTotals(HostPlan &plan, Attention &attention,
       Value excess = plan.sub(keys, plan.constant(part));
       // An order has more ordinals than keys.
       Value isLong = plan.constant(1);
-      if (!attention.op.getPatternOrderAttr())
+      if (!attention.op.getOrdinalOrder())
         isLong = plan.max(plan.constant(0), plan.min(isLong, excess));
       totals = makeTotals(plan, attention, isLong);
     }

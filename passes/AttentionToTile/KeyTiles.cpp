@@ -88,7 +88,7 @@ void KeyTiles::declare(Value tileCount, Value segmentCount,
       residues.count == view.getSizes().getR()
           ? DenseI64ArrayAttr()
           : builder.getDenseI64ArrayAttr({residues.first, residues.count}),
-      op.getPatternOrderAttr(), op.getCausalAttr(), window, grid, reach);
+      op.getOrdinalOrder(), op.getCausalAttr(), window, grid, reach);
   index = k.addBuffer("tile_index", table);
   tiles = k.addNumber("tiles", tileCount);
   segments = k.addNumber("segments", segmentCount);
@@ -256,7 +256,7 @@ void ringlet::requireMasks(HostPlan &plan, attn::AttentionOp op,
                        "expected positions of at least 0 under a block mask",
                        "B6");
   // A curve may give any position any ordinal of its volume.
-  rlayout::OrderAttr order = op.getPatternOrderAttr();
+  rlayout::OrderAttr order = op.getOrdinalOrder();
   Value ordinals = order && order.getOrder()->period()
                        ? plan.constant(order.getOrder()->period())
                        : Value();

@@ -51,7 +51,7 @@ static std::string whyNotOnRing(attn::AttentionOp op) {
   if (op.getQueryLengths())
     return "expected no lengths on a ring, found some (S2); packed sequences "
            "have a ring";
-  if (op.getPatternOrderAttr() || op.getGridWindow() || op.getBlockMask())
+  if (op.getOrdinalOrder() || op.getGridWindow() || op.getBlockMask())
     return "expected no pattern order, grid window or block mask on a ring: "
            "what they show is no progression of rows (O2, B5, B6)";
   for (Value value : {op.getQuery(), op.getKey(), op.getOutput()})

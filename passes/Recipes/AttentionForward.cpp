@@ -64,7 +64,7 @@ std::string checkDim(StringRef name, int64_t dim) {
 /// Whether all tokens lie where their ordinals are, as under no order, and no
 /// condition asks for positions.
 bool liesByOrdinal(attn::AttentionOp op) {
-  rlayout::OrderAttr pattern = op.getPatternOrderAttr();
+  rlayout::OrderAttr pattern = op.getOrdinalOrder();
   DenseIntElementsAttr offset;
   bool atZero = !op.getQOffset() ||
                 (matchPattern(op.getQOffset(), m_Constant(&offset)) &&
@@ -88,8 +88,8 @@ SmallVector<BranchAttr> getTileBranches(attn::AttentionOp op) {
 std::string checkOrders(attn::AttentionOp op) {
   std::string text;
   llvm::raw_string_ostream stream(text);
-  rlayout::OrderAttr pattern = op.getPatternOrderAttr();
-  if (pattern && !pattern.isIdentity()) {
+  rlayout::OrderAttr pattern = op.getOrdinalOrder();
+  if (pattern) {
     if (!liesByOrdinal(op))
       stream << "expected no pattern order, or one that query and key lie in, "
                 "without causality, window and lengths, found "

@@ -155,6 +155,8 @@ def RLayout_LayoutAttr : RLayout_Attr<"Layout", "layout",
   let description = [{
     The encoding of a tensor type. `axis` is the sequence axis: 1 by default,
     as in `[batch, sequence, head, dim]`; its static size must fit the order.
+    Without an order other than the linear one and without a ring a layout says
+    what no encoding says, of any axis.
 
     Example:
 
@@ -167,6 +169,13 @@ def RLayout_LayoutAttr : RLayout_Attr<"Layout", "layout",
                         OptionalParameter<"RingAttr">:$ring,
                         DefaultValuedParameter<"int64_t", "1">:$axis);
   let assemblyFormat = "`<` struct(params) `>`";
+  let extraClassDeclaration = [{
+    /// The axis where none is written.
+    static constexpr int64_t kDefaultAxis = 1;
+    /// Whether tokens lie as without an encoding: in linear order, however it
+    /// is written, and on no ring.
+    bool isLinear() const;
+  }];
 }
 
 #endif // RINGLET_LAYOUT

@@ -217,11 +217,19 @@ LogicalResult RingAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   return success();
 }
 
+bool LayoutAttr::isLinear() const {
+  return !getRing() && (!getOrder() || getOrder().isIdentity());
+}
+
 LogicalResult
 LayoutAttr::verifyEncoding(ArrayRef<int64_t> shape, Type elementType,
                            function_ref<InFlightDiagnostic()> emitError) const {
-  if (getAxis() < 0 || getAxis() >= static_cast<int64_t>(shape.size()))
-    return emitError() << "expected a sequence axis in [0, " << shape.size()
+  // A list has no axis 1, which nobody wrote.
+  auto rank = static_cast<int64_t>(shape.size());
+  if (isLinear() && getAxis() == kDefaultAxis && getAxis() >= rank)
+    return success();
+  if (getAxis() < 0 || getAxis() >= rank)
+    return emitError() << "expected a sequence axis in [0, " << rank
                        << "), found " << getAxis() << " (O1)";
   int64_t length = shape[getAxis()];
   if (!getOrder() || ShapedType::isDynamic(length))

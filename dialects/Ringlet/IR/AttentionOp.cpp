@@ -47,6 +47,11 @@ bool AttentionOp::mayCountPadding() {
                 branch.getR(), keys));
   });
 }
+rlayout::OrderAttr AttentionOp::getOrdinalOrder() {
+  rlayout::OrderAttr order = getPatternOrderAttr();
+  return order && !order.isIdentity() ? order : nullptr;
+}
+
 double AttentionOp::getScaleValue() {
   if (std::optional<APFloat> scale = getScale())
     return scale->convertToDouble();
@@ -131,7 +136,8 @@ static LogicalResult verifyInputs(AttentionOp op) {
   return checkShape(op, "value", value.getShape(), expectedValue, 1);
 }
 
-/// O1: an encoding is a layout, and orders the axis of the sequence.
+/// O1: an encoding is a layout, and orders the axis of the sequence if it
+/// orders anything.
 static LogicalResult verifyLayouts(AttentionOp op) {
   int64_t axis = op.getSequenceAxis();
   int64_t lseAxis = op.getLse().getType().getRank() - 1;
@@ -148,7 +154,7 @@ static LogicalResult verifyLayouts(AttentionOp op) {
     if (!layout)
       return op.emitOpError("expected an #rlayout.layout encoding of ")
              << name << ", found " << type.getEncoding() << " (O1)";
-    if (layout.getAxis() != expected)
+    if (!layout.isLinear() && layout.getAxis() != expected)
       return op.emitOpError("expected the layout of ")
              << name << " on its sequence axis, " << expected << ", found axis "
              << layout.getAxis() << " (O1)";
@@ -278,7 +284,7 @@ static LogicalResult verifyPadding(AttentionOp op) {
     found = "a window";
   else if (op.getGridWindow())
     found = "a grid_window";
-  else if (op.getPatternOrder())
+  else if (op.getOrdinalOrder())
     found = "a pattern_order";
   else if (op.getBlockMask())
     found = "a block_mask";

@@ -64,7 +64,7 @@ std::string attn::whyNotUnion(AttentionOp op) {
                  "expected a known w and r, found '?' in branch {0} (B1)",
                  index)
           .str();
-  if (op.getPatternOrder())
+  if (op.getOrdinalOrder())
     return "expected ordinals that are positions, found a pattern_order (O2)";
   if (op.getGridWindow())
     return "expected keys that follow each other, found a grid_window (B5)";

@@ -154,9 +154,9 @@ rlayout::LayoutAttr ReorderOp::getOutputLayout() {
 
 int64_t ReorderOp::getSequenceAxis() {
   for (rlayout::LayoutAttr layout : {getInputLayout(), getOutputLayout()})
-    if (layout)
+    if (layout && !layout.isLinear())
       return layout.getAxis();
-  return 1;
+  return rlayout::LayoutAttr::kDefaultAxis;
 }
 
 LogicalResult ReorderOp::verify() {
@@ -173,7 +173,7 @@ LogicalResult ReorderOp::verify() {
       return emitOpError("expected an #rlayout.layout encoding, found ")
              << type.getEncoding() << " (O1)";
     rlayout::LayoutAttr layout = rlayout::getLayout(type);
-    if (layout && layout.getAxis() != getSequenceAxis())
+    if (layout && !layout.isLinear() && layout.getAxis() != getSequenceAxis())
       return emitOpError("expected one sequence axis, found ")
              << getSequenceAxis() << " and " << layout.getAxis() << " (O1)";
   }
@@ -205,7 +205,8 @@ OpFoldResult ReorderOp::fold(FoldAdaptor) {
   // over a dynamic size in the middle that hides two different static ones.
   rlayout::LayoutAttr from = previous.getInputLayout();
   rlayout::LayoutAttr to = getOutputLayout();
-  if ((from && to && from.getAxis() != to.getAxis()) ||
+  bool arePermuted = from && to && !from.isLinear() && !to.isLinear();
+  if ((arePermuted && from.getAxis() != to.getAxis()) ||
       failed(verifyCompatibleShape(previous.getInput().getType(),
                                    getOutput().getType())))
     return {};

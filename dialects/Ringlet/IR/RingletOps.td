@@ -135,6 +135,9 @@ def Ringlet_AttentionOp : Ringlet_Op<"attention",
     }
     /// Axis 1 of the query, or axis 0 when packed.
     int64_t getSequenceAxis() { return isPacked() ? 0 : 1; }
+    /// The pattern order, or null where each position is its own ordinal, as
+    /// without one (O2).
+    ::ringlet::rlayout::OrderAttr getOrdinalOrder();
     int64_t getQueryHeads();
     int64_t getKeyHeads();
     int64_t getHeadDim();

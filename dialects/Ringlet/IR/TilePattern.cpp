@@ -49,7 +49,7 @@ layout::TilePattern attn::getTilePattern(AttentionOp op, BranchAttr branch,
     pattern.segment = branch.getW();
   pattern.rate = branch.getR();
   pattern.residues = getResidues(op, branch);
-  if (rlayout::OrderAttr order = op.getPatternOrderAttr())
+  if (rlayout::OrderAttr order = op.getOrdinalOrder())
     pattern.order = order.getOrder();
   pattern.causal = op.getCausal();
   if (std::optional<llvm::ArrayRef<int64_t>> window = op.getWindow())

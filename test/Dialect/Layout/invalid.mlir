@@ -124,7 +124,7 @@ func.func private @o1_axis_beyond_rank(tensor<1x64x2xf32, #rlayout.layout<axis =
 // -----
 
 // expected-error@+1 {{expected a sequence axis in [0, 1), found 1 (O1)}}
-func.func private @o1_default_axis_beyond_rank(tensor<64xf32, #rlayout.layout<>>)
+func.func private @o1_default_axis_beyond_rank(tensor<64xf32, #rlayout.layout<ring = <2, zigzag>>>)
 
 // -----
 

@@ -56,7 +56,8 @@ func.func private @rings() attributes {
   c = #rlayout.ring<2, striped, 128>, d = #rlayout.ring<?, zigzag>
 }
 
-// Axis 1 is the default and not printed.
+// Axis 1 is the default and not printed. What is in linear order, of any number of
+// axes, may say so.
 
 // CHECK-LABEL: func.func private @layouts(
 // CHECK-SAME:    tensor<1x64x2xf32, #rlayout.layout<order = <hilbert, grid = [8, 8]>>>
@@ -64,6 +65,8 @@ func.func private @rings() attributes {
 // CHECK-SAME:    tensor<1x64x2xf32, #rlayout.layout<ring = <4, zigzag>>>
 // CHECK-SAME:    tensor<1x64x2xf32, #rlayout.layout<order = <snake, grid = [4, 4], chunk = 16>, ring = <2, striped, 16>>>
 // CHECK-SAME:    tensor<1x64xf32, #rlayout.layout<>>
+// CHECK-SAME:    tensor<64xf32, #rlayout.layout<>>
+// CHECK-SAME:    tensor<f32, #rlayout.layout<order = <linear>>>
 func.func private @layouts(
   tensor<1x64x2xf32,
          #rlayout.layout<order = #rlayout.order<hilbert, grid = [8, 8]>,
@@ -73,4 +76,6 @@ func.func private @layouts(
   tensor<1x64x2xf32,
          #rlayout.layout<order = <snake, grid = [4, 4], chunk = 16>,
                          ring = <2, striped, 16>>>,
-  tensor<1x64xf32, #rlayout.layout<>>)
+  tensor<1x64xf32, #rlayout.layout<>>,
+  tensor<64xf32, #rlayout.layout<>>,
+  tensor<f32, #rlayout.layout<order = <linear>>>)

@@ -150,6 +150,39 @@ func.func @orders(%q: tensor<1x64x1x8xf32>, %k: tensor<1x64x1x8xf32, #residue>) 
   return
 }
 
+// Linear order is linear order, however it is written: of no axis on tensors, and
+// of no rule about patterns that are in another one.
+
+#linear = #rlayout.layout<>
+#linear_too = #rlayout.layout<order = <residue<1>>>
+// CHECK-LABEL: func.func @linear(
+// CHECK:         ringlet.reorder
+// CHECK-SAME:      to tensor<1x1x64xf32, #rlayout.layout<order = <residue<4>>, axis = 2>>
+// CHECK:         pattern_order = <linear, grid = [8, 8]>
+// CHECK:         pattern_order = <linear> combine = union
+func.func @linear(%q: tensor<1x64x1x8xf32, #linear>, %k: tensor<1x64x1x8xf32>,
+                  %v: tensor<1x64x1x8xf32, #linear_too>) {
+  %o, %lse = ringlet.attention %q, %k, %v branches [<w = 8, r = 1>]
+      : (tensor<1x64x1x8xf32, #linear>, tensor<1x64x1x8xf32>,
+         tensor<1x64x1x8xf32, #linear_too>)
+      -> (tensor<1x64x1x8xf32, #linear>, tensor<1x1x64xf32, #linear_too>)
+  %r = ringlet.reorder %lse : tensor<1x1x64xf32, #linear_too>
+      to tensor<1x1x64xf32, #rlayout.layout<order = <residue<4>>, axis = 2>>
+  %p, %lsp = ringlet.attention %q, %k, %v
+      branches [<w = 24, r = 1, padding = counted>]
+      pattern_order = <linear, grid = [8, 8]>
+      : (tensor<1x64x1x8xf32, #linear>, tensor<1x64x1x8xf32>,
+         tensor<1x64x1x8xf32, #linear_too>)
+      -> (tensor<1x64x1x8xf32>, tensor<1x1x64xf32>)
+  %u, %lsu = ringlet.attention %q, %k, %v
+      branches [<w = 8, r = 1>, <w = *, r = 4>]
+      pattern_order = <linear> combine = union
+      : (tensor<1x64x1x8xf32, #linear>, tensor<1x64x1x8xf32>,
+         tensor<1x64x1x8xf32, #linear_too>)
+      -> (tensor<1x64x1x8xf32>, tensor<1x1x64xf32>)
+  return
+}
+
 // A tiling with a recipe keeps the tile shape of its second kernel.
 
 // CHECK-LABEL: func.func @recipe(

@@ -57,6 +57,8 @@ class Attention:
     branches: list = dataclasses.field(default_factory=lambda: [Branch()])
     query_order: str = ""
     key_order: str = ""
+    # Whether types say that they are in linear order, which without is so, too.
+    has_layouts: bool = False
     ring: str = ""
     # Rows and keys of the tiles; several of each here. The compiler's choice
     # would be one.
@@ -107,7 +109,7 @@ class Attention:
         order = self.key_order if operand.name in "kv" else self.query_order
         layout = [f"order = <{order}>"] * bool(order)
         layout += [f"ring = <{self.ring}>"] * bool(self.ring)
-        encoding = ""
+        encoding = ", #rlayout.layout<>" if self.has_layouts else ""
         if is_row and layout:
             encoding = f", #rlayout.layout<{', '.join(layout)}, axis = {axis}>"
         return f"tensor<{''.join(f'{x}x' for x in sizes)}{operand.dtype}{encoding}>"
@@ -248,6 +250,7 @@ for order in (
     if curve in ("hilbert", "residue"):
         assign(f"queries along {curve}", "order of queries", query_order=order)
 
+assign("linear layouts", has_layouts=True)
 clause("causal", "causal")
 clause("window", "window = [11, 4]", "window")
 clause("window to the left", "window = [9, -1]", "window")
