@@ -32,6 +32,8 @@ void AttentionGrid::count(int64_t begin, int64_t end) {
   tiles = plan.ceilDiv(plan.mul(rows, plan.constant(headsOfTile)), tileRows);
   countSegments();
   firstHead = begin;
+  if (sizes.firstHead)
+    firstHeadOperand = k.addScalar("first_head", sizes.firstHead);
   heads = plan.constant((end - begin) / headsOfTile);
   together = plan.constant(1);
 }
@@ -126,7 +128,7 @@ void AttentionGrid::addAxes() {
   }
   placeSegment();
   int64_t group = attention.op.getQueryHeads() / attention.op.getKeyHeads();
-  if (headsOfTile == group && firstHead == 0) {
+  if (headsOfTile == group && firstHead == 0 && !firstHeadOperand) {
     point.keyHead = point.head;
     if (group != 1)
       point.head = k.mul("query_head", point.head, group);
@@ -134,7 +136,9 @@ void AttentionGrid::addAxes() {
   }
   if (headsOfTile != 1)
     point.head = k.mul("heads_before", point.head, headsOfTile);
-  if (firstHead != 0)
+  if (firstHeadOperand)
+    point.head = k.add("query_head", point.head, firstHeadOperand);
+  else if (firstHead != 0)
     point.head = k.add("query_head", point.head, k.constant(firstHead));
   point.keyHead = k.div("key_head", point.head, group);
 }

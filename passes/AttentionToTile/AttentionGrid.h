@@ -78,6 +78,8 @@ private:
   BranchView &view;
   PointSequence &sequence;
   int64_t tileRows, firstHead = 0, headsOfTile = 1;
+  /// In the kernel, where branches share it that have other heads; else null.
+  mlir::Value firstHeadOperand;
   /// 0 where points say none.
   int64_t residues = 0;
   /// In the plan and, of parts, in the kernel.

@@ -20,8 +20,8 @@ using namespace ringlet;
 /// behind all positions, which a grid may have, still fit in 64 bits.
 static constexpr int64_t longestSegment = kMaxOffset + kMaxOffset / 2;
 
-/// Most kernels of branches that differ in w and r alone. Each takes a good
-/// part of a second to compile.
+/// Most kernels of branches that differ in nothing but what a kernel can be
+/// told. Each takes a good part of a second to compile.
 static constexpr size_t mostKernels = 16;
 
 int64_t BranchSizes::getW() const {
@@ -40,14 +40,15 @@ bool BranchSizes::areKnown() const {
   return !ShapedType::isDynamic(getW()) && !ShapedType::isDynamic(getR());
 }
 
-/// Whether the branches of a chain have so many sizes that kernels are to be
-/// told them.
-static bool haveManySizes(attn::AttentionOp op) {
-  if (op.isUnion() || op.isApart())
+/// Whether branches, of which each has kernels, have so many different values
+/// of something that kernels are to be told it.
+template <typename Get>
+static bool haveMany(attn::AttentionOp op, const Get &get) {
+  if (op.isUnion())
     return false;
-  std::set<std::pair<int64_t, int64_t>> known;
+  std::set<decltype(get(*op.getBranchRange().begin()))> known;
   for (attn::BranchAttr branch : op.getBranchRange())
-    known.emplace(branch.getW(), branch.getR());
+    known.insert(get(branch));
   return known.size() > mostKernels;
 }
 
@@ -55,12 +56,22 @@ SmallVector<BranchSizes>
 ringlet::requireSizes(HostPlan &plan, attn::AttentionOp op,
                       function_ref<Value(Value)> read) {
   SmallVector<BranchSizes> result;
-  bool areOperands = haveManySizes(op);
+  bool areOperands = haveMany(op, [](attn::BranchAttr branch) {
+    return std::pair(branch.getW(), branch.getR());
+  });
+  bool haveManyHeads = haveMany(
+      op, [](attn::BranchAttr branch) { return branch.getHeadBegin(); });
+  bool areManyAdded = op.getMix() == attn::Mix::Sum && !op.isUnion() &&
+                      op.getBranches().size() > mostKernels;
   auto next = op.getSizes().begin();
   for (auto [index, branch] : llvm::enumerate(op.getBranchRange())) {
     std::string of = llvm::formatv(" of branch {0}", index).str();
     BranchSizes sizes;
     sizes.areOperands = areOperands;
+    if (haveManyHeads)
+      sizes.firstHead = plan.constant(branch.getHeadBegin());
+    if (areManyAdded)
+      sizes.number = plan.constant(static_cast<int64_t>(index));
     if (branch.isRuntimeW())
       sizes.w = read(*next++);
     else if (!branch.isUnbounded())

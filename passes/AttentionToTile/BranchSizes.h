@@ -17,7 +17,8 @@ namespace ringlet {
 /// positions.
 constexpr int64_t kMaxDilation = int64_t(1) << 40;
 
-/// w and r of a branch (B1): constants where the graph says them.
+/// w and r of a branch (B1): constants where the graph says them. And what else
+/// kernels are told of it where many branches are to share them.
 struct BranchSizes {
   /// Null for one segment. A w beyond every position is a smaller one that is
   /// so, too: the ends of the segments around 0 fit in 64 bits.
@@ -25,6 +26,9 @@ struct BranchSizes {
   /// Kernels are told what the graph says, so that branches can share them:
   /// where there are many of other sizes.
   bool areOperands = false;
+  /// Where many branches have heads of their own, the first of these. Where
+  /// many are added up, the number of the branch, by which lse has an entry.
+  mlir::Value firstHead, number;
 
   /// As the type of a view has them: 0 for one segment, dynamic where only the
   /// call knows.

@@ -9,6 +9,7 @@
 #include "passes/AttentionToTile/Kernels.h"
 
 #include "mlir/IR/Remarks.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace ringlet;
@@ -16,17 +17,17 @@ using namespace ringlet;
 /// What becomes of the branches of a union.
 static std::string describeUnion(attn::AttentionOp op,
                                  const KernelList &kernels) {
-  std::string text =
-      "one kernel for " + std::to_string(op.getBranches().size()) + " branches";
+  size_t count = op.getBranches().size();
+  std::string text = llvm::formatv("one kernel for {0} branches", count).str();
   for (const Kernel &kernel : kernels) {
     auto *each = std::get_if<UnionKernel>(&kernel.spec);
-    if (!each || each->part.branches == op.getBranches().size())
+    if (!each || each->part.branches == count)
       continue;
-    size_t branches = each->part.branches;
-    text += " that computes rows of " +
-            std::to_string(op.getBranches().size() - branches) +
-            " of them once more, behind one for the others, whose tiles hide "
-            "less";
+    text +=
+        llvm::formatv(" that computes rows of {0} of them once more, behind "
+                      "one for the others, whose tiles hide less",
+                      count - each->part.branches)
+            .str();
   }
   return text + ", no partial results";
 }
@@ -41,10 +42,15 @@ void ringlet::reportKernels(Attention &attention, const KernelList &kernels) {
   };
   if (op.isUnion())
     return remark(describeUnion(op, kernels));
+  bool isShared = attention.sizes.front().areOperands;
+  StringRef sharing =
+      isShared ? "which are told w and r and share their code, " : "";
   if (op.isApart())
-    return remark("a kernel for each of " +
-                  std::to_string(op.getBranches().size()) +
-                  " branches of different heads, no partial results");
+    return remark(
+        llvm::formatv("a kernel for each of {0} branches of different heads, "
+                      "{1}no partial results",
+                      op.getBranches().size(), sharing)
+            .str());
   if (llvm::any_of(kernels, [](const Kernel &kernel) {
         return std::holds_alternative<MergeKernel>(kernel.spec);
       }))
@@ -54,13 +60,13 @@ void ringlet::reportKernels(Attention &attention, const KernelList &kernels) {
     if (auto *branch = std::get_if<BranchKernel>(&kernel.spec))
       branches.push_back(branch);
   auto *result = std::get_if<SoftmaxResult>(&branches.back()->ends.after);
-  bool isShared = attention.sizes.front().areOperands;
-  remark(std::to_string(branches.size()) + " branch kernels, " +
-         (isShared ? "which are told w and r and share their code, " : "") +
-         (branches.size() == 1 ? "no partial results"
-          : result && result->isWhole
-              ? "the last one writes the output"
-              : "a finishing kernel writes the output"));
+  StringRef ending = branches.size() == 1 ? "no partial results"
+                     : result && result->isWhole
+                         ? "the last one writes the output"
+                         : "a finishing kernel writes the output";
+  remark(llvm::formatv("{0} branch kernels, {1}{2}", branches.size(), sharing,
+                       ending)
+             .str());
 }
 
 void ringlet::emitKernel(HostPlan &, const Twine &name, Attention &attention,

@@ -46,6 +46,8 @@ SoftmaxRows::SoftmaxRows(KernelBuilder &k, Attention &attention,
   }
   if (ended)
     lse = add("LSE", ended->lse);
+  if (lse && attention.sizes[branch].number)
+    number = k.addScalar("branch", attention.sizes[branch].number);
   if (ends.totals)
     ofTotals = {add("totals", ends.totals->accumulator),
                 add("total_max", ends.totals->maximum),
@@ -87,7 +89,7 @@ Value SoftmaxRows::viewSinks(StringRef name, const KernelBuilder::Rows &rows) {
 /// The number of the branch that a row is in, of a union by its head.
 Value SoftmaxRows::findBranch() {
   if (!attention.op.isUnion())
-    return k.constant(branch);
+    return number ? number : k.constant(branch);
   Value head = grid->getPoint().head, found = k.constant(0);
   for (auto [index, of] : llvm::enumerate(attention.op.getBranchRange())) {
     Value begin = k.constant(of.getHeadBegin());

@@ -65,6 +65,8 @@ private:
   unsigned branch;
   /// Parameters; null where there is none.
   mlir::Value target, partial, maxima, sums, lse, redo, sinks;
+  /// Where kernels are told which branch this is, that.
+  mlir::Value number;
   StateViews ofTotals;
   /// Set by makeViews.
   const AttentionGrid *grid = nullptr;
