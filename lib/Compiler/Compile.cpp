@@ -303,8 +303,8 @@ static constexpr unsigned kReaderSeconds = 60;
 /// The text of bytecode, from a process that is started for it.
 static llvm::Expected<std::string> readApart(StringRef bytecode,
                                              const CompileOptions &options) {
-  llvm::Expected<std::string> program =
-      findNamedTool("the reader of bytecode", options.bytecodeReader);
+  llvm::Expected<std::string> program = findNamedTool(
+      "the reader of bytecode (rlc_options.reader)", options.bytecodeReader);
   if (!program)
     return program.takeError();
   llvm::Expected<ToolResult> text = runTool({*program,

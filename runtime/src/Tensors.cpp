@@ -386,10 +386,12 @@ Status rt::bindTensors(const abi::Function &function, const rl_tensor *tensors,
     if (binding != Binding::Inputs ||
         !function.arguments()->Get(i)->is_output())
       ++expected;
+  if (count != expected && binding == Binding::Inputs)
+    return invalid("entry '", function.name()->str(), "': expected ", expected,
+                   " inputs, found ", count);
   if (count != expected)
     return invalid("entry '", function.name()->str(), "': expected ", expected,
-                   binding == Binding::Inputs ? " inputs" : " tensors",
-                   ", found ", count);
+                   " tensors, inputs and then outputs, found ", count);
   if (count && !tensors)
     return invalid("entry '", function.name()->str(),
                    "': expected tensors, found a null pointer");

@@ -30,6 +30,13 @@ install(FILES ${PROJECT_BINARY_DIR}/ringlet-compiler.pc COMPONENT CompilerC
 install(FILES LICENSE docs/Embedding.md docs/Specification.md
   COMPONENT CompilerC DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
+# Each component is found without the others.
+foreach(component IN ITEMS CompilerC Compiler)
+  install(FILES ${PROJECT_BINARY_DIR}/runtime/RingletConfig.cmake
+    ${PROJECT_BINARY_DIR}/runtime/RingletConfigVersion.cmake
+    COMPONENT ${component} DESTINATION ${package})
+endforeach()
+
 # The promise to outsiders.
 install(DIRECTORY include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   COMPONENT Compiler FILES_MATCHING PATTERN "*.h" PATTERN "*.fbs")

@@ -363,8 +363,9 @@ RL_API rl_status rl_program_output_sizes(const rl_program *program,
                                          uint32_t count, int64_t *out_sizes);
 
 /* All checks of a run, and the memory that it would take, without taking it or
- * touching a tensor's elements. `data` may be NULL except for rank-0 i64
- * inputs; memory overlap is then not checked. */
+ * touching a tensor's elements. `tensors` are those of rl_program_run, inputs
+ * first, then outputs, whose sizes rl_program_output_sizes tells. `data` may be
+ * NULL except for rank-0 i64 inputs; memory overlap is then not checked. */
 RL_API rl_status rl_program_estimate(const rl_program *program, uint32_t entry,
                                      const rl_tensor *tensors, uint32_t count,
                                      rl_estimate *out_estimate);

@@ -127,9 +127,10 @@ TEST(CompilerC, BytecodeNeedsAReader) {
   options.reader = "/nowhere/ringlet-compile";
   auto heard = hear("ML\xefR nonsense", options, RLC_REFUSED);
   ASSERT_EQ(heard.size(), 1u);
-  EXPECT_EQ(heard[0].message, "expected the reader of bytecode "
-                              "'/nowhere/ringlet-compile' to be a program, "
-                              "found none");
+  EXPECT_EQ(heard[0].message,
+            "expected the reader of bytecode "
+            "(rlc_options.reader) '/nowhere/ringlet-compile' to be a program, "
+            "found none");
   // Text needs none.
   EXPECT_EQ(hear(kGood, options, RLC_OK).size(), 0u);
 }
