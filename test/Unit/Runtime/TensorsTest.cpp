@@ -129,7 +129,8 @@ void expectPart(const std::string &text, const std::string &part) {
 } // namespace
 
 TEST_F(Tensors, CountTypeRank) {
-  expectPart(refusal({x, s}), "expected 3 tensors, inputs and then outputs, found 2");
+  expectPart(refusal({x, s}),
+             "expected 3 tensors, inputs and then outputs, found 2");
   EXPECT_EQ(rl_program_run(program.get(), 0, nullptr, 3), RL_INVALID_ARGUMENT);
   expectPart(refusalOf({in, RL_F16, {4, 8}}, y),
              "input 'x': expected elements of f32, found f16 (dtype 1)");
