@@ -20,6 +20,7 @@
 #include "lib/Compiler/RunTool.h"
 #include "ringlet/InitAll.h"
 
+#include "mlir/IR/TypeUtilities.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 

@@ -8,6 +8,7 @@
 #include "lib/Compiler/RegisterFit.h"
 
 #include "lib/Compiler/TranslateKernels.h"
+#include "lib/Cost/ScheduleResources.h"
 #include "passes/TileToNVVM/Channels.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -18,8 +19,8 @@ using namespace ringlet;
 
 /// Registers of a thread that are left free: the first multiple that does.
 static constexpr int64_t spareRegisters = 16, mostSpareOfPlain = 96;
-/// The same for scheduled kernels, before plain ones.
-static constexpr int64_t mostSpareOfScheduled = 32;
+/// The same for scheduled kernels, before plain ones: first those of slots.
+static constexpr int64_t mostSpareOfScheduled = cost::kRegistersOfSlots + 32;
 
 LogicalResult TargetWork::translate() {
   error.clear();

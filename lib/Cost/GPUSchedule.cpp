@@ -115,7 +115,7 @@ GPUSchedule ringlet::cost::estimateSchedule(const GPUCore &core,
   // are neighbours, not for coordinates of segments.
   bool amply = result.groups > 2 && branch.segmented;
   result.registerLimit = shareRegisters(core, result.groups, amply).compute;
-  int64_t spare = core.spareRegisters;
+  int64_t spare = getSpareOfTiles(core);
   int64_t withQuery = tiles.registers(1) + spare + kOtherRegisters;
   int64_t without = tiles.registers(0) + spare;
   result.queryInRegisters = withQuery <= result.registerLimit;

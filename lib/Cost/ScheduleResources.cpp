@@ -41,6 +41,10 @@ int64_t ringlet::cost::slotBytes(int64_t rows, int64_t columns) {
          barrierBytes;
 }
 
+int64_t ringlet::cost::getSpareOfTiles(const GPUCore &core) {
+  return std::max<int64_t>(core.spareRegisters - kRegistersOfSlots, 0);
+}
+
 int64_t ringlet::cost::slotLimit(const GPUCore &core) {
   return core.sharedBytes - reservedShared;
 }
@@ -116,9 +120,16 @@ ringlet::cost::findResources(const GPUCore &core, const ScheduledTiles &tiles,
   }
   while (result.leftInRegisters < tiles.left.size() &&
          tiles.registers(result.leftInRegisters + 1) + kOtherRegisters +
-                 core.spareRegisters <=
+                 getSpareOfTiles(core) <=
              result.registers.compute)
     ++result.leftInRegisters;
+  // Keys of short segments come from memory, and groups drift apart, so that
+  // one ends its rows beside steps of another.
+  bool hasRoom = tiles.registers(result.leftInRegisters) + kOtherRegisters <=
+                     result.registers.compute &&
+                 tiles.sharedBytes(kMostSlotsOfShort) <= limit;
+  if (tiles.areShort && hasRoom && core.spareRegisters == 0)
+    result.slots = std::max(result.slots, kMostSlotsOfShort);
   RoleRegisters amply = shareRegisters(core, tiles.groups, /*amply=*/true);
   int64_t needed = tiles.registers(result.leftInRegisters);
   int64_t others = tiles.loadsByList ? kLeastOtherRegisters : kOtherRegisters;

@@ -34,8 +34,15 @@ inline constexpr int64_t kMostBoxRows = 256, kKeyStep = 16;
 /// without spilling.
 inline constexpr int64_t kOtherRegisters = 40, kLeastOtherRegisters = 32;
 
-/// Slots of a channel beyond which more were measured to gain nothing.
-inline constexpr int64_t kMostSlots = 4;
+/// Slots of a channel beyond which more were measured to gain nothing: where
+/// steps do nothing but multiply what was loaded, and where many short tiles of
+/// queries follow each other.
+inline constexpr int64_t kMostSlots = 4, kMostSlotsOfShort = 3;
+/// Registers that kernels of few to spare leave free before tiles do: of three
+/// slots each role carries two numbers.
+inline constexpr int64_t kRegistersOfSlots = 16;
+/// Those of `core.spareRegisters` that tiles leave free.
+int64_t getSpareOfTiles(const GPUCore &core);
 
 /// Shared memory of a tile that copies fill: panels of 64 columns, and two
 /// barriers.
@@ -64,6 +71,9 @@ struct ScheduledTiles {
   bool leftInStep = false;
   /// The thread that copies works out which tiles come next.
   bool loadsByList = false;
+  /// Blocks take points of different lengths as they come, each with the keys
+  /// of its segment.
+  bool areShort = false;
   /// Of tiles that come once, and of a slot for each that comes every step.
   int64_t onceBytes = 0, stepBytes = 0;
 

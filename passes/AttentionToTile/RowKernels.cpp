@@ -24,8 +24,8 @@ namespace {
 /// Rows of a tile, and the most columns of one.
 constexpr int64_t tileRows = 32;
 constexpr int64_t maxColumns = 256;
-/// Tiles of a point where there is hardly ever anything to do.
-constexpr int64_t tilesOfRarePoint = 32;
+/// Tiles of a point where there is little to do, or hardly ever anything.
+constexpr int64_t tilesOfLongPoint = 32;
 
 /// A kernel that works on each tile of rows along one axis of tensors of one
 /// shape; further axes are axes of the grid.
@@ -72,6 +72,13 @@ public:
     return k.view(name, buffer, axes, type, rows);
   }
 
+  /// Where the rows of a point of `tilesOfLongPoint` tiles end, of `rows` rows.
+  Value getPointEnd(Value rows) {
+    Value next =
+        k.add("next_point", row, k.constant(tilesOfLongPoint * tileRows));
+    return k.create<arith::MinSIOp>("end_tile", next, rows);
+  }
+
   SmallVector<int64_t> tileShape() {
     SmallVector<int64_t> sides{tileRows};
     if (axis < shape.getType().getRank() - 1)
@@ -115,8 +122,16 @@ public:
     tile = kernel.k.splat("value", value,
                           RankedTensorType::get(kernel.tileShape(), element));
   }
-  /// At the kernel's row.
-  void store() { kernel.store(tile, view); }
+  /// At the rows of the kernel's point from `begin` to `end`, tile by tile.
+  void store(Value begin, Value end) {
+    KernelBuilder &k = kernel.k;
+    auto loop = k.create<scf::ForOp>("tiles", begin, end, k.constant(tileRows));
+    loop.getInductionVar().setLoc(k.named("tile_row"));
+    kernel.row = loop.getInductionVar();
+    OpBuilder::InsertionGuard guard(k.getBuilder());
+    k.getBuilder().setInsertionPointToStart(loop.getBody());
+    kernel.store(tile, view);
+  }
 
 private:
   RowKernel &kernel;
@@ -129,8 +144,10 @@ void ringlet::emitKernel(HostPlan &plan, const Twine &name, Attention &,
                          const FillKernel &fill) {
   RowKernel kernel(plan, name, fill.axis, fill.tensor);
   Value buffer = kernel.k.addBuffer("X", fill.tensor.buffer);
-  kernel.declareGrid();
-  FillTile(kernel, buffer, {}, fill.value).store();
+  kernel.declareGrid(tilesOfLongPoint);
+  Value rows = kernel.k.size("rows", buffer, fill.axis);
+  FillTile tile(kernel, buffer, {}, fill.value);
+  tile.store(kernel.row, kernel.getPointEnd(rows));
   kernel.k.launch();
 }
 
@@ -144,7 +161,7 @@ void ringlet::emitKernel(HostPlan &plan, const Twine &name,
   KernelBuilder::Rows rows;
   if (slots)
     rows.table = k.addBuffer("slots", slots);
-  kernel.declareGrid(tilesOfRarePoint);
+  kernel.declareGrid(tilesOfLongPoint);
   rows.end = k.size("rows", buffer, fill.axis);
   Value sequence = fill.sequenceAxis ? kernel.fixed[*fill.sequenceAxis]
                                      : k.add("last", k.size("entries", list, 0),
@@ -160,18 +177,8 @@ void ringlet::emitKernel(HostPlan &plan, const Twine &name,
   Value whole =
       k.mul("whole_rows", k.div("whole_tiles", existing, tileRows), tileRows);
   Value begin = k.add("first_tile", kernel.row, whole);
-  Value next =
-      k.add("next_point", kernel.row, k.constant(tilesOfRarePoint * tileRows));
-  Value end = k.create<arith::MinSIOp>("end_tile", next, rows.end);
-  FillTile tile(kernel, buffer, rows, fill.value);
-  auto loop = k.create<scf::ForOp>("tiles", begin, end, k.constant(tileRows));
-  loop.getInductionVar().setLoc(k.named("tile_row"));
-  kernel.row = loop.getInductionVar();
-  {
-    OpBuilder::InsertionGuard guard(k.getBuilder());
-    k.getBuilder().setInsertionPointToStart(loop.getBody());
-    tile.store();
-  }
+  Value end = kernel.getPointEnd(rows.end);
+  FillTile(kernel, buffer, rows, fill.value).store(begin, end);
   k.launch();
 }
 

@@ -10,6 +10,10 @@
 using namespace mlir;
 using namespace ringlet;
 
+static bool leavesState(const SoftmaxEnds &ends) {
+  return std::holds_alternative<SoftmaxState>(ends.after);
+}
+
 TileKernel::TileKernel(HostPlan &plan, const Twine &name, Attention &attention,
                        const SoftmaxEnds &ends, unsigned branch,
                        const BranchSizes &sizes, attn::TilingAttr tiling)
@@ -24,7 +28,8 @@ TileKernel::TileKernel(HostPlan &plan, const Twine &name, Attention &attention,
       body(k, attention, tiling), queryRows(tiling.getQuery()),
       keyRows(tiling.getKey()),
       partRows(ends.totals ? tiling.getPart() / keyRows * keyRows : 0),
-      joinsLate(ends.before && (ends.marks || partRows)) {
+      joinsLate(ends.before &&
+                (partRows || (ends.marks && leavesState(ends)))) {
   view.declare();
 }
 

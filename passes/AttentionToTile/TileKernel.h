@@ -70,9 +70,9 @@ protected:
   int64_t queryRows, keyRows;
   /// Keys whose weights are added up one after the other, in tiles; 0 for all.
   int64_t partRows;
-  /// Whether what others left joins after the keys. A recipe measures weights
-  /// by the first tile of keys, and rows that it cannot compute keep their
-  /// state, with which these are computed again.
+  /// Whether what others left joins after the keys: with what a part of them
+  /// adds up to, or where rows that a recipe cannot compute keep their state,
+  /// with which these are computed again.
   bool joinsLate;
   /// Whose rows are in a tile.
   int64_t headsOfTile = 1;

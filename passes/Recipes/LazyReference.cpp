@@ -6,10 +6,10 @@
 //===----------------------------------------------------------------------===//
 //
 // A softmax is the same whatever its weights are measured by, as long as they
-// are numbers. So the maximum of a row's first tile serves as the reference of
-// the whole row: the loops look for no maximum and decay nothing. Sums that
-// grow all the same are moved back by a power of two, which costs next to
-// nothing where none does (`rtile.rebase`).
+// are numbers. So the maximum of a row's first tile, and of what others left
+// for the row, serves as the reference of the whole row: the loops look for no
+// maximum and decay nothing. Sums that grow all the same are moved back by a
+// power of two, which costs next to nothing where none does (`rtile.rebase`).
 //
 // What can go wrong shows in the sum of the row, so that whoever reads it can
 // compute the row in another way:
@@ -151,6 +151,8 @@ private:
   }
   void dropZeros();
   void rewriteFirst();
+  Value spreadSum(Value sum);
+  void delayBefore();
   void rewriteLoop(scf::ForOp loop, SoftmaxStep &step);
   void rewriteSum(scf::ForOp last);
   void normalizeLse(Value reference, Value sum);
@@ -163,23 +165,83 @@ private:
 };
 
 /// Scores of the first tile give the reference: their maximum, or 0 if all are
-/// hidden.
+/// hidden. What others left for the row has one of its own.
 void Rewriter::rewriteFirst() {
   SoftmaxStep &step = match.first;
-  builder.setInsertionPoint(step.maximum);
-  Value maximum = step.tileMaximum;
+  builder.setInsertionPointAfter(step.maximum);
+  bool goesOn = bool(step.sumBefore);
+  Value maximum = goesOn ? step.maximum.getResult() : step.tileMaximum;
+  double least = goesOn ? -std::numeric_limits<float>::max() : -kInfinity;
   Value none = splat("none", 0.0, rowType);
-  Value isHidden =
-      create<arith::CmpFOp>("no_key", arith::CmpFPredicate::OEQ, maximum,
-                            splat("no_score", -kInfinity, rowType));
+  Value isHidden = create<arith::CmpFOp>(
+      "no_key", goesOn ? arith::CmpFPredicate::OLE : arith::CmpFPredicate::OEQ,
+      maximum, splat("no_score", least, rowType));
   Value reference = create<arith::SelectOp>("m", isHidden, none, maximum);
-  step.maximum.getResult().replaceAllUsesWith(reference);
-  step.maximum.erase();
+  step.maximum.getResult().replaceUsesWithIf(reference, [&](OpOperand &use) {
+    return use.getOwner() != isHidden.getDefiningOp() &&
+           use.getOwner() != reference.getDefiningOp();
+  });
 
   builder.setInsertionPoint(step.tileSum);
   Value sum = create<rtile::FoldOp>("l", sumType, step.weights);
-  step.tileSum.getResult().replaceAllUsesWith(sum);
-  step.tileSum.erase();
+  if (!goesOn) {
+    step.tileSum.getResult().replaceAllUsesWith(sum);
+    step.tileSum.erase();
+    return;
+  }
+  Value total = match.loops.front().getInitArgs()[kSum];
+  builder.setInsertionPoint(total.getDefiningOp());
+  Value sumBefore = spreadSum(step.sumBefore);
+  Value sums = create<arith::AddFOp>("l", sumBefore, sum);
+  match.loops.front().getInitArgsMutable()[kSum].set(sums);
+  delayBefore();
+}
+
+/// A sum as one of columns, each of which has the same part of it.
+Value Rewriter::spreadSum(Value sum) {
+  Value part = create<arith::MulFOp>("l_part", sum,
+                                     splat("part", 1.0 / kSumColumns, rowType));
+  return create<rtile::BroadcastOp>("l_parts", sumType, part, false);
+}
+
+/// What others left of the accumulator is read behind the first product, which
+/// hides how long that takes, into registers that the first tile's scores leave
+/// free.
+void Rewriter::delayBefore() {
+  SoftmaxStep &step = match.first;
+  Operation *product = step.product;
+  SmallVector<Operation *> work{step.accumulator.getInit().getDefiningOp()},
+      found;
+  while (!work.empty()) {
+    Operation *op = work.pop_back_val();
+    for (Value operand : op->getOperands()) {
+      Operation *source = operand.getDefiningOp();
+      auto tile = dyn_cast<RankedTensorType>(operand.getType());
+      if (!source || source->hasTrait<OpTrait::ConstantLike>() || !tile ||
+          tile.getRank() != 2 || source->getBlock() != entry ||
+          !source->isBeforeInBlock(product) ||
+          llvm::is_contained(found, source))
+        continue;
+      found.push_back(source);
+      work.push_back(source);
+    }
+  }
+  auto isLater = [&](Operation *user) {
+    Operation *top = entry->findAncestorOpInBlock(*user);
+    return llvm::is_contained(found, top) || product->isBeforeInBlock(top);
+  };
+  bool isMovable = llvm::all_of(found, [&](Operation *op) {
+    return (isMemoryEffectFree(op) || isa<rtile::LoadOp>(op)) &&
+           llvm::all_of(op->getUsers(), isLater);
+  });
+  for (Operation *op = &entry->front(); op != product; op = op->getNextNode())
+    isMovable &= !mayWrite(op);
+  if (!isMovable)
+    return;
+  llvm::sort(found,
+             [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+  for (Operation *op : llvm::reverse(found))
+    op->moveAfter(product);
 }
 
 void Rewriter::rewriteLoop(scf::ForOp loop, SoftmaxStep &step) {
@@ -264,6 +326,8 @@ void Rewriter::normalizeLse(Value reference, Value sum) {
 
 /// What was 0 before the first step goes away: its maximum decays nothing.
 void Rewriter::dropZeros() {
+  if (match.first.sumBefore)
+    return;
   match.first.accumulator.getInitMutable().clear();
   match.loops.front().getInitArgsMutable()[kSum].set(match.first.tileSum);
   eraseDead(*entry);

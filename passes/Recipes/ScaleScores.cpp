@@ -51,12 +51,30 @@ std::optional<ScaledLoops> matchScaledLoops(rtile::FuncOp func,
       why = "expected one exponent in all loops, found several";
       return std::nullopt;
     }
-  if (!isSplat(match.loops.front().getInitArgs()[kMaximum],
-               -std::numeric_limits<float>::max())) {
-    why = "expected the lowest maximum before the loops, found another state";
-    return std::nullopt;
-  }
   return match;
+}
+
+bool isLowest(Value maximum) {
+  return isSplat(maximum, -std::numeric_limits<float>::max());
+}
+
+/// Measures what others left in exponents, too; the lowest maximum stays.
+void scaleMaximum(scf::ForOp first, double exponent) {
+  OpOperand &init = first.getInitArgsMutable()[kMaximum];
+  Value maximum = init.get();
+  if (isLowest(maximum))
+    return;
+  ImplicitLocOpBuilder builder(maximum.getLoc(), first);
+  auto type = cast<RankedTensorType>(maximum.getType());
+  Value unit = createSplat(builder, "exponent", exponent, type);
+  auto choice = maximum.getDefiningOp<arith::SelectOp>();
+  bool mayBeLowest = choice && isLowest(choice.getFalseValue());
+  Value left = mayBeLowest ? choice.getTrueValue() : maximum;
+  Value scaled = arith::MulFOp::create(builder, left, unit);
+  if (mayBeLowest)
+    scaled = arith::SelectOp::create(builder, choice.getCondition(), scaled,
+                                     choice.getFalseValue());
+  init.set(scaled);
 }
 
 /// Constants stand before `first`, the first of the loops, where a step may be
@@ -135,6 +153,7 @@ struct ScaleScores : ringlet::impl::RTileScaleScoresBase<ScaleScores> {
       }
       if (!match->steps.front().exponents)
         return;
+      scaleMaximum(match->loops.front(), match->exponent);
       for (SoftmaxStep &step : match->steps)
         scaleStep(match->loops.front(), step, match->exponent);
       restoreMaximum(match->loops.back(), match->exponent);

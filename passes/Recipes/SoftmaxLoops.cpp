@@ -200,11 +200,8 @@ bool Matcher::matchReductions(Value maximumBefore) {
     return false;
   step.operations.insert(step.tileMaximum);
   Value before = getOther(step.maximum, step.tileMaximum);
-  if (!require(maximumBefore
-                   ? before == maximumBefore
-                   : isSplat(before, -std::numeric_limits<float>::max()),
-               "the maximum before the step",
-               maximumBefore ? "the carried one" : "the lowest number"))
+  if (!require(!maximumBefore || before == maximumBefore,
+               "the maximum before the step", "the carried one"))
     return false;
   for (Operation *user : step.weights->getUsers())
     if (auto reduce = dyn_cast<rtile::ReduceOp>(user);
@@ -217,32 +214,46 @@ bool Matcher::matchReductions(Value maximumBefore) {
   return true;
 }
 
-/// The operand of a product that is 0, or null.
-Value getZero(Value value) {
+/// What a product decays, or null.
+Value getDecayed(Value value) {
   auto product = value ? value.getDefiningOp<arith::MulFOp>() : arith::MulFOp();
   if (!product)
     return nullptr;
-  for (Value operand : product->getOperands())
-    if (isSplat(operand, 0))
-      return operand;
-  return nullptr;
+  Value decay = product.getLhs();
+  if (auto wide = decay.getDefiningOp<rtile::BroadcastOp>())
+    decay = wide.getInput();
+  bool isRight =
+      decay.getDefiningOp<math::Exp2Op>() || isSplat(product.getRhs(), 0);
+  return isRight ? product.getRhs() : product.getLhs();
 }
 
-/// A first step has nothing before it, or 0, which a peeled one decays.
+/// A first step has nothing before it, or a state that it decays: 0 where a
+/// softmax begins, or what others left.
 bool Matcher::matchFirst(ValueRange next) {
   Value sum = next[kSum];
+  Value maximum = getOther(step.maximum, step.tileMaximum);
+  bool isLowest = isSplat(maximum, -std::numeric_limits<float>::max());
   if (sum == step.tileSum.getResult())
-    return require(!step.accumulator.getInit(), "the first accumulator",
+    return require(isLowest, "the maximum before the first step",
+                   "the lowest number") &&
+           require(!step.accumulator.getInit(), "the first accumulator",
                    "a product without init");
   auto add = get<arith::AddFOp>(sum, "the first sum");
   if (!add)
     return false;
-  Value before[] = {getOther(step.maximum, step.tileMaximum),
-                    getZero(getOther(add, step.tileSum)),
-                    getZero(step.accumulator.getInit())};
-  return require(before[kSum] && before[kAccumulator],
-                 "the state before the first step", "0") &&
-         matchDecay(before, next);
+  Value sumBefore = getOther(add, step.tileSum);
+  Value before[] = {maximum, getDecayed(sumBefore),
+                    getDecayed(step.accumulator.getInit())};
+  bool isKnown = before[kSum] && before[kAccumulator];
+  bool isZero =
+      isKnown && isSplat(before[kSum], 0) && isSplat(before[kAccumulator], 0);
+  if (!require(isKnown && isZero == isLowest, "the state before the first step",
+               "0 below the lowest maximum, or what others left") ||
+      !matchDecay(before, next))
+    return false;
+  if (!isZero)
+    step.sumBefore = sumBefore.getDefiningOp<arith::MulFOp>();
+  return true;
 }
 
 /// What came before counts less by 2^(maximum before - maximum).
@@ -372,9 +383,10 @@ std::string ringlet::whyNotSoftmaxLoops(rtile::FuncOp func) {
     if (!matchSoftmaxLoop(loop, &why))
       return why;
   ValueRange state = loops.front().getInitArgs();
-  if (!isSplat(state[kMaximum], -std::numeric_limits<float>::max()) ||
-      !isSplat(state[kSum], 0) || !isSplat(state[kAccumulator], 0))
-    return "expected a softmax that begins with these loops, found one that "
-           "goes on from another state";
+  bool isLowest = isSplat(state[kMaximum], -std::numeric_limits<float>::max());
+  for (unsigned part : {kSum, kAccumulator})
+    if (isSplat(state[part], 0) != isLowest)
+      return "expected loops that begin with sums of 0 below the lowest "
+             "maximum, or with what others left, found another state";
   return "";
 }

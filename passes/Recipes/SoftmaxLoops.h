@@ -48,6 +48,8 @@ struct SoftmaxStep {
   rtile::DotOp accumulator;
   /// How far the maximum moves; null in a first step with nothing before it.
   mlir::arith::SubFOp change;
+  /// The sum before a first step, decayed; null if that is 0.
+  mlir::arith::MulFOp sumBefore;
   /// All operations of the step.
   llvm::SmallPtrSet<mlir::Operation *, 32> operations;
 
@@ -63,10 +65,10 @@ struct SoftmaxStep {
 /// Where the state is in loops and steps that this file matches.
 enum SoftmaxState : unsigned { kMaximum, kSum, kAccumulator, kStateSize };
 
-/// Matches the step that takes `state` to `next`; a first step has no state, or
-/// one that is 0.
-/// `consumer` is the only other operation that may use a value of the step.
-/// Sets `*why` if there is no match.
+/// Matches the step that takes `state` to `next`. Of a first step, which has no
+/// `state`, the operations tell what comes before it: nothing, 0, or what
+/// others left. `consumer` is the only other operation that may use a value of
+/// the step. Sets `*why` if there is no match.
 std::optional<SoftmaxStep> matchSoftmaxStep(mlir::ValueRange state,
                                             mlir::ValueRange next,
                                             mlir::Operation *consumer,
@@ -80,8 +82,8 @@ std::optional<SoftmaxStep> matchSoftmaxLoop(mlir::scf::ForOp loop,
 /// over parts of them there; empty if it has none.
 LoopRow getKernelLoops(rtile::FuncOp func);
 
-/// Why the first loops over tiles of a kernel do not stream a softmax from its
-/// beginning, or "".
+/// Why the first loops over tiles of a kernel do not stream a softmax, from its
+/// beginning or from what others left, or "".
 std::string whyNotSoftmaxLoops(rtile::FuncOp func);
 
 /// The number that all elements of a constant are.

@@ -50,11 +50,21 @@ SmallVector<Feed> findLeftOperands(const Products &products) {
   return left;
 }
 
+/// Whether blocks take points as they come, each with keys of its segment.
+bool areShort(const Products &products, const Walk &walk) {
+  return walk.attr.getDispatch() == rtile::Dispatch::dynamic &&
+         llvm::any_of(products.feeds, [](Feed feed) {
+           return isInLoop(feed.load) &&
+                  feed.load.getView().getType().isSegmented();
+         });
+}
+
 /// What the tiles of a kernel need.
 cost::ScheduledTiles measure(rtile::FuncOp func, const Products &products,
-                             int64_t groups) {
+                             const Walk &walk, int64_t groups) {
   cost::ScheduledTiles tiles;
   tiles.groups = groups;
+  tiles.areShort = areShort(products, walk);
   tiles.leftInStep = llvm::all_of(products.dots, [](rtile::DotOp dot) {
     rtile::LoadOp load = getLoad(dot.getLhs());
     return load && isInLoop(load);
@@ -215,11 +225,12 @@ FailureOr<rtile::ScheduleAttr> ChooseSchedule::choose(rtile::FuncOp func,
   // A group has 64 rows, or 128 where so many groups would have too few
   // registers or where they do nothing but multiply: two are enough for that.
   int64_t groups = products->getHeight() / groupRows;
-  cost::ScheduledTiles tiles = measure(func, *products, groups);
+  Walk walk = chooseWalk(func, *products);
+  cost::ScheduledTiles tiles = measure(func, *products, walk, groups);
   std::optional<cost::ScheduleResources> given;
   std::string otherReason;
   auto giveWideGroups = [&] {
-    cost::ScheduledTiles wide = measure(func, *products, groups / 2);
+    cost::ScheduledTiles wide = measure(func, *products, walk, groups / 2);
     given = cost::findResources(core, wide, otherReason);
     if (given)
       tiles = wide;
@@ -234,7 +245,6 @@ FailureOr<rtile::ScheduleAttr> ChooseSchedule::choose(rtile::FuncOp func,
   if (!given)
     return failure();
   SmallVector<Feed> left = findLeftOperands(*products);
-  Walk walk = chooseWalk(func, *products);
   int64_t warps = tiles.groups * groupWarps;
   auto [registers, loadRegisters] = given->registers;
   reason = number(warps) + " warps compute, " + number(groupWarps) +

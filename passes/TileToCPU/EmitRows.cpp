@@ -8,6 +8,8 @@
 #include "passes/TileCode/Elementwise.h"
 #include "passes/TileToCPU/Emitter.h"
 
+#include "mlir/IR/TypeUtilities.h"
+
 using namespace mlir;
 using namespace ringlet;
 using namespace ringlet::cpu;

@@ -57,13 +57,11 @@ void TileEmitter::emitCommon(Operation *op) {
 }
 
 bool ringlet::gpu::isBehindProducts(rtile::LoadOp op) {
-  if (op.getResult().getType().getRank() != 1)
-    return false;
   for (Operation *before = op->getPrevNode(); before;
        before = before->getPrevNode())
     if (before
             ->walk([](Operation *inner) {
-              return isa<rtile::DotOp, rtile::FinishDotOp>(inner)
+              return isa<rtile::DotOp, rtile::StartDotOp>(inner)
                          ? WalkResult::interrupt()
                          : WalkResult::advance();
             })

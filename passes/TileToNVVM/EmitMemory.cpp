@@ -160,11 +160,15 @@ void TileEmitter::forEachElement(
   }
 }
 
-void TileEmitter::loadToRegisters(rtile::LoadOp op) {
+void TileEmitter::loadToRegisters(rtile::LoadOp op, Value needed) {
   Window window = getWindow(views[op.getView()], op.getOffsets());
   RankedTensorType tile = getTile(op);
   Fragment loaded(layout.elements(tile));
+  int64_t ofRows = needed ? 4 * Fragments::columnBlocks(tile.getDimSize(1)) : 0;
   forEachElement(window, tile, [&](int64_t index, Value pointer, Value exists) {
+    if (needed)
+      exists = b.both(exists,
+                      getElement(needed, index / ofRows * 2 + index % 4 / 2));
     loaded[index] = b.loadGlobal(tile.getElementType(), pointer, exists);
   });
   bindUnpacked(op, std::move(loaded));

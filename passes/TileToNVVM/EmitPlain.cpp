@@ -38,7 +38,7 @@ void PlainEmitter::emitOperation(Operation *op) {
   llvm::TypeSwitch<Operation *>(op)
       .Case([&](rtile::LoadOp load) {
         std::optional<RenewedView> renewed;
-        if (isBehindProducts(load))
+        if (load.getType().getRank() == 1 && isBehindProducts(load))
           renewed.emplace(*this, load.getView());
         emitLoad(load);
       })

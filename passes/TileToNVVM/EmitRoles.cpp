@@ -232,6 +232,24 @@ void RoleEmitter::provideFor(Block &block) {
   }
 }
 
+/// What says of which rows a tile is needed: of others its only user takes
+/// zeros instead. Null if all are.
+static Value getNeededRows(rtile::LoadOp op) {
+  if (op.getType().getRank() != 2 || !op->hasOneUse())
+    return nullptr;
+  auto choice = dyn_cast<arith::SelectOp>(*op->user_begin());
+  if (!choice || choice.getTrueValue() != op.getResult() ||
+      !matchPattern(choice.getFalseValue(), m_AnyZeroFloat()))
+    return nullptr;
+  auto wide = choice.getCondition().getDefiningOp<rtile::BroadcastOp>();
+  if (!wide || wide.getColumns())
+    return nullptr;
+  Operation *source = wide.getInput().getDefiningOp();
+  bool isKnown = source && source->getBlock() == op->getBlock() &&
+                 source->isBeforeInBlock(op);
+  return isKnown ? wide.getInput() : Value();
+}
+
 bool RoleEmitter::emitInRole(Operation *op) {
   if (putOff(op) || emitRounding(op))
     return true;
@@ -299,7 +317,7 @@ bool RoleEmitter::emitInRole(Operation *op) {
         std::optional<RenewedView> renewed;
         if (isBehindProducts(load))
           renewed.emplace(*this, load.getView());
-        loadToRegisters(load);
+        loadToRegisters(load, getNeededRows(load));
         return true;
       })
       .Case([&](rtile::StoreOp store) {

@@ -84,7 +84,9 @@ protected:
     Value pointer, exists;
   };
 
-  void loadToRegisters(rtile::LoadOp op);
+  /// Rows of which `needed`, a tile of booleans, is false are not read, but 0;
+  /// null if all are.
+  void loadToRegisters(rtile::LoadOp op, Value needed = {});
   Window getWindow(const View &view, mlir::ValueRange offsets);
   Row getRow(const Window &window, Value row);
   /// Where a number of a table or a boolean of a mask lies.

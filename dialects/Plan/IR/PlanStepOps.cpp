@@ -8,6 +8,7 @@
 #include "dialects/Plan/IR/PlanDialect.h"
 
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
 using namespace ringlet;

@@ -480,3 +480,100 @@ rtile.func @not_peeled(%Q: memref<?x32xbf16, strided<[?, 1]>>, %K: memref<?x32xb
   rtile.store %s1#1, %ls[%row] : !rtile.view<64xf32>
   rtile.return
 }
+
+// -----
+
+// A softmax that goes on from what others left: its maximum takes part in the
+// reference, each of the columns of the sum gets a part of what was there, and
+// the accumulator is read behind the first product, which hides how long that
+// takes.
+
+// CHECK-LABEL: rtile.func @goes_on(
+// CHECK-DAG:     %[[LOWEST:.+]] = arith.constant dense<-3.40282347E+38> : tensor<64xf32>
+// CHECK-DAG:     %[[EIGHTH:.+]] = arith.constant dense<1.250000e-01> : tensor<64xf32>
+// CHECK:         %[[LEFT:.+]] = rtile.load %{{.+}}[%{{.+}}] : !rtile.view<64xf32>
+// CHECK:         %[[BEFORE:.+]] = arith.select {{.+}} : tensor<64xi1>, tensor<64xf32>
+// CHECK:         %[[X:.+]] = rtile.dot {{.*}} transposed
+// CHECK-NEXT:    %[[PARTIAL:.+]] = rtile.load %{{.+}} : !rtile.view<64x16xf32>
+// CHECK-NEXT:    %[[WIDE:.+]] = rtile.broadcast
+// CHECK-NEXT:    %[[ACC:.+]] = arith.select %[[WIDE]], %[[PARTIAL]],
+// CHECK:         %[[MAX:.+]] = rtile.reduce max
+// CHECK:         %[[NEW:.+]] = arith.maximumf %[[BEFORE]], %[[MAX]]
+// CHECK-NEXT:    %[[HIDDEN:.+]] = arith.cmpf ole, %[[NEW]], %[[LOWEST]]
+// CHECK-NEXT:    %[[M0:.+]] = arith.select %[[HIDDEN]], %{{.+}}, %[[NEW]]
+// CHECK:         %[[P0:.+]] = math.exp2
+// CHECK:         %[[CHANGE:.+]] = arith.subf %[[BEFORE]], %[[M0]]
+// CHECK:         %[[ALPHA:.+]] = math.exp2 %[[CHANGE]]
+// CHECK:         %[[FOLD:.+]] = rtile.fold %[[P0]] : tensor<64x48xf32> -> tensor<64x8xf32>
+// CHECK:         %[[DECAYED:.+]] = arith.mulf %[[LEFT]], %[[ALPHA]]
+// CHECK-NEXT:    %[[PART:.+]] = arith.mulf %[[DECAYED]], %[[EIGHTH]]
+// CHECK-NEXT:    %[[PARTS:.+]] = rtile.broadcast %[[PART]] : tensor<64xf32> -> tensor<64x8xf32>
+// CHECK-NEXT:    %[[L0:.+]] = arith.addf %[[PARTS]], %[[FOLD]]
+// CHECK:         %[[OLD:.+]] = arith.mulf %[[ACC]],
+// CHECK-NEXT:    %[[ACC0:.+]] = rtile.dot %{{.+}}, %{{.+}} init(%[[OLD]])
+// CHECK:         scf.for {{.*}} iter_args(%{{.+}} = %[[M0]], %{{.+}} = %[[L0]], %{{.+}} = %[[ACC0]])
+// CHECK-NOT:       arith.maximumf
+// CHECK:         rtile.return
+rtile.func @goes_on(%Q: memref<?x32xbf16>, %K: memref<?x32xbf16>, %V: memref<?x16xbf16>, %O: memref<?x16xf32>, %M: memref<?xf32>, %L: memref<?xf32>, %e: index) grid(%t: index) {
+  %c0 = arith.constant 0 : index
+  %step = arith.constant 48 : index
+  %lowest = arith.constant dense<-3.40282347E+38> : tensor<64xf32>
+  %none = arith.constant dense<0.0> : tensor<64xf32>
+  %zero = arith.constant dense<0.0> : tensor<64x16xf32>
+  %c64 = arith.constant 64 : index
+  %row = arith.muli %t, %c64 : index
+  %q = rtile.view %Q[*, *] : memref<?x32xbf16> to !rtile.view<64x32xbf16>
+  %k = rtile.view %K[*, *] : memref<?x32xbf16> to !rtile.view<48x32xbf16>
+  %v = rtile.view %V[*, *] : memref<?x16xbf16> to !rtile.view<48x16xbf16>
+  %o = rtile.view %O[*, *] : memref<?x16xf32> to !rtile.view<64x16xf32>
+  %ms = rtile.view %M[*] : memref<?xf32> to !rtile.view<64xf32>
+  %ls = rtile.view %L[*] : memref<?xf32> to !rtile.view<64xf32>
+  %q_tile = rtile.load %q[%row, %c0] : !rtile.view<64x32xbf16>
+  %l_before = rtile.load %ls[%row] : !rtile.view<64xf32>
+  %some = arith.cmpf ogt, %l_before, %none : tensor<64xf32>
+  %maxima = rtile.load %ms[%row] : !rtile.view<64xf32>
+  %m_before = arith.select %some, %maxima, %lowest : tensor<64xi1>, tensor<64xf32>
+  %partial = rtile.load %o[%row, %c0] : !rtile.view<64x16xf32>
+  %some_wide = rtile.broadcast %some : tensor<64xi1> -> tensor<64x16xi1>
+  %acc_before = arith.select %some_wide, %partial, %zero : tensor<64x16xi1>, tensor<64x16xf32>
+  %k0 = rtile.load %k[%c0, %c0] : !rtile.view<48x32xbf16>
+  %x0 = rtile.dot %q_tile, %k0 transposed : tensor<64x32xbf16>, tensor<48x32xbf16> -> tensor<64x48xf32>
+  %max0 = rtile.reduce max %x0 : tensor<64x48xf32>
+  %m0 = arith.maximumf %m_before, %max0 : tensor<64xf32>
+  %m0_wide = rtile.broadcast %m0 : tensor<64xf32> -> tensor<64x48xf32>
+  %below0 = arith.subf %x0, %m0_wide : tensor<64x48xf32>
+  %p0 = math.exp2 %below0 : tensor<64x48xf32>
+  %change0 = arith.subf %m_before, %m0 : tensor<64xf32>
+  %alpha0 = math.exp2 %change0 : tensor<64xf32>
+  %sum0 = rtile.reduce sum %p0 : tensor<64x48xf32>
+  %l_decayed0 = arith.mulf %l_before, %alpha0 : tensor<64xf32>
+  %l0 = arith.addf %l_decayed0, %sum0 : tensor<64xf32>
+  %p_rounded0 = arith.truncf %p0 : tensor<64x48xf32> to tensor<64x48xbf16>
+  %v0 = rtile.load %v[%c0, %c0] : !rtile.view<48x16xbf16>
+  %alpha_wide0 = rtile.broadcast %alpha0 : tensor<64xf32> -> tensor<64x16xf32>
+  %acc_decayed0 = arith.mulf %acc_before, %alpha_wide0 : tensor<64x16xf32>
+  %acc0 = rtile.dot %p_rounded0, %v0 init(%acc_decayed0) : tensor<64x48xbf16>, tensor<48x16xbf16> -> tensor<64x16xf32>
+  %s:3 = scf.for %j = %step to %e step %step iter_args(%m = %m0, %l = %l0, %acc = %acc0) -> (tensor<64xf32>, tensor<64xf32>, tensor<64x16xf32>) {
+    %k_tile = rtile.load %k[%j, %c0] : !rtile.view<48x32xbf16>
+    %x = rtile.dot %q_tile, %k_tile transposed : tensor<64x32xbf16>, tensor<48x32xbf16> -> tensor<64x48xf32>
+    %tile_max = rtile.reduce max %x : tensor<64x48xf32>
+    %m_new = arith.maximumf %m, %tile_max : tensor<64xf32>
+    %m_wide = rtile.broadcast %m_new : tensor<64xf32> -> tensor<64x48xf32>
+    %below = arith.subf %x, %m_wide : tensor<64x48xf32>
+    %p = math.exp2 %below : tensor<64x48xf32>
+    %change = arith.subf %m, %m_new : tensor<64xf32>
+    %alpha = math.exp2 %change : tensor<64xf32>
+    %tile_sum = rtile.reduce sum %p : tensor<64x48xf32>
+    %l_decayed = arith.mulf %l, %alpha : tensor<64xf32>
+    %l_new = arith.addf %l_decayed, %tile_sum : tensor<64xf32>
+    %p_rounded = arith.truncf %p : tensor<64x48xf32> to tensor<64x48xbf16>
+    %v_tile = rtile.load %v[%j, %c0] : !rtile.view<48x16xbf16>
+    %alpha_wide = rtile.broadcast %alpha : tensor<64xf32> -> tensor<64x16xf32>
+    %acc_decayed = arith.mulf %acc, %alpha_wide : tensor<64x16xf32>
+    %acc_new = rtile.dot %p_rounded, %v_tile init(%acc_decayed) : tensor<64x48xbf16>, tensor<48x16xbf16> -> tensor<64x16xf32>
+    scf.yield %m_new, %l_new, %acc_new : tensor<64xf32>, tensor<64xf32>, tensor<64x16xf32>
+  }
+  rtile.store %s#2, %o[%row, %c0] : !rtile.view<64x16xf32>
+  rtile.store %s#1, %ls[%row] : !rtile.view<64xf32>
+  rtile.return
+}

@@ -350,7 +350,7 @@ rtile.func @window(%Q: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %K: memref
 // tiles of all of them come first.
 
 // CHECK-LABEL: rtile.func @dilated(
-// CHECK-SAME:    recipe = "fa_fwd_lazy" schedule = <roles = [<"load", warps = 4, registers = 40>, <"compute", warps = 8, registers = 232>], slots = 2, walk = <dynamic, order = [2, 3, 1, 0], reversed = [0], section = 32, per_block = 6>, operands = [<buffer = 0, left = registers>]>
+// CHECK-SAME:    recipe = "fa_fwd_lazy" schedule = <roles = [<"load", warps = 4, registers = 40>, <"compute", warps = 8, registers = 232>], slots = 3, walk = <dynamic, order = [2, 3, 1, 0], reversed = [0], section = 32, per_block = 6>, operands = [<buffer = 0, left = registers>]>
 rtile.func @dilated(%Q: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %K: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %V: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>, %O: memref<1x?x8x128xbf16, strided<[?, ?, ?, 1]>>)
     grid(%tile: index, %segment: index, %head: index, %batch: index) recipe = "fa_fwd_lazy" {
   %c0 = arith.constant 0 : index

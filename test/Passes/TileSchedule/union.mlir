@@ -16,7 +16,7 @@
 // EXPLAIN: rtile-peel-first-tile: the first key tile of the list stands before 2 loops
 // EXPLAIN: rtile-pipeline-loops: {{[0-9]+}} operations of a step run in the next one; the first step stands in front
 // EXPLAIN: rtile-guard-masks: {{.+}}: the mask of the first key tile is skipped
-// EXPLAIN: rtile-choose-schedule: {{.+}} 2 slots, {{.+}}; tiles have lists of keys of different lengths
+// EXPLAIN: rtile-choose-schedule: {{.+}} 3 slots, {{.+}}; tiles have lists of keys of different lengths
 // EXPLAIN: rtile-verify-schedule: no role waits for ever
 
 // Each channel serves the step in front and both loops, whose views are made in
@@ -24,8 +24,8 @@
 
 // CHECK-LABEL: rtile.func @longnet_attention0_union(
 // CHECK-SAME:    scheduled walk = <dynamic, order = [1, 2, 3, 0], section = 32>
-// CHECK:         %[[K:.+]] = rtile.channel slots = 2 : !rtile.channel<128x128xbf16>
-// CHECK-NEXT:    %[[V:.+]] = rtile.channel slots = 2 : !rtile.channel<128x128xbf16>
+// CHECK:         %[[K:.+]] = rtile.channel slots = 3 : !rtile.channel<128x128xbf16>
+// CHECK-NEXT:    %[[V:.+]] = rtile.channel slots = 3 : !rtile.channel<128x128xbf16>
 // CHECK-NOT:     rtile.channel
 // CHECK:         rtile.role "load"
 // CHECK:           rtile.acquire %[[K]]

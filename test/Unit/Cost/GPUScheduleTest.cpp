@@ -107,7 +107,7 @@ TEST(GPUSchedule, SharedMemoryIsThatOfTheChannels) {
 TEST(GPUSchedule, SpareRegisters) {
   GPUCore core = hopper;
   EXPECT_TRUE(estimateSchedule(core, shape(128), 128, 128).queryInRegisters);
-  core.spareRegisters = 16;
+  core.spareRegisters = kRegistersOfSlots + 16;
   GPUSchedule spare = estimateSchedule(core, shape(128), 128, 128);
   EXPECT_TRUE(spare.fits);
   EXPECT_FALSE(spare.queryInRegisters);
@@ -175,6 +175,30 @@ TEST(ScheduleResources, RegistersAreShared) {
   given = findResources(hopper, forward(2, 64, 64), error);
   ASSERT_TRUE(given) << error;
   EXPECT_EQ(given->registers.load, 56);
+}
+
+// Short tiles of queries have a third slot where there is room for it; kernels
+// that leave registers free give it up before anything else.
+TEST(ScheduleResources, SlotsOfShortTiles) {
+  auto find = [](int64_t groups, int64_t key, int64_t dim, int64_t spare) {
+    ScheduledTiles tiles = forward(groups, key, dim);
+    tiles.areShort = true;
+    GPUCore core = hopper;
+    core.spareRegisters = spare;
+    std::string error;
+    std::optional<ScheduleResources> given = findResources(core, tiles, error);
+    EXPECT_TRUE(given) << error;
+    return *given;
+  };
+  EXPECT_EQ(find(2, 128, 128, 0).slots, 3);
+  EXPECT_EQ(find(2, 128, 64, 0).slots, 3);
+  ScheduleResources tight = find(2, 128, 128, kRegistersOfSlots);
+  EXPECT_EQ(tight.slots, 2);
+  EXPECT_EQ(tight.leftInRegisters, 1u);
+  EXPECT_EQ(find(2, 128, 128, kRegistersOfSlots + 16).leftInRegisters, 0u);
+  // No registers, no shared memory.
+  EXPECT_EQ(find(3, 128, 64, 0).slots, 2);
+  EXPECT_EQ(find(2, 64, 256, 0).slots, 2);
 }
 
 // Each thing that may not suffice, with what there is and what it takes.
