@@ -11,6 +11,7 @@
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/FormatVariadic.h"
 
 #include <limits>
 
@@ -70,8 +71,11 @@ LogicalResult Evaluation::refuseInputs(Operation *op, const Twine &message) {
 /// hold, and what to do about it.
 static std::string foundTooMany(int64_t before, std::optional<int64_t> count) {
   bool fits = count && *count <= std::numeric_limits<int64_t>::max() - before;
-  return "found " + (fits ? std::to_string(before + *count) : "over 2^63") +
-         "; take shorter sequences, or dynamic ones, which get short lengths";
+  return llvm::formatv(
+             "found {0}; take shorter sequences, or dynamic ones, which get "
+             "short lengths",
+             fits ? std::to_string(before + *count) : "over 2^63")
+      .str();
 }
 
 LogicalResult Evaluation::spend(Operation *op, std::optional<int64_t> count) {

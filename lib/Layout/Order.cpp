@@ -14,6 +14,7 @@
 #include <limits>
 #include <utility>
 
+using namespace ringlet;
 using namespace ringlet::layout;
 
 static std::string text(int64_t value) { return std::to_string(value); }
@@ -56,11 +57,13 @@ static std::string checkSpec(const OrderSpec &spec) {
            quoted(spec.curve) +
            "; nearest legal choice: " + nearestCurve(spec.curve).name;
   if (spec.rate < 0)
-    return "expected a rate of at least 1 (O1), found " + text(spec.rate) +
-           "; nearest legal choice: 1";
+    return formatText(
+        "expected a rate of at least 1 (O1), found {}; nearest legal choice: 1",
+        spec.rate);
   if (spec.chunk < 0)
-    return "expected a chunk of at least 1 token (O1), found " +
-           text(spec.chunk) + "; nearest legal choice: 1, or no chunk";
+    return formatText("expected a chunk of at least 1 token (O1), found {}; "
+                      "nearest legal choice: 1, or no chunk",
+                      spec.chunk);
   std::string error = checkUse(*row, &CurveRow::rate, spec.rate != 0, "rate",
                                text(spec.rate), "rate 1, the linear order");
   if (error.empty())
@@ -76,16 +79,14 @@ static std::string checkSpec(const OrderSpec &spec) {
     return error;
   for (size_t a = 0; a < spec.grid.size(); ++a)
     if (spec.grid[a] < 1)
-      return ringlet::formatText(
-          "expected sides of at least 1 (O1), found side {} = {} "
-          "in grid {}; nearest legal choice: 1",
-          a, spec.grid[a], describe(spec.grid));
+      return formatText("expected sides of at least 1 (O1), found side {} = {} "
+                        "in grid {}; nearest legal choice: 1",
+                        a, spec.grid[a], describe(spec.grid));
   if (!gridVolume(spec.grid))
-    return "expected a grid of at most " +
-           text(std::numeric_limits<int64_t>::max()) + " cells (O1), found " +
-           describe(spec.grid) +
-           "; nearest legal choice: smaller sides whose product is the chunk "
-           "or the length";
+    return formatText(
+        "expected a grid of at most {} cells (O1), found {}; nearest legal "
+        "choice: smaller sides whose product is the chunk or the length",
+        std::numeric_limits<int64_t>::max(), describe(spec.grid));
   return {};
 }
 
@@ -96,12 +97,12 @@ std::shared_ptr<const Order> ringlet::layout::makeOrder(const OrderSpec &spec,
   if (message.empty())
     curve = findCurve(spec.curve)->create(spec, message);
   if (curve && curve->volume() && spec.chunk && spec.chunk != curve->volume()) {
-    message = "expected a chunk of the volume of " +
-              (spec.grid.empty() ? std::string("the table")
-                                 : "grid " + describe(spec.grid)) +
-              " (O1), found chunk = " + text(spec.chunk) + " for volume " +
-              text(curve->volume()) +
-              "; nearest legal choice: chunk = " + text(curve->volume());
+    message =
+        formatText("expected a chunk of the volume of {} (O1), found chunk = "
+                   "{} for volume {}; nearest legal choice: chunk = {}",
+                   spec.grid.empty() ? std::string("the table")
+                                     : "grid " + describe(spec.grid),
+                   spec.chunk, curve->volume(), curve->volume());
     curve = nullptr;
   }
   if (!curve) {
@@ -126,17 +127,19 @@ Order::Order(OrderSpec spec, std::unique_ptr<const Curve> curve)
 
 std::string Order::validate(int64_t length) const {
   if (length < 0)
-    return "expected a length of at least 0 tokens, found " + text(length) +
-           "; nearest legal choice: 0";
+    return formatText("expected a length of at least 0 tokens, found {}; "
+                      "nearest legal choice: 0",
+                      length);
   int64_t volume = curve->volume();
   if (description.chunk || !volume || length == volume)
     return {};
-  std::string message =
-      "expected a length of " + text(volume) + ", the volume of " +
-      (description.grid.empty() ? std::string("the table")
-                                : "grid " + describe(description.grid)) +
-      " (O1), found " + text(length) +
-      "; nearest legal choice: chunk = " + text(volume);
+  std::string message = formatText(
+      "expected a length of {}, the volume of {} (O1), found {}; nearest legal "
+      "choice: chunk = {}",
+      volume,
+      description.grid.empty() ? std::string("the table")
+                               : "grid " + describe(description.grid),
+      length, volume);
   // A grid that differs in its slowest side only may fit.
   if (!description.grid.empty() && description.table.empty() && length > 0) {
     std::vector<int64_t> fitting = description.grid;
@@ -195,9 +198,9 @@ std::vector<int64_t> Order::permutation(int64_t length,
                                         std::string *error) const {
   std::string message = validate(length);
   if (message.empty() && length > longestPermutation)
-    message = "expected a permutation of at most " + text(longestPermutation) +
-              " tokens, found " + text(length) +
-              "; nearest legal choice: compute single slots";
+    message = formatText("expected a permutation of at most {} tokens, found "
+                         "{}; nearest legal choice: compute single slots",
+                         longestPermutation, length);
   if (!message.empty()) {
     if (error)
       *error = std::move(message);
@@ -223,10 +226,10 @@ std::string Order::validatePattern(int64_t maxPosition) const {
   if (!restart)
     return "expected a pattern order with a volume (O2), found " +
            describe(description) + "; nearest legal choice: chunk = " + need;
-  return "expected a pattern order whose volume exceeds every position (O2), "
-         "found volume " +
-         text(restart) + " of " + describe(description) + " for position " +
-         text(maxPosition) + "; nearest legal choice: volume " + need;
+  return formatText(
+      "expected a pattern order whose volume exceeds every position (O2), "
+      "found volume {} of {} for position {}; nearest legal choice: volume {}",
+      restart, describe(description), maxPosition, need);
 }
 
 int64_t Order::ordinal(int64_t position) const {

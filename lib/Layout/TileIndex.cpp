@@ -8,6 +8,7 @@
 #include "lib/Layout/TileIndex.h"
 
 #include "lib/Layout/Grid.h"
+#include "ringlet/abi/Format.h"
 
 #include <algorithm>
 #include <array>
@@ -263,57 +264,57 @@ bool TileSizes::operator==(const TileSizes &other) const {
 
 std::string TileIndex::validate(const TilePattern &pattern,
                                 const TileSizes &sizes) {
-  auto number = [](int64_t value) { return std::to_string(value); };
   if (pattern.queryRows < 1 || pattern.keyRows < 1)
-    return "expected tiles of at least one row, found " +
-           number(pattern.queryRows) + " and " + number(pattern.keyRows);
+    return formatText("expected tiles of at least one row, found {} and {}",
+                      pattern.queryRows, pattern.keyRows);
   if (pattern.rate < 1 || pattern.segment < 0 ||
       (pattern.segment != unboundedSegment && pattern.segment < pattern.rate))
-    return "expected a rate from 1 to the segment length " +
-           number(pattern.segment) + ", found " + number(pattern.rate) +
-           " (B1)";
+    return formatText(
+        "expected a rate from 1 to the segment length {}, found {} (B1)",
+        pattern.segment, pattern.rate);
   const ResidueRange &residues = pattern.residues;
   if (residues.first < 0 || residues.first >= pattern.rate ||
       residues.count < 1 || residues.count > pattern.rate)
-    return "expected residues from 0 to " + number(pattern.rate - 1) +
-           ", each once, found " + number(residues.count) + " from " +
-           number(residues.first) + " on (B2)";
+    return formatText(
+        "expected residues from 0 to {}, each once, found {} from {} on (B2)",
+        pattern.rate - 1, residues.count, residues.first);
   if (pattern.segment > 2 * farthest || pattern.windowLeft.value_or(0) < 0 ||
       pattern.windowRight.value_or(0) < 0)
     return "expected segments of at most 2^62 and windows of at least 0 (B4)";
   if (pattern.grid.size() > TilePattern::maxAxes ||
       pattern.grid.size() != pattern.reach.size())
-    return "expected a grid of at most 8 axes and a reach for each, found " +
-           number(int64_t(pattern.grid.size())) + " and " +
-           number(int64_t(pattern.reach.size())) + " (B5)";
+    return formatText("expected a grid of at most 8 axes and a reach for each, "
+                      "found {} and {} (B5)",
+                      int64_t(pattern.grid.size()),
+                      int64_t(pattern.reach.size()));
   for (int64_t reach : pattern.reach)
     if (reach < 0)
-      return "expected a reach of at least 0, found " + number(reach) + " (B5)";
+      return formatText("expected a reach of at least 0, found {} (B5)", reach);
   int64_t longest = Order::longestPermutation;
   if (sizes.queryLength < 0 || sizes.queryLength > longest ||
       sizes.keyLength < 0 || sizes.keyLength > longest)
-    return "expected from 0 to " + number(longest) +
-           " queries and keys of a tile index, found " +
-           number(sizes.queryLength) + " and " + number(sizes.keyLength);
+    return formatText("expected from 0 to {} queries and keys of a tile index, "
+                      "found {} and {}",
+                      longest, sizes.queryLength, sizes.keyLength);
   if (sizes.queryOffset > farthest || sizes.queryOffset < -farthest)
-    return "expected q_offset within +-2^61, found " +
-           number(sizes.queryOffset) + " (S1)";
+    return formatText("expected q_offset within +-2^61, found {} (S1)",
+                      sizes.queryOffset);
   int64_t lists, lastSegment, lowest, highest;
   if (sizes.tiles < 0 || sizes.segments < 0 ||
       __builtin_mul_overflow(sizes.tiles, sizes.segments, &lists) ||
       __builtin_mul_overflow(lists, residues.count, &lists) ||
       lists > mostLists)
-    return "expected at most " + number(mostLists) +
-           " tiles of queries in an index, found " + number(residues.count) +
-           " x " + number(sizes.segments) + " x " + number(sizes.tiles);
+    return formatText(
+        "expected at most {} tiles of queries in an index, found {} x {} x {}",
+        mostLists, residues.count, sizes.segments, sizes.tiles);
   if (__builtin_add_overflow(sizes.firstSegment, sizes.segments,
                              &lastSegment) ||
       __builtin_mul_overflow(lastSegment, pattern.segment, &highest) ||
       __builtin_mul_overflow(sizes.firstSegment, pattern.segment, &lowest) ||
       highest > 2 * farthest || lowest < -2 * farthest)
-    return "expected segments within +-2^62, found number " +
-           number(sizes.firstSegment) + " and " + number(sizes.segments) +
-           " of them (S3)";
+    return formatText(
+        "expected segments within +-2^62, found number {} and {} of them (S3)",
+        sizes.firstSegment, sizes.segments);
   int64_t last =
       std::max(sizes.keyLength,
                sizes.queryLength ? sizes.queryOffset + sizes.queryLength : 0) -
@@ -326,15 +327,17 @@ std::string TileIndex::validate(const TilePattern &pattern,
              describe(pattern.grid) + " (B5)";
     int64_t first = sizes.queryLength ? sizes.queryOffset : 0;
     if (first < 0 || last >= *volume)
-      return "expected every position on the grid " + describe(pattern.grid) +
-             " of " + number(*volume) + " cells, found position " +
-             number(first < 0 ? first : last) + " (B5)";
+      return formatText("expected every position on the grid {} of {} cells, "
+                        "found position {} (B5)",
+                        describe(pattern.grid), *volume,
+                        first < 0 ? first : last);
   }
   if (!pattern.order)
     return {};
   if (pattern.order->period() > longest)
-    return "expected a pattern order of at most " + number(longest) +
-           " positions, found " + number(pattern.order->period()) + " (O2)";
+    return formatText(
+        "expected a pattern order of at most {} positions, found {} (O2)",
+        longest, pattern.order->period());
   return pattern.order->validatePattern(last);
 }
 

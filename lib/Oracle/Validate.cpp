@@ -21,8 +21,6 @@ namespace {
 /// make.
 constexpr int64_t kMaxOffset = int64_t{1} << 60;
 
-std::string text(int64_t value) { return std::to_string(value); }
-
 /// Runs the checks in order; the first failure is the message.
 class Validator {
 public:
@@ -54,10 +52,11 @@ private:
 
   bool checkTensor(const char *name, const TensorView &view, int rank) {
     if (view.rank() != rank)
-      return refuse(std::string("expected ") + name + " of rank " + text(rank) +
-                    (rank == 3 ? " (packed, as cu_seqlens is given)"
-                               : " ([batch, sequence, head, dim])") +
-                    " (S2), found shape " + toString(view.sizes()));
+      return refuse(formatText("expected {} of rank {}{} (S2), found shape {}",
+                               name, rank,
+                               rank == 3 ? " (packed, as cu_seqlens is given)"
+                                         : " ([batch, sequence, head, dim])",
+                               toString(view.sizes())));
     if (!numBytes(view.sizes(), view.dtype()))
       return refuse(std::string("expected extents of ") + name +
                     " of at least 0 with fewer than 2^63 bytes in all (S3), "
@@ -76,10 +75,10 @@ private:
       return refuse(std::string("expected at least 1 head and dim of ") + name +
                     " (section 1), found shape " + toString(view.sizes()));
     if (view.size(rank - 1) > 1 && view.stride(rank - 1) != 1)
-      return refuse(std::string("expected ") + name +
-                    " with a contiguous last axis (section 1), found stride " +
-                    text(view.stride(rank - 1)) +
-                    "; nearest legal choice: a contiguous copy");
+      return refuse(
+          formatText("expected {} with a contiguous last axis (section 1), "
+                     "found stride {}; nearest legal choice: a contiguous copy",
+                     name, view.stride(rank - 1)));
     return true;
   }
 
@@ -100,18 +99,16 @@ private:
                     toString(inputs.key.sizes()) + " and " +
                     toString(inputs.value.sizes()));
     if (inputs.query.sizes().back() != inputs.key.sizes().back())
-      return refuse("expected query and key of equal dim (section 1), found " +
-                    text(inputs.query.sizes().back()) + " and " +
-                    text(inputs.key.sizes().back()));
+      return refuse(formatText(
+          "expected query and key of equal dim (section 1), found {} and {}",
+          inputs.query.sizes().back(), inputs.key.sizes().back()));
     int64_t queryHeads = inputs.query.size(queryRank - 2);
     int64_t keyHeads = inputs.key.size(keyRank - 2);
     if (queryHeads % keyHeads != 0)
-      return refuse("expected query heads to be a multiple of key heads "
-                    "(section 1), found " +
-                    text(queryHeads) + " and " + text(keyHeads) +
-                    "; nearest legal choice: " +
-                    text((queryHeads / keyHeads + 1) * keyHeads) +
-                    " query heads");
+      return refuse(formatText(
+          "expected query heads to be a multiple of key heads (section 1), "
+          "found {} and {}; nearest legal choice: {} query heads",
+          queryHeads, keyHeads, (queryHeads / keyHeads + 1) * keyHeads));
     return true;
   }
 
@@ -144,10 +141,10 @@ private:
       for (int64_t i = 0; i < cuSeqlens->size(0); ++i) {
         int64_t next = cuSeqlens->getInt({i});
         if ((i == 0 && next != 0) || next < before || next > view.size(0))
-          return refuse("expected " + cuName +
-                        " to start at 0 and to rise within [0, " +
-                        text(view.size(0)) + "] (S2), found entry " + text(i) +
-                        " = " + text(next) + " after " + text(before));
+          return refuse(
+              formatText("expected {} to start at 0 and to rise within [0, {}] "
+                         "(S2), found entry {} = {} after {}",
+                         cuName, view.size(0), i, next, before));
         before = next;
       }
       sequences = cuSeqlens->size(0) - 1;
@@ -159,16 +156,16 @@ private:
     if (!checkIndexVector(lengthsName.c_str(), *lengths, "S2"))
       return false;
     if (lengths->size(0) != sequences)
-      return refuse("expected " + text(sequences) + " entries of " +
-                    lengthsName + ", one per batch item (S2), found " +
-                    text(lengths->size(0)));
+      return refuse(formatText(
+          "expected {} entries of {}, one per batch item (S2), found {}",
+          sequences, lengthsName, lengths->size(0)));
     for (int64_t i = 0; i < sequences; ++i) {
       int64_t length = lengths->getInt({i});
       if (length < 0 || length > view.size(1))
-        return refuse(
-            "expected " + lengthsName + " in [0, " + text(view.size(1)) +
-            "] (S2), found " + text(length) + " for batch item " + text(i) +
-            "; nearest legal choice: " + text(length < 0 ? 0 : view.size(1)));
+        return refuse(formatText("expected {} in [0, {}] (S2), found {} for "
+                                 "batch item {}; nearest legal choice: {}",
+                                 lengthsName, view.size(1), length, i,
+                                 length < 0 ? 0 : view.size(1)));
     }
     return true;
   }
@@ -181,52 +178,50 @@ private:
         !checkSide("k", inputs.key, inputs.cuSeqlensK, inputs.lengthsK, keys))
       return false;
     if (queries != keys)
-      return refuse("expected as many sequences of queries as of keys (S2), "
-                    "found " +
-                    text(queries) + " and " + text(keys));
+      return refuse(formatText("expected as many sequences of queries as of "
+                               "keys (S2), found {} and {}",
+                               queries, keys));
     if (!inputs.qOffset)
       return true;
     if (!checkIndexVector("q_offset", *inputs.qOffset, "S1"))
       return false;
     int64_t offsets = inputs.qOffset->size(0);
     if (offsets != 1 && offsets != queries)
-      return refuse("expected 1 or " + text(queries) +
-                    " entries of q_offset, one per sequence (S1), found " +
-                    text(offsets));
+      return refuse(formatText("expected 1 or {} entries of q_offset, one per "
+                               "sequence (S1), found {}",
+                               queries, offsets));
     for (int64_t i = 0; i < offsets; ++i) {
       int64_t offset = inputs.qOffset->getInt({i});
       if (offset > kMaxOffset || offset < -kMaxOffset)
-        return refuse("expected q_offset within +-2^60 (S1), found " +
-                      text(offset) + " for sequence " + text(i));
+        return refuse(formatText(
+            "expected q_offset within +-2^60 (S1), found {} for sequence {}",
+            offset, i));
     }
     return true;
   }
 
   bool checkBranch(const Branch &branch, const std::string &where) {
     if (branch.dilation < 1)
-      return refuse(where + "expected a dilation of at least 1 (B1), found " +
-                    text(branch.dilation) + "; nearest legal choice: 1");
+      return refuse(formatText("{}expected a dilation of at least 1 (B1), "
+                               "found {}; nearest legal choice: 1",
+                               where, branch.dilation));
     if (branch.segment && *branch.segment < 1)
-      return refuse(where +
-                    "expected a segment length of at least 1, or unbounded "
-                    "(B1), found " +
-                    text(*branch.segment) +
-                    "; nearest legal choice: " + text(branch.dilation));
-    if (branch.segment && branch.dilation > *branch.segment)
       return refuse(
-          where +
-          "expected a dilation of at most the segment length (B1), "
-          "found dilation " +
-          text(branch.dilation) + " and segment " + text(*branch.segment) +
-          "; nearest legal choice: dilation " + text(*branch.segment));
+          formatText("{}expected a segment length of at least 1, or unbounded "
+                     "(B1), found {}; nearest legal choice: {}",
+                     where, *branch.segment, branch.dilation));
+    if (branch.segment && branch.dilation > *branch.segment)
+      return refuse(formatText(
+          "{}expected a dilation of at most the segment length (B1), found "
+          "dilation {} and segment {}; nearest legal choice: dilation {}",
+          where, branch.dilation, *branch.segment, *branch.segment));
     int64_t heads = inputs.query.size(inputs.query.rank() - 2);
     if (branch.heads &&
         (branch.heads->begin < 0 || branch.heads->end < branch.heads->begin ||
          branch.heads->end > heads))
-      return refuse(where + "expected a range of heads within [0, " +
-                    text(heads) + ") (B2), found [" +
-                    text(branch.heads->begin) + ", " + text(branch.heads->end) +
-                    ")");
+      return refuse(formatText(
+          "{}expected a range of heads within [0, {}) (B2), found [{}, {})",
+          where, heads, branch.heads->begin, branch.heads->end));
     return true;
   }
 
@@ -255,9 +250,9 @@ private:
     for (const auto &[name, bound] :
          {std::pair("left", spec.windowLeft), {"right", spec.windowRight}})
       if (bound && *bound < 0)
-        return refuse(std::string("expected a window of at least 0 to the ") +
-                      name + " (B4), found " + text(*bound) +
-                      "; nearest legal choice: 0");
+        return refuse(formatText("expected a window of at least 0 to the {} "
+                                 "(B4), found {}; nearest legal choice: 0",
+                                 name, *bound));
     return true;
   }
 
@@ -308,13 +303,14 @@ private:
                                window.grid.size(), window.radius.size()));
     for (int64_t radius : window.radius)
       if (radius < 0)
-        return refuse("expected a grid window of at least 0 (B5), found " +
-                      text(radius) + "; nearest legal choice: 0");
+        return refuse(formatText("expected a grid window of at least 0 (B5), "
+                                 "found {}; nearest legal choice: 0",
+                                 radius));
     if (least < 0 || greatest() >= *volume)
-      return refuse("expected every position on the grid " +
-                    layout::describe(window.grid) + " of " + text(*volume) +
-                    " cells (B5), found position " +
-                    text(least < 0 ? least : greatest()));
+      return refuse(formatText("expected every position on the grid {} of {} "
+                               "cells (B5), found position {}",
+                               layout::describe(window.grid), *volume,
+                               least < 0 ? least : greatest()));
     return true;
   }
 
@@ -329,9 +325,9 @@ private:
       return true;
     const TensorView &mask = *inputs.blockMask;
     if (spec.blockMask->query < 1 || spec.blockMask->key < 1)
-      return refuse("expected block sizes of at least 1 (B6), found " +
-                    text(spec.blockMask->query) + " and " +
-                    text(spec.blockMask->key) + "; nearest legal choice: 1");
+      return refuse(formatText("expected block sizes of at least 1 (B6), found "
+                               "{} and {}; nearest legal choice: 1",
+                               spec.blockMask->query, spec.blockMask->key));
     if (mask.rank() != 2 || mask.dtype() != DType::i1 || mask.size(0) < 0 ||
         mask.size(1) < 0)
       return refuse("expected a block mask [query blocks, key blocks] of type "
@@ -339,9 +335,10 @@ private:
                     toString(mask.sizes()) + " of type " +
                     std::string(nameOf(mask.dtype())));
     if (least < 0)
-      return refuse("expected positions of at least 0 under a block mask (B6), "
-                    "found " +
-                    text(least) + "; nearest legal choice: q_offset 0");
+      return refuse(
+          formatText("expected positions of at least 0 under a block mask "
+                     "(B6), found {}; nearest legal choice: q_offset 0",
+                     least));
     // A curve may give any position any ordinal of its volume.
     bool permutes = order && !order->isIdentity() && order->period();
     auto blocks = [&](int64_t greatest, int64_t size) {
@@ -350,10 +347,9 @@ private:
     int64_t queryBlocks = blocks(greatestQuery, spec.blockMask->query);
     int64_t keyBlocks = blocks(greatestKey, spec.blockMask->key);
     if (mask.size(0) < queryBlocks || mask.size(1) < keyBlocks)
-      return refuse("expected a block mask of at least [" + text(queryBlocks) +
-                    ", " + text(keyBlocks) +
-                    "] blocks to cover every ordinal (B6), found " +
-                    toString(mask.sizes()));
+      return refuse(formatText("expected a block mask of at least [{}, {}] "
+                               "blocks to cover every ordinal (B6), found {}",
+                               queryBlocks, keyBlocks, toString(mask.sizes())));
     return true;
   }
 
@@ -382,10 +378,10 @@ private:
     int64_t heads = inputs.query.size(inputs.query.rank() - 2);
     if (inputs.sink->rank() != 1 || inputs.sink->size(0) != heads ||
         !isFloat(inputs.sink->dtype()))
-      return refuse("expected a sink of shape [" + text(heads) +
-                    "], one float per query head (R3), found shape " +
-                    toString(inputs.sink->sizes()) + " of type " +
-                    std::string(nameOf(inputs.sink->dtype())));
+      return refuse(formatText("expected a sink of shape [{}], one float per "
+                               "query head (R3), found shape {} of type {}",
+                               heads, toString(inputs.sink->sizes()),
+                               std::string(nameOf(inputs.sink->dtype()))));
     return true;
   }
 

@@ -9,6 +9,7 @@
 
 #include "lib/Layout/Dilation.h"
 #include "lib/Oracle/Pattern.h"
+#include "ringlet/abi/Format.h"
 
 #include <algorithm>
 #include <map>
@@ -34,9 +35,9 @@ public:
   bool open(std::string &error) {
     for (int64_t length : {attention.queries, attention.keys})
       if (length < 1 || length > kMostPositions) {
-        error = "expected 1 to " + text(kMostPositions) +
-                " queries and keys to draw, found " + text(length) +
-                "; nearest " + text(length < 1 ? 1 : kMostPositions);
+        error = formatText(
+            "expected 1 to {} queries and keys to draw, found {}; nearest {}",
+            kMostPositions, length, length < 1 ? 1 : kMostPositions);
         return false;
       }
     // The pattern reads shapes only.
@@ -70,10 +71,10 @@ public:
                    (rows + (rows / rate + 1) * (reach / rate + 1));
     if (pairs <= kMostPairs)
       return true;
-    error = "expected a pattern of at most 2^29 pairs of queries and keys to "
-            "draw, found a branch of about " +
-            text(static_cast<int64_t>(std::min(pairs, 1e18))) +
-            "; shorten the sequence or take fewer heads";
+    error = formatText(
+        "expected a pattern of at most 2^29 pairs of queries and keys to draw, "
+        "found a branch of about {}; shorten the sequence or take fewer heads",
+        static_cast<int64_t>(std::min(pairs, 1e18)));
     return false;
   }
 
@@ -137,9 +138,9 @@ std::string drawMatrix(const Matrix &matrix, Style style) {
 
 std::string titleOf(const Attention &attention, size_t index) {
   const oracle::Branch &branch = attention.spec.branches[index];
-  std::string out = "branch " + text(index) +
-                    ": w = " + (branch.segment ? text(*branch.segment) : "*") +
-                    ", r = " + text(branch.dilation);
+  std::string out =
+      formatText("branch {}: w = {}, r = {}", index,
+                 branch.segment ? text(*branch.segment) : "*", branch.dilation);
   if (attention.spec.causal)
     out += ", causal";
   if (attention.spec.windowLeft || attention.spec.windowRight)
@@ -184,8 +185,8 @@ bool countPattern(const Attention &attention, size_t branch, Matrix &matrix,
 bool countTiles(const Attention &attention, size_t branch, int64_t queryRows,
                 int64_t keyRows, Matrix &matrix, std::string &error) {
   if (queryRows < 1 || keyRows < 1) {
-    error = "expected tiles of at least 1 x 1, found " + text(queryRows) +
-            " x " + text(keyRows);
+    error = formatText("expected tiles of at least 1 x 1, found {} x {}",
+                       queryRows, keyRows);
     return false;
   }
   Walk walk(attention, branch);
@@ -235,9 +236,9 @@ bool countTiles(const Attention &attention, size_t branch, int64_t queryRows,
       keys.skip();
   for (size_t tiles : {queries.rows.size(), keys.rows.size()})
     if (tiles < 1 || tiles > static_cast<size_t>(kMostCells)) {
-      error = "expected 1 to " + text(kMostCells) +
-              " tiles of queries and of keys to draw, found " + text(tiles) +
-              (tiles ? "; shorten the sequence" : "");
+      error = formatText(
+          "expected 1 to {} tiles of queries and of keys to draw, found {}{}",
+          kMostCells, tiles, tiles ? "; shorten the sequence" : "");
       return false;
     }
 
@@ -267,9 +268,9 @@ bool plotPattern(const Attention &attention, size_t branch, Panel &panel,
       heads.insert(cell.head);
   panel.title = titleOf(attention, branch);
   int64_t first = attention.keys - attention.queries; // S1
-  panel.xLabel = "key position, 0 to " + text(attention.keys - 1);
+  panel.xLabel = formatText("key position, 0 to {}", attention.keys - 1);
   panel.yLabel =
-      "query position, " + text(first) + " to " + text(attention.keys - 1);
+      formatText("query position, {} to {}", first, attention.keys - 1);
   panel.body = drawMatrix(matrix, [](const Cell &cell) {
     if (!cell.seen)
       return Look();
@@ -285,7 +286,7 @@ bool plotPattern(const Attention &attention, size_t branch, Panel &panel,
       break;
     }
     panel.legend.push_back(
-        {colour(static_cast<size_t>(head)), "head " + text(head)});
+        {colour(static_cast<size_t>(head)), formatText("head {}", head)});
   }
   return true;
 }
@@ -301,16 +302,16 @@ bool plotTiles(const Attention &attention, size_t branch, int64_t queryRows,
     partial += cell.seen && cell.seen != cell.pairs;
   }
   panel.title = titleOf(attention, branch);
-  panel.xLabel = text(matrix.columns) + " key tiles of " + text(keyRows);
-  panel.yLabel = text(matrix.rows) + " query tiles of " + text(queryRows);
+  panel.xLabel = formatText("{} key tiles of {}", matrix.columns, keyRows);
+  panel.yLabel = formatText("{} query tiles of {}", matrix.rows, queryRows);
   panel.body = drawMatrix(matrix, [](const Cell &cell) {
     return cell.seen ? Look(colour(cell.seen == cell.pairs ? 0 : 3), "")
                      : Look();
   });
   int64_t all = matrix.rows * matrix.columns;
-  panel.legend = {{colour(0), "seen whole: " + text(full)},
-                  {colour(3), "seen in part: " + text(partial)},
-                  {"none", "skipped: " + text(all - full - partial)}};
+  panel.legend = {{colour(0), formatText("seen whole: {}", full)},
+                  {colour(3), formatText("seen in part: {}", partial)},
+                  {"none", formatText("skipped: {}", all - full - partial)}};
   return true;
 }
 

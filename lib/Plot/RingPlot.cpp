@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "lib/Plot/RingPlot.h"
+#include "ringlet/abi/Format.h"
 
 #include <algorithm>
 
@@ -70,7 +71,7 @@ Panel drawSteps(const Course &course) {
   const double column = kSide / static_cast<double>(course.steps);
   Panel panel;
   panel.title = "computed and sent";
-  panel.xLabel = "step, 0 to " + std::to_string(course.steps - 1);
+  panel.xLabel = formatText("step, 0 to {}", course.steps - 1);
   panel.yLabel = "rank, 0 on top";
   for (int64_t rank = 0; rank < course.ranks; ++rank)
     for (int64_t step = 0; step < course.steps; ++step) {
@@ -98,8 +99,9 @@ Panel drawSteps(const Course &course) {
       rectangle(0, 0, kSide, kSide, "fill=\"none\" stroke=\"#808080\"");
   for (int64_t rank = 0; rank < std::min<int64_t>(course.ranks, 8); ++rank)
     panel.legend.emplace_back(
-        colourOf(rank), "keys of rank " + std::to_string(rank) +
-                            (course.ranks > 8 ? ", and every eighth on" : ""));
+        colourOf(rank),
+        formatText("keys of rank {}{}", rank,
+                   course.ranks > 8 ? ", and every eighth on" : ""));
   return panel;
 }
 

@@ -15,6 +15,7 @@
 #include "passes/AttentionOpt/PlainTiling.h"
 
 #include "mlir/IR/Remarks.h"
+#include "llvm/Support/FormatVariadic.h"
 
 namespace ringlet {
 #define GEN_PASS_DEF_RINGLETCHOOSECOMBINE
@@ -265,8 +266,10 @@ static CombineChoice choose(attn::AttentionOp op, const arch::Target &target) {
   result.reason += ", the least that the cost model predicts";
   if (target.gpu)
     result.reason +=
-        " for " + toText(countRows(op), "%.3g") + " rows of heads on " +
-        std::to_string(target.gpu->multiprocessors) + " multiprocessors";
+        llvm::formatv(" for {0} rows of heads on {1} multiprocessors",
+                      toText(countRows(op), "%.3g"),
+                      target.gpu->multiprocessors)
+            .str();
   for (const Prediction &each : all)
     if (each.way != best->way)
       result.reason += "; " + explain(op, target, each);

@@ -11,13 +11,13 @@
 #include "passes/AttentionOpt/PlainTiling.h"
 #include "passes/Recipes/Recipe.h"
 
+#include "llvm/Support/FormatVariadic.h"
+
 #include <algorithm>
 
 using namespace mlir;
 using namespace ringlet;
 using attn::BranchAttr;
-
-static std::string number(int64_t value) { return std::to_string(value); }
 
 std::string ringlet::whyNotScheduled(attn::AttentionOp op,
                                      const arch::Target &target,
@@ -54,9 +54,11 @@ static std::string checkRows(StringRef name, int64_t rows, int64_t step) {
     return "";
   int64_t nearest =
       std::clamp((rows + step / 2) / step * step, step, cost::kMostBoxRows);
-  return "expected " + name.str() + " tiles of a multiple of " + number(step) +
-         " rows up to " + number(cost::kMostBoxRows) + ", found " +
-         number(rows) + "; nearest " + number(nearest);
+  return llvm::formatv(
+             "expected {0} tiles of a multiple of {1} rows up to {2}, "
+             "found {3}; nearest {4}",
+             name, step, cost::kMostBoxRows, rows, nearest)
+      .str();
 }
 
 std::string ringlet::whyNotScheduled(attn::AttentionOp op, BranchAttr branch,

@@ -18,6 +18,7 @@
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Remarks.h"
+#include "llvm/Support/FormatVariadic.h"
 
 namespace ringlet {
 #define GEN_PASS_DEF_RINGLETCHOOSETILING
@@ -108,9 +109,11 @@ TilingChoice ChooseTiling::chooseForGPU(attn::AttentionOp op,
       op.getContext(), schedule.query, schedule.key,
       StringAttr::get(op.getContext(), recipe),
       attn::TilingAttr::get(op.getContext(), redo.query, redo.key, part), part);
-  result.reason = "recipe " + recipe + ", " + cost::explain(schedule) +
-                  "; rows that it marks are computed again in tiles of " +
-                  std::to_string(redo.query) + " x " + std::to_string(redo.key);
+  result.reason =
+      llvm::formatv("recipe {0}, {1}; rows that it marks are computed again in "
+                    "tiles of {2} x {3}",
+                    recipe, cost::explain(schedule), redo.query, redo.key)
+          .str();
   return result;
 }
 
@@ -178,7 +181,7 @@ void ChooseTiling::runOnOperation() {
                     std::optional<unsigned> branch, const std::string &text) {
     std::string what = "union";
     if (branch) {
-      what = "branch " + std::to_string(*branch);
+      what = llvm::formatv("branch {0}", *branch).str();
       remark << remark::metric("branch", *branch);
     }
     remark << (what + " on " + target.name() + ": " + text);

@@ -12,6 +12,7 @@
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/Remarks.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace ringlet;
@@ -43,8 +44,10 @@ DenseI64ArrayAttr KeyTiles::getWindow() {
 void KeyTiles::report() {
   if (!usesIndex() && !blocks)
     return;
-  std::string text = "branch " + std::to_string(branch) + ": key tiles " +
-                     (usesIndex() ? "from an index" : "by division");
+  std::string text =
+      llvm::formatv("branch {0}: key tiles {1}", branch,
+                    usesIndex() ? "from an index" : "by division")
+          .str();
   if (blocks)
     text += fillsBlocks() ? ", each within one block of the mask"
                           : ", elements masked by their blocks";

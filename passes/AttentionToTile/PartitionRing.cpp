@@ -24,6 +24,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Remarks.h"
+#include "llvm/Support/FormatVariadic.h"
 
 namespace ringlet {
 #define GEN_PASS_DEF_RINGLETPARTITIONRING
@@ -301,9 +302,10 @@ void FunctionLowering::lowerSharded(attn::AttentionOp op) {
   emitKernels(plan, attention, kernels.after, getName);
   remark::passed(op.getLoc(), remark::RemarkOpts::name("Ring").category(
                                   "ringlet-partition-ring"))
-      << "keys of other ranks join the softmax chunk by chunk, in a state in "
-         "f32; " +
-             std::to_string(branches.size()) + " branches";
+      << llvm::formatv("keys of other ranks join the softmax chunk by chunk, "
+                       "in a state in f32; {0} branches",
+                       branches.size())
+             .str();
 }
 
 namespace {

@@ -12,6 +12,7 @@
 #include "lib/Layout/Dilation.h"
 
 #include "mlir/IR/Matchers.h"
+#include "llvm/Support/FormatVariadic.h"
 
 #include <algorithm>
 
@@ -27,8 +28,6 @@ constexpr int64_t leastDim = 16, mostDim = cost::kMostColumns,
 /// Segments up to this length keep their length when positions are cut to 64
 /// bits.
 constexpr int64_t mostSegment = int64_t(1) << 60;
-
-std::string number(int64_t value) { return std::to_string(value); }
 
 std::string checkTarget(const arch::Target &target) {
   if (target.gpu && target.gpu->hasScheduledForm())
@@ -56,9 +55,10 @@ std::string checkDim(StringRef name, int64_t dim) {
     return "";
   int64_t nearest =
       std::clamp((dim + dimStep / 2) / dimStep * dimStep, leastDim, mostDim);
-  return "expected " + name.str() + " a multiple of " + number(dimStep) +
-         " from " + number(leastDim) + " to " + number(mostDim) + ", found " +
-         number(dim) + "; nearest " + number(nearest);
+  return llvm::formatv("expected {0} a multiple of {1} from {2} to {3}, found "
+                       "{4}; nearest {5}",
+                       name, dimStep, leastDim, mostDim, dim, nearest)
+      .str();
 }
 
 /// Whether all tokens lie where their ordinals are, as under no order, and no
@@ -130,8 +130,9 @@ std::string checkBranch(BranchAttr branch) {
   if (branch.isRuntimeR() || branch.isRuntimeW())
     return "expected w and r that are known, found runtime ones (B1)";
   if (!branch.isUnbounded() && branch.getW() > mostSegment)
-    return "expected w of at most 2^60, found " + number(branch.getW()) +
-           " (B1)";
+    return llvm::formatv("expected w of at most 2^60, found {0} (B1)",
+                         branch.getW())
+        .str();
   return "";
 }
 

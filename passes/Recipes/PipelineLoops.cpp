@@ -35,6 +35,7 @@
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/IR/Remarks.h"
+#include "llvm/Support/FormatVariadic.h"
 
 namespace ringlet {
 #define GEN_PASS_DEF_RTILEPIPELINELOOPS
@@ -341,11 +342,12 @@ bool PipelineLoops::expand(const LoopRow &row) {
   auto report = [&](const PipelineRow &matched) {
     remark::passed(loc, remark::RemarkOpts::name("PipelineLoops")
                             .category("rtile-pipeline-loops"))
-        << (std::to_string(matched.getFirstLoop().late.size()) +
-            " operations of a step run in the next one; " +
-            (matched.hasFront
-                 ? "the first step stands in front"
-                 : "prologue and epilogue run if there is a step"));
+        << (llvm::formatv("{0} operations of a step run in the next one; {1}",
+                          matched.getFirstLoop().late.size(),
+                          matched.hasFront
+                              ? "the first step stands in front"
+                              : "prologue and epilogue run if there is a step")
+                .str());
   };
   std::string why;
   if (std::optional<PipelineRow> whole =

@@ -8,6 +8,7 @@
 #include "passes/Recipes/SoftmaxLoops.h"
 
 #include "mlir/IR/Matchers.h"
+#include "llvm/Support/FormatVariadic.h"
 
 #include <limits>
 
@@ -329,8 +330,9 @@ std::optional<SoftmaxStep> ringlet::matchSoftmaxLoop(scf::ForOp loop,
                                                      std::string *why) {
   if (loop.getNumRegionIterArgs() != kStateSize) {
     if (why)
-      *why = "expected a loop that carries 3 values, found " +
-             std::to_string(loop.getNumRegionIterArgs());
+      *why = llvm::formatv("expected a loop that carries 3 values, found {0}",
+                           loop.getNumRegionIterArgs())
+                 .str();
     return std::nullopt;
   }
   Operation *yield = loop.getBody()->getTerminator();

@@ -18,6 +18,7 @@
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Remarks.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace ringlet {
@@ -30,8 +31,6 @@ using namespace ringlet;
 using namespace ringlet::schedule;
 
 namespace {
-
-std::string number(int64_t value) { return std::to_string(value); }
 
 bool isInLoop(Operation *op) {
   return op->getParentOfType<scf::ForOp>() != nullptr;
@@ -101,20 +100,27 @@ std::string checkCopy(rtile::LoadOp load, bool isKey) {
     return "expected views of rows by their positions, side by side where they "
            "are in an order (O1, O2)";
   if (columns % cost::kColumnStep != 0)
-    return "expected rows of a multiple of 16 bytes, found " +
-           number(columns * 2) + " (" + number(columns) +
-           " elements; nearest " +
-           number(llvm::alignTo(columns, cost::kColumnStep)) + ")";
+    return llvm::formatv("expected rows of a multiple of 16 bytes, found {0} "
+                         "({1} elements; nearest {2})",
+                         columns * 2, columns,
+                         llvm::alignTo(columns, cost::kColumnStep))
+        .str();
   if (columns > cost::kMostColumns)
-    return "expected views of at most " + number(cost::kMostColumns) +
-           " columns to multiply, found " + number(columns);
+    return llvm::formatv(
+               "expected views of at most {0} columns to multiply, found {1}",
+               cost::kMostColumns, columns)
+        .str();
   if (rows > cost::kMostBoxRows)
-    return "expected tiles of at most " + number(cost::kMostBoxRows) +
-           " rows to copy, found " + number(rows);
+    return llvm::formatv(
+               "expected tiles of at most {0} rows to copy, found {1}",
+               cost::kMostBoxRows, rows)
+        .str();
   if (isKey && rows % cost::kKeyStep != 0)
-    return "expected key tiles of a multiple of " + number(cost::kKeyStep) +
-           " rows, found " + number(rows) + "; nearest " +
-           number(llvm::alignTo(rows, cost::kKeyStep));
+    return llvm::formatv("expected key tiles of a multiple of {0} rows, found "
+                         "{1}; nearest {2}",
+                         cost::kKeyStep, rows,
+                         llvm::alignTo(rows, cost::kKeyStep))
+        .str();
   return "";
 }
 
@@ -127,10 +133,11 @@ std::string checkRoles(rtile::ScheduleAttr schedule, int64_t height) {
   int64_t warps = schedule.getRole(computeRole).getWarps();
   // A group has 64 rows or a multiple of that.
   if (warps % groupWarps != 0 || height % (warps / groupWarps * groupRows) != 0)
-    return "expected a schedule with " +
-           number(height / groupRows * groupWarps) + " warps that compute, " +
-           number(groupWarps) + " for every " + number(groupRows) +
-           " rows, or a part of them, found " + number(warps);
+    return llvm::formatv("expected a schedule with {0} warps that compute, {1} "
+                         "for every {2} rows, or a part of them, found {3}",
+                         height / groupRows * groupWarps, groupWarps, groupRows,
+                         warps)
+        .str();
   return "";
 }
 
@@ -151,13 +158,14 @@ SmallVector<rtile::ScheduleOperandAttr> readToRegisters(MLIRContext *context,
 std::string describeLeft(size_t count, size_t inRegisters) {
   if (count == 0)
     return "";
-  std::string whose =
-      count == 1 ? "left operand" : number(count) + " left operands";
+  std::string whose = count == 1
+                          ? "left operand"
+                          : llvm::formatv("{0} left operands", count).str();
   if (inRegisters == 0)
     return ", " + whose + " in shared memory";
   if (inRegisters == count)
     return ", " + whose + " in registers";
-  return ", " + number(inRegisters) + " of " + whose + " in registers";
+  return llvm::formatv(", {0} of {1} in registers", inRegisters, whose).str();
 }
 
 struct ChooseSchedule : ringlet::impl::RTileChooseScheduleBase<ChooseSchedule> {
@@ -247,17 +255,19 @@ FailureOr<rtile::ScheduleAttr> ChooseSchedule::choose(rtile::FuncOp func,
   SmallVector<Feed> left = findLeftOperands(*products);
   int64_t warps = tiles.groups * groupWarps;
   auto [registers, loadRegisters] = given->registers;
-  reason = number(warps) + " warps compute, " + number(groupWarps) +
-           " for every " + number(products->getHeight() / tiles.groups) +
-           " of " + number(products->getHeight()) + " rows, with " +
-           number(registers) + " registers a thread (" +
-           number(tiles.registers(given->leftInRegisters)) + " for tiles" +
-           describeLeft(left.size(), given->leftInRegisters) + "), " +
-           number(groupWarps) + " load with " + number(loadRegisters) + "; " +
-           number(given->slots) + (given->slots == 1 ? " slot, " : " slots, ") +
-           number(tiles.sharedBytes(given->slots)) + " of " +
-           number(cost::slotLimit(core)) + " bytes of shared memory; " +
-           walk.reason;
+  reason =
+      llvm::formatv("{0} warps compute, {1} for every {2} of {3} rows, with "
+                    "{4} registers a thread ({5} for tiles{6}), {7} load with "
+                    "{8}; {9}{10}{11} of {12} bytes of shared memory; {13}",
+                    warps, groupWarps, products->getHeight() / tiles.groups,
+                    products->getHeight(), registers,
+                    tiles.registers(given->leftInRegisters),
+                    describeLeft(left.size(), given->leftInRegisters),
+                    groupWarps, loadRegisters, given->slots,
+                    given->slots == 1 ? " slot, " : " slots, ",
+                    tiles.sharedBytes(given->slots), cost::slotLimit(core),
+                    walk.reason)
+          .str();
   MLIRContext *context = func.getContext();
   auto getRole = [&](StringRef name, int64_t warps, int64_t registers) {
     return rtile::ScheduleRoleAttr::get(context, name, warps, registers);

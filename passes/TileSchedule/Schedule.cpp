@@ -12,6 +12,7 @@
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace ringlet;
@@ -169,9 +170,10 @@ FailureOr<Products> schedule::findProducts(rtile::FuncOp func,
   for (rtile::DotOp dot : products.dots)
     if (int64_t height = getTile(dot.getLhs().getType()).getDimSize(0);
         height != products.getHeight()) {
-      reason = "expected left operands of one height, found " +
-               std::to_string(products.getHeight()) + " and " +
-               std::to_string(height);
+      reason = llvm::formatv(
+                   "expected left operands of one height, found {0} and {1}",
+                   products.getHeight(), height)
+                   .str();
       return failure();
     }
   return products;
