@@ -7,6 +7,7 @@
 
 #include "passes/TileToNVVM/CheckScheduled.h"
 #include "dialects/Tile/IR/ListReads.h"
+#include "passes/TileCode/Scalars.h"
 #include "passes/TileOpt/CheckKernels.h"
 #include "passes/TileToNVVM/Channels.h"
 #include "passes/TileToNVVM/Product.h"
@@ -20,15 +21,12 @@
 
 using namespace mlir;
 using namespace ringlet;
+using code::getTile;
 
 namespace {
 
 /// Columns that lie in the same places of every thread.
 constexpr int64_t columnBlock = 8;
-
-RankedTensorType getTile(Value value) {
-  return dyn_cast<RankedTensorType>(value.getType());
-}
 
 LogicalResult checkTile(Operation *op, RankedTensorType tile) {
   Type element = tile.getElementType();
