@@ -239,20 +239,6 @@ static LogicalResult findPart(Machine &machine, const Instruction &instruction,
                               rtile::RunOp op, Wide begin, Wide end, Wide steps,
                               Wide &first, Wide &last) {
   int64_t number = machine.scalar(instruction, 3);
-  if (std::optional<int64_t> rows = op.getPartRows()) {
-    int64_t step = op.getKey().getType().getShape()[0];
-    Wide distance = number - begin;
-    if (distance < 0 || distance % step != 0)
-      return machine.fail(instruction, "expected a part that begins steps of " +
-                                           Twine(step) + " rows behind " +
-                                           Twine(static_cast<int64_t>(begin)) +
-                                           ", found " + Twine(number));
-    first = std::min(steps, distance / step);
-    last = first + *rows / step;
-    if (begin + last * step + rtile::RunOp::getLongestRest(*rows) >= end)
-      last = steps;
-    return success();
-  }
   int64_t parts = machine.scalar(instruction, 4);
   if (number < 0 || number >= parts)
     return machine.fail(instruction, "expected a part from 0 to " +

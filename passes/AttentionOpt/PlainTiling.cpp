@@ -9,6 +9,9 @@
 
 #include "dialects/Ringlet/IR/BranchUnion.h"
 
+#include <algorithm>
+#include <cmath>
+
 using namespace mlir;
 using namespace ringlet;
 
@@ -63,24 +66,39 @@ static std::string explainRuntimeSizes(attn::BranchAttr branch) {
   return text;
 }
 
-int64_t ringlet::getPart(attn::AttentionOp op, attn::BranchAttr branch,
-                         const arch::Target &target) {
-  int64_t most = op.getKey().getType().getDimSize(op.getSequenceAxis());
-  // Room for totals would take registers of every kernel that only a call may
-  // give so many keys.
-  if (target.cpu || ShapedType::isDynamic(most))
-    return 0;
+/// How many keys of a branch a query may see; infinity if only the call knows.
+static double countKeys(attn::AttentionOp op, attn::BranchAttr branch) {
+  double most = INFINITY;
+  auto limit = [&](int64_t keys) {
+    most = std::min(most, static_cast<double>(keys));
+  };
+  int64_t keys = op.getKey().getType().getDimSize(op.getSequenceAxis());
+  if (!ShapedType::isDynamic(keys))
+    limit(keys);
   if (!branch.isUnbounded() && !branch.isRuntimeW())
-    most = std::min(most, branch.getW());
+    limit(branch.getW());
   std::optional<ArrayRef<int64_t>> window = op.getWindow();
   if (window && (*window)[0] >= 0 && (op.getCausal() || (*window)[1] >= 0)) {
     int64_t right = op.getCausal() ? 0 : (*window)[1], all;
     if (!__builtin_add_overflow((*window)[0], right, &all) &&
         all < mostKeysOfSum)
-      most = std::min(most, all + 1);
+      limit(all + 1);
   }
-  int64_t rate = branch.isRuntimeR() ? 1 : branch.getR();
-  return llvm::divideCeil(most, rate) > mostKeysOfSum ? mostKeysOfSum : 0;
+  return std::ceil(most / (branch.isRuntimeR() ? 1 : branch.getR()));
+}
+
+int64_t ringlet::getPart(attn::AttentionOp op, attn::BranchAttr branch,
+                         const arch::Target &target) {
+  // CPUs need no memory for that.
+  if (target.cpu)
+    return 0;
+  double keys = 0;
+  if (op.isUnion())
+    for (attn::BranchAttr of : op.getBranchRange())
+      keys += countKeys(op, of);
+  else
+    keys = countKeys(op, branch);
+  return keys > static_cast<double>(mostKeysOfSum) ? mostKeysOfSum : 0;
 }
 
 double ringlet::getHeadShare(attn::AttentionOp op, attn::BranchAttr branch) {

@@ -65,8 +65,7 @@ void BranchEmitter::place(int64_t groupRows) {
 void BranchEmitter::streamKeys(Value tile, Value row, const TileRows &of) {
   KeyTiles::Place place{
       queryView, row, keyViews.key, tile, grid.getPoint().gridSegment, residue};
-  store(visitKeys(place, keyViews.value, /*marksRows=*/bool(of.marks)), row,
-        of);
+  store(visitKeys(place, keyViews.value), row, of);
 }
 
 void BranchEmitter::fillOthers(Value tile) {

@@ -238,23 +238,31 @@ static SoftmaxState makeTotals(HostPlan &plan, Attention &attention,
   return state;
 }
 
+/// 1 if a row may have `most` keys or more, else 0.
+static Value mayHaveMore(HostPlan &plan, Attention &attention, int64_t most) {
+  Value one = plan.constant(1);
+  // An order has more ordinals than keys, and tiles of a union are not full.
+  if (attention.op.getOrdinalOrder() || attention.op.isUnion())
+    return one;
+  Value keys = attention.key.sizes[attention.op.getSequenceAxis()];
+  Value excess = plan.sub(keys, plan.constant(most - 1));
+  return plan.max(plan.constant(0), plan.min(one, excess));
+}
+
 void ringlet::addTotals(HostPlan &plan, Attention &attention,
                         KernelList &kernels) {
   std::optional<SoftmaxState> totals;
-  for (BranchKernel *kernel : getBranches(kernels)) {
-    int64_t part = kernel->tiling.getPart();
-    if (part == 0)
-      continue;
-    if (!totals) {
-      Value keys = attention.key.sizes[attention.op.getSequenceAxis()];
-      Value excess = plan.sub(keys, plan.constant(part));
-      // An order has more ordinals than keys.
-      Value isLong = plan.constant(1);
-      if (!attention.op.getOrdinalOrder())
-        isLong = plan.max(plan.constant(0), plan.min(isLong, excess));
-      totals = makeTotals(plan, attention, isLong);
-    }
+  auto add = [&](auto *kernel) {
+    int64_t most = kernel ? kernel->tiling.getPart() : 0;
+    if (most == 0)
+      return;
+    if (!totals)
+      totals = makeTotals(plan, attention, mayHaveMore(plan, attention, most));
     kernel->ends.totals = totals;
+  };
+  for (Kernel &kernel : kernels) {
+    add(std::get_if<BranchKernel>(&kernel.spec));
+    add(std::get_if<UnionKernel>(&kernel.spec));
   }
 }
 

@@ -52,7 +52,7 @@ struct SoftmaxEnds {
   /// The state that it goes on from; none if it starts one.
   std::optional<SoftmaxState> before;
   std::variant<SoftmaxState, SoftmaxResult> after;
-  /// Where the sums of parts of a row's keys add up; none if there is one part.
+  /// Where long sums add up; none if there are none.
   std::optional<SoftmaxState> totals;
   /// A mark for each row that could not be computed, f32 `[.., head,
   /// sequence]`, 0 or 1; null if all are.

@@ -99,12 +99,9 @@ void KeyTiles::declare(Value tileCount, Value segmentCount,
 
 KeyTiles::Range KeyTiles::getRange(const Place &place) {
   if (!index) {
-    IntegerAttr ofPart;
-    if (rowsOfPart)
-      ofPart = k.getBuilder().getI64IntegerAttr(rowsOfPart);
     auto run = rtile::RunOp::create(k.getBuilder(), plan.getLoc(), place.query,
                                     place.row, place.key, op.getCausal(),
-                                    getReach(), part, ofPart);
+                                    getReach(), part);
     return {run.getBegin(), run.getEnd(), k.constant(keyRows)};
   }
   Value list = place.tile;
@@ -120,24 +117,7 @@ KeyTiles::Range KeyTiles::getRange(const Place &place) {
   auto found = rtile::ListOp::create(k.getBuilder(), plan.getLoc(), index, list,
                                      place.query, place.row, place.key,
                                      op.getCausal(), window, grid, reach);
-  Value one = k.constant(1);
-  if (!rowsOfPart)
-    return {found.getBegin(), found.getEnd(), one};
-  Value end = k.add("part_end", part.front(), k.constant(rowsOfPart / keyRows));
-  end = k.create<arith::MinSIOp>("part_end", end, found.getEnd());
-  return {part.front(), end, one};
-}
-
-KeyTiles::Range KeyTiles::getParts(const Place &place, int64_t rows) {
-  Range all = getRange(place);
-  if (index)
-    return {all.begin, all.end, k.constant(rows / keyRows)};
-  // What would be a short part belongs to the last one.
-  Value end = k.create<arith::SubIOp>(
-      "last_part", all.end, k.constant(rtile::RunOp::getLongestRest(rows)));
-  end = k.create<arith::MaxSIOp>("last_part", end,
-                                 k.add("next_row", all.begin, k.constant(1)));
-  return {all.begin, end, k.constant(rows)};
+  return {found.getBegin(), found.getEnd(), k.constant(1)};
 }
 
 Value KeyTiles::getRow(Value loopVariable) {

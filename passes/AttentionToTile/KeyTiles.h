@@ -35,23 +35,6 @@ public:
   void takePart(mlir::Value number, mlir::Value count) {
     part = {number, count};
   }
-  /// Visits only the part of `rows` keys that begins at `first` in a range,
-  /// until it goes.
-  class PartScope {
-  public:
-    PartScope(KeyTiles &keys, mlir::Value first, int64_t rows) : keys(keys) {
-      keys.part = {first};
-      keys.rowsOfPart = rows;
-    }
-    ~PartScope() {
-      keys.part.clear();
-      keys.rowsOfPart = 0;
-    }
-
-  private:
-    KeyTiles &keys;
-  };
-
   /// A tile of queries: views, the first row, and where it stands in the grid.
   /// Null where there is one segment or residue.
   struct Place {
@@ -64,8 +47,6 @@ public:
     mlir::Value begin, end, step;
   };
   Range getRange(const Place &place);
-  /// A loop over their parts of `rows` keys, a multiple of a tile's.
-  Range getParts(const Place &place, int64_t rows);
   /// The first row of the key tile that the loop is at.
   mlir::Value getRow(mlir::Value loopVariable);
 
@@ -114,7 +95,6 @@ private:
   attn::AttentionOp op;
   int64_t queryRows, keyRows, headsOfTile = 1;
   llvm::SmallVector<mlir::Value, 2> part;
-  int64_t rowsOfPart = 0;
   mlir::DenseI64ArrayAttr window, grid, reach;
   /// That have lists in the index: those of the branch's heads.
   layout::ResidueRange residues;

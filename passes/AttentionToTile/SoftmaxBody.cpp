@@ -241,22 +241,6 @@ Value SoftmaxBody::normalize(const State &state) {
   return k.create<arith::AddFOp>("m_normal", state.maximum, distance);
 }
 
-SmallVector<Value>
-SoftmaxBody::onlyIf(StringRef name, Value condition, ValueRange otherwise,
-                    function_ref<SmallVector<Value>()> body) {
-  if (!condition)
-    return body();
-  OpBuilder &builder = k.getBuilder();
-  auto choice = k.create<scf::IfOp>(name, otherwise.getTypes(), condition,
-                                    /*withElseRegion=*/true);
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToStart(choice.elseBlock());
-  scf::YieldOp::create(builder, k.getLoc(), otherwise);
-  builder.setInsertionPointToStart(choice.thenBlock());
-  scf::YieldOp::create(builder, k.getLoc(), body());
-  return choice.getResults();
-}
-
 /// Rows of which no key was seen say nothing of the maximum; where the sum of
 /// `before` is 0, nothing else is defined there.
 SoftmaxBody::JoinedRows SoftmaxBody::joinRows(const State &own, Value counts,
@@ -333,35 +317,20 @@ SmallVector<Value> SoftmaxBody::cutColumns(Value tile, int64_t width) {
   return columns;
 }
 
-/// Some columns at a time, each with a condition of its own: more would find no
-/// registers beside the accumulator.
+/// Some columns at a time: more would find no registers beside the accumulator.
 SoftmaxBody::State SoftmaxBody::join(const State &own, Value counts,
                                      const std::optional<StateViews> &before,
-                                     Value row, Value condition) {
+                                     Value row) {
   const StateViews *views = before ? &*before : nullptr;
-  JoinedRows rows;
-  if (condition) {
-    Value none = k.splat("none", 0.0, rowType);
-    Value one = k.splat("one", 1.0, rowType);
-    auto found = onlyIf(
-        "joined_rows", condition, {own.maximum, own.sum, none, one}, [&] {
-          JoinedRows of = joinRows(own, counts, views, row);
-          return SmallVector<Value>{of.maximum, of.sum, of.ofBefore, of.ofOwn};
-        });
-    rows = {found[0], found[1], found[2], found[3]};
-  } else {
-    rows = joinRows(own, counts, views, row);
-  }
+  JoinedRows rows = joinRows(own, counts, views, row);
   int64_t width = wideType.getDimSize(1);
   if (before)
     width = getWidth(before->accumulator);
   SmallVector<Value> columns;
   for (Value part : cutColumns(own.accumulator, width)) {
     int64_t first = width * int64_t(columns.size());
-    columns.push_back(onlyIf("acc_joined", condition, part, [&] {
-      return SmallVector<Value>{joinColumns(
-          part, rows, views ? views->accumulator : Value(), first, row)};
-    })[0]);
+    columns.push_back(joinColumns(
+        part, rows, views ? views->accumulator : Value(), first, row));
   }
   Value accumulator = columns.front();
   if (columns.size() != 1)
@@ -369,66 +338,16 @@ SoftmaxBody::State SoftmaxBody::join(const State &own, Value counts,
   return {rows.maximum, rows.sum, accumulator};
 }
 
-/// A part that has lost weights shows in the sum of all.
-SoftmaxBody::State SoftmaxBody::poison(const State &part) {
-  Value fine =
-      k.create<arith::CmpFOp>("part_fine", arith::CmpFPredicate::OGT, part.sum,
-                              k.splat("low", least, rowType));
-  double nan = std::numeric_limits<double>::quiet_NaN();
-  Value sum = k.create<arith::SelectOp>("l_or_lost", fine, part.sum,
-                                        k.splat("lost", nan, rowType));
-  return {part.maximum, sum, part.accumulator};
-}
-
-SoftmaxBody::State SoftmaxBody::visitParts(const KeyTiles::Range &parts,
-                                           const StateViews &totals, Value row,
-                                           bool marksRows,
-                                           function_ref<State(Value)> visit) {
-  OpBuilder &builder = k.getBuilder();
-  State none = begin(std::nullopt, row);
-  // Carried for what stands behind the loop: while a part is streamed, the
-  // state of those before lies in memory.
-  auto loop = k.create<scf::ForOp>(
-      "total", parts.begin, parts.end, parts.step,
-      ValueRange{none.maximum, none.sum, none.accumulator});
-  Value first = loop.getInductionVar();
-  first.setLoc(k.named("part_begin"));
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToStart(loop.getBody());
-  State part = visit(first);
-  if (marksRows)
-    part = poison(part);
-  Value hasTotal = k.create<arith::CmpIOp>(
-      "has_total", arith::CmpIPredicate::sgt, first, parts.begin);
-  State sum = join(part, /*counts=*/nullptr, totals, row, hasTotal);
-  Value next = k.add("next_part", first, parts.step);
-  Value isMore = k.create<arith::CmpIOp>("is_more", arith::CmpIPredicate::slt,
-                                         next, parts.end);
-  store(sum, totals, row, isMore);
-  scf::YieldOp::create(builder, k.getLoc(),
-                       ValueRange{sum.maximum, sum.sum, sum.accumulator});
-  return {loop.getResult(0), loop.getResult(1), loop.getResult(2)};
-}
-
-void SoftmaxBody::store(const State &state, const StateViews &views, Value row,
-                        Value condition) {
-  auto put = [&](Value tile, Value view, Value column = {}) {
-    OpBuilder &builder = k.getBuilder();
-    OpBuilder::InsertionGuard guard(builder);
-    if (condition) {
-      auto branch = scf::IfOp::create(builder, k.getLoc(), condition);
-      builder.setInsertionPointToStart(branch.thenBlock());
-    }
-    k.store(tile, view, row, column);
-  };
+void SoftmaxBody::store(const State &state, const StateViews &views,
+                        Value row) {
   int64_t first = 0, width = getWidth(views.accumulator);
   for (Value columns : cutColumns(state.accumulator, width)) {
-    put(columns, views.accumulator,
-        columns == state.accumulator ? Value() : k.constant(first));
+    k.store(columns, views.accumulator, row,
+            columns == state.accumulator ? Value() : k.constant(first));
     first += width;
   }
-  put(state.maximum, views.maximum);
-  put(state.sum, views.sum);
+  k.store(state.maximum, views.maximum, row);
+  k.store(state.sum, views.sum, row);
 }
 
 /// A row without keys has sum and accumulator 0, so its output is 0 and its lse

@@ -55,20 +55,11 @@ public:
 
   /// What `own`, which began with nothing, and what others left in `before`
   /// are together; of rows that do not count, only the latter. All count if
-  /// `counts` is null. Where `condition` is false, which may be null, `own`.
+  /// `counts` is null.
   State join(const State &own, mlir::Value counts,
-             const std::optional<StateViews> &before, mlir::Value row,
-             mlir::Value condition = nullptr);
-  /// The state after the parts of a range of keys, which `visit` streams from
-  /// nothing on by where they begin; they add up in `totals`. `marksRows` says
-  /// that a row of which a part has lost weights gets no sum, which marks it.
-  State visitParts(const KeyTiles::Range &parts, const StateViews &totals,
-                   mlir::Value row, bool marksRows,
-                   llvm::function_ref<State(mlir::Value)> visit);
-
-  /// Leaves the state to others, if `condition` is null or true.
-  void store(const State &state, const StateViews &views, mlir::Value row,
-             mlir::Value condition = nullptr);
+             const std::optional<StateViews> &before, mlir::Value row);
+  /// Leaves the state to others.
+  void store(const State &state, const StateViews &views, mlir::Value row);
   /// Output and lse of the tile's rows.
   void store(State state, const SoftmaxResult &result, const ResultViews &views,
              mlir::Value row);
@@ -85,12 +76,6 @@ private:
                                          mlir::Value queryTile,
                                          mlir::ValueRange state);
   mlir::Value normalize(const State &state);
-  /// Values of `body`, or of `otherwise` where `condition` is false; it may be
-  /// null.
-  llvm::SmallVector<mlir::Value>
-  onlyIf(llvm::StringRef name, mlir::Value condition,
-         mlir::ValueRange otherwise,
-         llvm::function_ref<llvm::SmallVector<mlir::Value>()> body);
   /// Rows of states that have joined, and by what the others are multiplied.
   struct JoinedRows {
     mlir::Value maximum, sum, ofBefore, ofOwn;
@@ -100,7 +85,6 @@ private:
   mlir::Value joinColumns(mlir::Value own, const JoinedRows &rows,
                           mlir::Value before, int64_t first, mlir::Value row);
   llvm::SmallVector<mlir::Value> cutColumns(mlir::Value tile, int64_t width);
-  State poison(const State &part);
   mlir::Value getScores(mlir::Value product);
   mlir::Value alongColumns(llvm::StringRef name, mlir::Value rows,
                            int64_t columns);

@@ -26,10 +26,8 @@ TileKernel::TileKernel(HostPlan &plan, const Twine &name, Attention &attention,
       grid(plan, k, attention, view, sequence, tiling.getQuery()),
       keys(plan, k, attention, branch, view, tiling),
       body(k, attention, tiling), queryRows(tiling.getQuery()),
-      keyRows(tiling.getKey()),
-      partRows(ends.totals ? tiling.getPart() / keyRows * keyRows : 0),
-      joinsLate(ends.before &&
-                (partRows || (ends.marks && leavesState(ends)))) {
+      keyRows(tiling.getKey()), mostKeysOfSum(tiling.getPart()),
+      joinsLate(ends.before && ends.marks && leavesState(ends)) {
   view.declare();
 }
 
@@ -97,20 +95,19 @@ Value TileKernel::getFirstRow(StringRef name, Value ofView, Value tile) {
   return k.add(name, bounds.getBegin(), offset);
 }
 
+void TileKernel::declareTotals(Value row) {
+  if (const std::optional<StateViews> &of = rows.totals)
+    rtile::TotalsOp::create(k.getBuilder(), plan.getLoc(), of->accumulator,
+                            of->maximum, of->sum, row, mostKeysOfSum, keyRows);
+}
+
 SoftmaxBody::State TileKernel::visitKeys(const KeyTiles::Place &place,
-                                         Value values, bool marksRows) {
+                                         Value values) {
+  declareTotals(place.row);
   Value queryTile = k.load("q_tile", queryView, place.row);
-  if (!partRows)
-    return body.visit(
-        keys, place, values, queryTile,
-        body.begin(joinsLate ? std::nullopt : rows.before, place.row));
-  KeyTiles::Range parts = keys.getParts(place, partRows);
-  return body.visitParts(
-      parts, *rows.totals, place.row, marksRows, [&](Value first) {
-        KeyTiles::PartScope scope(keys, first, partRows);
-        return body.visit(keys, place, values, queryTile,
-                          body.begin(std::nullopt, place.row));
-      });
+  return body.visit(
+      keys, place, values, queryTile,
+      body.begin(joinsLate ? std::nullopt : rows.before, place.row));
 }
 
 void TileKernel::store(SoftmaxBody::State state, Value row,

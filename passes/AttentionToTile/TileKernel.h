@@ -40,10 +40,12 @@ protected:
   /// the positions do not begin with the segment.
   mlir::Value getFirstRow(llvm::StringRef name, mlir::Value view,
                           mlir::Value tile);
+  /// Says where sums of the tile that begins at `row` may add up, if they may.
+  void declareTotals(mlir::Value row);
   /// The state of a tile of queries after the keys of one walk, whose values
-  /// are those of `values`; `marksRows` as in SoftmaxBody.
-  SoftmaxBody::State visitKeys(const KeyTiles::Place &place, mlir::Value values,
-                               bool marksRows);
+  /// are those of `values`.
+  SoftmaxBody::State visitKeys(const KeyTiles::Place &place,
+                               mlir::Value values);
   /// What is known of the rows of a tile; null otherwise.
   struct TileRows {
     /// The view in which rows are marked that could not be computed.
@@ -68,11 +70,10 @@ protected:
   KeyTiles keys;
   SoftmaxBody body;
   int64_t queryRows, keyRows;
-  /// Keys whose weights are added up one after the other, in tiles; 0 for all.
-  int64_t partRows;
-  /// Whether what others left joins after the keys: with what a part of them
-  /// adds up to, or where rows that a recipe cannot compute keep their state,
-  /// with which these are computed again.
+  /// After so many keys sums move into totals.
+  int64_t mostKeysOfSum;
+  /// Whether what others left joins after the keys: where rows that a recipe
+  /// cannot compute keep their state, with which these are computed again.
   bool joinsLate;
   /// Whose rows are in a tile.
   int64_t headsOfTile = 1;

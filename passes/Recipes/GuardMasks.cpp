@@ -13,8 +13,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Tile/IR/TileDialect.h"
-#include "passes/Recipes/LoopRows.h"
 #include "passes/Recipes/Passes.h"
+#include "passes/TileOpt/LoopRows.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/Recipes/LoopRows.h"
 #include "passes/Recipes/Passes.h"
+#include "passes/TileOpt/LoopRows.h"
 #include "passes/TileOpt/RowRange.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -8,7 +8,7 @@
 #ifndef RINGLET_PASSES_RECIPES_PIPELINEROW_H
 #define RINGLET_PASSES_RECIPES_PIPELINEROW_H
 
-#include "passes/Recipes/LoopRows.h"
+#include "passes/TileOpt/LoopRows.h"
 
 #include <optional>
 #include <string>

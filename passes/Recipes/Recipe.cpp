@@ -26,6 +26,7 @@ using namespace ringlet;
 //===----------------------------------------------------------------------===//
 
 static void addCleanUp(OpPassManager &pm) {
+  pm.addPass(createRTileFlushSums());
   pm.addPass(createRTileGuardMasks());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());

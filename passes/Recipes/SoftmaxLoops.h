@@ -8,7 +8,7 @@
 #ifndef RINGLET_PASSES_RECIPES_SOFTMAXLOOPS_H
 #define RINGLET_PASSES_RECIPES_SOFTMAXLOOPS_H
 
-#include "passes/Recipes/LoopRows.h"
+#include "passes/TileOpt/LoopRows.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"

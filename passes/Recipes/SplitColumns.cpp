@@ -13,8 +13,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/Recipes/LoopRows.h"
 #include "passes/Recipes/Passes.h"
+#include "passes/TileOpt/LoopRows.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"

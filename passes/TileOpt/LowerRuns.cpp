@@ -79,13 +79,6 @@ Run takePart(PositionBuilder &position, rtile::RunOp op, const Run &all) {
     return all;
   bool hasLeftLimit = getLeftLimit(op.getWindow()).has_value();
   Value number = op.getPart()[0];
-  if (std::optional<int64_t> rows = op.getPartRows()) {
-    Value next = position.add(number, *rows);
-    Value full = position.add(next, rtile::RunOp::getLongestRest(*rows));
-    return clip(position, all, number,
-                position.selectLess(full, all.end, next, all.end),
-                hasLeftLimit);
-  }
   int64_t step = op.getKey().getType().getShape()[0];
   Value steps = position.ceilDiv(position.sub(all.end, all.begin), step);
   Value parts = op.getPart()[1];

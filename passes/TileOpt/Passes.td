@@ -44,6 +44,26 @@ def RTileFuseScale : Pass<"rtile-fuse-scale"> {
                            "::mlir::math::MathDialect"];
 }
 
+def RTileFlushSums : Pass<"rtile-flush-sums"> {
+  let summary = "Put long sums of a softmax aside now and then";
+  let description = [{
+    Where an `rtile.totals` names memory for that, loops behind it move what they
+    have summed over its `keys` (or up to twice as many) there, at the end of a
+    step, and go on from 0; behind them it is added again. So no more weights are
+    added to one number one after the other, and the error of a sum does not grow
+    with the number of keys. A step that moves nothing pays for one comparison;
+    shorter loops never do.
+
+    The loops may carry a running maximum or a reference that `rtile.rebase`
+    moves, and products that run late: a sum is known by what a step does to it.
+    Runs after the passes of a recipe, which know no conditions on a state, and
+    before all others.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::math::MathDialect",
+                           "::mlir::scf::SCFDialect"];
+}
+
 def RTileMergeLoops : Pass<"rtile-merge-loops"> {
   let summary = "Make one loop of two that do the same one after the other";
   let description = [{

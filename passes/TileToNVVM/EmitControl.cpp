@@ -70,6 +70,13 @@ bool ringlet::gpu::isBehindProducts(rtile::LoadOp op) {
   return false;
 }
 
+bool ringlet::gpu::isAside(Operation *access) {
+  auto branch = dyn_cast<scf::IfOp>(access->getParentOp());
+  return branch && branch->getParentOfType<scf::ForOp>() &&
+         !branch->walk([](scf::ForOp) { return WalkResult::interrupt(); })
+              .wasInterrupted();
+}
+
 //===----------------------------------------------------------------------===//
 // Scalars
 //===----------------------------------------------------------------------===//

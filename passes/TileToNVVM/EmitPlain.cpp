@@ -38,13 +38,19 @@ void PlainEmitter::emitOperation(Operation *op) {
   llvm::TypeSwitch<Operation *>(op)
       .Case([&](rtile::LoadOp load) {
         std::optional<RenewedView> renewed;
-        if (load.getType().getRank() == 1 && isBehindProducts(load))
+        std::optional<AccessAside> aside;
+        if (isAside(load))
+          aside.emplace(*this, load.getView());
+        else if (load.getType().getRank() == 1 && isBehindProducts(load))
           renewed.emplace(*this, load.getView());
         emitLoad(load);
       })
       .Case([&](rtile::StoreOp store) {
         std::optional<RenewedView> renewed;
-        if (competesWithProducts(func, store))
+        std::optional<AccessAside> aside;
+        if (isAside(store))
+          aside.emplace(*this, store.getView());
+        else if (competesWithProducts(func, store))
           renewed.emplace(*this, store.getView());
         emitStore(store);
       })

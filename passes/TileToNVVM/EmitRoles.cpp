@@ -315,12 +315,18 @@ bool RoleEmitter::emitInRole(Operation *op) {
       })
       .Case([&](rtile::LoadOp load) {
         std::optional<RenewedView> renewed;
-        if (isBehindProducts(load))
+        std::optional<AccessAside> aside;
+        if (isAside(load))
+          aside.emplace(*this, load.getView());
+        else if (isBehindProducts(load))
           renewed.emplace(*this, load.getView());
         loadToRegisters(load, getNeededRows(load));
         return true;
       })
       .Case([&](rtile::StoreOp store) {
+        std::optional<AccessAside> aside;
+        if (isAside(store))
+          aside.emplace(*this, store.getView());
         emitStore(store);
         return true;
       })

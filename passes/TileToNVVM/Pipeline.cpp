@@ -29,6 +29,7 @@ void ringlet::addScheduledChecks(OpPassManager &pm, StringRef arch) {
 }
 
 void ringlet::buildGPUPipeline(OpPassManager &pm, StringRef arch) {
+  pm.addPass(createRTileFlushSums());
   pm.addPass(createRTileCheckGPU());
   pm.addPass(createRTileFuseScale());
   pm.addPass(createRTileDivideRows());

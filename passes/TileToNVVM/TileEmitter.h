@@ -25,6 +25,8 @@ using code::View;
 /// True for values of rows that a result needs besides its products: their
 /// addresses are found anew, so that they do not lie in registers before.
 bool isBehindProducts(rtile::LoadOp op);
+/// True if an access is made now and then in a loop that does other things.
+bool isAside(mlir::Operation *access);
 
 /// Emits what kernels of both forms have, for one thread: scalars, views,
 /// accesses to global memory, operations on tiles in registers. Every value of
@@ -124,6 +126,24 @@ protected:
     TileEmitter &emitter;
     Value view;
     View before;
+  };
+  /// The same for an access that a loop makes now and then: nor does what
+  /// follows from the number of the thread lie in registers meanwhile.
+  class AccessAside : RenewedView {
+  public:
+    AccessAside(TileEmitter &emitter, Value view)
+        : RenewedView(emitter, view), part(emitter), before(emitter) {
+      part.laneRow = part.b.opaque(part.laneRow);
+      part.laneColumn = part.b.opaque(part.laneColumn);
+    }
+    ~AccessAside() {
+      part.laneRow = before.laneRow;
+      part.laneColumn = before.laneColumn;
+    }
+
+  private:
+    ThreadPart &part;
+    ThreadPart before;
   };
   void renewView(Value view);
 

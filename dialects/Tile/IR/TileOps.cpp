@@ -506,28 +506,30 @@ void RunOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
 
 void RunOp::build(OpBuilder &builder, OperationState &state, Value query,
                   Value row, Value key, bool causal, DenseI64ArrayAttr window,
-                  ValueRange part, IntegerAttr partRows) {
+                  ValueRange part) {
   Type index = builder.getIndexType();
   build(builder, state, index, index, index, index, query, row, key, part,
-        partRows, causal ? builder.getUnitAttr() : UnitAttr(), window);
+        causal ? builder.getUnitAttr() : UnitAttr(), window);
 }
 
 LogicalResult RunOp::verify() {
-  if (getPartRows() && getPart().size() != 1)
-    return emitOpError("expected the first row of a part of ")
-           << *getPartRows() << " rows, found " << getPart().size()
-           << " numbers";
-  if (!getPartRows() && !getPart().empty() && getPart().size() != 2)
+  if (!getPart().empty() && getPart().size() != 2)
     return emitOpError("expected the number of a part and that of all parts, "
                        "found ")
            << getPart().size() << " numbers";
-  int64_t step = getKey().getType().getShape()[0];
-  if (auto rows = getPartRowsAttr();
-      rows && (rows.getInt() < step || rows.getInt() % step != 0))
-    return emitOpError("expected parts of a multiple of the ")
-           << step << " rows of a tile of keys, found " << rows.getInt();
   return verifyPair(*this, getQuery().getType(), getKey().getType(),
                     getWindow());
+}
+
+LogicalResult TotalsOp::verify() {
+  ViewType wide = getAccumulator().getType(), rows = getReference().getType();
+  bool areF32 = wide.getElementType().isF32() && rows.getElementType().isF32();
+  if (!areF32 || wide.getShape().size() != 2 || rows.getShape().size() != 1 ||
+      wide.getShape()[0] != rows.getShape()[0])
+    return emitOpError("expected views of f32 with tiles of rows x columns and "
+                       "of as many rows, found ")
+           << wide << " and " << rows;
+  return success();
 }
 
 LogicalResult VisibleOp::verify() {

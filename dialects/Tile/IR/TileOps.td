@@ -114,14 +114,6 @@ def RTile_RunOp : RTile_Op<"run", [Pure,
     rounded down. So parts follow each other, and their numbers of steps differ
     by one at most. A part without steps has `end <= begin`.
 
-    With `part(%r) of 16384` they are those of the 16384 rows from row %r on,
-    which is a multiple of the step away from `begin`, as are 16384 rows: a loop
-    from `begin` goes from part to part without a division. Where no more than a
-    sixteenth of a part would be left behind it, a part has these rows, too, so
-    that none is short: every row of a tile of queries that sees a key sees one of
-    each part. The loop ends before `end` less a sixteenth, behind `begin` at
-    least.
-
     Example:
 
     ```mlir
@@ -154,33 +146,25 @@ def RTile_RunOp : RTile_Op<"run", [Pure,
           to !rtile.view<32x64xf32>
       %begin, %wb, %we, %end = rtile.run %q[%c0], %k part(%p, %c4)
           : !rtile.view<16x64xf32>, !rtile.view<32x64xf32>
-      %first, %fb, %fe, %last = rtile.run %q[%c0], %k part(%begin) of 1024
-          : !rtile.view<16x64xf32>, !rtile.view<32x64xf32>
       rtile.return
     }
     ```
   }];
   let arguments = (ins RTile_ViewType:$query, Index:$row, RTile_ViewType:$key,
-    Variadic<Index>:$part, OptionalAttr<I64Attr>:$partRows, UnitAttr:$causal,
+    Variadic<Index>:$part, UnitAttr:$causal,
     OptionalAttr<ConfinedAttr<DenseI64ArrayAttr, [DenseArrayCount<2>]>>:$window);
   let results = (outs Index:$begin, Index:$wholeBegin, Index:$wholeEnd,
                       Index:$end);
   let assemblyFormat = [{
     $query `[` $row `]` `,` $key
-    (`part` `(` $part^ `)` (`of` $partRows^)?)? (`causal` $causal^)?
+    (`part` `(` $part^ `)`)? (`causal` $causal^)?
     (`window` `=` custom<Window>($window)^)?
     attr-dict `:` qualified(type($query)) `,` qualified(type($key))
   }];
   let builders = [OpBuilder<(ins "::mlir::Value":$query, "::mlir::Value":$row,
     "::mlir::Value":$key, "bool":$causal,
     "::mlir::DenseI64ArrayAttr":$window,
-    CArg<"::mlir::ValueRange", "{}">:$part,
-    CArg<"::mlir::IntegerAttr", "{}">:$partRows)>];
-  let extraClassDeclaration = [{
-    /// How many rows behind a part of `partRows` belong to it if they are the
-    /// last ones.
-    static int64_t getLongestRest(int64_t partRows) { return partRows / 16; }
-  }];
+    CArg<"::mlir::ValueRange", "{}">:$part)>];
   let hasVerifier = 1;
 }
 
@@ -471,6 +455,52 @@ def RTile_RebaseOp : RTile_Op<"rebase", [Pure,
     $reference `,` $sums `bound` `=` $bound (`limit` `=` $limit^)?
     (`tiles` `(` $tiles^ `)`)? attr-dict
     `:` type($reference) `,` type($sums) (`,` type($tiles)^)?
+  }];
+  let hasVerifier = 1;
+}
+
+def RTile_TotalsOp : RTile_Op<"totals",
+    [MemoryEffects<[MemRead, MemWrite]>, AllTypesMatch<["reference", "sum"]>]> {
+  let summary = "Memory in which long sums of a softmax may be put aside";
+  let description = [{
+    The loops behind it in its block stream keys, `step` of them a step, with a
+    running softmax of the tile of queries that begins at `row`: a maximum or
+    another reference, a sum and an accumulator. They may add what they have
+    summed over `keys` of them or more to these rows of f32 in memory, which
+    nobody else reads or writes, and begin their sums anew: so that not every
+    weight is added to one number that grows, and the error with it. Values
+    change by rounding only.
+
+    The operation says that this memory is there, and does nothing;
+    `rtile-flush-sums` puts it to use. The view of the accumulators has tiles of
+    as many columns as are moved at a time.
+
+    Example:
+
+    ```mlir
+    rtile.func @example(%Acc: memref<?x64xf32, strided<[?, 1]>>,
+                        %M: memref<?xf32>, %L: memref<?xf32>)
+        grid(%i: index) {
+      %c16 = arith.constant 16 : index
+      %row = arith.muli %i, %c16 : index
+      %acc = rtile.view %Acc[*, *] : memref<?x64xf32, strided<[?, 1]>>
+          to !rtile.view<16x32xf32>
+      %m = rtile.view %M[*] : memref<?xf32> to !rtile.view<16xf32>
+      %l = rtile.view %L[*] : memref<?xf32> to !rtile.view<16xf32>
+      rtile.totals %acc, %m, %l[%row] keys = 16384 step = 64
+          : !rtile.view<16x32xf32>, !rtile.view<16xf32>
+      rtile.return
+    }
+    ```
+  }];
+  let arguments = (ins RTile_ViewType:$accumulator, RTile_ViewType:$reference,
+    RTile_ViewType:$sum, Index:$row,
+    ConfinedAttr<I64Attr, [IntPositive]>:$keys,
+    ConfinedAttr<I64Attr, [IntPositive]>:$step);
+  let assemblyFormat = [{
+    $accumulator `,` $reference `,` $sum `[` $row `]` `keys` `=` $keys
+    `step` `=` $step attr-dict
+    `:` qualified(type($accumulator)) `,` qualified(type($reference))
   }];
   let hasVerifier = 1;
 }

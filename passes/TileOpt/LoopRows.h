@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef RINGLET_PASSES_RECIPES_LOOPROWS_H
-#define RINGLET_PASSES_RECIPES_LOOPROWS_H
+#ifndef RINGLET_PASSES_TILEOPT_LOOPROWS_H
+#define RINGLET_PASSES_TILEOPT_LOOPROWS_H
 
 #include "dialects/Tile/IR/TileDialect.h"
 
@@ -47,4 +47,4 @@ void eraseDead(mlir::Block &block);
 
 } // namespace ringlet
 
-#endif // RINGLET_PASSES_RECIPES_LOOPROWS_H
+#endif // RINGLET_PASSES_TILEOPT_LOOPROWS_H

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/Recipes/LoopRows.h"
+#include "passes/TileOpt/LoopRows.h"
 
 #include "dialects/Tile/IR/ListReads.h"
 
