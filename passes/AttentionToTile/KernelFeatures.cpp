@@ -238,32 +238,42 @@ static SoftmaxState makeTotals(HostPlan &plan, Attention &attention,
   return state;
 }
 
-/// 1 if a row may have `most` keys or more, else 0.
-static Value mayHaveMore(HostPlan &plan, Attention &attention, int64_t most) {
+/// 1 if a row may have more than `count` keys, else 0.
+static Value mayHaveMore(HostPlan &plan, Attention &attention, int64_t count) {
   Value one = plan.constant(1);
   // An order has more ordinals than keys, and tiles of a union are not full.
   if (attention.op.getOrdinalOrder() || attention.op.isUnion())
     return one;
   Value keys = attention.key.sizes[attention.op.getSequenceAxis()];
-  Value excess = plan.sub(keys, plan.constant(most - 1));
+  Value excess = plan.sub(keys, plan.constant(count));
   return plan.max(plan.constant(0), plan.min(one, excess));
 }
 
 void ringlet::addTotals(HostPlan &plan, Attention &attention,
                         KernelList &kernels) {
-  std::optional<SoftmaxState> totals;
-  auto add = [&](auto *kernel) {
-    int64_t most = kernel ? kernel->tiling.getPart() : 0;
-    if (most == 0)
+  SmallVector<SoftmaxEnds *> ends;
+  int64_t fewest = std::numeric_limits<int64_t>::max();
+  auto find = [&](auto *kernel) {
+    attn::TilingAttr tiling = kernel ? kernel->tiling : attn::TilingAttr();
+    if (!tiling || tiling.getPart() == 0)
       return;
-    if (!totals)
-      totals = makeTotals(plan, attention, mayHaveMore(plan, attention, most));
-    kernel->ends.totals = totals;
+    ends.push_back(&kernel->ends);
+    // The last tile of a sum need not be full.
+    int64_t rows = tiling.getKey();
+    if (attn::TilingAttr redo = tiling.getRedo())
+      rows = std::max(rows, redo.getKey());
+    fewest = std::min(fewest, tiling.getPart() - rows);
   };
   for (Kernel &kernel : kernels) {
-    add(std::get_if<BranchKernel>(&kernel.spec));
-    add(std::get_if<UnionKernel>(&kernel.spec));
+    find(std::get_if<BranchKernel>(&kernel.spec));
+    find(std::get_if<UnionKernel>(&kernel.spec));
   }
+  if (ends.empty())
+    return;
+  SoftmaxState totals =
+      makeTotals(plan, attention, mayHaveMore(plan, attention, fewest));
+  for (SoftmaxEnds *of : ends)
+    of->totals = totals;
 }
 
 void ringlet::redoMarkedRows(HostPlan &plan, Attention &attention,

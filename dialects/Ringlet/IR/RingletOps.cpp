@@ -156,6 +156,10 @@ int64_t ReorderOp::getSequenceAxis() {
   for (rlayout::LayoutAttr layout : {getInputLayout(), getOutputLayout()})
     if (layout && !layout.isLinear())
       return layout.getAxis();
+  // Nothing moves: any axis will do, but that of a list is 0.
+  for (rlayout::LayoutAttr layout : {getInputLayout(), getOutputLayout()})
+    if (layout && layout.getAxis() < getInput().getType().getRank())
+      return layout.getAxis();
   return rlayout::LayoutAttr::kDefaultAxis;
 }
 

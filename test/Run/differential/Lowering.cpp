@@ -182,9 +182,6 @@ static bool forceRecipe(ModuleOp module, StringRef recipe, int64_t queryRows,
       return;
     constexpr int64_t tilesOfPart[] = {0, 2, 0, 1};
     int64_t part = keyRows * tilesOfPart[hash / 10 % 4];
-    // Of the other tiles, too.
-    if (part)
-      part = std::max(part, queryRows);
     auto redo = attn::TilingAttr::get(context, keyRows, queryRows, part);
     auto tiling =
         attn::TilingAttr::get(context, queryRows, keyRows,
@@ -211,6 +208,8 @@ bool Lowering::runRecipe(const std::string &text, StringRef recipe,
   buildRingletToRTilePipeline(pm, LevelOptions());
   pm.addPass(createRPlanAlignInputs({"sm_90a"}));
   pm.addPass(createRTileApplyRecipes());
+  // Those that have no recipe.
+  pm.addPass(createRTileFlushSums());
   if (!runPasses(pm, *module, error))
     return false;
   lastRecipeStage = print(*module);

@@ -219,33 +219,70 @@ bool become(ModuleOp module, StringRef name, unsigned number) {
 bool dropBefore(ModuleOp module) {
   return become<arith::SelectOp>(module, "alpha", 2);
 }
+/// In a kernel that goes on from what others left, which is lost then.
 bool joinLostRows(ModuleOp module) {
-  return become<arith::AndIOp>(module, "counts", 1);
+  return editInKernels<arith::AndIOp>(module, [](arith::AndIOp both) {
+    auto isCalled = [](Operation *op, StringRef name) {
+      auto location = dyn_cast<NameLoc>(op->getLoc());
+      return location && location.getName() == name;
+    };
+    bool goesOn = both->getParentOfType<rtile::FuncOp>()
+                      .walk([&](arith::SelectOp op) {
+                        return isCalled(op, "alpha") ? WalkResult::interrupt()
+                                                     : WalkResult::advance();
+                      })
+                      .wasInterrupted();
+    if (!goesOn || !isCalled(both, "counts"))
+      return false;
+    both.getResult().replaceAllUsesWith(both.getRhs());
+    return true;
+  });
 }
 bool keepOwnSum(ModuleOp module) {
   return become<arith::MulFOp>(module, "l_scaled", 0);
 }
 
-bool everyPartIsFirst(ModuleOp module) {
-  return editInKernels<rtile::RunOp>(module, [](rtile::RunOp run) {
-    auto loop = dyn_cast<scf::ForOp>(run->getParentOp());
-    if (!run.getPartRows() || !loop)
-      return false;
-    run.getPartMutable()[0].set(loop.getLowerBound());
+/// The branches of a loop that put its sums aside.
+bool editFlushes(ModuleOp module, function_ref<bool(scf::IfOp)> edit) {
+  return editInKernels<scf::IfOp>(module, [&](scf::IfOp branch) {
+    auto location = dyn_cast<NameLoc>(branch.getLoc());
+    return location && location.getName() == "flushed" && edit(branch);
+  });
+}
+
+/// Sums go on after they were put aside.
+bool keepFlushed(ModuleOp module) {
+  return editFlushes(module, [](scf::IfOp branch) {
+    branch.getResult(1).replaceAllUsesWith(branch.elseYield().getOperand(1));
     return true;
   });
 }
 
-/// The loop over parts goes on to the end of the keys.
-bool restIsPart(ModuleOp module) {
-  return editInKernels<rtile::RunOp>(module, [](rtile::RunOp run) {
-    auto loop = dyn_cast<scf::ForOp>(run->getParentOp());
-    if (!run.getPartRows() || !loop)
+/// Each flush is taken for the first one.
+bool overwriteTotals(ModuleOp module) {
+  return editFlushes(module, [](scf::IfOp branch) {
+    for (auto inner : branch.thenBlock()->getOps<scf::IfOp>()) {
+      OpBuilder builder(inner);
+      inner.getConditionMutable().assign(arith::ConstantOp::create(
+          builder, inner.getLoc(), builder.getBoolAttr(false)));
+      return true;
+    }
+    return false;
+  });
+}
+
+/// What was put aside is measured by the reference of the end.
+bool forgetFactor(ModuleOp module) {
+  return become<math::Exp2Op>(module, "factor", 0);
+}
+
+/// What was put aside last is not added.
+bool leaveTotals(ModuleOp module) {
+  return editInKernels<arith::AddFOp>(module, [](arith::AddFOp sum) {
+    auto location = dyn_cast<NameLoc>(sum.getLoc());
+    if (!location || location.getName() != "acc_of_all")
       return false;
-    auto all = loop.getLowerBound().getDefiningOp<rtile::RunOp>();
-    if (!all)
-      return false;
-    loop.getUpperBoundMutable().assign(all.getEnd());
+    sum.getResult().replaceAllUsesWith(sum.getRhs());
     return true;
   });
 }
@@ -258,6 +295,7 @@ std::vector<Mutation> planted::recipeMutations() {
   constexpr const char *lazy = "fa_fwd_lazy/rtile-lazy-reference";
   constexpr const char *delay = "fa_fwd_overlap/rtile-pipeline-loops";
   constexpr const char *lazyDelay = "fa_fwd_lazy/rtile-pipeline-loops";
+  constexpr const char *flush = "fa_fwd_lazy/rtile-flush-sums";
   constexpr const char *halves = "fa_fwd_lazy/rtile-split-columns";
   return {
       {"the first tile has no mask", peel, firstTileWithoutMask},
@@ -276,11 +314,13 @@ std::vector<Mutation> planted::recipeMutations() {
       {"the last product is left out", delay, dropLastDot},
       {"the accumulator does not begin with 0", lazyDelay, firstDotTwice},
       {"the state of others does not join", joined, dropBefore},
-      {"rows that could not be computed join", joined, joinLostRows,
-       Data::Leap},
+      {"rows that could not be computed join", lazy, joinLostRows, Data::Leap},
       {"a state joins with its own maximum", joined, keepOwnSum},
-      {"every part of the keys is the first", joined, everyPartIsFirst},
-      {"what follows the last part is one more", joined, restIsPart},
+      {"sums go on after they were put aside", flush, keepFlushed},
+      {"each time sums are put aside is the first", flush, overwriteTotals},
+      {"the reference of what was put aside is lost", flush, forgetFactor,
+       Data::Rising},
+      {"what was put aside is not added", flush, leaveTotals},
       {"both halves of the columns are the left one", halves, leftHalfTwice},
       {"sums lose the right half", halves, rightSumMissing},
   };
