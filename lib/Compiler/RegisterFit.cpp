@@ -21,6 +21,9 @@ using namespace ringlet;
 static constexpr int64_t spareRegisters = 16, mostSpareOfPlain = 96;
 /// The same for scheduled kernels, before plain ones: first those of slots.
 static constexpr int64_t mostSpareOfScheduled = cost::kRegistersOfSlots + 32;
+/// Bytes that a kernel beside one of a recipe may store and load. It computes
+/// few rows: other tiles would cost more to find than they gain.
+static constexpr int64_t fewSpilled = 48;
 
 LogicalResult TargetWork::translate() {
   error.clear();
@@ -87,6 +90,10 @@ void RegisterFit::learn(ModuleOp code, const PtxasReport &report) {
 std::map<Origin, RegisterFit::Finding> RegisterFit::judge(ModuleOp code) {
   std::map<Origin, Finding> findings;
   std::set<Origin> scheduled;
+  for (auto kernel : code.getOps<LLVM::LLVMFuncOp>())
+    if (std::optional<Origin> origin = getOrigin(kernel);
+        origin && kernel->hasAttr(gpu::mapsAttr))
+      scheduled.insert(*origin);
   for (auto kernel : code.getOps<LLVM::LLVMFuncOp>()) {
     std::optional<Origin> origin = getOrigin(kernel);
     if (kernel.isExternal() || !origin)
@@ -94,10 +101,10 @@ std::map<Origin, RegisterFit::Finding> RegisterFit::judge(ModuleOp code) {
     Finding &finding = findings[*origin];
     const Verdict &verdict = verdicts.at(getText(kernel));
     bool isScheduled = kernel->hasAttr(gpu::mapsAttr);
-    if (isScheduled)
-      scheduled.insert(*origin);
+    bool isBeside = !isScheduled && scheduled.count(*origin);
     finding.spilled += verdict.spilled;
-    if (verdict.problem.empty())
+    if (verdict.problem.empty() ||
+        (isBeside && verdict.spilled > 0 && verdict.spilled <= fewSpilled))
       continue;
     (isScheduled ? finding.isOfScheduled : finding.isOfPlain) = true;
     if (finding.problem.empty())

@@ -368,12 +368,7 @@ static scf::ForOp findTileLoop(Block &block) {
 
 LoopRow ringlet::getKernelLoops(rtile::FuncOp func) {
   scf::ForOp loop = findTileLoop(func.getBody().front());
-  if (!loop)
-    return {};
-  // Parts of the keys may have loops of their own.
-  if (scf::ForOp ofPart = findTileLoop(*loop.getBody()))
-    loop = ofPart;
-  return getLoopRow(loop);
+  return loop ? getLoopRow(loop) : LoopRow();
 }
 
 std::string ringlet::whyNotSoftmaxLoops(rtile::FuncOp func) {

@@ -78,8 +78,8 @@ std::optional<SoftmaxStep> matchSoftmaxStep(mlir::ValueRange state,
 std::optional<SoftmaxStep> matchSoftmaxLoop(mlir::scf::ForOp loop,
                                             std::string *why);
 
-/// The first row of loops over tiles at the top level of a kernel, or in a loop
-/// over parts of them there; empty if it has none.
+/// The first row of loops over tiles at the top level of a kernel; empty if it
+/// has none.
 LoopRow getKernelLoops(rtile::FuncOp func);
 
 /// Why the first loops over tiles of a kernel do not stream a softmax, from its

@@ -186,6 +186,15 @@ SmallVector<Value> AsyncBuilder::hold(ValueRange values) {
   return block.emit(b);
 }
 
+Value AsyncBuilder::holdBehind(Value value, Value other) {
+  AsmBlock block;
+  std::string held = block.change(value);
+  std::string bits = block.use(other);
+  block += "{\n.reg .pred p;\nsetp.eq.s32 p, " + bits + ", -2;\nselp.b32 " +
+           held + ", 0, " + held + ", p;\n}";
+  return block.emit(b).front();
+}
+
 void AsyncBuilder::pin(ValueRange values, Place place) {
   Type i32 = b.getI32Type();
   Value all;

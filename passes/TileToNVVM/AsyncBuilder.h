@@ -73,6 +73,9 @@ public:
   /// a store of them under a condition of which it cannot know that it is never
   /// true.
   void pin(mlir::ValueRange values, Place place);
+  /// The f32 `value`, once that of `other` is there: the assembler sees that it
+  /// would be 0 for bits of `other` that no instruction makes.
+  Value holdBehind(Value value, Value other);
 
   /// Four matrices of 8 x 8 elements of 16 bits, whose rows lie where the lanes
   /// say.

@@ -247,12 +247,41 @@ void RoleEmitter::emitFinishDot(rtile::FinishDotOp op) {
   Fragment before;
   for (Value tile : op.getAfter())
     llvm::append_range(before, fragments[tile]);
-  if (!before.empty() && llvm::is_contained(underWay, op.getPending())) {
+  bool isBetween = !before.empty();
+  if (isBetween && llvm::is_contained(underWay, op.getPending())) {
     int64_t bytes = func->getAttrOfType<IntegerAttr>(sharedBytesAttr).getInt();
     async.pin(before, getPlace(bytes - pinBytes));
   }
   Fragment finished = waitFor(op.getPending());
   fragments[op] = std::move(finished);
+  // Of two groups one computes what is left for then while the other's products
+  // run, and the slot of this one is free before. Three fill each other's time
+  // by themselves: what they can do early they should.
+  if (isBetween && role.getWarps() <= 8)
+    holdBack(op);
+}
+
+/// What follows a product and repeats values of rows, such as the maximum that
+/// is subtracted from a later part of the scores, gets them from behind it.
+void RoleEmitter::holdBack(rtile::FinishDotOp op) {
+  llvm::DenseMap<Value, Value> held;
+  auto isFromBefore = [&](Value operand) {
+    auto wide = operand.getDefiningOp<rtile::BroadcastOp>();
+    return wide && wide->getBlock() == op->getBlock() &&
+           wide->isBeforeInBlock(op) && fragments.contains(wide);
+  };
+  for (Operation *later = op->getNextNode(); later;
+       later = later->getNextNode())
+    for (Value operand :
+         llvm::make_filter_range(later->getOperands(), isFromBefore))
+      for (Value &element : fragments[operand]) {
+        if (!held.contains(element)) {
+          Value late = async.holdBehind(element, fragments[op].front());
+          held[element] = late;
+          held[late] = late;
+        }
+        element = held[element];
+      }
 }
 
 void RoleEmitter::emitWaitDot(rtile::WaitDotOp op) {

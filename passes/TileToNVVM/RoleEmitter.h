@@ -124,6 +124,7 @@ private:
   void emitStartDot(rtile::StartDotOp op);
   void emitTurn(rtile::InTurnOp op);
   void emitFinishDot(rtile::FinishDotOp op);
+  void holdBack(rtile::FinishDotOp op);
   void emitWaitDot(rtile::WaitDotOp op);
   /// A product goes on under another name.
   void renameProduct(Value from, Value to) {

@@ -134,9 +134,8 @@ def Ringlet_TilingAttr : Ringlet_Attr<"Tiling", "tiling"> {
     a row, as long as it marks the rows for which they went wrong; the second
     one, plain and with the tile shape `redo`, computes marked rows again.
 
-    Sums over more than `part` keys (0: any number) are those of parts of as
-    many, so that their error does not grow with the number of keys. What parts
-    add up to lies in memory while a part is worked on.
+    Sums over more than `part` keys (0: any number) move to memory after as many,
+    so that their error does not grow with the number of keys (`rtile.totals`).
 
     Example:
 

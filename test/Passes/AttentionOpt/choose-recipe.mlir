@@ -23,7 +23,7 @@
 // REMARK: [Passed] ChooseTiling {{.+}}"branch 0 on sm_90a: recipe fa_fwd_lazy, tiles of 128 queries x 128 keys: {{.+}} 2 groups of 64 rows with about 232 of 232 registers a thread, Q in registers, {{.+}}; rows that it marks are computed again in tiles of [[Q:[0-9]+]] x [[K:[0-9]+]]"
 
 // CHECK-LABEL: func.func @full(
-// CHECK:         tilings = [#ringlet.tiling<query = 128, key = 128, recipe = "fa_fwd_lazy", redo = <query = {{[0-9]+}}, key = {{[0-9]+}}>>]
+// CHECK:         tilings = [#ringlet.tiling<query = 128, key = 128, recipe = "fa_fwd_lazy", redo = <query = {{[0-9]+}}, key = {{[0-9]+}}, part = 16384>, part = 16384>]
 func.func @full(%x: tensor<1x?x2x128xbf16>) -> tensor<1x?x2x128xbf16> {
   %o, %l = ringlet.attention %x, %x, %x branches [<w = *, r = 1>]
       : (tensor<1x?x2x128xbf16>, tensor<1x?x2x128xbf16>, tensor<1x?x2x128xbf16>)
@@ -91,7 +91,7 @@ func.func @short(%x: tensor<1x?x2x64xbf16>) -> tensor<1x?x2x64xbf16> {
 // Each branch of a chain has a recipe: what is before it joins its own state.
 
 // CHECK-LABEL: func.func @chain(
-// CHECK:         tilings = [#ringlet.tiling<{{[^<]*}}recipe = "fa_fwd_lazy", redo = <{{[^>]*}}>>, #ringlet.tiling<query = 128, key = 128, recipe = "fa_fwd_lazy", redo = <{{[^>]*}}>>]
+// CHECK:         tilings = [#ringlet.tiling<{{[^<]*}}recipe = "fa_fwd_lazy", redo = <{{[^>]*}}>, part = 16384>, #ringlet.tiling<query = 128, key = 128, recipe = "fa_fwd_lazy", redo = <{{[^>]*}}>>]
 func.func @chain(%x: tensor<1x?x2x64xbf16>) -> tensor<1x?x2x64xbf16> {
   %o, %l = ringlet.attention %x, %x, %x branches [<w = *, r = 2>, <w = 1024, r = 1>]
       : (tensor<1x?x2x64xbf16>, tensor<1x?x2x64xbf16>, tensor<1x?x2x64xbf16>)
