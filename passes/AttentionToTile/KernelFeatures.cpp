@@ -241,8 +241,8 @@ static SoftmaxState makeTotals(HostPlan &plan, Attention &attention,
 /// 1 if a row may have more than `count` keys, else 0.
 static Value mayHaveMore(HostPlan &plan, Attention &attention, int64_t count) {
   Value one = plan.constant(1);
-  // An order has more ordinals than keys, and tiles of a union are not full.
-  if (attention.op.getOrdinalOrder() || attention.op.isUnion())
+  // An order has more ordinals than keys.
+  if (attention.op.getOrdinalOrder())
     return one;
   Value keys = attention.key.sizes[attention.op.getSequenceAxis()];
   Value excess = plan.sub(keys, plan.constant(count));
@@ -251,29 +251,25 @@ static Value mayHaveMore(HostPlan &plan, Attention &attention, int64_t count) {
 
 void ringlet::addTotals(HostPlan &plan, Attention &attention,
                         KernelList &kernels) {
-  SmallVector<SoftmaxEnds *> ends;
+  SmallVector<BranchKernel *> branches;
   int64_t fewest = std::numeric_limits<int64_t>::max();
-  auto find = [&](auto *kernel) {
-    attn::TilingAttr tiling = kernel ? kernel->tiling : attn::TilingAttr();
-    if (!tiling || tiling.getPart() == 0)
-      return;
-    ends.push_back(&kernel->ends);
+  for (BranchKernel *kernel : getBranches(kernels)) {
+    attn::TilingAttr tiling = kernel->tiling;
+    if (tiling.getPart() == 0)
+      continue;
+    branches.push_back(kernel);
     // The last tile of a sum need not be full.
     int64_t rows = tiling.getKey();
     if (attn::TilingAttr redo = tiling.getRedo())
       rows = std::max(rows, redo.getKey());
     fewest = std::min(fewest, tiling.getPart() - rows);
-  };
-  for (Kernel &kernel : kernels) {
-    find(std::get_if<BranchKernel>(&kernel.spec));
-    find(std::get_if<UnionKernel>(&kernel.spec));
   }
-  if (ends.empty())
+  if (branches.empty())
     return;
   SoftmaxState totals =
       makeTotals(plan, attention, mayHaveMore(plan, attention, fewest));
-  for (SoftmaxEnds *of : ends)
-    of->totals = totals;
+  for (BranchKernel *kernel : branches)
+    kernel->ends.totals = totals;
 }
 
 void ringlet::redoMarkedRows(HostPlan &plan, Attention &attention,

@@ -418,7 +418,6 @@ UnionEmitter::State UnionEmitter::visitRuns(Walk &walk, Value row,
 }
 
 void UnionEmitter::streamKeys(Value, Value row, const TileRows &of) {
-  declareTotals(row);
   Value queryTile = k.load("q_tile", queryView, row);
   Walk walk = makeWalk();
   State state = body.begin(std::nullopt, row);
