@@ -100,7 +100,7 @@ TilingChoice ChooseTiling::chooseForGPU(attn::AttentionOp op,
         "plain tiles are expected to cost less than " + cost::explain(schedule);
     return result;
   }
-  int64_t part = plain.tiling.getPart();
+  int64_t part = getPart(op, branch, target, /*hasRecipe=*/true);
   int64_t spareOfRedo = std::max(spareOfPlain, part ? registersOfTotals : 0);
   cost::GPUTiling redo = cost::chooseTiling(
       getGPUCore(row, element, spareOfRedo), shape,

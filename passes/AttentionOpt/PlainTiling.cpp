@@ -88,14 +88,17 @@ static double countKeys(attn::AttentionOp op, attn::BranchAttr branch) {
 }
 
 int64_t ringlet::getPart(attn::AttentionOp op, attn::BranchAttr branch,
-                         const arch::Target &target) {
+                         const arch::Target &target, bool hasRecipe) {
   // CPUs need no memory for that. In kernels of unions, which know more of
   // where a tile lies, moves of sums spill hundreds of bytes.
   if (target.cpu || op.isUnion())
     return 0;
-  return countKeys(op, branch) > static_cast<double>(mostKeysOfSum)
-             ? mostKeysOfSum
-             : 0;
+  double keys = countKeys(op, branch);
+  // Plain kernels that only a call may give so many keys would have smaller
+  // tiles for all calls.
+  bool mayMove = hasRecipe || keys != INFINITY;
+  return mayMove && keys > static_cast<double>(mostKeysOfSum) ? mostKeysOfSum
+                                                              : 0;
 }
 
 double ringlet::getHeadShare(attn::AttentionOp op, attn::BranchAttr branch) {
@@ -146,7 +149,8 @@ PlainTiling ringlet::choosePlainTiling(attn::AttentionOp op,
   auto make = [&](const auto &tiling) {
     return PlainTiling{attn::TilingAttr::get(op.getContext(), tiling.query,
                                              tiling.key,
-                                             getPart(op, branch, target)),
+                                             getPart(op, branch, target,
+                                                     /*hasRecipe=*/false)),
                        cost::explain(tiling) + explainRuntimeSizes(branch),
                        tiling.cyclesPerScore};
   };

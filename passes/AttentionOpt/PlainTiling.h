@@ -30,7 +30,7 @@ std::optional<cost::BranchScores> countScores(attn::AttentionOp op);
 /// query of `branch` sees no more, as far as types say. On CPUs plain loops are
 /// split (rtile-split-sums).
 int64_t getPart(attn::AttentionOp op, attn::BranchAttr branch,
-                const arch::Target &target);
+                const arch::Target &target, bool hasRecipe);
 
 /// What it knows of a multiprocessor that works on elements of that type.
 cost::GPUCore getGPUCore(const arch::GPUArch &row, mlir::Type element,

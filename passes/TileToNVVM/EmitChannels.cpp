@@ -254,10 +254,12 @@ void RoleEmitter::emitFinishDot(rtile::FinishDotOp op) {
   }
   Fragment finished = waitFor(op.getPending());
   fragments[op] = std::move(finished);
-  // Of two groups one computes what is left for then while the other's products
-  // run, and the slot of this one is free before. Three fill each other's time
-  // by themselves: what they can do early they should.
-  if (isBetween && role.getWarps() <= 8)
+  // Where products take longer than weights, one of two groups computes what is
+  // left for then while the other's products run, and the slot of this one is
+  // free before. Else, and of three groups, what can be done early should be.
+  constexpr int64_t fewestColumns = 96, mostWarps = 8;
+  if (isBetween && role.getWarps() <= mostWarps &&
+      getTile(op).getDimSize(1) >= fewestColumns)
     holdBack(op);
 }
 

@@ -14,7 +14,7 @@
 // place, and each step would wait for both: 96 keys leave room to load ahead.
 
 // CHECK-LABEL: func.func @wide_heads(
-// CHECK:         tilings = [#ringlet.tiling<query = 128, key = 96, part = 16384>]
+// CHECK:         tilings = [#ringlet.tiling<query = 128, key = 96>]
 // AHEAD: the first operand is loaded a turn ahead
 func.func @wide_heads(%x: tensor<1x?x2x256xbf16>)
     -> (tensor<1x?x2x256xbf16>, tensor<1x2x?xf32>) {
