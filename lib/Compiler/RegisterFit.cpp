@@ -21,9 +21,10 @@ using namespace ringlet;
 static constexpr int64_t spareRegisters = 16, mostSpareOfPlain = 96;
 /// The same for scheduled kernels, before plain ones: first those of slots.
 static constexpr int64_t mostSpareOfScheduled = cost::kRegistersOfSlots + 32;
-/// Bytes that a kernel beside one of a recipe may store and load. It computes
-/// few rows: other tiles would cost more to find than they gain.
-static constexpr int64_t fewSpilled = 48;
+/// Bytes that a kernel beside one of a recipe may store and load, a few times a
+/// tile. It computes few rows, and with 256 columns the next smaller tiles are
+/// of 16 x 16.
+static constexpr int64_t fewSpilled = 192;
 
 LogicalResult TargetWork::translate() {
   error.clear();

@@ -38,6 +38,9 @@ struct TilingChoice {
   std::string missed;
 };
 
+/// Registers of a thread that moving sums to memory takes in a plain kernel.
+constexpr int64_t registersOfTotals = 16;
+
 struct ChooseTiling : ringlet::impl::RingletChooseTilingBase<ChooseTiling> {
   using Base::Base;
 
@@ -98,8 +101,9 @@ TilingChoice ChooseTiling::chooseForGPU(attn::AttentionOp op,
     return result;
   }
   int64_t part = getPart(op, branch, target, /*hasRecipe=*/true);
+  int64_t spareOfRedo = std::max(spareOfPlain, part ? registersOfTotals : 0);
   cost::GPUTiling redo = cost::chooseTiling(
-      getGPUCore(row, element, spareOfPlain), shape,
+      getGPUCore(row, element, spareOfRedo), shape,
       element.getIntOrFloatBitWidth() / 8, cost::TileKernel::Redo);
   result.tiling = attn::TilingAttr::get(
       op.getContext(), schedule.query, schedule.key,
