@@ -29,10 +29,7 @@ static oracle::Branch toOracle(attn::BranchAttr branch, int64_t queryHeads,
   result.constant = branch.getConstant();
   result.offsetByQuery = branch.getBy() == attn::HeadKind::Query;
   if (!branch.hasAllHeads())
-    result.heads = {branch.getHeadBegin(),
-                    branch.getHeadEnd() == attn::BranchAttr::kAllHeads
-                        ? queryHeads
-                        : branch.getHeadEnd()};
+    result.heads = {branch.getHeadBegin(), branch.getHeadEnd(queryHeads)};
   result.countsPadding = branch.countsPadding();
   return result;
 }

@@ -31,7 +31,7 @@ int64_t ringlet::getHeadsOfTile(attn::AttentionOp op) {
   int64_t group = op.getQueryHeads() / op.getKeyHeads();
   for (attn::BranchAttr branch : op.getBranchRange()) {
     if (branch.getHeadBegin() % group != 0 ||
-        (!branch.hasAllHeads() && branch.getHeadEnd() % group != 0))
+        branch.getHeadEnd(op.getQueryHeads()) % group != 0)
       return 1;
     bool isDilated = branch.isRuntimeR() || branch.getR() != 1;
     if (isDilated && branch.getOffset() != attn::OffsetRule::Constant &&

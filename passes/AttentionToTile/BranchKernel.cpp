@@ -29,9 +29,8 @@ public:
     if (tiling.getRecipe())
       k.setRecipe(tiling.getRecipe());
     attn::BranchAttr branch = attention.getBranch(kernel.branch);
-    grid.count(branch.getHeadBegin(), branch.hasAllHeads()
-                                          ? attention.op.getQueryHeads()
-                                          : branch.getHeadEnd());
+    grid.count(branch.getHeadBegin(),
+               branch.getHeadEnd(attention.op.getQueryHeads()));
   }
 
   /// Says as a remark where rows lie.

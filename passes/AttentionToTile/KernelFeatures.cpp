@@ -138,9 +138,8 @@ static void fillApart(Attention &attention, KernelList &kernels) {
   const SoftmaxResult *result = nullptr;
   for (BranchKernel *kernel : getBranches(kernels)) {
     attn::BranchAttr branch = attention.getBranch(kernel->branch);
-    heads += (branch.hasAllHeads() ? attention.op.getQueryHeads()
-                                   : branch.getHeadEnd()) -
-             branch.getHeadBegin();
+    heads +=
+        branch.getHeadEnd(attention.op.getQueryHeads()) - branch.getHeadBegin();
     result = &std::get<SoftmaxResult>(kernel->ends.after);
     const BranchSizes &sizes = attention.sizes[kernel->branch];
     if (sizes.areKnown() && sizes.getR() == 1)

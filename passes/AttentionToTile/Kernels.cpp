@@ -21,9 +21,7 @@ using namespace ringlet;
 //===----------------------------------------------------------------------===//
 
 bool Attention::hasEveryHead(unsigned index) {
-  attn::BranchAttr branch = getBranch(index);
-  return branch.getHeadBegin() == 0 &&
-         (branch.hasAllHeads() || branch.getHeadEnd() == op.getQueryHeads());
+  return getBranch(index).hasEveryHead(op.getQueryHeads());
 }
 
 bool Attention::coversEveryRow(unsigned index) {

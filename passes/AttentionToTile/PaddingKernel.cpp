@@ -88,8 +88,7 @@ Value PaddingCounter::count(unsigned index) {
     Value begin = k.constant(branch.getHeadBegin());
     isIn = both("from_head", isIn,
                 compare("begun", arith::CmpIPredicate::sge, head, begin));
-    Value end = k.constant(branch.hasAllHeads() ? attention.op.getQueryHeads()
-                                                : branch.getHeadEnd());
+    Value end = k.constant(branch.getHeadEnd(attention.op.getQueryHeads()));
     isIn = both("to_head", isIn,
                 compare("not_ended", arith::CmpIPredicate::slt, head, end));
   }

@@ -142,9 +142,7 @@ static rplan::RingBranchAttr toRing(attn::AttentionOp op,
       op.getContext(), branch.isUnbounded() ? 0 : branch.getW(), branch.getR(),
       static_cast<rplan::OffsetRule>(branch.getOffset()), branch.getConstant(),
       branch.getBy() == attn::HeadKind::Query, branch.getHeadBegin(),
-      branch.hasAllHeads() || branch.getHeadEnd() == attn::BranchAttr::kAllHeads
-          ? op.getQueryHeads()
-          : branch.getHeadEnd());
+      branch.getHeadEnd(op.getQueryHeads()));
 }
 
 /// The attention of a piece: one branch, no sequences but one, q_offset given.

@@ -62,9 +62,8 @@ void PartsEmitter::emit() {
   attn::BranchAttr branch = attention.getBranch(kernel.branch);
   grid.setHeadsOfTile(headsOfTile);
   keys.setHeadsOfTile(headsOfTile);
-  grid.count(branch.getHeadBegin(), branch.hasAllHeads()
-                                        ? attention.op.getQueryHeads()
-                                        : branch.getHeadEnd());
+  grid.count(branch.getHeadBegin(),
+             branch.getHeadEnd(attention.op.getQueryHeads()));
   grid.addParts(kernel.first, kernel.count);
   declareGrid();
   const AttentionGrid::Point &point = grid.getPoint();

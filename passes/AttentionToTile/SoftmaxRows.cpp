@@ -93,8 +93,7 @@ Value SoftmaxRows::findBranch() {
   Value head = grid->getPoint().head, found = k.constant(0);
   for (auto [index, of] : llvm::enumerate(attention.op.getBranchRange())) {
     Value begin = k.constant(of.getHeadBegin());
-    Value end = k.constant(of.hasAllHeads() ? attention.op.getQueryHeads()
-                                            : of.getHeadEnd());
+    Value end = k.constant(of.getHeadEnd(attention.op.getQueryHeads()));
     Value isBehind = k.create<arith::CmpIOp>(
         "is_behind", arith::CmpIPredicate::sge, head, begin);
     Value isBefore = k.create<arith::CmpIOp>(

@@ -267,8 +267,7 @@ Walk UnionEmitter::makeWalk() {
     Value takesPart = wide.always();
     if (!attention.hasEveryHead(number)) {
       attn::BranchAttr branch = attention.getBranch(number);
-      int64_t end =
-          branch.hasAllHeads() ? op.getQueryHeads() : branch.getHeadEnd();
+      int64_t end = branch.getHeadEnd(op.getQueryHeads());
       Value begin = k.constant(branch.getHeadBegin());
       Value isBehind = k.create<arith::CmpIOp>(
           "is_behind", arith::CmpIPredicate::sge, point.head, begin);

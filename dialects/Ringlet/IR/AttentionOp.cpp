@@ -242,7 +242,7 @@ static LogicalResult verifyPattern(AttentionOp op) {
   for (BranchAttr branch : op.getBranchRange()) {
     runtimeSizes += branch.isRuntimeW();
     runtimeSizes += branch.isRuntimeR();
-    if (!branch.hasAllHeads() && branch.getHeadEnd() > op.getQueryHeads())
+    if (branch.getHeadEnd(op.getQueryHeads()) > op.getQueryHeads())
       return op.emitOpError("expected heads below ")
              << op.getQueryHeads() << ", found [" << branch.getHeadBegin()
              << ", " << branch.getHeadEnd() << ") (section 2)";

@@ -24,9 +24,8 @@ static constexpr int64_t longestSegment = int64_t(1) << 60;
 static bool areHeadsApart(AttentionOp op) {
   SmallVector<std::pair<int64_t, int64_t>> ranges;
   for (BranchAttr branch : op.getBranchRange())
-    ranges.push_back({branch.getHeadBegin(), branch.hasAllHeads()
-                                                 ? op.getQueryHeads()
-                                                 : branch.getHeadEnd()});
+    ranges.push_back(
+        {branch.getHeadBegin(), branch.getHeadEnd(op.getQueryHeads())});
   llvm::sort(ranges);
   for (size_t i = 1; i < ranges.size(); ++i)
     if (ranges[i].first < ranges[i - 1].second)
@@ -116,9 +115,7 @@ std::string attn::whyNotApart(AttentionOp op) {
 static bool doResiduesNest(AttentionOp op) {
   auto first = cast<BranchAttr>(op.getBranches()[0]);
   return llvm::all_of(op.getBranchRange(), [&](BranchAttr branch) {
-    bool isForAll =
-        branch.getHeadBegin() == 0 &&
-        (branch.hasAllHeads() || branch.getHeadEnd() == op.getQueryHeads());
+    bool isForAll = branch.hasEveryHead(op.getQueryHeads());
     bool isAlike = branch.getOffset() == first.getOffset() &&
                    branch.getOffset() != OffsetRule::Block &&
                    (branch.getOffset() == OffsetRule::Constant

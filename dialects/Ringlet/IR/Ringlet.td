@@ -96,6 +96,13 @@ def Ringlet_BranchAttr : Ringlet_Attr<"Branch", "branch"> {
     bool hasAllHeads() const {
       return getHeadBegin() == 0 && getHeadEnd() == kAllHeads;
     }
+    /// The end of its heads among so many query heads.
+    int64_t getHeadEnd(int64_t queryHeads) const {
+      return getHeadEnd() == kAllHeads ? queryHeads : getHeadEnd();
+    }
+    bool hasEveryHead(int64_t queryHeads) const {
+      return getHeadBegin() == 0 && getHeadEnd(queryHeads) == queryHeads;
+    }
     /// Whether keys of padding count (B7).
     bool countsPadding() const { return getPadding() == Padding::Counted; }
     /// The branch with another segment length.

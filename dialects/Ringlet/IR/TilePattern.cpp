@@ -24,9 +24,7 @@ layout::OffsetRule attn::toLayout(OffsetRule rule) {
 
 layout::ResidueRange attn::getResidues(AttentionOp op, BranchAttr branch) {
   int64_t heads = op.getQueryHeads();
-  int64_t begin = branch.getHeadBegin(), end = branch.getHeadEnd();
-  if (end == BranchAttr::kAllHeads)
-    end = heads;
+  int64_t begin = branch.getHeadBegin(), end = branch.getHeadEnd(heads);
   if (branch.getBy() == HeadKind::Key) {
     int64_t share = heads / op.getKeyHeads();
     heads = op.getKeyHeads();
