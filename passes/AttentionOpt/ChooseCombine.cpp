@@ -17,6 +17,8 @@
 #include "mlir/IR/Remarks.h"
 #include "llvm/Support/FormatVariadic.h"
 
+#include <cmath>
+
 namespace ringlet {
 #define GEN_PASS_DEF_RINGLETCHOOSECOMBINE
 #include "passes/AttentionOpt/Passes.h.inc"
@@ -172,9 +174,28 @@ double Predictor::countSteps(const cost::GPUCore &core,
          static_cast<double>(shape.width);
 }
 
+/// Why sums of a union would have too many terms on a GPU, where no more than
+/// twice what others move to memory are added up (getPart).
+static std::string whySumsAreLong(attn::AttentionOp op) {
+  constexpr int64_t most = 2 * mostKeysOfSum;
+  double keys = countMostKeys(op);
+  if (keys <= most)
+    return "";
+  std::string found = "as many as the call has";
+  if (keys != INFINITY)
+    found = llvm::formatv("{0}", static_cast<int64_t>(keys)).str();
+  return llvm::formatv("expected at most {0} keys a query, whose weights are "
+                       "one sum in registers, found {1} (R4)",
+                       most, found)
+      .str();
+}
+
 double Predictor::countUnion(std::string &problem) {
   if (!target.gpu)
     return countPlainUnion();
+  problem = whySumsAreLong(op);
+  if (!problem.empty())
+    return 0;
   attn::BranchAttr atoms = attn::getAtoms(op);
   cost::GPUSchedule schedule = getSchedule(op, atoms, target, problem);
   if (!problem.empty())

@@ -28,9 +28,6 @@ static int64_t getRowsOfSegment(attn::AttentionOp op, attn::BranchAttr branch) {
                           branch.isRuntimeR() ? 1 : branch.getR());
 }
 
-/// Terms of a sum, one after the other (R4).
-static constexpr int64_t mostKeysOfSum = int64_t(1) << 14;
-
 /// Whether tiles need masks that compare what is known of each query and key.
 /// Those of at most 128 rows lie within the blocks of a mask that are multiples
 /// of that, if positions begin at 0.
@@ -87,10 +84,25 @@ static double countKeys(attn::AttentionOp op, attn::BranchAttr branch) {
   return std::ceil(most / (branch.isRuntimeR() ? 1 : branch.getR()));
 }
 
+double ringlet::countMostKeys(attn::AttentionOp op) {
+  int64_t heads = op.getQueryHeads();
+  double most = 0;
+  for (attn::BranchAttr branch : op.getBranchRange()) {
+    double ofHead = 0;
+    for (attn::BranchAttr other : op.getBranchRange())
+      if (other.getHeadBegin() < branch.getHeadEnd(heads) &&
+          branch.getHeadBegin() < other.getHeadEnd(heads))
+        ofHead += countKeys(op, other);
+    most = std::max(most, ofHead);
+  }
+  return most;
+}
+
 int64_t ringlet::getPart(attn::AttentionOp op, attn::BranchAttr branch,
                          const arch::Target &target, bool hasRecipe) {
   // CPUs need no memory for that. In kernels of unions, which know more of
-  // where a tile lies, moves of sums spill hundreds of bytes.
+  // where a tile lies, moves of sums spill hundreds of bytes; ones whose rows
+  // see many keys are therefore not chosen (countMostKeys).
   if (target.cpu || op.isUnion())
     return 0;
   double keys = countKeys(op, branch);
@@ -102,7 +114,7 @@ int64_t ringlet::getPart(attn::AttentionOp op, attn::BranchAttr branch,
 }
 
 double ringlet::getHeadShare(attn::AttentionOp op, attn::BranchAttr branch) {
-  int64_t end = branch.hasAllHeads() ? op.getQueryHeads() : branch.getHeadEnd();
+  int64_t end = branch.getHeadEnd(op.getQueryHeads());
   return static_cast<double>(end - branch.getHeadBegin()) /
          static_cast<double>(op.getQueryHeads());
 }

@@ -32,6 +32,13 @@ std::optional<cost::BranchScores> countScores(attn::AttentionOp op);
 int64_t getPart(attn::AttentionOp op, attn::BranchAttr branch,
                 const arch::Target &target, bool hasRecipe);
 
+/// Most terms of a sum, one after the other (R4).
+inline constexpr int64_t mostKeysOfSum = int64_t(1) << 14;
+
+/// How many keys a query may see in all branches of its head, each as often as
+/// branches show it; infinity if only the call knows.
+double countMostKeys(attn::AttentionOp op);
+
 /// What it knows of a multiprocessor that works on elements of that type.
 cost::GPUCore getGPUCore(const arch::GPUArch &row, mlir::Type element,
                          int64_t spareRegisters);
