@@ -50,6 +50,7 @@ def attention(
     out: Any = None,
     stream: Optional[int] = None,
     ring: Optional[Ring] = None,
+    wait: bool = True,
     **others: Any,
 ) -> tuple:
     """Attention over dilated segments; returns (output, lse).
@@ -101,6 +102,7 @@ def attention(
     ring               this rank's end of a `Ring`: query, key, value, output and lse
                        are its parts of sequences, as `Ring.rows` says, all else is
                        of whole sequences and alike on all ranks (G1)
+    wait               as for `Program.run`
     others             what torch and flash-attn call these, where it means the same;
                        beside ours if both say the same
 
@@ -147,7 +149,9 @@ def attention(
         _sharding(ring),
     )
     program = _program(context, graph)
-    results = program.run(*operands.values, out=out, stream=stream, ring=ring)
+    results = program.run(
+        *operands.values, out=out, stream=stream, ring=ring, wait=wait
+    )
     return (_turned(results[0]), *results[1:]) if is_turned else results
 
 

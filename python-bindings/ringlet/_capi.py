@@ -262,6 +262,11 @@ _FUNCTIONS = {
         c_int32,
         [c_void_p, c_void_p, c_uint32, POINTER(Tensor), c_uint32],
     ),
+    "rl_ring_enqueue": (
+        c_int32,
+        [c_void_p, c_void_p, c_uint32, POINTER(Tensor), c_uint32, POINTER(Run)],
+    ),
+    "rl_ring_wait": (c_int32, [c_void_p]),
     "rl_ring_estimate": (
         c_int32,
         [

@@ -23,7 +23,7 @@ from ringlet._ring import Ring
 from ringlet._streams import keep_until_read
 from ringlet._tensors import HOST, Maker, Place, View, describe, place_on
 from ringlet._tensors import torch_stream, torch_wrote, unwrapped, view_of
-from ringlet._values import integer, sizes_of
+from ringlet._values import flag, integer, sizes_of
 
 
 @dataclasses.dataclass(frozen=True)
@@ -252,10 +252,11 @@ class Program(Shared):
         out: Any = None,
         stream: Optional[int] = None,
         ring: Optional[Ring] = None,
+        wait: bool = True,
         **named: Any,
     ) -> Any:
         """Runs the only entry; see `run`."""
-        return self.run(*inputs, out=out, stream=stream, ring=ring, **named)
+        return self.run(*inputs, out=out, stream=stream, ring=ring, wait=wait, **named)
 
     def run(
         self,
@@ -264,6 +265,7 @@ class Program(Shared):
         out: Any = None,
         stream: Optional[int] = None,
         ring: Optional[Ring] = None,
+        wait: bool = True,
         **named: Any,
     ) -> Any:
         """Runs an entry and returns its outputs.
@@ -282,7 +284,12 @@ class Program(Shared):
                        an input is a tensor of torch, else the default stream.
         ring           of an entry on sharded tensors: this rank's end of the ring,
                        whose ranks bring their parts. Without one, this process is
-                       the only rank. Results are complete on return.
+                       the only rank. It begins behind what the stream has, and
+                       results are complete on return.
+        wait           False, of a call on a ring: it is queued, and results are
+                       complete when `ring.wait()` returns, which also says why it
+                       has failed, if the next call on the ring does not. The ring
+                       holds its tensors until then.
 
         On a CPU the results are complete on return; on a GPU they are for work
         that is queued on the same stream, and inputs must live as long.
@@ -296,6 +303,8 @@ class Program(Shared):
         """
         chosen = self._entry(entry)
         given = _bind(chosen, inputs, named)
+        if wait is not True and not flag("wait", wait) and ring is None:
+            raise ValueError("expected a ring beside wait=False, found None")
         kind = torch_kind(given, out) if stream is None else None
         known = kind and self._loaded.calls.known_torch_call(chosen.name, kind)
         # What these hold lives until the runtime has read it.
@@ -308,8 +317,12 @@ class Program(Shared):
             call = self._loaded.calls.of(views, self._device)
             if kind:
                 self._loaded.calls.keep_torch_call(chosen.name, kind, call, results)
+        if not wait:
+            ring.hold(given, results, views)
         try:
             self._enqueue(self._loaded.indices[chosen.name], call, queue, ring)
+            if ring is not None and wait:
+                ring.wait()
         finally:
             call.release()
         if self._device != _dlpack.CPU:
@@ -321,19 +334,15 @@ class Program(Shared):
     def _enqueue(
         self, index: int, call: Call, queue: int, ring: Optional[Ring]
     ) -> None:
-        """On a CPU this returns when the outputs are complete."""
+        """On a CPU this returns when the outputs of a call without a ring are
+        complete."""
         library = _capi.library()
         given = (self._handle, index, call.tensors, call.count)
+        call.run.stream = queue
         if ring is None:
-            call.run.stream = queue
             status = library.rl_program_enqueue(*given, call.run)
         else:
-            if queue:
-                raise ValueError(
-                    "expected the default stream, on which a ring's call comes "
-                    f"after all others, found {queue:#x}"
-                )
-            status = library.rl_ring_run(ring._handle, *given)
+            status = library.rl_ring_enqueue(ring._handle, *given, call.run)
         _capi.check(status)
 
     def _prepare(

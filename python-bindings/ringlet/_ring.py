@@ -70,8 +70,8 @@ class Ring(Shared):
     Making one waits for all ranks. All ranks make the same calls in the same order,
     one at a time. What a rank raises of another one's failure names it: an
     ringlet.RuntimeError with Status.PEER_ERROR, after which the ring is of no more
-    use. With tensors on GPUs, each rank has one of its own, and its calls come after
-    all that is queued on its default stream.
+    use. With tensors on GPUs, each rank has one of its own, and a call comes after
+    all that is queued on its stream.
     """
 
     _instead_of_pickle = "each process makes its own end"
@@ -174,6 +174,7 @@ class Ring(Shared):
         least, most = (1, 2**31) if is_striped else (0, 0)
         self.block = integer("block", block, least, most, rule="G1")
         self._handle = Handle(create, _capi.library().rl_ring_destroy)
+        self._held: list = []  # By calls that are queued.
 
     @property
     def rank(self) -> int:
@@ -227,6 +228,18 @@ class Ring(Shared):
             RingRecord(*(getattr(each, name) for name in names[:-1]), bool(each.complete))
             for each in raw[: count.value]
         ]
+
+    def hold(self, *tensors: Any) -> None:
+        """Keeps what a call that is queued reads and writes, until `wait`."""
+        self._held.append(tensors)
+
+    def wait(self) -> None:
+        """Waits for calls that are queued (`wait=False`). Raises what the first one
+        that failed would have raised."""
+        held, self._held = self._held, []
+        status = _capi.library().rl_ring_wait(self._handle)
+        del held
+        _capi.check(status)
 
     def check(self) -> None:
         """Raises ringlet.RuntimeError if the ring has failed, and says why."""

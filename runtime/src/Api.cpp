@@ -219,8 +219,9 @@ rl_status rl_memory_copy(rl_context *context, void *to, const void *from,
 static Status loadProgram(rl_context *context, const void *bytes, size_t size,
                           rl_program **out_program) {
   auto program = std::make_unique<rl_program>();
-  RL_TRY(Program::load(context ? context->impl : nullptr, bytes, size,
-                       program->impl));
+  std::unique_ptr<Program> loaded;
+  RL_TRY(Program::load(context ? context->impl : nullptr, bytes, size, loaded));
+  program->impl = std::move(loaded);
   *out_program = program.release();
   return {};
 }
@@ -370,6 +371,16 @@ Status rt::needEntry(const char *caller, const rl_program *program,
                  program->impl->publicCount(), ", found ", index);
 }
 
+Status rt::readRun(const rl_run *given, rl_run &complete) {
+  complete = RL_RUN_INIT;
+  if (given)
+    RL_TRY(readStruct("rl_run", *given, complete));
+  if (complete.flags || complete.reserved)
+    return invalid("expected rl_run.flags and reserved to be 0, found ",
+                   complete.flags, " and ", complete.reserved);
+  return {};
+}
+
 rl_status rl_program_argument(const rl_program *program, uint32_t entry,
                               uint32_t index, rl_argument *out_argument) {
   return guarded([&]() -> Status {
@@ -455,12 +466,8 @@ rl_status rl_program_enqueue(const rl_program *program, uint32_t entry,
   return guarded([&]() -> Status {
     const Entry *found = nullptr;
     RL_TRY(needEntry("rl_program_enqueue", program, entry, found));
-    rl_run complete = RL_RUN_INIT;
-    if (run)
-      RL_TRY(readStruct("rl_run", *run, complete));
-    if (complete.flags || complete.reserved)
-      return invalid("expected rl_run.flags and reserved to be 0, found ",
-                     complete.flags, " and ", complete.reserved);
+    rl_run complete;
+    RL_TRY(readRun(run, complete));
     Call call(*program->impl, *found);
     RL_TRY(call.prepare(tensors, count, Binding::Complete));
     return call.execute(complete.stream,

@@ -22,7 +22,7 @@ struct rl_context {
 };
 
 struct rl_program {
-  std::unique_ptr<ringlet::rt::Program> impl;
+  std::shared_ptr<ringlet::rt::Program> impl; // Calls that are queued have one.
 };
 
 namespace ringlet::rt {
@@ -111,6 +111,9 @@ void writeStruct(Struct complete, Struct *out) {
 /// The entry for an API function, or a message with its name.
 Status needEntry(const char *caller, const rl_program *program, uint32_t index,
                  const Entry *&entry);
+
+/// What a caller says of a run, null: nothing.
+Status readRun(const rl_run *given, rl_run &complete);
 
 } // namespace ringlet::rt
 

@@ -7,14 +7,17 @@
 
 #include "ApiSupport.h"
 #include "Call.h"
+#include "RingQueue.h"
 #include "ring/Ring.h"
 
 #include "ringlet/abi/ring/Shards.h"
 
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
 #include <string>
+#include <thread>
 
 using namespace ringlet::rt;
 namespace rings = ringlet::rt::ring;
@@ -22,6 +25,7 @@ namespace rings = ringlet::rt::ring;
 struct rl_ring {
   std::unique_ptr<rings::Ring> impl;
   std::mutex calling; // One call at a time.
+  RingQueue queue;    // Goes first, so that its calls end before the ring.
 };
 
 /// A number of seconds, or what stands for the default.
@@ -154,7 +158,10 @@ int32_t rl_ring_ranks(const rl_ring *ring) {
 }
 
 const char *rl_ring_transport(const rl_ring *ring) {
-  return ring ? ring->impl->transportName() : "";
+  if (!ring)
+    return "";
+  ring->queue.settle();
+  return ring->impl->transportName();
 }
 
 static Status shardEvenly(const char *sharding, int64_t block, int64_t length,
@@ -209,6 +216,75 @@ static Status takeTurn(rl_ring &ring, std::unique_lock<std::mutex> &lock) {
                         "one");
 }
 
+namespace {
+
+/// A call that has been checked, and all that it needs until it has been made.
+class RingCall {
+public:
+  RingCall(const rl_ring &ring, const rl_program &program, const Entry &entry)
+      : ring(*ring.impl), program(program.impl),
+        call(*program.impl, entry, ring.impl.get()) {}
+
+  Status prepare(const rl_tensor *tensors, uint32_t count) {
+    return call.prepare(tensors, count, Binding::Complete);
+  }
+  /// Lets it begin when what `run`'s stream has so far has ended.
+  Status follow(const rl_run &run);
+  /// Complete on return.
+  Status make();
+
+private:
+  Status awaitBefore();
+
+  rings::Ring &ring;
+  std::shared_ptr<Program> program;
+  Call call;
+  rl_run run = RL_RUN_INIT;
+  std::unique_ptr<SideQueue> side; // Null where nothing is queued.
+  uint32_t before = 0;             // Its event.
+};
+
+} // namespace
+
+Status RingCall::follow(const rl_run &given) {
+  run = given;
+  Driver &driver = *program->context->driver;
+  bool isCaptured = false;
+  RL_TRY(driver.isCaptured(run.stream, isCaptured));
+  if (isCaptured)
+    return invalid("expected a stream that is not in capture, found one whose "
+                   "graph would have no messages of other ranks");
+  RL_TRY(driver.openSide(side));
+  return side ? side->record(run.stream, before) : Status();
+}
+
+Status RingCall::awaitBefore() {
+  constexpr std::chrono::microseconds pause(20);
+  bool isReached = false;
+  while (true) {
+    RL_TRY(side->query(before, isReached));
+    if (isReached)
+      return {};
+    if (std::optional<rings::Failure> failure = ring.failure())
+      return Status(RL_PEER_ERROR, failure->text());
+    std::this_thread::sleep_for(pause);
+  }
+}
+
+Status RingCall::make() {
+  if (Status status = side ? awaitBefore() : Status(); !status.ok()) {
+    ring.fail(0, status.message());
+    return status;
+  }
+  Driver &driver = *program->context->driver;
+  Status status =
+      call.execute(driver.ownStream(), static_cast<char *>(run.workspace),
+                   run.workspace_bytes);
+  // Also of a call that has failed: its kernels use memory of the ring's.
+  Status waited = driver.wait(driver.ownStream());
+  return status.ok() ? waited : status;
+}
+
 rl_status rl_ring_run(rl_ring *ring, const rl_program *program, uint32_t entry,
                       const rl_tensor *tensors, uint32_t count) {
   return guarded([&]() -> Status {
@@ -217,13 +293,35 @@ rl_status rl_ring_run(rl_ring *ring, const rl_program *program, uint32_t entry,
     RL_TRY(needEntry("rl_ring_run", program, entry, found));
     std::unique_lock<std::mutex> lock;
     RL_TRY(takeTurn(*ring, lock));
-    Call call(*program->impl, *found, ring->impl.get());
-    RL_TRY(call.prepare(tensors, count, Binding::Complete));
-    Driver &driver = *program->impl->context->driver;
-    Status status = call.execute(driver.ownStream());
-    // Also of a call that has failed: its kernels use memory of the ring's.
-    Status waited = driver.wait(driver.ownStream());
-    return status.ok() ? waited : status;
+    RL_TRY(ring->queue.wait());
+    RingCall call(*ring, *program, *found);
+    RL_TRY(call.prepare(tensors, count));
+    return call.make();
+  });
+}
+
+rl_status rl_ring_enqueue(rl_ring *ring, const rl_program *program,
+                          uint32_t entry, const rl_tensor *tensors,
+                          uint32_t count, const rl_run *run) {
+  return guarded([&]() -> Status {
+    RL_EXPECT(ring);
+    const Entry *found = nullptr;
+    RL_TRY(needEntry("rl_ring_enqueue", program, entry, found));
+    rl_run complete;
+    RL_TRY(readRun(run, complete));
+    std::unique_lock<std::mutex> lock;
+    RL_TRY(takeTurn(*ring, lock));
+    auto call = std::make_shared<RingCall>(*ring, *program, *found);
+    RL_TRY(call->prepare(tensors, count));
+    RL_TRY(call->follow(complete));
+    return ring->queue.add([call] { return call->make(); });
+  });
+}
+
+rl_status rl_ring_wait(rl_ring *ring) {
+  return guarded([&]() -> Status {
+    RL_EXPECT(ring);
+    return ring->queue.wait();
   });
 }
 
@@ -238,6 +336,7 @@ rl_status rl_ring_estimate(rl_ring *ring, const rl_program *program,
     RL_TRY(needEntry("rl_ring_estimate", program, entry, found));
     std::unique_lock<std::mutex> lock;
     RL_TRY(takeTurn(*ring, lock));
+    RL_TRY(ring->queue.wait());
     Call call(*program->impl, *found, ring->impl.get());
     RL_TRY(call.prepare(tensors, count, Binding::Shapes));
     rl_estimate estimate = RL_ESTIMATE_INIT;

@@ -478,14 +478,15 @@ RL_API rl_status rl_ring_create(const rl_ring_options *options,
  * Of `options`, wait_seconds counts; NULL: all defaults. */
 RL_API rl_status rl_ring_create_local(const rl_ring_options *options,
                                       int32_t ranks, rl_ring **out_rings);
-/* Leaves the ring. With an exchange under way, it fails on the other ranks. */
+/* Leaves the ring, when calls that are queued have ended. With an exchange
+ * under way, it fails on the other ranks. */
 RL_API void rl_ring_destroy(rl_ring *ring);
 
 /* -1 for NULL. */
 RL_API int32_t rl_ring_rank(const rl_ring *ring);
 RL_API int32_t rl_ring_ranks(const rl_ring *ring);
-/* By which the messages of the last call went: "socket", "inprocess" and, on
- * GPUs, "nccl", "p2p". */
+/* By which the messages of the last call that has ended went: "socket",
+ * "inprocess" and, on GPUs, "nccl", "p2p". Waits for calls that are queued. */
 RL_API const char *rl_ring_transport(const rl_ring *ring);
 
 /* The rows of a sequence of `length` that a rank of `ranks` holds, in the order
@@ -511,6 +512,24 @@ RL_API rl_status rl_ring_rows(const char *sharding, int64_t block,
 RL_API rl_status rl_ring_run(rl_ring *ring, const rl_program *program,
                              uint32_t entry, const rl_tensor *tensors,
                              uint32_t count);
+
+/* The same, but returns once the call is queued: behind those that were queued
+ * on the ring before, and behind what the stream of `run` (NULL: all its
+ * defaults) has so far. What this rank finds wrong with its tensors it says at
+ * once, and queues nothing; why a queued call has failed is said by
+ * rl_ring_wait or by the next call on the ring, whichever comes first, and that
+ * one is not made. Until then the tensors' memory, also that of rank-0 i64
+ * inputs, and a workspace of `run` must stay; the program may be destroyed. The
+ * stream waits for nothing: what reads the outputs comes after rl_ring_wait.
+ * Messages are driven by a thread of the ring, so no graph can hold them: a
+ * stream in capture is refused. */
+RL_API rl_status rl_ring_enqueue(rl_ring *ring, const rl_program *program,
+                                 uint32_t entry, const rl_tensor *tensors,
+                                 uint32_t count, const rl_run *run);
+/* Waits until all that is queued on the ring has ended. Any thread may call it.
+ * RL_OK, or the status of the first call that has failed since the last answer.
+ */
+RL_API rl_status rl_ring_wait(rl_ring *ring);
 
 /* What rl_ring_run would take on this rank, as rl_program_estimate tells it;
  * `launches` are those beside the ring's. Every rank makes the same call, which

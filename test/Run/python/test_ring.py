@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -157,6 +158,87 @@ def test_a_failure_ends_every_rank(rng):
     for each in rings:
         with pytest.raises(ringlet.RuntimeError, match="enough"):
             each.check()
+
+
+def test_calls_wait_in_a_queue(rng):
+    """They are made in order, and nobody waits for them but `wait`."""
+    inputs = [
+        [rng.standard_normal((1, 40, 2, 8), dtype=np.float32) for _ in range(3)]
+        for _ in range(5)
+    ]
+    clauses = [dict(causal=bool(i % 2), q_offset=i) for i in range(5)]
+    ends = [0, 13, 20, 40]
+    begin = threading.Barrier(3)
+
+    def body(ring):
+        part = slice(ends[ring.rank], ends[ring.rank + 1])
+        results = []
+        for tensors, each in zip(inputs, clauses):
+            mine = [tensor[:, part] for tensor in tensors]
+            results.append(ringlet.attention(*mine, **each, ring=ring, wait=False))
+            del mine
+            if len(results) == 1:
+                # Every rank has queued one: none waits for what others queue.
+                begin.wait(30)
+        # Behind those that are queued.
+        last = ringlet.attention(*(t[:, part] for t in inputs[0]), ring=ring)
+        ring.wait()
+        return results + [last]
+
+    results = on_ranks(ringlet.Ring.local(3), body)
+    for each in results:
+        assert isinstance(each, list), each
+    for i, (tensors, each) in enumerate(zip(inputs + inputs[:1], clauses + [{}])):
+        wanted = attention(*tensors, **each)[0]
+        found = np.concatenate([rank[i][0] for rank in results], 1)
+        np.testing.assert_allclose(found, wanted, **F32)
+
+
+def test_failure_of_a_queued_call(rng):
+    """`wait` says it, or the next call, once."""
+    q = rng.standard_normal((1, 8, 2, 8), dtype=np.float32)
+    for ask in (
+        lambda ring: ring.wait(),
+        lambda ring: ringlet.attention(q, q, q, ring=ring, wait=False),
+    ):
+        rings = ringlet.Ring.local(2, wait=30)
+        ended = threading.Event()
+
+        def body(ring, ask=ask, ended=ended):
+            if ring.rank == 1:
+                ended.wait(30)
+                return ring.abort("enough")
+            ringlet.attention(q, q, q, ring=ring, wait=False)
+            ended.set()
+            while True:  # Until the call has ended: it may be asked too early.
+                try:
+                    ring.check()
+                except ringlet.RuntimeError:
+                    break
+                time.sleep(0.01)
+            time.sleep(0.2)
+            with pytest.raises(ringlet.RuntimeError, match="rank 1.*enough"):
+                ask(ring)
+            ring.wait()  # Has been said.
+            with pytest.raises(ringlet.RuntimeError, match="enough"):
+                ring.check()
+            return True
+
+        results = on_ranks(rings, body)
+        assert results == [True, None], results
+
+
+def test_a_queued_call_is_checked_at_once(rng):
+    q = rng.standard_normal((1, 8, 2, 8), dtype=np.float32)
+    (ring,) = ringlet.Ring.local(1)
+    out = np.empty((1, 7, 2, 8), np.float32), np.empty((1, 2, 7), np.float32)
+    with pytest.raises(ringlet.RuntimeError, match="expected"):
+        ringlet.attention(q, q, q, ring=ring, wait=False, out=out)
+    ring.wait()
+    with pytest.raises(ValueError, match="expected a ring beside wait=False"):
+        ringlet.attention(q, q, q, wait=False)
+    with pytest.raises(TypeError, match="expected wait as True or False, found 2"):
+        ringlet.attention(q, q, q, ring=ring, wait=2)
 
 
 def test_what_has_no_ring(rng):

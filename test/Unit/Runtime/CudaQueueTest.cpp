@@ -8,11 +8,15 @@
 #include "CudaFixture.h"
 
 #include <algorithm>
+#include <chrono>
 #include <functional>
+#include <thread>
 
 namespace ringlet::test {
 
 namespace {
+
+constexpr int notReady = 600; // CUDA_ERROR_NOT_READY.
 
 /// Entry "beside" on 10 x 6 elements.
 class CudaQueues : public Cuda {
@@ -179,6 +183,62 @@ TEST_F(CudaQueues, MultiprocessorsAreTheDevices) {
   ProgramPtr program = load();
   ASSERT_EQ(runIt(program.get()), RL_OK) << rl_last_error();
   EXPECT_EQ(fake.launches[0].grid, 132u);
+}
+
+// A queued call of a ring begins when what the caller's stream had has ended,
+// and outlives its program.
+TEST_F(CudaQueues, RingCallWaitsForTheCaller) {
+  ProgramPtr program = load();
+  rl_ring *made = nullptr;
+  ASSERT_EQ(rl_ring_create_local(nullptr, 1, &made), RL_OK);
+  std::unique_ptr<rl_ring, decltype(&rl_ring_destroy)> ring(made,
+                                                            rl_ring_destroy);
+  const std::vector<TensorArg> given = arguments();
+  std::vector<rl_tensor> list = toTensors(given);
+  rl_run run = RL_RUN_INIT;
+  run.stream = someStream;
+  auto queue = [&] {
+    return rl_ring_enqueue(made, program.get(),
+                           findEntry(program.get(), "beside"), list.data(),
+                           uint32_t(list.size()), &run);
+  };
+  fake.capturing = {someStream};
+  EXPECT_EQ(queue(), RL_INVALID_ARGUMENT);
+  EXPECT_STREQ(
+      rl_last_error(),
+      "expected a stream that is not in capture, found one whose graph "
+      "would have no messages of other ranks");
+  fake.capturing.clear();
+
+  fake.busy = notReady;
+  ASSERT_EQ(queue(), RL_OK) << rl_last_error();
+  program.reset();
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_EQ(fake.works.size(), 0u);
+  fake.busy = 0;
+  EXPECT_EQ(rl_ring_wait(made), RL_OK) << rl_last_error();
+  expectResult();
+  // Nothing is left to be told.
+  EXPECT_EQ(rl_ring_wait(made), RL_OK);
+}
+
+// One that waits for a stream ends with the ring.
+TEST_F(CudaQueues, RingCallThatNeverBegins) {
+  ProgramPtr program = load();
+  rl_ring *made = nullptr;
+  ASSERT_EQ(rl_ring_create_local(nullptr, 1, &made), RL_OK);
+  const std::vector<TensorArg> given = arguments();
+  std::vector<rl_tensor> list = toTensors(given);
+  fake.busy = notReady;
+  ASSERT_EQ(rl_ring_enqueue(made, program.get(),
+                            findEntry(program.get(), "beside"), list.data(),
+                            uint32_t(list.size()), nullptr),
+            RL_OK);
+  ASSERT_EQ(rl_ring_abort(made, "enough"), RL_OK);
+  EXPECT_EQ(rl_ring_wait(made), RL_PEER_ERROR);
+  EXPECT_NE(std::string(rl_last_error()).find("enough"), std::string::npos);
+  EXPECT_EQ(fake.works.size(), 0u);
+  rl_ring_destroy(made);
 }
 
 } // namespace ringlet::test
