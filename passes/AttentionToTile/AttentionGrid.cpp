@@ -65,7 +65,7 @@ void AttentionGrid::addParts(Value first, Value count) {
   firstState = k.addScalar("first_state", first);
 }
 
-Value AttentionGrid::shareTiles(int64_t most) {
+Value AttentionGrid::share(Value all, int64_t most) {
   Value w = view.getSizes().w;
   Value around = attention.query.sizes[0];
   if (attention.sequences.arePacked())
@@ -73,9 +73,20 @@ Value AttentionGrid::shareTiles(int64_t most) {
                : plan.constant(1);
   Value planes = plan.mul(plan.mul(segments, heads), around);
   Value fewest = plan.mul(plan.multiprocessors(), plan.constant(fewestPoints));
-  Value share = plan.floorDiv(plan.mul(tiles, planes), fewest);
-  together = plan.max(plan.min(share, plan.constant(most)), plan.constant(1));
+  Value share = plan.floorDiv(plan.mul(all, planes), fewest);
+  return plan.max(plan.min(share, plan.constant(most)), plan.constant(1));
+}
+
+Value AttentionGrid::shareTiles(int64_t most) {
+  together = share(tiles, most);
   return k.addScalar("tiles_of_point", together);
+}
+
+Value AttentionGrid::shareResidues() {
+  Value points = plan.ceilDiv(tiles, together);
+  residuesTogether = share(plan.mul(points, plan.constant(residues)), residues);
+  residuesOfPoint = k.addScalar("residues_of_point", residuesTogether);
+  return residuesOfPoint;
 }
 
 void AttentionGrid::declareSequences() {
@@ -93,7 +104,10 @@ void AttentionGrid::declareSequences() {
 
 void AttentionGrid::addAxes() {
   Value extent = packed ? tiles : plan.ceilDiv(tiles, together);
-  if (residues)
+  if (residuesTogether)
+    extent = plan.mul(extent,
+                      plan.ceilDiv(plan.constant(residues), residuesTogether));
+  else if (residues)
     extent = plan.mul(extent, plan.constant(residues));
   Value tilesOfPart;
   if (parts) {
@@ -115,8 +129,15 @@ void AttentionGrid::addAxes() {
   }
   if (residues) {
     Value axis = point.tile, count = k.constant(residues);
+    if (residuesOfPoint) {
+      Value last = k.add("last", residuesOfPoint, k.constant(residues - 1));
+      count = k.create<arith::DivUIOp>("places", last, residuesOfPoint);
+    }
     point.residue = k.create<arith::RemUIOp>("residue", axis, count);
     point.tile = k.create<arith::DivUIOp>("tile_of_residue", axis, count);
+    if (residuesOfPoint)
+      point.residue = k.create<arith::MulIOp>("first_residue", point.residue,
+                                              residuesOfPoint);
   }
   if (packed) {
     PackedSequences::Place place =

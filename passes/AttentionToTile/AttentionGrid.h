@@ -38,6 +38,8 @@ public:
   /// Gives each point up to `most` tiles, if enough points are left for a
   /// device. Returns how many, in the kernel.
   mlir::Value shareTiles(int64_t most);
+  /// The same for residues, of which a point then has the first one.
+  mlir::Value shareResidues();
   /// Adds what finds a packed sequence.
   void declareSequences();
 
@@ -71,6 +73,8 @@ public:
 private:
   void countSegments();
   void placeSegment();
+  /// So many of `all` for each plane of the grid that enough points are left.
+  mlir::Value share(mlir::Value all, int64_t most);
 
   HostPlan &plan;
   KernelBuilder &k;
@@ -82,6 +86,8 @@ private:
   mlir::Value firstHeadOperand;
   /// 0 where points say none.
   int64_t residues = 0;
+  /// Of a point, in the plan and in the kernel; null for one.
+  mlir::Value residuesTogether, residuesOfPoint;
   /// In the plan and, of parts, in the kernel.
   mlir::Value partCount, firstState, parts;
   /// In the plan.

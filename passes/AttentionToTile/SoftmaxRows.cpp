@@ -115,6 +115,14 @@ Value SoftmaxRows::viewLse(StringRef name, const KernelBuilder::Rows &rows) {
   return viewOfRows(name, lse, axes, rows, tileRows);
 }
 
+Value SoftmaxRows::viewMarks(const AttentionGrid &atGrid,
+                             const KernelBuilder::Rows &where, int64_t w,
+                             int64_t count) {
+  auto type = rtile::ViewType::get({count}, k.getBuilder().getF32Type(), w,
+                                   /*rate=*/1, /*indexed=*/false);
+  return k.view("redo_group", redo, atGrid.getRowAxes(), type, where);
+}
+
 void SoftmaxRows::makeViews(const AttentionGrid &atGrid, BranchView &ofBranch,
                             const KernelBuilder::Rows &rows, int64_t ofTile,
                             int64_t ofGroup, bool inParts) {

@@ -37,6 +37,12 @@ public:
                  const KernelBuilder::Rows &rows, int64_t tileRows,
                  int64_t groupRows, bool inParts);
 
+  /// A view of the marks of `count` rows that follow each other in a segment of
+  /// `w`, of all residues; `where` says where it lies.
+  mlir::Value viewMarks(const AttentionGrid &grid,
+                        const KernelBuilder::Rows &where, int64_t w,
+                        int64_t count);
+
   /// What the softmax goes on from, and what it ends in: one of the two.
   std::optional<StateViews> before, state;
   std::optional<ResultViews> result;

@@ -31,6 +31,8 @@ void TileStream::emitOnce() {
 }
 
 void TileStream::emitRedo() {
+  if (int64_t residues = getResiduesOfPoint())
+    return emitRedoOfResidues(residues);
   int64_t most = std::max<int64_t>(1, mostRowsOfPoint / queryRows);
   Value tilesOfPoint = grid.shareTiles(most);
   all = k.addScalar("all_rows", plan.constant(0), &allArgument);
@@ -38,7 +40,8 @@ void TileStream::emitRedo() {
   Value first =
       k.create<arith::MulIOp>("first_tile", grid.getPoint().tile, tilesOfPoint);
   Value end = k.add("end_tile", first, tilesOfPoint);
-  Value some = anyOfGroup(first);
+  Value some = anyOfGroup(rows.groupMarks,
+                          [&] { return getFirstRow("row", queryView, first); });
   if (fillsOthers()) {
     Value last = k.add("last_tile", end, k.constant(-1));
     some = mayBeUnfilled(some, getFirstRow("row", queryView, last));
@@ -51,20 +54,55 @@ void TileStream::emitRedo() {
         onlyIf(mayBeUnfilled(anyMarked(rows.marks, row), row),
                [&] { fillOthers(tile); });
       });
-    forEachTile(first, end, [&](Value tile, Value row) {
-      onlyIf(anyMarked(rows.marks, row), [&] {
-        TileRows known;
-        if (rows.before && rows.state)
-          known.counted = getCounted(row);
-        // First, so that what it needs is not alive while keys are streamed.
-        // Only where nobody cares what the marks are: a group's may be looked
-        // at from beside it.
-        onlyIf(allCount(), [&] {
-          k.store(k.splat("done", 0.0, k.tileType({queryRows})), rows.marks,
-                  row);
-        });
-        streamKeys(tile, row, known);
+    redoTiles(first, end);
+  });
+  launchRedo();
+}
+
+void TileStream::redoTiles(Value first, Value end) {
+  forEachTile(first, end, [&](Value tile, Value row) {
+    onlyIf(anyMarked(rows.marks, row), [&] {
+      TileRows known;
+      if (rows.before && rows.state)
+        known.counted = getCounted(row);
+      // First, so that what it needs is not alive while keys are streamed.
+      // Only where nobody cares what the marks are: a group's may be looked
+      // at from beside it.
+      onlyIf(allCount(), [&] {
+        k.store(k.splat("done", 0.0, k.tileType({queryRows})), rows.marks, row);
       });
+      streamKeys(tile, row, known);
+    });
+  });
+}
+
+/// The rows that tiles of the same number have in all residues follow each
+/// other: one look at them is enough for the tiles of many residues.
+void TileStream::emitRedoOfResidues(int64_t residues) {
+  int64_t rowsOfTile = queryRows * residues;
+  int64_t most = std::max<int64_t>(1, mostRowsOfPoint / rowsOfTile);
+  Value tilesOfPoint = grid.shareTiles(most);
+  Value residuesOfPoint = grid.shareResidues();
+  all = k.addScalar("all_rows", plan.constant(0), &allArgument);
+  declareGrid();
+  const AttentionGrid::Point &point = grid.getPoint();
+  Value first = k.create<arith::MulIOp>("first_tile", point.tile, tilesOfPoint);
+  Value end = k.add("end_tile", first, tilesOfPoint);
+  Value marks = rows.viewMarks(
+      grid, getRows(Side::Query, point.segment, /*ofResidue=*/nullptr),
+      view.getSizes().getW(), most * rowsOfTile);
+  Value some = anyOfGroup(marks, [&] {
+    auto bounds = rtile::BoundsOp::create(k.getBuilder(), plan.getLoc(), marks);
+    return k.add("row", bounds.getBegin(),
+                 k.mul("tile_row", first, rowsOfTile));
+  });
+  onlyIf(some, [&] {
+    Value behind = k.add("behind", point.residue, residuesOfPoint);
+    Value last =
+        k.create<arith::MinUIOp>("end_residue", behind, k.constant(residues));
+    forEach("residue", point.residue, last, [&](Value place) {
+      placeResidue(place);
+      redoTiles(first, end);
     });
   });
   launchRedo();
@@ -95,12 +133,19 @@ void TileStream::onlyIf(Value condition, llvm::function_ref<void()> body) {
 void TileStream::forEachTile(
     Value first, Value end,
     llvm::function_ref<void(Value tile, Value row)> body) {
-  auto loop = k.create<scf::ForOp>("tiles", first, end, k.constant(1));
-  Value tile = loop.getInductionVar();
-  tile.setLoc(k.named("tile_number"));
+  forEach("tile", first, end,
+          [&](Value tile) { body(tile, getFirstRow("row", queryView, tile)); });
+}
+
+void TileStream::forEach(StringRef name, Value first, Value end,
+                         llvm::function_ref<void(Value number)> body) {
+  auto loop =
+      k.create<scf::ForOp>((name + "s").str(), first, end, k.constant(1));
+  Value number = loop.getInductionVar();
+  number.setLoc(k.named((name + "_number").str()));
   OpBuilder::InsertionGuard guard(k.getBuilder());
   k.getBuilder().setInsertionPointToStart(loop.getBody());
-  body(tile, getFirstRow("row", queryView, tile));
+  body(number);
 }
 
 Value TileStream::mayBeUnfilled(Value marked, Value row) {
@@ -146,7 +191,7 @@ Value TileStream::getCounted(Value row) {
 }
 
 /// Where all rows count, others may be unmarking theirs: no look at a group.
-Value TileStream::anyOfGroup(Value first) {
+Value TileStream::anyOfGroup(Value marks, llvm::function_ref<Value()> getRow) {
   OpBuilder &builder = k.getBuilder();
   Value every = allCount();
   auto branch = scf::IfOp::create(builder, plan.getLoc(),
@@ -156,8 +201,7 @@ Value TileStream::anyOfGroup(Value first) {
   builder.setInsertionPointToStart(branch.thenBlock());
   scf::YieldOp::create(builder, plan.getLoc(), every);
   builder.setInsertionPointToStart(branch.elseBlock());
-  Value some =
-      someMarked(rows.groupMarks, getFirstRow("row", queryView, first));
+  Value some = someMarked(marks, getRow());
   scf::YieldOp::create(builder, plan.getLoc(), some);
   return branch.getResult(0);
 }

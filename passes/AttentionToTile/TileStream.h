@@ -30,6 +30,11 @@ protected:
   /// The rest of the parameters, axes and views. `groupRows` are those of a
   /// group of tiles with marks, 0 for none.
   virtual void place(int64_t groupRows) = 0;
+  /// Residues whose tiles a point may have, all of those of a segment: few have
+  /// so few rows that their marks are looked at together. 0 if it has one.
+  virtual int64_t getResiduesOfPoint() { return 0; }
+  /// The views of a point's tiles in the residue at a place, of such points.
+  virtual void placeResidue(mlir::Value place) {}
   /// Computes a tile of queries that begins at `row`.
   virtual void streamKeys(mlir::Value tile, mlir::Value row,
                           const TileRows &of) = 0;
@@ -38,12 +43,16 @@ protected:
   virtual void fillOthers(mlir::Value tile) {}
 
 private:
+  void emitRedoOfResidues(int64_t residues);
+  void redoTiles(mlir::Value first, mlir::Value end);
   void launchRedo();
   void onlyIf(mlir::Value condition, llvm::function_ref<void()> body);
   /// Calls `body` with the number and first row of each tile of a group.
   void
   forEachTile(mlir::Value first, mlir::Value end,
               llvm::function_ref<void(mlir::Value tile, mlir::Value row)> body);
+  void forEach(llvm::StringRef name, mlir::Value first, mlir::Value end,
+               llvm::function_ref<void(mlir::Value number)> body);
   mlir::Value anyMarked(mlir::Value view, mlir::Value row);
   /// Of a tile, the rows that are marked, or all.
   mlir::Value getCounted(mlir::Value row);
@@ -55,7 +64,8 @@ private:
   mlir::Value allCount();
   mlir::Value getMarked(mlir::Value view, mlir::Value row);
   mlir::Value someMarked(mlir::Value view, mlir::Value row);
-  mlir::Value anyOfGroup(mlir::Value first);
+  mlir::Value anyOfGroup(mlir::Value marks,
+                         llvm::function_ref<mlir::Value()> getRow);
   mlir::Value all;
   unsigned allArgument = 0;
 };

@@ -131,6 +131,8 @@ private:
   using KeyStep = SoftmaxBody::KeyStep;
 
   void place(int64_t groupRows) override;
+  int64_t getResiduesOfPoint() override;
+  void placeResidue(Value place) override;
   void streamKeys(Value tile, Value row, const TileRows &of) override;
 
   static BranchSizes getSizes(HostPlan &plan, const layout::UnionShape &shape) {
@@ -170,6 +172,8 @@ private:
     return isNarrow ? Type(builder.getI32Type()) : builder.getIndexType();
   }
 
+  /// Of the queries, from its place among those of the grid.
+  void findResidue(Value place);
   Walk makeWalk();
   /// The number of keys.
   Value countKeys();
@@ -209,8 +213,35 @@ private:
 
 void UnionEmitter::place(int64_t groupRows) {
   declareGrid();
+  findResidue(grid.getPoint().residue);
+  viewQueries();
+  viewResults(groupRows);
+}
+
+/// Rows whose marks are looked at together, of all residues.
+static constexpr int64_t mostRowsOfLook = 2048;
+
+/// The marks of a segment follow each other where positions do.
+int64_t UnionEmitter::getResiduesOfPoint() {
+  const RowOrder &order = view.getOrder(Side::Query);
+  bool isPlain = !order.rows && !order.order && !order.positions &&
+                 !attention.sequences.arePacked();
+  bool isShort = shape.width != layout::unboundedSegment &&
+                 queryRows * shape.rate <= mostRowsOfLook;
+  return shape.rate != 1 && residues == shape.rate && isPlain && isShort
+             ? residues
+             : 0;
+}
+
+void UnionEmitter::placeResidue(Value place) {
+  findResidue(place);
+  viewQueries();
+  viewResults(/*groupRows=*/0);
+}
+
+void UnionEmitter::findResidue(Value place) {
   const AttentionGrid::Point &point = grid.getPoint();
-  residue = point.residue;
+  residue = place;
   placeOfResidue = walking.narrow(residue ? residue : k.constant(0));
   // Under causality the last points of a grid are the longest.
   if (residue && attention.op.getCausal())
@@ -224,8 +255,6 @@ void UnionEmitter::place(int64_t groupRows) {
     Value here = Walk::getResidue(walking, shape, placeOfResidue, ofHead);
     residue = walking.widen(here);
   }
-  viewQueries();
-  viewResults(groupRows);
 }
 
 Value UnionEmitter::countKeys() {
