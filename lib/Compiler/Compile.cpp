@@ -184,7 +184,8 @@ LogicalResult Compilation::emitCode(const Target &target) {
   if (!module)
     return failure();
   explain(target, log.get());
-  std::unique_ptr<TargetCode> code = TargetCode::translate(*module, target);
+  std::unique_ptr<TargetCode> code =
+      TargetCode::translate(*module, target, options.emit);
   if (!code)
     return failure();
   llvm::Expected<std::string> output = code->emit(options);

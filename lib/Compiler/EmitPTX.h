@@ -20,6 +20,7 @@ class Module;
 } // namespace llvm
 namespace mlir {
 class ModuleOp;
+class Operation;
 } // namespace mlir
 
 namespace ringlet {
@@ -36,20 +37,30 @@ enum class GPUCodeKind { LLVMText, PTX };
 class GPUKernelCode {
 public:
   /// Copies every operation of the llvm dialect out of `module` and translates
-  /// it. Errors go to the module's diagnostics.
-  static std::unique_ptr<GPUKernelCode> translate(mlir::ModuleOp module,
-                                                  const arch::GPUArch &arch);
+  /// it for that kind of code. Errors go to the module's diagnostics.
+  static std::unique_ptr<GPUKernelCode>
+  translate(mlir::ModuleOp module, const arch::GPUArch &arch, GPUCodeKind kind);
   ~GPUKernelCode();
 
   /// Optimises for the architecture and emits. Call it once.
-  llvm::Expected<std::string> emit(GPUCodeKind kind);
+  llvm::Expected<std::string> emit();
 
 private:
-  GPUKernelCode(const arch::GPUArch &arch);
+  /// PTX has a part for each kernel, which knows nothing of the others: they
+  /// can be made side by side, and none changes with its neighbours.
+  struct Part {
+    std::unique_ptr<llvm::LLVMContext> context;
+    std::unique_ptr<llvm::Module> module;
+    std::string code, error;
+  };
+
+  GPUKernelCode(const arch::GPUArch &arch, GPUCodeKind kind);
+  bool add(mlir::ModuleOp module, mlir::Operation *only);
+  void emit(Part &part) const;
 
   const arch::GPUArch &arch;
-  std::unique_ptr<llvm::LLVMContext> context;
-  std::unique_ptr<llvm::Module> module;
+  GPUCodeKind kind;
+  std::vector<Part> parts;
 };
 
 } // namespace ringlet

@@ -13,6 +13,7 @@
 #include "passes/Recipes/FormOfOp.h"
 #include "passes/TileSchedule/SpareRegisters.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/PassManager.h"
 
 using namespace mlir;
@@ -86,6 +87,19 @@ static void applyForms(ModuleOp module, const KernelForms &forms) {
   }
 }
 
+/// Erases entries with attentions none of which is in `wanted`.
+static void keepEntries(ModuleOp module, const std::set<Origin> &wanted) {
+  for (auto entry : llvm::to_vector(module.getOps<func::FuncOp>())) {
+    bool hasAny = false, isWanted = false;
+    entry.walk([&](attn::AttentionOp attention) {
+      hasAny = true;
+      isWanted |= wanted.count(*getOrigin(attention)) != 0;
+    });
+    if (hasAny && !isWanted)
+      entry.erase();
+  }
+}
+
 /// The same for the passes over kernels.
 static void applyToKernels(ModuleOp module, const KernelForms &forms) {
   Builder builder(module.getContext());
@@ -141,12 +155,15 @@ OwningOpRef<ModuleOp> Lowering::run(const arch::Target &target,
 }
 
 std::optional<Lowered> Lowering::lower(const arch::Target &target,
-                                       const KernelForms &forms) {
+                                       const KernelForms &forms,
+                                       const std::set<Origin> &only) {
   DecisionLog log(*source.getContext());
   Lowered lowered;
   lowered.code = source.clone();
   numberOrigins(*lowered.code);
   applyForms(*lowered.code, forms);
+  if (!only.empty())
+    keepEntries(*lowered.code, only);
   if (failed(
           runPipeline(*lowered.code, target, log, buildRingletToRTilePipeline)))
     return std::nullopt;

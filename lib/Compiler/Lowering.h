@@ -18,6 +18,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 
 namespace ringlet {
 
@@ -61,8 +62,10 @@ public:
                                            DecisionLog &log) {
     return run(target, log, buildRingletOptPipeline);
   }
+  /// With `only`, without the entries that none of these origins is in.
   std::optional<Lowered> lower(const arch::Target &target,
-                               const KernelForms &forms = {});
+                               const KernelForms &forms = {},
+                               const std::set<Origin> &only = {});
 
   mlir::ModuleOp getSource() const { return source; }
   /// True if somebody asked for the recipe of the kernels by its name.

@@ -74,21 +74,28 @@ static std::string getText(LLVM::LLVMFuncOp kernel) {
   return text;
 }
 
+RegisterFit::Verdict RegisterFit::read(LLVM::LLVMFuncOp kernel,
+                                       const PtxasReport &report) {
+  std::string symbol = getCodeSymbol(kernel.getSymName());
+  Verdict verdict;
+  verdict.problem = report.whyUnfit(symbol, work.target.name());
+  if (const KernelReport *of = report.find(symbol))
+    verdict.spilled = of->spillStores + of->spillLoads;
+  return verdict;
+}
+
 /// Keeps what ptxas said of each kernel of `code`.
 void RegisterFit::learn(ModuleOp code, const PtxasReport &report) {
   for (auto kernel : code.getOps<LLVM::LLVMFuncOp>()) {
     if (kernel.isExternal())
       continue;
-    std::string symbol = getCodeSymbol(kernel.getSymName());
-    Verdict &verdict = verdicts[getText(kernel)];
-    verdict.problem = report.whyUnfit(symbol, work.target.name());
-    if (const KernelReport *of = report.find(symbol))
-      verdict.spilled = of->spillStores + of->spillLoads;
+    verdicts[getText(kernel)] = read(kernel, report);
   }
 }
 
 /// What ptxas said of the kernels of `code`, by where they come from.
-std::map<Origin, RegisterFit::Finding> RegisterFit::judge(ModuleOp code) {
+std::map<Origin, RegisterFit::Finding> RegisterFit::judge(ModuleOp code,
+                                                          ReadVerdict read) {
   std::map<Origin, Finding> findings;
   std::set<Origin> scheduled;
   for (auto kernel : code.getOps<LLVM::LLVMFuncOp>())
@@ -100,7 +107,7 @@ std::map<Origin, RegisterFit::Finding> RegisterFit::judge(ModuleOp code) {
     if (kernel.isExternal() || !origin)
       continue;
     Finding &finding = findings[*origin];
-    const Verdict &verdict = verdicts.at(getText(kernel));
+    Verdict verdict = read(kernel);
     bool isScheduled = kernel->hasAttr(gpu::mapsAttr);
     bool isBeside = !isScheduled && scheduled.count(*origin);
     finding.spilled += verdict.spilled;
@@ -166,7 +173,7 @@ LogicalResult RegisterFit::ask(ModuleOp code) {
 LogicalResult RegisterFit::tryNext(const std::set<Origin> &pending) {
   for (Origin origin : pending)
     forms[origin] = *searches.at(origin).getNext();
-  std::optional<Lowered> lowered = lowering.lower(work.target, forms);
+  std::optional<Lowered> lowered = lowering.lower(work.target, forms, pending);
   if (!lowered)
     return failure();
   OwningOpRef<ModuleOp> part =
@@ -176,7 +183,8 @@ LogicalResult RegisterFit::tryNext(const std::set<Origin> &pending) {
       });
   if (failed(ask(*part)))
     return failure();
-  std::map<Origin, Finding> findings = judge(*part);
+  std::map<Origin, Finding> findings =
+      judge(*part, [&](auto kernel) { return verdicts.at(getText(kernel)); });
   for (Origin origin : pending)
     searches.at(origin).done.push_back({forms[origin], findings[origin]});
   return success();
@@ -239,8 +247,9 @@ LogicalResult RegisterFit::run() {
   if (!work.target.gpu || !work.error.empty() ||
       work.objects.report.kernels.empty())
     return success();
-  learn(*work.lowered.code, work.objects.report);
-  std::map<Origin, Finding> findings = judge(*work.lowered.code);
+  const PtxasReport &report = work.objects.report;
+  std::map<Origin, Finding> findings = judge(
+      *work.lowered.code, [&](auto kernel) { return read(kernel, report); });
   for (const auto &[origin, finding] : findings)
     if (!finding.ofFallback.empty())
       explanation += "for " + std::string(work.target.name()) +
@@ -252,6 +261,9 @@ LogicalResult RegisterFit::run() {
     if (origin && !kernel.isExternal() && !findings[*origin].problem.empty())
       searches.emplace(*origin, begin(*origin, kernel, findings[*origin]));
   }
+  if (searches.empty())
+    return success();
+  learn(*work.lowered.code, report);
   while (true) {
     std::set<Origin> pending;
     for (auto &[origin, search] : searches)
@@ -262,5 +274,5 @@ LogicalResult RegisterFit::run() {
     if (failed(tryNext(pending)))
       return failure();
   }
-  return searches.empty() ? success() : settle();
+  return settle();
 }

@@ -11,6 +11,7 @@
 #include "lib/Compiler/Lowering.h"
 #include "lib/Compiler/TargetCode.h"
 
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "llvm/ADT/StringMap.h"
 
 #include <set>
@@ -79,8 +80,11 @@ private:
     const Attempt &getBest() const;
   };
 
+  using ReadVerdict = llvm::function_ref<Verdict(mlir::LLVM::LLVMFuncOp)>;
+
+  Verdict read(mlir::LLVM::LLVMFuncOp kernel, const PtxasReport &report);
   void learn(mlir::ModuleOp code, const PtxasReport &report);
-  std::map<Origin, Finding> judge(mlir::ModuleOp code);
+  std::map<Origin, Finding> judge(mlir::ModuleOp code, ReadVerdict read);
   Search begin(Origin origin, mlir::Operation *kernel, Finding finding);
   mlir::LogicalResult ask(mlir::ModuleOp code);
   mlir::LogicalResult tryNext(const std::set<Origin> &pending);

@@ -14,12 +14,15 @@ using namespace llvm;
 using namespace ringlet;
 
 std::unique_ptr<TargetCode> TargetCode::translate(mlir::ModuleOp lowered,
-                                                  const arch::Target &target) {
+                                                  const arch::Target &target,
+                                                  Emit form) {
   auto code = std::unique_ptr<TargetCode>(new TargetCode(target));
   if (target.cpu)
     code->cpu = KernelCode::translate(lowered, *target.cpu);
   else
-    code->gpu = GPUKernelCode::translate(lowered, *target.gpu);
+    code->gpu = GPUKernelCode::translate(
+        lowered, *target.gpu,
+        form == Emit::LLVM ? GPUCodeKind::LLVMText : GPUCodeKind::PTX);
   return code->cpu || code->gpu ? std::move(code) : nullptr;
 }
 
@@ -41,7 +44,7 @@ TargetCode::assemble(const CompileOptions &options) {
   Expected<std::optional<std::string>> ptxas = findPtxas(options.ptxas);
   if (!ptxas)
     return ptxas.takeError();
-  Expected<std::string> ptx = gpu->emit(GPUCodeKind::PTX);
+  Expected<std::string> ptx = gpu->emit();
   if (!ptx)
     return ptx.takeError();
   if (!*ptxas)
@@ -60,10 +63,8 @@ Expected<std::string> TargetCode::emit(const CompileOptions &options) {
                      : options.emit == Emit::Assembly ? CodeKind::Assembly
                                                       : CodeKind::Object,
                      options.linker);
-  if (options.emit == Emit::LLVM)
-    return gpu->emit(GPUCodeKind::LLVMText);
-  if (options.emit == Emit::PTX)
-    return gpu->emit(GPUCodeKind::PTX);
+  if (options.emit == Emit::LLVM || options.emit == Emit::PTX)
+    return gpu->emit();
   if (!target.gpu->hasCubin())
     return createStringError(
         inconvertibleErrorCode(),
