@@ -68,6 +68,13 @@ struct GPUArch {
     return int(share < registersOfThread ? share : registersOfThread) / 8 * 8;
   }
 
+  /// Shared memory of a block if a multiprocessor holds so many at once, each
+  /// beside a kilobyte of the system's.
+  int64_t sharedOfBlock(int64_t blocks) const {
+    int64_t share = sharedBytesOfSM / blocks - 1024;
+    return share < sharedBytes ? share : sharedBytes;
+  }
+
   /// True if ptxas makes code for the architecture itself.
   bool hasCubin() const { return std::string(name) == ptxasName; }
 };

@@ -202,7 +202,8 @@ static LogicalResult addLaunchForm(abi::KernelCodeT &code,
                << attr;
       code.maps.push_back(std::move(entry));
     }
-  code.blocks_per_multiprocessor = kernel->hasAttr("rtile.persistent");
+  if (auto blocks = kernel->getAttrOfType<IntegerAttr>("rtile.persistent"))
+    code.blocks_per_multiprocessor = static_cast<uint32_t>(blocks.getInt());
   code.counts_items = kernel->hasAttr("rtile.counter");
   code.starts_early = kernel->hasAttr("rtile.starts_early");
   return success();

@@ -45,8 +45,10 @@ int64_t ringlet::cost::getSpareOfTiles(const GPUCore &core) {
   return std::max<int64_t>(core.spareRegisters - kRegistersOfSlots, 0);
 }
 
-int64_t ringlet::cost::slotLimit(const GPUCore &core) {
-  return core.sharedBytes - reservedShared;
+int64_t ringlet::cost::slotLimit(const GPUCore &core, int64_t blocks) {
+  // The system has as much beside each block.
+  int64_t share = core.sharedBytesOfSM / blocks - reservedShared;
+  return std::min(core.sharedBytes, share) - reservedShared;
 }
 
 int64_t ringlet::cost::peakRegisters(const std::vector<LiveTile> &tiles) {
@@ -75,13 +77,13 @@ int64_t ScheduledTiles::registers(size_t leftInRegisters) const {
 }
 
 RoleRegisters ringlet::cost::shareRegisters(const GPUCore &core, int64_t groups,
-                                            bool amply) {
+                                            bool amply, int64_t blocks) {
   // What the threads of all groups begin with: who asks for more would wait for
   // ever.
-  int64_t begin = std::min(core.registersOfSM / ((groups + 1) * groupThreads),
-                           core.registersOfThread) /
-                  8 * 8;
-  int64_t load = amply ? amplyToLoad : groups <= 2 ? 40 : 32;
+  int64_t threads = blocks * (groups + 1) * groupThreads;
+  int64_t begin =
+      std::min(core.registersOfSM / threads, core.registersOfThread) / 8 * 8;
+  int64_t load = amply ? amplyToLoad : groups * blocks <= 2 ? 40 : 32;
   int64_t compute = (begin * (groups + 1) - load) / groups / 8 * 8;
   return {std::min(compute, mostRegisters), load};
 }
@@ -94,18 +96,21 @@ ringlet::cost::findResources(const GPUCore &core, const ScheduledTiles &tiles,
             " query rows, found " + number(tiles.groups * kGroupRows);
     return std::nullopt;
   }
+  std::string ofBlocks =
+      tiles.blocks > 1 ? " in " + number(tiles.blocks) + " blocks" : "";
   ScheduleResources result;
-  result.registers = shareRegisters(core, tiles.groups, /*amply=*/false);
+  result.registers =
+      shareRegisters(core, tiles.groups, /*amply=*/false, tiles.blocks);
   int64_t least = tiles.live + kLeastOtherRegisters;
   if (least > result.registers.compute) {
     error = "expected at most " + number(result.registers.compute) +
             " registers a thread, " + number(tiles.groups) +
-            " groups of 64 rows, found " + number(least) + ": " +
-            number(tiles.live) + " for tiles, " + number(kLeastOtherRegisters) +
-            " for the rest";
+            " groups of 64 rows" + ofBlocks + ", found " + number(least) +
+            ": " + number(tiles.live) + " for tiles, " +
+            number(kLeastOtherRegisters) + " for the rest";
     return std::nullopt;
   }
-  int64_t limit = slotLimit(core);
+  int64_t limit = slotLimit(core, tiles.blocks);
   // Where steps do nothing but multiply what was loaded, copies have to be
   // further ahead than where something is computed beside.
   result.slots = tiles.leftInStep ? kMostSlots : 2;
@@ -130,7 +135,8 @@ ringlet::cost::findResources(const GPUCore &core, const ScheduledTiles &tiles,
                  tiles.sharedBytes(kMostSlotsOfShort) <= limit;
   if (tiles.areShort && hasRoom && core.spareRegisters == 0)
     result.slots = std::max(result.slots, kMostSlotsOfShort);
-  RoleRegisters amply = shareRegisters(core, tiles.groups, /*amply=*/true);
+  RoleRegisters amply =
+      shareRegisters(core, tiles.groups, /*amply=*/true, tiles.blocks);
   int64_t needed = tiles.registers(result.leftInRegisters);
   int64_t others = tiles.loadsByList ? kLeastOtherRegisters : kOtherRegisters;
   if (needed + others <= amply.compute)

@@ -47,8 +47,8 @@ int64_t getSpareOfTiles(const GPUCore &core);
 /// Shared memory of a tile that copies fill: panels of 64 columns, and two
 /// barriers.
 int64_t slotBytes(int64_t rows, int64_t columns);
-/// What is left for slots.
-int64_t slotLimit(const GPUCore &core);
+/// What a block has for slots if a multiprocessor holds so many.
+int64_t slotLimit(const GPUCore &core, int64_t blocks = 1);
 
 /// A tile in registers of the groups that compute, from where it is made to its
 /// last use: places of a program, in any unit.
@@ -63,6 +63,8 @@ int64_t peakRegisters(const std::vector<LiveTile> &tiles);
 /// What the tiles of a scheduled kernel take.
 struct ScheduledTiles {
   int64_t groups = 0;
+  /// A multiprocessor holds so many blocks at once.
+  int64_t blocks = 1;
   /// Registers of a thread that computes: of tiles, and of each left operand
   /// that comes once and is used in every step, if it is read to registers.
   int64_t live = 0;
@@ -94,8 +96,10 @@ struct RoleRegisters {
 };
 
 /// How a multiprocessor's registers are shared. What those that load leave goes
-/// to the groups that compute, so they have few, or amply.
-RoleRegisters shareRegisters(const GPUCore &core, int64_t groups, bool amply);
+/// to the groups that compute, so they have few, or amply. A group loads, not a
+/// warp: that takes a place in each quarter of a multiprocessor all the same.
+RoleRegisters shareRegisters(const GPUCore &core, int64_t groups, bool amply,
+                             int64_t blocks = 1);
 
 /// What a kernel gets.
 struct ScheduleResources {

@@ -54,14 +54,20 @@ static void addForwardOverlap(OpPassManager &pm, ArrayRef<int64_t>) {
   addPipelined(pm, {1, 0, 2});
 }
 
-static void addForwardLazy(OpPassManager &pm, ArrayRef<int64_t>) {
+static constexpr RecipeParameter lazyParameters[] = {
+    {"stages", "by how many steps the product with values runs late", 0, 1, 1},
+    {"parts", "in how many parts of its columns a tile is computed", 1, 2, 2},
+};
+
+static void addForwardLazy(OpPassManager &pm, ArrayRef<int64_t> values) {
   pm.addPass(createRTileScaleScores());
   pm.addPass(createRTilePeelFirstTile());
   pm.addPass(createRTileLazyReference());
   pm.addPass(createRTileFuseScale());
-  pm.addPass(createRTileAssignStages());
+  pm.addPass(createRTileAssignStages({values[0], /*reload=*/false}));
   pm.addPass(createRTilePipelineLoops());
-  pm.addPass(createRTileSplitColumns());
+  if (values[1] > 1)
+    pm.addPass(createRTileSplitColumns());
   addCleanUp(pm);
 }
 
@@ -91,11 +97,8 @@ static constexpr Recipe recipes[] = {
     {"fa_fwd_lazy",
      "attention, forward: the maximum of a row's first tile measures all of "
      "its weights, products run beside other work",
-     {},
-     whyNotForwardAttention,
-     /*isGeneral=*/false,
-     whyNotSoftmaxLoops,
-     addForwardLazy},
+     lazyParameters, whyNotForwardAttention,
+     /*isGeneral=*/false, whyNotSoftmaxLoops, addForwardLazy},
     {"fa_fwd_overlap",
      "attention, forward: a running maximum, products run beside other work",
      {},

@@ -282,14 +282,19 @@ LogicalResult RoleBuilder::build(std::string &reason) {
       old.push_back(&op);
   builder.setInsertionPoint(body.getTerminator());
   makeChannels();
-  makeLoadRole(loading);
-  makeComputeRole(computing);
+  for (rtile::ScheduleRoleAttr role : schedule.getRoles())
+    if (role.getName() == loadRole)
+      makeLoadRole(loading);
+    else if (role.getName() == computeRole)
+      makeComputeRole(computing);
   for (Operation *op : llvm::reverse(old))
     op->erase();
   func.removeRecipeAttr();
   func.removeScheduleAttr();
   func.setScheduled(true);
   func.setWalkAttr(schedule.getWalk());
+  if (schedule.getBlocks() > 1)
+    func.setBlocks(schedule.getBlocks());
   return success();
 }
 

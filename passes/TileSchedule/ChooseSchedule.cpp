@@ -255,18 +255,22 @@ FailureOr<rtile::ScheduleAttr> ChooseSchedule::choose(rtile::FuncOp func,
   SmallVector<Feed> left = findLeftOperands(*products);
   int64_t warps = tiles.groups * groupWarps;
   auto [registers, loadRegisters] = given->registers;
+  std::string ofBlocks =
+      tiles.blocks > 1
+          ? llvm::formatv(", {0} blocks a multiprocessor", tiles.blocks).str()
+          : "";
   reason =
       llvm::formatv("{0} warps compute, {1} for every {2} of {3} rows, with "
                     "{4} registers a thread ({5} for tiles{6}), {7} load with "
-                    "{8}; {9}{10}{11} of {12} bytes of shared memory; {13}",
+                    "{8}{9}; {10}{11}{12} of {13} bytes of shared memory; {14}",
                     warps, groupWarps, products->getHeight() / tiles.groups,
                     products->getHeight(), registers,
                     tiles.registers(given->leftInRegisters),
                     describeLeft(left.size(), given->leftInRegisters),
-                    groupWarps, loadRegisters, given->slots,
+                    groupWarps, loadRegisters, ofBlocks, given->slots,
                     given->slots == 1 ? " slot, " : " slots, ",
-                    tiles.sharedBytes(given->slots), cost::slotLimit(core),
-                    walk.reason)
+                    tiles.sharedBytes(given->slots),
+                    cost::slotLimit(core, tiles.blocks), walk.reason)
           .str();
   MLIRContext *context = func.getContext();
   auto getRole = [&](StringRef name, int64_t warps, int64_t registers) {
@@ -276,7 +280,7 @@ FailureOr<rtile::ScheduleAttr> ChooseSchedule::choose(rtile::FuncOp func,
       context,
       {getRole(loadRole, groupWarps, loadRegisters),
        getRole(computeRole, warps, registers)},
-      given->slots, walk.attr,
+      tiles.blocks, given->slots, walk.attr,
       readToRegisters(context,
                       ArrayRef(left).take_front(given->leftInRegisters)));
 }

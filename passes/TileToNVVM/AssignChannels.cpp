@@ -72,9 +72,13 @@ int64_t ringlet::gpu::getThreads(rtile::FuncOp func) {
   return 32 * warps;
 }
 
+int64_t ringlet::gpu::getBlocks(rtile::FuncOp func) {
+  return func.getBlocks().value_or(1);
+}
+
 int64_t ringlet::gpu::getLaunchRegisters(rtile::FuncOp func,
                                          const arch::GPUArch &row) {
-  return row.launchRegisters(getThreads(func));
+  return row.launchRegisters(getBlocks(func) * getThreads(func));
 }
 
 int64_t ringlet::gpu::getReleases(rtile::ChannelOp channel) {
@@ -104,6 +108,7 @@ constexpr int64_t slotAlignment = 1024;
 
 LogicalResult refuse(rtile::FuncOp func, const arch::GPUArch &row,
                      int64_t total) {
+  int64_t limit = row.sharedOfBlock(getBlocks(func));
   rtile::ChannelOp largest;
   int64_t bytes = 0;
   for (auto channel : func.getBody().getOps<rtile::ChannelOp>()) {
@@ -118,15 +123,15 @@ LogicalResult refuse(rtile::FuncOp func, const arch::GPUArch &row,
   RankedTensorType tile = largest.getResult().getType().getTile();
   int64_t slots = largest.getSlots();
   SlotImage image = SlotImage::of(tile);
-  int64_t left = row.sharedBytes - (total - bytes);
+  int64_t left = limit - (total - bytes);
   int64_t rows = left / (slots * image.panels * SlotImage::rowBytes) / 8 * 8;
   if (tile.getRank() == 1)
     rows = 0;
   auto diagnostic = largest.emitOpError("expected channels that need at most ")
-                    << row.sharedBytes << " bytes of shared memory on "
-                    << row.name << ", found " << total << ", of which " << bytes
-                    << " for " << slots
-                    << (slots == 1 ? " slot of " : " slots of ") << tile;
+                    << limit << " bytes of shared memory on " << row.name
+                    << ", found " << total << ", of which " << bytes << " for "
+                    << slots << (slots == 1 ? " slot of " : " slots of ")
+                    << tile;
   if (int64_t fewer = left / image.bytes(); fewer > 0)
     diagnostic << "; " << fewer << (fewer == 1 ? " slot" : " slots")
                << " of it would fit";
@@ -195,7 +200,8 @@ LogicalResult assign(rtile::FuncOp func, const arch::GPUArch &row,
     offset += Mailbox::bytes;
   }
   offset += pinBytes;
-  if (offset > row.sharedBytes)
+  int64_t limit = row.sharedOfBlock(getBlocks(func));
+  if (offset > limit)
     return refuse(func, row, offset);
   func->setAttr(sharedBytesAttr, builder.getI64IntegerAttr(offset));
   fromSymbol |= hasStaticShared(func->getParentOfType<ModuleOp>());
@@ -209,8 +215,8 @@ LogicalResult assign(rtile::FuncOp func, const arch::GPUArch &row,
                                     .function(func.getSymName()))
       << llvm::formatv("{0}: {1} bytes for slots, {2} of {3} bytes of shared "
                        "memory on {4}{5}",
-                       func.getSymName(), slotBytes, offset, row.sharedBytes,
-                       row.name, from)
+                       func.getSymName(), slotBytes, offset, limit, row.name,
+                       from)
              .str();
   return success();
 }

@@ -21,7 +21,8 @@ namespace gpu {
 // longer ones.
 inline constexpr llvm::StringLiteral mapsAttr = "rtile.maps";
 inline constexpr llvm::StringLiteral mapsOfCopyAttr = "rtile.maps_of_copy";
-// rtile-to-nvvm: blocks go on to further points of the grid.
+// rtile-to-nvvm: blocks go on to further points of the grid; how many of them a
+// multiprocessor is to hold.
 inline constexpr llvm::StringLiteral persistentAttr = "rtile.persistent";
 // The same: the kernel waits for the launch in front of it.
 inline constexpr llvm::StringLiteral startsEarlyAttr = "rtile.starts_early";
@@ -87,6 +88,9 @@ int64_t getTurnBarrier(rtile::RoleOp role);
 
 /// Threads of a kernel in the scheduled form.
 int64_t getThreads(rtile::FuncOp func);
+
+/// Blocks of it that a multiprocessor holds at once.
+int64_t getBlocks(rtile::FuncOp func);
 
 /// Registers that each thread of it begins with.
 int64_t getLaunchRegisters(rtile::FuncOp func, const arch::GPUArch &row);

@@ -401,11 +401,10 @@ void GPUBuilder::mma(Type element, int64_t depth, MutableArrayRef<Value> d,
 // Kernels
 //===----------------------------------------------------------------------===//
 
-LLVM::LLVMFuncOp ringlet::gpu::createKernel(OpBuilder &builder, Location loc,
-                                            StringRef name,
-                                            ArrayRef<Type> words,
-                                            TypeRange parameters,
-                                            int64_t gridRank, int64_t threads) {
+LLVM::LLVMFuncOp
+ringlet::gpu::createKernel(OpBuilder &builder, Location loc, StringRef name,
+                           ArrayRef<Type> words, TypeRange parameters,
+                           int64_t gridRank, int64_t threads, int64_t blocks) {
   auto type = LLVM::LLVMFunctionType::get(
       LLVM::LLVMVoidType::get(builder.getContext()), words);
   auto kernel = LLVM::LLVMFuncOp::create(
@@ -417,9 +416,10 @@ LLVM::LLVMFuncOp ringlet::gpu::createKernel(OpBuilder &builder, Location loc,
   };
   // Without the second, ptxas would rather spill a few registers than let a
   // multiprocessor have one block less.
-  kernel.setPassthroughAttr(builder.getArrayAttr(
-      {pair("nvvm.maxntid", Twine(threads)), pair("nvvm.minctasm", "1"),
-       builder.getStringAttr("nounwind")}));
+  kernel.setPassthroughAttr(
+      builder.getArrayAttr({pair("nvvm.maxntid", Twine(threads)),
+                            pair("nvvm.minctasm", Twine(blocks)),
+                            builder.getStringAttr("nounwind")}));
   kernel->setAttr(parametersAttr, builder.getTypeArrayAttr(parameters));
   kernel->setAttr(gridRankAttr, builder.getI64IntegerAttr(gridRank));
   kernel->setAttr(scratchAttr, builder.getI64IntegerAttr(0));

@@ -125,12 +125,11 @@ private:
 
 /// A kernel of what an artefact needs to know but its shared memory, without a
 /// body. `words` are the types of its parameters, `parameters` those that they
-/// stand for.
-mlir::LLVM::LLVMFuncOp createKernel(mlir::OpBuilder &builder,
-                                    mlir::Location loc, llvm::StringRef name,
-                                    llvm::ArrayRef<mlir::Type> words,
-                                    mlir::TypeRange parameters,
-                                    int64_t gridRank, int64_t threads);
+/// stand for. Registers are shared among the threads of so many blocks.
+mlir::LLVM::LLVMFuncOp
+createKernel(mlir::OpBuilder &builder, mlir::Location loc, llvm::StringRef name,
+             llvm::ArrayRef<mlir::Type> words, mlir::TypeRange parameters,
+             int64_t gridRank, int64_t threads, int64_t blocks = 1);
 
 } // namespace gpu
 } // namespace ringlet

@@ -243,7 +243,8 @@ def RTileToNVVM : Pass<"rtile-to-nvvm", "::mlir::ModuleOp"> {
     its first parameter, `N * 128` bytes by value, aligned to 64; the words come
     after it. If its walk is `strided`, it has the attribute `rtile.persistent`:
     a block goes on to the points `blockIdx.x + gridDim.x` and so on, so there
-    need be no more blocks than run at once.
+    need be no more blocks than run at once, which is as many a multiprocessor
+    as the attribute says.
 
     The body is one flat function over scalars. Memory outside the buffers is
     never touched: every access to global memory is predicated. Barriers stand

@@ -78,9 +78,10 @@ LLVM::LLVMFuncOp createFunction(OpBuilder &builder, rtile::FuncOp func) {
     words.insert(words.begin(), LLVM::LLVMPointerType::get(context));
   int64_t threads =
       func.getScheduled() ? getThreads(func) : Fragments::of(func).threads();
-  LLVM::LLVMFuncOp result = createKernel(
-      builder, func.getLoc(), func.getSymName(), words,
-      TypeRange(func.getParameters()), func.getGridRank(), threads);
+  LLVM::LLVMFuncOp result =
+      createKernel(builder, func.getLoc(), func.getSymName(), words,
+                   TypeRange(func.getParameters()), func.getGridRank(), threads,
+                   getBlocks(func));
   if (maps)
     addMaps(result, maps);
   result->setAttr(sharedBytesAttr, func->getAttr(sharedBytesAttr));
@@ -88,7 +89,7 @@ LLVM::LLVMFuncOp createFunction(OpBuilder &builder, rtile::FuncOp func) {
   if (rtile::WalkAttr walk = func.getWalkAttr();
       func.getScheduled() && walk &&
       walk.getDispatch() != rtile::Dispatch::each)
-    result->setAttr(persistentAttr, builder.getUnitAttr());
+    result->setAttr(persistentAttr, builder.getI64IntegerAttr(getBlocks(func)));
   if (isDynamic(func))
     result->setAttr(counterAttr, builder.getUnitAttr());
   return result;

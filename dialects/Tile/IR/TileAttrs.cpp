@@ -270,7 +270,7 @@ ScheduleOperandAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 
 LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                    ArrayRef<ScheduleRoleAttr> roles,
-                                   int64_t slots, WalkAttr,
+                                   int64_t blocks, int64_t slots, WalkAttr,
                                    ArrayRef<ScheduleOperandAttr> operands) {
   if (roles.empty())
     return emitError() << "expected at least one role in a schedule";
@@ -285,6 +285,10 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   if (warps > mostWarps)
     return emitError() << "expected roles of at most " << mostWarps
                        << " warps together, found " << warps;
+  if (blocks < 1 || blocks * warps > mostWarpsOfAll)
+    return emitError() << "expected 1 to " << mostWarpsOfAll / warps
+                       << " blocks of " << warps
+                       << " warps a multiprocessor, found " << blocks;
   if (slots < 1 || slots > mostSlots)
     return emitError() << "expected 1 to " << mostSlots
                        << " slots of a channel, found " << slots;

@@ -41,7 +41,7 @@ inline constexpr llvm::StringLiteral kUnorderedAttr = "rtile.unordered";
 inline constexpr int64_t kLongestGroup = 1 << 16;
 
 /// Warps of all roles of a block together, and slots of a channel.
-inline constexpr int64_t mostWarps = 32, mostSlots = 16;
+inline constexpr int64_t mostWarps = 32, mostWarpsOfAll = 64, mostSlots = 16;
 
 /// Checks that a role of so many warps can have so many registers a thread; 0
 /// if it takes what there is.

@@ -201,6 +201,12 @@ ParseResult FuncOp::parse(OpAsmParser &parser, OperationState &result) {
       (parser.parseEqual() ||
        parser.parseCustomAttributeWithFallback(properties.walk)))
     return failure();
+  int64_t blocks = 0;
+  if (succeeded(parser.parseOptionalKeyword("blocks"))) {
+    if (parser.parseEqual() || parser.parseInteger(blocks))
+      return failure();
+    properties.blocks = parser.getBuilder().getI64IntegerAttr(blocks);
+  }
   if (parser.parseOptionalAttrDictWithKeyword(result.attributes))
     return failure();
   properties.sym_name = name;
@@ -224,15 +230,22 @@ void FuncOp::print(OpAsmPrinter &printer) {
     printer << " walk = ";
     printer.printStrippedAttrOrType(walk);
   }
+  if (std::optional<uint64_t> blocks = getBlocks())
+    printer << " blocks = " << *blocks;
   printer.printOptionalAttrDictWithKeyword(
       (*this)->getAttrs(),
       {getSymNameAttrName(), getGridRankAttrName(), getScheduledAttrName(),
-       getRecipeAttrName(), getScheduleAttrName(), getWalkAttrName()});
+       getRecipeAttrName(), getScheduleAttrName(), getWalkAttrName(),
+       getBlocksAttrName()});
   printer << ' ';
   printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
 }
 
 LogicalResult FuncOp::verify() {
+  if (getBlocks() && !getScheduled())
+    return emitOpError(
+        "expected blocks of a scheduled kernel, found those of a "
+        "plain one; its schedule says how many it is to have");
   if (getRecipe() && getRecipe()->empty())
     return emitOpError("expected the name of a recipe, found an empty one");
   Block &body = getBody().front();

@@ -29,7 +29,8 @@ def RTile_FuncOp : RTile_Op<"func", [IsolatedFromAbove, Symbol]> {
     names the rule by which passes make a scheduled kernel of a plain one, with
     its parameters if there are any (`recipe = "pipelined{stages=1}"`); which
     names there are is not the dialect's business. `schedule` is what is decided
-    about it, and `walk` says in which order blocks visit the grid.
+    about it, `walk` says in which order blocks visit the grid, and `blocks` how
+    many of a scheduled kernel a multiprocessor holds at once (1 without it).
 
     Example:
 
@@ -56,7 +57,9 @@ def RTile_FuncOp : RTile_Op<"func", [IsolatedFromAbove, Symbol]> {
     ConfinedAttr<I64Attr, [IntMinValue<1>, IntMaxValue<4>]>:$grid_rank,
     UnitAttr:$scheduled, OptionalAttr<StrAttr>:$recipe,
     OptionalAttr<RTile_ScheduleAttr>:$schedule,
-    OptionalAttr<RTile_WalkAttr>:$walk);
+    OptionalAttr<RTile_WalkAttr>:$walk,
+    OptionalAttr<ConfinedAttr<I64Attr, [IntMinValue<1>, IntMaxValue<32>]>>:
+      $blocks);
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;

@@ -269,13 +269,16 @@ def RTile_ScheduleAttr : AttrDef<RTile_Dialect, "Schedule"> {
     (`rtile-choose-schedule` keeps what it finds):
 
       * `roles`: a name, warps and registers for each;
+      * `blocks`: how many a multiprocessor is to hold at once, 1 if nothing is
+        said; they share its registers and its shared memory;
       * `slots`: of each channel that a loop fills; others have 1;
       * `walk`: in which order blocks visit the grid;
       * `operands`: what differs for tiles of single buffers, each at most once.
 
     The verifier knows what holds for every kernel: names of roles differ, they
     have at most 32 warps together, registers change hands by four warps and in
-    multiples of 8. Whether a kernel fits, `rtile-choose-schedule` says.
+    multiples of 8. Whether a kernel fits, `rtile-choose-schedule` says. Warps are
+    numbered in the order of the roles.
 
     Example: one group of warps loads, two compute; left operands that come from
     parameter 0 are read to registers once.
@@ -286,16 +289,26 @@ def RTile_ScheduleAttr : AttrDef<RTile_Dialect, "Schedule"> {
                <"compute", warps = 8, registers = 232>],
       slots = 2, walk = <strided>, operands = [<buffer = 0, left = registers>]>
     ```
+
+    Two blocks a multiprocessor, with half of the registers each.
+
+    ```mlir
+    #two = #rtile.schedule<
+      roles = [<"load", warps = 4, registers = 32>,
+               <"compute", warps = 8, registers = 104>],
+      blocks = 2, slots = 4, walk = <strided>>
+    ```
   }];
   let parameters = (ins
     OptionalArrayRefParameter<"::ringlet::rtile::ScheduleRoleAttr">:$roles,
+    DefaultValuedParameter<"int64_t", "1">:$blocks,
     "int64_t":$slots,
     "::ringlet::rtile::WalkAttr":$walk,
     OptionalArrayRefParameter<
       "::ringlet::rtile::ScheduleOperandAttr">:$operands);
   let assemblyFormat = [{
-    `<` `roles` `=` `[` (`]`) : ($roles^ `]`)? `,` `slots` `=` $slots `,`
-    `walk` `=` $walk (`,` `operands` `=` `[` $operands^ `]`)? `>`
+    `<` `roles` `=` `[` (`]`) : ($roles^ `]`)? `,`
+    (`blocks` `=` $blocks^ `,`)? `slots` `=` $slots `,` `walk` `=` $walk (`,` `operands` `=` `[` $operands^ `]`)? `>`
   }];
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{

@@ -50,6 +50,27 @@
 
 // -----
 
+// A multiprocessor has room for 64 warps.
+
+// expected-error@+1 {{expected 1 to 5 blocks of 12 warps a multiprocessor, found 6}}
+#schedule = #rtile.schedule<roles = [<"load", warps = 4>, <"compute", warps = 8>], blocks = 6, slots = 2, walk = <strided>>
+
+// -----
+
+// expected-error@+1 {{expected 1 to 16 blocks of 4 warps a multiprocessor, found 0}}
+#schedule = #rtile.schedule<roles = [<"load", warps = 4>], blocks = 0, slots = 2, walk = <strided>>
+
+// -----
+
+// Blocks of a plain kernel are its schedule's business.
+
+// expected-error@+1 {{expected blocks of a scheduled kernel, found those of a plain one; its schedule says how many it is to have}}
+rtile.func @blocks_of_plain(%x: memref<?x64xbf16>) grid(%i: index) blocks = 2 {
+  rtile.return
+}
+
+// -----
+
 // A channel has slots.
 
 // expected-error@+1 {{expected 1 to 16 slots of a channel, found 17}}

@@ -13,7 +13,7 @@
 // Every operation of a role; a tile has no encoding until one is chosen.
 
 // CHECK-LABEL: rtile.func @roles(
-// CHECK-SAME:    grid(%[[I:[^:]+]]: index, %[[J:[^:]+]]: index) scheduled recipe = "fa_fwd_lazy" walk = <strided, order = [1, 0], reversed = [1], section = 4> attributes {note = "kept"} {
+// CHECK-SAME:    grid(%[[I:[^:]+]]: index, %[[J:[^:]+]]: index) scheduled recipe = "fa_fwd_lazy" walk = <strided, order = [1, 0], reversed = [1], section = 4> blocks = 2 attributes {note = "kept"} {
 // CHECK:         %[[V:.+]] = rtile.view
 // CHECK:         %[[C:.+]] = rtile.channel slots = 2 offset = 1024 barriers = 16 : !rtile.channel<64x64xbf16>
 // CHECK:         %[[D:.+]] = rtile.channel slots = 1 : !rtile.channel<64x64xbf16>
@@ -38,7 +38,7 @@
 // CHECK:         rtile.return
 rtile.func @roles(%x: memref<?x64xbf16>) grid(%i: index, %j: index) scheduled
     recipe = "fa_fwd_lazy"
-    walk = <strided, order = [1, 0], reversed = [1], section = 4>
+    walk = <strided, order = [1, 0], reversed = [1], section = 4> blocks = 2
     attributes {note = "kept"} {
   %v = rtile.view %x[*, *] : memref<?x64xbf16> to !rtile.view<64x64xbf16>
   %c = rtile.channel slots = 2 offset = 1024 barriers = 16
@@ -144,13 +144,13 @@ rtile.func @maps() grid(%i: index) attributes {maps = [
 // under names of their own.
 
 // CHECK-LABEL: rtile.func @schedule(
-// CHECK-SAME:    recipe = "fa_fwd_lazy" schedule = <roles = [<"load", warps = 4, registers = 40>, <"store", warps = 1>, <"compute", warps = 8, registers = 232>], slots = 2, walk = <each, reversed = [0]>, operands = [<buffer = 0, left = registers>, <buffer = 1, slots = 3>]> attributes {note = "kept"} {
+// CHECK-SAME:    recipe = "fa_fwd_lazy" schedule = <roles = [<"load", warps = 4, registers = 40>, <"store", warps = 1>, <"compute", warps = 8, registers = 232>], blocks = 2, slots = 2, walk = <each, reversed = [0]>, operands = [<buffer = 0, left = registers>, <buffer = 1, slots = 3>]> attributes {note = "kept"} {
 rtile.func @schedule(%x: memref<?x64xbf16>, %y: memref<?x64xbf16>) grid(%i: index)
     recipe = "fa_fwd_lazy"
     schedule = #rtile.schedule<
       roles = [<"load", warps = 4, registers = 40>, <"store", warps = 1>,
                <"compute", warps = 8, registers = 232>],
-      slots = 2, walk = <each, reversed = [0]>,
+      blocks = 2, slots = 2, walk = <each, reversed = [0]>,
       operands = [<buffer = 0, left = registers>, <buffer = 1, slots = 3>]>
     attributes {note = "kept"} {
   rtile.return

@@ -38,7 +38,7 @@ rtile.func @unknown() grid(%i: index) recipe = "fast" {
 
 // -----
 
-// expected-error@+1 {{recipe: expected no parameters of recipe fa_fwd_lazy, found 'depth'}}
+// expected-error@+1 {{recipe: expected one of stages, parts of recipe fa_fwd_lazy, found 'depth'}}
 rtile.func @parameter() grid(%i: index) recipe = "fa_fwd_lazy{depth=2}" {
   rtile.return
 }

@@ -197,6 +197,26 @@ rtile.func @many_slots(%X: memref<?x64xbf16, strided<[?, 1]>>) grid(%i: index) s
 
 // -----
 
+// Two blocks share what a multiprocessor has.
+
+rtile.func @two_blocks(%X: memref<?x64xbf16, strided<[?, 1]>>) grid(%i: index) scheduled blocks = 2 {
+  %c0 = arith.constant 0 : index
+  %x = rtile.view %X[*, *] : memref<?x64xbf16, strided<[?, 1]>> to !rtile.view<256x64xbf16>
+  // expected-error@+1 {{expected channels that need at most 115712 bytes of shared memory on sm_90a, found 131144, of which 131072 for 4 slots of 'tensor<256x64xbf16>'; 3 slots of it would fit}}
+  %xs = rtile.channel slots = 4 : !rtile.channel<256x64xbf16>
+  rtile.role "load" warps = 4 {
+    %slot = rtile.acquire %xs : !rtile.channel<256x64xbf16>
+    rtile.copy %x[%i, %c0] to %slot : !rtile.view<256x64xbf16>, !rtile.slot<256x64xbf16>
+  }
+  rtile.role "drain" warps = 4 {
+    %slot = rtile.await %xs : !rtile.channel<256x64xbf16>
+    rtile.release %slot : !rtile.slot<256x64xbf16>
+  }
+  rtile.return
+}
+
+// -----
+
 // A map of a tensor has its dilation when it is made.
 
 rtile.func @runtime_rate(%X: memref<?x64xbf16, strided<[?, 1]>>, %r: index) grid(%i: index) scheduled {

@@ -237,6 +237,44 @@ rtile.func @points(%X: memref<?x64xbf16, strided<[?, 1]>>,
   rtile.return
 }
 
+// Of two blocks a multiprocessor ptxas gives each thread half as many registers.
+
+// NVVM-LABEL: llvm.func ptx_kernelcc @two_at_once(
+// NVVM-SAME:    ["nvvm.minctasm", "2"]
+// NVVM-SAME:    rtile.persistent = 2 : i64
+rtile.func @two_at_once(%X: memref<?x64xbf16, strided<[?, 1]>>,
+                        %Z: memref<?x64xf32, strided<[?, 1]>>)
+    grid(%i: index, %j: index) scheduled
+    walk = <dynamic, order = [1, 0], reversed = [0]> blocks = 2 {
+  %c0 = arith.constant 0 : index
+  %x = rtile.view %X[*, *] : memref<?x64xbf16, strided<[?, 1]>>
+      to !rtile.view<64x64xbf16>
+  %z = rtile.view %Z[*, *] : memref<?x64xf32, strided<[?, 1]>>
+      to !rtile.view<64x64xf32>
+  %xs = rtile.channel slots = 1 : !rtile.channel<64x64xbf16>
+  rtile.role "load" warps = 4 {
+    %slot = rtile.acquire %xs : !rtile.channel<64x64xbf16>
+    rtile.copy %x[%i, %c0] to %slot
+        : !rtile.view<64x64xbf16>, !rtile.slot<64x64xbf16>
+  }
+  rtile.role "compute" warps = 4 {
+    %slot = rtile.await %xs : !rtile.channel<64x64xbf16>
+    %tile = rtile.read %slot : !rtile.slot<64x64xbf16>
+        -> tensor<64x64xbf16, #rtile.fragment<4>>
+    rtile.release %slot : !rtile.slot<64x64xbf16>
+    %own = rtile.load %x[%j, %c0] : !rtile.view<64x64xbf16>
+        -> tensor<64x64xbf16, #rtile.fragment<4>>
+    %wide = arith.extf %tile : tensor<64x64xbf16, #rtile.fragment<4>>
+        to tensor<64x64xf32, #rtile.fragment<4>>
+    %own_wide = arith.extf %own : tensor<64x64xbf16, #rtile.fragment<4>>
+        to tensor<64x64xf32, #rtile.fragment<4>>
+    %sum = arith.addf %wide, %own_wide : tensor<64x64xf32, #rtile.fragment<4>>
+    rtile.store %sum, %z[%j, %c0]
+        : tensor<64x64xf32, #rtile.fragment<4>>, !rtile.view<64x64xf32>
+  }
+  rtile.return
+}
+
 // -----
 
 // Points in sections: of all axes but the slowest one, j, as many as have 4096

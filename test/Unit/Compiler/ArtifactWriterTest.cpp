@@ -177,7 +177,7 @@ struct WritingMaps : Writing {
 } // namespace
 
 TEST(ArtifactWriter, TensorMapsAndBlocksThatStay) {
-  WritingMaps w("rtile.persistent, rtile.maps = ["
+  WritingMaps w("rtile.persistent = 2 : i64, rtile.maps = ["
                 "#rtile.map<buffer = 0, rows = 1, columns = 2, fixed = [0], "
                 "rate = 1, box = [128, 64]>, "
                 "#rtile.map<buffer = 0, rows = 1, columns = 2, fixed = [], "
@@ -186,7 +186,7 @@ TEST(ArtifactWriter, TensorMapsAndBlocksThatStay) {
   w.finish();
   ASSERT_TRUE(w.artifact);
   const abi::KernelCode &code = *w.artifact->kernels()->Get(0)->code()->Get(0);
-  EXPECT_EQ(code.blocks_per_multiprocessor(), 1);
+  EXPECT_EQ(code.blocks_per_multiprocessor(), 2);
   ASSERT_EQ(code.maps()->size(), 2u);
   const abi::TensorMap &first = *code.maps()->Get(0),
                        &second = *code.maps()->Get(1);

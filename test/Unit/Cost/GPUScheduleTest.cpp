@@ -125,6 +125,42 @@ ScheduledTiles forward(int64_t groups, int64_t key, int64_t dim) {
   return tiles;
 }
 
+// What all threads ask for is what they begin with, or less.
+TEST(ScheduleResources, RegistersOfGroupsAndBlocks) {
+  auto expectRegisters = [](int64_t groups, int64_t blocks, int64_t compute,
+                            int64_t load) {
+    RoleRegisters shared =
+        shareRegisters(hopper, groups, /*amply=*/false, blocks);
+    EXPECT_EQ(shared.compute, compute) << groups << ", " << blocks;
+    EXPECT_EQ(shared.load, load) << groups << ", " << blocks;
+    EXPECT_LE(blocks * 128 * (groups * compute + load), hopper.registersOfSM);
+  };
+  expectRegisters(1, 1, 240, 40);
+  expectRegisters(2, 1, 232, 40);
+  expectRegisters(3, 1, 160, 32);
+  expectRegisters(4, 1, 112, 32);
+  expectRegisters(1, 2, 216, 40);
+  expectRegisters(2, 2, 104, 32);
+}
+
+// Blocks of a multiprocessor share its memory and its registers.
+TEST(ScheduleResources, TwoBlocks) {
+  std::string error;
+  ScheduledTiles tiles = forward(2, 48, 64);
+  tiles.blocks = 2;
+  std::optional<ScheduleResources> given = findResources(hopper, tiles, error);
+  ASSERT_TRUE(given) << error;
+  EXPECT_EQ(given->registers.compute, 104);
+  EXPECT_EQ(slotLimit(hopper, 2), (114 << 10) - 2048);
+  EXPECT_LE(tiles.sharedBytes(given->slots), slotLimit(hopper, 2));
+  tiles = forward(2, 128, 128);
+  tiles.blocks = 2;
+  EXPECT_FALSE(findResources(hopper, tiles, error));
+  EXPECT_EQ(error, "expected at most 104 registers a thread, 2 groups of 64 "
+                   "rows in 2 blocks, found 192: 160 for tiles, 32 for the "
+                   "rest");
+}
+
 // Tiles that are live at one place add up, others do not.
 TEST(ScheduleResources, PeakOfLiveTiles) {
   EXPECT_EQ(peakRegisters({}), 0);
