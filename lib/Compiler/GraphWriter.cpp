@@ -121,6 +121,7 @@ bool GraphBuilder::addAttention(attn::AttentionOp op) {
   node.key_starts = find(op.getKeyStarts());
   node.sink = find(op.getSink());
   node.block_mask = find(op.getBlockMask());
+  node.page_table = find(op.getPageTable());
   if (auto block = op.getBlockSize()) {
     node.block_query = (*block)[0];
     node.block_key = (*block)[1];

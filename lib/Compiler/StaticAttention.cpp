@@ -20,6 +20,7 @@ ringlet::readStaticAttention(attn::AttentionOp op, StringRef use,
        {std::tuple{op.getQOffset() != nullptr, "q_offset", "S1"},
         {op.getQueryLengths() != nullptr, "lengths", "S2"},
         {op.isPacked(), "packed", "S2"},
+        {op.isPaged(), "pages", "S4"},
         {!op.getSizes().empty(), "sizes", "B1"},
         {op.getBlockMask() != nullptr, "block_mask", "B6"}})
     if (value) {

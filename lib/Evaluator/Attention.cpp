@@ -13,6 +13,7 @@
 #include "lib/Oracle/Attention.h"
 #include "lib/Evaluator/Evaluation.h"
 #include "lib/Evaluator/OracleSpec.h"
+#include "lib/Oracle/Pages.h"
 
 #include <numeric>
 
@@ -137,8 +138,21 @@ LogicalResult Evaluation::evaluateAttention(attn::AttentionOp op) {
         Tensor::copyOf(std::as_const(tensor).view(), DType::f32));
   };
   auto query = byToken(op.getQuery(), queryStarts);
-  auto key = byToken(op.getKey(), keyStarts);
-  auto value = byToken(op.getValue(), keyStarts);
+  auto inPages =
+      [&](TypedValue<RankedTensorType> value) -> std::optional<TensorView> {
+    std::optional<Tensor> rows =
+        oracle::gatherPages((*this)[value].tensor.view(),
+                            (*this)[op.getPageTable()].tensor.view(), &error);
+    if (!rows)
+      return std::nullopt;
+    return operands.add(
+        Tensor::copyOf(std::as_const(*rows).view(), DType::f32));
+  };
+  auto ofKeys = [&](TypedValue<RankedTensorType> value) {
+    return op.isPaged() ? inPages(value) : byToken(value, keyStarts);
+  };
+  auto key = ofKeys(op.getKey());
+  auto value = ofKeys(op.getValue());
   if (!query || !key || !value)
     return refuseInputs(op, error);
   oracle::AttentionInputs &inputs = operands.inputs;
@@ -152,8 +166,14 @@ LogicalResult Evaluation::evaluateAttention(attn::AttentionOp op) {
   };
   inputs.cuSeqlensQ = as(op.getQueryStarts(), DType::i64);
   inputs.cuSeqlensK = as(op.getKeyStarts(), DType::i64);
+  if (op.isPaged() && op.isPacked()) {
+    inputs.cuSeqlensK.reset();
+    inputs.lengthsK = operands.add(oracle::countKeysInPages(
+        (*this)[op.getKeyStarts()].tensor.view(), inputs.key.size(1)));
+  }
   inputs.lengthsQ = as(op.getQueryLengths(), DType::i64);
-  inputs.lengthsK = as(op.getKeyLengths(), DType::i64);
+  if (op.getKeyLengths())
+    inputs.lengthsK = as(op.getKeyLengths(), DType::i64);
   inputs.sink = as(op.getSink(), DType::f32);
   inputs.blockMask = as(op.getBlockMask(), DType::i1);
   if (op.getQOffset()) {
@@ -166,9 +186,9 @@ LogicalResult Evaluation::evaluateAttention(attn::AttentionOp op) {
     sizes.push_back(integer(size));
   oracle::AttentionSpec spec = toOracle(op, sizes);
 
-  int64_t axis = op.getSequenceAxis();
+  int axis = static_cast<int>(op.getSequenceAxis());
   if (failed(spend(op, product({inputs.query.elements(),
-                                inputs.key.size(static_cast<int>(axis)),
+                                inputs.key.size(op.isPaged() ? 1 : axis),
                                 static_cast<int64_t>(spec.branches.size())}))))
     return failure();
   oracle::AttentionOptions options;

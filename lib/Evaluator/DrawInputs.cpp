@@ -81,22 +81,22 @@ void AxisClasses::joinAll(Value a, Value b) {
 }
 
 void AxisClasses::visitAttention(attn::AttentionOp op) {
-  int64_t axis = op.getSequenceAxis();
+  int64_t axis = op.getSequenceAxis(), keyAxis = op.getKeyAxis();
   Value query = op.getQuery(), key = op.getKey(), value = op.getValue();
   auto lse = tensorType(op.getLse()).getRank();
-  for (int64_t i = 0; i <= axis + 1; ++i) {
+  for (int64_t i = 0; i <= axis + 1; ++i)
     join({query, i}, {op.getOutput(), i});
+  for (int64_t i = 0; i <= keyAxis + 1; ++i)
     join({key, i}, {value, i});
-  }
-  join({query, axis + 2}, {key, axis + 2});
-  join({value, axis + 2}, {op.getOutput(), axis + 2});
+  join({query, axis + 2}, {key, keyAxis + 2});
+  join({value, keyAxis + 2}, {op.getOutput(), axis + 2});
   join({op.getLse(), lse - 1}, {query, axis});
   join({op.getLse(), lse - 2}, {query, axis + 1});
   if (op.getSink())
     join({op.getSink(), 0}, {query, axis + 1});
   if (op.isPacked())
     return joinAll(op.getQueryStarts(), op.getKeyStarts());
-  join({query, 0}, {key, 0});
+  join({query, 0}, op.isPaged() ? Axis(op.getPageTable(), 0) : Axis(key, 0));
   join({op.getLse(), lse - 3}, {query, 0});
   for (Value perSequence : {Value(op.getQueryLengths()),
                             Value(op.getKeyLengths()), Value(op.getQOffset())})
@@ -216,6 +216,8 @@ private:
   bool fillOption(OpOperand &use, Tensor &tensor);
   void fillStarts(Tensor &tensor, int64_t rows);
   void fillLengths(Tensor &tensor, int64_t rows);
+  int64_t countKeys(attn::AttentionOp op);
+  void fillPages(Tensor &tensor, attn::AttentionOp op);
   void fillOffsets(Tensor &tensor, attn::AttentionOp op);
   int64_t drawSize(attn::AttentionOp op, Value size);
 
@@ -243,10 +245,23 @@ void Drawer::fillLengths(Tensor &tensor, int64_t rows) {
     tensor.as<int64_t>()[i] = dice.oneIn(3) ? rows : dice.between(0, rows);
 }
 
+/// Those that a sequence may have, or packed ones together.
+int64_t Drawer::countKeys(attn::AttentionOp op) {
+  int64_t rows = axes.sizeOf({op.getKey(), op.getKeyAxis()});
+  return op.isPaged() ? rows * axes.sizeOf({op.getPageTable(), 1}) : rows;
+}
+
+/// Numbers of pages and, now and then, of none (S4).
+void Drawer::fillPages(Tensor &tensor, attn::AttentionOp op) {
+  int64_t pages = axes.sizeOf({op.getKey(), 0});
+  for (int64_t i = 0; i < tensor.elements(); ++i)
+    tensor.as<int64_t>()[i] = dice.between(-1, pages);
+}
+
 void Drawer::fillOffsets(Tensor &tensor, attn::AttentionOp op) {
   // Positions before the sequence, and those beyond a grid, are not allowed
   // everywhere; 0 mostly is.
-  int64_t keys = axes.sizeOf({op.getKey(), op.getSequenceAxis()});
+  int64_t keys = countKeys(op);
   bool isFree = dice.oneIn(2);
   for (int64_t i = 0; i < tensor.elements(); ++i)
     tensor.as<int64_t>()[i] = isFree ? dice.between(-2, keys) : 0;
@@ -275,7 +290,7 @@ bool Drawer::fillOption(OpOperand &use, Tensor &tensor) {
   Value value = use.get();
   int64_t axis = op.getSequenceAxis();
   int64_t queries = axes.sizeOf({op.getQuery(), axis});
-  int64_t keys = axes.sizeOf({op.getKey(), axis});
+  int64_t keys = countKeys(op);
   if (value == op.getQOffset())
     fillOffsets(tensor, op);
   else if (value == op.getQueryLengths())
@@ -288,6 +303,8 @@ bool Drawer::fillOption(OpOperand &use, Tensor &tensor) {
                value == op.getKeyStarts() ? std::min(queries, keys) : queries);
   else if (value == op.getKeyStarts())
     fillStarts(tensor, keys);
+  else if (value == op.getPageTable())
+    fillPages(tensor, op);
   else if (llvm::is_contained(op.getSizes(), value))
     *tensor.as<int64_t>() = drawSize(op, value);
   else

@@ -76,6 +76,8 @@ struct View {
   const Buffer *buffer = nullptr;
   const Buffer *rows = nullptr;
   const Buffer *positions = nullptr;
+  /// The pages of sequences, if rows lie in pages (S4).
+  const Buffer *pages = nullptr;
   std::shared_ptr<const layout::Order> order;
   mlir::Operation *definition = nullptr;
   llvm::SmallVector<int64_t, 4> fixed;

@@ -22,6 +22,8 @@ using namespace ringlet::interpreter;
 Rows::Rows(const View &view) : view(view), base(view.residue), rate(view.rate) {
   auto op = cast<rtile::ViewOp>(view.definition);
   size = view.buffer->sizes[op.getAxes()[0]];
+  if (view.pages)
+    size *= view.pages->sizes[1];
   group = op.getGroupSize();
   int64_t count = view.rows ? view.rows->sizes[0] : size;
   low = view.origin + std::clamp<Wide>(view.first, 0, count);
@@ -122,6 +124,8 @@ static LogicalResult runView(Machine &machine, const Instruction &instruction) {
     view.first = machine.scalar(instruction, next++);
     view.end = machine.scalar(instruction, next++);
   }
+  view.pages =
+      op.getPages() ? machine.operand(instruction, next++).buffer : nullptr;
   view.order = op.getOrder() ? op.getOrder()->getOrder() : nullptr;
   return success();
 }
@@ -214,6 +218,7 @@ private:
   int64_t getWidth() const {
     return type.getShape().size() == 2 ? type.getShape()[1] : 1;
   }
+  LogicalResult findPage(int64_t &index, int64_t &offset);
   LogicalResult readTableOfRows(const Rows &rows, int64_t row);
   template <typename Visitor>
   LogicalResult visitRow(int64_t i, int64_t index, int64_t member,
@@ -237,6 +242,8 @@ LogicalResult Access::addFixedOffset(int64_t &offset, int64_t member) {
     if (llvm::is_contained(axes, axis))
       continue;
     int64_t index = view.fixed[next++];
+    if (view.pages && axis + 1 == axes[0])
+      continue;
     if (op.getGroup() && (*op.getGroup())[0] == axis)
       index += member;
     int64_t size = view.buffer->sizes[axis];
@@ -286,12 +293,36 @@ LogicalResult Access::readTableOfRows(const Rows &rows, int64_t row) {
   return success();
 }
 
+/// S4: the page that has an index of the row axis, and the index on it.
+LogicalResult Access::findPage(int64_t &index, int64_t &offset) {
+  auto op = cast<rtile::ViewOp>(view.definition);
+  int64_t axis = op.getAxes()[0] - 1, rows = op.getPageSize();
+  const Buffer &table = *view.pages;
+  // Indices of axes in front of the row axis come first.
+  int64_t indices[] = {view.fixed[axis], index / rows};
+  FailureOr<const char *> entry =
+      findElement(machine, instruction, table, indices);
+  if (failed(entry))
+    return failure();
+  int64_t pool = view.buffer->sizes[axis];
+  if (pool == 0)
+    return machine.fail(instruction, "expected a page, found none (S4)");
+  int32_t page;
+  std::memcpy(&page, *entry, sizeof page);
+  offset += std::clamp<int64_t>(page, 0, pool - 1) * view.buffer->strides[axis];
+  index %= rows;
+  return success();
+}
+
 template <typename Visitor>
 LogicalResult Access::visitRow(int64_t i, int64_t index, int64_t member,
                                Visitor visit) {
   const Buffer &buffer = *view.buffer;
   ArrayRef<int64_t> axes = cast<rtile::ViewOp>(view.definition).getAxes();
-  int64_t offset = index * buffer.strides[axes[0]];
+  int64_t offset = 0;
+  if (view.pages && failed(findPage(index, offset)))
+    return failure();
+  offset += index * buffer.strides[axes[0]];
   if (failed(addFixedOffset(offset, member)))
     return failure();
   int64_t firstColumn = offsets.size() == 2 ? offsets[1] : 0;

@@ -29,7 +29,7 @@ namespace {
 std::optional<int64_t> getPositionBound(attn::AttentionOp op) {
   int64_t axis = op.getSequenceAxis();
   int64_t queries = op.getQuery().getType().getDimSize(axis);
-  int64_t keys = op.getKey().getType().getDimSize(axis);
+  int64_t keys = op.getKeyRows();
   if (op.isPacked() || op.getQueryLengths() || op.getQOffset() ||
       ShapedType::isDynamic(queries) || ShapedType::isDynamic(keys))
     return std::nullopt;

@@ -38,7 +38,7 @@ static bool masksByElement(attn::AttentionOp op, attn::BranchAttr branch) {
     return false;
   int64_t axis = op.getSequenceAxis();
   if (branch.isRuntimeR() || op.getQuery().getType().isDynamicDim(axis) ||
-      op.getKey().getType().isDynamicDim(axis))
+      ShapedType::isDynamic(op.getKeyRows()))
     return true;
   return llvm::any_of(*op.getBlockSize(), [&](int64_t side) {
     return side % (128 * branch.getR()) != 0;
@@ -49,7 +49,7 @@ static bool masksByElement(attn::AttentionOp op, attn::BranchAttr branch) {
 static bool readsMore(attn::AttentionOp op) {
   Value offset = op.getQOffset();
   return op.getSink() || op.mayCountPadding() || op.getQueryLengths() ||
-         op.isPacked() ||
+         op.isPacked() || op.isPaged() ||
          (offset && cast<RankedTensorType>(offset.getType()).getRank() != 0);
 }
 
@@ -69,7 +69,7 @@ static double countKeys(attn::AttentionOp op, attn::BranchAttr branch) {
   auto limit = [&](int64_t keys) {
     most = std::min(most, static_cast<double>(keys));
   };
-  int64_t keys = op.getKey().getType().getDimSize(op.getSequenceAxis());
+  int64_t keys = op.getKeyRows();
   if (!ShapedType::isDynamic(keys))
     limit(keys);
   if (!branch.isUnbounded() && !branch.isRuntimeW())

@@ -90,7 +90,7 @@ SplitKVChoice ringlet::chooseSplitKV(attn::AttentionOp op,
   }
   std::string reason = cost::explain(chosen);
   bool isLong = !ShapedType::isDynamic(queries) && queries > chosen.queries;
-  int64_t keys = op.getKey().getType().getDimSize(op.getSequenceAxis());
+  int64_t keys = op.getKeyRows();
   bool areFew = !ShapedType::isDynamic(keys) && keys < chosen.fewestKeys;
   if (chosen.queries == 0 || isLong || areFew)
     return {{}, reason};

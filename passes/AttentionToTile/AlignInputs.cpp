@@ -50,7 +50,9 @@ enum class Where { Anywhere, InLoop };
 rtile::ViewOp findLoaded(Value parameter, Where where) {
   for (Operation *user : parameter.getUsers()) {
     auto view = dyn_cast<rtile::ViewOp>(user);
-    if (!view || view.getBuffer() != parameter || view.getType().getRank() != 2)
+    // Of a pool of pages a call need not read most.
+    if (!view || view.getBuffer() != parameter || view.getPages() ||
+        view.getType().getRank() != 2)
       continue;
     for (Operation *access : view->getUsers())
       if (isa<rtile::LoadOp>(access) &&

@@ -28,6 +28,9 @@ struct Attention {
   HostTensor output, lse;
   /// Null without one (B6, R3).
   HostTensor blockMask, sink;
+  /// The pages of sequences; null where keys lie in none (S4). The sizes of key
+  /// and value are then those of the sequences: `[B, rows, ...]`.
+  HostTensor pages;
   /// Position of query row 0 (S1), if all sequences have the same.
   mlir::Value queryOffset;
   SequenceLists sequences;
@@ -42,6 +45,8 @@ struct Attention {
     return llvm::cast<attn::BranchAttr>(op.getBranches()[index]);
   }
   attn::TilingAttr getTiling(unsigned index) { return op.getTilingOf(index); }
+  /// How many keys a sequence may have, or packed ones together.
+  mlir::Value getKeyRows() { return key.sizes[op.getKeyAxis()]; }
   bool isSum() { return op.getMix() == attn::Mix::Sum; }
   /// Whether branch number `index` has all heads, or every row of them, too.
   bool hasEveryHead(unsigned index);

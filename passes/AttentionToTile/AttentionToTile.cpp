@@ -107,10 +107,28 @@ HostTensor FunctionLowering::target(OpResult result, ArrayRef<Value> sizes) {
   return plan.workspace(type.getShape(), type.getElementType(), sizes);
 }
 
+void FunctionLowering::requirePages(const HostTensor &pages, Value sequences,
+                                    HostTensor &key, HostTensor &value) {
+  plan.requireEqual(pages.sizes[0], sequences,
+                    "expected pages of each sequence", "S4");
+  plan.requireEqual(key.sizes[0], value.sizes[0],
+                    "expected as many pages of key as of value", "S4");
+  // Page numbers are clamped to the pool: there has to be one.
+  Value entries = plan.mul(pages.sizes[0], pages.sizes[1]);
+  plan.requireAtMost(plan.min(entries, plan.constant(1)), key.sizes[0],
+                     "expected at least one page where sequences have some",
+                     "S4");
+  for (HostTensor *tensor : {&key, &value})
+    tensor->sizes = {sequences, plan.mul(pages.sizes[1], tensor->sizes[1]),
+                     tensor->sizes[2], tensor->sizes[3]};
+}
+
 void FunctionLowering::requireShapes(attn::AttentionOp op,
                                      const HostTensor &query,
                                      const HostTensor &key,
                                      const HostTensor &value) {
+  if (op.isPaged())
+    return;
   if (!op.isPacked()) {
     plan.requireEqual(query.sizes[0], key.sizes[0],
                       "expected query and key of one batch size", "section 1");
@@ -140,7 +158,7 @@ Value FunctionLowering::queryOffset(attn::AttentionOp op,
     return plan.constant(0);
   Value offset = op.getQOffset();
   if (!offset)
-    return plan.sub(key.sizes[op.getSequenceAxis()],
+    return plan.sub(key.sizes[op.getKeyAxis()],
                     query.sizes[op.getSequenceAxis()]);
   Value read = readScalar(offset);
   StringRef message = "expected q_offset within +-2^60";
@@ -184,8 +202,15 @@ Attention FunctionLowering::readAttention(attn::AttentionOp op) {
   HostTensor key = tensors.lookup(op.getKey());
   HostTensor value = tensors.lookup(op.getValue());
   requireShapes(op, query, key, value);
+  SequenceLists lists;
+  HostTensor pages;
+  if (op.isPaged()) {
+    lists = getLists(op, query.sizes[0]);
+    pages = tensors.lookup(op.getPageTable());
+    requirePages(pages, lists.count, key, value);
+  }
   int64_t axis = op.getSequenceAxis();
-  Value &queryRows = query.sizes[axis], &keyRows = key.sizes[axis];
+  Value &queryRows = query.sizes[axis], &keyRows = key.sizes[op.getKeyAxis()];
   queryRows = requireLength(plan, queryRows,
                             rlayout::getOrder(op.getQuery().getType()));
   keyRows =
@@ -194,7 +219,8 @@ Attention FunctionLowering::readAttention(attn::AttentionOp op) {
   // Where there are no queries, there are no positions.
   if (op.getPatternOrderAttr() || op.getGridWindow() || op.getBlockMask())
     offset = plan.mul(offset, plan.min(queryRows, plan.constant(1)));
-  SequenceLists lists = getLists(op, query.sizes[0]);
+  if (!op.isPaged())
+    lists = getLists(op, query.sizes[0]);
   auto lookup = [&](Value operand) {
     return operand ? tensors.lookup(operand) : HostTensor();
   };
@@ -213,6 +239,7 @@ Attention FunctionLowering::readAttention(attn::AttentionOp op) {
           /*lse=*/{},
           blockMask,
           lookup(op.getSink()),
+          pages,
           offset,
           lists,
           rows,
@@ -255,7 +282,7 @@ void FunctionLowering::lowerAttention(attn::AttentionOp op) {
                        attention.query.sizes[axis]);
     if (split.getFewestKeys() > 1) {
       Value fewest = plan.constant(split.getFewestKeys() - 1);
-      isShort = plan.min(isShort, plan.sub(attention.key.sizes[axis], fewest));
+      isShort = plan.min(isShort, plan.sub(attention.getKeyRows(), fewest));
     }
     isShort = plan.min(isShort, plan.constant(1));
     isShort = plan.max(isShort, plan.constant(0));

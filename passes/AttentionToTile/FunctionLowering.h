@@ -40,6 +40,10 @@ private:
   /// Checks that the sizes of inputs agree, which their types left open.
   void requireShapes(attn::AttentionOp op, const HostTensor &query,
                      const HostTensor &key, const HostTensor &value);
+  /// Checks the pages of so many sequences (S4), and lets `key` and `value`
+  /// have the sizes of what sequences have of these pools.
+  void requirePages(const HostTensor &pages, mlir::Value sequences,
+                    HostTensor &key, HostTensor &value);
   mlir::Value queryOffset(attn::AttentionOp op, const HostTensor &query,
                           const HostTensor &key);
   /// Lists of sequences, of as many as there are if they are not packed.

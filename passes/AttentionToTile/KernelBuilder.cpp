@@ -146,7 +146,7 @@ Value KernelBuilder::view(StringRef name, Value buffer, ArrayRef<Value> axes,
       type.hasRuntimeW() ? rows.w : Value(),
       type.hasRuntimeRate() ? rows.rate : Value(),
       type.getIndexed() ? rows.table : Value(), rows.positions, rows.first,
-      rows.end, body.getDenseI64ArrayAttr(free), rows.order, group);
+      rows.end, rows.pages, body.getDenseI64ArrayAttr(free), rows.order, group);
 }
 
 Value KernelBuilder::load(StringRef name, Value view, Value row, Value column) {

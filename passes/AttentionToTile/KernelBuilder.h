@@ -83,6 +83,8 @@ public:
     mlir::Value first, end;
     /// Where the type has `?` for them.
     mlir::Value w, rate;
+    /// The pages of sequences, if rows lie in pages (S4).
+    mlir::Value pages;
     /// Heads, from that of the view's axes on, that each row stands for. Their
     /// axis is the last but one.
     int64_t heads = 1;

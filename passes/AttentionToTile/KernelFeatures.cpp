@@ -243,7 +243,7 @@ static Value mayHaveMore(HostPlan &plan, Attention &attention, int64_t count) {
   // An order has more ordinals than keys.
   if (attention.op.getOrdinalOrder())
     return one;
-  Value keys = attention.key.sizes[attention.op.getSequenceAxis()];
+  Value keys = attention.getKeyRows();
   Value excess = plan.sub(keys, plan.constant(count));
   return plan.max(plan.constant(0), plan.min(one, excess));
 }

@@ -201,9 +201,8 @@ static Value countParts(HostPlan &plan, Attention &attention, unsigned index,
                         Value most) {
   attn::SplitKVAttr split = attention.op.getSplitKvAttr();
   const BranchSizes &sizes = attention.sizes[index];
-  int64_t axis = attention.op.getSequenceAxis();
-  Value queries = attention.query.sizes[axis];
-  Value keys = attention.key.sizes[axis];
+  Value queries = attention.query.sizes[attention.op.getSequenceAxis()];
+  Value keys = attention.getKeyRows();
   if (sizes.w)
     keys = plan.min(keys, sizes.w);
   if (auto window = attention.op.getWindow();

@@ -83,7 +83,7 @@ void KeyTiles::declare(Value tileCount, Value segmentCount,
   auto table = rplan::TileIndexOp::create(
       builder, plan.getLoc(),
       MemRefType::get({ShapedType::kDynamic}, builder.getI64Type()),
-      attention.query.sizes[1], attention.queryOffset, attention.key.sizes[1],
+      attention.query.sizes[1], attention.queryOffset, attention.getKeyRows(),
       tileCount, segmentCount, firstSegment,
       builder.getDenseI64ArrayAttr({queryRows, keyRows}),
       w ? builder.getI64IntegerAttr(w) : IntegerAttr(),

@@ -26,8 +26,7 @@ public:
       : plan(plan), attention(attention), kernel(kernel), k(plan, name),
         counts(k.addBuffer("padding", kernel.counts.buffer)),
         queryRows(k.addNumber("q_size", attention.rowSizes.back())),
-        keyRows(k.addNumber(
-            "k_size", attention.key.sizes[attention.op.getSequenceAxis()])),
+        keyRows(k.addNumber("k_size", attention.getKeyRows())),
         offset(k.addNumber("q_offset", attention.queryOffset)) {}
 
   void emit();

@@ -15,6 +15,8 @@ using namespace ringlet;
 PointSequence::PointSequence(KernelBuilder &k, Attention &attention,
                              Value query, Value key)
     : k(k), attention(attention), query(query), key(key) {
+  if (attention.pages)
+    pages = k.addBuffer("pages", attention.pages.buffer);
   const AttentionRows &rows = attention.rows;
   Value position = rows.getOrdinalsOfSequence(Side::Query)
                        ? attention.queryOffset
@@ -25,8 +27,12 @@ PointSequence::PointSequence(KernelBuilder &k, Attention &attention,
 }
 
 Value PointSequence::getRows(Side side) {
-  return k.size("rows", side == Side::Query ? query : key,
-                attention.op.getSequenceAxis());
+  if (side == Side::Query || !pages)
+    return k.size("rows", side == Side::Query ? query : key,
+                  attention.op.getSequenceAxis());
+  // As many as its pages have.
+  return k.mul("rows", k.size("pages_of_sequence", pages, 1),
+               attention.key.getType().getDimSize(1));
 }
 
 Value PointSequence::getCount(Side side) {
@@ -40,7 +46,15 @@ void PointSequence::read(Value sequence, Value firstRow) {
   if (attention.sequences.haveLengths()) {
     Value queryCount = getRows(Side::Query);
     Value keyCount = getRows(Side::Key);
-    read = reader->read(number, queryCount, keyCount, firstRow);
+    bool countsKeys = pages && attention.sequences.arePacked();
+    Value bound = countsKeys ? k.constant(kMaxOffset) : keyCount;
+    read = reader->read(number, queryCount, bound, firstRow);
+    // In pages each sequence begins at row 0.
+    if (countsKeys) {
+      Value length = reader->getLength("k_length", read.keys);
+      read.keys = {k.constant(0),
+                   k.create<arith::MinSIOp>("k_rows", length, keyCount)};
+    }
   }
   queries = read.queries;
   keys = read.keys;

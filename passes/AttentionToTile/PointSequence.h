@@ -42,6 +42,10 @@ public:
   mlir::Value getCount(Side side);
   /// The rows of the axis of a side.
   mlir::Value getRows(Side side);
+  /// The number of the sequence, and the pages of all (S4), a parameter; null
+  /// without pages.
+  mlir::Value getNumber() const { return number; }
+  mlir::Value getPages() const { return pages; }
   /// The entries of keys that come before the first one that no query sees,
   /// nor any behind it: those of `getPart` where all may be seen.
   const SequencePart &getSeenKeys() const { return seenKeys; }
@@ -54,7 +58,7 @@ private:
 
   KernelBuilder &k;
   Attention &attention;
-  mlir::Value query, key;
+  mlir::Value query, key, pages;
   std::optional<SequenceReader> reader;
   mlir::Value number, firstOrdinal;
   SequencePart queries, keys, seenKeys;

@@ -46,11 +46,11 @@ KernelBuilder::Rows TileKernel::getRows(Side side, Value segment,
   return view.getRows(side, origin, segment, ofResidue, part);
 }
 
-Value TileKernel::makeView(StringRef name, Value buffer, Value head,
+Value TileKernel::makeView(StringRef name, Value buffer, ArrayRef<Value> axes,
                            int64_t count, int64_t columns,
                            const KernelBuilder::Rows &where) {
   Type element = cast<MemRefType>(buffer.getType()).getElementType();
-  return k.view(name, buffer, grid.getAxes(head),
+  return k.view(name, buffer, axes,
                 view.getType({count, columns}, element, where), where);
 }
 
@@ -58,17 +58,22 @@ void TileKernel::viewQueries() {
   const AttentionGrid::Point &point = grid.getPoint();
   queries = getRows(Side::Query, point.segment, residue);
   queries.heads = headsOfTile;
-  queryView = makeView("q", query, point.head, queryRows,
+  queryView = makeView("q", query, grid.getAxes(point.head), queryRows,
                        attention.op.getHeadDim(), queries);
   // Only who sees whom is a matter of positions.
   queries.positions = nullptr;
 }
 
+/// In a pool of pages a sequence has its number, be they packed or not.
 TileKernel::KeyViews TileKernel::viewKeys(KernelBuilder::Rows where) {
   Value head = grid.getPoint().keyHead;
+  SmallVector<Value> axes = grid.getAxes(head);
+  where.pages = sequence.getPages();
+  if (where.pages)
+    axes = {sequence.getNumber(), nullptr, head, nullptr};
   KeyViews views;
   views.key =
-      makeView("k", key, head, keyRows, attention.op.getHeadDim(), where);
+      makeView("k", key, axes, keyRows, attention.op.getHeadDim(), where);
   where.positions = nullptr;
   // What nobody sees has weight 0, which times NaN is none: it must not be
   // read. Of a tile of keys no element needs to be hidden for that.
@@ -78,7 +83,7 @@ TileKernel::KeyViews TileKernel::viewKeys(KernelBuilder::Rows where) {
     where.end = seen.end;
   }
   views.value =
-      makeView("v", value, head, keyRows, attention.op.getValueDim(), where);
+      makeView("v", value, axes, keyRows, attention.op.getValueDim(), where);
   return views;
 }
 

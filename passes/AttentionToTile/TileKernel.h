@@ -83,8 +83,8 @@ protected:
 
 private:
   mlir::Value makeView(llvm::StringRef name, mlir::Value buffer,
-                       mlir::Value head, int64_t count, int64_t columns,
-                       const KernelBuilder::Rows &where);
+                       llvm::ArrayRef<mlir::Value> axes, int64_t count,
+                       int64_t columns, const KernelBuilder::Rows &where);
 };
 
 } // namespace ringlet

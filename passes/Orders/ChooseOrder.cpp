@@ -64,6 +64,8 @@ static std::string whyNotOrdered(attn::AttentionOp op) {
       return "an operand has an order of its own, which is kept (O1)";
   if (op.isPacked())
     return "orders restart with each of its packed sequences (S2)";
+  if (op.isPaged())
+    return "a table says in which pages its keys lie (S4)";
   if (op.getQueryLengths())
     return "what it sees ends with its sequences, whose lengths only the "
            "running program knows (S2)";

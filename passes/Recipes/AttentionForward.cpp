@@ -83,6 +83,13 @@ SmallVector<BranchAttr> getTileBranches(attn::AttentionOp op) {
   return llvm::to_vector(op.getBranchRange());
 }
 
+/// Maps of the copy engine know one pool, not which of its pages come next.
+std::string checkPages(attn::AttentionOp op) {
+  return op.isPaged() ? "expected keys and values of a sequence side by side, "
+                        "found pages (S4)"
+                      : "";
+}
+
 /// The copy engine fetches rows at equal distances, in an order rows that lie
 /// side by side; and scheduled kernels find the keys that are seen by division.
 std::string checkOrders(attn::AttentionOp op) {
@@ -159,6 +166,8 @@ std::string ringlet::whyNotForwardAttention(attn::AttentionOp op,
       problem = checkBranch(branch);
   if (problem.empty())
     problem = checkOrders(op);
+  if (problem.empty())
+    problem = checkPages(op);
   if (problem.empty())
     problem = checkMasks(op);
   return problem;

@@ -50,6 +50,10 @@ Value CodeBuilder::mul(Value a, Value b) {
 Value CodeBuilder::mul(Value a, int64_t b) {
   return b == 1 ? a : mul(a, integer(a.getType(), b));
 }
+Value CodeBuilder::divUnsigned(Value a, int64_t b) {
+  return arith::DivUIOp::create(*this, a, integer(a.getType(), b));
+}
+
 Value CodeBuilder::min(Value a, Value b) {
   return arith::MinSIOp::create(*this, a, b);
 }

@@ -41,6 +41,7 @@ public:
   Value sub(Value a, Value b);
   Value mul(Value a, Value b);
   Value mul(Value a, int64_t b);
+  Value divUnsigned(Value a, int64_t b);
   Value min(Value a, Value b);
   Value max(Value a, Value b);
   Value less(Value a, Value b);

@@ -43,6 +43,16 @@ struct View {
   mlir::Value indices, positions, size;
   /// Where row 0 would lie on the row axis; not of an indexed view.
   mlir::Value firstIndex;
+  /// Of rows in pages (S4): the entries of the view's sequence and the bytes
+  /// from one to the next, the last page and the bytes from page to page, and
+  /// the rows of a page. `rowZero` is then row 0 of page 0.
+  mlir::Value pageEntries, entryStride, lastPage, pageStride;
+  int64_t pageRows = 0;
+
+  /// Whether rows lie at one distance from each other.
+  bool hasEqualSteps() const {
+    return !indices && !memberStride && !pageEntries;
+  }
 };
 
 /// `scalars` and `buffers` say what stands for the operands of `op`.
@@ -52,11 +62,25 @@ View addressView(CodeBuilder &b, rtile::ViewOp op,
 
 /// Bytes of an entry of a table.
 inline constexpr int64_t entryBytes = 8;
+/// The same of a table of pages.
+inline constexpr int64_t pageEntryBytes = 4;
 
-/// Where a row lies of which the table of rows has `index`, or an existing row
-/// of a view without one: a column of it if that is what lies at `rowZero`.
+/// Where on its axis a row lies of which the table of rows has `index`, or an
+/// existing row of a view without one.
+struct RowPlace {
+  mlir::Value row, index;
+  /// Of rows in pages: the place on the page, and the page as the table has it.
+  mlir::Value inPage, page;
+};
+
+/// A place without its page, and where the table has that.
+RowPlace getPlace(CodeBuilder &b, const View &view, mlir::Value row,
+                  mlir::Value index = {});
+mlir::Value getPageEntry(CodeBuilder &b, const View &view, RowPlace &place);
+
+/// The address of a place: of a column of it if that is what lies at `rowZero`.
 mlir::Value getRowAddress(CodeBuilder &b, const View &view, mlir::Value rowZero,
-                          mlir::Value row, mlir::Value index = {});
+                          const RowPlace &place);
 
 /// The entry of `row` in a table that has that of row 0 at `entries`.
 mlir::Value getEntry(CodeBuilder &b, const View &view, mlir::Value entries,

@@ -168,7 +168,7 @@ LogicalResult check(Operation *op, StringRef target) {
       return !buffer || isa<BlockArgument>(buffer);
     };
     if (!isParameter(view.getBuffer()) || !isParameter(view.getRows()) ||
-        !isParameter(view.getPositions()))
+        !isParameter(view.getPositions()) || !isParameter(view.getPages()))
       return op->emitOpError("expected buffers that are parameters of the "
                              "kernel");
     return success();

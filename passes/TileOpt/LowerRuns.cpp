@@ -43,7 +43,9 @@ RowRange getRows(ImplicitLocOpBuilder &builder, PositionBuilder &position,
       view.getFirst(),           view.getEnd(),
       view.getMixedW(),          view.getMixedRate(),
       view.getGroupSize()};
-  if (!view.getRows())
+  if (view.getPages())
+    operands.axis = position.mul(size(view.getPages(), 1), view.getPageSize());
+  else if (!view.getRows())
     operands.axis = size(view.getBuffer(), view.getAxes()[0]);
   return getRowRange(position, view.getResult().getType(), operands);
 }

@@ -96,6 +96,8 @@ std::string checkCopy(rtile::LoadOp load, bool isKey) {
   if (!view.isStatic())
     return "expected views whose w and rate are known, found ? (B1)";
   auto op = load.getView().getDefiningOp<rtile::ViewOp>();
+  if (op && op.getPages())
+    return "expected views of rows side by side, found one of pages (S4)";
   if (op && (op.getPositions() || (op.getOrder() && getRowStep(op) != 1)))
     return "expected views of rows by their positions, side by side where they "
            "are in an order (O1, O2)";

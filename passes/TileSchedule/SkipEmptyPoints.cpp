@@ -36,6 +36,7 @@ bool haveSameRows(rtile::ViewOp a, rtile::ViewOp b) {
   return a.getOrigin() == b.getOrigin() && a.getSegment() == b.getSegment() &&
          a.getResidue() == b.getResidue() && a.getFirst() == b.getFirst() &&
          a.getEnd() == b.getEnd() && a.getRows() == b.getRows() &&
+         a.getPages() == b.getPages() &&
          x.getSegmentLength() == y.getSegmentLength() &&
          x.getRate() == y.getRate();
 }

@@ -86,7 +86,7 @@ static int64_t getHeadsOfKeyHead(rtile::ViewOp view) {
 /// knows them.
 static int64_t getRows(rtile::ViewOp view) {
   rtile::ViewType type = view.getType();
-  int64_t rows = view.getBufferType().getDimSize(view.getAxes().front());
+  int64_t rows = view.getStaticIndices();
   if (!type.isSegmented())
     return rows;
   return ShapedType::isDynamic(rows) ? type.getSegmentLength()

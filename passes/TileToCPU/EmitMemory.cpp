@@ -31,6 +31,15 @@ static int64_t getBytes(Type element) {
   return element.getIntOrFloatBitWidth() / 8;
 }
 
+/// The address of a row that exists; `index` is what a table of rows has.
+Value Emitter::findRow(const View &view, Value row, Value index) {
+  code::RowPlace place = code::getPlace(b, view, row, index);
+  if (view.pageEntries)
+    place.page = b.load(b.getI32Type(), code::getPageEntry(b, view, place),
+                        code::pageEntryBytes);
+  return getRowAddress(b, view, view.rowZero, place);
+}
+
 void Emitter::forEachRow(const View &view, Value row, Value height,
                          RowBody exists,
                          std::optional<function_ref<void(Value)>> missing) {
@@ -47,14 +56,12 @@ void Emitter::forEachRow(const View &view, Value row, Value height,
   b.loop(begin, end, one, [&](Value index) {
     Value at = b.add(row, index);
     if (!view.indices)
-      return exists(index, getRowAddress(b, view, view.rowZero, at));
+      return exists(index, findRow(view, at, nullptr));
     // The table says where the row is, if anywhere.
     Value place = b.load(b.getI64Type(), getEntry(b, view, view.indices, at),
                          code::entryBytes);
     Value inside = isIndex(b, view, place);
-    auto then = [&] {
-      exists(index, getRowAddress(b, view, view.rowZero, at, place));
-    };
+    auto then = [&] { exists(index, findRow(view, at, place)); };
     if (missing)
       b.ifElse(inside, then, [&] { (*missing)(index); });
     else
@@ -288,7 +295,7 @@ void Emitter::emitLoad(rtile::LoadOp op) {
           ? b.i64(height)
           : b.min(b.i64(height), b.mul(panelCount, geometry.panelRows(height)));
   auto copyRows = [&] { forEachRow(view, row, filled, copy, clear); };
-  if (single && view.contiguous && !view.indices) {
+  if (single && view.contiguous && view.hasEqualSteps()) {
     Value inside = fits(view.rows.begin, row, height, view.rows.end);
     b.ifElse(
         inside,
@@ -341,7 +348,7 @@ void Emitter::emitStore(rtile::StoreOp op) {
         },
         std::nullopt);
   };
-  if (!single || !view.contiguous || view.indices)
+  if (!single || !view.contiguous || !view.hasEqualSteps())
     return copyRows();
   Value inside = fits(view.rows.begin, row, height, view.rows.end);
   b.ifElse(

@@ -65,6 +65,7 @@ private:
   using RowBody = llvm::function_ref<void(Value index, Value pointer)>;
   /// Calls `exists` for each row of a tile that exists, with its address, and
   /// `missing`, if any, for the others.
+  Value findRow(const View &view, Value row, Value index);
   void forEachRow(const View &view, Value row, Value height, RowBody exists,
                   std::optional<llvm::function_ref<void(Value)>> missing);
   /// How the elements of one row lie in scratch memory.

@@ -41,7 +41,7 @@ std::optional<int64_t> getRowsAhead(rtile::LoadOp load) {
       !matchPattern(loop.getStep(), m_ConstantInt(&step)))
     return std::nullopt;
   bool isRun = view.getAxes().back() == view.getBufferType().getRank() - 1;
-  if (view.getRows() || !isRun)
+  if (view.getRows() || view.getPages() || !isRun)
     return std::nullopt;
   return step.getSExtValue();
 }

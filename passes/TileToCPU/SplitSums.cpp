@@ -58,7 +58,7 @@ std::optional<int64_t> getMostKeys(rtile::ViewOp view) {
     if (!ShapedType::isDynamic(rows))
       most = ShapedType::isDynamic(most) ? rows : std::min(most, rows);
   };
-  bound(view.getBufferType().getDimSize(view.getAxes()[0]));
+  bound(view.getStaticIndices());
   if (type.isSegmented() && !ShapedType::isDynamic(type.getSegmentLength()))
     bound(ShapedType::isDynamic(type.getRate())
               ? type.getSegmentLength()

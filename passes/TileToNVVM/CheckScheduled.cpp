@@ -240,6 +240,9 @@ LogicalResult checkCommon(Operation *op) {
       return op->emitOpError("expected a w and rate that are known in a "
                              "scheduled kernel, found ")
              << view.getType() << " (B1)";
+    if (view.getPages())
+      return op->emitOpError("expected no pages of rows: they have no lowering "
+                             "in a scheduled kernel yet (S4)");
     if (view.getGroup())
       return op->emitOpError("expected no group of rows: it has no lowering "
                              "for a GPU yet");

@@ -45,8 +45,11 @@ TileEmitter::Window TileEmitter::getWindow(const View &view,
   window.row = getScalar(offsets[0]);
   ArrayRef<int64_t> shape = view.type.getShape();
   window.base = view.rowZero;
-  if (!view.indices && !view.memberStride)
+  if (view.hasEqualSteps()) {
     window.base = b.at(window.base, b.mul(window.row, view.rowStride));
+    window.rowStride = view.rowStride;
+  }
+  placeInPages(window);
   auto distance = [&](Value bound, Value from) {
     return b.clampToI32(b.sub(bound, from));
   };
@@ -65,6 +68,54 @@ TileEmitter::Window TileEmitter::getWindow(const View &view,
     return window;
   window.columnBegin = distance(b.i64(0), column);
   window.columnEnd = b.min(distance(view.columns, column), b.i32(shape[1]));
+  return window;
+}
+
+/// Counts places from the tile on, in 32 bits, where they fit.
+void TileEmitter::placeInPages(Window &window) {
+  const View &view = *window.view;
+  auto rate = dyn_cast<Attribute>(view.rows.rate);
+  if (!view.pageEntries || view.indices || view.memberStride || !rate)
+    return;
+  // A page has at most 2^20 rows.
+  constexpr int64_t most = int64_t(1) << 30;
+  int64_t rows = view.type.getShape()[0];
+  if (cast<IntegerAttr>(rate).getInt() > most / rows)
+    return;
+  PositionBuilder position(b, b.getI64Type());
+  Value index = code::getPlace(b, view, window.row).index;
+  Value page = position.floorDiv(index, view.pageRows);
+  window.inPage = b.toI32(b.sub(index, b.mul(page, view.pageRows)));
+  window.pageEntry = b.at(view.pageEntries, b.mul(page, view.entryStride));
+}
+
+static int64_t getRate(const View &view) {
+  return cast<IntegerAttr>(cast<Attribute>(view.rows.rate)).getInt();
+}
+
+Value TileEmitter::getPointerInPage(const Window &window, Value page,
+                                    Value inPage) {
+  const View &view = *window.view;
+  // Whatever the table says, it is a page of the pool.
+  page = b.min(page, b.clampToI32(view.lastPage));
+  page = b.max(page, b.i32(0));
+  Value row = b.mul(b.toI64(inPage), view.rowStride);
+  return b.at(b.at(window.base, b.mul(b.toI64(page), view.pageStride)), row);
+}
+
+Value TileEmitter::isOnPage(const Window &window, int64_t rows) {
+  if (!window.inPage)
+    return nullptr;
+  int64_t last = (rows - 1) * getRate(*window.view);
+  if (last >= window.view->pageRows)
+    return nullptr;
+  return b.less(window.inPage, b.i32(window.view->pageRows - last));
+}
+
+TileEmitter::Window TileEmitter::getOnPage(Window window) {
+  Value page = b.loadGlobal(b.getI32Type(), window.pageEntry, b.i1(true));
+  window.base = getPointerInPage(window, page, window.inPage);
+  window.rowStride = b.mul(window.view->rowStride, getRate(*window.view));
   return window;
 }
 
@@ -88,15 +139,29 @@ TileEmitter::Row TileEmitter::getRow(const Window &window, Value row) {
   Value exists = b.inRange(window.rowBegin, row, window.rowEnd);
   const View &view = *window.view;
   Value below = b.toI64(row);
-  if (!view.indices && !view.memberStride)
+  if (view.hasEqualSteps())
     return {b.at(window.base, b.mul(below, view.rowStride)), exists};
-  Value at = b.add(window.row, below), place;
+  if (window.inPage) {
+    Value place = b.add(b.mul(row, getRate(view)), window.inPage);
+    Value number = b.divUnsigned(place, view.pageRows);
+    Value entry =
+        b.at(window.pageEntry, b.mul(b.toI64(number), view.entryStride));
+    Value page = b.loadGlobal(b.getI32Type(), entry, exists);
+    Value inPage = b.sub(place, b.mul(number, view.pageRows));
+    return {getPointerInPage(window, page, inPage), exists};
+  }
+  Value at = b.add(window.row, below), index;
   if (view.indices) {
     // The table says where the row is, if anywhere.
-    place = loadEntry(view, view.indices, at, exists);
-    exists = b.both(exists, code::isIndex(b, view, place));
+    index = loadEntry(view, view.indices, at, exists);
+    exists = b.both(exists, code::isIndex(b, view, index));
   }
-  return {code::getRowAddress(b, view, window.base, at, place), exists};
+  code::RowPlace place = code::getPlace(b, view, at, index);
+  if (view.pageEntries) {
+    Value entry = code::getPageEntry(b, view, place);
+    place.page = b.loadGlobal(b.getI32Type(), entry, exists);
+  }
+  return {code::getRowAddress(b, view, window.base, place), exists};
 }
 
 Value TileEmitter::getColumn(const Window &window, const Row &row, Value column,
@@ -115,7 +180,8 @@ Value TileEmitter::getColumn(const Window &window, const Row &row, Value column,
 
 Value TileEmitter::isAligned(const Window &window, int64_t bytes) {
   Value places = LLVM::PtrToIntOp::create(b, b.getI64Type(), window.origin);
-  for (Value stride : {window.view->rowStride, window.view->memberStride})
+  for (Value stride : {window.view->rowStride, window.view->memberStride,
+                       window.view->pageStride})
     if (stride)
       places = arith::OrIOp::create(b, places, stride);
   Value unaligned = b.both(places, b.i64(bytes - 1));

@@ -97,15 +97,54 @@ void PlainEmitter::copyToShared(const Window &window, RankedTensorType tile,
         inPieces, [&] { copyPieces(window, tile, image, base, false); },
         [&] { copyElements(window, tile, image, base); });
   };
-  if (window.view->indices || window.view->memberStride ||
+  Value onPages = areOnPages(window, rows, rowBytes / Image::pieceBytes);
+  if (!(window.view->hasEqualSteps() || onPages) ||
       rows != tile.getDimSize(0) ||
-      rows % getRowsATurn(rowBytes / Image::pieceBytes) != 0)
+      rows % getRowsATurn(rowBytes / Image::pieceBytes) != 0) {
     copyRest();
-  else
+  } else {
+    Value isWhole = isInside(window.rowBegin, rows, window.rowEnd);
+    if (onPages)
+      isWhole = b.both(isWhole, onPages);
     b.ifElse(
-        b.both(inPieces, isInside(window.rowBegin, rows, window.rowEnd)),
-        [&] { copyPieces(window, tile, image, base, true); }, copyRest);
+        b.both(inPieces, isWhole),
+        [&] {
+          copyPieces(onPages ? getOnPages(window, rows) : window, tile, image,
+                     base, /*areAllRows=*/true);
+        },
+        copyRest);
+  }
   copiesPending |= arch.hasCpAsync;
+}
+
+/// Whether so many rows that begin with a page fill several.
+static bool walksPages(const code::View &view, int64_t rows) {
+  auto rate = dyn_cast<Attribute>(view.rows.rate);
+  return rate && cast<IntegerAttr>(rate).getInt() == 1 &&
+         rows > view.pageRows && rows % view.pageRows == 0;
+}
+
+/// Whether the rows of a tile, which exist, lie on one page or fill pages, so
+/// that threads look up pages and not rows; null if that never is so.
+Value PlainEmitter::areOnPages(const Window &window, int64_t rows,
+                               int64_t pieces) {
+  if (Value onOne = isOnPage(window, rows))
+    return onOne;
+  int64_t rowsATurn = getRowsATurn(pieces);
+  if (!window.inPage || !walksPages(*window.view, rows) ||
+      window.view->pageRows % rowsATurn != 0 ||
+      (rows > copiesInFlight * rowsATurn &&
+       copiesInFlight * rowsATurn % window.view->pageRows != 0))
+    return nullptr;
+  return b.compare(arith::CmpIPredicate::eq, window.inPage, b.i32(0));
+}
+
+PlainEmitter::Window PlainEmitter::getOnPages(Window window, int64_t rows) {
+  if (!walksPages(*window.view, rows))
+    return getOnPage(window);
+  window.rowStride = window.view->rowStride;
+  window.rowsOfPage = window.view->pageRows;
+  return window;
 }
 
 void PlainEmitter::copyPieces(const Window &window, RankedTensorType tile,
@@ -113,6 +152,7 @@ void PlainEmitter::copyPieces(const Window &window, RankedTensorType tile,
   int64_t bytes = getBytes(tile.getElementType());
   int64_t pieces = image.columns * bytes / Image::pieceBytes;
   int64_t existing = tile.getDimSize(1) * bytes / Image::pieceBytes;
+  const View &view = *window.view;
   // So many threads take a row that a thread keeps its column from turn to turn
   // and its addresses go on by constants.
   int64_t perRow = getThreadsOfRow(pieces), rowsATurn = getRowsATurn(pieces);
@@ -121,7 +161,7 @@ void PlainEmitter::copyPieces(const Window &window, RankedTensorType tile,
   // registers.
   Value here = b.opaque(thread);
   Value firstRow = b.divUnsigned(here, perRow);
-  Value stride = b.mul(window.view->rowStride, rowsATurn);
+  Value stride = areAllRows ? b.mul(window.rowStride, rowsATurn) : Value();
 
   for (int64_t column = 0; column < pieces; column += perRow) {
     // Beyond the end, threads look at the last piece or row and write nothing:
@@ -152,18 +192,44 @@ void PlainEmitter::copyPieces(const Window &window, RankedTensorType tile,
         target = b.flipBits(target, turned * Image::pieceBytes);
       return b.at(target, rows * image.pitch);
     };
-    auto copy = [&](Value first, int64_t count) {
+    // `before` counts the rows of earlier copies, which are whole pages.
+    auto copy = [&](Value first, int64_t count, Value before) {
       struct Piece {
         Value value, target, writes;
       };
       SmallVector<Piece> loaded;
+      struct Copy {
+        Value from, to, exists, writes;
+      };
+      SmallVector<Copy> waiting;
+      auto emit = [&](const Copy &piece) {
+        // A copy of nothing reads nothing, wherever it points to.
+        if (arch.hasCpAsync)
+          b.copyAsync16(piece.to, piece.from, piece.exists, piece.writes);
+        else
+          loaded.push_back({b.loadGlobal16(piece.from, piece.exists), piece.to,
+                            piece.writes});
+      };
+      SmallVector<Value> pages;
+      int64_t turnsOfPage = window.rowsOfPage / rowsATurn;
+      for (int64_t turn = 0; turnsOfPage && turn < count; turn += turnsOfPage) {
+        Value earlier = b.toI64(b.divUnsigned(before, window.rowsOfPage));
+        Value number = b.add(earlier, b.i64(turn / turnsOfPage));
+        Value entry = b.at(window.pageEntry, b.mul(number, view.entryStride));
+        pages.push_back(b.loadGlobal(b.getI32Type(), entry, b.i1(true)));
+      }
       Value from, to, begin, exists = inColumns, writes = isPiece;
       for (int64_t turn = 0; turn < count; ++turn) {
-        if (areAllRows && turn > 0) {
+        if (turnsOfPage && turn % turnsOfPage == 0) {
+          from = getPointerInPage(window, pages[turn / turnsOfPage], firstRow);
+          from = b.at(from, b.toI64(place));
+          to = turn ? moveTarget(begin, first, turn) : getTarget(first);
+          begin = turn ? begin : to;
+        } else if (areAllRows && turn > 0) {
           from = b.at(from, stride);
           to = moveTarget(begin, first, turn);
         } else if (areAllRows) {
-          Value distance = b.mul(b.toI64(first), window.view->rowStride);
+          Value distance = b.mul(b.toI64(first), window.rowStride);
           from = b.at(window.base, b.add(distance, b.toI64(place)));
           begin = to = getTarget(first);
         } else {
@@ -178,28 +244,32 @@ void PlainEmitter::copyPieces(const Window &window, RankedTensorType tile,
           to = getTarget(row);
           exists = b.both(at.exists, inColumns);
         }
-        // A copy of nothing reads nothing, wherever it points to.
-        if (arch.hasCpAsync)
-          b.copyAsync16(to, from, exists, writes);
+        // All numbers of pages are under way before the first is waited for.
+        if (view.pageEntries && !areAllRows)
+          waiting.push_back({from, to, exists, writes});
         else
-          loaded.push_back({b.loadGlobal16(from, exists), to, writes});
+          emit({from, to, exists, writes});
       }
+      llvm::for_each(waiting, emit);
       for (const Piece &piece : loaded)
         b.storeShared16(piece.value, piece.target, piece.writes);
     };
     // Rows in part are rare, but for those that a table finds.
-    int64_t inFlight = !arch.hasCpAsync                     ? piecesInFlight
-                       : areAllRows || window.view->indices ? copiesInFlight
-                                                            : 1;
+    bool fromTable = view.indices || view.pageEntries;
+    int64_t inFlight = !arch.hasCpAsync          ? piecesInFlight
+                       : areAllRows || fromTable ? copiesInFlight
+                                                 : 1;
     int64_t whole = turns > inFlight ? turns / inFlight * inFlight : 0;
     if (whole > 0)
       b.rolledLoop(b.i64(0), b.i64(whole), b.i64(inFlight), [&](Value turn) {
         Value rows = b.mul(b.toI32(turn), rowsATurn);
-        copy(b.add(firstRow, rows), inFlight);
+        copy(b.add(firstRow, rows), inFlight, rows);
       });
     // Where all rows exist nothing keeps a turn too many inside of the image.
-    if (turns > whole)
-      copy(b.add(firstRow, whole * rowsATurn), turns - whole);
+    if (turns > whole) {
+      Value before = b.i32(whole * rowsATurn);
+      copy(b.add(firstRow, whole * rowsATurn), turns - whole, before);
+    }
   }
 }
 

@@ -56,9 +56,6 @@ Value GPUBuilder::assembly(Type result, StringRef text, StringRef constraints,
 Value GPUBuilder::add(Value a, int64_t b) {
   return b == 0 ? a : CodeBuilder::add(a, integer(a.getType(), b));
 }
-Value GPUBuilder::divUnsigned(Value a, int64_t b) {
-  return arith::DivUIOp::create(*this, a, integer(a.getType(), b));
-}
 Value GPUBuilder::flipBits(Value pointer, int64_t bits) {
   Value address = LLVM::PtrToIntOp::create(*this, getI64Type(), pointer);
   // Shared memory has addresses of 32 bits.

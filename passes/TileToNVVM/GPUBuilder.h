@@ -25,7 +25,6 @@ public:
   Value i1(bool value) { return integer(getI1Type(), value); }
   Value add(Value a, int64_t b);
   using CodeBuilder::add;
-  Value divUnsigned(Value a, int64_t b);
   Value remUnsigned(Value a, int64_t b);
   /// An address in shared memory with some of its bits turned over.
   Value flipBits(Value pointer, int64_t bits);

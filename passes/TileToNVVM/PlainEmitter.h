@@ -56,6 +56,8 @@ private:
   void copyToShared(const Window &window, mlir::RankedTensorType tile,
                     const Image &image, Value base);
   /// `areAllRows`: every row of the tile exists.
+  Value areOnPages(const Window &window, int64_t rows, int64_t pieces);
+  Window getOnPages(Window window, int64_t rows);
   void copyPieces(const Window &window, mlir::RankedTensorType tile,
                   const Image &image, Value base, bool areAllRows);
   /// Threads that copy a row of so many pieces, and rows that all copy at once.

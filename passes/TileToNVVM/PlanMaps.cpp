@@ -57,9 +57,10 @@ FailureOr<SmallVector<rtile::MapAttr>>
 getMaps(Operation *copy, TypedValue<rtile::ViewType> source, Value column) {
   auto view = source.getDefiningOp<rtile::ViewOp>();
   rtile::ViewType type = source.getType();
-  if (!view || type.getIndexed() || view.getPositions() || type.getRank() != 2)
+  if (!view || type.getIndexed() || view.getPositions() || view.getPages() ||
+      type.getRank() != 2)
     return copy->emitOpError("expected a view of two axes without a table of "
-                             "rows, made by rtile.view, found ")
+                             "rows or pages, made by rtile.view, found ")
            << type;
   ArrayRef<int64_t> axes = view.getAxes();
   int64_t rank = view.getBufferType().getRank();

@@ -78,6 +78,14 @@ protected:
     Value base;
     /// Address of row 0 of the view at column 0 of the tile.
     Value origin;
+    /// Bytes from row to row, where these lie at one distance from `base` on.
+    Value rowStride;
+    /// Of rows in pages: the entry of the page that row 0 of the tile would lie
+    /// on, and its place there, as i32. Null where places need 64 bits.
+    Value pageEntry, inPage;
+    /// After so many rows of the tile comes the next page, from its row 0 on; 0
+    /// where none comes.
+    int64_t rowsOfPage = 0;
     /// Rows and columns of the tile that exist, as i32. Columns are null where
     /// all exist.
     Value rowBegin, rowEnd, columnBegin, columnEnd;
@@ -91,6 +99,13 @@ protected:
   void loadToRegisters(rtile::LoadOp op, Value needed = {});
   Window getWindow(const View &view, mlir::ValueRange offsets);
   Row getRow(const Window &window, Value row);
+  void placeInPages(Window &window);
+  /// Where a row of `page`, as its table has it, lies.
+  Value getPointerInPage(const Window &window, Value page, Value inPage);
+  /// Whether the first `rows` rows of a tile, which exist, lie on one page;
+  /// null if they never do. Then `getOnPage` is where they are.
+  Value isOnPage(const Window &window, int64_t rows);
+  Window getOnPage(Window window);
   /// Where a number of a table or a boolean of a mask lies.
   Value findElement(Value parameter, mlir::ValueRange indices);
   /// The boolean at `element`, false if there is none.

@@ -134,7 +134,8 @@ _RULES: Dict[str, Callable] = {
     "max_seqlen_k": _ignored,
     "seqused_q": _same(("lengths", 0)),
     "seqused_k": _same(("lengths", 1)),
-    "block_table": _none("there are no pages of keys"),
+    "block_table": _same("page_table"),
+    "block_tables": _same("page_table"),
     "learnable_sink": _same("sink"),
     "s_aux": _same("sink"),
     "qv": _none("a score is of one query and one key"),
@@ -227,6 +228,10 @@ class _Keywords:
                 for ours, found, value in zip(pair, names, values):
                     if found:
                         self._check_same(name, self._names[name], ours, found, value)
+                continue
+            # In pages, lengths may say where keys end.
+            if name == "starts" and names[0] and self.given["page_table"] is not None:
+                self.given[name] = tuple(values)
                 continue
             if name == "starts" and not all(names):
                 missing = "cu_seqlens_q" if names[1] else "cu_seqlens_k"

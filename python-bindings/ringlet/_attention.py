@@ -13,7 +13,7 @@ from ringlet._clauses import BlockMask, Branch, GridWindow, Order
 from ringlet._clauses import is_read_at_run, listed
 from ringlet._compiler import compile
 from ringlet._context import Context, context_or_default
-from ringlet._operands import PACKED, PADDED, Operands
+from ringlet._operands import PACKED, PADDED, PAGE_TABLE, PAGED, Operands
 from ringlet._program import Program, named
 from ringlet._ring import Ring
 from ringlet._tensors import HOST, device_of, is_array, place_on
@@ -39,6 +39,7 @@ def attention(
     block_mask: Optional[Sequence] = None,
     starts: Any = None,
     lengths: Any = None,
+    page_table: Any = None,
     q_offset: Any = None,
     scale: Optional[float] = None,
     softcap: Optional[float] = None,
@@ -86,6 +87,12 @@ def attention(
                        or a list; or a pair of these, for queries and for keys.
     lengths            padded sequences (S2): [batch], the rows of each that count.
                        As starts; in a pair, None is all rows.
+    page_table         [sequences, pages of each]: key and value are a pool, [pages,
+                       rows of a page, heads, head size], and these are the pages of
+                       each sequence, one after the other (S4); what vLLM and
+                       flash-attn call block_table. i32; other integers are copied.
+                       Beside starts, those of keys may be None with lengths=(None,
+                       keys).
     q_offset           the position of the first query (S1): an int, or integers
                        [sequences], one for each. None puts the last query on the
                        last key, as decoding with a cache wants it.
@@ -124,12 +131,20 @@ def attention(
     context = context_or_default(context, lambda: device_of(query))
     operands = Operands(place_on(context._device, stream, [query]))
     axes = PADDED if starts is None else PACKED
-    for name, each in (("query", query), ("key", key), ("value", value)):
-        operands.take_rows(name, each, axes)
+    of_keys = axes if page_table is None else PAGED
+    operands.take_rows("query", query, axes)
+    operands.take_rows("key", key, of_keys)
+    operands.take_rows("value", value, of_keys)
+    if page_table is not None:
+        page_table = operands.take_pages(page_table)
+        starts, lengths = _starts_in_pages(operands, starts, lengths)
     branches = named("branches", lambda each, _: _branches(each), branches, HOST)
     clauses = _operand_clauses(
         operands, branches, q_offset, lengths, starts, sink, block_mask
     )
+    if page_table is not None:
+        operand = operands.add("page_table", page_table, PAGE_TABLE, "i32")
+        clauses.append(f"pages({operand})")
     clauses += _clauses(causal, window, grid_window, pattern_order)
     for name, value_, rule in (
         ("scale", scale, "R4"),
@@ -211,6 +226,19 @@ def _operand_clauses(
         sides = listed("the blocks' sizes", blocks, rule="B6")
         clauses.append(f"block_mask({operand}) of {sides}")
     return clauses
+
+
+def _starts_in_pages(operands: Operands, starts: Any, lengths: Any) -> tuple:
+    """Starts of packed queries alone, beside lengths of keys, with those of keys."""
+    is_pair = isinstance(starts, (tuple, list)) and len(starts) == 2
+    if not is_pair or starts[1] is not None:
+        return starts, lengths
+    if not isinstance(lengths, (tuple, list)) or len(lengths) != 2 or lengths[0] is not None:
+        raise ValueError(
+            "expected lengths as (None, keys) beside starts of queries alone, found "
+            f"{lengths!r:.80} (S2, S4)"
+        )
+    return (starts[0], operands.starts_of(lengths[1])), None
 
 
 def _take_q_offset(operands: Operands, q_offset: Any, starts: Any) -> str:

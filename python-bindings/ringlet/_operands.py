@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 import sys
 from typing import Any, Optional
 
@@ -16,8 +17,10 @@ from ringlet._values import flag, integer, is_integer, rule_of, single
 
 PADDED = ("batch", "sequence", "heads", "head size")
 PACKED = ("total", "heads", "head size")
+PAGED = ("pages", "rows of a page", "heads", "head size")
+PAGE_TABLE = ("sequences", "pages of each")
 # Axes whose sizes a program is compiled for; it takes any size of the others.
-_FIXED = ("heads", "head size")
+_FIXED = ("rows of a page", "heads", "head size")
 # Types of elements that have another name in a graph.
 _IN_GRAPHS = {"bool": "i1"}
 _FLOATS = ("f16", "bf16", "f32")
@@ -28,7 +31,14 @@ _INTEGERS = {
     "i32": ctypes.c_int32,
     "i64": ctypes.c_int64,
 }
-_ELEMENTS = {"i64": ctypes.c_int64, "f32": ctypes.c_float, "bool": ctypes.c_bool}
+_ELEMENTS = {
+    "i32": ctypes.c_int32,
+    "i64": ctypes.c_int64,
+    "f32": ctypes.c_float,
+    "bool": ctypes.c_bool,
+}
+# What a page number may be: those of no page count as the nearest (S4).
+_LEAST, _MOST = -(2**31), 2**31 - 1
 
 
 class Operands:
@@ -70,6 +80,10 @@ class Operands:
     def take(self, name: str, value: Any, axes: tuple, rule: str, dtype: str) -> str:
         """Another tensor of elements of `dtype`, or a list of what it holds. Other
         integers become i64."""
+        return self.add(name, self.prepare(name, value, axes, rule, dtype), axes, dtype)
+
+    def prepare(self, name: str, value: Any, axes: tuple, rule: str, dtype: str) -> Any:
+        """What `add` takes of such a tensor."""
         if isinstance(value, (list, tuple)):
             value = self._from_list(name, value, len(axes), dtype, rule)
         elif not is_array(value):
@@ -79,6 +93,8 @@ class Operands:
             )
         elif dtype == "i64":
             value = self._as_i64(name, value)
+        elif dtype == "i32":
+            value = self._as_i32(value)
         number_, sizes = self._look(name, value)
         found = _capi.DTYPE_NAMES[number_]
         if len(sizes) != len(axes) or dtype != found:
@@ -87,7 +103,36 @@ class Operands:
                 f"expected {name} as {dtype}[{', '.join(axes)}], found "
                 f"{describe(number_, sizes)}{rule_of(rule)}{hint}"
             )
-        return self._add(name, value, dtype, axes, sizes)
+        return value
+
+    def add(self, name: str, value: Any, axes: tuple, dtype: str) -> str:
+        return self._add(name, value, dtype, axes, self._look(name, value)[1])
+
+    def take_pages(self, table: Any) -> Any:
+        """The page table, and what it makes of the key: as many rows for each
+        sequence as its pages have."""
+        table = self.prepare("page_table", table, PAGE_TABLE, "S4", "i32")
+        sequences, pages = self._look("page_table", table)[1]
+        _, rows, *others = self.sizes["key"]
+        self.sizes["key"] = (sequences, pages * rows, *others)
+        return table
+
+    def starts_of(self, lengths: Any) -> Any:
+        """Starts of sequences that have so many rows."""
+        if isinstance(lengths, (tuple, list)):
+            return list(itertools.accumulate(lengths, initial=0))
+        if is_torch(lengths):
+            torch = sys.modules["torch"]
+            with torch_queue(lengths.device, self._place):
+                ends = lengths.cumsum(0, dtype=torch.int64)
+                return torch.nn.functional.pad(ends, (1, 0))
+        numpy = sys.modules.get("numpy")
+        if numpy is not None and isinstance(lengths, numpy.ndarray):
+            return numpy.concatenate(([0], numpy.cumsum(lengths, dtype=numpy.int64)))
+        raise TypeError(
+            "expected lengths of keys in pages as a list, or an array of numpy or torch, "
+            f"found {type(lengths).__name__} (S4); starts of keys say the same"
+        )
 
     def take_number(self, name: str, value: Any, rule: str) -> str:
         """An integer that the host reads at each run."""
@@ -170,6 +215,23 @@ class Operands:
         with torch_queue(self._query.device, self._place):
             return host.to(self._query.device)
 
+    def _as_i32(self, value: Any) -> Any:
+        """Of other integers of torch and numpy, a copy."""
+        if is_torch(value):
+            torch = sys.modules["torch"]
+            if value.is_floating_point() or value.dtype in (torch.int32, torch.bool):
+                return value
+            with torch_queue(value.device, self._place):
+                return value.to(torch.int64).clamp(_LEAST, _MOST).to(torch.int32)
+        numpy = sys.modules.get("numpy")
+        if numpy is None or not isinstance(value, numpy.ndarray):
+            return value
+        if value.dtype.kind not in "iu" or value.dtype == numpy.int32:
+            return value
+        if value.dtype == numpy.uint64:
+            value = numpy.minimum(value, numpy.uint64(_MOST))
+        return numpy.clip(value.astype(numpy.int64), _LEAST, _MOST).astype(numpy.int32)
+
     def _as_i64(self, name: str, value: Any) -> Any:
         """Of narrower integers, a copy; what else there is stays."""
         if is_torch(value):
@@ -229,9 +291,13 @@ def _copy_as_i64(view: Any) -> Optional[Any]:
     return made
 
 
+def _page(name: str, value: Any, *, rule: str) -> int:
+    return min(max(integer(name, value, rule=rule), _LEAST), _MOST)
+
+
 def _flatten(name: str, items: Any, rank: int, dtype: str, rule: str) -> tuple:
     """(sizes, numbers) of nested lists."""
-    take = {"i64": integer, "f32": single, "bool": flag}[dtype]
+    take = {"i32": _page, "i64": integer, "f32": single, "bool": flag}[dtype]
     if rank == 1:
         return (len(items),), [
             take(f"an item of {name}", each, rule=rule) for each in items

@@ -6,8 +6,8 @@ import json
 import pathlib
 import struct
 
-_NAMES = {"f16": "F16", "bf16": "BF16", "f32": "F32", "i64": "I64", "i1": "BOOL"}
-_LETTERS = {"f16": "e", "f32": "f", "i64": "q", "i1": "?"}
+_NAMES = {"f16": "F16", "bf16": "BF16", "f32": "F32", "i32": "I32", "i64": "I64", "i1": "BOOL"}
+_LETTERS = {"f16": "e", "f32": "f", "i32": "i", "i64": "q", "i1": "?"}
 
 
 def encode(dtype: str, values: list) -> bytes:

@@ -11,6 +11,7 @@ hard for a streaming softmax.
 from __future__ import annotations
 
 import dataclasses
+import importlib
 import math
 import pathlib
 import random
@@ -148,6 +149,10 @@ func.func @attend({arguments}) -> ({o}, {lse}) {{
 }}
 """
 
+    def arguments(self, tensors, further, out, lse) -> tuple:
+        if not self.is_packed:
+            return *tensors, *further.values(), out, lse
+        return *(tensor[0] for tensor in tensors), *further.values(), out[0], lse[0]
 
     def counts(self, head, rows, offset, keys):
         """How often each key counts for a row, [rows, keys] (B3, B4), and how many
@@ -254,12 +259,9 @@ def large() -> list[Config]:
 
 def configs_of(options) -> list[tuple[int, Config]]:
     """Those that are asked for, each with its number."""
-    if options.lists:
-        import lists  # Which has this module's configurations.
-
-        drawn = lists.draw(options.seed, options.count)
-    else:
-        drawn = draw(options.seed, options.count)
+    # Modules that have this one's configurations.
+    kind = "lists" if options.lists else "pages" if options.pages else ""
+    drawn = (importlib.import_module(kind).draw if kind else draw)(options.seed, options.count)
     drawn += large() if options.large else []
     return [
         (number, config)
@@ -558,10 +560,7 @@ def run(options) -> int:
                 shape = (config.batch, queries, config.heads, config.value_dim)
                 out = torch.full(shape, math.nan, device="cuda", dtype=tensors[0].dtype)
                 lse = torch.full(config.lse_shape(queries), math.nan, device="cuda")
-                arguments = *tensors, *further.values(), out, lse
-                if config.is_packed:
-                    q, k, v = (tensor[0] for tensor in tensors)
-                    arguments = q, k, v, *further.values(), out[0], lse[0]
+                arguments = config.arguments(tensors, further, out, lse)
                 name = f"{config.name}, {queries} x {keys}, {scores}, {target}"
                 try:
                     program(*arguments)

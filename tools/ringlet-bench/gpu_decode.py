@@ -20,7 +20,7 @@ import results
 @dataclasses.dataclass(frozen=True)
 class Case:
     """Each of `batch` sequences has `queries` queries over `keys` keys, all of which
-    every query sees, in bf16."""
+    every query sees, in bf16, in pages of so many rows or side by side."""
 
     batch: int
     queries: int
@@ -28,12 +28,14 @@ class Case:
     key_heads: int = 8
     dim: int = 128
     heads: int = 32
+    page: int = 0
 
     @property
     def name(self) -> str:
+        pages = f" pages of {self.page}" if self.page else ""
         return (
             f"decode {self.batch} x {self.queries} over {self.keys} "
-            f"H{self.heads}/{self.key_heads} D{self.dim} bf16"
+            f"H{self.heads}/{self.key_heads} D{self.dim} bf16{pages}"
         )
 
     @property
@@ -45,18 +47,22 @@ class Case:
     def text(self) -> str:
         """The graph; batch and lengths are dynamic, as those of a cache are."""
         q = f"tensor<?x?x{self.heads}x{self.dim}xbf16>"
-        k = f"tensor<?x?x{self.key_heads}x{self.dim}xbf16>"
+        k = f"tensor<?x{self.page or '?'}x{self.key_heads}x{self.dim}xbf16>"
         lse = f"tensor<?x{self.heads}x?xf32>"
+        argument = clause = operand = ""
+        if self.page:
+            operand = ", tensor<?x?xi32>"
+            argument, clause = f", %pages: {operand[2:]}", " pages(%pages)"
         return f"""
-func.func @attend(%q: {q}, %k: {k}, %v: {k}) -> ({q}, {lse}) {{
-  %o, %lse = ringlet.attention %q, %k, %v branches [<w = *, r = 1>]
-      : ({q}, {k}, {k}) -> ({q}, {lse})
+func.func @attend(%q: {q}, %k: {k}, %v: {k}{argument}) -> ({q}, {lse}) {{
+  %o, %lse = ringlet.attention %q, %k, %v branches [<w = *, r = 1>]{clause}
+      : ({q}, {k}, {k}{operand}) -> ({q}, {lse})
   return %o, %lse : {q}, {lse}
 }}
 """
 
     def artefact(self, folder, target: str) -> pathlib.Path:
-        kind = f"decode H{self.heads} {self.key_heads} D{self.dim} {target}"
+        kind = f"decode H{self.heads} {self.key_heads} D{self.dim} P{self.page} {target}"
         return gpu_suite.artefact_of(folder, kind)
 
 
@@ -71,6 +77,8 @@ def all_cases() -> list:
         Case(1, 1, 32768, dim=256),
         Case(8, 1, 32768, dim=256),
         Case(3, 5, 10007, key_heads=4, heads=28, dim=80),
+        *(Case(8, 1, 131072, page=page) for page in (16, 64, 256)),
+        *(Case(1, 1, 32768, page=page) for page in (16, 64, 256)),
     ]
 
 
@@ -82,7 +90,10 @@ def prepare(options) -> int:
     folder = pathlib.Path(options.prepare)
     folder.mkdir(parents=True, exist_ok=True)
     for target in options.target.split(","):
-        programs = {case.artefact(folder, target): case for case in chosen(options.only)}
+        cases = chosen(options.only)
+        # Those in pages are measured beside the same side by side.
+        cases += [dataclasses.replace(case, page=0) for case in cases]
+        programs = {case.artefact(folder, target): case for case in cases}
         for path, case in programs.items():
             gpu_suite.compile_text(options, target, path, case.text)
     return 0
@@ -131,6 +142,16 @@ def peers_of(case: Case, q, k, v) -> dict:
     }
 
 
+def in_pages(case: Case, k, v) -> tuple:
+    """The same rows in pages that lie in any order, and their table."""
+    import torch
+
+    order = torch.randperm(case.batch * case.keys // case.page, device="cuda")
+    table = torch.argsort(order).view(case.batch, -1).int()
+    shape = (len(order), case.page, case.key_heads, case.dim)
+    return *(each.view(shape)[order] for each in (k, v)), table
+
+
 def error_of(case: Case, q, k, v, out) -> float:
     """Of the last sequence, in f64, relative to the greatest value."""
     import torch
@@ -143,7 +164,7 @@ def error_of(case: Case, q, k, v, out) -> float:
     return ((out - exact).abs().max() / exact.abs().max()).item()
 
 
-def measure(case: Case, target: str, program, options) -> list:
+def measure(case: Case, target: str, load, options) -> list:
     import torch
 
     def draw(rows, heads):
@@ -154,7 +175,8 @@ def measure(case: Case, target: str, program, options) -> list:
     k, v = (draw(case.keys, case.key_heads) for _ in range(2))
     out = torch.full_like(q, torch.nan)
     lse = torch.empty(case.batch, case.heads, case.queries, device="cuda")
-    calls = {"": Call(program.bound(q, k, v, out, lse))}
+    inputs = (q, *in_pages(case, k, v)) if case.page else (q, k, v)
+    calls = {"": Call(load(case).bound(*inputs, out, lse))}
     calls[""].run()
     torch.cuda.synchronize()
     error = error_of(case, q, k, v, out)
@@ -163,7 +185,11 @@ def measure(case: Case, target: str, program, options) -> list:
             f"{case.name}, {target}: expected an error of at most "
             f"{gpu_suite.TOLERANCE}, found {error}"
         )
-    for name, peer in peers_of(case, q, k, v).items():
+    peers = {} if case.page else peers_of(case, q, k, v)
+    if case.page:
+        beside = load(dataclasses.replace(case, page=0))
+        peers["side by side"] = Call(beside.bound(q, k, v, out.clone(), lse.clone()))
+    for name, peer in peers.items():
         try:
             peer.time()
         except RuntimeError as refused:
@@ -199,10 +225,14 @@ def run(options) -> int:
     found, compilers = [], set()
     for case in chosen(options.only):
         for target in options.target.split(","):
-            path = case.artefact(options.programs, target)
-            program = gpu_suite.Program(library, context, path)
-            compilers.add(program.compiler)
-            found += measure(case, target, program, options)
+
+            def load(of: Case, target: str = target):
+                path = of.artefact(options.programs, target)
+                program = gpu_suite.Program(library, context, path)
+                compilers.add(program.compiler)
+                return program
+
+            found += measure(case, target, load, options)
     gpu_suite.write_result(
         options,
         {

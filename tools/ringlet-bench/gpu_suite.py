@@ -105,6 +105,7 @@ class Program:
                 "float32": "f32",
                 "bfloat16": "bf16",
                 "float16": "f16",
+                "int32": "i32",
                 "int64": "i64",
             }
             entry.data = tensor.data_ptr()

@@ -8,6 +8,7 @@
 #include "tools/ringlet-run/Reference.h"
 
 #include "lib/Layout/Order.h"
+#include "lib/Oracle/Pages.h"
 #include "lib/Oracle/Unfused.h"
 #include "tools/ringlet-run/Graph.h"
 
@@ -214,9 +215,12 @@ std::string Reference::evaluate(const abi::Attention &node,
   const Value &query = at(node.query());
   int axis = packed ? 0 : 1;
   Rows queryPlaces, keyPlaces;
+  bool inPages = node.page_table() >= 0;
   for (auto [number, starts, places] :
        {std::tuple(node.query(), node.query_starts(), &queryPlaces),
         {node.key(), node.key_starts(), &keyPlaces}}) {
+    if (inPages && places == &keyPlaces)
+      continue;
     std::string error = placesOfSequences(
         *graph.values()->Get(uint32_t(number)), maybeView(starts),
         at(number).exact.view().size(axis), *places);
@@ -248,13 +252,30 @@ std::string Reference::evaluate(const abi::Attention &node,
       return number >= 0 ? std::optional(view(number)) : std::nullopt;
     };
     oracle::AttentionInputs &in = inputs.emplace_back();
+    std::string problem;
+    auto ofKeys = [&](int32_t number) {
+      if (!inPages)
+        return byToken(number, keyPlaces);
+      auto rows =
+          oracle::gatherPages(view(number), view(node.page_table()), &problem);
+      storage.push_back(rows ? std::move(*rows) : Tensor());
+      return std::as_const(storage.back()).view();
+    };
     in.query = byToken(node.query(), queryPlaces);
-    in.key = byToken(node.key(), keyPlaces);
-    in.value = byToken(node.value(), keyPlaces);
+    in.key = ofKeys(node.key());
+    in.value = ofKeys(node.value());
+    if (!problem.empty())
+      return problem;
     in.cuSeqlensQ = maybe(node.query_starts());
-    in.cuSeqlensK = maybe(node.key_starts());
     in.lengthsQ = maybe(node.query_lengths());
-    in.lengthsK = maybe(node.key_lengths());
+    if (inPages && packed) {
+      storage.push_back(
+          oracle::countKeysInPages(view(node.key_starts()), in.key.size(1)));
+      in.lengthsK = std::as_const(storage.back()).view();
+    } else {
+      in.cuSeqlensK = maybe(node.key_starts());
+      in.lengthsK = maybe(node.key_lengths());
+    }
     in.qOffset = maybe(node.q_offset());
     if (in.qOffset && in.qOffset->rank() == 0)
       in.qOffset = TensorView(in.qOffset->data(), in.qOffset->dtype(), {1});

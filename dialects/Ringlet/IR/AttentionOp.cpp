@@ -24,7 +24,14 @@ int64_t AttentionOp::getQueryHeads() {
   return getQuery().getType().getDimSize(getSequenceAxis() + 1);
 }
 int64_t AttentionOp::getKeyHeads() {
-  return getKey().getType().getDimSize(getSequenceAxis() + 1);
+  return getKey().getType().getDimSize(getKeyAxis() + 1);
+}
+int64_t AttentionOp::getKeyRows() {
+  int64_t rows = getKey().getType().getDimSize(getKeyAxis());
+  if (!isPaged())
+    return rows;
+  int64_t pages = cast<ShapedType>(getPageTable().getType()).getDimSize(1);
+  return ShapedType::isDynamic(pages) ? pages : pages * rows;
 }
 int64_t AttentionOp::getHeadDim() {
   return getQuery().getType().getShape().back();
@@ -38,7 +45,7 @@ TilingAttr AttentionOp::getTilingOf(unsigned branch) {
 bool AttentionOp::mayCountPadding() {
   if (getCausal())
     return false;
-  int64_t keys = getKey().getType().getDimSize(getSequenceAxis());
+  int64_t keys = getKeyRows();
   return llvm::any_of(getBranchRange(), [&](BranchAttr branch) {
     return branch.countsPadding() &&
            (ShapedType::isDynamic(keys) ||
@@ -97,15 +104,18 @@ static LogicalResult verifyInputs(AttentionOp op) {
   RankedTensorType query = op.getQuery().getType();
   RankedTensorType key = op.getKey().getType();
   RankedTensorType value = op.getValue().getType();
-  int64_t rank = op.isPacked() ? 3 : 4;
   for (auto [type, name] :
        {std::pair(query, "query"), {key, "key"}, {value, "value"}}) {
+    bool inPages = op.isPaged() && type != query;
+    int64_t rank = op.isPacked() && !inPages ? 3 : 4;
     if (type.getRank() != rank)
       return op.emitOpError("expected ")
              << name << " of rank " << rank
-             << (op.isPacked() ? " ([total, head, dim])"
-                               : " ([batch, sequence, head, dim])")
-             << ", found rank " << type.getRank() << " (section 1)";
+             << (inPages         ? " ([page, row, head, dim])"
+                 : op.isPacked() ? " ([total, head, dim])"
+                                 : " ([batch, sequence, head, dim])")
+             << ", found rank " << type.getRank()
+             << (inPages ? " (S4)" : " (section 1)");
     if (type.getElementType() != query.getElementType())
       return op.emitOpError("expected ")
              << name << " of element type " << query.getElementType()
@@ -125,10 +135,11 @@ static LogicalResult verifyInputs(AttentionOp op) {
            << op.getKeyHeads() << " key heads divide, found "
            << op.getQueryHeads() << " (section 1)";
 
-  SmallVector<int64_t> expectedKey(query.getShape());
-  int64_t axis = op.getSequenceAxis();
-  expectedKey[axis] = key.getDimSize(axis);
-  expectedKey[axis + 1] = op.getKeyHeads();
+  // Pages belong to no sequence; else the batch is that of the queries.
+  SmallVector<int64_t> expectedKey(key.getShape());
+  expectedKey.back() = op.getHeadDim();
+  if (!op.isPaged() && !op.isPacked())
+    expectedKey[0] = query.getDimSize(0);
   if (failed(checkShape(op, "key", key.getShape(), expectedKey, 1)))
     return failure();
   SmallVector<int64_t> expectedValue(key.getShape());
@@ -143,8 +154,8 @@ static LogicalResult verifyLayouts(AttentionOp op) {
   int64_t lseAxis = op.getLse().getType().getRank() - 1;
   for (auto [value, name, expected] :
        {std::tuple(Value(op.getQuery()), "query", axis),
-        {Value(op.getKey()), "key", axis},
-        {Value(op.getValue()), "value", axis},
+        {Value(op.getKey()), "key", op.getKeyAxis()},
+        {Value(op.getValue()), "value", op.getKeyAxis()},
         {Value(op.getOutput()), "output", axis},
         {Value(op.getLse()), "lse", lseAxis}}) {
     auto type = cast<RankedTensorType>(value.getType());
@@ -160,6 +171,45 @@ static LogicalResult verifyLayouts(AttentionOp op) {
              << layout.getAxis() << " (O1)";
   }
   return success();
+}
+
+/// S4: a page table says where rows lie, which is what else an order does, and
+/// each sequence has a row of it.
+static LogicalResult verifyPages(AttentionOp op) {
+  if (!op.isPaged())
+    return success();
+  RankedTensorType key = op.getKey().getType();
+  int64_t rows = key.getDimSize(1);
+  if (rows < 1 || rows > abi::kMaxPageRows)
+    return op.emitOpError("expected pages of 1 to ")
+           << abi::kMaxPageRows << " rows, which the type of key says, found "
+           << key << " (S4)";
+  auto table = cast<RankedTensorType>(op.getPageTable().getType());
+  int64_t batch = op.getQuery().getType().getDimSize(0);
+  if (!op.isPacked() && !compatible(table.getDimSize(0), batch))
+    return op.emitOpError("expected pages of each of the ")
+           << batch << " sequences, found those of " << table.getDimSize(0)
+           << " (S4)";
+  StringRef found, nearest;
+  rlayout::OrderAttr order = rlayout::getOrder(key);
+  if (order && !order.isIdentity()) {
+    found = "a memory order of key and value";
+    nearest = "an order of query and output alone";
+  } else if (rlayout::getRing(op.getQuery().getType()) ||
+             rlayout::getRing(key)) {
+    found = "a ring";
+    nearest = "pages of one rank";
+  } else if (countsPadding(op)) {
+    found = "padding = counted";
+    nearest = "padding = none";
+  } else if (op.getOrdinalOrder()) {
+    found = "a pattern_order";
+    nearest = "keys in linear order";
+  }
+  if (found.empty())
+    return success();
+  return op.emitOpError("expected keys in linear order beside pages, found ")
+         << found << "; nearest legal choice: " << nearest << " (S4)";
 }
 
 /// O1: an order restarts with each sequence. Without a chunk it would fit those
@@ -220,7 +270,7 @@ static LogicalResult verifyResults(AttentionOp op) {
 
 /// O2: the volume of a pattern order exceeds every position.
 static LogicalResult verifyPatternOrder(AttentionOp op) {
-  int64_t length = op.getKey().getType().getDimSize(op.getSequenceAxis());
+  int64_t length = op.getKeyRows();
   rlayout::OrderAttr order = op.getPatternOrderAttr();
   if (!order || op.isPacked() || ShapedType::isDynamic(length) || length == 0)
     return success();
@@ -433,6 +483,8 @@ static LogicalResult verifyOptions(AttentionOp op) {
 LogicalResult AttentionOp::verify() {
   if (failed(verifyInputs(*this)) || failed(verifyPattern(*this)) ||
       failed(verifyOptions(*this)) || failed(verifyResults(*this)))
+    return failure();
+  if (failed(verifyPages(*this)))
     return failure();
   return verifyPadding(*this);
 }

@@ -17,12 +17,12 @@ SmallVector<rlayout::OrderGroup> AttentionOp::getOrderGroups() {
   // An order that is written on the types is a choice, its absence is none;
   // tilings were chosen for it. Packed sequences restart an order each, which a
   // reorder of the whole axis does not (O1). Padding that counts stands behind
-  // keys in linear order (B7).
+  // keys in linear order (B7), and a page table says where rows lie (S4).
   bool hasPadding = countsPadding(*this);
-  auto isFixed = [&](TypedValue<RankedTensorType> value) {
+  auto isFixed = [&](TypedValue<RankedTensorType> value, bool inPages) {
     rlayout::LayoutAttr layout = rlayout::getLayout(value.getType());
     return (layout && layout.getOrder()) || getTilings() || isPacked() ||
-           hasPadding;
+           hasPadding || inPages;
   };
   auto number = [](Value result) {
     return cast<OpResult>(result).getResultNumber();
@@ -32,11 +32,12 @@ SmallVector<rlayout::OrderGroup> AttentionOp::getOrderGroups() {
   rlayout::OrderGroup queries{
       {{getQueryMutable().getOperandNumber(), axis}},
       {{number(getOutput()), axis}, {number(getLse()), lseAxis}},
-      isFixed(getQuery())};
-  rlayout::OrderGroup keys{{{getKeyMutable().getOperandNumber(), axis},
-                            {getValueMutable().getOperandNumber(), axis}},
+      isFixed(getQuery(), /*inPages=*/false)};
+  int64_t keyAxis = getKeyAxis();
+  rlayout::OrderGroup keys{{{getKeyMutable().getOperandNumber(), keyAxis},
+                            {getValueMutable().getOperandNumber(), keyAxis}},
                            {},
-                           isFixed(getKey())};
+                           isFixed(getKey(), isPaged())};
   return {queries, keys};
 }
 

@@ -13,6 +13,7 @@ class Ringlet_Op<string opMnemonic, list<Trait> traits = []>
 
 def Ringlet_Tensor : RankedTensorOf<[F16, BF16, F32]>;
 def Ringlet_Lengths : 1DTensorOf<[I64]>;
+def Ringlet_PageTable : 2DTensorOf<[I32]>;
 
 def Ringlet_AttentionOp : Ringlet_Op<"attention",
     [Pure, AttrSizedOperandSegments,
@@ -41,6 +42,8 @@ def Ringlet_AttentionOp : Ringlet_Op<"attention",
         (rule S1);
       * `lengths`: valid rows of each padded sequence, queries then keys;
         `packed`: cumulative row numbers, queries then keys (rule S2);
+      * `pages`: the pages of each sequence in a pool that is `key` and `value`,
+        `[pages, rows of a page, Hkv, D]`, `tensor<BxNxi32>` (rule S4);
       * `sizes`: the runtime values, `tensor<i64>`, of each `?` in `branches`,
         w before r. One that is a constant becomes part of its branch where B1
         allows it;
@@ -78,6 +81,23 @@ def Ringlet_AttentionOp : Ringlet_Op<"attention",
       return %o, %lse : tensor<1x?x8x64xbf16>, tensor<1x8x?xf32>
     }
     ```
+
+    Example: a step of decoding whose keys lie in pages of 16 rows.
+
+    ```mlir
+    func.func @decode(%q: tensor<?x1x32x128xbf16>, %k: tensor<?x16x8x128xbf16>,
+                      %v: tensor<?x16x8x128xbf16>, %pages: tensor<?x?xi32>,
+                      %new: tensor<?xi64>, %held: tensor<?xi64>)
+        -> tensor<?x1x32x128xbf16> {
+      %o, %lse = ringlet.attention %q, %k, %v branches [<w = *, r = 1>]
+          causal lengths(%new, %held) pages(%pages)
+          : (tensor<?x1x32x128xbf16>, tensor<?x16x8x128xbf16>,
+             tensor<?x16x8x128xbf16>, tensor<?xi64>, tensor<?xi64>,
+             tensor<?x?xi32>)
+          -> (tensor<?x1x32x128xbf16>, tensor<?x32x1xf32>)
+      return %o : tensor<?x1x32x128xbf16>
+    }
+    ```
   }];
   let arguments = (ins
     Ringlet_Tensor:$query, Ringlet_Tensor:$key, Ringlet_Tensor:$value,
@@ -89,6 +109,7 @@ def Ringlet_AttentionOp : Ringlet_Op<"attention",
     Variadic<0DTensorOf<[I64]>>:$sizes,
     Optional<1DTensorOf<[F32]>>:$sink,
     Optional<2DTensorOf<[I1]>>:$block_mask,
+    Optional<Ringlet_PageTable>:$page_table,
     TypedArrayAttrBase<Ringlet_BranchAttr, "list of branches">:$branches,
     UnitAttr:$causal,
     OptionalAttr<ConfinedAttr<DenseI64ArrayAttr, [DenseArrayCount<2>]>>:$window,
@@ -113,6 +134,7 @@ def Ringlet_AttentionOp : Ringlet_Op<"attention",
           | `q_offset` `(` $q_offset `)`
           | `lengths` `(` $query_lengths `,` $key_lengths `)`
           | `packed` `(` $query_starts `,` $key_starts `)`
+          | `pages` `(` $page_table `)`
           | `sizes` `(` $sizes `)`
           | `sink` `(` $sink `)`
           | `block_mask` `(` $block_mask `)` `of`
@@ -135,6 +157,13 @@ def Ringlet_AttentionOp : Ringlet_Op<"attention",
     }
     /// Axis 1 of the query, or axis 0 when packed.
     int64_t getSequenceAxis() { return isPacked() ? 0 : 1; }
+    /// Whether keys and values lie in pages of a pool (S4).
+    bool isPaged() { return static_cast<bool>(getPageTable()); }
+    /// The axis of rows of key and value: of a page, if they lie in pages.
+    int64_t getKeyAxis() { return isPaged() ? 1 : getSequenceAxis(); }
+    /// How many rows of keys a sequence may have, or if packed all of them, as
+    /// far as types say; else dynamic.
+    int64_t getKeyRows();
     /// The pattern order, or null where each position is its own ordinal, as
     /// without one (O2).
     ::ringlet::rlayout::OrderAttr getOrdinalOrder();

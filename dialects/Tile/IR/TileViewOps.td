@@ -37,6 +37,13 @@ def RTile_ViewOp : RTile_Op<"view", [Pure, AttrSizedOperandSegments]> {
         not exist. Both may be any number: those beyond the axis have no rows
         anyway. So a sequence may be a part of an axis that is only known when
         the kernel runs;
+      * `pages(%table)` says that the row axis and the one in front of it are a
+        pool of pages (rule S4). The index of the latter is the number of a
+        sequence, a row of %table, which has the pages of that sequence, one
+        after the other. Of pages of n rows index i lies on page
+        %table[sequence, i / n], clamped to the pool, at place i mod n, and the
+        row axis has as many indices as these pages have rows. n is that of the
+        buffer's type;
       * `group = [axis, count]`: `count` rows of the view stand for each row
         above, on `count` places of `axis` from its index on, all of which
         exist. Row i of the view has the ordinal of row i / count without a
@@ -117,6 +124,22 @@ def RTile_ViewOp : RTile_Op<"view", [Pure, AttrSizedOperandSegments]> {
     }
     ```
 
+    Example: the keys of sequence %b, which lie in pages of 16 rows.
+
+    ```mlir
+    rtile.func @example(%K: memref<?x16x8x64xbf16, strided<[?, ?, ?, 1]>>,
+                        %pages: memref<?x?xi32, strided<[?, 1]>>)
+        grid(%h: index, %b: index) {
+      %c0 = arith.constant 0 : index
+      %k = rtile.view %K[%b, *, %h, *]
+          pages(%pages : memref<?x?xi32, strided<[?, 1]>>)
+          : memref<?x16x8x64xbf16, strided<[?, ?, ?, 1]>>
+          to !rtile.view<64x64xbf16>
+      %t = rtile.load %k[%c0, %c0] : !rtile.view<64x64xbf16>
+      rtile.return
+    }
+    ```
+
     Example: rows for 4 heads from head %h on, first those of query 0.
 
     ```mlir
@@ -141,6 +164,7 @@ def RTile_ViewOp : RTile_Op<"view", [Pure, AttrSizedOperandSegments]> {
     Optional<MemRefRankOf<[I64], [1]>>:$rows,
     Optional<MemRefRankOf<[I64], [1]>>:$positions,
     Optional<Index>:$first, Optional<Index>:$end,
+    Optional<MemRefRankOf<[I32], [2]>>:$pages,
     DenseI64ArrayAttr:$axes, OptionalAttr<RLayout_OrderAttr>:$order,
     OptionalAttr<ConfinedAttr<DenseI64ArrayAttr, [DenseArrayCount<2>]>>:$group);
   let results = (outs RTile_ViewType:$result);
@@ -153,6 +177,7 @@ def RTile_ViewOp : RTile_Op<"view", [Pure, AttrSizedOperandSegments]> {
     (`rows` `(` $rows^ `:` type($rows) `)`)?
     (`positions` `(` $positions^ `:` type($positions) `)`)?
     (`within` `(` $first^ `,` $end `)`)?
+    (`pages` `(` $pages^ `:` type($pages) `)`)?
     (`group` `=` custom<Sides>($group)^)?
     attr-dict `:` type($buffer) `to` qualified(type($result))
   }];
@@ -164,6 +189,10 @@ def RTile_ViewOp : RTile_Op<"view", [Pure, AttrSizedOperandSegments]> {
     /// The segment length and the rate: the type's, or what stands for its `?`.
     ::mlir::OpFoldResult getMixedW();
     ::mlir::OpFoldResult getMixedRate();
+    /// The rows of a page, if the row axis is one of pages.
+    int64_t getPageSize() { return getBufferType().getDimSize(getAxes()[0]); }
+    /// How many indices the row axis has, dynamic if types do not know.
+    int64_t getStaticIndices();
     /// Rows of the view for each row of the row axis.
     int64_t getGroupSize() { return getGroup() ? (*getGroup())[1] : 1; }
   }];

@@ -4134,6 +4134,7 @@ struct AttentionT : public flatbuffers::NativeTable {
   flatbuffers::Optional<double> softcap = flatbuffers::nullopt;
   ringlet::abi::Mix mix = ringlet::abi::Mix::Softmax;
   double output_scale = 1.0;
+  int32_t page_table = -1;
   AttentionT() = default;
   AttentionT(const AttentionT &o);
   AttentionT(AttentionT&&) FLATBUFFERS_NOEXCEPT = default;
@@ -4167,7 +4168,8 @@ struct Attention FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_SCALE = 44,
     VT_SOFTCAP = 46,
     VT_MIX = 48,
-    VT_OUTPUT_SCALE = 50
+    VT_OUTPUT_SCALE = 50,
+    VT_PAGE_TABLE = 52
   };
   int32_t query() const {
     return GetField<int32_t>(VT_QUERY, -1);
@@ -4241,6 +4243,9 @@ struct Attention FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   double output_scale() const {
     return GetField<double>(VT_OUTPUT_SCALE, 1.0);
   }
+  int32_t page_table() const {
+    return GetField<int32_t>(VT_PAGE_TABLE, -1);
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyField<int32_t>(verifier, VT_QUERY, 4) &&
@@ -4271,6 +4276,7 @@ struct Attention FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            VerifyField<double>(verifier, VT_SOFTCAP, 8) &&
            VerifyField<uint8_t>(verifier, VT_MIX, 1) &&
            VerifyField<double>(verifier, VT_OUTPUT_SCALE, 8) &&
+           VerifyField<int32_t>(verifier, VT_PAGE_TABLE, 4) &&
            verifier.EndTable();
   }
   AttentionT *UnPack(const flatbuffers::resolver_function_t *_resolver = nullptr) const;
@@ -4354,6 +4360,9 @@ struct AttentionBuilder {
   void add_output_scale(double output_scale) {
     fbb_.AddElement<double>(Attention::VT_OUTPUT_SCALE, output_scale, 1.0);
   }
+  void add_page_table(int32_t page_table) {
+    fbb_.AddElement<int32_t>(Attention::VT_PAGE_TABLE, page_table, -1);
+  }
   explicit AttentionBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -4390,7 +4399,8 @@ inline flatbuffers::Offset<Attention> CreateAttention(
     flatbuffers::Optional<double> scale = flatbuffers::nullopt,
     flatbuffers::Optional<double> softcap = flatbuffers::nullopt,
     ringlet::abi::Mix mix = ringlet::abi::Mix::Softmax,
-    double output_scale = 1.0) {
+    double output_scale = 1.0,
+    int32_t page_table = -1) {
   AttentionBuilder builder_(_fbb);
   builder_.add_output_scale(output_scale);
   if(softcap) { builder_.add_softcap(*softcap); }
@@ -4399,6 +4409,7 @@ inline flatbuffers::Offset<Attention> CreateAttention(
   builder_.add_window_left(window_left);
   builder_.add_block_key(block_key);
   builder_.add_block_query(block_query);
+  builder_.add_page_table(page_table);
   builder_.add_pattern_order(pattern_order);
   builder_.add_grid_window(grid_window);
   builder_.add_branches(branches);
@@ -4444,7 +4455,8 @@ inline flatbuffers::Offset<Attention> CreateAttentionDirect(
     flatbuffers::Optional<double> scale = flatbuffers::nullopt,
     flatbuffers::Optional<double> softcap = flatbuffers::nullopt,
     ringlet::abi::Mix mix = ringlet::abi::Mix::Softmax,
-    double output_scale = 1.0) {
+    double output_scale = 1.0,
+    int32_t page_table = -1) {
   auto branches__ = branches ? _fbb.CreateVector<flatbuffers::Offset<ringlet::abi::Branch>>(*branches) : 0;
   return ringlet::abi::CreateAttention(
       _fbb,
@@ -4471,7 +4483,8 @@ inline flatbuffers::Offset<Attention> CreateAttentionDirect(
       scale,
       softcap,
       mix,
-      output_scale);
+      output_scale,
+      page_table);
 }
 
 flatbuffers::Offset<Attention> CreateAttention(flatbuffers::FlatBufferBuilder &_fbb, const AttentionT *_o, const flatbuffers::rehasher_function_t *_rehasher = nullptr);
@@ -6209,7 +6222,8 @@ inline AttentionT::AttentionT(const AttentionT &o)
         scale(o.scale),
         softcap(o.softcap),
         mix(o.mix),
-        output_scale(o.output_scale) {
+        output_scale(o.output_scale),
+        page_table(o.page_table) {
   branches.reserve(o.branches.size());
   for (const auto &branches_ : o.branches) { branches.emplace_back((branches_) ? new ringlet::abi::BranchT(*branches_) : nullptr); }
 }
@@ -6239,6 +6253,7 @@ inline AttentionT &AttentionT::operator=(AttentionT o) FLATBUFFERS_NOEXCEPT {
   std::swap(softcap, o.softcap);
   std::swap(mix, o.mix);
   std::swap(output_scale, o.output_scale);
+  std::swap(page_table, o.page_table);
   return *this;
 }
 
@@ -6275,6 +6290,7 @@ inline void Attention::UnPackTo(AttentionT *_o, const flatbuffers::resolver_func
   { auto _e = softcap(); _o->softcap = _e; }
   { auto _e = mix(); _o->mix = _e; }
   { auto _e = output_scale(); _o->output_scale = _e; }
+  { auto _e = page_table(); _o->page_table = _e; }
 }
 
 inline flatbuffers::Offset<Attention> Attention::Pack(flatbuffers::FlatBufferBuilder &_fbb, const AttentionT* _o, const flatbuffers::rehasher_function_t *_rehasher) {
@@ -6309,6 +6325,7 @@ inline flatbuffers::Offset<Attention> CreateAttention(flatbuffers::FlatBufferBui
   auto _softcap = _o->softcap;
   auto _mix = _o->mix;
   auto _output_scale = _o->output_scale;
+  auto _page_table = _o->page_table;
   return ringlet::abi::CreateAttention(
       _fbb,
       _query,
@@ -6334,7 +6351,8 @@ inline flatbuffers::Offset<Attention> CreateAttention(flatbuffers::FlatBufferBui
       _scale,
       _softcap,
       _mix,
-      _output_scale);
+      _output_scale,
+      _page_table);
 }
 
 inline ReorderT *Reorder::UnPack(const flatbuffers::resolver_function_t *_resolver) const {

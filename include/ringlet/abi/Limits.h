@@ -33,6 +33,8 @@ inline constexpr uint32_t kMaxConstants = 4096;
 inline constexpr uint32_t kMaxNodes = 65536;
 inline constexpr uint32_t kMaxBranches = 1024;
 inline constexpr uint32_t kMaxOrderRank = 8;
+/// Rows of a page of keys and values (S4).
+inline constexpr int64_t kMaxPageRows = int64_t(1) << 20;
 /// Tensor maps of a kernel; their axes; rows, and bytes of each, of a box.
 inline constexpr uint32_t kMaxMaps = 16;
 inline constexpr uint32_t kMaxMapRank = 5;

@@ -144,7 +144,8 @@ bool Verifier::verifyAttention(const std::string &place, const Graph &graph,
                   {"query_starts", node.query_starts(), false},
                   {"key_starts", node.key_starts(), false},
                   {"sink", node.sink(), false},
-                  {"block_mask", node.block_mask(), false}};
+                  {"block_mask", node.block_mask(), false},
+                  {"page_table", node.page_table(), false}};
   for (const auto &operand : operands)
     if (!checkOperand(place, graph, operand.name, operand.value,
                       operand.needed))
@@ -154,15 +155,22 @@ bool Verifier::verifyAttention(const std::string &place, const Graph &graph,
     return fail(place, "expected lengths, or starts, of queries and keys "
                        "both (S2)");
 
-  bool packed = node.query_starts() != -1;
+  bool packed = node.query_starts() != -1, paged = node.page_table() != -1;
+  auto rankOf = [&](int32_t value) {
+    return sizeOf(graph.values()->Get(uint32_t(value))->sizes());
+  };
   for (int32_t value : {node.query(), node.key(), node.value()}) {
-    uint32_t rank = sizeOf(graph.values()->Get(uint32_t(value))->sizes());
-    if (rank != (packed ? 3u : 4u))
+    uint32_t wanted = packed && !(paged && value != node.query()) ? 3 : 4;
+    if (rankOf(value) != wanted)
       return fail(
           place,
           formatText("expected query, key and value of rank {}, found {}",
-                     packed ? 3 : 4, rank));
+                     wanted, rankOf(value)));
   }
+  if (paged && rankOf(node.page_table()) != 2)
+    return fail(place, formatText("expected a page_table of rank 2, found {} "
+                                  "(S4)",
+                                  rankOf(node.page_table())));
 
   uint32_t branches = sizeOf(node.branches());
   if (branches == 0)

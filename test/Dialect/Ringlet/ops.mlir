@@ -228,3 +228,29 @@ func.func @padding(%q: tensor<1x61x8x16xf32>) {
       -> (tensor<1x61x8x16xf32>, tensor<1x8x61xf32>)
   return
 }
+
+// Keys and values in pages (S4), of padded and of packed queries. Queries may lie in
+// an order, and the batch of the pools is that of nothing.
+
+// CHECK-LABEL: func.func @pages(
+// CHECK:         causal lengths(%{{.+}}, %{{.+}}) pages(%{{.+}}) : (
+// CHECK-SAME:      tensor<3x?xi32>)
+// CHECK:         packed(%{{.+}}, %{{.+}}) pages(%{{.+}}) : (
+func.func @pages(%q: tensor<3x64x8x16xf32, #rlayout.layout<order = <residue<4>>>>,
+                 %p: tensor<99x8x16xf32>, %k: tensor<?x7x2x16xf32>,
+                 %v: tensor<?x7x2x24xf32>, %n: tensor<3xi64>, %s: tensor<4xi64>,
+                 %t: tensor<3x?xi32>) {
+  %o, %lse = ringlet.attention %q, %k, %v branches [<w = *, r = 1>]
+      pages(%t) causal lengths(%n, %n)
+      : (tensor<3x64x8x16xf32, #rlayout.layout<order = <residue<4>>>>,
+         tensor<?x7x2x16xf32>, tensor<?x7x2x24xf32>, tensor<3xi64>, tensor<3xi64>,
+         tensor<3x?xi32>)
+      -> (tensor<3x64x8x24xf32, #rlayout.layout<order = <residue<4>>>>,
+          tensor<3x8x64xf32, #rlayout.layout<order = <residue<4>>, axis = 2>>)
+  %o2, %lse2 = ringlet.attention %p, %k, %v branches [<w = 8, r = 2>]
+      packed(%s, %s) pages(%t)
+      : (tensor<99x8x16xf32>, tensor<?x7x2x16xf32>, tensor<?x7x2x24xf32>,
+         tensor<4xi64>, tensor<4xi64>, tensor<3x?xi32>)
+      -> (tensor<99x8x24xf32>, tensor<8x99xf32>)
+  return
+}

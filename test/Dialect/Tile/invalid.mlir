@@ -232,7 +232,7 @@ rtile.func @view_rows_left_over(%x: memref<?x64xf32, strided<[?, 1]>>, %t: memre
 rtile.func @view_axes_decrease(%x: memref<?x64xf32, strided<[?, 1]>>, %t: memref<?xi64>, %n: index)
     grid(%i: index) {
   // expected-error@+1 {{expected increasing axes below 2, found 0}}
-  %v = "rtile.view"(%x) <{axes = array<i64: 1, 0>, operandSegmentSizes = array<i32: 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>}> : (memref<?x64xf32, strided<[?, 1]>>) -> !rtile.view<16x64xf32>
+  %v = "rtile.view"(%x) <{axes = array<i64: 1, 0>, operandSegmentSizes = array<i32: 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>}> : (memref<?x64xf32, strided<[?, 1]>>) -> !rtile.view<16x64xf32>
   rtile.return
 }
 
@@ -241,7 +241,7 @@ rtile.func @view_axes_decrease(%x: memref<?x64xf32, strided<[?, 1]>>, %t: memref
 rtile.func @view_axes_far_out(%x: memref<?x64xf32, strided<[?, 1]>>, %t: memref<?xi64>, %n: index)
     grid(%i: index) {
   // expected-error@+1 {{expected increasing axes below 2, found -9223372036854775808}}
-  %v = "rtile.view"(%x) <{axes = array<i64: -9223372036854775808, 9223372036854775807>, operandSegmentSizes = array<i32: 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>}> : (memref<?x64xf32, strided<[?, 1]>>) -> !rtile.view<16x64xf32>
+  %v = "rtile.view"(%x) <{axes = array<i64: -9223372036854775808, 9223372036854775807>, operandSegmentSizes = array<i32: 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>}> : (memref<?x64xf32, strided<[?, 1]>>) -> !rtile.view<16x64xf32>
   rtile.return
 }
 
@@ -250,7 +250,7 @@ rtile.func @view_axes_far_out(%x: memref<?x64xf32, strided<[?, 1]>>, %t: memref<
 rtile.func @view_without_axes(%x: memref<?x64xf32, strided<[?, 1]>>, %t: memref<?xi64>, %n: index)
     grid(%i: index) {
   // expected-error@+1 {{requires attribute 'axes'}}
-  %v = "rtile.view"(%x) <{operandSegmentSizes = array<i32: 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>}> : (memref<?x64xf32, strided<[?, 1]>>) -> !rtile.view<16x64xf32>
+  %v = "rtile.view"(%x) <{operandSegmentSizes = array<i32: 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>}> : (memref<?x64xf32, strided<[?, 1]>>) -> !rtile.view<16x64xf32>
   rtile.return
 }
 
@@ -452,7 +452,7 @@ rtile.func @o1_origin(%x: memref<?x64xf32, strided<[?, 1]>>, %n: index)
 rtile.func @s2_first_alone(%x: memref<?x64xf32, strided<[?, 1]>>, %n: index)
     grid(%i: index) {
   // expected-error@+1 {{expected the first and the end of rows together, found one of them (S2)}}
-  %v = "rtile.view"(%x, %n) <{axes = array<i64: 0, 1>, operandSegmentSizes = array<i32: 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0>}> : (memref<?x64xf32, strided<[?, 1]>>, index) -> !rtile.view<16x64xf32>
+  %v = "rtile.view"(%x, %n) <{axes = array<i64: 0, 1>, operandSegmentSizes = array<i32: 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0>}> : (memref<?x64xf32, strided<[?, 1]>>, index) -> !rtile.view<16x64xf32>
   rtile.return
 }
 

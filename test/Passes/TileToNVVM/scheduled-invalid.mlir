@@ -165,8 +165,30 @@ rtile.func @table(%X: memref<?x64xbf16, strided<[?, 1]>>, %T: memref<?xi64, stri
   %xs = rtile.channel slots = 1 : !rtile.channel<64x64xbf16>
   rtile.role "load" warps = 4 {
     %slot = rtile.acquire %xs : !rtile.channel<64x64xbf16>
-    // expected-error@+1 {{expected a view of two axes without a table of rows, made by rtile.view, found '!rtile.view<64x64xbf16, indexed>'}}
+    // expected-error@+1 {{expected a view of two axes without a table of rows or pages, made by rtile.view, found '!rtile.view<64x64xbf16, indexed>'}}
     rtile.copy %x[%i, %c0] to %slot : !rtile.view<64x64xbf16, indexed>, !rtile.slot<64x64xbf16>
+  }
+  rtile.role "drain" warps = 4 {
+    %slot = rtile.await %xs : !rtile.channel<64x64xbf16>
+    rtile.release %slot : !rtile.slot<64x64xbf16>
+  }
+  rtile.return
+}
+
+// -----
+
+// Nor is one of pages, which no view of a role has.
+
+rtile.func @pages(%X: memref<?x16x64xbf16, strided<[?, ?, 1]>>, %T: memref<?x?xi32, strided<[?, 1]>>)
+    grid(%i: index) scheduled {
+  %c0 = arith.constant 0 : index
+  // expected-error@+1 {{expected no pages of rows: they have no lowering in a scheduled kernel yet (S4)}}
+  %x = rtile.view %X[%i, *, *] pages(%T : memref<?x?xi32, strided<[?, 1]>>)
+      : memref<?x16x64xbf16, strided<[?, ?, 1]>> to !rtile.view<64x64xbf16>
+  %xs = rtile.channel slots = 1 : !rtile.channel<64x64xbf16>
+  rtile.role "load" warps = 4 {
+    %slot = rtile.acquire %xs : !rtile.channel<64x64xbf16>
+    rtile.copy %x[%i, %c0] to %slot : !rtile.view<64x64xbf16>, !rtile.slot<64x64xbf16>
   }
   rtile.role "drain" warps = 4 {
     %slot = rtile.await %xs : !rtile.channel<64x64xbf16>

@@ -81,6 +81,14 @@ void Coverage::collect(const Operation &op) {
   note("packed and runtime sizes", op.starts && !op.sizes.empty());
   note("packed and a mask", op.starts && isMasked);
   note("packed along a curve", op.starts && spec.patternOrder);
+  note("pages", op.pages && !op.starts);
+  note("pages of packed sequences", op.pages && op.starts);
+  note("pages and several branches", op.pages && spec.branches.size() > 1);
+  note("pages in a union", op.pages && op.isUnion);
+  note("pages under a window", op.pages && spec.windowLeft);
+  note("pages and a mask", op.pages && isMasked);
+  note("pages and queries in an order",
+       op.pages && graph.values[op.operands[0]].order);
   note("negative positions", offset < 0 && queries > 0);
   note("positions past the keys", offset + queries > keys);
   note("decoding", queries > 0 && queries <= 4 && keys > 16 && offset > 0);
@@ -169,8 +177,7 @@ void Coverage::collect(const Operation &op) {
   const Shape &query = graph.values[op.operands[0]].shape;
   const Shape &key = graph.values[op.operands[1]].shape;
   const Shape &value = graph.values[op.operands[2]].shape;
-  int headAxis = op.sequenceAxis() + 1;
-  note("grouped heads", query[headAxis] > key[headAxis]);
+  note("grouped heads", query[query.size() - 2] > key[key.size() - 2]);
   note("dim no multiple of 8", query.back() % 8 != 0);
   note("value dim of its own", query.back() != value.back());
   static const char *const counts[] = {"1 branch", "2 branches", "3 branches",
@@ -298,6 +305,14 @@ const std::vector<std::string> &coverageNames() {
       "packed along a curve",
       "packed queries in an order",
       "packed keys in an order",
+      "pages",
+      "pages of packed sequences",
+      "pages that sequences share",
+      "pages and several branches",
+      "pages in a union",
+      "pages under a window",
+      "pages and a mask",
+      "pages and queries in an order",
       "causal",
       "window left",
       "window right",

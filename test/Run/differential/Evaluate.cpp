@@ -9,6 +9,7 @@
 
 #include "lib/Layout/Order.h"
 #include "lib/Oracle/Attention.h"
+#include "lib/Oracle/Pages.h"
 #include "lib/Oracle/Unfused.h"
 
 #include <algorithm>
@@ -139,29 +140,44 @@ private:
       *offset->as<int64_t>() = inputs[*op.offsetOperand].getInt({});
     }
     int axis = op.sequenceAxis();
+    auto countRows = [&](int operand) {
+      const TensorView &rows = known[op.operands[operand]].rounded;
+      return operand > 0 && op.pages ? rows.size(1) * inputs[*op.pages].size(1)
+                                     : rows.size(axis);
+    };
     // Of queries and of keys.
     std::optional<Tensor> lists[2];
     if (auto numbers = op.lengths ? op.lengths : op.starts)
       for (int side : {0, 1})
-        lists[side] =
-            clampLengths(inputs[side ? numbers->second : numbers->first],
-                         known[op.operands[side]].rounded.size(axis));
+        lists[side] = clampLengths(
+            inputs[side ? numbers->second : numbers->first], countRows(side));
+    if (op.pages && op.starts)
+      lists[1] =
+          oracle::countKeysInPages(inputs[op.starts->second], countRows(1));
     // The oracle knows tokens in linear order only.
     std::optional<std::vector<int64_t>> tokens[3];
     for (int i = 0; i < 3; ++i) {
-      int64_t length = known[op.operands[i]].rounded.size(axis);
+      int64_t length = countRows(i);
       const auto &order = graph.values[op.operands[i]].order;
-      tokens[i] = op.starts ? tokensOf(order, length, *lists[i > 0], error)
-                            : tokensOf(order, length, error);
+      bool isPacked = op.starts && !(i > 0 && op.pages);
+      tokens[i] = isPacked ? tokensOf(order, length, *lists[i > 0], error)
+                           : tokensOf(order, length, error);
       if (!tokens[i])
         return false;
     }
     std::vector<Tensor> moved;
     auto operands = [&](auto view) {
       moved.clear();
-      for (int i = 0; i < 3; ++i)
-        moved.push_back(
-            takeIndices(view(known[op.operands[i]]), axis, invert(*tokens[i])));
+      for (int i = 0; i < 3; ++i) {
+        TensorView rows = view(known[op.operands[i]]);
+        if (i > 0 && op.pages) {
+          std::optional<Tensor> gathered =
+              oracle::gatherPages(rows, inputs[*op.pages], error);
+          moved.push_back(gathered ? std::move(*gathered) : Tensor());
+        } else {
+          moved.push_back(takeIndices(rows, axis, invert(*tokens[i])));
+        }
+      }
       AttentionInputs list;
       list.query = std::as_const(moved[0]).view();
       list.key = std::as_const(moved[1]).view();
@@ -178,7 +194,8 @@ private:
       }
       if (op.starts) {
         list.cuSeqlensQ = std::as_const(*lists[0]).view();
-        list.cuSeqlensK = std::as_const(*lists[1]).view();
+        (op.pages ? list.lengthsK : list.cuSeqlensK) =
+            std::as_const(*lists[1]).view();
       }
       if (op.sink)
         list.sink = inputs[*op.sink];

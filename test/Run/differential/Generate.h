@@ -36,6 +36,9 @@ enum Variable {
   kKeyBlocks,
   /// One more than sequences.
   kStarts,
+  /// Pages of a pool, and of a sequence: kKeys is a multiple of their rows.
+  kPages,
+  kPagesOfSequence,
   kVariables
 };
 
@@ -45,6 +48,8 @@ struct DrawnGraph {
   std::optional<int64_t> fixed[kVariables];
   /// Positions lie below it, if there is a pattern order.
   std::optional<int64_t> volume;
+  /// The rows of a page, if keys lie in pages.
+  std::optional<int64_t> pageRows;
   /// No query may have a position below 0.
   bool isNeverNegative = false;
 };

@@ -41,6 +41,7 @@ public:
 private:
   void drawBranchSizes();
   void drawSizes();
+  void drawPages(int64_t rows);
   void drawOffset();
   void place();
   bool placeFused();
@@ -150,6 +151,21 @@ void ConfigurationDraw::drawSizes() {
       break;
   }
   variables[kStarts] = variables[kBatch] + 1;
+  if (drawn.pageRows)
+    drawPages(*drawn.pageRows);
+}
+
+/// As many pages as sequences have, more, or fewer: some are then shared.
+void ConfigurationDraw::drawPages(int64_t rows) {
+  int64_t ofSequence = variables[kKeys] / rows;
+  variables[kPagesOfSequence] = ofSequence;
+  variables[kKeys] = ofSequence * rows;
+  if (drawn.isNeverNegative && !drawn.fixed[kQueries])
+    variables[kQueries] = std::min(variables[kQueries], variables[kKeys]);
+  int64_t all = variables[kBatch] * ofSequence;
+  variables[kPages] = std::max<int64_t>(
+      dice.pick<int64_t>({all, all + 1, all + 7, all / 2}), 1);
+  note("pages that sequences share", variables[kPages] < all);
 }
 
 void ConfigurationDraw::drawOffset() {
@@ -228,7 +244,8 @@ Placement ConfigurationDraw::placeAlone(const ValueType &type, bool isOutput) {
 /// Query, key and value (or key and value) as slices of one tensor.
 bool ConfigurationDraw::placeFused() {
   const std::vector<ValueType> &types = graph.values;
-  if (graph.arguments < 3 || graph.names[0] != "q" || !dice.oneIn(5))
+  if (graph.arguments < 3 || graph.names[0] != "q" || !dice.oneIn(5) ||
+      drawn.pageRows)
     return false;
   Shape q = sizesOf(types[0]), k = sizesOf(types[1]), v = sizesOf(types[2]);
   if (k.back() != v.back())

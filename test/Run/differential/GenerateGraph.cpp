@@ -70,15 +70,51 @@ std::optional<layout::OrderSpec> GraphDraw::maybeDrawOrder() {
 void GraphDraw::setOrders(const std::optional<layout::OrderSpec> &ofQueries,
                           const std::optional<layout::OrderSpec> &ofKeys) {
   for (int value : {q, k, v}) {
+    if (value != q && pages)
+      continue;
     graph().values[value].order = value == q ? ofQueries : ofKeys;
     graph().values[value].axis = isPacked ? 0 : 1;
   }
 }
 
+/// Lets keys lie in pages (S4): before all that follows from their sizes, and
+/// not beside what says where they lie.
+void GraphDraw::maybeDrawPages(int64_t every) {
+  if (forRoles || pattern || !pageDice.oneIn(every))
+    return;
+  int64_t rows = pageDice.pick<int64_t>({16, 16, 1, 4, 5, 8, 32, 64, 100});
+  drawn.pageRows = rows;
+  std::optional<int64_t> &keys = drawn.fixed[kKeys];
+  if (!keys)
+    return;
+  *keys -= *keys % rows;
+  if (drawn.isNeverNegative && drawn.fixed[kQueries])
+    drawn.fixed[kQueries] = std::min(*drawn.fixed[kQueries], *keys);
+}
+
+ValueType GraphDraw::keyTensor(int64_t dim) {
+  if (!drawn.pageRows)
+    return tensor(kKeys, keyHeads, dim);
+  ValueType type;
+  type.dtype = dtype;
+  type.shape = {kDynamic, *drawn.pageRows, keyHeads, dim};
+  type.variables = {kPages, -1, -1, -1};
+  return type;
+}
+
 void GraphDraw::drawInputs() {
   q = graph().addValue(tensor(kQueries, queryHeads, depth), "q");
-  k = graph().addValue(tensor(kKeys, keyHeads, depth), "k");
-  v = graph().addValue(tensor(kKeys, keyHeads, width), "v");
+  k = graph().addValue(keyTensor(depth), "k");
+  v = graph().addValue(keyTensor(width), "v");
+  if (drawn.pageRows) {
+    ValueType table;
+    table.dtype = DType::i32;
+    table.shape = {sizeInType(kBatch),
+                   isStatic[kKeys] ? *drawn.fixed[kKeys] / *drawn.pageRows
+                                   : kDynamic};
+    table.variables = {kBatch, kPagesOfSequence};
+    pages = graph().addValue(table, "pages");
+  }
   if (dice.oneIn(near || blockSize ? 2 : 4) || hasOffsets) {
     ValueType position;
     position.dtype = DType::i64;
@@ -121,7 +157,7 @@ void GraphDraw::drawSizes() {
 
 /// A length for each sequence, or where each begins, after all other inputs.
 void GraphDraw::drawLengths() {
-  if (!isPacked && (hasOffsets || !lengthDice.oneIn(4)))
+  if (!isPacked && (hasOffsets || !lengthDice.oneIn(pages ? 1 : 4)))
     return;
   bool isUnknown = !isPacked && lengthDice.oneIn(4);
   int64_t known = isUnknown ? kDynamic : sizeInType(kBatch);
@@ -157,7 +193,7 @@ void GraphDraw::maybeCountPadding(Operation &op, int query, int key) {
       !op.offsetOperand || graph().values[*op.offsetOperand].shape.empty();
   bool isLegal = hasOneOffset && !spec.windowLeft && !spec.windowRight &&
                  !spec.gridWindow && !spec.patternOrder && !spec.blockMask &&
-                 op.sizes.empty() && !op.lengths && !op.starts &&
+                 op.sizes.empty() && !op.lengths && !op.starts && !op.pages &&
                  !graph().values[query].order && !graph().values[key].order;
   if (!isLegal || paddingDice.oneIn(4))
     return;
@@ -180,6 +216,7 @@ std::pair<int, int> GraphDraw::addAttention(int query, int key, int value,
   op.sink = sink;
   op.lengths = lengths;
   op.starts = starts;
+  op.pages = pages;
   op.attention->patternOrder = pattern;
   op.attention->gridWindow = near;
   op.attention->blockMask = blockSize;
@@ -275,6 +312,7 @@ int GraphDraw::addReorder(int value, std::optional<layout::OrderSpec> order,
 void GraphDraw::drawOneAttention() {
   isPacked = packDice.oneIn(4);
   drawStaticSizes();
+  maybeDrawPages(/*every=*/5);
   drawInputs();
   drawLengths();
   auto [o, l] = addAttention(q, k, v, "");
@@ -291,6 +329,7 @@ void GraphDraw::drawOneAttention() {
 void GraphDraw::drawWindowedAttention() {
   isPacked = packDice.oneIn(4);
   lookBack = dice.pick<int64_t>({16, 31, 64});
+  maybeDrawPages(/*every=*/3);
   drawInputs();
   drawLengths();
   auto [o, l] = addAttention(q, k, v, "");
@@ -312,6 +351,7 @@ void GraphDraw::drawTwoAttentions() {
   }
   if (!pattern)
     drawStaticSizes();
+  maybeDrawPages(/*every=*/2);
   drawInputs();
   drawLengths();
   std::optional<layout::OrderSpec> queryOrder = maybeDrawOrder();
@@ -452,6 +492,7 @@ void GraphDraw::drawMaskedAttention() {
     isStatic[kQueryBlocks] = isStatic[kKeyBlocks] = dice.oneIn(2);
   }
   drawSizesOfTypes();
+  maybeDrawPages(/*every=*/2);
   drawInputs();
   drawLengths();
   // What the pattern wants is tokens that lie along it.

@@ -173,6 +173,8 @@ std::string meaningOf(const Graph &graph) {
     if (op.starts)
       text += " starts values " + std::to_string(op.starts->first) + " " +
               std::to_string(op.starts->second);
+    if (op.pages)
+      text += " pages value " + std::to_string(*op.pages);
     for (int size : sizesOf(op))
       text += " size value " + std::to_string(size);
     text += "\n";
@@ -223,6 +225,8 @@ std::string toIR(const Graph &graph) {
       types += ", " + type(*op.sink);
     if (op.blockMask)
       types += ", " + type(*op.blockMask);
+    if (op.pages)
+      types += ", " + type(*op.pages);
     text += "  " + join(op.results, name) + " = ";
     if (!op.attention) {
       text += "ringlet.reorder " + name(operands[0]) + " : " + types + " to " +
@@ -237,6 +241,8 @@ std::string toIR(const Graph &graph) {
     if (op.starts)
       text += " packed(" + name(op.starts->first) + ", " +
               name(op.starts->second) + ")";
+    if (op.pages)
+      text += " pages(" + name(*op.pages) + ")";
     if (!sizes.empty())
       text += " sizes(" + join(sizes, name) + ")";
     if (op.sink)

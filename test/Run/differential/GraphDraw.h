@@ -29,7 +29,8 @@ public:
         packDice(seed + 4, static_cast<uint64_t>(number)),
         orderDice(seed + 5, static_cast<uint64_t>(number)),
         combineDice(seed + 6, static_cast<uint64_t>(number)),
-        paddingDice(seed + 7, static_cast<uint64_t>(number)), number(number),
+        paddingDice(seed + 7, static_cast<uint64_t>(number)),
+        pageDice(seed + 9, static_cast<uint64_t>(number)), number(number),
         forRoles(aim == Aim::Roles) {}
 
   DrawnGraph draw() {
@@ -88,6 +89,8 @@ private:
   }
   void drawReorders();
 
+  void maybeDrawPages(int64_t every);
+  ValueType keyTensor(int64_t dim);
   void drawStaticSizes();
   void drawSizesOfTypes();
   layout::OrderSpec drawOrder(std::optional<int64_t> &length);
@@ -125,7 +128,7 @@ private:
 
   /// One for what all graphs may have beside what their kind draws.
   Dice dice, further, lengthDice, sizeDice, packDice, orderDice, combineDice,
-      paddingDice;
+      paddingDice, pageDice;
   int64_t number;
   bool forRoles;
   DrawnGraph drawn;
@@ -133,7 +136,7 @@ private:
   bool isStatic[kVariables] = {};
   DType dtype;
   int64_t depth, width, queryHeads, keyHeads;
-  std::optional<int> offset, sink;
+  std::optional<int> offset, sink, pages;
   bool isPacked = false;
   /// Padded sequences of full length with a q_offset each.
   bool hasOffsets = false;

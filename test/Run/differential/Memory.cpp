@@ -8,6 +8,7 @@
 #include "test/Run/differential/Memory.h"
 
 #include "lib/Layout/Order.h"
+#include "lib/Oracle/Pages.h"
 
 #include <algorithm>
 #include <cmath>
@@ -56,16 +57,23 @@ Memory::Memory(const Graph &graph, const Configuration &configuration)
     return MutableTensorView(base, memory.dtype(), placement.sizes,
                              placement.strides);
   };
+  for (int i = 0; i < graph.arguments; ++i)
+    if (graph.names[i] == "pages")
+      pages = i;
   for (size_t i = 0; i < configuration.arguments.size(); ++i) {
     writableInputs.push_back(view(configuration.arguments[i]));
     fillInput(graph, static_cast<int>(i), writableInputs.back());
     inputViews.push_back(writableInputs.back());
   }
+  if (pages)
+    poisonPages(graph);
   for (const Operation &op : graph.operations) {
-    if (op.offsetOperand || op.offsetConstant)
+    if (!op.pages && (op.offsetOperand || op.offsetConstant))
       poisonUnseen(graph, op);
     for (int operand = 0; operand < 3; ++operand) {
       bool isQuery = operand == 0;
+      if (!isQuery && op.pages)
+        continue;
       if (op.lengths)
         poisonPast(graph, op.operands[operand],
                    isQuery ? op.lengths->first : op.lengths->second);
@@ -85,6 +93,8 @@ void Memory::fillInput(const Graph &graph, int argument,
                        const MutableTensorView &view) {
   Dice dice(configuration.dataSeed, static_cast<uint64_t>(argument));
   const std::string &name = graph.names[argument];
+  if (name == "pages")
+    return fillPages(view, dice);
   if (name == "q_lengths" || name == "k_lengths") {
     fillLengths(view, name == "k_lengths", dice);
     return;
@@ -207,7 +217,8 @@ std::vector<int64_t> Memory::countQueries(bool arePacked) const {
 void Memory::fillLengths(const MutableTensorView &lengths, bool ofKeys,
                          Dice &dice) {
   using Limits = std::numeric_limits<int64_t>;
-  int64_t rows = inputViews[ofKeys ? 1 : 0].size(1);
+  int64_t rows =
+      ofKeys ? countKeyRows(/*arePacked=*/false) : inputViews[0].size(1);
   std::vector<int64_t> least(static_cast<size_t>(lengths.size(0)));
   if (ofKeys && configuration.hasKeyForQuery)
     least = countQueries(/*arePacked=*/false);
@@ -226,7 +237,8 @@ void Memory::fillLengths(const MutableTensorView &lengths, bool ofKeys,
 void Memory::fillStarts(const MutableTensorView &starts, bool ofKeys,
                         Dice &dice) {
   using Limits = std::numeric_limits<int64_t>;
-  int64_t rows = inputViews[ofKeys ? 1 : 0].size(0);
+  int64_t rows =
+      ofKeys ? countKeyRows(/*arePacked=*/true) : inputViews[0].size(0);
   int64_t count = starts.size(0) - 1;
   std::vector<int64_t> least(static_cast<size_t>(count));
   if (ofKeys && configuration.hasKeyForQuery)
@@ -251,6 +263,94 @@ void Memory::fillStarts(const MutableTensorView &starts, bool ofKeys,
   if (count > 0 && end == rows && dice.oneIn(3))
     setNumber(starts, count, dice.pick<int64_t>({rows + 3, Limits::max()}));
 }
+
+//===----------------------------------------------------------------------===//
+// Pages
+//===----------------------------------------------------------------------===//
+
+/// Of a sequence, or of all if they are packed.
+int64_t Memory::countKeyRows(bool arePacked) const {
+  if (!pages)
+    return inputViews[1].size(arePacked ? 0 : 1);
+  const TensorView &table = inputViews[*pages];
+  int64_t rows = table.size(1) * inputViews[1].size(1);
+  return arePacked ? table.size(0) * rows : rows;
+}
+
+static void setPage(const MutableTensorView &table, const int64_t *indices,
+                    int32_t page) {
+  std::memcpy(static_cast<char *>(table.data()) +
+                  table.offsetOf(indices) * int64_t(sizeof page),
+              &page, sizeof page);
+}
+
+/// The pages of the pool in any order, again and again if they are few.
+void Memory::fillPages(const MutableTensorView &table, Dice &dice) {
+  std::vector<int32_t> order(static_cast<size_t>(inputViews[1].size(0)));
+  std::iota(order.begin(), order.end(), 0);
+  for (size_t i = order.size(); i > 1; --i)
+    std::swap(order[i - 1],
+              order[dice.between(0, static_cast<int64_t>(i) - 1)]);
+  size_t next = 0;
+  forEachIndex(table.sizes(), [&](const int64_t *indices) {
+    setPage(table, indices, order[next++ % order.size()]);
+  });
+}
+
+/// How many keys of a sequence in pages count, and are not behind all that its
+/// queries reach.
+int64_t Memory::countKeys(const Operation &op, int64_t sequence) const {
+  int64_t keys = countKeyRows(/*arePacked=*/false);
+  if (op.lengths)
+    keys = std::clamp<int64_t>(
+        inputViews[op.lengths->second].getInt({sequence}), 0, keys);
+  if (op.starts) {
+    Tensor counts =
+        oracle::countKeysInPages(inputViews[op.starts->second], keys);
+    keys = counts.as<int64_t>()[sequence];
+  }
+  bool hasReach = op.attention->causal || op.attention->windowRight;
+  if (hasReach && (op.offsetOperand || op.offsetConstant))
+    keys = std::min(keys, countSeen(op, sequence));
+  return keys;
+}
+
+/// No number of a page behind the keys of a sequence, and no row of the pool
+/// that no sequence has, matters (S4).
+void Memory::poisonPages(const Graph &graph) {
+  using Limits = std::numeric_limits<int32_t>;
+  const MutableTensorView &table = writableInputs[*pages];
+  int64_t rows = inputViews[1].size(1), pool = inputViews[1].size(0);
+  std::vector<bool> needed(static_cast<size_t>(pool * rows));
+  Dice dice(configuration.dataSeed, 2000);
+  forEachIndex(table.sizes(), [&](const int64_t *indices) {
+    int64_t keys = 0;
+    for (const Operation &op : graph.operations)
+      if (op.pages)
+        keys = std::max(keys, countKeys(op, indices[0]));
+    int64_t before = indices[1] * rows;
+    int64_t page = inputViews[*pages].getInt({indices[0], indices[1]});
+    for (int64_t row = 0; row < std::min(keys - before, rows); ++row)
+      needed[page * rows + row] = true;
+    if (before >= keys)
+      setPage(table, indices,
+              dice.pick<int32_t>({-1, Limits::min(), Limits::max(),
+                                  static_cast<int32_t>(pool), 0}));
+  });
+  for (int argument : {1, 2}) {
+    const MutableTensorView &view = writableInputs[argument];
+    if (view.strides()[0] == 0 || view.strides()[1] == 0)
+      continue;
+    forEachIndex(view.sizes(), [&](const int64_t *indices) {
+      if (!needed[indices[0] * rows + indices[1]])
+        view.set(indices, std::numeric_limits<double>::quiet_NaN());
+    });
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// What does not matter
+//===----------------------------------------------------------------------===//
 
 /// What rows past a length hold must not matter (S2).
 void Memory::poisonPast(const Graph &graph, int argument, int lengths) {

@@ -38,9 +38,15 @@ private:
   void poisonPast(const Graph &graph, int argument, int lengths);
   void poisonPastLast(int argument, int starts);
   void poisonUnseen(const Graph &graph, const Operation &op);
+  int64_t countKeyRows(bool arePacked) const;
+  int64_t countKeys(const Operation &op, int64_t sequence) const;
+  void fillPages(const MutableTensorView &table, Dice &dice);
+  void poisonPages(const Graph &graph);
   int64_t countSeen(const Operation &op, int64_t sequence) const;
 
   const Configuration &configuration;
+  /// The argument that is the table of pages.
+  std::optional<int> pages;
   std::vector<Tensor> allocations;
   /// What inputs held before.
   std::vector<Tensor> originals;

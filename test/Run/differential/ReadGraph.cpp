@@ -56,11 +56,12 @@ private:
     for (int64_t size : tensor.getShape())
       type.shape.push_back(ShapedType::isDynamic(size) ? kDynamic : size);
     Type element = tensor.getElementType();
-    type.dtype = element.isF16()        ? DType::f16
-                 : element.isBF16()     ? DType::bf16
-                 : element.isF32()      ? DType::f32
-                 : element.isInteger(1) ? DType::i1
-                                        : DType::i64;
+    type.dtype = element.isF16()         ? DType::f16
+                 : element.isBF16()      ? DType::bf16
+                 : element.isF32()       ? DType::f32
+                 : element.isInteger(1)  ? DType::i1
+                 : element.isInteger(32) ? DType::i32
+                                         : DType::i64;
     if (rlayout::LayoutAttr layout = rlayout::getLayout(tensor)) {
       type.axis = static_cast<int>(layout.getAxis());
       if (layout.getOrder())
@@ -100,6 +101,8 @@ private:
     if (op.isPacked())
       result.starts = {numbers.lookup(op.getQueryStarts()),
                        numbers.lookup(op.getKeyStarts())};
+    if (op.isPaged())
+      result.pages = numbers.lookup(op.getPageTable());
     if (!op.getSizes().empty())
       result.sizes = readSizes(op);
     if (op.getSink())

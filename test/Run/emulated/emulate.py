@@ -49,6 +49,9 @@ class Case:
     blocks: tuple = ()
     starts: tuple = ()
     lengths: tuple = ()
+    # Rows of a page; those of a sequence are a multiple. All else of the pool, and
+    # what lies behind lengths, holds no numbers.
+    page: int = 0
     # Rows of q where they are fewer.
     queries: int = 0
     # Rows of k and v, in each sequence of several, that hold no numbers.
@@ -80,15 +83,22 @@ class Case:
         def tensor(heads, dim, order):
             return f"tensor<{batch}?x{heads}x{dim}x{self.dtype}{layout(order)}>"
 
+        def keys(dim):
+            if not self.page:
+                return tensor(self.key_heads, dim, self.key_order)
+            return f"tensor<?x{self.page}x{self.key_heads}x{dim}x{self.dtype}>"
+
         types = {
             "q": tensor(self.heads, self.dim, self.order),
-            "k": tensor(self.key_heads, self.dim, self.key_order),
-            "v": tensor(self.key_heads, self.value_dim or self.dim, self.key_order),
+            "k": keys(self.dim),
+            "v": keys(self.value_dim or self.dim),
         }
         for name, numbers in self.lists.items():
             types[name] = f"tensor<{len(numbers)}xi64>"
         if self.blocks:
             types["mask"] = "tensor<{}x{}xi1>".format(*self.mask_shape)
+        if self.page:
+            types["pages"] = "tensor<?x?xi32>"
         out = tensor(self.heads, self.value_dim or self.dim, self.order)
         results = f"({out}, tensor<{batch}{self.heads}x?xf32{layout(self.order, len(self.batch) + 1)}>)"
         arguments = ", ".join(f"%{name}: {type_}" for name, type_ in types.items())
@@ -105,6 +115,8 @@ class Case:
         shape = f"S{rows} H{self.heads}/{self.key_heads} D{self.dim}"
         if self.value_dim:
             shape += f"/{self.value_dim}"
+        if self.page:
+            shape += f", pages of {self.page}"
         for sides, order in (("Q", self.order), ("K and V", self.key_order)):
             shape += f", {sides} along {order}" if order else ""
         text = f"{self.target} {self.recipe}, {shape} {self.dtype}, {self.attributes}"
@@ -121,6 +133,9 @@ def near(grid, reach) -> str:
 
 PACKED = " packed(%q_starts, %k_starts)"
 PADDED = " lengths(%q_lengths, %k_lengths)"
+
+
+PAGES = " pages(%pages)"
 
 
 def masked(rows, keys) -> str:
@@ -285,12 +300,60 @@ CASES = [
         lengths=((4, 0, 1), (1300, 77, 1)),
     ),
     Case(ALL + " causal", 1500, 8, 128, key_heads=2, queries=2, **LAZY),
+    # Keys in pages: that tiles divide, that divide tiles, and others.
+    Case(ALL + " causal" + PAGES, 320, 2, 64, page=64),
+    Case(
+        *(ALL + " causal" + PADDED + PAGES, 1280, 8, 128, "bf16", 2),
+        page=16,
+        queries=4,
+        lengths=((4, 0, 1), (1280, 77, 1)),
+    ),
+    Case(
+        *("branches [<w = 256, r = 1>, <w = *, r = 3>] causal" + PADDED + PAGES, 1400, 4),
+        page=100,
+        queries=3,
+        lengths=((3, 3), (1111, 640)),
+    ),
+    Case(
+        *(UNION + " causal" + PADDED + PAGES, 336, 4, 64, "f16", 2),
+        page=7,
+        lengths=((300, 336), (333, 100)),
+    ),
+    Case(
+        *(ALL + " window = [90, 20]" + PACKED + PAGES, 192, 4, 72, "f16", 2),
+        page=32,
+        starts=((0, 0, 130, 131, 192), (0, 70, 70, 260, 333)),
+    ),
+    Case(ALL + " causal" + PAGES, 384, 8, 128, key_heads=2, page=128, target="sm_90a"),
 ]
+
+
+def spread(case, draw) -> tuple:
+    """A table of pages, the pages of each sequence in any order, and the rows of the
+    pool that count."""
+    counts = [case.rows]
+    if case.lengths:
+        counts = case.lengths[1]
+    if case.starts:
+        ends = case.starts[1]
+        counts = [min(end - begin, case.rows) for begin, end in zip(ends, ends[1:])]
+    of_each = case.rows // case.page
+    order = list(range(len(counts) * of_each + 2))
+    draw.shuffle(order)
+    table, counted = [], set()
+    for count in counts:
+        for number in range(of_each):
+            page, rows = order.pop(), min(count - number * case.page, case.page)
+            counted |= {page * case.page + row for row in range(rows)}
+            table.append(page if rows > 0 else draw.choice([-1, 2**31 - 1, -(2**31)]))
+    return (len(counts), of_each), table, counted
 
 
 def write_inputs(case, path) -> None:
     """q, k and v of a normal distribution, as .safetensors."""
     draw = random.Random(case.name)
+    if case.page:
+        table_shape, table, counted = spread(case, draw)
     shapes = {
         "q": (case.heads, case.dim),
         "k": (case.key_heads, case.dim),
@@ -300,11 +363,16 @@ def write_inputs(case, path) -> None:
     for name, (heads, dim) in shapes.items():
         rows = case.queries if name == "q" and case.queries else case.rows
         shape = (*case.batch, rows, heads, dim)
+        if name != "q" and case.page:
+            shape = (len(table) + 2, case.page, heads, dim)
         numbers = [draw.gauss(0, 1) for _ in range(math.prod(shape))]
         if name != "q":
             row = heads * dim
             for at in range(len(numbers)) if case.poisoned else ():
                 if at // row % case.rows in case.poisoned:
+                    numbers[at] = math.nan
+            for at in range(len(numbers)) if case.page else ():
+                if at // row not in counted:
                     numbers[at] = math.nan
         content = safetensors_file.encode(case.dtype, numbers)
         tensors.append((name, case.dtype, shape, content))
@@ -315,6 +383,9 @@ def write_inputs(case, path) -> None:
     for name, numbers in case.lists.items():
         content = safetensors_file.encode("i64", numbers)
         tensors.append((name, "i64", (len(numbers),), content))
+    if case.page:
+        content = safetensors_file.encode("i32", table)
+        tensors.append(("pages", "i32", table_shape, content))
     safetensors_file.write(path, tensors)
 
 

@@ -4,6 +4,7 @@
 
 import copy
 import dataclasses
+import math
 from typing import Callable, NamedTuple
 
 # Rows of a grid of 8x8; positions of every attention here lie below.
@@ -35,7 +36,7 @@ class Operand:
 BY_SEQUENCE = (
     "q_offset", "query_lengths", "key_lengths", "query_starts", "key_starts",
 )  # fmt: skip
-OPERANDS = (*BY_SEQUENCE, "w", "r", "sink", "block_mask")
+OPERANDS = (*BY_SEQUENCE, "w", "r", "sink", "block_mask", "pages")
 
 
 @dataclasses.dataclass
@@ -60,6 +61,8 @@ class Attention:
     # Whether types say that they are in linear order, which without is so, too.
     has_layouts: bool = False
     ring: str = ""
+    # Rows of a page, of which the last of a sequence is full (S4).
+    page: int = 0
     # Rows and keys of the tiles; several of each here. The compiler's choice
     # would be one.
     tile: tuple = (16, 16)
@@ -81,6 +84,15 @@ class Attention:
             ("v", self._rows(self.columns, self.key_heads, self.value_dim)),
         ]
         others = sorted(self.operands, key=lambda each: OPERANDS.index(each.name))
+        if self.page:
+            # Packed ones are two. A page of the pool is nobody's.
+            table = (2 if self.is_packed else self.batch, -(-self.columns // self.page))
+            count = math.prod(table)
+            inputs[1:] = [
+                (name, (count + 1, self.page, *shape[-2:])) for name, shape in inputs[1:]
+            ]
+            pages = tuple((5 * i + 2) % (count + 1) for i in range(count))
+            others.append(Operand("pages", table, "i32", pages))
         return [Operand(*each, self.dtype) for each in inputs] + others
 
     def all_results(self) -> list:
@@ -99,10 +111,11 @@ class Attention:
         is_row = operand.name in ("q", "k", "v", "output", "lse")
         axis = len(operand.shape) - (1 if operand.name == "lse" else 3)
         sizes = list(operand.shape)
+        in_pages = self.page and operand.name in ("k", "v")
         if self.is_dynamic_length and is_row:
-            sizes[axis] = "?"
+            sizes[0 if in_pages else axis] = "?"
         if self.is_dynamic_batch:
-            if is_row and not self.is_packed:
+            if is_row and not self.is_packed and not in_pages:
                 sizes[len(sizes) - (3 if operand.name == "lse" else 4)] = "?"
             elif operand.name in BY_SEQUENCE and sizes:
                 sizes[0] = "?"
@@ -283,6 +296,12 @@ def offset(name: str, shape: tuple, *values: int) -> None:
     def _(attention):
         attention.add("q_offset", shape, "i64", *values)
         attention.clauses.append("q_offset(%q_offset)")
+
+
+@feature("pages")
+def _(attention):
+    attention.page = 8
+    attention.clauses.append("pages(%pages)")
 
 
 offset("q_offset", (), 7)

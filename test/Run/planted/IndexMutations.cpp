@@ -401,6 +401,41 @@ bool offsetOfFirst(ModuleOp module) {
   });
 }
 
+/// Keys and values lie in the pages of another sequence.
+bool pagesOfFirst(ModuleOp module) {
+  return editEach<rtile::ViewOp>(module, [](rtile::ViewOp view) {
+    if (!view.getPages())
+      return false;
+    OpBuilder builder(view);
+    view.getFixedMutable()[view.getAxes()[0] - 1].set(
+        makeIndex(builder, view.getLoc(), 0));
+    return true;
+  });
+}
+
+/// The page behind that of a value, at the end one past the table.
+bool nextPageOfValues(ModuleOp module) {
+  bool changed = false;
+  for (rtile::ViewOp view : valueViews(module)) {
+    if (!view.getPages() || view.getOrigin())
+      continue;
+    OpBuilder builder(view);
+    view.getOriginMutable().assign(
+        makeIndex(builder, view.getLoc(), -view.getPageSize()));
+    changed = true;
+  }
+  return changed;
+}
+
+/// Pages of a pool are those of sequences.
+bool forgetPages(ModuleOp module) {
+  return editEach<rtile::ViewOp>(module, [](rtile::ViewOp view) {
+    bool changed = static_cast<bool>(view.getPages());
+    view.getPagesMutable().clear();
+    return changed;
+  });
+}
+
 } // namespace
 
 std::vector<Mutation> planted::indexMutations() {
@@ -446,5 +481,8 @@ std::vector<Mutation> planted::indexMutations() {
       {"tokens along a pattern order begin at position 0", stage,
        forgetOffsetsOfOrdinals},
       {"masks take ordinals for positions", stage, forgetPositions},
+      {"keys lie in the pages of the first sequence", stage, pagesOfFirst},
+      {"values lie a page further on", stage, nextPageOfValues},
+      {"pages are those of the pool", stage, forgetPages},
   };
 }

@@ -21,6 +21,8 @@ K = RNG.standard_normal((2, 33, 2, 8)).astype("f4")
 P = RNG.standard_normal((20, 4, 8)).astype("f4")
 STARTS = np.array([0, 7, 20])
 LENGTHS = np.array([5, 33])
+# Each sequence of queries has a page of as many keys.
+PAGES = np.arange(len(LENGTHS), dtype=np.int32)[:, None]
 SINK = RNG.standard_normal(4).astype("f4")
 
 
@@ -174,6 +176,10 @@ SAME = {
     "sink": (
         ["learnable_sink", "s_aux", "sinks"],
         [[SINK, *reads(SINK)], [SINK + 1]],
+    ),
+    "page_table": (
+        ["block_table", "block_tables"],
+        [[PAGES, *reads(PAGES)], [PAGES[::-1]]],
     ),
     "layout": (["tensor_layout"], [["bshd"], ["bhsd"]]),
     "starts": (["cu_seqlens"], [[STARTS, *reads(STARTS)], [[0, 8, 20]]]),

@@ -92,6 +92,22 @@ func.func @f(%q: tensor<2x?x8x64xf16>, %k: tensor<2x?x4x64xf16>,
   EXPECT_EQ(g.graph->values[0]->sizes, (std::vector<int64_t>{2, -1, 8, 64}));
 }
 
+TEST(GraphWriter, Pages) {
+  Graph g(R"mlir(
+func.func @f(%q: tensor<3x1x4x16xf32>, %k: tensor<?x8x4x16xf32>,
+             %t: tensor<3x?xi32>) -> tensor<3x1x4x16xf32> {
+  %o, %l = ringlet.attention %q, %k, %k branches [<w = *, r = 1>] pages(%t)
+      : (tensor<3x1x4x16xf32>, tensor<?x8x4x16xf32>, tensor<?x8x4x16xf32>,
+         tensor<3x?xi32>)
+      -> (tensor<3x1x4x16xf32>, tensor<3x4x1xf32>)
+  return %o : tensor<3x1x4x16xf32>
+}
+)mlir");
+  ASSERT_TRUE(g.graph);
+  EXPECT_EQ(g.attention(0).page_table, 2);
+  EXPECT_EQ(g.graph->values[2]->dtype, abi::DType::I32);
+}
+
 TEST(GraphWriter, DefaultsStayDefaults) {
   Graph g(R"mlir(
 func.func @f(%q: tensor<1x8x2x16xf32>) -> tensor<1x8x2x16xf32> {
@@ -106,6 +122,7 @@ func.func @f(%q: tensor<1x8x2x16xf32>) -> tensor<1x8x2x16xf32> {
   EXPECT_FALSE(g.attention(0).softcap);
   EXPECT_EQ(g.attention(0).lse, -1);
   EXPECT_EQ(g.attention(0).window_left, -1);
+  EXPECT_EQ(g.attention(0).page_table, -1);
 }
 
 TEST(GraphWriter, ConstantsOrdersAndCopies) {
