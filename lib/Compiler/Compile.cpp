@@ -184,8 +184,7 @@ LogicalResult Compilation::emitCode(const Target &target) {
   if (!module)
     return failure();
   explain(target, log.get());
-  std::unique_ptr<TargetCode> code =
-      TargetCode::translate(*module, target, options.emit);
+  std::unique_ptr<TargetCode> code = TargetCode::translate(*module, target);
   if (!code)
     return failure();
   llvm::Expected<std::string> output = code->emit(options);

@@ -20,7 +20,6 @@ class Module;
 } // namespace llvm
 namespace mlir {
 class ModuleOp;
-class Operation;
 } // namespace mlir
 
 namespace ringlet {
@@ -37,30 +36,20 @@ enum class GPUCodeKind { LLVMText, PTX };
 class GPUKernelCode {
 public:
   /// Copies every operation of the llvm dialect out of `module` and translates
-  /// it for that kind of code. Errors go to the module's diagnostics.
-  static std::unique_ptr<GPUKernelCode>
-  translate(mlir::ModuleOp module, const arch::GPUArch &arch, GPUCodeKind kind);
+  /// it. Errors go to the module's diagnostics.
+  static std::unique_ptr<GPUKernelCode> translate(mlir::ModuleOp module,
+                                                  const arch::GPUArch &arch);
   ~GPUKernelCode();
 
   /// Optimises for the architecture and emits. Call it once.
-  llvm::Expected<std::string> emit();
+  llvm::Expected<std::string> emit(GPUCodeKind kind);
 
 private:
-  /// PTX has a part for each kernel, which knows nothing of the others: they
-  /// can be made side by side, and none changes with its neighbours.
-  struct Part {
-    std::unique_ptr<llvm::LLVMContext> context;
-    std::unique_ptr<llvm::Module> module;
-    std::string code, error;
-  };
-
-  GPUKernelCode(const arch::GPUArch &arch, GPUCodeKind kind);
-  bool add(mlir::ModuleOp module, mlir::Operation *only);
-  void emit(Part &part) const;
+  GPUKernelCode(const arch::GPUArch &arch);
 
   const arch::GPUArch &arch;
-  GPUCodeKind kind;
-  std::vector<Part> parts;
+  std::unique_ptr<llvm::LLVMContext> context;
+  std::unique_ptr<llvm::Module> module;
 };
 
 } // namespace ringlet

@@ -14,15 +14,12 @@ using namespace llvm;
 using namespace ringlet;
 
 std::unique_ptr<TargetCode> TargetCode::translate(mlir::ModuleOp lowered,
-                                                  const arch::Target &target,
-                                                  Emit form) {
+                                                  const arch::Target &target) {
   auto code = std::unique_ptr<TargetCode>(new TargetCode(target));
   if (target.cpu)
     code->cpu = KernelCode::translate(lowered, *target.cpu);
   else
-    code->gpu = GPUKernelCode::translate(
-        lowered, *target.gpu,
-        form == Emit::LLVM ? GPUCodeKind::LLVMText : GPUCodeKind::PTX);
+    code->gpu = GPUKernelCode::translate(lowered, *target.gpu);
   return code->cpu || code->gpu ? std::move(code) : nullptr;
 }
 
@@ -44,7 +41,7 @@ TargetCode::assemble(const CompileOptions &options) {
   Expected<std::optional<std::string>> ptxas = findPtxas(options.ptxas);
   if (!ptxas)
     return ptxas.takeError();
-  Expected<std::string> ptx = gpu->emit();
+  Expected<std::string> ptx = gpu->emit(GPUCodeKind::PTX);
   if (!ptx)
     return ptx.takeError();
   if (!*ptxas)
@@ -63,8 +60,10 @@ Expected<std::string> TargetCode::emit(const CompileOptions &options) {
                      : options.emit == Emit::Assembly ? CodeKind::Assembly
                                                       : CodeKind::Object,
                      options.linker);
-  if (options.emit == Emit::LLVM || options.emit == Emit::PTX)
-    return gpu->emit();
+  if (options.emit == Emit::LLVM)
+    return gpu->emit(GPUCodeKind::LLVMText);
+  if (options.emit == Emit::PTX)
+    return gpu->emit(GPUCodeKind::PTX);
   if (!target.gpu->hasCubin())
     return createStringError(
         inconvertibleErrorCode(),

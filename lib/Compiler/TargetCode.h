@@ -33,11 +33,10 @@ public:
     PtxasReport report;
   };
 
-  /// Translates the kernels of `lowered`, llvm.funcs, for that form of code.
-  /// Null on failure; errors go to the module's diagnostics.
+  /// Translates the kernels of `lowered`, llvm.funcs. Null on failure; errors
+  /// go to the module's diagnostics.
   static std::unique_ptr<TargetCode> translate(mlir::ModuleOp lowered,
-                                               const arch::Target &target,
-                                               Emit form = Emit::Artifact);
+                                               const arch::Target &target);
 
   /// The form that `options.emit` names. Call one of these once.
   llvm::Expected<std::string> emit(const CompileOptions &options);

@@ -33,8 +33,7 @@ std::string ringlet::getCodeSymbol(llvm::StringRef kernel) {
 }
 
 std::unique_ptr<llvm::Module>
-ringlet::translateKernels(ModuleOp module, llvm::LLVMContext &context,
-                          Operation *only) {
+ringlet::translateKernels(ModuleOp module, llvm::LLVMContext &context) {
   DialectRegistry registry;
   registerBuiltinDialectTranslation(registry);
   registerLLVMDialectTranslation(registry);
@@ -43,17 +42,11 @@ ringlet::translateKernels(ModuleOp module, llvm::LLVMContext &context,
 
   OwningOpRef<ModuleOp> kernels = ModuleOp::create(module.getLoc());
   OpBuilder builder = OpBuilder::atBlockEnd(kernels->getBody());
-  auto isKernel = [](Operation &op) {
-    auto function = dyn_cast<LLVM::LLVMFuncOp>(op);
-    return function && !function.isExternal();
-  };
-  for (Operation &op : *module.getBody()) {
-    if (!isa<LLVM::LLVMDialect>(op.getDialect()) ||
-        (only && &op != only && isKernel(op)))
-      continue;
-    Operation *copy = builder.clone(op);
-    if (auto kernel = dyn_cast<LLVM::LLVMFuncOp>(copy); isKernel(*copy))
-      kernel.setSymName(getCodeSymbol(kernel.getSymName()));
-  }
+  for (Operation &op : *module.getBody())
+    if (isa<LLVM::LLVMDialect>(op.getDialect())) {
+      auto kernel = dyn_cast<LLVM::LLVMFuncOp>(builder.clone(op));
+      if (kernel && !kernel.isExternal())
+        kernel.setSymName(getCodeSymbol(kernel.getSymName()));
+    }
   return translateModuleToLLVMIR(kernels->getOperation(), context, "kernels");
 }

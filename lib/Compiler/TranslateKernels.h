@@ -18,7 +18,6 @@ class StringRef;
 } // namespace llvm
 namespace mlir {
 class ModuleOp;
-class Operation;
 } // namespace mlir
 
 namespace ringlet {
@@ -30,10 +29,9 @@ std::string getCodeSymbol(llvm::StringRef kernel);
 
 /// Translates every operation of the llvm dialect at the top of `module`, which
 /// stays as it is; kernels get their code symbols. Null on failure; errors go
-/// to the module's diagnostics. With `only`, leaves out the other kernels.
+/// to the module's diagnostics.
 std::unique_ptr<llvm::Module> translateKernels(mlir::ModuleOp module,
-                                               llvm::LLVMContext &context,
-                                               mlir::Operation *only = nullptr);
+                                               llvm::LLVMContext &context);
 
 } // namespace ringlet
 
