@@ -87,13 +87,18 @@ static void applyForms(ModuleOp module, const KernelForms &forms) {
   }
 }
 
-/// Erases entries with attentions none of which is in `wanted`.
+/// Erases entries with attentions none of which is in `wanted`. Who calls
+/// another one, or is called, may have one of its.
 static void keepEntries(ModuleOp module, const std::set<Origin> &wanted) {
   for (auto entry : llvm::to_vector(module.getOps<func::FuncOp>())) {
-    bool hasAny = false, isWanted = false;
-    entry.walk([&](attn::AttentionOp attention) {
-      hasAny = true;
-      isWanted |= wanted.count(*getOrigin(attention)) != 0;
+    bool hasAny = false,
+         isWanted = !SymbolTable::symbolKnownUseEmpty(entry, module);
+    entry.walk([&](Operation *op) {
+      isWanted |= isa<func::CallOp>(op);
+      if (auto attention = dyn_cast<attn::AttentionOp>(op)) {
+        hasAny = true;
+        isWanted |= wanted.count(*getOrigin(attention)) != 0;
+      }
     });
     if (hasAny && !isWanted)
       entry.erase();
