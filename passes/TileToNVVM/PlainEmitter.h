@@ -55,9 +55,18 @@ private:
   /// Into the image at `base`.
   void copyToShared(const Window &window, mlir::RankedTensorType tile,
                     const Image &image, Value base);
-  /// `areAllRows`: every row of the tile exists.
+
+  //===--------------------------------------------------------------------===//
+  // Copies by pieces (CopyPieces.cpp)
+  //===--------------------------------------------------------------------===//
+
+  class PieceCopier;
+  /// Whether the rows of a tile, which exist, lie on one page or fill pages, so
+  /// that threads look up pages and not rows; null if that never is so. Then
+  /// `getOnPages` is where they are.
   Value areOnPages(const Window &window, int64_t rows, int64_t pieces);
   Window getOnPages(Window window, int64_t rows);
+  /// `areAllRows`: every row of the tile exists.
   void copyPieces(const Window &window, mlir::RankedTensorType tile,
                   const Image &image, Value base, bool areAllRows);
   /// Threads that copy a row of so many pieces, and rows that all copy at once.
@@ -67,6 +76,7 @@ private:
   int64_t getRowsATurn(int64_t pieces) {
     return layout.threads() / getThreadsOfRow(pieces);
   }
+
   void copyElements(const Window &window, mlir::RankedTensorType tile,
                     const Image &image, Value base);
   /// Where byte `place` of a row lies in it.
