@@ -24,11 +24,20 @@
 using namespace mlir;
 using namespace ringlet;
 
+/// Loops of a kernel carry a value a register, hundreds in all; MLIR 22 compares
+/// each two of them, at each visit of their loop, to find some that are always
+/// equal. LLVM finds such phi nodes by hashing.
+static std::unique_ptr<Pass> createKernelCanonicalizerPass() {
+  static const std::string disabled[] = {
+      "(anonymous namespace)::RemoveDuplicateSuccessorInputUses"};
+  return createCanonicalizerPass(GreedyRewriteConfig(), disabled);
+}
+
 void code::addKernelsToLLVM(OpPassManager &pm) {
   {
     OpPassManager &kernels = pm.nest<LLVM::LLVMFuncOp>();
     kernels.addPass(createCSEPass());
-    kernels.addPass(createCanonicalizerPass());
+    kernels.addPass(createKernelCanonicalizerPass());
     kernels.addPass(createSCFToControlFlowPass());
     kernels.addPass(arith::createArithExpandOpsPass());
     kernels.addPass(createArithToLLVMConversionPass());
