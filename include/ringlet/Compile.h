@@ -22,6 +22,7 @@
 
 namespace mlir {
 class ModuleOp;
+class TimingScope;
 } // namespace mlir
 
 namespace ringlet {
@@ -106,6 +107,9 @@ struct CompileOptions {
   std::string bytecodeReader;
   /// Hears of each message; CompileResult::diagnostics has them all.
   MessageListener listener;
+  /// Timers of what takes time go into this one, which runs: reading, passes,
+  /// LLVM, linker and ptxas. Null: nobody wants to know.
+  mlir::TimingScope *timing = nullptr;
 };
 
 struct CompileResult {

@@ -18,6 +18,7 @@
 #include "lib/Compiler/Plot.h"
 #include "lib/Compiler/RegisterFit.h"
 #include "lib/Compiler/RunTool.h"
+#include "lib/Compiler/Timing.h"
 #include "ringlet/InitAll.h"
 
 #include "mlir/IR/TypeUtilities.h"
@@ -177,14 +178,12 @@ LogicalResult Compilation::emitText(const Target &target) {
 }
 
 LogicalResult Compilation::emitCode(const Target &target) {
-  DecisionLog log(*source.getContext());
-  OwningOpRef<ModuleOp> module = lowering.run(
-      target, log,
-      target.cpu ? buildRingletToCPUPipeline : buildRingletToNVVMPipeline);
-  if (!module)
+  std::optional<Lowered> lowered = lowering.lower(target);
+  if (!lowered)
     return failure();
-  explain(target, log.get());
-  std::unique_ptr<TargetCode> code = TargetCode::translate(*module, target);
+  explain(target, lowered->decisions);
+  std::unique_ptr<TargetCode> code =
+      TargetCode::translate(*lowered->code, target, options);
   if (!code)
     return failure();
   llvm::Expected<std::string> output = code->emit(options);
@@ -210,7 +209,7 @@ LogicalResult Compilation::emitArtifact() {
     if (!lowered)
       return failure();
     work.lowered = std::move(*lowered);
-    if (failed(work.translate()))
+    if (failed(work.translate(options)))
       return failure();
   }
 
@@ -365,7 +364,9 @@ CompileResult ringlet::compile(std::string_view text,
   sources.AddNewSourceBuffer(std::move(source), llvm::SMLoc());
   MessageCollector messages(&context, sources, result.diagnostics,
                             options.listener);
+  TimingScope reading = startTimer(options.timing, "Reading");
   OwningOpRef<ModuleOp> module = parseModule(sources, &context);
+  reading.stop();
   if (module)
     compileModule(*module, options, result);
   return result;

@@ -9,6 +9,7 @@
 
 #include "lib/Arch/CPU.h"
 #include "lib/Compiler/Backend.h"
+#include "lib/Compiler/Timing.h"
 #include "lib/Compiler/TranslateKernels.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -68,7 +69,9 @@ static void prepare(Module &module, const TargetMachine &machine,
   }
 }
 
-Expected<std::string> KernelCode::emit(CodeKind kind, StringRef linker) {
+Expected<std::string> KernelCode::emit(CodeKind kind, StringRef linker,
+                                       mlir::TimingScope *timing) {
+  mlir::TimingScope compiling = startTimer(timing, "LLVM");
   initialiseX86();
   Expected<std::unique_ptr<TargetMachine>> machine = makeTargetMachine(
       {"X86", kCPUTriple, level.processor, level.features, Reloc::PIC_});
@@ -92,5 +95,7 @@ Expected<std::string> KernelCode::emit(CodeKind kind, StringRef linker) {
                level.name, &library);
   if (!code || kind != CodeKind::SharedObject)
     return code;
+  compiling.stop();
+  mlir::TimingScope linking = startTimer(timing, "Linker");
   return linkSharedObject(*code, linker);
 }

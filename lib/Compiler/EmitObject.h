@@ -21,6 +21,7 @@ class Module;
 } // namespace llvm
 namespace mlir {
 class ModuleOp;
+class TimingScope;
 } // namespace mlir
 
 namespace ringlet {
@@ -45,7 +46,8 @@ public:
   /// needs from outside; it is linked by the lld that `linker` names or, if
   /// that is empty, by the built-in one, or where there is none by the one that
   /// findLinker finds.
-  llvm::Expected<std::string> emit(CodeKind kind, llvm::StringRef linker);
+  llvm::Expected<std::string> emit(CodeKind kind, llvm::StringRef linker,
+                                   mlir::TimingScope *timing = nullptr);
 
 private:
   KernelCode(const arch::CPULevel &level);

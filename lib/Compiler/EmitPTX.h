@@ -8,11 +8,13 @@
 #ifndef RINGLET_LIB_COMPILER_EMITPTX_H
 #define RINGLET_LIB_COMPILER_EMITPTX_H
 
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace llvm {
 class LLVMContext;
@@ -20,6 +22,7 @@ class Module;
 } // namespace llvm
 namespace mlir {
 class ModuleOp;
+class TimingScope;
 } // namespace mlir
 
 namespace ringlet {
@@ -36,21 +39,30 @@ enum class GPUCodeKind { LLVMText, PTX };
 class GPUKernelCode {
 public:
   /// Copies every operation of the llvm dialect out of `module` and translates
-  /// it. Errors go to the module's diagnostics.
-  static std::unique_ptr<GPUKernelCode> translate(mlir::ModuleOp module,
-                                                  const arch::GPUArch &arch);
+  /// it, for one kind of code. Errors go to the module's diagnostics.
+  static std::unique_ptr<GPUKernelCode>
+  translate(mlir::ModuleOp module, const arch::GPUArch &arch, GPUCodeKind kind);
   ~GPUKernelCode();
 
-  /// Optimises for the architecture and emits. Call it once.
-  llvm::Expected<std::string> emit(GPUCodeKind kind);
+  /// Optimises for the architecture and emits, several kernels at once. Call it
+  /// once.
+  llvm::Expected<std::string> emit(mlir::TimingScope *timing = nullptr);
 
 private:
-  GPUKernelCode(const arch::GPUArch &arch);
+  /// Kernels that are compiled together: for PTX, one.
+  struct Unit;
+
+  GPUKernelCode(const arch::GPUArch &arch, GPUCodeKind kind);
+  llvm::Expected<std::string> emit(Unit &unit) const;
 
   const arch::GPUArch &arch;
-  std::unique_ptr<llvm::LLVMContext> context;
-  std::unique_ptr<llvm::Module> module;
+  GPUCodeKind kind;
+  std::vector<std::unique_ptr<Unit>> units;
 };
+
+/// One text of several that LLVM made for an architecture: what stands in front
+/// of their kernels once, then the kernels in their order.
+std::string joinPTX(llvm::ArrayRef<std::string> texts);
 
 } // namespace ringlet
 

@@ -9,11 +9,13 @@
 
 #include "dialects/Ringlet/IR/RingletDialect.h"
 #include "dialects/Tile/IR/TileDialect.h"
+#include "lib/Compiler/Timing.h"
 #include "lib/Evaluator/VerifyOrders.h"
 #include "passes/Recipes/FormOfOp.h"
 #include "passes/TileSchedule/SpareRegisters.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
 
 using namespace mlir;
@@ -118,9 +120,13 @@ static void applyToKernels(ModuleOp module, const KernelForms &forms) {
 }
 
 LogicalResult Lowering::runPipeline(ModuleOp module, const arch::Target &target,
-                                    DecisionLog &log, Build build) {
+                                    DecisionLog &log, Build build,
+                                    Verify verify) {
   PassManager pm(module.getContext());
   log.watch(pm);
+  TimingScope timing = startTimer(options.timing, "Passes");
+  pm.enableTiming(timing);
+  pm.enableVerifier(verify == Verify::EachPass);
   LevelOptions levelOptions;
   levelOptions.level = std::string(target.name());
   levelOptions.order = options.order;
@@ -143,7 +149,7 @@ LogicalResult Lowering::runPipeline(ModuleOp module, const arch::Target &target,
   if (!options.reproducer.empty())
     pm.enableCrashReproducerGeneration(options.reproducer);
   if (succeeded(pm.run(module)))
-    return success();
+    return verify == Verify::EachPass ? success() : mlir::verify(module);
   if (!options.reproducer.empty())
     result.diagnostics +=
         "note: to see it again: ringlet-opt --run-reproducer " +
@@ -174,9 +180,12 @@ std::optional<Lowered> Lowering::lower(const arch::Target &target,
     return std::nullopt;
   applyToKernels(*lowered.code, forms);
   lowered.tiles = lowered.code->clone();
-  if (failed(runPipeline(*lowered.code, target, log,
-                         target.cpu ? buildRTileToCPUPipeline
-                                    : buildRTileToNVVMPipeline)))
+  // The last part is MLIR's own, on kernels of thousands of operations:
+  // verifiers between its passes would take a third of the passes' time.
+  if (failed(
+          runPipeline(*lowered.code, target, log, buildRTileToCodePipeline)) ||
+      failed(runPipeline(*lowered.code, target, log, buildCodeToLLVMPipeline,
+                         Verify::Once)))
     return std::nullopt;
   lowered.decisions = log.get();
   return lowered;

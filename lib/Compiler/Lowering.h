@@ -74,9 +74,12 @@ public:
   bool leavesTiles(Origin origin);
 
 private:
+  /// What verifiers look at: kernels after each pass, or what came out of all.
+  enum class Verify { EachPass, Once };
   mlir::LogicalResult runPipeline(mlir::ModuleOp module,
                                   const arch::Target &target, DecisionLog &log,
-                                  Build build);
+                                  Build build,
+                                  Verify verify = Verify::EachPass);
   bool isByName() const {
     return options.recipe != "auto" && options.recipe != "plain";
   }

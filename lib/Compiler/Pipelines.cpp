@@ -13,6 +13,7 @@
 #include "passes/Orders/Passes.h"
 #include "passes/PlanOpt/Passes.h"
 #include "passes/Recipes/Passes.h"
+#include "passes/TileCode/Pipeline.h"
 #include "passes/TileOpt/Passes.h"
 #include "passes/TileToCPU/Passes.h"
 #include "passes/TileToNVVM/Passes.h"
@@ -83,15 +84,29 @@ void ringlet::buildRingletToSchedulePipeline(OpPassManager &pm,
   buildRTileSchedulePipeline(pm, options);
 }
 
+void ringlet::buildRTileToCodePipeline(OpPassManager &pm,
+                                       const LevelOptions &options) {
+  if (!arch::lookupGPUArch(options.level))
+    return buildCPUPipeline(pm, options.level);
+  buildRTileSchedulePipeline(pm, options);
+  buildGPUPipeline(pm, options.level);
+}
+
+void ringlet::buildCodeToLLVMPipeline(OpPassManager &pm, const LevelOptions &) {
+  code::addKernelsToLLVM(pm);
+}
+
 void ringlet::buildRTileToCPUPipeline(OpPassManager &pm,
                                       const LevelOptions &options) {
   buildCPUPipeline(pm, options.level);
+  buildCodeToLLVMPipeline(pm, options);
 }
 
 void ringlet::buildRTileToNVVMPipeline(OpPassManager &pm,
                                        const LevelOptions &options) {
   buildRTileSchedulePipeline(pm, options);
   buildGPUPipeline(pm, options.level);
+  buildCodeToLLVMPipeline(pm, options);
 }
 
 void ringlet::buildRingletToCPUPipeline(OpPassManager &pm,

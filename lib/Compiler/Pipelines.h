@@ -74,7 +74,14 @@ void buildRTileSchedulePipeline(mlir::OpPassManager &pm,
 /// ringlet-lower-to-rtile, then rtile-schedule.
 void buildRingletToSchedulePipeline(mlir::OpPassManager &pm,
                                     const LevelOptions &options);
-/// rtile to llvm.func; rplan is kept.
+/// rtile to kernels made of operations of the target, arith and scf, with
+/// rtile-schedule for a GPU; rplan is kept.
+void buildRTileToCodePipeline(mlir::OpPassManager &pm,
+                              const LevelOptions &options);
+/// What is left of arith and scf to the llvm dialect.
+void buildCodeToLLVMPipeline(mlir::OpPassManager &pm,
+                             const LevelOptions &options);
+/// rtile to llvm.func, by these two; rplan is kept.
 void buildRTileToCPUPipeline(mlir::OpPassManager &pm,
                              const LevelOptions &options);
 /// rtile to llvm.func for NVPTX, rtile-schedule included; rplan is kept.

@@ -26,9 +26,9 @@ static constexpr int64_t mostSpareOfScheduled = cost::kRegistersOfSlots + 32;
 /// of 16 x 16.
 static constexpr int64_t fewSpilled = 192;
 
-LogicalResult TargetWork::translate() {
+LogicalResult TargetWork::translate(const CompileOptions &options) {
   error.clear();
-  code = TargetCode::translate(*lowered.code, target);
+  code = TargetCode::translate(*lowered.code, target, options);
   return success(code != nullptr);
 }
 
@@ -157,7 +157,7 @@ LogicalResult RegisterFit::ask(ModuleOp code) {
   if (!isAny)
     return success();
   std::unique_ptr<TargetCode> made =
-      TargetCode::translate(*unseen, work.target);
+      TargetCode::translate(*unseen, work.target, options);
   if (!made)
     return failure();
   llvm::Expected<TargetCode::Objects> objects = made->emitObjects(options);
@@ -237,7 +237,7 @@ LogicalResult RegisterFit::settle() {
   if (!lowered)
     return failure();
   work.lowered = std::move(*lowered);
-  if (failed(work.translate()))
+  if (failed(work.translate(options)))
     return failure();
   work.emitObjects(options);
   return success();

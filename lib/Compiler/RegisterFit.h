@@ -27,7 +27,7 @@ struct TargetWork {
   std::string error;
 
   /// Code, objects and error anew, from `lowered`.
-  mlir::LogicalResult translate();
+  mlir::LogicalResult translate(const CompileOptions &options);
   void emitObjects(const CompileOptions &options);
 };
 

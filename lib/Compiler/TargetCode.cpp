@@ -8,18 +8,24 @@
 
 #include "lib/Compiler/TargetCode.h"
 
+#include "lib/Compiler/Timing.h"
+
 #include "mlir/IR/BuiltinOps.h"
 
 using namespace llvm;
 using namespace ringlet;
 
-std::unique_ptr<TargetCode> TargetCode::translate(mlir::ModuleOp lowered,
-                                                  const arch::Target &target) {
+std::unique_ptr<TargetCode>
+TargetCode::translate(mlir::ModuleOp lowered, const arch::Target &target,
+                      const CompileOptions &options) {
+  mlir::TimingScope timing = startTimer(options.timing, "Translation");
   auto code = std::unique_ptr<TargetCode>(new TargetCode(target));
   if (target.cpu)
     code->cpu = KernelCode::translate(lowered, *target.cpu);
   else
-    code->gpu = GPUKernelCode::translate(lowered, *target.gpu);
+    code->gpu = GPUKernelCode::translate(
+        lowered, *target.gpu,
+        options.emit == Emit::LLVM ? GPUCodeKind::LLVMText : GPUCodeKind::PTX);
   return code->cpu || code->gpu ? std::move(code) : nullptr;
 }
 
@@ -41,11 +47,12 @@ TargetCode::assemble(const CompileOptions &options) {
   Expected<std::optional<std::string>> ptxas = findPtxas(options.ptxas);
   if (!ptxas)
     return ptxas.takeError();
-  Expected<std::string> ptx = gpu->emit(GPUCodeKind::PTX);
+  Expected<std::string> ptx = gpu->emit(options.timing);
   if (!ptx)
     return ptx.takeError();
   if (!*ptxas)
     return std::make_pair(std::move(*ptx), std::optional<Assembled>());
+  mlir::TimingScope timing = startTimer(options.timing, "ptxas");
   Expected<Assembled> assembled =
       runPtxas(**ptxas, *ptx, target.gpu->ptxasName);
   if (!assembled)
@@ -59,11 +66,9 @@ Expected<std::string> TargetCode::emit(const CompileOptions &options) {
     return cpu->emit(options.emit == Emit::LLVM       ? CodeKind::LLVMText
                      : options.emit == Emit::Assembly ? CodeKind::Assembly
                                                       : CodeKind::Object,
-                     options.linker);
-  if (options.emit == Emit::LLVM)
-    return gpu->emit(GPUCodeKind::LLVMText);
-  if (options.emit == Emit::PTX)
-    return gpu->emit(GPUCodeKind::PTX);
+                     options.linker, options.timing);
+  if (options.emit == Emit::LLVM || options.emit == Emit::PTX)
+    return gpu->emit(options.timing);
   if (!target.gpu->hasCubin())
     return createStringError(
         inconvertibleErrorCode(),
@@ -87,7 +92,7 @@ TargetCode::emitObjects(const CompileOptions &options) {
   Objects objects;
   if (cpu) {
     Expected<std::string> bytes =
-        cpu->emit(CodeKind::SharedObject, options.linker);
+        cpu->emit(CodeKind::SharedObject, options.linker, options.timing);
     if (!bytes)
       return bytes.takeError();
     objects.list.push_back({abi::CodeFormat::SharedObject, std::move(*bytes)});

@@ -33,12 +33,14 @@ public:
     PtxasReport report;
   };
 
-  /// Translates the kernels of `lowered`, llvm.funcs. Null on failure; errors
-  /// go to the module's diagnostics.
+  /// Translates the kernels of `lowered`, llvm.funcs, for what `options.emit`
+  /// names. Null on failure; errors go to the module's diagnostics.
   static std::unique_ptr<TargetCode> translate(mlir::ModuleOp lowered,
-                                               const arch::Target &target);
+                                               const arch::Target &target,
+                                               const CompileOptions &options);
 
-  /// The form that `options.emit` names. Call one of these once.
+  /// The form that `options.emit` names, of the same options. Call one of these
+  /// once.
   llvm::Expected<std::string> emit(const CompileOptions &options);
   llvm::Expected<Objects> emitObjects(const CompileOptions &options);
 

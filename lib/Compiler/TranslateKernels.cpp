@@ -33,7 +33,8 @@ std::string ringlet::getCodeSymbol(llvm::StringRef kernel) {
 }
 
 std::unique_ptr<llvm::Module>
-ringlet::translateKernels(ModuleOp module, llvm::LLVMContext &context) {
+ringlet::translateKernels(ModuleOp module, llvm::LLVMContext &context,
+                          Operation *only) {
   DialectRegistry registry;
   registerBuiltinDialectTranslation(registry);
   registerLLVMDialectTranslation(registry);
@@ -44,9 +45,14 @@ ringlet::translateKernels(ModuleOp module, llvm::LLVMContext &context) {
   OpBuilder builder = OpBuilder::atBlockEnd(kernels->getBody());
   for (Operation &op : *module.getBody())
     if (isa<LLVM::LLVMDialect>(op.getDialect())) {
-      auto kernel = dyn_cast<LLVM::LLVMFuncOp>(builder.clone(op));
-      if (kernel && !kernel.isExternal())
-        kernel.setSymName(getCodeSymbol(kernel.getSymName()));
+      auto kernel = dyn_cast<LLVM::LLVMFuncOp>(op);
+      bool isDefined = kernel && !kernel.isExternal();
+      if (isDefined && only && only != &op)
+        continue;
+      Operation *copy = builder.clone(op);
+      if (isDefined)
+        cast<LLVM::LLVMFuncOp>(copy).setSymName(
+            getCodeSymbol(kernel.getSymName()));
     }
   return translateModuleToLLVMIR(kernels->getOperation(), context, "kernels");
 }

@@ -18,6 +18,7 @@ class StringRef;
 } // namespace llvm
 namespace mlir {
 class ModuleOp;
+class Operation;
 } // namespace mlir
 
 namespace ringlet {
@@ -28,10 +29,11 @@ namespace ringlet {
 std::string getCodeSymbol(llvm::StringRef kernel);
 
 /// Translates every operation of the llvm dialect at the top of `module`, which
-/// stays as it is; kernels get their code symbols. Null on failure; errors go
-/// to the module's diagnostics.
+/// stays as it is; kernels get their code symbols. With `only`, without the
+/// other kernels. Null on failure; errors go to the module's diagnostics.
 std::unique_ptr<llvm::Module> translateKernels(mlir::ModuleOp module,
-                                               llvm::LLVMContext &context);
+                                               llvm::LLVMContext &context,
+                                               mlir::Operation *only = nullptr);
 
 } // namespace ringlet
 

@@ -24,9 +24,9 @@
 using namespace mlir;
 using namespace ringlet;
 
-/// Loops of a kernel carry a value a register, hundreds in all; MLIR 22 compares
-/// each two of them, at each visit of their loop, to find some that are always
-/// equal. LLVM finds such phi nodes by hashing.
+/// Loops of a kernel carry a value a register, hundreds in all; MLIR 22
+/// compares each two of them, at each visit of their loop, to find some that
+/// are always equal. LLVM finds such phi nodes by hashing.
 static std::unique_ptr<Pass> createKernelCanonicalizerPass() {
   static const std::string disabled[] = {
       "(anonymous namespace)::RemoveDuplicateSuccessorInputUses"};

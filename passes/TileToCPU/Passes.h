@@ -22,8 +22,8 @@ namespace ringlet {
 #define GEN_PASS_REGISTRATION
 #include "passes/TileToCPU/Passes.h.inc"
 
-/// Everything from plain rtile kernels to kernels of the llvm dialect, for one
-/// row of the table of CPU levels. Other operations of the module stay.
+/// Everything from plain rtile kernels to what code::addKernelsToLLVM takes,
+/// for one row of the table of CPU levels. Other operations of the module stay.
 void buildCPUPipeline(mlir::OpPassManager &pm, llvm::StringRef level);
 
 /// Registers the passes of this folder.

@@ -12,7 +12,6 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/BuiltinOps.h"
 
-#include "passes/TileCode/Pipeline.h"
 #include "passes/TileOpt/Passes.h"
 #include "passes/TileToCPU/Passes.h"
 
@@ -35,7 +34,6 @@ void ringlet::buildCPUPipeline(OpPassManager &pm, StringRef level) {
   pm.addPass(createRTileAssignScratch());
   pm.addPass(createRTileToCPU({level.str()}));
   pm.addPass(createRTileCPUEmitTables({level.str()}));
-  code::addKernelsToLLVM(pm);
 }
 
 void ringlet::registerTileToCPUPasses() { registerRingletTileToCPUPasses(); }

@@ -22,9 +22,9 @@ namespace ringlet {
 #define GEN_PASS_REGISTRATION
 #include "passes/TileToNVVM/Passes.h.inc"
 
-/// Everything from plain rtile kernels to kernels of the llvm dialect, for one
-/// row of the table of GPU architectures. Other operations of the module stay.
-/// What the emission expects of kernels with roles, to be found out on a copy.
+/// For one row of the table of GPU architectures: what the emission expects of
+/// kernels with roles, to be found out on a copy; and everything from rtile
+/// kernels to what code::addKernelsToLLVM takes, beside which all else stays.
 void addScheduledChecks(mlir::OpPassManager &pm, llvm::StringRef arch);
 
 void buildGPUPipeline(mlir::OpPassManager &pm, llvm::StringRef arch);

@@ -13,7 +13,6 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/BuiltinOps.h"
 
-#include "passes/TileCode/Pipeline.h"
 #include "passes/TileOpt/Passes.h"
 #include "passes/TileToNVVM/Passes.h"
 
@@ -45,7 +44,6 @@ void ringlet::buildGPUPipeline(OpPassManager &pm, StringRef arch) {
   pm.addPass(createRTileAssignChannels({arch.str(), /*fromSymbol=*/false}));
   pm.addPass(createRTileToNVVM({arch.str()}));
   pm.addPass(createRTileEmitTables());
-  code::addKernelsToLLVM(pm);
 }
 
 void ringlet::registerTileToNVVMPasses() { registerRingletTileToNVVMPasses(); }

@@ -14,6 +14,7 @@
 #include "ringlet/Compile.h"
 #include "ringlet/InitAll.h"
 
+#include "mlir/Support/Timing.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/Path.h"
@@ -42,7 +43,10 @@ static cl::extrahelp examples(
     "Example: compile a kernel written by hand, which has to be scheduled:\n"
     "  ringlet-compile kernel.mlir --target=sm_90a --require-recipe\n"
     "Example: compile it for CPUs and two GPUs:\n"
-    "  ringlet-compile test/Examples/longnet.mlir --target=cpu,sm_80,sm_90a\n");
+    "  ringlet-compile test/Examples/longnet.mlir --target=cpu,sm_80,sm_90a\n"
+    "Example: see where the compiler's time goes:\n"
+    "  ringlet-compile test/Examples/longnet.mlir --target=sm_90a "
+    "--mlir-timing\n");
 
 static cl::OptionCategory category("ringlet-compile options");
 static cl::opt<std::string> input(cl::Positional, cl::Required,
@@ -145,6 +149,9 @@ static std::optional<ringlet::TextError> tryParsing(StringRef source) {
 int main(int argc, char **argv) {
   setBugReportMsg(ringlet::kBugReportMessage);
   InitLLVM init(argc, argv);
+  mlir::registerDefaultTimingManagerCLOptions();
+  for (const char *name : {"mlir-timing", "mlir-timing-display"})
+    cl::getRegisteredOptions()[name]->addCategory(category);
   cl::HideUnrelatedOptions(category);
   cl::SetVersionPrinter(ringlet::printVersion);
   {
@@ -152,7 +159,14 @@ int main(int argc, char **argv) {
     cl::ParseCommandLineOptions(argc, argv, kOverview);
   }
 
+  // Prints its report when it goes, after everything else.
+  mlir::DefaultTimingManager timingManager;
+  mlir::applyDefaultTimingManagerCLOptions(timingManager);
+  mlir::TimingScope timing = timingManager.getRootScope();
+
   ringlet::CompileOptions options;
+  if (timing)
+    options.timing = &timing;
   options.linker = linker;
   options.ptxas = ptxas;
   options.reproducer = reproducer;
