@@ -122,6 +122,7 @@ bool GraphBuilder::addAttention(attn::AttentionOp op) {
   node.sink = find(op.getSink());
   node.block_mask = find(op.getBlockMask());
   node.page_table = find(op.getPageTable());
+  node.key_begins = find(op.getKeyBegins());
   if (auto block = op.getBlockSize()) {
     node.block_query = (*block)[0];
     node.block_key = (*block)[1];

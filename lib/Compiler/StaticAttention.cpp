@@ -21,6 +21,7 @@ ringlet::readStaticAttention(attn::AttentionOp op, StringRef use,
         {op.getQueryLengths() != nullptr, "lengths", "S2"},
         {op.isPacked(), "packed", "S2"},
         {op.isPaged(), "pages", "S4"},
+        {op.getKeyBegins() != nullptr, "key_begins", "S5"},
         {!op.getSizes().empty(), "sizes", "B1"},
         {op.getBlockMask() != nullptr, "block_mask", "B6"}})
     if (value) {

@@ -174,6 +174,7 @@ LogicalResult Evaluation::evaluateAttention(attn::AttentionOp op) {
   inputs.lengthsQ = as(op.getQueryLengths(), DType::i64);
   if (op.getKeyLengths())
     inputs.lengthsK = as(op.getKeyLengths(), DType::i64);
+  inputs.keyBegins = as(op.getKeyBegins(), DType::i64);
   inputs.sink = as(op.getSink(), DType::f32);
   inputs.blockMask = as(op.getBlockMask(), DType::i1);
   if (op.getQOffset()) {

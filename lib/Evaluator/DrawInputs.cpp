@@ -98,8 +98,9 @@ void AxisClasses::visitAttention(attn::AttentionOp op) {
     return joinAll(op.getQueryStarts(), op.getKeyStarts());
   join({query, 0}, op.isPaged() ? Axis(op.getPageTable(), 0) : Axis(key, 0));
   join({op.getLse(), lse - 3}, {query, 0});
-  for (Value perSequence : {Value(op.getQueryLengths()),
-                            Value(op.getKeyLengths()), Value(op.getQOffset())})
+  for (Value perSequence :
+       {Value(op.getQueryLengths()), Value(op.getKeyLengths()),
+        Value(op.getKeyBegins()), Value(op.getQOffset())})
     if (perSequence && tensorType(perSequence).getRank() == 1)
       join({perSequence, 0}, {query, 0});
 }
@@ -217,6 +218,7 @@ private:
   void fillStarts(Tensor &tensor, int64_t rows);
   void fillLengths(Tensor &tensor, int64_t rows);
   int64_t countKeys(attn::AttentionOp op);
+  void fillBegins(Tensor &tensor, int64_t rows);
   void fillPages(Tensor &tensor, attn::AttentionOp op);
   void fillOffsets(Tensor &tensor, attn::AttentionOp op);
   int64_t drawSize(attn::AttentionOp op, Value size);
@@ -243,6 +245,13 @@ void Drawer::fillStarts(Tensor &tensor, int64_t rows) {
 void Drawer::fillLengths(Tensor &tensor, int64_t rows) {
   for (int64_t i = 0; i < tensor.elements(); ++i)
     tensor.as<int64_t>()[i] = dice.oneIn(3) ? rows : dice.between(0, rows);
+}
+
+/// Some before the first row, and some behind the last one (S5).
+void Drawer::fillBegins(Tensor &tensor, int64_t rows) {
+  for (int64_t i = 0; i < tensor.elements(); ++i)
+    tensor.as<int64_t>()[i] =
+        dice.oneIn(3) ? dice.between(-1, rows + 1) : dice.between(0, rows / 2);
 }
 
 /// Those that a sequence may have, or packed ones together.
@@ -303,6 +312,8 @@ bool Drawer::fillOption(OpOperand &use, Tensor &tensor) {
                value == op.getKeyStarts() ? std::min(queries, keys) : queries);
   else if (value == op.getKeyStarts())
     fillStarts(tensor, keys);
+  else if (value == op.getKeyBegins())
+    fillBegins(tensor, keys);
   else if (value == op.getPageTable())
     fillPages(tensor, op);
   else if (llvm::is_contained(op.getSizes(), value))

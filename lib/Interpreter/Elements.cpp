@@ -91,16 +91,18 @@ static LogicalResult runElement(Machine &machine,
   SmallVector<int64_t> indices;
   for (size_t i = 1; i < instruction.operands.size(); ++i)
     indices.push_back(machine.scalar(instruction, i));
-  if (buffer.dtype != DType::i64 && buffer.dtype != DType::i1)
-    return machine.fail(instruction, "expected a buffer of i64 or i1, found " +
-                                         Twine(nameOf(buffer.dtype)));
+  if (buffer.dtype != DType::i64 && buffer.dtype != DType::i32 &&
+      buffer.dtype != DType::i1)
+    return machine.fail(instruction,
+                        "expected a buffer of i32, i64 or i1, found " +
+                            Twine(nameOf(buffer.dtype)));
   FailureOr<const char *> address =
       findElement(machine, instruction, buffer, indices);
   if (failed(address))
     return failure();
   machine.intResult(instruction)[0] =
       buffer.dtype == DType::i1 ? -static_cast<int64_t>(**address != 0)
-                                : loadInt(*address, DType::i64, 0);
+                                : loadInt(*address, buffer.dtype, 0);
   return success();
 }
 

@@ -100,6 +100,9 @@ struct AttentionInputs {
   std::optional<TensorView> cuSeqlensK;
   std::optional<TensorView> lengthsQ;
   std::optional<TensorView> lengthsK;
+  /// `[B]`: the row that is the first key of each padded sequence, i32 or i64
+  /// of any value (S5).
+  std::optional<TensorView> keyBegins;
   /// `[1]` for all sequences or `[sequences]`; default len_k - len_q (S1).
   std::optional<TensorView> qOffset;
   /// One raw logit per query head, `[Hq]`, any float type (R3).

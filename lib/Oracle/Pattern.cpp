@@ -48,7 +48,8 @@ int64_t residueOfHead(const Branch &branch, int64_t head,
 
 Sequences Sequences::make(const TensorView &tensor,
                           const std::optional<TensorView> &cuSeqlens,
-                          const std::optional<TensorView> &lengths) {
+                          const std::optional<TensorView> &lengths,
+                          const std::optional<TensorView> &begins) {
   Sequences result;
   result.packed = cuSeqlens.has_value();
   if (cuSeqlens) {
@@ -61,9 +62,12 @@ Sequences Sequences::make(const TensorView &tensor,
     return result;
   }
   result.view = tensor;
-  for (int64_t batch = 0; batch < tensor.size(0); ++batch)
-    result.extents.push_back(
-        {batch, 0, lengths ? lengths->getInt({batch}) : tensor.size(1)});
+  for (int64_t batch = 0; batch < tensor.size(0); ++batch) {
+    int64_t end = lengths ? lengths->getInt({batch}) : tensor.size(1);
+    int64_t first =
+        begins ? std::clamp<int64_t>(begins->getInt({batch}), 0, end) : 0;
+    result.extents.push_back({batch, first, end - first});
+  }
   return result;
 }
 
@@ -71,7 +75,8 @@ Pattern::Pattern(const AttentionSpec &spec, const AttentionInputs &inputs)
     : spec(spec), inputs(inputs),
       querySide(
           Sequences::make(inputs.query, inputs.cuSeqlensQ, inputs.lengthsQ)),
-      keySide(Sequences::make(inputs.key, inputs.cuSeqlensK, inputs.lengthsK)) {
+      keySide(Sequences::make(inputs.key, inputs.cuSeqlensK, inputs.lengthsK,
+                              inputs.keyBegins)) {
   if (spec.patternOrder)
     order = layout::makeOrder(*spec.patternOrder);
   if (order && (order->isIdentity() || !order->period()))

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Rules S1, S2, B1 to B6 and O2, without any arithmetic on values: where a row
-// stands, whether it is in a branch and which keys it then has.
+// Rules S1, S2, S5, B1 to B6 and O2, without any arithmetic on values: where a
+// row stands, whether it is in a branch and which keys it then has.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,7 +36,8 @@ struct Sequences {
 
   static Sequences make(const TensorView &tensor,
                         const std::optional<TensorView> &cuSeqlens,
-                        const std::optional<TensorView> &lengths);
+                        const std::optional<TensorView> &lengths,
+                        const std::optional<TensorView> &begins = {});
 };
 
 /// A query row at its place in its sequence.

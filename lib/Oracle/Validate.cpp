@@ -181,6 +181,18 @@ private:
       return refuse(formatText("expected as many sequences of queries as of "
                                "keys (S2), found {} and {}",
                                queries, keys));
+    if (inputs.keyBegins && inputs.cuSeqlensK)
+      return refuse("expected padded keys beside key_begins, found packed "
+                    "ones; nearest legal choice: cuSeqlens that leave out what "
+                    "comes before them (S5)");
+    if (inputs.keyBegins) {
+      if (!checkIndexVector("key_begins", *inputs.keyBegins, "S5"))
+        return false;
+      if (inputs.keyBegins->size(0) != keys)
+        return refuse(formatText("expected {} entries of key_begins, one per "
+                                 "batch item (S5), found {}",
+                                 keys, inputs.keyBegins->size(0)));
+    }
     if (!inputs.qOffset)
       return true;
     if (!checkIndexVector("q_offset", *inputs.qOffset, "S1"))
@@ -260,8 +272,8 @@ private:
   bool measurePositions() {
     Sequences queries =
         Sequences::make(inputs.query, inputs.cuSeqlensQ, inputs.lengthsQ);
-    Sequences keys =
-        Sequences::make(inputs.key, inputs.cuSeqlensK, inputs.lengthsK);
+    Sequences keys = Sequences::make(inputs.key, inputs.cuSeqlensK,
+                                     inputs.lengthsK, inputs.keyBegins);
     for (size_t i = 0; i < queries.extents.size(); ++i) {
       int64_t rows = queries.extents[i].length;
       int64_t length = keys.extents[i].length;
@@ -361,6 +373,7 @@ private:
                         : order && !order->isIdentity()      ? "a pattern order"
                         : spec.blockMask                     ? "a block mask"
                         : inputs.lengthsQ || inputs.lengthsK ? "lengths"
+                        : inputs.keyBegins                   ? "key_begins"
                         : inputs.cuSeqlensQ || inputs.cuSeqlensK
                             ? "packed sequences"
                         : inputs.qOffset && inputs.qOffset->size(0) != 1

@@ -30,8 +30,9 @@ std::optional<int64_t> getPositionBound(attn::AttentionOp op) {
   int64_t axis = op.getSequenceAxis();
   int64_t queries = op.getQuery().getType().getDimSize(axis);
   int64_t keys = op.getKeyRows();
-  if (op.isPacked() || op.getQueryLengths() || op.getQOffset() ||
-      ShapedType::isDynamic(queries) || ShapedType::isDynamic(keys))
+  if (op.isPacked() || op.getQueryLengths() || op.getKeyBegins() ||
+      op.getQOffset() || ShapedType::isDynamic(queries) ||
+      ShapedType::isDynamic(keys))
     return std::nullopt;
   // S1: query row 0 is at len_k - len_q, so the last rows coincide.
   if (queries > keys)

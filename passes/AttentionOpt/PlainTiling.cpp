@@ -49,7 +49,7 @@ static bool masksByElement(attn::AttentionOp op, attn::BranchAttr branch) {
 static bool readsMore(attn::AttentionOp op) {
   Value offset = op.getQOffset();
   return op.getSink() || op.mayCountPadding() || op.getQueryLengths() ||
-         op.isPacked() || op.isPaged() ||
+         op.isPacked() || op.isPaged() || op.getKeyBegins() ||
          (offset && cast<RankedTensorType>(offset.getType()).getRank() != 0);
 }
 

@@ -23,7 +23,8 @@ AttentionRows::AttentionRows(HostPlan &plan, attn::AttentionOp op,
       pattern(op.getOrdinalOrder()),
       queries(plan, queryRows, queryOffset, queryOrder, pattern,
               hasPositionsOfSequence(op)),
-      keys(plan, keyRows, plan.constant(0), keyOrder, pattern),
+      keys(plan, keyRows, plan.constant(0), keyOrder, pattern,
+           bool(op.getKeyBegins())),
       ordinalCount(queries.getCount()) {
   if (lists.arePacked())
     ordinalCount = queryRows;

@@ -194,6 +194,11 @@ SequenceLists FunctionLowering::getLists(attn::AttentionOp op,
       plan.requireEqual(lengths.sizes[0], lists.count,
                         "expected a length for each sequence", "S2");
   }
+  if (op.getKeyBegins()) {
+    lists.keyBegins = tensors.lookup(op.getKeyBegins());
+    plan.requireEqual(lists.keyBegins.sizes[0], lists.count,
+                      "expected a begin of keys for each sequence", "S5");
+  }
   return lists;
 }
 

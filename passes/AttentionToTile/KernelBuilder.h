@@ -69,7 +69,8 @@ public:
   mlir::Value div(llvm::StringRef name, mlir::Value a, int64_t b);
   mlir::Value add(llvm::StringRef name, mlir::Value a, mlir::Value b);
 
-  /// Number `index` of a list of i64, in `low` to `high` whatever it holds.
+  /// Number `index` of a list of i32 or i64, in `low` to `high` whatever it
+  /// holds.
   mlir::Value readIndex(llvm::StringRef name, mlir::Value list,
                         mlir::Value index, mlir::Value low, mlir::Value high);
   /// The elements of an axis of a buffer.

@@ -304,7 +304,7 @@ void ringlet::addRowTables(Attention &attention, KernelList &kernels) {
 
 void ringlet::fillPastEnds(Attention &attention, KernelList &kernels) {
   const SequenceLists &lists = attention.sequences;
-  if (!lists.haveLengths())
+  if (!lists.haveQueryLengths())
     return;
   const HostTensor &ends =
       lists.arePacked() ? lists.queryStarts : lists.queryLengths;

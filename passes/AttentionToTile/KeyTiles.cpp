@@ -190,7 +190,7 @@ bool KeyTiles::fillsBlocks() {
   // Under a left window a run begins anywhere, and under an offset its queries
   // do.
   bool leftWindow = window && window[0] >= 0;
-  return !hasPositionsOfSequence(op) && !attention.sequences.arePacked() &&
+  return !hasPositionsOfSequence(op) && !attention.sequences.haveParts() &&
          queryRows % headsOfTile == 0 &&
          divides(queryRows / headsOfTile, size[0]) &&
          divides(keyRows, size[1]) &&

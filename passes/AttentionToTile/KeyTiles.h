@@ -77,7 +77,7 @@ private:
   bool usesIndex() const {
     return (grid || view.getOrder(Side::Key).positions) &&
            view.getSizes().areKnown() && !hasPositionsOfSequence(op) &&
-           !attention.sequences.arePacked() &&
+           !attention.sequences.haveParts() &&
            !attention.rows.getOrdinalsOfSequence(Side::Key);
   }
   /// The window, narrowed by that on the grid.

@@ -82,7 +82,7 @@ SequencePart PointSequence::clampToSeen() {
     end = k.add("seen_length", end, firstOrdinal);
   if (!keys.end)
     return {k.constant(0), end};
-  if (attention.sequences.arePacked())
+  if (getConstant(keys.first) != 0)
     end = k.add("seen_rows", end, keys.first);
   return {keys.first, k.create<arith::MinSIOp>("seen_end", keys.end, end)};
 }

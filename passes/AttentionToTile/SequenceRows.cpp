@@ -289,8 +289,14 @@ OrdinalKernel::Entry OrdinalKernel::compute(Value place) {
   Value token = entry.position;
   if (position)
     token = k.create<arith::SubIOp>("token", token, position);
-  Value slot = getSlot(token, length);
-  if (side.lists.arePacked())
+  // An order begins with a packed sequence, and with the axis of a padded one.
+  bool isPacked = side.lists.arePacked();
+  bool begins = part.first && getConstant(part.first) != 0;
+  Value numbered = token;
+  if (begins && !isPacked)
+    numbered = k.add("token_of_axis", token, part.first);
+  Value slot = getSlot(numbered, length);
+  if (isPacked)
     slot = k.add("row_there", slot, part.first);
   auto isLess = [&](StringRef name, Value a, Value b) -> Value {
     return k.create<arith::CmpIOp>(name, arith::CmpIPredicate::slt, a, b);

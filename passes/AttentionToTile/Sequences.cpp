@@ -20,7 +20,7 @@ bool ringlet::hasOffsetOfSequence(attn::AttentionOp op) {
 }
 
 bool ringlet::hasPositionsOfSequence(attn::AttentionOp op) {
-  bool haveLengths = op.getQueryLengths() || op.isPacked();
+  bool haveLengths = op.getQueryLengths() || op.getKeyBegins() || op.isPacked();
   return hasOffsetOfSequence(op) || (haveLengths && !op.getQOffset());
 }
 
@@ -47,6 +47,7 @@ SequenceReader::SequenceReader(KernelBuilder &k, const SequenceLists &lists)
   offsets = add("q_offsets", lists.queryOffsets);
   queryLengths = add("q_lengths", lists.queryLengths);
   keyLengths = add("k_lengths", lists.keyLengths);
+  keyBegins = add("k_begins", lists.keyBegins);
   queryStarts = add("q_starts", lists.queryStarts);
   keyStarts = add("k_starts", lists.keyStarts);
 }
@@ -79,15 +80,17 @@ SequenceReader::Sequence SequenceReader::read(Value number, Value queryRows,
                                               Value keyRows, Value first) {
   Value zero = k.constant(0);
   Sequence result;
-  if (queryLengths) {
+  if (!queryStarts) {
     auto getPart = [&](StringRef name, Value list, Value rows) -> SequencePart {
-      return {zero, k.readIndex(name, list, number, zero, rows)};
+      return {zero, list ? k.readIndex(name, list, number, zero, rows) : rows};
     };
     result.queries = getPart("q_length", queryLengths, queryRows);
     result.keys = getPart("k_length", keyLengths, keyRows);
-  }
-  if (!queryStarts)
+    if (keyBegins)
+      result.keys.first =
+          k.readIndex("k_begin", keyBegins, number, zero, result.keys.end);
     return result;
+  }
   Value next = k.add("next_sequence", number, k.constant(1));
   if (!first)
     first = k.readIndex("q_first", queryStarts, number, zero, queryRows);
@@ -119,6 +122,7 @@ Value SequenceReader::getLength(StringRef name, const SequencePart &part,
                                 Value rows) {
   if (!part.end)
     return rows;
-  return queryStarts ? k.create<arith::SubIOp>(name, part.end, part.first)
-                     : part.end;
+  return getConstant(part.first) == 0
+             ? part.end
+             : k.create<arith::SubIOp>(name, part.end, part.first).getResult();
 }

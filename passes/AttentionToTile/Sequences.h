@@ -27,7 +27,8 @@ enum class Side { Query, Key };
 bool hasOffsetOfSequence(attn::AttentionOp op);
 
 /// Whether query row 0 has another position in each sequence (S1): a q_offset
-/// for each, or what their lengths make of the default, packed or padded.
+/// for each, or what their lengths, packed or padded, or begins of their keys
+/// make of the default.
 bool hasPositionsOfSequence(attn::AttentionOp op);
 
 /// How far behind the position of the last query the last key may lie that some
@@ -48,15 +49,21 @@ struct SequenceLists {
   HostTensor queryOffsets;
   /// The rows that a padded sequence has.
   HostTensor queryLengths, keyLengths;
+  /// The row that is the first key of a padded sequence.
+  HostTensor keyBegins;
   /// Where each packed sequence begins, and the end: one entry more.
   HostTensor queryStarts, keyStarts;
 
   bool arePacked() const { return bool(queryStarts); }
-  /// Whether a sequence may have fewer rows than its axis.
-  bool haveLengths() const { return arePacked() || queryLengths; }
+  /// Whether row 0 of an axis need not be the first one of a sequence.
+  bool haveParts() const { return arePacked() || keyBegins; }
+  /// Whether a sequence may have fewer queries than its axis has rows.
+  bool haveQueryLengths() const { return arePacked() || queryLengths; }
+  /// Whether it may have fewer queries, or keys.
+  bool haveLengths() const { return haveQueryLengths() || keyBegins; }
 };
 
-/// The rows that a sequence has of its axis, of which it is all unless
+/// The rows that a sequence has of its axis, which it has for itself unless
 /// sequences are packed. Both are null if it has them all.
 struct SequencePart {
   mlir::Value first, end;
@@ -110,7 +117,8 @@ public:
 
 private:
   KernelBuilder &k;
-  mlir::Value offsets, queryLengths, keyLengths, queryStarts, keyStarts;
+  mlir::Value offsets, queryLengths, keyLengths, keyBegins, queryStarts,
+      keyStarts;
 };
 
 /// At least as many as there are halvings of `count` until 1 is left.

@@ -69,6 +69,8 @@ static std::string whyNotOrdered(attn::AttentionOp op) {
   if (op.getQueryLengths())
     return "what it sees ends with its sequences, whose lengths only the "
            "running program knows (S2)";
+  if (op.getKeyBegins())
+    return "only the running program knows where its keys begin (S5)";
   if (attn::countsPadding(op))
     return "padding that counts stands behind keys in linear order (B7)";
   if (op.getBlockMask())

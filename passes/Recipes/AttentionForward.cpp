@@ -72,8 +72,8 @@ bool liesByOrdinal(attn::AttentionOp op) {
   return rlayout::getOrder(op.getQuery().getType()) == pattern &&
          rlayout::getOrder(op.getKey().getType()) == pattern &&
          pattern.getChunk() == 0 && atZero && !op.getQueryLengths() &&
-         !op.isPacked() && !op.getCausal() && !op.getWindow() &&
-         !op.getGridWindow() && !op.getBlockMask();
+         !op.getKeyBegins() && !op.isPacked() && !op.getCausal() &&
+         !op.getWindow() && !op.getGridWindow() && !op.getBlockMask();
 }
 
 /// Branches of which the rows of tiles are.

@@ -7,6 +7,7 @@
 
 #include "passes/TileOpt/CheckKernels.h"
 
+#include "dialects/Tile/IR/ListReads.h"
 #include "dialects/Tile/IR/TileDialect.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -68,8 +69,8 @@ LogicalResult checkScalars(Operation *op, StringRef target) {
   if (auto load = dyn_cast<memref::LoadOp>(op)) {
     if (!isa<BlockArgument>(load.getMemRef()))
       return op->emitOpError("expected a parameter of the kernel");
-    if (!load.getType().isInteger(64) && !load.getType().isInteger(1))
-      return op->emitOpError("expected a number of i64 or i1, found ")
+    if (!rtile::isListElement(load.getType()) && !load.getType().isInteger(1))
+      return op->emitOpError("expected a number of i32, i64 or i1, found ")
              << load.getType();
     return success();
   }

@@ -161,8 +161,9 @@ LogicalResult checkWidth(Operation *op, RankedTensorType tile) {
 LogicalResult checkListRead(memref::LoadOp op) {
   if (rtile::readsList(op))
     return success();
-  return op.emitOpError("expected a list of i64 that is a parameter of the "
-                        "kernel, found ")
+  return op.emitOpError(
+             "expected a list of i32 or i64 that is a parameter of the "
+             "kernel, found ")
          << op.getMemRefType();
 }
 

@@ -73,6 +73,14 @@ def _rows(given: dict) -> tuple:
     return tuple(tuple(each[axis] for each in sizes) for axis in axes)
 
 
+def _cache_seqlens(found: str, value: Any, given: dict) -> dict:
+    """Keys that count, the new ones among them; one number is that of each sequence."""
+    if is_integer(value):
+        query = kind_of(given["query"], Place(device_of(given["query"])))[1]
+        value = [int(value)] * (query[0] if query else 0)
+    return {("lengths", 1): value}
+
+
 def _is_causal(found: str, value: Any, given: dict) -> dict:
     if value is None:
         return {}
@@ -107,11 +115,14 @@ def _tensor_layout(found: str, value: Any, given: dict) -> dict:
 
 
 _MASK = (
-    "block_mask hides blocks of keys (B6), lengths and starts what is no token (S2), "
-    "causal, window and grid_window what is far away (B4, B5)"
+    "block_mask hides blocks of keys (B6), lengths, starts and key_begins what is no "
+    "token (S2, S5), causal, window and grid_window what is far away (B4, B5)"
 )
 
-_LEFT = "rows of a sequence begin with its first one (S2)"
+_NEW = (
+    "new keys are written into the cache before, and cache_seqlens counts them, as "
+    "lengths=(None, keys) does (S2)"
+)
 
 _RULES: Dict[str, Callable] = {
     # torch.nn.functional.scaled_dot_product_attention
@@ -146,12 +157,12 @@ _RULES: Dict[str, Callable] = {
     "num_splits": _ignored,
     "pack_gqa": _ignored,
     "sm_margin": _ignored,
-    "cache_seqlens": _none(
-        "lengths=(None, keys), with those that are new, says what a cache holds (S2)"
-    ),
+    "cache_seqlens": _cache_seqlens,
+    "k": _none(_NEW),
+    "v": _none(_NEW),
     "cache_batch_idx": _none("key and value are the rows of these sequences"),
-    "cache_leftpad": _none(_LEFT),
-    "leftpad_k": _none(_LEFT),
+    "cache_leftpad": _same("key_begins"),
+    "leftpad_k": _same("key_begins"),
     "rotary_cos": _none("rotate query and key before"),
     "rotary_sin": _none("rotate query and key before"),
     # jax.nn.dot_product_attention

@@ -40,6 +40,7 @@ def attention(
     starts: Any = None,
     lengths: Any = None,
     page_table: Any = None,
+    key_begins: Any = None,
     q_offset: Any = None,
     scale: Optional[float] = None,
     softcap: Optional[float] = None,
@@ -93,6 +94,11 @@ def attention(
                        flash-attn call block_table. i32; other integers are copied.
                        Beside starts, those of keys may be None with lengths=(None,
                        keys).
+    key_begins         [batch]: rows of key and value, or of its pages, that lie before
+                       the first key of each sequence (S5), as where prompts are padded
+                       in front; what flash-attn calls leftpad_k. Lengths of keys then
+                       say where they end, and positions count from the first one. i32
+                       or i64; other integers are copied.
     q_offset           the position of the first query (S1): an int, or integers
                        [sequences], one for each. None puts the last query on the
                        last key, as decoding with a cache wants it.
@@ -145,6 +151,8 @@ def attention(
     if page_table is not None:
         operand = operands.add("page_table", page_table, PAGE_TABLE, "i32")
         clauses.append(f"pages({operand})")
+    if key_begins is not None:
+        clauses.append(f"key_begins({operands.take_begins(key_begins)})")
     clauses += _clauses(causal, window, grid_window, pattern_order)
     for name, value_, rule in (
         ("scale", scale, "R4"),

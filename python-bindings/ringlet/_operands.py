@@ -117,6 +117,12 @@ class Operands:
         self.sizes["key"] = (sequences, pages * rows, *others)
         return table
 
+    def take_begins(self, begins: Any) -> str:
+        """Where keys of each sequence begin, in i64 if that is what it is."""
+        is_wide = str(getattr(begins, "dtype", "")).rpartition(".")[2] == "int64"
+        dtype = "i64" if is_wide else "i32"
+        return self.take("key_begins", begins, ("batch",), "S5", dtype)
+
     def starts_of(self, lengths: Any) -> Any:
         """Starts of sequences that have so many rows."""
         if isinstance(lengths, (tuple, list)):

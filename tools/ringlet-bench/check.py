@@ -258,10 +258,10 @@ def large() -> list[Config]:
 
 
 def configs_of(options) -> list[tuple[int, Config]]:
-    """Those that are asked for, each with its number."""
-    # Modules that have this one's configurations.
-    kind = "lists" if options.lists else "pages" if options.pages else ""
-    drawn = (importlib.import_module(kind).draw if kind else draw)(options.seed, options.count)
+    """Those that are asked for, each with its number; of a module that has such."""
+    kinds = [each for each in ("lists", "pages", "begins") if getattr(options, each)]
+    of = importlib.import_module(kinds[0]).draw if kinds else draw
+    drawn = of(options.seed, options.count)
     drawn += large() if options.large else []
     return [
         (number, config)

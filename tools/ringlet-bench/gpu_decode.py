@@ -20,7 +20,8 @@ import results
 @dataclasses.dataclass(frozen=True)
 class Case:
     """Each of `batch` sequences has `queries` queries over `keys` keys, all of which
-    every query sees, in bf16, in pages of so many rows or side by side."""
+    every query sees, in bf16, in pages of so many rows or side by side, from row 0 on,
+    be it said or not."""
 
     batch: int
     queries: int
@@ -29,14 +30,21 @@ class Case:
     dim: int = 128
     heads: int = 32
     page: int = 0
+    has_begins: bool = False
 
     @property
     def name(self) -> str:
-        pages = f" pages of {self.page}" if self.page else ""
+        further = f" pages of {self.page}" if self.page else ""
+        further += " begins" if self.has_begins else ""
         return (
             f"decode {self.batch} x {self.queries} over {self.keys} "
-            f"H{self.heads}/{self.key_heads} D{self.dim} bf16{pages}"
+            f"H{self.heads}/{self.key_heads} D{self.dim} bf16{further}"
         )
+
+    @property
+    def plain(self) -> Case:
+        """The same without what says where rows lie."""
+        return dataclasses.replace(self, page=0, has_begins=False)
 
     @property
     def bytes(self) -> int:
@@ -53,6 +61,10 @@ class Case:
         if self.page:
             operand = ", tensor<?x?xi32>"
             argument, clause = f", %pages: {operand[2:]}", " pages(%pages)"
+        if self.has_begins:
+            argument += ", %begins: tensor<?xi32>"
+            clause += " key_begins(%begins)"
+            operand += ", tensor<?xi32>"
         return f"""
 func.func @attend(%q: {q}, %k: {k}, %v: {k}{argument}) -> ({q}, {lse}) {{
   %o, %lse = ringlet.attention %q, %k, %v branches [<w = *, r = 1>]{clause}
@@ -63,6 +75,7 @@ func.func @attend(%q: {q}, %k: {k}, %v: {k}{argument}) -> ({q}, {lse}) {{
 
     def artefact(self, folder, target: str) -> pathlib.Path:
         kind = f"decode H{self.heads} {self.key_heads} D{self.dim} P{self.page} {target}"
+        kind += " begins" if self.has_begins else ""
         return gpu_suite.artefact_of(folder, kind)
 
 
@@ -79,6 +92,8 @@ def all_cases() -> list:
         Case(3, 5, 10007, key_heads=4, heads=28, dim=80),
         *(Case(8, 1, 131072, page=page) for page in (16, 64, 256)),
         *(Case(1, 1, 32768, page=page) for page in (16, 64, 256)),
+        *(Case(8, 1, 131072, page=page, has_begins=True) for page in (0, 16)),
+        *(Case(1, 1, keys, has_begins=True) for keys in (4096, 32768)),
     ]
 
 
@@ -91,8 +106,8 @@ def prepare(options) -> int:
     folder.mkdir(parents=True, exist_ok=True)
     for target in options.target.split(","):
         cases = chosen(options.only)
-        # Those in pages are measured beside the same side by side.
-        cases += [dataclasses.replace(case, page=0) for case in cases]
+        # Those in pages, or with begins, are measured beside the same without.
+        cases += [case.plain for case in cases]
         programs = {case.artefact(folder, target): case for case in cases}
         for path, case in programs.items():
             gpu_suite.compile_text(options, target, path, case.text)
@@ -176,6 +191,8 @@ def measure(case: Case, target: str, load, options) -> list:
     out = torch.full_like(q, torch.nan)
     lse = torch.empty(case.batch, case.heads, case.queries, device="cuda")
     inputs = (q, *in_pages(case, k, v)) if case.page else (q, k, v)
+    if case.has_begins:
+        inputs += (torch.zeros(case.batch, dtype=torch.int32, device="cuda"),)
     calls = {"": Call(load(case).bound(*inputs, out, lse))}
     calls[""].run()
     torch.cuda.synchronize()
@@ -185,10 +202,11 @@ def measure(case: Case, target: str, load, options) -> list:
             f"{case.name}, {target}: expected an error of at most "
             f"{gpu_suite.TOLERANCE}, found {error}"
         )
-    peers = {} if case.page else peers_of(case, q, k, v)
-    if case.page:
-        beside = load(dataclasses.replace(case, page=0))
-        peers["side by side"] = Call(beside.bound(q, k, v, out.clone(), lse.clone()))
+    peers = peers_of(case, q, k, v) if case == case.plain else {}
+    if case != case.plain:
+        beside = load(case.plain)
+        name = "side by side" if case.page else "without begins"
+        peers[name] = Call(beside.bound(q, k, v, out.clone(), lse.clone()))
     for name, peer in peers.items():
         try:
             peer.time()

@@ -93,6 +93,8 @@ static std::string describeAttention(const abi::Attention &node) {
                        node.window_right());
   if (node.query_lengths() >= 0)
     text += ", lengths given";
+  if (node.key_begins() >= 0)
+    text += ", begins of keys given";
   if (node.query_starts() >= 0)
     text += ", packed";
   if (node.pattern_order())

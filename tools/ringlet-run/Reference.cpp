@@ -276,6 +276,7 @@ std::string Reference::evaluate(const abi::Attention &node,
       in.cuSeqlensK = maybe(node.key_starts());
       in.lengthsK = maybe(node.key_lengths());
     }
+    in.keyBegins = maybe(node.key_begins());
     in.qOffset = maybe(node.q_offset());
     if (in.qOffset && in.qOffset->rank() == 0)
       in.qOffset = TensorView(in.qOffset->data(), in.qOffset->dtype(), {1});

@@ -342,6 +342,8 @@ static LogicalResult verifyPadding(AttentionOp op) {
     found = "lengths";
   else if (op.isPacked())
     found = "packed sequences";
+  else if (op.getKeyBegins())
+    found = "key_begins";
   else if (offset && cast<ShapedType>(offset.getType()).getRank() != 0)
     found = "a q_offset for each sequence";
   else if (isOrdered(op.getQuery()) || isOrdered(op.getKey()))
@@ -382,6 +384,33 @@ static LogicalResult verifyLengths(AttentionOp op) {
     if (size(starts) == 0)
       return op.emitOpError("expected one start more than there are "
                             "sequences, found none (S2)");
+  return success();
+}
+
+/// S5: padded sequences have one begin of keys each; packed ones say by their
+/// starts where they begin.
+static LogicalResult verifyKeyBegins(AttentionOp op) {
+  Value begins = op.getKeyBegins();
+  if (!begins)
+    return success();
+  StringRef found, nearest;
+  if (op.isPacked()) {
+    found = "packed ones";
+    nearest = "starts of keys that leave out what comes before them";
+  } else if (rlayout::getRing(op.getQuery().getType()) ||
+             rlayout::getRing(op.getKey().getType())) {
+    found = "a ring";
+    nearest = "packed sequences";
+  }
+  if (!found.empty())
+    return op.emitOpError("expected padded sequences of one rank beside "
+                          "key_begins, found ")
+           << found << "; nearest legal choice: " << nearest << " (S5)";
+  int64_t count = cast<ShapedType>(begins.getType()).getDimSize(0);
+  int64_t batch = op.getQuery().getType().getDimSize(0);
+  if (!compatible(count, batch))
+    return op.emitOpError("expected one begin of keys for each of the ")
+           << batch << " sequences, found " << count << " (S5)";
   return success();
 }
 
@@ -484,7 +513,7 @@ LogicalResult AttentionOp::verify() {
   if (failed(verifyInputs(*this)) || failed(verifyPattern(*this)) ||
       failed(verifyOptions(*this)) || failed(verifyResults(*this)))
     return failure();
-  if (failed(verifyPages(*this)))
+  if (failed(verifyPages(*this)) || failed(verifyKeyBegins(*this)))
     return failure();
   return verifyPadding(*this);
 }

@@ -14,6 +14,7 @@ class Ringlet_Op<string opMnemonic, list<Trait> traits = []>
 def Ringlet_Tensor : RankedTensorOf<[F16, BF16, F32]>;
 def Ringlet_Lengths : 1DTensorOf<[I64]>;
 def Ringlet_PageTable : 2DTensorOf<[I32]>;
+def Ringlet_KeyBegins : 1DTensorOf<[I32, I64]>;
 
 def Ringlet_AttentionOp : Ringlet_Op<"attention",
     [Pure, AttrSizedOperandSegments,
@@ -44,6 +45,9 @@ def Ringlet_AttentionOp : Ringlet_Op<"attention",
         `packed`: cumulative row numbers, queries then keys (rule S2);
       * `pages`: the pages of each sequence in a pool that is `key` and `value`,
         `[pages, rows of a page, Hkv, D]`, `tensor<BxNxi32>` (rule S4);
+      * `key_begins`: the row of `key` and `value`, or of its pages, that is the
+        first key of each padded sequence, `tensor<Bxi32>` or `tensor<Bxi64>`;
+        lengths of keys then say behind which row they end (rule S5);
       * `sizes`: the runtime values, `tensor<i64>`, of each `?` in `branches`,
         w before r. One that is a constant becomes part of its branch where B1
         allows it;
@@ -98,6 +102,22 @@ def Ringlet_AttentionOp : Ringlet_Op<"attention",
       return %o : tensor<?x1x32x128xbf16>
     }
     ```
+
+    Example: prompts of several lengths, padded in front, as generation in
+    batches has them.
+
+    ```mlir
+    func.func @generate(%q: tensor<?x?x32x128xbf16>, %k: tensor<?x?x8x128xbf16>,
+                        %v: tensor<?x?x8x128xbf16>, %padding: tensor<?xi32>)
+        -> tensor<?x?x32x128xbf16> {
+      %o, %lse = ringlet.attention %q, %k, %v branches [<w = *, r = 1>]
+          causal key_begins(%padding)
+          : (tensor<?x?x32x128xbf16>, tensor<?x?x8x128xbf16>,
+             tensor<?x?x8x128xbf16>, tensor<?xi32>)
+          -> (tensor<?x?x32x128xbf16>, tensor<?x32x?xf32>)
+      return %o : tensor<?x?x32x128xbf16>
+    }
+    ```
   }];
   let arguments = (ins
     Ringlet_Tensor:$query, Ringlet_Tensor:$key, Ringlet_Tensor:$value,
@@ -110,6 +130,7 @@ def Ringlet_AttentionOp : Ringlet_Op<"attention",
     Optional<1DTensorOf<[F32]>>:$sink,
     Optional<2DTensorOf<[I1]>>:$block_mask,
     Optional<Ringlet_PageTable>:$page_table,
+    Optional<Ringlet_KeyBegins>:$key_begins,
     TypedArrayAttrBase<Ringlet_BranchAttr, "list of branches">:$branches,
     UnitAttr:$causal,
     OptionalAttr<ConfinedAttr<DenseI64ArrayAttr, [DenseArrayCount<2>]>>:$window,
@@ -135,6 +156,7 @@ def Ringlet_AttentionOp : Ringlet_Op<"attention",
           | `lengths` `(` $query_lengths `,` $key_lengths `)`
           | `packed` `(` $query_starts `,` $key_starts `)`
           | `pages` `(` $page_table `)`
+          | `key_begins` `(` $key_begins `)`
           | `sizes` `(` $sizes `)`
           | `sink` `(` $sink `)`
           | `block_mask` `(` $block_mask `)` `of`

@@ -12,10 +12,12 @@
 
 namespace ringlet::rtile {
 
-/// Whether `op` reads a number of a list of i64 that is a parameter of its
-/// kernel: lengths or first rows of sequences, say. A scheduled kernel
-/// changes none, since it stores floats, so all roles may read it for
-/// themselves.
+/// Whether lists have numbers of this type: i32 or i64.
+bool isListElement(mlir::Type type);
+
+/// Whether `op` reads a number of a list that is a parameter of its kernel:
+/// lengths or first rows of sequences, say. A scheduled kernel changes none,
+/// since it stores floats, so all roles may read it for themselves.
 bool readsList(mlir::Operation *op);
 
 } // namespace ringlet::rtile

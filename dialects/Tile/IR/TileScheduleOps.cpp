@@ -45,10 +45,14 @@ static LogicalResult verifyPlain(Operation *op) {
   return success();
 }
 
+bool rtile::isListElement(Type type) {
+  return type.isSignlessInteger(32) || type.isSignlessInteger(64);
+}
+
 bool rtile::readsList(Operation *op) {
   auto load = dyn_cast<memref::LoadOp>(op);
   auto func = op->getParentOfType<FuncOp>();
-  return load && func && load.getType().isSignlessInteger(64) &&
+  return load && func && isListElement(load.getType()) &&
          llvm::is_contained(func.getParameters(), load.getMemRef());
 }
 
@@ -62,8 +66,9 @@ static LogicalResult verifyShared(Operation *op) {
     if (isa<scf::ForOp, scf::IfOp>(part) || isMemoryEffectFree(part) ||
         readsList(part))
       return WalkResult::advance();
-    part->emitOpError("expected operations without effects, or reads of lists "
-                      "of i64 that the kernel gets, in front of its roles");
+    part->emitOpError(
+        "expected operations without effects, or reads of lists "
+        "of integers that the kernel gets, in front of its roles");
     return WalkResult::interrupt();
   });
   if (result.wasInterrupted())

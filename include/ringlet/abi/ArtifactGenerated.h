@@ -4135,6 +4135,7 @@ struct AttentionT : public flatbuffers::NativeTable {
   ringlet::abi::Mix mix = ringlet::abi::Mix::Softmax;
   double output_scale = 1.0;
   int32_t page_table = -1;
+  int32_t key_begins = -1;
   AttentionT() = default;
   AttentionT(const AttentionT &o);
   AttentionT(AttentionT&&) FLATBUFFERS_NOEXCEPT = default;
@@ -4169,7 +4170,8 @@ struct Attention FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_SOFTCAP = 46,
     VT_MIX = 48,
     VT_OUTPUT_SCALE = 50,
-    VT_PAGE_TABLE = 52
+    VT_PAGE_TABLE = 52,
+    VT_KEY_BEGINS = 54
   };
   int32_t query() const {
     return GetField<int32_t>(VT_QUERY, -1);
@@ -4246,6 +4248,9 @@ struct Attention FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   int32_t page_table() const {
     return GetField<int32_t>(VT_PAGE_TABLE, -1);
   }
+  int32_t key_begins() const {
+    return GetField<int32_t>(VT_KEY_BEGINS, -1);
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyField<int32_t>(verifier, VT_QUERY, 4) &&
@@ -4277,6 +4282,7 @@ struct Attention FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            VerifyField<uint8_t>(verifier, VT_MIX, 1) &&
            VerifyField<double>(verifier, VT_OUTPUT_SCALE, 8) &&
            VerifyField<int32_t>(verifier, VT_PAGE_TABLE, 4) &&
+           VerifyField<int32_t>(verifier, VT_KEY_BEGINS, 4) &&
            verifier.EndTable();
   }
   AttentionT *UnPack(const flatbuffers::resolver_function_t *_resolver = nullptr) const;
@@ -4363,6 +4369,9 @@ struct AttentionBuilder {
   void add_page_table(int32_t page_table) {
     fbb_.AddElement<int32_t>(Attention::VT_PAGE_TABLE, page_table, -1);
   }
+  void add_key_begins(int32_t key_begins) {
+    fbb_.AddElement<int32_t>(Attention::VT_KEY_BEGINS, key_begins, -1);
+  }
   explicit AttentionBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -4400,7 +4409,8 @@ inline flatbuffers::Offset<Attention> CreateAttention(
     flatbuffers::Optional<double> softcap = flatbuffers::nullopt,
     ringlet::abi::Mix mix = ringlet::abi::Mix::Softmax,
     double output_scale = 1.0,
-    int32_t page_table = -1) {
+    int32_t page_table = -1,
+    int32_t key_begins = -1) {
   AttentionBuilder builder_(_fbb);
   builder_.add_output_scale(output_scale);
   if(softcap) { builder_.add_softcap(*softcap); }
@@ -4409,6 +4419,7 @@ inline flatbuffers::Offset<Attention> CreateAttention(
   builder_.add_window_left(window_left);
   builder_.add_block_key(block_key);
   builder_.add_block_query(block_query);
+  builder_.add_key_begins(key_begins);
   builder_.add_page_table(page_table);
   builder_.add_pattern_order(pattern_order);
   builder_.add_grid_window(grid_window);
@@ -4456,7 +4467,8 @@ inline flatbuffers::Offset<Attention> CreateAttentionDirect(
     flatbuffers::Optional<double> softcap = flatbuffers::nullopt,
     ringlet::abi::Mix mix = ringlet::abi::Mix::Softmax,
     double output_scale = 1.0,
-    int32_t page_table = -1) {
+    int32_t page_table = -1,
+    int32_t key_begins = -1) {
   auto branches__ = branches ? _fbb.CreateVector<flatbuffers::Offset<ringlet::abi::Branch>>(*branches) : 0;
   return ringlet::abi::CreateAttention(
       _fbb,
@@ -4484,7 +4496,8 @@ inline flatbuffers::Offset<Attention> CreateAttentionDirect(
       softcap,
       mix,
       output_scale,
-      page_table);
+      page_table,
+      key_begins);
 }
 
 flatbuffers::Offset<Attention> CreateAttention(flatbuffers::FlatBufferBuilder &_fbb, const AttentionT *_o, const flatbuffers::rehasher_function_t *_rehasher = nullptr);
@@ -6223,7 +6236,8 @@ inline AttentionT::AttentionT(const AttentionT &o)
         softcap(o.softcap),
         mix(o.mix),
         output_scale(o.output_scale),
-        page_table(o.page_table) {
+        page_table(o.page_table),
+        key_begins(o.key_begins) {
   branches.reserve(o.branches.size());
   for (const auto &branches_ : o.branches) { branches.emplace_back((branches_) ? new ringlet::abi::BranchT(*branches_) : nullptr); }
 }
@@ -6254,6 +6268,7 @@ inline AttentionT &AttentionT::operator=(AttentionT o) FLATBUFFERS_NOEXCEPT {
   std::swap(mix, o.mix);
   std::swap(output_scale, o.output_scale);
   std::swap(page_table, o.page_table);
+  std::swap(key_begins, o.key_begins);
   return *this;
 }
 
@@ -6291,6 +6306,7 @@ inline void Attention::UnPackTo(AttentionT *_o, const flatbuffers::resolver_func
   { auto _e = mix(); _o->mix = _e; }
   { auto _e = output_scale(); _o->output_scale = _e; }
   { auto _e = page_table(); _o->page_table = _e; }
+  { auto _e = key_begins(); _o->key_begins = _e; }
 }
 
 inline flatbuffers::Offset<Attention> Attention::Pack(flatbuffers::FlatBufferBuilder &_fbb, const AttentionT* _o, const flatbuffers::rehasher_function_t *_rehasher) {
@@ -6326,6 +6342,7 @@ inline flatbuffers::Offset<Attention> CreateAttention(flatbuffers::FlatBufferBui
   auto _mix = _o->mix;
   auto _output_scale = _o->output_scale;
   auto _page_table = _o->page_table;
+  auto _key_begins = _o->key_begins;
   return ringlet::abi::CreateAttention(
       _fbb,
       _query,
@@ -6352,7 +6369,8 @@ inline flatbuffers::Offset<Attention> CreateAttention(flatbuffers::FlatBufferBui
       _softcap,
       _mix,
       _output_scale,
-      _page_table);
+      _page_table,
+      _key_begins);
 }
 
 inline ReorderT *Reorder::UnPack(const flatbuffers::resolver_function_t *_resolver) const {

@@ -145,7 +145,8 @@ bool Verifier::verifyAttention(const std::string &place, const Graph &graph,
                   {"key_starts", node.key_starts(), false},
                   {"sink", node.sink(), false},
                   {"block_mask", node.block_mask(), false},
-                  {"page_table", node.page_table(), false}};
+                  {"page_table", node.page_table(), false},
+                  {"key_begins", node.key_begins(), false}};
   for (const auto &operand : operands)
     if (!checkOperand(place, graph, operand.name, operand.value,
                       operand.needed))
@@ -156,6 +157,9 @@ bool Verifier::verifyAttention(const std::string &place, const Graph &graph,
                        "both (S2)");
 
   bool packed = node.query_starts() != -1, paged = node.page_table() != -1;
+  if (packed && node.key_begins() != -1)
+    return fail(place, "expected no key_begins beside query_starts and "
+                       "key_starts (S5)");
   auto rankOf = [&](int32_t value) {
     return sizeOf(graph.values()->Get(uint32_t(value))->sizes());
   };

@@ -254,3 +254,26 @@ func.func @pages(%q: tensor<3x64x8x16xf32, #rlayout.layout<order = <residue<4>>>
       -> (tensor<99x8x24xf32>, tensor<8x99xf32>)
   return
 }
+
+// Keys that begin later (S5), in either type of numbers.
+
+// CHECK-LABEL: func.func @begins(
+// CHECK:         causal key_begins(%{{.+}}) : (
+// CHECK-SAME:      tensor<?xi32>)
+// CHECK:         lengths(%{{.+}}, %{{.+}}) pages(%{{.+}}) key_begins(%{{.+}}) : (
+// CHECK-SAME:      tensor<3xi64>)
+func.func @begins(%q: tensor<3x64x8x16xf32>, %k: tensor<3x?x2x16xf32>,
+                  %pool: tensor<?x7x2x16xf32>, %n: tensor<3xi64>,
+                  %b: tensor<?xi32>, %w: tensor<3xi64>, %t: tensor<3x?xi32>) {
+  %o, %lse = ringlet.attention %q, %k, %k branches [<w = *, r = 1>]
+      key_begins(%b) causal
+      : (tensor<3x64x8x16xf32>, tensor<3x?x2x16xf32>, tensor<3x?x2x16xf32>,
+         tensor<?xi32>)
+      -> (tensor<3x64x8x16xf32>, tensor<3x8x64xf32>)
+  %o2, %lse2 = ringlet.attention %q, %pool, %pool branches [<w = 8, r = 2>]
+      lengths(%n, %n) key_begins(%w) pages(%t)
+      : (tensor<3x64x8x16xf32>, tensor<?x7x2x16xf32>, tensor<?x7x2x16xf32>,
+         tensor<3xi64>, tensor<3xi64>, tensor<3x?xi32>, tensor<3xi64>)
+      -> (tensor<3x64x8x16xf32>, tensor<3x8x64xf32>)
+  return
+}

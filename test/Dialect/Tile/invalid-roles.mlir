@@ -70,7 +70,7 @@ rtile.func @no_role() grid(%i: index) scheduled {
 
 rtile.func @effect_before_roles(%x: memref<?xf32>) grid(%i: index) scheduled {
   %v = rtile.view %x[*] : memref<?xf32> to !rtile.view<64xf32>
-  // expected-error@+1 {{expected operations without effects, or reads of lists of i64 that the kernel gets, in front of its roles}}
+  // expected-error@+1 {{expected operations without effects, or reads of lists of integers that the kernel gets, in front of its roles}}
   %t = rtile.load %v[%i] : !rtile.view<64xf32>
   rtile.role "compute" warps = 4 {
   }

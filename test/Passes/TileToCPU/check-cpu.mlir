@@ -136,7 +136,7 @@ rtile.func @recipe() grid(%i: index) recipe = "fa_fwd_lazy" walk = <each> {
 // Elements are read one by one from tables and masks only.
 
 rtile.func @read_of_floats(%X: memref<?xf32>) grid(%i: index) {
-  // expected-error @below {{expected a number of i64 or i1, found 'f32'}}
+  // expected-error @below {{expected a number of i32, i64 or i1, found 'f32'}}
   %x = memref.load %X[%i] : memref<?xf32>
   rtile.return
 }

@@ -89,6 +89,18 @@ void Coverage::collect(const Operation &op) {
   note("pages and a mask", op.pages && isMasked);
   note("pages and queries in an order",
        op.pages && graph.values[op.operands[0]].order);
+  note("begins", op.begins.has_value());
+  note("begins and lengths", op.begins && op.lengths);
+  note("begins in pages", op.begins && op.pages);
+  note("begins and a q_offset",
+       op.begins && (op.offsetConstant || op.offsetOperand));
+  note("begins and several branches", op.begins && spec.branches.size() > 1);
+  note("begins in a union", op.begins && op.isUnion);
+  note("begins under a window", op.begins && spec.windowLeft);
+  note("begins and a mask", op.begins && isMasked);
+  note("begins along a curve", op.begins && spec.patternOrder);
+  note("begins and keys in an order",
+       op.begins && graph.values[op.operands[1]].order);
   note("negative positions", offset < 0 && queries > 0);
   note("positions past the keys", offset + queries > keys);
   note("decoding", queries > 0 && queries <= 4 && keys > 16 && offset > 0);
@@ -313,6 +325,16 @@ const std::vector<std::string> &coverageNames() {
       "pages under a window",
       "pages and a mask",
       "pages and queries in an order",
+      "begins",
+      "begins and lengths",
+      "begins in pages",
+      "begins and a q_offset",
+      "begins and several branches",
+      "begins in a union",
+      "begins under a window",
+      "begins and a mask",
+      "begins along a curve",
+      "begins and keys in an order",
       "causal",
       "window left",
       "window right",

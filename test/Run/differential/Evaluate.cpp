@@ -197,6 +197,8 @@ private:
         (op.pages ? list.lengthsK : list.cuSeqlensK) =
             std::as_const(*lists[1]).view();
       }
+      if (op.begins)
+        list.keyBegins = inputs[*op.begins];
       if (op.sink)
         list.sink = inputs[*op.sink];
       return list;

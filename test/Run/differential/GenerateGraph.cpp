@@ -172,6 +172,18 @@ void GraphDraw::drawLengths() {
   graph().arguments = static_cast<int>(graph().values.size());
 }
 
+/// Where keys of padded sequences begin.
+void GraphDraw::drawBegins() {
+  if (isPacked || !beginDice.oneIn(pages ? 2 : 3))
+    return;
+  ValueType list;
+  list.dtype = beginDice.oneIn(2) ? DType::i32 : DType::i64;
+  list.shape = {sizeInType(kBatch)};
+  list.variables = {kBatch};
+  begins = graph().addValue(list, "k_begins");
+  graph().arguments = static_cast<int>(graph().values.size());
+}
+
 /// Whether there are several branches and no head has two.
 static bool areHeadsApart(const oracle::AttentionSpec &spec,
                           int64_t queryHeads) {
@@ -194,7 +206,8 @@ void GraphDraw::maybeCountPadding(Operation &op, int query, int key) {
   bool isLegal = hasOneOffset && !spec.windowLeft && !spec.windowRight &&
                  !spec.gridWindow && !spec.patternOrder && !spec.blockMask &&
                  op.sizes.empty() && !op.lengths && !op.starts && !op.pages &&
-                 !graph().values[query].order && !graph().values[key].order;
+                 !op.begins && !graph().values[query].order &&
+                 !graph().values[key].order;
   if (!isLegal || paddingDice.oneIn(4))
     return;
   // Under causality there is none to count.
@@ -217,6 +230,7 @@ std::pair<int, int> GraphDraw::addAttention(int query, int key, int value,
   op.lengths = lengths;
   op.starts = starts;
   op.pages = pages;
+  op.begins = begins;
   op.attention->patternOrder = pattern;
   op.attention->gridWindow = near;
   op.attention->blockMask = blockSize;
@@ -314,7 +328,7 @@ void GraphDraw::drawOneAttention() {
   drawStaticSizes();
   maybeDrawPages(/*every=*/5);
   drawInputs();
-  drawLengths();
+  drawSequences();
   auto [o, l] = addAttention(q, k, v, "");
   graph().results = {o};
   if (dice.percent(75))
@@ -331,7 +345,7 @@ void GraphDraw::drawWindowedAttention() {
   lookBack = dice.pick<int64_t>({16, 31, 64});
   maybeDrawPages(/*every=*/3);
   drawInputs();
-  drawLengths();
+  drawSequences();
   auto [o, l] = addAttention(q, k, v, "");
   graph().results = {o, l};
 }
@@ -353,7 +367,7 @@ void GraphDraw::drawTwoAttentions() {
     drawStaticSizes();
   maybeDrawPages(/*every=*/2);
   drawInputs();
-  drawLengths();
+  drawSequences();
   std::optional<layout::OrderSpec> queryOrder = maybeDrawOrder();
   setOrders(queryOrder, maybeDrawOrder());
   auto [first, firstLse] = addAttention(q, k, v, "");
@@ -377,7 +391,7 @@ void GraphDraw::drawReorderedAttention() {
   }
   drawSizesOfTypes();
   drawInputs();
-  drawLengths();
+  drawSequences();
   setOrders(queryOrder, keyOrder);
   // The attention is in linear order, or in another one than its inputs.
   std::optional<layout::OrderSpec> innerQuery = maybeDrawOrder();
@@ -456,7 +470,7 @@ void GraphDraw::drawOrderedAttention() {
   }
   drawSizesOfTypes();
   drawInputs();
-  drawLengths();
+  drawSequences();
   setOrders(queryOrder, keyOrder);
   auto [o, l] = addAttention(q, k, v, "");
   graph().results = {o, l};
@@ -494,7 +508,7 @@ void GraphDraw::drawMaskedAttention() {
   drawSizesOfTypes();
   maybeDrawPages(/*every=*/2);
   drawInputs();
-  drawLengths();
+  drawSequences();
   // What the pattern wants is tokens that lie along it.
   layout::OrderSpec along = order;
   along.chunk = volume;

@@ -175,6 +175,8 @@ std::string meaningOf(const Graph &graph) {
               std::to_string(op.starts->second);
     if (op.pages)
       text += " pages value " + std::to_string(*op.pages);
+    if (op.begins)
+      text += " begins value " + std::to_string(*op.begins);
     for (int size : sizesOf(op))
       text += " size value " + std::to_string(size);
     text += "\n";
@@ -227,6 +229,8 @@ std::string toIR(const Graph &graph) {
       types += ", " + type(*op.blockMask);
     if (op.pages)
       types += ", " + type(*op.pages);
+    if (op.begins)
+      types += ", " + type(*op.begins);
     text += "  " + join(op.results, name) + " = ";
     if (!op.attention) {
       text += "ringlet.reorder " + name(operands[0]) + " : " + types + " to " +
@@ -243,6 +247,8 @@ std::string toIR(const Graph &graph) {
               name(op.starts->second) + ")";
     if (op.pages)
       text += " pages(" + name(*op.pages) + ")";
+    if (op.begins)
+      text += " key_begins(" + name(*op.begins) + ")";
     if (!sizes.empty())
       text += " sizes(" + join(sizes, name) + ")";
     if (op.sink)

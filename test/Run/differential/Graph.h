@@ -65,6 +65,8 @@ struct Operation {
   std::optional<std::pair<int, int>> starts;
   /// The value that is the table of pages in which keys and values lie.
   std::optional<int> pages;
+  /// The value that says at which row the keys of padded sequences begin.
+  std::optional<int> begins;
   /// One for each branch, or none. What the call gives is 1 in `attention`.
   std::vector<SizeOperands> sizes;
   /// Whether one kernel is to compute all branches.

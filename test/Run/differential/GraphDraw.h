@@ -30,7 +30,8 @@ public:
         orderDice(seed + 5, static_cast<uint64_t>(number)),
         combineDice(seed + 6, static_cast<uint64_t>(number)),
         paddingDice(seed + 7, static_cast<uint64_t>(number)),
-        pageDice(seed + 9, static_cast<uint64_t>(number)), number(number),
+        pageDice(seed + 9, static_cast<uint64_t>(number)),
+        beginDice(seed + 10, static_cast<uint64_t>(number)), number(number),
         forRoles(aim == Aim::Roles) {}
 
   DrawnGraph draw() {
@@ -98,7 +99,13 @@ private:
   void setOrders(const std::optional<layout::OrderSpec> &ofQueries,
                  const std::optional<layout::OrderSpec> &ofKeys);
   void drawInputs();
+  /// What only the device knows of where sequences begin and end.
+  void drawSequences() {
+    drawLengths();
+    drawBegins();
+  }
   void drawLengths();
+  void drawBegins();
   void drawSizes();
   void maybeCountPadding(Operation &op, int query, int key);
   /// Adds an attention; numbers of output and lse.
@@ -128,7 +135,7 @@ private:
 
   /// One for what all graphs may have beside what their kind draws.
   Dice dice, further, lengthDice, sizeDice, packDice, orderDice, combineDice,
-      paddingDice, pageDice;
+      paddingDice, pageDice, beginDice;
   int64_t number;
   bool forRoles;
   DrawnGraph drawn;
@@ -136,7 +143,7 @@ private:
   bool isStatic[kVariables] = {};
   DType dtype;
   int64_t depth, width, queryHeads, keyHeads;
-  std::optional<int> offset, sink, pages;
+  std::optional<int> offset, sink, pages, begins;
   bool isPacked = false;
   /// Padded sequences of full length with a q_offset each.
   bool hasOffsets = false;

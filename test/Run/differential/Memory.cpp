@@ -57,9 +57,12 @@ Memory::Memory(const Graph &graph, const Configuration &configuration)
     return MutableTensorView(base, memory.dtype(), placement.sizes,
                              placement.strides);
   };
-  for (int i = 0; i < graph.arguments; ++i)
+  for (int i = 0; i < graph.arguments; ++i) {
     if (graph.names[i] == "pages")
       pages = i;
+    if (graph.names[i] == "k_lengths")
+      keyLengths = i;
+  }
   for (size_t i = 0; i < configuration.arguments.size(); ++i) {
     writableInputs.push_back(view(configuration.arguments[i]));
     fillInput(graph, static_cast<int>(i), writableInputs.back());
@@ -80,6 +83,8 @@ Memory::Memory(const Graph &graph, const Configuration &configuration)
       if (op.starts)
         poisonPastLast(op.operands[operand],
                        isQuery ? op.starts->first : op.starts->second);
+      if (op.begins && !isQuery)
+        poisonBefore(graph, op, op.operands[operand]);
     }
   }
   for (const Placement &placement : configuration.results) {
@@ -103,6 +108,8 @@ void Memory::fillInput(const Graph &graph, int argument,
     fillStarts(view, name == "k_starts", dice);
     return;
   }
+  if (name == "k_begins")
+    return fillBegins(view, dice);
   if (view.dtype() == DType::i64) {
     forEachIndex(view.sizes(), [&](const int64_t *indices) {
       int64_t distance = view.rank() ? dice.between(-40, 40) : 0;
@@ -284,6 +291,43 @@ static void setPage(const MutableTensorView &table, const int64_t *indices,
               &page, sizeof page);
 }
 
+/// Few rows before the keys, many, all, and numbers of no row.
+void Memory::fillBegins(const MutableTensorView &begins, Dice &dice) {
+  using Limits = std::numeric_limits<int32_t>;
+  int64_t rows = countKeyRows(/*arePacked=*/false);
+  std::vector<int64_t> queries(static_cast<size_t>(begins.size(0)),
+                               inputViews[0].size(1));
+  for (int64_t i = 0; i < begins.size(0); ++i) {
+    int64_t end = rows;
+    if (keyLengths) {
+      end = std::clamp<int64_t>(inputViews[*keyLengths].getInt({i}), 0, rows);
+      const TensorView &lengths = inputViews[*keyLengths - 1];
+      queries[i] = std::clamp<int64_t>(lengths.getInt({i}), 0, queries[i]);
+    }
+    int64_t begin = dice.between(0, dice.oneIn(3) ? end : end / 4);
+    if (dice.oneIn(10))
+      begin = dice.pick<int64_t>(
+          {-1, end, end + 1, rows + 1, Limits::min(), Limits::max()});
+    if (configuration.hasKeyForQuery && queries[i] > 0)
+      begin = std::min(begin, end - queries[i]);
+    if (begins.dtype() == DType::i64)
+      setNumber(begins, i, begin);
+    else
+      setPage(begins, &i, static_cast<int32_t>(begin));
+  }
+}
+
+/// The first row of the keys of a sequence, or the end where it has none.
+int64_t Memory::getBegin(const Operation &op, int64_t sequence) const {
+  if (!op.begins)
+    return 0;
+  int64_t end = countKeyRows(/*arePacked=*/false);
+  if (op.lengths)
+    end = std::clamp<int64_t>(inputViews[op.lengths->second].getInt({sequence}),
+                              0, end);
+  return std::clamp<int64_t>(inputViews[*op.begins].getInt({sequence}), 0, end);
+}
+
 /// The pages of the pool in any order, again and again if they are few.
 void Memory::fillPages(const MutableTensorView &table, Dice &dice) {
   std::vector<int32_t> order(static_cast<size_t>(inputViews[1].size(0)));
@@ -297,8 +341,8 @@ void Memory::fillPages(const MutableTensorView &table, Dice &dice) {
   });
 }
 
-/// How many keys of a sequence in pages count, and are not behind all that its
-/// queries reach.
+/// Behind which row of a sequence in pages no key counts, or all are behind
+/// what its queries reach.
 int64_t Memory::countKeys(const Operation &op, int64_t sequence) const {
   int64_t keys = countKeyRows(/*arePacked=*/false);
   if (op.lengths)
@@ -311,7 +355,7 @@ int64_t Memory::countKeys(const Operation &op, int64_t sequence) const {
   }
   bool hasReach = op.attention->causal || op.attention->windowRight;
   if (hasReach && (op.offsetOperand || op.offsetConstant))
-    keys = std::min(keys, countSeen(op, sequence));
+    keys = std::min(keys, getBegin(op, sequence) + countSeen(op, sequence));
   return keys;
 }
 
@@ -324,15 +368,19 @@ void Memory::poisonPages(const Graph &graph) {
   std::vector<bool> needed(static_cast<size_t>(pool * rows));
   Dice dice(configuration.dataSeed, 2000);
   forEachIndex(table.sizes(), [&](const int64_t *indices) {
-    int64_t keys = 0;
+    // All operations have the same begins.
+    int64_t keys = 0, begin = 0;
     for (const Operation &op : graph.operations)
-      if (op.pages)
+      if (op.pages) {
         keys = std::max(keys, countKeys(op, indices[0]));
+        begin = getBegin(op, indices[0]);
+      }
     int64_t before = indices[1] * rows;
     int64_t page = inputViews[*pages].getInt({indices[0], indices[1]});
-    for (int64_t row = 0; row < std::min(keys - before, rows); ++row)
+    for (int64_t row = std::max<int64_t>(begin - before, 0);
+         row < std::min(keys - before, rows); ++row)
       needed[page * rows + row] = true;
-    if (before >= keys)
+    if (before >= keys || before + rows <= begin)
       setPage(table, indices,
               dice.pick<int32_t>({-1, Limits::min(), Limits::max(),
                                   static_cast<int32_t>(pool), 0}));
@@ -367,6 +415,22 @@ void Memory::poisonPast(const Graph &graph, int argument, int lengths) {
   auto order = layout::makeOrder(spec.value_or(layout::OrderSpec()));
   forEachIndex(rows.sizes(), [&](const int64_t *indices) {
     if (order->token(indices[1], rows.size(1)) >= list.getInt({indices[0]}))
+      rows.set(indices, std::numeric_limits<double>::quiet_NaN());
+  });
+}
+
+/// Nor what rows before the first key hold (S5).
+void Memory::poisonBefore(const Graph &graph, const Operation &op,
+                          int argument) {
+  if (argument >= static_cast<int>(writableInputs.size()))
+    return;
+  const MutableTensorView &rows = writableInputs[argument];
+  if (rows.strides()[0] == 0 || rows.strides()[1] == 0)
+    return;
+  const auto &spec = graph.values[argument].order;
+  auto order = layout::makeOrder(spec.value_or(layout::OrderSpec()));
+  forEachIndex(rows.sizes(), [&](const int64_t *indices) {
+    if (order->token(indices[1], rows.size(1)) < getBegin(op, indices[0]))
       rows.set(indices, std::numeric_limits<double>::quiet_NaN());
   });
 }
@@ -435,13 +499,15 @@ void Memory::poisonUnseen(const Graph &graph, const Operation &op) {
       continue;
     const auto &spec = graph.values[argument].order;
     auto order = layout::makeOrder(spec.value_or(layout::OrderSpec()));
-    auto isUnseen = [&](int64_t sequence, int64_t slot, int64_t length) {
-      return order->token(slot, length) >= countSeen(op, sequence);
+    auto isUnseen = [&](int64_t sequence, int64_t slot, int64_t length,
+                        int64_t begin) {
+      return order->token(slot, length) >= begin + countSeen(op, sequence);
     };
     double nan = std::numeric_limits<double>::quiet_NaN();
     if (!op.starts) {
       forEachIndex(rows.sizes(), [&](const int64_t *indices) {
-        if (isUnseen(indices[0], indices[1], rows.size(1)))
+        if (isUnseen(indices[0], indices[1], rows.size(1),
+                     getBegin(op, indices[0])))
           rows.set(indices, nan);
       });
       continue;
@@ -452,7 +518,7 @@ void Memory::poisonUnseen(const Graph &graph, const Operation &op) {
       int64_t first = getStart(starts, i, rows.size(0));
       int64_t length = getStart(starts, i + 1, rows.size(0)) - first;
       for (int64_t slot = 0; slot < length; ++slot)
-        unseen[first + slot] = isUnseen(i, slot, length);
+        unseen[first + slot] = isUnseen(i, slot, length, 0);
     }
     forEachIndex(rows.sizes(), [&](const int64_t *indices) {
       if (unseen[indices[0]])

@@ -35,7 +35,10 @@ private:
   std::vector<int64_t> countQueries(bool arePacked) const;
   void fillLengths(const MutableTensorView &lengths, bool ofKeys, Dice &dice);
   void fillStarts(const MutableTensorView &starts, bool ofKeys, Dice &dice);
+  void fillBegins(const MutableTensorView &begins, Dice &dice);
+  int64_t getBegin(const Operation &op, int64_t sequence) const;
   void poisonPast(const Graph &graph, int argument, int lengths);
+  void poisonBefore(const Graph &graph, const Operation &op, int argument);
   void poisonPastLast(int argument, int starts);
   void poisonUnseen(const Graph &graph, const Operation &op);
   int64_t countKeyRows(bool arePacked) const;
@@ -45,8 +48,8 @@ private:
   int64_t countSeen(const Operation &op, int64_t sequence) const;
 
   const Configuration &configuration;
-  /// The argument that is the table of pages.
-  std::optional<int> pages;
+  /// The arguments that are the table of pages and the lengths of keys.
+  std::optional<int> pages, keyLengths;
   std::vector<Tensor> allocations;
   /// What inputs held before.
   std::vector<Tensor> originals;

@@ -103,6 +103,8 @@ private:
                        numbers.lookup(op.getKeyStarts())};
     if (op.isPaged())
       result.pages = numbers.lookup(op.getPageTable());
+    if (op.getKeyBegins())
+      result.begins = numbers.lookup(op.getKeyBegins());
     if (!op.getSizes().empty())
       result.sizes = readSizes(op);
     if (op.getSink())

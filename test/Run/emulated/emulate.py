@@ -10,6 +10,7 @@ becomes IR for the CPU (host_code.py), is linked with a libcuda that runs blocks
 import argparse
 import concurrent.futures
 import dataclasses
+import itertools
 import math
 import os
 import pathlib
@@ -49,6 +50,8 @@ class Case:
     blocks: tuple = ()
     starts: tuple = ()
     lengths: tuple = ()
+    # Rows before the first key of each sequence, which hold no numbers.
+    begins: tuple = ()
     # Rows of a page; those of a sequence are a multiple. All else of the pool, and
     # what lies behind lengths, holds no numbers.
     page: int = 0
@@ -61,7 +64,7 @@ class Case:
     def batch(self) -> tuple:
         if self.starts:
             return ()
-        return (len(self.lengths[0]) if self.lengths else 1,)
+        return (len(self.lengths[0]) if self.lengths else len(self.begins) or 1,)
 
     @property
     def lists(self) -> dict:
@@ -99,6 +102,8 @@ class Case:
             types["mask"] = "tensor<{}x{}xi1>".format(*self.mask_shape)
         if self.page:
             types["pages"] = "tensor<?x?xi32>"
+        if self.begins:
+            types["k_begins"] = f"tensor<{len(self.begins)}xi32>"
         out = tensor(self.heads, self.value_dim or self.dim, self.order)
         results = f"({out}, tensor<{batch}{self.heads}x?xf32{layout(self.order, len(self.batch) + 1)}>)"
         arguments = ", ".join(f"%{name}: {type_}" for name, type_ in types.items())
@@ -136,6 +141,7 @@ PADDED = " lengths(%q_lengths, %k_lengths)"
 
 
 PAGES = " pages(%pages)"
+BEGINS = " key_begins(%k_begins)"
 
 
 def masked(rows, keys) -> str:
@@ -325,6 +331,26 @@ CASES = [
         starts=((0, 0, 130, 131, 192), (0, 70, 70, 260, 333)),
     ),
     Case(ALL + " causal" + PAGES, 384, 8, 128, key_heads=2, page=128, target="sm_90a"),
+    # Keys that begin later.
+    Case(ALL + " causal" + BEGINS, 300, 2, 64, begins=(0, 77, 300)),
+    Case(
+        *("branches [<w = 64, r = 2>]" + PADDED + BEGINS, 200, 4, 72, "f16", 2),
+        lengths=((200, 150), (131, 200)),
+        begins=(20, 65),
+    ),
+    Case(
+        *(ALL + " causal" + BEGINS, 1500, 8, 128),
+        key_heads=2,
+        queries=2,
+        begins=(1, 1100),
+    ),
+    Case(
+        *(ALL + " causal" + PADDED + PAGES + BEGINS, 1280, 8, 128, "bf16", 2),
+        page=16,
+        queries=4,
+        lengths=((4, 0, 1), (1280, 77, 640)),
+        begins=(512, 3, 77),
+    ),
 ]
 
 
@@ -341,11 +367,12 @@ def spread(case, draw) -> tuple:
     order = list(range(len(counts) * of_each + 2))
     draw.shuffle(order)
     table, counted = [], set()
-    for count in counts:
+    for count, begin in itertools.zip_longest(counts, case.begins, fillvalue=0):
         for number in range(of_each):
-            page, rows = order.pop(), min(count - number * case.page, case.page)
-            counted |= {page * case.page + row for row in range(rows)}
-            table.append(page if rows > 0 else draw.choice([-1, 2**31 - 1, -(2**31)]))
+            page, before = order.pop(), number * case.page
+            rows = range(max(begin - before, 0), min(count - before, case.page))
+            counted |= {page * case.page + row for row in rows}
+            table.append(page if rows else draw.choice([-1, 2**31 - 1, -(2**31)]))
     return (len(counts), of_each), table, counted
 
 
@@ -371,6 +398,10 @@ def write_inputs(case, path) -> None:
             for at in range(len(numbers)) if case.poisoned else ():
                 if at // row % case.rows in case.poisoned:
                     numbers[at] = math.nan
+            for at in range(len(numbers)) if case.begins and not case.page else ():
+                sequence, place = divmod(at // row, case.rows)
+                if place < case.begins[sequence]:
+                    numbers[at] = math.nan
             for at in range(len(numbers)) if case.page else ():
                 if at // row not in counted:
                     numbers[at] = math.nan
@@ -386,6 +417,9 @@ def write_inputs(case, path) -> None:
     if case.page:
         content = safetensors_file.encode("i32", table)
         tensors.append(("pages", "i32", table_shape, content))
+    if case.begins:
+        content = safetensors_file.encode("i32", case.begins)
+        tensors.append(("k_begins", "i32", (len(case.begins),), content))
     safetensors_file.write(path, tensors)
 
 
@@ -409,25 +443,13 @@ def build_emulator(options) -> list:
     return objects
 
 
-def write_assembler(path) -> None:
-    """A ptxas that makes a cubin without kernels: no GPU gets it here, and kernels
-    do not change for what would spill, as they do not where LLVM IR is written."""
-    header = bytearray(64)
-    header[:7], header[18] = b"\x7fELF\2\1\1", 190
-    cubin = path.with_suffix(".cubin")
-    cubin.write_bytes(header)
-    path.write_text(f"#!/bin/sh\nwhile [ $# -gt 2 ]; do shift; done\ncp {cubin} $1\n")
-    path.chmod(0o755)
-
-
 def build(source, target, recipe, scheduled, folder, emulator, options) -> tuple:
     """Compiles a file for a GPU: the artefact, and the environment in which its
     kernels, but the scheduled ones, run on the CPU."""
     artefact = folder / "graph.rla"
     compiler = options.build / "bin/ringlet-compile"
     common = source, f"--target={target}", f"--recipe={recipe}"
-    write_assembler(folder / "ptxas")
-    do(compiler, *common, f"--ptxas={folder / 'ptxas'}", "-o", artefact)
+    do(compiler, *common, "-o", artefact)
     module, left_out = host_code.translate(do(compiler, *common, "--emit=llvm"))
     if left_out != scheduled:
         raise RuntimeError(f"expected to leave out {scheduled}, found {left_out}")

@@ -35,8 +35,9 @@ class Operand:
 # for each sequence.
 BY_SEQUENCE = (
     "q_offset", "query_lengths", "key_lengths", "query_starts", "key_starts",
+    "key_begins",
 )  # fmt: skip
-OPERANDS = (*BY_SEQUENCE, "w", "r", "sink", "block_mask", "pages")
+OPERANDS = (*BY_SEQUENCE[:-1], "w", "r", "sink", "block_mask", "pages", "key_begins")
 
 
 @dataclasses.dataclass
@@ -83,7 +84,7 @@ class Attention:
             ("k", self._rows(self.columns, self.key_heads, self.dim)),
             ("v", self._rows(self.columns, self.key_heads, self.value_dim)),
         ]
-        others = sorted(self.operands, key=lambda each: OPERANDS.index(each.name))
+        others = list(self.operands)
         if self.page:
             # Packed ones are two. A page of the pool is nobody's.
             table = (2 if self.is_packed else self.batch, -(-self.columns // self.page))
@@ -93,6 +94,7 @@ class Attention:
             ]
             pages = tuple((5 * i + 2) % (count + 1) for i in range(count))
             others.append(Operand("pages", table, "i32", pages))
+        others.sort(key=lambda each: OPERANDS.index(each.name))
         return [Operand(*each, self.dtype) for each in inputs] + others
 
     def all_results(self) -> list:
@@ -302,6 +304,13 @@ def offset(name: str, shape: tuple, *values: int) -> None:
 def _(attention):
     attention.page = 8
     attention.clauses.append("pages(%pages)")
+
+
+@feature("key begins")
+def _(attention):
+    # So that positions stay at 0 and more where there are as many keys as this.
+    attention.add("key_begins", (attention.batch,), "i32", 13, 0)
+    attention.clauses.append("key_begins(%key_begins)")
 
 
 offset("q_offset", (), 7)

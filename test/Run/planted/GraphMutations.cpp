@@ -67,6 +67,15 @@ bool ignoreHeadRanges(ModuleOp module) {
   });
 }
 
+/// Keys begin with row 0.
+bool forgetBegins(ModuleOp module) {
+  return editEach<attn::AttentionOp>(module, [](attn::AttentionOp op) {
+    bool had = static_cast<bool>(op.getKeyBegins());
+    op.getKeyBeginsMutable().clear();
+    return had;
+  });
+}
+
 } // namespace
 
 std::vector<Mutation> planted::graphMutations() {
@@ -74,5 +83,6 @@ std::vector<Mutation> planted::graphMutations() {
       {"segments that hold every key are unbounded", "graph", clampNegative},
       {"segments are rounded up to the dilation", "graph", roundSegments},
       {"head ranges are ignored", "graph", ignoreHeadRanges},
+      {"begins of keys are ignored", "graph", forgetBegins},
   };
 }

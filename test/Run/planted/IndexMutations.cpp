@@ -401,6 +401,36 @@ bool offsetOfFirst(ModuleOp module) {
   });
 }
 
+/// Rows before the first key are counted a second time.
+bool applyBeginsTwice(ModuleOp module) {
+  bool changed = false;
+  for (rtile::ViewOp view : keyViews(module)) {
+    if (!view.getOrigin())
+      continue;
+    OpBuilder builder(view);
+    view.getOriginMutable().assign(arith::SubIOp::create(
+        builder, view.getLoc(), view.getOrigin(), view.getFirst()));
+    changed = true;
+  }
+  return changed;
+}
+
+/// Keys end as many rows further on as they begin.
+bool takeLengthsFromBegins(ModuleOp module) {
+  SmallVector<rtile::ViewOp> views = keyViews(module);
+  views.append(valueViews(module));
+  bool changed = false;
+  for (rtile::ViewOp view : views) {
+    if (!view.getOrigin() || !view.getFirst() || !view.getEnd())
+      continue;
+    OpBuilder builder(view);
+    view.getEndMutable().assign(arith::AddIOp::create(
+        builder, view.getLoc(), view.getEnd(), view.getFirst()));
+    changed = true;
+  }
+  return changed;
+}
+
 /// Keys and values lie in the pages of another sequence.
 bool pagesOfFirst(ModuleOp module) {
   return editEach<rtile::ViewOp>(module, [](rtile::ViewOp view) {
@@ -481,6 +511,8 @@ std::vector<Mutation> planted::indexMutations() {
       {"tokens along a pattern order begin at position 0", stage,
        forgetOffsetsOfOrdinals},
       {"masks take ordinals for positions", stage, forgetPositions},
+      {"begins of keys are applied twice", stage, applyBeginsTwice},
+      {"lengths of keys count from their begin", stage, takeLengthsFromBegins},
       {"keys lie in the pages of the first sequence", stage, pagesOfFirst},
       {"values lie a page further on", stage, nextPageOfValues},
       {"pages are those of the pool", stage, forgetPages},

@@ -124,7 +124,7 @@ def test_same_meaning(inputs, theirs, ours):
             {"is_causal": True, "seqused_k": LENGTHS},
             "causal=True with q_offset=0",
         ),
-        ((Q, Q, Q), {"cache_seqlens": LENGTHS}, r"lengths=\(None, keys\).*\(S2\)"),
+        ((Q, Q, Q), {"k": Q}, r"no k, .*cache_seqlens counts.*lengths=\(None.*\(S2\)"),
         ((Q, Q, Q), {"attention_chunk": 8}, r"\[\(attention_chunk, 1\)\].*\(B1\)"),
         ((Q, Q, Q), {"window_left": 4}, r"window=\(window_left, 0\)"),
         ((Q, Q, Q), {"mask": np.ones((20, 20), bool)}, "no mask, .* block_mask"),
@@ -181,6 +181,10 @@ SAME = {
         ["block_table", "block_tables"],
         [[PAGES, *reads(PAGES)], [PAGES[::-1]]],
     ),
+    "key_begins": (
+        ["cache_leftpad", "leftpad_k"],
+        [[LENGTHS, *reads(LENGTHS)], [LENGTHS - 1]],
+    ),
     "layout": (["tensor_layout"], [["bshd"], ["bhsd"]]),
     "starts": (["cu_seqlens"], [[STARTS, *reads(STARTS)], [[0, 8, 20]]]),
     ("starts", 0): (["cu_seqlens_q"], [[STARTS, *reads(STARTS)], [[0, 8, 20]]]),
@@ -190,7 +194,7 @@ SAME = {
         [[LENGTHS, *reads(LENGTHS)], [LENGTHS - 1]],
     ),
     ("lengths", 1): (
-        ["seqused_k", "key_value_seq_lengths"],
+        ["seqused_k", "key_value_seq_lengths", "cache_seqlens"],
         [[LENGTHS, *reads(LENGTHS)], [LENGTHS - 1]],
     ),
 }

@@ -108,6 +108,21 @@ func.func @f(%q: tensor<3x1x4x16xf32>, %k: tensor<?x8x4x16xf32>,
   EXPECT_EQ(g.graph->values[2]->dtype, abi::DType::I32);
 }
 
+TEST(GraphWriter, KeyBegins) {
+  Graph g(R"mlir(
+func.func @f(%q: tensor<3x1x4x16xf32>, %k: tensor<3x8x4x16xf32>,
+             %b: tensor<3xi32>) -> tensor<3x1x4x16xf32> {
+  %o, %l = ringlet.attention %q, %k, %k branches [<w = *, r = 1>] key_begins(%b)
+      : (tensor<3x1x4x16xf32>, tensor<3x8x4x16xf32>, tensor<3x8x4x16xf32>,
+         tensor<3xi32>)
+      -> (tensor<3x1x4x16xf32>, tensor<3x4x1xf32>)
+  return %o : tensor<3x1x4x16xf32>
+}
+)mlir");
+  ASSERT_TRUE(g.graph);
+  EXPECT_EQ(g.attention(0).key_begins, 2);
+}
+
 TEST(GraphWriter, DefaultsStayDefaults) {
   Graph g(R"mlir(
 func.func @f(%q: tensor<1x8x2x16xf32>) -> tensor<1x8x2x16xf32> {
@@ -123,6 +138,7 @@ func.func @f(%q: tensor<1x8x2x16xf32>) -> tensor<1x8x2x16xf32> {
   EXPECT_EQ(g.attention(0).lse, -1);
   EXPECT_EQ(g.attention(0).window_left, -1);
   EXPECT_EQ(g.attention(0).page_table, -1);
+  EXPECT_EQ(g.attention(0).key_begins, -1);
 }
 
 TEST(GraphWriter, ConstantsOrdersAndCopies) {

@@ -100,6 +100,11 @@ private:
                         ? at(problem.cuSeqlensK, s + 1) - firstKey
                     : problem.lengthsK ? at(problem.lengthsK, s)
                                        : problem.key.shape()[1];
+    if (problem.keyBegins) {
+      firstKey =
+          std::clamp<int64_t>(at(problem.keyBegins, s), 0, result.length);
+      result.length -= firstKey;
+    }
     result.offset = result.length - result.rows;
     if (problem.qOffset)
       result.offset =
@@ -107,7 +112,7 @@ private:
     auto accessor = [s](const Tensor &tensor, int64_t first, bool packed) {
       return [&tensor, first, packed, s](int64_t row, int64_t head, int64_t i) {
         return packed ? tensor.get({first + row, head, i})
-                      : tensor.get({s, row, head, i});
+                      : tensor.get({s, first + row, head, i});
       };
     };
     bool packedQ = problem.cuSeqlensQ.has_value();

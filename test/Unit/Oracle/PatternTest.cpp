@@ -100,6 +100,33 @@ TEST(Pattern, S2_PaddedLengthsEndEachSequence) {
   EXPECT_EQ(result.lse.get({1, 0, 2}), -HUGE_VAL);
 }
 
+/// Positions, segments and the default q_offset count from the first key.
+TEST(Pattern, S5_KeysBeginLater) {
+  Problem problem;
+  problem.query = Tensor(DType::f32, {3, 2, 1, 1});
+  problem.key = Tensor(DType::f32, {3, 5, 1, 1});
+  problem.value = Tensor(DType::f32, {3, 5, 1, 1});
+  for (int64_t batch = 0; batch < 3; ++batch)
+    for (int64_t u = 0; u < 5; ++u)
+      problem.value.set({batch, u, 0, 0}, static_cast<double>(1 << u));
+  // What lies before the first key never matters.
+  problem.value.set({0, 0, 0, 0}, std::nan(""));
+  problem.key.set({0, 0, 0, 0}, HUGE_VAL);
+  problem.lengthsQ = vectorOf(DType::i64, {2, 2, 2});
+  problem.lengthsK = vectorOf(DType::i64, {5, 4, 3});
+  problem.keyBegins = vectorOf(DType::i32, {1, -7, 4});
+  problem.spec.branches = {branchOf(2, 1)};
+  problem.spec.causal = true;
+  AttentionResult result = solve(problem);
+  // Rows 1 to 4 are keys 0 to 3, the queries at 2 and 3: one segment.
+  EXPECT_EQ(result.output.get({0, 0, 0, 0}), 8);
+  EXPECT_EQ(result.output.get({0, 1, 0, 0}), (8 + 16) / 2.0);
+  EXPECT_EQ(result.output.get({1, 1, 0, 0}), (4 + 8) / 2.0);
+  // A begin behind the end is one of no keys.
+  EXPECT_EQ(result.output.get({2, 1, 0, 0}), 0);
+  EXPECT_EQ(result.lse.get({2, 0, 1}), -HUGE_VAL);
+}
+
 TEST(Pattern, S2_PackedSequencesDoNotSeeEachOther) {
   Problem problem;
   problem.query = Tensor(DType::f32, {6, 1, 1});

@@ -21,8 +21,8 @@ namespace ringlet::oracle {
 struct Problem {
   AttentionSpec spec;
   Tensor query, key, value;
-  std::optional<Tensor> cuSeqlensQ, cuSeqlensK, lengthsQ, lengthsK, qOffset,
-      sink, blockMask;
+  std::optional<Tensor> cuSeqlensQ, cuSeqlensK, lengthsQ, lengthsK, keyBegins,
+      qOffset, sink, blockMask;
 
   AttentionInputs inputs() const {
     auto view = [](const std::optional<Tensor> &tensor) {
@@ -36,6 +36,7 @@ struct Problem {
     result.cuSeqlensK = view(cuSeqlensK);
     result.lengthsQ = view(lengthsQ);
     result.lengthsK = view(lengthsK);
+    result.keyBegins = view(keyBegins);
     result.qOffset = view(qOffset);
     result.sink = view(sink);
     result.blockMask = view(blockMask);

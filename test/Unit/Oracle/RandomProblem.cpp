@@ -84,6 +84,23 @@ Tensor randomOperand(Dice &dice, const Side &side, DType dtype, int64_t heads,
   return result;
 }
 
+/// Where keys begin, and NaN before. Some numbers are of no row.
+Tensor randomBegins(Dice &dice, const Side &keys, Problem &problem) {
+  std::vector<double> begins;
+  for (size_t i = 0; i < keys.lengths.size(); ++i) {
+    int64_t begin = dice.between(-1, keys.lengths[i] + 1);
+    begins.push_back(static_cast<double>(begin));
+    for (Tensor *tensor : {&problem.key, &problem.value}) {
+      MutableTensorView view = tensor->view();
+      forEachIndex(tensor->shape(), [&](const int64_t *indices) {
+        if (indices[0] == static_cast<int64_t>(i) && indices[1] < begin)
+          view.set(indices, std::nan(""));
+      });
+    }
+  }
+  return vectorOf(dice.oneIn(2) ? DType::i32 : DType::i64, begins);
+}
+
 Branch randomBranch(Dice &dice, int64_t maxLength, int64_t heads) {
   Branch branch;
   if (!dice.oneIn(5))
@@ -200,6 +217,10 @@ Problem randomProblem(std::mt19937_64 &random, int64_t maxLength) {
     spec.blockMask = blocks;
     problem.blockMask = std::move(mask);
   }
+  bool mayBegin = !isPadded && !keys.packed &&
+                  (problem.qOffset || !(needsGrid || needsMask));
+  if (mayBegin && dice.oneIn(3))
+    problem.keyBegins = randomBegins(dice, keys, problem);
   if (isPadded)
     for (Branch &branch : spec.branches)
       branch.countsPadding = !dice.oneIn(3);
@@ -237,6 +258,7 @@ std::string describe(const Problem &problem) {
   flag("offset", problem.qOffset.has_value());
   flag("lengths-q", problem.lengthsQ.has_value());
   flag("lengths-k", problem.lengthsK.has_value());
+  flag("begins", problem.keyBegins.has_value());
   return text;
 }
 

@@ -116,6 +116,10 @@ TEST(Validate, Refusals) {
        [](Problem &p) { p.lengthsK = vectorOf(DType::f32, {3, 3}); }},
       {"S2", "2 entries of lengths_k",
        [](Problem &p) { p.lengthsK = vectorOf(DType::i32, {3, 3, 3}); }},
+      {"S5", "type f32",
+       [](Problem &p) { p.keyBegins = vectorOf(DType::f32, {3, 3}); }},
+      {"S5", "2 entries of key_begins, one per batch item",
+       [](Problem &p) { p.keyBegins = vectorOf(DType::i32, {3, 3, 3}); }},
       {"S2", "found 9 for batch item 1; nearest legal choice: 8",
        [](Problem &p) { p.lengthsK = vectorOf(DType::i32, {3, 9}); }},
       {"S2", "found -1 for batch item 0; nearest legal choice: 0",
@@ -287,6 +291,7 @@ TEST(Validate, Permits) {
       [](Problem &p) { p.spec.windowLeft = p.spec.windowRight = 0; },
       [](Problem &p) { p.qOffset = vectorOf(DType::i32, {-100}); },
       [](Problem &p) { p.lengthsK = vectorOf(DType::i32, {0, 8}); },
+      [](Problem &p) { p.keyBegins = vectorOf(DType::i32, {-1, 99}); },
       [](Problem &p) { p.spec.patternOrder = layout::OrderSpec(); },
       [](Problem &p) { p.sink = vectorOf(DType::bf16, {0, 0, 0, -HUGE_VAL}); },
   };

@@ -401,6 +401,11 @@ const Malformed malformed[] = {
      [](auto &a) { attention(a).branches.clear(); }},
     {"S2Lengths", "lengths, or starts, of queries and keys both (S2)",
      [](auto &a) { attention(a).query_lengths = 3; }},
+    {"S5KeyBegins", "no key_begins beside query_starts and key_starts (S5)",
+     [](auto &a) {
+       auto &node = attention(a);
+       node.query_starts = node.key_starts = node.key_begins = node.query;
+     }},
 };
 
 class VerifyMalformed : public testing::TestWithParam<Malformed> {};
