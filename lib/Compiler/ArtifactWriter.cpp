@@ -13,6 +13,7 @@
 #include "lib/Compiler/TranslateKernels.h"
 #include "lib/Compiler/Version.h"
 #include "passes/TileCode/TableKernels.h"
+#include "passes/TileToNVVM/Channels.h"
 #include "ringlet/abi/Container.h"
 #include "ringlet/abi/Limits.h"
 #include "ringlet/abi/Verify.h"
@@ -192,7 +193,7 @@ static std::unique_ptr<abi::TensorMapT> toAbi(rtile::MapAttr attr) {
 /// The tensor maps of a lowered kernel, and how many of its blocks stay.
 static LogicalResult addLaunchForm(abi::KernelCodeT &code,
                                    LLVM::LLVMFuncOp kernel) {
-  if (auto maps = kernel->getAttrOfType<ArrayAttr>("rtile.maps"))
+  if (auto maps = kernel->getAttrOfType<ArrayAttr>(gpu::mapsAttr))
     for (Attribute attr : maps) {
       auto map = dyn_cast<rtile::MapAttr>(attr);
       auto entry = map ? toAbi(map) : nullptr;
@@ -202,10 +203,10 @@ static LogicalResult addLaunchForm(abi::KernelCodeT &code,
                << attr;
       code.maps.push_back(std::move(entry));
     }
-  if (auto blocks = kernel->getAttrOfType<IntegerAttr>("rtile.persistent"))
+  if (auto blocks = kernel->getAttrOfType<IntegerAttr>(gpu::persistentAttr))
     code.blocks_per_multiprocessor = static_cast<uint32_t>(blocks.getInt());
-  code.counts_items = kernel->hasAttr("rtile.counter");
-  code.starts_early = kernel->hasAttr("rtile.starts_early");
+  code.counts_items = kernel->hasAttr(gpu::counterAttr);
+  code.starts_early = kernel->hasAttr(gpu::startsEarlyAttr);
   return success();
 }
 
