@@ -8,6 +8,7 @@
 #include "RingSteps.h"
 
 #include "Call.h"
+#include "PieceQueues.h"
 
 #include "abi/Lists.h"
 #include "ringlet/abi/Verify.h"
@@ -15,6 +16,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 
 namespace ringlet::rt {
 
@@ -25,15 +27,28 @@ using ringlet::ring::Schedule;
 using ringlet::ring::ShardedAttention;
 using ringlet::ring::Shards;
 
-RingShape::RingShape(Schedule given, int64_t rank, std::vector<size_t> rowBytes)
+/// How often a plan is called for a piece: once for all sequences of a batch,
+/// or for each.
+static int64_t callsOf(const Piece &piece, int64_t batch) {
+  return piece.whole ? 1 : batch;
+}
+
+RingShape::RingShape(Schedule given, int64_t rank, std::vector<size_t> rowBytes,
+                     int64_t batch, const ringlet::ring::Queues &queues)
     : schedule(std::move(given)), keys(schedule, rank, std::move(rowBytes)) {
-  for (int64_t step = 0; step < keys.steps(); ++step)
+  const Attention &attention = schedule.sharded.attention;
+  for (int64_t step = 0; step < keys.steps(); ++step) {
     pieces.push_back(
         step > 0 && keys.layout(step).empty()
             ? std::vector<Piece>()
             : piecesOf(schedule.sharded, rank,
                        ringlet::ring::ownerAt(schedule, rank, step),
                        step > 0 ? &keys.layout(step) : nullptr));
+    turns.emplace_back(queues, attention.queryHeads / attention.keyHeads);
+    for (const Piece &piece : pieces.back())
+      for (int64_t i = 0; i < callsOf(piece, batch); ++i)
+        turns.back().add(piece, i);
+  }
 }
 
 std::shared_ptr<const RingShape>
@@ -148,6 +163,14 @@ Status RingSteps::addSequences(const abi::Exchange &step,
   return {};
 }
 
+ringlet::ring::Queues RingSteps::queues() const {
+  // A kernel behind one that leaves multiprocessors to messages would take
+  // them.
+  return ring && ring->multiprocessors() > 0
+             ? ringlet::ring::Queues()
+             : PieceQueues::of(*program.context->driver);
+}
+
 Status RingSteps::plan(Exchange &exchange, uint32_t number,
                        const Tensors &tensors, std::optional<int64_t> offset) {
   exchange.step = entry.plan->steps()->Get(number)->action_as_Exchange();
@@ -176,7 +199,7 @@ Status RingSteps::plan(Exchange &exchange, uint32_t number,
   RL_TRY(addSequences(step, tensors, offset, sharded));
 
   std::vector<int64_t> cacheKey = {int64_t(number), rank(), ranks(),
-                                   exchange.batch};
+                                   exchange.batch, queues().count};
   cacheKey.insert(cacheKey.end(), rows.begin(), rows.end());
   for (const ringlet::ring::Sequence &at : sharded.attention.sequences)
     for (int64_t word : {at.query, at.queries, at.key, at.keys, at.offset})
@@ -193,8 +216,8 @@ Status RingSteps::plan(Exchange &exchange, uint32_t number,
     for (int64_t i = 0; i < exchange.batch; ++i)
       rowBytes.push_back(size_t(tensor->sizes[heads + 1]) *
                          abi::dtypeSize(tensor->dtype));
-  exchange.shape =
-      std::make_shared<const RingShape>(std::move(schedule), rank(), rowBytes);
+  exchange.shape = std::make_shared<const RingShape>(
+      std::move(schedule), rank(), rowBytes, exchange.batch, queues());
   entry.ringShapes->insert(std::move(cacheKey), exchange.shape);
   return {};
 }
@@ -221,7 +244,8 @@ Status RingSteps::estimate(uint32_t number, const Tensors &tensors,
   Exchange exchange;
   RL_TRY(plan(exchange, number, tensors, offset));
   const ring::KeyPlan &keys = exchange.shape->keys;
-  uint64_t ofKernels = 0;
+  // Kernels of one queue use memory after each other.
+  std::vector<uint64_t> ofQueues(size_t(queues().count), 0);
   for (const abi::Step *step : *entry.plan->steps()) {
     const auto *attend = step->action_as_Attend();
     if (!attend || attend->exchange() != number)
@@ -231,17 +255,19 @@ Status RingSteps::estimate(uint32_t number, const Tensors &tensors,
     chunk.tensors.resize(2 * size_t(exchange.batch));
     for (int64_t t = 0; t < keys.steps(); ++t) {
       chunk.pairs = ringlet::ring::pairsOf(keys.layout(t));
-      RL_TRY(forEachCall(exchange, stateOf(*attend, exchange, tensors),
-                         exchange.shape->pieces[t],
-                         tensors[exchange.step->key()],
-                         tensors[exchange.step->value()],
-                         t > 0 ? &chunk : nullptr, [&](Call &call) {
-                           ofKernels = std::max(ofKernels, call.runBytes());
-                           return Status();
-                         }));
+      size_t number = 0;
+      RL_TRY(forEachCall(
+          exchange, stateOf(*attend, exchange, tensors),
+          exchange.shape->pieces[t], tensors[exchange.step->key()],
+          tensors[exchange.step->value()], t > 0 ? &chunk : nullptr,
+          [&](Call &call) {
+            auto queue = size_t(exchange.shape->turns[t][number++].queue);
+            ofQueues[queue] = std::max(ofQueues[queue], call.runBytes());
+            return Status();
+          }));
     }
   }
-  bytes = ofKernels;
+  bytes = std::accumulate(ofQueues.begin(), ofQueues.end(), uint64_t(0));
   if (ring)
     bytes += keys.bufferBytes() + keys.packedBytes(ownKeys(exchange, tensors));
   return {};
@@ -294,13 +320,31 @@ RingSteps::State RingSteps::stateOf(const abi::Attend &step,
           tensors[step.maximum()], tensors[step.sum()]};
 }
 
+Status RingSteps::compute(const Exchange &exchange, const State &state,
+                          const Tensors &tensors, int64_t step,
+                          const ring::Chunk *chunk, Stream stream) {
+  const RingShape &shape = *exchange.shape;
+  uint32_t spared =
+      ring && shape.keys.hasMessages(step) ? ring->multiprocessors() : 0;
+  PieceQueues queues(*program.context->driver, stream, shape.turns[step]);
+  RL_TRY(queues.open());
+  RL_TRY(forEachCall(exchange, state, shape.pieces[step],
+                     tensors[exchange.step->key()],
+                     tensors[exchange.step->value()], chunk, [&](Call &call) {
+                       call.spare(spared);
+                       Stream queue = stream;
+                       RL_TRY(queues.enter(queue));
+                       RL_TRY(call.execute(queue));
+                       return queues.leave();
+                     }));
+  return queues.join();
+}
+
 Status RingSteps::attend(const abi::Attend &step, const Tensors &tensors,
                          Stream stream) {
   Exchange &exchange = open.at(step.exchange());
   const State state = stateOf(step, exchange, tensors);
-  const TensorView &key = tensors[exchange.step->key()];
-  const TensorView &value = tensors[exchange.step->value()];
-  RL_TRY(checkState(state, value, exchange.axis));
+  RL_TRY(checkState(state, tensors[exchange.step->value()], exchange.axis));
   for (int64_t t = 0; t < exchange.shape->keys.steps(); ++t) {
     std::optional<ring::Chunk> chunk;
     Status status =
@@ -309,14 +353,8 @@ Status RingSteps::attend(const abi::Attend &step, const Tensors &tensors,
       continue;
     if (status.ok()) {
       ring::Deadline begin = ring::Clock::now();
-      uint32_t spared = ring && exchange.shape->keys.hasMessages(t)
-                            ? ring->multiprocessors()
-                            : 0;
-      status = forEachCall(exchange, state, exchange.shape->pieces[t], key,
-                           value, chunk ? &*chunk : nullptr, [&](Call &call) {
-                             call.spare(spared);
-                             return call.execute(stream);
-                           });
+      status = compute(exchange, state, tensors, t, chunk ? &*chunk : nullptr,
+                       stream);
       if (ring)
         ring->computed(t, begin);
     }
@@ -352,9 +390,6 @@ class Cutter {
 public:
   Cutter(const Piece &piece, uint32_t axis, int64_t batch, int64_t group)
       : piece(piece), axis(axis), batch(batch), group(group) {}
-
-  /// How often a plan is called: at once for all sequences, or for each.
-  int64_t calls() const { return piece.whole ? 1 : batch; }
 
   /// Queries, and what lies as they do.
   TensorView queries(const TensorView &of, int64_t call) const {
@@ -444,7 +479,7 @@ Status RingSteps::forEachCall(const Exchange &exchange, const State &state,
         *exchange.step->branches()->Get(uint32_t(piece.branch));
     const Entry &of =
         program.entries()[piece.whole ? branch.whole() : branch.part()];
-    for (int64_t i = 0; i < cut.calls(); ++i) {
+    for (int64_t i = 0; i < callsOf(piece, exchange.batch); ++i) {
       int64_t offset = piece.offset;
       TensorView number;
       number.dtype = abi::DType::I64;

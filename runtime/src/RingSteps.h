@@ -11,7 +11,7 @@
 #include "Program.h"
 #include "ring/KeyStream.h"
 
-#include "ringlet/abi/ring/Pieces.h"
+#include "ringlet/abi/ring/Turns.h"
 
 #include <functional>
 #include <map>
@@ -24,11 +24,14 @@ class Call;
 /// call.
 struct RingShape {
   RingShape(ringlet::ring::Schedule schedule, int64_t rank,
-            std::vector<size_t> rowBytes);
+            std::vector<size_t> rowBytes, int64_t batch,
+            const ringlet::ring::Queues &queues);
 
   ringlet::ring::Schedule schedule;
   ring::KeyPlan keys;
-  std::vector<std::vector<ringlet::ring::Piece>> pieces; // One list a step.
+  // One each a step: pieces, and the turns of their calls.
+  std::vector<std::vector<ringlet::ring::Piece>> pieces;
+  std::vector<ringlet::ring::Turns> turns;
 };
 
 /// Those that an entry was last called with.
@@ -81,6 +84,7 @@ private:
   };
   int64_t rank() const { return ring ? ring->rank() : 0; }
   int64_t ranks() const { return ring ? ring->ranks() : 1; }
+  ringlet::ring::Queues queues() const;
   /// The rows of all ranks, of queries and of keys.
   Status gatherRows(const Exchange &exchange, uint32_t number,
                     const Tensors &tensors, std::optional<int64_t> offset,
@@ -102,6 +106,10 @@ private:
                        const Tensors &tensors);
   static Status checkState(const State &state, const TensorView &value,
                            uint32_t axis);
+  /// Queues the kernels of a step; what the run queues next comes behind them.
+  Status compute(const Exchange &exchange, const State &state,
+                 const Tensors &tensors, int64_t step, const ring::Chunk *chunk,
+                 Stream stream);
   /// Prepares the calls of pieces; each is used before the next one.
   Status forEachCall(const Exchange &exchange, const State &state,
                      const std::vector<ringlet::ring::Piece> &pieces,

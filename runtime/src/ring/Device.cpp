@@ -63,11 +63,6 @@ Status DeviceKeys::create(Device &device, Stream runs,
                           std::unique_ptr<KeyMemory> &keys) {
   std::unique_ptr<DeviceKeys> made(new DeviceKeys(device, runs));
   RL_TRY(device.driver().openSide(made->side));
-  if (made->side) {
-    uint32_t event = 0;
-    RL_TRY(made->side->record(runs, event));
-    RL_TRY(made->side->wait(made->side->stream(), event));
-  }
   keys = std::move(made);
   return {};
 }
@@ -92,19 +87,17 @@ Status DeviceKeys::copy(const RowCopy &rows) {
   std::copy_n(sizes, 4, to.sizes);
   std::copy_n(fromStrides, 4, from.strides);
   std::copy_n(toStrides, 4, to.strides);
-  return device.driver().copy(from, to, side ? side->stream() : runs);
+  return device.driver().copy(from, to, runs);
 }
 
 Status DeviceKeys::mark(Condition &done) {
   done = nullptr;
   if (!side)
     return {};
-  uint32_t copied = 0, computed = 0;
-  RL_TRY(side->record(side->stream(), copied));
-  RL_TRY(side->record(runs, computed));
-  done = [queue = side.get(), copied, computed](bool &reached) -> Status {
-    RL_TRY(queue->query(copied, reached));
-    return reached ? queue->query(computed, reached) : Status();
+  uint32_t event = 0;
+  RL_TRY(side->record(runs, event));
+  done = [queue = side.get(), event](bool &reached) {
+    return queue->query(event, reached);
   };
   return {};
 }

@@ -47,8 +47,9 @@ private:
 /// whatever becomes of the ring.
 Status waitUntilIdle(MessageQueue &queue);
 
-/// Memory of a device for one call, whose kernels are queued on `runs`. Copies
-/// have a queue of their own and begin behind what `runs` holds now.
+/// Memory of a device for one call, whose kernels are queued on `runs`. So are
+/// copies: a GPU copies rows that lie apart by multiprocessors, and those of
+/// the next step's keys would get none beside kernels that fill the GPU.
 class DeviceKeys final : public KeyMemory {
 public:
   static Status create(Device &device, Stream runs,
@@ -66,7 +67,7 @@ private:
 
   Device &device;
   const Stream runs;
-  std::unique_ptr<SideQueue> side; // Null where copies are done on return.
+  std::unique_ptr<SideQueue> side; // Of events; null: all is done on return.
 };
 
 } // namespace ringlet::rt::ring
