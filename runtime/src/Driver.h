@@ -26,6 +26,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace ringlet::rt {
 
@@ -36,6 +37,11 @@ struct TensorView {
   uint32_t rank = 0;
   int64_t sizes[abi::kMaxRank] = {};
   int64_t strides[abi::kMaxRank] = {};
+};
+
+/// Of the same element type and sizes.
+struct CopyPair {
+  TensorView source, destination;
 };
 
 /// A tensor as the copy engine of a GPU sees it. Axis 0 is the innermost, of
@@ -229,9 +235,14 @@ public:
   virtual Status encodeMap(const MapShape &shape, EncodedMap &map) const;
   /// Sets `count` elements, which follow each other.
   virtual Status fill(float *data, uint64_t count, float value, Stream stream);
-  /// Same element type and sizes, no overlap.
-  virtual Status copy(const TensorView &source, const TensorView &destination,
-                      Stream stream) = 0;
+  /// Neither is empty, and they do not overlap.
+  virtual Status copy(const CopyPair &pair, Stream stream) = 0;
+  /// Several of them, in any order.
+  virtual Status copyAll(const std::vector<CopyPair> &pairs, Stream stream) {
+    for (const CopyPair &pair : pairs)
+      RL_TRY(copy(pair, stream));
+    return {};
+  }
 
   //===--- Queues. Without them, work is complete on return. --------------===//
 

@@ -176,11 +176,11 @@ Status Call::obtain(const Queue &queue, Workspace &workspace) {
 
 Status Call::runCopy(const Prepared::Copy &copy, Stream stream) {
   RL_TRY(start());
-  TensorView source = shape->buffers[copy.source];
-  TensorView destination = shape->buffers[copy.destination];
-  source.data = lists->places[copy.source];
-  destination.data = lists->places[copy.destination];
-  return program.context->driver->copy(source, destination, stream);
+  CopyPair pair = {shape->buffers[copy.source],
+                   shape->buffers[copy.destination]};
+  pair.source.data = lists->places[copy.source];
+  pair.destination.data = lists->places[copy.destination];
+  return program.context->driver->copy(pair, stream);
 }
 
 void Call::runLaunch(const Prepared::Launch &launch, char *scratch,

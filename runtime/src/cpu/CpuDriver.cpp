@@ -57,8 +57,7 @@ public:
                               logger, module);
   }
   Status launch(const LaunchCall &call) override;
-  Status copy(const TensorView &source, const TensorView &destination,
-              Stream) override;
+  Status copy(const CopyPair &pair, Stream) override;
 
 private:
   std::unique_ptr<ThreadPool> pool;
@@ -118,8 +117,8 @@ static void copyRows(void *context, int64_t begin, int64_t end, uint32_t) {
   }
 }
 
-Status CpuDriver::copy(const TensorView &source, const TensorView &destination,
-                       Stream) {
+Status CpuDriver::copy(const CopyPair &pair, Stream) {
+  const auto &[source, destination] = pair;
   size_t elementBytes = abi::dtypeSize(source.dtype);
   if (source.rank == 0) {
     std::memcpy(destination.data, source.data, elementBytes);

@@ -15,21 +15,10 @@ using namespace ringlet;
 using namespace ringlet::rt;
 using namespace ringlet::rt::cuda;
 
-namespace {
-
-/// An axis outside the contiguous piece; strides in bytes.
-struct Axis {
-  int64_t size, source, target;
-};
-
-} // namespace
-
-std::vector<Block> cuda::splitCopy(const TensorView &source,
-                                   const TensorView &target,
-                                   int64_t mostPitch) {
+int64_t cuda::mergeAxes(const TensorView &source, const TensorView &target,
+                        std::vector<Axis> &axes) {
   auto element = int64_t(abi::dtypeSize(source.dtype));
   int64_t width = element;
-  std::vector<Axis> axes; // Innermost first.
   for (uint32_t i = source.rank; i-- > 0;) {
     Axis axis = {source.sizes[i], source.strides[i] * element,
                  target.strides[i] * element};
@@ -46,7 +35,14 @@ std::vector<Block> cuda::splitCopy(const TensorView &source,
       axes.push_back(axis);
     }
   }
+  return width;
+}
 
+std::vector<Block> cuda::splitCopy(const TensorView &source,
+                                   const TensorView &target,
+                                   int64_t mostPitch) {
+  std::vector<Axis> axes;
+  int64_t width = mergeAxes(source, target, axes);
   Block block = {0, 0, width, 1, width, width};
   // The longest axis that can be the rows.
   auto isRows = [&](const Axis &axis) {

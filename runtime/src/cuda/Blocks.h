@@ -22,6 +22,16 @@ struct Block {
   int64_t sourcePitch, targetPitch; // At least width where height is above 1.
 };
 
+/// An axis outside a contiguous piece; strides in bytes.
+struct Axis {
+  int64_t size, source, target;
+};
+
+/// The bytes that are contiguous in both views, and the fewest axes outside of
+/// them, the innermost first.
+int64_t mergeAxes(const TensorView &source, const TensorView &target,
+                  std::vector<Axis> &axes);
+
 /// Few blocks that are together the copy of one view to another one of the
 /// same type and sizes. Not empty, and the last axis is contiguous.
 std::vector<Block> splitCopy(const TensorView &source, const TensorView &target,

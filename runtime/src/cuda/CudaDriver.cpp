@@ -14,6 +14,7 @@
 #include "CudaDriver.h"
 
 #include "Blocks.h"
+#include "CopyKernel.h"
 #include "CudaModule.h"
 #include "Device.h"
 #include "Launch.h"
@@ -42,7 +43,8 @@ char *toPointer(Address address) {
 class CudaDriver : public Driver {
 public:
   explicit CudaDriver(std::shared_ptr<const Device> device)
-      : api(device->api), device(std::move(device)), sides(this->device) {}
+      : api(device->api), device(std::move(device)), sides(this->device),
+        strided(this->device) {}
   ~CudaDriver() override;
   Status start(uint64_t memoryLimit);
 
@@ -91,8 +93,10 @@ public:
                                    size_t count) override;
   Status encodeMap(const MapShape &shape, EncodedMap &map) const override;
   Status fill(float *data, uint64_t count, float value, Stream stream) override;
-  Status copy(const TensorView &source, const TensorView &destination,
-              Stream stream) override;
+  Status copy(const CopyPair &pair, Stream stream) override {
+    return copyAll({pair}, stream);
+  }
+  Status copyAll(const std::vector<CopyPair> &pairs, Stream stream) override;
 
   Stream ownStream() const override { return runs; }
   Status wait(Stream stream) override;
@@ -123,6 +127,7 @@ private:
   Status look(const void *data, Place &place) const;
   Status move(void *to, const void *from, uint64_t bytes, Transfer direction,
               StreamHandle stream);
+  Status copyBlock(const CopyPair &pair, const Block &block, Stream stream);
 
   const Api &api;
   const std::shared_ptr<const Device> device;
@@ -130,6 +135,7 @@ private:
   StreamHandle uploads = nullptr; // Waits for nothing.
   PoolHandle pool = nullptr;      // Null where the device has none.
   SideStreams sides;
+  CopyKernel strided;
 };
 
 } // namespace
@@ -340,33 +346,44 @@ Status CudaDriver::fill(float *data, uint64_t count, float value,
              : api.check(code, text("fill ", count, " elements"));
 }
 
-Status CudaDriver::copy(const TensorView &source, const TensorView &destination,
-                        Stream stream) {
+Status CudaDriver::copyBlock(const CopyPair &pair, const Block &block,
+                             Stream stream) {
+  Address from = toAddress(pair.source.data + block.source);
+  Address to = toAddress(pair.destination.data + block.target);
+  Result code;
+  if (block.height == 1) {
+    code = api.copyOnDevice(to, from, size_t(block.width), stream);
+  } else {
+    Copy2D shape = {};
+    shape.sourceType = shape.targetType = DeviceMemory;
+    shape.sourceDevice = from;
+    shape.targetDevice = to;
+    shape.sourcePitch = size_t(block.sourcePitch);
+    shape.targetPitch = size_t(block.targetPitch);
+    shape.width = size_t(block.width);
+    shape.height = size_t(block.height);
+    code = api.copy2D(&shape, stream);
+  }
+  return code == result::Success
+             ? Status()
+             : api.check(code, text("copy ", block.height, " rows of ",
+                                    block.width, " bytes"));
+}
+
+Status CudaDriver::copyAll(const std::vector<CopyPair> &pairs, Stream stream) {
   Current current(api, device->context());
   RL_TRY(current.status());
-  for (const Block &block :
-       splitCopy(source, destination, device->properties.maxPitch)) {
-    Address from = toAddress(source.data + block.source);
-    Address to = toAddress(destination.data + block.target);
-    Result code;
-    if (block.height == 1) {
-      code = api.copyOnDevice(to, from, size_t(block.width), stream);
-    } else {
-      Copy2D shape = {};
-      shape.sourceType = shape.targetType = DeviceMemory;
-      shape.sourceDevice = from;
-      shape.targetDevice = to;
-      shape.sourcePitch = size_t(block.sourcePitch);
-      shape.targetPitch = size_t(block.targetPitch);
-      shape.width = size_t(block.width);
-      shape.height = size_t(block.height);
-      code = api.copy2D(&shape, stream);
-    }
-    if (code != result::Success)
-      return api.check(code, text("copy ", block.height, " rows of ",
-                                  block.width, " bytes"));
+  std::vector<StridedCopy> copies;
+  for (const CopyPair &pair : pairs) {
+    std::vector<Axis> axes;
+    mergeAxes(pair.source, pair.destination, axes);
+    if (!axes.empty() && strided.isThere() && addCopies(pair, copies))
+      continue;
+    for (const Block &block :
+         splitCopy(pair.source, pair.destination, device->properties.maxPitch))
+      RL_TRY(copyBlock(pair, block, stream));
   }
-  return {};
+  return copies.empty() ? Status() : strided.launch(std::move(copies), stream);
 }
 
 //===----------------------------------------------------------------------===//

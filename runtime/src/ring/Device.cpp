@@ -87,11 +87,14 @@ Status DeviceKeys::copy(const RowCopy &rows) {
   std::copy_n(sizes, 4, to.sizes);
   std::copy_n(fromStrides, 4, from.strides);
   std::copy_n(toStrides, 4, to.strides);
-  return device.driver().copy(from, to, runs);
+  copies.push_back({from, to});
+  return {};
 }
 
 Status DeviceKeys::mark(Condition &done) {
   done = nullptr;
+  RL_TRY(device.driver().copyAll(copies, runs));
+  copies.clear();
   if (!side)
     return {};
   uint32_t event = 0;

@@ -47,9 +47,9 @@ private:
 /// whatever becomes of the ring.
 Status waitUntilIdle(MessageQueue &queue);
 
-/// Memory of a device for one call, whose kernels are queued on `runs`. So are
-/// copies: a GPU copies rows that lie apart by multiprocessors, and those of
-/// the next step's keys would get none beside kernels that fill the GPU.
+/// Memory of a device for one call, whose kernels are queued on `runs`. Copies
+/// go there, too, when they are marked: they take multiprocessors, and would
+/// get none beside kernels that fill the GPU.
 class DeviceKeys final : public KeyMemory {
 public:
   static Status create(Device &device, Stream runs,
@@ -67,6 +67,7 @@ private:
 
   Device &device;
   const Stream runs;
+  std::vector<CopyPair> copies;    // Since the last mark.
   std::unique_ptr<SideQueue> side; // Of events; null: all is done on return.
 };
 

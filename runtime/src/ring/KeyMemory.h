@@ -38,6 +38,7 @@ public:
   /// Blocks begin at multiples of 128 bytes.
   virtual Status allocate(size_t bytes, char *&block) = 0;
   virtual void release(char *block, size_t bytes) = 0;
+  /// Until the next mark it may not have begun.
   virtual Status copy(const RowCopy &rows) = 0;
   /// What has been copied and computed so far. Null: it is done.
   virtual Status mark(Condition &done) = 0;

@@ -140,17 +140,18 @@ Status Ring::begin(const Facts &given, const std::shared_ptr<Context> &context,
   std::string words;
   for (const auto &[name, value] : facts)
     words += text(name.size(), ":", name, value.size(), ":", value);
-  if (!agreed.count(words)) {
+  auto found = agreed.find(words);
+  if (found == agreed.end()) {
     Facts numbered = facts;
     numbered.emplace_back("number of the call", text(callCount));
     RL_TRY(agree(*channel, numbered, after(options.waitSeconds)));
-    agreed.insert(words);
+    Digest digest = abi::sha256(words.data(), words.size());
+    uint32_t half = 0;
+    std::memcpy(&half, digest.data(), sizeof half);
+    found = agreed.emplace(std::move(words), half).first;
   }
   RL_TRY(use(context, levels));
-  Digest digest = abi::sha256(words.data(), words.size());
-  uint32_t half = 0;
-  std::memcpy(&half, digest.data(), sizeof half);
-  call = uint64_t(half) << 32 | (++callCount & 0xffffffffu);
+  call = uint64_t(found->second) << 32 | (++callCount & 0xffffffffu);
   return {};
 }
 

@@ -20,6 +20,7 @@
 #include "TcpChannel.h"
 
 #include <deque>
+#include <map>
 #include <set>
 
 namespace ringlet::rt::ring {
@@ -149,7 +150,7 @@ private:
   /// Of the last call.
   std::shared_ptr<Device> current;
   Transport *transport = nullptr;
-  std::set<std::string> agreed;
+  std::map<std::string, uint32_t> agreed; // With their digests.
   uint64_t call = 0; // Digest of its facts, and its number.
   uint64_t callCount = 0;
 

@@ -23,6 +23,9 @@ constexpr uint32_t kMostPayload = 1u << 24;
 constexpr size_t kMostWaiting = size_t(1) << 26;
 /// Others may find out more: they get so long before a rank speaks for itself.
 constexpr double kGrace = 2;
+// For how long a caller looks for words itself: a sleeping thread hears of them
+// some 50 us late, and words go from a rank to rank 0 and on.
+constexpr double kAttention = 200e-6;
 
 void append(std::string &to, int64_t value) {
   to.append(reinterpret_cast<const char *>(&value), sizeof value);
@@ -136,8 +139,7 @@ void TcpChannel::report(Activity activity) {
   if (!moved || isRoot() || leaving)
     return;
   sendToAll(Kind::Alive, sign());
-  for (Peer &peer : peers)
-    flush(peer);
+  wake();
 }
 
 void TcpChannel::fail(const Failure &failure) {
@@ -174,8 +176,9 @@ Status TcpChannel::gather(const std::string &own, std::vector<std::string> &all,
     append(payload, serial);
     sendToAll(Kind::Words, payload + own);
   }
-  wake();
   auto done = [&] { return complete.count(serial) || abort.raised(); };
+  attend(lock, done);
+  wake();
   // Rank 0 knows who is missing, and says so first.
   if (!changed.wait_until(
           lock,
@@ -201,6 +204,23 @@ Status TcpChannel::gather(const std::string &own, std::vector<std::string> &all,
     all[rank] = words;
   complete.erase(serial);
   return {};
+}
+
+void TcpChannel::attend(std::unique_lock<std::mutex> &lock,
+                        const std::function<bool()> &done) {
+  Deadline end = after(kAttention);
+  while (true) {
+    for (Peer &peer : peers)
+      if (peer.connection)
+        hear(peer);
+    for (Peer &peer : peers)
+      flush(peer);
+    if (done() || Clock::now() >= end)
+      return;
+    lock.unlock();
+    std::this_thread::yield();
+    lock.lock();
+  }
 }
 
 void TcpChannel::leave() {

@@ -17,6 +17,7 @@
 #include "Socket.h"
 
 #include <condition_variable>
+#include <functional>
 #include <map>
 #include <thread>
 
@@ -73,6 +74,10 @@ private:
   void collect(int64_t serial, int64_t from, const std::string &words);
   void lose(Peer &peer, const std::string &reason);
   std::string sign() const;
+  /// Does the watchdog's work for a moment, without its pauses: ranks gather at
+  /// the beginning of each call, at about the same time.
+  void attend(std::unique_lock<std::mutex> &lock,
+              const std::function<bool()> &done);
   void wake();
 
   const int64_t ownRank, rankCount;

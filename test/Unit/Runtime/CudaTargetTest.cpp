@@ -1,5 +1,4 @@
-//===- CudaTargetTest.cpp - Which code a GPU runs; plain copies ---*- C++
-//-*-===//
+//===- CudaTargetTest.cpp - Which code a GPU runs; copies ---*- C++ -*-===//
 //
 // Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -9,10 +8,15 @@
 #include "runtime/src/Tensors.h"
 #include "runtime/src/cuda/Api.h"
 #include "runtime/src/cuda/Blocks.h"
+#include "runtime/src/cuda/CopyKernel.h"
 #include "runtime/src/cuda/Target.h"
 
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <gtest/gtest.h>
+#include <map>
 #include <random>
 
 namespace ringlet::test {
@@ -132,9 +136,33 @@ TEST(CudaTarget, PtxVersions) {
 }
 
 // Whatever the layouts: each element once, nothing else.
+/// Does with copies what the kernel does, and returns the unit.
+static uint32_t takeAsKernel(std::vector<rt::cuda::StridedCopy> copies) {
+  uint32_t unit = rt::cuda::chooseUnit(copies);
+  for (const auto &copy : copies) {
+    uint32_t count = copy.sizes[0] * copy.sizes[1] * copy.sizes[2] * copy.width;
+    for (uint32_t i = 0; i < count; ++i) {
+      uint32_t at = i / copy.width, at1 = at / copy.sizes[0];
+      const uint64_t index[] = {at % copy.sizes[0], at1 % copy.sizes[1],
+                                at1 / copy.sizes[1]};
+      uint64_t from = copy.source + uint64_t(i % copy.width) * unit;
+      uint64_t to = copy.target + uint64_t(i % copy.width) * unit;
+      for (uint32_t axis = 0; axis < 3; ++axis) {
+        from += index[axis] * uint64_t(copy.sourceStrides[axis]);
+        to += index[axis] * uint64_t(copy.targetStrides[axis]);
+      }
+      EXPECT_EQ((from | to) % unit, 0u);
+      std::memcpy(reinterpret_cast<void *>(uintptr_t(to)),
+                  reinterpret_cast<const void *>(uintptr_t(from)), unit);
+    }
+  }
+  return unit;
+}
+
 TEST(CudaBlocks, CopyEveryLayout) {
   std::mt19937 random(7);
   size_t most = 0;
+  std::map<uint32_t, int> ofUnit;
   for (int round = 0; round < 3000; ++round) {
     rt::TensorView source, target;
     source.dtype = target.dtype = abi::DType::F16;
@@ -201,8 +229,72 @@ TEST(CudaBlocks, CopyEveryLayout) {
                     size_t(block.width));
       }
     ASSERT_EQ(to, expected);
+
+    std::fill(to.begin(), to.end(), 0);
+    source.data = reinterpret_cast<char *>(in);
+    target.data = reinterpret_cast<char *>(out);
+    std::vector<rt::cuda::StridedCopy> copies;
+    ASSERT_TRUE(rt::cuda::addCopies({source, target}, copies));
+    ++ofUnit[takeAsKernel(copies)];
+    ASSERT_EQ(to, expected);
   }
   EXPECT_GT(most, 1u);
+  EXPECT_GT(ofUnit[1], 0);
+  EXPECT_GT(ofUnit[4], 0);
+}
+
+// Each copy is of fewer units than a 32-bit number can count, whatever a tensor
+// has.
+TEST(CudaBlocks, CopiesOfLongTensors) {
+  rt::CopyPair pair;
+  pair.source.dtype = abi::DType::F32;
+  pair.source.rank = 5;
+  const int64_t sizes[] = {3, 1 << 14, 5, 1 << 10, 64};
+  int64_t stride = 1;
+  for (uint32_t i = 5; i-- > 0;) {
+    pair.source.sizes[i] = sizes[i];
+    pair.source.strides[i] = stride;
+    stride *= 2 * sizes[i];
+  }
+  pair.destination = pair.source;
+  ASSERT_TRUE(rt::makeContiguous(pair.destination));
+  std::vector<rt::cuda::StridedCopy> copies;
+  ASSERT_TRUE(rt::cuda::addCopies(pair, copies));
+  EXPECT_GT(copies.size(), 1u);
+  EXPECT_LE(copies.size(), 3u * 11);
+  uint64_t bytes = 0;
+  for (const auto &copy : copies) {
+    uint64_t own = copy.width;
+    for (uint32_t size : copy.sizes)
+      own *= size;
+    EXPECT_LT(own, uint64_t(1) << 31);
+    bytes += own;
+  }
+  EXPECT_EQ(bytes, uint64_t(rt::elementCount(pair.source)) * 4);
+  // One row that is longer than that is for the library.
+  pair.source.rank = pair.destination.rank = 2;
+  for (auto *view : {&pair.source, &pair.destination}) {
+    view->sizes[0] = 2;
+    view->sizes[1] = int64_t(1) << 30;
+    view->strides[0] = int64_t(1) << 31;
+    view->strides[1] = 1;
+  }
+  EXPECT_FALSE(rt::cuda::addCopies(pair, copies));
+}
+
+TEST(CudaBlocks, KernelsAreAssembled) {
+  if (std::system("command -v ptxas >/dev/null") != 0 &&
+      std::system("test -x /usr/local/cuda/bin/ptxas") != 0)
+    GTEST_SKIP() << "no ptxas";
+  std::string path = testing::TempDir() + "rl-copy.ptx";
+  std::ofstream(path) << rt::cuda::makeCopyKernels();
+  for (const char *target : {"sm_80", "sm_90a", "sm_120"}) {
+    std::string command =
+        "PATH=$PATH:/usr/local/cuda/bin ptxas --warning-as-error -arch " +
+        std::string(target) + " -o /dev/null " + path;
+    EXPECT_EQ(std::system(command.c_str()), 0) << command;
+  }
+  std::remove(path.c_str());
 }
 
 TEST(CudaBlocks, FewCopies) {

@@ -64,8 +64,7 @@ public:
     return Status(RL_UNSUPPORTED, "no code");
   }
   Status launch(const rt::LaunchCall &) override { return {}; }
-  Status copy(const rt::TensorView &, const rt::TensorView &,
-              rt::Stream) override {
+  Status copy(const rt::CopyPair &, rt::Stream) override {
     return {};
   }
 };
