@@ -23,7 +23,8 @@ const char *nameOf(Kind kind);
 
 /// The device whose memory a kind moves, where it is one for devices; null: the
 /// host's memory. Made once for all ranks of this process. It is the CPU, with
-/// FakeNccl, or the GPU that RINGLET_TEST_GPU numbers.
+/// FakeNccl, or the GPU that RINGLET_TEST_GPU numbers; of ranks that are
+/// processes, one of those with commas between.
 Status contextOf(Kind kind, std::shared_ptr<Context> &context);
 
 struct RankOptions {

@@ -110,6 +110,24 @@ Status run(int64_t rank, int64_t ranks, uint16_t port) {
 
 } // namespace
 
+/// Ranks have the GPUs that RINGLET_TEST_GPU numbers in turn: "0,1".
+static void takeGpu(int64_t rank) {
+  const char *gpus = std::getenv("RINGLET_TEST_GPU");
+  if (!gpus)
+    return;
+  std::vector<std::string> all = {""};
+  for (const char *at = gpus; *at; ++at) {
+    if (*at == ',')
+      all.emplace_back();
+    else
+      all.back() += *at;
+  }
+  setenv("RINGLET_TEST_GPU", all[size_t(rank) % all.size()].c_str(), 1);
+  // NCCL takes two ranks on one GPU for a mistake unless they are on two hosts.
+  setenv("NCCL_HOSTID", std::to_string(size_t(rank) / all.size()).c_str(), 1);
+  setenv("NCCL_SOCKET_IFNAME", "lo", 0);
+}
+
 int main(int argc, char **argv) {
   if (argc < 4)
     return 2;
@@ -119,15 +137,10 @@ int main(int argc, char **argv) {
       given[std::string(argv[i], static_cast<size_t>(equals - argv[i]))] =
           equals + 1;
   }
+  takeGpu(std::atoll(argv[1]));
   std::shared_ptr<Context> context;
   if (given.count("device") && !contextOf(Kind::Nccl, context).ok())
     return 3;
-  if (given.count("device") && std::getenv("RINGLET_TEST_GPU")) {
-    // NCCL takes two ranks on one GPU for a mistake unless they are on two
-    // hosts.
-    setenv("NCCL_HOSTID", argv[1], 1);
-    setenv("NCCL_SOCKET_IFNAME", "lo", 0);
-  }
   Held before = held();
   Status status = run(std::atoll(argv[1]), std::atoll(argv[2]),
                       static_cast<uint16_t>(std::atoi(argv[3])));
