@@ -64,9 +64,7 @@ public:
     return Status(RL_UNSUPPORTED, "no code");
   }
   Status launch(const rt::LaunchCall &) override { return {}; }
-  Status copy(const rt::CopyPair &, rt::Stream) override {
-    return {};
-  }
+  Status copy(const rt::CopyPair &, rt::Stream) override { return {}; }
 };
 
 std::shared_ptr<const layout::Order> makeOrder(const std::string &curve,
