@@ -168,7 +168,7 @@ bool Lowering::run(const std::string &text, bool toMachine,
 }
 
 /// Gives each attention that can have a recipe one; false if none can. Of some
-/// of them, sums have parts of few keys.
+/// of them, sums have parts of few keys, of which rows have several.
 static bool forceRecipe(ModuleOp module, StringRef recipe, int64_t queryRows,
                         int64_t keyRows, uint64_t hash) {
   bool isAny = false;
@@ -180,8 +180,10 @@ static bool forceRecipe(ModuleOp module, StringRef recipe, int64_t queryRows,
     if (op.isUnion() || addsUp || !op.getSizes().empty() ||
         !(element.isF16() || element.isBF16()))
       return;
-    constexpr int64_t tilesOfPart[] = {0, 2, 0, 1};
-    int64_t part = keyRows * tilesOfPart[hash / 10 % 4];
+    constexpr int64_t parts[] = {0, 32, 0, 16};
+    int64_t part = parts[hash / 10 % 4];
+    if (part)
+      keyRows = 16;
     auto redo = attn::TilingAttr::get(context, keyRows, queryRows, part);
     auto tiling =
         attn::TilingAttr::get(context, queryRows, keyRows,
