@@ -19,15 +19,21 @@
 
 namespace ringlet::planted {
 
-/// Calls `edit` for every operation of a kind; true if any call was.
+/// Calls `edit` for all of them; true if any call was.
+template <typename Range, typename Edit>
+bool editAll(Range &&all, Edit edit) {
+  bool changed = false;
+  for (auto each : all)
+    changed |= edit(each);
+  return changed;
+}
+
+/// The same for every operation of a kind.
 template <typename OpT, typename Edit>
 bool editEach(mlir::ModuleOp module, Edit edit) {
   llvm::SmallVector<OpT> all;
   module.walk([&](OpT op) { all.push_back(op); });
-  bool changed = false;
-  for (OpT op : all)
-    changed |= edit(op);
-  return changed;
+  return editAll(all, edit);
 }
 
 inline mlir::Value makeIndex(mlir::OpBuilder &builder, mlir::Location loc,

@@ -266,16 +266,14 @@ bool interleaveHeads(ModuleOp module) {
 }
 
 bool firstBatch(ModuleOp module) {
-  bool changed = false;
-  for (rtile::ViewOp view : keyViews(module)) {
+  return editAll(keyViews(module), [](rtile::ViewOp view) {
     // Packed ones have no axis of their own.
     if (view.getFixed().size() < 2)
-      continue;
+      return false;
     OpBuilder builder(view);
     view.getFixedMutable()[0].set(makeIndex(builder, view.getLoc(), 0));
-    changed = true;
-  }
-  return changed;
+    return true;
+  });
 }
 
 /// Tiles of query rows that overlap by a row.
@@ -403,32 +401,28 @@ bool offsetOfFirst(ModuleOp module) {
 
 /// Rows before the first key are counted a second time.
 bool applyBeginsTwice(ModuleOp module) {
-  bool changed = false;
-  for (rtile::ViewOp view : keyViews(module)) {
+  return editAll(keyViews(module), [](rtile::ViewOp view) {
     if (!view.getOrigin())
-      continue;
+      return false;
     OpBuilder builder(view);
     view.getOriginMutable().assign(arith::SubIOp::create(
         builder, view.getLoc(), view.getOrigin(), view.getFirst()));
-    changed = true;
-  }
-  return changed;
+    return true;
+  });
 }
 
 /// Keys end as many rows further on as they begin.
 bool takeLengthsFromBegins(ModuleOp module) {
   SmallVector<rtile::ViewOp> views = keyViews(module);
   views.append(valueViews(module));
-  bool changed = false;
-  for (rtile::ViewOp view : views) {
+  return editAll(views, [](rtile::ViewOp view) {
     if (!view.getOrigin() || !view.getFirst() || !view.getEnd())
-      continue;
+      return false;
     OpBuilder builder(view);
     view.getEndMutable().assign(arith::AddIOp::create(
         builder, view.getLoc(), view.getEnd(), view.getFirst()));
-    changed = true;
-  }
-  return changed;
+    return true;
+  });
 }
 
 /// Keys and values lie in the pages of another sequence.
@@ -445,16 +439,14 @@ bool pagesOfFirst(ModuleOp module) {
 
 /// The page behind that of a value, at the end one past the table.
 bool nextPageOfValues(ModuleOp module) {
-  bool changed = false;
-  for (rtile::ViewOp view : valueViews(module)) {
+  return editAll(valueViews(module), [](rtile::ViewOp view) {
     if (!view.getPages() || view.getOrigin())
-      continue;
+      return false;
     OpBuilder builder(view);
     view.getOriginMutable().assign(
         makeIndex(builder, view.getLoc(), -view.getPageSize()));
-    changed = true;
-  }
-  return changed;
+    return true;
+  });
 }
 
 /// Pages of a pool are those of sequences.
