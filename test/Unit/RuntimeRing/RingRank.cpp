@@ -22,6 +22,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <sstream>
 #include <unistd.h>
 
 using namespace ringlet::rt;
@@ -113,15 +114,12 @@ Status run(int64_t rank, int64_t ranks, uint16_t port) {
 /// Ranks have the GPUs that RINGLET_TEST_GPU numbers in turn: "0,1".
 static void takeGpu(int64_t rank) {
   const char *gpus = std::getenv("RINGLET_TEST_GPU");
-  if (!gpus)
+  std::istringstream words(gpus ? gpus : "");
+  std::vector<std::string> all;
+  for (std::string gpu; std::getline(words, gpu, ',');)
+    all.push_back(gpu);
+  if (all.empty())
     return;
-  std::vector<std::string> all = {""};
-  for (const char *at = gpus; *at; ++at) {
-    if (*at == ',')
-      all.emplace_back();
-    else
-      all.back() += *at;
-  }
   setenv("RINGLET_TEST_GPU", all[size_t(rank) % all.size()].c_str(), 1);
   // NCCL takes two ranks on one GPU for a mistake unless they are on two hosts.
   setenv("NCCL_HOSTID", std::to_string(size_t(rank) / all.size()).c_str(), 1);
