@@ -10,6 +10,7 @@ import random
 import re
 
 import check
+import few_queries
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,14 +59,8 @@ class Begun(check.Config):
 
 
 def draw(seed: int, count: int) -> list:
-    """Few queries half of the time."""
     dice, configs = random.Random(seed + 6), []
-    for config in check.draw(seed, count):
-        fields = {each.name: getattr(config, each.name) for each in dataclasses.fields(config)}
-        if dice.random() < 0.5:
-            fields["lengths"] = tuple(
-                (min(dice.choice((1, 1, 2, 5, 16)), keys), keys) for _, keys in config.lengths
-            )
+    for fields in few_queries.fields_of(seed, count, dice):
         fields["is_packed"] = False
         fields["has_lengths"] = dice.random() < 0.7
         fields["batch"] = dice.choice((1, 2, 3))

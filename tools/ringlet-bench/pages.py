@@ -11,6 +11,7 @@ import random
 import re
 
 import check
+import few_queries
 
 
 @dataclasses.dataclass(frozen=True)
@@ -82,17 +83,11 @@ class Paged(check.Config):
 
 
 def draw(seed: int, count: int) -> list:
-    """Few queries half of the time."""
     dice, configs = random.Random(seed + 5), []
-    for config in check.draw(seed, count):
-        fields = {each.name: getattr(config, each.name) for each in dataclasses.fields(config)}
-        if dice.random() < 0.5:
-            fields["lengths"] = tuple(
-                (min(dice.choice((1, 1, 2, 5, 16)), keys), keys) for _, keys in config.lengths
-            )
+    for fields in few_queries.fields_of(seed, count, dice):
         page = dice.choice((16, 16, 16, 32, 64, 64, 128, 256, 1, 7, 100))
         # Without lengths all rows of all pages count.
-        fields["has_lengths"] = not config.is_packed and page != 1
+        fields["has_lengths"] = not fields["is_packed"] and page != 1
         fields["layout"] = "BSHD"
         configs.append(Paged(**fields, page=page))
     return configs
