@@ -205,7 +205,8 @@ public:
     Failure failure = {peer, step, reason};
     {
       std::lock_guard<std::mutex> lock(hub->mutex);
-      failure.rank = blame(peer, hub->activities);
+      failure.rank =
+          blame(peer, hub->activities, [](int64_t) { return false; });
       if (hub->activities[failure.rank].step >= 0)
         failure.step = hub->activities[failure.rank].step;
     }

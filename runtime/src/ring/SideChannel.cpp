@@ -12,12 +12,12 @@
 
 namespace ringlet::rt::ring {
 
-int64_t blame(int64_t first, const std::vector<Activity> &activities) {
+int64_t blame(int64_t first, const std::vector<Activity> &activities,
+              const std::function<bool(int64_t)> &isSilent) {
   int64_t at = first;
-  // Ranks that wait for each other in a circle are all as late as the first.
   for (size_t i = 0; i < activities.size(); ++i) {
     int64_t next = activities[at].waitsFor;
-    if (next < 0 || next == at)
+    if (next < 0 || next == at || isSilent(at))
       return at;
     at = next;
   }

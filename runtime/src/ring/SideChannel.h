@@ -54,8 +54,11 @@ public:
   virtual void leave() = 0;
 };
 
-/// The rank at the end of the chain of waits that begins with `first`.
-int64_t blame(int64_t first, const std::vector<Activity> &activities);
+/// The rank at the end of the chain of waits that begins with `first`. A rank
+/// of which nothing is heard ends it: whom it waits for may be long past. Ranks
+/// that wait for each other in a circle are all as late as the first.
+int64_t blame(int64_t first, const std::vector<Activity> &activities,
+              const std::function<bool(int64_t)> &isSilent);
 
 /// What a call is, by name and value; the names are the same and in the same
 /// order on every rank.

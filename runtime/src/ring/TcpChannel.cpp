@@ -23,6 +23,8 @@ constexpr uint32_t kMostPayload = 1u << 24;
 constexpr size_t kMostWaiting = size_t(1) << 26;
 /// Others may find out more: they get so long before a rank speaks for itself.
 constexpr double kGrace = 2;
+// A rank on a busy host may be late with a few signs of life.
+constexpr double kMissedSigns = 5;
 // For how long a caller looks for words itself: a sleeping thread hears of them
 // some 50 us late, and words go from a rank to rank 0 and on.
 constexpr double kAttention = 200e-6;
@@ -247,7 +249,14 @@ void TcpChannel::end(const Failure &failure, int64_t from) {
 }
 
 void TcpChannel::judge(int64_t peer, int64_t step, const std::string &reason) {
-  int64_t at = blame(peer, activities);
+  auto isSilent = [&](int64_t rank) {
+    for (const Peer &other : peers)
+      if (other.rank == rank)
+        return Clock::now() - other.heard >
+               std::chrono::duration<double>(kMissedSigns * options.interval);
+    return false;
+  };
+  int64_t at = blame(peer, activities, isSilent);
   end({at, activities[at].step >= 0 ? activities[at].step : step, reason},
       ownRank);
 }

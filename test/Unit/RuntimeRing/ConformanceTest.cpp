@@ -361,14 +361,4 @@ TEST_P(ConformanceTest, RecordsOfExchanges) {
             RL_OK, "");
 }
 
-TEST(BlameTest, EndOfTheChain) {
-  std::vector<Activity> activities = {{0, 1}, {0, 2}, {0, -1}, {0, 3}, {0, 0}};
-  EXPECT_EQ(blame(0, activities), 2);
-  EXPECT_EQ(blame(4, activities), 2);
-  EXPECT_EQ(blame(2, activities), 2);
-  // A circle has no end.
-  activities = {{0, 1}, {0, 0}};
-  EXPECT_EQ(blame(1, activities), 1);
-}
-
 } // namespace
