@@ -7,14 +7,16 @@
 //
 // ring-test --folder=DIR [--graphs=N] [--seed=N] [--faults] [--compile]
 //           [--compiler=PROGRAM] [--target=sm_90a] [--transport=nccl]
-//           [--devices=N] [--ranks=N]...
+//           [--devices=N] [--ranks=N]... [--type=f32] [--problems=N]
 //
 // Each graph is compiled once, into the folder, and the same artefact runs on
 // 1, 2, 3, 4 and 8 ranks with other lengths and shards, over threads and over
 // sockets. What the ranks gather is judged by the oracle, and its error is that
 // of one rank (G1). For a GPU, ranks are threads that copy from device to
 // device or, with --transport=nccl or p2p, processes; --compile compiles, and
-// no more, so that a machine with a GPU needs no compiler.
+// no more, so that a machine with a GPU needs no compiler. --type leaves out
+// graphs of other types, and with --problems each graph is called that often
+// for each number of ranks: the ratios of few runs say little.
 //
 //===----------------------------------------------------------------------===//
 
@@ -71,7 +73,9 @@ namespace {
 
 struct Words {
   Setup setup;
-  int64_t graphs = 75, seed = 1;
+  int64_t graphs = 75, seed = 1, problems = 1;
+  /// The only type of graphs; empty: all.
+  std::string type;
   bool faults = false, compile = false;
   std::vector<int64_t> counts;
 };
@@ -88,6 +92,10 @@ Words parse(int argc, char **argv) {
       words.graphs = std::atoll(value.c_str());
     else if (is("seed"))
       words.seed = std::atoll(value.c_str());
+    else if (is("problems"))
+      words.problems = std::atoll(value.c_str());
+    else if (is("type"))
+      words.type = value;
     else if (is("folder"))
       setup.folder = value;
     else if (is("compiler"))
@@ -125,6 +133,8 @@ bool drawRuns(const Words &words, std::deque<Graph> &graphs, Runs &runs) {
     Random random(words.seed * 1000003 + number);
     graphs.push_back(drawGraph(random));
     const Graph &graph = graphs.back();
+    if (!words.type.empty() && words.type != nameOf(graph.dtype))
+      continue;
     std::string name =
         "graph" + std::to_string(words.seed) + "-" + std::to_string(number);
     if (std::string error = compileGraph(words.setup, name, graph.text);
@@ -132,7 +142,9 @@ bool drawRuns(const Words &words, std::deque<Graph> &graphs, Runs &runs) {
       std::fprintf(stderr, "%s\n%s\n", error.c_str(), graph.text.c_str());
       return false;
     }
-    for (int64_t ranks : words.counts) {
+    size_t runsOfGraph = size_t(words.problems) * words.counts.size();
+    for (size_t i = 0; i < runsOfGraph; ++i) {
+      int64_t ranks = words.counts[i % words.counts.size()];
       Problem problem = drawProblem(random, graph);
       for (int64_t of : {int64_t(1), ranks}) {
         ring::Shards queries =
