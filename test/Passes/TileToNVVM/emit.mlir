@@ -55,6 +55,10 @@
 // SM80:            nvvm.ldmatrix {{.*}}<col>
 // SM80:            nvvm.mma.sync {{.*}}<bf16>{{.*}}k = 16
 // SM80-NOT:        nvvm.barrier
+// A product of multiply-adds begins at 0, and joins what was summed before.
+// SM61:            scf.for {{.+}} iter_args(%{{.+}} = %[[ZERO:cst_[0-9]+]], %{{.+}} = %[[ZERO]],
+// SM61:            } {loop_annotation =
+// SM61-COUNT-16:   arith.addf
 // CHECK:           scf.yield
 // CHECK-NOT:     barrier.cta
 // CHECK-COUNT-16: @$2 st.global.b32
