@@ -317,11 +317,11 @@ class Program(Shared):
             call = self._loaded.calls.of(views, self._device)
             if kind:
                 self._loaded.calls.keep_torch_call(chosen.name, kind, call, results)
-        if not wait:
-            ring.hold(given, results, views)
         try:
             self._enqueue(self._loaded.indices[chosen.name], call, queue, ring)
-            if ring is not None and wait:
+            if not wait:
+                ring.hold(given, results, views)
+            elif ring is not None:
                 ring.wait()
         finally:
             call.release()

@@ -3,6 +3,7 @@
 """ringlet.Ring: parts of sequences on ranks, and what ends a call on all of them."""
 
 import copy
+import gc
 import os
 import pickle
 import socket
@@ -10,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+import weakref
 
 import numpy as np
 import pytest
@@ -234,6 +236,11 @@ def test_a_queued_call_is_checked_at_once(rng):
     out = np.empty((1, 7, 2, 8), np.float32), np.empty((1, 2, 7), np.float32)
     with pytest.raises(ringlet.RuntimeError, match="expected"):
         ringlet.attention(q, q, q, ring=ring, wait=False, out=out)
+    # Nobody keeps what a refused call was given.
+    last = weakref.ref(out[0])
+    del out
+    gc.collect()
+    assert last() is None
     ring.wait()
     with pytest.raises(ValueError, match="expected a ring beside wait=False"):
         ringlet.attention(q, q, q, wait=False)
