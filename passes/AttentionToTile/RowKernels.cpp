@@ -21,11 +21,12 @@ using namespace ringlet;
 
 namespace {
 
-/// Rows of a tile, and the most columns of one.
-constexpr int64_t tileRows = 32;
+/// Rows of a tile of several columns, of whole rows of one element each, and
+/// the most columns of one.
+constexpr int64_t tileRows = 32, singleRows = 256;
 constexpr int64_t maxColumns = 256;
-/// Tiles of a point where there is little to do, or hardly ever anything.
-constexpr int64_t tilesOfLongPoint = 32;
+/// Rows of a point where there is little to do, or hardly ever anything.
+constexpr int64_t rowsOfLongPoint = 1024;
 
 /// A kernel that works on each tile of rows along one axis of tensors of one
 /// shape; further axes are axes of the grid.
@@ -35,10 +36,16 @@ public:
             const HostTensor &shape)
       : k(plan, name), plan(plan), axis(axis), shape(shape) {}
 
-  /// Adds the grid, a point for each so many tiles of rows; after the buffers
-  /// are declared.
-  void declareGrid(int64_t tilesOfPoint = 1) {
-    int64_t rowsOfPoint = tilesOfPoint * tileRows;
+  /// Rows of a tile.
+  int64_t height() const {
+    return axis < shape.getType().getRank() - 1 ? tileRows : singleRows;
+  }
+
+  /// Adds the grid, a point for each tile of rows; after the buffers are
+  /// declared.
+  void declareGrid() { declareGrid(height()); }
+  /// The same, a point for so many rows.
+  void declareGrid(int64_t rowsOfPoint) {
     row = k.addGridAxis("tile", plan.ceilDiv(shape.sizes[axis], rowsOfPoint));
     int64_t last = shape.getType().getRank() - 1;
     if (axis < last) {
@@ -72,15 +79,14 @@ public:
     return k.view(name, buffer, axes, type, rows);
   }
 
-  /// Where the rows of a point of `tilesOfLongPoint` tiles end, of `rows` rows.
+  /// Where the rows of a point of `rowsOfLongPoint` end, of `rows` rows.
   Value getPointEnd(Value rows) {
-    Value next =
-        k.add("next_point", row, k.constant(tilesOfLongPoint * tileRows));
+    Value next = k.add("next_point", row, k.constant(rowsOfLongPoint));
     return k.create<arith::MinSIOp>("end_tile", next, rows);
   }
 
   SmallVector<int64_t> tileShape() {
-    SmallVector<int64_t> sides{tileRows};
+    SmallVector<int64_t> sides{height()};
     if (axis < shape.getType().getRank() - 1)
       sides.push_back(columns);
     return sides;
@@ -125,7 +131,8 @@ public:
   /// At the rows of the kernel's point from `begin` to `end`, tile by tile.
   void store(Value begin, Value end) {
     KernelBuilder &k = kernel.k;
-    auto loop = k.create<scf::ForOp>("tiles", begin, end, k.constant(tileRows));
+    auto loop =
+        k.create<scf::ForOp>("tiles", begin, end, k.constant(kernel.height()));
     loop.getInductionVar().setLoc(k.named("tile_row"));
     kernel.row = loop.getInductionVar();
     OpBuilder::InsertionGuard guard(k.getBuilder());
@@ -144,7 +151,7 @@ void ringlet::emitKernel(HostPlan &plan, const Twine &name, Attention &,
                          const FillKernel &fill) {
   RowKernel kernel(plan, name, fill.axis, fill.tensor);
   Value buffer = kernel.k.addBuffer("X", fill.tensor.buffer);
-  kernel.declareGrid(tilesOfLongPoint);
+  kernel.declareGrid(rowsOfLongPoint);
   Value rows = kernel.k.size("rows", buffer, fill.axis);
   FillTile tile(kernel, buffer, {}, fill.value);
   tile.store(kernel.row, kernel.getPointEnd(rows));
@@ -161,7 +168,7 @@ void ringlet::emitKernel(HostPlan &plan, const Twine &name,
   KernelBuilder::Rows rows;
   if (slots)
     rows.table = k.addBuffer("slots", slots);
-  kernel.declareGrid(tilesOfLongPoint);
+  kernel.declareGrid(rowsOfLongPoint);
   rows.end = k.size("rows", buffer, fill.axis);
   Value sequence = fill.sequenceAxis ? kernel.fixed[*fill.sequenceAxis]
                                      : k.add("last", k.size("entries", list, 0),
@@ -174,8 +181,9 @@ void ringlet::emitKernel(HostPlan &plan, const Twine &name,
       "rows_existing",
       k.create<arith::SubIOp>("rows_before", rows.first, kernel.row),
       k.constant(0));
+  int64_t height = kernel.height();
   Value whole =
-      k.mul("whole_rows", k.div("whole_tiles", existing, tileRows), tileRows);
+      k.mul("whole_rows", k.div("whole_tiles", existing, height), height);
   Value begin = k.add("first_tile", kernel.row, whole);
   Value end = kernel.getPointEnd(rows.end);
   FillTile(kernel, buffer, rows, fill.value).store(begin, end);
@@ -191,7 +199,7 @@ void ringlet::emitKernel(HostPlan &plan, const Twine &name, Attention &,
   kernel.declareGrid();
   Type f32 = k.getBuilder().getF32Type();
   Value heads = k.view("sink_of_heads", from, {nullptr},
-                       rtile::ViewType::get({tileRows}, f32), {});
+                       rtile::ViewType::get({kernel.height()}, f32), {});
   Value tile = k.load("sink_tile", heads, kernel.row);
   Value view = kernel.view("rows", to, f32);
   kernel.store(k.create<rtile::BroadcastOp>("sink_of_rows",
@@ -218,7 +226,7 @@ void ringlet::emitKernel(HostPlan &plan, const Twine &name, Attention &,
   ofHead.origin =
       k.create<arith::SubIOp>("first_ordinal", k.constant(0), ofHead.first);
   Value counts = k.view("padding_rows", from, {nullptr},
-                        rtile::ViewType::get({tileRows}, f32), ofHead);
+                        rtile::ViewType::get({kernel.height()}, f32), ofHead);
   Value count = kernel.load("count", counts);
   Value logit = k.create<math::LogOp>("padding_logit", count);
   Value rows = kernel.view("rows", to, f32);
@@ -247,9 +255,9 @@ void ringlet::emitKernel(HostPlan &plan, const Twine &name, Attention &,
 /// A view of `[head, sequence]` for a kernel whose last fixed axis is the head.
 static Value viewSinks(RowKernel &kernel, Value sinks) {
   KernelBuilder &k = kernel.k;
-  return k.view("sink_rows", sinks, {kernel.fixed.back(), nullptr},
-                rtile::ViewType::get({tileRows}, k.getBuilder().getF32Type()),
-                {});
+  return k.view(
+      "sink_rows", sinks, {kernel.fixed.back(), nullptr},
+      rtile::ViewType::get({kernel.height()}, k.getBuilder().getF32Type()), {});
 }
 
 void ringlet::emitKernel(HostPlan &plan, const Twine &name, Attention &,
@@ -273,7 +281,8 @@ static Value divideBySums(RowKernel &kernel, const ScoreUnits &units,
   auto wide = cast<RankedTensorType>(accumulator.getType());
   SmallVector<Value> rowAxes(kernel.fixed);
   rowAxes.push_back(nullptr);
-  auto type = rtile::ViewType::get({tileRows}, k.getBuilder().getF32Type());
+  auto type =
+      rtile::ViewType::get({kernel.height()}, k.getBuilder().getF32Type());
   auto loadRows = [&](StringRef label, StringRef name, Value buffer) {
     return k.load(label, k.view(name, buffer, rowAxes, type, {}), kernel.row);
   };

@@ -208,14 +208,18 @@ func.func @intermediate(%q: tensor<1x?x4x16xf32>) -> tensor<1x64x4x16xf32> {
 
 // -----
 
-// An lse that somebody reads comes from a small kernel of its own.
+// An lse that somebody reads comes from a small kernel of its own, in tiles of more
+// rows than those of several columns have.
 
 // CHECK-LABEL: rplan.func @finish_both(
 // CHECK-SAME:    outputs(%[[O:[^:]+]]: memref<1x64x4x16xf16, {{.+}}>, %[[LSE:[^:]+]]: memref<1x4x64xf32
 // CHECK:         rplan.launch @finish_both_finish0 grid({{.+}}) args(%{{.+}}, %[[O]], %[[SUM:.+]])
 // CHECK:         rplan.launch @finish_both_finish_lse0 grid({{.+}}) args(%{{.+}}, %[[SUM]], %[[LSE]])
 // CHECK-NEXT:    rplan.return
+// CHECK-LABEL: rtile.func @finish_both_finish0(
+// CHECK:         rtile.load {{.+}} : !rtile.view<32x16xf32>
 // CHECK-LABEL: rtile.func @finish_both_finish_lse0(
+// CHECK:         rtile.load {{.+}} : !rtile.view<256xf32>
 // CHECK:         %[[LOG:.+]] = math.log
 // CHECK:         %[[SUM:.+]] = arith.addf %{{.+}}, %[[LOG]]
 // CHECK:         %[[TOTAL:.+]] = arith.select %{{.+}}, %[[SUM]]
