@@ -21,6 +21,8 @@ abi::DType ringlet::toAbi(Type elementType) {
     return abi::DType::F32;
   if (elementType.isF64())
     return abi::DType::F64;
+  if (isa<Float8E4M3FNType>(elementType))
+    return abi::DType::F8E4M3FN;
   if (elementType.isInteger(1))
     return abi::DType::Bool;
   if (elementType.isUnsignedInteger(8))

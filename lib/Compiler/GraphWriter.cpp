@@ -123,6 +123,8 @@ bool GraphBuilder::addAttention(attn::AttentionOp op) {
   node.block_mask = find(op.getBlockMask());
   node.page_table = find(op.getPageTable());
   node.key_begins = find(op.getKeyBegins());
+  node.key_scale = find(op.getKScale());
+  node.value_scale = find(op.getVScale());
   if (auto block = op.getBlockSize()) {
     node.block_query = (*block)[0];
     node.block_key = (*block)[1];

@@ -175,6 +175,8 @@ LogicalResult Evaluation::evaluateAttention(attn::AttentionOp op) {
   if (op.getKeyLengths())
     inputs.lengthsK = as(op.getKeyLengths(), DType::i64);
   inputs.keyBegins = as(op.getKeyBegins(), DType::i64);
+  inputs.keyScale = as(op.getKScale(), DType::f32);
+  inputs.valueScale = as(op.getVScale(), DType::f32);
   inputs.sink = as(op.getSink(), DType::f32);
   inputs.blockMask = as(op.getBlockMask(), DType::i1);
   if (op.getQOffset()) {

@@ -94,8 +94,14 @@ void AxisClasses::visitAttention(attn::AttentionOp op) {
   join({op.getLse(), lse - 2}, {query, axis + 1});
   if (op.getSink())
     join({op.getSink(), 0}, {query, axis + 1});
+  for (Value scale : {Value(op.getKScale()), Value(op.getVScale())})
+    if (scale)
+      join({scale, tensorType(scale).getRank() - 1}, {key, keyAxis + 1});
   if (op.isPacked())
     return joinAll(op.getQueryStarts(), op.getKeyStarts());
+  for (Value scale : {Value(op.getKScale()), Value(op.getVScale())})
+    if (scale && tensorType(scale).getRank() == 2)
+      join({scale, 0}, {query, 0});
   join({query, 0}, op.isPaged() ? Axis(op.getPageTable(), 0) : Axis(key, 0));
   join({op.getLse(), lse - 3}, {query, 0});
   for (Value perSequence :

@@ -176,6 +176,8 @@ static float decode(const char *address, DType dtype) {
     std::memcpy(&value, address, sizeof value);
     return value;
   }
+  if (sizeOf(dtype) == 1)
+    return static_cast<float>(loadElement(address, dtype, 0));
   uint16_t bits;
   std::memcpy(&bits, address, sizeof bits);
   return dtype == DType::f16 ? f16ToFloat(bits) : bf16ToFloat(bits);
@@ -186,6 +188,8 @@ static void encode(char *address, DType dtype, float value) {
     std::memcpy(address, &value, sizeof value);
     return;
   }
+  if (sizeOf(dtype) == 1)
+    return storeElement(address, dtype, 0, value);
   uint16_t bits = dtype == DType::f16 ? floatToF16(value) : floatToBF16(value);
   std::memcpy(address, &bits, sizeof bits);
 }

@@ -115,6 +115,8 @@ public:
     const double *queryRow =
         queries.row(query.batch, query.row, head, queryScratch.data());
     partial.reset(valueDim);
+    double valueScale =
+        scaleOf(inputs.valueScale, query.sequence, pattern.keyHead(head));
     for (size_t i = 0; i < spec.branches.size(); ++i) {
       const Branch &branch = spec.branches[i];
       pattern.forEachKey(branch, query, head,
@@ -124,15 +126,15 @@ public:
         continue; // R1: one softmax over the multiset union.
       if (inputs.sink && pattern.isIn(branch, query, head))
         partial.addSink(inputs.sink->get({head}));
-      result.lse[i] =
-          partial.finish(spec.outputScale.value_or(1), result.output); // R2
+      result.lse[i] = partial.finish(spec.outputScale.value_or(1) * valueScale,
+                                     result.output); // R2
       partial.reset(valueDim);
     }
     if (spec.mix == Mix::Sum)
       return;
     if (inputs.sink)
       partial.addSink(inputs.sink->get({head}));
-    result.lse[0] = partial.finish(1, result.output);
+    result.lse[0] = partial.finish(valueScale, result.output);
   }
 
 private:
@@ -143,9 +145,9 @@ private:
     int64_t row = extent.first + u;
     int64_t keyHead = pattern.keyHead(head);
     double score =
-        scale * dot(queryRow,
-                    keys.row(extent.batch, row, keyHead, keyScratch.data()),
-                    static_cast<int64_t>(dim));
+        scale * scaleOf(inputs.keyScale, query.sequence, keyHead) *
+        dot(queryRow, keys.row(extent.batch, row, keyHead, keyScratch.data()),
+            static_cast<int64_t>(dim));
     if (spec.softcap)
       score = *spec.softcap * std::tanh(score / *spec.softcap);
     partial.add(score,

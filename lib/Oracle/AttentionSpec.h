@@ -103,6 +103,10 @@ struct AttentionInputs {
   /// `[B]`: the row that is the first key of each padded sequence, i32 or i64
   /// of any value (S5).
   std::optional<TensorView> keyBegins;
+  /// What keys and values are multiplied with, f32, `[Hkv]` or `[sequences,
+  /// Hkv]`; default 1 (S6). Key and value may then have 8 bits.
+  std::optional<TensorView> keyScale;
+  std::optional<TensorView> valueScale;
   /// `[1]` for all sequences or `[sequences]`; default len_k - len_q (S1).
   std::optional<TensorView> qOffset;
   /// One raw logit per query head, `[Hq]`, any float type (R3).
@@ -110,6 +114,15 @@ struct AttentionInputs {
   /// i1 `[query blocks, key blocks]`, true where keys are seen (B6).
   std::optional<TensorView> blockMask;
 };
+
+/// The scale of a head of keys in a sequence, 1 where there is none (S6).
+inline double scaleOf(const std::optional<TensorView> &scale, int64_t sequence,
+                      int64_t keyHead) {
+  if (!scale)
+    return 1;
+  return scale->rank() == 1 ? scale->get({keyHead})
+                            : scale->get({sequence, keyHead});
+}
 
 /// True when the rules allow this computation; else `*error` says which rule
 /// is broken, by what value, and the nearest legal choice.

@@ -37,6 +37,18 @@ void widenRow(const TensorView &view, int64_t offset, T *out) {
       out[i] = bf16ToFloat(in[i]);
     return;
   }
+  case DType::f8E4M3FN: {
+    const auto *in = static_cast<const uint8_t *>(view.data()) + offset;
+    for (int64_t i = 0; i < count; ++i)
+      out[i] = f8E4M3FNToFloat(in[i]);
+    return;
+  }
+  case DType::i8: {
+    const auto *in = static_cast<const int8_t *>(view.data()) + offset;
+    for (int64_t i = 0; i < count; ++i)
+      out[i] = in[i];
+    return;
+  }
   default: {
     const auto *in = static_cast<const float *>(view.data()) + offset;
     for (int64_t i = 0; i < count; ++i)

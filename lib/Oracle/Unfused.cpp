@@ -239,11 +239,13 @@ private:
     int64_t keyHead = pattern.keyHead(head);
     const float *queryRow =
         queries.row(query.batch, query.row, head, queryScratch.data());
+    double keyScale = scaleOf(inputs.keyScale, query.sequence, keyHead);
+    double valueScale = scaleOf(inputs.valueScale, query.sequence, keyHead);
     scores.clear();
     for (int64_t u : chosen)
-      scores.push_back(
-          multiply(queryRow, keys.row(extent.batch, extent.first + u, keyHead,
-                                      scratch.data())));
+      scores.push_back(round(
+          keyScale * multiply(queryRow, keys.row(extent.batch, extent.first + u,
+                                                 keyHead, scratch.data()))));
     inBase2 = binary && isNear(logit.value_or(-kInfinityF32));
     float sink = logit ? toUnits(*logit) : -kInfinityF32;
     float max = sink;
@@ -283,7 +285,8 @@ private:
     }
     std::vector<float> all = total.total();
     for (size_t i = 0; i < valueDim; ++i)
-      sums[i] = round(sums[i] + double(round(all[i] / after)));
+      sums[i] = round(
+          sums[i] + double(round(double(round(valueScale * all[i])) / after)));
     return makeLse(max, sum);
   }
 

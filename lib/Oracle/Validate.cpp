@@ -46,6 +46,9 @@ private:
     return false;
   }
 
+  static bool isWidenedType(DType dtype) {
+    return dtype == DType::f8E4M3FN || dtype == DType::i8;
+  }
   static bool isIndexType(DType dtype) {
     return dtype == DType::i32 || dtype == DType::i64;
   }
@@ -62,12 +65,13 @@ private:
                     " of at least 0 with fewer than 2^63 bytes in all (S3), "
                     "found shape " +
                     toString(view.sizes()));
-    if (view.dtype() != DType::f16 && view.dtype() != DType::bf16 &&
-        view.dtype() != DType::f32)
+    bool isWidened = &view != &inputs.query && isWidenedType(view.dtype());
+    if (!isWidened && view.dtype() != DType::f16 &&
+        view.dtype() != DType::bf16 && view.dtype() != DType::f32)
       return refuse(std::string("expected ") + name +
                     " of type f16, bf16 or f32 (section 1), found " +
                     std::string(nameOf(view.dtype())));
-    if (view.dtype() != inputs.query.dtype())
+    if (!isWidened && view.dtype() != inputs.query.dtype())
       return refuse(std::string("expected ") + name + " of the query's type " +
                     std::string(nameOf(inputs.query.dtype())) +
                     " (section 1), found " + std::string(nameOf(view.dtype())));
@@ -98,6 +102,10 @@ private:
                     "(section 1), found shapes " +
                     toString(inputs.key.sizes()) + " and " +
                     toString(inputs.value.sizes()));
+    if (inputs.key.dtype() != inputs.value.dtype())
+      return refuse(std::string("expected value of the element type of key, ") +
+                    std::string(nameOf(inputs.key.dtype())) + ", found " +
+                    std::string(nameOf(inputs.value.dtype())) + " (S6)");
     if (inputs.query.sizes().back() != inputs.key.sizes().back())
       return refuse(formatText(
           "expected query and key of equal dim (section 1), found {} and {}",
@@ -193,6 +201,9 @@ private:
                                  "batch item (S5), found {}",
                                  keys, inputs.keyBegins->size(0)));
     }
+    if (!checkScale("k_scale", inputs.keyScale, keys) ||
+        !checkScale("v_scale", inputs.valueScale, keys))
+      return false;
     if (!inputs.qOffset)
       return true;
     if (!checkIndexVector("q_offset", *inputs.qOffset, "S1"))
@@ -395,6 +406,23 @@ private:
                                "query head (R3), found shape {} of type {}",
                                heads, toString(inputs.sink->sizes()),
                                std::string(nameOf(inputs.sink->dtype()))));
+    return true;
+  }
+
+  bool checkScale(const char *name, const std::optional<TensorView> &scale,
+                  int64_t sequences) {
+    if (!scale)
+      return true;
+    int64_t heads = inputs.key.size(inputs.key.rank() - 2);
+    int rank = scale->rank();
+    if (rank < 1 || rank > 2 || scale->size(rank - 1) != heads ||
+        (rank == 2 && scale->size(0) != sequences) ||
+        scale->dtype() != DType::f32)
+      return refuse(formatText(
+          "expected {} of shape [{}] or [{}, {}] and type f32, one for each "
+          "head of keys (S6), found shape {} of type {}",
+          name, heads, sequences, heads, toString(scale->sizes()),
+          std::string(nameOf(scale->dtype()))));
     return true;
   }
 

@@ -17,14 +17,16 @@ namespace {
 struct DTypeInfo {
   std::string_view name;
   int64_t size;
-  /// Explicit mantissa bits and exponent bits; 0 for an integer type.
+  /// Explicit mantissa bits and exponent bits; 0 for a type that no computation
+  /// has.
   int mantissaBits;
   int exponentBits;
 };
 
 constexpr DTypeInfo kInfo[kNumDTypes] = {
-    {"f16", 2, 10, 5}, {"bf16", 2, 7, 8}, {"f32", 4, 23, 8}, {"f64", 8, 52, 11},
-    {"i1", 1, 0, 0},   {"i32", 4, 0, 0},  {"i64", 8, 0, 0},
+    {"f16", 2, 10, 5},  {"bf16", 2, 7, 8},     {"f32", 4, 23, 8},
+    {"f64", 8, 52, 11}, {"i1", 1, 0, 0},       {"i32", 4, 0, 0},
+    {"i64", 8, 0, 0},   {"f8E4M3FN", 1, 0, 0}, {"i8", 1, 0, 0},
 };
 
 const DTypeInfo &infoOf(DType dtype) { return kInfo[static_cast<int>(dtype)]; }
@@ -105,6 +107,21 @@ uint16_t doubleToF16(double value) { return narrow(value, 10, 5); }
 
 uint16_t doubleToBF16(double value) { return narrow(value, 7, 8); }
 
+uint8_t doubleToF8E4M3FN(double value) {
+  uint8_t sign = std::signbit(value) ? 0x80 : 0;
+  double magnitude = std::fabs(value);
+  // Half way to where the next number would be goes to the even one, 448.
+  if (!(magnitude <= 464))
+    return sign | 0x7f;
+  constexpr int leastExponent = -6, mantissaBits = 3;
+  int exponent = leastExponent;
+  if (magnitude >= 0x1p-6)
+    exponent = std::ilogb(magnitude);
+  double units = std::nearbyint(std::ldexp(magnitude, mantissaBits - exponent));
+  int above = (exponent - leastExponent) << mantissaBits;
+  return sign | static_cast<uint8_t>(above + static_cast<int>(units));
+}
+
 double roundTo(DType dtype, double value) {
   switch (dtype) {
   case DType::f16:
@@ -121,6 +138,10 @@ double roundTo(DType dtype, double value) {
     return roundToInt<int32_t>(value);
   case DType::i64:
     return roundToInt<int64_t>(value);
+  case DType::f8E4M3FN:
+    return f8E4M3FNToFloat(doubleToF8E4M3FN(value));
+  case DType::i8:
+    return roundToInt<int8_t>(value);
   }
   return value;
 }

@@ -23,9 +23,10 @@
 namespace ringlet {
 
 /// Element type. `i1` is a boolean stored in one byte; any byte but 0 is true.
-enum class DType : uint8_t { f16, bf16, f32, f64, i1, i32, i64 };
+/// `f8E4M3FN` has no infinity, and one NaN of each sign.
+enum class DType : uint8_t { f16, bf16, f32, f64, i1, i32, i64, f8E4M3FN, i8 };
 
-inline constexpr int kNumDTypes = 7;
+inline constexpr int kNumDTypes = 9;
 
 /// Bytes of one element.
 int64_t sizeOf(DType dtype);
@@ -36,7 +37,7 @@ std::string_view nameOf(DType dtype);
 /// The inverse of `nameOf`; nothing for an unknown name.
 std::optional<DType> parseDType(std::string_view name);
 
-/// True for f16, bf16, f32 and f64.
+/// True for f16, bf16, f32 and f64, in which there are computations.
 bool isFloat(DType dtype);
 
 /// Nearest f16 / bf16, ties to even; overflow gives infinity. A NaN stays a
@@ -44,6 +45,9 @@ bool isFloat(DType dtype);
 /// quiet.
 uint16_t doubleToF16(double value);
 uint16_t doubleToBF16(double value);
+/// Nearest f8E4M3FN, ties to even; NaN beyond the greatest number, 448, as
+/// torch has it.
+uint8_t doubleToF8E4M3FN(double value);
 inline uint16_t floatToF16(float value) { return doubleToF16(value); }
 inline uint16_t floatToBF16(float value) { return doubleToBF16(value); }
 
@@ -79,6 +83,21 @@ inline float f16ToFloat(uint16_t bits) {
   wide |= (bits & 0x7c00) == 0x7c00 ? 0x7f800000u : 0u;
   wide |= sign;
   float value;
+  std::memcpy(&value, &wide, sizeof value);
+  return value;
+}
+
+/// Exact.
+inline float f8E4M3FNToFloat(uint8_t bits) {
+  uint32_t magnitude = static_cast<uint32_t>(bits & 0x7f) << 20;
+  uint32_t sign = static_cast<uint32_t>(bits & 0x80) << 24;
+  float value;
+  std::memcpy(&value, &magnitude, sizeof value);
+  value *= 0x1p120f;
+  uint32_t wide;
+  std::memcpy(&wide, &value, sizeof wide);
+  wide = (bits & 0x7f) == 0x7f ? 0x7fc00000u : wide;
+  wide |= sign;
   std::memcpy(&value, &wide, sizeof value);
   return value;
 }

@@ -27,9 +27,9 @@ struct DTypeSpelling {
 };
 
 constexpr DTypeSpelling kSpellings[] = {
-    {DType::f16, "F16"}, {DType::bf16, "BF16"}, {DType::f32, "F32"},
-    {DType::f64, "F64"}, {DType::i1, "BOOL"},   {DType::i32, "I32"},
-    {DType::i64, "I64"},
+    {DType::f16, "F16"}, {DType::bf16, "BF16"},        {DType::f32, "F32"},
+    {DType::f64, "F64"}, {DType::i1, "BOOL"},          {DType::i32, "I32"},
+    {DType::i64, "I64"}, {DType::f8E4M3FN, "F8_E4M3"}, {DType::i8, "I8"},
 };
 
 std::string quote(std::string_view text) { return quoteForMessage(text); }

@@ -101,6 +101,10 @@ double loadElement(const void *data, DType dtype, int64_t index) {
     return loadAs<int32_t>(data, index);
   case DType::i64:
     return static_cast<double>(loadAs<int64_t>(data, index));
+  case DType::f8E4M3FN:
+    return f8E4M3FNToFloat(loadAs<uint8_t>(data, index));
+  case DType::i8:
+    return loadAs<int8_t>(data, index);
   }
   return 0;
 }
@@ -128,6 +132,10 @@ void storeElement(void *data, DType dtype, int64_t index, double value) {
                    static_cast<int32_t>(roundTo(DType::i32, value)));
   case DType::i64:
     return storeAs(data, index, toInt(roundTo(DType::i64, value)));
+  case DType::f8E4M3FN:
+    return storeAs(data, index, doubleToF8E4M3FN(value));
+  case DType::i8:
+    return storeAs(data, index, static_cast<int8_t>(roundTo(DType::i8, value)));
   }
 }
 

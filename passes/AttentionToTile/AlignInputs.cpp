@@ -64,9 +64,10 @@ rtile::ViewOp findLoaded(Value parameter, Where where) {
 }
 
 /// True where a row-major copy is aligned: all of its rows are multiples of 16
-/// bytes.
+/// bytes. What is widened is never stored.
 bool canBeAligned(MemRefType type) {
   if (type.getRank() < 2 || !isa<FloatType>(type.getElementType()) ||
+      rtile::isWidenedElement(type.getElementType()) ||
       type.isDynamicDim(type.getRank() - 1))
     return false;
   int64_t columns = type.getDimSize(type.getRank() - 1);

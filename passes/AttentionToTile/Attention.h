@@ -31,6 +31,9 @@ struct Attention {
   /// The pages of sequences; null where keys lie in none (S4). The sizes of key
   /// and value are then those of the sequences: `[B, rows, ...]`.
   HostTensor pages;
+  /// f32, `[heads of keys]` or `[sequences, heads of keys]`; null where nothing
+  /// is multiplied (S6).
+  HostTensor keyScale, valueScale;
   /// Position of query row 0 (S1), if all sequences have the same.
   mlir::Value queryOffset;
   SequenceLists sequences;

@@ -202,6 +202,17 @@ SequenceLists FunctionLowering::getLists(attn::AttentionOp op,
   return lists;
 }
 
+HostTensor FunctionLowering::requireScales(Value scales, StringRef name,
+                                           const SequenceLists &lists) {
+  if (!scales)
+    return {};
+  HostTensor result = tensors.lookup(scales);
+  if (result.sizes.size() == 2)
+    plan.requireEqual(result.sizes[0], lists.count,
+                      "expected " + Twine(name) + " of each sequence", "S6");
+  return result;
+}
+
 Attention FunctionLowering::readAttention(attn::AttentionOp op) {
   HostTensor query = tensors.lookup(op.getQuery());
   HostTensor key = tensors.lookup(op.getKey());
@@ -229,6 +240,8 @@ Attention FunctionLowering::readAttention(attn::AttentionOp op) {
   auto lookup = [&](Value operand) {
     return operand ? tensors.lookup(operand) : HostTensor();
   };
+  HostTensor keyScale = requireScales(op.getKScale(), "k_scale", lists);
+  HostTensor valueScale = requireScales(op.getVScale(), "v_scale", lists);
   HostTensor blockMask = lookup(op.getBlockMask());
   requireMasks(plan, op, queryRows, offset, keyRows, blockMask);
   AttentionRows rows(plan, op, lists, queryRows, keyRows, offset);
@@ -245,6 +258,8 @@ Attention FunctionLowering::readAttention(attn::AttentionOp op) {
           blockMask,
           lookup(op.getSink()),
           pages,
+          keyScale,
+          valueScale,
           offset,
           lists,
           rows,

@@ -44,6 +44,9 @@ private:
   /// have the sizes of what sequences have of these pools.
   void requirePages(const HostTensor &pages, mlir::Value sequences,
                     HostTensor &key, HostTensor &value);
+  /// What keys or values are multiplied with (S6); null for null.
+  HostTensor requireScales(mlir::Value scales, llvm::StringRef name,
+                           const SequenceLists &lists);
   mlir::Value queryOffset(attn::AttentionOp op, const HostTensor &query,
                           const HostTensor &key);
   /// Lists of sequences, of as many as there are if they are not packed.

@@ -27,6 +27,11 @@ static constexpr double least = 0x1p-60;
 /// difference of an unrounded product and a rounded maximum.
 static constexpr double farthest = 0x1p16;
 
+/// What is widened becomes as the queries are (S6).
+static Type getTileElement(Attention &attention) {
+  return attention.query.getElementType();
+}
+
 static int64_t getWidth(Value view) {
   return cast<rtile::ViewType>(view.getType()).getShape()[1];
 }
@@ -37,14 +42,13 @@ SoftmaxBody::SoftmaxBody(KernelBuilder &k, Attention &attention,
       rowType(k.tileType({tiling.getQuery()})),
       scoreType(k.tileType({tiling.getQuery(), keyRows})),
       wideType(k.tileType({tiling.getQuery(), op.getValueDim()})),
-      valueElement(attention.value.getElementType()) {}
+      valueElement(getTileElement(attention)) {}
 
 SoftmaxBody::SoftmaxBody(KernelBuilder &k, Attention &attention, int64_t rows,
                          int64_t columns, Value firstColumn)
     : k(k), op(attention.op), units(op), keyRows(0),
       rowType(k.tileType({rows})), wideType(k.tileType({rows, columns})),
-      firstColumn(firstColumn), valueElement(attention.value.getElementType()) {
-}
+      firstColumn(firstColumn), valueElement(getTileElement(attention)) {}
 
 Value SoftmaxBody::alongColumns(StringRef name, Value rows, int64_t columns) {
   auto type = cast<RankedTensorType>(rows.getType());
@@ -155,6 +159,11 @@ Value SoftmaxBody::getScores(Value product) {
   return scores;
 }
 
+Value SoftmaxBody::scaleValues(Value accumulator, Value ofRows) {
+  return k.create<arith::MulFOp>("acc_values", accumulator,
+                                 alongValues("v_scale_wide", ofRows));
+}
+
 /// The state after one more tile of keys.
 SmallVector<Value> SoftmaxBody::addKeys(KeyTiles &keys, const KeyStep &step,
                                         Value queryTile, ValueRange state) {
@@ -165,6 +174,10 @@ SmallVector<Value> SoftmaxBody::addKeys(KeyTiles &keys, const KeyStep &step,
   Value product =
       k.create<rtile::DotOp>("product", scoreType, queryTile, keyTile, Value(),
                              /*transposed=*/true);
+  if (keyScale)
+    product = k.create<arith::MulFOp>(
+        "key_product", product,
+        alongColumns("k_scale_wide", keyScale, keyRows));
   Value scores = getScores(product);
   Value masked = scores;
   if (step.isMasked)
@@ -252,6 +265,15 @@ SoftmaxBody::JoinedRows SoftmaxBody::joinRows(const State &own, Value counts,
   auto unless0 = [&](StringRef name, Value sum) -> Value {
     return k.create<arith::CmpFOp>(name, arith::CmpFPredicate::UNE, sum, none);
   };
+  Value sum, maximum, had;
+  auto read = [&] {
+    sum = k.load("l_before", before->sum, row);
+    maximum = k.load("maxima_tile", before->maximum, row);
+  };
+  // A lane of a GPU writes for the others of its row: all have read what was
+  // there when a warp has met to find a new reference.
+  if (before && !counts)
+    read();
   Value some = unless0("has_keys", own.sum);
   counts = counts ? k.create<arith::AndIOp>("counts", counts, some) : some;
   auto choose = [&](StringRef name, Value some, Value value, Value other) {
@@ -259,10 +281,9 @@ SoftmaxBody::JoinedRows SoftmaxBody::joinRows(const State &own, Value counts,
   };
   JoinedRows joined;
   joined.maximum = choose("m_normal", counts, normalize(own), floor);
-  Value sum, maximum, had;
   if (before) {
-    sum = k.load("l_before", before->sum, row);
-    maximum = k.load("maxima_tile", before->maximum, row);
+    if (!sum)
+      read();
     had = unless0("had_keys", sum);
     maximum = choose("m_before", had, maximum, floor);
     joined.maximum =

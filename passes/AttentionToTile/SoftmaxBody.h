@@ -44,6 +44,10 @@ public:
     /// Whether some rows of the tile may be hidden from some queries.
     bool isMasked = true;
   };
+  /// What products of query and key are multiplied with, for each row (S6).
+  void setKeyScale(mlir::Value ofRows) { keyScale = ofRows; }
+  mlir::Value scaleValues(mlir::Value accumulator, mlir::Value ofRows);
+
   /// The state after the steps of a loop, whose induction variable is `name`.
   State visit(llvm::StringRef name, const KeyTiles::Range &range,
               KeyTiles &keys, mlir::Value queryTile, const State &state,
@@ -100,6 +104,9 @@ private:
   mlir::RankedTensorType rowType, scoreType, wideType;
   /// The first column of a tile of `wideType`; null for 0.
   mlir::Value firstColumn;
+  /// Null for 1.
+  mlir::Value keyScale;
+  /// That of tiles of values, and so of weights.
   mlir::Type valueElement;
   /// Of all steps of the loop; null for what nothing is multiplied by.
   mlir::Value ofProduct, ofCap, hidden, unit, rowUnit;

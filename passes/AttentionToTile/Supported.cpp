@@ -113,7 +113,8 @@ LogicalResult ringlet::checkFunction(func::FuncOp function) {
                << type;
     }
   for (Type type : function.getResultTypes())
-    if (!isa<FloatType>(cast<RankedTensorType>(type).getElementType()))
+    if (!isa<Float16Type, BFloat16Type, Float32Type>(
+            cast<RankedTensorType>(type).getElementType()))
       return function.emitOpError("expected results of f16, bf16 or f32, "
                                   "found ")
              << type;

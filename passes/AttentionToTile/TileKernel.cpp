@@ -27,7 +27,12 @@ TileKernel::TileKernel(HostPlan &plan, const Twine &name, Attention &attention,
       keys(plan, k, attention, branch, view, tiling),
       body(k, attention, tiling), queryRows(tiling.getQuery()),
       keyRows(tiling.getKey()), mostKeysOfSum(tiling.getPart()),
-      joinsLate(ends.before && ends.marks && leavesState(ends)) {
+      joinsLate(ends.before &&
+                (attention.valueScale || (ends.marks && leavesState(ends)))) {
+  if (attention.keyScale)
+    keyScales = k.addBuffer("k_scale", attention.keyScale.buffer);
+  if (attention.valueScale)
+    valueScales = k.addBuffer("v_scale", attention.valueScale.buffer);
   view.declare();
 }
 
@@ -35,6 +40,27 @@ void TileKernel::declareGrid() {
   grid.declareSequences();
   keys.declare(grid.getTiles(), grid.getSegments(), grid.getFirstSegment());
   grid.addAxes();
+  if (keyScales)
+    body.setKeyScale(loadScale("k_scale", keyScales));
+  if (valueScales)
+    valueScale = loadScale("v_scale", valueScales);
+}
+
+/// A tile of one element is one of columns, each row of which has it.
+Value TileKernel::loadScale(StringRef name, Value scales) {
+  Value head = grid.getPoint().keyHead, row = head;
+  SmallVector<Value> axes{nullptr};
+  if (cast<MemRefType>(scales.getType()).getRank() == 2) {
+    axes.push_back(head);
+    row = sequence.getNumber();
+  }
+  Type f32 = k.getBuilder().getF32Type();
+  Value ofHead = k.view("scales", scales, axes, rtile::ViewType::get({1}, f32),
+                        KernelBuilder::Rows());
+  Value column = k.create<rtile::BroadcastOp>(
+      "scale_column", k.tileType({queryRows, 1}), k.load("scale", ofHead, row),
+      /*columns=*/true);
+  return k.create<rtile::ReduceOp>(name, rtile::ReduceKind::sum, column);
 }
 
 KernelBuilder::Rows TileKernel::getRows(Side side, Value segment,
@@ -50,6 +76,8 @@ Value TileKernel::makeView(StringRef name, Value buffer, ArrayRef<Value> axes,
                            int64_t count, int64_t columns,
                            const KernelBuilder::Rows &where) {
   Type element = cast<MemRefType>(buffer.getType()).getElementType();
+  if (rtile::isWidenedElement(element))
+    element = attention.query.getElementType();
   return k.view(name, buffer, axes,
                 view.getType({count, columns}, element, where), where);
 }
@@ -89,7 +117,7 @@ TileKernel::KeyViews TileKernel::viewKeys(KernelBuilder::Rows where) {
 
 void TileKernel::viewResults(int64_t groupRows) {
   rows.makeViews(grid, view, queries, queryRows, groupRows,
-                 /*inParts=*/joinsLate);
+                 /*inParts=*/joinsLate && ends.marks);
 }
 
 Value TileKernel::getFirstRow(StringRef name, Value ofView, Value tile) {
@@ -117,6 +145,9 @@ SoftmaxBody::State TileKernel::visitKeys(const KeyTiles::Place &place,
 
 void TileKernel::store(SoftmaxBody::State state, Value row,
                        const TileRows &of) {
+  // Sums of values are those of what is stored (S6).
+  if (valueScale)
+    state.accumulator = body.scaleValues(state.accumulator, valueScale);
   // Before the division, so that the accumulator need not outlive it.
   Value counted = of.counted;
   if (of.marks) {

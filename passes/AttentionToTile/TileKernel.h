@@ -26,6 +26,8 @@ protected:
   /// What views say of rows of a side in a segment and residue.
   KernelBuilder::Rows getRows(Side side, mlir::Value segment,
                               mlir::Value ofResidue);
+  /// The scale of the point's sequence and head of keys, in each row.
+  mlir::Value loadScale(llvm::StringRef name, mlir::Value scales);
   /// Makes the views of a point's queries, those of `residue`, and of what
   /// belongs to them. `groupRows` are those of a group of tiles with marks, 0
   /// for none.
@@ -69,6 +71,10 @@ protected:
   AttentionGrid grid;
   KeyTiles keys;
   SoftmaxBody body;
+  /// Parameters; null where there are none (S6).
+  mlir::Value keyScales, valueScales;
+  /// That of the point's values, in each row.
+  mlir::Value valueScale;
   int64_t queryRows, keyRows;
   /// After so many keys sums move into totals.
   int64_t mostKeysOfSum;

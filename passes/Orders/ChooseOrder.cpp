@@ -66,6 +66,8 @@ static std::string whyNotOrdered(attn::AttentionOp op) {
     return "orders restart with each of its packed sequences (S2)";
   if (op.isPaged())
     return "a table says in which pages its keys lie (S4)";
+  if (op.isWidened())
+    return "nothing moves its keys of 8 bits (S6)";
   if (op.getQueryLengths())
     return "what it sees ends with its sequences, whose lengths only the "
            "running program knows (S2)";

@@ -90,6 +90,20 @@ std::string checkPages(attn::AttentionOp op) {
                       : "";
 }
 
+/// The copy engine brings bytes as they are, and products read what it brought.
+std::string checkElements(attn::AttentionOp op) {
+  Type element = op.getQuery().getType().getElementType();
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  if (element.getIntOrFloatBitWidth() != 16)
+    stream << "expected elements of f16 or bf16, found "
+           << (element.isF32() ? "f32" : "others");
+  else if (op.isWidened())
+    stream << "expected keys and values of " << element << ", found "
+           << op.getKey().getType().getElementType() << " (S6)";
+  return text;
+}
+
 /// The copy engine fetches rows at equal distances, in an order rows that lie
 /// side by side; and scheduled kernels find the keys that are seen by division.
 std::string checkOrders(attn::AttentionOp op) {
@@ -148,10 +162,8 @@ std::string checkBranch(BranchAttr branch) {
 std::string ringlet::whyNotForwardAttention(attn::AttentionOp op,
                                             const arch::Target &target) {
   std::string problem = checkTarget(target);
-  Type element = op.getQuery().getType().getElementType();
-  if (problem.empty() && element.getIntOrFloatBitWidth() != 16)
-    problem = std::string("expected elements of f16 or bf16, found ") +
-              (element.isF32() ? "f32" : "others");
+  if (problem.empty())
+    problem = checkElements(op);
   if (problem.empty())
     problem = checkDim("D", op.getHeadDim());
   if (problem.empty())

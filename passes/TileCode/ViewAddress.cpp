@@ -36,7 +36,8 @@ View code::addressView(CodeBuilder &b, rtile::ViewOp op,
                        const DenseMap<Value, Buffer> &buffers) {
   const Buffer &buffer = buffers.find(op.getBuffer())->second;
   rtile::ViewType type = op.getResult().getType();
-  int64_t bytes = getBytes(type.getElementType());
+  Type stored = op.getBufferType().getElementType();
+  int64_t bytes = getBytes(stored);
   int64_t rank = op.getBufferType().getRank();
   ArrayRef<int64_t> axes = op.getAxes();
   auto getScalar = [&](Value value) {
@@ -45,6 +46,7 @@ View code::addressView(CodeBuilder &b, rtile::ViewOp op,
 
   View view;
   view.type = type;
+  view.stored = stored;
   Value base = buffer.base;
   auto fixed = op.getFixed().begin();
   for (int64_t axis = 0; axis < rank; ++axis) {

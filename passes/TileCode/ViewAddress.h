@@ -27,6 +27,9 @@ struct Buffer {
 
 struct View {
   rtile::ViewType type;
+  /// The elements of the buffer: of 8 bits if the view widens (S6), else those
+  /// of the view.
+  mlir::Type stored;
   /// Row 0 (of the buffer, for an indexed view), bytes to the next row and to
   /// the next column.
   mlir::Value rowZero, rowStride, columnStride;
@@ -49,6 +52,7 @@ struct View {
   mlir::Value pageEntries, entryStride, lastPage, pageStride;
   int64_t pageRows = 0;
 
+  bool widens() const { return stored != type.getElementType(); }
   /// Whether rows lie at one distance from each other.
   bool hasEqualSteps() const {
     return !indices && !memberStride && !pageEntries;

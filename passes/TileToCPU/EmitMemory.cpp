@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "passes/TileCode/Widen.h"
 #include "passes/TileToCPU/Emitter.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -81,9 +82,27 @@ Value Emitter::fits(Value begin, Value at, int64_t count, Value end) {
   return b.both(b.lessEqual(begin, at), endsInside);
 }
 
+/// Reads `lanes` neighbouring elements of 8 bits. As halves of f32 they are
+/// exact, too.
+void Emitter::copyWidened(Type stored, int64_t lanes, Value memory, Value tile,
+                          const RowForm &form) {
+  Value bytes = b.load(b.getVector(b.getI8Type(), lanes), memory, 1);
+  Value value = code::widen(b, stored, bytes, b.getF32Type());
+  if (form.pairs == Pairs::None)
+    return b.store(value, tile, 4);
+  Type i32 = b.getVector(b.getI32Type(), lanes);
+  Value high = arith::ShRUIOp::create(b, b.bitcast(b.getI32Type(), value),
+                                      b.integer(i32, 16));
+  storeHalves(
+      arith::TruncIOp::create(b, b.getVector(b.getI16Type(), lanes), high),
+      tile, form);
+}
+
 /// Moves `lanes` neighbouring elements and converts them: f32 in the tile.
 void Emitter::copyElement(Type element, int64_t lanes, Value memory, Value tile,
                           const RowForm &form, bool toMemory) {
+  if (rtile::isWidenedElement(element))
+    return copyWidened(element, lanes, memory, tile, form);
   int64_t bytes = getBytes(element);
   Type f32 = b.getVector(b.getF32Type(), lanes);
   Type i32 = b.getVector(b.getI32Type(), lanes);
@@ -163,7 +182,7 @@ void Emitter::copyRun(Type element, int64_t width, Value memory, Value tile,
 void Emitter::copyRow(const View &view, Value column, int64_t width,
                       Value memory, Value tile, const RowForm &form,
                       bool toMemory) {
-  Type element = view.type.getElementType();
+  Type element = view.stored;
   if (view.type.getRank() == 1)
     return copyElement(element, 1, memory, tile, form, toMemory);
   auto copyAll = [&] {
@@ -254,7 +273,7 @@ void Emitter::emitLoad(rtile::LoadOp op) {
     Value to = getRow(index);
     copyRow(view, column, width, memory, to, form, /*toMemory=*/false);
     if (auto ahead = op->getAttrOfType<IntegerAttr>(aheadAttr)) {
-      int64_t bytes = getBytes(tile.getElementType());
+      int64_t bytes = getBytes(view.stored);
       Value next = b.at(memory, b.mul(view.rowStride, ahead.getInt()));
       prefetch(b, b.at(next, b.mul(column, bytes)), width * bytes);
     }
@@ -300,7 +319,7 @@ void Emitter::emitLoad(rtile::LoadOp op) {
     b.ifElse(
         inside,
         [&] {
-          copyRun(tile.getElementType(), height,
+          copyRun(view.stored, height,
                   b.at(view.rowZero, b.mul(row, view.rowStride)), rows,
                   RowForm(), /*toMemory=*/false);
         },

@@ -82,6 +82,8 @@ private:
   void copyRun(mlir::Type element, int64_t width, Value memory, Value tile,
                const RowForm &form, bool toMemory);
   Value fits(Value begin, Value at, int64_t count, Value end);
+  void copyWidened(mlir::Type stored, int64_t lanes, Value memory, Value tile,
+                   const RowForm &form);
   void copyElement(mlir::Type element, int64_t lanes, Value memory, Value tile,
                    const RowForm &form, bool toMemory);
   /// Stores bf16, as i16, at their half of the words.

@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/TileToNVVM/PlainEmitter.h"
+#include "passes/TileToNVVM/WidenWords.h"
 
 using namespace mlir;
 using namespace ringlet;
@@ -20,6 +21,8 @@ using namespace ringlet::gpu;
 static constexpr int64_t piecesInFlight = 4;
 /// The same for copies that need no registers.
 static constexpr int64_t copiesInFlight = 16;
+/// The same for pieces that are widened, which come as half of them at most.
+static constexpr int64_t widenedInFlight = 8;
 
 //===----------------------------------------------------------------------===//
 // Rows in pages
@@ -85,6 +88,10 @@ private:
   Piece findPiece(Value first, int64_t turn);
   Piece goOn(const Piece &before, Value first, int64_t turn, Value page);
   void start(const Piece &piece);
+  /// Of so many elements that are to be widened.
+  Value loadNarrow(const Piece &piece);
+  /// A piece as it is in shared memory.
+  Value widen(Value narrow);
 
   PlainEmitter &emitter;
   GPUBuilder &b;
@@ -96,11 +103,15 @@ private:
   bool areAllRows;
   /// Threads of a row, and rows that all copy at once.
   int64_t perRow = 0, rowsATurn = 0;
+  /// Of a piece in the buffer, and whether it is widened on its way.
+  int64_t sourceBytes = 0;
+  bool widens = false;
   /// The thread, its row in the first turn, and bytes from turn to turn.
   Value here, firstRow, stride;
-  /// The byte of a row where its piece begins, whether it is one of the tile's
-  /// columns, and whether it writes it; null if it does.
-  Value place, inColumns, isPiece;
+  /// The byte of a row where its piece begins, and that of the buffer's row,
+  /// whether it is one of the tile's columns, and whether it writes it; null if
+  /// it does.
+  Value place, source, inColumns, isPiece;
   /// Where the piece of the first turn goes.
   Value begin;
   /// What is not in shared memory yet.
@@ -118,6 +129,8 @@ void PlainEmitter::PieceCopier::run(RankedTensorType tile) {
   int64_t existing = tile.getDimSize(1) * bytes / Image::pieceBytes;
   // So many threads take a row that a thread keeps its column from turn to turn
   // and its addresses go on by constants.
+  sourceBytes = Image::pieceBytes / bytes * getBytes(view.stored);
+  widens = sourceBytes != Image::pieceBytes;
   perRow = emitter.getThreadsOfRow(pieces);
   rowsATurn = emitter.getRowsATurn(pieces);
   // Addresses are made where they are needed: sums of products need nearly all
@@ -143,15 +156,17 @@ void PlainEmitter::PieceCopier::placeColumn(int64_t column, int64_t pieces,
     piece = b.min(piece, b.i32(pieces - 1));
   }
   place = b.mul(piece, Image::pieceBytes);
+  source = b.mul(piece, sourceBytes);
   inColumns = existing < pieces ? b.less(piece, b.i32(existing)) : b.i1(true);
 }
 
 void PlainEmitter::PieceCopier::copyColumn() {
   // Rows in part are rare, but for those that a table finds.
   bool fromTable = view.indices || view.pageEntries;
-  int64_t inFlight = !emitter.arch.hasCpAsync  ? piecesInFlight
-                     : areAllRows || fromTable ? copiesInFlight
-                                               : 1;
+  int64_t inFlight = widens                     ? widenedInFlight
+                     : !emitter.arch.hasCpAsync ? piecesInFlight
+                     : areAllRows || fromTable  ? copiesInFlight
+                                                : 1;
   int64_t turns = llvm::divideCeil(image.rows, rowsATurn);
   int64_t whole = turns > inFlight ? turns / inFlight * inFlight : 0;
   if (whole > 0)
@@ -212,15 +227,36 @@ PlainEmitter::PieceCopier::findPiece(Value first, int64_t turn) {
     row = b.min(row, b.i32(image.rows - 1));
   }
   Row at = emitter.getRow(window, row);
-  piece.from = b.at(at.pointer, b.toI64(place));
+  piece.from = b.at(at.pointer, b.toI64(source));
   piece.to = getTarget(row);
   piece.exists = b.both(at.exists, inColumns);
   return piece;
 }
 
+Value PlainEmitter::PieceCopier::loadNarrow(const Piece &piece) {
+  return b.loadGlobal(b.getIntegerType(8 * sourceBytes), piece.from,
+                      piece.exists);
+}
+
+Value PlainEmitter::PieceCopier::widen(Value narrow) {
+  constexpr int64_t wordBytes = 4;
+  SmallVector<Value> words;
+  for (int64_t at = 0; at < sourceBytes; at += wordBytes) {
+    Value word = narrow;
+    if (sourceBytes > wordBytes)
+      word = arith::TruncIOp::create(
+          b, b.getI32Type(), arith::ShRUIOp::create(b, narrow, b.i64(8 * at)));
+    llvm::append_range(
+        words, widenWord(b, view.stored, view.type.getElementType(), word));
+  }
+  return b.gather(words);
+}
+
 /// A copy of nothing reads nothing, wherever it points to.
 void PlainEmitter::PieceCopier::start(const Piece &piece) {
-  if (emitter.arch.hasCpAsync)
+  if (widens)
+    loaded.emplace_back(loadNarrow(piece), piece);
+  else if (emitter.arch.hasCpAsync)
     b.copyAsync16(piece.to, piece.from, piece.exists, piece.writes);
   else
     loaded.emplace_back(b.loadGlobal16(piece.from, piece.exists), piece);
@@ -233,12 +269,12 @@ PlainEmitter::PieceCopier::goOn(const Piece &before, Value first, int64_t turn,
   Piece piece{nullptr, nullptr, inColumns, isPiece};
   if (page) {
     Value ofPage = emitter.getPointerInPage(window, page, firstRow);
-    piece.from = b.at(ofPage, b.toI64(place));
+    piece.from = b.at(ofPage, b.toI64(source));
   } else if (turn > 0) {
     piece.from = b.at(before.from, stride);
   } else {
     Value distance = b.mul(b.toI64(first), window.rowStride);
-    piece.from = b.at(window.base, b.add(distance, b.toI64(place)));
+    piece.from = b.at(window.base, b.add(distance, b.toI64(source)));
   }
   if (turn == 0)
     begin = getTarget(first);
@@ -270,6 +306,6 @@ void PlainEmitter::PieceCopier::copyTurns(Value first, int64_t count,
   for (const Piece &each : waiting)
     start(each);
   for (const auto &[value, each] : loaded)
-    b.storeShared16(value, each.to, each.writes);
+    b.storeShared16(widens ? widen(value) : value, each.to, each.writes);
   loaded.clear();
 }

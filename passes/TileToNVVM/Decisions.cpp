@@ -53,7 +53,30 @@ Image ringlet::gpu::getImage(RankedTensorType tile) {
 
 Image ringlet::gpu::getImage(rtile::LoadOp load) {
   Image image = getImage(getTile(load));
-  return load->hasAttr(swizzledAttr) ? image.swizzle() : image;
+  if (load->hasAttr(swizzledAttr))
+    image = image.swizzle();
+  if (load->hasAttr(stagedAttr))
+    image.bytes += getStagedImage(load).bytes;
+  return image;
+}
+
+bool ringlet::gpu::canStage(rtile::LoadOp load) {
+  RankedTensorType tile = getTile(load);
+  return rtile::getWidening(load.getView()) && tile.getRank() == 2 &&
+         tile.getElementTypeBitWidth() == 16 &&
+         tile.getDimSize(1) % Image::pieceBytes == 0;
+}
+
+RankedTensorType ringlet::gpu::getStagedTile(rtile::LoadOp load) {
+  return RankedTensorType::get(getTile(load).getShape(),
+                               IntegerType::get(load.getContext(), 8));
+}
+
+/// Rows one behind the other, as many as the image has.
+Image ringlet::gpu::getStagedImage(rtile::LoadOp load) {
+  Image image = getImage(getTile(load));
+  int64_t columns = getTile(load).getDimSize(1);
+  return {image.rows, columns, columns, image.rows * columns};
 }
 
 Image ringlet::gpu::getImage(OpOperand &operand) {

@@ -28,6 +28,7 @@ inline constexpr llvm::StringLiteral skipOnesAttr = "rtile.skip_ones";
 inline constexpr llvm::StringLiteral swizzledAttr = "rtile.swizzled";
 // rtile-gpu-prefetch-loads.
 inline constexpr llvm::StringLiteral aheadAttr = "rtile.ahead";
+inline constexpr llvm::StringLiteral stagedAttr = "rtile.staged";
 // rtile-gpu-assign-shared.
 inline constexpr llvm::StringLiteral sharedAttr = "rtile.shared";
 inline constexpr llvm::StringLiteral sharedBytesAttr = "rtile.shared_bytes";
@@ -78,6 +79,13 @@ using Image = cost::SharedImage;
 Image getImage(mlir::RankedTensorType tile);
 Image getImage(rtile::LoadOp load);
 Image getImage(mlir::OpOperand &operand);
+
+/// Of a load that brings elements of 8 bits as they are, to be widened where a
+/// product reads them (rtile-gpu-prefetch-loads): the tile of these, and where
+/// it lies, as what comes behind the image. `canStage` if pieces fill rows.
+bool canStage(rtile::LoadOp load);
+mlir::RankedTensorType getStagedTile(rtile::LoadOp load);
+Image getStagedImage(rtile::LoadOp load);
 
 /// The load whose place in shared memory a tile has: its own, or for what a
 /// loop carries ahead, the load before the loop. Null for tiles in registers.

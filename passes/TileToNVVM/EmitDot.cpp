@@ -38,6 +38,16 @@ void PlainEmitter::emitDot(rtile::DotOp op) {
   }
   for (const SharedAccess &access : accesses)
     await(access);
+  bool isStaged = false;
+  for (OpOperand *operand : {&op.getLhsMutable(), &op.getRhsMutable()})
+    if (isLoadedImage(*operand))
+      if (rtile::LoadOp load = getImageLoad(operand->get());
+          load->hasAttr(stagedAttr)) {
+        widenStaged(load);
+        isStaged = true;
+      }
+  if (isStaged)
+    b.blockBarrier();
   Fragment sums = op.getInit() ? fragments[op.getInit()]
                                : Fragment(layout.elements(getTile(op)),
                                           b.real(b.getF32Type(), 0.0));

@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "passes/TileCode/Widen.h"
 #include "passes/TileToNVVM/TileEmitter.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -173,8 +174,7 @@ Value TileEmitter::getColumn(const Window &window, const Row &row, Value column,
         b.both(exists, b.inRange(window.columnBegin, column, window.columnEnd));
   Value place = b.toI64(column);
   if (view.contiguous)
-    return b.at(row.pointer,
-                b.mul(place, getBytes(view.type.getElementType())));
+    return b.at(row.pointer, b.mul(place, getBytes(view.stored)));
   return b.at(row.pointer, b.mul(place, view.columnStride));
 }
 
@@ -226,6 +226,18 @@ void TileEmitter::forEachElement(
   }
 }
 
+Value TileEmitter::loadElement(const Window &window, Type element,
+                               Value pointer, Value exists) {
+  const View &view = *window.view;
+  if (!view.widens())
+    return b.loadGlobal(element, pointer, exists);
+  Value byte = arith::TruncIOp::create(b, b.getI8Type(),
+                                       b.loadGlobalByte(pointer, exists));
+  if (getBytes(element) == 1)
+    return byte;
+  return code::widen(b, view.stored, byte, element);
+}
+
 void TileEmitter::loadToRegisters(rtile::LoadOp op, Value needed) {
   Window window = getWindow(views[op.getView()], op.getOffsets());
   RankedTensorType tile = getTile(op);
@@ -235,7 +247,7 @@ void TileEmitter::loadToRegisters(rtile::LoadOp op, Value needed) {
     if (needed)
       exists = b.both(exists,
                       getElement(needed, index / ofRows * 2 + index % 4 / 2));
-    loaded[index] = b.loadGlobal(tile.getElementType(), pointer, exists);
+    loaded[index] = loadElement(window, tile.getElementType(), pointer, exists);
   });
   bindUnpacked(op, std::move(loaded));
 }

@@ -26,6 +26,11 @@ void PlainEmitter::emitLoad(rtile::LoadOp op) {
   SmallVector<SharedAccess> accesses = getSharedAccesses(op);
   await(accesses[0]);
   Image image = getImage(op);
+  if (op->hasAttr(stagedAttr)) {
+    Image staged = getStagedImage(op);
+    return copyToShared(window, getStagedTile(op), staged,
+                        getShared(offset + image.bytes - staged.bytes));
+  }
   copyToShared(window, tile, image, getShared(offset));
   if (accesses.size() > 1) {
     await(accesses[1]);
@@ -76,7 +81,9 @@ void PlainEmitter::copyToShared(const Window &window, RankedTensorType tile,
     return copyElements(window, tile, image, base);
   // All threads find the same, and so does every turn of a loop that walks
   // along the rows.
-  Value inPieces = isAligned(window, Image::pieceBytes);
+  int64_t elementsOfPiece = Image::pieceBytes / getBytes(tile.getElementType());
+  Type stored = window.view->stored;
+  Value inPieces = isAligned(window, elementsOfPiece * getBytes(stored));
   // Whether the tile lies between two ends of the window.
   auto isInside = [&](Value begin, int64_t size, Value end) {
     Value endsInside = b.lessEqual(b.i32(size), end);
@@ -138,7 +145,7 @@ void PlainEmitter::copyElements(const Window &window, RankedTensorType tile,
     Value alongRow = swizzle(image, row, b.mul(column, bytes));
     Value place = b.add(b.mul(row, image.pitch), alongRow);
     Value to = b.at(base, b.toI64(place));
-    b.store(b.loadGlobal(element, from, exists), to, bytes);
+    b.store(loadElement(window, element, from, exists), to, bytes);
   });
 }
 

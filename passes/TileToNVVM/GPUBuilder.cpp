@@ -296,6 +296,10 @@ Value GPUBuilder::pair(Value first, Value second) {
   return LLVM::InsertElementOp::create(*this, type, vector, second, i64(1));
 }
 
+Value GPUBuilder::permuteBytes(Value low, Value high, int64_t selector) {
+  return intrinsic("llvm.nvvm.prmt", getI32Type(), {low, high, i32(selector)});
+}
+
 Value GPUBuilder::toWord(Value pair) {
   return LLVM::BitcastOp::create(*this, getI32Type(), pair);
 }

@@ -95,6 +95,10 @@ public:
   Value toWord(Value first, Value second);
   Value toWord(Value pair);
 
+  /// A word of four bytes of `low` and `high`: each digit of the selector, the
+  /// last one first, is the number of one, from 4 on of `high`.
+  Value permuteBytes(Value low, Value high, int64_t selector);
+
   /// Rounds two f32 to 16 bits each, as one i32.
   Value roundPair(Type element, Value first, Value second);
 

@@ -93,6 +93,8 @@ private:
   //===--------------------------------------------------------------------===//
 
   void emitDot(rtile::DotOp op);
+  /// Widens what a load has brought to its image (StagePieces.cpp).
+  void widenStaged(rtile::LoadOp load);
   /// Writes the operand's image if it has none yet; its offset.
   int64_t prepareImage(mlir::OpOperand &operand,
                        llvm::ArrayRef<SharedAccess> &accesses);

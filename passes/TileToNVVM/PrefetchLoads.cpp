@@ -30,8 +30,11 @@ using namespace ringlet::gpu;
 namespace {
 
 /// True for a load that asynchronous copies bring to its place while the block
-/// computes: nobody but matrix instructions of the same block reads it.
+/// computes: nobody but matrix instructions of the same block reads it. They
+/// bring bytes as they are, which are widened when they have come.
 bool isAsynchronous(rtile::LoadOp load) {
+  if (rtile::getWidening(load.getView()) && !canStage(load))
+    return false;
   return !load->use_empty() && llvm::all_of(load->getUses(), [&](OpOperand &u) {
     return isLoadedImage(u) && getBlockProduct(u.getOwner()).isOfMatrices() &&
            u.getOwner()->getBlock() == load->getBlock();
@@ -219,8 +222,17 @@ struct PrefetchLoads : ringlet::impl::RTilePrefetchLoadsBase<PrefetchLoads> {
     auto options = remark::RemarkOpts::name("PrefetchLoads")
                        .category("rtile-gpu-prefetch-loads")
                        .function(func.getSymName());
+    SmallVector<rtile::LoadOp> staged;
+    for (scf::ForOp loop : loops)
+      for (rtile::LoadOp load : getWalkingLoads(loop))
+        if (canStage(load))
+          staged.push_back(load);
+    for (rtile::LoadOp load : staged)
+      load->setAttr(stagedAttr, UnitAttr::get(func.getContext()));
     int64_t bytes = getBytesApart(func.getBody().front());
     if (bytes > row.sharedBytes) {
+      for (rtile::LoadOp load : staged)
+        load->removeAttr(stagedAttr);
       remark::missed(func.getLoc(), options)
           << llvm::formatv(
                  "{0}: tiles apart from each other need {1} of {2} bytes of "

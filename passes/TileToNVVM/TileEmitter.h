@@ -121,6 +121,9 @@ protected:
   Value isAligned(const Window &window, int64_t bytes);
   void storeElements(const Window &window, mlir::RankedTensorType tile,
                      const Fragment &values);
+  /// One that exists, or 0: as stored, or widened to `element`.
+  Value loadElement(const Window &window, mlir::Type element, Value pointer,
+                    Value exists);
   /// Calls `element` for each element that the thread holds.
   void forEachElement(
       const Window &window, mlir::RankedTensorType tile,

@@ -41,6 +41,8 @@ def attention(
     lengths: Any = None,
     page_table: Any = None,
     key_begins: Any = None,
+    k_scale: Any = None,
+    v_scale: Any = None,
     q_offset: Any = None,
     scale: Optional[float] = None,
     softcap: Optional[float] = None,
@@ -67,7 +69,8 @@ def attention(
 
     query, key, value  [batch, sequence, heads, head size], or with starts [total,
                        heads, head size]; f16, bf16 or f32. key and value may have
-                       fewer heads, which query heads then share.
+                       fewer heads, which query heads then share, and elements of 8
+                       bits, f8E4M3FN (torch.float8_e4m3fn) or i8 (S6).
     branches           (w, r) of each: the length of a segment, None for one that
                        holds all, and its dilation (B1); or a `Branch`, which says
                        more. The default is dense attention; `ringlet.presets`
@@ -99,6 +102,9 @@ def attention(
                        in front; what flash-attn calls leftpad_k. Lengths of keys then
                        say where they end, and positions count from the first one. i32
                        or i64; other integers are copied.
+    k_scale, v_scale   what key and value of 8 bits are multiplied with (S6): f32
+                       [heads] or [sequences, heads], heads of key; a number, or an
+                       array of one, is that of all. None is 1.
     q_offset           the position of the first query (S1): an int, or integers
                        [sequences], one for each. None puts the last query on the
                        last key, as decoding with a cache wants it.
@@ -153,6 +159,9 @@ def attention(
         clauses.append(f"pages({operand})")
     if key_begins is not None:
         clauses.append(f"key_begins({operands.take_begins(key_begins)})")
+    for name, scale_ in (("k_scale", k_scale), ("v_scale", v_scale)):
+        if scale_ is not None and (operand := operands.take_scale(name, scale_)):
+            clauses.append(f"{name}({operand})")
     clauses += _clauses(causal, window, grid_window, pattern_order)
     for name, value_, rule in (
         ("scale", scale, "R4"),

@@ -43,6 +43,7 @@ DTYPES = {
     "i32": 8,
     "i64": 9,
     "bool": 10,
+    "f8E4M3FN": 11,
 }
 DTYPE_NAMES = {number: name for name, number in DTYPES.items()}
 DTYPE_SIZES = {
@@ -56,6 +57,7 @@ DTYPE_SIZES = {
     8: 4,
     9: 8,
     10: 1,
+    11: 1,
 }
 
 LogCallback = ctypes.CFUNCTYPE(None, c_void_p, ctypes.c_int, c_char_p)

@@ -28,6 +28,7 @@ _FROM_DLPACK = {
     (0, 32): DTYPES["i32"],
     (0, 64): DTYPES["i64"],
     (6, 8): DTYPES["bool"],
+    (10, 8): DTYPES["f8E4M3FN"],
 }
 _TO_DLPACK = {dtype: code for code, dtype in _FROM_DLPACK.items()}
 
@@ -169,8 +170,8 @@ def _read(tensor: Any, device: tuple, stream: int) -> Content:
     dtype = _FROM_DLPACK.get((content.code, content.bits))
     if dtype is None or content.lanes != 1:
         raise ValueError(
-            "expected elements of f16, bf16, f32, f64, i8, u8, i16, i32, i64 or "
-            f"bool, found DLPack type (code {content.code}, {content.bits} bits, "
+            "expected elements of f16, bf16, f32, f64, f8E4M3FN, i8, u8, i16, i32, i64 "
+            f"or bool, found DLPack type (code {content.code}, {content.bits} bits, "
             f"{content.lanes} lanes)"
         )
     rank = content.rank

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import ctypes
 import itertools
+import math
 import sys
 from typing import Any, Optional
 
@@ -24,6 +25,8 @@ _FIXED = ("rows of a page", "heads", "head size")
 # Types of elements that have another name in a graph.
 _IN_GRAPHS = {"bool": "i1"}
 _FLOATS = ("f16", "bf16", "f32")
+# What keys and values may be beside any of these (S6).
+_WIDENED = ("f8E4M3FN", "i8")
 _INTEGERS = {
     "i8": ctypes.c_int8,
     "u8": ctypes.c_uint8,
@@ -57,15 +60,18 @@ class Operands:
         self.sizes: dict = {}
 
     def take_rows(self, name: str, value: Any, axes: tuple) -> None:
-        """The query, the key or the value: the query's type of elements, any sizes."""
+        """The query, the key or the value: the query's type of elements, or key and
+        value of 8 bits; any sizes."""
         number_, sizes = self._look(name, value)
         found = _capi.DTYPE_NAMES[number_]
-        wanted = (self.known["query"][1],) if self.known else _FLOATS
+        wanted = self._elements_of(name)
         if len(sizes) != len(axes) or found not in wanted:
             words, hint = "", ""
             if found not in wanted:
                 words = f"{' or '.join(wanted)} "
-                hint = f"; convert it to {wanted[-1]}"
+                hint = f"; convert it to {wanted[-1 if wanted == _FLOATS else 0]}"
+                if found == "u8":
+                    hint = "; what its bytes are, view() of torch or ringlet.bits() says"
             elif (axes, len(sizes)) == (PADDED, len(PACKED)):
                 hint = "; that of packed sequences comes with starts"
             raise ValueError(
@@ -76,6 +82,54 @@ class Operands:
             self._query = value
         self.sizes[name] = sizes
         self._add(name, value, found, axes, sizes)
+
+    def _elements_of(self, name: str) -> tuple:
+        if name == "query":
+            return _FLOATS
+        dtype = self.known["query" if name == "key" else "key"][1]
+        return (dtype, *_WIDENED) if name == "key" else (dtype,)
+
+    def take_scale(self, name: str, value: Any) -> str:
+        """What keys or values of 8 bits are multiplied with; "" for nothing."""
+        heads = self.sizes["key"][-2]
+        sizes = getattr(value, "shape", None)
+        is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        if self.known["key"][1] not in _WIDENED:
+            if is_number and value == 1:
+                return ""
+            raise ValueError(
+                f"expected key and value of {' or '.join(_WIDENED)} beside {name}, found "
+                f"{self.known['key'][1]}; scale is that of scores (S6)"
+            )
+        if is_number:
+            value = [value] * heads
+        elif sizes is not None and math.prod(sizes) == 1 and heads != 1:
+            value = self._repeat(name, value, heads)
+        rank = 2 if len(getattr(value, "shape", ())) == 2 else 1
+        if isinstance(value, (list, tuple)) and any(map(_is_row, value)):
+            rank = 2
+        axes = ("heads",) if rank == 1 else ("sequences", "heads")
+        value = self.prepare(name, value, axes, "S6", "f32")
+        found = self._look(name, value)[1]
+        if found[-1] != heads:
+            raise ValueError(
+                f"expected {name} of each of the {heads} heads of key, found "
+                f"{describe(_capi.DTYPES['f32'], found)} (S6)"
+            )
+        return self.add(name, value, axes, "f32")
+
+    def _repeat(self, name: str, value: Any, count: int) -> Any:
+        """An array of one number as one of so many."""
+        if is_torch(value):
+            with torch_queue(value.device, self._place):
+                return value.reshape(1).repeat(count)
+        numpy = sys.modules.get("numpy")
+        if numpy is not None and isinstance(value, (numpy.ndarray, numpy.generic)):
+            return numpy.repeat(numpy.asarray(value).reshape(1), count)
+        raise ValueError(
+            f"expected {name} as a number or f32[heads], found one of sizes "
+            f"{tuple(value.shape)} (S6)"
+        )
 
     def take(self, name: str, value: Any, axes: tuple, rule: str, dtype: str) -> str:
         """Another tensor of elements of `dtype`, or a list of what it holds. Other
@@ -259,6 +313,10 @@ class Operands:
         if not hasattr(value, "__dlpack__") or self._place.device != _dlpack.CPU:
             return value
         return _copy_as_i64(named(name, view_of, value, HOST)) or value
+
+
+def _is_row(item: Any) -> bool:
+    return isinstance(item, (list, tuple))
 
 
 def is_side(item: Any) -> bool:

@@ -24,6 +24,7 @@ _NUMPY_TO_DTYPE = {
     "int32": DTYPES["i32"],
     "int64": DTYPES["i64"],
     "bool": DTYPES["bool"],
+    "float8_e4m3fn": DTYPES["f8E4M3FN"],
 }
 _DTYPE_TO_NUMPY = {dtype: name for name, dtype in _NUMPY_TO_DTYPE.items()}
 _BF16 = DTYPES["bf16"]
@@ -38,7 +39,7 @@ class _Bits:
 def bits(array: Any, dtype: str) -> Any:
     """Says that an integer array holds the bits of another type.
 
-    numpy has no bf16 of its own. Where the package ml_dtypes is not to be had,
+    numpy has no bf16 of its own, nor an f8E4M3FN. Where the package ml_dtypes is not to be had,
     a numpy array of uint16 may carry the bits:
 
         program(ringlet.bits(q, "bf16"), ringlet.bits(k, "bf16"), ...)
@@ -46,16 +47,17 @@ def bits(array: Any, dtype: str) -> Any:
     The results of such a call that are bf16 are arrays of uint16, too.
 
     array  a numpy array of unsigned or signed integers, any shape and strides
-    dtype  "bf16", "f16", "f32" or "f64", of as many bytes as array's elements
+    dtype  "bf16", "f16", "f32", "f64" or "f8E4M3FN", of as many bytes as array's
+           elements
 
     Raises TypeError for anything else.
     """
     numpy = sys.modules.get("numpy")
     if numpy is None or not isinstance(array, numpy.ndarray):
         raise TypeError(f"expected a numpy array, found {type(array).__name__}")
-    if dtype not in ("bf16", "f16", "f32", "f64"):
+    if dtype not in ("bf16", "f16", "f32", "f64", "f8E4M3FN"):
         raise TypeError(
-            f"expected dtype 'bf16', 'f16', 'f32' or 'f64', found {dtype!r}"
+            f"expected dtype 'bf16', 'f16', 'f32', 'f64' or 'f8E4M3FN', found {dtype!r}"
         )
     number = DTYPES[dtype]
     if (
@@ -113,8 +115,8 @@ def _numpy_dtype(dtype: Any) -> int:
     number = _NUMPY_TO_DTYPE.get(dtype.name)
     if number is None:
         raise ValueError(
-            "expected elements of f16, bf16, f32, f64, i8, u8, i16, i32, i64 or "
-            f"bool, found {dtype}; ringlet.bits() says what integers stand for"
+            "expected elements of f16, bf16, f32, f64, f8E4M3FN, i8, u8, i16, i32, i64 "
+            f"or bool, found {dtype}; ringlet.bits() says what integers stand for"
         )
     _known_dtypes[dtype] = number
     return number
@@ -151,8 +153,9 @@ _to_torch: dict = {}
 def _know_torch(torch: Any) -> None:
     if not _from_torch:
         for number, name in _DTYPE_TO_NUMPY.items():
-            _to_torch[number] = getattr(torch, name)
-            _from_torch[_to_torch[number]] = number
+            if kind := getattr(torch, name, None):  # Older ones have not all.
+                _to_torch[number] = kind
+                _from_torch[kind] = number
 
 
 def _refuse_derivatives(torch: Any, tensor: Any) -> None:

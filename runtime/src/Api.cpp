@@ -275,7 +275,8 @@ static_assert(
         RL_F32 == int(abi::DType::F32) && RL_F64 == int(abi::DType::F64) &&
         RL_I8 == int(abi::DType::I8) && RL_U8 == int(abi::DType::U8) &&
         RL_I16 == int(abi::DType::I16) && RL_I32 == int(abi::DType::I32) &&
-        RL_I64 == int(abi::DType::I64) && RL_BOOL == int(abi::DType::Bool),
+        RL_I64 == int(abi::DType::I64) && RL_BOOL == int(abi::DType::Bool) &&
+        RL_F8E4M3FN == int(abi::DType::F8E4M3FN),
     "rl_dtype mirrors abi::DType");
 static_assert(RL_MAX_RANK == abi::kMaxRank, "and the rank its limit");
 

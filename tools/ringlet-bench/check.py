@@ -259,7 +259,7 @@ def large() -> list[Config]:
 
 def configs_of(options) -> list[tuple[int, Config]]:
     """Those that are asked for, each with its number; of a module that has such."""
-    kinds = [each for each in ("lists", "pages", "begins") if getattr(options, each)]
+    kinds = [each for each in ("lists", "pages", "begins", "narrow") if getattr(options, each)]
     of = importlib.import_module(kinds[0]).draw if kinds else draw
     drawn = of(options.seed, options.count)
     drawn += large() if options.large else []

@@ -21,7 +21,7 @@ import results
 class Case:
     """Each of `batch` sequences has `queries` queries over `keys` keys, all of which
     every query sees, in bf16, in pages of so many rows or side by side, from row 0 on,
-    be it said or not."""
+    be it said or not. Keys and values may have 8 bits, with a scale for each head."""
 
     batch: int
     queries: int
@@ -31,10 +31,12 @@ class Case:
     heads: int = 32
     page: int = 0
     has_begins: bool = False
+    narrow: str = ""
 
     @property
     def name(self) -> str:
-        further = f" pages of {self.page}" if self.page else ""
+        further = f" K and V {self.narrow}" if self.narrow else ""
+        further += f" pages of {self.page}" if self.page else ""
         further += " begins" if self.has_begins else ""
         return (
             f"decode {self.batch} x {self.queries} over {self.keys} "
@@ -43,19 +45,20 @@ class Case:
 
     @property
     def plain(self) -> Case:
-        """The same without what says where rows lie."""
-        return dataclasses.replace(self, page=0, has_begins=False)
+        """The same in 16 bits, without what says where rows lie."""
+        return dataclasses.replace(self, page=0, has_begins=False, narrow="")
 
     @property
     def bytes(self) -> int:
         """Of K and V."""
-        return 4 * self.batch * self.keys * self.key_heads * self.dim
+        of_element = 1 if self.narrow else 2
+        return 2 * of_element * self.batch * self.keys * self.key_heads * self.dim
 
     @property
     def text(self) -> str:
         """The graph; batch and lengths are dynamic, as those of a cache are."""
         q = f"tensor<?x?x{self.heads}x{self.dim}xbf16>"
-        k = f"tensor<?x{self.page or '?'}x{self.key_heads}x{self.dim}xbf16>"
+        k = f"tensor<?x{self.page or '?'}x{self.key_heads}x{self.dim}x{self.narrow or 'bf16'}>"
         lse = f"tensor<?x{self.heads}x?xf32>"
         argument = clause = operand = ""
         if self.page:
@@ -65,6 +68,11 @@ class Case:
             argument += ", %begins: tensor<?xi32>"
             clause += " key_begins(%begins)"
             operand += ", tensor<?xi32>"
+        if self.narrow:
+            scales = f"tensor<{self.key_heads}xf32>"
+            argument += f", %k_scale: {scales}, %v_scale: {scales}"
+            clause += " k_scale(%k_scale) v_scale(%v_scale)"
+            operand += f", {scales}, {scales}"
         return f"""
 func.func @attend(%q: {q}, %k: {k}, %v: {k}{argument}) -> ({q}, {lse}) {{
   %o, %lse = ringlet.attention %q, %k, %v branches [<w = *, r = 1>]{clause}
@@ -76,6 +84,7 @@ func.func @attend(%q: {q}, %k: {k}, %v: {k}{argument}) -> ({q}, {lse}) {{
     def artefact(self, folder, target: str) -> pathlib.Path:
         kind = f"decode H{self.heads} {self.key_heads} D{self.dim} P{self.page} {target}"
         kind += " begins" if self.has_begins else ""
+        kind += f" {self.narrow}" if self.narrow else ""
         return gpu_suite.artefact_of(folder, kind)
 
 
@@ -94,6 +103,12 @@ def all_cases() -> list:
         *(Case(1, 1, 32768, page=page) for page in (16, 64, 256)),
         *(Case(8, 1, 131072, page=page, has_begins=True) for page in (0, 16)),
         *(Case(1, 1, keys, has_begins=True) for keys in (4096, 32768)),
+        *(
+            Case(batch, 1, keys, narrow=narrow)
+            for narrow in ("f8E4M3FN", "i8")
+            for batch, keys in ((8, 131072), (1, 32768), (8, 4096))
+        ),
+        Case(8, 1, 131072, page=16, narrow="f8E4M3FN"),
     ]
 
 
@@ -164,7 +179,25 @@ def in_pages(case: Case, k, v) -> tuple:
     order = torch.randperm(case.batch * case.keys // case.page, device="cuda")
     table = torch.argsort(order).view(case.batch, -1).int()
     shape = (len(order), case.page, case.key_heads, case.dim)
-    return *(each.view(shape)[order] for each in (k, v)), table
+    # As integers, since torch does not move all types of 8 bits.
+    kind = torch.int8 if case.narrow else k.dtype
+    return *(each.view(kind).view(shape)[order].view(k.dtype) for each in (k, v)), table
+
+
+def narrowed(case: Case, k, v) -> tuple:
+    """Keys and values in 8 bits, and what they are multiplied with: a power of two,
+    so that bf16 has what they stand for."""
+    import torch
+
+    if case.narrow == "i8":
+        scale = 1 / 32
+        narrow = [(each.float() / scale).round().clamp(-128, 127).to(torch.int8) for each in (k, v)]
+    else:
+        scale = 1 / 64
+        narrow = [(each.float() / scale).clamp(-448, 448).to(torch.float8_e4m3fn) for each in (k, v)]
+    scales = torch.full((case.key_heads,), scale, device="cuda")
+    wide = [(each.float() * scale).bfloat16() for each in narrow]
+    return narrow, (scales, scales), wide
 
 
 def error_of(case: Case, q, k, v, out) -> float:
@@ -190,9 +223,13 @@ def measure(case: Case, target: str, load, options) -> list:
     k, v = (draw(case.keys, case.key_heads) for _ in range(2))
     out = torch.full_like(q, torch.nan)
     lse = torch.empty(case.batch, case.heads, case.queries, device="cuda")
-    inputs = (q, *in_pages(case, k, v)) if case.page else (q, k, v)
+    sides, scales = (k, v), ()
+    if case.narrow:
+        sides, scales, (k, v) = narrowed(case, k, v)
+    inputs = (q, *in_pages(case, *sides)) if case.page else (q, *sides)
     if case.has_begins:
         inputs += (torch.zeros(case.batch, dtype=torch.int32, device="cuda"),)
+    inputs += scales
     calls = {"": Call(load(case).bound(*inputs, out, lse))}
     calls[""].run()
     torch.cuda.synchronize()
@@ -206,6 +243,7 @@ def measure(case: Case, target: str, load, options) -> list:
     if case != case.plain:
         beside = load(case.plain)
         name = "side by side" if case.page else "without begins"
+        name = "16 bits" if case.narrow else name
         peers[name] = Call(beside.bound(q, k, v, out.clone(), lse.clone()))
     for name, peer in peers.items():
         try:

@@ -107,6 +107,8 @@ class Program:
                 "float16": "f16",
                 "int32": "i32",
                 "int64": "i64",
+                "int8": "i8",
+                "float8_e4m3fn": "f8E4M3FN",
             }
             entry.data = tensor.data_ptr()
             entry.dtype = _capi.DTYPES[name[str(tensor.dtype).split(".")[1]]]

@@ -28,6 +28,10 @@ std::optional<DType> ringlet::run::fromAbi(abi::DType dtype) {
     return DType::i64;
   case abi::DType::Bool:
     return DType::i1;
+  case abi::DType::F8E4M3FN:
+    return DType::f8E4M3FN;
+  case abi::DType::I8:
+    return DType::i8;
   default:
     return std::nullopt;
   }
@@ -95,6 +99,8 @@ static std::string describeAttention(const abi::Attention &node) {
     text += ", lengths given";
   if (node.key_begins() >= 0)
     text += ", begins of keys given";
+  if (node.key_scale() >= 0 || node.value_scale() >= 0)
+    text += ", scales given";
   if (node.query_starts() >= 0)
     text += ", packed";
   if (node.pattern_order())

@@ -277,6 +277,8 @@ std::string Reference::evaluate(const abi::Attention &node,
       in.lengthsK = maybe(node.key_lengths());
     }
     in.keyBegins = maybe(node.key_begins());
+    in.keyScale = maybe(node.key_scale());
+    in.valueScale = maybe(node.value_scale());
     in.qOffset = maybe(node.q_offset());
     if (in.qOffset && in.qOffset->rank() == 0)
       in.qOffset = TensorView(in.qOffset->data(), in.qOffset->dtype(), {1});

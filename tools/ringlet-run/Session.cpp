@@ -162,6 +162,10 @@ int32_t ringlet::run::toRuntime(DType dtype) {
     return RL_I32;
   case DType::i64:
     return RL_I64;
+  case DType::f8E4M3FN:
+    return RL_F8E4M3FN;
+  case DType::i8:
+    return RL_I8;
   }
   return 0;
 }
@@ -204,7 +208,7 @@ bool Session::bindInputs() {
     if (auto other = file.others.find(names.back()); other != file.others.end())
       return fail(kBadUsage, options.in +
                                  ": expected dtype F16, BF16, F32, F64, BOOL, "
-                                 "I32 or I64 of tensor " +
+                                 "I32, I64, F8_E4M3 or I8 of tensor " +
                                  quoteForMessage(other->first) + ", found " +
                                  quoteForMessage(other->second));
     if (tensor == file.tensors.end())

@@ -116,11 +116,16 @@ static LogicalResult verifyInputs(AttentionOp op) {
                                  : " ([batch, sequence, head, dim])")
              << ", found rank " << type.getRank()
              << (inPages ? " (S4)" : " (section 1)");
-    if (type.getElementType() != query.getElementType())
+    if (type.getElementType() != query.getElementType() &&
+        type.getElementTypeBitWidth() != 8)
       return op.emitOpError("expected ")
              << name << " of element type " << query.getElementType()
              << ", found " << type.getElementType() << " (section 1)";
   }
+  if (value.getElementType() != key.getElementType())
+    return op.emitOpError("expected value of the element type of key, ")
+           << key.getElementType() << ", found " << value.getElementType()
+           << " (S6)";
   if (ShapedType::isDynamic(op.getQueryHeads()) ||
       ShapedType::isDynamic(op.getKeyHeads()) ||
       ShapedType::isDynamic(op.getHeadDim()) ||
@@ -414,6 +419,37 @@ static LogicalResult verifyKeyBegins(AttentionOp op) {
   return success();
 }
 
+/// S6: scales are those of heads of keys, and of elements of 8 bits alone.
+static LogicalResult verifyScales(AttentionOp op) {
+  RankedTensorType query = op.getQuery().getType(), key = op.getKey().getType();
+  if (op.isWidened() && (rlayout::getRing(query) || rlayout::getRing(key)))
+    return op.emitOpError("expected key and value of element type ")
+           << query.getElementType() << " on a ring, found "
+           << key.getElementType() << " (S6)";
+  Value starts = op.getQueryStarts();
+  Value ofEach = starts ? starts : Value(op.getQuery());
+  int64_t batch = cast<ShapedType>(ofEach.getType()).getDimSize(0);
+  batch -= starts && !ShapedType::isDynamic(batch) ? 1 : 0;
+  for (auto [scale, name] :
+       {std::pair(op.getKScale(), "k_scale"), {op.getVScale(), "v_scale"}}) {
+    if (!scale)
+      continue;
+    if (!op.isWidened())
+      return op.emitOpError("expected key and value of 8 bits beside ")
+             << name << ", found " << key.getElementType() << " (S6)";
+    ArrayRef<int64_t> shape = cast<ShapedType>(scale.getType()).getShape();
+    int64_t expected[] = {batch, op.getKeyHeads()};
+    if (ShapedType::isDynamic(shape.back()) ||
+        !llvm::equal(shape, ArrayRef(expected).take_back(shape.size()),
+                     compatible))
+      return op.emitOpError("expected a ")
+             << name << " for each of the " << op.getKeyHeads()
+             << " heads of keys, of all sequences or of each, found "
+             << scale.getType() << " (S6)";
+  }
+  return success();
+}
+
 /// Least softcap: scores are divided by it, in f32.
 static constexpr double kMinSoftcap = 1e-38;
 
@@ -513,7 +549,8 @@ LogicalResult AttentionOp::verify() {
   if (failed(verifyInputs(*this)) || failed(verifyPattern(*this)) ||
       failed(verifyOptions(*this)) || failed(verifyResults(*this)))
     return failure();
-  if (failed(verifyPages(*this)) || failed(verifyKeyBegins(*this)))
+  if (failed(verifyPages(*this)) || failed(verifyKeyBegins(*this)) ||
+      failed(verifyScales(*this)))
     return failure();
   return verifyPadding(*this);
 }

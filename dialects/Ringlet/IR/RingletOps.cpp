@@ -97,10 +97,11 @@ static void printMix(OpAsmPrinter &printer, Operation *, MixAttr mix) {
 
 /// The clauses of the operation's `oilist`, in its order.
 static constexpr StringLiteral kClauses[] = {
-    "causal",       "window",     "grid_window", "pattern_order", "q_offset",
-    "lengths",      "packed",     "pages",       "key_begins",    "sizes",
-    "sink",         "block_mask", "scale",       "softcap",       "mix",
-    "output_scale", "combine",    "tilings",     "split_kv"};
+    "causal",  "window", "grid_window",  "pattern_order", "q_offset",
+    "lengths", "packed", "pages",        "key_begins",    "k_scale",
+    "v_scale", "sizes",  "sink",         "block_mask",    "scale",
+    "softcap", "mix",    "output_scale", "combine",       "tilings",
+    "split_kv"};
 
 /// A word where clauses end is one that is none, or one that was there.
 static ParseResult parseEndOfClauses(OpAsmParser &parser, ArrayAttr) {

@@ -15,6 +15,8 @@ def Ringlet_Tensor : RankedTensorOf<[F16, BF16, F32]>;
 def Ringlet_Lengths : 1DTensorOf<[I64]>;
 def Ringlet_PageTable : 2DTensorOf<[I32]>;
 def Ringlet_KeyBegins : 1DTensorOf<[I32, I64]>;
+def Ringlet_Keys : RankedTensorOf<[F16, BF16, F32, F8E4M3FN, I8]>;
+def Ringlet_HeadScales : TensorRankOf<[F32], [1, 2]>;
 
 def Ringlet_AttentionOp : Ringlet_Op<"attention",
     [Pure, AttrSizedOperandSegments,
@@ -25,9 +27,10 @@ def Ringlet_AttentionOp : Ringlet_Op<"attention",
     make visible. `query` is `[batch, Sq, Hq, D]`, `key` `[batch, Sk, Hkv, D]`,
     `value` `[batch, Sk, Hkv, Dv]`; with packed sequences (`packed`) the first
     two axes are one, `[total, H, D]`. Element types are f16, bf16 or f32, the
-    same for all three. Query head h reads key head `h / (Hq / Hkv)`.
+    same for all three; or `key` and `value` have 8 bits, f8E4M3FN or i8 (rule
+    S6). Query head h reads key head `h / (Hq / Hkv)`.
 
-    Results: `output` `[batch, Sq, Hq, Dv]` in the element type of the inputs,
+    Results: `output` `[batch, Sq, Hq, Dv]` in the element type of `query`,
     and `lse`, f32 `[batch, Hq, Sq]`: the natural logarithm of the row's sum of
     exponentials. Under `mix = sum` it has a leading axis, one entry a branch.
     A row without any key has output 0 and lse -inf.
@@ -48,6 +51,9 @@ def Ringlet_AttentionOp : Ringlet_Op<"attention",
       * `key_begins`: the row of `key` and `value`, or of its pages, that is the
         first key of each padded sequence, `tensor<Bxi32>` or `tensor<Bxi64>`;
         lengths of keys then say behind which row they end (rule S5);
+      * `k_scale`, `v_scale`: what keys and values of 8 bits are multiplied with,
+        f32, for each head of keys, `[Hkv]`, or for each sequence and head,
+        `[B, Hkv]`; 1 without (rule S6);
       * `sizes`: the runtime values, `tensor<i64>`, of each `?` in `branches`,
         w before r. One that is a constant becomes part of its branch where B1
         allows it;
@@ -118,9 +124,27 @@ def Ringlet_AttentionOp : Ringlet_Op<"attention",
       return %o : tensor<?x?x32x128xbf16>
     }
     ```
+
+    Example: a step of decoding over a cache of 8 bits, with a scale for each
+    head of keys and of values.
+
+    ```mlir
+    func.func @decode8(%q: tensor<?x1x32x128xbf16>,
+                       %k: tensor<?x?x8x128xf8E4M3FN>,
+                       %v: tensor<?x?x8x128xf8E4M3FN>,
+                       %ks: tensor<8xf32>, %vs: tensor<8xf32>)
+        -> tensor<?x1x32x128xbf16> {
+      %o, %lse = ringlet.attention %q, %k, %v branches [<w = *, r = 1>]
+          k_scale(%ks) v_scale(%vs)
+          : (tensor<?x1x32x128xbf16>, tensor<?x?x8x128xf8E4M3FN>,
+             tensor<?x?x8x128xf8E4M3FN>, tensor<8xf32>, tensor<8xf32>)
+          -> (tensor<?x1x32x128xbf16>, tensor<?x32x1xf32>)
+      return %o : tensor<?x1x32x128xbf16>
+    }
+    ```
   }];
   let arguments = (ins
-    Ringlet_Tensor:$query, Ringlet_Tensor:$key, Ringlet_Tensor:$value,
+    Ringlet_Tensor:$query, Ringlet_Keys:$key, Ringlet_Keys:$value,
     Optional<TensorOf<[I64]>>:$q_offset,
     Optional<Ringlet_Lengths>:$query_lengths,
     Optional<Ringlet_Lengths>:$key_lengths,
@@ -131,6 +155,8 @@ def Ringlet_AttentionOp : Ringlet_Op<"attention",
     Optional<2DTensorOf<[I1]>>:$block_mask,
     Optional<Ringlet_PageTable>:$page_table,
     Optional<Ringlet_KeyBegins>:$key_begins,
+    Optional<Ringlet_HeadScales>:$k_scale,
+    Optional<Ringlet_HeadScales>:$v_scale,
     TypedArrayAttrBase<Ringlet_BranchAttr, "list of branches">:$branches,
     UnitAttr:$causal,
     OptionalAttr<ConfinedAttr<DenseI64ArrayAttr, [DenseArrayCount<2>]>>:$window,
@@ -157,6 +183,8 @@ def Ringlet_AttentionOp : Ringlet_Op<"attention",
           | `packed` `(` $query_starts `,` $key_starts `)`
           | `pages` `(` $page_table `)`
           | `key_begins` `(` $key_begins `)`
+          | `k_scale` `(` $k_scale `)`
+          | `v_scale` `(` $v_scale `)`
           | `sizes` `(` $sizes `)`
           | `sink` `(` $sink `)`
           | `block_mask` `(` $block_mask `)` `of`
@@ -181,6 +209,10 @@ def Ringlet_AttentionOp : Ringlet_Op<"attention",
     int64_t getSequenceAxis() { return isPacked() ? 0 : 1; }
     /// Whether keys and values lie in pages of a pool (S4).
     bool isPaged() { return static_cast<bool>(getPageTable()); }
+    /// Whether keys and values have 8 bits, which are widened (S6).
+    bool isWidened() {
+      return getKey().getType().getElementTypeBitWidth() == 8;
+    }
     /// The axis of rows of key and value: of a page, if they lie in pages.
     int64_t getKeyAxis() { return isPaged() ? 1 : getSequenceAxis(); }
     /// How many rows of keys a sequence may have, or if packed all of them, as

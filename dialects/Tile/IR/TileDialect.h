@@ -55,6 +55,12 @@ int64_t getWarpsOf(mlir::Type type);
 /// True if tiles of `type` lie in slots of shared memory.
 bool liesInSlot(mlir::Type type);
 
+/// True for elements of 8 bits, f8E4M3FN or i8, which views widen (S6).
+bool isWidenedElement(mlir::Type element);
+
+/// The view that made `view` if its buffer has such elements; else null.
+ViewOp getWidening(mlir::Value view);
+
 /// Checks that nothing says of tiles of `type` that they lie elsewhere than in
 /// registers.
 llvm::LogicalResult verifyInRegisters(mlir::Operation *op, mlir::Type type);

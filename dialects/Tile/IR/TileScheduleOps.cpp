@@ -370,7 +370,17 @@ static LogicalResult verifyCopy(Operation *op, ViewType view,
   return success();
 }
 
+/// The copy engine brings bytes as they are.
+static LogicalResult verifyNotWidening(Operation *op, Value view) {
+  if (ViewOp widening = getWidening(view))
+    return op->emitOpError("expected a view that does not widen, found one of ")
+           << widening.getBufferType() << " (S6)";
+  return success();
+}
+
 LogicalResult CopyOp::verify() {
+  if (failed(verifyNotWidening(*this, getView())))
+    return failure();
   if (failed(verifyCopy(*this, getView().getType(), getOffsets(),
                         getSlot().getType())))
     return failure();
@@ -378,6 +388,8 @@ LogicalResult CopyOp::verify() {
 }
 
 LogicalResult CopyOutOp::verify() {
+  if (failed(verifyNotWidening(*this, getView())))
+    return failure();
   if (failed(verifyCopy(*this, getView().getType(), getOffsets(),
                         getSlot().getType())))
     return failure();

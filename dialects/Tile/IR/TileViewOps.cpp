@@ -15,6 +15,16 @@ using namespace mlir;
 using namespace ringlet;
 using namespace ringlet::rtile;
 
+bool rtile::isWidenedElement(Type element) {
+  return isa<Float8E4M3FNType>(element) || element.isSignlessInteger(8);
+}
+
+ViewOp rtile::getWidening(Value view) {
+  auto op = view.getDefiningOp<ViewOp>();
+  return op && isWidenedElement(op.getBufferType().getElementType()) ? op
+                                                                     : ViewOp();
+}
+
 /// O1: rows of a segment and residue at equal distances need no table.
 static LogicalResult verifyViewOrder(ViewOp op) {
   if (!op.getOrder())
@@ -137,7 +147,8 @@ LogicalResult ViewOp::verify() {
         (i > 0 && axes[i] <= axes[i - 1]))
       return emitOpError("expected increasing axes below ")
              << buffer.getRank() << ", found " << axes[i];
-  if (buffer.getElementType() != view.getElementType())
+  if (buffer.getElementType() != view.getElementType() &&
+      !isWidenedElement(buffer.getElementType()))
     return emitOpError("expected a view with elements of ")
            << buffer.getElementType() << ", found " << view.getElementType();
   if (view.isSegmented() != static_cast<bool>(getSegment()))
@@ -201,6 +212,9 @@ LogicalResult LoadOp::verify() {
 }
 
 LogicalResult StoreOp::verify() {
+  if (ViewOp view = getWidening(getView()))
+    return emitOpError("expected a view that does not widen, found one of ")
+           << view.getBufferType() << " (S6)";
   return verifyAccess(*this, getView().getType(), getOffsets().size(),
                       getTile().getType());
 }

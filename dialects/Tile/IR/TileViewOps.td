@@ -51,6 +51,10 @@ def RTile_ViewOp : RTile_Op<"view", [Pure, AttrSizedOperandSegments]> {
         heads that share the keys of one key head are rows of one tile. Views of
         keys have none.
 
+    Over a buffer of 8 bits, f8E4M3FN or i8, the view *widens* (rule S6): its
+    elements are f16, bf16 or f32, which have every such number, and its tiles
+    are read as these. Nothing is written through it.
+
     A row exists if its ordinal lies in its segment and its index in the axis.
     An entry of `rows` that is no index says that an ordinal has no row; only a
     view with `positions` may have such entries where its bounds say that rows

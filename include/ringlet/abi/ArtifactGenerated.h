@@ -154,11 +154,12 @@ enum class DType : uint8_t {
   I32 = 8,
   I64 = 9,
   Bool = 10,
+  F8E4M3FN = 11,
   MIN = None,
-  MAX = Bool
+  MAX = F8E4M3FN
 };
 
-inline const DType (&EnumValuesDType())[11] {
+inline const DType (&EnumValuesDType())[12] {
   static const DType values[] = {
     DType::None,
     DType::F16,
@@ -170,13 +171,14 @@ inline const DType (&EnumValuesDType())[11] {
     DType::I16,
     DType::I32,
     DType::I64,
-    DType::Bool
+    DType::Bool,
+    DType::F8E4M3FN
   };
   return values;
 }
 
 inline const char * const *EnumNamesDType() {
-  static const char * const names[12] = {
+  static const char * const names[13] = {
     "None",
     "F16",
     "BF16",
@@ -188,13 +190,14 @@ inline const char * const *EnumNamesDType() {
     "I32",
     "I64",
     "Bool",
+    "F8E4M3FN",
     nullptr
   };
   return names;
 }
 
 inline const char *EnumNameDType(DType e) {
-  if (flatbuffers::IsOutRange(e, DType::None, DType::Bool)) return "";
+  if (flatbuffers::IsOutRange(e, DType::None, DType::F8E4M3FN)) return "";
   const size_t index = static_cast<size_t>(e);
   return EnumNamesDType()[index];
 }
@@ -4136,6 +4139,8 @@ struct AttentionT : public flatbuffers::NativeTable {
   double output_scale = 1.0;
   int32_t page_table = -1;
   int32_t key_begins = -1;
+  int32_t key_scale = -1;
+  int32_t value_scale = -1;
   AttentionT() = default;
   AttentionT(const AttentionT &o);
   AttentionT(AttentionT&&) FLATBUFFERS_NOEXCEPT = default;
@@ -4171,7 +4176,9 @@ struct Attention FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_MIX = 48,
     VT_OUTPUT_SCALE = 50,
     VT_PAGE_TABLE = 52,
-    VT_KEY_BEGINS = 54
+    VT_KEY_BEGINS = 54,
+    VT_KEY_SCALE = 56,
+    VT_VALUE_SCALE = 58
   };
   int32_t query() const {
     return GetField<int32_t>(VT_QUERY, -1);
@@ -4251,6 +4258,12 @@ struct Attention FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   int32_t key_begins() const {
     return GetField<int32_t>(VT_KEY_BEGINS, -1);
   }
+  int32_t key_scale() const {
+    return GetField<int32_t>(VT_KEY_SCALE, -1);
+  }
+  int32_t value_scale() const {
+    return GetField<int32_t>(VT_VALUE_SCALE, -1);
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyField<int32_t>(verifier, VT_QUERY, 4) &&
@@ -4283,6 +4296,8 @@ struct Attention FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            VerifyField<double>(verifier, VT_OUTPUT_SCALE, 8) &&
            VerifyField<int32_t>(verifier, VT_PAGE_TABLE, 4) &&
            VerifyField<int32_t>(verifier, VT_KEY_BEGINS, 4) &&
+           VerifyField<int32_t>(verifier, VT_KEY_SCALE, 4) &&
+           VerifyField<int32_t>(verifier, VT_VALUE_SCALE, 4) &&
            verifier.EndTable();
   }
   AttentionT *UnPack(const flatbuffers::resolver_function_t *_resolver = nullptr) const;
@@ -4372,6 +4387,12 @@ struct AttentionBuilder {
   void add_key_begins(int32_t key_begins) {
     fbb_.AddElement<int32_t>(Attention::VT_KEY_BEGINS, key_begins, -1);
   }
+  void add_key_scale(int32_t key_scale) {
+    fbb_.AddElement<int32_t>(Attention::VT_KEY_SCALE, key_scale, -1);
+  }
+  void add_value_scale(int32_t value_scale) {
+    fbb_.AddElement<int32_t>(Attention::VT_VALUE_SCALE, value_scale, -1);
+  }
   explicit AttentionBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -4410,7 +4431,9 @@ inline flatbuffers::Offset<Attention> CreateAttention(
     ringlet::abi::Mix mix = ringlet::abi::Mix::Softmax,
     double output_scale = 1.0,
     int32_t page_table = -1,
-    int32_t key_begins = -1) {
+    int32_t key_begins = -1,
+    int32_t key_scale = -1,
+    int32_t value_scale = -1) {
   AttentionBuilder builder_(_fbb);
   builder_.add_output_scale(output_scale);
   if(softcap) { builder_.add_softcap(*softcap); }
@@ -4419,6 +4442,8 @@ inline flatbuffers::Offset<Attention> CreateAttention(
   builder_.add_window_left(window_left);
   builder_.add_block_key(block_key);
   builder_.add_block_query(block_query);
+  builder_.add_value_scale(value_scale);
+  builder_.add_key_scale(key_scale);
   builder_.add_key_begins(key_begins);
   builder_.add_page_table(page_table);
   builder_.add_pattern_order(pattern_order);
@@ -4468,7 +4493,9 @@ inline flatbuffers::Offset<Attention> CreateAttentionDirect(
     ringlet::abi::Mix mix = ringlet::abi::Mix::Softmax,
     double output_scale = 1.0,
     int32_t page_table = -1,
-    int32_t key_begins = -1) {
+    int32_t key_begins = -1,
+    int32_t key_scale = -1,
+    int32_t value_scale = -1) {
   auto branches__ = branches ? _fbb.CreateVector<flatbuffers::Offset<ringlet::abi::Branch>>(*branches) : 0;
   return ringlet::abi::CreateAttention(
       _fbb,
@@ -4497,7 +4524,9 @@ inline flatbuffers::Offset<Attention> CreateAttentionDirect(
       mix,
       output_scale,
       page_table,
-      key_begins);
+      key_begins,
+      key_scale,
+      value_scale);
 }
 
 flatbuffers::Offset<Attention> CreateAttention(flatbuffers::FlatBufferBuilder &_fbb, const AttentionT *_o, const flatbuffers::rehasher_function_t *_rehasher = nullptr);
@@ -6237,7 +6266,9 @@ inline AttentionT::AttentionT(const AttentionT &o)
         mix(o.mix),
         output_scale(o.output_scale),
         page_table(o.page_table),
-        key_begins(o.key_begins) {
+        key_begins(o.key_begins),
+        key_scale(o.key_scale),
+        value_scale(o.value_scale) {
   branches.reserve(o.branches.size());
   for (const auto &branches_ : o.branches) { branches.emplace_back((branches_) ? new ringlet::abi::BranchT(*branches_) : nullptr); }
 }
@@ -6269,6 +6300,8 @@ inline AttentionT &AttentionT::operator=(AttentionT o) FLATBUFFERS_NOEXCEPT {
   std::swap(output_scale, o.output_scale);
   std::swap(page_table, o.page_table);
   std::swap(key_begins, o.key_begins);
+  std::swap(key_scale, o.key_scale);
+  std::swap(value_scale, o.value_scale);
   return *this;
 }
 
@@ -6307,6 +6340,8 @@ inline void Attention::UnPackTo(AttentionT *_o, const flatbuffers::resolver_func
   { auto _e = output_scale(); _o->output_scale = _e; }
   { auto _e = page_table(); _o->page_table = _e; }
   { auto _e = key_begins(); _o->key_begins = _e; }
+  { auto _e = key_scale(); _o->key_scale = _e; }
+  { auto _e = value_scale(); _o->value_scale = _e; }
 }
 
 inline flatbuffers::Offset<Attention> Attention::Pack(flatbuffers::FlatBufferBuilder &_fbb, const AttentionT* _o, const flatbuffers::rehasher_function_t *_rehasher) {
@@ -6343,6 +6378,8 @@ inline flatbuffers::Offset<Attention> CreateAttention(flatbuffers::FlatBufferBui
   auto _output_scale = _o->output_scale;
   auto _page_table = _o->page_table;
   auto _key_begins = _o->key_begins;
+  auto _key_scale = _o->key_scale;
+  auto _value_scale = _o->value_scale;
   return ringlet::abi::CreateAttention(
       _fbb,
       _query,
@@ -6370,7 +6407,9 @@ inline flatbuffers::Offset<Attention> CreateAttention(flatbuffers::FlatBufferBui
       _mix,
       _output_scale,
       _page_table,
-      _key_begins);
+      _key_begins,
+      _key_scale,
+      _value_scale);
 }
 
 inline ReorderT *Reorder::UnPack(const flatbuffers::resolver_function_t *_resolver) const {

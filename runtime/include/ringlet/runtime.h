@@ -249,7 +249,8 @@ typedef enum rl_dtype {
   RL_I16 = 7,
   RL_I32 = 8,
   RL_I64 = 9,
-  RL_BOOL = 10
+  RL_BOOL = 10,
+  RL_F8E4M3FN = 11
 } rl_dtype;
 /* "f32"; "none" for anything unknown. */
 RL_API const char *rl_dtype_name(int32_t dtype);

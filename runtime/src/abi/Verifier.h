@@ -126,6 +126,8 @@ private:
                    const Graph &graph);
   bool verifyValue(const std::string &place, const Function &function,
                    const GraphValue &value);
+  bool verifyScales(const std::string &place, const Graph &graph,
+                    const Attention &node);
   bool verifyAttention(const std::string &place, const Graph &graph,
                        const Attention &attention);
   bool verifyBranch(const std::string &place, const Graph &graph,

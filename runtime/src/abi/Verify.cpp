@@ -40,6 +40,8 @@ const char *ringlet::abi::dtypeName(DType dtype) {
     return "i64";
   case DType::Bool:
     return "i1";
+  case DType::F8E4M3FN:
+    return "f8E4M3FN";
   case DType::None:
     break;
   }
@@ -51,6 +53,7 @@ size_t ringlet::abi::dtypeSize(DType dtype) {
   case DType::I8:
   case DType::U8:
   case DType::Bool:
+  case DType::F8E4M3FN:
     return 1;
   case DType::F16:
   case DType::BF16:

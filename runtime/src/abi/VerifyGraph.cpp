@@ -129,6 +129,32 @@ bool Verifier::verifyBranch(const std::string &place, const Graph &graph,
   return true;
 }
 
+bool Verifier::verifyScales(const std::string &place, const Graph &graph,
+                            const Attention &node) {
+  auto typeOf = [&](int32_t value) {
+    return graph.values()->Get(uint32_t(value))->dtype();
+  };
+  bool widens = dtypeSize(typeOf(node.key())) == 1;
+  if (widens && typeOf(node.key()) != typeOf(node.value()))
+    return fail(place, formatText("expected value of the element type of key, "
+                                  "{}, found {} (S6)",
+                                  dtypeName(typeOf(node.key())),
+                                  dtypeName(typeOf(node.value()))));
+  for (int32_t scale : {node.key_scale(), node.value_scale()}) {
+    if (scale == -1)
+      continue;
+    const GraphValue &value = *graph.values()->Get(uint32_t(scale));
+    uint32_t rank = sizeOf(value.sizes());
+    if (!widens || value.dtype() != DType::F32 || rank < 1 || rank > 2)
+      return fail(place, formatText("expected scales of rank 1 or 2, f32, "
+                                    "beside keys of 8 bits, found those of "
+                                    "rank {}, {}, beside {} (S6)",
+                                    rank, dtypeName(value.dtype()),
+                                    dtypeName(typeOf(node.key()))));
+  }
+  return true;
+}
+
 bool Verifier::verifyAttention(const std::string &place, const Graph &graph,
                                const Attention &node) {
   struct {
@@ -146,7 +172,9 @@ bool Verifier::verifyAttention(const std::string &place, const Graph &graph,
                   {"sink", node.sink(), false},
                   {"block_mask", node.block_mask(), false},
                   {"page_table", node.page_table(), false},
-                  {"key_begins", node.key_begins(), false}};
+                  {"key_begins", node.key_begins(), false},
+                  {"key_scale", node.key_scale(), false},
+                  {"value_scale", node.value_scale(), false}};
   for (const auto &operand : operands)
     if (!checkOperand(place, graph, operand.name, operand.value,
                       operand.needed))
@@ -175,6 +203,9 @@ bool Verifier::verifyAttention(const std::string &place, const Graph &graph,
     return fail(place, formatText("expected a page_table of rank 2, found {} "
                                   "(S4)",
                                   rankOf(node.page_table())));
+
+  if (!verifyScales(place, graph, node))
+    return false;
 
   uint32_t branches = sizeOf(node.branches());
   if (branches == 0)

@@ -260,7 +260,7 @@ func.func @packed_by_residues(%q: tensor<16x2x16xf32, #residue>, %k: tensor<16x2
 
 func.func @generic_no_branches(%q: tensor<1x64x4x16xf32>) {
   // expected-error@+1 {{requires attribute 'branches'}}
-  %o, %lse = "ringlet.attention"(%q, %q, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>}>
+  %o, %lse = "ringlet.attention"(%q, %q, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>}>
       : (tensor<1x64x4x16xf32>, tensor<1x64x4x16xf32>, tensor<1x64x4x16xf32>) -> (tensor<1x64x4x16xf32>, tensor<1x4x64xf32>)
   return
 }
@@ -269,7 +269,7 @@ func.func @generic_no_branches(%q: tensor<1x64x4x16xf32>) {
 
 func.func @generic_branches_of_numbers(%q: tensor<1x64x4x16xf32>) {
   // expected-error@+1 {{attribute 'branches' failed to satisfy constraint: list of branches}}
-  %o, %lse = "ringlet.attention"(%q, %q, %q) <{branches = [3], operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>}>
+  %o, %lse = "ringlet.attention"(%q, %q, %q) <{branches = [3], operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>}>
       : (tensor<1x64x4x16xf32>, tensor<1x64x4x16xf32>, tensor<1x64x4x16xf32>) -> (tensor<1x64x4x16xf32>, tensor<1x4x64xf32>)
   return
 }
@@ -278,7 +278,7 @@ func.func @generic_branches_of_numbers(%q: tensor<1x64x4x16xf32>) {
 
 func.func @generic_branches_is_a_number(%q: tensor<1x64x4x16xf32>) {
   // expected-error@+1 {{Invalid attribute `branches` in property conversion}}
-  %o, %lse = "ringlet.attention"(%q, %q, %q) <{branches = 3, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>}>
+  %o, %lse = "ringlet.attention"(%q, %q, %q) <{branches = 3, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>}>
       : (tensor<1x64x4x16xf32>, tensor<1x64x4x16xf32>, tensor<1x64x4x16xf32>) -> (tensor<1x64x4x16xf32>, tensor<1x4x64xf32>)
   return
 }
@@ -287,7 +287,7 @@ func.func @generic_branches_is_a_number(%q: tensor<1x64x4x16xf32>) {
 
 func.func @generic_negative_segment(%q: tensor<1x64x4x16xf32>) {
   // expected-error@+1 {{'operandSegmentSizes' attribute cannot have negative elements}}
-  %o, %lse = "ringlet.attention"(%q, %q, %q) <{branches = [#ringlet.branch<w = 8, r = 1>], operandSegmentSizes = array<i32: 1, 1, -1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0>}>
+  %o, %lse = "ringlet.attention"(%q, %q, %q) <{branches = [#ringlet.branch<w = 8, r = 1>], operandSegmentSizes = array<i32: 1, 1, -1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0>}>
       : (tensor<1x64x4x16xf32>, tensor<1x64x4x16xf32>, tensor<1x64x4x16xf32>) -> (tensor<1x64x4x16xf32>, tensor<1x4x64xf32>)
   return
 }
@@ -295,7 +295,7 @@ func.func @generic_negative_segment(%q: tensor<1x64x4x16xf32>) {
 // -----
 
 func.func @generic_few_segments(%q: tensor<1x64x4x16xf32>) {
-  // expected-error@+1 {{size mismatch in attribute conversion: 3 vs 13}}
+  // expected-error@+1 {{size mismatch in attribute conversion: 3 vs 15}}
   %o, %lse = "ringlet.attention"(%q, %q, %q) <{branches = [#ringlet.branch<w = 8, r = 1>], operandSegmentSizes = array<i32: 1, 1, 1>}>
       : (tensor<1x64x4x16xf32>, tensor<1x64x4x16xf32>, tensor<1x64x4x16xf32>) -> (tensor<1x64x4x16xf32>, tensor<1x4x64xf32>)
   return
@@ -305,7 +305,7 @@ func.func @generic_few_segments(%q: tensor<1x64x4x16xf32>) {
 
 func.func @generic_window_empty(%q: tensor<1x64x4x16xf32>) {
   // expected-error@+1 {{attribute 'window' failed to satisfy constraint}}
-  %o, %lse = "ringlet.attention"(%q, %q, %q) <{branches = [#ringlet.branch<w = 8, r = 1>], window = array<i64>, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>}>
+  %o, %lse = "ringlet.attention"(%q, %q, %q) <{branches = [#ringlet.branch<w = 8, r = 1>], window = array<i64>, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>}>
       : (tensor<1x64x4x16xf32>, tensor<1x64x4x16xf32>, tensor<1x64x4x16xf32>) -> (tensor<1x64x4x16xf32>, tensor<1x4x64xf32>)
   return
 }
@@ -314,7 +314,7 @@ func.func @generic_window_empty(%q: tensor<1x64x4x16xf32>) {
 
 func.func @generic_window_minimum(%q: tensor<1x64x4x16xf32>) {
   // expected-error@+1 {{expected window sides of at least 0, or -1 for no limit, found -9223372036854775808 (B4)}}
-  %o, %lse = "ringlet.attention"(%q, %q, %q) <{branches = [#ringlet.branch<w = 8, r = 1>], window = array<i64: -9223372036854775808, 0>, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>}>
+  %o, %lse = "ringlet.attention"(%q, %q, %q) <{branches = [#ringlet.branch<w = 8, r = 1>], window = array<i64: -9223372036854775808, 0>, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>}>
       : (tensor<1x64x4x16xf32>, tensor<1x64x4x16xf32>, tensor<1x64x4x16xf32>) -> (tensor<1x64x4x16xf32>, tensor<1x4x64xf32>)
   return
 }
@@ -323,7 +323,7 @@ func.func @generic_window_minimum(%q: tensor<1x64x4x16xf32>) {
 
 func.func @generic_tilings_mixed(%q: tensor<1x64x4x16xf32>) {
   // expected-error@+1 {{attribute 'tilings' failed to satisfy constraint: tilings}}
-  %o, %lse = "ringlet.attention"(%q, %q, %q) <{branches = [#ringlet.branch<w = 8, r = 1>], tilings = [5], operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>}>
+  %o, %lse = "ringlet.attention"(%q, %q, %q) <{branches = [#ringlet.branch<w = 8, r = 1>], tilings = [5], operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>}>
       : (tensor<1x64x4x16xf32>, tensor<1x64x4x16xf32>, tensor<1x64x4x16xf32>) -> (tensor<1x64x4x16xf32>, tensor<1x4x64xf32>)
   return
 }

@@ -213,7 +213,7 @@ func.func @s2_no_starts(%q: tensor<64x4x16xf32>, %k: tensor<64x4x16xf32>, %v: te
 
 func.func @s2_query_lengths_alone(%q: tensor<1x64x4x16xf32>, %n: tensor<1xi64>) {
   // expected-error@+1 {{expected lengths of queries and keys together (S2)}}
-  %o, %lse = "ringlet.attention"(%q, %q, %q, %n) <{branches = [#ringlet.branch<w = 8, r = 1>], operandSegmentSizes = array<i32: 1, 1, 1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0>}>
+  %o, %lse = "ringlet.attention"(%q, %q, %q, %n) <{branches = [#ringlet.branch<w = 8, r = 1>], operandSegmentSizes = array<i32: 1, 1, 1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>}>
       : (tensor<1x64x4x16xf32>, tensor<1x64x4x16xf32>, tensor<1x64x4x16xf32>, tensor<1xi64>) -> (tensor<1x64x4x16xf32>, tensor<1x4x64xf32>)
   return
 }
@@ -478,7 +478,7 @@ func.func @b6_block_side(%q: tensor<1x64x4x16xf32>, %k: tensor<1x64x4x16xf32>, %
 
 func.func @b6_block_size_alone(%q: tensor<1x64x4x16xf32>) {
   // expected-error@+1 {{expected block_mask and its block size together (B6)}}
-  %o, %lse = "ringlet.attention"(%q, %q, %q) <{branches = [#ringlet.branch<w = 8, r = 1>], block_size = array<i64: 16, 16>, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>}>
+  %o, %lse = "ringlet.attention"(%q, %q, %q) <{branches = [#ringlet.branch<w = 8, r = 1>], block_size = array<i64: 16, 16>, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>}>
       : (tensor<1x64x4x16xf32>, tensor<1x64x4x16xf32>, tensor<1x64x4x16xf32>) -> (tensor<1x64x4x16xf32>, tensor<1x4x64xf32>)
   return
 }
@@ -487,7 +487,7 @@ func.func @b6_block_size_alone(%q: tensor<1x64x4x16xf32>) {
 
 func.func @b6_block_mask_alone(%q: tensor<1x64x4x16xf32>, %m: tensor<4x4xi1>) {
   // expected-error@+1 {{expected block_mask and its block size together (B6)}}
-  %o, %lse = "ringlet.attention"(%q, %q, %q, %m) <{branches = [#ringlet.branch<w = 8, r = 1>], operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0>}>
+  %o, %lse = "ringlet.attention"(%q, %q, %q, %m) <{branches = [#ringlet.branch<w = 8, r = 1>], operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0>}>
       : (tensor<1x64x4x16xf32>, tensor<1x64x4x16xf32>, tensor<1x64x4x16xf32>, tensor<4x4xi1>) -> (tensor<1x64x4x16xf32>, tensor<1x4x64xf32>)
   return
 }
@@ -513,7 +513,7 @@ func.func @o2_pattern_order_without_volume(%q: tensor<1x64x4x16xf32>, %k: tensor
 // -----
 
 func.func @no_clause(%q: tensor<1x64x4x16xf32>) {
-  // expected-error@+1 {{expected one of the clauses causal, window, grid_window, pattern_order, q_offset, lengths, packed, pages, key_begins, sizes, sink, block_mask, scale, softcap, mix, output_scale, combine, tilings, split_kv or the types behind a colon, found 'casual'; did you mean causal?}}
+  // expected-error@+1 {{expected one of the clauses causal, window, grid_window, pattern_order, q_offset, lengths, packed, pages, key_begins, k_scale, v_scale, sizes, sink, block_mask, scale, softcap, mix, output_scale, combine, tilings, split_kv or the types behind a colon, found 'casual'; did you mean causal?}}
   %o, %lse = ringlet.attention %q, %q, %q branches [<w = 8, r = 1>] scale = 0.5 casual
       : (tensor<1x64x4x16xf32>, tensor<1x64x4x16xf32>, tensor<1x64x4x16xf32>) -> (tensor<1x64x4x16xf32>, tensor<1x4x64xf32>)
   return

@@ -277,3 +277,22 @@ func.func @begins(%q: tensor<3x64x8x16xf32>, %k: tensor<3x?x2x16xf32>,
       -> (tensor<3x64x8x16xf32>, tensor<3x8x64xf32>)
   return
 }
+
+// Keys and values of 8 bits, with scales of heads, and of sequences and heads.
+
+// CHECK-LABEL: func.func @scales(
+// CHECK:         ringlet.attention %{{.+}}, %{{.+}}, %{{.+}} branches [<w = *, r = 1>] k_scale(%{{.+}}) v_scale(%{{.+}}) : (tensor<3x1x4x16xbf16>, tensor<3x9x2x16xf8E4M3FN>, tensor<3x9x2x16xf8E4M3FN>, tensor<2xf32>, tensor<3x2xf32>)
+// CHECK:         ringlet.attention %{{.+}}, %{{.+}}, %{{.+}} branches [<w = *, r = 1>] : (tensor<3x1x4x16xf32>, tensor<3x9x2x16xi8>, tensor<3x9x2x16xi8>)
+func.func @scales(%q: tensor<3x1x4x16xbf16>, %k: tensor<3x9x2x16xf8E4M3FN>,
+                  %s: tensor<2xf32>, %t: tensor<3x2xf32>,
+                  %x: tensor<3x1x4x16xf32>, %y: tensor<3x9x2x16xi8>) {
+  %o, %lse = ringlet.attention %q, %k, %k branches [<w = *, r = 1>]
+      v_scale(%t) k_scale(%s)
+      : (tensor<3x1x4x16xbf16>, tensor<3x9x2x16xf8E4M3FN>,
+         tensor<3x9x2x16xf8E4M3FN>, tensor<2xf32>, tensor<3x2xf32>)
+      -> (tensor<3x1x4x16xbf16>, tensor<3x4x1xf32>)
+  %o2, %lse2 = ringlet.attention %x, %y, %y branches [<w = *, r = 1>]
+      : (tensor<3x1x4x16xf32>, tensor<3x9x2x16xi8>, tensor<3x9x2x16xi8>)
+      -> (tensor<3x1x4x16xf32>, tensor<3x4x1xf32>)
+  return
+}

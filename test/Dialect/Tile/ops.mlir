@@ -159,3 +159,14 @@ rtile.func @loop(%n: index) grid(%i: index) {
   }
   rtile.return
 }
+
+// A buffer of 8 bits is read as what holds its numbers (S6).
+
+// CHECK-LABEL: rtile.func @widen(
+// CHECK:         rtile.view %{{.+}}[*, *] : memref<?x64xf8E4M3FN> to !rtile.view<16x64xbf16>
+// CHECK:         rtile.view %{{.+}}[*] : memref<?xi8> to !rtile.view<16xf32>
+rtile.func @widen(%x: memref<?x64xf8E4M3FN>, %y: memref<?xi8>) grid(%i: index) {
+  %v = rtile.view %x[*, *] : memref<?x64xf8E4M3FN> to !rtile.view<16x64xbf16>
+  %w = rtile.view %y[*] : memref<?xi8> to !rtile.view<16xf32>
+  rtile.return
+}

@@ -214,3 +214,20 @@ func.func @many_keys(%x: tensor<1x16385x2x128xbf16>, %y: tensor<1x16385x2x256xbf
       -> (tensor<1x16385x2x256xbf16>, tensor<1x2x16385xf32>)
   return %o, %p : tensor<1x16385x2x128xbf16>, tensor<1x16385x2x256xbf16>
 }
+
+// -----
+
+// The copy engine does not widen.
+
+// REMARK: no recipe: expected keys and values of bf16, found f8E4M3FN (S6)
+
+// CHECK-LABEL: func.func @narrow(
+// CHECK-NOT:     recipe
+func.func @narrow(%q: tensor<1x?x2x128xbf16>, %k: tensor<1x?x2x128xf8E4M3FN>)
+    -> tensor<1x?x2x128xbf16> {
+  %o, %l = ringlet.attention %q, %k, %k branches [<w = *, r = 1>]
+      : (tensor<1x?x2x128xbf16>, tensor<1x?x2x128xf8E4M3FN>,
+         tensor<1x?x2x128xf8E4M3FN>)
+      -> (tensor<1x?x2x128xbf16>, tensor<1x2x?xf32>)
+  return %o : tensor<1x?x2x128xbf16>
+}

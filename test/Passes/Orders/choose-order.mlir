@@ -142,6 +142,20 @@ func.func @padding(%q: tensor<1x64x4x64xf32>) -> tensor<1x64x4x64xf32> {
   return %o : tensor<1x64x4x64xf32>
 }
 
+// Keys of 8 bits stay where they are.
+// CHECK-LABEL: func.func @eight_bits
+// CHECK-NOT: ringlet.reorder
+// WHY: no order: nothing moves its keys of 8 bits (S6)
+// FORCED-LABEL: func.func @eight_bits
+// FORCED-NOT: ringlet.reorder
+func.func @eight_bits(%q: tensor<1x64x4x64xf32>, %k: tensor<1x64x4x64xi8>)
+    -> tensor<1x64x4x64xf32> {
+  %o, %lse = ringlet.attention %q, %k, %k branches [<w = 24, r = 3>]
+      : (tensor<1x64x4x64xf32>, tensor<1x64x4x64xi8>, tensor<1x64x4x64xi8>)
+      -> (tensor<1x64x4x64xf32>, tensor<1x4x64xf32>)
+  return %o : tensor<1x64x4x64xf32>
+}
+
 // What the user wrote stays.
 // CHECK-LABEL: func.func @kept
 // CHECK: pattern_order = <morton, grid = [64, 64]>

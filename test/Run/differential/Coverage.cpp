@@ -101,6 +101,38 @@ void Coverage::collect(const Operation &op) {
   note("begins along a curve", op.begins && spec.patternOrder);
   note("begins and keys in an order",
        op.begins && graph.values[op.operands[1]].order);
+  DType ofKeys = graph.values[op.operands[1]].dtype;
+  bool isNarrow = sizeOf(ofKeys) == 1;
+  DType ofQueries = graph.values[op.operands[0]].dtype;
+  struct {
+    DType keys, queries;
+    const char *name;
+  } kinds[] = {{DType::f8E4M3FN, DType::f32, "keys of f8E4M3FN beside f32"},
+               {DType::f8E4M3FN, DType::bf16, "keys of f8E4M3FN beside bf16"},
+               {DType::f8E4M3FN, DType::f16, "keys of f8E4M3FN beside f16"},
+               {DType::i8, DType::f32, "keys of i8 beside f32"},
+               {DType::i8, DType::bf16, "keys of i8 beside bf16"},
+               {DType::i8, DType::f16, "keys of i8 beside f16"}};
+  for (const auto &kind : kinds)
+    note(kind.name, ofKeys == kind.keys && ofQueries == kind.queries);
+  auto isOfSequence = [&](const std::optional<int> &scale) {
+    return scale && graph.values[*scale].shape.size() == 2;
+  };
+  note("k_scale", op.keyScale.has_value());
+  note("k_scale of sequences", isOfSequence(op.keyScale));
+  note("k_scale and a softcap", op.keyScale && spec.softcap);
+  note("v_scale", op.valueScale.has_value());
+  note("v_scale of sequences", isOfSequence(op.valueScale));
+  note("v_scale of packed sequences", isOfSequence(op.valueScale) && op.starts);
+  note("v_scale and several branches",
+       op.valueScale && spec.branches.size() > 1);
+  note("v_scale in a union", op.valueScale && op.isUnion);
+  note("v_scale under a sum", op.valueScale && spec.mix == oracle::Mix::Sum);
+  note("8 bits in pages", isNarrow && op.pages);
+  note("8 bits that begin later", isNarrow && op.begins);
+  note("8 bits and a mask", isNarrow && isMasked);
+  note("8 bits and keys in an order",
+       isNarrow && graph.values[op.operands[1]].order);
   note("negative positions", offset < 0 && queries > 0);
   note("positions past the keys", offset + queries > keys);
   note("decoding", queries > 0 && queries <= 4 && keys > 16 && offset > 0);
@@ -335,6 +367,25 @@ const std::vector<std::string> &coverageNames() {
       "begins and a mask",
       "begins along a curve",
       "begins and keys in an order",
+      "keys of f8E4M3FN beside f32",
+      "keys of f8E4M3FN beside bf16",
+      "keys of f8E4M3FN beside f16",
+      "keys of i8 beside f32",
+      "keys of i8 beside bf16",
+      "keys of i8 beside f16",
+      "k_scale",
+      "k_scale of sequences",
+      "k_scale and a softcap",
+      "v_scale",
+      "v_scale of sequences",
+      "v_scale of packed sequences",
+      "v_scale and several branches",
+      "v_scale in a union",
+      "v_scale under a sum",
+      "8 bits in pages",
+      "8 bits that begin later",
+      "8 bits and a mask",
+      "8 bits and keys in an order",
       "causal",
       "window left",
       "window right",

@@ -199,6 +199,10 @@ private:
       }
       if (op.begins)
         list.keyBegins = inputs[*op.begins];
+      if (op.keyScale)
+        list.keyScale = inputs[*op.keyScale];
+      if (op.valueScale)
+        list.valueScale = inputs[*op.valueScale];
       if (op.sink)
         list.sink = inputs[*op.sink];
       return list;

@@ -251,7 +251,8 @@ bool ConfigurationDraw::placeFused() {
   if (k.back() != v.back())
     return false;
   int axis = isPacked() ? 0 : 1;
-  int first = q[axis] == k[axis] ? 0 : 1;
+  bool isOne = q[axis] == k[axis] && types[0].dtype == types[1].dtype;
+  int first = isOne ? 0 : 1;
   int64_t heads = 0;
   for (int i = first; i < 3; ++i)
     heads += types[i].shape[axis + 1];

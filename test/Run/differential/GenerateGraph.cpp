@@ -92,11 +92,31 @@ void GraphDraw::maybeDrawPages(int64_t every) {
     drawn.fixed[kQueries] = std::min(*drawn.fixed[kQueries], *keys);
 }
 
+/// A number for each head of keys, or one for each of each sequence.
+std::optional<int> GraphDraw::maybeDrawScale(const std::string &name) {
+  if (!narrow || narrowDice.oneIn(4))
+    return std::nullopt;
+  ValueType scales;
+  scales.dtype = DType::f32;
+  scales.shape = {keyHeads};
+  scales.variables = {-1};
+  if (narrowDice.oneIn(2)) {
+    scales.shape.insert(scales.shape.begin(), sizeInType(kBatch));
+    scales.variables.insert(scales.variables.begin(), kBatch);
+  }
+  int value = graph().addValue(scales, name);
+  graph().arguments = static_cast<int>(graph().values.size());
+  return value;
+}
+
 ValueType GraphDraw::keyTensor(int64_t dim) {
-  if (!drawn.pageRows)
-    return tensor(kKeys, keyHeads, dim);
+  if (!drawn.pageRows) {
+    ValueType type = tensor(kKeys, keyHeads, dim);
+    type.dtype = narrow.value_or(dtype);
+    return type;
+  }
   ValueType type;
-  type.dtype = dtype;
+  type.dtype = narrow.value_or(dtype);
   type.shape = {kDynamic, *drawn.pageRows, keyHeads, dim};
   type.variables = {kPages, -1, -1, -1};
   return type;
@@ -232,6 +252,8 @@ std::pair<int, int> GraphDraw::addAttention(int query, int key, int value,
   op.starts = starts;
   op.pages = pages;
   op.begins = begins;
+  op.keyScale = keyScale;
+  op.valueScale = valueScale;
   op.attention->patternOrder = pattern;
   op.attention->gridWindow = near;
   op.attention->blockMask = blockSize;
@@ -327,6 +349,7 @@ int GraphDraw::addReorder(int value, std::optional<layout::OrderSpec> order,
 void GraphDraw::drawOneAttention() {
   isPacked = packDice.oneIn(4);
   drawStaticSizes();
+  maybeNarrow();
   maybeDrawPages(/*every=*/5);
   drawInputs();
   drawSequences();
@@ -344,6 +367,7 @@ void GraphDraw::drawOneAttention() {
 void GraphDraw::drawWindowedAttention() {
   isPacked = packDice.oneIn(4);
   lookBack = dice.pick<int64_t>({16, 31, 64});
+  maybeNarrow();
   maybeDrawPages(/*every=*/3);
   drawInputs();
   drawSequences();
@@ -366,6 +390,7 @@ void GraphDraw::drawTwoAttentions() {
   }
   if (!pattern)
     drawStaticSizes();
+  maybeNarrow();
   maybeDrawPages(/*every=*/2);
   drawInputs();
   drawSequences();
@@ -470,6 +495,7 @@ void GraphDraw::drawOrderedAttention() {
     break;
   }
   drawSizesOfTypes();
+  maybeNarrow();
   drawInputs();
   drawSequences();
   setOrders(queryOrder, keyOrder);
@@ -507,6 +533,7 @@ void GraphDraw::drawMaskedAttention() {
     isStatic[kQueryBlocks] = isStatic[kKeyBlocks] = dice.oneIn(2);
   }
   drawSizesOfTypes();
+  maybeNarrow();
   maybeDrawPages(/*every=*/2);
   drawInputs();
   drawSequences();

@@ -177,6 +177,10 @@ std::string meaningOf(const Graph &graph) {
       text += " pages value " + std::to_string(*op.pages);
     if (op.begins)
       text += " begins value " + std::to_string(*op.begins);
+    if (op.keyScale)
+      text += " k_scale value " + std::to_string(*op.keyScale);
+    if (op.valueScale)
+      text += " v_scale value " + std::to_string(*op.valueScale);
     for (int size : sizesOf(op))
       text += " size value " + std::to_string(size);
     text += "\n";
@@ -231,6 +235,9 @@ std::string toIR(const Graph &graph) {
       types += ", " + type(*op.pages);
     if (op.begins)
       types += ", " + type(*op.begins);
+    for (const auto &scale : {op.keyScale, op.valueScale})
+      if (scale)
+        types += ", " + type(*scale);
     text += "  " + join(op.results, name) + " = ";
     if (!op.attention) {
       text += "ringlet.reorder " + name(operands[0]) + " : " + types + " to " +
@@ -249,6 +256,10 @@ std::string toIR(const Graph &graph) {
       text += " pages(" + name(*op.pages) + ")";
     if (op.begins)
       text += " key_begins(" + name(*op.begins) + ")";
+    if (op.keyScale)
+      text += " k_scale(" + name(*op.keyScale) + ")";
+    if (op.valueScale)
+      text += " v_scale(" + name(*op.valueScale) + ")";
     if (!sizes.empty())
       text += " sizes(" + join(sizes, name) + ")";
     if (op.sink)

@@ -67,6 +67,8 @@ struct Operation {
   std::optional<int> pages;
   /// The value that says at which row the keys of padded sequences begin.
   std::optional<int> begins;
+  /// The values by which keys and values of 8 bits are multiplied.
+  std::optional<int> keyScale, valueScale;
   /// One for each branch, or none. What the call gives is 1 in `attention`.
   std::vector<SizeOperands> sizes;
   /// Whether one kernel is to compute all branches.

@@ -31,7 +31,8 @@ public:
         combineDice(seed + 6, static_cast<uint64_t>(number)),
         paddingDice(seed + 7, static_cast<uint64_t>(number)),
         pageDice(seed + 9, static_cast<uint64_t>(number)),
-        beginDice(seed + 10, static_cast<uint64_t>(number)), number(number),
+        beginDice(seed + 10, static_cast<uint64_t>(number)),
+        narrowDice(seed + 11, static_cast<uint64_t>(number)), number(number),
         forRoles(aim == Aim::Roles) {}
 
   DrawnGraph draw() {
@@ -91,6 +92,13 @@ private:
   void drawReorders();
 
   void maybeDrawPages(int64_t every);
+  /// Lets keys and values have 8 bits (S6), which no reorder moves. Recipes
+  /// have none.
+  void maybeNarrow() {
+    if (!forRoles && narrowDice.oneIn(3))
+      narrow = narrowDice.pick<DType>({DType::f8E4M3FN, DType::i8});
+  }
+  std::optional<int> maybeDrawScale(const std::string &name);
   ValueType keyTensor(int64_t dim);
   void drawStaticSizes();
   void drawSizesOfTypes();
@@ -103,6 +111,8 @@ private:
   void drawSequences() {
     drawLengths();
     drawBegins();
+    keyScale = maybeDrawScale("k_scale");
+    valueScale = maybeDrawScale("v_scale");
   }
   void drawLengths();
   void drawBegins();
@@ -135,7 +145,7 @@ private:
 
   /// One for what all graphs may have beside what their kind draws.
   Dice dice, further, lengthDice, sizeDice, packDice, orderDice, combineDice,
-      paddingDice, pageDice, beginDice;
+      paddingDice, pageDice, beginDice, narrowDice;
   int64_t number;
   bool forRoles;
   DrawnGraph drawn;
@@ -143,7 +153,9 @@ private:
   bool isStatic[kVariables] = {};
   DType dtype;
   int64_t depth, width, queryHeads, keyHeads;
-  std::optional<int> offset, sink, pages, begins;
+  std::optional<int> offset, sink, pages, begins, keyScale, valueScale;
+  /// That of keys and values, if it is not `dtype`.
+  std::optional<DType> narrow;
   bool isPacked = false;
   /// Padded sequences of full length with a q_offset each.
   bool hasOffsets = false;

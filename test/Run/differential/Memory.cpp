@@ -20,6 +20,9 @@ namespace ringlet::differential {
 
 namespace {
 
+/// What integers of 8 bits are about to be multiplied with.
+constexpr double kScaleOfIntegers = 1.0 / 32;
+
 /// A quiet NaN that no computation makes, or for integers an unlikely number.
 uint64_t poisonOf(DType dtype) {
   switch (dtype) {
@@ -29,6 +32,8 @@ uint64_t poisonOf(DType dtype) {
     return 0x7fda;
   case DType::f32:
     return 0x7fc0dead;
+  case DType::f8E4M3FN:
+    return 0x7f;
   default:
     return 0x5a5a5a5a5a5a5a5a;
   }
@@ -146,6 +151,8 @@ void Memory::fillInput(const Graph &graph, int argument,
     });
     return;
   }
+  if (name == "k_scale" || name == "v_scale")
+    return fillScales(view, dice);
   Data data = name == "q" || name == "k" ? configuration.data : Data::Normal;
   double root =
       view.rank() ? std::sqrt(static_cast<double>(view.sizes().back())) : 1;
@@ -190,9 +197,23 @@ void Memory::fillInput(const Graph &graph, int argument,
     double slope = data == Data::Rising ? 30 : data == Data::Cliff ? -600 : -30;
     return noise + slope * row / (rows * root);
   };
+  // Integers have digits where the scale is a small one. What is too far for 8
+  // bits is as far as they reach.
+  double step = view.dtype() == DType::i8 ? 1 / kScaleOfIntegers : 1;
+  double limit = sizeOf(view.dtype()) == 1 ? 448 : HUGE_VAL;
   forEachIndex(view.sizes(), [&](const int64_t *indices) {
-    view.set(indices,
-             element(axis >= 0 ? static_cast<double>(indices[axis]) : 0));
+    double value = element(axis >= 0 ? static_cast<double>(indices[axis]) : 0);
+    view.set(indices, std::clamp(step * value, -limit, limit));
+  });
+}
+
+/// Of any sign, and none.
+void Memory::fillScales(const MutableTensorView &scales, Dice &dice) {
+  bool ofIntegers = inputViews[1].dtype() == DType::i8;
+  forEachIndex(scales.sizes(), [&](const int64_t *indices) {
+    double scale = (0.5 + dice.uniform()) * (ofIntegers ? kScaleOfIntegers : 1);
+    scale *= dice.oneIn(6) ? -1 : dice.oneIn(12) ? 0 : 1;
+    scales.set(indices, scale);
   });
 }
 

@@ -35,6 +35,7 @@ private:
   std::vector<int64_t> countQueries(bool arePacked) const;
   void fillLengths(const MutableTensorView &lengths, bool ofKeys, Dice &dice);
   void fillStarts(const MutableTensorView &starts, bool ofKeys, Dice &dice);
+  void fillScales(const MutableTensorView &scales, Dice &dice);
   void fillBegins(const MutableTensorView &begins, Dice &dice);
   int64_t getBegin(const Operation &op, int64_t sequence) const;
   void poisonPast(const Graph &graph, int argument, int lengths);

@@ -33,6 +33,10 @@ rl_dtype toRuntime(DType dtype) {
     return RL_I32;
   case DType::i64:
     return RL_I64;
+  case DType::f8E4M3FN:
+    return RL_F8E4M3FN;
+  case DType::i8:
+    return RL_I8;
   }
   return RL_F32;
 }

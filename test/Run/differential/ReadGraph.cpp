@@ -56,12 +56,14 @@ private:
     for (int64_t size : tensor.getShape())
       type.shape.push_back(ShapedType::isDynamic(size) ? kDynamic : size);
     Type element = tensor.getElementType();
-    type.dtype = element.isF16()         ? DType::f16
-                 : element.isBF16()      ? DType::bf16
-                 : element.isF32()       ? DType::f32
-                 : element.isInteger(1)  ? DType::i1
-                 : element.isInteger(32) ? DType::i32
-                                         : DType::i64;
+    type.dtype = element.isF16()                  ? DType::f16
+                 : element.isBF16()               ? DType::bf16
+                 : element.isF32()                ? DType::f32
+                 : element.isInteger(1)           ? DType::i1
+                 : element.isInteger(32)          ? DType::i32
+                 : element.isInteger(8)           ? DType::i8
+                 : isa<Float8E4M3FNType>(element) ? DType::f8E4M3FN
+                                                  : DType::i64;
     if (rlayout::LayoutAttr layout = rlayout::getLayout(tensor)) {
       type.axis = static_cast<int>(layout.getAxis());
       if (layout.getOrder())
@@ -105,6 +107,10 @@ private:
       result.pages = numbers.lookup(op.getPageTable());
     if (op.getKeyBegins())
       result.begins = numbers.lookup(op.getKeyBegins());
+    if (op.getKScale())
+      result.keyScale = numbers.lookup(op.getKScale());
+    if (op.getVScale())
+      result.valueScale = numbers.lookup(op.getVScale());
     if (!op.getSizes().empty())
       result.sizes = readSizes(op);
     if (op.getSink())

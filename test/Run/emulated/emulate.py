@@ -23,6 +23,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parents[1] / "Support"))
 
 import host_code  # noqa: E402
+import narrow  # noqa: E402
 import safetensors_file  # noqa: E402
 
 
@@ -55,6 +56,12 @@ class Case:
     # Rows of a page; those of a sequence are a multiple. All else of the pool, and
     # what lies behind lengths, holds no numbers.
     page: int = 0
+    # The type of k and v where it has 8 bits, and whether each is multiplied with a
+    # number for each head, of all "sequences" or of each.
+    narrow: str = ""
+    scales: str = ""
+    # All bytes there are, as values and, but for NaN, as keys.
+    every_byte: bool = False
     # Rows of q where they are fewer.
     queries: int = 0
     # Rows of k and v, in each sequence of several, that hold no numbers.
@@ -77,19 +84,25 @@ class Case:
         return tuple(-(-self.rows // side) for side in self.blocks)
 
     @property
+    def scale_shape(self) -> tuple:
+        count = len(self.starts[0]) - 1 if self.starts else self.batch[0]
+        return (count, self.key_heads) if self.scales == "sequences" else (self.key_heads,)
+
+    @property
     def text(self) -> str:
         def layout(order, axis=len(self.batch)):
             return f", #rlayout.layout<order = <{order}>, axis = {axis}>" if order else ""
 
         batch = "".join(f"{size}x" for size in self.batch)
 
-        def tensor(heads, dim, order):
-            return f"tensor<{batch}?x{heads}x{dim}x{self.dtype}{layout(order)}>"
+        def tensor(heads, dim, order, dtype=self.dtype):
+            return f"tensor<{batch}?x{heads}x{dim}x{dtype}{layout(order)}>"
 
         def keys(dim):
+            dtype = self.narrow or self.dtype
             if not self.page:
-                return tensor(self.key_heads, dim, self.key_order)
-            return f"tensor<?x{self.page}x{self.key_heads}x{dim}x{self.dtype}>"
+                return tensor(self.key_heads, dim, self.key_order, dtype)
+            return f"tensor<?x{self.page}x{self.key_heads}x{dim}x{dtype}>"
 
         types = {
             "q": tensor(self.heads, self.dim, self.order),
@@ -104,6 +117,9 @@ class Case:
             types["pages"] = "tensor<?x?xi32>"
         if self.begins:
             types["k_begins"] = f"tensor<{len(self.begins)}xi32>"
+        if self.scales:
+            sizes = "".join(f"{size}x" for size in self.scale_shape)
+            types["k_scale"] = types["v_scale"] = f"tensor<{sizes}f32>"
         out = tensor(self.heads, self.value_dim or self.dim, self.order)
         results = f"({out}, tensor<{batch}{self.heads}x?xf32{layout(self.order, len(self.batch) + 1)}>)"
         arguments = ", ".join(f"%{name}: {type_}" for name, type_ in types.items())
@@ -124,7 +140,8 @@ class Case:
             shape += f", pages of {self.page}"
         for sides, order in (("Q", self.order), ("K and V", self.key_order)):
             shape += f", {sides} along {order}" if order else ""
-        text = f"{self.target} {self.recipe}, {shape} {self.dtype}, {self.attributes}"
+        dtypes = f"{self.dtype} {self.narrow}" if self.narrow else self.dtype
+        text = f"{self.target} {self.recipe}, {shape} {dtypes}, {self.attributes}"
         return re.sub(r"table<\[.*?\]>", "table<...>", text)
 
 
@@ -351,6 +368,7 @@ CASES = [
         lengths=((4, 0, 1), (1280, 77, 640)),
         begins=(512, 3, 77),
     ),
+    *narrow.cases(Case),
 ]
 
 
@@ -405,8 +423,16 @@ def write_inputs(case, path) -> None:
             for at in range(len(numbers)) if case.page else ():
                 if at // row not in counted:
                     numbers[at] = math.nan
-        content = safetensors_file.encode(case.dtype, numbers)
-        tensors.append((name, case.dtype, shape, content))
+        dtype = case.narrow if case.narrow and name != "q" else case.dtype
+        if dtype == "i8":
+            numbers = [each * 32 for each in numbers]
+        content = safetensors_file.encode(dtype, numbers)
+        if case.every_byte and name != "q":
+            row = heads * dim
+            content = bytes((at // row + 5 * (at % row)) % 256 for at in range(len(content)))
+            if name == "k":
+                content = bytes(0 if each & 0x7F == 0x7F else each for each in content)
+        tensors.append((name, dtype, shape, content))
     if case.blocks:
         count = math.prod(case.mask_shape)
         content = safetensors_file.encode("i1", [draw.random() < 0.5 for _ in range(count)])
@@ -420,6 +446,12 @@ def write_inputs(case, path) -> None:
     if case.begins:
         content = safetensors_file.encode("i32", case.begins)
         tensors.append(("k_begins", "i32", (len(case.begins),), content))
+    for name in ("k_scale", "v_scale") if case.scales else ():
+        shape = case.scale_shape
+        unit = 1 / 32 if case.narrow == "i8" else 1
+        numbers = [draw.uniform(0.5, 1.5) * draw.choice([unit, -unit]) for _ in range(99)]
+        numbers = numbers[: math.prod(shape)]
+        tensors.append((name, "f32", shape, safetensors_file.encode("f32", numbers)))
     safetensors_file.write(path, tensors)
 
 

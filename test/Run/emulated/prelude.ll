@@ -60,6 +60,34 @@ define void @nvvm.cp.async.wait.all() {
   call void @gpu_wait_copies()
   ret void
 }
+; Each of the last four digits of the selector, from the last on, is the number of a
+; byte of both words.
+define i32 @nvvm.prmt(i32 %low, i32 %high, i32 %selector) {
+  %l = zext i32 %low to i64
+  %h = zext i32 %high to i64
+  %upper = shl i64 %h, 32
+  %both = or i64 %upper, %l
+  br label %next
+next:
+  %at = phi i32 [ 0, %0 ], [ %after, %next ]
+  %sum = phi i32 [ 0, %0 ], [ %more, %next ]
+  %shift = mul i32 %at, 4
+  %digits = lshr i32 %selector, %shift
+  %number = and i32 %digits, 7
+  %wide = zext i32 %number to i64
+  %bits = mul i64 %wide, 8
+  %moved = lshr i64 %both, %bits
+  %byte = trunc i64 %moved to i32
+  %own = and i32 %byte, 255
+  %place = mul i32 %at, 8
+  %there = shl i32 %own, %place
+  %more = or i32 %sum, %there
+  %after = add i32 %at, 1
+  %done = icmp eq i32 %after, 4
+  br i1 %done, label %end, label %next
+end:
+  ret i32 %more
+}
 define float @nvvm.ex2.approx.ftz.f32(float %x) {
   %result = call float @gpu_exp2(float %x)
   ret float %result
@@ -196,6 +224,24 @@ define void @asm.store.i32(i32 %value, ptr %to, i1 %if) {
   br i1 %if, label %store, label %end
 store:
   store i32 %value, ptr %to
+  br label %end
+end:
+  ret void
+}
+define i1 @asm.any(i1 %value) {
+  %byte = zext i1 %value to i8
+  %any = call zeroext i8 @gpu_any(i8 zeroext %byte)
+  %result = trunc i8 %any to i1
+  ret i1 %result
+}
+define void @asm.store.shared(ptr %to, i32 %a, i32 %b, i32 %c, i32 %d, i1 %if) {
+  br i1 %if, label %store, label %end
+store:
+  %words1 = insertelement <4 x i32> poison, i32 %a, i32 0
+  %words2 = insertelement <4 x i32> %words1, i32 %b, i32 1
+  %words3 = insertelement <4 x i32> %words2, i32 %c, i32 2
+  %words4 = insertelement <4 x i32> %words3, i32 %d, i32 3
+  store <4 x i32> %words4, ptr %to, align 16
   br label %end
 end:
   ret void

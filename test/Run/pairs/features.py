@@ -35,9 +35,12 @@ class Operand:
 # for each sequence.
 BY_SEQUENCE = (
     "q_offset", "query_lengths", "key_lengths", "query_starts", "key_starts",
-    "key_begins",
+    "key_begins", "v_scale",
 )  # fmt: skip
-OPERANDS = (*BY_SEQUENCE[:-1], "w", "r", "sink", "block_mask", "pages", "key_begins")
+OPERANDS = (
+    *BY_SEQUENCE[:-2], "w", "r", "sink", "block_mask", "pages", "key_begins", "k_scale",
+    "v_scale",
+)  # fmt: skip
 
 
 @dataclasses.dataclass
@@ -52,6 +55,8 @@ class Attention:
     dim: int = 16
     value_dim: int = 16
     dtype: str = "f32"
+    # That of keys and values, where it is another one.
+    narrow: str = ""
     is_dynamic_batch: bool = False
     is_dynamic_length: bool = False
     is_packed: bool = False
@@ -95,7 +100,8 @@ class Attention:
             pages = tuple((5 * i + 2) % (count + 1) for i in range(count))
             others.append(Operand("pages", table, "i32", pages))
         others.sort(key=lambda each: OPERANDS.index(each.name))
-        return [Operand(*each, self.dtype) for each in inputs] + others
+        dtypes = (self.dtype, *[self.narrow or self.dtype] * 2)
+        return [Operand(*each, dtype) for each, dtype in zip(inputs, dtypes)] + others
 
     def all_results(self) -> list:
         output = self._rows(self.rows, self.heads, self.value_dim)
@@ -313,6 +319,24 @@ def _(attention):
     attention.clauses.append("key_begins(%key_begins)")
 
 
+def narrow(name: str, dtype: str, unit: float) -> None:
+    """Keys and values of 8 bits, with scales of heads and of sequences."""
+
+    @feature(name, "8 bits")
+    def _(attention):
+        attention.narrow = dtype
+        # Packed ones are two.
+        batch = 2 if attention.is_packed else attention.batch
+        heads = attention.key_heads
+        of_keys = [unit * (1 + i) for i in range(heads)]
+        of_values = [unit * (0.5 + i) * (-1) ** i for i in range(batch * heads)]
+        attention.add("k_scale", (heads,), "f32", *of_keys)
+        attention.add("v_scale", (batch, heads), "f32", *of_values)
+        attention.clauses.append("k_scale(%k_scale) v_scale(%v_scale)")
+
+
+narrow("keys of e4m3", "f8E4M3FN", 0.75)
+narrow("keys of i8", "i8", 1 / 40)
 offset("q_offset", (), 7)
 offset("q_offset below 0", (), -9)
 offset("q_offset of sequences", (2,), 3, 11)

@@ -25,7 +25,8 @@ def draw(operand, seed: str) -> bytes:
         return encode("i1", [dice.random() < 0.6 for _ in range(count)])
     begin = dice.randrange(len(_NORMAL))
     turns = _NORMAL[begin:] + _NORMAL * (count // len(_NORMAL) + 1)
-    return encode(operand.dtype, turns[:count])
+    step = 1 / 40 if operand.dtype == "i8" else 1
+    return encode(operand.dtype, [each / step for each in turns[:count]])
 
 
 # Where tensors may lie, beside "plain".

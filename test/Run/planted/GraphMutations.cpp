@@ -76,6 +76,15 @@ bool forgetBegins(ModuleOp module) {
   });
 }
 
+/// Values of 8 bits are not multiplied.
+bool forgetValueScales(ModuleOp module) {
+  return editEach<attn::AttentionOp>(module, [](attn::AttentionOp op) {
+    bool had = static_cast<bool>(op.getVScale());
+    op.getVScaleMutable().clear();
+    return had;
+  });
+}
+
 } // namespace
 
 std::vector<Mutation> planted::graphMutations() {
@@ -84,5 +93,6 @@ std::vector<Mutation> planted::graphMutations() {
       {"segments are rounded up to the dilation", "graph", roundSegments},
       {"head ranges are ignored", "graph", ignoreHeadRanges},
       {"begins of keys are ignored", "graph", forgetBegins},
+      {"scales of values are ignored", "graph", forgetValueScales},
   };
 }

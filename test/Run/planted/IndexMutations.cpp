@@ -10,6 +10,7 @@
 
 #include "dialects/Plan/IR/PlanDialect.h"
 
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -425,6 +426,41 @@ bool takeLengthsFromBegins(ModuleOp module) {
   });
 }
 
+/// The loads of scales, of one element.
+SmallVector<rtile::LoadOp> scaleLoads(ModuleOp module) {
+  SmallVector<rtile::LoadOp> loads;
+  module.walk([&](rtile::LoadOp load) {
+    if (load.getView().getType().getShape() == ArrayRef<int64_t>{1} &&
+        load.getResult().hasOneUse() &&
+        isa<rtile::BroadcastOp>(*load->user_begin()))
+      loads.push_back(load);
+  });
+  return loads;
+}
+
+/// Keys and values have the scale of another head, or of another sequence.
+bool scaleOfFirst(ModuleOp module) {
+  SmallVector<rtile::LoadOp> loads = scaleLoads(module);
+  for (rtile::LoadOp load : loads) {
+    OpBuilder builder(load);
+    Value zero = arith::ConstantIndexOp::create(builder, load.getLoc(), 0);
+    load.getOffsetsMutable().assign(zero);
+  }
+  return !loads.empty();
+}
+
+/// Scales have no sign.
+bool scalesOfSize(ModuleOp module) {
+  SmallVector<rtile::LoadOp> loads = scaleLoads(module);
+  for (rtile::LoadOp load : loads) {
+    OpBuilder builder(load->getContext());
+    builder.setInsertionPointAfter(load);
+    auto size = math::AbsFOp::create(builder, load.getLoc(), load.getResult());
+    load.getResult().replaceAllUsesExcept(size, size);
+  }
+  return !loads.empty();
+}
+
 /// Keys and values lie in the pages of another sequence.
 bool pagesOfFirst(ModuleOp module) {
   return editEach<rtile::ViewOp>(module, [](rtile::ViewOp view) {
@@ -505,6 +541,8 @@ std::vector<Mutation> planted::indexMutations() {
       {"masks take ordinals for positions", stage, forgetPositions},
       {"begins of keys are applied twice", stage, applyBeginsTwice},
       {"lengths of keys count from their begin", stage, takeLengthsFromBegins},
+      {"scales are those of the first head or sequence", stage, scaleOfFirst},
+      {"scales lose their sign", stage, scalesOfSize},
       {"keys lie in the pages of the first sequence", stage, pagesOfFirst},
       {"values lie a page further on", stage, nextPageOfValues},
       {"pages are those of the pool", stage, forgetPages},

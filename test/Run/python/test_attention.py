@@ -342,7 +342,7 @@ P = np.zeros((9, 2, 8), np.float32)
         (
             (X, X.astype("f2"), X),
             {},
-            r"expected key as f32 \[batch, sequence, heads, head size\], found "
+            r"expected key as f32 or f8E4M3FN or i8 \[batch, sequence, heads, head size\], found "
             r"f16\[1, 9, 2, 8\] \(S2\); convert it to f32",
         ),
         (

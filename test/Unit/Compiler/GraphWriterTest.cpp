@@ -123,6 +123,24 @@ func.func @f(%q: tensor<3x1x4x16xf32>, %k: tensor<3x8x4x16xf32>,
   EXPECT_EQ(g.attention(0).key_begins, 2);
 }
 
+TEST(GraphWriter, Scales) {
+  Graph g(R"mlir(
+func.func @f(%q: tensor<3x1x4x16xf32>, %k: tensor<3x8x4x16xf8E4M3FN>,
+             %s: tensor<4xf32>, %t: tensor<3x4xf32>) -> tensor<3x1x4x16xf32> {
+  %o, %l = ringlet.attention %q, %k, %k branches [<w = *, r = 1>]
+      k_scale(%s) v_scale(%t)
+      : (tensor<3x1x4x16xf32>, tensor<3x8x4x16xf8E4M3FN>,
+         tensor<3x8x4x16xf8E4M3FN>, tensor<4xf32>, tensor<3x4xf32>)
+      -> (tensor<3x1x4x16xf32>, tensor<3x4x1xf32>)
+  return %o : tensor<3x1x4x16xf32>
+}
+)mlir");
+  ASSERT_TRUE(g.graph);
+  EXPECT_EQ(g.graph->values[1]->dtype, abi::DType::F8E4M3FN);
+  EXPECT_EQ(g.attention(0).key_scale, 2);
+  EXPECT_EQ(g.attention(0).value_scale, 3);
+}
+
 TEST(GraphWriter, DefaultsStayDefaults) {
   Graph g(R"mlir(
 func.func @f(%q: tensor<1x8x2x16xf32>) -> tensor<1x8x2x16xf32> {
@@ -139,6 +157,7 @@ func.func @f(%q: tensor<1x8x2x16xf32>) -> tensor<1x8x2x16xf32> {
   EXPECT_EQ(g.attention(0).window_left, -1);
   EXPECT_EQ(g.attention(0).page_table, -1);
   EXPECT_EQ(g.attention(0).key_begins, -1);
+  EXPECT_EQ(g.attention(0).key_scale, -1);
 }
 
 TEST(GraphWriter, ConstantsOrdersAndCopies) {

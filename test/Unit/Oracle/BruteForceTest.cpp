@@ -109,17 +109,24 @@ private:
     if (problem.qOffset)
       result.offset =
           at(problem.qOffset, problem.qOffset->elements() > 1 ? s : 0);
-    auto accessor = [s](const Tensor &tensor, int64_t first, bool packed) {
-      return [&tensor, first, packed, s](int64_t row, int64_t head, int64_t i) {
-        return packed ? tensor.get({first + row, head, i})
-                      : tensor.get({s, first + row, head, i});
+    auto accessor = [s](const Tensor &tensor, int64_t first, bool packed,
+                        const std::optional<Tensor> &scales) {
+      return [&tensor, &scales, first, packed, s](int64_t row, int64_t head,
+                                                  int64_t i) {
+        double scale = !scales               ? 1
+                       : scales->rank() == 1 ? scales->get({head})
+                                             : scales->get({s, head});
+        return scale * (packed ? tensor.get({first + row, head, i})
+                               : tensor.get({s, first + row, head, i}));
       };
     };
+    static const std::optional<Tensor> none;
     bool packedQ = problem.cuSeqlensQ.has_value();
     bool packedK = problem.cuSeqlensK.has_value();
-    result.query = accessor(problem.query, firstQuery, packedQ);
-    result.key = accessor(problem.key, firstKey, packedK);
-    result.value = accessor(problem.value, firstKey, packedK);
+    result.query = accessor(problem.query, firstQuery, packedQ, none);
+    result.key = accessor(problem.key, firstKey, packedK, problem.keyScale);
+    result.value =
+        accessor(problem.value, firstKey, packedK, problem.valueScale);
     return result;
   }
 

@@ -22,7 +22,7 @@ struct Problem {
   AttentionSpec spec;
   Tensor query, key, value;
   std::optional<Tensor> cuSeqlensQ, cuSeqlensK, lengthsQ, lengthsK, keyBegins,
-      qOffset, sink, blockMask;
+      keyScale, valueScale, qOffset, sink, blockMask;
 
   AttentionInputs inputs() const {
     auto view = [](const std::optional<Tensor> &tensor) {
@@ -37,6 +37,8 @@ struct Problem {
     result.lengthsQ = view(lengthsQ);
     result.lengthsK = view(lengthsK);
     result.keyBegins = view(keyBegins);
+    result.keyScale = view(keyScale);
+    result.valueScale = view(valueScale);
     result.qOffset = view(qOffset);
     result.sink = view(sink);
     result.blockMask = view(blockMask);

@@ -101,6 +101,17 @@ Tensor randomBegins(Dice &dice, const Side &keys, Problem &problem) {
   return vectorOf(dice.oneIn(2) ? DType::i32 : DType::i64, begins);
 }
 
+/// None, one for each head, or one for each of each sequence.
+std::optional<Tensor> randomScales(Dice &dice, int64_t sequences,
+                                   int64_t keyHeads) {
+  if (dice.oneIn(4))
+    return std::nullopt;
+  Tensor scales(DType::f32,
+                dice.oneIn(2) ? Shape{keyHeads} : Shape{sequences, keyHeads});
+  fillRandom(scales, dice.random);
+  return scales;
+}
+
 Branch randomBranch(Dice &dice, int64_t maxLength, int64_t heads) {
   Branch branch;
   if (!dice.oneIn(5))
@@ -149,8 +160,15 @@ Problem randomProblem(std::mt19937_64 &random, int64_t maxLength) {
   auto dtype = static_cast<DType>(dice.between(0, 2)); // f16, bf16 or f32
   double deviation = dice.oneIn(3) ? 3 : 1;
   problem.query = randomOperand(dice, queries, dtype, heads, dim, deviation);
-  problem.key = randomOperand(dice, keys, dtype, keyHeads, dim, deviation);
-  problem.value = randomOperand(dice, keys, dtype, keyHeads, valueDim, 1);
+  DType narrow = dtype;
+  if (dice.oneIn(4))
+    narrow = dice.oneIn(2) ? DType::f8E4M3FN : DType::i8;
+  problem.key = randomOperand(dice, keys, narrow, keyHeads, dim, deviation);
+  problem.value = randomOperand(dice, keys, narrow, keyHeads, valueDim, 1);
+  if (narrow != dtype) {
+    problem.keyScale = randomScales(dice, sequences, keyHeads);
+    problem.valueScale = randomScales(dice, sequences, keyHeads);
+  }
 
   int64_t branches = dice.between(1, 4);
   for (int64_t i = 0; i < branches; ++i)
@@ -259,6 +277,7 @@ std::string describe(const Problem &problem) {
   flag("lengths-q", problem.lengthsQ.has_value());
   flag("lengths-k", problem.lengthsK.has_value());
   flag("begins", problem.keyBegins.has_value());
+  flag("scales", problem.keyScale || problem.valueScale);
   return text;
 }
 

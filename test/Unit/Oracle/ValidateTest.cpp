@@ -120,6 +120,14 @@ TEST(Validate, Refusals) {
        [](Problem &p) { p.keyBegins = vectorOf(DType::f32, {3, 3}); }},
       {"S5", "2 entries of key_begins, one per batch item",
        [](Problem &p) { p.keyBegins = vectorOf(DType::i32, {3, 3, 3}); }},
+      {"S6", "value of the element type of key, i8, found f32",
+       [](Problem &p) { p.key = Tensor(DType::i8, p.key.shape()); }},
+      {"S6", "shape [2] or [2, 2] and type f32, one for each head of keys",
+       [](Problem &p) { p.keyScale = vectorOf(DType::f32, {1, 1, 1}); }},
+      {"S6", "found shape [3, 2] of type f32",
+       [](Problem &p) { p.valueScale = Tensor(DType::f32, {3, 2}); }},
+      {"section 1", "query of type f16, bf16 or f32",
+       [](Problem &p) { p.query = Tensor(DType::i8, p.query.shape()); }},
       {"S2", "found 9 for batch item 1; nearest legal choice: 8",
        [](Problem &p) { p.lengthsK = vectorOf(DType::i32, {3, 9}); }},
       {"S2", "found -1 for batch item 0; nearest legal choice: 0",
@@ -292,6 +300,11 @@ TEST(Validate, Permits) {
       [](Problem &p) { p.qOffset = vectorOf(DType::i32, {-100}); },
       [](Problem &p) { p.lengthsK = vectorOf(DType::i32, {0, 8}); },
       [](Problem &p) { p.keyBegins = vectorOf(DType::i32, {-1, 99}); },
+      [](Problem &p) {
+        p.key = Tensor(DType::f8E4M3FN, p.key.shape());
+        p.value = Tensor(DType::f8E4M3FN, p.value.shape());
+        p.valueScale = Tensor(DType::f32, {2, 2});
+      },
       [](Problem &p) { p.spec.patternOrder = layout::OrderSpec(); },
       [](Problem &p) { p.sink = vectorOf(DType::bf16, {0, 0, 0, -HUGE_VAL}); },
   };

@@ -101,7 +101,7 @@ const Malformed malformed[] = {
      [](auto &a) { a.constants[0]->sizes = {2}; }},
     {"ConstantOverflow", "overflows 64 bits",
      [](auto &a) { a.constants[0]->sizes = {INT64_MAX, INT64_MAX}; }},
-    {"ConstantType", "element type from 1 to 10, found 77",
+    {"ConstantType", "element type from 1 to 11, found 77",
      [](auto &a) { a.constants[0]->dtype = DType(77); }},
     {"ParamStrides", "one stride for each of 2 sizes, found 1",
      [](auto &a) { a.kernels[0]->params[0]->strides = {1}; }},
@@ -406,6 +406,8 @@ const Malformed malformed[] = {
        auto &node = attention(a);
        node.query_starts = node.key_starts = node.key_begins = node.query;
      }},
+    {"S6Scales", "expected scales of rank 1 or 2, f32, beside keys of 8 bits",
+     [](auto &a) { attention(a).key_scale = attention(a).query; }},
 };
 
 class VerifyMalformed : public testing::TestWithParam<Malformed> {};

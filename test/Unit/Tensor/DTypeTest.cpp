@@ -51,10 +51,12 @@ uint16_t infinityOf(const Format &format) {
 
 TEST(DType, NamesAndSizes) {
   const std::pair<DType, std::string> names[] = {
-      {DType::f16, "f16"}, {DType::bf16, "bf16"}, {DType::f32, "f32"},
-      {DType::f64, "f64"}, {DType::i1, "i1"},     {DType::i32, "i32"},
-      {DType::i64, "i64"}};
-  const int64_t sizes[] = {2, 2, 4, 8, 1, 4, 8};
+      {DType::f16, "f16"}, {DType::bf16, "bf16"},
+      {DType::f32, "f32"}, {DType::f64, "f64"},
+      {DType::i1, "i1"},   {DType::i32, "i32"},
+      {DType::i64, "i64"}, {DType::f8E4M3FN, "f8E4M3FN"},
+      {DType::i8, "i8"}};
+  const int64_t sizes[] = {2, 2, 4, 8, 1, 4, 8, 1, 1};
   for (int i = 0; i < kNumDTypes; ++i) {
     EXPECT_EQ(nameOf(names[i].first), names[i].second);
     EXPECT_EQ(parseDType(names[i].second), names[i].first);
@@ -156,7 +158,41 @@ TEST(DType, RandomDoublesGoToTheNearest) {
     }
 }
 
+/// By the definition: 4 bits of exponent, less 7, and 3 of digits; no infinity.
+TEST(DType, EveryF8E4M3FN) {
+  for (int bits = 0; bits < 0x100; ++bits) {
+    auto pattern = static_cast<uint8_t>(bits);
+    int exponent = bits >> 3 & 15, digits = bits & 7;
+    double size = exponent ? std::ldexp(8 + digits, exponent - 10)
+                           : std::ldexp(digits, -9);
+    float wide = f8E4M3FNToFloat(pattern);
+    EXPECT_EQ(std::signbit(wide), bits >= 0x80);
+    if ((bits & 0x7f) == 0x7f) {
+      EXPECT_TRUE(std::isnan(wide));
+      continue;
+    }
+    EXPECT_EQ(wide, bits & 0x80 ? -size : size);
+    EXPECT_EQ(doubleToF8E4M3FN(wide), pattern);
+    // Half way to the next one the even one is taken, past that the next.
+    if ((bits & 0x7f) == 0x7e)
+      continue;
+    double next = f8E4M3FNToFloat(static_cast<uint8_t>(bits + 1));
+    double middle = (wide + next) / 2;
+    EXPECT_EQ(doubleToF8E4M3FN(middle), bits + (bits & 1)) << bits;
+    EXPECT_EQ(doubleToF8E4M3FN(std::nextafter(middle, next)), bits + 1);
+    EXPECT_EQ(doubleToF8E4M3FN(std::nextafter(middle, 0.0)), bits);
+  }
+  EXPECT_EQ(doubleToF8E4M3FN(464), 0x7e);
+  EXPECT_EQ(doubleToF8E4M3FN(-464), 0xfe);
+  EXPECT_EQ(doubleToF8E4M3FN(std::nextafter(464.0, 500.0)), 0x7f);
+  EXPECT_EQ(doubleToF8E4M3FN(-HUGE_VAL), 0xff);
+  EXPECT_EQ(doubleToF8E4M3FN(std::nan("")), 0x7f);
+  EXPECT_EQ(doubleToF8E4M3FN(-0.0), 0x80);
+}
+
 TEST(DType, RoundToIntegersSaturates) {
+  EXPECT_EQ(roundTo(DType::i8, 1e3), 127);
+  EXPECT_EQ(roundTo(DType::i8, -128.5), -128);
   EXPECT_EQ(roundTo(DType::i32, 2.5), 2);
   EXPECT_EQ(roundTo(DType::i32, 3.5), 4);
   EXPECT_EQ(roundTo(DType::i32, 1e20), 2147483647);
