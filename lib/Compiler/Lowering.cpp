@@ -58,9 +58,9 @@ std::optional<Origin> ringlet::getOrigin(Operation *kernel) {
 static ArrayAttr dropRecipes(ArrayAttr tilings) {
   SmallVector<Attribute> plain;
   for (auto tiling : tilings.getAsRange<attn::TilingAttr>())
-    plain.push_back(attn::TilingAttr::get(tiling.getContext(),
-                                          tiling.getQuery(), tiling.getKey(),
-                                          tiling.getPart()));
+    plain.push_back(attn::TilingAttr::get(
+        tiling.getContext(), tiling.getQuery(), tiling.getKey(),
+        tiling.getPart(), tiling.getManyKeys()));
   return ArrayAttr::get(tilings.getContext(), plain);
 }
 

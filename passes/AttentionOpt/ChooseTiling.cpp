@@ -38,9 +38,6 @@ struct TilingChoice {
   std::string missed;
 };
 
-/// Registers of a thread that moving sums to memory takes in a plain kernel.
-constexpr int64_t registersOfTotals = 16;
-
 struct ChooseTiling : ringlet::impl::RingletChooseTilingBase<ChooseTiling> {
   using Base::Base;
 
@@ -100,7 +97,7 @@ TilingChoice ChooseTiling::chooseForGPU(attn::AttentionOp op,
         "plain tiles are expected to cost less than " + cost::explain(schedule);
     return result;
   }
-  int64_t part = getPart(op, branch, target, /*hasRecipe=*/true);
+  int64_t part = getPart(op, branch, target);
   int64_t spareOfRedo = std::max(spareOfPlain, part ? registersOfTotals : 0);
   cost::GPUTiling redo = cost::chooseTiling(
       getGPUCore(row, element, spareOfRedo), shape,

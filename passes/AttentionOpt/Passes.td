@@ -105,6 +105,10 @@ def RingletChooseTiling : Pass<"ringlet-choose-tiling"> {
     softmax. A recipe that is
     asked for by name and not possible is an error.
 
+    On GPUs sums over more than 2^14 keys move to memory (`part`). Plain kernels of
+    attentions of which only the call knows whether there are so many keys get
+    tiles for both kinds of calls (`manyKeys`).
+
     A w that only the call knows counts as the length of the sequence, an r as
     1, which the remark then says; such a branch gets no recipe.
 

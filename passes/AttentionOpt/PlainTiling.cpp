@@ -9,6 +9,8 @@
 
 #include "dialects/Ringlet/IR/BranchUnion.h"
 
+#include "llvm/Support/FormatVariadic.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -99,18 +101,15 @@ double ringlet::countMostKeys(attn::AttentionOp op) {
 }
 
 int64_t ringlet::getPart(attn::AttentionOp op, attn::BranchAttr branch,
-                         const arch::Target &target, bool hasRecipe) {
+                         const arch::Target &target) {
   // CPUs need no memory for that. In kernels of unions, which know more of
   // where a tile lies, moves of sums spill hundreds of bytes; ones whose rows
   // see many keys are therefore not chosen (countMostKeys).
   if (target.cpu || op.isUnion())
     return 0;
-  double keys = countKeys(op, branch);
-  // Plain kernels that only a call may give so many keys would have smaller
-  // tiles for all calls.
-  bool mayMove = hasRecipe || keys != INFINITY;
-  return mayMove && keys > static_cast<double>(mostKeysOfSum) ? mostKeysOfSum
-                                                              : 0;
+  return countKeys(op, branch) > static_cast<double>(mostKeysOfSum)
+             ? mostKeysOfSum
+             : 0;
 }
 
 double ringlet::getHeadShare(attn::AttentionOp op, attn::BranchAttr branch) {
@@ -158,19 +157,31 @@ PlainTiling ringlet::choosePlainTiling(attn::AttentionOp op,
                                        const arch::Target &target,
                                        int64_t spareRegisters) {
   cost::BranchShape shape = getBranchShape(op, branch);
-  auto make = [&](const auto &tiling) {
-    return PlainTiling{attn::TilingAttr::get(op.getContext(), tiling.query,
-                                             tiling.key,
-                                             getPart(op, branch, target,
-                                                     /*hasRecipe=*/false)),
-                       cost::explain(tiling) + explainRuntimeSizes(branch),
-                       tiling.cyclesPerScore};
-  };
+  std::string sizes = explainRuntimeSizes(branch);
   Type element = op.getQuery().getType().getElementType();
-  if (target.cpu)
-    return make(cost::chooseTiling(
-        cost::CPUCore::of(*target.cpu, element.isBF16()), shape));
-  return make(
-      cost::chooseTiling(getGPUCore(*target.gpu, element, spareRegisters),
-                         shape, element.getIntOrFloatBitWidth() / 8));
+  if (target.cpu) {
+    cost::CPUTiling tiling = cost::chooseTiling(
+        cost::CPUCore::of(*target.cpu, element.isBF16()), shape);
+    return {attn::TilingAttr::get(op.getContext(), tiling.query, tiling.key),
+            cost::explain(tiling) + sizes, tiling.cyclesPerScore};
+  }
+  auto choose = [&](int64_t spare) {
+    return cost::chooseTiling(getGPUCore(*target.gpu, element, spare), shape,
+                              element.getIntOrFloatBitWidth() / 8);
+  };
+  cost::GPUTiling tiling = choose(spareRegisters);
+  std::string reason = cost::explain(tiling) + sizes;
+  int64_t part = getPart(op, branch, target);
+  // What moves sums has tiles of its own where a call may have few keys.
+  attn::TilingAttr manyKeys;
+  if (part && countKeys(op, branch) == INFINITY) {
+    cost::GPUTiling many = choose(std::max(spareRegisters, registersOfTotals));
+    manyKeys = attn::TilingAttr::get(op.getContext(), many.query, many.key,
+                                     std::exchange(part, 0));
+    reason += llvm::formatv("; {0} x {1} for calls of more than {2} keys",
+                            many.query, many.key, manyKeys.getPart());
+  }
+  return {attn::TilingAttr::get(op.getContext(), tiling.query, tiling.key, part,
+                                manyKeys),
+          reason, tiling.cyclesPerScore};
 }

@@ -30,10 +30,12 @@ std::optional<cost::BranchScores> countScores(attn::AttentionOp op);
 /// query of `branch` sees no more, as far as types say. On CPUs plain loops are
 /// split (rtile-split-sums).
 int64_t getPart(attn::AttentionOp op, attn::BranchAttr branch,
-                const arch::Target &target, bool hasRecipe);
+                const arch::Target &target);
 
 /// Most terms of a sum, one after the other (R4).
 inline constexpr int64_t mostKeysOfSum = int64_t(1) << 14;
+/// Registers of a thread that moving sums to memory takes in a plain kernel.
+inline constexpr int64_t registersOfTotals = 16;
 
 /// How many keys a query may see in all branches of its head, each as often as
 /// branches show it; infinity if only the call knows.

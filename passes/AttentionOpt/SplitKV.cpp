@@ -97,6 +97,7 @@ SplitKVChoice ringlet::chooseSplitKV(attn::AttentionOp op,
   return {attn::SplitKVAttr::get(op.getContext(), chosen.rows, chosen.key,
                                  chosen.heads, chosen.part, chosen.queries,
                                  chosen.manyParts, chosen.fewestKeys,
-                                 chosen.mergeColumns, chosen.mergeStates),
+                                 chosen.mergeColumns, chosen.mergeStates,
+                                 target.gpu ? mostKeysOfSum : 0),
           reason};
 }

@@ -43,11 +43,16 @@ struct Attention {
   /// What belongs to rows, `[.., head, sequence]`.
   llvm::SmallVector<int64_t> rowShape;
   llvm::SmallVector<mlir::Value> rowSizes;
+  /// Whether its kernels are those for calls with many keys.
+  bool hasManyKeys = false;
 
   attn::BranchAttr getBranch(unsigned index) {
     return llvm::cast<attn::BranchAttr>(op.getBranches()[index]);
   }
-  attn::TilingAttr getTiling(unsigned index) { return op.getTilingOf(index); }
+  attn::TilingAttr getTiling(unsigned index) {
+    attn::TilingAttr tiling = op.getTilingOf(index);
+    return hasManyKeys && tiling.getManyKeys() ? tiling.getManyKeys() : tiling;
+  }
   /// How many keys a sequence may have, or packed ones together.
   mlir::Value getKeyRows() { return key.sizes[op.getKeyAxis()]; }
   bool isSum() { return op.getMix() == attn::Mix::Sum; }

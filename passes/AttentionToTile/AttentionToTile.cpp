@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/AttentionToTile/FunctionLowering.h"
+#include "passes/AttentionToTile/KernelFeatures.h"
 #include "passes/AttentionToTile/KeyTiles.h"
 #include "passes/AttentionToTile/Passes.h"
 
@@ -288,11 +289,20 @@ void FunctionLowering::lowerAttention(attn::AttentionOp op) {
     return lowerSharded(op);
   Attention attention = readAttention(op);
   addResults(attention);
-  auto emit = [&](auto list) {
+  EqualKernels equal(symbols);
+  auto emitIf = [&](Value condition, StringRef suffix, auto list) {
+    std::optional<int64_t> known = getConstant(condition);
+    if (known == 0)
+      return;
+    plan.setCondition(known ? Value() : condition);
     KernelList kernels = list(plan, attention);
-    emitKernels(plan, attention, kernels,
+    for (Kernel &kernel : kernels)
+      kernel.part += suffix;
+    emitKernels(plan, attention, kernels, equal,
                 [&](StringRef what) { return kernelName(what); });
-    reportKernels(attention, kernels);
+    if (!attention.hasManyKeys)
+      reportKernels(attention, kernels);
+    plan.setCondition(nullptr);
   };
   // 1 for calls with few queries over many keys.
   Value isShort = plan.constant(0);
@@ -307,16 +317,12 @@ void FunctionLowering::lowerAttention(attn::AttentionOp op) {
     isShort = plan.min(isShort, plan.constant(1));
     isShort = plan.max(isShort, plan.constant(0));
   }
-  std::optional<int64_t> known = getConstant(isShort);
-  auto emitIf = [&](Value condition, int64_t value, auto list) {
-    if (known && *known != value)
-      return;
-    plan.setCondition(known ? Value() : condition);
-    emit(list);
-    plan.setCondition(nullptr);
-  };
-  emitIf(isShort, 1, listPartsKernels);
-  emitIf(plan.sub(plan.constant(1), isShort), 0, listKernels);
+  emitIf(isShort, "", listPartsKernels);
+  Value isTall = plan.sub(plan.constant(1), isShort);
+  Value isMany = plan.mul(isTall, mayHaveManyKeys(plan, attention));
+  emitIf(plan.sub(isTall, isMany), "", listKernels);
+  attention.hasManyKeys = true;
+  emitIf(isMany, "_many_keys", listKernels);
 }
 
 void FunctionLowering::lowerReorder(attn::ReorderOp op) {

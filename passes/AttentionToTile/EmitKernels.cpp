@@ -82,26 +82,23 @@ void ringlet::emitKernel(HostPlan &plan, const Twine &name,
 }
 
 void ringlet::emitKernels(HostPlan &plan, Attention &attention,
-                          const KernelList &kernels,
+                          const KernelList &kernels, EqualKernels &equal,
                           function_ref<std::string(StringRef)> getName) {
-  // Branches with the same sizes have kernels that differ in what they are
-  // launched on.
-  EqualKernels equal(plan.getSymbols());
   for (const Kernel &kernel : kernels) {
     std::visit(
         [&](const auto &spec) {
           emitKernel(plan, getName(kernel.name) + kernel.part, attention, spec);
         },
         kernel.spec);
-    bool isRedo = std::holds_alternative<RedoKernel>(kernel.spec);
-    if (!isRedo && !std::holds_alternative<BranchKernel>(kernel.spec) &&
-        !std::holds_alternative<PartsKernel>(kernel.spec))
-      continue;
-    auto launch = cast<rplan::LaunchOp>(
+    auto launch = dyn_cast_or_null<rplan::LaunchOp>(
         plan.getBuilder().getInsertionPoint()->getPrevNode());
+    if (!launch)
+      continue;
+    // Branches with the same sizes, and sets of kernels for other calls, have
+    // kernels that differ in what they are launched on.
     launch.setKernel(equal.share(launch.getKernel()));
     // It also stands in for the launch before, whose marked rows it redoes.
-    if (isRedo)
+    if (std::holds_alternative<RedoKernel>(kernel.spec))
       cast<rplan::LaunchOp>(launch->getPrevNode())
           .setFallback(launch.getKernel());
   }

@@ -175,6 +175,8 @@ Value KernelBuilder::convert(StringRef name, Value tile, Type element) {
 
 StringRef EqualKernels::share(StringRef name) {
   auto kernel = symbols.lookup<rtile::FuncOp>(name);
+  if (llvm::is_contained(kernels, kernel))
+    return name;
   for (rtile::FuncOp other : kernels)
     if (other.getRecipeAttr() == kernel.getRecipeAttr() &&
         OperationEquivalence::isRegionEquivalentTo(

@@ -248,6 +248,24 @@ static Value mayHaveMore(HostPlan &plan, Attention &attention, int64_t count) {
   return plan.max(plan.constant(0), plan.min(one, excess));
 }
 
+/// How many keys need no second part. The last tile of a sum need not be full.
+static int64_t countKeysOfPart(attn::TilingAttr tiling) {
+  int64_t rows = tiling.getKey();
+  if (attn::TilingAttr redo = tiling.getRedo())
+    rows = std::max(rows, redo.getKey());
+  return tiling.getPart() - rows;
+}
+
+Value ringlet::mayHaveManyKeys(HostPlan &plan, Attention &attention) {
+  std::optional<int64_t> fewest;
+  for (auto tiling : attention.op.getTilings()->getAsRange<attn::TilingAttr>())
+    if (attn::TilingAttr many = tiling.getManyKeys()) {
+      int64_t count = countKeysOfPart(many);
+      fewest = fewest ? std::min(*fewest, count) : count;
+    }
+  return fewest ? mayHaveMore(plan, attention, *fewest) : plan.constant(0);
+}
+
 void ringlet::addTotals(HostPlan &plan, Attention &attention,
                         KernelList &kernels) {
   SmallVector<BranchKernel *> branches;
@@ -257,11 +275,7 @@ void ringlet::addTotals(HostPlan &plan, Attention &attention,
     if (tiling.getPart() == 0)
       continue;
     branches.push_back(kernel);
-    // The last tile of a sum need not be full.
-    int64_t rows = tiling.getKey();
-    if (attn::TilingAttr redo = tiling.getRedo())
-      rows = std::max(rows, redo.getKey());
-    fewest = std::min(fewest, tiling.getPart() - rows);
+    fewest = std::min(fewest, countKeysOfPart(tiling));
   }
   if (branches.empty())
     return;

@@ -29,6 +29,9 @@ void addSinks(HostPlan &plan, Attention &attention, KernelList &kernels);
 /// Fills rows that no branch reaches, and what branches go on from where the
 /// first of them does not reach.
 void fillUnreached(Attention &attention, KernelList &kernels);
+/// 1 if the call may have so many keys that kernels of their own are meant for
+/// them (`manyKeys` of a tiling), else 0.
+mlir::Value mayHaveManyKeys(HostPlan &plan, Attention &attention);
 /// Where a row has more keys than are added up one after the other, lets the
 /// sums of parts add up in memory: of none if the call has no more keys.
 void addTotals(HostPlan &plan, Attention &attention, KernelList &kernels);

@@ -179,7 +179,7 @@ KernelList ringlet::listKernels(HostPlan &plan, Attention &attention) {
 
 /// As many parts of the keys of a branch as fill the machine. They do not
 /// depend on the number of keys: so a cache that grows needs no more memory.
-static Value countMostParts(HostPlan &plan, Attention &attention) {
+static Value countFillingParts(HostPlan &plan, Attention &attention) {
   attn::SplitKVAttr split = attention.op.getSplitKvAttr();
   Value queries = attention.query.sizes[attention.op.getSequenceAxis()];
   Value rows = plan.mul(queries, plan.constant(split.getHeads()));
@@ -195,10 +195,17 @@ static Value countMostParts(HostPlan &plan, Attention &attention) {
   return plan.ceilDiv(points, plan.max(tiles, plan.constant(1)));
 }
 
-/// How many parts the keys of a branch have: at most `most`, none of them
-/// short.
+/// `filling` parts, or more where one of so many keys would be too long a sum.
+static Value countPartsOf(HostPlan &plan, attn::SplitKVAttr split, Value keys,
+                          Value filling) {
+  return split.getMost() == 0
+             ? filling
+             : plan.max(filling, plan.ceilDiv(keys, split.getMost()));
+}
+
+/// How many parts the keys of a branch have: `filling`, if none is short then.
 static Value countParts(HostPlan &plan, Attention &attention, unsigned index,
-                        Value most) {
+                        Value filling) {
   attn::SplitKVAttr split = attention.op.getSplitKvAttr();
   const BranchSizes &sizes = attention.sizes[index];
   Value queries = attention.query.sizes[attention.op.getSequenceAxis()];
@@ -221,14 +228,17 @@ static Value countParts(HostPlan &plan, Attention &attention, unsigned index,
                           plan.constant(split.getManyParts()));
     enough = plan.min(enough, many);
   }
-  return plan.min(most, plan.max(enough, plan.constant(1)));
+  Value parts = countPartsOf(plan, split, keys, filling);
+  return plan.min(parts, plan.max(enough, plan.constant(1)));
 }
 
 KernelList ringlet::listPartsKernels(HostPlan &plan, Attention &attention) {
   SmallVector<Value> counts, firsts;
-  Value most = countMostParts(plan, attention), all = plan.constant(0);
+  Value filling = countFillingParts(plan, attention), all = plan.constant(0);
+  Value most = countPartsOf(plan, attention.op.getSplitKvAttr(),
+                            attention.getKeyRows(), filling);
   for (unsigned i = 0; i < attention.sizes.size(); ++i) {
-    counts.push_back(countParts(plan, attention, i, most));
+    counts.push_back(countParts(plan, attention, i, filling));
     firsts.push_back(all);
     all = plan.add(all, counts.back());
   }

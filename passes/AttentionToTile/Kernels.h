@@ -195,9 +195,11 @@ KernelList listPieceKernels(HostPlan &plan, Attention &attention,
 /// Says as a remark what becomes of the branches of an attention whose kernels
 /// these are.
 void reportKernels(Attention &attention, const KernelList &kernels);
-/// Emits kernels and launches; `getName` adds entry and number to a name.
+class EqualKernels;
+/// Emits kernels, but for those that `equal` has, and launches; `getName` adds
+/// entry and number to a name.
 void emitKernels(HostPlan &plan, Attention &attention,
-                 const KernelList &kernels,
+                 const KernelList &kernels, EqualKernels &equal,
                  llvm::function_ref<std::string(llvm::StringRef)> getName);
 
 //===----------------------------------------------------------------------===//

@@ -255,8 +255,9 @@ void FunctionLowering::lowerPieces(attn::AttentionOp op) {
                           ? attention.query.sizes[axis]
                           : attention.value.sizes[axis],
                       "expected a state of the queries", "section 3");
+  EqualKernels equal(symbols);
   emitKernels(
-      plan, attention, listPieceKernels(plan, attention, state),
+      plan, attention, listPieceKernels(plan, attention, state), equal,
       [&](StringRef what) { return (plan.getName() + "_" + what).str(); });
 }
 
@@ -269,7 +270,8 @@ void FunctionLowering::lowerSharded(attn::AttentionOp op) {
   addResults(attention);
   RingKernels kernels = listRingKernels(plan, attention);
   auto getName = [&](StringRef what) { return kernelName(what); };
-  emitKernels(plan, attention, kernels.before, getName);
+  EqualKernels equal(symbols);
+  emitKernels(plan, attention, kernels.before, equal, getName);
 
   OpBuilder &builder = plan.getBuilder();
   SmallVector<Attribute> branches, whole, part;
@@ -297,7 +299,7 @@ void FunctionLowering::lowerSharded(attn::AttentionOp op) {
       builder, plan.getLoc(), exchange, attention.query.buffer,
       state.accumulator.buffer, state.maximum.buffer, state.sum.buffer,
       builder.getArrayAttr(whole), builder.getArrayAttr(part));
-  emitKernels(plan, attention, kernels.after, getName);
+  emitKernels(plan, attention, kernels.after, equal, getName);
   remark::passed(op.getLoc(), remark::RemarkOpts::name("Ring").category(
                                   "ringlet-partition-ring"))
       << llvm::formatv("keys of other ranks join the softmax chunk by chunk, "

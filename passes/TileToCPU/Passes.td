@@ -39,7 +39,8 @@ def RTileSplitSums : Pass<"rtile-split-sums"> {
     parts of as many. Each part goes on from the maximum before it and begins
     its sum and accumulator with 0; what came before is decayed and added behind
     it. So the error of a sum does not grow with the number of keys. Where the
-    types of views bound the keys by 2^14, nothing changes.
+    types of views bound the keys by 2^14, nothing changes. Memory that a tiling
+    with a `part` has for that (`rtile.totals`) is not used.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::math::MathDialect"];

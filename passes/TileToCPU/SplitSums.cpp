@@ -174,6 +174,7 @@ struct SplitSums : ringlet::impl::RTileSplitSumsBase<SplitSums> {
     });
     for (const Split &found : splits)
       split(found);
+    getOperation()->walk([](rtile::TotalsOp op) { op.erase(); });
   }
 };
 

@@ -47,7 +47,7 @@ void PlainEmitter::emitOperation(Operation *op) {
       })
       .Case([&](rtile::StoreOp store) {
         std::optional<RenewedView> renewed;
-        std::optional<AccessAside> aside;
+        std::optional<StoreAside> aside;
         if (isAside(store))
           aside.emplace(*this, store.getView());
         else if (competesWithProducts(func, store))

@@ -324,7 +324,7 @@ bool RoleEmitter::emitInRole(Operation *op) {
         return true;
       })
       .Case([&](rtile::StoreOp store) {
-        std::optional<AccessAside> aside;
+        std::optional<StoreAside> aside;
         if (isAside(store))
           aside.emplace(*this, store.getView());
         emitStore(store);

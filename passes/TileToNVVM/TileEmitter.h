@@ -163,6 +163,19 @@ protected:
     ThreadPart &part;
     ThreadPart before;
   };
+  /// A store to memory that the loop loads from, too, now and then: other lanes
+  /// have loaded before one of them stores for all, and load what it stored.
+  class StoreAside : AccessAside {
+  public:
+    StoreAside(TileEmitter &emitter, Value view)
+        : AccessAside(emitter, view), b(emitter.b) {
+      b.warpBarrier();
+    }
+    ~StoreAside() { b.warpBarrier(); }
+
+  private:
+    GPUBuilder &b;
+  };
   void renewView(Value view);
 
   //===--------------------------------------------------------------------===//

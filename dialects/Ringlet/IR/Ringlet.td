@@ -143,24 +143,35 @@ def Ringlet_TilingAttr : Ringlet_Attr<"Tiling", "tiling"> {
 
     Sums over more than `part` keys (0: any number) move to memory after as many,
     so that their error does not grow with the number of keys (`rtile.totals`).
+    Where only a call knows how many there are, and moves would make all calls
+    slower, `manyKeys` is the tiling of those that have more keys than its part:
+    an entry has kernels of both.
 
     Example:
 
     ```mlir
     #plain = #ringlet.tiling<query = 64, key = 64>
     #long = #ringlet.tiling<query = 64, key = 64, part = 16384>
+    #any = #ringlet.tiling<query = 128, key = 64, manyKeys = <query = 64, key = 64, part = 16384>>
     #scheduled = #ringlet.tiling<query = 128, key = 128, recipe = "fa_fwd_lazy", redo = <query = 64, key = 64>>
     ```
   }];
   let parameters = (ins "int64_t":$query, "int64_t":$key,
     OptionalParameter<"::mlir::StringAttr">:$recipe,
     OptionalParameter<"::ringlet::attn::TilingAttr">:$redo,
-    DefaultValuedParameter<"int64_t", "0">:$part);
+    DefaultValuedParameter<"int64_t", "0">:$part,
+    OptionalParameter<"::ringlet::attn::TilingAttr">:$manyKeys);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
   let builders = [AttrBuilder<(ins "int64_t":$query, "int64_t":$key,
-                                   CArg<"int64_t", "0">:$part), [{
-    return $_get($_ctxt, query, key, ::mlir::StringAttr(), TilingAttr(), part);
+                                   CArg<"int64_t", "0">:$part,
+                                   CArg<"TilingAttr", "{}">:$manyKeys), [{
+    return $_get($_ctxt, query, key, ::mlir::StringAttr(), TilingAttr(), part,
+                 manyKeys);
+  }]>, AttrBuilder<(ins "int64_t":$query, "int64_t":$key,
+                        "::mlir::StringAttr":$recipe, "TilingAttr":$redo,
+                        "int64_t":$part), [{
+    return $_get($_ctxt, query, key, recipe, redo, part, TilingAttr());
   }]>];
 }
 
@@ -173,7 +184,8 @@ def Ringlet_SplitKVAttr : Ringlet_Attr<"SplitKV", "split_kv"> {
     merges what these leave in memory. A tile has `rows` rows, of `heads` query
     heads of one key head each, and meets `key` rows of K and V at a time. No
     part is meant to have fewer than `part` keys, and of more than `manyParts` parts
-    (0: any number) none fewer than 4 * `part`.
+    (0: any number) none fewer than 4 * `part`. None has more than `most` keys (0: any
+    number), however many parts that makes: the weights of a part are one sum.
 
     A tile of the merging kernel has `mergeColumns` columns of the output, 0 for all
     of them, and reads what `mergeStates` parts left at a time: on a machine with
@@ -186,7 +198,7 @@ def Ringlet_SplitKVAttr : Ringlet_Attr<"SplitKV", "split_kv"> {
     #short = #ringlet.split_kv<rows = 16, key = 64, heads = 4, part = 256, queries = 16>
     #wide = #ringlet.split_kv<rows = 16, key = 64, heads = 4, part = 256, queries = 16,
                               manyParts = 32, fewestKeys = 1536,
-                              mergeColumns = 16, mergeStates = 8>
+                              mergeColumns = 16, mergeStates = 8, most = 16384>
     ```
   }];
   let parameters = (ins "int64_t":$rows, "int64_t":$key, "int64_t":$heads,
@@ -194,7 +206,8 @@ def Ringlet_SplitKVAttr : Ringlet_Attr<"SplitKV", "split_kv"> {
                         DefaultValuedParameter<"int64_t", "0">:$manyParts,
                         DefaultValuedParameter<"int64_t", "0">:$fewestKeys,
                         DefaultValuedParameter<"int64_t", "0">:$mergeColumns,
-                        DefaultValuedParameter<"int64_t", "1">:$mergeStates);
+                        DefaultValuedParameter<"int64_t", "1">:$mergeStates,
+                        DefaultValuedParameter<"int64_t", "0">:$most);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
 }

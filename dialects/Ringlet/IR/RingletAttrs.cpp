@@ -196,7 +196,8 @@ LogicalResult SplitKVAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                   int64_t rows, int64_t key, int64_t heads,
                                   int64_t part, int64_t queries,
                                   int64_t manyParts, int64_t fewestKeys,
-                                  int64_t mergeColumns, int64_t mergeStates) {
+                                  int64_t mergeColumns, int64_t mergeStates,
+                                  int64_t most) {
   for (int64_t side : {rows, key})
     if (side < 1 || side > 1024)
       return emitError() << "expected tile sides in [1, 1024], found " << side;
@@ -217,12 +218,16 @@ LogicalResult SplitKVAttr::verify(function_ref<InFlightDiagnostic()> emitError,
            << "expected mergeColumns in [0, 1024] and mergeStates in "
               "[1, 64], found "
            << mergeColumns << " and " << mergeStates;
+  if (most != 0 && most < key)
+    return emitError() << "expected most 0 or at least the " << key
+                       << " keys of a tile, found " << most;
   return success();
 }
 
 LogicalResult TilingAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                  int64_t query, int64_t key, StringAttr recipe,
-                                 TilingAttr redo, int64_t part) {
+                                 TilingAttr redo, int64_t part,
+                                 TilingAttr manyKeys) {
   for (int64_t side : {query, key})
     if (side < 1 || side > 1024)
       return emitError() << "expected tile sides in [1, 1024], found " << side;
@@ -241,5 +246,15 @@ LogicalResult TilingAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   if (redo && redo.getPart() != part)
     return emitError() << "expected the part of redo to be that of the recipe, "
                        << part << ", found " << redo.getPart();
+  if (manyKeys && (recipe || part != 0))
+    return emitError() << "expected manyKeys beside tiles without recipe and "
+                          "part, found "
+                       << (recipe ? "a recipe" : "a part");
+  if (manyKeys && (manyKeys.getPart() == 0 || manyKeys.getRecipe() ||
+                   manyKeys.getManyKeys()))
+    return emitError()
+           << "expected the tiles of manyKeys to be plain ones with "
+              "a part, found "
+           << manyKeys;
   return success();
 }

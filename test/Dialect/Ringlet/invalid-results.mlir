@@ -173,6 +173,51 @@ func.func @redo_of_redo(%q: tensor<1x64x4x16xf16>) {
 
 // -----
 
+func.func @many_keys_without_part(%q: tensor<1x64x4x16xf16>) {
+  // expected-error@+1 {{expected the tiles of manyKeys to be plain ones with a part, found #ringlet.tiling<query = 16, key = 16>}}
+  %o, %lse = ringlet.attention %q, %q, %q branches [<w = 8, r = 1>] tilings = [#ringlet.tiling<query = 64, key = 64, manyKeys = <query = 16, key = 16>>]
+      : (tensor<1x64x4x16xf16>, tensor<1x64x4x16xf16>, tensor<1x64x4x16xf16>) -> (tensor<1x64x4x16xf16>, tensor<1x4x64xf32>)
+  return
+}
+
+// -----
+
+func.func @many_keys_of_many_keys(%q: tensor<1x64x4x16xf16>) {
+  // expected-error@+1 {{expected the tiles of manyKeys to be plain ones with a part, found}}
+  %o, %lse = ringlet.attention %q, %q, %q branches [<w = 8, r = 1>] tilings = [#ringlet.tiling<query = 64, key = 64, manyKeys = <query = 16, key = 16, manyKeys = <query = 16, key = 16, part = 32>>>]
+      : (tensor<1x64x4x16xf16>, tensor<1x64x4x16xf16>, tensor<1x64x4x16xf16>) -> (tensor<1x64x4x16xf16>, tensor<1x4x64xf32>)
+  return
+}
+
+// -----
+
+func.func @many_keys_beside_part(%q: tensor<1x64x4x16xf16>) {
+  // expected-error@+1 {{expected manyKeys beside tiles without recipe and part, found a part}}
+  %o, %lse = ringlet.attention %q, %q, %q branches [<w = 8, r = 1>] tilings = [#ringlet.tiling<query = 64, key = 64, part = 64, manyKeys = <query = 16, key = 16, part = 32>>]
+      : (tensor<1x64x4x16xf16>, tensor<1x64x4x16xf16>, tensor<1x64x4x16xf16>) -> (tensor<1x64x4x16xf16>, tensor<1x4x64xf32>)
+  return
+}
+
+// -----
+
+func.func @many_keys_beside_recipe(%q: tensor<1x64x4x16xf16>) {
+  // expected-error@+1 {{expected manyKeys beside tiles without recipe and part, found a recipe}}
+  %o, %lse = ringlet.attention %q, %q, %q branches [<w = 8, r = 1>] tilings = [#ringlet.tiling<query = 64, key = 64, recipe = "fa_fwd_lazy", redo = <query = 16, key = 16>, manyKeys = <query = 16, key = 16, part = 32>>]
+      : (tensor<1x64x4x16xf16>, tensor<1x64x4x16xf16>, tensor<1x64x4x16xf16>) -> (tensor<1x64x4x16xf16>, tensor<1x4x64xf32>)
+  return
+}
+
+// -----
+
+func.func @most_below_a_tile(%q: tensor<1x64x4x16xf16>) {
+  // expected-error@+1 {{expected most 0 or at least the 32 keys of a tile, found 16}}
+  %o, %lse = ringlet.attention %q, %q, %q branches [<w = 8, r = 1>] tilings = [#ringlet.tiling<query = 64, key = 64>] split_kv = <rows = 16, key = 32, heads = 1, part = 256, queries = 16, most = 16>
+      : (tensor<1x64x4x16xf16>, tensor<1x64x4x16xf16>, tensor<1x64x4x16xf16>) -> (tensor<1x64x4x16xf16>, tensor<1x4x64xf32>)
+  return
+}
+
+// -----
+
 func.func @redo_side(%q: tensor<1x64x4x16xf16>) {
   // expected-error@+2 {{expected tile sides in [1, 1024], found 0}}
   // expected-error@+1 {{failed to parse Ringlet_TilingAttr parameter 'redo'}}

@@ -183,6 +183,20 @@ func.func @linear(%q: tensor<1x64x1x8xf32, #linear>, %k: tensor<1x64x1x8xf32>,
   return
 }
 
+// Calls with many keys, and with few queries, may have kernels of their own.
+
+// CHECK-LABEL: func.func @sets(
+// CHECK:         tilings = [#ringlet.tiling<query = 128, key = 64, manyKeys = <query = 64, key = 64, part = 16384>>]
+// CHECK-SAME:    split_kv = <rows = 16, key = 64, heads = 1, part = 256, queries = 16, most = 16384>
+func.func @sets(%q: tensor<1x?x4x128xbf16>) -> tensor<1x?x4x128xbf16> {
+  %o, %lse = ringlet.attention %q, %q, %q branches [<w = *, r = 1>]
+      tilings = [#ringlet.tiling<query = 128, key = 64, manyKeys = <query = 64, key = 64, part = 16384>>]
+      split_kv = <rows = 16, key = 64, heads = 1, part = 256, queries = 16, most = 16384>
+      : (tensor<1x?x4x128xbf16>, tensor<1x?x4x128xbf16>, tensor<1x?x4x128xbf16>)
+      -> (tensor<1x?x4x128xbf16>, tensor<1x4x?xf32>)
+  return %o : tensor<1x?x4x128xbf16>
+}
+
 // A tiling with a recipe keeps the tile shape of its second kernel.
 
 // CHECK-LABEL: func.func @recipe(

@@ -185,7 +185,7 @@ func.func @by_table(%x: tensor<1x4096x2x64xbf16>, %y: tensor<1x4096x2x64xbf16, #
 
 // CHECK-LABEL: func.func @residues(
 // CHECK:         r = 4>] tilings = [#ringlet.tiling<query = 128, key = 128, recipe = "fa_fwd_lazy"
-// CHECK:         r = 8>] tilings = [#ringlet.tiling<query = {{[0-9]+}}, key = {{[0-9]+}}>]
+// CHECK:         r = 8>] tilings = [#ringlet.tiling<query = {{[0-9]+}}, key = {{[0-9]+}}, manyKeys = <{{[^>]*}}part = 16384>>]
 func.func @residues(%x: tensor<1x?x2x128xbf16>, %y: tensor<1x?x2x128xbf16, #residue>)
     -> (tensor<1x?x2x128xbf16>, tensor<1x?x2x128xbf16>) {
   %o, %l = ringlet.attention %x, %y, %y branches [<w = *, r = 4>]

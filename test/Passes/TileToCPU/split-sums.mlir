@@ -86,3 +86,19 @@ func.func @blocks(%q: tensor<1x?x2x32xf32>, %mask: tensor<?x?xi1>) -> tensor<1x?
       : (tensor<1x?x2x32xf32>, tensor<1x?x2x32xf32>, tensor<1x?x2x32xf32>, tensor<?x?xi1>) -> (tensor<1x?x2x32xf32>, tensor<1x2x?xf32>)
   return %o : tensor<1x?x2x32xf32>
 }
+
+// -----
+
+// Memory for sums, which a tiling of a GPU asks for, is of no use.
+
+// CHECK-LABEL: rtile.func @totals_attention0_branch0(
+// CHECK-NOT:     rtile.totals
+// CHECK:         arith.constant 16384 : index
+// CHECK-NOT:     rtile.totals
+// CHECK:         rtile.return
+func.func @totals(%q: tensor<1x32768x2x32xf32>) -> tensor<1x32768x2x32xf32> {
+  %o, %l = ringlet.attention %q, %q, %q branches [<w = *, r = 1>]
+      tilings = [#ringlet.tiling<query = 16, key = 64, part = 16384>]
+      : (tensor<1x32768x2x32xf32>, tensor<1x32768x2x32xf32>, tensor<1x32768x2x32xf32>) -> (tensor<1x32768x2x32xf32>, tensor<1x2x32768xf32>)
+  return %o : tensor<1x32768x2x32xf32>
+}

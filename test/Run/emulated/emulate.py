@@ -166,6 +166,10 @@ def masked(rows, keys) -> str:
 
 
 ALL = "branches [<w = *, r = 1>]"
+MANY_KEYS = (
+    "#ringlet.tiling<query = 64, key = 32,"
+    " manyKeys = <query = 32, key = 16, part = 64>>"
+)
 TWO = "branches [<w = 128, r = 2>]"
 # Heads whose residues are 2 and 0.
 FEW = "branches [<w = *, r = 3, by = query, heads = [2, 4]>]"
@@ -186,6 +190,10 @@ CASES = [
     # Tiles that are partly full, of fewer rows than a warp has.
     Case(ALL + " tilings = [#ringlet.tiling<query = 16, key = 8>]", 90, dim=128),
     Case(ALL + " tilings = [#ringlet.tiling<query = 32, key = 24>]", 90, 2, 128),
+    # Calls with few keys and with many, whose sums move to memory.
+    Case(f"{ALL} tilings = [{MANY_KEYS}]", 60),
+    Case(f"{ALL} causal tilings = [{MANY_KEYS}]", 200, 2, 128),
+    Case(f"{ALL} tilings = [{MANY_KEYS}]", 150, dtype="f32", target="sm_90a"),
     Case("branches [<w = 100, r = 3>, <w = 200, r = 2>] causal", 333, 4, 64, "f16", 2),
     Case(ALL + " softcap = 2.000000e+01", 150, dim=128, dtype="f16"),
     # All branches in one kernel.
