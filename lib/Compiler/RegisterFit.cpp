@@ -7,6 +7,7 @@
 
 #include "lib/Compiler/RegisterFit.h"
 
+#include "dialects/Tile/IR/TileDialect.h"
 #include "lib/Compiler/TranslateKernels.h"
 #include "lib/Cost/ScheduleResources.h"
 #include "passes/TileToNVVM/Channels.h"
@@ -21,9 +22,9 @@ using namespace ringlet;
 static constexpr int64_t spareRegisters = 16, mostSpareOfPlain = 96;
 /// The same for scheduled kernels, before plain ones: first those of slots.
 static constexpr int64_t mostSpareOfScheduled = cost::kRegistersOfSlots + 32;
-/// Bytes that a kernel beside one of a recipe may store and load, a few times a
-/// tile. It computes few rows, and with 256 columns the next smaller tiles are
-/// of 16 x 16.
+/// Bytes that a kernel beside one for most rows or calls may store and load, a
+/// few times a tile. Beside that of a recipe it computes few rows, and with 256
+/// columns the next smaller tiles are of 16 x 16.
 static constexpr int64_t fewSpilled = 192;
 
 LogicalResult TargetWork::translate(const CompileOptions &options) {
@@ -109,7 +110,8 @@ std::map<Origin, RegisterFit::Finding> RegisterFit::judge(ModuleOp code,
     Finding &finding = findings[*origin];
     Verdict verdict = read(kernel);
     bool isScheduled = kernel->hasAttr(gpu::mapsAttr);
-    bool isBeside = !isScheduled && scheduled.count(*origin);
+    bool isBeside = kernel->hasAttr(rtile::kBesideAttr) ||
+                    (!isScheduled && scheduled.count(*origin));
     finding.spilled += verdict.spilled;
     if (verdict.problem.empty() ||
         (isBeside && verdict.spilled > 0 && verdict.spilled <= fewSpilled))

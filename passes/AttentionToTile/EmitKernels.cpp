@@ -96,7 +96,11 @@ void ringlet::emitKernels(HostPlan &plan, Attention &attention,
       continue;
     // Branches with the same sizes, and sets of kernels for other calls, have
     // kernels that differ in what they are launched on.
-    launch.setKernel(equal.share(launch.getKernel()));
+    std::string own = launch.getKernel().str();
+    launch.setKernel(equal.share(own));
+    if (attention.hasManyKeys && launch.getKernel() == own)
+      plan.getSymbols().lookup(own)->setAttr(rtile::kBesideAttr,
+                                             plan.getBuilder().getUnitAttr());
     // It also stands in for the launch before, whose marked rows it redoes.
     if (std::holds_alternative<RedoKernel>(kernel.spec))
       cast<rplan::LaunchOp>(launch->getPrevNode())

@@ -92,6 +92,8 @@ LLVM::LLVMFuncOp createFunction(OpBuilder &builder, rtile::FuncOp func) {
     result->setAttr(persistentAttr, builder.getI64IntegerAttr(getBlocks(func)));
   if (isDynamic(func))
     result->setAttr(counterAttr, builder.getUnitAttr());
+  if (func->hasAttr(rtile::kBesideAttr))
+    result->setAttr(rtile::kBesideAttr, builder.getUnitAttr());
   return result;
 }
 

@@ -44,13 +44,16 @@ def RTile_Dialect : Dialect {
     tiles through channels, products run beside other work, and encodings say
     where each tile lies (`rtile.role`).
 
-    Two attributes of operations of other dialects belong to this one:
+    Attributes of any operations that belong to this dialect:
 
       * `rtile.stage`, of an operation of a loop: see `#rtile.stage`;
       * `rtile.unordered`, of an `scf.for`: its steps may run in any order, and
         a step in which masks hide everything may be added. Whoever makes the
         loop promises it, since it holds of sums and maxima up to rounding, and
-        no pass can see it of every other state that a loop carries.
+        no pass can see it of every other state that a loop carries;
+      * `rtile.beside`, of a kernel and of the function that it becomes: most
+        calls run others in its place. Where it spills a few registers, that is
+        no reason for smaller tiles of those.
 
     Why tiles are builtin tensors: every fold, constant and elementwise
     operation of upstream works on them as they are, and a tensor's encoding has

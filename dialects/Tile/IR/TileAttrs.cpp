@@ -217,6 +217,15 @@ LogicalResult RTileDialect::verifyOperationAttribute(Operation *op,
              << kUnorderedAttr << " of an scf.for, found it of another "
              << "operation";
   }
+  if (attribute.getName() == kBesideAttr) {
+    if (!isa<UnitAttr>(attribute.getValue()))
+      return op->emitOpError("expected ")
+             << kBesideAttr << " without a value, found "
+             << attribute.getValue();
+    if (!isa<SymbolOpInterface>(op))
+      return op->emitOpError("expected ")
+             << kBesideAttr << " of a kernel, found it of another operation";
+  }
   return success();
 }
 

@@ -37,6 +37,7 @@ namespace ringlet::rtile {
 /// Attributes of operations of any dialect (see the dialect's description).
 inline constexpr llvm::StringLiteral kStageAttr = "rtile.stage";
 inline constexpr llvm::StringLiteral kUnorderedAttr = "rtile.unordered";
+inline constexpr llvm::StringLiteral kBesideAttr = "rtile.beside";
 /// Most rows of a view for one row of its buffer.
 inline constexpr int64_t kLongestGroup = 1 << 16;
 

@@ -278,3 +278,18 @@ rtile.func @f() grid(%i: index) {
   } {rtile.unordered = 1 : i64}
   rtile.return
 }
+
+// -----
+
+rtile.func @beside_of_a_number() grid(%i: index) {
+  // expected-error@+1 {{expected rtile.beside of a kernel, found it of another operation}}
+  %c0 = arith.constant {rtile.beside} 0 : index
+  rtile.return
+}
+
+// -----
+
+// expected-error@+1 {{expected rtile.beside without a value, found 1 : i64}}
+rtile.func @beside_with_a_value() grid(%i: index) attributes {rtile.beside = 1 : i64} {
+  rtile.return
+}

@@ -27,6 +27,7 @@
 // CHECK-NOT:     rtile.totals
 // CHECK:         rtile.return
 // CHECK-LABEL: rtile.func @any_length_attention0_branch0_many_keys(
+// CHECK-SAME:    attributes {rtile.beside}
 // CHECK:         rtile.view %{{.+}} to !rtile.view<32x32xf32>
 // CHECK:         rtile.totals
 // CHECK:         rtile.return

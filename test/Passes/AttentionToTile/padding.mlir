@@ -35,13 +35,13 @@ func.func @union(%q: tensor<1x?x2x16xf32>) -> tensor<1x?x2x16xf32> {
 
 // -----
 
-// Under a sum each branch has its own.
+// Under a sum each branch has its own, which one kernel joins.
 
 // CHECK-LABEL: rplan.func @sum(
 // CHECK:         rplan.launch @sum_padding0_branch1
 // CHECK:         rplan.launch @sum_join_padding0_branch1
 // CHECK:         rplan.launch @sum_padding0_branch0
-// CHECK:         rplan.launch @sum_join_padding0_branch0
+// CHECK:         rplan.launch @sum_join_padding0_branch1
 func.func @sum(%q: tensor<1x?x2x16xf32>) -> tensor<1x?x2x16xf32> {
   %o, %l = ringlet.attention %q, %q, %q
       branches [<w = 32, r = 1, padding = counted>, <w = 64, r = 2, padding = counted>] mix = sum
