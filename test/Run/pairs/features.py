@@ -315,7 +315,8 @@ def _(attention):
 @feature("key begins")
 def _(attention):
     # So that positions stay at 0 and more where there are as many keys as this.
-    attention.add("key_begins", (attention.batch,), "i32", 13, 0)
+    first = 13 if attention.columns > 13 else 0
+    attention.add("key_begins", (attention.batch,), "i32", first, 0)
     attention.clauses.append("key_begins(%key_begins)")
 
 

@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Keys and values of 8 bits (S6), beside the same as numbers of 32."""
 
-import ml_dtypes
 import numpy as np
 import pytest
 
 import ringlet
 from conftest import attention
+
+ml_dtypes = pytest.importorskip("ml_dtypes")
 
 HEADS, KEY_HEADS, DIM = 4, 2, 32
 BATCH, ROWS = 3, 150

@@ -24,6 +24,8 @@ LENGTHS = np.array([5, 33])
 # Each sequence of queries has a page of as many keys.
 PAGES = np.arange(len(LENGTHS), dtype=np.int32)[:, None]
 SINK = RNG.standard_normal(4).astype("f4")
+NARROW = RNG.integers(-9, 9, (2, 20, 4, 8), "i1")
+SCALES = RNG.uniform(0.5, 2, 4).astype("f4")
 
 
 @pytest.mark.parametrize(
@@ -185,6 +187,8 @@ SAME = {
         ["cache_leftpad", "leftpad_k"],
         [[LENGTHS, *reads(LENGTHS)], [LENGTHS - 1]],
     ),
+    "k_scale": (["k_descale"], [[SCALES, *reads(SCALES)], [SCALES + 1], [0.5]]),
+    "v_scale": (["v_descale"], [[SCALES, *reads(SCALES)], [SCALES + 1], [0.5]]),
     "layout": (["tensor_layout"], [["bshd"], ["bhsd"]]),
     "starts": (["cu_seqlens"], [[STARTS, *reads(STARTS)], [[0, 8, 20]]]),
     ("starts", 0): (["cu_seqlens_q"], [[STARTS, *reads(STARTS)], [[0, 8, 20]]]),
@@ -223,7 +227,10 @@ def test_two_names(meaning, first, second):
     """Two names for one thing are taken where they say one value, in whatever guise,
     and else refused by both names."""
     packed = "starts" in meaning
-    call = functools.partial(ringlet.attention, *((P,) if packed else (Q,)) * 3)
+    inputs = (P, P, P) if packed else (Q, Q, Q)
+    if meaning in ("k_scale", "v_scale"):
+        inputs = (Q, NARROW, NARROW)
+    call = functools.partial(ringlet.attention, *inputs)
 
     def calls(one, other):
         keywords = {**said(first, one), **said(second, other)}

@@ -66,18 +66,19 @@ struct Compiled {
       for (uint32_t number : *plan->code_objects())
         for (const abi::Step *step : *plan->steps())
           if (const auto *launch = step->action_as_Launch())
-            if (number == object && !isForFew(*launch) &&
+            if (number == object && !isForOthers(*launch) &&
                 isCopy(*plan, *launch) == (which == Copies))
               list.push_back(launch);
     return list;
   }
 
 private:
-  /// Whether it is for calls with few queries.
-  bool isForFew(const abi::Launch &launch) const {
+  /// Whether it is for calls with few queries or many keys.
+  bool isForOthers(const abi::Launch &launch) const {
     std::string name = artifact->kernels()->Get(launch.kernel())->name()->str();
     return name.find("_parts") != std::string::npos ||
-           name.find("_merge") != std::string::npos;
+           name.find("_merge") != std::string::npos ||
+           name.find("_many_keys") != std::string::npos;
   }
 
   std::vector<uint8_t> content;
