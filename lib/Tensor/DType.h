@@ -61,11 +61,19 @@ double roundTo(DType dtype, double value);
 /// `dtype` must be a float type.
 double ulpOf(DType dtype, double value);
 
-inline float bf16ToFloat(uint16_t bits) {
-  uint32_t wide = static_cast<uint32_t>(bits) << 16;
+inline float floatOfBits(uint32_t bits) {
   float value;
-  std::memcpy(&value, &wide, sizeof value);
+  std::memcpy(&value, &bits, sizeof value);
   return value;
+}
+inline uint32_t bitsOfFloat(float value) {
+  uint32_t bits;
+  std::memcpy(&bits, &value, sizeof bits);
+  return bits;
+}
+
+inline float bf16ToFloat(uint16_t bits) {
+  return floatOfBits(static_cast<uint32_t>(bits) << 16);
 }
 
 /// Exact. Branch-free but for one select, so that loops over rows vectorise:
@@ -74,32 +82,19 @@ inline float bf16ToFloat(uint16_t bits) {
 inline float f16ToFloat(uint16_t bits) {
   uint32_t magnitude = static_cast<uint32_t>(bits & 0x7fff) << 13;
   uint32_t sign = static_cast<uint32_t>(bits & 0x8000) << 16;
-  float scaled;
-  std::memcpy(&scaled, &magnitude, sizeof scaled);
-  scaled *= 0x1p112f;
-  uint32_t wide;
-  std::memcpy(&wide, &scaled, sizeof wide);
+  uint32_t wide = bitsOfFloat(floatOfBits(magnitude) * 0x1p112f);
   // Infinity and NaN: all exponent bits set, mantissa kept.
   wide |= (bits & 0x7c00) == 0x7c00 ? 0x7f800000u : 0u;
-  wide |= sign;
-  float value;
-  std::memcpy(&value, &wide, sizeof value);
-  return value;
+  return floatOfBits(wide | sign);
 }
 
-/// Exact.
+/// Exact, in the same way.
 inline float f8E4M3FNToFloat(uint8_t bits) {
   uint32_t magnitude = static_cast<uint32_t>(bits & 0x7f) << 20;
   uint32_t sign = static_cast<uint32_t>(bits & 0x80) << 24;
-  float value;
-  std::memcpy(&value, &magnitude, sizeof value);
-  value *= 0x1p120f;
-  uint32_t wide;
-  std::memcpy(&wide, &value, sizeof wide);
+  uint32_t wide = bitsOfFloat(floatOfBits(magnitude) * 0x1p120f);
   wide = (bits & 0x7f) == 0x7f ? 0x7fc00000u : wide;
-  wide |= sign;
-  std::memcpy(&value, &wide, sizeof value);
-  return value;
+  return floatOfBits(wide | sign);
 }
 
 } // namespace ringlet
