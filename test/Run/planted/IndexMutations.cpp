@@ -440,25 +440,22 @@ SmallVector<rtile::LoadOp> scaleLoads(ModuleOp module) {
 
 /// Keys and values have the scale of another head, or of another sequence.
 bool scaleOfFirst(ModuleOp module) {
-  SmallVector<rtile::LoadOp> loads = scaleLoads(module);
-  for (rtile::LoadOp load : loads) {
+  return editAll(scaleLoads(module), [](rtile::LoadOp load) {
     OpBuilder builder(load);
-    Value zero = arith::ConstantIndexOp::create(builder, load.getLoc(), 0);
-    load.getOffsetsMutable().assign(zero);
-  }
-  return !loads.empty();
+    load.getOffsetsMutable().assign(makeIndex(builder, load.getLoc(), 0));
+    return true;
+  });
 }
 
 /// Scales have no sign.
 bool scalesOfSize(ModuleOp module) {
-  SmallVector<rtile::LoadOp> loads = scaleLoads(module);
-  for (rtile::LoadOp load : loads) {
+  return editAll(scaleLoads(module), [](rtile::LoadOp load) {
     OpBuilder builder(load->getContext());
     builder.setInsertionPointAfter(load);
     auto size = math::AbsFOp::create(builder, load.getLoc(), load.getResult());
     load.getResult().replaceAllUsesExcept(size, size);
-  }
-  return !loads.empty();
+    return true;
+  });
 }
 
 /// Keys and values lie in the pages of another sequence.
