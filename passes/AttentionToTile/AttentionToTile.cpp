@@ -284,25 +284,40 @@ void FunctionLowering::addResults(Attention &attention) {
   tensors[op.getLse()] = attention.lse;
 }
 
+void FunctionLowering::emitIf(Value condition, StringRef suffix,
+                              function_ref<KernelList()> list,
+                              function_ref<void(const KernelList &)> emit) {
+  std::optional<int64_t> known = getConstant(condition);
+  if (known == 0)
+    return;
+  plan.setCondition(known ? Value() : condition);
+  KernelList kernels = list();
+  for (Kernel &kernel : kernels)
+    kernel.part += suffix;
+  emit(kernels);
+  plan.setCondition(nullptr);
+}
+
+void FunctionLowering::emitForKeys(
+    Attention &attention, Value condition, function_ref<KernelList()> list,
+    function_ref<void(const KernelList &)> emit) {
+  Value isMany = plan.mul(condition, mayHaveManyKeys(plan, attention));
+  emitIf(plan.sub(condition, isMany), "", list, emit);
+  attention.hasManyKeys = true;
+  emitIf(isMany, "_many_keys", list, emit);
+}
+
 void FunctionLowering::lowerAttention(attn::AttentionOp op) {
   if (op->hasAttr(shardedAttr))
     return lowerSharded(op);
   Attention attention = readAttention(op);
   addResults(attention);
   EqualKernels equal(symbols);
-  auto emitIf = [&](Value condition, StringRef suffix, auto list) {
-    std::optional<int64_t> known = getConstant(condition);
-    if (known == 0)
-      return;
-    plan.setCondition(known ? Value() : condition);
-    KernelList kernels = list(plan, attention);
-    for (Kernel &kernel : kernels)
-      kernel.part += suffix;
+  auto emit = [&](const KernelList &kernels) {
     emitKernels(plan, attention, kernels, equal,
                 [&](StringRef what) { return kernelName(what); });
     if (!attention.hasManyKeys)
       reportKernels(attention, kernels);
-    plan.setCondition(nullptr);
   };
   // 1 for calls with few queries over many keys.
   Value isShort = plan.constant(0);
@@ -317,12 +332,10 @@ void FunctionLowering::lowerAttention(attn::AttentionOp op) {
     isShort = plan.min(isShort, plan.constant(1));
     isShort = plan.max(isShort, plan.constant(0));
   }
-  emitIf(isShort, "", listPartsKernels);
-  Value isTall = plan.sub(plan.constant(1), isShort);
-  Value isMany = plan.mul(isTall, mayHaveManyKeys(plan, attention));
-  emitIf(plan.sub(isTall, isMany), "", listKernels);
-  attention.hasManyKeys = true;
-  emitIf(isMany, "_many_keys", listKernels);
+  emitIf(isShort, "", [&] { return listPartsKernels(plan, attention); }, emit);
+  emitForKeys(
+      attention, plan.sub(plan.constant(1), isShort),
+      [&] { return listKernels(plan, attention); }, emit);
 }
 
 void FunctionLowering::lowerReorder(attn::ReorderOp op) {

@@ -81,6 +81,13 @@ void ringlet::emitKernel(HostPlan &plan, const Twine &name,
       kernel.marking);
 }
 
+/// Whether a kernel without a recipe reads a state behind its keys: what that
+/// needs may lie in memory meanwhile.
+static bool joinsBehindKeys(const Kernel &kernel) {
+  auto *branch = std::get_if<BranchKernel>(&kernel.spec);
+  return branch && branch->ends.sumsFromZero && !branch->ends.marks;
+}
+
 void ringlet::emitKernels(HostPlan &plan, Attention &attention,
                           const KernelList &kernels, EqualKernels &equal,
                           function_ref<std::string(StringRef)> getName) {
@@ -98,7 +105,8 @@ void ringlet::emitKernels(HostPlan &plan, Attention &attention,
     // kernels that differ in what they are launched on.
     std::string own = launch.getKernel().str();
     launch.setKernel(equal.share(own));
-    if (attention.hasManyKeys && launch.getKernel() == own)
+    if ((attention.hasManyKeys || joinsBehindKeys(kernel)) &&
+        launch.getKernel() == own)
       plan.getSymbols().lookup(own)->setAttr(rtile::kBesideAttr,
                                              plan.getBuilder().getUnitAttr());
     // It also stands in for the launch before, whose marked rows it redoes.

@@ -35,6 +35,16 @@ private:
   Attention readAttention(attn::AttentionOp op);
   void addResults(Attention &attention);
   void lowerAttention(attn::AttentionOp op);
+  /// Lets `emit` have the kernels that `list` makes, with `suffix` behind their
+  /// names, for calls of which `condition` is 1: nothing where it is known to
+  /// be 0.
+  void emitIf(mlir::Value condition, llvm::StringRef suffix,
+              llvm::function_ref<KernelList()> list,
+              llvm::function_ref<void(const KernelList &)> emit);
+  /// The same, and where tilings say so other kernels for calls with many keys.
+  void emitForKeys(Attention &attention, mlir::Value condition,
+                   llvm::function_ref<KernelList()> list,
+                   llvm::function_ref<void(const KernelList &)> emit);
   void lowerReorder(attn::ReorderOp op);
   void lowerConstant(mlir::arith::ConstantOp op);
   /// Checks that the sizes of inputs agree, which their types left open.

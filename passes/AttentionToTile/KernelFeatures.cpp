@@ -256,6 +256,13 @@ static int64_t countKeysOfPart(attn::TilingAttr tiling) {
   return tiling.getPart() - rows;
 }
 
+bool ringlet::hasLongSums(attn::AttentionOp op) {
+  auto tilings = op.getTilings()->getAsRange<attn::TilingAttr>();
+  return llvm::any_of(tilings, [](attn::TilingAttr tiling) {
+    return tiling.getPart() != 0 || tiling.getManyKeys();
+  });
+}
+
 Value ringlet::mayHaveManyKeys(HostPlan &plan, Attention &attention) {
   std::optional<int64_t> fewest;
   for (auto tiling : attention.op.getTilings()->getAsRange<attn::TilingAttr>())

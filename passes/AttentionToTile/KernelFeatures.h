@@ -29,6 +29,9 @@ void addSinks(HostPlan &plan, Attention &attention, KernelList &kernels);
 /// Fills rows that no branch reaches, and what branches go on from where the
 /// first of them does not reach.
 void fillUnreached(Attention &attention, KernelList &kernels);
+/// Whether a row may have so many keys, as far as types tell, that sums of
+/// parts add up in memory.
+bool hasLongSums(attn::AttentionOp op);
 /// 1 if the call may have so many keys that kernels of their own are meant for
 /// them (`manyKeys` of a tiling), else 0.
 mlir::Value mayHaveManyKeys(HostPlan &plan, Attention &attention);

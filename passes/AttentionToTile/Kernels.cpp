@@ -310,6 +310,8 @@ KernelList ringlet::listPieceKernels(HostPlan &plan, Attention &attention,
   kernel.tiling = attention.getTiling(0);
   kernel.ends.before = state;
   kernel.ends.after = state;
+  // A row may have so many keys in all, whatever this piece has of them.
+  kernel.ends.sumsFromZero = hasLongSums(attention.op);
   KernelList kernels = {{"kernel", "", kernel}};
   addTotals(plan, attention, kernels);
   redoMarkedRows(plan, attention, kernels);

@@ -54,6 +54,9 @@ struct SoftmaxEnds {
   std::variant<SoftmaxState, SoftmaxResult> after;
   /// Where long sums add up; none if there are none.
   std::optional<SoftmaxState> totals;
+  /// Whether own keys are summed from 0, and the state joins behind them: else
+  /// the sum that it begins with grows from kernel to kernel.
+  bool sumsFromZero = false;
   /// A mark for each row that could not be computed, f32 `[.., head,
   /// sequence]`, 0 or 1; null if all are.
   HostTensor marks;

@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/AttentionToTile/FunctionLowering.h"
+#include "passes/AttentionToTile/KernelFeatures.h"
 #include "passes/AttentionToTile/Passes.h"
 
 #include "dialects/Tile/IR/TileDialect.h"
@@ -161,15 +162,7 @@ buildPiece(OpBuilder &builder, attn::AttentionOp op, ValueRange arguments,
   piece.getKeyStartsMutable().clear();
   piece.getSinkMutable().clear();
   piece.setBranchesAttr(builder.getArrayAttr({branch}));
-  // Sums of chunks add up in the state.
-  auto redo = tiling.getRedo();
-  if (redo)
-    redo =
-        attn::TilingAttr::get(op.getContext(), redo.getQuery(), redo.getKey());
-  piece.setTilingsAttr(builder.getArrayAttr(
-      {attn::TilingAttr::get(op.getContext(), tiling.getQuery(),
-                             tiling.getKey(), tiling.getRecipe(), redo,
-                             /*part=*/0)}));
+  piece.setTilingsAttr(builder.getArrayAttr({tiling}));
   piece.removeCombineAttr();
   piece.removeSplitKvAttr();
   // Rows that are `rate` positions apart count as one.
@@ -256,9 +249,14 @@ void FunctionLowering::lowerPieces(attn::AttentionOp op) {
                           : attention.value.sizes[axis],
                       "expected a state of the queries", "section 3");
   EqualKernels equal(symbols);
-  emitKernels(
-      plan, attention, listPieceKernels(plan, attention, state), equal,
-      [&](StringRef what) { return (plan.getName() + "_" + what).str(); });
+  emitForKeys(
+      attention, plan.constant(1),
+      [&] { return listPieceKernels(plan, attention, state); },
+      [&](const KernelList &kernels) {
+        emitKernels(plan, attention, kernels, equal, [&](StringRef what) {
+          return (plan.getName() + "_" + what).str();
+        });
+      });
 }
 
 //===----------------------------------------------------------------------===//
@@ -300,11 +298,16 @@ void FunctionLowering::lowerSharded(attn::AttentionOp op) {
       state.accumulator.buffer, state.maximum.buffer, state.sum.buffer,
       builder.getArrayAttr(whole), builder.getArrayAttr(part));
   emitKernels(plan, attention, kernels.after, equal, getName);
+  StringRef sums = hasLongSums(op)
+                       ? "; the sums of each piece begin with 0 and are added "
+                         "to it behind the last key, so that none grows with "
+                         "the number of chunks"
+                       : "";
   remark::passed(op.getLoc(), remark::RemarkOpts::name("Ring").category(
                                   "ringlet-partition-ring"))
       << llvm::formatv("keys of other ranks join the softmax chunk by chunk, "
-                       "in a state in f32; {0} branches",
-                       branches.size())
+                       "in a state in f32; {0} branches{1}",
+                       branches.size(), sums)
              .str();
 }
 

@@ -258,7 +258,7 @@ Value SoftmaxBody::normalize(const State &state) {
 /// `before` is 0, nothing else is defined there.
 SoftmaxBody::JoinedRows SoftmaxBody::joinRows(const State &own, Value counts,
                                               const StateViews *before,
-                                              Value row) {
+                                              Value row, bool isNormal) {
   Value none = k.splat("none", 0.0, rowType);
   Value floor = k.splat("lowest", lowest, rowType);
   Value exponent = k.splat("unit_of_rows", units.exponent, rowType);
@@ -279,12 +279,13 @@ SoftmaxBody::JoinedRows SoftmaxBody::joinRows(const State &own, Value counts,
   auto choose = [&](StringRef name, Value some, Value value, Value other) {
     return k.create<arith::SelectOp>(name, some, value, other);
   };
-  JoinedRows joined;
-  joined.maximum = choose("m_normal", counts, normalize(own), floor);
+  JoinedRows joined{};
+  Value normal = isNormal ? own.maximum : normalize(own);
+  joined.maximum = choose("m_normal", counts, normal, floor);
   if (before) {
     if (!sum)
       read();
-    had = unless0("had_keys", sum);
+    joined.had = had = unless0("had_keys", sum);
     maximum = choose("m_before", had, maximum, floor);
     joined.maximum =
         k.create<arith::MaximumFOp>("m_joined", maximum, joined.maximum);
@@ -338,20 +339,47 @@ SmallVector<Value> SoftmaxBody::cutColumns(Value tile, int64_t width) {
   return columns;
 }
 
+/// One of two values of a type; the other one is not computed.
+Value SoftmaxBody::choose(StringRef name, Type type, Value condition,
+                          function_ref<Value()> some,
+                          function_ref<Value()> other) {
+  OpBuilder &builder = k.getBuilder();
+  auto branch = k.create<scf::IfOp>(name, TypeRange{type}, condition,
+                                    /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(builder);
+  for (auto [block, make] : {std::pair(branch.thenBlock(), some),
+                             std::pair(branch.elseBlock(), other)}) {
+    builder.setInsertionPointToStart(block);
+    scf::YieldOp::create(builder, k.getLoc(), make());
+  }
+  return branch.getResult(0);
+}
+
 /// Some columns at a time: more would find no registers beside the accumulator.
+/// A condition of their own keeps the loads of some behind those before.
 SoftmaxBody::State SoftmaxBody::join(const State &own, Value counts,
                                      const std::optional<StateViews> &before,
-                                     Value row) {
+                                     Value row, bool isNormal) {
   const StateViews *views = before ? &*before : nullptr;
-  JoinedRows rows = joinRows(own, counts, views, row);
+  JoinedRows rows = joinRows(own, counts, views, row, isNormal);
   int64_t width = wideType.getDimSize(1);
   if (before)
     width = getWidth(before->accumulator);
+  Value any = isNormal && rows.had
+                  ? k.create<rtile::AnyOp>("any_before", rows.had).getResult()
+                  : Value();
   SmallVector<Value> columns;
   for (Value part : cutColumns(own.accumulator, width)) {
     int64_t first = width * int64_t(columns.size());
-    columns.push_back(joinColumns(
-        part, rows, views ? views->accumulator : Value(), first, row));
+    auto joinWith = [&](Value other) {
+      return joinColumns(part, rows, other, first, row);
+    };
+    Value other = views ? views->accumulator : Value();
+    columns.push_back(any ? choose(
+                                "acc_joined", part.getType(), any,
+                                [&] { return joinWith(other); },
+                                [&] { return joinWith(nullptr); })
+                          : joinWith(other));
   }
   Value accumulator = columns.front();
   if (columns.size() != 1)

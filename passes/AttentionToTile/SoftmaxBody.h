@@ -59,9 +59,11 @@ public:
 
   /// What `own`, which began with nothing, and what others left in `before`
   /// are together; of rows that do not count, only the latter. All count if
-  /// `counts` is null.
+  /// `counts` is null. `isNormal`: maxima are those of the keys, as without a
+  /// recipe; then accumulators of `before` are not read if no row has one.
   State join(const State &own, mlir::Value counts,
-             const std::optional<StateViews> &before, mlir::Value row);
+             const std::optional<StateViews> &before, mlir::Value row,
+             bool isNormal = false);
   /// Leaves the state to others.
   void store(const State &state, const StateViews &views, mlir::Value row);
   /// Output and lse of the tile's rows.
@@ -83,12 +85,18 @@ private:
   /// Rows of states that have joined, and by what the others are multiplied.
   struct JoinedRows {
     mlir::Value maximum, sum, ofBefore, ofOwn;
+    /// Which had something before; null if nothing was looked at.
+    mlir::Value had;
   };
   JoinedRows joinRows(const State &own, mlir::Value counts,
-                      const StateViews *before, mlir::Value row);
+                      const StateViews *before, mlir::Value row, bool isNormal);
   mlir::Value joinColumns(mlir::Value own, const JoinedRows &rows,
                           mlir::Value before, int64_t first, mlir::Value row);
   llvm::SmallVector<mlir::Value> cutColumns(mlir::Value tile, int64_t width);
+  mlir::Value choose(llvm::StringRef name, mlir::Type type,
+                     mlir::Value condition,
+                     llvm::function_ref<mlir::Value()> some,
+                     llvm::function_ref<mlir::Value()> other);
   mlir::Value getScores(mlir::Value product);
   mlir::Value alongColumns(llvm::StringRef name, mlir::Value rows,
                            int64_t columns);

@@ -27,8 +27,8 @@ TileKernel::TileKernel(HostPlan &plan, const Twine &name, Attention &attention,
       keys(plan, k, attention, branch, view, tiling),
       body(k, attention, tiling), queryRows(tiling.getQuery()),
       keyRows(tiling.getKey()), mostKeysOfSum(tiling.getPart()),
-      joinsLate(ends.before &&
-                (attention.valueScale || (ends.marks && leavesState(ends)))) {
+      joinsLate(ends.before && (ends.sumsFromZero || attention.valueScale ||
+                                (ends.marks && leavesState(ends)))) {
   if (attention.keyScale)
     keyScales = k.addBuffer("k_scale", attention.keyScale.buffer);
   if (attention.valueScale)
@@ -117,7 +117,7 @@ TileKernel::KeyViews TileKernel::viewKeys(KernelBuilder::Rows where) {
 
 void TileKernel::viewResults(int64_t groupRows) {
   rows.makeViews(grid, view, queries, queryRows, groupRows,
-                 /*inParts=*/joinsLate && ends.marks);
+                 /*inParts=*/joinsLate && (ends.sumsFromZero || ends.marks));
 }
 
 Value TileKernel::getFirstRow(StringRef name, Value ofView, Value tile) {
@@ -155,7 +155,8 @@ void TileKernel::store(SoftmaxBody::State state, Value row,
     body.storeMarks(counted, of.marks, row, of.isEmpty);
   }
   if (joinsLate || (of.marks && rows.state))
-    state = body.join(state, counted, rows.before, row);
+    state = body.join(state, counted, rows.before, row,
+                      /*isNormal=*/ends.sumsFromZero && !ends.marks);
   if (rows.state)
     return body.store(state, *rows.state, row);
   body.store(state, std::get<SoftmaxResult>(ends.after), *rows.result, row);

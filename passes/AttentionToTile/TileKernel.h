@@ -78,8 +78,9 @@ protected:
   int64_t queryRows, keyRows;
   /// After so many keys sums move into totals.
   int64_t mostKeysOfSum;
-  /// Whether what others left joins after the keys: where rows that a recipe
-  /// cannot compute keep their state, with which these are computed again.
+  /// Whether what others left joins after the keys: where sums would be too
+  /// long with it, and where rows that a recipe cannot compute keep their
+  /// state, with which these are computed again.
   bool joinsLate;
   /// Whose rows are in a tile.
   int64_t headsOfTile = 1;

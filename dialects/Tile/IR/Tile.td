@@ -52,8 +52,9 @@ def RTile_Dialect : Dialect {
         loop promises it, since it holds of sums and maxima up to rounding, and
         no pass can see it of every other state that a loop carries;
       * `rtile.beside`, of a kernel and of the function that it becomes: most
-        calls run others in its place. Where it spills a few registers, that is
-        no reason for smaller tiles of those.
+        calls run others in its place, or what it needs behind its loops may lie
+        in memory meanwhile. Where it spills a few registers, that is no reason
+        for smaller tiles.
 
     Why tiles are builtin tensors: every fold, constant and elementwise
     operation of upstream works on them as they are, and a tensor's encoding has

@@ -62,3 +62,55 @@ func.func @longnet(%q: tensor<2x?x4x16xbf16, #ring>,
       -> (tensor<2x?x4x16xbf16, #ring>, tensor<2x4x?xf32, #rows>)
   return %o : tensor<2x?x4x16xbf16, #ring>
 }
+
+// Rows that may have many keys, whatever a piece has of them: its sums begin with 0,
+// move to memory within a long chunk, and what was there before joins behind them.
+
+// CHECK-LABEL: rplan.func @many_keys_whole0_branch0(
+// CHECK:         %[[EXCESS:.+]] = arith.subi %{{.+}}, %{{.+}}
+// CHECK:         rplan.launch @many_keys_whole0_branch0_kernel grid
+// CHECK:         %[[TOTALS:.+]] = rplan.workspace(%{{.+}}) : memref<?x?x4x16xf32>
+// CHECK:         rplan.launch @many_keys_whole0_branch0_kernel_many_keys grid
+// CHECK-SAME:      %[[TOTALS]]
+func.func @many_keys(%q: tensor<1x?x4x16xbf16, #ring>) -> tensor<1x?x4x16xbf16, #ring> {
+  %o, %l = ringlet.attention %q, %q, %q branches [<w = *, r = 1>]
+      tilings = [#ringlet.tiling<query = 32, key = 32, manyKeys = <query = 32, key = 16, part = 64>>]
+      : (tensor<1x?x4x16xbf16, #ring>, tensor<1x?x4x16xbf16, #ring>,
+         tensor<1x?x4x16xbf16, #ring>)
+      -> (tensor<1x?x4x16xbf16, #ring>, tensor<1x4x?xf32, #rows>)
+  return %o : tensor<1x?x4x16xbf16, #ring>
+}
+
+// With a recipe, in the kernel that has it and in the one that computes rows again.
+
+// CHECK-LABEL: rplan.func @recipe_whole0_branch0(
+// CHECK:         rplan.launch @recipe_whole0_branch0_kernel grid
+// CHECK:         rplan.launch @recipe_whole0_branch0_kernel_redo grid
+func.func @recipe(%q: tensor<1x?x4x64xbf16, #ring>) -> tensor<1x?x4x64xbf16, #ring> {
+  %o, %l = ringlet.attention %q, %q, %q branches [<w = *, r = 1>]
+      tilings = [#ringlet.tiling<query = 128, key = 64, recipe = "fa_fwd_lazy",
+                                 redo = <query = 32, key = 16, part = 256>, part = 256>]
+      : (tensor<1x?x4x64xbf16, #ring>, tensor<1x?x4x64xbf16, #ring>,
+         tensor<1x?x4x64xbf16, #ring>)
+      -> (tensor<1x?x4x64xbf16, #ring>, tensor<1x4x?xf32, #rows>)
+  return %o : tensor<1x?x4x64xbf16, #ring>
+}
+
+// The kernels of these.
+
+// CHECK-LABEL: rtile.func @many_keys_whole0_branch0_kernel(
+// CHECK-NOT:     rtile.totals
+// CHECK:         scf.for
+// CHECK:         rtile.load {{.+}} : !rtile.view<32x16xf32>
+// CHECK:         rtile.return
+// CHECK-LABEL: rtile.func @many_keys_whole0_branch0_kernel_many_keys(
+// CHECK:         rtile.totals {{.+}} keys = 64 step = 16
+// CHECK:         scf.for
+// CHECK:         rtile.load {{.+}} : !rtile.view<32x16xf32>
+// CHECK:         rtile.return
+// CHECK-LABEL: rtile.func @recipe_whole0_branch0_kernel(
+// CHECK:         rtile.totals {{.+}} keys = 256 step = 64
+// CHECK:         rtile.return
+// CHECK-LABEL: rtile.func @recipe_whole0_branch0_kernel_redo(
+// CHECK:         rtile.totals {{.+}} keys = 256 step = 16
+// CHECK:         rtile.return

@@ -264,6 +264,20 @@ void gpu_load_matrices(const void *row, uint32_t isTransposed, uint32_t *out) {
     }
 }
 
+/// Sums of products have as many binary digits as RINGLET_EMULATED_DIGITS says,
+/// and what is below the last one is cut off, as GPUs do: with few of them, a
+/// sum of a few hundred terms loses what one of a million does there.
+static float cut(double sum) {
+  static const char *const digits = std::getenv("RINGLET_EMULATED_DIGITS");
+  if (!digits || sum == 0 || !std::isfinite(sum))
+    return static_cast<float>(sum);
+  int exponent;
+  double fraction = std::frexp(sum, &exponent),
+         unit = std::ldexp(1, std::atoi(digits));
+  return static_cast<float>(
+      std::ldexp(std::trunc(fraction * unit) / unit, exponent));
+}
+
 /// m16n8k16; `words` holds four of A and two of B.
 void gpu_multiply(const uint32_t *words, uint32_t isHalf, float *sums) {
   Given given =
@@ -277,7 +291,7 @@ void gpu_multiply(const uint32_t *words, uint32_t isHalf, float *sums) {
       uint32_t b = given[4 * (pair + i % 2) + source][4 + high];
       sum += element(a, k % 2, isHalf) * element(b, k % 2, isHalf);
     }
-    sums[i] = static_cast<float>(sums[i] + sum);
+    sums[i] = cut(sums[i] + sum);
   }
 }
 

@@ -24,6 +24,30 @@ CASES = [
     (TWO, "contiguous", 200, 4, 2, 64, 2),
     (TWO + " causal", "striped, 16", 130, 2, 2, 72, 4),
 ]
+PLAIN = "#ringlet.tiling<query = 32, key = 16"
+LAZY = (
+    "#ringlet.tiling<query = 128, key = 64, recipe = \"fa_fwd_lazy\","
+    " redo = <query = 32, key = 16, part = 128>, part = 128>"
+)
+
+
+def tiled(branches, tiling) -> str:
+    count = branches.count("<")
+    return f"{branches} tilings = [{', '.join([tiling] * count)}]"
+
+
+# Rows of many keys, where sums have eight binary digits: attributes, sharding, rows,
+# ranks, recipe. What a piece sums is shorter than a chunk, or a chunk is.
+PARTS = PLAIN + ", part = 128>"
+MANY_KEYS = PLAIN + ", manyKeys = <query = 32, key = 16, part = 128>>"
+LONG = [
+    (tiled(ALL, PARTS), "contiguous", 1200, 2, "plain"),
+    (tiled(ALL + " causal", PARTS), "zigzag", 1000, 3, "plain"),
+    (tiled(ALL, MANY_KEYS), "contiguous", 1200, 2, "plain"),
+    (tiled(ALL, MANY_KEYS), "striped, 100", 800, 8, "plain"),
+    (tiled(TWO, PARTS), "zigzag", 1500, 2, "plain"),
+    (tiled(ALL, LAZY), "contiguous", 1200, 2, "fa_fwd_lazy"),
+]
 
 
 def text_of(attributes, sharding, heads, key_heads, dim) -> str:
@@ -115,6 +139,33 @@ def run(case, number, emulator, options) -> str:
     return f"{ranks} ranks over p2p, of threads and of processes, and nccl"
 
 
+def run_long(case, number, emulator, options) -> str:
+    """Each value is 23/32: sixteen of them have six digits, and a sum of at most 256
+    keys has them all."""
+    attributes, sharding, rows, ranks, recipe = case
+    folder = options.work / f"long{number}"
+    folder.mkdir(parents=True, exist_ok=True)
+    graph = folder / "graph.mlir"
+    heads, dim = 1, 32
+    graph.write_text(text_of(attributes, sharding, heads, heads, dim))
+    target, scheduled = "sm_80", []
+    if recipe != "plain":
+        target, scheduled = "sm_90a", ["rl_attend_whole0_branch0_kernel"]
+    artefact, environment = emulate.build(
+        *(graph, target, recipe, scheduled, folder, emulator, options)
+    )
+    tensors = []
+    for name, value in (("q", 1), ("k", 0), ("v", 23 / 32)):
+        content = safetensors_file.encode("bf16", [value] * (rows * heads * dim))
+        tensors.append((name, "bf16", (1, rows, heads, dim), content))
+    inputs = folder / "in.safetensors"
+    safetensors_file.write(inputs, tensors)
+    command = [options.build / "bin/ringlet-run", artefact, "--driver=cuda", "--check"]
+    environment["RINGLET_EMULATED_DIGITS"] = "8"
+    emulate.do(*command, f"--in={inputs}", f"--ranks={ranks}", env=environment)
+    return f"{ranks} ranks"
+
+
 def rows_of(tensor) -> list:
     _, (_, rows, heads, dim), content = tensor
     size = heads * dim * 2
@@ -130,6 +181,9 @@ def main() -> int:
     for number, case in enumerate(CASES):
         name = f"{case[0]}, {case[1]}"
         results.append((name, lambda case=case, n=number: run(case, n, emulator, options)))
+    for number, case in enumerate(LONG):
+        name = f"long sums, {case[0]}, {case[1]}"
+        results.append((name, lambda case=case, n=number: run_long(case, n, emulator, options)))
     return emulate.report(results)
 
 
