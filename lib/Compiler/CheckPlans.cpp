@@ -134,9 +134,9 @@ LogicalResult PlanCheck::run() {
       if (auto argument = dyn_cast<BlockArgument>(copy.getDestination()))
         written.set(argument.getArgNumber());
     if (auto attend = dyn_cast<rplan::AttendOp>(op))
-      for (Value state :
-           {attend.getAccumulator(), attend.getMaximum(), attend.getSum()})
-        if (auto argument = dyn_cast<BlockArgument>(state))
+      for (Value state : {attend.getAccumulator(), attend.getMaximum(),
+                          attend.getSum(), attend.getOutput(), attend.getLse()})
+        if (auto argument = dyn_cast_or_null<BlockArgument>(state))
           written.set(argument.getArgNumber());
     auto launch = dyn_cast<rplan::LaunchOp>(op);
     if (!launch)

@@ -75,6 +75,15 @@ LogicalResult PlanWriter::attend(State &state, rplan::AttendOp op) {
       return failure();
     *place = *number;
   }
+  for (auto [place, value] : {std::pair(&attend.output, op.getOutput()),
+                              std::pair(&attend.lse, op.getLse())}) {
+    if (!value)
+      continue;
+    FailureOr<uint32_t> number = buffer(state, value);
+    if (failed(number))
+      return failure();
+    *place = static_cast<int32_t>(*number);
+  }
   addStep(state, std::move(attend));
   state.copies.clear();
   return success();

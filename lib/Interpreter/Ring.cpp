@@ -13,7 +13,7 @@
 #include "lib/Interpreter/Machine.h"
 
 #include "dialects/Plan/IR/PlanDialect.h"
-#include "ringlet/abi/ring/Pieces.h"
+#include "ringlet/abi/ring/Edges.h"
 
 #include "llvm/Support/FormatVariadic.h"
 
@@ -97,9 +97,11 @@ private:
   std::vector<char> gather(const Tensor4 &keys,
                            const std::vector<ring::Part> &layout,
                            int64_t batch) const;
-  LogicalResult attend(int64_t owner);
-  LogicalResult call(const Piece &piece, int64_t batch, Tensor4 key,
-                     Tensor4 value, bool isOwn);
+  std::vector<ring::Part> getLayout(int64_t owner) const;
+  LogicalResult attend(int64_t owner, ArrayRef<Piece> pieces,
+                       ArrayRef<ring::Edge> edges);
+  LogicalResult call(const Piece &piece, ring::Edge edge, int64_t batch,
+                     Tensor4 key, Tensor4 value, bool isOwn);
 
   Machine &machine;
   const Instruction &instruction;
@@ -222,8 +224,9 @@ std::vector<char> Attending::gather(const Tensor4 &keys,
   return result;
 }
 
-LogicalResult Attending::call(const Piece &piece, int64_t batch, Tensor4 key,
-                              Tensor4 value, bool isOwn) {
+LogicalResult Attending::call(const Piece &piece, ring::Edge edge,
+                              int64_t batch, Tensor4 key, Tensor4 value,
+                              bool isOwn) {
   int64_t group = sharded->attention.queryHeads / sharded->attention.keyHeads;
   const Buffer &queries = *chunks.parts[2];
   const Buffer &partial = *machine.operand(instruction, 2).buffer;
@@ -233,10 +236,23 @@ LogicalResult Attending::call(const Piece &piece, int64_t batch, Tensor4 key,
       toFour(partial.data, partial.dtype, partial.sizes, partial.strides);
   Tensor4 maximum = rowsToFour(*machine.operand(instruction, 3).buffer);
   Tensor4 sum = rowsToFour(*machine.operand(instruction, 4).buffer);
-  for (Tensor4 *tensor : {&query, &accumulator})
+  Tensor4 output, lse;
+  if (op.getOutput()) {
+    const Buffer &of = *machine.operand(instruction, 5).buffer;
+    output = toFour(of.data, of.dtype, of.sizes, of.strides);
+  }
+  if (op.getLse())
+    lse = rowsToFour(*machine.operand(instruction, 6).buffer);
+  SmallVector<Tensor4 *> ofQueries = {&query, &accumulator},
+                         ofRows = {&maximum, &sum};
+  if (op.getOutput())
+    ofQueries.push_back(&output);
+  if (op.getLse())
+    ofRows.push_back(&lse);
+  for (Tensor4 *tensor : ofQueries)
     slice(*tensor, 1, piece.queries.first, piece.queries.step,
           piece.queries.count);
-  for (Tensor4 *tensor : {&maximum, &sum})
+  for (Tensor4 *tensor : ofRows)
     slice(*tensor, 2, piece.queries.first, piece.queries.step,
           piece.queries.count);
   for (Tensor4 *tensor : {&key, &value})
@@ -247,20 +263,29 @@ LogicalResult Attending::call(const Piece &piece, int64_t batch, Tensor4 key,
       headsFirst(tensor, axis, batch, piece.heads.first, piece.heads.step,
                  piece.heads.count, heads);
     };
-    first(query, 2);
-    first(accumulator, 2);
-    first(maximum, 1);
-    first(sum, 1);
+    for (Tensor4 *tensor : ofQueries)
+      first(*tensor, 2);
+    for (Tensor4 *tensor : ofRows)
+      first(*tensor, 1);
     if (isOwn)
       for (Tensor4 *tensor : {&key, &value})
         headsFirst(*tensor, 2, batch, piece.keyHead, piece.keyHeadStep,
                    piece.heads.count, 1);
   }
   int64_t offset = piece.offset;
+  int64_t edgeNumber = edge.number();
   Tensor4 position{reinterpret_cast<char *>(&offset), DType::i64, {}, {}};
+  Tensor4 place{reinterpret_cast<char *>(&edgeNumber), DType::i64, {}, {}};
+  SmallVector<const Tensor4 *> tensors = {&query, &key, &value, &position};
+  if (op.getOutput())
+    tensors.push_back(&place);
+  tensors.append({&accumulator, &maximum, &sum});
+  if (op.getOutput())
+    tensors.push_back(&output);
+  if (op.getLse())
+    tensors.push_back(&lse);
   SmallVector<MutableTensorView> arguments;
-  for (const Tensor4 *tensor :
-       {&query, &key, &value, &position, &accumulator, &maximum, &sum})
+  for (const Tensor4 *tensor : tensors)
     arguments.push_back(tensor->view());
   Options options = machine.run.options;
   options.poison = false;
@@ -274,21 +299,24 @@ LogicalResult Attending::call(const Piece &piece, int64_t batch, Tensor4 key,
   return machine.fail(instruction, error);
 }
 
-LogicalResult Attending::attend(int64_t owner) {
+/// Of the pairs that come from a rank; empty for its own.
+std::vector<ring::Part> Attending::getLayout(int64_t owner) const {
   int64_t rank = machine.run.options.rank;
-  std::vector<ring::Part> layout;
-  if (owner != rank)
-    layout = ring::neededKeys(*sharded, {rank}, owner);
-  if (owner != rank && layout.empty())
-    return success();
+  return owner == rank ? std::vector<ring::Part>()
+                       : ring::neededKeys(*sharded, {rank}, owner);
+}
+
+LogicalResult Attending::attend(int64_t owner, ArrayRef<Piece> pieces,
+                                ArrayRef<ring::Edge> edges) {
+  int64_t rank = machine.run.options.rank;
+  std::vector<ring::Part> layout = getLayout(owner);
   Tensor4 keys = keysOf(owner, false), values = keysOf(owner, true);
   int64_t pairs = ring::pairsOf(layout);
-  for (const Piece &piece :
-       piecesOf(*sharded, rank, owner, owner == rank ? nullptr : &layout)) {
+  for (auto [piece, edge] : llvm::zip_equal(pieces, edges)) {
     if (owner == rank) {
       int64_t calls = piece.whole ? 1 : keys.sizes[0];
       for (int64_t batch = 0; batch < calls; ++batch)
-        if (failed(call(piece, batch, keys, values, /*isOwn=*/true)))
+        if (failed(call(piece, edge, batch, keys, values, /*isOwn=*/true)))
           return failure();
       continue;
     }
@@ -308,14 +336,15 @@ LogicalResult Attending::attend(int64_t owner) {
                      piece.whole ? piece.keyHeadStep * dim : dim, 1}};
       }
       if (!piece.whole) {
-        if (failed(call(piece, batch, chunk[0], chunk[1], /*isOwn=*/false)))
+        if (failed(
+                call(piece, edge, batch, chunk[0], chunk[1], /*isOwn=*/false)))
           return failure();
         continue;
       }
       if (keys.sizes[0] != 1)
         return machine.fail(instruction,
                             "expected a batch of 1 on several ranks");
-      if (failed(call(piece, batch, chunk[0], chunk[1], /*isOwn=*/false)))
+      if (failed(call(piece, edge, batch, chunk[0], chunk[1], /*isOwn=*/false)))
         return failure();
     }
   }
@@ -326,8 +355,19 @@ LogicalResult Attending::run() {
   if (failed(readShards()))
     return failure();
   int64_t rank = machine.run.options.rank, ranks = machine.run.options.ranks;
+  std::vector<std::vector<Piece>> pieces;
+  auto ownerAt = [&](int64_t step) { return (rank + ranks - step) % ranks; };
+  for (int64_t step = 0; step < ranks; ++step) {
+    std::vector<ring::Part> layout = getLayout(ownerAt(step));
+    pieces.emplace_back();
+    if (step == 0 || !layout.empty())
+      pieces.back() = piecesOf(*sharded, rank, ownerAt(step),
+                               step == 0 ? nullptr : &layout);
+  }
+  const ring::Attention &attention = sharded->attention;
+  auto edges = edgesOf(pieces, attention.queryHeads / attention.keyHeads);
   for (int64_t step = 0; step < ranks; ++step)
-    if (failed(attend((rank + ranks - step) % ranks)))
+    if (failed(attend(ownerAt(step), pieces[step], edges[step])))
       return failure();
   return success();
 }

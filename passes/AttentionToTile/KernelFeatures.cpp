@@ -301,7 +301,10 @@ void ringlet::redoMarkedRows(HostPlan &plan, Attention &attention,
     marking.ends.marks = plan.workspace(
         attention.rowShape, plan.getBuilder().getF32Type(), attention.rowSizes);
     result.push_back(kernel);
-    result.push_back({kernel.name, kernel.part + "_redo", RedoKernel{marking}});
+    RedoKernel redo{marking};
+    // What it has computed stays a state, which others finish.
+    std::visit([](auto &kernel) { kernel.ends.edge.reset(); }, redo.marking);
+    result.push_back({kernel.name, kernel.part + "_redo", redo});
   };
   for (Kernel &kernel : kernels) {
     if (auto *branch = std::get_if<BranchKernel>(&kernel.spec))

@@ -28,9 +28,7 @@ bool Attention::coversEveryRow(unsigned index) {
   return sizes[index].getR() == 1 && hasEveryHead(index);
 }
 
-/// Branches that see few of a row's neighbours first, one that covers every row
-/// last: it writes the output.
-static SmallVector<unsigned> orderBranches(Attention &attention) {
+SmallVector<unsigned> ringlet::orderBranches(Attention &attention) {
   // A dilation that only the call knows may be 1.
   auto rate = [&](unsigned index) {
     return getConstant(attention.sizes[index].r).value_or(1);
@@ -284,7 +282,8 @@ KernelList ringlet::listPartsKernels(HostPlan &plan, Attention &attention) {
   return kernels;
 }
 
-RingKernels ringlet::listRingKernels(HostPlan &plan, Attention &attention) {
+RingKernels ringlet::listRingKernels(HostPlan &plan, Attention &attention,
+                                     bool mayEnd) {
   RingKernels result;
   result.state = makeState(plan, attention);
   // The pieces stand as one kernel among the others.
@@ -293,6 +292,12 @@ RingKernels ringlet::listRingKernels(HostPlan &plan, Attention &attention) {
   KernelList kernels = {{"attention", "", pieces}};
   finish(attention, kernels);
   addSinks(plan, attention, kernels);
+  for (Kernel &kernel : kernels) {
+    if (auto *finish = std::get_if<FinishKernel>(&kernel.spec))
+      finish->mayHaveEnded = mayEnd;
+    else if (auto *lse = std::get_if<FinishLseKernel>(&kernel.spec))
+      lse->mayHaveEnded = mayEnd;
+  }
   auto place = findFirstStream(kernels);
   result.before.assign(kernels.begin(), place);
   result.after.assign(place + 1, kernels.end());
@@ -304,14 +309,16 @@ RingKernels ringlet::listRingKernels(HostPlan &plan, Attention &attention) {
 }
 
 KernelList ringlet::listPieceKernels(HostPlan &plan, Attention &attention,
-                                     const SoftmaxState &state) {
+                                     const SoftmaxState &state,
+                                     const std::optional<PieceEdge> &edge) {
   BranchKernel kernel;
   kernel.branch = 0;
   kernel.tiling = attention.getTiling(0);
   kernel.ends.before = state;
   kernel.ends.after = state;
+  kernel.ends.edge = edge;
   // A row may have so many keys in all, whatever this piece has of them.
-  kernel.ends.sumsFromZero = hasLongSums(attention.op);
+  kernel.ends.sumsFromZero = edge || hasLongSums(attention.op);
   KernelList kernels = {{"kernel", "", kernel}};
   addTotals(plan, attention, kernels);
   redoMarkedRows(plan, attention, kernels);

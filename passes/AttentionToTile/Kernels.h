@@ -46,6 +46,18 @@ struct SoftmaxResult {
   HostTensor sinks;
 };
 
+/// Whether others come before and behind a kernel with the same rows, where
+/// only a call knows.
+struct PieceEdge {
+  /// Bit 0: none comes before. There is a state, with sums of 0, but it is not
+  /// read. Bit 1: none comes behind. `result` is written, but for rows that are
+  /// marked, and `endedSum` as the sum of the others.
+  mlir::Value number;
+  SoftmaxResult result;
+};
+/// The sum of a row whose softmax has ended.
+inline constexpr double endedSum = -1;
+
 /// What a kernel reads before it streams queries over keys with a running
 /// maximum and sum, and writes after that.
 struct SoftmaxEnds {
@@ -60,6 +72,9 @@ struct SoftmaxEnds {
   /// A mark for each row that could not be computed, f32 `[.., head,
   /// sequence]`, 0 or 1; null if all are.
   HostTensor marks;
+  /// Of a piece on a ring, which of its rows it is the first or the last one
+  /// with; none if that is all the same to it.
+  std::optional<PieceEdge> edge;
 };
 
 /// Streams the queries of a branch over its keys.
@@ -158,12 +173,15 @@ struct FillPastKernel {
 struct FinishKernel {
   SoftmaxState state;
   HostTensor sinks, output;
+  /// Whether rows may have ended, whose output stays.
+  bool mayHaveEnded = false;
 };
 
 /// Writes lse from the running maximum and sum of the last branch.
 struct FinishLseKernel {
   SoftmaxState state;
   HostTensor sinks, lse;
+  bool mayHaveEnded = false;
 };
 
 /// A kernel, and what it is called: `name` before the number of the operation,
@@ -190,10 +208,16 @@ struct RingKernels {
   KernelList before, after;
   SoftmaxState state;
 };
-RingKernels listRingKernels(HostPlan &plan, Attention &attention);
-/// Those of a piece, which lets its keys join `state`.
+/// `mayEnd`: the last pieces of rows may have ended their softmax.
+RingKernels listRingKernels(HostPlan &plan, Attention &attention, bool mayEnd);
+/// Those of a piece, which lets its keys join `state`; `edge` is null if all
+/// pieces are alike.
 KernelList listPieceKernels(HostPlan &plan, Attention &attention,
-                            const SoftmaxState &state);
+                            const SoftmaxState &state,
+                            const std::optional<PieceEdge> &edge);
+/// The branches of a chain: those that see few of a row's neighbours first, one
+/// that covers every row last.
+llvm::SmallVector<unsigned> orderBranches(Attention &attention);
 
 /// Says as a remark what becomes of the branches of an attention whose kernels
 /// these are.

@@ -177,6 +177,23 @@ buildPiece(OpBuilder &builder, attn::AttentionOp op, ValueRange arguments,
   return piece;
 }
 
+/// Why the last piece of a row leaves a state as the others do; empty if it may
+/// end the softmax.
+static std::string whyNoEdges(attn::AttentionOp op) {
+  auto tilings = op.getTilings()->getAsRange<attn::TilingAttr>();
+  if (!hasLongSums(op) && llvm::none_of(tilings, [](attn::TilingAttr each) {
+        return each.getRecipe();
+      }))
+    return "expected a recipe or sums of many keys, whose kernels add what was "
+           "there before behind their keys";
+  if (op.getOutput().getType().getElementType().isF32())
+    return "expected an output of 16 bits, found f32, which is the state's";
+  if (op.getSink())
+    return "expected no sink, found one, which joins where all keys have been "
+           "(R3)";
+  return "";
+}
+
 FlatSymbolRefAttr FunctionLowering::addPieces(attn::AttentionOp op,
                                               unsigned index, bool whole) {
   MLIRContext *context = op.getContext();
@@ -219,13 +236,21 @@ FlatSymbolRefAttr FunctionLowering::addPieces(attn::AttentionOp op,
       tensor({}, IntegerType::get(context, 64))};
   SmallVector<Type> outputs = {tensor({any, any, queryHeads, valueDim}, f32),
                                state, state};
+  if (whyNoEdges(op).empty()) {
+    inputs.push_back(tensor({}, IntegerType::get(context, 64)));
+    outputs.push_back(
+        tensor({any, any, queryHeads, valueDim}, elementOf(op.getOutput())));
+    if (!op.getLse().use_empty())
+      outputs.push_back(state);
+  }
   OpBuilder builder(function);
   std::string name =
       kernelName(whole ? "whole" : "part") + "_branch" + std::to_string(index);
   auto pieces = func::FuncOp::create(builder, op.getLoc(), name,
                                      builder.getFunctionType(inputs, outputs));
-  const char *const names[] = {"query", "key", "value", "q_offset"};
-  for (auto [argument, what] : llvm::enumerate(names))
+  const char *const names[] = {"query", "key", "value", "q_offset", "edge"};
+  for (auto [argument, what] :
+       llvm::enumerate(ArrayRef(names).take_front(inputs.size())))
     pieces.setArgAttr(argument, "ringlet.name", builder.getStringAttr(what));
   builder.setInsertionPointToStart(pieces.addEntryBlock());
   attn::AttentionOp piece = buildPiece(
@@ -248,10 +273,18 @@ void FunctionLowering::lowerPieces(attn::AttentionOp op) {
                           ? attention.query.sizes[axis]
                           : attention.value.sizes[axis],
                       "expected a state of the queries", "section 3");
+  std::optional<PieceEdge> edge;
+  if (function.getNumArguments() > 4) {
+    edge.emplace();
+    edge->number = readScalar(function.getArgument(4));
+    edge->result.output = plan.getOutput(3);
+    if (function.getNumResults() > 4)
+      edge->result.lse = plan.getOutput(4);
+  }
   EqualKernels equal(symbols);
   emitForKeys(
       attention, plan.constant(1),
-      [&] { return listPieceKernels(plan, attention, state); },
+      [&] { return listPieceKernels(plan, attention, state, edge); },
       [&](const KernelList &kernels) {
         emitKernels(plan, attention, kernels, equal, [&](StringRef what) {
           return (plan.getName() + "_" + what).str();
@@ -266,14 +299,16 @@ void FunctionLowering::lowerPieces(attn::AttentionOp op) {
 void FunctionLowering::lowerSharded(attn::AttentionOp op) {
   Attention attention = readAttention(op);
   addResults(attention);
-  RingKernels kernels = listRingKernels(plan, attention);
+  std::string noEdges = whyNoEdges(op);
+  RingKernels kernels = listRingKernels(plan, attention, noEdges.empty());
   auto getName = [&](StringRef what) { return kernelName(what); };
   EqualKernels equal(symbols);
   emitKernels(plan, attention, kernels.before, equal, getName);
 
   OpBuilder &builder = plan.getBuilder();
   SmallVector<Attribute> branches, whole, part;
-  for (auto [index, branch] : llvm::enumerate(op.getBranchRange())) {
+  for (unsigned index : orderBranches(attention)) {
+    attn::BranchAttr branch = attention.getBranch(index);
     branches.push_back(toRing(op, branch));
     bool isDense = branch.isUnbounded() && branch.getR() == 1 &&
                    attention.hasEveryHead(index);
@@ -296,6 +331,8 @@ void FunctionLowering::lowerSharded(attn::AttentionOp op) {
   rplan::AttendOp::create(
       builder, plan.getLoc(), exchange, attention.query.buffer,
       state.accumulator.buffer, state.maximum.buffer, state.sum.buffer,
+      noEdges.empty() ? attention.output.buffer : Value(),
+      noEdges.empty() ? attention.lse.buffer : Value(),
       builder.getArrayAttr(whole), builder.getArrayAttr(part));
   emitKernels(plan, attention, kernels.after, equal, getName);
   StringRef sums = hasLongSums(op)
@@ -303,12 +340,21 @@ void FunctionLowering::lowerSharded(attn::AttentionOp op) {
                          "to it behind the last key, so that none grows with "
                          "the number of chunks"
                        : "";
-  remark::passed(op.getLoc(), remark::RemarkOpts::name("Ring").category(
-                                  "ringlet-partition-ring"))
+  auto options =
+      remark::RemarkOpts::name("Ring").category("ringlet-partition-ring");
+  remark::passed(op.getLoc(), options)
       << llvm::formatv("keys of other ranks join the softmax chunk by chunk, "
                        "in a state in f32; {0} branches{1}",
                        branches.size(), sums)
              .str();
+  if (noEdges.empty())
+    remark::passed(op.getLoc(), options)
+        << "the last piece of its rows ends their softmax, the first one "
+           "reads no state; a finishing kernel ends that of rows that have "
+           "none";
+  else
+    remark::missed(op.getLoc(), options)
+        << "a finishing kernel ends the softmax of all rows: " + noEdges;
 }
 
 namespace {

@@ -27,6 +27,8 @@ constexpr int64_t tileRows = 32, singleRows = 256;
 constexpr int64_t maxColumns = 256;
 /// Rows of a point where there is little to do, or hardly ever anything.
 constexpr int64_t rowsOfLongPoint = 1024;
+/// The same where there may be much to do, but on some rows only.
+constexpr int64_t rowsOfFinishPoint = 256;
 
 /// A kernel that works on each tile of rows along one axis of tensors of one
 /// shape; further axes are axes of the grid.
@@ -79,9 +81,9 @@ public:
     return k.view(name, buffer, axes, type, rows);
   }
 
-  /// Where the rows of a point of `rowsOfLongPoint` end, of `rows` rows.
-  Value getPointEnd(Value rows) {
-    Value next = k.add("next_point", row, k.constant(rowsOfLongPoint));
+  /// Where the rows of a point of `rowsOfPoint` end, of `rows` rows.
+  Value getPointEnd(Value rows, int64_t rowsOfPoint = rowsOfLongPoint) {
+    Value next = k.add("next_point", row, k.constant(rowsOfPoint));
     return k.create<arith::MinSIOp>("end_tile", next, rows);
   }
 
@@ -307,6 +309,70 @@ static Value divideBySums(RowKernel &kernel, const ScoreUnits &units,
       "out", widen("has_keys_wide", hasKeys(k, rows)), quotient, zero);
 }
 
+/// Those of a tile of an output.
+static Value loadSums(RowKernel &kernel, Value sums) {
+  KernelBuilder &k = kernel.k;
+  SmallVector<Value> axes(kernel.fixed);
+  axes.push_back(nullptr);
+  auto type =
+      rtile::ViewType::get({kernel.height()}, k.getBuilder().getF32Type());
+  return k.load("l", k.view("sums", sums, axes, type, {}), kernel.row);
+}
+
+/// Which rows have not ended.
+static Value areOpen(KernelBuilder &k, Value sums) {
+  auto type = cast<RankedTensorType>(sums.getType());
+  return k.create<arith::CmpFOp>("open", arith::CmpFPredicate::UNE, sums,
+                                 k.splat("ended", endedSum, type));
+}
+
+/// `result`, but in rows whose sums say that they have ended what `view` has.
+static Value keepEnded(RowKernel &kernel, Value sums, Value result,
+                       Value view) {
+  KernelBuilder &k = kernel.k;
+  OpBuilder &builder = k.getBuilder();
+  auto type = cast<RankedTensorType>(result.getType());
+  Value ended = k.create<arith::CmpFOp>(
+      "ended", arith::CmpFPredicate::OEQ, sums,
+      k.splat("ended", endedSum, cast<RankedTensorType>(sums.getType())));
+  auto branch = k.create<scf::IfOp>("out_or_ended", TypeRange{type},
+                                    k.create<rtile::AnyOp>("some_ended", ended),
+                                    /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(branch.elseBlock());
+  scf::YieldOp::create(builder, k.getLoc(), result);
+  builder.setInsertionPointToStart(branch.thenBlock());
+  Value wide = k.create<rtile::BroadcastOp>(
+      "ended_wide", type.clone(builder.getI1Type()), ended, /*columns=*/false);
+  Value before = kernel.load("o_tile", view);
+  Value chosen =
+      k.create<arith::SelectOp>("out_or_ended", wide, before, result);
+  scf::YieldOp::create(builder, k.getLoc(), chosen);
+  return branch.getResult(0);
+}
+
+/// Calls `write` for each tile of the kernel's point that has rows which have
+/// not ended: of most there is none.
+static void forOpenTiles(RowKernel &kernel, Value buffer, Value sums,
+                         function_ref<void(Value sums)> write) {
+  KernelBuilder &k = kernel.k;
+  OpBuilder &builder = k.getBuilder();
+  Value rows = k.size("rows", buffer, kernel.axis);
+  Value end = kernel.getPointEnd(rows, rowsOfFinishPoint);
+  auto loop = k.create<scf::ForOp>("tiles", kernel.row, end,
+                                   k.constant(kernel.height()));
+  loop.getInductionVar().setLoc(k.named("tile_row"));
+  kernel.row = loop.getInductionVar();
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(loop.getBody());
+  Value ofRows = loadSums(kernel, sums);
+  Value some = k.create<rtile::AnyOp>("some_open", areOpen(k, ofRows));
+  auto branch = scf::IfOp::create(builder, k.getLoc(), some,
+                                  /*withElseRegion=*/false);
+  builder.setInsertionPointToStart(branch.thenBlock());
+  write(ofRows);
+}
+
 void ringlet::emitKernel(HostPlan &plan, const Twine &name,
                          Attention &attention, const FinishKernel &finish) {
   attn::AttentionOp op = attention.op;
@@ -323,21 +389,29 @@ void ringlet::emitKernel(HostPlan &plan, const Twine &name,
   Value sums = addBuffer("row_sum", state.sum);
   Value sinks = addBuffer("sinks", finish.sinks);
   Value maxima = sinks ? addBuffer("row_max", state.maximum) : Value();
-  kernel.declareGrid();
+  kernel.declareGrid(finish.mayHaveEnded ? rowsOfFinishPoint : kernel.height());
   Type f32 = k.getBuilder().getF32Type();
   Value fromView = kernel.view("partial_rows", from, f32);
   Value toView =
       inPlace ? fromView : kernel.view("o", to, output.getElementType());
-  Value result = kernel.load("partial_tile", fromView);
-  if (sums)
-    result = divideBySums(kernel, ScoreUnits(op), result, sums, maxima, sinks);
-  else if (op.getOutputScale())
-    result = k.create<arith::MulFOp>(
-        "out_scaled", result,
-        k.splat("output_scale", op.getOutputScale()->convertToDouble(),
-                cast<RankedTensorType>(result.getType())));
-  kernel.store(k.convert("out_rounded", result, output.getElementType()),
-               toView);
+  auto write = [&](Value ofRows) {
+    Value result = kernel.load("partial_tile", fromView);
+    if (sums)
+      result =
+          divideBySums(kernel, ScoreUnits(op), result, sums, maxima, sinks);
+    else if (op.getOutputScale())
+      result = k.create<arith::MulFOp>(
+          "out_scaled", result,
+          k.splat("output_scale", op.getOutputScale()->convertToDouble(),
+                  cast<RankedTensorType>(result.getType())));
+    result = k.convert("out_rounded", result, output.getElementType());
+    kernel.store(ofRows ? keepEnded(kernel, ofRows, result, toView) : result,
+                 toView);
+  };
+  if (finish.mayHaveEnded)
+    forOpenTiles(kernel, to, sums, write);
+  else
+    write(nullptr);
   k.launch();
 }
 
@@ -368,7 +442,13 @@ void ringlet::emitKernel(HostPlan &plan, const Twine &name,
   if (!none)
     none = k.splat("minus_inf", -infinity, rows);
   Value chosen = k.create<arith::SelectOp>("lse_rows", some, total, none);
-  kernel.store(chosen, kernel.view("lse", result, f32));
+  Value view = kernel.view("lse", result, f32);
+  if (finish.mayHaveEnded) {
+    Value before = kernel.load("lse_before", view);
+    chosen = k.create<arith::SelectOp>("lse_or_ended", areOpen(k, l), chosen,
+                                       before);
+  }
+  kernel.store(chosen, view);
   k.launch();
 }
 

@@ -359,15 +359,14 @@ Value SoftmaxBody::choose(StringRef name, Type type, Value condition,
 /// A condition of their own keeps the loads of some behind those before.
 SoftmaxBody::State SoftmaxBody::join(const State &own, Value counts,
                                      const std::optional<StateViews> &before,
-                                     Value row, bool isNormal) {
+                                     Value row, bool isNormal, Value reads) {
   const StateViews *views = before ? &*before : nullptr;
   JoinedRows rows = joinRows(own, counts, views, row, isNormal);
   int64_t width = wideType.getDimSize(1);
   if (before)
     width = getWidth(before->accumulator);
-  Value any = isNormal && rows.had
-                  ? k.create<rtile::AnyOp>("any_before", rows.had).getResult()
-                  : Value();
+  if (isNormal && rows.had)
+    reads = k.create<rtile::AnyOp>("any_before", rows.had);
   SmallVector<Value> columns;
   for (Value part : cutColumns(own.accumulator, width)) {
     int64_t first = width * int64_t(columns.size());
@@ -375,16 +374,32 @@ SoftmaxBody::State SoftmaxBody::join(const State &own, Value counts,
       return joinColumns(part, rows, other, first, row);
     };
     Value other = views ? views->accumulator : Value();
-    columns.push_back(any ? choose(
-                                "acc_joined", part.getType(), any,
-                                [&] { return joinWith(other); },
-                                [&] { return joinWith(nullptr); })
-                          : joinWith(other));
+    columns.push_back(reads ? choose(
+                                  "acc_joined", part.getType(), reads,
+                                  [&] { return joinWith(other); },
+                                  [&] { return joinWith(nullptr); })
+                            : joinWith(other));
   }
   Value accumulator = columns.front();
   if (columns.size() != 1)
     accumulator = k.create<rtile::JoinOp>("acc_joined", wideType, columns);
   return {rows.maximum, rows.sum, accumulator};
+}
+
+void SoftmaxBody::end(const State &state, Value counts,
+                      const SoftmaxResult &result, const ResultViews &ofResult,
+                      const StateViews &views, Value row) {
+  store(state, result, ofResult, row);
+  Value sum = k.splat("ended", endedSum, rowType);
+  // Whoever computes marked rows again leaves those of others, weighed by 1.
+  Value maximum = k.splat("none", 0.0, rowType);
+  if (counts) {
+    sum = k.create<arith::SelectOp>("l_ended", counts, sum, state.sum);
+    maximum =
+        k.create<arith::SelectOp>("m_ended", counts, maximum, state.maximum);
+  }
+  k.store(maximum, views.maximum, row);
+  k.store(sum, views.sum, row);
 }
 
 void SoftmaxBody::store(const State &state, const StateViews &views,

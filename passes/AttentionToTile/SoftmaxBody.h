@@ -61,11 +61,17 @@ public:
   /// are together; of rows that do not count, only the latter. All count if
   /// `counts` is null. `isNormal`: maxima are those of the keys, as without a
   /// recipe; then accumulators of `before` are not read if no row has one.
+  /// Others do so if `reads` is true or null.
   State join(const State &own, mlir::Value counts,
              const std::optional<StateViews> &before, mlir::Value row,
-             bool isNormal = false);
+             bool isNormal = false, mlir::Value reads = nullptr);
   /// Leaves the state to others.
   void store(const State &state, const StateViews &views, mlir::Value row);
+  /// Output and lse of the tile's rows, and in `views` that those which count
+  /// have ended.
+  void end(const State &state, mlir::Value counts, const SoftmaxResult &result,
+           const ResultViews &ofResult, const StateViews &views,
+           mlir::Value row);
   /// Output and lse of the tile's rows.
   void store(State state, const SoftmaxResult &result, const ResultViews &views,
              mlir::Value row);

@@ -52,6 +52,10 @@ SoftmaxRows::SoftmaxRows(KernelBuilder &k, Attention &attention,
     ofTotals = {add("totals", ends.totals->accumulator),
                 add("total_max", ends.totals->maximum),
                 add("total_sum", ends.totals->sum)};
+  if (ends.edge) {
+    ofEdge.output = add("O", ends.edge->result.output);
+    ofEdge.lse = add("LSE", ends.edge->result.lse);
+  }
   redo = add("redo", ends.marks);
   if (ended)
     sinks = add("sinks", ended->sinks);
@@ -164,6 +168,9 @@ void SoftmaxRows::makeViews(const AttentionGrid &atGrid, BranchView &ofBranch,
     result = ResultViews{to, ends.before ? Value() : from, lseRows, sinkRows};
   else
     state = StateViews{to, maximum, sum};
+  if (ends.edge)
+    edge = ResultViews{viewWide("o", ofEdge.output, rows, all), Value(),
+                       viewRows("lse", ofEdge.lse, tileRows), Value()};
   if (ends.totals)
     totals = StateViews{viewWide("total_rows", ofTotals.accumulator, rows, few),
                         viewRows("total_maxima", ofTotals.maximum, tileRows),

@@ -48,6 +48,8 @@ public:
   std::optional<ResultViews> result;
   /// Where parts add up.
   std::optional<StateViews> totals;
+  /// What the last piece of rows writes, where there are pieces.
+  std::optional<ResultViews> edge;
   /// Of a tile and of a group of tiles; null without marks.
   mlir::Value marks, groupMarks;
 
@@ -74,6 +76,7 @@ private:
   /// Where kernels are told which branch this is, that.
   mlir::Value number;
   StateViews ofTotals;
+  ResultViews ofEdge;
   /// Set by makeViews.
   const AttentionGrid *grid = nullptr;
   BranchView *view = nullptr;

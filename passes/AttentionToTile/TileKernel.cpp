@@ -7,6 +7,8 @@
 
 #include "passes/AttentionToTile/TileKernel.h"
 
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
 using namespace mlir;
 using namespace ringlet;
 
@@ -33,6 +35,8 @@ TileKernel::TileKernel(HostPlan &plan, const Twine &name, Attention &attention,
     keyScales = k.addBuffer("k_scale", attention.keyScale.buffer);
   if (attention.valueScale)
     valueScales = k.addBuffer("v_scale", attention.valueScale.buffer);
+  if (ends.edge)
+    edge = k.addScalar("edge", ends.edge->number);
   view.declare();
 }
 
@@ -143,6 +147,13 @@ SoftmaxBody::State TileKernel::visitKeys(const KeyTiles::Place &place,
       body.begin(joinsLate ? std::nullopt : rows.before, place.row));
 }
 
+Value TileKernel::hasEdge(StringRef name, int64_t bit, bool isSet) {
+  Value of = k.create<arith::AndIOp>("edge_bit", edge, k.constant(1 << bit));
+  return k.create<arith::CmpIOp>(
+      name, isSet ? arith::CmpIPredicate::ne : arith::CmpIPredicate::eq, of,
+      k.constant(0));
+}
+
 void TileKernel::store(SoftmaxBody::State state, Value row,
                        const TileRows &of) {
   // Sums of values are those of what is stored (S6).
@@ -156,7 +167,19 @@ void TileKernel::store(SoftmaxBody::State state, Value row,
   }
   if (joinsLate || (of.marks && rows.state))
     state = body.join(state, counted, rows.before, row,
-                      /*isNormal=*/ends.sumsFromZero && !ends.marks);
+                      /*isNormal=*/ends.sumsFromZero && !ends.marks,
+                      edge ? hasEdge("reads", 0, false) : Value());
+  if (edge) {
+    OpBuilder &builder = k.getBuilder();
+    auto branch =
+        scf::IfOp::create(builder, plan.getLoc(), hasEdge("is_last", 1, true),
+                          /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(branch.thenBlock());
+    body.end(state, counted, ends.edge->result, *rows.edge, *rows.state, row);
+    builder.setInsertionPointToStart(branch.elseBlock());
+    return body.store(state, *rows.state, row);
+  }
   if (rows.state)
     return body.store(state, *rows.state, row);
   body.store(state, std::get<SoftmaxResult>(ends.after), *rows.result, row);

@@ -73,6 +73,8 @@ protected:
   SoftmaxBody body;
   /// Parameters; null where there are none (S6).
   mlir::Value keyScales, valueScales;
+  /// Which of the pieces of its rows this is; null without pieces.
+  mlir::Value edge;
   /// That of the point's values, in each row.
   mlir::Value valueScale;
   int64_t queryRows, keyRows;
@@ -89,6 +91,8 @@ protected:
   KernelBuilder::Rows queries;
 
 private:
+  /// Whether bit number `bit` of the edge is set, or is not.
+  mlir::Value hasEdge(llvm::StringRef name, int64_t bit, bool isSet);
   mlir::Value makeView(llvm::StringRef name, mlir::Value buffer,
                        llvm::ArrayRef<mlir::Value> axes, int64_t count,
                        int64_t columns, const KernelBuilder::Rows &where);

@@ -49,6 +49,7 @@ RingShape::RingShape(Schedule given, int64_t rank, std::vector<size_t> rowBytes,
       for (int64_t i = 0; i < callsOf(piece, batch); ++i)
         turns.back().add(piece, i);
   }
+  edges = edgesOf(pieces, attention.queryHeads / attention.keyHeads);
 }
 
 std::shared_ptr<const RingShape>
@@ -257,10 +258,9 @@ Status RingSteps::estimate(uint32_t number, const Tensors &tensors,
       chunk.pairs = ringlet::ring::pairsOf(keys.layout(t));
       size_t number = 0;
       RL_TRY(forEachCall(
-          exchange, stateOf(*attend, exchange, tensors),
-          exchange.shape->pieces[t], tensors[exchange.step->key()],
-          tensors[exchange.step->value()], t > 0 ? &chunk : nullptr,
-          [&](Call &call) {
+          exchange, stateOf(*attend, exchange, tensors), t,
+          tensors[exchange.step->key()], tensors[exchange.step->value()],
+          t > 0 ? &chunk : nullptr, [&](Call &call) {
             auto queue = size_t(exchange.shape->turns[t][number++].queue);
             ofQueues[queue] = std::max(ofQueues[queue], call.runBytes());
             return Status();
@@ -309,6 +309,12 @@ Status RingSteps::checkState(const State &state, const TensorView &value,
             state.sum.sizes[axis + 1 - i] == size;
   }
   good &= state.accumulator.sizes[axis + 2] == value.sizes[axis + 2];
+  auto isAlike = [](const std::optional<TensorView> &one,
+                    const TensorView &other) {
+    return !one || std::equal(one->sizes, one->sizes + one->rank, other.sizes);
+  };
+  good &= isAlike(state.output, state.accumulator) &&
+          isAlike(state.lse, state.maximum);
   return good ? Status()
               : Status(RL_BAD_ARTIFACT, "expected a state as large as queries");
 }
@@ -316,8 +322,13 @@ Status RingSteps::checkState(const State &state, const TensorView &value,
 RingSteps::State RingSteps::stateOf(const abi::Attend &step,
                                     const Exchange &exchange,
                                     const Tensors &tensors) {
-  return {tensors[exchange.step->query()], tensors[step.accumulator()],
-          tensors[step.maximum()], tensors[step.sum()]};
+  State state = {tensors[exchange.step->query()], tensors[step.accumulator()],
+                 tensors[step.maximum()], tensors[step.sum()]};
+  if (step.output() >= 0)
+    state.output = tensors[uint32_t(step.output())];
+  if (step.lse() >= 0)
+    state.lse = tensors[uint32_t(step.lse())];
+  return state;
 }
 
 Status RingSteps::compute(const Exchange &exchange, const State &state,
@@ -328,8 +339,7 @@ Status RingSteps::compute(const Exchange &exchange, const State &state,
       ring && shape.keys.hasMessages(step) ? ring->multiprocessors() : 0;
   PieceQueues queues(*program.context->driver, stream, shape.turns[step]);
   RL_TRY(queues.open());
-  RL_TRY(forEachCall(exchange, state, shape.pieces[step],
-                     tensors[exchange.step->key()],
+  RL_TRY(forEachCall(exchange, state, step, tensors[exchange.step->key()],
                      tensors[exchange.step->value()], chunk, [&](Call &call) {
                        call.spare(spared);
                        Stream queue = stream;
@@ -466,31 +476,46 @@ private:
 
 } // namespace
 
+/// A number for a call.
+static TensorView scalar(int64_t &number) {
+  TensorView result;
+  result.dtype = abi::DType::I64;
+  result.data = reinterpret_cast<char *>(&number);
+  return result;
+}
+
 Status RingSteps::forEachCall(const Exchange &exchange, const State &state,
-                              const std::vector<Piece> &pieces,
-                              const TensorView &key, const TensorView &value,
-                              const ring::Chunk *chunk,
+                              int64_t step, const TensorView &key,
+                              const TensorView &value, const ring::Chunk *chunk,
                               const std::function<Status(Call &)> &use) {
   uint32_t heads = exchange.axis + 1;
   int64_t group = state.query.sizes[heads] / key.sizes[heads];
-  for (const Piece &piece : pieces) {
+  const RingShape &shape = *exchange.shape;
+  for (size_t number = 0; number < shape.pieces[step].size(); ++number) {
+    const Piece &piece = shape.pieces[step][number];
     Cutter cut(piece, exchange.axis, exchange.batch, group);
     const abi::RingBranch &branch =
         *exchange.step->branches()->Get(uint32_t(piece.branch));
     const Entry &of =
         program.entries()[piece.whole ? branch.whole() : branch.part()];
     for (int64_t i = 0; i < callsOf(piece, exchange.batch); ++i) {
-      int64_t offset = piece.offset;
-      TensorView number;
-      number.dtype = abi::DType::I64;
-      number.data = reinterpret_cast<char *>(&offset);
+      int64_t offset = piece.offset, edge = shape.edges[step][number].number();
+      std::vector<TensorView> arguments = {
+          cut.queries(state.query, i),
+          chunk ? cut.keys(key, *chunk, 0, i) : cut.keys(key, i),
+          chunk ? cut.keys(value, *chunk, 1, i) : cut.keys(value, i),
+          scalar(offset)};
+      if (state.output)
+        arguments.push_back(scalar(edge));
+      arguments.insert(arguments.end(),
+                       {cut.queries(state.accumulator, i),
+                        cut.rows(state.maximum, i), cut.rows(state.sum, i)});
+      if (state.output)
+        arguments.push_back(cut.queries(*state.output, i));
+      if (state.lse)
+        arguments.push_back(cut.rows(*state.lse, i));
       Call call(program, of);
-      RL_TRY(call.prepare(
-          {cut.queries(state.query, i),
-           chunk ? cut.keys(key, *chunk, 0, i) : cut.keys(key, i),
-           chunk ? cut.keys(value, *chunk, 1, i) : cut.keys(value, i), number,
-           cut.queries(state.accumulator, i), cut.rows(state.maximum, i),
-           cut.rows(state.sum, i)}));
+      RL_TRY(call.prepare(arguments));
       RL_TRY(use(call));
     }
   }

@@ -11,6 +11,7 @@
 #include "Program.h"
 #include "ring/KeyStream.h"
 
+#include "ringlet/abi/ring/Edges.h"
 #include "ringlet/abi/ring/Turns.h"
 
 #include <functional>
@@ -29,8 +30,10 @@ struct RingShape {
 
   ringlet::ring::Schedule schedule;
   ring::KeyPlan keys;
-  // One each a step: pieces, and the turns of their calls.
+  // One each a step: pieces, which of them are the first or last with their
+  // rows, and the turns of their calls.
   std::vector<std::vector<ringlet::ring::Piece>> pieces;
+  std::vector<std::vector<ringlet::ring::Edge>> edges;
   std::vector<ringlet::ring::Turns> turns;
 };
 
@@ -81,6 +84,8 @@ private:
   };
   struct State {
     TensorView query, accumulator, maximum, sum;
+    /// Where last pieces may end the softmax.
+    std::optional<TensorView> output, lse;
   };
   int64_t rank() const { return ring ? ring->rank() : 0; }
   int64_t ranks() const { return ring ? ring->ranks() : 1; }
@@ -110,9 +115,8 @@ private:
   Status compute(const Exchange &exchange, const State &state,
                  const Tensors &tensors, int64_t step, const ring::Chunk *chunk,
                  Stream stream);
-  /// Prepares the calls of pieces; each is used before the next one.
-  Status forEachCall(const Exchange &exchange, const State &state,
-                     const std::vector<ringlet::ring::Piece> &pieces,
+  /// Prepares the calls of a step's pieces; each is used before the next one.
+  Status forEachCall(const Exchange &exchange, const State &state, int64_t step,
                      const TensorView &key, const TensorView &value,
                      const ring::Chunk *chunk,
                      const std::function<Status(Call &)> &use);

@@ -137,6 +137,13 @@ LogicalResult AttendOp::verify() {
            << rank << ", " << rank - 1 << " and " << rank - 1 << " axes, found "
            << getAccumulator().getType() << ", " << getMaximum().getType()
            << " and " << getSum().getType();
+  if (getLse() && (!getOutput() || !isState(getLse(), rank - 1)))
+    return emitOpError("expected an lse in f32 of ")
+           << rank - 1 << " axes, beside an output, found "
+           << getLse().getType();
+  if (getOutput() && cast<MemRefType>(getOutput().getType()).getRank() != rank)
+    return emitOpError("expected an output of ")
+           << rank << " axes, found " << getOutput().getType();
   return success();
 }
 
@@ -152,21 +159,32 @@ LogicalResult AttendOp::verifySymbolUses(SymbolTableCollection &symbols) {
     if (plan == (*this)->getParentOfType<FuncOp>())
       return emitOpError("expected another plan than the one it is in");
     auto arguments = plan.getBody().getArguments();
-    // Queries, keys, values, position; accumulator, maximum, sum.
-    const int64_t headAxis[] = {2, 2, 2, -1, 2, 1, 1};
-    const int64_t heads[] = {queryHeads, keyHeads,   keyHeads,  0,
-                             queryHeads, queryHeads, queryHeads};
-    bool good = arguments.size() == 7 && plan.getNumInputs() == 4;
-    for (size_t i = 0; good && i < 7; ++i) {
+    // The axis of heads, and how many there are, of queries, keys, values and
+    // position, and of what states and results have; none of numbers.
+    SmallVector<std::pair<int64_t, int64_t>> types = {
+        {2, queryHeads}, {2, keyHeads}, {2, keyHeads}, {-1, 0}};
+    if (getOutput())
+      types.push_back({-1, 0});
+    size_t inputs = types.size();
+    types.append({{2, queryHeads}, {1, queryHeads}, {1, queryHeads}});
+    if (getOutput())
+      types.push_back({2, queryHeads});
+    if (getLse())
+      types.push_back({1, queryHeads});
+    bool good =
+        arguments.size() == types.size() && plan.getNumInputs() == inputs;
+    for (size_t i = 0; good && i < types.size(); ++i) {
       auto type = dyn_cast<MemRefType>(arguments[i].getType());
-      good = type && type.getRank() == (headAxis[i] < 0 ? 0 : 4) &&
-             (headAxis[i] < 0 || type.getDimSize(headAxis[i]) == heads[i]);
+      auto [axis, heads] = types[i];
+      good = type && type.getRank() == (axis < 0 ? 0 : 4) &&
+             (axis < 0 || type.getDimSize(axis) == heads);
     }
     if (!good)
       return emitOpError("expected ")
-             << name << " to have inputs of 4, 4, 4 and 0 axes and outputs of "
-             << "4, with " << queryHeads << " query and " << keyHeads
-             << " key heads";
+             << name << " to have inputs of 4, 4, 4"
+             << (getOutput() ? ", 0" : "") << " and 0 axes and "
+             << types.size() - inputs << " outputs of 4, with " << queryHeads
+             << " query and " << keyHeads << " key heads";
     return success();
   };
   int64_t queryHeads = getHeads(exchange.getQuery()).first;
@@ -184,7 +202,7 @@ LogicalResult AttendOp::verifySymbolUses(SymbolTableCollection &symbols) {
   for (auto name : getPart().getAsRange<FlatSymbolRefAttr>()) {
     auto plan = symbols.lookupNearestSymbolFrom<FuncOp>(*this, name);
     auto type =
-        plan && plan.getBody().getNumArguments() == 7
+        plan && plan.getBody().getNumArguments() != 0
             ? dyn_cast<MemRefType>(plan.getBody().getArgument(0).getType())
             : MemRefType();
     bool isSingle = type && type.getRank() == 4 && type.getDimSize(2) == 1;

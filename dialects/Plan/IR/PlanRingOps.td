@@ -142,8 +142,8 @@ def RPlan_ExchangeOp : RPlan_Op<"exchange", [AttrSizedOperandSegments]> {
   let hasVerifier = 1;
 }
 
-def RPlan_AttendOp : RPlan_Op<"attend",
-    [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+def RPlan_AttendOp : RPlan_Op<"attend", [AttrSizedOperandSegments,
+     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "Waits for keys chunk by chunk, and computes with each";
   let description = [{
     Own keys come first, then the chunk of each other rank, in the order of the
@@ -168,6 +168,14 @@ def RPlan_AttendOp : RPlan_Op<"attend",
     more axis of size 1. `maximum` is in the unit of the plans' kernels; where the
     sum is 0, the others are not read. So chunks meet in the state of one softmax, and nothing is merged.
 
+    With `ends`, plans have one more input and one or two more outputs. The
+    input, `edge`, says of a piece whether none comes before it with any of its
+    rows and heads (bit 0), and whether none comes behind it (bit 1); the outputs
+    are `output` and, with an axis of size 1 more, `lse`. A first piece finds sums
+    of 0 and needs to read no more of the state. A last one may write output and
+    lse in place of the state, and -1 as the sum: then it has ended the softmax of
+    the row. Others leave the state, as last ones may, too.
+
     The step begins when `chunks` has begun, and ends when all has been computed
     and this rank has sent what others need. Where a rank fails, it ends with an
     error on every rank (rule G3).
@@ -176,11 +184,13 @@ def RPlan_AttendOp : RPlan_Op<"attend",
   }];
   let arguments = (ins RPlan_ChunksType:$chunks, AnyMemRef:$query,
     AnyMemRef:$accumulator, AnyMemRef:$maximum, AnyMemRef:$sum,
+    Optional<AnyMemRef>:$output, Optional<AnyMemRef>:$lse,
     TypedArrayAttrBase<FlatSymbolRefAttr, "plans">:$whole,
     TypedArrayAttrBase<FlatSymbolRefAttr, "plans">:$part);
   let assemblyFormat = [{
     $chunks `queries` `(` $query `)`
     `state` `(` $accumulator `,` $maximum `,` $sum `)`
+    (`ends` `(` $output^ `:` type($output) (`,` $lse^ `:` type($lse))? `)`)?
     `whole` $whole `part` $part attr-dict `:` type($query) `,`
     type($accumulator) `,` type($maximum) `,` type($sum)
   }];

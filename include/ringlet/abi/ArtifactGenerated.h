@@ -3042,7 +3042,9 @@ struct RingBranchT : public flatbuffers::NativeTable {
 /// ones with inputs query, key, value [batch, sequence, head, dim] and the
 /// position of the first query, rank-0 i64, and with outputs accumulator [batch,
 /// sequence, head, dim], maximum and sum [batch, head, sequence, 1], f32, from
-/// which they go on. `whole` takes keys from the beginning of a segment on and
+/// which they go on. Where the Attend has an output, `edge`, rank-0 i64, is one
+/// more input, and the output, as queries, and with an lse that, as maximum, are
+/// further outputs. `whole` takes keys from the beginning of a segment on and
 /// all heads, `part` those of one residue of one segment: axis 0 is over heads,
 /// and there is one key head with its query heads, or with one of them.
 struct RingBranch FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
@@ -3430,6 +3432,8 @@ struct AttendT : public flatbuffers::NativeTable {
   uint32_t accumulator = 0;
   uint32_t maximum = 0;
   uint32_t sum = 0;
+  int32_t output = -1;
+  int32_t lse = -1;
 };
 
 /// Computes with own keys and with the chunks of an exchange as they come.
@@ -3440,7 +3444,9 @@ struct Attend FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_EXCHANGE = 4,
     VT_ACCUMULATOR = 6,
     VT_MAXIMUM = 8,
-    VT_SUM = 10
+    VT_SUM = 10,
+    VT_OUTPUT = 12,
+    VT_LSE = 14
   };
   uint32_t exchange() const {
     return GetField<uint32_t>(VT_EXCHANGE, 0);
@@ -3454,12 +3460,20 @@ struct Attend FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   uint32_t sum() const {
     return GetField<uint32_t>(VT_SUM, 0);
   }
+  int32_t output() const {
+    return GetField<int32_t>(VT_OUTPUT, -1);
+  }
+  int32_t lse() const {
+    return GetField<int32_t>(VT_LSE, -1);
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyField<uint32_t>(verifier, VT_EXCHANGE, 4) &&
            VerifyField<uint32_t>(verifier, VT_ACCUMULATOR, 4) &&
            VerifyField<uint32_t>(verifier, VT_MAXIMUM, 4) &&
            VerifyField<uint32_t>(verifier, VT_SUM, 4) &&
+           VerifyField<int32_t>(verifier, VT_OUTPUT, 4) &&
+           VerifyField<int32_t>(verifier, VT_LSE, 4) &&
            verifier.EndTable();
   }
   AttendT *UnPack(const flatbuffers::resolver_function_t *_resolver = nullptr) const;
@@ -3483,6 +3497,12 @@ struct AttendBuilder {
   void add_sum(uint32_t sum) {
     fbb_.AddElement<uint32_t>(Attend::VT_SUM, sum, 0);
   }
+  void add_output(int32_t output) {
+    fbb_.AddElement<int32_t>(Attend::VT_OUTPUT, output, -1);
+  }
+  void add_lse(int32_t lse) {
+    fbb_.AddElement<int32_t>(Attend::VT_LSE, lse, -1);
+  }
   explicit AttendBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -3499,8 +3519,12 @@ inline flatbuffers::Offset<Attend> CreateAttend(
     uint32_t exchange = 0,
     uint32_t accumulator = 0,
     uint32_t maximum = 0,
-    uint32_t sum = 0) {
+    uint32_t sum = 0,
+    int32_t output = -1,
+    int32_t lse = -1) {
   AttendBuilder builder_(_fbb);
+  builder_.add_lse(lse);
+  builder_.add_output(output);
   builder_.add_sum(sum);
   builder_.add_maximum(maximum);
   builder_.add_accumulator(accumulator);
@@ -5995,6 +6019,8 @@ inline void Attend::UnPackTo(AttendT *_o, const flatbuffers::resolver_function_t
   { auto _e = accumulator(); _o->accumulator = _e; }
   { auto _e = maximum(); _o->maximum = _e; }
   { auto _e = sum(); _o->sum = _e; }
+  { auto _e = output(); _o->output = _e; }
+  { auto _e = lse(); _o->lse = _e; }
 }
 
 inline flatbuffers::Offset<Attend> Attend::Pack(flatbuffers::FlatBufferBuilder &_fbb, const AttendT* _o, const flatbuffers::rehasher_function_t *_rehasher) {
@@ -6009,12 +6035,16 @@ inline flatbuffers::Offset<Attend> CreateAttend(flatbuffers::FlatBufferBuilder &
   auto _accumulator = _o->accumulator;
   auto _maximum = _o->maximum;
   auto _sum = _o->sum;
+  auto _output = _o->output;
+  auto _lse = _o->lse;
   return ringlet::abi::CreateAttend(
       _fbb,
       _exchange,
       _accumulator,
       _maximum,
-      _sum);
+      _sum,
+      _output,
+      _lse);
 }
 
 inline StepT *Step::UnPack(const flatbuffers::resolver_function_t *_resolver) const {

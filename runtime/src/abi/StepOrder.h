@@ -80,6 +80,9 @@ void forEachUse(const Artifact &artifact, const Plan &plan, uint32_t number,
     for (uint32_t buffer :
          {attend->accumulator(), attend->maximum(), attend->sum()})
       use(buffer, true);
+    for (int32_t buffer : {attend->output(), attend->lse()})
+      if (buffer >= 0)
+        use(uint32_t(buffer), true);
   }
   if (exchange) {
     for (uint32_t buffer :

@@ -103,6 +103,9 @@ private:
   struct PieceTypes {
     DType query, key, value;
     int64_t queryHeads, keyHeads, dim, valueDim;
+    /// Where last pieces may end the softmax.
+    std::optional<DType> output;
+    bool hasLse = false;
   };
   /// That function `index` computes with pieces of such tensors.
   bool verifyPieces(const std::string &place, uint32_t index,
@@ -115,6 +118,10 @@ private:
                       const Exchange &exchange);
   bool verifyAttend(const std::string &place, const Function &function,
                     const Plan &plan, uint32_t step, const Attend &attend);
+  /// What last pieces may write, in tensors of `rank` axes.
+  bool verifyEnds(const std::string &place, const Function &function,
+                  const Plan &plan, uint32_t step, const Attend &attend,
+                  uint32_t rank);
 
   // VerifyOrder.cpp
   bool verifyWaits(const std::string &place, const Plan &plan, uint32_t step);

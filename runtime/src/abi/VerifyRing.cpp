@@ -22,31 +22,46 @@ bool Verifier::verifyPieces(const std::string &place, uint32_t index,
   const std::string name = "function '" + function.name()->str() + "'";
   if (!function.is_private())
     return fail(place, "expected a private function to call, found " + name);
-  const DType dtypes[] = {types.query, types.key,  types.value, DType::I64,
-                          DType::F32,  DType::F32, DType::F32};
   const int64_t any = -1, dim = types.dim, valueDim = types.valueDim;
   const int64_t queries = types.queryHeads, keys = types.keyHeads;
-  const std::vector<int64_t> sizes[] = {
-      {any, any, queries, dim},      {any, any, keys, dim},
-      {any, any, keys, valueDim},    {},
-      {any, any, queries, valueDim}, {any, queries, any, 1},
-      {any, queries, any, 1}};
-  bool good = sizeOf(function.arguments()) == 7;
-  for (uint32_t i = 0; good && i < 7; ++i) {
+  using Sizes = std::vector<int64_t>;
+  const Sizes ofValues = {any, any, queries, valueDim},
+              ofRows = {any, queries, any, 1};
+  std::vector<std::pair<DType, Sizes>> expected = {
+      {types.query, {any, any, queries, dim}},
+      {types.key, {any, any, keys, dim}},
+      {types.value, {any, any, keys, valueDim}},
+      {DType::I64, {}}};
+  if (types.output)
+    expected.push_back({DType::I64, {}});
+  const size_t inputs = expected.size();
+  expected.insert(
+      expected.end(),
+      {{DType::F32, ofValues}, {DType::F32, ofRows}, {DType::F32, ofRows}});
+  if (types.output)
+    expected.push_back({*types.output, ofValues});
+  if (types.hasLse)
+    expected.push_back({DType::F32, ofRows});
+  bool good = sizeOf(function.arguments()) == expected.size();
+  for (uint32_t i = 0; good && i < expected.size(); ++i) {
     const Argument &argument = *function.arguments()->Get(i);
-    good = argument.is_output() == (i > 3) && argument.dtype() == dtypes[i] &&
-           sizeOf(argument.sizes()) == sizes[i].size();
-    for (uint32_t axis = 0; good && axis < sizes[i].size(); ++axis)
-      good = argument.sizes()->Get(axis) == sizes[i][axis];
+    const auto &[dtype, sizes] = expected[i];
+    good = argument.is_output() == (i >= inputs) && argument.dtype() == dtype &&
+           sizeOf(argument.sizes()) == sizes.size();
+    for (uint32_t axis = 0; good && axis < sizes.size(); ++axis)
+      good = argument.sizes()->Get(axis) == sizes[axis];
   }
   return good ||
-         fail(
-             place,
-             formatText(
-                 "expected inputs query, key, value and a position and outputs "
-                 "accumulator, maximum and sum of {} query and {} key heads of "
-                 "{} and {} dimensions and any other sizes, found those of {}",
-                 queries, keys, dim, valueDim, name));
+         fail(place,
+              formatText(
+                  "expected inputs query, key, value and a position{} and "
+                  "outputs accumulator, maximum and sum{}{} of {} query and {} "
+                  "key heads of {} and {} dimensions and any other sizes, "
+                  "found those of {}",
+                  types.output ? ", an edge" : "",
+                  types.output ? ", an output" : "",
+                  types.hasLse ? ", an lse" : "", queries, keys, dim, valueDim,
+                  name));
 }
 
 bool Verifier::verifyRingBranch(const std::string &place,
@@ -139,13 +154,28 @@ bool Verifier::verifyExchange(const std::string &place,
   if (!checkCount(place, "branches", sizeOf(exchange.branches()), kMaxSteps) ||
       sizeOf(exchange.branches()) == 0)
     return fail(place, "expected branches, found none (B1)");
+  std::optional<DType> output;
+  bool hasLse = false;
+  // What comes behind has not been verified yet.
+  for (uint32_t i = step + 1; i < sizeOf(plan.steps()); ++i)
+    if (const Attend *attend = plan.steps()->Get(i)->action_as_Attend();
+        attend && attend->exchange() == step && attend->output() >= 0) {
+      if (!checkIndex(place, "a buffer", uint32_t(attend->output()), buffers))
+        return false;
+      output = bufferType(artifact, function,
+                          *plan.buffers()->Get(uint32_t(attend->output())))
+                   .dtype;
+      hasLse = attend->lse() >= 0;
+    }
   const PieceTypes whole = {types[0].dtype,
                             types[1].dtype,
                             types[2].dtype,
                             queryHeads,
                             keyHeads,
                             types[0].sizes->Get(headAxis + 1),
-                            types[2].sizes->Get(headAxis + 1)};
+                            types[2].sizes->Get(headAxis + 1),
+                            output,
+                            hasLse};
   for (uint32_t i = 0; i < sizeOf(exchange.branches()); ++i)
     if (!verifyRingBranch(formatText("{}, branch {}", place, i), exchange, i,
                           whole))
@@ -182,6 +212,31 @@ bool Verifier::verifyAttend(const std::string &place, const Function &function,
           formatText("expected a state of f32 and {} axes, found {} of {}",
                      expected[number], dtypeName(type.dtype), type.rank));
     ++number;
+  }
+  return verifyEnds(place, function, plan, step, attend, rank);
+}
+
+bool Verifier::verifyEnds(const std::string &place, const Function &function,
+                          const Plan &plan, uint32_t step, const Attend &attend,
+                          uint32_t rank) {
+  if (attend.lse() >= 0 && attend.output() < 0)
+    return fail(place, "expected an output beside an lse");
+  for (int32_t index : {attend.output(), attend.lse()}) {
+    if (index < 0)
+      continue;
+    if (!checkIndex(place, "a buffer", uint32_t(index),
+                    sizeOf(plan.buffers())) ||
+        !checkUse(place, function, plan, step, uint32_t(index), true))
+      return false;
+    BufferType type =
+        bufferType(artifact, function, *plan.buffers()->Get(uint32_t(index)));
+    bool isLse = index == attend.lse();
+    if (type.rank != (isLse ? rank - 1 : rank) ||
+        (isLse && type.dtype != DType::F32))
+      return fail(place, formatText("expected {} of {} axes, found {} of {}",
+                                    isLse ? "an lse of f32 and" : "an output",
+                                    isLse ? rank - 1 : rank,
+                                    dtypeName(type.dtype), type.rank));
   }
   return true;
 }

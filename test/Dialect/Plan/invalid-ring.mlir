@@ -95,3 +95,49 @@ rplan.func @symbol(%q: !x, %k: !x, %v: !x)
       : !x, !x, memref<?x2x?xf32>, memref<?x2x?xf32>
   rplan.return
 }
+
+// -----
+
+!x = memref<?x?x2x8xf32>
+!state = memref<?x2x?x1xf32>
+rplan.func @p(%q: !x, %k: !x, %v: !x, %p: memref<i64>)
+    outputs(%a: !x, %m: !state, %s: !state)
+    names ["q", "k", "v", "p", "a", "m", "s"] {
+  rplan.return
+}
+rplan.func @no_edge(%q: !x, %k: !x, %v: !x)
+    outputs(%a: !x, %m: memref<?x2x?xf32>, %o: !x)
+    names ["q", "k", "v", "a", "m", "o"] {
+  %c = rplan.exchange keys(%k, %v) queries(%q) ring(#rlayout.ring<?, zigzag>)
+      branches [#rplan.ring_branch<begin = 0, end = 2>] : !x, !x, !x
+  // expected-error@+1 {{expected @p to have inputs of 4, 4, 4, 0 and 0 axes and 4 outputs of 4, with 2 query and 2 key heads}}
+  rplan.attend %c queries(%q) state(%a, %m, %m) ends(%o : !x)
+      whole [@p] part [@p] : !x, !x, memref<?x2x?xf32>, memref<?x2x?xf32>
+  rplan.return
+}
+
+// -----
+
+!x = memref<?x?x2x8xf32>
+rplan.func @axes_of_output(%q: !x, %k: !x, %v: !x)
+    outputs(%a: !x, %m: memref<?x2x?xf32>) names ["q", "k", "v", "a", "m"] {
+  %c = rplan.exchange keys(%k, %v) queries(%q) ring(#rlayout.ring<?, zigzag>)
+      branches [#rplan.ring_branch<begin = 0, end = 2>] : !x, !x, !x
+  // expected-error@+1 {{expected an output of 4 axes, found 'memref<?x2x?xf32>'}}
+  rplan.attend %c queries(%q) state(%a, %m, %m) ends(%m : memref<?x2x?xf32>)
+      whole [@p] part [@p] : !x, !x, memref<?x2x?xf32>, memref<?x2x?xf32>
+  rplan.return
+}
+
+// -----
+
+!x = memref<?x?x2x8xf32>
+rplan.func @axes_of_lse(%q: !x, %k: !x, %v: !x)
+    outputs(%a: !x, %m: memref<?x2x?xf32>) names ["q", "k", "v", "a", "m"] {
+  %c = rplan.exchange keys(%k, %v) queries(%q) ring(#rlayout.ring<?, zigzag>)
+      branches [#rplan.ring_branch<begin = 0, end = 2>] : !x, !x, !x
+  // expected-error@+1 {{expected an lse in f32 of 3 axes, beside an output, found 'memref<?x?x2x8xf32>'}}
+  rplan.attend %c queries(%q) state(%a, %m, %m) ends(%a : !x, %a : !x)
+      whole [@p] part [@p] : !x, !x, memref<?x2x?xf32>, memref<?x2x?xf32>
+  rplan.return
+}

@@ -76,3 +76,32 @@ rplan.func @packed(%q: !pq, %k: !pk, %v: !pk, %qs: memref<?xi64>,
       part [@part] : !pq, memref<?x4x8xf32>, memref<4x?xf32>, memref<4x?xf32>
   rplan.return
 }
+
+!o = memref<?x?x4x8xbf16, strided<[?, ?, ?, 1]>>
+!rows = memref<?x4x?xf32, strided<[?, ?, 1]>>
+
+rplan.func @ending(%q: !q, %k: !k, %v: !k, %p: memref<i64>, %edge: memref<i64>)
+    outputs(%a: !q, %m: !state, %s: !state, %o: !o, %l: !state)
+    names ["q", "k", "v", "p", "edge", "a", "m", "s", "o", "l"] {
+  rplan.return
+}
+
+// What last pieces may write.
+
+// CHECK-LABEL: rplan.func @ends(
+// CHECK:         rplan.attend %{{.+}} state(%{{.+}}, %{{.+}}, %{{.+}}) ends(%{{.+}} : memref<?x?x4x8xbf16, strided<[?, ?, ?, 1]>>, %{{.+}} : memref<?x4x?xf32, strided<[?, ?, 1]>>) whole [@ending] part [@ending]
+rplan.func @ends(%q: !q, %k: !k, %v: !k) outputs(%o: !o, %l: !rows)
+    names ["q", "k", "v", "o", "l"] {
+  %b = rplan.size %q[0] : !q
+  %n = rplan.size %q[1] : !q
+  %a = rplan.workspace(%b, %n) : memref<?x?x4x8xf32>
+  %m = rplan.workspace(%b, %n) : memref<?x4x?xf32>
+  %s = rplan.workspace(%b, %n) : memref<?x4x?xf32>
+  %chunks = rplan.exchange keys(%k, %v) queries(%q)
+      ring(#rlayout.ring<?, zigzag>)
+      branches [#rplan.ring_branch<begin = 0, end = 4>] : !k, !k, !q
+  rplan.attend %chunks queries(%q) state(%a, %m, %s) ends(%o : !o, %l : !rows)
+      whole [@ending] part [@ending]
+      : !q, memref<?x?x4x8xf32>, memref<?x4x?xf32>, memref<?x4x?xf32>
+  rplan.return
+}

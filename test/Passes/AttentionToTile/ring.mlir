@@ -40,13 +40,13 @@ func.func @dense(%q: tensor<1x4096x4x16xf32, #ring>,
   return %o, %l : tensor<1x4096x4x16xf32, #ring>, tensor<1x4x4096xf32, #rows>
 }
 
-// Two branches of grouped heads, one of them dilated: two plans each. A part has
-// one key head and its two query heads, and a window of rows that are 4 positions
-// apart.
+// Two branches of grouped heads, one of them dilated: two plans each, those of the
+// branch that covers every row last. A part has one key head and its two query
+// heads, and a window of rows that are 4 positions apart.
 
 // CHECK-LABEL: rplan.func @longnet(
-// CHECK:         rplan.exchange {{.+}} branches [#rplan.ring_branch<w = 64, begin = 0, end = 4>, #rplan.ring_branch<w = 1024, rate = 4, begin = 0, end = 4>] rows = [-1, -1] window = [200, 0]
-// CHECK:         rplan.attend {{.+}} whole [@longnet_whole0_branch0, @longnet_whole0_branch1] part [@longnet_part0_branch0, @longnet_part0_branch1]
+// CHECK:         rplan.exchange {{.+}} branches [#rplan.ring_branch<w = 1024, rate = 4, begin = 0, end = 4>, #rplan.ring_branch<w = 64, begin = 0, end = 4>] rows = [-1, -1] window = [200, 0]
+// CHECK:         rplan.attend {{.+}} whole [@longnet_whole0_branch1, @longnet_whole0_branch0] part [@longnet_part0_branch1, @longnet_part0_branch0]
 // CHECK-LABEL: rplan.func @longnet_part0_branch1(
 // CHECK-SAME:    memref<?x?x2x16xbf16, strided<[?, ?, ?, 1]>>, %{{[^:]+}}: memref<?x?x1x16xbf16, strided<[?, ?, ?, 1]>>
 func.func @longnet(%q: tensor<2x?x4x16xbf16, #ring>,

@@ -20,7 +20,7 @@
 namespace ringlet::emulated {
 
 /// The most 64-bit parameters of a kernel.
-constexpr int mostParameters = 64;
+constexpr int mostParameters = 96;
 constexpr unsigned mostThreads = 1024;
 
 /// A kernel as the table in the module of kernels has it.

@@ -100,6 +100,27 @@ static void writeText(Graph &graph) {
   graph.text = out.str();
 }
 
+void addTilings(Graph &graph) {
+  // As the text has it, so that nothing else is drawn than without.
+  size_t hash = 0;
+  for (char letter : graph.text)
+    hash = 31 * hash + static_cast<unsigned char>(letter);
+  const char *const tilings[] = {
+      "query = 16, key = 16, part = 32",
+      "query = 16, key = 16, manyKeys = <query = 16, key = 16, part = 32>",
+      "query = 32, key = 16, recipe = \"fa_fwd_lazy\", redo = <query = 16, "
+      "key = 16, part = 32>, part = 32"};
+  size_t kind = hash % 4;
+  if (kind == 3)
+    return;
+  std::string text;
+  for (size_t i = 0; i < graph.attention.branches.size(); ++i)
+    text += (i ? ", #ringlet.tiling<" : "#ringlet.tiling<") +
+            std::string(tilings[kind]) + ">";
+  size_t place = graph.text.find("\n    : (");
+  graph.text.insert(place, "\n    tilings = [" + text + "]");
+}
+
 Graph drawGraph(Random &random) {
   Graph graph;
   graph.attention = ring::drawSharded(random, 2, 60).attention;

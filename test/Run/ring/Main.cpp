@@ -132,7 +132,10 @@ bool drawRuns(const Words &words, std::deque<Graph> &graphs, Runs &runs) {
   for (int64_t number = 0; number < words.graphs; ++number) {
     Random random(words.seed * 1000003 + number);
     graphs.push_back(drawGraph(random));
-    const Graph &graph = graphs.back();
+    Graph &graph = graphs.back();
+    // Those of a GPU are its own.
+    if (!words.setup.onGpu())
+      addTilings(graph);
     if (!words.type.empty() && words.type != nameOf(graph.dtype))
       continue;
     std::string name =

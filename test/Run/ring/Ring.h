@@ -30,6 +30,9 @@ struct Graph {
   std::optional<double> softcap;
 };
 Graph drawGraph(Random &random);
+/// Gives most graphs tilings of GPUs, whose pieces sum parts of their keys,
+/// join what was there behind these and end the softmax themselves.
+void addTilings(Graph &graph);
 
 /// What it is called with.
 struct Problem {

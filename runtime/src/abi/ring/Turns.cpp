@@ -7,42 +7,16 @@
 
 #include "ringlet/abi/ring/Turns.h"
 
+#include "ringlet/abi/ring/Edges.h"
+
 #include <algorithm>
-#include <numeric>
 
 namespace ringlet::ring {
-
-/// Whether two lanes may have an element in common.
-static bool meet(const Lane &one, const Lane &other) {
-  auto last = [](const Lane &lane) {
-    return lane.first + (lane.count - 1) * lane.step;
-  };
-  if (one.count == 0 || other.count == 0 || one.first > last(other) ||
-      other.first > last(one))
-    return false;
-  int64_t rate =
-      std::gcd(one.count > 1 ? one.step : 0, other.count > 1 ? other.step : 0);
-  return rate == 0 ? one.first == other.first
-                   : (one.first - other.first) % rate == 0;
-}
 
 bool Turns::conflict(const Call &one, const Call &other) const {
   if (!one.piece.whole && !other.piece.whole && one.sequence != other.sequence)
     return false;
-  if (!meet(one.piece.queries, other.piece.queries))
-    return false;
-  if (one.piece.whole || other.piece.whole)
-    return true;
-  if (one.piece.grouped == other.piece.grouped)
-    return meet(one.piece.heads, other.piece.heads);
-  // Key heads and query heads: by the query heads from the first to the last.
-  auto heads = [&](const Piece &piece) -> Lane {
-    if (!piece.grouped)
-      return piece.heads;
-    const Lane &of = piece.heads;
-    return {of.first * group, 1, ((of.count - 1) * of.step + 1) * group};
-  };
-  return meet(heads(one.piece), heads(other.piece));
+  return mayMeet(one.piece, other.piece, group);
 }
 
 size_t Turns::countBefore(const Call &call, size_t queue) const {

@@ -1,0 +1,44 @@
+//===- Edges.h - First and last pieces of rows ---*- C++ -*-===//
+//
+// Part of Ringlet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The softmax of a row goes on from piece to piece in a state. The first piece
+// of a row finds none, and the last one leaves none to anybody: neither has to
+// pass through memory.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RINGLET_ABI_RING_EDGES_H
+#define RINGLET_ABI_RING_EDGES_H
+
+#include "ringlet/abi/ring/Pieces.h"
+
+#include <vector>
+
+namespace ringlet::ring {
+
+/// Whether two pieces may have a row and head in common. `group` query heads
+/// share a key head.
+bool mayMeet(const Piece &one, const Piece &other, int64_t group);
+
+/// Of all rows and heads of a piece: whether no piece before has any of them,
+/// and no piece behind.
+struct Edge {
+  bool isFirst = false, isLast = false;
+
+  /// As kernels are told.
+  int64_t number() const { return int64_t(isFirst) | int64_t(isLast) << 1; }
+};
+
+/// Those of the pieces of a rank's steps. Of more than `mostPieces`, which
+/// would take long to compare, none is known to be first or last.
+std::vector<std::vector<Edge>>
+edgesOf(const std::vector<std::vector<Piece>> &steps, int64_t group);
+inline constexpr size_t mostPieces = 1024;
+
+} // namespace ringlet::ring
+
+#endif // RINGLET_ABI_RING_EDGES_H
