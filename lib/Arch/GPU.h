@@ -47,6 +47,8 @@ struct GPUArch {
   bool hasWgmma;
   /// cp.async.bulk.tensor: boxes copied by the tensor map of a buffer.
   bool hasTensorCopies;
+  /// cvt from two e4m3 to two f16.
+  bool hasE4M3;
   /// griddepcontrol: blocks that start before the launch in front has ended,
   /// and wait for it themselves.
   bool hasEarlyStart;

@@ -214,11 +214,12 @@ std::string ringlet::cost::explain(const KeySplit &split) {
     over = formatText(" over at least {} keys", split.fewestKeys);
   return formatText(
       "up to {} queries{} in tiles of {} rows ({} {}) x {} keys, split over "
-      "keys among processors in parts of at least {}: one query takes {:.0f} "
+      "keys among processors, {} points for each, in parts of at least {}: one "
+      "query takes {:.0f} "
       "cycles a key by the cost model, {:.0f} in tiles for many",
       split.queries, over, split.rows, split.heads,
-      split.heads == 1 ? "head" : "heads together", split.key, split.part,
-      split.cyclesPerKey, split.otherCyclesPerKey);
+      split.heads == 1 ? "head" : "heads together", split.key, split.points,
+      split.part, split.cyclesPerKey, split.otherCyclesPerKey);
 }
 
 std::string ringlet::cost::explain(const CPUTiling &tiling) {

@@ -54,6 +54,9 @@ struct BranchShape {
   /// Kernels read more than operands: from lists where sequences lie, or their
   /// positions (S1, S2), or sinks (R3).
   bool readsMore = false;
+  /// Bytes of an element of K and V in memory if they are widened from 8 bits
+  /// (S6), else 0.
+  int64_t storedBytes = 0;
 };
 
 struct CPUTiling {
@@ -84,6 +87,9 @@ struct KeySplit {
   /// Of the kernel that merges parts: columns of a tile, 0 for all, and parts
   /// that it reads at a time.
   int64_t mergeColumns = 0, mergeStates = 1;
+  /// Grid points for each processor that parts are to make: some more than
+  /// threads, so that these end together.
+  int64_t points = 4;
   /// Estimates for one query of all heads of a key head and one key: here, and
   /// in the tiles for many.
   double cyclesPerKey, otherCyclesPerKey;

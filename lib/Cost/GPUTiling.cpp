@@ -65,6 +65,13 @@ struct CostTable {
   /// Tiles that merge parts are small, so that the few rows there are busy many
   /// multiprocessors, and read so many parts that their loads overlap.
   int64_t mergeColumns = 8, mergeStates = 4;
+  /// Where more warps read the same rows, widening them once is cheaper than in
+  /// each warp's registers. Threads hold four columns of so many then.
+  int64_t wideningWarps = 2, wideningColumns = 16;
+  /// Blocks of a multiprocessor that read and widen as fast as memory gives,
+  /// one less than run at once in 255 registers a thread (H200: 0.74 ms at 4,
+  /// 0.58 at 6, 0.53 at 7, 0.52 at 8, 0.75 at 10).
+  int64_t wideningPoints = 7;
   /// Query rows where tiles follow each other in a kernel that reads more than
   /// operands: ptxas fits that beside the sums of four warps, not of eight.
   int64_t redoRows = 64;
@@ -107,6 +114,18 @@ int64_t ringlet::cost::chooseWarps(int64_t rows, int64_t columns, bool hasMma) {
   return std::min(maxWarps, ceilDiv(rows, (tall ? 2 : 1) * warpRows));
 }
 
+bool ringlet::cost::widensInRegisters(int64_t warps, int64_t columns) {
+  return warps <= table.wideningWarps && columns % table.wideningColumns == 0;
+}
+
+/// True if K and V, where they have 8 bits, lie so in shared memory.
+static bool liesNarrow(const GPUCore &core, const BranchShape &branch,
+                       int64_t warps) {
+  return core.hasMma && core.hasAsyncCopies &&
+         widensInRegisters(warps, branch.headDim) &&
+         widensInRegisters(warps, branch.valueDim);
+}
+
 GPUTiling ringlet::cost::estimate(const GPUCore &core,
                                   const BranchShape &branch,
                                   int64_t elementBytes, int64_t query,
@@ -136,16 +155,20 @@ GPUTiling ringlet::cost::estimate(const GPUCore &core,
   double sums = accumulator + ofScore * scores + room + numbers + operands;
   // Where copies are asynchronous, K and V are under way in turn; elsewhere V
   // takes K's place. Without mma the weights lie beside V.
-  auto imageBytes = [&](int64_t rows, int64_t columns) {
-    SharedImage padded = SharedImage::of(rows, columns, elementBytes);
+  const int64_t storedBytes =
+      branch.storedBytes ? branch.storedBytes : elementBytes;
+  auto imageBytes = [&](int64_t rows, int64_t columns, int64_t ofElement) {
+    SharedImage padded = SharedImage::of(rows, columns, ofElement);
     bool swizzled = core.hasMma && core.hasAsyncCopies &&
                     isWorthSwizzling(padded, sums, core.sumRegisters);
     return (swizzled ? padded.swizzle() : padded).bytes;
   };
-  int64_t q = imageBytes(query, d);
-  int64_t k = imageBytes(key, d);
-  int64_t v = imageBytes(key, dv);
-  int64_t weights = core.hasMma ? 0 : imageBytes(query, key);
+  const int64_t keyBytes =
+      liesNarrow(core, branch, warps) ? storedBytes : elementBytes;
+  int64_t q = imageBytes(query, d, elementBytes);
+  int64_t k = imageBytes(key, d, keyBytes);
+  int64_t v = imageBytes(key, dv, keyBytes);
+  int64_t weights = core.hasMma ? 0 : imageBytes(query, key, elementBytes);
   bool ahead =
       core.hasMma && core.hasAsyncCopies && q + k + v <= core.sharedBytes;
   result.sharedBytes = q + (ahead ? k + v : std::max(k, v + weights));
@@ -177,7 +200,7 @@ GPUTiling ringlet::cost::estimate(const GPUCore &core,
   double reads =
       (warps * columns + m * roundUp(d, 16)) * elementBytes / table.sharedBytes;
   double softmax = m * n * table.softmax / table.lanes;
-  double loads = n * (d + dv) * elementBytes / table.cacheBytes;
+  double loads = n * (d + dv) * storedBytes / table.cacheBytes;
   double hidden = static_cast<double>(result.blocks * warps);
   double longest = core.hasMma ? std::max({dots, reads, softmax}) : dots;
   double rest = dots + (core.hasMma ? reads : 0.0) + softmax - longest;
@@ -250,19 +273,28 @@ KeySplit ringlet::cost::chooseSplit(const GPUCore &core,
       GPUTiling tiling = estimate(core, whole, elementBytes, rows, key);
       double cycles =
           getCycles(group / heads, heads, rows, tiling.cyclesPerScore);
+      // Memory waits for what widens where fewer blocks run at once.
+      int64_t points = KeySplit().points;
+      if (branch.storedBytes && liesNarrow(core, branch, rows / warpRows)) {
+        points =
+            std::clamp<int64_t>(tiling.blocks - 1, 1, table.wideningPoints);
+        cycles *= double(table.wideningPoints) / double(points);
+      }
       if (!tiling.fits || (best.rows && cycles >= best.cyclesPerKey))
         continue;
       best.rows = rows;
       best.key = key;
       best.cyclesPerKey = cycles;
+      best.points = points;
       bestOfScore = tiling.cyclesPerScore;
     }
   // None fits beside so many registers that are to be left free.
   if (!best.rows)
     return best;
-  double ofMemory =
-      static_cast<double>((branch.headDim + branch.valueDim) * elementBytes) /
-      table.memoryBytes;
+  double ofMemory = static_cast<double>((branch.headDim + branch.valueDim) *
+                                        (branch.storedBytes ? branch.storedBytes
+                                                            : elementBytes)) /
+                    table.memoryBytes;
   auto ofFew = [&](int64_t queries) {
     return std::max(ofMemory, getCycles(group / heads, queries * heads,
                                         best.rows, bestOfScore));

@@ -56,6 +56,11 @@ struct GPUTiling {
 /// its threads then compute each for itself.
 int64_t chooseWarps(int64_t rows, int64_t columns, bool hasMma);
 
+/// True if so many warps that read the same rows of 8-bit elements, of so many
+/// columns, widen them in registers each (rtile-gpu-widen-fragments), not all
+/// together once.
+bool widensInRegisters(int64_t warps, int64_t columns);
+
 /// What a block computes: one tile of queries, or, one after the other, those
 /// of several tiles that have a marked row.
 enum class TileKernel { Plain, Redo };

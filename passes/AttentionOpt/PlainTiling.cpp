@@ -136,6 +136,8 @@ cost::BranchShape ringlet::getBranchShape(attn::AttentionOp op,
   shape.hasRuntimeSizes = branch.isRuntimeW() || branch.isRuntimeR();
   shape.masksByElement = masksByElement(op, branch);
   shape.readsMore = readsMore(op);
+  if (op.getKey().getType().getElementTypeBitWidth() == 8)
+    shape.storedBytes = 1;
   if (!op.isUnion() || !op.getCausal())
     return shape;
   if (std::optional<cost::BranchScores> scores = countScores(op)) {

@@ -98,6 +98,6 @@ SplitKVChoice ringlet::chooseSplitKV(attn::AttentionOp op,
                                  chosen.heads, chosen.part, chosen.queries,
                                  chosen.manyParts, chosen.fewestKeys,
                                  chosen.mergeColumns, chosen.mergeStates,
-                                 target.gpu ? mostKeysOfSum : 0),
+                                 target.gpu ? mostKeysOfSum : 0, chosen.points),
           reason};
 }

@@ -185,11 +185,10 @@ static Value countFillingParts(HostPlan &plan, Attention &attention) {
   Value tiles = plan.mul(
       plan.mul(plan.ceilDiv(rows, split.getRows()), plan.constant(groups)),
       attention.query.sizes[0]);
-  // Some more than there are threads, so that these end together.
-  constexpr int64_t pointsOfThread = 4;
-  Value points =
-      plan.sub(plan.mul(plan.multiprocessors(), plan.constant(pointsOfThread)),
-               plan.constant(pointsOfThread - 1));
+  int64_t pointsOfProcessor = split.getPoints();
+  Value points = plan.sub(
+      plan.mul(plan.multiprocessors(), plan.constant(pointsOfProcessor)),
+      plan.constant(pointsOfProcessor - 1));
   return plan.ceilDiv(points, plan.max(tiles, plan.constant(1)));
 }
 

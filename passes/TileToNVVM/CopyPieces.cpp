@@ -246,8 +246,8 @@ Value PlainEmitter::PieceCopier::widen(Value narrow) {
     if (sourceBytes > wordBytes)
       word = arith::TruncIOp::create(
           b, b.getI32Type(), arith::ShRUIOp::create(b, narrow, b.i64(8 * at)));
-    llvm::append_range(
-        words, widenWord(b, view.stored, view.type.getElementType(), word));
+    llvm::append_range(words, widenWord(b, emitter.arch, view.stored,
+                                        view.type.getElementType(), word));
   }
   return b.gather(words);
 }

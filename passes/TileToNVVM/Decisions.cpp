@@ -27,7 +27,10 @@ int64_t ringlet::gpu::getBytes(Type element) {
 }
 
 Fragments Fragments::of(rtile::FuncOp func) {
-  return {func->getAttrOfType<IntegerAttr>(warpsAttr).getInt()};
+  Fragments fragments{func->getAttrOfType<IntegerAttr>(warpsAttr).getInt()};
+  if (auto adjacent = func->getAttrOfType<IntegerAttr>(adjacentAttr))
+    fragments.adjacent = adjacent.getInt();
+  return fragments;
 }
 
 bool ringlet::gpu::isAlongColumns(RankedTensorType tile) {
@@ -52,28 +55,31 @@ Image ringlet::gpu::getImage(RankedTensorType tile) {
 }
 
 Image ringlet::gpu::getImage(rtile::LoadOp load) {
-  Image image = getImage(getTile(load));
+  bool isNarrow = load->hasAttr(narrowAttr);
+  Image image = getImage(isNarrow ? getBytesTile(load) : getTile(load));
   if (load->hasAttr(swizzledAttr))
     image = image.swizzle();
   if (load->hasAttr(stagedAttr))
-    image.bytes += getStagedImage(load).bytes;
+    image.bytes += getBytesImage(load).bytes;
   return image;
 }
 
-bool ringlet::gpu::canStage(rtile::LoadOp load) {
+bool ringlet::gpu::isOfBytes(rtile::LoadOp load) {
   RankedTensorType tile = getTile(load);
   return rtile::getWidening(load.getView()) && tile.getRank() == 2 &&
          tile.getElementTypeBitWidth() == 16 &&
          tile.getDimSize(1) % Image::pieceBytes == 0;
 }
 
-RankedTensorType ringlet::gpu::getStagedTile(rtile::LoadOp load) {
+RankedTensorType ringlet::gpu::getBytesTile(rtile::LoadOp load) {
   return RankedTensorType::get(getTile(load).getShape(),
                                IntegerType::get(load.getContext(), 8));
 }
 
-/// Rows one behind the other, as many as the image has.
-Image ringlet::gpu::getStagedImage(rtile::LoadOp load) {
+Image ringlet::gpu::getBytesImage(rtile::LoadOp load) {
+  if (load->hasAttr(narrowAttr))
+    return getImage(load);
+  // Rows one behind the other, as many as the image has.
   Image image = getImage(getTile(load));
   int64_t columns = getTile(load).getDimSize(1);
   return {image.rows, columns, columns, image.rows * columns};

@@ -20,6 +20,9 @@ namespace gpu {
 
 // rtile-gpu-choose-warps.
 inline constexpr llvm::StringLiteral warpsAttr = "rtile.warps";
+// rtile-gpu-widen-fragments.
+inline constexpr llvm::StringLiteral adjacentAttr = "rtile.adjacent";
+inline constexpr llvm::StringLiteral narrowAttr = "rtile.narrow";
 // rtile-gpu-choose-dot.
 inline constexpr llvm::StringLiteral dotAttr = "rtile.dot";
 // rtile-gpu-skip-rescale.
@@ -54,6 +57,8 @@ bool isAlongColumns(mlir::RankedTensorType tile);
 /// How the tiles of a kernel lie in the registers of its threads.
 struct Fragments {
   int64_t warps;
+  /// Columns side by side that a thread holds: 2 of every 8, or 4 of every 16.
+  int64_t adjacent = 2;
 
   static Fragments of(rtile::FuncOp func);
 
@@ -65,6 +70,20 @@ struct Fragments {
   }
   static int64_t columnBlocks(int64_t width) {
     return llvm::divideCeil(width, 8);
+  }
+  /// Columns of the tile among which the four threads of a row have the first
+  /// ones; the tiles of a kernel where they have 4 are multiples of it wide, or
+  /// up to 2.
+  int64_t columnsAtOnce() const { return 4 * adjacent; }
+  int64_t blocksAtOnce() const { return columnsAtOnce() / 8; }
+  /// The thread's first column of a block, counted from that of block 0.
+  int64_t columnOf(int64_t block) const {
+    return block / blocksAtOnce() * columnsAtOnce() +
+           block % blocksAtOnce() * 2;
+  }
+  /// True if every thread's columns of a block are inside of the tile.
+  bool fills(int64_t width, int64_t block) const {
+    return (block / blocksAtOnce() + 1) * columnsAtOnce() <= width;
   }
   /// Elements of a tile that one thread holds: of two axes, 4 for each block of
   /// rows and columns; of one, 2 for each block of rows or of columns.
@@ -80,12 +99,15 @@ Image getImage(mlir::RankedTensorType tile);
 Image getImage(rtile::LoadOp load);
 Image getImage(mlir::OpOperand &operand);
 
-/// Of a load that brings elements of 8 bits as they are, to be widened where a
-/// product reads them (rtile-gpu-prefetch-loads): the tile of these, and where
-/// it lies, as what comes behind the image. `canStage` if pieces fill rows.
-bool canStage(rtile::LoadOp load);
-mlir::RankedTensorType getStagedTile(rtile::LoadOp load);
-Image getStagedImage(rtile::LoadOp load);
+/// True for a load whose tile can lie in shared memory as the elements of 8
+/// bits that its buffer has: those are numbers of 16, and pieces fill rows.
+bool isOfBytes(rtile::LoadOp load);
+/// The tile of these elements.
+mlir::RankedTensorType getBytesTile(rtile::LoadOp load);
+/// The part of an image of such a load where they come to lie: all of it if the
+/// product widens what it reads (rtile-gpu-widen-fragments), the end if threads
+/// widen them to the beginning in front of it (rtile-gpu-prefetch-loads).
+Image getBytesImage(rtile::LoadOp load);
 
 /// The load whose place in shared memory a tile has: its own, or for what a
 /// loop carries ahead, the load before the loop. Null for tiles in registers.

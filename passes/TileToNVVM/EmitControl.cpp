@@ -23,7 +23,7 @@ void ThreadPart::setThread(Value number, Fragments fragments) {
   warp = b.divUnsigned(thread, 32);
   Value rowOfWarp = b.divUnsigned(lane, 4);
   laneRow = b.add(b.mul(warp, 16), rowOfWarp);
-  laneColumn = b.mul(b.remUnsigned(lane, 4), 2);
+  laneColumn = b.mul(b.remUnsigned(lane, 4), layout.adjacent);
 }
 
 void TileEmitter::emitBlock(Block &block) {

@@ -30,9 +30,12 @@ void PlainEmitter::emitDot(rtile::DotOp op) {
   ImageOperand operands[2];
   for (OpOperand *operand : {&op.getLhsMutable(), &op.getRhsMutable()}) {
     ImageOperand &given = operands[operand->getOperandNumber()];
-    given = {getTile(operand->get()), getImage(*operand), -1, {}};
+    given = {getTile(operand->get()), getImage(*operand), -1, {}, {}};
     if (needsImage(*operand))
       given.offset = prepareImage(*operand, accesses);
+    if (rtile::LoadOp load = getImageLoad(operand->get());
+        load && load->hasAttr(narrowAttr))
+      given.stored = views[load.getView()].stored;
     if (auto held = fragments.find(operand->get()); held != fragments.end())
       given.elements = held->second;
   }

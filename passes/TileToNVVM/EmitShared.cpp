@@ -26,10 +26,10 @@ void PlainEmitter::emitLoad(rtile::LoadOp op) {
   SmallVector<SharedAccess> accesses = getSharedAccesses(op);
   await(accesses[0]);
   Image image = getImage(op);
-  if (op->hasAttr(stagedAttr)) {
-    Image staged = getStagedImage(op);
-    return copyToShared(window, getStagedTile(op), staged,
-                        getShared(offset + image.bytes - staged.bytes));
+  if (op->hasAttr(stagedAttr) || op->hasAttr(narrowAttr)) {
+    Image stored = getBytesImage(op);
+    return copyToShared(window, getBytesTile(op), stored,
+                        getShared(offset + image.bytes - stored.bytes));
   }
   copyToShared(window, tile, image, getShared(offset));
   if (accesses.size() > 1) {
@@ -49,7 +49,7 @@ void PlainEmitter::storePairs(const Window &window, RankedTensorType tile,
     for (int64_t block = 0; block < blocks; ++block) {
       int64_t index = ((row / 2) * blocks + block) * 4 + (row % 2) * 2;
       b.storeGlobalPair(values[index], values[index + 1],
-                        b.at(first, 8 * block * bytes), at.exists);
+                        b.at(first, layout.columnOf(block) * bytes), at.exists);
     }
   }
 }
@@ -202,7 +202,7 @@ void PlainEmitter::writeImage(RankedTensorType tile, const Fragment &fragment,
           }
           values.push_back(value);
         }
-        Value toBlock = b.at(to, 8 * block * bytes);
+        Value toBlock = b.at(to, layout.columnOf(block) * bytes);
         b.store(b.pair(values[0], values[1]), toBlock, 2 * bytes);
       }
     };
@@ -227,7 +227,8 @@ Fragment PlainEmitter::readImage(RankedTensorType tile, const Image &image,
     Value toRow = b.toI64(b.mul(index, image.pitch));
     Value first = b.at(getShared(offset), toRow);
     for (int64_t block = 0; block < blocks; ++block) {
-      Value place = b.add(b.mul(laneColumn, bytes), 8 * block * bytes);
+      Value place =
+          b.add(b.mul(laneColumn, bytes), layout.columnOf(block) * bytes);
       Value pair =
           b.load(b.getVector(element, 2),
                  b.at(first, b.toI64(swizzle(image, index, place))), 2 * bytes);

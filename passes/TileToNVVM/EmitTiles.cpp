@@ -327,7 +327,7 @@ void TileEmitter::emitVisible(rtile::VisibleOp op) {
 Value TileEmitter::isVisible(const Intervals &intervals, int64_t blocks,
                              int64_t index) {
   auto [low, high] = intervals[index / (4 * blocks) * 2 + index % 4 / 2];
-  Value column = b.i32(index / 4 % blocks * 8 + index % 2);
+  Value column = b.i32(layout.columnOf(index / 4 % blocks) + index % 2);
   return b.inRange(low, column, high);
 }
 

@@ -300,6 +300,11 @@ Value GPUBuilder::permuteBytes(Value low, Value high, int64_t selector) {
   return intrinsic("llvm.nvvm.prmt", getI32Type(), {low, high, i32(selector)});
 }
 
+Value GPUBuilder::widenE4M3(Value bytes) {
+  return intrinsic("llvm.nvvm.e4m3x2.to.f16x2.rn", getVector(getF16Type(), 2),
+                   bytes);
+}
+
 Value GPUBuilder::toWord(Value pair) {
   return LLVM::BitcastOp::create(*this, getI32Type(), pair);
 }

@@ -99,6 +99,9 @@ public:
   /// last one first, is the number of one, from 4 on of `high`.
   Value permuteBytes(Value low, Value high, int64_t selector);
 
+  /// Two numbers of f8E4M3FN, the halves of an i16, as two of f16.
+  Value widenE4M3(Value bytes);
+
   /// Rounds two f32 to 16 bits each, as one i32.
   Value roundPair(Type element, Value first, Value second);
 

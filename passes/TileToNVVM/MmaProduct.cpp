@@ -9,9 +9,21 @@
 // operand, and a left one that was loaded, come from shared memory by ldmatrix;
 // a left one that was computed is in the right registers.
 //
+// A right operand of 8-bit elements comes by ldmatrix as well, which takes two
+// of them for one of 16, and is widened in registers: a lane then gets four
+// neighbours along a row where it would have two. So threads hold four columns
+// side by side (Fragments), and what else the instruction counts, columns of
+// sums or depth, is numbered such that lane c of a row of four has numbers
+// 4 c to 4 c + 3 of every 16. The instruction does not mind, as long as left
+// and right operand agree.
+//
 //===----------------------------------------------------------------------===//
 
 #include "passes/TileToNVVM/Product.h"
+#include "passes/TileToNVVM/WidenWords.h"
+
+#include <array>
+#include <optional>
 
 using namespace mlir;
 using namespace ringlet;
@@ -35,9 +47,103 @@ struct MmaProduct : BlockProduct {
   bool takesThroughMemory(unsigned operand) const override {
     return operand == 1;
   }
+  bool widens(Type element, const arch::GPUArch &arch) const override {
+    return getDepth(element, arch) == 16;
+  }
   Fragment emit(const ThreadPart &part, const arch::GPUArch &arch,
                 rtile::DotOp op, Value shared, const ImageOperand &lhs,
                 const ImageOperand &rhs, Fragment sums) const override;
+};
+
+/// Depth of what is multiplied at a time.
+constexpr int64_t chunkDepth = 16;
+
+/// A lane's place in an image: matrices are read from it at places that lie
+/// at one distance from each other for all lanes.
+class ImagePlaces {
+public:
+  /// `turn` is `row` mod 8.
+  ImagePlaces(GPUBuilder &builder, Value shared, const ImageOperand &operand,
+              Value row, Value turn, Value piece)
+      : b(builder), image(operand.image) {
+    if (image.swizzled)
+      piece = arith::XOrIOp::create(b, piece, turn);
+    Value alongRow = b.mul(piece, Image::pieceBytes);
+    Value bytes = b.toI64(b.add(b.mul(row, image.pitch), alongRow));
+    lane = b.at(b.at(shared, operand.offset), bytes);
+  }
+
+  /// So many rows below, a multiple of 8, and so many pieces along the row: an
+  /// even number, unless the lane's own is.
+  Value at(int64_t rows, int64_t pieces) const {
+    int64_t bytes = pieces * Image::pieceBytes;
+    int64_t turned = image.swizzled ? bytes % Image::rowOfBanks : 0;
+    Value place = turned ? b.flipBits(lane, turned) : lane;
+    return b.at(place, bytes - turned + rows * image.pitch);
+  }
+
+private:
+  GPUBuilder &b;
+  const Image &image;
+  Value lane;
+};
+
+/// The code of one product.
+class MmaCode {
+public:
+  MmaCode(const ThreadPart &part, const arch::GPUArch &arch, rtile::DotOp op,
+          Value shared, const ImageOperand &lhs, const ImageOperand &rhs)
+      : part(part), b(part.b), layout(part.layout), arch(arch), op(op),
+        shared(shared), lhs(lhs), rhs(rhs), element(lhs.tile.getElementType()),
+        depth(getDepth(element, arch)),
+        rowBlocks(layout.rowBlocks(lhs.tile.getDimSize(0))),
+        blocks(Fragments::columnBlocks(getTile(op).getDimSize(1))) {
+    rowOfMatrix = b.remUnsigned(part.lane, 8);
+    matrix = b.divUnsigned(part.lane, 8);
+    low = b.remUnsigned(matrix, 2);
+    high = b.divUnsigned(matrix, 2);
+  }
+
+  void run(MutableArrayRef<Value> sums);
+
+private:
+  /// Sums of 16 rows and 8 columns, by number, and the two words of the right
+  /// operand that they get products of.
+  struct Part {
+    std::array<int64_t, 4> sums;
+    std::array<Value, 2> words;
+  };
+
+  bool isNarrow() const { return bool(rhs.stored); }
+  void placeLeft();
+  SmallVector<Value> loadLeft(int64_t rowBlock, int64_t chunk);
+  Value packLeft(int64_t rowBlock, int64_t half, int64_t block);
+  /// The parts of one chunk from block `block` on, of those that one load
+  /// brings.
+  SmallVector<Part> loadRight(int64_t chunk, int64_t block);
+  SmallVector<Part> loadWide(int64_t chunk, int64_t block);
+  SmallVector<Part> loadNarrow(int64_t chunk, int64_t block);
+  SmallVector<Part> widenKeys(ArrayRef<Value> words, int64_t block);
+  SmallVector<Part> widenValues(ArrayRef<Value> words, int64_t block);
+  /// Where a lane reads matrices of bytes; of two matrices, twice the same.
+  ImagePlaces placeNarrow(bool isPair);
+  void multiply(MutableArrayRef<Value> sums, ArrayRef<Value> left,
+                const Part &right, int64_t rowBlock);
+
+  const ThreadPart &part;
+  GPUBuilder &b;
+  const Fragments &layout;
+  const arch::GPUArch &arch;
+  rtile::DotOp op;
+  Value shared;
+  const ImageOperand &lhs, &rhs;
+  Type element;
+  int64_t depth, rowBlocks, blocks;
+  /// Lane l gives the address of row l mod 8 of matrix l / 8, which is
+  /// 2 `high` + `low`.
+  Value rowOfMatrix, matrix, low, high;
+  SmallVector<ImagePlaces> leftPlaces;
+  std::optional<ImagePlaces> rightPlaces, pairPlaces;
 };
 
 } // namespace
@@ -51,109 +157,192 @@ Fragment MmaProduct::emit(const ThreadPart &part, const arch::GPUArch &arch,
                           rtile::DotOp op, Value shared,
                           const ImageOperand &lhs, const ImageOperand &rhs,
                           Fragment sums) const {
-  GPUBuilder &b = part.b;
-  const Fragments &layout = part.layout;
-  RankedTensorType left = lhs.tile;
-  Type element = left.getElementType();
-  const Image &leftImage = lhs.image, &rightImage = rhs.image;
-  int64_t depth = left.getDimSize(1);
-  int64_t leftBlocks = Fragments::columnBlocks(depth);
-  int64_t blocks = Fragments::columnBlocks(getTile(op).getDimSize(1));
-  int64_t step = getDepth(element, arch);
-  Value zero = b.real(element, 0.0);
+  MmaCode(part, arch, op, shared, lhs, rhs).run(sums);
+  return sums;
+}
 
-  /// Two elements of the left operand from registers: rows `half`, columns
-  /// 8 * block and on.
-  auto pack = [&](int64_t rowBlock, int64_t half, int64_t block) -> Value {
-    SmallVector<Value> values;
-    for (int64_t which = 0; which < 2; ++which) {
-      Value value = zero;
-      if (block < leftBlocks) {
-        value = lhs.elements[(rowBlock * leftBlocks + block) * 4 + half * 2 +
-                             which];
-        if (Value inside = part.isInside(depth, block, which))
-          value = b.select(inside, value, zero);
-      }
-      values.push_back(value);
-    }
-    return b.toWord(values[0], values[1]);
-  };
-
-  // Lane l gives the address of row l mod 8 of matrix l / 8.
-  Value rowOfMatrix = b.remUnsigned(part.lane, 8);
-  Value matrix = b.divUnsigned(part.lane, 8);
-  Value low = b.remUnsigned(matrix, 2), high = b.divUnsigned(matrix, 2);
-  auto place = [&](int64_t offset, const Image &image, Value row,
-                   Value columns8) {
-    Value piece =
-        image.swizzled
-            ? arith::XOrIOp::create(b, columns8, rowOfMatrix).getResult()
-            : columns8;
-    Value alongRow = b.mul(piece, 16);
-    Value bytes = b.toI64(b.add(b.mul(row, image.pitch), alongRow));
-    return b.at(b.at(shared, offset), bytes);
-  };
-  // A lane's place so many bytes further along its row, an even number of
-  // pieces, and then rows below.
-  auto move = [&](const Image &image, Value place, int64_t bytes,
-                  int64_t rows) {
-    int64_t turned = image.swizzled ? bytes % (16 * Image::swizzledRows) : 0;
-    if (turned)
-      place = b.flipBits(place, turned);
-    return b.at(place, bytes - turned + rows * image.pitch);
-  };
-  // Right operand, two blocks of columns at a time: matrices go along the depth
-  // first.
-  Value rightLane = op.getTransposed()
-                        ? place(rhs.offset, rightImage,
-                                b.add(rowOfMatrix, b.mul(high, 8)), low)
-                        : place(rhs.offset, rightImage,
-                                b.add(rowOfMatrix, b.mul(low, 8)), high);
-  // Left operand: matrices go along the rows first.
-  SmallVector<Value> leftLanes;
+void MmaCode::run(MutableArrayRef<Value> sums) {
   if (lhs.offset >= 0)
-    for (int64_t block = 0; block < layout.rowBlocks(left.getDimSize(0));
-         ++block) {
-      Value first = b.add(b.mul(part.warp, 16), block * layout.rowsAtOnce());
-      if ((block + 1) * layout.rowsAtOnce() > leftImage.rows)
-        first = b.min(first, b.i32(leftImage.rows - 16));
-      leftLanes.push_back(place(lhs.offset, leftImage,
-                                b.add(first, b.add(rowOfMatrix, b.mul(low, 8))),
-                                high));
-    }
-
-  for (int64_t chunk = 0; chunk < leftImage.columns / 16; ++chunk) {
+    placeLeft();
+  for (int64_t chunk = 0; chunk < lhs.image.columns / chunkDepth; ++chunk) {
     SmallVector<SmallVector<Value>> lefts;
-    for (int64_t block = 0; block < layout.rowBlocks(left.getDimSize(0));
-         ++block) {
-      if (lhs.offset >= 0) {
-        lefts.push_back(b.loadMatrices(
-            move(leftImage, leftLanes[block], 32 * chunk, 0), false));
-        continue;
-      }
-      lefts.emplace_back();
-      for (int64_t word = 0; word < 4; ++word)
-        lefts.back().push_back(pack(block, word % 2, 2 * chunk + word / 2));
+    for (int64_t rowBlock = 0; rowBlock < rowBlocks; ++rowBlock)
+      lefts.push_back(loadLeft(rowBlock, chunk));
+    for (int64_t block = 0; block < blocks; block += isNarrow() ? 4 : 2)
+      for (const Part &right : loadRight(chunk, block))
+        for (auto [rowBlock, left] : llvm::enumerate(lefts))
+          multiply(sums, left, right, rowBlock);
+  }
+}
+
+void MmaCode::multiply(MutableArrayRef<Value> sums, ArrayRef<Value> left,
+                       const Part &right, int64_t rowBlock) {
+  SmallVector<Value, 4> part;
+  for (int64_t number : right.sums)
+    part.push_back(sums[rowBlock * blocks * 4 + number]);
+  ArrayRef<Value> words = right.words;
+  if (depth == chunkDepth) {
+    b.mma(element, depth, part, left, words);
+  } else {
+    b.mma(element, depth, part, left.take_front(2), words.take_front(1));
+    b.mma(element, depth, part, left.drop_front(2), words.drop_front(1));
+  }
+  for (auto [number, sum] : llvm::zip_equal(right.sums, part))
+    sums[rowBlock * blocks * 4 + number] = sum;
+}
+
+//===----------------------------------------------------------------------===//
+// Left operand
+//===----------------------------------------------------------------------===//
+
+void MmaCode::placeLeft() {
+  for (int64_t rowBlock = 0; rowBlock < rowBlocks; ++rowBlock) {
+    Value first = b.add(b.mul(part.warp, 16), rowBlock * layout.rowsAtOnce());
+    if ((rowBlock + 1) * layout.rowsAtOnce() > lhs.image.rows)
+      first = b.min(first, b.i32(lhs.image.rows - 16));
+    // Matrices go along the rows first. Where four columns lie side by side, a
+    // lane reads those of its own row.
+    Value inRows = b.add(rowOfMatrix, b.mul(low, 8)), piece = high;
+    Value turn = rowOfMatrix;
+    if (isNarrow()) {
+      inRows = turn = b.divUnsigned(part.lane, 4);
+      piece = b.divUnsigned(b.remUnsigned(part.lane, 4), 2);
     }
-    for (int64_t block = 0; block < blocks; block += 2) {
-      Value place = op.getTransposed()
-                        ? move(rightImage, rightLane, 32 * chunk, 8 * block)
-                        : move(rightImage, rightLane, 16 * block, 16 * chunk);
-      SmallVector<Value> rights = b.loadMatrices(place, !op.getTransposed());
-      for (int64_t which = 0; which < 2 && block + which < blocks; ++which)
-        for (auto [row, words] : llvm::enumerate(lefts)) {
-          MutableArrayRef<Value> sum = MutableArrayRef<Value>(sums).slice(
-              (row * blocks + block + which) * 4, 4);
-          ArrayRef<Value> a = words;
-          ArrayRef<Value> right = ArrayRef<Value>(rights).slice(2 * which, 2);
-          if (step == 16) {
-            b.mma(element, 16, sum, a, right);
-            continue;
-          }
-          b.mma(element, 8, sum, a.take_front(2), right.take_front(1));
-          b.mma(element, 8, sum, a.drop_front(2), right.drop_front(1));
-        }
+    Value row = b.add(first, inRows);
+    leftPlaces.emplace_back(b, shared, lhs, row, turn, piece);
+  }
+}
+
+SmallVector<Value> MmaCode::loadLeft(int64_t rowBlock, int64_t chunk) {
+  SmallVector<Value> words;
+  if (lhs.offset < 0) {
+    for (int64_t word = 0; word < 4; ++word)
+      words.push_back(packLeft(rowBlock, word % 2, 2 * chunk + word / 2));
+    return words;
+  }
+  const ImagePlaces &places = leftPlaces[rowBlock];
+  if (!isNarrow())
+    return b.loadMatrices(places.at(0, 2 * chunk), false);
+  Type pair = b.getVector(b.getI32Type(), 2);
+  constexpr int64_t bytes = 8;
+  Value inPiece = b.toI64(b.mul(b.remUnsigned(part.lane, 2), bytes));
+  SmallVector<Value> halves;
+  for (int64_t rows : {0, 8}) {
+    Value place = b.at(places.at(rows, 2 * chunk), inPiece);
+    halves.push_back(b.load(pair, place, bytes));
+  }
+  for (int64_t word = 0; word < 4; ++word)
+    words.push_back(b.extract(halves[word % 2], word / 2));
+  return words;
+}
+
+/// Two elements of the left operand from registers: rows `half`, the thread's
+/// columns of a block.
+Value MmaCode::packLeft(int64_t rowBlock, int64_t half, int64_t block) {
+  int64_t width = lhs.tile.getDimSize(1);
+  int64_t leftBlocks = Fragments::columnBlocks(width);
+  Value zero = b.real(element, 0.0);
+  SmallVector<Value> values;
+  for (int64_t which = 0; which < 2; ++which) {
+    Value value = zero;
+    if (block < leftBlocks) {
+      value =
+          lhs.elements[(rowBlock * leftBlocks + block) * 4 + half * 2 + which];
+      if (Value inside = part.isInside(width, block, which))
+        value = b.select(inside, value, zero);
+    }
+    values.push_back(value);
+  }
+  return b.toWord(values[0], values[1]);
+}
+
+//===----------------------------------------------------------------------===//
+// Right operand
+//===----------------------------------------------------------------------===//
+
+SmallVector<MmaCode::Part> MmaCode::loadRight(int64_t chunk, int64_t block) {
+  return isNarrow() ? loadNarrow(chunk, block) : loadWide(chunk, block);
+}
+
+/// Two blocks of columns: matrices go along the depth first.
+SmallVector<MmaCode::Part> MmaCode::loadWide(int64_t chunk, int64_t block) {
+  bool isTransposed = op.getTransposed();
+  if (!rightPlaces) {
+    Value row = b.add(rowOfMatrix, b.mul(isTransposed ? high : low, 8));
+    rightPlaces.emplace(b, shared, rhs, row, rowOfMatrix,
+                        isTransposed ? low : high);
+  }
+  Value place = isTransposed ? rightPlaces->at(8 * block, 2 * chunk)
+                             : rightPlaces->at(chunkDepth * chunk, block);
+  SmallVector<Value> words = b.loadMatrices(place, !isTransposed);
+  SmallVector<Part> parts;
+  for (int64_t which = 0; which < 2 && block + which < blocks; ++which) {
+    int64_t first = 4 * (block + which);
+    parts.push_back({{first, first + 1, first + 2, first + 3},
+                     {words[2 * which], words[2 * which + 1]}});
+  }
+  return parts;
+}
+
+/// Rows of a chunk, or of 16 columns of sums, are numbered as columns are: the
+/// first matrix has those that are numbers 0 and 1 of each four, the second one
+/// the others. The third and fourth are the next 16 columns of sums.
+ImagePlaces MmaCode::placeNarrow(bool isPair) {
+  Value four = b.divUnsigned(rowOfMatrix, 2);
+  Value inFour = b.add(b.remUnsigned(rowOfMatrix, 2), b.mul(low, 2));
+  Value row = b.add(b.mul(four, 4), inFour);
+  Value turn = b.remUnsigned(row, Image::swizzledRows);
+  Value next = isPair ? b.i32(0) : high;
+  if (op.getTransposed())
+    return {b, shared, rhs, b.add(row, b.mul(next, 16)), turn, b.i32(0)};
+  return {b, shared, rhs, row, turn, next};
+}
+
+/// Four blocks of columns, or the last two.
+SmallVector<MmaCode::Part> MmaCode::loadNarrow(int64_t chunk, int64_t block) {
+  bool isPair = block + 2 == blocks;
+  std::optional<ImagePlaces> &places = isPair ? pairPlaces : rightPlaces;
+  if (!places)
+    places.emplace(placeNarrow(isPair));
+  bool isTransposed = op.getTransposed();
+  Value place = isTransposed ? places->at(8 * block, chunk)
+                             : places->at(chunkDepth * chunk, block / 2);
+  SmallVector<Value> words = b.loadMatrices(place, !isTransposed);
+  if (isPair)
+    words.truncate(2);
+  return isTransposed ? widenKeys(words, block) : widenValues(words, block);
+}
+
+/// Each word has four neighbours along the depth.
+SmallVector<MmaCode::Part> MmaCode::widenKeys(ArrayRef<Value> words,
+                                              int64_t block) {
+  SmallVector<Part> parts;
+  for (auto [which, word] : llvm::enumerate(words)) {
+    SmallVector<Value> wide = widenWord(b, arch, rhs.stored, element, word);
+    int64_t first = 4 * (block + which);
+    parts.push_back(
+        {{first, first + 1, first + 2, first + 3}, {wide[0], wide[1]}});
+  }
+  return parts;
+}
+
+/// Each word has two neighbouring columns of two rows: every second column of
+/// 16 makes one part.
+SmallVector<MmaCode::Part> MmaCode::widenValues(ArrayRef<Value> words,
+                                                int64_t block) {
+  SmallVector<Part> parts;
+  for (size_t pair = 0; pair < words.size(); pair += 2) {
+    SmallVector<Value> wide[2];
+    for (int64_t half = 0; half < 2; ++half)
+      wide[half] = widenWord(b, arch, rhs.stored, element, words[pair + half],
+                             Halves::everySecond);
+    // A lane has numbers 4 c and 4 c + 2, or 4 c + 1 and 4 c + 3: elements of
+    // both blocks.
+    for (int64_t which = 0; which < 2; ++which) {
+      int64_t first = 4 * (block + pair) + which;
+      parts.push_back({{first, first + 4, first + 2, first + 6},
+                       {wide[0][which], wide[1][which]}});
     }
   }
-  return sums;
+  return parts;
 }

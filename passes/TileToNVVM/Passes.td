@@ -50,7 +50,8 @@ def RTileChooseWarps : Pass<"rtile-gpu-choose-warps"> {
     All tiles of a kernel lie in registers in one way, that of the sums of
     `mma.m16n8`: with W warps, rows `16 w` to `16 w + 15` of every `16 W` rows
     belong to warp w; of every 16 x 8 elements lane l holds rows `l / 4` and
-    `l / 4 + 8`, columns `2 (l mod 4)` and the next. A tile of one axis lies as
+    `l / 4 + 8`, columns `2 (l mod 4)` and the next (another way for kernels over
+    8-bit elements: `rtile-gpu-widen-fragments`). A tile of one axis lies as
     if it were a column, the same in the four lanes of a row. So a reduction
     needs two exchanges in a row's four lanes, and what a product gives is the
     left operand of the next one as it is.
@@ -103,6 +104,28 @@ def RTileSkipRescale : Pass<"rtile-gpu-skip-rescale"> {
     rows has another factor. Which is exact, and the branch keeps the registers
     of what comes before apart from those of the product that follows.
   }];
+}
+
+def RTileWidenFragments : Pass<"rtile-gpu-widen-fragments"> {
+  let summary = "Choose the 8-bit operands that products widen themselves";
+  let description = [{
+    Marks loads of tiles over 8-bit elements with `rtile.narrow`: the tile lies in
+    shared memory in 8 bits, and the `mma` product that has it as right operand
+    widens what a lane reads in registers (rule S6). It takes a third of the
+    shared memory that a tile takes which all threads widen there, and no second
+    way through it.
+
+    `ldmatrix` moves two numbers of 8 bits for one of 16, so in such a kernel a
+    thread holds 4 neighbouring columns of every 16 instead of 2 of every 8, in all
+    tiles alike: `rtile.adjacent` on the kernel. All right operands have to be such
+    tiles, all tiles in registers multiples of 16 columns wide (or up to 2), and at most two
+    warps run a point: each of them widens all that it reads, where a tile that
+    more of them share is widened once.
+
+    Needs the decisions of `rtile-gpu-choose-dot` and `rtile-gpu-choose-warps`.
+  }];
+  let options = [Option<"arch", "arch", "std::string", "\"sm_80\"",
+    "architecture, a row of the table of GPU architectures">];
 }
 
 def RTileSwizzleRows : Pass<"rtile-gpu-swizzle-rows"> {

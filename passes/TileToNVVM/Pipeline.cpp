@@ -35,6 +35,7 @@ void ringlet::buildGPUPipeline(OpPassManager &pm, StringRef arch) {
   pm.addPass(createRTileChooseDot({arch.str()}));
   pm.addPass(createRTileSkipRescale());
   pm.addPass(createRTileChooseWarps());
+  pm.addPass(createRTileWidenFragments({arch.str()}));
   pm.addPass(createRTileSwizzleRows({arch.str()}));
   pm.addPass(createRTilePrefetchLoads({arch.str()}));
   pm.addPass(createRTileMergeLoops());

@@ -33,7 +33,7 @@ namespace {
 /// computes: nobody but matrix instructions of the same block reads it. They
 /// bring bytes as they are, which are widened when they have come.
 bool isAsynchronous(rtile::LoadOp load) {
-  if (rtile::getWidening(load.getView()) && !canStage(load))
+  if (rtile::getWidening(load.getView()) && !isOfBytes(load))
     return false;
   return !load->use_empty() && llvm::all_of(load->getUses(), [&](OpOperand &u) {
     return isLoadedImage(u) && getBlockProduct(u.getOwner()).isOfMatrices() &&
@@ -225,7 +225,7 @@ struct PrefetchLoads : ringlet::impl::RTilePrefetchLoadsBase<PrefetchLoads> {
     SmallVector<rtile::LoadOp> staged;
     for (scf::ForOp loop : loops)
       for (rtile::LoadOp load : getWalkingLoads(loop))
-        if (canStage(load))
+        if (isOfBytes(load) && !load->hasAttr(narrowAttr))
           staged.push_back(load);
     for (rtile::LoadOp load : staged)
       load->setAttr(stagedAttr, UnitAttr::get(func.getContext()));

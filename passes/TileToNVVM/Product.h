@@ -34,6 +34,9 @@ struct ImageOperand {
   int64_t offset;
   /// What the thread holds of it.
   llvm::ArrayRef<mlir::Value> elements;
+  /// The elements of 8 bits that the image has instead; null if it has those of
+  /// the tile.
+  mlir::Type stored;
 };
 
 /// A product that the threads of a block make where it stands.
@@ -50,6 +53,9 @@ public:
   virtual bool isOfMatrices() const = 0;
   /// True if an operand (0 or 1) that was computed goes through shared memory.
   virtual bool takesThroughMemory(unsigned operand) const = 0;
+  /// True if it can widen a right operand of `element` itself that lies in
+  /// shared memory in 8 bits; threads then hold 4 columns side by side.
+  virtual bool widens(mlir::Type, const arch::GPUArch &) const { return false; }
 
   /// Adds the product to `sums`. `shared` is where the block's memory begins.
   virtual Fragment emit(const ThreadPart &part, const arch::GPUArch &arch,

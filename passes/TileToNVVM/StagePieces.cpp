@@ -27,7 +27,7 @@ void PlainEmitter::widenStaged(rtile::LoadOp load) {
   RankedTensorType tile = getTile(load);
   Type element = tile.getElementType();
   Type stored = views[load.getView()].stored;
-  Image image = getImage(load), staged = getStagedImage(load);
+  Image image = getImage(load), staged = getBytesImage(load);
   int64_t offset = ringlet::gpu::getShared(load);
   Value to = getShared(offset);
   Value from = getShared(offset + image.bytes - staged.bytes);
@@ -43,8 +43,8 @@ void PlainEmitter::widenStaged(rtile::LoadOp load) {
   auto write = [&](Value piece, Value bytes) {
     SmallVector<Value> wide;
     for (int64_t word = 0; word < 4; ++word)
-      llvm::append_range(wide,
-                         widenWord(b, stored, element, b.extract(bytes, word)));
+      llvm::append_range(
+          wide, widenWord(b, arch, stored, element, b.extract(bytes, word)));
     Value row = b.divUnsigned(piece, ofRow);
     Value first = b.mul(b.remUnsigned(piece, ofRow), 2 * Image::pieceBytes);
     Value toRow = b.at(to, b.toI64(b.mul(row, image.pitch)));

@@ -36,11 +36,11 @@ public:
     return b.add(laneRow, block * layout.rowsAtOnce() + 8 * half);
   }
   Value getColumnIndex(int64_t block, int64_t which) const {
-    return b.add(laneColumn, 8 * block + which);
+    return b.add(laneColumn, layout.columnOf(block) + which);
   }
   /// True where the column belongs to the tile; null if that is known.
   Value isInside(int64_t width, int64_t block, int64_t which) const {
-    return 8 * (block + 1) <= width
+    return layout.fills(width, block)
                ? Value()
                : b.less(getColumnIndex(block, which), b.i32(width));
   }

@@ -185,7 +185,9 @@ def Ringlet_SplitKVAttr : Ringlet_Attr<"SplitKV", "split_kv"> {
     heads of one key head each, and meets `key` rows of K and V at a time. No
     part is meant to have fewer than `part` keys, and of more than `manyParts` parts
     (0: any number) none fewer than 4 * `part`. None has more than `most` keys (0: any
-    number), however many parts that makes: the weights of a part are one sum.
+    number), however many parts that makes: the weights of a part are one sum. Parts
+    fill the machine if there are about `points` grid points for each of its
+    processors: those that it runs at once, or as many as keep its memory busy.
 
     A tile of the merging kernel has `mergeColumns` columns of the output, 0 for all
     of them, and reads what `mergeStates` parts left at a time: on a machine with
@@ -198,7 +200,8 @@ def Ringlet_SplitKVAttr : Ringlet_Attr<"SplitKV", "split_kv"> {
     #short = #ringlet.split_kv<rows = 16, key = 64, heads = 4, part = 256, queries = 16>
     #wide = #ringlet.split_kv<rows = 16, key = 64, heads = 4, part = 256, queries = 16,
                               manyParts = 32, fewestKeys = 1536,
-                              mergeColumns = 16, mergeStates = 8, most = 16384>
+                              mergeColumns = 16, mergeStates = 8, most = 16384,
+                              points = 7>
     ```
   }];
   let parameters = (ins "int64_t":$rows, "int64_t":$key, "int64_t":$heads,
@@ -207,7 +210,8 @@ def Ringlet_SplitKVAttr : Ringlet_Attr<"SplitKV", "split_kv"> {
                         DefaultValuedParameter<"int64_t", "0">:$fewestKeys,
                         DefaultValuedParameter<"int64_t", "0">:$mergeColumns,
                         DefaultValuedParameter<"int64_t", "1">:$mergeStates,
-                        DefaultValuedParameter<"int64_t", "0">:$most);
+                        DefaultValuedParameter<"int64_t", "0">:$most,
+                        DefaultValuedParameter<"int64_t", "4">:$points);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
 }

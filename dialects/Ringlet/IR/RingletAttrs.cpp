@@ -197,7 +197,7 @@ LogicalResult SplitKVAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                   int64_t part, int64_t queries,
                                   int64_t manyParts, int64_t fewestKeys,
                                   int64_t mergeColumns, int64_t mergeStates,
-                                  int64_t most) {
+                                  int64_t most, int64_t points) {
   for (int64_t side : {rows, key})
     if (side < 1 || side > 1024)
       return emitError() << "expected tile sides in [1, 1024], found " << side;
@@ -221,6 +221,8 @@ LogicalResult SplitKVAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   if (most != 0 && most < key)
     return emitError() << "expected most 0 or at least the " << key
                        << " keys of a tile, found " << most;
+  if (points < 1 || points > 64)
+    return emitError() << "expected points in [1, 64], found " << points;
   return success();
 }
 

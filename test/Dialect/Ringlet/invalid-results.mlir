@@ -218,6 +218,15 @@ func.func @most_below_a_tile(%q: tensor<1x64x4x16xf16>) {
 
 // -----
 
+func.func @no_points(%q: tensor<1x64x4x16xf16>) {
+  // expected-error@+1 {{expected points in [1, 64], found 0}}
+  %o, %lse = ringlet.attention %q, %q, %q branches [<w = 8, r = 1>] tilings = [#ringlet.tiling<query = 64, key = 64>] split_kv = <rows = 16, key = 32, heads = 1, part = 256, queries = 16, points = 0>
+      : (tensor<1x64x4x16xf16>, tensor<1x64x4x16xf16>, tensor<1x64x4x16xf16>) -> (tensor<1x64x4x16xf16>, tensor<1x4x64xf32>)
+  return
+}
+
+// -----
+
 func.func @redo_side(%q: tensor<1x64x4x16xf16>) {
   // expected-error@+2 {{expected tile sides in [1, 1024], found 0}}
   // expected-error@+1 {{failed to parse Ringlet_TilingAttr parameter 'redo'}}

@@ -14,7 +14,7 @@
 // A length that only the call knows may be short: the 4 heads of a key head share
 // a tile, which has the rows of one vector.
 
-// REMARK: few queries on x86-64-v4: up to [[UP:[0-9]+]] queries in tiles of 16 rows (4 heads together) x {{[0-9]+}} keys, split over keys among processors in parts of at least 256: one query takes {{[0-9]+}} cycles a key by the cost model, {{[0-9]+}} in tiles for many
+// REMARK: few queries on x86-64-v4: up to [[UP:[0-9]+]] queries in tiles of 16 rows (4 heads together) x {{[0-9]+}} keys, split over keys among processors, 4 points for each, in parts of at least 256: one query takes {{[0-9]+}} cycles a key by the cost model, {{[0-9]+}} in tiles for many
 
 // CHECK-LABEL: func.func @any_length(
 // CHECK:         split_kv = <rows = 16, key = {{[0-9]+}}, heads = 4, part = 256, queries = {{[0-9]+}}>

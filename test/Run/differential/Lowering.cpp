@@ -268,13 +268,14 @@ static bool forceSplit(ModuleOp module, uint64_t hash) {
     constexpr int64_t parts[] = {16, 1, 40}, queries[] = {64, 64, 7, 300};
     constexpr int64_t columns[] = {16, 0, 8}, states[] = {1, 8, 3};
     constexpr int64_t fewest[] = {0, 0, 20}, many[] = {0, 1, 2};
-    constexpr int64_t most[] = {0, 32, 80};
+    constexpr int64_t most[] = {0, 32, 80}, points[] = {4, 1, 9};
     op.setSplitKvAttr(attn::SplitKVAttr::get(
         context, rows[hash % 4], keys[hash / 4 % 3],
         hash / 12 % 4 ? getHeadsOfTile(op) : 1, parts[hash / 48 % 3],
         queries[hash / 144 % 4], many[hash / 15552 % 3],
         fewest[hash / 5184 % 3], columns[hash / 576 % 3],
-        states[hash / 1728 % 3], most[hash / 186624 % 3]));
+        states[hash / 1728 % 3], most[hash / 186624 % 3],
+        points[hash / 559872 % 3]));
     isAny = true;
   });
   return isAny;

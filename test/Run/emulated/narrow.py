@@ -41,6 +41,16 @@ def cases(Case) -> list:
             **I8,
         ),
         Case(ALL + SCALES, 1300, 8, 128, key_heads=2, queries=1, scales="heads", **E4M3),
+        Case(ALL + SCALES, 900, 8, 80, "f16", 2, queries=2, scales="heads", **I8),
+        *(
+            Case(ALL + SCALES, 700, 4, dim, dtype, 1, queries=3, scales="heads", target="sm_90a", **E4M3)
+            for dim, dtype in ((48, "bf16"), (64, "f16"))
+        ),
+        *(
+            Case(ALL + PADDED, 1, 1, 64, dtype, lengths=((1,) * 256,) * 2, every_byte=True,
+                 target="sm_90a", **E4M3)
+            for dtype in ("f16", "bf16")
+        ),
         Case(
             *(ALL + " causal" + PADDED + PAGES + BEGINS + SCALES, 1280, 8, 128, "bf16", 2),
             page=16,

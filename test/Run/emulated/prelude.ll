@@ -60,6 +60,24 @@ define void @nvvm.cp.async.wait.all() {
   call void @gpu_wait_copies()
   ret void
 }
+; The numbers of a byte are 2^8 too small as f16 until they are multiplied, and NaN is
+; none.
+define <2 x half> @nvvm.e4m3x2.to.f16x2.rn(i16 %bytes) {
+  %low = and i16 %bytes, 255
+  %high = lshr i16 %bytes, 8
+  %some = insertelement <2 x i16> poison, i16 %low, i32 0
+  %both = insertelement <2 x i16> %some, i16 %high, i32 1
+  %sign = and <2 x i16> %both, splat (i16 128)
+  %size = and <2 x i16> %both, splat (i16 127)
+  %signed = shl <2 x i16> %sign, splat (i16 8)
+  %moved = shl <2 x i16> %size, splat (i16 7)
+  %bits = or <2 x i16> %signed, %moved
+  %small = bitcast <2 x i16> %bits to <2 x half>
+  %number = fmul <2 x half> %small, splat (half 256.0)
+  %isnan = icmp eq <2 x i16> %size, splat (i16 127)
+  %result = select <2 x i1> %isnan, <2 x half> splat (half 0xH7FFF), <2 x half> %number
+  ret <2 x half> %result
+}
 ; Each of the last four digits of the selector, from the last on, is the number of a
 ; byte of both words.
 define i32 @nvvm.prmt(i32 %low, i32 %high, i32 %selector) {

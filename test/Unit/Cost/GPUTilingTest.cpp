@@ -209,4 +209,36 @@ TEST(GPUTiling, NoneForFewQueriesWhereNoneFit) {
   EXPECT_EQ(chooseSplit(core, shape(128, 0), 2, 64, 0.5, 1, 1).queries, 0);
 }
 
+TEST(GPUTiling, NarrowKeysTakeTheirBytes) {
+  const GPUCore core{163 << 10, 164 << 10, 65536, 255, 2048, true, true};
+  BranchShape wide = shape(128, 0), narrow = wide;
+  narrow.storedBytes = 1;
+  // Widened in registers by one warp: K and V take half.
+  GPUTiling tiles = estimate(core, wide, 2, 16, 64);
+  GPUTiling bytes = estimate(core, narrow, 2, 16, 64);
+  EXPECT_EQ(tiles.sharedBytes, (16 + 64 + 64) * 256);
+  EXPECT_EQ(bytes.sharedBytes, 16 * 256 + (64 + 64) * 128);
+  EXPECT_GT(bytes.blocks, tiles.blocks);
+  // By all threads of four warps, once.
+  EXPECT_EQ(estimate(core, narrow, 2, 128, 64).sharedBytes,
+            estimate(core, wide, 2, 128, 64).sharedBytes);
+  // Whole instructions of eight columns leave no thread four side by side.
+  BranchShape ragged = shape(72, 0), raggedNarrow = ragged;
+  raggedNarrow.storedBytes = 1;
+  EXPECT_EQ(estimate(core, raggedNarrow, 2, 16, 64).sharedBytes,
+            estimate(core, ragged, 2, 16, 64).sharedBytes);
+}
+
+TEST(GPUTiling, WideningPartsFillWhatRunsAtOnce) {
+  const GPUCore core{163 << 10, 164 << 10, 65536, 255, 2048, true, true};
+  BranchShape wide = shape(128, 0), narrow = wide;
+  narrow.storedBytes = 1;
+  KeySplit ofWide = chooseSplit(core, wide, 2, 128, 0.4, 4, 4);
+  KeySplit ofNarrow = chooseSplit(core, narrow, 2, 128, 0.4, 4, 4);
+  EXPECT_EQ(ofWide.points, 4);
+  EXPECT_EQ(ofNarrow.points, 7);
+  // Blocks that memory keeps waiting read half as much.
+  EXPECT_LE(ofNarrow.cyclesPerKey, ofWide.cyclesPerKey);
+}
+
 } // namespace
