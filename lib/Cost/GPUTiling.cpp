@@ -64,7 +64,7 @@ struct CostTable {
   double worthOfParts = 1.1;
   /// Tiles that merge parts are small, so that the few rows there are busy many
   /// multiprocessors, and read so many parts that their loads overlap.
-  int64_t mergeColumns = 8, mergeStates = 16;
+  int64_t mergeColumns = 8, mergeStates = 12;
   /// Where more warps read the same rows, widening them once is cheaper than in
   /// each warp's registers. Threads hold four columns of so many then.
   int64_t wideningWarps = 2, wideningColumns = 16;

@@ -52,7 +52,7 @@ configure() {
   fi
   mkdir -p "$build"
   log=$build/configure.log
-  if grep -q QUICK_BUILD=ON "$build/configure.options" 2>/dev/null; then
+  if grep -q BUILD_TESTS=OFF "$build/configure.options" 2>/dev/null; then
     fresh=(--fresh)
   fi
   if ! cmake "${fresh[@]}" -S "$root" -B "$build" -G Ninja "$@" >"$log" 2>&1; then
