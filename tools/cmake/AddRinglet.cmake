@@ -23,8 +23,12 @@ set(RINGLET_INCLUDE_DIRS ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include
     ${PROJECT_BINARY_DIR})
 set(RINGLET_WARNINGS -Wall -Wextra -Wno-unused-parameter
     -Wno-missing-field-initializers)
-# Of what takes long to compile and no time to run; the last one wins.
-set(RINGLET_QUICK_OPTIONS $<$<BOOL:${RINGLET_QUICK_BUILD}>:-O0>)
+# Of what takes long to compile and no time to run, but for tests, which run it
+# all the time; the last one wins.
+set(RINGLET_QUICK_OPTIONS)
+if(RINGLET_QUICK_BUILD AND NOT RINGLET_BUILD_TESTS)
+  set(RINGLET_QUICK_OPTIONS -O0)
+endif()
 # Of files that include MLIR.
 set(RINGLET_MLIR_OPTIONS -fno-exceptions -fvisibility-inlines-hidden
     ${RINGLET_QUICK_OPTIONS})
