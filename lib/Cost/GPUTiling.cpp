@@ -118,6 +118,11 @@ bool ringlet::cost::widensInRegisters(int64_t warps, int64_t columns) {
   return warps <= table.wideningWarps && columns % table.wideningColumns == 0;
 }
 
+/// Bytes of an element of K and V in memory.
+static int64_t getStoredBytes(const BranchShape &branch, int64_t elementBytes) {
+  return branch.storedBytes ? branch.storedBytes : elementBytes;
+}
+
 /// True if K and V, where they have 8 bits, lie so in shared memory.
 static bool liesNarrow(const GPUCore &core, const BranchShape &branch,
                        int64_t warps) {
@@ -155,8 +160,7 @@ GPUTiling ringlet::cost::estimate(const GPUCore &core,
   double sums = accumulator + ofScore * scores + room + numbers + operands;
   // Where copies are asynchronous, K and V are under way in turn; elsewhere V
   // takes K's place. Without mma the weights lie beside V.
-  const int64_t storedBytes =
-      branch.storedBytes ? branch.storedBytes : elementBytes;
+  const int64_t storedBytes = getStoredBytes(branch, elementBytes);
   auto imageBytes = [&](int64_t rows, int64_t columns, int64_t ofElement) {
     SharedImage padded = SharedImage::of(rows, columns, ofElement);
     bool swizzled = core.hasMma && core.hasAsyncCopies &&
@@ -292,8 +296,7 @@ KeySplit ringlet::cost::chooseSplit(const GPUCore &core,
   if (!best.rows)
     return best;
   double ofMemory = static_cast<double>((branch.headDim + branch.valueDim) *
-                                        (branch.storedBytes ? branch.storedBytes
-                                                            : elementBytes)) /
+                                        getStoredBytes(branch, elementBytes)) /
                     table.memoryBytes;
   auto ofFew = [&](int64_t queries) {
     return std::max(ofMemory, getCycles(group / heads, queries * heads,
