@@ -22,6 +22,22 @@ const arch::GPUArch *ringlet::gpu::lookupArch(Operation *op, StringRef name) {
   return row;
 }
 
+LogicalResult
+ringlet::gpu::forEachPlainKernel(Operation *module,
+                                 function_ref<void(rtile::FuncOp)> choose) {
+  WalkResult result = module->walk([&](rtile::FuncOp func) {
+    if (func.getScheduled())
+      return WalkResult::skip();
+    if (!func->hasAttr(warpsAttr)) {
+      func.emitOpError("expected the decisions of rtile-gpu-choose-warps");
+      return WalkResult::interrupt();
+    }
+    choose(func);
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
 int64_t ringlet::gpu::getBytes(Type element) {
   return llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
 }

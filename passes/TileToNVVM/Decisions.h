@@ -45,6 +45,13 @@ inline constexpr llvm::StringLiteral scratchAttr = "rtile.scratch_bytes";
 /// if there is none.
 const arch::GPUArch *lookupArch(mlir::Operation *op, llvm::StringRef name);
 
+/// Calls `choose` for each kernel without roles. They all have the decisions of
+/// rtile-gpu-choose-warps; fails, with an error at the kernel, at one that has
+/// not.
+mlir::LogicalResult
+forEachPlainKernel(mlir::Operation *module,
+                   llvm::function_ref<void(rtile::FuncOp)> choose);
+
 using code::getCodeType;
 using code::getTile;
 

@@ -47,18 +47,9 @@ struct SwizzleRows : ringlet::impl::RTileSwizzleRowsBase<SwizzleRows> {
       return signalPassFailure();
     if (!row->hasCpAsync)
       return;
-    WalkResult result = getOperation()->walk([&](rtile::FuncOp func) {
-      // Slots of channels have a layout of their own.
-      if (func.getScheduled())
-        return WalkResult::skip();
-      if (!func->hasAttr(warpsAttr)) {
-        func.emitOpError("expected the decisions of rtile-gpu-choose-warps");
-        return WalkResult::interrupt();
-      }
-      choose(func, *row);
-      return WalkResult::advance();
-    });
-    if (result.wasInterrupted())
+    // Slots of channels have a layout of their own.
+    if (failed(forEachPlainKernel(
+            getOperation(), [&](rtile::FuncOp func) { choose(func, *row); })))
       signalPassFailure();
   }
 

@@ -68,18 +68,9 @@ struct WidenFragments : ringlet::impl::RTileWidenFragmentsBase<WidenFragments> {
     const arch::GPUArch *row = lookupArch(getOperation(), arch);
     if (!row)
       return signalPassFailure();
-    WalkResult result = getOperation()->walk([&](rtile::FuncOp func) {
-      // Slots of channels hold what products of warp groups take.
-      if (func.getScheduled())
-        return WalkResult::skip();
-      if (!func->hasAttr(warpsAttr)) {
-        func.emitOpError("expected the decisions of rtile-gpu-choose-warps");
-        return WalkResult::interrupt();
-      }
-      choose(func, *row);
-      return WalkResult::advance();
-    });
-    if (result.wasInterrupted())
+    // Slots of channels hold what products of warp groups take.
+    if (failed(forEachPlainKernel(
+            getOperation(), [&](rtile::FuncOp func) { choose(func, *row); })))
       signalPassFailure();
   }
 
