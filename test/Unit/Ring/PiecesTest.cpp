@@ -140,7 +140,7 @@ std::map<Triple, int> askOracleFor(const ShardedAttention &sharded,
     oracle::QueryRow at = pattern.locate(0, row);
     if (at.sequence < 0)
       continue;
-    int64_t first = sharded.attention.sequences[at.sequence].key;
+    int64_t first = problem.firstKey(at.sequence);
     for (int64_t head = 0; head < sharded.attention.queryHeads; ++head)
       for (size_t b = 0; b < problem.spec.branches.size(); ++b)
         pattern.forEachKey(problem.spec.branches[b], at, head, [&](int64_t u) {

@@ -9,6 +9,8 @@
 
 #include "lib/Oracle/Pattern.h"
 
+#include "ringlet/abi/ring/Sequences.h"
+
 #include "gtest/gtest.h"
 
 #include <algorithm>
@@ -87,6 +89,35 @@ Shards drawShards(Random &random, int64_t length, int64_t ranks) {
   return orFail(Shards::striped(length, block, ranks, turns, &error), error);
 }
 
+/// A few sequences of a batch, each with some of its rows.
+static ShardedAttention drawPadded(Random &random, const Attention &attention,
+                                   int64_t queries, int64_t keys,
+                                   int64_t ranks) {
+  SequenceNumbers numbers;
+  numbers.kind = SequenceKind::Padded;
+  numbers.count = draw(random, 1, 4);
+  // Axes lie one behind the other.
+  queries = (queries - 1) / numbers.count + 1;
+  keys = (keys - 1) / numbers.count + 1;
+  bool areFull = chance(random, 20);
+  for (int64_t i = 0; i < numbers.count; ++i) {
+    numbers.offsets.push_back(draw(random, -keys, keys));
+    if (areFull)
+      continue;
+    numbers.queries.push_back(draw(random, 0, queries));
+    numbers.keys.push_back(draw(random, 0, keys));
+  }
+  if (chance(random, 50))
+    numbers.offsets.clear();
+  Shards keyShards = drawShards(random, keys, ranks);
+  ShardedAttention sharded = {attention, keyShards, keyShards};
+  if (queries != keys || chance(random, 20))
+    sharded.queries = drawShards(random, queries, ranks);
+  std::string error;
+  EXPECT_TRUE(addSequences(numbers, sharded, &error)) << error;
+  return sharded;
+}
+
 ShardedAttention drawSharded(Random &random, int64_t ranks, int64_t longest) {
   Attention attention;
   attention.keyHeads = draw(random, 1, 4);
@@ -102,6 +133,8 @@ ShardedAttention drawSharded(Random &random, int64_t ranks, int64_t longest) {
 
   int64_t queries = draw(random, 1, longest);
   int64_t keys = chance(random, 70) ? queries : draw(random, 1, longest);
+  if (chance(random, 15))
+    return drawPadded(random, attention, queries, keys, ranks);
   if (chance(random, 60)) {
     attention.sequences.push_back({0, queries, 0, keys, keys - queries});
   } else {
@@ -182,6 +215,10 @@ oracle::AttentionInputs OracleProblem::inputs() const {
   return inputs;
 }
 
+int64_t OracleProblem::firstKey(int64_t sequence) const {
+  return static_cast<int64_t>(cuK.get({sequence}));
+}
+
 OracleProblem problemOf(const Attention &attention, int64_t queries,
                         int64_t keys, int64_t dim, int64_t valueDim) {
   oracle::AttentionSpec spec;
@@ -199,7 +236,26 @@ OracleProblem problemOf(const Attention &attention, int64_t queries,
     other.heads = oracle::HeadRange{branch.headBegin, branch.headEnd};
     spec.branches.push_back(other);
   }
-  int64_t count = static_cast<int64_t>(attention.sequences.size());
+  // Rows between sequences are those of a sequence without keys, keys between
+  // them those of one without queries.
+  std::vector<Sequence> all;
+  int64_t query = 0, key = 0;
+  auto reach = [&](int64_t queryEnd, int64_t keyEnd) {
+    if (query < queryEnd)
+      all.push_back({query, queryEnd - query, key, 0, 0});
+    if (key < keyEnd)
+      all.push_back({queryEnd, 0, key, keyEnd - key, 0});
+    query = queryEnd;
+    key = keyEnd;
+  };
+  for (const Sequence &at : attention.sequences) {
+    reach(at.query, at.key);
+    all.push_back(at);
+    query += at.queries;
+    key += at.keys;
+  }
+  reach(queries, keys);
+  int64_t count = static_cast<int64_t>(all.size());
   OracleProblem problem = {
       spec,
       Tensor(DType::f32, {queries, attention.queryHeads, dim}),
@@ -209,7 +265,7 @@ OracleProblem problemOf(const Attention &attention, int64_t queries,
       Tensor(DType::i64, {count + 1}),
       Tensor(DType::i64, {count})};
   for (int64_t i = 0; i < count; ++i) {
-    const Sequence &at = attention.sequences[i];
+    const Sequence &at = all[size_t(i)];
     problem.cuQ.set({i + 1}, static_cast<double>(at.query + at.queries));
     problem.cuK.set({i + 1}, static_cast<double>(at.key + at.keys));
     problem.offsets.set({i}, static_cast<double>(at.offset));
@@ -239,7 +295,7 @@ Seen askOracle(const ShardedAttention &sharded) {
     oracle::QueryRow at = pattern.locate(0, row);
     if (at.sequence < 0)
       continue;
-    int64_t first = attention.sequences[at.sequence].key;
+    int64_t first = problem.firstKey(at.sequence);
     for (int64_t head = 0; head < attention.queryHeads; ++head)
       for (const oracle::Branch &branch : spec.branches)
         pattern.forEachKey(branch, at, head, [&](int64_t u) {

@@ -50,6 +50,7 @@ struct OracleProblem {
   Tensor query, key, value, cuQ, cuK, offsets;
 
   oracle::AttentionInputs inputs() const;
+  int64_t firstKey(int64_t sequence) const;
 };
 OracleProblem problemOf(const Attention &attention, int64_t queries,
                         int64_t keys, int64_t dim, int64_t valueDim);

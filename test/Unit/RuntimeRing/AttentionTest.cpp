@@ -93,7 +93,7 @@ public:
       oracle::QueryRow at = pattern.locate(0, rows[i]);
       if (at.sequence < 0)
         continue;
-      int64_t first = attention.sequences[at.sequence].key;
+      int64_t first = problem.firstKey(at.sequence);
       for (int64_t head = 0; head < attention.queryHeads; ++head)
         for (size_t branch = 0; branch < branches; ++branch)
           pattern.forEachKey(

@@ -69,6 +69,9 @@ struct ShardedAttention {
   Attention attention;
   Shards queries;
   Shards keys;
+  /// How many axes lie one behind the other on either side, each with a
+  /// sequence of a batch that is unlike the others.
+  int64_t axes = 1;
 
   int64_t ranks() const { return keys.ranks(); }
 };

@@ -57,6 +57,10 @@ public:
                                     int64_t ranks, int64_t block,
                                     std::string *error);
 
+  /// For so many axes, one behind the other, each of which is held as this one:
+  /// a rank has its rows of the first one, then those of the second one.
+  std::optional<Shards> repeated(int64_t axes, std::string *error) const;
+
   Sharding sharding() const { return kind; }
   int64_t ranks() const { return static_cast<int64_t>(stretches.size()); }
   /// Rows of all ranks together.

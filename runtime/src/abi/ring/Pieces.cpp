@@ -288,7 +288,7 @@ void PieceMaker::addBranch(int64_t number) {
 /// the runs.
 void PieceMaker::addWhole(const Branch &branch, std::vector<Run> &keys) {
   // Of blocks that are dealt out, each with each would be too many.
-  if (branch.segment == 0 && keys.size() > 4)
+  if (branch.segment == 0 && keys.size() > 4 * attention.sequences.size())
     return;
   std::vector<Run> rest;
   for (const Run &run : keys) {

@@ -151,6 +151,35 @@ std::optional<Shards> Shards::even(Sharding kind, int64_t length, int64_t ranks,
   return zigzag(chunks, error);
 }
 
+std::optional<Shards> Shards::repeated(int64_t axes, std::string *error) const {
+  if (axes < 0 || (axes > 0 && total > kMaxRows / axes))
+    return refuseShards(error,
+                        formatText("expected at most {} rows of all "
+                                   "sequences of a batch together, found "
+                                   "{} sequences of {} (G1)",
+                                   kMaxRows, axes, total));
+  Shards result(kind, ranks());
+  result.total = axes * total;
+  for (int64_t rank = 0; rank < ranks(); ++rank) {
+    result.sizes[rank] = axes * sizes[rank];
+    for (Stretch stretch : stretches[rank]) {
+      bool isOne = stretch.rows.count == 1;
+      if (isOne && axes > 1) {
+        stretch.rows.count = axes;
+        stretch.rows.stride = total;
+        stretch.localStride = sizes[rank];
+      }
+      for (int64_t i = 0; i < (isOne ? std::min<int64_t>(1, axes) : axes);
+           ++i) {
+        result.stretches[rank].push_back(stretch);
+        stretch.rows.first += total;
+        stretch.local += sizes[rank];
+      }
+    }
+  }
+  return result;
+}
+
 std::vector<Rows> Shards::rows(int64_t rank) const {
   std::vector<Rows> result;
   for (const Stretch &stretch : stretches[rank])
