@@ -24,6 +24,11 @@ LogicalResult PlanWriter::exchange(State &state, rplan::ExchangeOp op) {
   if (good && op.getQueryStarts())
     good = set(exchange.query_starts, buffer(state, op.getQueryStarts())) &&
            set(exchange.key_starts, buffer(state, op.getKeyStarts()));
+  if (good && op.getQueryLengths())
+    good = set(exchange.query_lengths, buffer(state, op.getQueryLengths())) &&
+           set(exchange.key_lengths, buffer(state, op.getKeyLengths()));
+  if (good && op.getOffsets())
+    good = set(exchange.offsets, buffer(state, op.getOffsets()));
   if (!good)
     return failure();
   rlayout::RingAttr ring = op.getRing();

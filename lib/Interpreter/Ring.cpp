@@ -14,8 +14,7 @@
 
 #include "dialects/Plan/IR/PlanDialect.h"
 #include "ringlet/abi/ring/Edges.h"
-
-#include "llvm/Support/FormatVariadic.h"
+#include "ringlet/abi/ring/Sequences.h"
 
 #include <cstring>
 
@@ -81,6 +80,14 @@ void headsFirst(Tensor4 &tensor, unsigned axis, int64_t batch, int64_t first,
   tensor.strides[0] = step * group * tensor.strides[axis];
 }
 
+/// The number of the axis that rows lie on, of axes of so many rows one behind
+/// the other; they are counted from its beginning on then.
+int64_t takeAxis(ring::Lane &lane, int64_t rows) {
+  int64_t axis = lane.first / rows;
+  lane.first %= rows;
+  return axis;
+}
+
 class Attending {
 public:
   Attending(Machine &machine, const Instruction &instruction)
@@ -92,23 +99,28 @@ public:
   LogicalResult run();
 
 private:
+  ring::SequenceNumbers readSequences();
   LogicalResult readShards();
   Tensor4 keysOf(int64_t rank, bool values);
   std::vector<char> gather(const Tensor4 &keys,
                            const std::vector<ring::Part> &layout,
                            int64_t batch) const;
   std::vector<ring::Part> getLayout(int64_t owner) const;
-  LogicalResult attend(int64_t owner, ArrayRef<Piece> pieces,
-                       ArrayRef<ring::Edge> edges);
-  LogicalResult call(const Piece &piece, ring::Edge edge, int64_t batch,
-                     Tensor4 key, Tensor4 value, bool isOwn);
+  LogicalResult attend(int64_t owner, const std::vector<ring::Part> &layout,
+                       ArrayRef<Piece> pieces, ArrayRef<ring::Edge> edges);
+  LogicalResult call(Piece piece, ring::Edge edge, int64_t batch, Tensor4 key,
+                     Tensor4 value, bool isOwn);
+  /// Whether a piece is one of all sequences of a batch: they are alike.
+  bool isOfBatch() {
+    return !exchange.getQueryLengths() && !exchange.getOffsets();
+  }
 
   Machine &machine;
   const Instruction &instruction;
   rplan::AttendOp op;
   rplan::ExchangeOp exchange;
   const Datum &chunks;
-  std::optional<ShardedAttention> sharded;
+  std::optional<ring::Schedule> schedule;
 };
 
 Tensor4 Attending::keysOf(int64_t rank, bool values) {
@@ -122,6 +134,36 @@ Tensor4 Attending::keysOf(int64_t rank, bool values) {
   }
   const Buffer &buffer = *chunks.parts[values ? 1 : 0];
   return toFour(buffer.data, buffer.dtype, buffer.sizes, buffer.strides);
+}
+
+/// What an exchange has read of its lists.
+ring::SequenceNumbers Attending::readSequences() {
+  ring::SequenceNumbers numbers;
+  numbers.offsets.assign(chunks.ints.begin(), chunks.ints.end());
+  unsigned next = 3;
+  auto read = [&](Value list, std::vector<int64_t> &to) {
+    if (!list)
+      return;
+    const Buffer &from = *chunks.parts[next++];
+    for (int64_t i = 0; i < from.sizes[0]; ++i) {
+      int64_t value;
+      std::memcpy(&value, from.data + i * from.strides[0] * sizeOf(DType::i64),
+                  sizeof value);
+      to.push_back(value);
+    }
+  };
+  read(exchange.getQueryStarts(), numbers.queries);
+  read(exchange.getKeyStarts(), numbers.keys);
+  read(exchange.getQueryLengths(), numbers.queries);
+  read(exchange.getKeyLengths(), numbers.keys);
+  read(exchange.getOffsets(), numbers.offsets);
+  if (exchange.getQueryStarts())
+    numbers.kind = ring::SequenceKind::Packed;
+  else if (exchange.getQueryLengths() || exchange.getOffsets()) {
+    numbers.kind = ring::SequenceKind::Padded;
+    numbers.count = chunks.parts[2]->sizes[0];
+  }
+  return numbers;
 }
 
 LogicalResult Attending::readShards() {
@@ -153,51 +195,15 @@ LogicalResult Attending::readShards() {
                         "expected a ring of " + Twine(ring.getRanks()) +
                             " ranks, found " + Twine(options.ranks) + " (G1)");
   std::string error;
-  auto shard = [&](ArrayRef<int64_t> rows) -> std::optional<Shards> {
-    int64_t total = 0;
-    for (int64_t count : rows)
-      total += count;
-    auto kind = static_cast<ring::Sharding>(ring.getBalance());
-    std::optional<Shards> shards =
-        kind == ring::Sharding::Contiguous
-            ? Shards::contiguous(rows.vec(), &error)
-            : Shards::even(kind, total, options.ranks, ring.getBlock(), &error);
-    for (int64_t rank = 0; shards && rank < options.ranks; ++rank)
-      if (shards->size(rank) != rows[rank]) {
-        error = llvm::formatv("rank {0}: expected {1} rows, found {2} (G1)",
-                              rank, shards->size(rank), rows[rank])
-                    .str();
-        return std::nullopt;
-      }
-    return shards;
-  };
-  std::optional<Shards> ofQueries = shard(queries), ofKeys = shard(keys);
+  auto kind = static_cast<ring::Sharding>(ring.getBalance());
+  auto ofQueries = Shards::of(kind, queries, ring.getBlock(), &error);
+  auto ofKeys = Shards::of(kind, keys, ring.getBlock(), &error);
   if (!ofQueries || !ofKeys)
     return machine.fail(instruction, error);
-  sharded = ShardedAttention{exchange.getAttention(), *ofQueries, *ofKeys};
-  auto add = [&](int64_t query, int64_t count, int64_t key, int64_t keyCount) {
-    int64_t offset =
-        chunks.ints.empty() ? keyCount - count : chunks.ints.front();
-    sharded->attention.sequences.push_back(
-        {query, count, key, keyCount, offset});
-  };
-  if (!exchange.getQueryStarts()) {
-    add(0, ofQueries->length(), 0, ofKeys->length());
-  } else {
-    auto start = [&](unsigned part, int64_t i) {
-      const Buffer &starts = *chunks.parts[part];
-      int64_t value;
-      std::memcpy(&value,
-                  starts.data + i * starts.strides[0] * sizeOf(DType::i64),
-                  sizeof value);
-      return value;
-    };
-    int64_t count = chunks.parts[3]->sizes[0];
-    for (int64_t i = 0; i + 1 < count; ++i)
-      add(start(3, i), start(3, i + 1) - start(3, i), start(4, i),
-          start(4, i + 1) - start(4, i));
-  }
-  if (!ring::validate(*sharded, &error))
+  schedule = {{exchange.getAttention(), *ofQueries, *ofKeys},
+              /*ranksPerHost=*/options.ranks};
+  if (!ring::addSequences(readSequences(), schedule->sharded, &error) ||
+      !ring::validate(*schedule, &error))
     return machine.fail(instruction, error);
   return success();
 }
@@ -215,19 +221,22 @@ std::vector<char> Attending::gather(const Tensor4 &keys,
           int64_t run = part.rows[set].run;
           int64_t row = part.local[set] + i % run * part.rows[set].step +
                         i / run * part.localStride[set];
+          // Of axes one behind the other, the rows of the first come first.
+          int64_t axis = row / keys.sizes[1];
+          row %= keys.sizes[1];
           const char *from =
-              keys.data + (batch * keys.strides[0] + row * keys.strides[1] +
-                           head * keys.strides[2]) *
+              keys.data + ((batch + axis) * keys.strides[0] +
+                           row * keys.strides[1] + head * keys.strides[2]) *
                               element;
           result.insert(result.end(), from, from + bytes);
         }
   return result;
 }
 
-LogicalResult Attending::call(const Piece &piece, ring::Edge edge,
-                              int64_t batch, Tensor4 key, Tensor4 value,
-                              bool isOwn) {
-  int64_t group = sharded->attention.queryHeads / sharded->attention.keyHeads;
+LogicalResult Attending::call(Piece piece, ring::Edge edge, int64_t batch,
+                              Tensor4 key, Tensor4 value, bool isOwn) {
+  int64_t group = schedule->sharded.attention.queryHeads /
+                  schedule->sharded.attention.keyHeads;
   const Buffer &queries = *chunks.parts[2];
   const Buffer &partial = *machine.operand(instruction, 2).buffer;
   Tensor4 query =
@@ -249,6 +258,11 @@ LogicalResult Attending::call(const Piece &piece, ring::Edge edge,
     ofQueries.push_back(&output);
   if (op.getLse())
     ofRows.push_back(&lse);
+  if (!isOfBatch()) {
+    batch = takeAxis(piece.queries, query.sizes[1]);
+    if (isOwn)
+      takeAxis(piece.keys, key.sizes[1]);
+  }
   for (Tensor4 *tensor : ofQueries)
     slice(*tensor, 1, piece.queries.first, piece.queries.step,
           piece.queries.count);
@@ -257,6 +271,14 @@ LogicalResult Attending::call(const Piece &piece, ring::Edge edge,
           piece.queries.count);
   for (Tensor4 *tensor : {&key, &value})
     slice(*tensor, 1, piece.keys.first, piece.keys.step, piece.keys.count);
+  if (piece.whole && !isOfBatch()) {
+    for (ArrayRef<Tensor4 *> tensors : {ArrayRef(ofQueries), ArrayRef(ofRows)})
+      for (Tensor4 *tensor : tensors)
+        slice(*tensor, 0, batch, 1, 1);
+    for (Tensor4 *tensor : {&key, &value})
+      if (isOwn)
+        slice(*tensor, 0, batch, 1, 1);
+  }
   if (!piece.whole) {
     int64_t heads = piece.grouped ? group : 1;
     auto first = [&](Tensor4 &tensor, unsigned axis) {
@@ -303,25 +325,27 @@ LogicalResult Attending::call(const Piece &piece, ring::Edge edge,
 std::vector<ring::Part> Attending::getLayout(int64_t owner) const {
   int64_t rank = machine.run.options.rank;
   return owner == rank ? std::vector<ring::Part>()
-                       : ring::neededKeys(*sharded, {rank}, owner);
+                       : ring::neededKeys(schedule->sharded, {rank}, owner);
 }
 
-LogicalResult Attending::attend(int64_t owner, ArrayRef<Piece> pieces,
+LogicalResult Attending::attend(int64_t owner,
+                                const std::vector<ring::Part> &layout,
+                                ArrayRef<Piece> pieces,
                                 ArrayRef<ring::Edge> edges) {
   int64_t rank = machine.run.options.rank;
-  std::vector<ring::Part> layout = getLayout(owner);
   Tensor4 keys = keysOf(owner, false), values = keysOf(owner, true);
   int64_t pairs = ring::pairsOf(layout);
+  int64_t batches = isOfBatch() ? keys.sizes[0] : 1;
   for (auto [piece, edge] : llvm::zip_equal(pieces, edges)) {
     if (owner == rank) {
-      int64_t calls = piece.whole ? 1 : keys.sizes[0];
+      int64_t calls = piece.whole ? 1 : batches;
       for (int64_t batch = 0; batch < calls; ++batch)
         if (failed(call(piece, edge, batch, keys, values, /*isOwn=*/true)))
           return failure();
       continue;
     }
     // Each sequence of a batch alone: a chunk of its own.
-    for (int64_t batch = 0; batch < keys.sizes[0]; ++batch) {
+    for (int64_t batch = 0; batch < batches; ++batch) {
       std::vector<char> memory[2] = {gather(keys, layout, batch),
                                      gather(values, layout, batch)};
       Tensor4 chunk[2];
@@ -341,7 +365,7 @@ LogicalResult Attending::attend(int64_t owner, ArrayRef<Piece> pieces,
           return failure();
         continue;
       }
-      if (keys.sizes[0] != 1)
+      if (batches != 1)
         return machine.fail(instruction,
                             "expected a batch of 1 on several ranks");
       if (failed(call(piece, edge, batch, chunk[0], chunk[1], /*isOwn=*/false)))
@@ -355,19 +379,13 @@ LogicalResult Attending::run() {
   if (failed(readShards()))
     return failure();
   int64_t rank = machine.run.options.rank, ranks = machine.run.options.ranks;
-  std::vector<std::vector<Piece>> pieces;
-  auto ownerAt = [&](int64_t step) { return (rank + ranks - step) % ranks; };
-  for (int64_t step = 0; step < ranks; ++step) {
-    std::vector<ring::Part> layout = getLayout(ownerAt(step));
-    pieces.emplace_back();
-    if (step == 0 || !layout.empty())
-      pieces.back() = piecesOf(*sharded, rank, ownerAt(step),
-                               step == 0 ? nullptr : &layout);
-  }
-  const ring::Attention &attention = sharded->attention;
-  auto edges = edgesOf(pieces, attention.queryHeads / attention.keyHeads);
+  std::vector<std::vector<ring::Part>> layouts;
   for (int64_t step = 0; step < ranks; ++step)
-    if (failed(attend(ownerAt(step), pieces[step], edges[step])))
+    layouts.push_back(getLayout(ring::ownerAt(*schedule, rank, step)));
+  ring::RankPieces pieces(*schedule, rank, layouts);
+  for (int64_t step = 0; step < ranks; ++step)
+    if (failed(attend(ring::ownerAt(*schedule, rank, step), layouts[step],
+                      pieces.pieces[step], pieces.edges[step])))
       return failure();
   return success();
 }
@@ -385,8 +403,9 @@ static LogicalResult runExchange(Machine &machine,
   unsigned next = 3;
   if (op.getOffset())
     result.ints.assign(1, machine.scalar(instruction, next++));
-  if (op.getQueryStarts())
-    for (unsigned i = 0; i < 2; ++i)
+  for (Value list : {op.getQueryStarts(), op.getKeyStarts(),
+                     op.getQueryLengths(), op.getKeyLengths(), op.getOffsets()})
+    if (list)
       result.parts.push_back(machine.operand(instruction, next++).buffer);
   return success();
 }

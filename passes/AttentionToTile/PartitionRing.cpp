@@ -50,9 +50,6 @@ static std::string whyNotOnRing(attn::AttentionOp op) {
   if (!op.getLse().use_empty() && getRing(op.getLse().getType()) != ring)
     return "expected an lse on the ring of the output, along its last axis "
            "(G1)";
-  if (op.getQueryLengths())
-    return "expected no lengths on a ring, found some (S2); packed sequences "
-           "have a ring";
   if (op.getOrdinalOrder() || op.getGridWindow() || op.getBlockMask())
     return "expected no pattern order, grid window or block mask on a ring: "
            "what they show is no progression of rows (O2, B5, B6)";
@@ -63,8 +60,6 @@ static std::string whyNotOnRing(attn::AttentionOp op) {
     return "expected one softmax on a ring, found mix = sum (R2)";
   if (!op.getSizes().empty())
     return "expected branches of known w and r on a ring (B1)";
-  if (hasOffsetOfSequence(op))
-    return "expected one q_offset on a ring (S1)";
   return "";
 }
 
@@ -160,6 +155,8 @@ buildPiece(OpBuilder &builder, attn::AttentionOp op, ValueRange arguments,
   piece.getQOffsetMutable().assign(arguments[3]);
   piece.getQueryStartsMutable().clear();
   piece.getKeyStartsMutable().clear();
+  piece.getQueryLengthsMutable().clear();
+  piece.getKeyLengthsMutable().clear();
   piece.getSinkMutable().clear();
   piece.setBranchesAttr(builder.getArrayAttr({branch}));
   piece.setTilingsAttr(builder.getArrayAttr({tiling}));
@@ -318,15 +315,19 @@ void FunctionLowering::lowerSharded(attn::AttentionOp op) {
     part.push_back(needsPart ? addPieces(op, index, /*whole=*/false)
                              : whole.back());
   }
-  Value offset = op.getQOffset() ? readScalar(op.getQOffset()) : Value();
+  const SequenceLists &lists = attention.sequences;
+  Value offset = op.getQOffset() && !lists.queryOffsets
+                     ? readScalar(op.getQOffset())
+                     : Value();
   auto exchange = rplan::ExchangeOp::create(
       builder, plan.getLoc(), rplan::ChunksType::get(op.getContext()),
       attention.key.buffer, attention.value.buffer, attention.query.buffer,
       op->getAttrOfType<rlayout::RingAttr>(shardedAttr),
       builder.getArrayAttr(branches),
       op->getAttrOfType<DenseI64ArrayAttr>(shardedRowsAttr), op.getCausalAttr(),
-      op.getWindowAttr(), offset, attention.sequences.queryStarts.buffer,
-      attention.sequences.keyStarts.buffer);
+      op.getWindowAttr(), offset, lists.queryStarts.buffer,
+      lists.keyStarts.buffer, lists.queryLengths.buffer,
+      lists.keyLengths.buffer, lists.queryOffsets.buffer);
   const SoftmaxState &state = kernels.state;
   rplan::AttendOp::create(
       builder, plan.getLoc(), exchange, attention.query.buffer,

@@ -11,6 +11,8 @@
 #include "PieceQueues.h"
 
 #include "abi/Lists.h"
+#include "ringlet/abi/Container.h"
+#include "ringlet/abi/Format.h"
 #include "ringlet/abi/Verify.h"
 #include "ringlet/abi/ring/Artifact.h"
 
@@ -24,6 +26,8 @@ using abi::sizeOf;
 using ringlet::ring::Attention;
 using ringlet::ring::Piece;
 using ringlet::ring::Schedule;
+using ringlet::ring::SequenceKind;
+using ringlet::ring::SequenceNumbers;
 using ringlet::ring::ShardedAttention;
 using ringlet::ring::Shards;
 
@@ -37,19 +41,16 @@ RingShape::RingShape(Schedule given, int64_t rank, std::vector<size_t> rowBytes,
                      int64_t batch, const ringlet::ring::Queues &queues)
     : schedule(std::move(given)), keys(schedule, rank, std::move(rowBytes)) {
   const Attention &attention = schedule.sharded.attention;
-  for (int64_t step = 0; step < keys.steps(); ++step) {
-    pieces.push_back(
-        step > 0 && keys.layout(step).empty()
-            ? std::vector<Piece>()
-            : piecesOf(schedule.sharded, rank,
-                       ringlet::ring::ownerAt(schedule, rank, step),
-                       step > 0 ? &keys.layout(step) : nullptr));
+  std::vector<std::vector<ringlet::ring::Part>> layouts;
+  for (int64_t step = 0; step < keys.steps(); ++step)
+    layouts.push_back(keys.layout(step));
+  of = {schedule, rank, layouts};
+  for (const std::vector<Piece> &pieces : of.pieces) {
     turns.emplace_back(queues, attention.queryHeads / attention.keyHeads);
-    for (const Piece &piece : pieces.back())
+    for (const Piece &piece : pieces)
       for (int64_t i = 0; i < callsOf(piece, batch); ++i)
         turns.back().add(piece, i);
   }
-  edges = edgesOf(pieces, attention.queryHeads / attention.keyHeads);
 }
 
 std::shared_ptr<const RingShape>
@@ -85,32 +86,54 @@ RingSteps::~RingSteps() {
 // Before the first message
 //===----------------------------------------------------------------------===//
 
+/// What ranks compare of their lists of sequences.
+static std::string digestOf(const SequenceNumbers &sequences) {
+  std::vector<int64_t> words = sequences.offsets;
+  for (const std::vector<int64_t> *list : {&sequences.queries, &sequences.keys})
+    words.insert(words.end(), list->begin(), list->end());
+  std::string digest;
+  for (uint8_t byte : abi::sha256(words.data(), words.size() * sizeof words[0]))
+    digest += formatText("{:02x}", byte);
+  return digest;
+}
+
 Status RingSteps::gatherRows(const Exchange &exchange, uint32_t number,
                              const Tensors &tensors,
                              std::optional<int64_t> offset,
+                             const SequenceNumbers &sequences,
                              std::vector<int64_t> &rows) {
   const abi::Exchange &step = *exchange.step;
-  rows = {tensors[step.query()].sizes[exchange.axis],
-          tensors[step.key()].sizes[exchange.axis]};
+  const TensorView &key = tensors[step.key()];
+  rows = {tensors[step.query()].sizes[exchange.axis], key.sizes[exchange.axis]};
   if (!ring)
     return {};
   RL_TRY(ring->begin(
       {{"artefact", program.digest()},
        {"entry", entry.function->name()->str()},
        {"exchange", text(number)},
-       {"sequences of the batch", text(exchange.batch)},
+       {"sequences of the batch", text(exchange.axis ? key.sizes[0] : 1)},
        {"q_offset", offset ? text(*offset) : "none"}},
       program.context->driver->usesHostMemory() ? nullptr : program.context));
   std::vector<std::string> all;
-  RL_TRY(ring->gather(text(rows[0], " ", rows[1]), all));
+  const std::string digest = digestOf(sequences);
+  RL_TRY(ring->gather(text(rows[0], " ", rows[1], " ", digest), all));
   rows.clear();
   for (const std::string &words : all) {
     char *end = nullptr;
     rows.push_back(std::strtoll(words.c_str(), &end, 10));
-    rows.push_back(std::strtoll(end, nullptr, 10));
+    rows.push_back(std::strtoll(end, &end, 10));
     if (rows.back() < 0 || rows[rows.size() - 2] < 0)
       return invalid("expected numbers of rows, found '", words, "'");
   }
+  // Where lists differ, every rank says so of the same one.
+  auto listsOf = [&](size_t rank) {
+    return all[rank].substr(std::min(all[rank].size(), all[rank].rfind(' ')));
+  };
+  for (size_t i = 1; i < all.size(); ++i)
+    if (listsOf(i) != listsOf(0))
+      return invalid("rank ", i,
+                     ": expected the starts, lengths and positions "
+                     "of sequences of rank 0, found others (G3)");
   return {};
 }
 
@@ -128,13 +151,13 @@ Status RingSteps::shard(const abi::Exchange &step, const char *what,
   return shards ? Status() : invalid(what, ": ", error);
 }
 
-Status RingSteps::readStarts(const TensorView &starts,
-                             std::vector<int64_t> &numbers) const {
-  const auto count = size_t(starts.sizes[0]);
-  const int64_t stride = starts.strides[0];
+Status RingSteps::readList(const TensorView &list,
+                           std::vector<int64_t> &numbers) const {
+  const auto count = size_t(list.sizes[0]);
+  const int64_t stride = list.strides[0];
   numbers.resize(count ? (count - 1) * size_t(stride) + 1 : 0);
   if (count)
-    RL_TRY(program.context->driver->transfer(numbers.data(), starts.data,
+    RL_TRY(program.context->driver->transfer(numbers.data(), list.data,
                                              numbers.size() * sizeof(int64_t),
                                              Transfer::FromDevice));
   for (size_t i = 0; i < count; ++i)
@@ -143,24 +166,25 @@ Status RingSteps::readStarts(const TensorView &starts,
   return {};
 }
 
-Status RingSteps::addSequences(const abi::Exchange &step,
-                               const Tensors &tensors,
-                               std::optional<int64_t> offset,
-                               ShardedAttention &sharded) const {
-  Attention &attention = sharded.attention;
-  auto add = [&](int64_t query, int64_t queries, int64_t key, int64_t keys) {
-    attention.sequences.push_back(
-        {query, queries, key, keys, offset.value_or(keys - queries)});
-  };
-  if (step.query_starts() < 0) {
-    add(0, sharded.queries.length(), 0, sharded.keys.length());
-    return {};
+Status RingSteps::readSequences(const abi::Exchange &step,
+                                const Tensors &tensors,
+                                std::optional<int64_t> offset,
+                                SequenceNumbers &numbers) const {
+  if (offset)
+    numbers.offsets = {*offset};
+  for (auto [buffer, list] : {std::pair(step.query_starts(), &numbers.queries),
+                              {step.key_starts(), &numbers.keys},
+                              {step.query_lengths(), &numbers.queries},
+                              {step.key_lengths(), &numbers.keys},
+                              {step.offsets(), &numbers.offsets}})
+    if (buffer >= 0)
+      RL_TRY(readList(tensors[uint32_t(buffer)], *list));
+  if (step.query_starts() >= 0) {
+    numbers.kind = SequenceKind::Packed;
+  } else if (step.query_lengths() >= 0 || step.offsets() >= 0) {
+    numbers.kind = SequenceKind::Padded;
+    numbers.count = tensors[step.query()].sizes[0];
   }
-  std::vector<int64_t> query, key;
-  RL_TRY(readStarts(tensors[step.query_starts()], query));
-  RL_TRY(readStarts(tensors[step.key_starts()], key));
-  for (size_t i = 0; i + 1 < std::min(query.size(), key.size()); ++i)
-    add(query[i], query[i + 1] - query[i], key[i], key[i + 1] - key[i]);
   return {};
 }
 
@@ -178,13 +202,16 @@ Status RingSteps::plan(Exchange &exchange, uint32_t number,
   const abi::Exchange &step = *exchange.step;
   const TensorView &query = tensors[step.query()], &key = tensors[step.key()];
   exchange.axis = key.rank - 3;
-  exchange.batch = exchange.axis ? key.sizes[0] : 1;
+  SequenceNumbers sequences;
+  RL_TRY(readSequences(step, tensors, offset, sequences));
+  exchange.isOfBatch = sequences.kind != SequenceKind::Padded;
+  exchange.batch = exchange.axis && exchange.isOfBatch ? key.sizes[0] : 1;
   const TensorView &value = tensors[step.value()];
   if (step.ranks() >= 0 && step.ranks() != ranks())
     return invalid("expected a ring of ", step.ranks(), " ranks, found ",
                    ranks(), " (G1)");
   std::vector<int64_t> rows;
-  RL_TRY(gatherRows(exchange, number, tensors, offset, rows));
+  RL_TRY(gatherRows(exchange, number, tensors, offset, sequences, rows));
   std::vector<int64_t> ofQueries, ofKeys;
   for (size_t i = 0; i < rows.size(); i += 2) {
     ofQueries.push_back(rows[i]);
@@ -197,10 +224,13 @@ Status RingSteps::plan(Exchange &exchange, uint32_t number,
   ShardedAttention sharded = {
       ringlet::ring::attentionOf(step, query.sizes[heads], key.sizes[heads]),
       *queries, *keys};
-  RL_TRY(addSequences(step, tensors, offset, sharded));
+  std::string error;
+  if (!addSequences(sequences, sharded, &error))
+    return invalid(error);
 
-  std::vector<int64_t> cacheKey = {int64_t(number), rank(), ranks(),
-                                   exchange.batch, queues().count};
+  std::vector<int64_t> cacheKey = {int64_t(number), rank(),
+                                   ranks(),         exchange.batch,
+                                   sharded.axes,    queues().count};
   cacheKey.insert(cacheKey.end(), rows.begin(), rows.end());
   for (const ringlet::ring::Sequence &at : sharded.attention.sequences)
     for (int64_t word : {at.query, at.queries, at.key, at.keys, at.offset})
@@ -209,7 +239,6 @@ Status RingSteps::plan(Exchange &exchange, uint32_t number,
   if (exchange.shape)
     return {};
   Schedule schedule = {std::move(sharded), ranks(), /*slots=*/2};
-  std::string error;
   if (!validate(schedule, &error))
     return invalid(error);
   std::vector<size_t> rowBytes;
@@ -280,12 +309,16 @@ std::vector<ring::KeyRows> RingSteps::ownKeys(const Exchange &exchange,
   for (uint32_t buffer : {exchange.step->key(), exchange.step->value()}) {
     const TensorView &tensor = tensors[buffer];
     auto bytes = ptrdiff_t(abi::dtypeSize(tensor.dtype));
+    const int64_t *sizes = tensor.sizes, *strides = tensor.strides;
+    // In a tensor without gaps, one axis goes on where the other one ends.
+    bool goesOn = exchange.isOfBatch || strides[0] == sizes[1] * strides[1];
     for (int64_t i = 0; i < exchange.batch; ++i)
       own.push_back(
           {tensor.data + (exchange.axis ? i * tensor.strides[0] * bytes : 0),
            tensor.strides[exchange.axis] * bytes,
            tensor.strides[exchange.axis + 1] * bytes,
-           size_t(tensor.sizes[exchange.axis + 2] * bytes)});
+           size_t(tensor.sizes[exchange.axis + 2] * bytes),
+           goesOn ? 0 : sizes[1], goesOn ? 0 : strides[0] * bytes});
   }
   return own;
 }
@@ -407,13 +440,12 @@ public:
     int64_t dim = of.sizes[axis + 2], rows = piece.queries.count;
     int64_t first = piece.queries.first * stride[0];
     int64_t step = piece.queries.step * stride[0];
+    first += call * ofBatch(of);
     if (piece.whole)
       return part(of, of.data, first, {batch, rows, of.sizes[axis + 1], dim},
                   {ofBatch(of), step, stride[1], 1});
     int64_t heads = piece.grouped ? group : 1;
-    return part(of, of.data,
-                first + call * ofBatch(of) +
-                    piece.heads.first * heads * stride[1],
+    return part(of, of.data, first + piece.heads.first * heads * stride[1],
                 {piece.heads.count, rows, heads, dim},
                 {piece.heads.step * heads * stride[1], step, stride[1], 1});
   }
@@ -424,13 +456,12 @@ public:
     int64_t first = piece.queries.first * stride[1];
     int64_t step = piece.queries.step * stride[1];
     int64_t count = piece.queries.count;
+    first += call * ofBatch(of);
     if (piece.whole)
       return part(of, of.data, first, {batch, of.sizes[axis], count, 1},
                   {ofBatch(of), stride[0], step, 1});
     int64_t heads = piece.grouped ? group : 1;
-    return part(of, of.data,
-                first + call * ofBatch(of) +
-                    piece.heads.first * heads * stride[0],
+    return part(of, of.data, first + piece.heads.first * heads * stride[0],
                 {piece.heads.count, heads, count, 1},
                 {piece.heads.step * heads * stride[0], stride[0], step, 1});
   }
@@ -441,11 +472,11 @@ public:
     int64_t dim = of.sizes[axis + 2], rows = piece.keys.count;
     int64_t first = piece.keys.first * stride[0];
     int64_t step = piece.keys.step * stride[0];
+    first += call * ofBatch(of);
     if (piece.whole)
       return part(of, of.data, first, {batch, rows, of.sizes[axis + 1], dim},
                   {ofBatch(of), step, stride[1], 1});
-    return part(of, of.data,
-                first + call * ofBatch(of) + piece.keyHead * stride[1],
+    return part(of, of.data, first + piece.keyHead * stride[1],
                 {piece.heads.count, rows, 1, dim},
                 {piece.keyHeadStep * stride[1], step, stride[1], 1});
   }
@@ -476,6 +507,14 @@ private:
 
 } // namespace
 
+/// The number of the axis that rows lie on, of axes of so many rows one behind
+/// the other; they are counted from its beginning on then.
+static int64_t takeAxis(ringlet::ring::Lane &lane, int64_t rows) {
+  int64_t axis = lane.first / rows;
+  lane.first %= rows;
+  return axis;
+}
+
 /// A number for a call.
 static TensorView scalar(int64_t &number) {
   TensorView result;
@@ -491,29 +530,39 @@ Status RingSteps::forEachCall(const Exchange &exchange, const State &state,
   uint32_t heads = exchange.axis + 1;
   int64_t group = state.query.sizes[heads] / key.sizes[heads];
   const RingShape &shape = *exchange.shape;
-  for (size_t number = 0; number < shape.pieces[step].size(); ++number) {
-    const Piece &piece = shape.pieces[step][number];
+  const auto &pieces = shape.of.pieces[step];
+  for (size_t number = 0; number < pieces.size(); ++number) {
+    Piece piece = pieces[number];
+    // Of sequences that differ, a piece has one.
+    int64_t first = 0;
+    if (!exchange.isOfBatch) {
+      first = takeAxis(piece.queries, state.query.sizes[exchange.axis]);
+      if (!chunk)
+        takeAxis(piece.keys, key.sizes[exchange.axis]);
+    }
     Cutter cut(piece, exchange.axis, exchange.batch, group);
     const abi::RingBranch &branch =
         *exchange.step->branches()->Get(uint32_t(piece.branch));
     const Entry &of =
         program.entries()[piece.whole ? branch.whole() : branch.part()];
     for (int64_t i = 0; i < callsOf(piece, exchange.batch); ++i) {
-      int64_t offset = piece.offset, edge = shape.edges[step][number].number();
+      int64_t offset = piece.offset,
+              edge = shape.of.edges[step][number].number();
       std::vector<TensorView> arguments = {
-          cut.queries(state.query, i),
-          chunk ? cut.keys(key, *chunk, 0, i) : cut.keys(key, i),
-          chunk ? cut.keys(value, *chunk, 1, i) : cut.keys(value, i),
+          cut.queries(state.query, first + i),
+          chunk ? cut.keys(key, *chunk, 0, i) : cut.keys(key, first + i),
+          chunk ? cut.keys(value, *chunk, 1, i) : cut.keys(value, first + i),
           scalar(offset)};
       if (state.output)
         arguments.push_back(scalar(edge));
       arguments.insert(arguments.end(),
-                       {cut.queries(state.accumulator, i),
-                        cut.rows(state.maximum, i), cut.rows(state.sum, i)});
+                       {cut.queries(state.accumulator, first + i),
+                        cut.rows(state.maximum, first + i),
+                        cut.rows(state.sum, first + i)});
       if (state.output)
-        arguments.push_back(cut.queries(*state.output, i));
+        arguments.push_back(cut.queries(*state.output, first + i));
       if (state.lse)
-        arguments.push_back(cut.rows(*state.lse, i));
+        arguments.push_back(cut.rows(*state.lse, first + i));
       Call call(program, of);
       RL_TRY(call.prepare(arguments));
       RL_TRY(use(call));

@@ -12,6 +12,7 @@
 #include "ring/KeyStream.h"
 
 #include "ringlet/abi/ring/Edges.h"
+#include "ringlet/abi/ring/Sequences.h"
 #include "ringlet/abi/ring/Turns.h"
 
 #include <functional>
@@ -30,11 +31,8 @@ struct RingShape {
 
   ringlet::ring::Schedule schedule;
   ring::KeyPlan keys;
-  // One each a step: pieces, which of them are the first or last with their
-  // rows, and the turns of their calls.
-  std::vector<std::vector<ringlet::ring::Piece>> pieces;
-  std::vector<std::vector<ringlet::ring::Edge>> edges;
-  std::vector<ringlet::ring::Turns> turns;
+  ringlet::ring::RankPieces of;
+  std::vector<ringlet::ring::Turns> turns; // Of the calls of each step.
 };
 
 /// Those that an entry was last called with.
@@ -79,7 +77,10 @@ private:
     std::shared_ptr<const RingShape> shape;
     std::unique_ptr<ring::KeyMemory> memory; // Before the stream: outlives it.
     std::unique_ptr<ring::KeyStream> stream;
+    /// Sequences that a piece takes at once; those that differ have pieces of
+    /// their own.
     int64_t batch = 1;
+    bool isOfBatch = true;
     uint32_t axis = 1;
   };
   struct State {
@@ -93,16 +94,16 @@ private:
   /// The rows of all ranks, of queries and of keys.
   Status gatherRows(const Exchange &exchange, uint32_t number,
                     const Tensors &tensors, std::optional<int64_t> offset,
+                    const ringlet::ring::SequenceNumbers &sequences,
                     std::vector<int64_t> &rows);
   Status shard(const abi::Exchange &step, const char *what, int64_t known,
                const std::vector<int64_t> &rows,
                std::optional<ringlet::ring::Shards> &shards) const;
-  /// Starts of packed sequences, where the host can read them.
-  Status readStarts(const TensorView &starts,
-                    std::vector<int64_t> &numbers) const;
-  Status addSequences(const abi::Exchange &step, const Tensors &tensors,
-                      std::optional<int64_t> offset,
-                      ringlet::ring::ShardedAttention &sharded) const;
+  /// A list of the plan, where the host can read it.
+  Status readList(const TensorView &list, std::vector<int64_t> &numbers) const;
+  Status readSequences(const abi::Exchange &step, const Tensors &tensors,
+                       std::optional<int64_t> offset,
+                       ringlet::ring::SequenceNumbers &numbers) const;
   Status plan(Exchange &exchange, uint32_t number, const Tensors &tensors,
               std::optional<int64_t> offset);
   std::vector<ring::KeyRows> ownKeys(const Exchange &exchange,

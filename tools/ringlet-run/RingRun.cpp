@@ -69,16 +69,14 @@ int64_t RingRun::axisOf(uint32_t argument) const {
                                  : std::atoll(text.c_str() + at + word.size());
 }
 
-const ring::Shards &RingRun::shardsOf(const ring::Schedule &schedule,
-                                      uint32_t argument) const {
+const ring::Shards &RingRun::shardsOf(const Plan &of, uint32_t argument) const {
   bool isKey = argument == argumentOf(exchange->key()) ||
                argument == argumentOf(exchange->value());
-  return isKey ? schedule.sharded.keys : schedule.sharded.queries;
+  return isKey ? of.keys : of.queries;
 }
 
-std::string RingRun::addSequences(const std::vector<Tensor> &tensors,
-                                  ring::ShardedAttention &sharded) const {
-  std::optional<int64_t> offset;
+std::string RingRun::readSequences(const std::vector<Tensor> &tensors,
+                                   ring::SequenceNumbers &numbers) const {
   if (exchange->offset() >= 0) {
     const auto &terms =
         *function.exprs()->Get(uint32_t(exchange->offset()))->terms();
@@ -86,36 +84,38 @@ std::string RingRun::addSequences(const std::vector<Tensor> &tensors,
     if (terms.size() != 1 ||
         (term.op() != abi::ExprOp::Const && term.op() != abi::ExprOp::Scalar))
       return "expected a q_offset that is a constant or an input";
-    offset = term.op() == abi::ExprOp::Const
-                 ? term.value()
-                 : *static_cast<const int64_t *>(tensors[term.index()].data());
+    numbers.offsets.push_back(
+        term.op() == abi::ExprOp::Const
+            ? term.value()
+            : *static_cast<const int64_t *>(tensors[term.index()].data()));
   }
-  auto add = [&](int64_t query, int64_t queries, int64_t key, int64_t keys) {
-    sharded.attention.sequences.push_back(
-        {query, queries, key, keys, offset.value_or(keys - queries)});
-  };
-  if (exchange->query_starts() < 0) {
-    add(0, sharded.queries.length(), 0, sharded.keys.length());
-    return "";
-  }
-  for (int32_t starts : {exchange->query_starts(), exchange->key_starts()})
-    if (plan->buffers()->Get(uint32_t(starts))->kind() !=
+  for (auto [buffer, list] :
+       {std::pair(exchange->query_starts(), &numbers.queries),
+        {exchange->key_starts(), &numbers.keys},
+        {exchange->query_lengths(), &numbers.queries},
+        {exchange->key_lengths(), &numbers.keys},
+        {exchange->offsets(), &numbers.offsets}}) {
+    if (buffer < 0)
+      continue;
+    if (plan->buffers()->Get(uint32_t(buffer))->kind() !=
         abi::BufferKind::Argument)
-      return "expected starts that are inputs of the entry";
-  const Tensor &queries =
-      tensors[argumentOf(uint32_t(exchange->query_starts()))];
-  const Tensor &keys = tensors[argumentOf(uint32_t(exchange->key_starts()))];
-  auto *query = static_cast<const int64_t *>(queries.data());
-  auto *key = static_cast<const int64_t *>(keys.data());
-  int64_t count = std::min(queries.elements(), keys.elements());
-  for (int64_t i = 0; i + 1 < count; ++i)
-    add(query[i], query[i + 1] - query[i], key[i], key[i + 1] - key[i]);
+      return "expected starts, lengths and positions of sequences that are "
+             "inputs of the entry";
+    const Tensor &from = tensors[argumentOf(uint32_t(buffer))];
+    auto *data = static_cast<const int64_t *>(from.data());
+    list->assign(data, data + from.elements());
+  }
+  if (exchange->query_starts() >= 0) {
+    numbers.kind = ring::SequenceKind::Packed;
+  } else if (exchange->query_lengths() >= 0 || exchange->offsets() >= 0) {
+    numbers.kind = ring::SequenceKind::Padded;
+    numbers.count = tensors[argumentOf(exchange->query())].shape()[0];
+  }
   return "";
 }
 
-std::optional<ring::Schedule>
-RingRun::scheduleOf(const std::vector<Tensor> &tensors,
-                    std::string *error) const {
+std::optional<RingRun::Plan> RingRun::planOf(const std::vector<Tensor> &tensors,
+                                             std::string *error) const {
   for (uint32_t buffer :
        {exchange->query(), exchange->key(), exchange->value()})
     if (plan->buffers()->Get(buffer)->kind() != abi::BufferKind::Argument) {
@@ -138,15 +138,18 @@ RingRun::scheduleOf(const std::vector<Tensor> &tensors,
   auto queries = even(query[axis]), keys = even(key[axis]);
   if (!queries || !keys)
     return std::nullopt;
-  ring::Schedule schedule = {
-      {ring::attentionOf(*exchange, query[axis + 1], key[axis + 1]), *queries,
-       *keys},
-      ranks,
-      /*slots=*/2};
-  *error = addSequences(tensors, schedule.sharded);
-  if (!error->empty() || !validate(schedule, error))
+  Plan of = {*queries,
+             *keys,
+             {{ring::attentionOf(*exchange, query[axis + 1], key[axis + 1]),
+               *queries, *keys},
+              ranks,
+              /*slots=*/2}};
+  ring::SequenceNumbers numbers;
+  *error = readSequences(tensors, numbers);
+  if (!error->empty() || !addSequences(numbers, of.schedule.sharded, error) ||
+      !validate(of.schedule, error))
     return std::nullopt;
-  return schedule;
+  return of;
 }
 
 //===----------------------------------------------------------------------===//
@@ -279,7 +282,7 @@ std::string RingRun::repeatCall(rl_ring *ring, Rank &own, uint32_t repeat) {
 
 std::string RingRun::runRank(rl_ring *ring, std::vector<Tensor> &tensors,
                              uint32_t inputCount, uint32_t repeat,
-                             const ring::Schedule &schedule) {
+                             const Plan &of) {
   int64_t rank = rl_ring_rank(ring);
   Rank own;
   if (std::string error = start(rank, own); !error.empty())
@@ -290,7 +293,7 @@ std::string RingRun::runRank(rl_ring *ring, std::vector<Tensor> &tensors,
       own.parts.push_back(Tensor::copyOf(tensors[i].view()));
       continue;
     }
-    const ring::Shards &shards = shardsOf(schedule, i);
+    const ring::Shards &shards = shardsOf(of, i);
     Shape shape = tensors[i].shape();
     shape[axis] = shards.size(rank);
     own.parts.emplace_back(tensors[i].dtype(), shape);
@@ -316,8 +319,8 @@ std::string RingRun::runRank(rl_ring *ring, std::vector<Tensor> &tensors,
     int64_t axis = axisOf(i);
     if (axis >= 0)
       copyRows(tensors[i], static_cast<char *>(tensors[i].data()),
-               static_cast<char *>(own.parts[i].data()), axis,
-               shardsOf(schedule, i), rank, /*toPart=*/false);
+               static_cast<char *>(own.parts[i].data()), axis, shardsOf(of, i),
+               rank, /*toPart=*/false);
     else
       tensors[i] = std::move(own.parts[i]);
   }
@@ -332,8 +335,8 @@ std::string RingRun::runRank(rl_ring *ring, std::vector<Tensor> &tensors,
 std::string RingRun::run(std::vector<Tensor> &tensors, uint32_t inputCount,
                          uint32_t repeat) {
   std::string error;
-  std::optional<ring::Schedule> schedule = scheduleOf(tensors, &error);
-  if (!schedule)
+  std::optional<Plan> of = planOf(tensors, &error);
+  if (!of)
     return error;
   times.clear();
   events.clear();
@@ -344,7 +347,7 @@ std::string RingRun::run(std::vector<Tensor> &tensors, uint32_t inputCount,
     rl_ring *ring = nullptr;
     if (rl_ring_create(&ringOptions, &ring) != RL_OK)
       return rl_last_error();
-    error = runRank(ring, tensors, inputCount, repeat, *schedule);
+    error = runRank(ring, tensors, inputCount, repeat, *of);
     rl_ring_destroy(ring);
     return error;
   }
@@ -355,8 +358,7 @@ std::string RingRun::run(std::vector<Tensor> &tensors, uint32_t inputCount,
   std::vector<std::thread> threads;
   for (rl_ring *ring : rings)
     threads.emplace_back([&, ring] {
-      std::string message =
-          runRank(ring, tensors, inputCount, repeat, *schedule);
+      std::string message = runRank(ring, tensors, inputCount, repeat, *of);
       if (message.empty())
         return;
       // The others would wait for this one.
@@ -375,27 +377,30 @@ std::string RingRun::run(std::vector<Tensor> &tensors, uint32_t inputCount,
 std::vector<std::string>
 RingRun::explain(const std::vector<Tensor> &tensors) const {
   std::string error;
-  std::optional<ring::Schedule> schedule = scheduleOf(tensors, &error);
-  if (!schedule)
+  std::optional<Plan> of = planOf(tensors, &error);
+  if (!of)
     return {error};
+  const ring::Schedule &schedule = of->schedule;
   const Tensor &key = tensors[argumentOf(exchange->key())];
   const Tensor &value = tensors[argumentOf(exchange->value())];
-  int64_t batch = key.shape().size() == 4 ? key.shape()[0] : 1;
+  // Pairs of sequences that differ are counted as those of one.
+  bool isOfBatch = exchange->query_lengths() < 0 && exchange->offsets() < 0;
+  int64_t batch = isOfBatch && key.shape().size() == 4 ? key.shape()[0] : 1;
   int64_t pair = batch * (key.shape().back() * sizeOf(key.dtype()) +
                           value.shape().back() * sizeOf(value.dtype()));
   const char *kinds[] = {"contiguous", "zigzag", "striped"};
   std::vector<std::string> lines = {
       formatText("{} ranks, {}, {} steps", ranks,
                  kinds[static_cast<int>(exchange->sharding())],
-                 countSteps(*schedule, ring::Direction::Forward))};
+                 countSteps(schedule, ring::Direction::Forward))};
   for (int64_t rank = 0; rank < ranks && rank < 16; ++rank) {
-    ring::Traffic traffic = trafficOf(*schedule, rank);
+    ring::Traffic traffic = trafficOf(schedule, rank);
     lines.push_back(formatText(
         "rank {}: {} rows of queries, receives {} bytes, room for {}", rank,
-        schedule->sharded.queries.size(rank), traffic.direct * pair,
+        of->queries.size(rank), traffic.direct * pair,
         traffic.buffered * pair));
   }
-  ring::Balance balance = balanceOf(*schedule);
+  ring::Balance balance = balanceOf(schedule);
   lines.push_back(
       formatText("busiest rank {:.1f}% above the mean, {:.1f}% step by step",
                  100 * balance.imbalance(), 100 * balance.imbalanceOfSteps()));
@@ -406,15 +411,15 @@ std::string RingRun::writePlot(const std::vector<Tensor> &tensors) const {
   if (options.plot.empty() || (isOne() && ownRank > 0))
     return "";
   std::string error;
-  std::optional<ring::Schedule> schedule = scheduleOf(tensors, &error);
-  if (!schedule)
+  std::optional<Plan> of = planOf(tensors, &error);
+  if (!of)
     return error;
   if (ranks > plot::kMostRanks)
     return formatText("--plot: expected at most {} ranks, found {}",
                       plot::kMostRanks, ranks);
   std::string text = plot::drawFigure(
       formatText("{} on {} ranks", function.name()->str(), ranks),
-      plot::plotRing(*schedule));
+      plot::plotRing(of->schedule));
   return writeFileAtomically(options.plot, {{text.data(), text.size()}});
 }
 

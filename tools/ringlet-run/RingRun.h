@@ -11,6 +11,7 @@
 #include "lib/Tensor/Tensor.h"
 #include "ringlet/abi/ArtifactGenerated.h"
 #include "ringlet/abi/ring/Schedule.h"
+#include "ringlet/abi/ring/Sequences.h"
 #include "ringlet/runtime.h"
 #include "tools/ringlet-run/Options.h"
 
@@ -57,14 +58,19 @@ private:
   uint32_t argumentOf(uint32_t buffer) const;
   /// The sharded axis of an argument; -1: none.
   int64_t axisOf(uint32_t argument) const;
-  std::string addSequences(const std::vector<Tensor> &tensors,
-                           ring::ShardedAttention &sharded) const;
-  /// Who computes and sends what; nothing, and `*error` set, if the call is not
-  /// one for a ring.
-  std::optional<ring::Schedule> scheduleOf(const std::vector<Tensor> &tensors,
-                                           std::string *error) const;
-  const ring::Shards &shardsOf(const ring::Schedule &schedule,
-                               uint32_t argument) const;
+  /// What the call says of its sequences. The text of a failure, or an empty
+  /// string.
+  std::string readSequences(const std::vector<Tensor> &tensors,
+                            ring::SequenceNumbers &numbers) const;
+  /// Which rows of an axis ranks have, and who computes and sends what.
+  struct Plan {
+    ring::Shards queries, keys;
+    ring::Schedule schedule;
+  };
+  /// Nothing, and `*error` set, if the call is not one for a ring.
+  std::optional<Plan> planOf(const std::vector<Tensor> &tensors,
+                             std::string *error) const;
+  const ring::Shards &shardsOf(const Plan &of, uint32_t argument) const;
   uint32_t threadsOfRank() const;
   /// Ranks of this process take turns with the devices, where none is given.
   std::string deviceOf(int64_t rank, int32_t &device) const;
@@ -73,8 +79,7 @@ private:
   std::string place(Rank &own, uint32_t inputCount) const;
   std::string fetch(Rank &own, uint32_t inputCount) const;
   std::string runRank(rl_ring *ring, std::vector<Tensor> &tensors,
-                      uint32_t inputCount, uint32_t repeat,
-                      const ring::Schedule &schedule);
+                      uint32_t inputCount, uint32_t repeat, const Plan &of);
   std::string repeatCall(rl_ring *ring, Rank &own, uint32_t repeat);
   void addTrace(rl_ring *ring);
 

@@ -69,6 +69,13 @@ LogicalResult ExchangeOp::verify() {
   bool packed = bool(getQueryStarts());
   if (packed != bool(getKeyStarts()))
     return emitOpError("expected starts of queries and of keys together");
+  if (bool(getQueryLengths()) != bool(getKeyLengths()))
+    return emitOpError("expected lengths of queries and of keys together");
+  if (packed && getQueryLengths())
+    return emitOpError("expected starts or lengths, found both (S2)");
+  if (getOffset() && getOffsets())
+    return emitOpError("expected one position of the first query, or one for "
+                       "each sequence, found both (S1)");
   int64_t rank = packed ? 3 : 4;
   for (Value tensor : {getKey(), getValue(), getQuery()}) {
     auto type = cast<MemRefType>(tensor.getType());

@@ -58,7 +58,9 @@ def RPlan_ExchangeOp : RPlan_Op<"exchange", [AttrSizedOperandSegments]> {
     position `offset` (absent: the last query that of the last key). `rows` are
     those that all ranks together have of queries and of keys, -1 where only the
     call knows. With `starts`, packed sequences begin at these rows of the whole
-    axes, which the host reads.
+    axes; with `lengths`, each sequence of the batch has so many first rows of
+    them; and with `offsets`, each has a position of its first query. The host
+    reads these lists, which are the same on all ranks.
 
     From that, and from the number of this rank and of ranks, follow the pairs of
     a key and a head that this rank sends and receives, and when, the same on
@@ -122,7 +124,10 @@ def RPlan_ExchangeOp : RPlan_Op<"exchange", [AttrSizedOperandSegments]> {
     OptionalAttr<ConfinedAttr<DenseI64ArrayAttr, [DenseArrayCount<2>]>>:$window,
     Optional<Index>:$offset,
     Optional<MemRefRankOf<[I64], [1]>>:$queryStarts,
-    Optional<MemRefRankOf<[I64], [1]>>:$keyStarts);
+    Optional<MemRefRankOf<[I64], [1]>>:$keyStarts,
+    Optional<MemRefRankOf<[I64], [1]>>:$queryLengths,
+    Optional<MemRefRankOf<[I64], [1]>>:$keyLengths,
+    Optional<MemRefRankOf<[I64], [1]>>:$offsets);
   let results = (outs RPlan_ChunksType:$chunks);
   let assemblyFormat = [{
     `keys` `(` $key `,` $value `)` `queries` `(` $query `)`
@@ -131,6 +136,9 @@ def RPlan_ExchangeOp : RPlan_Op<"exchange", [AttrSizedOperandSegments]> {
     (`window` `=` custom<Window>($window)^)? (`offset` `(` $offset^ `)`)?
     (`starts` `(` $queryStarts^ `:` type($queryStarts) `,` $keyStarts `:`
      type($keyStarts) `)`)?
+    (`lengths` `(` $queryLengths^ `:` type($queryLengths) `,` $keyLengths `:`
+     type($keyLengths) `)`)?
+    (`offsets` `(` $offsets^ `:` type($offsets) `)`)?
     attr-dict `:` type($key) `,` type($value) `,` type($query)
   }];
   let extraClassDeclaration = [{

@@ -3191,6 +3191,9 @@ struct ExchangeT : public flatbuffers::NativeTable {
   int32_t key_starts = -1;
   int64_t query_rows = -1LL;
   int64_t key_rows = -1LL;
+  int32_t query_lengths = -1;
+  int32_t key_lengths = -1;
+  int32_t offsets = -1;
   ExchangeT() = default;
   ExchangeT(const ExchangeT &o);
   ExchangeT(ExchangeT&&) FLATBUFFERS_NOEXCEPT = default;
@@ -3218,7 +3221,10 @@ struct Exchange FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_QUERY_STARTS = 26,
     VT_KEY_STARTS = 28,
     VT_QUERY_ROWS = 30,
-    VT_KEY_ROWS = 32
+    VT_KEY_ROWS = 32,
+    VT_QUERY_LENGTHS = 34,
+    VT_KEY_LENGTHS = 36,
+    VT_OFFSETS = 38
   };
   uint32_t key() const {
     return GetField<uint32_t>(VT_KEY, 0);
@@ -3265,6 +3271,11 @@ struct Exchange FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   int64_t key_rows() const {
     return GetField<int64_t>(VT_KEY_ROWS, -1LL);
   }
+  int32_t query_lengths() const {
+    return GetField<int32_t>(VT_QUERY_LENGTHS, -1);
+  }
+  int32_t key_lengths() const { return GetField<int32_t>(VT_KEY_LENGTHS, -1); }
+  int32_t offsets() const { return GetField<int32_t>(VT_OFFSETS, -1); }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyField<uint32_t>(verifier, VT_KEY, 4) &&
@@ -3284,7 +3295,9 @@ struct Exchange FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            VerifyField<int32_t>(verifier, VT_KEY_STARTS, 4) &&
            VerifyField<int64_t>(verifier, VT_QUERY_ROWS, 8) &&
            VerifyField<int64_t>(verifier, VT_KEY_ROWS, 8) &&
-           verifier.EndTable();
+           VerifyField<int32_t>(verifier, VT_QUERY_LENGTHS, 4) &&
+           VerifyField<int32_t>(verifier, VT_KEY_LENGTHS, 4) &&
+           VerifyField<int32_t>(verifier, VT_OFFSETS, 4) && verifier.EndTable();
   }
   ExchangeT *UnPack(const flatbuffers::resolver_function_t *_resolver = nullptr) const;
   void UnPackTo(ExchangeT *_o, const flatbuffers::resolver_function_t *_resolver = nullptr) const;
@@ -3340,6 +3353,15 @@ struct ExchangeBuilder {
   void add_key_rows(int64_t key_rows) {
     fbb_.AddElement<int64_t>(Exchange::VT_KEY_ROWS, key_rows, -1LL);
   }
+  void add_query_lengths(int32_t query_lengths) {
+    fbb_.AddElement<int32_t>(Exchange::VT_QUERY_LENGTHS, query_lengths, -1);
+  }
+  void add_key_lengths(int32_t key_lengths) {
+    fbb_.AddElement<int32_t>(Exchange::VT_KEY_LENGTHS, key_lengths, -1);
+  }
+  void add_offsets(int32_t offsets) {
+    fbb_.AddElement<int32_t>(Exchange::VT_OFFSETS, offsets, -1);
+  }
   explicit ExchangeBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -3352,22 +3374,18 @@ struct ExchangeBuilder {
 };
 
 inline flatbuffers::Offset<Exchange> CreateExchange(
-    flatbuffers::FlatBufferBuilder &_fbb,
-    uint32_t key = 0,
-    uint32_t value = 0,
-    uint32_t query = 0,
-    int64_t ranks = -1LL,
+    flatbuffers::FlatBufferBuilder &_fbb, uint32_t key = 0, uint32_t value = 0,
+    uint32_t query = 0, int64_t ranks = -1LL,
     ringlet::abi::Sharding sharding = ringlet::abi::Sharding::Contiguous,
     int64_t block = 0,
-    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<ringlet::abi::RingBranch>>> branches = 0,
-    bool causal = false,
-    int64_t window_left = -1LL,
-    int64_t window_right = -1LL,
-    int32_t offset = -1,
-    int32_t query_starts = -1,
-    int32_t key_starts = -1,
-    int64_t query_rows = -1LL,
-    int64_t key_rows = -1LL) {
+    flatbuffers::Offset<
+        flatbuffers::Vector<flatbuffers::Offset<ringlet::abi::RingBranch>>>
+        branches = 0,
+    bool causal = false, int64_t window_left = -1LL,
+    int64_t window_right = -1LL, int32_t offset = -1, int32_t query_starts = -1,
+    int32_t key_starts = -1, int64_t query_rows = -1LL, int64_t key_rows = -1LL,
+    int32_t query_lengths = -1, int32_t key_lengths = -1,
+    int32_t offsets = -1) {
   ExchangeBuilder builder_(_fbb);
   builder_.add_key_rows(key_rows);
   builder_.add_query_rows(query_rows);
@@ -3375,6 +3393,9 @@ inline flatbuffers::Offset<Exchange> CreateExchange(
   builder_.add_window_left(window_left);
   builder_.add_block(block);
   builder_.add_ranks(ranks);
+  builder_.add_offsets(offsets);
+  builder_.add_key_lengths(key_lengths);
+  builder_.add_query_lengths(query_lengths);
   builder_.add_key_starts(key_starts);
   builder_.add_query_starts(query_starts);
   builder_.add_offset(offset);
@@ -3388,40 +3409,22 @@ inline flatbuffers::Offset<Exchange> CreateExchange(
 }
 
 inline flatbuffers::Offset<Exchange> CreateExchangeDirect(
-    flatbuffers::FlatBufferBuilder &_fbb,
-    uint32_t key = 0,
-    uint32_t value = 0,
-    uint32_t query = 0,
-    int64_t ranks = -1LL,
+    flatbuffers::FlatBufferBuilder &_fbb, uint32_t key = 0, uint32_t value = 0,
+    uint32_t query = 0, int64_t ranks = -1LL,
     ringlet::abi::Sharding sharding = ringlet::abi::Sharding::Contiguous,
     int64_t block = 0,
-    const std::vector<flatbuffers::Offset<ringlet::abi::RingBranch>> *branches = nullptr,
-    bool causal = false,
-    int64_t window_left = -1LL,
-    int64_t window_right = -1LL,
-    int32_t offset = -1,
-    int32_t query_starts = -1,
-    int32_t key_starts = -1,
-    int64_t query_rows = -1LL,
-    int64_t key_rows = -1LL) {
+    const std::vector<flatbuffers::Offset<ringlet::abi::RingBranch>> *branches =
+        nullptr,
+    bool causal = false, int64_t window_left = -1LL,
+    int64_t window_right = -1LL, int32_t offset = -1, int32_t query_starts = -1,
+    int32_t key_starts = -1, int64_t query_rows = -1LL, int64_t key_rows = -1LL,
+    int32_t query_lengths = -1, int32_t key_lengths = -1,
+    int32_t offsets = -1) {
   auto branches__ = branches ? _fbb.CreateVector<flatbuffers::Offset<ringlet::abi::RingBranch>>(*branches) : 0;
   return ringlet::abi::CreateExchange(
-      _fbb,
-      key,
-      value,
-      query,
-      ranks,
-      sharding,
-      block,
-      branches__,
-      causal,
-      window_left,
-      window_right,
-      offset,
-      query_starts,
-      key_starts,
-      query_rows,
-      key_rows);
+      _fbb, key, value, query, ranks, sharding, block, branches__, causal,
+      window_left, window_right, offset, query_starts, key_starts, query_rows,
+      key_rows, query_lengths, key_lengths, offsets);
 }
 
 flatbuffers::Offset<Exchange> CreateExchange(flatbuffers::FlatBufferBuilder &_fbb, const ExchangeT *_o, const flatbuffers::rehasher_function_t *_rehasher = nullptr);
@@ -5901,20 +5904,13 @@ inline flatbuffers::Offset<RingBranch> CreateRingBranch(flatbuffers::FlatBufferB
 }
 
 inline ExchangeT::ExchangeT(const ExchangeT &o)
-      : key(o.key),
-        value(o.value),
-        query(o.query),
-        ranks(o.ranks),
-        sharding(o.sharding),
-        block(o.block),
-        causal(o.causal),
-        window_left(o.window_left),
-        window_right(o.window_right),
-        offset(o.offset),
-        query_starts(o.query_starts),
-        key_starts(o.key_starts),
-        query_rows(o.query_rows),
-        key_rows(o.key_rows) {
+    : key(o.key), value(o.value), query(o.query), ranks(o.ranks),
+      sharding(o.sharding), block(o.block), causal(o.causal),
+      window_left(o.window_left), window_right(o.window_right),
+      offset(o.offset), query_starts(o.query_starts), key_starts(o.key_starts),
+      query_rows(o.query_rows), key_rows(o.key_rows),
+      query_lengths(o.query_lengths), key_lengths(o.key_lengths),
+      offsets(o.offsets) {
   branches.reserve(o.branches.size());
   for (const auto &branches_ : o.branches) { branches.emplace_back((branches_) ? new ringlet::abi::RingBranchT(*branches_) : nullptr); }
 }
@@ -5935,6 +5931,9 @@ inline ExchangeT &ExchangeT::operator=(ExchangeT o) FLATBUFFERS_NOEXCEPT {
   std::swap(key_starts, o.key_starts);
   std::swap(query_rows, o.query_rows);
   std::swap(key_rows, o.key_rows);
+  std::swap(query_lengths, o.query_lengths);
+  std::swap(key_lengths, o.key_lengths);
+  std::swap(offsets, o.offsets);
   return *this;
 }
 
@@ -5962,6 +5961,18 @@ inline void Exchange::UnPackTo(ExchangeT *_o, const flatbuffers::resolver_functi
   { auto _e = key_starts(); _o->key_starts = _e; }
   { auto _e = query_rows(); _o->query_rows = _e; }
   { auto _e = key_rows(); _o->key_rows = _e; }
+  {
+    auto _e = query_lengths();
+    _o->query_lengths = _e;
+  }
+  {
+    auto _e = key_lengths();
+    _o->key_lengths = _e;
+  }
+  {
+    auto _e = offsets();
+    _o->offsets = _e;
+  }
 }
 
 inline flatbuffers::Offset<Exchange> Exchange::Pack(flatbuffers::FlatBufferBuilder &_fbb, const ExchangeT* _o, const flatbuffers::rehasher_function_t *_rehasher) {
@@ -5987,23 +5998,13 @@ inline flatbuffers::Offset<Exchange> CreateExchange(flatbuffers::FlatBufferBuild
   auto _key_starts = _o->key_starts;
   auto _query_rows = _o->query_rows;
   auto _key_rows = _o->key_rows;
+  auto _query_lengths = _o->query_lengths;
+  auto _key_lengths = _o->key_lengths;
+  auto _offsets = _o->offsets;
   return ringlet::abi::CreateExchange(
-      _fbb,
-      _key,
-      _value,
-      _query,
-      _ranks,
-      _sharding,
-      _block,
-      _branches,
-      _causal,
-      _window_left,
-      _window_right,
-      _offset,
-      _query_starts,
-      _key_starts,
-      _query_rows,
-      _key_rows);
+      _fbb, _key, _value, _query, _ranks, _sharding, _block, _branches, _causal,
+      _window_left, _window_right, _offset, _query_starts, _key_starts,
+      _query_rows, _key_rows, _query_lengths, _key_lengths, _offsets);
 }
 
 inline AttendT *Attend::UnPack(const flatbuffers::resolver_function_t *_resolver) const {

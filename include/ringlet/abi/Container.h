@@ -23,8 +23,9 @@
 // inputs. Since version 8, steps have queues and wait for each other, the
 // lifetimes of workspaces follow from that, expressions read numbers of the
 // machine, and in place of a kernel another one is launched; in artefacts of
-// before, nothing takes its place. Versions are powers of two: a flipped bit
-// makes none of another.
+// before, nothing takes its place. Since version 16, exchanges have lengths and
+// positions of sequences. Versions are powers of two: a flipped bit makes none
+// of another.
 //
 // The digest catches damage, not malice: an artefact is code, and whoever may
 // write it may do anything that the process that runs it may do.
@@ -43,7 +44,7 @@
 namespace ringlet::abi {
 
 /// The version that this library writes, and the newest that it reads.
-inline constexpr uint32_t kFormatVersion = 8;
+inline constexpr uint32_t kFormatVersion = 16;
 inline constexpr size_t kHeaderSize = 56;
 
 using Sha256Digest = std::array<uint8_t, 32>;

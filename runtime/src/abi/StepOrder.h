@@ -88,10 +88,11 @@ void forEachUse(const Artifact &artifact, const Plan &plan, uint32_t number,
     for (uint32_t buffer :
          {exchange->key(), exchange->value(), exchange->query()})
       use(buffer, false);
-    if (exchange->query_starts() >= 0) {
-      use(uint32_t(exchange->query_starts()), false);
-      use(uint32_t(exchange->key_starts()), false);
-    }
+    for (int32_t list : {exchange->query_starts(), exchange->key_starts(),
+                         exchange->query_lengths(), exchange->key_lengths(),
+                         exchange->offsets()})
+      if (list >= 0)
+        use(uint32_t(list), false);
   }
   if (const Copy *copy = step.action_as_Copy()) {
     use(copy->source(), false);

@@ -118,7 +118,16 @@ bool Verifier::verifyExchange(const std::string &place,
   }
   if (packed != (exchange.key_starts() >= 0))
     return fail(place, "expected starts of queries and of keys together");
-  for (int32_t index : {exchange.query_starts(), exchange.key_starts()}) {
+  if ((exchange.query_lengths() >= 0) != (exchange.key_lengths() >= 0))
+    return fail(place, "expected lengths of queries and of keys together");
+  if (packed && exchange.query_lengths() >= 0)
+    return fail(place, "expected starts or lengths, found both (S2)");
+  if (exchange.offset() >= 0 && exchange.offsets() >= 0)
+    return fail(place, "expected one position of the first query, or one for "
+                       "each sequence, found both (S1)");
+  for (int32_t index :
+       {exchange.query_starts(), exchange.key_starts(),
+        exchange.query_lengths(), exchange.key_lengths(), exchange.offsets()}) {
     if (index < 0)
       continue;
     if (!checkIndex(place, "a buffer", uint32_t(index), buffers))
@@ -126,7 +135,9 @@ bool Verifier::verifyExchange(const std::string &place,
     BufferType type =
         bufferType(artifact, function, *plan.buffers()->Get(uint32_t(index)));
     if (type.dtype != DType::I64 || type.rank != 1)
-      return fail(place, "expected starts of i64 and one axis");
+      return fail(place,
+                  "expected starts, lengths and positions of i64 and one "
+                  "axis");
   }
   if (exchange.offset() >= 0 &&
       !checkIndex(place, "an expression", uint32_t(exchange.offset()),
@@ -221,7 +232,8 @@ bool Verifier::verifyEnds(const std::string &place, const Function &function,
                           uint32_t rank) {
   if (attend.lse() >= 0 && attend.output() < 0)
     return fail(place, "expected an output beside an lse");
-  for (int32_t index : {attend.output(), attend.lse()}) {
+  for (bool isLse : {false, true}) {
+    int32_t index = isLse ? attend.lse() : attend.output();
     if (index < 0)
       continue;
     if (!checkIndex(place, "a buffer", uint32_t(index),
@@ -230,12 +242,10 @@ bool Verifier::verifyEnds(const std::string &place, const Function &function,
       return false;
     BufferType type =
         bufferType(artifact, function, *plan.buffers()->Get(uint32_t(index)));
-    bool isLse = index == attend.lse();
-    if (type.rank != (isLse ? rank - 1 : rank) ||
-        (isLse && type.dtype != DType::F32))
+    uint32_t axes = isLse ? rank - 1 : rank;
+    if (type.rank != axes || (isLse && type.dtype != DType::F32))
       return fail(place, formatText("expected {} of {} axes, found {} of {}",
-                                    isLse ? "an lse of f32 and" : "an output",
-                                    isLse ? rank - 1 : rank,
+                                    isLse ? "an lse in f32" : "an output", axes,
                                     dtypeName(type.dtype), type.rank));
   }
   return true;

@@ -121,7 +121,7 @@ size_t KeyPlan::bufferBytes() const {
 
 bool KeyPlan::isInPlace(const Message &message, size_t tensor,
                         const KeyRows &from) const {
-  if (!message.inOrderFrom)
+  if (!message.inOrderFrom || from.axisRows > 0)
     return false;
   auto bytes = static_cast<ptrdiff_t>(rowBytes[tensor]);
   int64_t heads = message.action.parts[0].heads;
@@ -168,6 +168,48 @@ KeyStream::~KeyStream() {
     return;
 }
 
+Status KeyStream::copyOwn(const KeyRows &from, RowCopy form, Rows of,
+                          int64_t place, int64_t stride) const {
+  auto axisOf = [&](int64_t at) {
+    return from.axisRows > 0 ? at / from.axisRows : 0;
+  };
+  auto copy = [&](int64_t run, int64_t count, ptrdiff_t runStride) {
+    int64_t axis = axisOf(place);
+    RowCopy rows = form;
+    rows.from += axis * from.axisStride +
+                 (place - axis * from.axisRows) * from.rowStride;
+    rows.run = run;
+    rows.count = count;
+    rows.fromStep = of.step * from.rowStride;
+    rows.fromStride = runStride;
+    form.to += run * count * form.toStep;
+    return memory.copy(rows);
+  };
+  while (of.count > 0) {
+    const int64_t axis = axisOf(place), last = place + (of.run - 1) * of.step;
+    const int64_t end = (axis + 1) * from.axisRows;
+    if (axisOf(last) != axis) { // A run goes on in the next axis.
+      const int64_t first = (end - 1 - place) / of.step + 1;
+      Rows rest = {0, of.run - first, of.step, 1, 1};
+      RL_TRY(copy(first, 1, 0));
+      RL_TRY(copyOwn(from, form, rest, place + first * of.step, 0));
+      form.to += rest.run * form.toStep;
+      place += stride;
+      --of.count;
+      continue;
+    }
+    if (from.axisRows > 0 && of.count > 1 && stride % from.axisRows == 0)
+      return copy(of.run, of.count, stride / from.axisRows * from.axisStride);
+    int64_t count = of.count;
+    if (from.axisRows > 0 && stride > 0)
+      count = std::min(count, (end - 1 - last) / stride + 1);
+    RL_TRY(copy(of.run, count, stride * from.rowStride));
+    place += count * stride;
+    of.count -= count;
+  }
+  return {};
+}
+
 /// Rows of a part of this rank's own keys.
 Status KeyStream::packOwn(const Part &part, size_t tensor, char *to) const {
   const KeyRows &from = own[tensor];
@@ -178,17 +220,12 @@ Status KeyStream::packOwn(const Part &part, size_t tensor, char *to) const {
   rows.toHead = static_cast<ptrdiff_t>(bytes);
   rows.toStep = part.heads * rows.toHead;
   rows.fromHead = from.headStride;
+  rows.from = from.data + part.head * from.headStride;
   for (size_t set = 0; set < part.rows.size(); ++set) {
-    const Rows &of = part.rows[set];
     rows.to = to;
-    rows.from = from.data + part.head * from.headStride +
-                part.local[set] * from.rowStride;
-    rows.run = of.run;
-    rows.count = of.count;
-    rows.fromStep = of.step * from.rowStride;
-    rows.fromStride = part.localStride[set] * from.rowStride;
-    RL_TRY(memory.copy(rows));
-    to += of.size() * rows.toStep;
+    RL_TRY(copyOwn(from, rows, part.rows[set], part.local[set],
+                   part.localStride[set]));
+    to += part.rows[set].size() * rows.toStep;
   }
   return {};
 }

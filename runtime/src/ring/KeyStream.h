@@ -27,6 +27,11 @@ struct KeyRows {
   ptrdiff_t rowStride = 0;
   ptrdiff_t headStride = 0;
   size_t bytes = 0;
+  /// Of axes that lie one behind the other for the schedule, but not in memory:
+  /// the rows of each, and how far it is to the next one. 0: rows are at equal
+  /// distances.
+  int64_t axisRows = 0;
+  ptrdiff_t axisStride = 0;
 };
 
 /// Keys of one rank, as they arrived. Pairs are numbered part by part, row by
@@ -147,6 +152,10 @@ private:
   Status pack(const KeyPlan::Message &message, size_t tensor, char *to) const;
   Status packOwn(const ringlet::ring::Part &part, size_t tensor,
                  char *to) const;
+  /// Own rows from `place` on: of each run `of.step` places apart, and runs
+  /// `stride` places. `form` says what is known of the copy beside its rows.
+  Status copyOwn(const KeyRows &from, RowCopy form, ringlet::ring::Rows of,
+                 int64_t place, int64_t stride) const;
   Status receive(const KeyPlan::Message &message, Posting &posting);
   Status send(const KeyPlan::Message &message, Posting &posting);
   Status post(int64_t step, Posting &posting);

@@ -141,3 +141,30 @@ rplan.func @axes_of_lse(%q: !x, %k: !x, %v: !x)
       whole [@p] part [@p] : !x, !x, memref<?x2x?xf32>, memref<?x2x?xf32>
   rplan.return
 }
+
+// -----
+
+!x = memref<?x?x2x8xf32>
+rplan.func @starts_and_lengths(%q: memref<?x2x8xf32>, %n: memref<?xi64>)
+    outputs() names ["q", "n"] {
+  // expected-error@+1 {{expected starts or lengths, found both (S2)}}
+  %c = rplan.exchange keys(%q, %q) queries(%q) ring(#rlayout.ring<?, zigzag>)
+      branches [#rplan.ring_branch<begin = 0, end = 2>]
+      starts(%n : memref<?xi64>, %n : memref<?xi64>)
+      lengths(%n : memref<?xi64>, %n : memref<?xi64>)
+      : memref<?x2x8xf32>, memref<?x2x8xf32>, memref<?x2x8xf32>
+  rplan.return
+}
+
+// -----
+
+!x = memref<?x?x2x8xf32>
+rplan.func @offset_and_offsets(%q: !x, %p: memref<i64>, %n: memref<?xi64>)
+    outputs() names ["q", "p", "n"] {
+  %o = rplan.read %p : memref<i64>
+  // expected-error@+1 {{expected one position of the first query, or one for each sequence, found both (S1)}}
+  %c = rplan.exchange keys(%q, %q) queries(%q) ring(#rlayout.ring<?, zigzag>)
+      branches [#rplan.ring_branch<begin = 0, end = 2>] offset(%o)
+      offsets(%n : memref<?xi64>) : !x, !x, !x
+  rplan.return
+}

@@ -77,6 +77,27 @@ rplan.func @packed(%q: !pq, %k: !pk, %v: !pk, %qs: memref<?xi64>,
   rplan.return
 }
 
+// CHECK-LABEL: rplan.func @padded(
+// CHECK:         rplan.exchange {{.+}} ring(#rlayout.ring<4, contiguous>) branches {{.+}} lengths(%{{.+}} : memref<?xi64>, %{{.+}} : memref<?xi64>) offsets(%{{.+}} : memref<?xi64>)
+rplan.func @padded(%q: !q, %k: !k, %v: !k, %ql: memref<?xi64>,
+                   %kl: memref<?xi64>, %p: memref<?xi64>) outputs()
+    names ["q", "k", "v", "ql", "kl", "p"] {
+  %b = rplan.size %q[0] : !q
+  %n = rplan.size %q[1] : !q
+  %a = rplan.workspace(%b, %n) : memref<?x?x4x8xf32>
+  %m = rplan.workspace(%b, %n) : memref<?x4x?xf32>
+  %s = rplan.workspace(%b, %n) : memref<?x4x?xf32>
+  %chunks = rplan.exchange keys(%k, %v) queries(%q)
+      ring(#rlayout.ring<4, contiguous>)
+      branches [#rplan.ring_branch<begin = 0, end = 4>]
+      lengths(%ql : memref<?xi64>, %kl : memref<?xi64>)
+      offsets(%p : memref<?xi64>) : !k, !k, !q
+  rplan.attend %chunks queries(%q) state(%a, %m, %s) whole [@whole]
+      part [@part]
+      : !q, memref<?x?x4x8xf32>, memref<?x4x?xf32>, memref<?x4x?xf32>
+  rplan.return
+}
+
 !o = memref<?x?x4x8xbf16, strided<[?, ?, ?, 1]>>
 !rows = memref<?x4x?xf32, strided<[?, ?, 1]>>
 

@@ -55,15 +55,3 @@ func.func @sizes(%q: !x, %k: !x, %v: !x, %w: tensor<i64>) -> !x {
       : (!x, !x, !x, tensor<i64>) -> (!x, tensor<1x2x?xf32>)
   return %o : !x
 }
-
-// -----
-
-#ring = #rlayout.layout<ring = #rlayout.ring<?, zigzag>>
-!x = tensor<1x?x2x8xf32, #ring>
-func.func @lengths(%q: !x, %k: !x, %v: !x, %n: tensor<1xi64>) -> !x {
-  // expected-error@+1 {{expected no lengths on a ring, found some (S2)}}
-  %o, %l = ringlet.attention %q, %k, %v branches [<w = *, r = 1>]
-      lengths(%n, %n) tilings = [#ringlet.tiling<query = 32, key = 32>]
-      : (!x, !x, !x, tensor<1xi64>, tensor<1xi64>) -> (!x, tensor<1x2x?xf32>)
-  return %o : !x
-}

@@ -63,6 +63,27 @@ func.func @longnet(%q: tensor<2x?x4x16xbf16, #ring>,
   return %o : tensor<2x?x4x16xbf16, #ring>
 }
 
+// Padded sequences, each with lengths and a position of its own: the host reads
+// them, and kernels take what rows there are.
+
+// CHECK-LABEL: rplan.func @padded(
+// CHECK:         rplan.exchange {{.+}} lengths(%{{.+}} : memref<2xi64{{.*}}>, %{{.+}} : memref<2xi64{{.*}}>) offsets(%{{.+}} : memref<2xi64{{.*}}>)
+// CHECK-LABEL: rplan.func @padded_whole0_branch0(
+// CHECK-NOT:     lengths
+// CHECK:         rplan.return
+func.func @padded(%q: tensor<2x?x4x16xbf16, #ring>, %p: tensor<2xi64>,
+                  %n: tensor<2xi64>, %m: tensor<2xi64>)
+    -> tensor<2x?x4x16xbf16, #ring> {
+  %o, %l = ringlet.attention %q, %q, %q branches [<w = *, r = 1>]
+      q_offset(%p) lengths(%n, %m)
+      tilings = [#ringlet.tiling<query = 32, key = 32>]
+      : (tensor<2x?x4x16xbf16, #ring>, tensor<2x?x4x16xbf16, #ring>,
+         tensor<2x?x4x16xbf16, #ring>, tensor<2xi64>, tensor<2xi64>,
+         tensor<2xi64>)
+      -> (tensor<2x?x4x16xbf16, #ring>, tensor<2x4x?xf32, #rows>)
+  return %o : tensor<2x?x4x16xbf16, #ring>
+}
+
 // Rows that may have many keys, whatever a piece has of them: its sums begin with 0,
 // move to memory within a long chunk, and what was there before joins behind them.
 

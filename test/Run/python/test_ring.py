@@ -112,6 +112,23 @@ def test_packed_sequences(rng):
         np.testing.assert_allclose(lse, wanted_lse[:, rows[i]], **F32)
 
 
+@pytest.mark.parametrize("q_offset", [None, 3, [5, 0, -2]])
+def test_padded_sequences(rng, q_offset):
+    """Each has rows of its own, and what lies behind these is nothing."""
+    q, k, v = (rng.standard_normal((3, 50, 2, 8), dtype=np.float32) for _ in range(3))
+    lengths = ([50, 17, 0], [31, 50, 9])
+    for tensor, counts in zip((q, k, v), (lengths[0], lengths[1], lengths[1])):
+        for each, count in zip(tensor, counts):
+            each[count:] = np.nan
+    clauses = dict(
+        branches=[(16, 1), (None, 2)], causal=True, lengths=lengths, q_offset=q_offset
+    )
+    rings = ringlet.Ring.local(3, sharding="striped", block=5)
+    found = gathered(rings, q, k, v, **clauses)
+    for one, other in zip(found, ringlet.attention(q, k, v, **clauses)):
+        np.testing.assert_allclose(one, other, **F32)
+
+
 def test_contiguous_parts_of_any_lengths(rng):
     q, k, v = (rng.standard_normal((1, 40, 2, 8), dtype=np.float32) for _ in range(3))
     ends = [0, 0, 31, 40]

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "test/Run/ring/Ring.h"
+#include "test/Run/ring/Draw.h"
 
 #include <sstream>
 
@@ -65,8 +65,14 @@ static void writeText(Graph &graph) {
     clauses << " window = [" << at.left.value_or(-1) << ", "
             << at.right.value_or(-1) << "]";
   if (graph.hasOffset) {
-    arguments.emplace_back("p", "tensor<i64>");
+    arguments.emplace_back("p",
+                           graph.hasOffsets ? "tensor<?xi64>" : "tensor<i64>");
     clauses << " q_offset(%p)";
+  }
+  if (graph.padded) {
+    arguments.emplace_back("ql", "tensor<?xi64>");
+    arguments.emplace_back("kl", "tensor<?xi64>");
+    clauses << " lengths(%ql, %kl)";
   }
   if (graph.packed) {
     arguments.emplace_back("qs", "tensor<?xi64>");
@@ -138,6 +144,8 @@ Graph drawGraph(Random &random) {
   graph.hasSink = chance(random, 20);
   if (chance(random, 15))
     graph.softcap = draw(random, 1, 20);
+  graph.padded = !graph.packed && chance(random, 40);
+  graph.hasOffsets = graph.hasOffset && chance(random, 40);
   writeText(graph);
   return graph;
 }
@@ -170,7 +178,8 @@ Problem drawProblem(Random &random, const Graph &graph) {
   ring::Attention attention = graph.attention;
   problem.queries = draw(random, 1, 70);
   problem.keys = chance(random, 70) ? problem.queries : draw(random, 1, 70);
-  problem.offset = draw(random, -20, 60);
+  auto drawOffset = [&] { return draw(random, -20, 60); };
+  problem.offsets.push_back(drawOffset());
   int64_t count = graph.packed ? draw(random, 1, 4) : 1;
   int64_t query = 0, key = 0;
   for (int64_t i = 1; i <= count; ++i) {
@@ -181,13 +190,30 @@ Problem drawProblem(Random &random, const Graph &graph) {
         last ? problem.keys - key : draw(random, 0, problem.keys - key);
     attention.sequences.push_back(
         {query, queries, key, keys,
-         graph.hasOffset ? problem.offset : keys - queries});
+         graph.hasOffset ? problem.offsets.back() : keys - queries});
+    if (graph.hasOffsets && !last)
+      problem.offsets.push_back(drawOffset());
     query += queries;
     key += keys;
   }
+  problem.gap = chance(random, 40) ? draw(random, 1, 3) : 0;
   std::normal_distribution<double> normal;
-  int64_t sequences = graph.packed ? 1 : draw(random, 1, 2);
+  int64_t sequences = graph.packed ? 1 : draw(random, 1, graph.padded ? 3 : 2);
   for (int64_t i = 0; i < sequences; ++i) {
+    ring::Sequence &all = attention.sequences.front();
+    if (graph.hasOffsets && i > 0) {
+      problem.offsets.push_back(drawOffset());
+      all.offset = problem.offsets.back();
+    }
+    if (graph.padded) {
+      // More than there are count as all.
+      problem.queryLengths.push_back(draw(random, 0, problem.queries + 3));
+      problem.keyLengths.push_back(draw(random, 0, problem.keys + 3));
+      all.queries = std::min(problem.queries, problem.queryLengths.back());
+      all.keys = std::min(problem.keys, problem.keyLengths.back());
+      if (!graph.hasOffset)
+        all.offset = all.keys - all.queries;
+    }
     ring::OracleProblem one = ring::problemOf(
         attention, problem.queries, problem.keys, graph.dim, graph.valueDim);
     for (Tensor *tensor : {&one.query, &one.key, &one.value}) {

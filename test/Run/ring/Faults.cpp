@@ -30,16 +30,35 @@ func.func @main(%q: tensor<1x?x2x8xf32, #ring>, %k: tensor<1x?x2x8xf32, #ring>,
 }
 )";
 
-/// A call with `rows` rows on this rank.
-std::string call(rl_ring *ring, const Program &program, int64_t rows) {
+/// The same of padded sequences.
+std::string paddedText() {
+  std::string text = ringtest::text;
+  auto replace = [&](const std::string &from, const std::string &to) {
+    text.replace(text.find(from), from.size(), to);
+  };
+  replace("%v: tensor<1x?x2x8xf32, #ring>)",
+          "%v: tensor<1x?x2x8xf32, #ring>, %n: tensor<1xi64>)");
+  replace("causal", "lengths(%n, %n)");
+  replace("tensor<1x?x2x8xf32, #ring>)\n    -> (tensor<1x?x2x8xf32, #ring>, ",
+          "tensor<1x?x2x8xf32, #ring>, tensor<1xi64>, tensor<1xi64>)\n"
+          "    -> (tensor<1x?x2x8xf32, #ring>, ");
+  return text;
+}
+
+/// A call with `rows` rows on this rank; of padded sequences, a length of them.
+std::string call(rl_ring *ring, const Program &program, int64_t rows,
+                 std::optional<int64_t> length = std::nullopt) {
   std::vector<float> memory[4];
-  int64_t sizes[] = {1, rows, 2, 8};
+  int64_t sizes[] = {1, rows, 2, 8}, one = 1;
   std::vector<rl_tensor> tensors;
   for (auto &tensor : memory) {
     tensor.assign(size_t(rows * 16 + 1), 1.0f);
+    if (length && tensors.size() == 3)
+      tensors.push_back(RL_TENSOR_INIT(&*length, RL_I64, 1, &one, nullptr));
     tensors.push_back(RL_TENSOR_INIT(tensor.data(), RL_F32, 4, sizes, nullptr));
   }
-  if (rl_ring_run(ring, program.program, 0, tensors.data(), 4) != RL_OK)
+  if (rl_ring_run(ring, program.program, 0, tensors.data(),
+                  uint32_t(tensors.size())) != RL_OK)
     return rl_last_error();
   return "";
 }
@@ -52,6 +71,8 @@ struct Case {
   std::string expected;
   /// Whether the next call succeeds.
   bool goesOn = false;
+  /// What the others do in place of a call of the first artefact.
+  std::function<std::string(rl_ring *)> others = nullptr;
 };
 
 bool holds(const Case &one, const Program &program,
@@ -59,8 +80,9 @@ bool holds(const Case &one, const Program &program,
   auto begin = std::chrono::steady_clock::now();
   std::vector<std::string> messages =
       onRing(3, transport, 2, [&](rl_ring *ring) -> std::string {
-        std::string message =
-            rl_ring_rank(ring) == 1 ? one.odd(ring) : call(ring, program, 8);
+        std::string message = rl_ring_rank(ring) == 1 ? one.odd(ring)
+                              : one.others            ? one.others(ring)
+                                                      : call(ring, program, 8);
         if (!one.goesOn)
           return message;
         std::string next = call(ring, program, 8);
@@ -85,10 +107,11 @@ int runFaults(const Setup &setup) {
   const std::string plain = text;
   std::string otherText = plain;
   otherText.replace(plain.find("causal"), 6, "      ");
-  Program program, other;
+  Program program, other, padded;
   for (const auto &[to, name, from] :
        {std::tuple(&program, "fault", plain),
-        std::tuple(&other, "other-fault", otherText)}) {
+        std::tuple(&other, "other-fault", otherText),
+        std::tuple(&padded, "padded-fault", paddedText())}) {
     std::string error = compileGraph(setup, name, from);
     if (error.empty())
       error = to->load(setup, name);
@@ -97,12 +120,20 @@ int runFaults(const Setup &setup) {
       return 1;
     }
   }
+  // A call of all ranks, of which rank 1 has another length.
+  auto callPadded = [&](rl_ring *ring) {
+    return call(ring, padded, 8, rl_ring_rank(ring) == 1 ? 6 : 7);
+  };
   const Case cases[] = {
       {"another artefact", [&](rl_ring *ring) { return call(ring, other, 8); },
        "rank 1: expected artefact", true},
       {"a part of another size",
        [&](rl_ring *ring) { return call(ring, program, 11); },
        "rows, its part of 27", true},
+      {"other lengths of sequences", callPadded,
+       "rank 1: expected the starts, lengths and positions of sequences of "
+       "rank 0, found others (G3)",
+       true, callPadded},
       {"gives up",
        [&](rl_ring *ring) {
          rl_ring_abort(ring, "enough");

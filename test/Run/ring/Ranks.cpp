@@ -133,9 +133,10 @@ std::vector<int64_t> rowsByPlace(const ring::Shards &shards, int64_t rank) {
   return rows;
 }
 
-/// The rank's rows of `[rows, head, dim]` of each sequence.
+/// The rank's rows of `[rows, head, dim]` of each sequence, with `gap` rows of
+/// NaN behind them.
 std::vector<char> cutRows(const std::vector<const Tensor *> &batch,
-                          const std::vector<int64_t> &rows) {
+                          const std::vector<int64_t> &rows, int64_t gap = 0) {
   std::vector<char> result;
   for (const Tensor *tensor : batch) {
     int64_t length = std::max<int64_t>(1, tensor->shape()[0]);
@@ -143,6 +144,7 @@ std::vector<char> cutRows(const std::vector<const Tensor *> &batch,
     const char *data = static_cast<const char *>(tensor->data());
     for (int64_t row : rows)
       result.insert(result.end(), data + row * bytes, data + (row + 1) * bytes);
+    result.insert(result.end(), size_t(gap * bytes), '\xff');
   }
   result.resize(std::max<size_t>(1, result.size()));
   return result;
@@ -157,7 +159,9 @@ public:
   RankCall(const Item &item, int64_t rank)
       : graph(*item.graph), problem(item.problem),
         queries(rowsByPlace(item.queries, rank)),
-        keys(rowsByPlace(item.keys, rank)) {}
+        keys(rowsByPlace(item.keys, rank)), offsets(item.problem.offsets),
+        queryLengths(item.problem.queryLengths),
+        keyLengths(item.problem.keyLengths) {}
 
   std::string run(const Program &program, rl_ring *ring, bool onGpu) {
     prepare();
@@ -218,8 +222,12 @@ private:
     uint64_t bytes = tensors[i].dtype == RL_I64   ? 8
                      : tensors[i].dtype == RL_F32 ? 4
                                                   : 2;
-    for (int64_t size : *shapes[i])
+    const Shape &sizes = *shapes[i];
+    for (int64_t size : sizes)
       bytes *= uint64_t(size);
+    // With what lies between sequences.
+    if (bytes > 0 && tensors[i].strides)
+      bytes = bytes / uint64_t(sizes[1]) * uint64_t(sizes[1] + problem.gap);
     return bytes;
   }
   /// Moves tensors to the device; where they were, or null.
@@ -259,17 +267,33 @@ private:
       v.push_back(&one.value);
     }
     query = cutRows(q, queries);
-    key = cutRows(k, keys);
-    value = cutRows(v, keys);
+    const int64_t gap = graph.packed ? 0 : problem.gap;
+    key = cutRows(k, keys, gap);
+    value = cutRows(v, keys, gap);
     const ring::Attention &at = graph.attention;
     int64_t n = int64_t(queries.size()), m = int64_t(keys.size());
     rl_dtype dtype = toRuntime(graph.dtype);
     add(query.data(), dtype, shape(n, at.queryHeads, graph.dim));
-    add(key.data(), dtype, shape(m, at.keyHeads, graph.dim));
-    add(value.data(), dtype, shape(m, at.keyHeads, graph.valueDim));
-    offset = problem.offset;
+    for (auto [data, dim] :
+         {std::pair(key.data(), graph.dim), {value.data(), graph.valueDim}}) {
+      add(data, dtype, shape(m, at.keyHeads, dim));
+      if (gap > 0) {
+        int64_t row = at.keyHeads * dim;
+        strides.push_back(
+            std::make_unique<Shape>(Shape{(m + gap) * row, row, dim, 1}));
+        tensors.back().strides = strides.back()->data();
+      }
+    }
+    auto addList = [&](std::vector<int64_t> &list, bool isScalar = false) {
+      add(list.data(), RL_I64,
+          isScalar ? Shape() : Shape{int64_t(list.size())});
+    };
     if (graph.hasOffset)
-      add(&offset, RL_I64, {});
+      addList(offsets, !graph.hasOffsets);
+    if (graph.padded) {
+      addList(queryLengths);
+      addList(keyLengths);
+    }
     const ring::OracleProblem &first = problem.batch.front();
     if (graph.packed)
       for (const Tensor *starts : {&first.cuQ, &first.cuK})
@@ -292,8 +316,8 @@ private:
   const Problem &problem;
   const std::vector<int64_t> queries, keys;
   std::vector<char> query, key, value, output, lse;
-  int64_t offset = 0;
-  std::vector<std::unique_ptr<Shape>> shapes;
+  std::vector<int64_t> offsets, queryLengths, keyLengths;
+  std::vector<std::unique_ptr<Shape>> shapes, strides;
   std::vector<rl_tensor> tensors;
 };
 

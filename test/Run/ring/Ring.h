@@ -9,48 +9,11 @@
 #define RINGLET_TEST_RUN_RING_RING_H
 
 #include "ringlet/runtime.h"
-#include "test/Unit/Ring/RandomRing.h"
+#include "test/Run/ring/Draw.h"
 
 #include <functional>
 
 namespace ringlet::ringtest {
-
-using ring::Random;
-
-/// A graph: one attention on sharded tensors of any length.
-struct Graph {
-  std::string text;
-  /// Without sequences.
-  ring::Attention attention;
-  ring::Sharding sharding = ring::Sharding::Contiguous;
-  int64_t block = 0;
-  DType dtype = DType::f32;
-  int64_t dim = 0, valueDim = 0;
-  bool packed = false, hasOffset = false, hasSink = false;
-  std::optional<double> softcap;
-};
-Graph drawGraph(Random &random);
-/// Gives most graphs tilings of GPUs, whose pieces sum parts of their keys,
-/// join what was there behind these and end the softmax themselves.
-void addTilings(Graph &graph);
-
-/// What it is called with.
-struct Problem {
-  oracle::AttentionSpec spec;
-  /// `[rows, head, dim]`, the rows of all ranks; one of each for each sequence
-  /// of a batch.
-  std::vector<ring::OracleProblem> batch;
-  Tensor sink;
-  int64_t offset = 0;
-  int64_t queries = 0, keys = 0;
-
-  oracle::AttentionInputs inputs(size_t sequence) const;
-};
-Problem drawProblem(Random &random, const Graph &graph);
-
-/// Shards of the graph's kind; contiguous ones are of any lengths.
-ring::Shards drawShardsFor(Random &random, const Graph &graph, int64_t length,
-                           int64_t ranks);
 
 /// By whom graphs are compiled, and where they run.
 struct Setup {

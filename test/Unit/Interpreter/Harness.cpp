@@ -9,6 +9,7 @@
 
 #include "dialects/Layout/IR/LayoutDialect.h"
 #include "dialects/Plan/IR/PlanDialect.h"
+#include "dialects/Ringlet/IR/RingletDialect.h"
 #include "dialects/Tile/IR/TileDialect.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -31,10 +32,11 @@ using namespace ringlet::interpreter::test;
 static mlir::MLIRContext &context() {
   static mlir::MLIRContext context = [] {
     mlir::DialectRegistry registry;
-    registry.insert<rlayout::RLayoutDialect, rplan::RPlanDialect,
-                    rtile::RTileDialect, mlir::arith::ArithDialect,
-                    mlir::func::FuncDialect, mlir::math::MathDialect,
-                    mlir::memref::MemRefDialect, mlir::scf::SCFDialect>();
+    registry.insert<attn::RingletDialect, rlayout::RLayoutDialect,
+                    rplan::RPlanDialect, rtile::RTileDialect,
+                    mlir::arith::ArithDialect, mlir::func::FuncDialect,
+                    mlir::math::MathDialect, mlir::memref::MemRefDialect,
+                    mlir::scf::SCFDialect>();
     return mlir::MLIRContext(registry, mlir::MLIRContext::Threading::DISABLED);
   }();
   return context;

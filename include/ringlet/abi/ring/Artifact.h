@@ -33,30 +33,12 @@ inline Attention attentionOf(const abi::Exchange &exchange, int64_t queryHeads,
   return attention;
 }
 
-/// Shards of the kind of an exchange for these rows of each rank; nothing, and
-/// `*error` set, where they are not what that kind makes of their sum.
+/// Shards of the kind of an exchange for these rows of each rank.
 inline std::optional<Shards> shardsOf(const abi::Exchange &exchange,
                                       const std::vector<int64_t> &rows,
                                       std::string *error) {
-  auto kind = static_cast<Sharding>(exchange.sharding());
-  if (kind == Sharding::Contiguous)
-    return Shards::contiguous(rows, error);
-  int64_t total = 0, ranks = static_cast<int64_t>(rows.size());
-  for (int64_t count : rows)
-    total += count;
-  std::optional<Shards> shards =
-      Shards::even(kind, total, ranks, exchange.block(), error);
-  for (int64_t i = 0; shards && i < ranks; ++i)
-    if (shards->size(i) != rows[i]) {
-      *error = "rank " + std::to_string(i) + ": expected " +
-               std::to_string(shards->size(i)) + " rows, its part of " +
-               std::to_string(total) + " that are " +
-               (kind == Sharding::Zigzag ? "zigzag" : "striped") + " on " +
-               std::to_string(ranks) + " ranks, found " +
-               std::to_string(rows[i]) + " (G1)";
-      return std::nullopt;
-    }
-  return shards;
+  return Shards::of(static_cast<Sharding>(exchange.sharding()), rows,
+                    exchange.block(), error);
 }
 
 } // namespace ringlet::ring

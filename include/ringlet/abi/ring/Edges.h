@@ -15,6 +15,7 @@
 #define RINGLET_ABI_RING_EDGES_H
 
 #include "ringlet/abi/ring/Pieces.h"
+#include "ringlet/abi/ring/Schedule.h"
 
 #include <vector>
 
@@ -38,6 +39,18 @@ struct Edge {
 std::vector<std::vector<Edge>>
 edgesOf(const std::vector<std::vector<Piece>> &steps, int64_t group);
 inline constexpr size_t mostPieces = 1024;
+
+/// What a rank computes: of each step, the pieces, and their edges.
+struct RankPieces {
+  RankPieces() = default;
+  /// `layouts`, of each step: how keys of other ranks lie. That of step 0, of
+  /// own ones, is not looked at; where another one is empty, nothing is seen.
+  RankPieces(const Schedule &schedule, int64_t rank,
+             const std::vector<std::vector<Part>> &layouts);
+
+  std::vector<std::vector<Piece>> pieces;
+  std::vector<std::vector<Edge>> edges;
+};
 
 } // namespace ringlet::ring
 

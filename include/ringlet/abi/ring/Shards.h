@@ -56,7 +56,11 @@ public:
   static std::optional<Shards> even(Sharding kind, int64_t length,
                                     int64_t ranks, int64_t block,
                                     std::string *error);
-
+  /// Shards of one kind for these rows of each rank, where that is what the
+  /// kind makes of their sum.
+  static std::optional<Shards> of(Sharding kind,
+                                  const std::vector<int64_t> &rows,
+                                  int64_t block, std::string *error);
   /// For so many axes, one behind the other, each of which is held as this one:
   /// a rank has its rows of the first one, then those of the second one.
   std::optional<Shards> repeated(int64_t axes, std::string *error) const;

@@ -70,4 +70,18 @@ edgesOf(const std::vector<std::vector<Piece>> &steps, int64_t group) {
   return edges;
 }
 
+RankPieces::RankPieces(const Schedule &schedule, int64_t rank,
+                       const std::vector<std::vector<Part>> &layouts) {
+  const Attention &attention = schedule.sharded.attention;
+  for (size_t step = 0; step < layouts.size(); ++step) {
+    bool isOwn = step == 0;
+    pieces.emplace_back();
+    if (isOwn || !layouts[step].empty())
+      pieces.back() = piecesOf(schedule.sharded, rank,
+                               ownerAt(schedule, rank, int64_t(step)),
+                               isOwn ? nullptr : &layouts[step]);
+  }
+  edges = edgesOf(pieces, attention.queryHeads / attention.keyHeads);
+}
+
 } // namespace ringlet::ring

@@ -10,6 +10,7 @@
 #include "ringlet/abi/Format.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace ringlet::ring {
 
@@ -149,6 +150,27 @@ std::optional<Shards> Shards::even(Sharding kind, int64_t length, int64_t ranks,
     chunks[2 * ranks - 1 - rank] = lengths[rank] / 2;
   }
   return zigzag(chunks, error);
+}
+
+std::optional<Shards> Shards::of(Sharding kind,
+                                 const std::vector<int64_t> &rows,
+                                 int64_t block, std::string *error) {
+  if (kind == Sharding::Contiguous)
+    return contiguous(rows, error);
+  auto ranks = static_cast<int64_t>(rows.size());
+  std::optional<Shards> shards =
+      even(kind, std::accumulate(rows.begin(), rows.end(), int64_t{0}), ranks,
+           block, error);
+  for (int64_t i = 0; shards && i < ranks; ++i)
+    if (shards->size(i) != rows[size_t(i)])
+      return refuseShards(
+          error,
+          formatText("rank {}: expected {} rows, its part of {} that are {} on "
+                     "{} ranks, found {} (G1)",
+                     i, shards->size(i), shards->length(),
+                     kind == Sharding::Zigzag ? "zigzag" : "striped", ranks,
+                     rows[size_t(i)]));
+  return shards;
 }
 
 std::optional<Shards> Shards::repeated(int64_t axes, std::string *error) const {
