@@ -3274,8 +3274,12 @@ struct Exchange FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   int32_t query_lengths() const {
     return GetField<int32_t>(VT_QUERY_LENGTHS, -1);
   }
-  int32_t key_lengths() const { return GetField<int32_t>(VT_KEY_LENGTHS, -1); }
-  int32_t offsets() const { return GetField<int32_t>(VT_OFFSETS, -1); }
+  int32_t key_lengths() const {
+    return GetField<int32_t>(VT_KEY_LENGTHS, -1);
+  }
+  int32_t offsets() const {
+    return GetField<int32_t>(VT_OFFSETS, -1);
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyField<uint32_t>(verifier, VT_KEY, 4) &&
@@ -3297,7 +3301,8 @@ struct Exchange FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            VerifyField<int64_t>(verifier, VT_KEY_ROWS, 8) &&
            VerifyField<int32_t>(verifier, VT_QUERY_LENGTHS, 4) &&
            VerifyField<int32_t>(verifier, VT_KEY_LENGTHS, 4) &&
-           VerifyField<int32_t>(verifier, VT_OFFSETS, 4) && verifier.EndTable();
+           VerifyField<int32_t>(verifier, VT_OFFSETS, 4) &&
+           verifier.EndTable();
   }
   ExchangeT *UnPack(const flatbuffers::resolver_function_t *_resolver = nullptr) const;
   void UnPackTo(ExchangeT *_o, const flatbuffers::resolver_function_t *_resolver = nullptr) const;
@@ -3374,17 +3379,24 @@ struct ExchangeBuilder {
 };
 
 inline flatbuffers::Offset<Exchange> CreateExchange(
-    flatbuffers::FlatBufferBuilder &_fbb, uint32_t key = 0, uint32_t value = 0,
-    uint32_t query = 0, int64_t ranks = -1LL,
+    flatbuffers::FlatBufferBuilder &_fbb,
+    uint32_t key = 0,
+    uint32_t value = 0,
+    uint32_t query = 0,
+    int64_t ranks = -1LL,
     ringlet::abi::Sharding sharding = ringlet::abi::Sharding::Contiguous,
     int64_t block = 0,
-    flatbuffers::Offset<
-        flatbuffers::Vector<flatbuffers::Offset<ringlet::abi::RingBranch>>>
-        branches = 0,
-    bool causal = false, int64_t window_left = -1LL,
-    int64_t window_right = -1LL, int32_t offset = -1, int32_t query_starts = -1,
-    int32_t key_starts = -1, int64_t query_rows = -1LL, int64_t key_rows = -1LL,
-    int32_t query_lengths = -1, int32_t key_lengths = -1,
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<ringlet::abi::RingBranch>>> branches = 0,
+    bool causal = false,
+    int64_t window_left = -1LL,
+    int64_t window_right = -1LL,
+    int32_t offset = -1,
+    int32_t query_starts = -1,
+    int32_t key_starts = -1,
+    int64_t query_rows = -1LL,
+    int64_t key_rows = -1LL,
+    int32_t query_lengths = -1,
+    int32_t key_lengths = -1,
     int32_t offsets = -1) {
   ExchangeBuilder builder_(_fbb);
   builder_.add_key_rows(key_rows);
@@ -3409,22 +3421,46 @@ inline flatbuffers::Offset<Exchange> CreateExchange(
 }
 
 inline flatbuffers::Offset<Exchange> CreateExchangeDirect(
-    flatbuffers::FlatBufferBuilder &_fbb, uint32_t key = 0, uint32_t value = 0,
-    uint32_t query = 0, int64_t ranks = -1LL,
+    flatbuffers::FlatBufferBuilder &_fbb,
+    uint32_t key = 0,
+    uint32_t value = 0,
+    uint32_t query = 0,
+    int64_t ranks = -1LL,
     ringlet::abi::Sharding sharding = ringlet::abi::Sharding::Contiguous,
     int64_t block = 0,
-    const std::vector<flatbuffers::Offset<ringlet::abi::RingBranch>> *branches =
-        nullptr,
-    bool causal = false, int64_t window_left = -1LL,
-    int64_t window_right = -1LL, int32_t offset = -1, int32_t query_starts = -1,
-    int32_t key_starts = -1, int64_t query_rows = -1LL, int64_t key_rows = -1LL,
-    int32_t query_lengths = -1, int32_t key_lengths = -1,
+    const std::vector<flatbuffers::Offset<ringlet::abi::RingBranch>> *branches = nullptr,
+    bool causal = false,
+    int64_t window_left = -1LL,
+    int64_t window_right = -1LL,
+    int32_t offset = -1,
+    int32_t query_starts = -1,
+    int32_t key_starts = -1,
+    int64_t query_rows = -1LL,
+    int64_t key_rows = -1LL,
+    int32_t query_lengths = -1,
+    int32_t key_lengths = -1,
     int32_t offsets = -1) {
   auto branches__ = branches ? _fbb.CreateVector<flatbuffers::Offset<ringlet::abi::RingBranch>>(*branches) : 0;
   return ringlet::abi::CreateExchange(
-      _fbb, key, value, query, ranks, sharding, block, branches__, causal,
-      window_left, window_right, offset, query_starts, key_starts, query_rows,
-      key_rows, query_lengths, key_lengths, offsets);
+      _fbb,
+      key,
+      value,
+      query,
+      ranks,
+      sharding,
+      block,
+      branches__,
+      causal,
+      window_left,
+      window_right,
+      offset,
+      query_starts,
+      key_starts,
+      query_rows,
+      key_rows,
+      query_lengths,
+      key_lengths,
+      offsets);
 }
 
 flatbuffers::Offset<Exchange> CreateExchange(flatbuffers::FlatBufferBuilder &_fbb, const ExchangeT *_o, const flatbuffers::rehasher_function_t *_rehasher = nullptr);
@@ -5904,13 +5940,23 @@ inline flatbuffers::Offset<RingBranch> CreateRingBranch(flatbuffers::FlatBufferB
 }
 
 inline ExchangeT::ExchangeT(const ExchangeT &o)
-    : key(o.key), value(o.value), query(o.query), ranks(o.ranks),
-      sharding(o.sharding), block(o.block), causal(o.causal),
-      window_left(o.window_left), window_right(o.window_right),
-      offset(o.offset), query_starts(o.query_starts), key_starts(o.key_starts),
-      query_rows(o.query_rows), key_rows(o.key_rows),
-      query_lengths(o.query_lengths), key_lengths(o.key_lengths),
-      offsets(o.offsets) {
+      : key(o.key),
+        value(o.value),
+        query(o.query),
+        ranks(o.ranks),
+        sharding(o.sharding),
+        block(o.block),
+        causal(o.causal),
+        window_left(o.window_left),
+        window_right(o.window_right),
+        offset(o.offset),
+        query_starts(o.query_starts),
+        key_starts(o.key_starts),
+        query_rows(o.query_rows),
+        key_rows(o.key_rows),
+        query_lengths(o.query_lengths),
+        key_lengths(o.key_lengths),
+        offsets(o.offsets) {
   branches.reserve(o.branches.size());
   for (const auto &branches_ : o.branches) { branches.emplace_back((branches_) ? new ringlet::abi::RingBranchT(*branches_) : nullptr); }
 }
@@ -5961,18 +6007,9 @@ inline void Exchange::UnPackTo(ExchangeT *_o, const flatbuffers::resolver_functi
   { auto _e = key_starts(); _o->key_starts = _e; }
   { auto _e = query_rows(); _o->query_rows = _e; }
   { auto _e = key_rows(); _o->key_rows = _e; }
-  {
-    auto _e = query_lengths();
-    _o->query_lengths = _e;
-  }
-  {
-    auto _e = key_lengths();
-    _o->key_lengths = _e;
-  }
-  {
-    auto _e = offsets();
-    _o->offsets = _e;
-  }
+  { auto _e = query_lengths(); _o->query_lengths = _e; }
+  { auto _e = key_lengths(); _o->key_lengths = _e; }
+  { auto _e = offsets(); _o->offsets = _e; }
 }
 
 inline flatbuffers::Offset<Exchange> Exchange::Pack(flatbuffers::FlatBufferBuilder &_fbb, const ExchangeT* _o, const flatbuffers::rehasher_function_t *_rehasher) {
@@ -6002,9 +6039,25 @@ inline flatbuffers::Offset<Exchange> CreateExchange(flatbuffers::FlatBufferBuild
   auto _key_lengths = _o->key_lengths;
   auto _offsets = _o->offsets;
   return ringlet::abi::CreateExchange(
-      _fbb, _key, _value, _query, _ranks, _sharding, _block, _branches, _causal,
-      _window_left, _window_right, _offset, _query_starts, _key_starts,
-      _query_rows, _key_rows, _query_lengths, _key_lengths, _offsets);
+      _fbb,
+      _key,
+      _value,
+      _query,
+      _ranks,
+      _sharding,
+      _block,
+      _branches,
+      _causal,
+      _window_left,
+      _window_right,
+      _offset,
+      _query_starts,
+      _key_starts,
+      _query_rows,
+      _key_rows,
+      _query_lengths,
+      _key_lengths,
+      _offsets);
 }
 
 inline AttendT *Attend::UnPack(const flatbuffers::resolver_function_t *_resolver) const {
