@@ -109,7 +109,7 @@ private:
   LogicalResult attend(int64_t owner, const std::vector<ring::Part> &layout,
                        ArrayRef<Piece> pieces, ArrayRef<ring::Edge> edges);
   LogicalResult call(Piece piece, ring::Edge edge, int64_t batch, Tensor4 key,
-                     Tensor4 value, bool isOwn);
+                     Tensor4 value);
   /// Whether a piece is one of all sequences of a batch: they are alike.
   bool isOfBatch() {
     return !exchange.getQueryLengths() && !exchange.getOffsets();
@@ -234,7 +234,7 @@ std::vector<char> Attending::gather(const Tensor4 &keys,
 }
 
 LogicalResult Attending::call(Piece piece, ring::Edge edge, int64_t batch,
-                              Tensor4 key, Tensor4 value, bool isOwn) {
+                              Tensor4 key, Tensor4 value) {
   int64_t group = schedule->sharded.attention.queryHeads /
                   schedule->sharded.attention.keyHeads;
   const Buffer &queries = *chunks.parts[2];
@@ -260,7 +260,7 @@ LogicalResult Attending::call(Piece piece, ring::Edge edge, int64_t batch,
     ofRows.push_back(&lse);
   if (!isOfBatch()) {
     batch = takeAxis(piece.queries, query.sizes[1]);
-    if (isOwn)
+    if (piece.ofOwn)
       takeAxis(piece.keys, key.sizes[1]);
   }
   for (Tensor4 *tensor : ofQueries)
@@ -276,7 +276,7 @@ LogicalResult Attending::call(Piece piece, ring::Edge edge, int64_t batch,
       for (Tensor4 *tensor : tensors)
         slice(*tensor, 0, batch, 1, 1);
     for (Tensor4 *tensor : {&key, &value})
-      if (isOwn)
+      if (piece.ofOwn)
         slice(*tensor, 0, batch, 1, 1);
   }
   if (!piece.whole) {
@@ -289,7 +289,7 @@ LogicalResult Attending::call(Piece piece, ring::Edge edge, int64_t batch,
       first(*tensor, 2);
     for (Tensor4 *tensor : ofRows)
       first(*tensor, 1);
-    if (isOwn)
+    if (piece.ofOwn)
       for (Tensor4 *tensor : {&key, &value})
         headsFirst(*tensor, 2, batch, piece.keyHead, piece.keyHeadStep,
                    piece.heads.count, 1);
@@ -334,13 +334,14 @@ LogicalResult Attending::attend(int64_t owner,
                                 ArrayRef<ring::Edge> edges) {
   int64_t rank = machine.run.options.rank;
   Tensor4 keys = keysOf(owner, false), values = keysOf(owner, true);
+  Tensor4 ownKeys = keysOf(rank, false), ownValues = keysOf(rank, true);
   int64_t pairs = ring::pairsOf(layout);
   int64_t batches = isOfBatch() ? keys.sizes[0] : 1;
   for (auto [piece, edge] : llvm::zip_equal(pieces, edges)) {
-    if (owner == rank) {
+    if (piece.ofOwn) {
       int64_t calls = piece.whole ? 1 : batches;
       for (int64_t batch = 0; batch < calls; ++batch)
-        if (failed(call(piece, edge, batch, keys, values, /*isOwn=*/true)))
+        if (failed(call(piece, edge, batch, ownKeys, ownValues)))
           return failure();
       continue;
     }
@@ -360,15 +361,14 @@ LogicalResult Attending::attend(int64_t owner,
                      piece.whole ? piece.keyHeadStep * dim : dim, 1}};
       }
       if (!piece.whole) {
-        if (failed(
-                call(piece, edge, batch, chunk[0], chunk[1], /*isOwn=*/false)))
+        if (failed(call(piece, edge, batch, chunk[0], chunk[1])))
           return failure();
         continue;
       }
       if (batches != 1)
         return machine.fail(instruction,
                             "expected a batch of 1 on several ranks");
-      if (failed(call(piece, edge, batch, chunk[0], chunk[1], /*isOwn=*/false)))
+      if (failed(call(piece, edge, batch, chunk[0], chunk[1])))
         return failure();
     }
   }
@@ -382,7 +382,8 @@ LogicalResult Attending::run() {
   std::vector<std::vector<ring::Part>> layouts;
   for (int64_t step = 0; step < ranks; ++step)
     layouts.push_back(getLayout(ring::ownerAt(*schedule, rank, step)));
-  ring::RankPieces pieces(*schedule, rank, layouts);
+  ring::RankPieces pieces(*schedule, rank, layouts,
+                          /*mayEnd=*/bool(op.getOutput()));
   for (int64_t step = 0; step < ranks; ++step)
     if (failed(attend(ring::ownerAt(*schedule, rank, step), layouts[step],
                       pieces.pieces[step], pieces.edges[step])))

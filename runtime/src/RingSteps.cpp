@@ -38,13 +38,14 @@ static int64_t callsOf(const Piece &piece, int64_t batch) {
 }
 
 RingShape::RingShape(Schedule given, int64_t rank, std::vector<size_t> rowBytes,
-                     int64_t batch, const ringlet::ring::Queues &queues)
+                     int64_t batch, const ringlet::ring::Queues &queues,
+                     bool mayEnd)
     : schedule(std::move(given)), keys(schedule, rank, std::move(rowBytes)) {
   const Attention &attention = schedule.sharded.attention;
   std::vector<std::vector<ringlet::ring::Part>> layouts;
   for (int64_t step = 0; step < keys.steps(); ++step)
     layouts.push_back(keys.layout(step));
-  of = {schedule, rank, layouts};
+  of = {schedule, rank, layouts, mayEnd};
   for (const std::vector<Piece> &pieces : of.pieces) {
     turns.emplace_back(queues, attention.queryHeads / attention.keyHeads);
     for (const Piece &piece : pieces)
@@ -241,13 +242,18 @@ Status RingSteps::plan(Exchange &exchange, uint32_t number,
   Schedule schedule = {std::move(sharded), ranks(), /*slots=*/2};
   if (!validate(schedule, &error))
     return invalid(error);
+  bool mayEnd = false;
+  for (const abi::Step *each : *entry.plan->steps())
+    if (const auto *attend = each->action_as_Attend();
+        attend && attend->exchange() == number)
+      mayEnd = attend->output() >= 0;
   std::vector<size_t> rowBytes;
   for (const TensorView *tensor : {&key, &value})
     for (int64_t i = 0; i < exchange.batch; ++i)
       rowBytes.push_back(size_t(tensor->sizes[heads + 1]) *
                          abi::dtypeSize(tensor->dtype));
   exchange.shape = std::make_shared<const RingShape>(
-      std::move(schedule), rank(), rowBytes, exchange.batch, queues());
+      std::move(schedule), rank(), rowBytes, exchange.batch, queues(), mayEnd);
   entry.ringShapes->insert(std::move(cacheKey), exchange.shape);
   return {};
 }
@@ -537,7 +543,7 @@ Status RingSteps::forEachCall(const Exchange &exchange, const State &state,
     int64_t first = 0;
     if (!exchange.isOfBatch) {
       first = takeAxis(piece.queries, state.query.sizes[exchange.axis]);
-      if (!chunk)
+      if (piece.ofOwn)
         takeAxis(piece.keys, key.sizes[exchange.axis]);
     }
     Cutter cut(piece, exchange.axis, exchange.batch, group);
@@ -550,8 +556,9 @@ Status RingSteps::forEachCall(const Exchange &exchange, const State &state,
               edge = shape.of.edges[step][number].number();
       std::vector<TensorView> arguments = {
           cut.queries(state.query, first + i),
-          chunk ? cut.keys(key, *chunk, 0, i) : cut.keys(key, first + i),
-          chunk ? cut.keys(value, *chunk, 1, i) : cut.keys(value, first + i),
+          piece.ofOwn ? cut.keys(key, first + i) : cut.keys(key, *chunk, 0, i),
+          piece.ofOwn ? cut.keys(value, first + i)
+                      : cut.keys(value, *chunk, 1, i),
           scalar(offset)};
       if (state.output)
         arguments.push_back(scalar(edge));

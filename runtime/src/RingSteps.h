@@ -27,7 +27,7 @@ class Call;
 struct RingShape {
   RingShape(ringlet::ring::Schedule schedule, int64_t rank,
             std::vector<size_t> rowBytes, int64_t batch,
-            const ringlet::ring::Queues &queues);
+            const ringlet::ring::Queues &queues, bool mayEnd);
 
   ringlet::ring::Schedule schedule;
   ring::KeyPlan keys;

@@ -16,6 +16,7 @@
 
 #include "gtest/gtest.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -62,9 +63,12 @@ struct Ended {
   size_t ended = 0, begun = 0, all = 0;
 };
 
-Ended expectEdges(const ShardedAttention &sharded, int64_t rank) {
+Ended expectEdges(const ShardedAttention &sharded, int64_t rank,
+                  bool areMoved = false) {
   const Attention &attention = sharded.attention;
   Steps steps = stepsOf(sharded, rank);
+  if (areMoved)
+    putLast(attention, steps);
   auto edges = edgesOf(steps, attention.queryHeads / attention.keyHeads);
   EXPECT_EQ(edges.size(), steps.size());
   std::map<std::pair<int64_t, int64_t>, int64_t> seen;
@@ -112,7 +116,7 @@ TEST(EdgesTest, NobodyIsBeforeOrBehind) {
     ShardedAttention sharded = drawSharded(random, draw(random, 1, 5), 40);
     ASSERT_TRUE(validate(sharded, nullptr));
     for (int64_t rank = 0; rank < sharded.ranks(); ++rank) {
-      Ended one = expectEdges(sharded, rank);
+      Ended one = expectEdges(sharded, rank, i % 2);
       sum.ended += one.ended;
       sum.begun += one.begun;
     }
@@ -133,6 +137,49 @@ TEST(EdgesTest, AllRowsOfDenseAttention) {
           EXPECT_EQ(one.begun, one.all) << ranks << " ranks";
         }
       }
+}
+
+size_t countPieces(const Steps &steps) {
+  size_t count = 0;
+  for (const std::vector<Piece> &step : steps)
+    count += step.size();
+  return count;
+}
+
+// A branch of own keys alone, which shows some to every row, comes behind those
+// of which other ranks have keys: rows end in it, and no piece is lost.
+TEST(EdgesTest, RowsEndInOwnKeys) {
+  for (int64_t ranks : {2, 4}) {
+    ShardedAttention sharded =
+        makeDense(Sharding::Contiguous, 1024, ranks, false);
+    Branch near, far;
+    near.headEnd = far.headEnd = 4;
+    near.segment = 32;
+    far.dilation = 4;
+    sharded.attention.branches = {far, near};
+    for (int64_t rank = 0; rank < ranks; ++rank) {
+      Ended before = expectEdges(sharded, rank);
+      EXPECT_EQ(before.ended, before.all / 4);
+      Ended after = expectEdges(sharded, rank, true);
+      EXPECT_EQ(after.ended, after.all);
+      Steps steps = stepsOf(sharded, rank), moved = steps;
+      putLast(sharded.attention, moved);
+      EXPECT_EQ(countPieces(moved), countPieces(steps));
+      EXPECT_FALSE(moved[0].empty());
+      EXPECT_TRUE(moved.back().back().ofOwn);
+    }
+    // Nothing would be left for the time in which the first keys travel.
+    sharded.attention.branches[0].dilation = 64;
+    sharded.attention.branches[0].offset = OffsetRule::Constant;
+    Steps steps = stepsOf(sharded, 0);
+    steps[0].erase(
+        std::remove_if(steps[0].begin(), steps[0].end(),
+                       [](const Piece &piece) { return piece.branch == 0; }),
+        steps[0].end());
+    size_t first = steps[0].size();
+    putLast(sharded.attention, steps);
+    EXPECT_EQ(steps[0].size(), first);
+  }
 }
 
 TEST(EdgesTest, ARankWithoutQueries) {

@@ -40,13 +40,21 @@ std::vector<std::vector<Edge>>
 edgesOf(const std::vector<std::vector<Piece>> &steps, int64_t group);
 inline constexpr size_t mostPieces = 1024;
 
+/// Moves pieces that end their rows behind those of all steps: own keys that a
+/// branch shows to every row, where it shows none of other ranks. Else few rows
+/// would end where the last step has some residues of them. They stay where too
+/// little would be left to compute in step 0, while the first keys travel.
+void putLast(const Attention &attention,
+             std::vector<std::vector<Piece>> &steps);
+
 /// What a rank computes: of each step, the pieces, and their edges.
 struct RankPieces {
   RankPieces() = default;
   /// `layouts`, of each step: how keys of other ranks lie. That of step 0, of
   /// own ones, is not looked at; where another one is empty, nothing is seen.
+  /// `mayEnd`: last pieces may end the softmax of their rows.
   RankPieces(const Schedule &schedule, int64_t rank,
-             const std::vector<std::vector<Part>> &layouts);
+             const std::vector<std::vector<Part>> &layouts, bool mayEnd);
 
   std::vector<std::vector<Piece>> pieces;
   std::vector<std::vector<Edge>> edges;

@@ -32,6 +32,8 @@ struct Piece {
   /// position of one. Else the keys of one residue of one segment, which all
   /// queries see but for causality and window, and of some heads.
   bool whole = false;
+  /// Whether the keys are the rank's own.
+  bool ofOwn = false;
   /// Rows of the rank's own queries.
   Lane queries;
   /// Rows of keys: of the rank's own ones their numbers, of a chunk those of

@@ -7,6 +7,7 @@
 
 #include "ringlet/abi/ring/Edges.h"
 
+#include <algorithm>
 #include <numeric>
 
 namespace ringlet::ring {
@@ -70,8 +71,62 @@ edgesOf(const std::vector<std::vector<Piece>> &steps, int64_t group) {
   return edges;
 }
 
+/// What a piece computes at most.
+static double scoresOf(const Piece &piece, const Attention &attention) {
+  double pairs = static_cast<double>(piece.queries.count) *
+                 static_cast<double>(piece.keys.count);
+  if (!piece.whole) {
+    int64_t group =
+        piece.grouped ? attention.queryHeads / attention.keyHeads : 1;
+    return pairs * static_cast<double>(piece.heads.count * group);
+  }
+  const Branch &branch = attention.branches[size_t(piece.branch)];
+  if (branch.segment > 0 && branch.segment < piece.keys.count)
+    pairs *= static_cast<double>(branch.segment) /
+             static_cast<double>(piece.keys.count);
+  auto rate = static_cast<double>(branch.dilation);
+  return pairs * static_cast<double>(branch.headEnd - branch.headBegin) /
+         (rate * rate);
+}
+
+void putLast(const Attention &attention,
+             std::vector<std::vector<Piece>> &steps) {
+  auto sum = [&](const std::vector<Piece> &pieces, const auto &counts) {
+    double scores = 0;
+    for (const Piece &piece : pieces)
+      scores += counts(piece) ? scoresOf(piece, attention) : 0;
+    return scores;
+  };
+  auto all = [](const Piece &) { return true; };
+  // By branch, whether it shows keys of other ranks.
+  std::vector<bool> isFar(attention.branches.size(), false);
+  size_t last = 0;
+  double least = 0;
+  for (size_t step = 1; step < steps.size(); ++step) {
+    for (const Piece &piece : steps[step])
+      isFar[size_t(piece.branch)] = true;
+    if (steps[step].empty())
+      continue;
+    double scores = sum(steps[step], all);
+    least = last == 0 ? scores : std::min(least, scores);
+    last = step;
+  }
+  auto stays = [&](const Piece &piece) {
+    const Branch &branch = attention.branches[size_t(piece.branch)];
+    return isFar[size_t(piece.branch)] || branch.dilation != 1 ||
+           branch.headBegin != 0 || branch.headEnd != attention.queryHeads;
+  };
+  // As much as hides the messages of another step.
+  if (last == 0 || sum(steps[0], stays) < least)
+    return;
+  auto moved = std::stable_partition(steps[0].begin(), steps[0].end(), stays);
+  steps[last].insert(steps[last].end(), moved, steps[0].end());
+  steps[0].erase(moved, steps[0].end());
+}
+
 RankPieces::RankPieces(const Schedule &schedule, int64_t rank,
-                       const std::vector<std::vector<Part>> &layouts) {
+                       const std::vector<std::vector<Part>> &layouts,
+                       bool mayEnd) {
   const Attention &attention = schedule.sharded.attention;
   for (size_t step = 0; step < layouts.size(); ++step) {
     bool isOwn = step == 0;
@@ -81,6 +136,8 @@ RankPieces::RankPieces(const Schedule &schedule, int64_t rank,
                                ownerAt(schedule, rank, int64_t(step)),
                                isOwn ? nullptr : &layouts[step]);
   }
+  if (mayEnd)
+    putLast(attention, pieces);
   edges = edgesOf(pieces, attention.queryHeads / attention.keyHeads);
 }
 

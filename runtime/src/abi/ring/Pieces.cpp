@@ -180,6 +180,7 @@ std::vector<Piece> PieceMaker::make() {
 
 void PieceMaker::add(const Run &own, const Run &keys, int64_t offset) {
   Piece piece = form;
+  piece.ofOwn = !layout;
   piece.queries = {own.place, own.count > 1 ? own.placeStep : 1, own.count};
   piece.keys = {keys.place * beside,
                 keys.count > 1 ? keys.placeStep * beside : beside, keys.count};
