@@ -288,9 +288,18 @@ void PieceMaker::addBranch(int64_t number) {
 /// Takes what begins with a segment, or with residue 0 of a single one, out of
 /// the runs.
 void PieceMaker::addWhole(const Branch &branch, std::vector<Run> &keys) {
+  auto rowsIn = [](const Sequence &sequence, const Run &run) {
+    return overlap({sequence.key, sequence.key + sequence.keys},
+                   {run.row, run.end()});
+  };
   // Of blocks that are dealt out, each with each would be too many.
-  if (branch.segment == 0 && keys.size() > 4 * attention.sequences.size())
-    return;
+  std::vector<bool> isDealt;
+  for (const Sequence &sequence : attention.sequences)
+    isDealt.push_back(
+        branch.segment == 0 &&
+        std::count_if(keys.begin(), keys.end(), [&](const Run &run) {
+          return !rowsIn(sequence, run).empty();
+        }) > 4);
   std::vector<Run> rest;
   for (const Run &run : keys) {
     if (run.step != 1 || run.count == 1) {
@@ -298,10 +307,10 @@ void PieceMaker::addWhole(const Branch &branch, std::vector<Run> &keys) {
       continue;
     }
     int64_t row = run.row;
-    for (const Sequence &sequence : attention.sequences) {
-      Interval rows = overlap({sequence.key, sequence.key + sequence.keys},
-                              {run.row, run.end()});
-      if (rows.empty())
+    for (size_t i = 0; i < attention.sequences.size(); ++i) {
+      const Sequence &sequence = attention.sequences[i];
+      Interval rows = rowsIn(sequence, run);
+      if (rows.empty() || isDealt[i])
         continue;
       int64_t unit = branch.segment ? branch.segment : branch.dilation;
       int64_t begin =
