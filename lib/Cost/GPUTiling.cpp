@@ -49,12 +49,12 @@ struct CostTable {
   double redoScore = 0.3;
   /// Keys that are worth a part of their own, and most queries of tiles for
   /// few.
-  int64_t part = 256, fewQueries = 64;
+  int64_t part = 128, fewQueries = 64;
   /// Parts from which on one more costs the merging kernel what it saves,
   /// unless they are long.
-  int64_t manyParts = 32;
+  int64_t manyParts = 64;
   /// Keys of which the parts save more than a second kernel costs.
-  int64_t fewestKeys = 1536;
+  int64_t fewestKeys = 256;
   /// Bytes that memory gives each multiprocessor in a cycle where all read
   /// (from 13 of an A100 to 21 of an H200): few queries wait for keys and
   /// values.
@@ -64,7 +64,12 @@ struct CostTable {
   double worthOfParts = 1.1;
   /// Tiles that merge parts are small, so that the few rows there are busy many
   /// multiprocessors, and read so many parts that their loads overlap.
-  int64_t mergeColumns = 8, mergeStates = 12;
+  int64_t mergeColumns = 32, mergeStates = 16;
+  /// Tiles that parts of a multiprocessor have under way, and most parts of it:
+  /// one tile of D128 more is as slow as two waves (H200, 8 x 131072 keys:
+  /// 0.955 ms at 4, 0.99 at 5, 1.14 at 6), smaller ones want more of them (8 x
+  /// 32768 keys of D64: 0.149 ms at 4, 0.141 at 6, 0.140 at 8).
+  int64_t bytesOfPoints = 144 << 10, mostPoints = 6;
   /// Where more warps read the same rows, widening them once is cheaper than in
   /// each warp's registers. Threads hold four columns of so many then.
   int64_t wideningWarps = 2, wideningColumns = 16;
@@ -277,8 +282,11 @@ KeySplit ringlet::cost::chooseSplit(const GPUCore &core,
       GPUTiling tiling = estimate(core, whole, elementBytes, rows, key);
       double cycles =
           getCycles(group / heads, heads, rows, tiling.cyclesPerScore);
+      int64_t points = std::clamp(
+          table.bytesOfPoints / tiling.sharedBytes, KeySplit().points,
+          std::max(KeySplit().points,
+                   std::min(tiling.blocks, table.mostPoints)));
       // Memory waits for what widens where fewer blocks run at once.
-      int64_t points = KeySplit().points;
       if (branch.storedBytes && liesNarrow(core, branch, rows / warpRows)) {
         points =
             std::clamp<int64_t>(tiling.blocks - 1, 1, table.wideningPoints);

@@ -135,6 +135,8 @@ Value KernelBuilder::view(StringRef name, Value buffer, ArrayRef<Value> axes,
     else
       free.push_back(axis);
   }
+  if (rows.isTransposed)
+    std::reverse(free.begin(), free.end());
   DenseI64ArrayAttr group;
   if (rows.heads != 1)
     group = body.getDenseI64ArrayAttr(
@@ -154,6 +156,15 @@ Value KernelBuilder::load(StringRef name, Value view, Value row, Value column) {
   if (cast<rtile::ViewType>(view.getType()).getRank() == 2)
     offsets.push_back(column ? column : constant(0));
   return create<rtile::LoadOp>(name, view, offsets);
+}
+
+/// A tile of one element is one of columns, each row of which has it.
+Value KernelBuilder::repeat(StringRef name, Value view, Value row,
+                            int64_t rows) {
+  Value column = create<rtile::BroadcastOp>(name, tileType({rows, 1}),
+                                            load(name, view, row),
+                                            /*columns=*/true);
+  return create<rtile::ReduceOp>(name, rtile::ReduceKind::sum, column);
 }
 
 void KernelBuilder::store(Value tile, Value view, Value row, Value column) {

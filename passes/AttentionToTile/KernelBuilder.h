@@ -89,6 +89,8 @@ public:
     /// Heads, from that of the view's axes on, that each row stands for. Their
     /// axis is the last but one.
     int64_t heads = 1;
+    /// The second `*` is the row axis.
+    bool isTransposed = false;
   };
   /// A view of `buffer`; a null in `axes` is a `*`.
   mlir::Value view(llvm::StringRef name, mlir::Value buffer,
@@ -99,6 +101,9 @@ public:
                    mlir::Value column = nullptr);
   void store(mlir::Value tile, mlir::Value view, mlir::Value row,
              mlir::Value column = nullptr);
+  /// The element at `row` of a view of one, in f32, in each of `rows` rows.
+  mlir::Value repeat(llvm::StringRef name, mlir::Value view, mlir::Value row,
+                     int64_t rows);
   /// As `tile`, in another element type.
   mlir::Value convert(llvm::StringRef name, mlir::Value tile,
                       mlir::Type element);

@@ -177,19 +177,37 @@ KernelList ringlet::listKernels(HostPlan &plan, Attention &attention) {
 
 /// As many parts of the keys of a branch as fill the machine. They do not
 /// depend on the number of keys: so a cache that grows needs no more memory.
-static Value countFillingParts(HostPlan &plan, Attention &attention) {
+struct FillingParts {
+  /// Where all sequences have as many keys.
+  Value ofAll;
+  /// Where one may have most of them; null if none may.
+  Value ofOne;
+};
+
+static FillingParts countFillingParts(HostPlan &plan, Attention &attention) {
+  // More than so many times the memory for what parts leave is not worth it.
+  constexpr int64_t mostTimes = 8;
   attn::SplitKVAttr split = attention.op.getSplitKvAttr();
   Value queries = attention.query.sizes[attention.op.getSequenceAxis()];
   Value rows = plan.mul(queries, plan.constant(split.getHeads()));
   int64_t groups = attention.op.getQueryHeads() / split.getHeads();
-  Value tiles = plan.mul(
-      plan.mul(plan.ceilDiv(rows, split.getRows()), plan.constant(groups)),
-      attention.query.sizes[0]);
+  Value tilesOfOne =
+      plan.mul(plan.ceilDiv(rows, split.getRows()), plan.constant(groups));
+  Value tiles = plan.mul(tilesOfOne, attention.query.sizes[0]);
   int64_t pointsOfProcessor = split.getPoints();
   Value points = plan.sub(
       plan.mul(plan.multiprocessors(), plan.constant(pointsOfProcessor)),
       plan.constant(pointsOfProcessor - 1));
-  return plan.ceilDiv(points, plan.max(tiles, plan.constant(1)));
+  auto fill = [&](Value of) {
+    return plan.ceilDiv(points, plan.max(of, plan.constant(1)));
+  };
+  FillingParts filling{fill(tiles), nullptr};
+  if (attention.op.getKeyLengths() || attention.op.getKeyBegins()) {
+    Value alone = fill(tilesOfOne);
+    Value times = plan.mul(filling.ofAll, plan.constant(mostTimes));
+    filling.ofOne = plan.min(alone, times);
+  }
+  return filling;
 }
 
 /// `filling` parts, or more where one of so many keys would be too long a sum.
@@ -200,9 +218,13 @@ static Value countPartsOf(HostPlan &plan, attn::SplitKVAttr split, Value keys,
              : plan.max(filling, plan.ceilDiv(keys, split.getMost()));
 }
 
-/// How many parts the keys of a branch have: `filling`, if none is short then.
+/// How many parts the keys of a branch have: as many as fill the machine, if
+/// none is short then. Where one sequence may have most of the keys, long parts
+/// do.
 static Value countParts(HostPlan &plan, Attention &attention, unsigned index,
-                        Value filling) {
+                        const FillingParts &filling) {
+  // Times the keys that are worth a part.
+  constexpr int64_t longPart = 8;
   attn::SplitKVAttr split = attention.op.getSplitKvAttr();
   const BranchSizes &sizes = attention.sizes[index];
   Value queries = attention.query.sizes[attention.op.getSequenceAxis()];
@@ -225,15 +247,21 @@ static Value countParts(HostPlan &plan, Attention &attention, unsigned index,
                           plan.constant(split.getManyParts()));
     enough = plan.min(enough, many);
   }
-  Value parts = countPartsOf(plan, split, keys, filling);
-  return plan.min(parts, plan.max(enough, plan.constant(1)));
+  Value parts = countPartsOf(plan, split, keys, filling.ofAll);
+  parts = plan.min(parts, plan.max(enough, plan.constant(1)));
+  if (!filling.ofOne)
+    return parts;
+  Value ofLong = plan.ceilDiv(keys, longPart * split.getPart());
+  return plan.max(parts, plan.min(filling.ofOne, ofLong));
 }
 
 KernelList ringlet::listPartsKernels(HostPlan &plan, Attention &attention) {
   SmallVector<Value> counts, firsts;
-  Value filling = countFillingParts(plan, attention), all = plan.constant(0);
-  Value most = countPartsOf(plan, attention.op.getSplitKvAttr(),
-                            attention.getKeyRows(), filling);
+  FillingParts filling = countFillingParts(plan, attention);
+  Value all = plan.constant(0);
+  Value most =
+      countPartsOf(plan, attention.op.getSplitKvAttr(), attention.getKeyRows(),
+                   filling.ofOne ? filling.ofOne : filling.ofAll);
   for (unsigned i = 0; i < attention.sizes.size(); ++i) {
     counts.push_back(countParts(plan, attention, i, filling));
     firsts.push_back(all);

@@ -25,9 +25,6 @@ using namespace ringlet;
 
 namespace {
 
-/// Rows of a tile of the merging kernel.
-constexpr int64_t mergeRows = 16;
-
 attn::TilingAttr getTiling(attn::SplitKVAttr split) {
   return attn::TilingAttr::get(split.getContext(), split.getRows(),
                                split.getKey());
@@ -93,46 +90,51 @@ void ringlet::emitKernel(HostPlan &plan, const Twine &name,
 
 namespace {
 
-/// Rows of all heads of a query stand one behind the other in a tile.
+/// A tile has elements of one row of the output, a row for each, and a column
+/// for each part: so all that is left of a row is read at a time.
 class MergeEmitter {
 public:
   MergeEmitter(HostPlan &plan, const Twine &name, Attention &attention,
                const MergeKernel &kernel)
       : plan(plan), attention(attention), kernel(kernel), k(plan, name),
-        split(attention.op.getSplitKvAttr()), columns(getColumns()) {}
+        split(attention.op.getSplitKvAttr()), elements(getElements()) {}
 
   void emit();
 
 private:
   using State = SoftmaxBody::State;
 
-  int64_t getColumns() {
+  int64_t getElements() {
     int64_t all = attention.op.getValueDim(), some = split.getMergeColumns();
     return some == 0 ? all : std::min(some, all);
   }
+  Type tileOf(Type element) {
+    return RankedTensorType::get({elements, split.getMergeStates()}, element);
+  }
   void declare();
-  /// A view of the point's sequence, or if `ofState` of what a part left of it.
-  Value viewWide(StringRef name, Value buffer, Value ofState = {});
-  Value viewRows(StringRef name, Value buffer, Value ofState = {});
-  Value widen(StringRef name, Value rows);
-  /// What part `number` left; nothing where there is no such part.
-  State loadState(Value number);
-  State mergeStates(ArrayRef<State> states, const State &before);
-  /// Merges the parts from `first` on that are read at a time.
+  /// The point's row in a buffer of rows, before `height` - 1 that do not
+  /// exist.
+  Value viewRow(StringRef name, Value buffer, int64_t height);
+  /// What parts have for it there.
+  Value viewParts(StringRef name, Value buffer);
+  /// What the parts from `first` on have in `buffer`, in each row of a tile.
+  Value loadOfParts(StringRef name, Value buffer, Value first);
+  Value alongParts(StringRef name, Value rows);
   State mergeFrom(Value first, const State &before);
+  void emitLoop(const State &first, SoftmaxBody &body,
+                const ResultViews &views);
 
   HostPlan &plan;
   Attention &attention;
   const MergeKernel &kernel;
   KernelBuilder k;
   attn::SplitKVAttr split;
-  int64_t columns;
+  int64_t elements;
   /// Parameters; null where there is none.
   Value accumulator, maxima, sums, output, lse, sinks, count;
-  Value batch, row;
-  /// The first column of the point's tile; null where it has all of them.
-  Value column;
-  KernelBuilder::Rows rows;
+  Value head, query, batch;
+  /// The first element of the point's tile; null where it has all of them.
+  Value element;
 };
 
 } // namespace
@@ -148,130 +150,104 @@ void MergeEmitter::declare() {
   lse = add("LSE", kernel.result.lse);
   sinks = add("sinks", kernel.result.sinks);
   count = k.addScalar("states", kernel.count);
-  rows.heads = attention.op.getQueryHeads();
-  Value all = plan.mul(attention.query.sizes[attention.op.getSequenceAxis()],
-                       plan.constant(rows.heads));
-  Value tile = k.addGridAxis("tile", plan.ceilDiv(all, mergeRows));
-  if (int64_t tiles = llvm::divideCeil(attention.op.getValueDim(), columns);
+  if (int64_t tiles = llvm::divideCeil(attention.op.getValueDim(), elements);
       tiles != 1)
-    column = k.addGridAxis("column_tile", plan.constant(tiles));
+    element = k.addGridAxis("element_tile", plan.constant(tiles));
+  head = k.addGridAxis("head", plan.constant(attention.op.getQueryHeads()));
+  query = k.addGridAxis("query",
+                        attention.query.sizes[attention.op.getSequenceAxis()]);
   batch = k.addGridAxis("batch", attention.query.sizes[0]);
-  row = k.mul("row", tile, mergeRows);
-  if (column)
-    column = k.mul("column", column, columns);
+  if (element)
+    element = k.mul("element", element, elements);
 }
 
-Value MergeEmitter::viewWide(StringRef name, Value buffer, Value ofState) {
-  SmallVector<Value> axes{batch, nullptr, k.constant(0), nullptr};
-  if (ofState)
-    axes.insert(axes.begin(), ofState);
-  return k.view(
-      name, buffer, axes,
-      rtile::ViewType::get({mergeRows, columns},
-                           cast<MemRefType>(buffer.getType()).getElementType()),
-      rows);
-}
-
-Value MergeEmitter::viewRows(StringRef name, Value buffer, Value ofState) {
-  SmallVector<Value> axes{batch, k.constant(0), nullptr};
-  if (ofState)
-    axes.insert(axes.begin(), ofState);
+Value MergeEmitter::viewRow(StringRef name, Value buffer, int64_t height) {
+  SmallVector<Value> axes{batch, head, nullptr};
   if (buffer == sinks)
     axes.erase(axes.begin());
+  KernelBuilder::Rows rows;
+  if (height != 1) {
+    rows.first = query;
+    rows.end = k.add("next_query", query, k.constant(1));
+  }
   return k.view(name, buffer, axes,
-                rtile::ViewType::get({mergeRows}, k.getBuilder().getF32Type()),
+                rtile::ViewType::get({height}, k.getBuilder().getF32Type()),
                 rows);
 }
 
-Value MergeEmitter::widen(StringRef name, Value tile) {
-  Type element = cast<RankedTensorType>(tile.getType()).getElementType();
-  return k.create<rtile::BroadcastOp>(
-      name, RankedTensorType::get({mergeRows, columns}, element), tile,
-      /*columns=*/false);
+Value MergeEmitter::viewParts(StringRef name, Value buffer) {
+  // What lies behind those of this call has not been written.
+  KernelBuilder::Rows rows;
+  rows.first = k.constant(0);
+  rows.end = count;
+  return k.view(name, buffer, {nullptr, batch, head, query},
+                rtile::ViewType::get({split.getMergeStates()},
+                                     k.getBuilder().getF32Type()),
+                rows);
+}
+
+Value MergeEmitter::loadOfParts(StringRef name, Value buffer, Value first) {
+  Value tile = k.load(name, viewParts("parts", buffer), first);
+  return k.create<rtile::BroadcastOp>(name, tileOf(k.getBuilder().getF32Type()),
+                                      tile, /*columns=*/true);
+}
+
+Value MergeEmitter::alongParts(StringRef name, Value rows) {
+  return k.create<rtile::BroadcastOp>(name, tileOf(k.getBuilder().getF32Type()),
+                                      rows,
+                                      /*columns=*/false);
 }
 
 /// Where a sum is 0, nobody has written the rest. One that is no number is
 /// none, and shows in the result.
-MergeEmitter::State MergeEmitter::loadState(Value number) {
-  Value exists;
-  if (split.getMergeStates() != 1) {
-    exists = k.create<arith::CmpIOp>("exists", arith::CmpIPredicate::slt,
-                                     number, count);
-    Value last = k.create<arith::SubIOp>("last", count, k.constant(1));
-    number = k.create<arith::MinSIOp>("number", number, last);
-  }
-  Value sum = k.load("l_part", viewRows("sums", sums, number), row);
-  auto type = cast<RankedTensorType>(sum.getType());
-  Value none = k.splat("none", 0.0, type);
-  if (exists)
-    sum = k.create<arith::SelectOp>("l_or_none", exists, sum, none);
+MergeEmitter::State MergeEmitter::mergeFrom(Value first, const State &before) {
+  auto wide = cast<RankedTensorType>(tileOf(k.getBuilder().getF32Type()));
+  auto row = cast<RankedTensorType>(before.sum.getType());
+  // First, as it is most of what is waited for.
+  KernelBuilder::Rows rows;
+  rows.isTransposed = true;
+  Value view = k.view(
+      "partial_rows", accumulator, {nullptr, batch, query, head, nullptr},
+      rtile::ViewType::get(wide.getShape(), wide.getElementType()), rows);
+  Value partial =
+      k.load("partial_tile", view, element ? element : k.constant(0), first);
+  Value sum = loadOfParts("l_part", sums, first);
+  Value none = k.splat("none", 0.0, wide);
   Value some =
       k.create<arith::CmpFOp>("has_keys", arith::CmpFPredicate::UNE, sum, none);
-  Value maximum =
-      k.load("maxima_tile", viewRows("maxima", maxima, number), row);
-  double lowest = -std::numeric_limits<float>::max();
-  maximum = k.create<arith::SelectOp>("m_part", some, maximum,
-                                      k.splat("lowest", lowest, type));
-  Value partial =
-      k.load("partial_tile", viewWide("partial_rows", accumulator, number), row,
-             column);
-  Value zero = k.splat("zero", 0.0, cast<RankedTensorType>(partial.getType()));
-  partial = k.create<arith::SelectOp>("acc_part", widen("has_keys_wide", some),
-                                      partial, zero);
-  return {maximum, sum, partial};
-}
+  Value maximum = loadOfParts("maxima_tile", maxima, first);
+  Value lowest = k.splat("lowest", -std::numeric_limits<float>::max(), wide);
+  maximum = k.create<arith::SelectOp>("m_part", some, maximum, lowest);
+  partial = k.create<arith::SelectOp>("acc_part", some, partial, none);
 
-MergeEmitter::State MergeEmitter::mergeStates(ArrayRef<State> states,
-                                              const State &before) {
-  State next;
-  next.maximum = before.maximum;
-  for (const State &state : states)
-    next.maximum =
-        k.create<arith::MaximumFOp>("m_new", next.maximum, state.maximum);
-  Value unit = k.splat("unit", ScoreUnits(attention.op).exponent,
-                       cast<RankedTensorType>(before.sum.getType()));
-  auto scale = [&](StringRef name, const State &state) -> State {
-    Value weight = weigh(k, name, state.maximum, next.maximum, unit);
-    Value sum = k.create<arith::MulFOp>("l_scaled", state.sum, weight);
-    Value partial = k.create<arith::MulFOp>("acc_scaled", state.accumulator,
-                                            widen("weights_wide", weight));
-    return {Value(), sum, partial};
+  auto reduce = [&](StringRef name, rtile::ReduceKind kind, Value tile) {
+    return k.create<rtile::ReduceOp>(name, kind, tile);
   };
-  State total = scale("alpha", before);
-  for (const State &state : states) {
-    State scaled = scale("beta", state);
-    total.sum = k.create<arith::AddFOp>("l_new", total.sum, scaled.sum);
-    total.accumulator = k.create<arith::AddFOp>("acc_new", total.accumulator,
-                                                scaled.accumulator);
-  }
-  return {next.maximum, total.sum, total.accumulator};
+  double exponent = ScoreUnits(attention.op).exponent;
+  Value greatest = reduce("tile_max", rtile::ReduceKind::max, maximum);
+  State next;
+  next.maximum = k.create<arith::MaximumFOp>("m_new", before.maximum, greatest);
+  Value alpha = weigh(k, "alpha", before.maximum, next.maximum,
+                      k.splat("unit_of_rows", exponent, row));
+  Value reference = alongParts("m_wide", next.maximum);
+  Value beta =
+      weigh(k, "beta", maximum, reference, k.splat("unit", exponent, wide));
+  auto add = [&](StringRef name, Value ofParts, Value sumBefore) -> Value {
+    Value scaled = k.create<arith::MulFOp>("scaled", ofParts, beta);
+    Value kept = k.create<arith::MulFOp>("decayed", sumBefore, alpha);
+    Value more = reduce("of_parts", rtile::ReduceKind::sum, scaled);
+    return k.create<arith::AddFOp>(name, kept, more);
+  };
+  next.sum = add("l_new", sum, before.sum);
+  next.accumulator = add("acc_new", partial, before.accumulator);
+  return next;
 }
 
-MergeEmitter::State MergeEmitter::mergeFrom(Value first, const State &before) {
-  SmallVector<State> states;
-  for (int64_t i = 0; i < split.getMergeStates(); ++i) {
-    Value number = first;
-    if (i != 0)
-      number = k.add("number", first, k.constant(i));
-    states.push_back(loadState(number));
-  }
-  return mergeStates(states, before);
-}
-
-void MergeEmitter::emit() {
-  declare();
-  SoftmaxBody body(k, attention, mergeRows, columns, column);
-  // First: so it is known which rows there are.
-  ResultViews views;
-  views.output = viewWide("o", output);
-  if (lse)
-    views.lse = viewRows("lse", lse);
-  if (sinks)
-    views.sinks = viewRows("sink_rows", sinks);
-  State first = body.begin(std::nullopt, row);
-  Value zero = k.constant(0), step = k.constant(split.getMergeStates());
+void MergeEmitter::emitLoop(const State &first, SoftmaxBody &body,
+                            const ResultViews &views) {
+  Value step = k.constant(split.getMergeStates());
   auto loop = k.create<scf::ForOp>(
-      "state", zero, count, step,
+      "state", k.constant(0), count, step,
       ValueRange{first.maximum, first.sum, first.accumulator});
   loop.getInductionVar().setLoc(k.named("number"));
   {
@@ -285,7 +261,23 @@ void MergeEmitter::emit() {
                          ValueRange{next.maximum, next.sum, next.accumulator});
   }
   body.store({loop.getResult(0), loop.getResult(1), loop.getResult(2)},
-             kernel.result, views, row);
+             kernel.result, views, query);
+}
+
+void MergeEmitter::emit() {
+  declare();
+  SoftmaxBody body(k, attention, elements, element);
+  // First: so it is known which rows there are.
+  Type ofOutput = cast<MemRefType>(output.getType()).getElementType();
+  ResultViews views;
+  views.output =
+      k.view("o", output, {batch, query, head, nullptr},
+             rtile::ViewType::get({elements}, ofOutput), KernelBuilder::Rows());
+  if (lse)
+    views.lse = viewRow("lse", lse, elements);
+  if (sinks)
+    views.sinks = viewRow("sink_rows", sinks, 1);
+  emitLoop(body.begin(std::nullopt, query), body, views);
   k.launch();
 }
 

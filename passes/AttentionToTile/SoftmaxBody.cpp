@@ -44,11 +44,11 @@ SoftmaxBody::SoftmaxBody(KernelBuilder &k, Attention &attention,
       wideType(k.tileType({tiling.getQuery(), op.getValueDim()})),
       valueElement(getTileElement(attention)) {}
 
-SoftmaxBody::SoftmaxBody(KernelBuilder &k, Attention &attention, int64_t rows,
-                         int64_t columns, Value firstColumn)
+SoftmaxBody::SoftmaxBody(KernelBuilder &k, Attention &attention,
+                         int64_t elements, Value firstElement)
     : k(k), op(attention.op), units(op), keyRows(0),
-      rowType(k.tileType({rows})), wideType(k.tileType({rows, columns})),
-      firstColumn(firstColumn), valueElement(getTileElement(attention)) {}
+      rowType(k.tileType({elements})), wideType(rowType),
+      firstElement(firstElement), valueElement(getTileElement(attention)) {}
 
 Value SoftmaxBody::alongColumns(StringRef name, Value rows, int64_t columns) {
   auto type = cast<RankedTensorType>(rows.getType());
@@ -60,7 +60,7 @@ Value SoftmaxBody::alongColumns(StringRef name, Value rows, int64_t columns) {
 }
 
 Value SoftmaxBody::alongValues(StringRef name, Value rows) {
-  return alongColumns(name, rows, wideType.getDimSize(1));
+  return isOneRow() ? rows : alongColumns(name, rows, wideType.getDimSize(1));
 }
 
 SoftmaxBody::State SoftmaxBody::begin(const std::optional<StateViews> &before,
@@ -420,7 +420,9 @@ void SoftmaxBody::store(State state, const SoftmaxResult &result,
                         const ResultViews &views, Value row) {
   Value sink, some, score;
   if (views.sinks) {
-    sink = k.load("sink", views.sinks, row);
+    sink = isOneRow()
+               ? k.repeat("sink", views.sinks, row, rowType.getDimSize(0))
+               : k.load("sink", views.sinks, row);
     some = hasKeys(k, state.sum);
     SunkRows sunk = addSink(k, units, state.maximum, state.sum, sink);
     state.accumulator = k.create<arith::MulFOp>(
@@ -442,20 +444,23 @@ void SoftmaxBody::store(State state, const SoftmaxResult &result,
         "out_scaled", out,
         k.splat("output_scale", op.getOutputScale()->convertToDouble(),
                 wideType));
+  Value place = row;
+  if (isOneRow())
+    place = firstElement ? firstElement : k.constant(0);
   k.store(k.convert("out_rounded", out, result.output.getElementType()),
-          views.output, row, firstColumn);
+          views.output, place);
   if (views.lse)
     storeLse(state, score, sink, some, views.lse, row);
 }
 
-/// Of tiles side by side the first one has the row's.
+/// Of tiles of one row the first one has the row's.
 void SoftmaxBody::storeLse(const State &state, Value score, Value sink,
                            Value hasKeys, Value view, Value row) {
   OpBuilder &builder = k.getBuilder();
   OpBuilder::InsertionGuard guard(builder);
-  if (firstColumn) {
+  if (firstElement) {
     Value isFirst = k.create<arith::CmpIOp>(
-        "is_first", arith::CmpIPredicate::eq, firstColumn, k.constant(0));
+        "is_first", arith::CmpIPredicate::eq, firstElement, k.constant(0));
     auto branch = scf::IfOp::create(builder, k.getLoc(), isFirst);
     builder.setInsertionPointToStart(&branch.getThenRegion().front());
   }

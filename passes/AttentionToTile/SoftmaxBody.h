@@ -21,10 +21,11 @@ namespace ringlet {
 class SoftmaxBody {
 public:
   SoftmaxBody(KernelBuilder &k, Attention &attention, attn::TilingAttr tiling);
-  /// Of `columns` columns of the values, from column `firstColumn` on: merges,
-  /// but visits no keys.
-  SoftmaxBody(KernelBuilder &k, Attention &attention, int64_t rows,
-              int64_t columns, mlir::Value firstColumn);
+  /// Of one row, whose `elements` elements from `firstElement` on are the rows
+  /// of tiles: merges, but visits no keys. Views of output have one axis, those
+  /// of lse the row in front of rows that do not exist, those of sinks the row.
+  SoftmaxBody(KernelBuilder &k, Attention &attention, int64_t elements,
+              mlir::Value firstElement);
 
   struct State {
     mlir::Value maximum, sum, accumulator;
@@ -115,9 +116,11 @@ private:
   attn::AttentionOp op;
   ScoreUnits units;
   int64_t keyRows;
+  bool isOneRow() const { return wideType.getRank() == 1; }
+
   mlir::RankedTensorType rowType, scoreType, wideType;
-  /// The first column of a tile of `wideType`; null for 0.
-  mlir::Value firstColumn;
+  /// Of one row; null for 0.
+  mlir::Value firstElement;
   /// Null for 1.
   mlir::Value keyScale;
   /// That of tiles of values, and so of weights.

@@ -50,7 +50,6 @@ void TileKernel::declareGrid() {
     valueScale = loadScale("v_scale", valueScales);
 }
 
-/// A tile of one element is one of columns, each row of which has it.
 Value TileKernel::loadScale(StringRef name, Value scales) {
   Value head = grid.getPoint().keyHead, row = head;
   SmallVector<Value> axes{nullptr};
@@ -61,10 +60,7 @@ Value TileKernel::loadScale(StringRef name, Value scales) {
   Type f32 = k.getBuilder().getF32Type();
   Value ofHead = k.view("scales", scales, axes, rtile::ViewType::get({1}, f32),
                         KernelBuilder::Rows());
-  Value column = k.create<rtile::BroadcastOp>(
-      "scale_column", k.tileType({queryRows, 1}), k.load("scale", ofHead, row),
-      /*columns=*/true);
-  return k.create<rtile::ReduceOp>(name, rtile::ReduceKind::sum, column);
+  return k.repeat(name, ofHead, row, queryRows);
 }
 
 KernelBuilder::Rows TileKernel::getRows(Side side, Value segment,

@@ -78,6 +78,8 @@ View code::addressView(CodeBuilder &b, rtile::ViewOp op,
     view.memberStride = b.mul(buffer.strides[(*group)[0]], bytes);
     view.contiguous &= axes.size() == 2;
   }
+  view.hasAdjacentRows = axes.size() == 2 && axes[0] == rank - 1 && step == 1 &&
+                         !op.getRows() && !op.getGroup() && !op.getPages();
   view.staticColumns = 1;
   if (axes.size() == 2) {
     view.columnStride = b.mul(buffer.strides[axes[1]], bytes);

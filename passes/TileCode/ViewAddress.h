@@ -57,6 +57,8 @@ struct View {
   bool hasEqualSteps() const {
     return !indices && !memberStride && !pageEntries;
   }
+  /// Whether the rows of a column are neighbours in memory.
+  bool hasAdjacentRows = false;
 };
 
 /// `scalars` and `buffers` say what stands for the operands of `op`.

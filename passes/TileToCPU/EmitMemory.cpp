@@ -242,7 +242,56 @@ static void prefetch(CodeBuilder &b, Value pointer, int64_t bytes) {
                            /*cache=*/1);
 }
 
+void Emitter::copyColumns(rtile::LoadOp op, const View &view, Value panels) {
+  RankedTensorType tile = getTile(op);
+  int64_t height = tile.getDimSize(0), width = tile.getDimSize(1);
+  int64_t rows = geometry.panelRows(height);
+  Value firstRow = getScalar(op.getOffsets()[0]);
+  Value firstColumn = getScalar(op.getOffsets()[1]);
+  auto copyPiece = [&](Value panel, Value index) {
+    Value row = b.add(firstRow, b.mul(panel, rows));
+    Value column = b.add(firstColumn, index);
+    Value to = b.at(panels, b.mul(panel, geometry.panelBytes(height, width)));
+    to = b.at(to, b.mul(index, 4 * rows));
+    Value from = b.at(view.rowZero, b.mul(column, view.columnStride));
+    auto fromRow = [&](Value at) {
+      return b.at(from, b.mul(at, view.rowStride));
+    };
+    auto copyWhole = [&] {
+      copyRun(view.stored, rows, fromRow(row), to, RowForm(),
+              /*toMemory=*/false);
+    };
+    Value exists = b.inRange(b.i64(0), column, view.columns);
+    auto copyEach = [&] {
+      b.loop(0, rows, 1, [&](Value lane) {
+        Value at = b.add(row, lane), inTile = b.at(to, b.mul(lane, 4));
+        auto clear = [&] { b.store(b.real(b.getF32Type(), 0.0), inTile, 4); };
+        auto copy = [&] {
+          copyElement(view.stored, 1, fromRow(at), inTile, RowForm(),
+                      /*toMemory=*/false);
+        };
+        b.ifElse(b.both(exists, b.inRange(view.rows.begin, at, view.rows.end)),
+                 copy, clear);
+      });
+    };
+    Value inside = fits(view.rows.begin, row, rows, view.rows.end);
+    b.ifElse(b.both(exists, inside), copyWhole, copyEach);
+  };
+  b.loop(0, geometry.panels(height), 1, [&](Value panel) {
+    b.loop(0, width, 1, [&](Value index) { copyPiece(panel, index); });
+  });
+}
+
 void Emitter::emitLoad(rtile::LoadOp op) {
+  const View &view = views[op.getView()];
+  bool isPlain = getPairs(op) == Pairs::None && !weavesInPanels(op) &&
+                 !feedsAMX(op) && !hasForm(op, "rows");
+  if (view.hasAdjacentRows && isPlain)
+    return copyColumns(op, view, getPlace(getSlots(op)[0]));
+  loadRows(op);
+}
+
+void Emitter::loadRows(rtile::LoadOp op) {
   const View &view = views[op.getView()];
   RankedTensorType tile = getTile(op);
   int64_t height = tile.getDimSize(0);

@@ -82,6 +82,9 @@ private:
   void copyRun(mlir::Type element, int64_t width, Value memory, Value tile,
                const RowForm &form, bool toMemory);
   Value fits(Value begin, Value at, int64_t count, Value end);
+  void loadRows(rtile::LoadOp op);
+  /// Makes panels of rows that are neighbours in memory: pieces of columns.
+  void copyColumns(rtile::LoadOp op, const View &view, Value panels);
   void copyWidened(mlir::Type stored, int64_t lanes, Value memory, Value tile,
                    const RowForm &form);
   void copyElement(mlir::Type element, int64_t lanes, Value memory, Value tile,

@@ -209,10 +209,26 @@ int64_t ringlet::gpu::getSumColumns(rtile::FuncOp func) {
   return columns;
 }
 
+/// Columns that a thread reads from memory one by one; of more, each would be
+/// read once for every eight rows.
+static constexpr int64_t mostColumnsRead = 64;
+
+bool ringlet::gpu::isReadAlongColumns(Value tile) {
+  auto load = tile.getDefiningOp<rtile::LoadOp>();
+  if (!load || load.getType().getRank() != 1 ||
+      !load.getType().getElementType().isF32() ||
+      load.getType().getDimSize(0) > mostColumnsRead)
+    return false;
+  return llvm::all_of(load->getUsers(), [](Operation *user) {
+    auto broadcast = dyn_cast<rtile::BroadcastOp>(user);
+    return broadcast && broadcast.getColumns();
+  });
+}
+
 bool ringlet::gpu::needsImage(OpOperand &operand) {
   Operation *user = operand.getOwner();
   if (auto broadcast = dyn_cast<rtile::BroadcastOp>(user))
-    return broadcast.getColumns();
+    return broadcast.getColumns() && !isReadAlongColumns(operand.get());
   if (!isa<rtile::DotOp>(user) || operand.getOperandNumber() > 1)
     return false;
   return isLoadedImage(operand) ||

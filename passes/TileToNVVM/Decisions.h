@@ -140,6 +140,11 @@ int64_t getHeight(rtile::FuncOp func);
 /// what it carries and what it computes beside.
 int64_t getSumColumns(rtile::FuncOp func);
 
+/// Whether each thread of a plain kernel reads the columns that it holds of a
+/// loaded tile of one axis, all of whose uses repeat it for many rows: nothing
+/// lies in shared memory then, and nobody waits for the others.
+bool isReadAlongColumns(mlir::Value tile);
+
 /// True for operands that are read from shared memory.
 bool needsImage(mlir::OpOperand &operand);
 

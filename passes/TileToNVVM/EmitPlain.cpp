@@ -108,11 +108,9 @@ void PlainEmitter::emitRescale(arith::MulFOp op) {
   fragments[op] = Fragment(results.begin(), results.end());
 }
 
-void PlainEmitter::emitColumns(rtile::BroadcastOp op) {
+Fragment PlainEmitter::readColumns(rtile::BroadcastOp op) {
   RankedTensorType tile = getTile(op);
   int64_t width = tile.getDimSize(1), blocks = Fragments::columnBlocks(width);
-  int64_t rows = layout.rowBlocks(tile.getDimSize(0));
-  Fragment result;
   SmallVector<SharedAccess> list = getSharedAccesses(op);
   ArrayRef<SharedAccess> accesses = list;
   int64_t offset = prepareImage(op.getInputMutable(), accesses);
@@ -120,7 +118,7 @@ void PlainEmitter::emitColumns(rtile::BroadcastOp op) {
   Type element = tile.getElementType();
   bool isBool = element.isInteger(1);
   int64_t bytes = getBytes(element);
-  SmallVector<Value> columns;
+  Fragment columns;
   for (int64_t block = 0; block < blocks; ++block)
     for (int64_t which = 0; which < 2; ++which) {
       Value index = getColumnIndex(block, which);
@@ -134,8 +132,17 @@ void PlainEmitter::emitColumns(rtile::BroadcastOp op) {
           isBool ? arith::TruncIOp::create(b, element, value).getResult()
                  : value);
     }
-  for (int64_t row = 0; row < rows; ++row)
-    for (int64_t block = 0; block < blocks; ++block)
+  return columns;
+}
+
+void PlainEmitter::emitColumns(rtile::BroadcastOp op) {
+  RankedTensorType tile = getTile(op);
+  Fragment columns = isReadAlongColumns(op.getInput())
+                         ? fragments[op.getInput()]
+                         : readColumns(op);
+  Fragment result;
+  for (int64_t row = 0; row < layout.rowBlocks(tile.getDimSize(0)); ++row)
+    for (size_t block = 0; block < columns.size() / 2; ++block)
       for (int64_t which = 0; which < 4; ++which)
         result.push_back(columns[2 * block + which % 2]);
   fragments[op] = std::move(result);

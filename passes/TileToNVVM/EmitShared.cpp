@@ -17,7 +17,23 @@ using namespace mlir;
 using namespace ringlet;
 using namespace ringlet::gpu;
 
+void PlainEmitter::loadColumns(rtile::LoadOp op) {
+  Window window = getWindow(views[op.getView()], op.getOffsets());
+  RankedTensorType tile = getTile(op);
+  Fragment loaded;
+  for (int64_t block = 0; block < Fragments::columnBlocks(tile.getDimSize(0));
+       ++block)
+    for (int64_t which = 0; which < 2; ++which) {
+      Row at = getRow(window, getColumnIndex(block, which));
+      loaded.push_back(
+          loadElement(window, tile.getElementType(), at.pointer, at.exists));
+    }
+  fragments[op] = std::move(loaded);
+}
+
 void PlainEmitter::emitLoad(rtile::LoadOp op) {
+  if (isReadAlongColumns(op))
+    return loadColumns(op);
   int64_t offset = ringlet::gpu::getShared(op);
   if (offset < 0)
     return loadToRegisters(op);

@@ -43,12 +43,16 @@ private:
   /// A product with factors of rows that a warp skips if they are all 1.
   void emitRescale(mlir::arith::MulFOp op);
   void emitColumns(rtile::BroadcastOp op);
+  /// The columns of a thread, from shared memory.
+  Fragment readColumns(rtile::BroadcastOp op);
 
   //===--------------------------------------------------------------------===//
   // Memory (EmitShared.cpp)
   //===--------------------------------------------------------------------===//
 
   void emitLoad(rtile::LoadOp op);
+  /// Those of a thread, of a tile that `isReadAlongColumns`.
+  void loadColumns(rtile::LoadOp op);
   void emitStore(rtile::StoreOp op);
   void storePairs(const Window &window, mlir::RankedTensorType tile,
                   const Fragment &values);

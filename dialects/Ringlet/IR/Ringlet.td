@@ -189,10 +189,10 @@ def Ringlet_SplitKVAttr : Ringlet_Attr<"SplitKV", "split_kv"> {
     fill the machine if there are about `points` grid points for each of its
     processors: those that it runs at once, or as many as keep its memory busy.
 
-    A tile of the merging kernel has `mergeColumns` columns of the output, 0 for all
-    of them, and reads what `mergeStates` parts left at a time: on a machine with
-    many processors that wait long for memory, a few rows alone would keep few of
-    them busy.
+    A tile of the merging kernel has `mergeColumns` columns of one row of the output,
+    0 for all of them, and reads what `mergeStates` parts left at a time: on a
+    machine with many processors that wait long for memory, whole rows would keep
+    few of them busy.
 
     Example:
 

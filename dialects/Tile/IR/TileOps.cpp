@@ -22,6 +22,7 @@ using namespace ringlet::rtile;
 //===----------------------------------------------------------------------===//
 
 /// `[%b, *, %h, *]`: `*` marks an axis of the view, an operand fixes an axis.
+/// Rows are along the first `*`, or behind `transposed` along the second.
 static ParseResult
 parseAxes(OpAsmParser &parser,
           SmallVectorImpl<OpAsmParser::UnresolvedOperand> &fixed,
@@ -38,6 +39,8 @@ parseAxes(OpAsmParser &parser,
             return parser.parseOperand(fixed.emplace_back());
           }))
     return failure();
+  if (succeeded(parser.parseOptionalKeyword("transposed")))
+    std::reverse(list.begin(), list.end());
   axes = parser.getBuilder().getDenseI64ArrayAttr(list);
   return success();
 }
@@ -56,6 +59,8 @@ static void printAxes(OpAsmPrinter &printer, Operation *, OperandRange fixed,
       printer << *next++;
   }
   printer << ']';
+  if (!llvm::is_sorted(axes.asArrayRef()))
+    printer << " transposed";
 }
 
 /// The type of the view, behind that of the tile where it is not the view's.

@@ -113,6 +113,9 @@ static LogicalResult verifyPages(ViewOp op) {
   if (!op.getPages())
     return success();
   int64_t axis = op.getAxes()[0];
+  if (!llvm::is_sorted(op.getAxes()))
+    return op.emitOpError("expected pages or a transposed view, found both "
+                          "(S4)");
   if (axis == 0)
     return op.emitOpError("expected an axis of pages in front of the row axis, "
                           "found none (S4)");
@@ -144,8 +147,8 @@ LogicalResult ViewOp::verify() {
            << axes.size() + getFixed().size();
   for (size_t i = 0; i < axes.size(); ++i)
     if (axes[i] < 0 || axes[i] >= buffer.getRank() ||
-        (i > 0 && axes[i] <= axes[i - 1]))
-      return emitOpError("expected increasing axes below ")
+        llvm::is_contained(axes.take_front(i), axes[i]))
+      return emitOpError("expected different axes below ")
              << buffer.getRank() << ", found " << axes[i];
   if (buffer.getElementType() != view.getElementType() &&
       !isWidenedElement(buffer.getElementType()))

@@ -14,7 +14,8 @@ def RTile_ViewOp : RTile_Op<"view", [Pure, AttrSizedOperandSegments]> {
     In the brackets stands, for each axis of `buffer`, an index that fixes it
     or a `*` for an axis of the view. An index must lie in its axis wherever a
     tile of the view has an element; compiled code does not check that. The
-    first `*` is the row axis. Rows have *ordinals*, which segments and residues
+    first `*` is the row axis, or the second one of a view that is `transposed`;
+    such a view has no pages. Rows have *ordinals*, which segments and residues
     count (rules B3 and O2): row i of the view has the ordinal
 
         segment * w + residue + i * rate
@@ -140,6 +141,20 @@ def RTile_ViewOp : RTile_Op<"view", [Pure, AttrSizedOperandSegments]> {
           : memref<?x16x8x64xbf16, strided<[?, ?, ?, 1]>>
           to !rtile.view<64x64xbf16>
       %t = rtile.load %k[%c0, %c0] : !rtile.view<64x64xbf16>
+      rtile.return
+    }
+    ```
+
+    Example: elements %c to %c + 31 of row %i, as each of 16 parts of a sum has
+    them, a column for each part.
+
+    ```mlir
+    rtile.func @example(%parts: memref<?x?x128xf32>)
+        grid(%c: index, %i: index) {
+      %c0 = arith.constant 0 : index
+      %elements = rtile.view %parts[*, %i, *] transposed
+          : memref<?x?x128xf32> to !rtile.view<32x16xf32>
+      %t = rtile.load %elements[%c, %c0] : !rtile.view<32x16xf32>
       rtile.return
     }
     ```

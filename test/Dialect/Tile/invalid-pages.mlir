@@ -36,6 +36,14 @@ rtile.func @group(%x: memref<8x16x64xf32>, %t: memref<?x?xi32>) grid(%b: index) 
 
 // -----
 
+rtile.func @transposed(%x: memref<8x16x64xf32>, %t: memref<?x?xi32>) grid(%b: index) {
+  // expected-error@+1 {{expected pages or a transposed view, found both (S4)}}
+  %v = rtile.view %x[%b, *, *] transposed pages(%t : memref<?x?xi32>) : memref<8x16x64xf32> to !rtile.view<16x16xf32>
+  rtile.return
+}
+
+// -----
+
 rtile.func @order(%x: memref<8x16x64xf32>, %t: memref<?x?xi32>) grid(%b: index) {
   // expected-error@+1 {{expected pages or an order, found both; nearest a table of rows (O1, S4)}}
   %v = rtile.view %x[%b, *, *] residue(%b) order(#rlayout.order<residue<2>>) pages(%t : memref<?x?xi32>) : memref<8x16x64xf32> to !rtile.view<16x64xf32, rate = 2>

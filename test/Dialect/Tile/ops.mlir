@@ -39,6 +39,8 @@ rtile.func @scale(%x: memref<?x64xf32, strided<[?, 1]>>, %n: index)
 // CHECK:         rtile.view %[[X]][%[[B]], *, %[[H]], *] :
 // CHECK-SAME:      to !rtile.view<64x64xbf16>
 // CHECK:         rtile.view %[[X]][%[[B]], *, %[[H]], %[[S]]] : {{.*}} to !rtile.view<1024xbf16>
+// CHECK:         rtile.view %[[X]][%[[B]], *, %[[H]], *] transposed within(%[[B]], %[[S]]) :
+// CHECK-SAME:      to !rtile.view<32x16xbf16>
 // CHECK:         rtile.view %[[X]][%[[B]], *, %[[H]], *] segment(%[[S]]) :
 // CHECK-SAME:      to !rtile.view<64x64xbf16, w = 4096>
 // CHECK:         rtile.view %[[X]][%[[B]], *, %[[H]], *] residue(%[[H]]) :
@@ -65,6 +67,8 @@ rtile.func @views(%x: memref<2x?x8x64xbf16>, %table: memref<?xi64>)
       to !rtile.view<64x64xbf16>
   %1 = rtile.view %x[%b, *, %h, %s] : memref<2x?x8x64xbf16>
       to !rtile.view<1024xbf16>
+  %transposed = rtile.view %x[%b, *, %h, *] transposed within(%b, %s)
+      : memref<2x?x8x64xbf16> to !rtile.view<32x16xbf16>
   %2 = rtile.view %x[%b, *, %h, *] segment(%s) : memref<2x?x8x64xbf16>
       to !rtile.view<64x64xbf16, w = 4096, rate = 1>
   %3 = rtile.view %x[%b, *, %h, *] residue(%h) : memref<2x?x8x64xbf16>

@@ -19,7 +19,7 @@
 // CHECK-LABEL: func.func @any_length(
 // CHECK:         split_kv = <rows = 16, key = {{[0-9]+}}, heads = 4, part = 256, queries = {{[0-9]+}}>
 // GPU-LABEL:   func.func @any_length(
-// GPU:           split_kv = <rows = 16, key = {{[0-9]+}}, heads = 4, part = 256, queries = {{[0-9]+}}, manyParts = 32, fewestKeys = 1536, mergeColumns = 8, mergeStates = 12, most = 16384>
+// GPU:           split_kv = <rows = 16, key = {{[0-9]+}}, heads = 4, part = 128, queries = {{[0-9]+}}, manyParts = 64, fewestKeys = 256, mergeColumns = 32, mergeStates = 16, most = 16384
 func.func @any_length(%q: tensor<1x?x8x64xf32>, %k: tensor<1x?x2x64xf32>)
     -> tensor<1x?x8x64xf32> {
   %o, %l = ringlet.attention %q, %k, %k branches [<w = *, r = 1>]

@@ -26,7 +26,7 @@
 // CHECK:         %[[POINTS:.+]] = arith.muli %[[TILES]], %[[PARTS]]
 // CHECK:         %[[BATCH:.+]] = arith.muli %[[SHORT]], %c2
 // CHECK:         rplan.launch @any_length_attention0_parts0 grid(%[[POINTS]], %c2, %[[BATCH]]) args(%{{.+}}, %{{.+}}, %{{.+}}, %[[ACC]], %[[MAX]], %[[SUM]], %{{.+}}, %[[PARTS]], %c0, %[[TILES]])
-// CHECK:         rplan.launch @any_length_merge0 grid(%{{.+}}, %{{.+}}) args(%[[ACC]], %[[MAX]], %[[SUM]], %{{.+}}, %[[PARTS]])
+// CHECK:         rplan.launch @any_length_merge0 grid(%c8, %{{.+}}, %{{.+}}) args(%[[ACC]], %[[MAX]], %[[SUM]], %{{.+}}, %[[PARTS]])
 // CHECK:         %[[LONG:.+]] = arith.subi %c1, %[[SHORT]]
 // CHECK:         %[[REST:.+]] = arith.muli %[[LONG]], %c2
 // CHECK:         rplan.launch @any_length_attention0_branch0 grid(%{{.+}}, %c8, %[[REST]])
@@ -51,13 +51,22 @@
 // CHECK:         rtile.run %[[QV]][%{{.+}}], %{{.+}} part(%[[PART]], %[[PARTS]]) causal
 // CHECK:         rtile.return
 
-// Parts are merged in their order; those whose sum is 0 count for nothing.
+// Each row of a tile is an element of one row of the output, each column a part,
+// as many as are read at a time. Parts whose sum is 0 count for nothing.
 
 // CHECK-LABEL: rtile.func @any_length_merge0(
-// CHECK:         rtile.view %{{.+}}[%{{.+}}, *, %c0, *] group = [2, 8]
-// CHECK:         scf.for %{{.+}} = %c0 to %{{.+}} step %c1
-// CHECK:           %[[L:.+]] = rtile.load
+// CHECK-SAME:    %[[O:[^:]+]]: memref<2x?x8x32xf32, {{[^:]+}}>, %[[STATES:[^:]+]]: index)
+// CHECK-SAME:    grid(%[[HEAD:[^:]+]]: index, %[[QUERY:[^:]+]]: index, %[[B:[^:]+]]: index)
+// CHECK:         rtile.view %[[O]][%[[B]], %[[QUERY]], %[[HEAD]], *]
+// CHECK-SAME:      to !rtile.view<32xf32>
+// CHECK:         scf.for %[[NUMBER:.+]] = %c0 to %[[STATES]] step %c4
+// CHECK:           rtile.view %{{.+}}[*, %[[B]], %[[QUERY]], %[[HEAD]], *] transposed
+// CHECK-SAME:        to !rtile.view<32x4xf32>
+// CHECK:           rtile.view %{{.+}}[*, %[[B]], %[[HEAD]], %[[QUERY]]] within(%c0, %[[STATES]])
+// CHECK-SAME:        to !rtile.view<4xf32>
+// CHECK:           %[[L:.+]] = rtile.broadcast %{{.+}} columns : tensor<4xf32> -> tensor<32x4xf32>
 // CHECK:           %[[SOME:.+]] = arith.cmpf une, %[[L]]
+// CHECK:           arith.select %[[SOME]]
 // CHECK:           arith.select %[[SOME]]
 // CHECK:           arith.maximumf
 // CHECK:         arith.divf
@@ -66,7 +75,7 @@ func.func @any_length(%q: tensor<2x?x8x32xf32>, %k: tensor<2x?x2x32xf32>)
     -> tensor<2x?x8x32xf32> {
   %o, %l = ringlet.attention %q, %k, %k branches [<w = *, r = 1>] causal
       tilings = [#ringlet.tiling<query = 64, key = 48>]
-      split_kv = <rows = 16, key = 32, heads = 4, part = 256, queries = 12>
+      split_kv = <rows = 16, key = 32, heads = 4, part = 256, queries = 12, mergeStates = 4>
       : (tensor<2x?x8x32xf32>, tensor<2x?x2x32xf32>, tensor<2x?x2x32xf32>)
       -> (tensor<2x?x8x32xf32>, tensor<2x8x?xf32>)
   return %o : tensor<2x?x8x32xf32>

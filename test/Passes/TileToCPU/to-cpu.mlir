@@ -161,3 +161,26 @@ rtile.func @columns(%X: memref<?x32xf32, strided<[?, 1]>>) grid(%i: index) {
   rtile.store %j, %xv[%i, %c0] : !rtile.view<16x32xf32>
   rtile.return
 }
+
+// Rows that are neighbours in memory are read column by column, a vector of them
+// at a time; where some do not exist, one after the other.
+
+// CHECK-LABEL: llvm.func @transposed(
+// CHECK:         scf.for %{{.+}} = %c0{{.*}} to %c2
+// CHECK:           scf.for %{{.+}} = %c0{{.*}} to %c4
+// CHECK:             scf.if
+// CHECK:               llvm.load {{.+}} {alignment = 4 : i64} : !llvm.ptr -> vector<8xf32>
+// CHECK:             } else {
+// CHECK:               scf.for
+// CHECK:                 scf.if
+// CHECK:                   llvm.load {{.+}} {alignment = 4 : i64} : !llvm.ptr -> f32
+rtile.func @transposed(%X: memref<?x64xf32>, %Y: memref<32xf32>)
+    grid(%i: index) {
+  %c0 = arith.constant 0 : index
+  %v = rtile.view %X[*, *] transposed : memref<?x64xf32> to !rtile.view<32x4xf32>
+  %t = rtile.load %v[%c0, %i] : !rtile.view<32x4xf32>
+  %s = rtile.reduce sum %t : tensor<32x4xf32>
+  %y = rtile.view %Y[*] : memref<32xf32> to !rtile.view<32xf32>
+  rtile.store %s, %y[%c0] : !rtile.view<32xf32>
+  rtile.return
+}

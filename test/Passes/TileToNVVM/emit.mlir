@@ -136,3 +136,32 @@ rtile.func @walks(%Z: memref<?xf32, strided<[1]>>) grid(%i: index)
   rtile.store %one, %z[%i] : !rtile.view<16xf32>
   rtile.return
 }
+
+// Rows of a transposed view lie side by side: lanes of one column read neighbours.
+// What is repeated for all rows is read by the threads that hold its columns, and
+// neither lies in shared memory nor waits for others.
+
+// CHECK-LABEL: llvm.func ptx_kernelcc @weighs_parts(
+// CHECK-SAME:    rtile.shared_bytes = 0 : i64, rtile.threads = 32 : i64
+// CHECK-NOT:     nvvm.barrier
+// CHECK-COUNT-12: @$2 ld.global.b32
+// CHECK-NOT:     nvvm.barrier
+// CHECK:         nvvm.shfl.sync
+// CHECK-NOT:     nvvm.barrier
+// CHECK:         llvm.return
+rtile.func @weighs_parts(%P: memref<?x64xf32>, %W: memref<?xf32>,
+                         %O: memref<64xf32>) grid(%i: index) {
+  %c0 = arith.constant 0 : index
+  %c16 = arith.constant 16 : index
+  %element = arith.muli %i, %c16 : index
+  %p = rtile.view %P[*, *] transposed : memref<?x64xf32> to !rtile.view<16x16xf32>
+  %w = rtile.view %W[*] : memref<?xf32> to !rtile.view<16xf32>
+  %o = rtile.view %O[*] : memref<64xf32> to !rtile.view<16xf32>
+  %parts = rtile.load %p[%element, %c0] : !rtile.view<16x16xf32>
+  %weights = rtile.load %w[%c0] : !rtile.view<16xf32>
+  %wide = rtile.broadcast %weights columns : tensor<16xf32> -> tensor<16x16xf32>
+  %weighed = arith.mulf %parts, %wide : tensor<16x16xf32>
+  %sum = rtile.reduce sum %weighed : tensor<16x16xf32>
+  rtile.store %sum, %o[%element] : !rtile.view<16xf32>
+  rtile.return
+}
