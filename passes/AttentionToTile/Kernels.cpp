@@ -224,7 +224,7 @@ static Value countPartsOf(HostPlan &plan, attn::SplitKVAttr split, Value keys,
 static Value countParts(HostPlan &plan, Attention &attention, unsigned index,
                         const FillingParts &filling) {
   // Times the keys that are worth a part.
-  constexpr int64_t longPart = 8;
+  constexpr int64_t longPart = 32;
   attn::SplitKVAttr split = attention.op.getSplitKvAttr();
   const BranchSizes &sizes = attention.sizes[index];
   Value queries = attention.query.sizes[attention.op.getSequenceAxis()];
