@@ -180,33 +180,29 @@ KernelList ringlet::listKernels(HostPlan &plan, Attention &attention) {
 struct FillingParts {
   /// Where all sequences have as many keys.
   Value ofAll;
-  /// Where one may have most of them; null if none may.
-  Value ofOne;
+  /// Where one may have most of them: so many times as many. Null if none may.
+  Value times;
 };
 
 static FillingParts countFillingParts(HostPlan &plan, Attention &attention) {
-  // More than so many times the memory for what parts leave is not worth it.
-  constexpr int64_t mostTimes = 8;
+  // More times the memory for what parts leave is not worth it.
+  constexpr int64_t mostTimes = 4;
   attn::SplitKVAttr split = attention.op.getSplitKvAttr();
   Value queries = attention.query.sizes[attention.op.getSequenceAxis()];
   Value rows = plan.mul(queries, plan.constant(split.getHeads()));
   int64_t groups = attention.op.getQueryHeads() / split.getHeads();
-  Value tilesOfOne =
-      plan.mul(plan.ceilDiv(rows, split.getRows()), plan.constant(groups));
-  Value tiles = plan.mul(tilesOfOne, attention.query.sizes[0]);
+  Value tiles = plan.mul(
+      plan.mul(plan.ceilDiv(rows, split.getRows()), plan.constant(groups)),
+      attention.query.sizes[0]);
   int64_t pointsOfProcessor = split.getPoints();
   Value points = plan.sub(
       plan.mul(plan.multiprocessors(), plan.constant(pointsOfProcessor)),
       plan.constant(pointsOfProcessor - 1));
-  auto fill = [&](Value of) {
-    return plan.ceilDiv(points, plan.max(of, plan.constant(1)));
-  };
-  FillingParts filling{fill(tiles), nullptr};
-  if (attention.op.getKeyLengths() || attention.op.getKeyBegins()) {
-    Value alone = fill(tilesOfOne);
-    Value times = plan.mul(filling.ofAll, plan.constant(mostTimes));
-    filling.ofOne = plan.min(alone, times);
-  }
+  FillingParts filling{plan.ceilDiv(points, plan.max(tiles, plan.constant(1))),
+                       nullptr};
+  if (attention.op.getKeyLengths() || attention.op.getKeyBegins())
+    filling.times =
+        plan.min(attention.query.sizes[0], plan.constant(mostTimes));
   return filling;
 }
 
@@ -224,7 +220,7 @@ static Value countPartsOf(HostPlan &plan, attn::SplitKVAttr split, Value keys,
 static Value countParts(HostPlan &plan, Attention &attention, unsigned index,
                         const FillingParts &filling) {
   // Times the keys that are worth a part.
-  constexpr int64_t longPart = 32;
+  constexpr int64_t longPart = 16;
   attn::SplitKVAttr split = attention.op.getSplitKvAttr();
   const BranchSizes &sizes = attention.sizes[index];
   Value queries = attention.query.sizes[attention.op.getSequenceAxis()];
@@ -249,19 +245,24 @@ static Value countParts(HostPlan &plan, Attention &attention, unsigned index,
   }
   Value parts = countPartsOf(plan, split, keys, filling.ofAll);
   parts = plan.min(parts, plan.max(enough, plan.constant(1)));
-  if (!filling.ofOne)
+  if (!filling.times)
     return parts;
-  Value ofLong = plan.ceilDiv(keys, longPart * split.getPart());
-  return plan.max(parts, plan.min(filling.ofOne, ofLong));
+  // A whole number of times, so that they fill it as often.
+  Value ofLong =
+      plan.mul(filling.ofAll, plan.constant(longPart * split.getPart()));
+  Value times = plan.min(filling.times, plan.floorDiv(keys, ofLong));
+  return plan.max(parts, plan.mul(filling.ofAll, times));
 }
 
 KernelList ringlet::listPartsKernels(HostPlan &plan, Attention &attention) {
   SmallVector<Value> counts, firsts;
   FillingParts filling = countFillingParts(plan, attention);
   Value all = plan.constant(0);
-  Value most =
-      countPartsOf(plan, attention.op.getSplitKvAttr(), attention.getKeyRows(),
-                   filling.ofOne ? filling.ofOne : filling.ofAll);
+  Value mostFilling = filling.ofAll;
+  if (filling.times)
+    mostFilling = plan.mul(filling.ofAll, filling.times);
+  Value most = countPartsOf(plan, attention.op.getSplitKvAttr(),
+                            attention.getKeyRows(), mostFilling);
   for (unsigned i = 0; i < attention.sizes.size(); ++i) {
     counts.push_back(countParts(plan, attention, i, filling));
     firsts.push_back(all);
