@@ -9,6 +9,7 @@
 #define RINGLET_LIB_COMPILER_ABITYPES_H
 
 #include "dialects/Layout/IR/LayoutDialect.h"
+#include "lib/Tensor/Precision.h"
 #include "ringlet/abi/ArtifactGenerated.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
@@ -18,6 +19,12 @@ namespace ringlet {
 
 /// DType::None for a type that no tensor of an artefact has.
 abi::DType toAbi(mlir::Type elementType);
+
+/// They are numbered alike.
+inline abi::Precision toAbi(Precision precision) {
+  static_assert(uint8_t(Precision::bf16x3) == uint8_t(abi::Precision::BF16x3));
+  return static_cast<abi::Precision>(precision);
+}
 
 /// Dynamic sizes become -1.
 std::vector<int64_t> toAbiSizes(llvm::ArrayRef<int64_t> sizes);

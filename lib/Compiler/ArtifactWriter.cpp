@@ -116,7 +116,7 @@ ArtifactWriter::makeKernel(Operation *tileOp, Operation *codeOp) {
       return tile.emitError("expected parameters that are index or memref "
                             "without an offset, found ")
              << attr.getValue();
-    (*param)->name = nameOf(parameter);
+    (*param)->name = ::nameOf(parameter);
     (*param)->writes =
         (*param)->kind == abi::ParamKind::Buffer && mayStore(parameter);
     kernel->params.push_back(std::move(*param));

@@ -148,6 +148,7 @@ bool GraphBuilder::addAttention(attn::AttentionOp op) {
     node.scale = op.getScale()->convertToDouble();
   if (op.getSoftcap())
     node.softcap = op.getSoftcap()->convertToDouble();
+  node.precision = toAbi(op.getProductPrecision());
   node.mix = op.getMix() == attn::Mix::Sum ? abi::Mix::Sum : abi::Mix::Softmax;
   if (op.getOutputScale())
     node.output_scale = op.getOutputScale()->convertToDouble();

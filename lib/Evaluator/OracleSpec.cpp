@@ -63,5 +63,6 @@ oracle::AttentionSpec ringlet::toOracle(attn::AttentionOp op,
   spec.outputScale = read(op.getOutputScale());
   spec.scale = read(op.getScale());
   spec.softcap = read(op.getSoftcap());
+  spec.precision = op.getProductPrecision();
   return spec;
 }

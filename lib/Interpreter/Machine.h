@@ -15,6 +15,7 @@
 #include "lib/Interpreter/Interpreter.h"
 #include "lib/Interpreter/Program.h"
 #include "lib/Interpreter/Shadow.h"
+#include "lib/Tensor/Precision.h"
 
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/Support/LogicalResult.h"
@@ -224,10 +225,12 @@ struct ProductShape {
   bool transposed;
 };
 
-/// `result` = `lhs` * `rhs` + `init`, if there is one.
+/// `result` = `lhs` * `rhs` + `init`, if there is one. Of factors that are
+/// rounded or split (R7) products are summed from 0, the small ones first.
 void multiply(Machine &machine, const ProductShape &shape,
               const std::vector<float> &lhs, const std::vector<float> &rhs,
-              const std::vector<float> *init, std::vector<float> &result);
+              const std::vector<float> *init, std::vector<float> &result,
+              Precision precision = Precision::f32);
 
 /// "(1, 0, 2)": a point that is given as one number.
 std::string describePoint(int64_t point, llvm::ArrayRef<int64_t> grid);

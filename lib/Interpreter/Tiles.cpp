@@ -23,11 +23,11 @@ ProductShape::ProductShape(Type lhs, Type result, bool transposed)
       depth(cast<RankedTensorType>(lhs).getDimSize(1)), transposed(transposed) {
 }
 
-void interpreter::multiply(Machine &machine, const ProductShape &shape,
-                           const std::vector<float> &left,
-                           const std::vector<float> &right,
-                           const std::vector<float> *init,
-                           std::vector<float> &result) {
+/// `result` += `left` * `right`.
+static void addProduct(Machine &machine, const ProductShape &shape,
+                       const std::vector<float> &left,
+                       const std::vector<float> &right,
+                       std::vector<float> &result) {
   auto [rows, columns, depth, transposed] = shape;
   const float *lhs = left.data(), *rhs = right.data();
   if (transposed) {
@@ -37,10 +37,6 @@ void interpreter::multiply(Machine &machine, const ProductShape &shape,
         machine.scratch[k * columns + j] = rhs[j * depth + k];
     rhs = machine.scratch.data();
   }
-  if (init)
-    result = *init;
-  else
-    result.assign(rows * columns, 0.0f);
   for (int64_t i = 0; i < rows; ++i) {
     float *sums = result.data() + i * columns;
     for (int64_t k = 0; k < depth; ++k) {
@@ -52,6 +48,42 @@ void interpreter::multiply(Machine &machine, const ProductShape &shape,
   }
 }
 
+namespace {
+/// The factors of a tile as products have them.
+struct SplitTile {
+  SplitTile(Precision precision, const std::vector<float> &tile) {
+    for (float value : tile) {
+      Parts parts(precision, value);
+      high.push_back(parts.high);
+      low.push_back(parts.low);
+    }
+  }
+  std::vector<float> high, low;
+};
+} // namespace
+
+void interpreter::multiply(Machine &machine, const ProductShape &shape,
+                           const std::vector<float> &left,
+                           const std::vector<float> &right,
+                           const std::vector<float> *init,
+                           std::vector<float> &result, Precision precision) {
+  if (init && precision == Precision::f32)
+    result = *init;
+  else
+    result.assign(shape.rows * shape.columns, 0.0f);
+  if (precision == Precision::f32)
+    return addProduct(machine, shape, left, right, result);
+  SplitTile lhs(precision, left), rhs(precision, right);
+  if (isSplit(precision)) {
+    addProduct(machine, shape, lhs.low, rhs.high, result);
+    addProduct(machine, shape, lhs.high, rhs.low, result);
+  }
+  addProduct(machine, shape, lhs.high, rhs.high, result);
+  if (init)
+    for (size_t i = 0; i < result.size(); ++i)
+      result[i] += (*init)[i];
+}
+
 static LogicalResult runDot(Machine &machine, const Instruction &instruction) {
   auto op = cast<rtile::DotOp>(instruction.op);
   multiply(machine,
@@ -60,7 +92,7 @@ static LogicalResult runDot(Machine &machine, const Instruction &instruction) {
            machine.operand(instruction, 0).floats,
            machine.operand(instruction, 1).floats,
            op.getInit() ? &machine.operand(instruction, 2).floats : nullptr,
-           machine.floatResult(instruction));
+           machine.floatResult(instruction), op.getProductPrecision());
   return success();
 }
 

@@ -16,6 +16,7 @@
 
 #include "lib/Layout/Dilation.h"
 #include "lib/Layout/OrderSpec.h"
+#include "lib/Tensor/Precision.h"
 #include "lib/Tensor/Tensor.h"
 
 #include <cstdint>
@@ -86,6 +87,10 @@ struct AttentionSpec {
   std::optional<double> scale;
   /// c of c * tanh(s / c), applied to scaled scores (section 3).
   std::optional<double> softcap;
+  /// What factors of products become in the precision of the inputs; anything
+  /// but f32 beside inputs of f32 only (R7). The exact result knows nothing of
+  /// it.
+  Precision precision = Precision::f32;
 };
 
 /// The operands. Queries and keys may each be

@@ -204,8 +204,9 @@ private:
   }
 
   float multiply(const float *queryRow, const float *keyRow) {
-    return sumOf(
-        dim, [&](size_t i) { return round(double(queryRow[i]) * keyRow[i]); });
+    return sumOf(dim, [&](size_t i) {
+      return round(ringlet::multiply(spec.precision, queryRow[i], keyRow[i]));
+    });
   }
 
   /// The score of a product, in units.
@@ -270,13 +271,16 @@ private:
       std::fill(laneSums.begin(), laneSums.end(), 0.0f);
       for (; term < end; ++term) {
         size_t k = binary ? chosen.size() - 1 - term : term;
-        double probability = roundTo(dtype, round(scores[k] / before));
+        auto probability =
+            static_cast<float>(roundTo(dtype, round(scores[k] / before)));
         const float *valueRow = values.row(
             extent.batch, extent.first + chosen[k], keyHead, scratch.data());
         float *lane = laneSums.data() +
                       (form == Arithmetic::Lanes ? k % 2 * valueDim : 0);
         for (size_t i = 0; i < valueDim; ++i)
-          lane[i] = round(lane[i] + double(round(probability * valueRow[i])));
+          lane[i] =
+              round(lane[i] + double(round(ringlet::multiply(
+                                  spec.precision, probability, valueRow[i]))));
       }
       std::vector<float> lanes(valueDim);
       for (size_t i = 0; i < valueDim; ++i)

@@ -265,6 +265,11 @@ private:
       return refuse(formatText("expected a softcap above 0 (section 3), found "
                                "{:f}; nearest legal choice: no softcap",
                                *spec.softcap));
+    if (spec.precision != Precision::f32 && inputs.query.dtype() != DType::f32)
+      return refuse(formatText(
+          "expected precision f32 beside a query of {} (R7), found {}; nearest "
+          "legal choice: precision f32",
+          nameOf(inputs.query.dtype()), nameOf(spec.precision)));
     if (spec.outputScale && spec.mix != Mix::Sum)
       return refuse(formatText(
           "expected output_scale under mix = sum only (R2), found {:f} under "

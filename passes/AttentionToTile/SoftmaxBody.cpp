@@ -42,7 +42,11 @@ SoftmaxBody::SoftmaxBody(KernelBuilder &k, Attention &attention,
       rowType(k.tileType({tiling.getQuery()})),
       scoreType(k.tileType({tiling.getQuery(), keyRows})),
       wideType(k.tileType({tiling.getQuery(), op.getValueDim()})),
-      valueElement(getTileElement(attention)) {}
+      valueElement(getTileElement(attention)) {
+  if (Precision precision = op.getProductPrecision();
+      precision != Precision::f32)
+    ofProducts = rtile::PrecisionAttr::get(op.getContext(), precision);
+}
 
 SoftmaxBody::SoftmaxBody(KernelBuilder &k, Attention &attention,
                          int64_t elements, Value firstElement)
@@ -173,7 +177,7 @@ SmallVector<Value> SoftmaxBody::addKeys(KeyTiles &keys, const KeyStep &step,
   Value keyTile = k.load("k_tile", place.key, keyRow);
   Value product =
       k.create<rtile::DotOp>("product", scoreType, queryTile, keyTile, Value(),
-                             /*transposed=*/true);
+                             /*transposed=*/true, ofProducts);
   if (keyScale)
     product = k.create<arith::MulFOp>(
         "key_product", product,
@@ -204,9 +208,9 @@ SmallVector<Value> SoftmaxBody::addKeys(KeyTiles &keys, const KeyStep &step,
   Value valueTile = k.load("v_tile", step.value, keyRow);
   Value decayed = k.create<arith::MulFOp>("acc_decayed", acc,
                                           alongValues("alpha_wide", decay));
-  Value newAccumulator = k.create<rtile::DotOp>("acc_new", acc.getType(),
-                                                rounded, valueTile, decayed,
-                                                /*transposed=*/false);
+  Value newAccumulator = k.create<rtile::DotOp>(
+      "acc_new", acc.getType(), rounded, valueTile, decayed,
+      /*transposed=*/false, ofProducts);
   return {newMaximum, newSum, newAccumulator};
 }
 

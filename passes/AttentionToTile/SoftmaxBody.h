@@ -123,6 +123,8 @@ private:
   mlir::Value firstElement;
   /// Null for 1.
   mlir::Value keyScale;
+  /// That of products (R7); null for that of their operands.
+  rtile::PrecisionAttr ofProducts;
   /// That of tiles of values, and so of weights.
   mlir::Type valueElement;
   /// Of all steps of the loop; null for what nothing is multiplied by.

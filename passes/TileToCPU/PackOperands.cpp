@@ -73,7 +73,25 @@ struct PackOperands : ringlet::impl::RTilePackOperandsBase<PackOperands> {
       Geometry geometry = Geometry::of(func);
       func.walk([&](rtile::LoadOp load) { chooseForms(load); });
       func.walk([&](rtile::DotOp dot) { chooseBlocks(dot, *row, geometry); });
+      explainPrecision(func);
     });
+  }
+
+  /// R7: what may be coarser is not faster here.
+  static void explainPrecision(rtile::FuncOp func) {
+    Precision precision = Precision::f32;
+    func.walk([&](rtile::DotOp dot) {
+      precision = std::max(precision, dot.getProductPrecision());
+    });
+    if (precision == Precision::f32)
+      return;
+    remark::missed(func.getLoc(), remark::RemarkOpts::name("PackOperands")
+                                      .category("rtile-pack-operands")
+                                      .function(func.getSymName()))
+        << llvm::formatv("{0}: products that may be of {1} are of f32, which "
+                         "is more accurate: CPU code has no others (R7)",
+                         func.getSymName(), StringRef(nameOf(precision)))
+               .str();
   }
 
   void chooseGeometry(rtile::FuncOp func, const arch::CPULevel &row) {

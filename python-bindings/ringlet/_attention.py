@@ -21,6 +21,7 @@ from ringlet._values import flag, is_integer, is_list, number, one_of
 
 # What has a row for each token.
 _ROWS = ("query", "key", "value", "output", "lse")
+_PRECISIONS = ("f32", "tf32", "tf32x3", "bf16x3")
 # Architectures whose fastest instructions are code for them alone.
 _SPECIFIC = ("sm_90",)
 
@@ -47,6 +48,7 @@ def attention(
     scale: Optional[float] = None,
     softcap: Optional[float] = None,
     sink: Any = None,
+    precision: str = "f32",
     mix: str = "softmax",
     output_scale: Optional[float] = None,
     layout: str = "bshd",
@@ -110,6 +112,9 @@ def attention(
                        last key, as decoding with a cache wants it.
     scale              of the scores; None is 1 / sqrt(head size)
     softcap            c of c tanh(score / c); 0 is none
+    precision          how coarsely products of f32 may be computed, so that a GPU's
+                       matrix instructions can: "tf32", of factors of 11 digits;
+                       "tf32x3" and "bf16x3", of sums of two numbers of 11 or 8 (R7)
     sink               a logit that joins the softmax of each head (R3): f32 [heads]
     mix, output_scale  "softmax": the branches share one softmax (R1). "sum": each
                        has its own, the outputs are added and multiplied by
@@ -172,6 +177,9 @@ def attention(
             factor = number(name, value_, rule=rule)
             if factor or name != "softcap":
                 clauses.append(f"{name} = {factor:.17e}")
+    precision = one_of("precision", precision, _PRECISIONS, rule="R7")
+    if precision != "f32":
+        clauses.append(f"precision = {precision}")
     graph = _Graph(
         tuple(operands.known.items()),
         tuple(operands.names),

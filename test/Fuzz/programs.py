@@ -145,6 +145,8 @@ class Writer:
             clauses.append(f"scale = {dice.choice(('0.125', '1.0e-3', '2.0'))}")
         if self.chance(0.1):
             clauses.append("softcap = 30.0")
+        if self.chance(0.1):
+            clauses.append(f"precision = {dice.choice(('tf32', 'tf32x3', 'bf16x3'))}")
         if is_sum:
             clauses.append("mix = sum")
             if self.chance(0.5):

@@ -103,6 +103,8 @@ static std::string describeAttention(const abi::Attention &node) {
     text += ", scales given";
   if (node.query_starts() >= 0)
     text += ", packed";
+  if (node.precision() != abi::Precision::F32)
+    text += formatText(", precision {}", nameOf(fromAbi(node.precision())));
   if (node.pattern_order())
     text += ", along " + layout::describe(fromAbi(*node.pattern_order()));
   return text + (node.mix() == abi::Mix::Sum ? ", mix sum" : ", mix softmax");

@@ -21,6 +21,10 @@ namespace ringlet::run {
 /// Nothing for types that host tensors do not have.
 std::optional<DType> fromAbi(abi::DType dtype);
 layout::OrderSpec fromAbi(const abi::Order &order);
+/// They are numbered alike.
+inline Precision fromAbi(abi::Precision precision) {
+  return static_cast<Precision>(precision);
+}
 /// A branch without the values that its w and r may be given by.
 oracle::Branch fromAbi(const abi::Branch &branch, int64_t heads);
 

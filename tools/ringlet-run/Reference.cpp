@@ -178,6 +178,7 @@ void Reference::makeSpec(const abi::Attention &node, int64_t heads,
     spec.scale = *node.scale();
   if (node.softcap())
     spec.softcap = *node.softcap();
+  spec.precision = fromAbi(node.precision());
 }
 
 std::string

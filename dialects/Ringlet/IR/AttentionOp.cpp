@@ -11,8 +11,6 @@
 #include "ringlet/abi/Limits.h"
 
 #include "mlir/IR/Builders.h"
-#include "mlir/IR/Matchers.h"
-#include "mlir/IR/PatternMatch.h"
 
 #include <cmath>
 
@@ -487,6 +485,16 @@ static LogicalResult verifyKernels(AttentionOp op) {
   return success();
 }
 
+/// R7: other types have a precision of their own.
+static LogicalResult verifyPrecision(AttentionOp op) {
+  Type element = op.getQuery().getType().getElementType();
+  if (!op.getPrecision() || element.isF32())
+    return success();
+  return op.emitOpError("expected a query of f32 beside precision = ")
+         << StringRef(nameOf(op.getProductPrecision())) << ", found " << element
+         << " (R7)";
+}
+
 static LogicalResult verifyOptions(AttentionOp op) {
   auto finitePositive = [&](std::optional<APFloat> value, StringRef name,
                             StringRef rule) -> LogicalResult {
@@ -550,51 +558,7 @@ LogicalResult AttentionOp::verify() {
       failed(verifyOptions(*this)) || failed(verifyResults(*this)))
     return failure();
   if (failed(verifyPages(*this)) || failed(verifyKeyBegins(*this)) ||
-      failed(verifyScales(*this)))
+      failed(verifyScales(*this)) || failed(verifyPrecision(*this)))
     return failure();
   return verifyPadding(*this);
-}
-
-//===----------------------------------------------------------------------===//
-// Canonicalization
-//===----------------------------------------------------------------------===//
-
-/// `size` if it is a constant, else the runtime `extent` that it stands for.
-static int64_t getKnown(Value size, int64_t extent) {
-  DenseIntElementsAttr constant;
-  return matchPattern(size, m_Constant(&constant))
-             ? constant.getSplatValue<int64_t>()
-             : extent;
-}
-
-/// Sizes that are constants become part of their branch, where B1 allows them:
-/// of others the call is refused.
-LogicalResult AttentionOp::canonicalize(AttentionOp op,
-                                        PatternRewriter &rewriter) {
-  SmallVector<Attribute> branches;
-  SmallVector<Value> left;
-  auto next = op.getSizes().begin();
-  for (BranchAttr branch : op.getBranchRange()) {
-    Value w = branch.isRuntimeW() ? *next++ : Value();
-    Value r = branch.isRuntimeR() ? *next++ : Value();
-    int64_t knownW = w ? getKnown(w, branch.getW()) : branch.getW();
-    int64_t knownR = r ? getKnown(r, branch.getR()) : branch.getR();
-    bool isLegal = (!w || knownW >= 1 || knownW == branch.getW()) &&
-                   (!r || knownR >= 1 || knownR == branch.getR()) &&
-                   (knownW < 1 || knownR <= knownW);
-    if (isLegal)
-      branch = branch.withSizes(knownW, knownR);
-    if (branch.isRuntimeW())
-      left.push_back(w);
-    if (branch.isRuntimeR())
-      left.push_back(r);
-    branches.push_back(branch);
-  }
-  if (left.size() == op.getSizes().size())
-    return failure();
-  rewriter.modifyOpInPlace(op, [&] {
-    op.getSizesMutable().assign(left);
-    op.setBranchesAttr(rewriter.getArrayAttr(branches));
-  });
-  return success();
 }

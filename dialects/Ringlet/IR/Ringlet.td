@@ -47,6 +47,22 @@ class Ringlet_Attr<string name, string attrMnemonic>
   let mnemonic = attrMnemonic;
 }
 
+def Ringlet_PrecisionAttr : Ringlet_Attr<"Precision", "precision"> {
+  let summary = "What factors of f32 become in products";
+  let description = [{
+    `f32`: themselves. `tf32`: numbers of 11 digits. `tf32x3`, `bf16x3`: sums of
+    two numbers of 11 or 8 digits, of which three products are made (rule R7).
+
+    Example:
+
+    ```mlir
+    #fast = #ringlet.precision bf16x3
+    ```
+  }];
+  let parameters = (ins "::ringlet::Precision":$value);
+  let assemblyFormat = "$value";
+}
+
 def Ringlet_BranchAttr : Ringlet_Attr<"Branch", "branch"> {
   let summary = "One dilated, segmented set of keys";
   let description = [{

@@ -10,6 +10,7 @@
 
 #include "dialects/Layout/IR/LayoutDialect.h"
 #include "dialects/Layout/IR/OrderInterface.h"
+#include "dialects/Support/Precision.h"
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinTypes.h"

@@ -11,6 +11,7 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/IR/TypeUtilities.h"
 
@@ -95,13 +96,28 @@ static void printMix(OpAsmPrinter &printer, Operation *, MixAttr mix) {
   printer << stringifyMix(mix.getValue());
 }
 
+static ParseResult parsePrecision(OpAsmParser &parser,
+                                  PrecisionAttr &precision) {
+  FailureOr<Precision> value = FieldParser<Precision>::parse(parser);
+  if (failed(value))
+    return failure();
+  precision = PrecisionAttr::get(parser.getContext(), *value);
+  return success();
+}
+
+static void printPrecision(OpAsmPrinter &printer, Operation *,
+                           PrecisionAttr precision) {
+  if (precision)
+    printer << nameOf(precision.getValue());
+}
+
 /// The clauses of the operation's `oilist`, in its order.
 static constexpr StringLiteral kClauses[] = {
-    "causal",  "window", "grid_window",  "pattern_order", "q_offset",
-    "lengths", "packed", "pages",        "key_begins",    "k_scale",
-    "v_scale", "sizes",  "sink",         "block_mask",    "scale",
-    "softcap", "mix",    "output_scale", "combine",       "tilings",
-    "split_kv"};
+    "causal",  "window",    "grid_window", "pattern_order", "q_offset",
+    "lengths", "packed",    "pages",       "key_begins",    "k_scale",
+    "v_scale", "sizes",     "sink",        "block_mask",    "scale",
+    "softcap", "precision", "mix",         "output_scale",  "combine",
+    "tilings", "split_kv"};
 
 /// A word where clauses end is one that is none, or one that was there.
 static ParseResult parseEndOfClauses(OpAsmParser &parser, ArrayAttr) {
@@ -140,6 +156,50 @@ static void printCombine(OpAsmPrinter &printer, Operation *,
 
 #define GET_OP_CLASSES
 #include "dialects/Ringlet/IR/RingletOps.cpp.inc"
+
+//===----------------------------------------------------------------------===//
+// Canonicalization of attention
+//===----------------------------------------------------------------------===//
+
+/// `size` if it is a constant, else the runtime `extent` that it stands for.
+static int64_t getKnown(Value size, int64_t extent) {
+  DenseIntElementsAttr constant;
+  return matchPattern(size, m_Constant(&constant))
+             ? constant.getSplatValue<int64_t>()
+             : extent;
+}
+
+/// Sizes that are constants become part of their branch, where B1 allows them:
+/// of others the call is refused.
+LogicalResult AttentionOp::canonicalize(AttentionOp op,
+                                        PatternRewriter &rewriter) {
+  SmallVector<Attribute> branches;
+  SmallVector<Value> left;
+  auto next = op.getSizes().begin();
+  for (BranchAttr branch : op.getBranchRange()) {
+    Value w = branch.isRuntimeW() ? *next++ : Value();
+    Value r = branch.isRuntimeR() ? *next++ : Value();
+    int64_t knownW = w ? getKnown(w, branch.getW()) : branch.getW();
+    int64_t knownR = r ? getKnown(r, branch.getR()) : branch.getR();
+    bool isLegal = (!w || knownW >= 1 || knownW == branch.getW()) &&
+                   (!r || knownR >= 1 || knownR == branch.getR()) &&
+                   (knownW < 1 || knownR <= knownW);
+    if (isLegal)
+      branch = branch.withSizes(knownW, knownR);
+    if (branch.isRuntimeW())
+      left.push_back(w);
+    if (branch.isRuntimeR())
+      left.push_back(r);
+    branches.push_back(branch);
+  }
+  if (left.size() == op.getSizes().size())
+    return failure();
+  rewriter.modifyOpInPlace(op, [&] {
+    op.getSizesMutable().assign(left);
+    op.setBranchesAttr(rewriter.getArrayAttr(branches));
+  });
+  return success();
+}
 
 //===----------------------------------------------------------------------===//
 // ReorderOp

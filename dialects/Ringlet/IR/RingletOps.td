@@ -58,6 +58,8 @@ def Ringlet_AttentionOp : Ringlet_Op<"attention",
         w before r. One that is a constant becomes part of its branch where B1
         allows it;
       * `scale` (default 1/sqrt(D)), `softcap` (rules of section 3);
+      * `precision = f32` (default), or `tf32`, `tf32x3`, `bf16x3`: how coarsely
+        products of f32 may be computed, so that matrix instructions can (R7);
       * `mix = softmax` (default, R1) or `sum` with `output_scale` (R2);
       * `sink`: one raw logit a query head, f32 `[Hq]` (R3);
       * `combine`: how kernels compute several branches, which changes no value
@@ -168,6 +170,7 @@ def Ringlet_AttentionOp : Ringlet_Op<"attention",
     OptionalAttr<F64Attr>:$output_scale,
     OptionalAttr<ConfinedAttr<DenseI64ArrayAttr,
       [DenseArrayCount<2>]>>:$block_size,
+    OptionalAttr<Ringlet_PrecisionAttr>:$precision,
     OptionalAttr<Ringlet_CombineAttr>:$combine,
     OptionalAttr<TypedArrayAttrBase<Ringlet_TilingAttr, "tilings">>:$tilings,
     OptionalAttr<Ringlet_SplitKVAttr>:$split_kv);
@@ -191,6 +194,7 @@ def Ringlet_AttentionOp : Ringlet_Op<"attention",
             custom<Window>($block_size)
           | `scale` `=` $scale
           | `softcap` `=` $softcap
+          | `precision` `=` custom<Precision>($precision)
           | `mix` `=` custom<Mix>($mix)
           | `output_scale` `=` $output_scale
           | `combine` `=` custom<Combine>($combine)
@@ -238,6 +242,11 @@ def Ringlet_AttentionOp : Ringlet_Op<"attention",
     }
     /// The tile shape of the kernel that computes a branch; there are tilings.
     ::ringlet::attn::TilingAttr getTilingOf(unsigned branch);
+    /// What factors of products become (R7).
+    ::ringlet::Precision getProductPrecision() {
+      PrecisionAttr precision = getPrecisionAttr();
+      return precision ? precision.getValue() : ::ringlet::Precision::f32;
+    }
     /// The factor of <q, k>: `scale`, or 1/sqrt(D).
     double getScaleValue();
   }];

@@ -127,6 +127,24 @@ def RTile_ViewType : TypeDef<RTile_Dialect, "View"> {
     }]>];
 }
 
+def RTile_PrecisionAttr : AttrDef<RTile_Dialect, "Precision"> {
+  let mnemonic = "precision";
+  let summary = "How coarse products of f32 may be";
+  let description = [{
+    `f32`: exact up to the rounding of f32. `tf32`: of factors rounded to 11
+    digits. `tf32x3`, `bf16x3`: of factors that are sums of two numbers of 11 or
+    8 digits, but for the product of both second ones (rule R7).
+
+    Example:
+
+    ```mlir
+    #fast = #rtile.precision bf16x3
+    ```
+  }];
+  let parameters = (ins "::ringlet::Precision":$value);
+  let assemblyFormat = "$value";
+}
+
 include "dialects/Tile/IR/TileScheduleTypes.td"
 
 def RTile_Tile : StaticShapeTensorOf<[F16, BF16, F32, I1, I32, I64, Index]>;

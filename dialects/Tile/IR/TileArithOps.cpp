@@ -106,6 +106,11 @@ LogicalResult DotOp::verify() {
   if (getInit() && getInit().getType() != result)
     return emitOpError("expected init of ")
            << result << ", found " << getInit().getType();
+  Type element = cast<RankedTensorType>(getLhs().getType()).getElementType();
+  if (getPrecision() && !element.isF32())
+    return emitOpError("expected operands of f32 beside precision = ")
+           << StringRef(nameOf(getProductPrecision())) << ", found " << element
+           << " (R7)";
   return success();
 }
 

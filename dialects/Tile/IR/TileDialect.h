@@ -9,6 +9,7 @@
 #define RINGLET_DIALECTS_TILE_IR_TILEDIALECT_H
 
 #include "dialects/Layout/IR/LayoutDialect.h"
+#include "dialects/Support/Precision.h"
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinTypes.h"

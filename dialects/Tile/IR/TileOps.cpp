@@ -157,6 +157,20 @@ static void printEntries(OpAsmPrinter &printer, Operation *, Value begin,
   printer.printRegion(body, /*printEntryBlockArgs=*/false);
 }
 
+static ParseResult parsePrecision(OpAsmParser &parser,
+                                  PrecisionAttr &precision) {
+  FailureOr<Precision> value = FieldParser<Precision>::parse(parser);
+  if (failed(value))
+    return failure();
+  precision = PrecisionAttr::get(parser.getContext(), *value);
+  return success();
+}
+
+static void printPrecision(OpAsmPrinter &printer, Operation *,
+                           PrecisionAttr precision) {
+  printer << nameOf(precision.getValue());
+}
+
 #define GET_OP_CLASSES
 #include "dialects/Tile/IR/TileOps.cpp.inc"
 

@@ -237,7 +237,8 @@ def RTile_DotOp : RTile_Op<"dot", [Pure,
   let description = [{
     `lhs` is M x K; `rhs` is K x N, or N x K with `transposed`. The result is
     M x N in f32: products and sums are in f32 whatever the operands are, added
-    to `init` when there is one.
+    to `init` when there is one. With a `precision` products of f32 may be as
+    coarse as it says (rule R7).
 
     Example:
 
@@ -250,20 +251,31 @@ def RTile_DotOp : RTile_Op<"dot", [Pure,
           : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x64xf32>
       %sum = rtile.dot %a, %a init(%gram)
           : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x64xf32>
+      %fast = rtile.dot %a, %a precision = bf16x3
+          : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x64xf32>
       rtile.return
     }
     ```
   }];
   let arguments = (ins
     2DTensorOf<[F16, BF16, F32]>:$lhs, 2DTensorOf<[F16, BF16, F32]>:$rhs,
-    Optional<2DTensorOf<[F32]>>:$init, UnitAttr:$transposed);
+    Optional<2DTensorOf<[F32]>>:$init, UnitAttr:$transposed,
+    OptionalAttr<RTile_PrecisionAttr>:$precision);
   let results = (outs 2DTensorOf<[F32]>:$result);
   let assemblyFormat = [{
     $lhs `,` $rhs (`transposed` $transposed^)?
+    (`precision` `=` custom<Precision>($precision)^)?
     (`init` `(` $init^ `)`)? attr-dict `:` type($lhs) `,`
     type($rhs) `->` type($result)
   }];
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// What factors become.
+    ::ringlet::Precision getProductPrecision() {
+      PrecisionAttr precision = getPrecisionAttr();
+      return precision ? precision.getValue() : ::ringlet::Precision::f32;
+    }
+  }];
 }
 
 def RTile_ReduceOp : RTile_Op<"reduce",

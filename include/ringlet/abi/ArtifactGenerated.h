@@ -781,6 +781,42 @@ inline const char *EnumNameMix(Mix e) {
   return EnumNamesMix()[index];
 }
 
+enum class Precision : uint8_t {
+  F32 = 0,
+  TF32 = 1,
+  TF32x3 = 2,
+  BF16x3 = 3,
+  MIN = F32,
+  MAX = BF16x3
+};
+
+inline const Precision (&EnumValuesPrecision())[4] {
+  static const Precision values[] = {
+    Precision::F32,
+    Precision::TF32,
+    Precision::TF32x3,
+    Precision::BF16x3
+  };
+  return values;
+}
+
+inline const char * const *EnumNamesPrecision() {
+  static const char * const names[5] = {
+    "F32",
+    "TF32",
+    "TF32x3",
+    "BF16x3",
+    nullptr
+  };
+  return names;
+}
+
+inline const char *EnumNamePrecision(Precision e) {
+  if (flatbuffers::IsOutRange(e, Precision::F32, Precision::BF16x3)) return "";
+  const size_t index = static_cast<size_t>(e);
+  return EnumNamesPrecision()[index];
+}
+
 enum class NodeOp : uint8_t {
   NONE = 0,
   Attention = 1,
@@ -4204,6 +4240,7 @@ struct AttentionT : public flatbuffers::NativeTable {
   int32_t key_begins = -1;
   int32_t key_scale = -1;
   int32_t value_scale = -1;
+  ringlet::abi::Precision precision = ringlet::abi::Precision::F32;
   AttentionT() = default;
   AttentionT(const AttentionT &o);
   AttentionT(AttentionT&&) FLATBUFFERS_NOEXCEPT = default;
@@ -4241,7 +4278,8 @@ struct Attention FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_PAGE_TABLE = 52,
     VT_KEY_BEGINS = 54,
     VT_KEY_SCALE = 56,
-    VT_VALUE_SCALE = 58
+    VT_VALUE_SCALE = 58,
+    VT_PRECISION = 60
   };
   int32_t query() const {
     return GetField<int32_t>(VT_QUERY, -1);
@@ -4327,6 +4365,9 @@ struct Attention FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   int32_t value_scale() const {
     return GetField<int32_t>(VT_VALUE_SCALE, -1);
   }
+  ringlet::abi::Precision precision() const {
+    return static_cast<ringlet::abi::Precision>(GetField<uint8_t>(VT_PRECISION, 0));
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyField<int32_t>(verifier, VT_QUERY, 4) &&
@@ -4361,6 +4402,7 @@ struct Attention FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            VerifyField<int32_t>(verifier, VT_KEY_BEGINS, 4) &&
            VerifyField<int32_t>(verifier, VT_KEY_SCALE, 4) &&
            VerifyField<int32_t>(verifier, VT_VALUE_SCALE, 4) &&
+           VerifyField<uint8_t>(verifier, VT_PRECISION, 1) &&
            verifier.EndTable();
   }
   AttentionT *UnPack(const flatbuffers::resolver_function_t *_resolver = nullptr) const;
@@ -4456,6 +4498,9 @@ struct AttentionBuilder {
   void add_value_scale(int32_t value_scale) {
     fbb_.AddElement<int32_t>(Attention::VT_VALUE_SCALE, value_scale, -1);
   }
+  void add_precision(ringlet::abi::Precision precision) {
+    fbb_.AddElement<uint8_t>(Attention::VT_PRECISION, static_cast<uint8_t>(precision), 0);
+  }
   explicit AttentionBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -4496,7 +4541,8 @@ inline flatbuffers::Offset<Attention> CreateAttention(
     int32_t page_table = -1,
     int32_t key_begins = -1,
     int32_t key_scale = -1,
-    int32_t value_scale = -1) {
+    int32_t value_scale = -1,
+    ringlet::abi::Precision precision = ringlet::abi::Precision::F32) {
   AttentionBuilder builder_(_fbb);
   builder_.add_output_scale(output_scale);
   if(softcap) { builder_.add_softcap(*softcap); }
@@ -4524,6 +4570,7 @@ inline flatbuffers::Offset<Attention> CreateAttention(
   builder_.add_value(value);
   builder_.add_key(key);
   builder_.add_query(query);
+  builder_.add_precision(precision);
   builder_.add_mix(mix);
   builder_.add_causal(causal);
   return builder_.Finish();
@@ -4558,7 +4605,8 @@ inline flatbuffers::Offset<Attention> CreateAttentionDirect(
     int32_t page_table = -1,
     int32_t key_begins = -1,
     int32_t key_scale = -1,
-    int32_t value_scale = -1) {
+    int32_t value_scale = -1,
+    ringlet::abi::Precision precision = ringlet::abi::Precision::F32) {
   auto branches__ = branches ? _fbb.CreateVector<flatbuffers::Offset<ringlet::abi::Branch>>(*branches) : 0;
   return ringlet::abi::CreateAttention(
       _fbb,
@@ -4589,7 +4637,8 @@ inline flatbuffers::Offset<Attention> CreateAttentionDirect(
       page_table,
       key_begins,
       key_scale,
-      value_scale);
+      value_scale,
+      precision);
 }
 
 flatbuffers::Offset<Attention> CreateAttention(flatbuffers::FlatBufferBuilder &_fbb, const AttentionT *_o, const flatbuffers::rehasher_function_t *_rehasher = nullptr);
@@ -6352,7 +6401,8 @@ inline AttentionT::AttentionT(const AttentionT &o)
         page_table(o.page_table),
         key_begins(o.key_begins),
         key_scale(o.key_scale),
-        value_scale(o.value_scale) {
+        value_scale(o.value_scale),
+        precision(o.precision) {
   branches.reserve(o.branches.size());
   for (const auto &branches_ : o.branches) { branches.emplace_back((branches_) ? new ringlet::abi::BranchT(*branches_) : nullptr); }
 }
@@ -6386,6 +6436,7 @@ inline AttentionT &AttentionT::operator=(AttentionT o) FLATBUFFERS_NOEXCEPT {
   std::swap(key_begins, o.key_begins);
   std::swap(key_scale, o.key_scale);
   std::swap(value_scale, o.value_scale);
+  std::swap(precision, o.precision);
   return *this;
 }
 
@@ -6426,6 +6477,7 @@ inline void Attention::UnPackTo(AttentionT *_o, const flatbuffers::resolver_func
   { auto _e = key_begins(); _o->key_begins = _e; }
   { auto _e = key_scale(); _o->key_scale = _e; }
   { auto _e = value_scale(); _o->value_scale = _e; }
+  { auto _e = precision(); _o->precision = _e; }
 }
 
 inline flatbuffers::Offset<Attention> Attention::Pack(flatbuffers::FlatBufferBuilder &_fbb, const AttentionT* _o, const flatbuffers::rehasher_function_t *_rehasher) {
@@ -6464,6 +6516,7 @@ inline flatbuffers::Offset<Attention> CreateAttention(flatbuffers::FlatBufferBui
   auto _key_begins = _o->key_begins;
   auto _key_scale = _o->key_scale;
   auto _value_scale = _o->value_scale;
+  auto _precision = _o->precision;
   return ringlet::abi::CreateAttention(
       _fbb,
       _query,
@@ -6493,7 +6546,8 @@ inline flatbuffers::Offset<Attention> CreateAttention(flatbuffers::FlatBufferBui
       _page_table,
       _key_begins,
       _key_scale,
-      _value_scale);
+      _value_scale,
+      _precision);
 }
 
 inline ReorderT *Reorder::UnPack(const flatbuffers::resolver_function_t *_resolver) const {

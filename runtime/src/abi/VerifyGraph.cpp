@@ -245,6 +245,13 @@ bool Verifier::verifyAttention(const std::string &place, const Graph &graph,
   if (node.mix() > Mix::MAX)
     return fail(place,
                 formatText("expected mix 0 or 1, found {}", int(node.mix())));
+  if (node.precision() > Precision::MAX ||
+      (node.precision() != Precision::F32 &&
+       graph.values()->Get(uint32_t(node.query()))->dtype() != DType::F32))
+    return fail(place, formatText("expected precision 0 to {}, and 0 beside a "
+                                  "query of another type than f32, found {} "
+                                  "(R7)",
+                                  int(Precision::MAX), int(node.precision())));
   if (!std::isfinite(node.output_scale()) ||
       (node.scale() && !std::isfinite(*node.scale())) ||
       (node.softcap() && !(*node.softcap() > 0)))

@@ -513,7 +513,7 @@ func.func @o2_pattern_order_without_volume(%q: tensor<1x64x4x16xf32>, %k: tensor
 // -----
 
 func.func @no_clause(%q: tensor<1x64x4x16xf32>) {
-  // expected-error@+1 {{expected one of the clauses causal, window, grid_window, pattern_order, q_offset, lengths, packed, pages, key_begins, k_scale, v_scale, sizes, sink, block_mask, scale, softcap, mix, output_scale, combine, tilings, split_kv or the types behind a colon, found 'casual'; did you mean causal?}}
+  // expected-error@+1 {{expected one of the clauses causal, window, grid_window, pattern_order, q_offset, lengths, packed, pages, key_begins, k_scale, v_scale, sizes, sink, block_mask, scale, softcap, precision, mix, output_scale, combine, tilings, split_kv or the types behind a colon, found 'casual'; did you mean causal?}}
   %o, %lse = ringlet.attention %q, %q, %q branches [<w = 8, r = 1>] scale = 0.5 casual
       : (tensor<1x64x4x16xf32>, tensor<1x64x4x16xf32>, tensor<1x64x4x16xf32>) -> (tensor<1x64x4x16xf32>, tensor<1x4x64xf32>)
   return

@@ -144,6 +144,9 @@ void Coverage::collect(const Operation &op) {
   note("output_scale", spec.outputScale.has_value());
   note("scale", spec.scale.has_value());
   note("softcap", spec.softcap.has_value());
+  note("products of tf32", spec.precision == Precision::tf32);
+  note("products of tf32x3", spec.precision == Precision::tf32x3);
+  note("products of bf16x3", spec.precision == Precision::bf16x3);
   note("sink", op.sink && spec.mix == oracle::Mix::Softmax);
   note("sink of each branch", op.sink && spec.mix == oracle::Mix::Sum);
   const auto &queryOrder = graph.values[op.operands[0]].order;
@@ -395,6 +398,9 @@ const std::vector<std::string> &coverageNames() {
       "output_scale",
       "scale",
       "softcap",
+      "products of tf32",
+      "products of tf32x3",
+      "products of bf16x3",
       "sink",
       "sink of each branch",
       "queries in an order",

@@ -247,6 +247,9 @@ std::pair<int, int> GraphDraw::addAttention(int query, int key, int value,
     op.attention->branches.resize(1);
   if (further.oneIn(4))
     op.attention->softcap = further.pick({0.5, 2.0, 30.0, 1e30});
+  if (dtype == DType::f32 && precisionDice.oneIn(3))
+    op.attention->precision = precisionDice.pick(
+        {Precision::tf32, Precision::tf32x3, Precision::bf16x3});
   op.sink = sink;
   op.lengths = lengths;
   op.starts = starts;

@@ -91,6 +91,8 @@ std::string clauses(const Operation &op) {
     text += " scale = " + number(*spec.scale);
   if (spec.softcap)
     text += " softcap = " + number(*spec.softcap);
+  if (spec.precision != Precision::f32)
+    text += " precision = " + std::string(nameOf(spec.precision));
   if (spec.mix == oracle::Mix::Sum)
     text += " mix = sum";
   if (spec.outputScale)

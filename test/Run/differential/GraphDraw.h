@@ -32,7 +32,8 @@ public:
         paddingDice(seed + 7, static_cast<uint64_t>(number)),
         pageDice(seed + 9, static_cast<uint64_t>(number)),
         beginDice(seed + 10, static_cast<uint64_t>(number)),
-        narrowDice(seed + 11, static_cast<uint64_t>(number)), number(number),
+        narrowDice(seed + 11, static_cast<uint64_t>(number)),
+        precisionDice(seed + 12, static_cast<uint64_t>(number)), number(number),
         forRoles(aim == Aim::Roles) {}
 
   DrawnGraph draw() {
@@ -145,7 +146,7 @@ private:
 
   /// One for what all graphs may have beside what their kind draws.
   Dice dice, further, lengthDice, sizeDice, packDice, orderDice, combineDice,
-      paddingDice, pageDice, beginDice, narrowDice;
+      paddingDice, pageDice, beginDice, narrowDice, precisionDice;
   int64_t number;
   bool forRoles;
   DrawnGraph drawn;

@@ -351,6 +351,7 @@ def _(attention):
 
 clause("softcap", "softcap = 2.0")
 clause("scale", "scale = 0.3")
+clause("products of tf32x3", "precision = tf32x3")
 
 
 @feature("mix sum")

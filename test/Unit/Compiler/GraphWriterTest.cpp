@@ -141,6 +141,20 @@ func.func @f(%q: tensor<3x1x4x16xf32>, %k: tensor<3x8x4x16xf8E4M3FN>,
   EXPECT_EQ(g.attention(0).value_scale, 3);
 }
 
+TEST(GraphWriter, Precision) {
+  Graph g(R"mlir(
+func.func @f(%q: tensor<3x1x4x16xf32>) -> tensor<3x1x4x16xf32> {
+  %o, %l = ringlet.attention %q, %q, %q branches [<w = *, r = 1>]
+      precision = bf16x3
+      : (tensor<3x1x4x16xf32>, tensor<3x1x4x16xf32>, tensor<3x1x4x16xf32>)
+      -> (tensor<3x1x4x16xf32>, tensor<3x4x1xf32>)
+  return %o : tensor<3x1x4x16xf32>
+}
+)mlir");
+  ASSERT_TRUE(g.graph);
+  EXPECT_EQ(g.attention(0).precision, abi::Precision::BF16x3);
+}
+
 TEST(GraphWriter, DefaultsStayDefaults) {
   Graph g(R"mlir(
 func.func @f(%q: tensor<1x8x2x16xf32>) -> tensor<1x8x2x16xf32> {
@@ -158,6 +172,7 @@ func.func @f(%q: tensor<1x8x2x16xf32>) -> tensor<1x8x2x16xf32> {
   EXPECT_EQ(g.attention(0).page_table, -1);
   EXPECT_EQ(g.attention(0).key_begins, -1);
   EXPECT_EQ(g.attention(0).key_scale, -1);
+  EXPECT_EQ(g.attention(0).precision, abi::Precision::F32);
 }
 
 TEST(GraphWriter, ConstantsOrdersAndCopies) {

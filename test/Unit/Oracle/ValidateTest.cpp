@@ -249,6 +249,13 @@ TEST(Validate, Refusals) {
       {"section 3", "found 0.000000", [](Problem &p) { p.spec.softcap = 0; }},
       {"section 3", "finite softcap",
        [](Problem &p) { p.spec.softcap = HUGE_VAL; }},
+      {"R7", "a query of f16",
+       [](Problem &p) {
+         p.spec.precision = Precision::tf32;
+         p.query = Tensor(DType::f16, p.query.shape());
+         p.key = Tensor(DType::f16, p.key.shape());
+         p.value = Tensor(DType::f16, p.value.shape());
+       }},
       {"R3", "found shape [3]",
        [](Problem &p) { p.sink = vectorOf(DType::f32, {1, 2, 3}); }},
       {"R3", "type i32",
