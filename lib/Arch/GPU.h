@@ -8,6 +8,8 @@
 #ifndef RINGLET_LIB_ARCH_GPU_H
 #define RINGLET_LIB_ARCH_GPU_H
 
+#include "lib/Tensor/Precision.h"
+
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -40,6 +42,8 @@ struct GPUArch {
   /// Depth of one mma.sync with f32 sums, 0 if there is none.
   int mmaDepthF16;
   int mmaDepthBF16;
+  /// Depth of one of f32 that is rounded to 11 digits.
+  int mmaDepthTF32;
   /// Copies from global to shared memory that bypass registers.
   bool hasCpAsync;
   /// wgmma and setmaxnreg: products of four warps with operands in shared
@@ -75,6 +79,13 @@ struct GPUArch {
   int64_t sharedOfBlock(int64_t blocks) const {
     int64_t share = sharedBytesOfSM / blocks - 1024;
     return share < sharedBytes ? share : sharedBytes;
+  }
+
+  /// True if matrix instructions multiply what factors of f32 become (R7).
+  bool hasMmaOfParts(Precision precision) const {
+    return precision == Precision::bf16x3
+               ? mmaDepthBF16 == 16
+               : precision != Precision::f32 && mmaDepthTF32 == 8;
   }
 
   /// True if ptxas makes code for the architecture itself.

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 
+using namespace ringlet;
 using namespace ringlet::cost;
 
 namespace {
@@ -106,11 +107,46 @@ int64_t roundUp(int64_t a, int64_t b) { return ceilDiv(a, b) * b; }
 
 } // namespace
 
-GPUCore GPUCore::of(const arch::GPUArch &row, bool hasMma, int64_t spare) {
-  return {row.sharedBytes,       row.sharedBytesOfSM, row.registersOfSM,
-          row.registersOfThread, row.threadsOfSM,     hasMma,
-          row.hasCpAsync,        row.sumRegisters,    spare};
+GPUCore GPUCore::of(const arch::GPUArch &row, bool hasMma, int64_t spare,
+                    Precision precision) {
+  return {row.sharedBytes,
+          row.sharedBytesOfSM,
+          row.registersOfSM,
+          row.registersOfThread,
+          row.threadsOfSM,
+          hasMma,
+          row.hasCpAsync,
+          row.sumRegisters,
+          spare,
+          precision};
 }
+
+namespace {
+/// Of products of f32 by mma.sync (R7), beside those of 16 bits.
+struct PartsCost {
+  /// Times as long.
+  double products = 1;
+  /// Instructions of a lane that round or split a factor.
+  double ofFactor = 0;
+  /// Registers of a thread that parts and operands in f32 take more, and those
+  /// of them that ptxas does not find beside many sums.
+  double registers = 0, besideSums = 0;
+
+  static PartsCost of(Precision precision) {
+    switch (precision) {
+    case Precision::f32:
+      break;
+    case Precision::tf32:
+      return {2, 2, 60, 0};
+    case Precision::tf32x3:
+      return {6, 3, 80, 52};
+    case Precision::bf16x3:
+      return {3, 3, 60, 0};
+    }
+    return {};
+  }
+};
+} // namespace
 
 int64_t ringlet::cost::chooseWarps(int64_t rows, int64_t columns, bool hasMma) {
   if (rows == 0)
@@ -132,6 +168,7 @@ static int64_t getStoredBytes(const BranchShape &branch, int64_t elementBytes) {
 static bool liesNarrow(const GPUCore &core, const BranchShape &branch,
                        int64_t warps) {
   return core.hasMma && core.hasAsyncCopies &&
+         core.precision == Precision::f32 &&
          widensInRegisters(warps, branch.headDim) &&
          widensInRegisters(warps, branch.valueDim);
 }
@@ -162,6 +199,7 @@ GPUTiling ringlet::cost::estimate(const GPUCore &core,
   double ofScore = table.mmaScore + (followsTiles ? table.redoScore : 0.0);
   double numbers = branch.hasRuntimeSizes ? table.mmaRuntimeSizes : 0.0;
   double operands = branch.masksByElement ? table.mmaMaskOperands : 0.0;
+  const PartsCost parts = PartsCost::of(core.precision);
   double sums = accumulator + ofScore * scores + room + numbers + operands;
   // Where copies are asynchronous, K and V are under way in turn; elsewhere V
   // takes K's place. Without mma the weights lie beside V.
@@ -181,15 +219,16 @@ GPUTiling ringlet::cost::estimate(const GPUCore &core,
   bool ahead =
       core.hasMma && core.hasAsyncCopies && q + k + v <= core.sharedBytes;
   result.sharedBytes = q + (ahead ? k + v : std::max(k, v + weights));
-  double registers = core.hasMma
-                         ? table.mmaRegisters + accumulator + scores
-                         : table.simtRegisters + accumulator +
-                               table.simtScore * scores +
-                               (cutsInstructions ? table.simtRagged : 0.0);
+  double registers =
+      core.hasMma
+          ? table.mmaRegisters + parts.registers + accumulator + scores
+          : table.simtRegisters + accumulator + table.simtScore * scores +
+                (cutsInstructions ? table.simtRagged : 0.0);
   result.fits =
       result.sharedBytes <= core.sharedBytes &&
       (!core.hasMma ||
-       sums <= static_cast<double>(core.sumRegisters - core.spareRegisters)) &&
+       sums + parts.besideSums <=
+           static_cast<double>(core.sumRegisters - core.spareRegisters)) &&
       (core.hasMma || registers <= core.registersOfThread);
   result.registers = std::min<int64_t>(registers, core.registersOfThread);
   result.fits &= result.registers * result.threads <= core.registersOfSM;
@@ -204,11 +243,15 @@ GPUTiling ringlet::cost::estimate(const GPUCore &core,
 
   const double m = query, n = key;
   double columns = n * (roundUp(d, 16) + roundUp(dv, 16));
-  double dots = m * columns / (core.hasMma ? table.mma : table.simt);
+  double dots =
+      m * columns / (core.hasMma ? table.mma / parts.products : table.simt);
   // Every warp reads all of K and V, and its part of Q.
   double reads =
       (warps * columns + m * roundUp(d, 16)) * elementBytes / table.sharedBytes;
   double softmax = m * n * table.softmax / table.lanes;
+  if (core.hasMma)
+    softmax += (warps * columns + m * roundUp(d, 16) + m * n) * parts.ofFactor /
+               table.lanes;
   double loads = n * (d + dv) * storedBytes / table.cacheBytes;
   double hidden = static_cast<double>(result.blocks * warps);
   double longest = core.hasMma ? std::max({dots, reads, softmax}) : dots;

@@ -9,6 +9,7 @@
 #define RINGLET_LIB_COST_GPUTILING_H
 
 #include "lib/Cost/CPUTiling.h"
+#include "lib/Tensor/Precision.h"
 
 namespace ringlet::arch {
 struct GPUArch;
@@ -19,7 +20,8 @@ namespace ringlet::cost {
 /// What the model knows of a multiprocessor.
 struct GPUCore {
   /// `spare`: see spareRegisters.
-  static GPUCore of(const arch::GPUArch &row, bool hasMma, int64_t spare);
+  static GPUCore of(const arch::GPUArch &row, bool hasMma, int64_t spare,
+                    Precision precision = Precision::f32);
 
   int64_t sharedBytes;     ///< most of a block
   int64_t sharedBytesOfSM; ///< of all its blocks
@@ -34,6 +36,8 @@ struct GPUCore {
   /// Registers of a thread that tiles are to leave free beside what the model
   /// counts.
   int64_t spareRegisters = 0;
+  /// What factors of f32 become in matrix instructions (R7).
+  Precision precision = Precision::f32;
 };
 
 struct GPUTiling {

@@ -95,8 +95,7 @@ static cost::GPUSchedule getSchedule(attn::AttentionOp op,
   if (findAttentionRecipe(op, target, problem).empty())
     return schedule;
   problem.clear();
-  cost::GPUCore core = getGPUCore(
-      *target.gpu, op.getQuery().getType().getElementType(), /*spare=*/0);
+  cost::GPUCore core = getGPUCore(*target.gpu, op, /*spare=*/0);
   schedule = cost::chooseSchedule(core, getBranchShape(op, branch));
   if (!schedule.fits)
     problem = "expected tiles that a multiprocessor holds, found " +
@@ -202,8 +201,7 @@ double Predictor::countUnion(std::string &problem) {
     return 0;
   if (!op.getCausal() || !attn::getUnionShape(op).isNested)
     return cost::countCyclesOfRow(schedule, scores->ofUnion);
-  cost::GPUCore core = getGPUCore(
-      *target.gpu, op.getQuery().getType().getElementType(), /*spare=*/0);
+  cost::GPUCore core = getGPUCore(*target.gpu, op, /*spare=*/0);
   return countSteps(core, schedule);
 }
 

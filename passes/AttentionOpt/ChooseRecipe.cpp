@@ -72,8 +72,7 @@ std::string ringlet::whyNotScheduled(attn::AttentionOp op, BranchAttr branch,
     problem = checkRows("key", tiling.getKey(), cost::kKeyStep);
   if (!problem.empty())
     return problem;
-  cost::GPUCore core = getGPUCore(
-      *target.gpu, op.getQuery().getType().getElementType(), /*spare=*/0);
+  cost::GPUCore core = getGPUCore(*target.gpu, op, /*spare=*/0);
   (void)cost::findResources(core,
                             cost::forwardTiles(getBranchShape(op, branch),
                                                tiling.getQuery(),

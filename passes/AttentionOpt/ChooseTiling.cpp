@@ -86,7 +86,7 @@ TilingChoice ChooseTiling::chooseForGPU(attn::AttentionOp op,
   if (!result.missed.empty())
     return result;
   cost::GPUSchedule schedule =
-      cost::chooseSchedule(getGPUCore(row, element, spareOfScheduled), shape);
+      cost::chooseSchedule(getGPUCore(row, op, spareOfScheduled), shape);
   if (!schedule.fits) {
     result.missed = "expected tiles that a multiprocessor holds, found " +
                     cost::explain(schedule);
@@ -100,7 +100,7 @@ TilingChoice ChooseTiling::chooseForGPU(attn::AttentionOp op,
   int64_t part = getPart(op, branch, target);
   int64_t spareOfRedo = std::max(spareOfPlain, part ? registersOfTotals : 0);
   cost::GPUTiling redo = cost::chooseTiling(
-      getGPUCore(row, element, spareOfRedo), shape,
+      getGPUCore(row, op, spareOfRedo), shape,
       element.getIntOrFloatBitWidth() / 8, cost::TileKernel::Redo);
   result.tiling = attn::TilingAttr::get(
       op.getContext(), schedule.query, schedule.key,

@@ -147,11 +147,15 @@ cost::BranchShape ringlet::getBranchShape(attn::AttentionOp op,
   return shape;
 }
 
-cost::GPUCore ringlet::getGPUCore(const arch::GPUArch &row, Type element,
+cost::GPUCore ringlet::getGPUCore(const arch::GPUArch &row,
+                                  attn::AttentionOp op,
                                   int64_t spareRegisters) {
+  Type element = op.getQuery().getType().getElementType();
+  Precision precision = op.getProductPrecision();
   bool hasMma = (element.isF16() && row.mmaDepthF16 > 0) ||
-                (element.isBF16() && row.mmaDepthBF16 > 0);
-  return cost::GPUCore::of(row, hasMma, spareRegisters);
+                (element.isBF16() && row.mmaDepthBF16 > 0) ||
+                row.hasMmaOfParts(precision);
+  return cost::GPUCore::of(row, hasMma, spareRegisters, precision);
 }
 
 PlainTiling ringlet::choosePlainTiling(attn::AttentionOp op,
@@ -168,7 +172,7 @@ PlainTiling ringlet::choosePlainTiling(attn::AttentionOp op,
             cost::explain(tiling) + sizes, tiling.cyclesPerScore};
   }
   auto choose = [&](int64_t spare) {
-    return cost::chooseTiling(getGPUCore(*target.gpu, element, spare), shape,
+    return cost::chooseTiling(getGPUCore(*target.gpu, op, spare), shape,
                               element.getIntOrFloatBitWidth() / 8);
   };
   cost::GPUTiling tiling = choose(spareRegisters);

@@ -41,8 +41,8 @@ inline constexpr int64_t registersOfTotals = 16;
 /// branches show it; infinity if only the call knows.
 double countMostKeys(attn::AttentionOp op);
 
-/// What it knows of a multiprocessor that works on elements of that type.
-cost::GPUCore getGPUCore(const arch::GPUArch &row, mlir::Type element,
+/// What it knows of a multiprocessor that works on such elements.
+cost::GPUCore getGPUCore(const arch::GPUArch &row, attn::AttentionOp op,
                          int64_t spareRegisters);
 
 /// The tiling of a branch, and why.

@@ -57,7 +57,7 @@ static cost::KeySplit choose(attn::AttentionOp op, attn::BranchAttr branch,
         cost::estimate(core, shape, tiling.getQuery(), tiling.getKey()), group,
         heads);
   }
-  cost::GPUCore core = getGPUCore(*target.gpu, element, spareRegisters);
+  cost::GPUCore core = getGPUCore(*target.gpu, op, spareRegisters);
   int64_t bytes = element.getIntOrFloatBitWidth() / 8;
   double cycles = tiling.getRecipe()
                       ? cost::chooseSchedule(core, shape).cyclesPerScore

@@ -322,6 +322,11 @@ Value GPUBuilder::toWord(Value first, Value second) {
   return toWord(both);
 }
 
+Value GPUBuilder::roundToTF32(Value value) {
+  return NVVM::ConvertFloatToTF32Op::create(*this, getI32Type(), value,
+                                            NVVM::FPRoundingMode::RNA);
+}
+
 Value GPUBuilder::roundPair(Type element, Value first, Value second) {
   // The first operand of the instruction becomes the upper half.
   Type type = getVector(element, 2);
@@ -394,7 +399,9 @@ void GPUBuilder::mma(Type element, int64_t depth, MutableArrayRef<Value> d,
   Type f32 = getF32Type();
   Type sums =
       LLVM::LLVMStructType::getLiteral(getContext(), {f32, f32, f32, f32});
-  NVVM::MMATypes type = isF16 ? NVVM::MMATypes::f16 : NVVM::MMATypes::bf16;
+  NVVM::MMATypes type = isF16              ? NVVM::MMATypes::f16
+                        : element.isBF16() ? NVVM::MMATypes::bf16
+                                           : NVVM::MMATypes::tf32;
   Value result = NVVM::MmaOp::create(
       *this, sums, left, right, ValueRange(d), {16, 8, depth}, std::nullopt,
       std::nullopt, std::array{type, type},

@@ -102,6 +102,8 @@ public:
   /// Two numbers of f8E4M3FN, the halves of an i16, as two of f16.
   Value widenE4M3(Value bytes);
 
+  /// Rounds an f32 to 11 digits, as one i32.
+  Value roundToTF32(Value value);
   /// Rounds two f32 to 16 bits each, as one i32.
   Value roundPair(Type element, Value first, Value second);
 
@@ -119,7 +121,7 @@ public:
   Value maximum(Value x, Value y);
   Value minimum(Value x, Value y);
   /// d += a * b by mma.sync with `depth` 8 or 16. `a` and `b` are i32 with two
-  /// elements each.
+  /// elements each, or one of f32 that is rounded to 11 digits.
   void mma(Type element, int64_t depth, llvm::MutableArrayRef<Value> d,
            mlir::ValueRange a, mlir::ValueRange b);
 

@@ -19,7 +19,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/TileToNVVM/Product.h"
+#include "passes/TileToNVVM/ImagePlaces.h"
 #include "passes/TileToNVVM/WidenWords.h"
 
 #include <array>
@@ -40,8 +40,8 @@ int64_t getDepth(Type element, const arch::GPUArch &arch) {
 
 struct MmaProduct : BlockProduct {
   StringRef getName() const override { return "mma"; }
-  bool takes(Type lhs, Type rhs, const arch::GPUArch &arch) const override {
-    return lhs == rhs && getDepth(lhs, arch) > 0;
+  bool takes(rtile::DotOp op, const arch::GPUArch &arch) const override {
+    return getDepth(getTile(op.getLhs()).getElementType(), arch) > 0;
   }
   bool isOfMatrices() const override { return true; }
   bool takesThroughMemory(unsigned operand) const override {
@@ -57,36 +57,6 @@ struct MmaProduct : BlockProduct {
 
 /// Depth of what is multiplied at a time.
 constexpr int64_t chunkDepth = 16;
-
-/// A lane's place in an image: matrices are read from it at places that lie
-/// at one distance from each other for all lanes.
-class ImagePlaces {
-public:
-  /// `turn` is `row` mod 8.
-  ImagePlaces(GPUBuilder &builder, Value shared, const ImageOperand &operand,
-              Value row, Value turn, Value piece)
-      : b(builder), image(operand.image) {
-    if (image.swizzled)
-      piece = arith::XOrIOp::create(b, piece, turn);
-    Value alongRow = b.mul(piece, Image::pieceBytes);
-    Value bytes = b.toI64(b.add(b.mul(row, image.pitch), alongRow));
-    lane = b.at(b.at(shared, operand.offset), bytes);
-  }
-
-  /// So many rows below, a multiple of 8, and so many pieces along the row: an
-  /// even number, unless the lane's own is.
-  Value at(int64_t rows, int64_t pieces) const {
-    int64_t bytes = pieces * Image::pieceBytes;
-    int64_t turned = image.swizzled ? bytes % Image::rowOfBanks : 0;
-    Value place = turned ? b.flipBits(lane, turned) : lane;
-    return b.at(place, bytes - turned + rows * image.pitch);
-  }
-
-private:
-  GPUBuilder &b;
-  const Image &image;
-  Value lane;
-};
 
 /// The code of one product.
 class MmaCode {

@@ -13,17 +13,15 @@ using namespace ringlet::gpu;
 
 /// Those that take few operands first.
 static ArrayRef<const BlockProduct *> getBlockProducts() {
-  static const BlockProduct *const products[] = {&getMmaProduct(),
-                                                 &getSimtProduct()};
+  static const BlockProduct *const products[] = {
+      &getMmaProduct(), &getPartsProduct(), &getSimtProduct()};
   return products;
 }
 
 const BlockProduct &ringlet::gpu::chooseProduct(rtile::DotOp op,
                                                 const arch::GPUArch &arch) {
-  Type lhs = getTile(op.getLhs()).getElementType();
-  Type rhs = getTile(op.getRhs()).getElementType();
   return **llvm::find_if(getBlockProducts(), [&](const BlockProduct *product) {
-    return product->takes(lhs, rhs, arch);
+    return product->takes(op, arch);
   });
 }
 

@@ -46,8 +46,7 @@ public:
 
   /// The word of `rtile.dot`'s decision.
   virtual llvm::StringRef getName() const = 0;
-  virtual bool takes(mlir::Type lhs, mlir::Type rhs,
-                     const arch::GPUArch &arch) const = 0;
+  virtual bool takes(rtile::DotOp op, const arch::GPUArch &arch) const = 0;
   /// True if it is of matrix instructions: a warp makes whole rows of sums, and
   /// several warps read the same rows of images at once.
   virtual bool isOfMatrices() const = 0;
@@ -113,9 +112,11 @@ public:
 /// roles have it. Of two, a pass would choose, as it does for a block.
 const AsyncProduct &getAsyncProduct();
 
-// The ways there are (SimtProduct, MmaProduct and WgmmaProduct.cpp).
+// The ways there are (SimtProduct, MmaProduct, PartsProduct and
+// WgmmaProduct.cpp).
 const BlockProduct &getSimtProduct();
 const BlockProduct &getMmaProduct();
+const BlockProduct &getPartsProduct();
 const AsyncProduct &getWgmmaProduct();
 
 } // namespace gpu

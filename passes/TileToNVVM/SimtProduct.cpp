@@ -22,7 +22,9 @@ namespace {
 
 struct SimtProduct : BlockProduct {
   StringRef getName() const override { return "simt"; }
-  bool takes(Type, Type, const arch::GPUArch &) const override { return true; }
+  bool takes(rtile::DotOp, const arch::GPUArch &) const override {
+    return true;
+  }
   bool isOfMatrices() const override { return false; }
   bool takesThroughMemory(unsigned) const override { return true; }
   Fragment emit(const ThreadPart &part, const arch::GPUArch &, rtile::DotOp op,

@@ -295,6 +295,28 @@ void gpu_multiply(const uint32_t *words, uint32_t isHalf, float *sums) {
   }
 }
 
+/// m16n8k8 of numbers whose last 13 digits do not count.
+void gpu_multiply_tf32(const uint32_t *words, float *sums) {
+  Given given =
+      exchange({words[0], words[1], words[2], words[3], words[4], words[5]});
+  auto element = [](uint32_t word) {
+    uint32_t bits = word & 0xffffe000u;
+    float value;
+    std::memcpy(&value, &bits, sizeof value);
+    return static_cast<double>(value);
+  };
+  unsigned row = lane() / 4, pair = lane() % 4 * 2;
+  for (unsigned i = 0; i < 4; ++i) {
+    double sum = 0;
+    for (unsigned k = 0; k < 8; ++k) {
+      unsigned source = k % 4, high = k / 4;
+      sum += element(given[4 * row + source][i / 2 + 2 * high]) *
+             element(given[4 * (pair + i % 2) + source][4 + high]);
+    }
+    sums[i] = cut(sums[i] + sum);
+  }
+}
+
 float gpu_exp2(float x) {
   auto flush = [](float y) { return std::fabs(y) < 0x1p-126f ? 0 : y; };
   return flush(std::exp2(flush(x)));

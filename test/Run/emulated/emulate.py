@@ -24,6 +24,7 @@ sys.path.insert(0, str(HERE.parents[1] / "Support"))
 
 import host_code  # noqa: E402
 import narrow  # noqa: E402
+import precisions  # noqa: E402
 import safetensors_file  # noqa: E402
 
 
@@ -377,6 +378,7 @@ CASES = [
         begins=(512, 3, 77),
     ),
     *narrow.cases(Case),
+    *precisions.cases(Case),
 ]
 
 
@@ -519,7 +521,8 @@ def build(source, target, recipe, scheduled, folder, emulator, options) -> tuple
     return artefact, environment
 
 
-def run(case, number, emulator, options) -> None:
+def run(case, number, emulator, options, inputs=None) -> str:
+    """What the check says of it, of its own inputs or those of another case."""
     folder = options.work / str(number)
     folder.mkdir(parents=True, exist_ok=True)
     graph = folder / "graph.mlir"
@@ -531,8 +534,8 @@ def run(case, number, emulator, options) -> None:
     artefact, environment = build(
         *(graph, case.target, case.recipe, scheduled, folder, emulator, options)
     )
-    write_inputs(case, folder / "in.safetensors")
-    do(
+    write_inputs(inputs or case, folder / "in.safetensors")
+    return do(
         *(options.build / "bin/ringlet-run", artefact, "--driver=cuda", "--check"),
         f"--in={folder / 'in.safetensors'}",
         env=environment,
@@ -581,7 +584,11 @@ def main() -> int:
             pool.submit(run, case, number, emulator, options)
             for number, case in enumerate(cases)
         ]
-        return report([(case.name, each.result) for case, each in zip(cases, runs)])
+        results = [
+            (case.name, lambda each=each: each.result() and "")
+            for case, each in zip(cases, runs)
+        ]
+        return report(results)
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ declare void @gpu_copy_async(ptr, ptr, i32)
 declare void @gpu_wait_copies()
 declare void @gpu_load_matrices(ptr, i32, ptr)
 declare void @gpu_multiply(ptr, i32, ptr)
+declare void @gpu_multiply_tf32(ptr, ptr)
 declare float @gpu_exp2(float)
 declare float @gpu_divide(float, float)
 
@@ -144,6 +145,41 @@ define { float, float, float, float } @nvvm.mma.m16n8k16.row.col.bf16(i32 %a0, i
   call void @gpu_multiply(ptr %words, i32 0, ptr %sums)
   %result = load { float, float, float, float }, ptr %sums
   ret { float, float, float, float } %result
+}
+define { float, float, float, float } @nvvm.mma.m16n8k8.row.col.tf32(i32 %a0, i32 %a1, i32 %a2, i32 %a3, i32 %b0, i32 %b1, float %c0, float %c1, float %c2, float %c3) {
+  %words = alloca [6 x i32]
+  %sums = alloca { float, float, float, float }
+  %w0 = insertvalue [6 x i32] poison, i32 %a0, 0
+  %w1 = insertvalue [6 x i32] %w0, i32 %a1, 1
+  %w2 = insertvalue [6 x i32] %w1, i32 %a2, 2
+  %w3 = insertvalue [6 x i32] %w2, i32 %a3, 3
+  %w4 = insertvalue [6 x i32] %w3, i32 %b0, 4
+  %w5 = insertvalue [6 x i32] %w4, i32 %b1, 5
+  store [6 x i32] %w5, ptr %words
+  %s0 = insertvalue { float, float, float, float } poison, float %c0, 0
+  %s1 = insertvalue { float, float, float, float } %s0, float %c1, 1
+  %s2 = insertvalue { float, float, float, float } %s1, float %c2, 2
+  %s3 = insertvalue { float, float, float, float } %s2, float %c3, 3
+  store { float, float, float, float } %s3, ptr %sums
+  call void @gpu_multiply_tf32(ptr %words, ptr %sums)
+  %result = load { float, float, float, float }, ptr %sums
+  ret { float, float, float, float } %result
+}
+define i32 @nvvm.f2tf32.rna(float %x) {
+  %bits = bitcast float %x to i32
+  %exponent = and i32 %bits, 2139095040
+  %isLarge = icmp eq i32 %exponent, 2139095040
+  %sum = add i32 %bits, 4096
+  %rounded = and i32 %sum, -8192
+  %result = select i1 %isLarge, i32 %bits, i32 %rounded
+  ret i32 %result
+}
+define <2 x bfloat> @nvvm.ff2bf16x2.rn(float %upper, float %lower) {
+  %high = call bfloat @__truncsfbf2(float %upper)
+  %low = call bfloat @__truncsfbf2(float %lower)
+  %first = insertelement <2 x bfloat> poison, bfloat %low, i32 0
+  %pair = insertelement <2 x bfloat> %first, bfloat %high, i32 1
+  ret <2 x bfloat> %pair
 }
 define { float, float, float, float } @nvvm.mma.m16n8k16.row.col.f32.f32(<2 x half> %a0, <2 x half> %a1, <2 x half> %a2, <2 x half> %a3, <2 x half> %b0, <2 x half> %b1, float %c0, float %c1, float %c2, float %c3) {
   %words = alloca [6 x <2 x half>]

@@ -39,6 +39,11 @@ TEST(GPU, RowsMakeSense) {
     EXPECT_EQ(row.mmaDepthF16 % 8, 0) << row.name;
     // Before sm_75 no instruction of those columns exists.
     EXPECT_TRUE(number >= 75 || row.mmaDepthF16 == 0) << row.name;
+    // PTX ISA, "mma": both since sm_80.
+    EXPECT_FALSE(row.hasMmaOfParts(Precision::f32)) << row.name;
+    for (Precision precision :
+         {Precision::tf32, Precision::tf32x3, Precision::bf16x3})
+      EXPECT_EQ(row.hasMmaOfParts(precision), number >= 80) << row.name;
     EXPECT_TRUE(number >= 80 || !row.hasCpAsync) << row.name;
     // wgmma came with sm_90 and left with it; the copy engine stayed.
     EXPECT_EQ(row.hasWgmma, number == 90) << row.name;

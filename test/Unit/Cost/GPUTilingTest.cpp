@@ -186,6 +186,30 @@ TEST(GPUTiling, NothingFitsWhereThereIsNoRoom) {
 }
 
 // A tile taller than the segment computes rows that nobody asked for.
+/// The more products one becomes, the dearer; all are cheaper than
+/// multiply-adds.
+TEST(GPUTiling, ProductsOfPartsCostWhatTheyAre) {
+  using ringlet::Precision;
+  auto choose = [](Precision precision) {
+    GPUCore core = large;
+    core.hasAsyncCopies = true;
+    core.hasMma = precision != Precision::f32;
+    core.precision = precision;
+    GPUTiling tiling = chooseTiling(core, shape(64, 4096), 4);
+    EXPECT_TRUE(tiling.fits);
+    return tiling;
+  };
+  GPUTiling exact = choose(Precision::f32), tf32 = choose(Precision::tf32),
+            tf32x3 = choose(Precision::tf32x3),
+            bf16x3 = choose(Precision::bf16x3);
+  EXPECT_LT(tf32.cyclesPerScore, bf16x3.cyclesPerScore);
+  EXPECT_LT(bf16x3.cyclesPerScore, tf32x3.cyclesPerScore);
+  EXPECT_LT(tf32x3.cyclesPerScore, exact.cyclesPerScore);
+  // Both parts of a left operand lie in registers.
+  EXPECT_LT(tf32x3.key, bf16x3.key);
+  EXPECT_EQ(bf16x3.blocks, 2);
+}
+
 TEST(GPUTiling, ShortSegmentsGetShortTiles) {
   for (int64_t rows : {1, 16}) {
     GPUTiling tiling = chooseTiling(large, shape(64, rows), 2);
