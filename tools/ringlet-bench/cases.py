@@ -28,7 +28,9 @@ class Case:
 
     branches  (w, r) of each; w is None for a segment that holds every position
     grouped   each branch has as many heads of its own, and group i residue i
-    goal      on a GPU, of code for GPUs that have recipes, beside cuDNN
+    goal      on a GPU, of code for GPUs that have recipes, beside cuDNN; in f32,
+              which that does not take, beside torch's memory-efficient kernel
+    precision what products of f32 may be (R7)
     """
 
     family: str
@@ -38,9 +40,10 @@ class Case:
     dtype: str
     causal: bool
     branches: tuple
-    goal: Goal
+    goal: Goal | None
     batch: int = 1
     grouped: bool = False
+    precision: str = "f32"
 
     @property
     def name(self) -> str:
@@ -48,7 +51,10 @@ class Case:
         shape = f"S{self.length} H{self.heads} D{self.dim}"
         if self.batch != 1:
             shape = f"B{self.batch} {shape}"
-        return f"{self.family} {shape} {self.dtype} {kind}"
+        dtype = self.dtype
+        if self.precision != "f32":
+            dtype += f" {self.precision}"
+        return f"{self.family} {shape} {dtype} {kind}"
 
     @property
     def text(self) -> str:
@@ -56,6 +62,8 @@ class Case:
         tensor = f"tensor<{self.batch}x?x{self.heads}x{self.dim}x{self.dtype}>"
         lse = f"tensor<{self.batch}x{self.heads}x?xf32>"
         causal = " causal" if self.causal else ""
+        if self.precision != "f32":
+            causal += f" precision = {self.precision}"
         branches, group = [], self.heads // len(self.branches)
         for index, (w, r) in enumerate(self.branches):
             each = f"w = {'*' if w is None else w}, r = {r}"
@@ -121,7 +129,7 @@ func.func @attend(%q: {tensor}, %k: {tensor}, %v: {tensor})
 
     def goal_beside(self, target: str, peer: str) -> Goal | None:
         """That of code for one GPU beside one peer, if there is one."""
-        if target == "sm_90a" and "cuDNN" in peer:
+        if target == "sm_90a" and ("cuDNN" in peer or "mem-efficient" in peer):
             return self.goal
         if target == "sm_80" and peer.endswith("FA2 in torch"):
             return PLAIN_GOAL
@@ -181,11 +189,33 @@ def longnet_cuda_cases() -> list[Case]:
     return cases
 
 
+# What products of f32 may be, and goals.
+PRECISIONS = {
+    "f32": None,
+    "tf32x3": Goal(1.4, 1.8),
+    "bf16x3": Goal(1.8, 2.5),
+    "tf32": None,
+}
+
+
+def precision_cases() -> list[Case]:
+    return [
+        Case("dense", length, heads, dim, "f32", causal, ((None, 1),), goal,
+             precision=precision)
+        for length, heads, dim, causal in (
+            (4096, 16, 64, False),
+            (4096, 16, 64, True),
+            (4096, 16, 128, False),
+        )
+        for precision, goal in PRECISIONS.items()
+    ]
+
+
 def cuda_cases() -> list[Case]:
-    """Dense attention at the sizes that cuDNN is measured at, a branch, and lists
-    of branches."""
+    """Dense attention at the sizes that cuDNN is measured at, a branch, lists of
+    branches, and f32."""
     dense = ((None, 1),)
-    return longnet_cuda_cases() + [
+    return longnet_cuda_cases() + precision_cases() + [
         Case("dense", 16384, 16, 128, "bf16", False, dense, Goal(1.15, 1.28)),
         Case("dense", 16384, 16, 128, "bf16", True, dense, Goal(1.25, 1.40)),
         Case("dense", 16384, 16, 128, "f16", False, dense, Goal(1.10, 1.25)),

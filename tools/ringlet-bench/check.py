@@ -20,15 +20,7 @@ import subprocess
 import sys
 
 import gpu_suite
-
-SCORES = (
-    "ordinary",
-    "late jump of 200",
-    "late jump of 1e4",
-    "all equal",
-    "low where the loop begins",
-    "great",
-)
+import hostile
 
 LAYOUTS = (
     "BSHD",
@@ -91,6 +83,19 @@ class Config:
             "sizes of the call" if self.has_sizes else "",
         ]
         return " ".join(part for part in parts if part)
+
+    def products(self, q, k):
+        """Those of queries and keys, and of weights and values, in the precision of
+        the kernel; of f32 exact numbers may come."""
+        return q.float() @ k.float().T
+
+    def weighted(self, weights, values):
+        return weights.double() @ values
+
+    def rounding(self, most) -> float:
+        """What scores of up to `most` may change results by, relative to the greatest,
+        because sums of products have another order: nothing beside 16-bit weights."""
+        return 0.0
 
     @property
     def sequences(self) -> int:
@@ -259,7 +264,8 @@ def large() -> list[Config]:
 
 def configs_of(options) -> list[tuple[int, Config]]:
     """Those that are asked for, each with its number; of a module that has such."""
-    kinds = [each for each in ("lists", "pages", "begins", "narrow") if getattr(options, each)]
+    kinds = ("lists", "pages", "begins", "narrow", "precisions")
+    kinds = [each for each in kinds if getattr(options, each)]
     of = importlib.import_module(kinds[0]).draw if kinds else draw
     drawn = of(options.seed, options.count)
     drawn += large() if options.large else []
@@ -317,41 +323,17 @@ def _allocate(config, batch, length, heads, dim, dtype):
 def _inputs(config, queries, keys, scores):
     import torch
 
-    dtype = {"bf16": torch.bfloat16, "f16": torch.float16}[config.dtype]
+    dtype = {"bf16": torch.bfloat16, "f16": torch.float16, "f32": torch.float32}
+    dtype = dtype[config.dtype]
     batch = 1 if config.layout == "one batch of K and V" else config.batch
     rows = 1 if config.layout == "one row of K and V" else keys
     q = _allocate(config, config.batch, queries, config.heads, config.dim, dtype)
     k = _allocate(config, batch, rows, config.key_heads, config.dim, dtype)
     v = _allocate(config, batch, rows, config.key_heads, config.value_dim, dtype)
-    _make_hostile(config, q, k, scores)
+    hostile.change(config, q, k, scores)
     # Views of what is there, as often as it takes.
     k, v = (x.expand(config.batch, keys, -1, -1) for x in (k, v))
     return q, k, v
-
-
-def _make_hostile(config, q, k, scores):
-    """Changes q and k so that a streaming softmax has a hard time."""
-    import torch
-
-    dtype, keys = q.dtype, k.shape[1]
-    # Every query has a component of 2 sqrt(D) along one direction.
-    direction = torch.full((config.dim,), 2.0, device="cuda").to(dtype)
-    unit = math.sqrt(config.dim) / (4.0 * config.dim)
-    if scores.startswith("late jump"):
-        q += direction
-        jump = float(scores.split()[-1])
-        for at in {keys // 4, keys - 1 - keys // 8}:
-            k[:, at] = direction * (jump * unit)
-    elif scores == "all equal":
-        k[:] = k[:, :1].clone()
-    elif scores.startswith("low"):
-        q += direction
-        low = (direction * (-1000.0 * unit)).expand(k[:, :130].shape)
-        k[:, :130] = low
-        k[:, -130:] = low[:, : k[:, -130:].shape[1]]
-    elif scores == "great":
-        q *= 6.0
-        k *= 3.0
 
 
 def _softmax(config, scores, counts, padding, sink):
@@ -488,7 +470,7 @@ def _check(config, sequence, further) -> list:
     ).cuda()
     wrong = []
     scale = 1 / math.sqrt(config.dim)
-    bits = {"bf16": 7, "f16": 10}[config.dtype]
+    bits = {"bf16": 7, "f16": 10, "f32": 23}[config.dtype]
     key_head = head // (config.heads // config.key_heads)
     past = rows >= q_length
     sink = further["sink"][head] if config.has_sink else None
@@ -504,15 +486,17 @@ def _check(config, sequence, further) -> list:
     expected = torch.where(total > 0, weights @ v64 / total, 0.0)
     expected_lse[past] = -math.inf
     # The same in the precision of the kernel, with all scores at once (R4).
-    near = (q64.float() @ k64.float().T) * scale
+    near = config.products(q64, k64) * scale
     weights, total, near_lse = _softmax(config, near, counts, padding, sink)
-    same = weights.to(q.dtype).double() @ v64
+    same = config.weighted(weights.to(q.dtype), v64)
     same = torch.where(total > 0, same / total, 0.0).to(q.dtype).double()
 
     found = out[rows, head].double()
     error, allowed = (found - expected).abs(), (same - expected).abs()
     largest = max(expected.abs().amax().item(), 2.0**-14)
     unit = 2.0 ** (math.floor(math.log2(largest)) - bits)
+    if exact.numel():
+        unit += largest * config.rounding(exact.abs().max().item())
     rms = lambda x: x.square().mean().sqrt()
     checks = [
         ("largest error", error.max(), 2 * allowed.max() + unit),
@@ -553,7 +537,7 @@ def run(options) -> int:
                 continue
             program = gpu_suite.Program(library, context, path)
             for index, (queries, keys) in enumerate(config.lengths):
-                scores = SCORES[(number + index) % len(SCORES)]
+                scores = hostile.SCORES[(number + index) % len(hostile.SCORES)]
                 tensors = _inputs(config, queries, keys, scores)
                 further = _further_inputs(config, queries, keys)
                 _poison(tensors, further)

@@ -190,6 +190,8 @@ def makers(case, programs) -> dict:
         f"{prefix}cuDNN": lambda: _sdpa(case, "CUDNN_ATTENTION"),
         f"{prefix}FA2 in torch": lambda: _sdpa(case, "FLASH_ATTENTION"),
     }
+    if case.dtype == "f32":
+        result["mem-efficient in torch"] = lambda: _sdpa(case, "EFFICIENT_ATTENTION")
     if case.family == "dense":
         result["FlexAttention"] = lambda: _flex(case)
         result["Triton"] = lambda: _triton(case, programs)
