@@ -205,7 +205,7 @@ private:
 
   float multiply(const float *queryRow, const float *keyRow) {
     return sumOf(dim, [&](size_t i) {
-      return round(ringlet::multiply(spec.precision, queryRow[i], keyRow[i]));
+      return round(multiplyAs(spec.precision, queryRow[i], keyRow[i]));
     });
   }
 
@@ -279,7 +279,7 @@ private:
                       (form == Arithmetic::Lanes ? k % 2 * valueDim : 0);
         for (size_t i = 0; i < valueDim; ++i)
           lane[i] =
-              round(lane[i] + double(round(ringlet::multiply(
+              round(lane[i] + double(round(multiplyAs(
                                   spec.precision, probability, valueRow[i]))));
       }
       std::vector<float> lanes(valueDim);

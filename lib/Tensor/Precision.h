@@ -85,7 +85,7 @@ struct Parts {
 
 /// What a product of two factors is; that of both low parts is left out. Exact
 /// but for the last digits of f64.
-inline double multiply(Precision precision, float left, float right) {
+inline double multiplyAs(Precision precision, float left, float right) {
   if (precision == Precision::f32)
     return static_cast<double>(left) * right;
   Parts a(precision, left), b(precision, right);

@@ -38,7 +38,8 @@ TEST(Precision, TF32HasElevenDigits) {
 }
 
 TEST(Precision, ExactProductsAreThoseOfF64) {
-  EXPECT_EQ(multiply(Precision::f32, 0.1f, 0.3f), double(0.1f) * double(0.3f));
+  EXPECT_EQ(multiplyAs(Precision::f32, 0.1f, 0.3f),
+            double(0.1f) * double(0.3f));
 }
 
 /// The bounds of R7, and that they are no looser than by a factor of 3.
@@ -56,7 +57,7 @@ TEST(Precision, ProductsAreOffByWhatTheRuleSays) {
     for (int i = 0; i < 200000; ++i) {
       float a = drawNumber(random), b = drawNumber(random);
       double exact = double(a) * double(b);
-      double error = std::fabs(multiply(precision, a, b) - exact);
+      double error = std::fabs(multiplyAs(precision, a, b) - exact);
       worst = std::max(worst, error / std::fabs(exact));
     }
     EXPECT_LE(worst, 1.01 * bound);
