@@ -269,7 +269,7 @@ def test_what_has_no_ring(rng):
     q = rng.standard_normal((1, 64, 2, 8), dtype=np.float32)
     (ring,) = ringlet.Ring.local(1)
     for clauses, rule in (
-        (dict(lengths=[9]), "S2"),
+        (dict(key_begins=[9]), "S5"),
         (dict(mix="sum"), "R2"),
         (dict(grid_window=((8, 8), (1, 1))), "O2, B5, B6"),
     ):
