@@ -56,7 +56,7 @@ def Ringlet_PrecisionAttr : Ringlet_Attr<"Precision", "precision"> {
     Example:
 
     ```mlir
-    #fast = #ringlet.precision bf16x3
+    #fast = #ringlet<precision bf16x3>
     ```
   }];
   let parameters = (ins "::ringlet::Precision":$value);

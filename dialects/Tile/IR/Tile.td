@@ -138,7 +138,7 @@ def RTile_PrecisionAttr : AttrDef<RTile_Dialect, "Precision"> {
     Example:
 
     ```mlir
-    #fast = #rtile.precision bf16x3
+    #fast = #rtile<precision bf16x3>
     ```
   }];
   let parameters = (ins "::ringlet::Precision":$value);
