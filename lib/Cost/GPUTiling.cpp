@@ -131,6 +131,8 @@ struct PartsCost {
   /// Registers of a thread that parts and operands in f32 take more, and those
   /// of them that ptxas does not find beside many sums.
   double registers = 0, besideSums = 0;
+  /// Of those for sums, at most so many are left.
+  static constexpr int64_t mostSums = 160;
 
   static PartsCost of(Precision precision) {
     switch (precision) {
@@ -201,6 +203,9 @@ GPUTiling ringlet::cost::estimate(const GPUCore &core,
   double operands = branch.masksByElement ? table.mmaMaskOperands : 0.0;
   const PartsCost parts = PartsCost::of(core.precision);
   double sums = accumulator + ofScore * scores + room + numbers + operands;
+  int64_t ofSums = core.sumRegisters;
+  if (core.precision != Precision::f32)
+    ofSums = std::min(ofSums, PartsCost::mostSums);
   // Where copies are asynchronous, K and V are under way in turn; elsewhere V
   // takes K's place. Without mma the weights lie beside V.
   const int64_t storedBytes = getStoredBytes(branch, elementBytes);
@@ -224,12 +229,10 @@ GPUTiling ringlet::cost::estimate(const GPUCore &core,
           ? table.mmaRegisters + parts.registers + accumulator + scores
           : table.simtRegisters + accumulator + table.simtScore * scores +
                 (cutsInstructions ? table.simtRagged : 0.0);
-  result.fits =
-      result.sharedBytes <= core.sharedBytes &&
-      (!core.hasMma ||
-       sums + parts.besideSums <=
-           static_cast<double>(core.sumRegisters - core.spareRegisters)) &&
-      (core.hasMma || registers <= core.registersOfThread);
+  result.fits = result.sharedBytes <= core.sharedBytes &&
+                (!core.hasMma || sums + parts.besideSums <=
+                                     double(ofSums - core.spareRegisters)) &&
+                (core.hasMma || registers <= core.registersOfThread);
   result.registers = std::min<int64_t>(registers, core.registersOfThread);
   result.fits &= result.registers * result.threads <= core.registersOfSM;
   if (kernel == TileKernel::Redo && branch.readsMore)

@@ -368,13 +368,12 @@ def test_peers_of_a_case():
     import cases
     import gpu_peers
 
-    dense = next(each for each in cases.cuda_cases() if each.name.startswith("dense"))
+    dense = [each for each in cases.cuda_cases() if each.name.startswith("dense")]
     (branch,) = (each for each in cases.cuda_cases() if each.name.startswith("branch"))
-    assert list(gpu_peers.makers(dense, "none"))[:3] == [
-        "cuDNN",
-        "FA2 in torch",
-        "FlexAttention",
-    ]
+    for dtype, beside in (("bf16", []), ("f32", ["mem-efficient in torch"])):
+        case = next(each for each in dense if each.dtype == dtype)
+        peers = ["cuDNN", "FA2 in torch", *beside, "FlexAttention"]
+        assert list(gpu_peers.makers(case, "none"))[: len(peers)] == peers
     assert list(gpu_peers.makers(branch, "none")) == [
         "gather + cuDNN",
         "gather + FA2 in torch",
