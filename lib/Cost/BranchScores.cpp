@@ -28,8 +28,8 @@ ringlet::cost::countScores(const layout::UnionShape &shape, bool causal,
   int64_t segments = longest / shape.width;
   int64_t pairs;
   if (__builtin_mul_overflow(segments, segments, &pairs) ||
-      __builtin_mul_overflow(pairs, shape.rate * shape.rate, &pairs) ||
-      pairs > mostPairs)
+      __builtin_mul_overflow(pairs, shape.rate, &pairs) ||
+      __builtin_mul_overflow(pairs, shape.rate, &pairs) || pairs > mostPairs)
     return std::nullopt;
   BranchScores scores;
   scores.ofBranches.assign(count, 0);

@@ -77,3 +77,10 @@ TEST(BranchScores, TooManyAtomsToCount) {
 }
 
 } // namespace
+
+TEST(BranchScores, TooManyResiduesAreNotCounted) {
+  // Their square is no number of 64 bits, and would be taken for 0.
+  int64_t many = int64_t(1) << 32;
+  EXPECT_FALSE(countScores(UnionShape({{many, many}, {4 * many, 2 * many}}),
+                           /*causal=*/false));
+}
