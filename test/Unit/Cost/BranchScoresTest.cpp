@@ -76,11 +76,11 @@ TEST(BranchScores, TooManyAtomsToCount) {
       UnionShape({{int64_t(1) << 60, 1}, {(int64_t(1) << 60) - 1, 1}}), false));
 }
 
-} // namespace
-
 TEST(BranchScores, TooManyResiduesAreNotCounted) {
   // Their square is no number of 64 bits, and would be taken for 0.
   int64_t many = int64_t(1) << 32;
   EXPECT_FALSE(countScores(UnionShape({{many, many}, {4 * many, 2 * many}}),
                            /*causal=*/false));
 }
+
+} // namespace
