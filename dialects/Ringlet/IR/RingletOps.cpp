@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Ringlet/IR/RingletDialect.h"
+#include "dialects/Support/ValueAttr.h"
 #include "dialects/Support/Window.h"
 
 #include "mlir/IR/Builders.h"
@@ -85,11 +86,7 @@ static void printSplitKV(OpAsmPrinter &printer, Operation *,
 }
 
 static ParseResult parseMix(OpAsmParser &parser, MixAttr &mix) {
-  FailureOr<Mix> kind = FieldParser<Mix>::parse(parser);
-  if (failed(kind))
-    return failure();
-  mix = MixAttr::get(parser.getContext(), *kind);
-  return success();
+  return parseValueAttr(parser, mix);
 }
 
 static void printMix(OpAsmPrinter &printer, Operation *, MixAttr mix) {
@@ -98,11 +95,7 @@ static void printMix(OpAsmPrinter &printer, Operation *, MixAttr mix) {
 
 static ParseResult parsePrecision(OpAsmParser &parser,
                                   PrecisionAttr &precision) {
-  FailureOr<Precision> value = FieldParser<Precision>::parse(parser);
-  if (failed(value))
-    return failure();
-  precision = PrecisionAttr::get(parser.getContext(), *value);
-  return success();
+  return parseValueAttr(parser, precision);
 }
 
 static void printPrecision(OpAsmPrinter &printer, Operation *,
@@ -141,11 +134,7 @@ static ParseResult parseEndOfClauses(OpAsmParser &parser, ArrayAttr) {
 static void printEndOfClauses(OpAsmPrinter &, Operation *, ArrayAttr) {}
 
 static ParseResult parseCombine(OpAsmParser &parser, CombineAttr &combine) {
-  FailureOr<Combine> kind = FieldParser<Combine>::parse(parser);
-  if (failed(kind))
-    return failure();
-  combine = CombineAttr::get(parser.getContext(), *kind);
-  return success();
+  return parseValueAttr(parser, combine);
 }
 
 static void printCombine(OpAsmPrinter &printer, Operation *,

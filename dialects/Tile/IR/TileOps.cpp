@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Support/FunctionLists.h"
+#include "dialects/Support/ValueAttr.h"
 #include "dialects/Support/Window.h"
 #include "dialects/Tile/IR/TileDialect.h"
 
@@ -159,11 +160,7 @@ static void printEntries(OpAsmPrinter &printer, Operation *, Value begin,
 
 static ParseResult parsePrecision(OpAsmParser &parser,
                                   PrecisionAttr &precision) {
-  FailureOr<Precision> value = FieldParser<Precision>::parse(parser);
-  if (failed(value))
-    return failure();
-  precision = PrecisionAttr::get(parser.getContext(), *value);
-  return success();
+  return parseValueAttr(parser, precision);
 }
 
 static void printPrecision(OpAsmPrinter &printer, Operation *,
