@@ -90,6 +90,8 @@ struct KeySplit {
   /// Grid points for each processor that parts are to make: some more than
   /// threads, so that these end together.
   int64_t points = 4;
+  /// Calls whose tiles have fewer parts take those for many queries.
+  int64_t fewestParts = 1;
   /// Estimates for one query of all heads of a key head and one key: here, and
   /// in the tiles for many.
   double cyclesPerKey, otherCyclesPerKey;

@@ -11,6 +11,7 @@
 #include <cmath>
 #include <cstdio>
 #include <numeric>
+#include <optional>
 
 using namespace ringlet::cost;
 
@@ -47,11 +48,14 @@ struct CostTable {
   /// Steps that the beginning and the end of a tile of queries take, where
   /// nothing runs beside.
   double stepsOfTile = 1.7;
+  /// Most queries of tiles for few, and of those for calls with few tiles; keys
+  /// that are worth a part of these.
+  int64_t fewQueries = 64, someQueries = 512, longPart = 1024;
 };
 
 constexpr CostTable table;
 
-constexpr int64_t maxGroups = 3, maxKey = 192;
+constexpr int64_t maxGroups = 3, maxKey = 192, mostKeyOfSplit = 128;
 constexpr int64_t elementBytes = 2, slots = 2;
 /// Rows of a sequence whose length is not known.
 constexpr double unknownRows = 16384.0;
@@ -153,6 +157,61 @@ GPUSchedule ringlet::cost::estimateSchedule(const GPUCore &core,
   result.cyclesPerScore = cycles / (scores * usefulShare(branch, query, key));
   result.dotShare = dots / scores / result.cyclesPerScore;
   return result;
+}
+
+/// The tile of so many rows that takes the fewest cycles. Threads that compute
+/// load the rows of a group, to registers.
+static std::optional<GPUSchedule> chooseKey(const GPUCore &core,
+                                            const BranchShape &branch,
+                                            int64_t query, bool isGroup) {
+  std::optional<GPUSchedule> best;
+  for (int64_t key = kKeyStep; key <= mostKeyOfSplit; key += kKeyStep) {
+    GPUSchedule next = estimateSchedule(core, branch, query, key);
+    if (next.fits && (next.queryInRegisters || !isGroup) &&
+        (!best || next.cyclesPerScore < best->cyclesPerScore))
+      best = next;
+  }
+  return best;
+}
+
+std::vector<KeySplit> ringlet::cost::chooseSplits(const GPUCore &core,
+                                                  const BranchShape &branch,
+                                                  KeySplit &low,
+                                                  int64_t group) {
+  // Of a short sequence all scores count.
+  BranchShape whole = branch;
+  whole.causal = false;
+  whole.rowsOfSegment = 0;
+  std::vector<KeySplit> splits;
+  auto add = [&](const GPUSchedule &tile, int64_t queries) {
+    KeySplit &split = splits.emplace_back(low);
+    split.rows = tile.query;
+    split.key = tile.key;
+    split.points = 1;
+    split.queries = queries;
+    split.cyclesPerKey =
+        double(group / low.heads * roundUp(low.heads, tile.query)) *
+        tile.cyclesPerScore;
+  };
+  bool isGroup = low.heads > 1;
+  std::optional<GPUSchedule> one = chooseKey(core, whole, kGroupRows, isGroup);
+  std::optional<GPUSchedule> two =
+      chooseKey(core, whole, 2 * kGroupRows, isGroup);
+  if (!one)
+    return {};
+  int64_t ofOne = two ? kGroupRows / low.heads : table.fewQueries;
+  if (ofOne > 0)
+    add(*one, std::min(ofOne, table.fewQueries));
+  const GPUSchedule &tall = two ? *two : *one;
+  if (ofOne < table.fewQueries)
+    add(tall, table.fewQueries);
+  add(tall, table.someQueries);
+  splits.back().part = table.longPart;
+  splits.back().fewestKeys = 2 * table.longPart;
+  splits.back().fewestParts = 2;
+  // A second tile would read the keys again.
+  low.queries = std::min(low.queries, low.rows / low.heads);
+  return splits;
 }
 
 GPUSchedule ringlet::cost::chooseSchedule(const GPUCore &core,

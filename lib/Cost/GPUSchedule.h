@@ -46,6 +46,14 @@ GPUSchedule estimateSchedule(const GPUCore &core, const BranchShape &branch,
 /// none, one with `fits` false.
 GPUSchedule chooseSchedule(const GPUCore &core, const BranchShape &branch);
 
+/// Tiles in the scheduled form for few queries, but more than those of `low`,
+/// which are not and end with one tile of them: some for any call, and some for
+/// calls that leave multiprocessors without work. Empty where they do not fit.
+/// A key head has `group` query heads.
+std::vector<KeySplit> chooseSplits(const GPUCore &core,
+                                   const BranchShape &branch, KeySplit &low,
+                                   int64_t group);
+
 /// Cycles of a multiprocessor for a row of queries that sees so many keys: what
 /// a tile of queries costs beside its keys included.
 double countCyclesOfRow(const GPUSchedule &schedule, double keys);

@@ -319,8 +319,11 @@ static LogicalResult runRun(Machine &machine, const Instruction &instruction) {
     if (failed(
             findPart(machine, instruction, op, begin, end, steps, first, last)))
       return failure();
+    Wide endOfAll = end;
     end = any ? std::min(end, begin + last * step) : end;
     begin += first * step;
+    if (any && first == last)
+      begin = end = endOfAll;
     firstStep = std::clamp<Wide>(firstStep - first, 0, last - first);
     lastStep = std::clamp<Wide>(lastStep - first, firstStep, last - first);
   }

@@ -33,10 +33,10 @@ std::string ringlet::whyNotScheduled(attn::AttentionOp op,
 
 std::string ringlet::findAttentionRecipe(attn::AttentionOp op,
                                          const arch::Target &target,
-                                         std::string &reason) {
+                                         std::string &reason, bool mayMark) {
   std::string first;
   for (const Recipe &recipe : getRecipes()) {
-    if (!recipe.whyNotAttention)
+    if (!recipe.whyNotAttention || (recipe.marksRows && !mayMark))
       continue;
     reason = recipe.whyNotAttention(op, target);
     if (reason.empty())

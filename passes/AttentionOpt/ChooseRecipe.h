@@ -19,11 +19,12 @@ namespace ringlet {
 std::string whyNotScheduled(attn::AttentionOp op, const arch::Target &target,
                             llvm::StringRef recipe);
 
-/// The first recipe that a kernel of `op` can follow on `target`; else "" and
-/// why not.
+/// The first recipe that a kernel of `op` can follow on `target`, be it that
+/// marks rows or, if `mayMark` is false, one that does not; else "" and why
+/// not.
 std::string findAttentionRecipe(attn::AttentionOp op,
-                                const arch::Target &target,
-                                std::string &reason);
+                                const arch::Target &target, std::string &reason,
+                                bool mayMark = true);
 
 /// Why it cannot with a tiling of `branch` that names a recipe, or "".
 std::string whyNotScheduled(attn::AttentionOp op, attn::BranchAttr branch,

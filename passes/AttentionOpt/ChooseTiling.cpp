@@ -209,13 +209,14 @@ void ChooseTiling::runOnOperation() {
                "no recipe: " + choice->missed);
     }
     op.setTilingsAttr(ArrayAttr::get(op.getContext(), tilings));
-    SplitKVChoice few = chooseSplitKV(op, branches, target, spareOfPlain);
-    if (few.split)
-      op.setSplitKvAttr(few.split);
+    SplitKVChoice few =
+        chooseSplitKV(op, branches, target, spareOfPlain, !request.isPlain());
+    if (few.splits)
+      op.setSplitKvAttr(few.splits);
     auto say = [&](remark::detail::InFlightRemark remark, StringRef what) {
       remark << (what + " on " + target.name() + ": " + few.reason).str();
     };
-    if (few.split)
+    if (few.splits)
       say(remark::passed(op.getLoc(), options), "few queries");
     else
       say(remark::missed(op.getLoc(), options), "no kernels for few queries");

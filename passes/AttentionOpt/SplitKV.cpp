@@ -8,6 +8,7 @@
 #include "passes/AttentionOpt/SplitKV.h"
 
 #include "lib/Cost/GPUSchedule.h"
+#include "passes/AttentionOpt/ChooseRecipe.h"
 #include "passes/AttentionOpt/PlainTiling.h"
 
 using namespace mlir;
@@ -68,10 +69,30 @@ static cost::KeySplit choose(attn::AttentionOp op, attn::BranchAttr branch,
                            heads);
 }
 
+/// What kernels of a recipe add, those of one branch, for more queries than
+/// `low` is then for.
+static std::vector<cost::KeySplit> chooseScheduled(attn::AttentionOp op,
+                                                   attn::BranchAttr branch,
+                                                   const arch::Target &target,
+                                                   cost::KeySplit &low,
+                                                   std::string &recipe) {
+  std::string problem;
+  bool isAlone = op.getBranches().size() == 1;
+  if (!target.gpu || !isAlone)
+    return {};
+  recipe = findAttentionRecipe(op, target, problem, /*mayMark=*/false);
+  if (recipe.empty())
+    return {};
+  return cost::chooseSplits(getGPUCore(*target.gpu, op, /*spare=*/0),
+                            getBranchShape(op, branch), low,
+                            op.getQueryHeads() / op.getKeyHeads());
+}
+
 SplitKVChoice ringlet::chooseSplitKV(attn::AttentionOp op,
                                      ArrayRef<attn::BranchAttr> branches,
                                      const arch::Target &target,
-                                     int64_t spareRegisters) {
+                                     int64_t spareRegisters,
+                                     bool mayHaveRecipe) {
   int64_t queries = op.getQuery().getType().getDimSize(op.getSequenceAxis());
   std::string problem = whyNotSplitKV(op);
   if (!problem.empty())
@@ -88,16 +109,36 @@ SplitKVChoice ringlet::chooseSplitKV(attn::AttentionOp op,
     if (index == 0 || split.queries < chosen.queries)
       chosen = split;
   }
-  std::string reason = cost::explain(chosen);
-  bool isLong = !ShapedType::isDynamic(queries) && queries > chosen.queries;
-  int64_t keys = op.getKeyRows();
-  bool areFew = !ShapedType::isDynamic(keys) && keys < chosen.fewestKeys;
-  if (chosen.queries == 0 || isLong || areFew)
-    return {{}, reason};
-  return {attn::SplitKVAttr::get(op.getContext(), chosen.rows, chosen.key,
-                                 chosen.heads, chosen.part, chosen.queries,
-                                 chosen.manyParts, chosen.fewestKeys,
-                                 chosen.mergeColumns, chosen.mergeStates,
-                                 target.gpu ? mostKeysOfSum : 0, chosen.points),
-          reason};
+  std::string recipe;
+  std::vector<cost::KeySplit> taller;
+  if (mayHaveRecipe)
+    taller = chooseScheduled(op, branches.front(), target, chosen, recipe);
+  SplitKVChoice choice;
+  SmallVector<Attribute> splits;
+  int64_t before = 0, keys = op.getKeyRows();
+  auto add = [&](const cost::KeySplit &split, StringRef recipe) {
+    choice.reason += choice.reason.empty() ? "" : "; ";
+    choice.reason += cost::explain(split);
+    if (!recipe.empty())
+      choice.reason += ", recipe " + recipe.str();
+    bool isForOthers =
+        !ShapedType::isDynamic(queries) &&
+        (queries > split.queries || (before && queries <= before));
+    bool areFew = !ShapedType::isDynamic(keys) && keys < split.fewestKeys;
+    if (split.queries > before && !isForOthers && !areFew)
+      splits.push_back(attn::SplitKVAttr::get(
+          op.getContext(), split.rows, split.key, split.heads, split.part,
+          split.queries, split.manyParts, split.fewestKeys, split.mergeColumns,
+          split.mergeStates, target.gpu ? mostKeysOfSum : 0, split.points,
+          recipe.empty() ? StringAttr()
+                         : StringAttr::get(op.getContext(), recipe),
+          split.fewestParts));
+    before = std::max(before, split.queries);
+  };
+  add(chosen, "");
+  for (const cost::KeySplit &split : taller)
+    add(split, recipe);
+  if (!splits.empty())
+    choice.splits = ArrayAttr::get(op.getContext(), splits);
+  return choice;
 }

@@ -23,16 +23,18 @@ int64_t getHeadsOfTile(attn::AttentionOp op);
 
 /// Whether an attention gets kernels for few queries, and why.
 struct SplitKVChoice {
-  /// Null if it gets none.
-  attn::SplitKVAttr split;
+  /// Null if it gets none; else those for the fewest queries come first.
+  mlir::ArrayAttr splits;
   std::string reason;
 };
 
 /// The choice for an attention that has its tilings, which are for `branches`.
-/// Tiles leave so many registers of a GPU's thread free.
+/// Tiles leave so many registers of a GPU's thread free. `mayHaveRecipe` is
+/// false where somebody asked for plain kernels.
 SplitKVChoice chooseSplitKV(attn::AttentionOp op,
                             llvm::ArrayRef<attn::BranchAttr> branches,
-                            const arch::Target &target, int64_t spareRegisters);
+                            const arch::Target &target, int64_t spareRegisters,
+                            bool mayHaveRecipe);
 
 } // namespace ringlet
 

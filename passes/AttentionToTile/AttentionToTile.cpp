@@ -319,23 +319,21 @@ void FunctionLowering::lowerAttention(attn::AttentionOp op) {
     if (!attention.hasManyKeys)
       reportKernels(attention, kernels);
   };
-  // 1 for calls with few queries over many keys.
-  Value isShort = plan.constant(0);
-  if (attn::SplitKVAttr split = op.getSplitKvAttr()) {
-    int64_t axis = op.getSequenceAxis();
-    isShort = plan.sub(plan.constant(split.getQueries() + 1),
-                       attention.query.sizes[axis]);
-    if (split.getFewestKeys() > 1) {
-      Value fewest = plan.constant(split.getFewestKeys() - 1);
-      isShort = plan.min(isShort, plan.sub(attention.getKeyRows(), fewest));
-    }
-    isShort = plan.min(isShort, plan.constant(1));
-    isShort = plan.max(isShort, plan.constant(0));
+  Value isOther = plan.constant(1);
+  SmallVector<attn::SplitKVAttr> splits = op.getSplits();
+  SmallVector<Value> selected = selectSplit(plan, attention);
+  for (auto [number, split] : llvm::enumerate(splits)) {
+    std::string suffix;
+    if (number != 0)
+      suffix = "_to" + std::to_string(split.getQueries());
+    emitIf(
+        selected[number], suffix,
+        [&, split = split] { return listPartsKernels(plan, attention, split); },
+        emit);
+    isOther = plan.sub(isOther, selected[number]);
   }
-  emitIf(isShort, "", [&] { return listPartsKernels(plan, attention); }, emit);
   emitForKeys(
-      attention, plan.sub(plan.constant(1), isShort),
-      [&] { return listKernels(plan, attention); }, emit);
+      attention, isOther, [&] { return listKernels(plan, attention); }, emit);
 }
 
 void FunctionLowering::lowerReorder(attn::ReorderOp op) {

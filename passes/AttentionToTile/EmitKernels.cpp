@@ -11,6 +11,8 @@
 #include "mlir/IR/Remarks.h"
 #include "llvm/Support/FormatVariadic.h"
 
+#include <utility>
+
 using namespace mlir;
 using namespace ringlet;
 
@@ -88,6 +90,20 @@ static bool joinsBehindKeys(const Kernel &kernel) {
   return branch && branch->ends.sumsFromZero && !branch->ends.marks;
 }
 
+/// What runs in place of `launch`, that of a kernel with a recipe, where
+/// tensors are such that it cannot.
+static void emitPlainTwin(HostPlan &plan, Attention &attention,
+                          PartsKernel kernel, const std::string &name,
+                          EqualKernels &equal, rplan::LaunchOp launch) {
+  kernel.split = std::exchange(kernel.plain, nullptr);
+  emitKernel(plan, name, attention, kernel);
+  auto twin = cast<rplan::LaunchOp>(
+      plan.getBuilder().getInsertionPoint()->getPrevNode());
+  launch->moveBefore(twin);
+  launch.setFallbackLaunch(equal.share(name), twin.getGrid(), twin.getArgs());
+  twin.erase();
+}
+
 void ringlet::emitKernels(HostPlan &plan, Attention &attention,
                           const KernelList &kernels, EqualKernels &equal,
                           function_ref<std::string(StringRef)> getName) {
@@ -109,6 +125,11 @@ void ringlet::emitKernels(HostPlan &plan, Attention &attention,
         launch.getKernel() == own)
       plan.getSymbols().lookup(own)->setAttr(rtile::kBesideAttr,
                                              plan.getBuilder().getUnitAttr());
+    if (auto *parts = std::get_if<PartsKernel>(&kernel.spec);
+        parts && parts->plain)
+      emitPlainTwin(plan, attention, *parts,
+                    getName(kernel.name) + kernel.part + "_plain", equal,
+                    launch);
     // It also stands in for the launch before, whose marked rows it redoes.
     if (std::holds_alternative<RedoKernel>(kernel.spec))
       cast<rplan::LaunchOp>(launch->getPrevNode())

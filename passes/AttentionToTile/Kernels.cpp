@@ -184,10 +184,10 @@ struct FillingParts {
   Value times;
 };
 
-static FillingParts countFillingParts(HostPlan &plan, Attention &attention) {
+static FillingParts countFillingParts(HostPlan &plan, Attention &attention,
+                                      attn::SplitKVAttr split) {
   // More times the memory for what parts leave is not worth it.
   constexpr int64_t mostTimes = 4;
-  attn::SplitKVAttr split = attention.op.getSplitKvAttr();
   Value queries = attention.query.sizes[attention.op.getSequenceAxis()];
   Value rows = plan.mul(queries, plan.constant(split.getHeads()));
   int64_t groups = attention.op.getQueryHeads() / split.getHeads();
@@ -195,11 +195,16 @@ static FillingParts countFillingParts(HostPlan &plan, Attention &attention) {
       plan.mul(plan.ceilDiv(rows, split.getRows()), plan.constant(groups)),
       attention.query.sizes[0]);
   int64_t pointsOfProcessor = split.getPoints();
-  Value points = plan.sub(
-      plan.mul(plan.multiprocessors(), plan.constant(pointsOfProcessor)),
-      plan.constant(pointsOfProcessor - 1));
-  FillingParts filling{plan.ceilDiv(points, plan.max(tiles, plan.constant(1))),
-                       nullptr};
+  Value points =
+      plan.mul(plan.multiprocessors(), plan.constant(pointsOfProcessor));
+  tiles = plan.max(tiles, plan.constant(1));
+  FillingParts filling{};
+  if (split.getRecipe()) {
+    filling.ofAll = plan.max(plan.floorDiv(points, tiles), plan.constant(1));
+  } else {
+    points = plan.sub(points, plan.constant(pointsOfProcessor - 1));
+    filling.ofAll = plan.ceilDiv(points, tiles);
+  }
   if (attention.op.getKeyLengths() || attention.op.getKeyBegins())
     filling.times =
         plan.min(attention.query.sizes[0], plan.constant(mostTimes));
@@ -217,11 +222,11 @@ static Value countPartsOf(HostPlan &plan, attn::SplitKVAttr split, Value keys,
 /// How many parts the keys of a branch have: as many as fill the machine, if
 /// none is short then. Where one sequence may have most of the keys, long parts
 /// do.
-static Value countParts(HostPlan &plan, Attention &attention, unsigned index,
+static Value countParts(HostPlan &plan, Attention &attention,
+                        attn::SplitKVAttr split, unsigned index,
                         const FillingParts &filling) {
   // Times the keys that are worth a part.
   constexpr int64_t longPart = 16;
-  attn::SplitKVAttr split = attention.op.getSplitKvAttr();
   const BranchSizes &sizes = attention.sizes[index];
   Value queries = attention.query.sizes[attention.op.getSequenceAxis()];
   Value keys = attention.getKeyRows();
@@ -254,17 +259,50 @@ static Value countParts(HostPlan &plan, Attention &attention, unsigned index,
   return plan.max(parts, plan.mul(filling.ofAll, times));
 }
 
-KernelList ringlet::listPartsKernels(HostPlan &plan, Attention &attention) {
+SmallVector<Value> ringlet::selectSplit(HostPlan &plan, Attention &attention) {
+  attn::AttentionOp op = attention.op;
+  Value queries = attention.query.sizes[op.getSequenceAxis()];
+  SmallVector<Value> selected;
+  int64_t before = 0;
+  for (attn::SplitKVAttr split : op.getSplits()) {
+    // Positive where so many are not too many, and so on.
+    Value is = plan.sub(plan.constant(split.getQueries() + 1), queries);
+    auto also = [&](Value other) { is = plan.min(is, other); };
+    if (before)
+      also(plan.sub(queries, plan.constant(before)));
+    if (split.getFewestKeys() > 1)
+      also(plan.sub(attention.getKeyRows(),
+                    plan.constant(split.getFewestKeys() - 1)));
+    if (split.getFewestParts() > 1)
+      also(plan.sub(countFillingParts(plan, attention, split).ofAll,
+                    plan.constant(split.getFewestParts() - 1)));
+    selected.push_back(
+        plan.max(plan.min(is, plan.constant(1)), plan.constant(0)));
+    before = split.getQueries();
+  }
+  return selected;
+}
+
+/// Where `split` has a recipe, tiles that do without.
+static attn::SplitKVAttr getPlainSplit(attn::AttentionOp op,
+                                       attn::SplitKVAttr split) {
+  for (attn::SplitKVAttr other : op.getSplits())
+    if (split.getRecipe() && !other.getRecipe())
+      return other;
+  return nullptr;
+}
+
+KernelList ringlet::listPartsKernels(HostPlan &plan, Attention &attention,
+                                     attn::SplitKVAttr split) {
   SmallVector<Value> counts, firsts;
-  FillingParts filling = countFillingParts(plan, attention);
+  FillingParts filling = countFillingParts(plan, attention, split);
   Value all = plan.constant(0);
   Value mostFilling = filling.ofAll;
   if (filling.times)
     mostFilling = plan.mul(filling.ofAll, filling.times);
-  Value most = countPartsOf(plan, attention.op.getSplitKvAttr(),
-                            attention.getKeyRows(), mostFilling);
+  Value most = countPartsOf(plan, split, attention.getKeyRows(), mostFilling);
   for (unsigned i = 0; i < attention.sizes.size(); ++i) {
-    counts.push_back(countParts(plan, attention, i, filling));
+    counts.push_back(countParts(plan, attention, split, i, filling));
     firsts.push_back(all);
     all = plan.add(all, counts.back());
   }
@@ -292,8 +330,8 @@ KernelList ringlet::listPartsKernels(HostPlan &plan, Attention &attention) {
     SoftmaxEnds ends;
     ends.after = states;
     kernels.push_back({"attention", "_parts" + std::to_string(i),
-                       PartsKernel{i, attention.op.getSplitKvAttr(), ends,
-                                   firsts[i], counts[i]}});
+                       PartsKernel{i, split, ends, firsts[i], counts[i],
+                                   getPlainSplit(attention.op, split)}});
   }
   // Rows of other residues and heads have no state but this.
   if (!coverAll)
@@ -304,7 +342,7 @@ KernelList ringlet::listPartsKernels(HostPlan &plan, Attention &attention) {
   SoftmaxResult result;
   result.output = attention.output;
   result.lse = attention.lse;
-  kernels.push_back({"merge", "", MergeKernel{states, all, result}});
+  kernels.push_back({"merge", "", MergeKernel{split, states, all, result}});
   addSinks(plan, attention, kernels);
   fillPastEnds(attention, kernels);
   return kernels;

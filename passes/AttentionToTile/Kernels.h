@@ -95,11 +95,15 @@ struct PartsKernel {
   attn::SplitKVAttr split;
   SoftmaxEnds ends;
   mlir::Value first, count;
+  /// Tiles in which plain kernels do the same, for tensors that one with a
+  /// recipe cannot take. Null if there are none.
+  attn::SplitKVAttr plain = nullptr;
 };
 
 /// Merges `count` states of each row in f32, in their order, and ends the
 /// softmax.
 struct MergeKernel {
+  attn::SplitKVAttr split;
   SoftmaxState states;
   mlir::Value count;
   SoftmaxResult result;
@@ -199,8 +203,13 @@ using KernelList = std::vector<Kernel>;
 /// The kernels of an attention, in the order of their launches. Allocates the
 /// tensors between them.
 KernelList listKernels(HostPlan &plan, Attention &attention);
-/// Those for few queries, which `split_kv` of the attention asks for.
-KernelList listPartsKernels(HostPlan &plan, Attention &attention);
+/// Those for few queries, which `split` of the attention asks for.
+KernelList listPartsKernels(HostPlan &plan, Attention &attention,
+                            attn::SplitKVAttr split);
+/// Which of an attention's `split_kv` a call takes: 1 for that one, 0 for each
+/// other.
+llvm::SmallVector<mlir::Value> selectSplit(HostPlan &plan,
+                                           Attention &attention);
 
 /// The kernels around the pieces of an attention on a ring, which go on from
 /// `state` and leave it.

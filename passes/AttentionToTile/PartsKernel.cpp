@@ -45,11 +45,15 @@ public:
                    getSizes(attention, kernel.branch), getTiling(kernel.split)),
         kernel(kernel) {
     headsOfTile = kernel.split.getHeads();
+    if (kernel.split.getRecipe())
+      k.setRecipe(kernel.split.getRecipe());
   }
 
   void emit();
 
 private:
+  void emitIfKeys(const KeyTiles::Place &place, Value values);
+
   const PartsKernel &kernel;
 };
 
@@ -70,13 +74,31 @@ void PartsEmitter::emit() {
   KeyViews keyViews = viewKeys(getRows(Side::Key, point.segment, residue));
   viewResults(/*groupRows=*/0);
   Value row = getFirstRow("row", queryView, point.tile);
-  KeyTiles::Place place{queryView,  row,     keyViews.key,
-                        point.tile, nullptr, residue};
-  SoftmaxBody::State state = body.begin(std::nullopt, row);
-  state = body.visit(keys, place, keyViews.value,
-                     k.load("q_tile", queryView, row), state);
-  store(state, row, TileRows());
+  emitIfKeys({queryView, row, keyViews.key, point.tile, nullptr, residue},
+             keyViews.value);
   k.launch();
+}
+
+/// Where sequences differ in length many parts are empty: of them nothing is
+/// read, and no more is written than that.
+void PartsEmitter::emitIfKeys(const KeyTiles::Place &place, Value values) {
+  KeyTiles::Range range = keys.getRange(place);
+  Value some = k.create<arith::CmpIOp>("some_keys", arith::CmpIPredicate::slt,
+                                       range.begin, range.end);
+  OpBuilder &builder = k.getBuilder();
+  auto branch = scf::IfOp::create(builder, k.getLoc(), some,
+                                  /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(branch.elseBlock());
+  k.store(body.begin(std::nullopt, place.row).sum, rows.state->sum, place.row);
+  builder.setInsertionPointToStart(branch.thenBlock());
+  Value queryTile = k.load("q_tile", queryView, place.row);
+  SoftmaxBody::State state = body.visit(
+      "key_row", range, keys, queryTile, body.begin(std::nullopt, place.row),
+      [&](Value at) {
+        return SoftmaxBody::KeyStep{place, values, keys.getRow(at), nullptr};
+      });
+  store(state, place.row, TileRows());
 }
 
 void ringlet::emitKernel(HostPlan &plan, const Twine &name,
@@ -97,7 +119,7 @@ public:
   MergeEmitter(HostPlan &plan, const Twine &name, Attention &attention,
                const MergeKernel &kernel)
       : plan(plan), attention(attention), kernel(kernel), k(plan, name),
-        split(attention.op.getSplitKvAttr()), elements(getElements()) {}
+        split(kernel.split), elements(getElements()) {}
 
   void emit();
 

@@ -98,12 +98,14 @@ static constexpr Recipe recipes[] = {
      "attention, forward: the maximum of a row's first tile measures all of "
      "its weights, products run beside other work",
      lazyParameters, whyNotForwardAttention,
-     /*isGeneral=*/false, whyNotSoftmaxLoops, addForwardLazy},
+     /*isGeneral=*/false, /*marksRows=*/true, whyNotSoftmaxLoops,
+     addForwardLazy},
     {"fa_fwd_overlap",
      "attention, forward: a running maximum, products run beside other work",
      {},
      whyNotForwardAttention,
      /*isGeneral=*/false,
+     /*marksRows=*/false,
      whyNotSoftmaxLoops,
      addForwardOverlap},
     {"pipelined",
@@ -111,7 +113,7 @@ static constexpr Recipe recipes[] = {
      "beside other work",
      pipelineParameters,
      /*whyNotAttention=*/nullptr,
-     /*isGeneral=*/true, whyNotPipelined, addPipelined},
+     /*isGeneral=*/true, /*marksRows=*/false, whyNotPipelined, addPipelined},
 };
 
 ArrayRef<Recipe> ringlet::getRecipes() { return recipes; }

@@ -40,6 +40,9 @@ struct Recipe {
   /// Whether it keeps the meaning of any kernel that it applies to, so that
   /// kernels that name no recipe may be tried with it.
   bool isGeneral;
+  /// Whether it computes some rows too coarsely, and marks them, so that
+  /// another kernel has to compute them again.
+  bool marksRows;
   /// Why the plain kernel cannot follow the recipe, or "".
   std::string (*whyNotKernel)(rtile::FuncOp);
   /// Adds passes that run on an `rtile.func`, from plain to plain. There is a

@@ -358,17 +358,17 @@ std::optional<SoftmaxStep> ringlet::matchSoftmaxLoop(scf::ForOp loop,
   return step;
 }
 
-/// The first loop of `block` that carries tiles, or null.
-static scf::ForOp findTileLoop(Block &block) {
-  for (auto loop : block.getOps<scf::ForOp>())
-    if (llvm::any_of(loop.getResultTypes(), llvm::IsaPred<RankedTensorType>))
-      return loop;
-  return nullptr;
-}
-
 LoopRow ringlet::getKernelLoops(rtile::FuncOp func) {
-  scf::ForOp loop = findTileLoop(func.getBody().front());
-  return loop ? getLoopRow(loop) : LoopRow();
+  scf::ForOp first;
+  func.walk<WalkOrder::PreOrder>([&](scf::ForOp loop) {
+    bool carriesTiles =
+        llvm::any_of(loop.getResultTypes(), llvm::IsaPred<RankedTensorType>);
+    if (carriesTiles)
+      first = loop;
+    // In a loop over something else there may be any number of softmaxes.
+    return carriesTiles ? WalkResult::interrupt() : WalkResult::skip();
+  });
+  return first ? getLoopRow(first) : LoopRow();
 }
 
 std::string ringlet::whyNotSoftmaxLoops(rtile::FuncOp func) {

@@ -91,6 +91,8 @@ Run takePart(PositionBuilder &position, rtile::RunOp op, const Run &all) {
   };
   Value begin = getEnd(number);
   Value end = getEnd(position.add(number, 1));
+  // From the end of all on, nothing is seen.
+  begin = position.selectLess(begin, end, begin, all.end);
   return clip(position, all, begin, end, hasLeftLimit);
 }
 

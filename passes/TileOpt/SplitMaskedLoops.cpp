@@ -69,8 +69,10 @@ bool hasStep(scf::ForOp loop, int64_t rows) {
 
 KeyLoop matchRun(scf::ForOp loop, rtile::RunOp run) {
   // Parts by their number of all are for few queries: masks cost little beside
-  // what is read, and every loop of a kernel is code.
-  if (!run.getPart().empty())
+  // what is read, and every loop of a kernel is code. Only recipes want whole
+  // steps.
+  if (!run.getPart().empty() &&
+      !run->getParentOfType<rtile::FuncOp>().getRecipe())
     return {};
   // Between views with positions no step is whole.
   auto keys = run.getKey().getDefiningOp<rtile::ViewOp>();

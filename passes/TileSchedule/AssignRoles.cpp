@@ -108,7 +108,7 @@ void RoleBuilder::findShared() {
 /// schedule if a loop fills it.
 void RoleBuilder::makeChannels() {
   for (auto &[op, feed] : feeds) {
-    bool inLoop = op->getBlock() != &body;
+    bool inLoop = isInLoop(op);
     rtile::ChannelOp &channel = channels[getKey(feed.load)];
     int64_t slots = inLoop ? schedule.getSlotsOf(feed.getBuffer()) : 1;
     if (channel) {

@@ -32,10 +32,6 @@ using namespace ringlet::schedule;
 
 namespace {
 
-bool isInLoop(Operation *op) {
-  return op->getParentOfType<scf::ForOp>() != nullptr;
-}
-
 /// Left operands that come once and that products of every step use: to read
 /// them to registers saves reading them from shared memory as often.
 SmallVector<Feed> findLeftOperands(const Products &products) {
@@ -76,8 +72,7 @@ cost::ScheduledTiles measure(rtile::FuncOp func, const Products &products,
   // A channel may be filled in front of a loop and then in it.
   llvm::MapVector<std::pair<Value, Use>, bool> channels;
   for (Feed feed : products.feeds)
-    channels[{products.getChannelView(feed), feed.use}] |=
-        !isa<rtile::FuncOp>(feed.load->getParentOp());
+    channels[{products.getChannelView(feed), feed.use}] |= isInLoop(feed.load);
   for (auto &[key, inLoop] : channels) {
     RankedTensorType tile =
         cast<rtile::ViewType>(key.first.getType()).getTileType();

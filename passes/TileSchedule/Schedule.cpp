@@ -32,6 +32,10 @@ RankedTensorType schedule::getTile(Type type) {
   return dyn_cast<RankedTensorType>(type);
 }
 
+bool schedule::isInLoop(Operation *op) {
+  return op->getParentOfType<scf::ForOp>() != nullptr;
+}
+
 rtile::LoadOp schedule::getLoad(Value tile) {
   return tile.getDefiningOp<rtile::LoadOp>();
 }
@@ -102,14 +106,26 @@ static std::string checkLoad(rtile::LoadOp load, Feed &feed) {
   return "";
 }
 
+/// True of a left operand whose rows are no box of the buffer: no copy engine
+/// brings it.
+static bool isGathered(rtile::LoadOp load) {
+  auto view = load.getView().getDefiningOp<rtile::ViewOp>();
+  return view && view.getGroup() &&
+         llvm::all_of(load.getResult().getUses(), [](OpOperand &use) {
+           auto dot = dyn_cast<rtile::DotOp>(use.getOwner());
+           return dot && use.get() == dot.getLhs();
+         });
+}
+
 /// True for a tile that the role that computes loads by itself: values of rows
-/// or columns, and what comes once beside the products or is no operand of any.
+/// or columns, and what comes once beside the products, is no operand of any,
+/// or is a left one that it has to gather.
 static bool isLoadedByComputing(rtile::LoadOp load) {
   RankedTensorType tile = getTile(load.getResult().getType());
   bool feedsProduct =
       llvm::any_of(load->getUsers(), llvm::IsaPred<rtile::DotOp>);
-  bool comesOnce = isa<rtile::FuncOp>(load->getParentOp());
-  return tile.getRank() == 1 ||
+  bool comesOnce = !isInLoop(load);
+  return tile.getRank() == 1 || (comesOnce && isGathered(load)) ||
          (!feedsProduct && !load.getResult().use_empty() &&
           (comesOnce || tile.getElementTypeBitWidth() != 16));
 }

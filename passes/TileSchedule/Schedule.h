@@ -63,6 +63,9 @@ struct Products {
 /// whole groups of warps. Failure: `reason` says what else was found.
 mlir::FailureOr<Products> findProducts(rtile::FuncOp func, std::string &reason);
 
+/// Whether `op` runs any number of times at a point.
+bool isInLoop(mlir::Operation *op);
+
 /// The load that made `tile`, or null.
 rtile::LoadOp getLoad(mlir::Value tile);
 

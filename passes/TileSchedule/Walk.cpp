@@ -152,7 +152,7 @@ static std::pair<int64_t, int64_t> findProductAxes(rtile::FuncOp func,
     return {rows, columns};
   for (const Feed &feed : products.feeds) {
     rtile::LoadOp load = feed.load;
-    if (isa<rtile::FuncOp>(load->getParentOp()))
+    if (!isInLoop(load))
       continue;
     int64_t &found = feed.use == Use::Left ? rows : columns;
     SmallVector<int64_t> axes;
@@ -252,6 +252,29 @@ static Walk chooseListWalk(rtile::FuncOp func, const Products &products,
           .str()};
 }
 
+/// Where points have parts of one run of keys, those that run at once are parts
+/// of the same sequence: so each block has as much of it as any other one,
+/// however its length differs from those of others. Heads come first, whose
+/// rows are neighbours in memory.
+static std::optional<Walk> choosePartsWalk(rtile::FuncOp func, int64_t tile) {
+  bool hasParts = func.walk([](rtile::RunOp run) {
+                        return run.getPart().empty() ? WalkResult::advance()
+                                                     : WalkResult::interrupt();
+                      })
+                      .wasInterrupted();
+  if (!hasParts || tile < 0)
+    return std::nullopt;
+  SmallVector<int64_t> order;
+  for (int64_t axis = 0; axis < int64_t(func.getGridRank()); ++axis)
+    if (axis != tile)
+      order.push_back(axis);
+  order.insert(order.begin() + std::min<size_t>(order.size(), 1), tile);
+  return Walk{rtile::WalkAttr::get(func.getContext(), rtile::Dispatch::strided,
+                                   order, {}, 0, 0, {}, 0),
+              "points have parts of their keys, so blocks take them in turn, "
+              "those of one sequence after those of another"};
+}
+
 Walk schedule::chooseWalk(rtile::FuncOp func, const Products &products) {
   // From keys to queries the relation is that of a window to the right, of
   // which the first tiles see most.
@@ -265,6 +288,8 @@ Walk schedule::chooseWalk(rtile::FuncOp func, const Products &products) {
   });
   MLIRContext *context = func.getContext();
   int64_t tile = findTileAxis(func, products.getHeight());
+  if (std::optional<Walk> walk = choosePartsWalk(func, tile))
+    return *walk;
   if (tile >= 0 && hasListOfTiles(func))
     return chooseListWalk(func, products, tile);
   if (!limited)

@@ -244,9 +244,6 @@ LogicalResult checkCommon(Operation *op) {
     if (view.getPages())
       return op->emitOpError("expected no pages of rows: they have no lowering "
                              "in a scheduled kernel yet (S4)");
-    if (view.getGroup())
-      return op->emitOpError("expected no group of rows: it has no lowering "
-                             "for a GPU yet");
     return success();
   }
   if (auto dim = dyn_cast<memref::DimOp>(op))

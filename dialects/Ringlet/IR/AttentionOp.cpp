@@ -37,6 +37,13 @@ int64_t AttentionOp::getHeadDim() {
 int64_t AttentionOp::getValueDim() {
   return getValue().getType().getShape().back();
 }
+SmallVector<SplitKVAttr> AttentionOp::getSplits() {
+  ArrayAttr splits = getSplitKvAttr();
+  if (!splits)
+    return {};
+  return llvm::to_vector(splits.getAsRange<SplitKVAttr>());
+}
+
 TilingAttr AttentionOp::getTilingOf(unsigned branch) {
   return cast<TilingAttr>((*getTilings())[isUnion() ? 0 : branch]);
 }
@@ -455,7 +462,23 @@ static constexpr double kMinSoftcap = 1e-38;
 /// are (R4), with room for a change of the exponential's base.
 static constexpr double kMaxFactor = 1e38;
 
-/// Sections 1 and 3: optional operands and numbers.
+/// Kernels for few queries.
+static LogicalResult verifySplits(AttentionOp op) {
+  int64_t group = op.getQueryHeads() / op.getKeyHeads(), before = 0;
+  for (SplitKVAttr split : op.getSplits()) {
+    if (group % split.getHeads() != 0)
+      return op.emitOpError("expected split_kv with a number of heads that "
+                            "divides the ")
+             << group << " query heads of a key head, found "
+             << split.getHeads();
+    if (split.getQueries() <= before)
+      return op.emitOpError("expected split_kv for more queries than the ")
+             << before << " of the one before, found " << split.getQueries();
+    before = split.getQueries();
+  }
+  return success();
+}
+
 /// The clauses that only kernels heed.
 static LogicalResult verifyKernels(AttentionOp op) {
   if (op.isUnion())
@@ -464,14 +487,8 @@ static LogicalResult verifyKernels(AttentionOp op) {
   if (op.isApart())
     if (std::string problem = whyNotApart(op); !problem.empty())
       return op.emitOpError("combine = apart is not possible: ") << problem;
-  if (SplitKVAttr split = op.getSplitKvAttr()) {
-    int64_t group = op.getQueryHeads() / op.getKeyHeads();
-    if (group % split.getHeads() != 0)
-      return op.emitOpError("expected split_kv with a number of heads that "
-                            "divides the ")
-             << group << " query heads of a key head, found "
-             << split.getHeads();
-  }
+  if (failed(verifySplits(op)))
+    return failure();
   ArrayAttr tilings = op.getTilingsAttr();
   if (!tilings)
     return success();

@@ -197,13 +197,21 @@ def Ringlet_SplitKVAttr : Ringlet_Attr<"SplitKV", "split_kv"> {
     Written by `ringlet-choose-tiling`, read by `ringlet-to-rtile`: calls with at
     most `queries` queries and at least `fewestKeys` keys a sequence run kernels that share out the keys of a
     tile of queries among grid points, as many as fill the machine, and one that
-    merges what these leave in memory. A tile has `rows` rows, of `heads` query
-    heads of one key head each, and meets `key` rows of K and V at a time. No
+    merges what these leave in memory. An attention may have several, for more and
+    more queries: a call runs the first one that is for as many. One with
+    `fewestParts` is only for calls of whose tiles each has so many parts: others
+    fill the machine without.
+
+    A tile has `rows` rows, of `heads` query
+    heads of one key head each, and meets `key` rows of K and V at a time. With a
+    `recipe` its kernel is to be scheduled. No
     part is meant to have fewer than `part` keys, and of more than `manyParts` parts
     (0: any number) none fewer than 4 * `part`. None has more than `most` keys (0: any
     number), however many parts that makes: the weights of a part are one sum. Parts
     fill the machine if there are about `points` grid points for each of its
-    processors: those that it runs at once, or as many as keep its memory busy.
+    processors: those that it runs at once, or as many as keep its memory busy. With
+    a recipe there are never more, as the last ones would have the machine for
+    themselves.
 
     A tile of the merging kernel has `mergeColumns` columns of one row of the output,
     0 for all of them, and reads what `mergeStates` parts left at a time: on a
@@ -218,6 +226,8 @@ def Ringlet_SplitKVAttr : Ringlet_Attr<"SplitKV", "split_kv"> {
                               manyParts = 32, fewestKeys = 1536,
                               mergeColumns = 16, mergeStates = 8, most = 16384,
                               points = 7>
+    #tall = #ringlet.split_kv<rows = 128, key = 128, heads = 4, part = 1024, queries = 512,
+                              recipe = "fa_fwd_overlap", fewestParts = 2>
     ```
   }];
   let parameters = (ins "int64_t":$rows, "int64_t":$key, "int64_t":$heads,
@@ -227,7 +237,9 @@ def Ringlet_SplitKVAttr : Ringlet_Attr<"SplitKV", "split_kv"> {
                         DefaultValuedParameter<"int64_t", "0">:$mergeColumns,
                         DefaultValuedParameter<"int64_t", "1">:$mergeStates,
                         DefaultValuedParameter<"int64_t", "0">:$most,
-                        DefaultValuedParameter<"int64_t", "4">:$points);
+                        DefaultValuedParameter<"int64_t", "4">:$points,
+                        OptionalParameter<"::mlir::StringAttr">:$recipe,
+                        DefaultValuedParameter<"int64_t", "1">:$fewestParts);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
 }

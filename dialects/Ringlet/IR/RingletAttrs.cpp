@@ -197,7 +197,8 @@ LogicalResult SplitKVAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                   int64_t part, int64_t queries,
                                   int64_t manyParts, int64_t fewestKeys,
                                   int64_t mergeColumns, int64_t mergeStates,
-                                  int64_t most, int64_t points) {
+                                  int64_t most, int64_t points,
+                                  StringAttr recipe, int64_t fewestParts) {
   for (int64_t side : {rows, key})
     if (side < 1 || side > 1024)
       return emitError() << "expected tile sides in [1, 1024], found " << side;
@@ -223,6 +224,11 @@ LogicalResult SplitKVAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                        << " keys of a tile, found " << most;
   if (points < 1 || points > 64)
     return emitError() << "expected points in [1, 64], found " << points;
+  if (recipe && recipe.empty())
+    return emitError() << "expected the name of a recipe, found an empty one";
+  if (fewestParts < 1 || fewestParts > 64)
+    return emitError() << "expected fewestParts in [1, 64], found "
+                       << fewestParts;
   return success();
 }
 

@@ -74,15 +74,27 @@ static void printPatternOrder(OpAsmPrinter &printer, Operation *,
     order.print(printer);
 }
 
-static ParseResult parseSplitKV(OpAsmParser &parser, SplitKVAttr &split) {
-  split = dyn_cast_or_null<SplitKVAttr>(SplitKVAttr::parse(parser, {}));
-  return success(static_cast<bool>(split));
+/// Without the names of the attributes.
+static ParseResult parseSplitKV(OpAsmParser &parser, ArrayAttr &splits) {
+  SmallVector<Attribute> parsed;
+  auto parseOne = [&]() -> ParseResult {
+    parsed.push_back(SplitKVAttr::parse(parser, {}));
+    return success(static_cast<bool>(parsed.back()));
+  };
+  if (failed(parser.parseCommaSeparatedList(AsmParser::Delimiter::Square,
+                                            parseOne)))
+    return failure();
+  splits = parser.getBuilder().getArrayAttr(parsed);
+  return success();
 }
 
-static void printSplitKV(OpAsmPrinter &printer, Operation *,
-                         SplitKVAttr split) {
-  if (split)
-    split.print(printer);
+static void printSplitKV(OpAsmPrinter &printer, Operation *, ArrayAttr splits) {
+  if (!splits)
+    return;
+  printer << '[';
+  llvm::interleaveComma(splits.getAsRange<SplitKVAttr>(), printer,
+                        [&](SplitKVAttr split) { split.print(printer); });
+  printer << ']';
 }
 
 static ParseResult parseMix(OpAsmParser &parser, MixAttr &mix) {

@@ -73,7 +73,7 @@ def Ringlet_AttentionOp : Ringlet_Op<"attention",
         different heads;
       * `tilings`: a tile shape for each branch or, with `combine = union`, one;
       * `split_kv`: kernels for calls with few queries, which share out the keys
-        of each branch.
+        of each branch; several, each for more queries than the one before.
 
     Formulas: one softmax over the union of branches equals the weighting of
     branch outputs by the softmax of their lse, as in LongNet
@@ -173,7 +173,8 @@ def Ringlet_AttentionOp : Ringlet_Op<"attention",
     OptionalAttr<Ringlet_PrecisionAttr>:$precision,
     OptionalAttr<Ringlet_CombineAttr>:$combine,
     OptionalAttr<TypedArrayAttrBase<Ringlet_TilingAttr, "tilings">>:$tilings,
-    OptionalAttr<Ringlet_SplitKVAttr>:$split_kv);
+    OptionalAttr<TypedArrayAttrBase<Ringlet_SplitKVAttr,
+      "kernels for few queries">>:$split_kv);
   let results = (outs Ringlet_Tensor:$output, RankedTensorOf<[F32]>:$lse);
   let assemblyFormat = [{
     $query `,` $key `,` $value `branches` custom<Branches>($branches)
@@ -242,6 +243,8 @@ def Ringlet_AttentionOp : Ringlet_Op<"attention",
     }
     /// The tile shape of the kernel that computes a branch; there are tilings.
     ::ringlet::attn::TilingAttr getTilingOf(unsigned branch);
+    /// Kernels for few queries; those for the fewest come first.
+    llvm::SmallVector<::ringlet::attn::SplitKVAttr> getSplits();
     /// What factors of products become (R7).
     ::ringlet::Precision getProductPrecision() {
       PrecisionAttr precision = getPrecisionAttr();

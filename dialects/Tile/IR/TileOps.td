@@ -115,7 +115,8 @@ def RTile_RunOp : RTile_Op<"run", [Pure,
     With `part(%p, %n)` the results are those of part %p of %n, 0 <= %p < %n: of
     the s steps from `begin` to `end`, those from p * s / n to (p + 1) * s / n,
     rounded down. So parts follow each other, and their numbers of steps differ
-    by one at most. A part without steps has `end <= begin`.
+    by one at most. A part without steps has `end <= begin`, and from `begin` on
+    the tile sees no key.
 
     Example:
 

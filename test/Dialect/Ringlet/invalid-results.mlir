@@ -211,7 +211,7 @@ func.func @many_keys_beside_recipe(%q: tensor<1x64x4x16xf16>) {
 
 func.func @most_below_a_tile(%q: tensor<1x64x4x16xf16>) {
   // expected-error@+1 {{expected most 0 or at least the 32 keys of a tile, found 16}}
-  %o, %lse = ringlet.attention %q, %q, %q branches [<w = 8, r = 1>] tilings = [#ringlet.tiling<query = 64, key = 64>] split_kv = <rows = 16, key = 32, heads = 1, part = 256, queries = 16, most = 16>
+  %o, %lse = ringlet.attention %q, %q, %q branches [<w = 8, r = 1>] tilings = [#ringlet.tiling<query = 64, key = 64>] split_kv = [<rows = 16, key = 32, heads = 1, part = 256, queries = 16, most = 16>]
       : (tensor<1x64x4x16xf16>, tensor<1x64x4x16xf16>, tensor<1x64x4x16xf16>) -> (tensor<1x64x4x16xf16>, tensor<1x4x64xf32>)
   return
 }
@@ -220,7 +220,34 @@ func.func @most_below_a_tile(%q: tensor<1x64x4x16xf16>) {
 
 func.func @no_points(%q: tensor<1x64x4x16xf16>) {
   // expected-error@+1 {{expected points in [1, 64], found 0}}
-  %o, %lse = ringlet.attention %q, %q, %q branches [<w = 8, r = 1>] tilings = [#ringlet.tiling<query = 64, key = 64>] split_kv = <rows = 16, key = 32, heads = 1, part = 256, queries = 16, points = 0>
+  %o, %lse = ringlet.attention %q, %q, %q branches [<w = 8, r = 1>] tilings = [#ringlet.tiling<query = 64, key = 64>] split_kv = [<rows = 16, key = 32, heads = 1, part = 256, queries = 16, points = 0>]
+      : (tensor<1x64x4x16xf16>, tensor<1x64x4x16xf16>, tensor<1x64x4x16xf16>) -> (tensor<1x64x4x16xf16>, tensor<1x4x64xf32>)
+  return
+}
+
+// -----
+
+func.func @unnamed_recipe(%q: tensor<1x64x4x16xf16>) {
+  // expected-error@+1 {{expected the name of a recipe, found an empty one}}
+  %o, %lse = ringlet.attention %q, %q, %q branches [<w = 8, r = 1>] split_kv = [<rows = 16, key = 32, heads = 1, part = 256, queries = 16, recipe = "">]
+      : (tensor<1x64x4x16xf16>, tensor<1x64x4x16xf16>, tensor<1x64x4x16xf16>) -> (tensor<1x64x4x16xf16>, tensor<1x4x64xf32>)
+  return
+}
+
+// -----
+
+func.func @no_fewest_parts(%q: tensor<1x64x4x16xf16>) {
+  // expected-error@+1 {{expected fewestParts in [1, 64], found 0}}
+  %o, %lse = ringlet.attention %q, %q, %q branches [<w = 8, r = 1>] split_kv = [<rows = 16, key = 32, heads = 1, part = 256, queries = 16, fewestParts = 0>]
+      : (tensor<1x64x4x16xf16>, tensor<1x64x4x16xf16>, tensor<1x64x4x16xf16>) -> (tensor<1x64x4x16xf16>, tensor<1x4x64xf32>)
+  return
+}
+
+// -----
+
+func.func @splits_in_no_order(%q: tensor<1x64x4x16xf16>) {
+  // expected-error@+1 {{expected split_kv for more queries than the 16 of the one before, found 16}}
+  %o, %lse = ringlet.attention %q, %q, %q branches [<w = 8, r = 1>] split_kv = [<rows = 16, key = 32, heads = 1, part = 256, queries = 16>, <rows = 32, key = 32, heads = 1, part = 256, queries = 16>]
       : (tensor<1x64x4x16xf16>, tensor<1x64x4x16xf16>, tensor<1x64x4x16xf16>) -> (tensor<1x64x4x16xf16>, tensor<1x4x64xf32>)
   return
 }

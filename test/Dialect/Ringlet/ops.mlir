@@ -187,11 +187,11 @@ func.func @linear(%q: tensor<1x64x1x8xf32, #linear>, %k: tensor<1x64x1x8xf32>,
 
 // CHECK-LABEL: func.func @sets(
 // CHECK:         tilings = [#ringlet.tiling<query = 128, key = 64, manyKeys = <query = 64, key = 64, part = 16384>>]
-// CHECK-SAME:    split_kv = <rows = 16, key = 64, heads = 1, part = 256, queries = 16, most = 16384, points = 7>
+// CHECK-SAME:    split_kv = [<rows = 16, key = 64, heads = 1, part = 256, queries = 16, most = 16384, points = 7>]
 func.func @sets(%q: tensor<1x?x4x128xbf16>) -> tensor<1x?x4x128xbf16> {
   %o, %lse = ringlet.attention %q, %q, %q branches [<w = *, r = 1>]
       tilings = [#ringlet.tiling<query = 128, key = 64, manyKeys = <query = 64, key = 64, part = 16384>>]
-      split_kv = <rows = 16, key = 64, heads = 1, part = 256, queries = 16, most = 16384, points = 7>
+      split_kv = [<rows = 16, key = 64, heads = 1, part = 256, queries = 16, most = 16384, points = 7>]
       : (tensor<1x?x4x128xbf16>, tensor<1x?x4x128xbf16>, tensor<1x?x4x128xbf16>)
       -> (tensor<1x?x4x128xbf16>, tensor<1x4x?xf32>)
   return %o : tensor<1x?x4x128xbf16>

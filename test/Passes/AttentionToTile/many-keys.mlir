@@ -81,7 +81,7 @@ func.func @chain(%q: tensor<2x?x8x32xf32>) -> tensor<2x?x8x32xf32> {
   %o, %l = ringlet.attention %q, %q, %q branches [<w = 32, r = 1>, <w = *, r = 2>]
       tilings = [#ringlet.tiling<query = 64, key = 48>,
                  #ringlet.tiling<query = 64, key = 48, manyKeys = <query = 32, key = 16, part = 64>>]
-      split_kv = <rows = 16, key = 32, heads = 1, part = 256, queries = 12, most = 128>
+      split_kv = [<rows = 16, key = 32, heads = 1, part = 256, queries = 12, most = 128>]
       : (tensor<2x?x8x32xf32>, tensor<2x?x8x32xf32>, tensor<2x?x8x32xf32>)
       -> (tensor<2x?x8x32xf32>, tensor<2x8x?xf32>)
   return %o : tensor<2x?x8x32xf32>

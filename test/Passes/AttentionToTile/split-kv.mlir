@@ -48,8 +48,19 @@
 // CHECK-SAME:      to !rtile.view<32x32xf32>
 // CHECK:         rtile.view %{{.+}}[%[[STATE]], %[[B]], *, %[[QH]], *] {{.*}}group = [3, 4]
 // CHECK:         rtile.view %{{.+}}[%[[STATE]], %[[B]], %[[QH]], *] {{.*}}group = [2, 4]
-// CHECK:         rtile.run %[[QV]][%{{.+}}], %{{.+}} part(%[[PART]], %[[PARTS]]) causal
-// CHECK:         rtile.return
+// CHECK:         %[[BEGIN:[^,]+]], {{.+}}, %[[END:.+]] = rtile.run %[[QV]][%{{.+}}], %{{.+}} part(%[[PART]], %[[PARTS]]) causal
+
+// Of an empty part nothing is read, and its sum is 0.
+
+// CHECK:         %[[KEYS:.+]] = arith.cmpi slt, %[[BEGIN]], %[[END]]
+// CHECK:         scf.if %[[KEYS]] {
+// CHECK:           rtile.load %[[QV]]
+// CHECK:           scf.for %{{.+}} = %[[BEGIN]] to %[[END]]
+// CHECK:           rtile.store
+// CHECK:         } else {
+// CHECK-NEXT:      rtile.store %{{.+}} : !rtile.view<16xf32>
+// CHECK-NEXT:    }
+// CHECK-NEXT:    rtile.return
 
 // Each row of a tile is an element of one row of the output, each column a part,
 // as many as are read at a time. Parts whose sum is 0 count for nothing.
@@ -75,7 +86,7 @@ func.func @any_length(%q: tensor<2x?x8x32xf32>, %k: tensor<2x?x2x32xf32>)
     -> tensor<2x?x8x32xf32> {
   %o, %l = ringlet.attention %q, %k, %k branches [<w = *, r = 1>] causal
       tilings = [#ringlet.tiling<query = 64, key = 48>]
-      split_kv = <rows = 16, key = 32, heads = 4, part = 256, queries = 12, mergeStates = 4>
+      split_kv = [<rows = 16, key = 32, heads = 4, part = 256, queries = 12, mergeStates = 4>]
       : (tensor<2x?x8x32xf32>, tensor<2x?x2x32xf32>, tensor<2x?x2x32xf32>)
       -> (tensor<2x?x8x32xf32>, tensor<2x8x?xf32>)
   return %o : tensor<2x?x8x32xf32>
@@ -93,7 +104,7 @@ func.func @short(%q: tensor<1x1x8x32xf32>, %k: tensor<1x512x2x32xf32>)
     -> tensor<1x1x8x32xf32> {
   %o, %l = ringlet.attention %q, %k, %k branches [<w = *, r = 1>] causal
       tilings = [#ringlet.tiling<query = 64, key = 48>]
-      split_kv = <rows = 16, key = 32, heads = 4, part = 256, queries = 12>
+      split_kv = [<rows = 16, key = 32, heads = 4, part = 256, queries = 12>]
       : (tensor<1x1x8x32xf32>, tensor<1x512x2x32xf32>, tensor<1x512x2x32xf32>)
       -> (tensor<1x1x8x32xf32>, tensor<1x8x1xf32>)
   return %o : tensor<1x1x8x32xf32>
@@ -106,7 +117,7 @@ func.func @long(%q: tensor<1x13x8x32xf32>, %k: tensor<1x512x2x32xf32>)
     -> tensor<1x13x8x32xf32> {
   %o, %l = ringlet.attention %q, %k, %k branches [<w = *, r = 1>] causal
       tilings = [#ringlet.tiling<query = 64, key = 48>]
-      split_kv = <rows = 16, key = 32, heads = 4, part = 256, queries = 12>
+      split_kv = [<rows = 16, key = 32, heads = 4, part = 256, queries = 12>]
       : (tensor<1x13x8x32xf32>, tensor<1x512x2x32xf32>, tensor<1x512x2x32xf32>)
       -> (tensor<1x13x8x32xf32>, tensor<1x8x13xf32>)
   return %o : tensor<1x13x8x32xf32>
@@ -133,8 +144,48 @@ func.func @branches(%q: tensor<1x2x8x32xf32>, %k: tensor<1x512x2x32xf32>)
   %o, %l = ringlet.attention %q, %k, %k
       branches [<w = 64, r = 1>, <w = 128, r = 2>] causal
       tilings = [#ringlet.tiling<query = 64, key = 48>, #ringlet.tiling<query = 64, key = 48>]
-      split_kv = <rows = 16, key = 32, heads = 4, part = 256, queries = 12>
+      split_kv = [<rows = 16, key = 32, heads = 4, part = 256, queries = 12>]
       : (tensor<1x2x8x32xf32>, tensor<1x512x2x32xf32>, tensor<1x512x2x32xf32>)
       -> (tensor<1x2x8x32xf32>, tensor<1x8x2xf32>)
   return %o : tensor<1x2x8x32xf32>
+}
+
+// -----
+
+// Each call runs one of several sets. The kernel of one with a recipe has never
+// more parts than run at once, and where tensors are such that it cannot be
+// scheduled, the plain one runs on as many parts. Sets of one tile share a kernel.
+
+// CHECK-LABEL: rplan.func @several(
+// CHECK:         %[[SQ:.+]] = rplan.size %{{.+}}[1] : memref<2x?x8x64xbf16
+// CHECK-DAG:     arith.subi %c3, %[[SQ]]
+// CHECK-DAG:     arith.subi %c17, %[[SQ]]
+// CHECK-DAG:     arith.subi %[[SQ]], %c2
+// CHECK-DAG:     arith.subi %c301, %[[SQ]]
+// CHECK-DAG:     arith.subi %[[SQ]], %c16
+// CHECK:         rplan.launch @several_attention0_parts0 grid(
+// CHECK:         rplan.launch @several_merge0 grid(
+// CHECK:         rplan.launch @several_attention0_parts0_to16 grid(%[[POINTS:[^,]+]], %c2, %[[BATCH:[^)]+]]) args({{.*}}, %[[PARTS:[^,]+]], %c0, %[[TALL:[^,)]+]])
+// CHECK-SAME:      otherwise launch @several_attention0_parts0 grid(%[[LOW_POINTS:[^,]+]], %c2, %{{[^)]+}}) args({{.*}}, %[[PARTS]], %c0, %{{[^, ]+}} :
+// CHECK:         rplan.launch @several_merge0 grid(
+// CHECK:         rplan.launch @several_attention0_parts0_to16 grid({{.*}} otherwise launch @several_attention0_parts0 grid(
+// CHECK:         rplan.launch @several_merge0 grid(
+// CHECK:         rplan.launch @several_attention0_branch0
+// CHECK:         rplan.return
+// CHECK:       rtile.func @several_attention0_parts0(
+// CHECK-NOT:     recipe
+// CHECK:       rtile.func @several_merge0(
+// CHECK:       rtile.func @several_attention0_parts0_to16({{.*}} recipe = "fa_fwd_overlap"
+// CHECK-NOT:   rtile.func @several_attention0_parts0
+// CHECK:       rtile.func @several_attention0_branch0
+func.func @several(%q: tensor<2x?x8x64xbf16>, %k: tensor<2x?x2x64xbf16>)
+    -> tensor<2x?x8x64xbf16> {
+  %o, %l = ringlet.attention %q, %k, %k branches [<w = *, r = 1>]
+      tilings = [#ringlet.tiling<query = 64, key = 48>]
+      split_kv = [<rows = 16, key = 32, heads = 4, part = 256, queries = 2>,
+                  <rows = 64, key = 32, heads = 4, part = 256, queries = 16, points = 1, recipe = "fa_fwd_overlap">,
+                  <rows = 64, key = 32, heads = 4, part = 1024, queries = 300, points = 1, recipe = "fa_fwd_overlap", fewestParts = 2>]
+      : (tensor<2x?x8x64xbf16>, tensor<2x?x2x64xbf16>, tensor<2x?x2x64xbf16>)
+      -> (tensor<2x?x8x64xbf16>, tensor<2x8x?xf32>)
+  return %o : tensor<2x?x8x64xbf16>
 }

@@ -167,10 +167,24 @@ bool Lowering::run(const std::string &text, bool toMachine,
   return runPasses(pm, *module, error);
 }
 
+/// Kernels of a recipe for few queries, in tiles of so many rows.
+static attn::SplitKVAttr getSplit(attn::AttentionOp op, const Recipe &recipe,
+                                  int64_t rows, int64_t keyRows,
+                                  uint64_t hash) {
+  MLIRContext *context = op.getContext();
+  return attn::SplitKVAttr::get(
+      context, rows, keyRows, hash % 4 ? getHeadsOfTile(op) : 1,
+      /*part=*/hash / 4 % 2 ? 16 : 1, /*queries=*/300, /*manyParts=*/0,
+      /*fewestKeys=*/0, /*mergeColumns=*/0, /*mergeStates=*/8,
+      /*most=*/hash / 8 % 2 ? 0 : 4 * keyRows, /*points=*/1 + hash / 16 % 4,
+      StringAttr::get(context, recipe.name), /*fewestParts=*/1);
+}
+
 /// Gives each attention that can have a recipe one; false if none can. Of some
-/// of them, sums have parts of few keys, of which rows have several.
-static bool forceRecipe(ModuleOp module, StringRef recipe, int64_t queryRows,
-                        int64_t keyRows, uint64_t hash) {
+/// of them, sums have parts of few keys, of which rows have several; others
+/// share out keys.
+static bool forceRecipe(ModuleOp module, const Recipe &recipe,
+                        int64_t queryRows, int64_t keyRows, uint64_t hash) {
   bool isAny = false;
   MLIRContext *context = module.getContext();
   module.walk([&](attn::AttentionOp op) {
@@ -185,17 +199,20 @@ static bool forceRecipe(ModuleOp module, StringRef recipe, int64_t queryRows,
     if (part)
       keyRows = 16;
     auto redo = attn::TilingAttr::get(context, keyRows, queryRows, part);
-    auto tiling =
-        attn::TilingAttr::get(context, queryRows, keyRows,
-                              StringAttr::get(context, recipe), redo, part);
+    auto tiling = attn::TilingAttr::get(context, queryRows, keyRows,
+                                        StringAttr::get(context, recipe.name),
+                                        redo, part);
     SmallVector<Attribute> tilings(op.getBranches().size(), tiling);
     op.setTilingsAttr(ArrayAttr::get(context, tilings));
+    if (!recipe.marksRows && hash / 40 % 2 && whyNotSplitKV(op).empty())
+      op.setSplitKvAttr(ArrayAttr::get(
+          context, getSplit(op, recipe, queryRows, keyRows, hash / 80)));
     isAny = true;
   });
   return isAny;
 }
 
-bool Lowering::runRecipe(const std::string &text, StringRef recipe,
+bool Lowering::runRecipe(const std::string &text, const Recipe &recipe,
                          int64_t queryRows, int64_t keyRows,
                          std::string *error) {
   ErrorCollector errors(&context, error);
@@ -206,7 +223,8 @@ bool Lowering::runRecipe(const std::string &text, StringRef recipe,
                    llvm::xxh3_64bits(text)))
     return true;
   PassManager pm(&context);
-  pm.addInstrumentation(std::make_unique<Snapshots>(*this, recipe.str() + "/"));
+  pm.addInstrumentation(
+      std::make_unique<Snapshots>(*this, recipe.name.str() + "/"));
   buildRingletToRTilePipeline(pm, LevelOptions());
   pm.addPass(createRPlanAlignInputs({"sm_90a"}));
   pm.addPass(createRTileApplyRecipes());
@@ -242,7 +260,7 @@ bool Lowering::runRecipes(const std::string &text, std::string *error) {
   auto [queryRows, keyRows] = tiles[llvm::xxh3_64bits(text) % std::size(tiles)];
   for (const Recipe &recipe : getRecipes())
     if (recipe.whyNotAttention &&
-        !runRecipe(text, recipe.name, queryRows, keyRows, error))
+        !runRecipe(text, recipe, queryRows, keyRows, error))
       return false;
   // Of every third graph, since it doubles the stages of one.
   return llvm::xxh3_64bits(text) % 3 != 0 || runGeneralRecipe(text, error);
@@ -269,13 +287,21 @@ static bool forceSplit(ModuleOp module, uint64_t hash) {
     constexpr int64_t columns[] = {16, 0, 8}, states[] = {1, 8, 3};
     constexpr int64_t fewest[] = {0, 0, 20}, many[] = {0, 1, 2};
     constexpr int64_t most[] = {0, 32, 80}, points[] = {4, 1, 9};
-    op.setSplitKvAttr(attn::SplitKVAttr::get(
-        context, rows[hash % 4], keys[hash / 4 % 3],
-        hash / 12 % 4 ? getHeadsOfTile(op) : 1, parts[hash / 48 % 3],
-        queries[hash / 144 % 4], many[hash / 15552 % 3],
-        fewest[hash / 5184 % 3], columns[hash / 576 % 3],
-        states[hash / 1728 % 3], most[hash / 186624 % 3],
-        points[hash / 559872 % 3]));
+    auto getSplit = [&](uint64_t hash, int64_t more) {
+      return attn::SplitKVAttr::get(
+          context, rows[hash % 4], keys[hash / 4 % 3],
+          hash / 12 % 4 ? getHeadsOfTile(op) : 1, parts[hash / 48 % 3],
+          queries[hash / 144 % 4] + more, many[hash / 15552 % 3],
+          fewest[hash / 5184 % 3], columns[hash / 576 % 3],
+          states[hash / 1728 % 3], most[hash / 186624 % 3],
+          points[hash / 559872 % 3], /*recipe=*/nullptr,
+          /*fewestParts=*/more ? 1 + hash % 2 : 1);
+    };
+    SmallVector<Attribute> splits{getSplit(hash, 0)};
+    // Every other graph has some for more queries.
+    if (hash / 1677721 % 2)
+      splits.push_back(getSplit(hash / 7, 300));
+    op.setSplitKvAttr(ArrayAttr::get(context, splits));
     isAny = true;
   });
   return isAny;
@@ -309,7 +335,7 @@ bool Lowering::runSchedules(const std::string &text, std::string *error) {
     OwningOpRef<ModuleOp> module = parse(text, error);
     if (!module)
       return false;
-    if (!forceRecipe(*module, recipe.name, queryRows, keyRows,
+    if (!forceRecipe(*module, recipe, queryRows, keyRows,
                      llvm::xxh3_64bits(text)))
       return true;
     constexpr const char *arch = "sm_90a";

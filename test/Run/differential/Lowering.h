@@ -22,6 +22,10 @@ namespace mlir {
 class PassManager;
 } // namespace mlir
 
+namespace ringlet {
+struct Recipe;
+} // namespace ringlet
+
 namespace ringlet::differential {
 
 /// The module as one pass left it.
@@ -83,7 +87,7 @@ private:
                                           std::string *error);
   bool runPasses(mlir::PassManager &pm, mlir::ModuleOp module,
                  std::string *error);
-  bool runRecipe(const std::string &text, llvm::StringRef recipe,
+  bool runRecipe(const std::string &text, const Recipe &recipe,
                  int64_t queryRows, int64_t keyRows, std::string *error);
   bool runGeneralRecipe(const std::string &text, std::string *error);
   class Snapshots;
