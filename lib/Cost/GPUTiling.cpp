@@ -63,6 +63,10 @@ struct CostTable {
   /// What parts may cost more than tiles for many queries, which leave
   /// multiprocessors without work.
   double worthOfParts = 1.1;
+  /// Rows of tiles for more queries, and tiles for few that read the same keys
+  /// for less than one of those costs (H200: 35 rows of 28/4 heads of D80 0.134
+  /// ms in tiles of 16, 0.094 in one of 64; 32 rows of D128 0.056 and 0.068).
+  int64_t tallRows = 64, lowTiles = 2;
   /// Tiles that merge parts are small, so that the few rows there are busy many
   /// multiprocessors, and read so many parts that their loads overlap.
   int64_t mergeColumns = 32, mergeStates = 16;
@@ -368,6 +372,50 @@ KeySplit ringlet::cost::chooseSplit(const GPUCore &core,
   while (best.queries < table.fewQueries && isCheaper(best.queries + 1))
     ++best.queries;
   return best;
+}
+
+std::optional<KeySplit> ringlet::cost::chooseTallSplit(
+    const GPUCore &core, const BranchShape &branch, int64_t elementBytes,
+    int64_t otherRows, double otherCycles, int64_t group, KeySplit &low) {
+  BranchShape whole = branch;
+  whole.causal = false;
+  whole.rowsOfSegment = 0;
+  bool isPlain = core.hasMma && elementBytes == 2 && !branch.storedBytes;
+  int64_t most = table.lowTiles * low.rows / low.heads;
+  if (!isPlain || low.rows >= table.tallRows || low.queries < most)
+    return std::nullopt;
+  std::optional<GPUTiling> best;
+  for (int64_t key : {64, 128}) {
+    GPUTiling next = estimate(core, whole, elementBytes, table.tallRows, key);
+    if (next.fits && (!best || next.cyclesPerScore < best->cyclesPerScore))
+      best = next;
+  }
+  if (!best)
+    return std::nullopt;
+  KeySplit tall = low;
+  tall.rows = best->query;
+  tall.key = best->key;
+  auto getCycles = [](int64_t tiles, int64_t rows, int64_t height,
+                      double ofScore) {
+    return double(tiles * roundUp(rows, height)) * ofScore;
+  };
+  auto ofTall = [&](int64_t queries) {
+    return getCycles(group / low.heads, queries * low.heads, tall.rows,
+                     best->cyclesPerScore);
+  };
+  auto isCheaper = [&](int64_t queries) {
+    return ofTall(queries) <=
+           table.worthOfParts *
+               getCycles(group, queries, otherRows, otherCycles);
+  };
+  tall.cyclesPerKey = ofTall(1);
+  tall.queries = most;
+  while (tall.queries < table.fewQueries && isCheaper(tall.queries + 1))
+    ++tall.queries;
+  if (tall.queries == most)
+    return std::nullopt;
+  low.queries = most;
+  return tall;
 }
 
 std::string ringlet::cost::explain(const GPUTiling &tiling) {

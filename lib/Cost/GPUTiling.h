@@ -11,6 +11,8 @@
 #include "lib/Cost/CPUTiling.h"
 #include "lib/Tensor/Precision.h"
 
+#include <optional>
+
 namespace ringlet::arch {
 struct GPUArch;
 } // namespace ringlet::arch
@@ -86,6 +88,15 @@ GPUTiling chooseTiling(const GPUCore &core, const BranchShape &branch,
 KeySplit chooseSplit(const GPUCore &core, const BranchShape &branch,
                      int64_t elementBytes, int64_t otherRows,
                      double otherCycles, int64_t group, int64_t heads);
+
+/// Tiles for more queries than `low` is then for, which would read keys and
+/// values for each of its tiles. None for elements that are not multiplied as
+/// they are stored, or where none fits.
+std::optional<KeySplit> chooseTallSplit(const GPUCore &core,
+                                        const BranchShape &branch,
+                                        int64_t elementBytes, int64_t otherRows,
+                                        double otherCycles, int64_t group,
+                                        KeySplit &low);
 
 /// One line for people: the choice and the figures behind it.
 std::string explain(const GPUTiling &tiling);

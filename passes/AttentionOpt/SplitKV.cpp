@@ -42,6 +42,26 @@ int64_t ringlet::getHeadsOfTile(attn::AttentionOp op) {
   return group;
 }
 
+namespace {
+
+/// What tiles for many queries take on a GPU.
+struct ManyQueries {
+  int64_t rows, bytes;
+  double cyclesPerScore;
+
+  ManyQueries(const cost::GPUCore &core, attn::AttentionOp op,
+              const cost::BranchShape &shape, attn::TilingAttr tiling)
+      : rows(tiling.getQuery()),
+        bytes(op.getQuery().getType().getElementTypeBitWidth() / 8),
+        cyclesPerScore(
+            tiling.getRecipe()
+                ? cost::chooseSchedule(core, shape).cyclesPerScore
+                : cost::estimate(core, shape, bytes, rows, tiling.getKey())
+                      .cyclesPerScore) {}
+};
+
+} // namespace
+
 /// What one branch asks for.
 static cost::KeySplit choose(attn::AttentionOp op, attn::BranchAttr branch,
                              attn::TilingAttr tiling,
@@ -49,36 +69,55 @@ static cost::KeySplit choose(attn::AttentionOp op, attn::BranchAttr branch,
                              int64_t spareRegisters) {
   int64_t group = op.getQueryHeads() / op.getKeyHeads();
   int64_t heads = getHeadsOfTile(op);
-  Type element = op.getQuery().getType().getElementType();
   cost::BranchShape shape = getBranchShape(op, branch);
   if (target.cpu) {
-    cost::CPUCore core = cost::CPUCore::of(*target.cpu, element.isBF16());
+    cost::CPUCore core = cost::CPUCore::of(
+        *target.cpu, op.getQuery().getType().getElementType().isBF16());
     return cost::chooseSplit(
         core, shape,
         cost::estimate(core, shape, tiling.getQuery(), tiling.getKey()), group,
         heads);
   }
   cost::GPUCore core = getGPUCore(*target.gpu, op, spareRegisters);
-  int64_t bytes = element.getIntOrFloatBitWidth() / 8;
-  double cycles = tiling.getRecipe()
-                      ? cost::chooseSchedule(core, shape).cyclesPerScore
-                      : cost::estimate(core, shape, bytes, tiling.getQuery(),
-                                       tiling.getKey())
-                            .cyclesPerScore;
-  return cost::chooseSplit(core, shape, bytes, tiling.getQuery(), cycles, group,
-                           heads);
+  ManyQueries many(core, op, shape, tiling);
+  return cost::chooseSplit(core, shape, many.bytes, many.rows,
+                           many.cyclesPerScore, group, heads);
+}
+
+/// What plain kernels for more queries add, and `low` is then for fewer.
+static std::vector<cost::KeySplit> chooseTall(attn::AttentionOp op,
+                                              attn::BranchAttr branch,
+                                              const arch::Target &target,
+                                              int64_t spareRegisters,
+                                              cost::KeySplit &low) {
+  cost::BranchShape shape = getBranchShape(op, branch);
+  cost::GPUCore core = getGPUCore(*target.gpu, op, spareRegisters);
+  ManyQueries many(core, op, shape, op.getTilingOf(0));
+  std::optional<cost::KeySplit> tall = cost::chooseTallSplit(
+      core, shape, many.bytes, many.rows, many.cyclesPerScore,
+      op.getQueryHeads() / op.getKeyHeads(), low);
+  if (!tall)
+    return {};
+  return {*tall};
+}
+
+/// Whether there may be rows in memory behind the last key that a query of the
+/// sequence sees, which need not be finite (S2).
+static bool mayHaveRowsBehind(attn::AttentionOp op) {
+  bool hidesLast = op.getCausal() || op.getWindow();
+  return op.getKeyLengths() || (op.getQOffset() && hidesLast);
 }
 
 /// What kernels of a recipe add, those of one branch, for more queries than
-/// `low` is then for.
+/// `low` is then for. The copy engine brings what lies behind the last key as
+/// it is, and nobody computes rows again that it makes NaN.
 static std::vector<cost::KeySplit> chooseScheduled(attn::AttentionOp op,
                                                    attn::BranchAttr branch,
                                                    const arch::Target &target,
                                                    cost::KeySplit &low,
                                                    std::string &recipe) {
   std::string problem;
-  bool isAlone = op.getBranches().size() == 1;
-  if (!target.gpu || !isAlone)
+  if (mayHaveRowsBehind(op))
     return {};
   recipe = findAttentionRecipe(op, target, problem, /*mayMark=*/false);
   if (recipe.empty())
@@ -111,8 +150,11 @@ SplitKVChoice ringlet::chooseSplitKV(attn::AttentionOp op,
   }
   std::string recipe;
   std::vector<cost::KeySplit> taller;
-  if (mayHaveRecipe)
+  bool mayBeTaller = target.gpu && op.getBranches().size() == 1;
+  if (mayBeTaller && mayHaveRecipe)
     taller = chooseScheduled(op, branches.front(), target, chosen, recipe);
+  if (mayBeTaller && taller.empty())
+    taller = chooseTall(op, branches.front(), target, spareRegisters, chosen);
   SplitKVChoice choice;
   SmallVector<Attribute> splits;
   int64_t before = 0, keys = op.getKeyRows();

@@ -20,7 +20,7 @@ def fields_of(seed: int, count: int, dice: random.Random) -> Iterator[dict]:
         }
         if dice.random() < 0.5:
             fields["lengths"] = tuple(
-                (min(dice.choice((1, 1, 2, 5, 16)), keys), keys)
+                (min(dice.choice((1, 1, 2, 5, 16, 40, 64, 130, 500)), keys), keys)
                 for _, keys in config.lengths
             )
         yield fields

@@ -21,7 +21,8 @@ import results
 class Case:
     """Each of `batch` sequences has `queries` queries over `keys` keys, all of which
     every query sees, in bf16, in pages of so many rows or side by side, from row 0 on,
-    be it said or not. Keys and values may have 8 bits, with a scale for each head."""
+    be it said or not. Keys and values may have 8 bits, with a scale for each head.
+    With `lengths`, sequences have so many of the keys, the last one the most."""
 
     batch: int
     queries: int
@@ -32,14 +33,16 @@ class Case:
     page: int = 0
     has_begins: bool = False
     narrow: str = ""
+    lengths: tuple = ()
 
     @property
     def name(self) -> str:
         further = f" K and V {self.narrow}" if self.narrow else ""
         further += f" pages of {self.page}" if self.page else ""
         further += " begins" if self.has_begins else ""
+        over = ", ".join(str(length) for length in self.lengths) or self.keys
         return (
-            f"decode {self.batch} x {self.queries} over {self.keys} "
+            f"decode {self.batch} x {self.queries} over {over} "
             f"H{self.heads}/{self.key_heads} D{self.dim} bf16{further}"
         )
 
@@ -52,7 +55,8 @@ class Case:
     def bytes(self) -> int:
         """Of K and V."""
         of_element = 1 if self.narrow else 2
-        return 2 * of_element * self.batch * self.keys * self.key_heads * self.dim
+        rows = sum(self.lengths) or self.batch * self.keys
+        return 2 * of_element * rows * self.key_heads * self.dim
 
     @property
     def text(self) -> str:
@@ -68,6 +72,10 @@ class Case:
             argument += ", %begins: tensor<?xi32>"
             clause += " key_begins(%begins)"
             operand += ", tensor<?xi32>"
+        if self.lengths:
+            argument += ", %q_lengths: tensor<?xi64>, %k_lengths: tensor<?xi64>"
+            clause += " lengths(%q_lengths, %k_lengths)"
+            operand += ", tensor<?xi64>, tensor<?xi64>"
         if self.narrow:
             scales = f"tensor<{self.key_heads}xf32>"
             argument += f", %k_scale: {scales}, %v_scale: {scales}"
@@ -85,6 +93,7 @@ func.func @attend(%q: {q}, %k: {k}, %v: {k}{argument}) -> ({q}, {lse}) {{
         kind = f"decode H{self.heads} {self.key_heads} D{self.dim} P{self.page} {target}"
         kind += " begins" if self.has_begins else ""
         kind += f" {self.narrow}" if self.narrow else ""
+        kind += " lengths" if self.lengths else ""
         return gpu_suite.artefact_of(folder, kind)
 
 
@@ -93,12 +102,16 @@ def all_cases() -> list:
         *(Case(8, 1, keys) for keys in (4096, 131072)),
         *(Case(1, 1, keys) for keys in (1024, 2048, 4096, 8192, 32768, 131072)),
         *(Case(4, queries, 8192) for queries in (2, 8)),
+        Case(2, 16, 32768),
+        Case(1, 64, 65536),
+        *(Case(1, queries, 32768) for queries in (128, 256, 512)),
         *(Case(1, 1, keys, key_heads=32) for keys in (2048, 32768)),
         Case(4, 4, 8192, key_heads=32),
         Case(1, 1, 32768, dim=64),
         Case(1, 1, 32768, dim=256),
         Case(8, 1, 32768, dim=256),
         Case(3, 5, 10007, key_heads=4, heads=28, dim=80),
+        Case(3, 5, 131071, key_heads=4, heads=28, dim=80, lengths=(1, 7, 131071)),
         *(Case(8, 1, 131072, page=page) for page in (16, 64, 256)),
         *(Case(1, 1, 32768, page=page) for page in (16, 64, 256)),
         *(Case(8, 1, 131072, page=page, has_begins=True) for page in (0, 16)),
@@ -156,7 +169,9 @@ def peers_of(case: Case, q, k, v) -> dict:
     import torch
     from torch.nn.attention import SDPBackend, sdpa_kernel
 
-    tensors = [each.transpose(1, 2) for each in (q, k, v)]
+    # Of lengths they know nothing: the longest sequence, alone.
+    first = case.batch - 1 if case.lengths else 0
+    tensors = [each[first:].transpose(1, 2) for each in (q, k, v)]
     run = functools.partial(
         torch.nn.functional.scaled_dot_product_attention,
         *tensors,
@@ -166,8 +181,9 @@ def peers_of(case: Case, q, k, v) -> dict:
         "FA2 in torch": SDPBackend.FLASH_ATTENTION,
         "cuDNN": SDPBackend.CUDNN_ATTENTION,
     }
+    alone = ", longest alone" if case.lengths else ""
     return {
-        name: Call(run, functools.partial(sdpa_kernel, [kind]))
+        name + alone: Call(run, functools.partial(sdpa_kernel, [kind]))
         for name, kind in kinds.items()
     }
 
@@ -227,6 +243,9 @@ def measure(case: Case, target: str, load, options) -> list:
     if case.narrow:
         sides, scales, (k, v) = narrowed(case, k, v)
     inputs = (q, *in_pages(case, *sides)) if case.page else (q, *sides)
+    if case.lengths:
+        queries = [case.queries] * case.batch
+        inputs += tuple(torch.tensor(each, device="cuda") for each in (queries, case.lengths))
     if case.has_begins:
         inputs += (torch.zeros(case.batch, dtype=torch.int32, device="cuda"),)
     inputs += scales
