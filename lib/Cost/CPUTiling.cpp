@@ -32,6 +32,11 @@ struct CostTable {
   double row = 6.0, tile = 150.0;
   /// Factors on the products when the tiles leave the first or second cache.
   double outsideL1 = 1.06, outsideL2 = 1.6;
+  /// Vector operations for each sum across lanes, of a product with lanes along
+  /// the depth: two that pick and one that adds for all but one of the vectors.
+  double sumAcross = 3.0;
+  /// Vector operations to widen a vector where it is read.
+  double widen = 2.0;
   /// Keys from which on another thread is worth waking, and the state that it
   /// leaves is worth merging; most queries of kernels for few.
   int64_t part = 256, fewQueries = 64;
@@ -56,8 +61,9 @@ double roundUp(int64_t a, int64_t b) {
 
 } // namespace
 
-CPUCore CPUCore::of(const arch::CPULevel &level, bool isBF16) {
+CPUCore CPUCore::of(const arch::CPULevel &level, bool isBF16, bool isF32) {
   CPUCore core{level.lanes(), level.l1Bytes, level.l2Bytes};
+  core.isF32 = isF32;
   if (!isBF16 || !level.hasBF16)
     return core;
   if (!level.hasAMX) {
@@ -84,6 +90,40 @@ struct TileWork {
 
 } // namespace
 
+/// Whether a tile of `rows` reads keys and values where they are.
+static bool readsInPlace(const CPUCore &core, const BranchShape &branch,
+                         int64_t rows) {
+  return core.isF32 && branch.storedBytes == 0 && rows <= core.lanes;
+}
+
+/// Cycles a key to copy it and its value to where products read them.
+static double getPacking(const CPUCore &core, const BranchShape &branch) {
+  return (roundUp(branch.headDim, core.lanes) * table.packKey +
+          roundUp(branch.valueDim, core.lanes) * table.packValue) /
+         static_cast<double>(core.lanes);
+}
+
+FewRows ringlet::cost::compareForms(const CPUCore &core,
+                                    const BranchShape &branch, int64_t rows) {
+  auto lanes = static_cast<double>(core.lanes);
+  FewRows result = {rows, 0, 0};
+  double depth = static_cast<double>(branch.headDim + branch.valueDim);
+  result.inVectors =
+      ceilDiv(rows, core.lanes) *
+      (depth / static_cast<double>(core.stepsPerMultiplyAdd) + table.softmax) /
+      table.multiplyAdds;
+  if (!readsInPlace(core, branch, rows))
+    result.inVectors += getPacking(core, branch);
+  double vectors = ceilDiv(branch.headDim, core.lanes) +
+                   ceilDiv(branch.valueDim, core.lanes);
+  double ofRow = vectors + table.sumAcross + table.softmax / lanes;
+  bool widens = !core.isF32 || branch.storedBytes != 0;
+  result.alongDepth = (static_cast<double>(rows) * ofRow +
+                       (widens ? table.widen * vectors : 0)) /
+                      table.multiplyAdds;
+  return result;
+}
+
 static TileWork getWork(const CPUCore &core, const BranchShape &branch,
                         int64_t query, int64_t key) {
   const double lanes = static_cast<double>(core.lanes);
@@ -105,7 +145,7 @@ static TileWork getWork(const CPUCore &core, const BranchShape &branch,
     cached *= table.outsideL1;
   if (all > core.l2Bytes)
     cached *= table.outsideL2;
-  double pack = n * (d * table.packKey + dv * table.packValue) / lanes;
+  double pack = n * getPacking(core, branch);
   double softmax = m * n * table.softmax / lanes / table.multiplyAdds +
                    m * dv * table.rescale / lanes + m * table.row;
   return {dots, cached + pack + softmax + table.tile, all};
@@ -158,16 +198,23 @@ CPUTiling ringlet::cost::chooseTiling(const CPUCore &core,
 }
 
 /// Cycles a key for `rows` rows in tiles of up to `height` rows, of which only
-/// panels with rows are computed.
+/// panels with rows are computed. Tiles for few queries have lower ones beside
+/// them.
 static double getCyclesPerKey(const CPUCore &core, const BranchShape &branch,
-                              int64_t rows, int64_t height, int64_t key) {
+                              int64_t rows, int64_t height, int64_t key,
+                              const FewRows *few) {
   int64_t panel = height <= core.lanes ? core.lanes : 2 * core.lanes;
+  auto keys = static_cast<double>(key);
   double cycles = 0;
   for (; rows > 0; rows -= height) {
-    auto alive = static_cast<int64_t>(roundUp(std::min(rows, height), panel));
-    cycles += getWork(core, branch, alive, key).cycles;
+    int64_t here = std::min(rows, height);
+    auto alive = static_cast<int64_t>(roundUp(here, panel));
+    double ofTile = getWork(core, branch, alive, key).cycles;
+    if (few && few->areNarrow() && few->rows < core.lanes && here <= few->rows)
+      ofTile = std::min(ofTile, keys * few->alongDepth + table.tile);
+    cycles += ofTile;
   }
-  return cycles / static_cast<double>(key);
+  return cycles / keys;
 }
 
 KeySplit ringlet::cost::chooseSplit(const CPUCore &core,
@@ -178,10 +225,15 @@ KeySplit ringlet::cost::chooseSplit(const CPUCore &core,
   best.heads = heads;
   best.part = table.part;
   auto tiles = static_cast<double>(group / heads);
+  int64_t rowsOfQuery = 1;
+  while (rowsOfQuery < heads)
+    rowsOfQuery *= 2;
+  FewRows few = compareForms(core, branch, rowsOfQuery);
   for (int64_t vectors : {1, 2, 4})
     for (int64_t key : keyCandidates) {
       int64_t rows = vectors * core.lanes;
-      double cycles = tiles * getCyclesPerKey(core, branch, heads, rows, key);
+      double cycles =
+          tiles * getCyclesPerKey(core, branch, heads, rows, key, &few);
       // What a tile of keys is copied from and to passes through the first
       // cache once: the copy has to be there when it is read.
       bool fits = 8 * key * (branch.headDim + branch.valueDim) <= core.l1Bytes;
@@ -194,18 +246,25 @@ KeySplit ringlet::cost::chooseSplit(const CPUCore &core,
       best.cyclesPerKey = cycles;
     }
   auto ofMany = [&](int64_t queries) {
-    return static_cast<double>(group) *
-           getCyclesPerKey(core, branch, queries, tiling.query, tiling.key);
+    return static_cast<double>(group) * getCyclesPerKey(core, branch, queries,
+                                                        tiling.query,
+                                                        tiling.key, nullptr);
   };
   best.otherCyclesPerKey = ofMany(1);
   auto isCheaper = [&](int64_t queries) {
     return tiles * getCyclesPerKey(core, branch, queries * heads, best.rows,
-                                   best.key) <=
+                                   best.key, &few) <=
            table.worthOfParts * ofMany(queries);
   };
   while (best.queries < table.fewQueries && isCheaper(best.queries + 1))
     ++best.queries;
   return best;
+}
+
+std::string ringlet::cost::explain(const FewRows &few) {
+  return formatText("{} rows: {:.0f} cycles a key by the cost model with lanes "
+                    "along depth and columns, {:.0f} with lanes along rows",
+                    few.rows, few.alongDepth, few.inVectors);
 }
 
 std::string ringlet::cost::explain(const KeySplit &split) {

@@ -26,9 +26,12 @@ struct CPUCore {
   int64_t depthMultiple = 1;
   /// Rows of the tallest tiles to compare.
   int64_t maxRows = 256;
+  /// Elements are f32 in memory, too: what reads keys and values once reads
+  /// them there, without a copy and without widening.
+  bool isF32 = false;
 
-  /// A core of that level at work on products of bf16 or others.
-  static CPUCore of(const arch::CPULevel &level, bool isBF16);
+  /// A core of that level at work on elements of some type.
+  static CPUCore of(const arch::CPULevel &level, bool isBF16, bool isF32);
 };
 
 /// What the model knows of a branch.
@@ -102,9 +105,24 @@ struct KeySplit {
 KeySplit chooseSplit(const CPUCore &core, const BranchShape &branch,
                      const CPUTiling &tiling, int64_t group, int64_t heads);
 
+/// Cycles that a key costs copies, both products and the softmax between them
+/// for `rows` rows, in a tile whose rows fill vectors, or in one of just as
+/// many rows, whose products have lanes along depth and columns and read keys
+/// and values where they are.
+struct FewRows {
+  int64_t rows;
+  double inVectors, alongDepth;
+
+  bool areNarrow() const { return alongDepth < inVectors; }
+};
+
+FewRows compareForms(const CPUCore &core, const BranchShape &branch,
+                     int64_t rows);
+
 /// One line for people: the choice and the figures behind it.
 std::string explain(const CPUTiling &tiling);
 std::string explain(const KeySplit &split);
+std::string explain(const FewRows &few);
 
 } // namespace ringlet::cost
 

@@ -167,7 +167,8 @@ PlainTiling ringlet::choosePlainTiling(attn::AttentionOp op,
   Type element = op.getQuery().getType().getElementType();
   if (target.cpu) {
     cost::CPUTiling tiling = cost::chooseTiling(
-        cost::CPUCore::of(*target.cpu, element.isBF16()), shape);
+        cost::CPUCore::of(*target.cpu, element.isBF16(), element.isF32()),
+        shape);
     return {attn::TilingAttr::get(op.getContext(), tiling.query, tiling.key),
             cost::explain(tiling) + sizes, tiling.cyclesPerScore};
   }

@@ -71,8 +71,9 @@ static cost::KeySplit choose(attn::AttentionOp op, attn::BranchAttr branch,
   int64_t heads = getHeadsOfTile(op);
   cost::BranchShape shape = getBranchShape(op, branch);
   if (target.cpu) {
-    cost::CPUCore core = cost::CPUCore::of(
-        *target.cpu, op.getQuery().getType().getElementType().isBF16());
+    Type element = op.getQuery().getType().getElementType();
+    cost::CPUCore core =
+        cost::CPUCore::of(*target.cpu, element.isBF16(), element.isF32());
     return cost::chooseSplit(
         core, shape,
         cost::estimate(core, shape, tiling.getQuery(), tiling.getKey()), group,

@@ -170,6 +170,35 @@ bool cpu::feedsAMX(rtile::LoadOp load) {
                       [](Operation *user) { return user->hasAttr(amxAttr); });
 }
 
+bool cpu::isNarrow(rtile::DotOp dot) {
+  auto func = dot->getParentOfType<rtile::FuncOp>();
+  return getInteger(func, narrowAttr) == getHeight(dot);
+}
+
+bool cpu::endsInZeros(rtile::LoadOp load) {
+  return feedsAMX(load) || llvm::any_of(load->getUsers(), [](Operation *user) {
+           auto dot = dyn_cast<rtile::DotOp>(user);
+           return dot && isNarrow(dot);
+         });
+}
+
+bool cpu::isF32InMemory(rtile::LoadOp load) {
+  auto view = load.getView().getDefiningOp<rtile::ViewOp>();
+  return view && view.getBufferType().getElementType().isF32();
+}
+
+bool cpu::isReadAsStored(rtile::LoadOp load) {
+  if (getTile(load).getRank() != 2 || load->use_empty())
+    return false;
+  bool isF32 = isF32InMemory(load);
+  int64_t lanes = getInteger(load->getParentOfType<rtile::FuncOp>(), lanesAttr);
+  return llvm::all_of(load->getUses(), [&](OpOperand &use) {
+    auto dot = dyn_cast<rtile::DotOp>(use.getOwner());
+    return dot && use.getOperandNumber() == 1 &&
+           (isNarrow(dot) || (isF32 && getHeight(dot) <= lanes));
+  });
+}
+
 static RankedTensorType getWords(RankedTensorType tile, int64_t perColumn,
                                  int64_t perRow) {
   return RankedTensorType::get(
@@ -211,7 +240,7 @@ RankedTensorType cpu::getCopied(rtile::LoadOp load) {
 
 Geometry Geometry::of(rtile::FuncOp func) {
   return {getInteger(func, lanesAttr), getInteger(func, panelAttr),
-          getInteger(func, rowPaddingAttr)};
+          getInteger(func, rowPaddingAttr), getInteger(func, narrowAttr)};
 }
 
 bool Geometry::isDecided(rtile::FuncOp func) {
@@ -221,6 +250,7 @@ bool Geometry::isDecided(rtile::FuncOp func) {
 
 int64_t Geometry::tileBytes(RankedTensorType tile) const {
   int64_t rows = paddedRows(tile.getDimSize(0));
-  return tile.getRank() == 1 ? 4 * rows
+  // One value a row fills a vector, repeated where rows are few.
+  return tile.getRank() == 1 ? 4 * std::max(rows, lanes)
                              : 4 * rows * paddedColumns(tile.getDimSize(1));
 }

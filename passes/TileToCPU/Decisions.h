@@ -27,6 +27,8 @@ namespace cpu {
 /// if there is none.
 const arch::CPULevel *lookupLevel(mlir::Operation *op, llvm::StringRef name);
 
+// rtile-cpu-fit-rows.
+inline constexpr llvm::StringLiteral narrowAttr = "rtile.narrow";
 // rtile-fuse-rows.
 inline constexpr llvm::StringLiteral groupAttr = "rtile.group";
 inline constexpr llvm::StringLiteral phaseAttr = "rtile.phase";
@@ -129,6 +131,20 @@ bool feedsAMX(rtile::LoadOp load);
 /// Rows and columns of words that a load fills in scratch memory.
 mlir::RankedTensorType getStored(rtile::LoadOp load);
 
+/// True if the product's result, and its left operand, are of a narrow tile.
+bool isNarrow(rtile::DotOp dot);
+
+/// True if rows end in zeros up to whole vectors, as products read them so.
+bool endsInZeros(rtile::LoadOp load);
+
+/// True if elements of the load's buffer are f32.
+bool isF32InMemory(rtile::LoadOp load);
+
+/// True if all that reads the load are products of one panel, with it at their
+/// right, each element of which they read once, or once in each lane if it is
+/// f32: then they widen it themselves, and rows that all exist are not copied.
+bool isReadAsStored(rtile::LoadOp load);
+
 /// True if the load copies rows as they are and makes pairs of them only as it
 /// turns them round, for tile registers.
 bool weavesInPanels(rtile::LoadOp load);
@@ -144,13 +160,23 @@ mlir::RankedTensorType pairColumns(mlir::RankedTensorType tile);
 /// bf16 share a word, widths and heights count words.
 struct Geometry {
   int64_t lanes, panel, rowPadding;
+  /// Tiles of so many rows, fewer than lanes, lie in panels of as many: a
+  /// vector has several columns. 0 or less: there are none.
+  int64_t narrow;
 
   static Geometry of(rtile::FuncOp func);
   static bool isDecided(rtile::FuncOp func);
 
   /// Rows of one panel of a tile of that height.
   int64_t panelRows(int64_t height) const {
+    if (isNarrow(height))
+      return height;
     return height <= lanes ? lanes : panel;
+  }
+  bool isNarrow(int64_t height) const { return height == narrow; }
+  /// Columns of such a panel that one vector has.
+  int64_t columnsOfVector(int64_t height) const {
+    return isNarrow(height) ? lanes / height : 1;
   }
   int64_t panels(int64_t height) const {
     return llvm::divideCeil(height, panelRows(height));

@@ -78,7 +78,7 @@ void Emitter::emitAny(rtile::AnyOp op) {
   SmallVector<Value> found{b.integer(words, 0)};
   found = b.loop(
       0, geometry.panels(height), 1, found, [&](Value index, ValueRange so) {
-        Panel panel(height, rows);
+        Panel panel(geometry, height);
         panel.index = index;
         Value here;
         if (tile.getRank() == 1) {

@@ -35,6 +35,8 @@ static_assert(turnOfPairs == 2 * stepsPerTurn,
 void Emitter::emitDot(rtile::DotOp dot, Panel &panel) {
   if (dot.getInit())
     prepare(dot.getInit(), panel, getGroup(dot), getPhase(dot));
+  if (isNarrow(dot))
+    return emitNarrowDot(dot, panel);
   auto blocks = dot->getAttrOfType<DenseI64ArrayAttr>(blocksAttr);
   Value left = getLeft(dot, panel);
   bool byAMX = dot->hasAttr(amxAttr);
@@ -170,11 +172,22 @@ void Emitter::emitBlocks(rtile::DotOp dot, Panel &panel, Value lhs,
   RankedTensorType rhsType =
       paired ? getStored(getPairedLoad(dot.getRhs())) : getTile(dot.getRhs());
   int64_t depth = rhsType.getDimSize(transposed ? 1 : 0);
-  int64_t rhsRow = geometry.rowStride(rhsType.getDimSize(1));
-  // Bytes in the right operand to the next column of the result and to the
-  // next step of the depth.
-  int64_t columnStep = transposed ? rhsRow : 4;
-  int64_t depthStep = transposed ? 4 : rhsRow;
+  StoredRows rhs = getStoredRows(dot);
+  // The element of the right operand for a column of the result and a step of
+  // the depth.
+  auto find = [&](Value from, Value column, Value step) {
+    Value row = transposed ? column : step, inRow = transposed ? step : column;
+    Value place = b.at(from, b.mul(row, rhs.stride));
+    return b.at(place, b.mul(inRow, 4));
+  };
+  auto findNear = [&](Value from, int64_t column, int64_t step) {
+    int64_t row = transposed ? column : step;
+    int64_t inRow = 4 * (transposed ? step : column);
+    if (rhs.known)
+      return b.at(from, row * rhs.known + inRow);
+    Value place = row == 0 ? from : b.at(from, b.mul(rhs.stride, row));
+    return b.at(place, inRow);
+  };
   int64_t vectorBytes = getVectorBytes(panel);
   Type vector = b.getVector(b.getF32Type(), panel.rows);
   Type element = paired ? Type(b.getI32Type()) : Type(b.getF32Type());
@@ -185,25 +198,20 @@ void Emitter::emitBlocks(rtile::DotOp dot, Panel &panel, Value lhs,
                   : b.fma(repeated, rows, sum);
   };
 
-  // A load has its rows in its second slot, and so has a repacked operand.
-  Operation *packed = dot->hasAttr(repackAttr) ? dot.getOperation()
-                                               : dot.getRhs().getDefiningOp();
-  Value rhs = getPlace(getSlots(packed)[1]);
   Value result = getPanelAddress(dot.getResult(), panel);
 
   auto emitBlock = [&](Value start) {
     SmallVector<Value> sums(width, b.real(vector, 0.0));
-    Value block = b.at(rhs, b.mul(start, columnStep));
+    Value block = find(rhs.base, start, b.i64(0));
     auto emitSteps = [&](Value step, int64_t steps, ValueRange before) {
       SmallVector<Value> after(before);
       Value left = b.at(lhs, b.mul(step, vectorBytes));
-      Value right = b.at(block, b.mul(step, depthStep));
+      Value right = find(block, b.i64(0), step);
       for (int64_t i = 0; i < steps; ++i) {
         Value rows = b.load(operand, b.at(left, i * vectorBytes),
                             std::min<int64_t>(vectorBytes, 64));
         for (int64_t column = 0; column < width; ++column) {
-          Value one = b.load(
-              element, b.at(right, i * depthStep + column * columnStep), 4);
+          Value one = b.load(element, findNear(right, column, i), 4);
           after[column] =
               multiply(b.splat(one, panel.rows), rows, after[column]);
         }

@@ -20,6 +20,19 @@ using namespace mlir;
 using namespace ringlet;
 using namespace ringlet::cpu;
 
+Value Emitter::getRowOfLane(const Panel &panel) {
+  Value lane = b.iota(panel.lanes());
+  if (panel.columns == 1)
+    return lane;
+  return arith::AndIOp::create(b, lane,
+                               b.integer(lane.getType(), panel.rows - 1));
+}
+
+Value Emitter::getColumnOfLane(const Panel &panel) {
+  Value lane = b.iota(panel.lanes());
+  return arith::DivUIOp::create(b, lane, b.integer(lane.getType(), panel.rows));
+}
+
 /// Each row sees an interval of columns: its ends are computed once a panel,
 /// and a column costs two comparisons.
 void Emitter::prepareOrdinalMask(rtile::VisibleOp op, Panel &panel) {
@@ -32,13 +45,13 @@ void Emitter::prepareOrdinalMask(rtile::VisibleOp op, Panel &panel) {
   Value distance = b.sub(getOrdinal(query, queryRow), keyOrdinal);
   // Far more than a tile has rows or columns.
   constexpr int64_t far = 1 << 20;
-  Type type = b.getVector(b.getI32Type(), panel.rows);
+  Type type = b.getVector(b.getI32Type(), panel.lanes());
   auto spread = [&](Value value) {
     value = b.max(b.min(value, b.i64(far)), b.i64(-far));
     return b.splat(arith::TruncIOp::create(b, b.getI32Type(), value),
-                   panel.rows);
+                   panel.lanes());
   };
-  Value row = b.iota(panel.rows), line = row;
+  Value row = getRowOfLane(panel), line = row;
   if (query.memberStride) {
     // Rows of the row axis, counted from that of the panel's first row.
     Value members =
@@ -238,8 +251,11 @@ Value Emitter::emitMask(rtile::VisibleOp op, Panel &panel, Column &column) {
     Value position = b.splat(getPosition(key, keyRow, beyond), panel.rows);
     mask = b.inRange(first, position, last);
   } else {
-    Value index = b.splat(
-        arith::TruncIOp::create(b, b.getI32Type(), column.index), panel.rows);
+    Value index =
+        b.splat(arith::TruncIOp::create(b, b.getI32Type(), column.index),
+                panel.lanes());
+    if (panel.columns > 1)
+      index = arith::AddIOp::create(b, index, getColumnOfLane(panel));
     mask = b.inRange(first, index, last);
   }
   if (op.getGrid())

@@ -82,14 +82,11 @@ Value Emitter::fits(Value begin, Value at, int64_t count, Value end) {
   return b.both(b.lessEqual(begin, at), endsInside);
 }
 
-/// Reads `lanes` neighbouring elements of 8 bits. As halves of f32 they are
-/// exact, too.
+/// Reads `lanes` neighbouring elements of 8 bits as halves of f32, in which
+/// they are exact.
 void Emitter::copyWidened(Type stored, int64_t lanes, Value memory, Value tile,
                           const RowForm &form) {
-  Value bytes = b.load(b.getVector(b.getI8Type(), lanes), memory, 1);
-  Value value = code::widen(b, stored, bytes, b.getF32Type());
-  if (form.pairs == Pairs::None)
-    return b.store(value, tile, 4);
+  Value value = loadWidened(stored, lanes, memory);
   Type i32 = b.getVector(b.getI32Type(), lanes);
   Value high = arith::ShRUIOp::create(b, b.bitcast(b.getI32Type(), value),
                                       b.integer(i32, 16));
@@ -101,21 +98,22 @@ void Emitter::copyWidened(Type stored, int64_t lanes, Value memory, Value tile,
 /// Moves `lanes` neighbouring elements and converts them: f32 in the tile.
 void Emitter::copyElement(Type element, int64_t lanes, Value memory, Value tile,
                           const RowForm &form, bool toMemory) {
-  if (rtile::isWidenedElement(element))
-    return copyWidened(element, lanes, memory, tile, form);
   int64_t bytes = getBytes(element);
-  Type f32 = b.getVector(b.getF32Type(), lanes);
+  if (form.stored) {
+    Type word = b.getVector(b.getIntegerType(8 * bytes), lanes);
+    return b.store(b.load(word, memory, bytes), tile, bytes);
+  }
+  if (rtile::isWidenedElement(element) && form.pairs != Pairs::None)
+    return copyWidened(element, lanes, memory, tile, form);
   Type i32 = b.getVector(b.getI32Type(), lanes);
   Type i16 = b.getVector(b.getI16Type(), lanes);
-  Type narrow = b.getVector(element, lanes);
   if (form.pairs != Pairs::None)
     return storeHalves(b.load(i16, memory, bytes), tile, form);
-  Value value;
   if (toMemory) {
-    value = b.load(f32, tile, 4);
+    Value value = b.load(b.getVector(b.getF32Type(), lanes), tile, 4);
     // Tiles hold values that are rounded: this is exact.
     if (element.isF16())
-      value = b.convertFloat(narrow, value);
+      value = b.convertFloat(b.getVector(element, lanes), value);
     else if (element.isBF16())
       value = arith::TruncIOp::create(
           b, i16,
@@ -123,16 +121,26 @@ void Emitter::copyElement(Type element, int64_t lanes, Value memory, Value tile,
                                  b.integer(i32, 16)));
     return b.store(value, memory, bytes);
   }
-  if (element.isBF16()) {
-    value = arith::ExtUIOp::create(b, i32, b.load(i16, memory, bytes));
-    value = b.bitcast(b.getF32Type(),
-                      arith::ShLIOp::create(b, value, b.integer(i32, 16)));
-  } else {
-    value = b.load(narrow, memory, bytes);
-    if (element.isF16())
-      value = b.convertFloat(f32, value);
+  b.store(loadWidened(element, lanes, memory), tile, 4);
+}
+
+Value Emitter::loadWidened(Type element, int64_t lanes, Value memory) {
+  int64_t bytes = getBytes(element);
+  Type f32 = b.getVector(b.getF32Type(), lanes);
+  Type narrow = b.getVector(element, lanes);
+  if (rtile::isWidenedElement(element)) {
+    Value stored = b.load(b.getVector(b.getI8Type(), lanes), memory, 1);
+    return code::widen(b, element, stored, b.getF32Type());
   }
-  b.store(value, tile, 4);
+  if (!element.isBF16()) {
+    Value value = b.load(narrow, memory, bytes);
+    return element.isF16() ? b.convertFloat(f32, value) : value;
+  }
+  Type i16 = b.getVector(b.getI16Type(), lanes);
+  Type i32 = b.getVector(b.getI32Type(), lanes);
+  Value value = arith::ExtUIOp::create(b, i32, b.load(i16, memory, bytes));
+  value = arith::ShLIOp::create(b, value, b.integer(i32, 16));
+  return b.bitcast(b.getF32Type(), value);
 }
 
 void Emitter::storeHalves(Value halves, Value tile, const RowForm &form) {
@@ -199,7 +207,10 @@ void Emitter::copyRow(const View &view, Value column, int64_t width,
                     form, toMemory);
       };
       auto clear = [&] {
-        if (form.pairs == Pairs::None)
+        if (form.stored)
+          b.store(b.integer(b.getIntegerType(8 * form.stored), 0), to,
+                  form.stored);
+        else if (form.pairs == Pairs::None)
           b.store(b.real(b.getF32Type(), 0.0), to, 4);
         else
           storeHalves(b.integer(b.getI16Type(), 0), to, form);
@@ -233,9 +244,7 @@ Value Emitter::loadElement(Value parameter, ValueRange indices) {
                    b.integer(byte.getType(), 0));
 }
 
-/// Asks for `bytes` from `pointer` on to come to the second cache. Nothing has
-/// to be there.
-static void prefetch(CodeBuilder &b, Value pointer, int64_t bytes) {
+void cpu::prefetch(CodeBuilder &b, Value pointer, int64_t bytes) {
   constexpr int64_t lineBytes = 64;
   for (int64_t at = 0; at < bytes; at += lineBytes)
     LLVM::Prefetch::create(b, b.at(pointer, at), /*rw=*/0, /*hint=*/2,
@@ -288,7 +297,31 @@ void Emitter::emitLoad(rtile::LoadOp op) {
                  !feedsAMX(op) && !hasForm(op, "rows");
   if (view.hasAdjacentRows && isPlain)
     return copyColumns(op, view, getPlace(getSlots(op)[0]));
-  loadRows(op);
+  if (!isReadAsStored(op))
+    return loadRows(op);
+  // Rows that all exist are read where they are.
+  RankedTensorType tile = getTile(op);
+  int64_t height = tile.getDimSize(0), width = tile.getDimSize(1);
+  Value copies = getPlace(getSlots(op)[1]);
+  Value copiedStride = b.i64(geometry.rowStride(width));
+  auto &rows = storedRows[op];
+  rows = {copies, copiedStride, view.stored, /*known=*/0};
+  bool isRun = view.contiguous && view.hasEqualSteps() &&
+               width % geometry.lanes == 0 && view.staticColumns == width &&
+               matchPattern(op.getOffsets()[1], m_Zero());
+  if (!isRun)
+    return loadRows(op);
+  Value row = getScalar(op.getOffsets()[0]);
+  Value inside = fits(view.rows.begin, row, height, view.rows.end);
+  rows.base = b.choose(
+      inside, [&] { return b.at(view.rowZero, b.mul(row, view.rowStride)); },
+      [&] {
+        loadRows(op);
+        return copies;
+      });
+  rows.stride = b.select(inside, view.rowStride, copiedStride);
+  if (auto ahead = op->getAttrOfType<IntegerAttr>(aheadAttr))
+    rows.ahead = b.mul(rows.stride, ahead.getInt());
 }
 
 void Emitter::loadRows(rtile::LoadOp op) {
@@ -305,7 +338,8 @@ void Emitter::loadRows(rtile::LoadOp op) {
   Value rows = getPlace(getSlots(op)[single ? 0 : 1]);
   bool weaves = weavesInPanels(op);
   Pairs pairs = weaves ? Pairs::Columns : getPairs(op);
-  bool padded = feedsAMX(op);
+  bool padded = endsInZeros(op);
+  int64_t stored = isReadAsStored(op) ? getBytes(view.stored) : 0;
 
   auto getRow = [&](Value index) {
     if (pairs == Pairs::Rows)
@@ -318,7 +352,8 @@ void Emitter::loadRows(rtile::LoadOp op) {
     return arith::TruncIOp::create(b, b.getI32Type(), b.mul(odd, 16));
   };
   auto copy = [&](Value index, Value memory) {
-    RowForm form{pairs, pairs == Pairs::Rows ? getShift(index) : Value()};
+    RowForm form{pairs, pairs == Pairs::Rows ? getShift(index) : Value(),
+                 stored};
     Value to = getRow(index);
     copyRow(view, column, width, memory, to, form, /*toMemory=*/false);
     if (auto ahead = op->getAttrOfType<IntegerAttr>(aheadAttr)) {
@@ -329,7 +364,10 @@ void Emitter::loadRows(rtile::LoadOp op) {
     if (pairs == Pairs::Columns && width % 2)
       storeHalves(b.integer(b.getI16Type(), 0), b.at(to, 2 * width), form);
     int64_t rest = geometry.paddedColumns(copiedWidth) - copiedWidth;
-    if (padded && !weaves && rest > 0)
+    if (stored && rest > 0)
+      b.store(b.integer(b.getVector(b.getIntegerType(8 * stored), rest), 0),
+              b.at(to, stored * copiedWidth), stored);
+    else if (padded && !weaves && rest > 0)
       b.store(b.real(b.getVector(b.getF32Type(), rest), 0.0),
               b.at(to, 4 * copiedWidth), 4);
   };
@@ -376,6 +414,8 @@ void Emitter::loadRows(rtile::LoadOp op) {
   } else {
     copyRows();
   }
+  if (single && geometry.isNarrow(height))
+    repeatRows(rows, height);
   if (single || !hasForm(op, "panels"))
     return;
   Value panels = getPlace(getSlots(op)[0]);
@@ -458,6 +498,8 @@ static SmallVector<Value> transpose(CodeBuilder &b, ArrayRef<Value> rows) {
 
 void Emitter::repack(Value rows, Value panels, Value count, int64_t height,
                      int64_t width, bool toPanels) {
+  if (geometry.isNarrow(height))
+    return repackNarrow(rows, panels, height, width, toPanels);
   int64_t panelRows = geometry.panelRows(height);
   int64_t paddedWidth = geometry.paddedColumns(width);
   int64_t panelBytes = geometry.panelBytes(height, width);

@@ -61,7 +61,7 @@ Value Emitter::getPanelAddress(Value tile, const Panel &panel) {
 }
 
 void Emitter::forEachPanel(int64_t height, function_ref<void(Panel &)> body) {
-  Panel panel(height, geometry.panelRows(height));
+  Panel panel(geometry, height);
   int64_t count = geometry.panels(height);
   if (count == 1) {
     panel.index = b.i64(0);
@@ -132,9 +132,10 @@ Value Emitter::getRowValue(Value tile, Panel &panel) {
   Value result;
   if (auto constant = tile.getDefiningOp<arith::ConstantOp>();
       constant && isRepeated(constant)) {
-    result = emitConstant(constant, panel.rows);
+    result = emitConstant(constant, panel.lanes());
   } else {
-    result = loadTile(getTile(tile), getPanelAddress(tile, panel), panel.rows);
+    result =
+        loadTile(getTile(tile), getPanelAddress(tile, panel), panel.lanes());
   }
   panel.rowValues[tile] = result;
   return result;
@@ -169,9 +170,9 @@ Value Emitter::getColumnValue(Value tile, Panel &panel, Column &column) {
   if (!here) {
     Value toColumn = b.mul(column.index, getVectorBytes(panel));
     Value from = b.at(getPanelAddress(tile, panel), toColumn);
-    result = loadTile(getTile(tile), from, panel.rows);
+    result = loadTile(getTile(tile), from, panel.lanes());
   } else if (isa<arith::ConstantOp>(op)) {
-    result = emitConstant(cast<arith::ConstantOp>(op), panel.rows);
+    result = emitConstant(cast<arith::ConstantOp>(op), panel.lanes());
   } else if (auto mask = dyn_cast<rtile::VisibleOp>(op)) {
     result = emitMask(mask, panel, column);
   } else if (auto broadcast = dyn_cast<rtile::BroadcastOp>(op)) {
@@ -180,7 +181,7 @@ Value Emitter::getColumnValue(Value tile, Panel &panel, Column &column) {
       return getRowValue(input, panel);
     Value toColumn = b.mul(column.index, 4);
     Value from = b.at(getPlace(getSlot(input)), toColumn);
-    result = b.splat(loadTile(getTile(input), from, 1), panel.rows);
+    result = b.splat(loadTile(getTile(input), from, 1), panel.lanes());
   } else if (op->hasAttr(unroundedAttr)) {
     result = getColumnValue(op->getOperand(0), panel, column);
   } else {
@@ -249,7 +250,7 @@ void Emitter::emitRowsPhase(ArrayRef<Operation *> members, Panel &panel) {
         getRowValue(operand, panel);
   for (Operation *op : members) {
     if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
-      panel.rowValues[constant] = emitConstant(constant, panel.rows);
+      panel.rowValues[constant] = emitConstant(constant, panel.lanes());
       continue;
     }
     SmallVector<Value> operands;
@@ -298,13 +299,38 @@ static void stepReduction(CodeBuilder &b, rtile::ReduceOp op, Value value,
   before = before.drop_front();
 }
 
-static Value endReduction(CodeBuilder &b, rtile::ReduceOp op,
+/// Joins the columns that a vector has, lanes `rows` apart: then all lanes of a
+/// row have what `join` makes of them.
+static Value joinColumns(CodeBuilder &b, Value vector, int64_t rows,
+                         function_ref<Value(Value, Value)> join) {
+  int64_t lanes = CodeBuilder::lanesOf(vector);
+  for (int64_t distance = rows; distance < lanes; distance *= 2) {
+    SmallVector<int32_t> mask;
+    for (int64_t lane = 0; lane < lanes; ++lane)
+      mask.push_back(lane ^ distance);
+    vector = join(vector, b.shuffle(vector, vector, mask));
+  }
+  return vector;
+}
+
+static Value endReduction(CodeBuilder &b, rtile::ReduceOp op, int64_t rows,
                           ArrayRef<Value> &registers) {
   Value result = registers.front();
   registers = registers.drop_front();
   if (op.getKind() == rtile::ReduceKind::sum)
-    return result;
-  Value nan = registers.front();
+    return joinColumns(b, result, rows, [&](Value x, Value y) -> Value {
+      return arith::AddFOp::create(b, x, y);
+    });
+  auto better = op.getKind() == rtile::ReduceKind::max
+                    ? arith::CmpFPredicate::OGT
+                    : arith::CmpFPredicate::OLT;
+  result = joinColumns(b, result, rows, [&](Value x, Value y) {
+    return b.select(b.compare(better, y, x), y, x);
+  });
+  Value nan =
+      joinColumns(b, registers.front(), rows, [&](Value x, Value y) -> Value {
+        return arith::OrIOp::create(b, x, y);
+      });
   registers = registers.drop_front();
   return b.select(
       b.compare(arith::CmpIPredicate::ne, nan, b.integer(nan.getType(), 0)),
@@ -319,11 +345,12 @@ void Emitter::emitColumnsPhase(ArrayRef<Operation *> members, Panel &panel) {
   for (Operation *op : members) {
     prepare(op->getResult(0), panel, group, phase);
     if (auto reduce = dyn_cast<rtile::ReduceOp>(op))
-      startReduction(b, reduce, panel.rows, registers);
+      startReduction(b, reduce, panel.lanes(), registers);
   }
   auto [begin, end] = getColumns(members.front(), panel);
-  registers =
-      b.loop(begin, end, 1, registers, [&](Value index, ValueRange before) {
+  registers = b.loop(
+      begin, end, panel.columns, registers,
+      [&](Value index, ValueRange before) {
         Column column(index, group, phase);
         SmallVector<Value> after;
         for (Operation *op : members) {
@@ -350,7 +377,8 @@ void Emitter::emitColumnsPhase(ArrayRef<Operation *> members, Panel &panel) {
     auto reduce = dyn_cast<rtile::ReduceOp>(op);
     if (!reduce)
       continue;
-    Value result = panel.rowValues[reduce] = endReduction(b, reduce, rest);
+    Value result = panel.rowValues[reduce] =
+        endReduction(b, reduce, panel.rows, rest);
     if (getSlot(reduce) >= 0)
       storeTile(result, getPanelAddress(reduce, panel));
   }

@@ -211,7 +211,7 @@ void Emitter::copyTo(int64_t slot, Value tile) {
     if (type.getRank() == 1)
       return storeTile(getRowValue(tile, panel), to);
     prepare(tile, panel, /*group=*/-2, /*phase=*/-2);
-    b.loop(0, type.getDimSize(1), 1, [&](Value index) {
+    b.loop(0, type.getDimSize(1), panel.columns, [&](Value index) {
       Column column(index, /*group=*/-2, /*phase=*/-2);
       Value place = b.at(to, b.mul(index, getVectorBytes(panel)));
       storeTile(getColumnValue(tile, panel, column), place);

@@ -73,9 +73,13 @@ private:
     Pairs pairs = Pairs::None;
     /// Where rows are paired, the bits by which this one is shifted in words.
     Value shift;
+    /// Bytes of an element that is copied as it is; 0 if it becomes f32.
+    int64_t stored = 0;
 
     /// Bytes from one element to the next.
-    int64_t step() const { return pairs == Pairs::Columns ? 2 : 4; }
+    int64_t step() const {
+      return stored ? stored : pairs == Pairs::Columns ? 2 : 4;
+    }
   };
   void copyRow(const View &view, Value column, int64_t width, Value memory,
                Value tile, const RowForm &form, bool toMemory);
@@ -83,6 +87,8 @@ private:
                const RowForm &form, bool toMemory);
   Value fits(Value begin, Value at, int64_t count, Value end);
   void loadRows(rtile::LoadOp op);
+  /// Reads `lanes` neighbouring elements as f32.
+  Value loadWidened(mlir::Type element, int64_t lanes, Value memory);
   /// Makes panels of rows that are neighbours in memory: pieces of columns.
   void copyColumns(rtile::LoadOp op, const View &view, Value panels);
   void copyWidened(mlir::Type stored, int64_t lanes, Value memory, Value tile,
@@ -94,6 +100,11 @@ private:
   /// `count` panels.
   void repack(Value rows, Value panels, Value count, int64_t height,
               int64_t width, bool toPanels);
+  /// The same for the panel of a narrow tile.
+  void repackNarrow(Value rows, Value panel, int64_t height, int64_t width,
+                    bool toPanels);
+  /// Repeats the values of a narrow tile of one axis up to a whole vector.
+  void repeatRows(Value place, int64_t height);
   /// Makes panels of `words`, which two rows share, of rows of bf16.
   void weave(Value rows, Value panels, mlir::RankedTensorType words);
 
@@ -103,10 +114,15 @@ private:
 
   /// The panel at work.
   struct Panel {
-    Panel(int64_t height, int64_t rows) : height(height), rows(rows) {}
+    Panel(const Geometry &geometry, int64_t height)
+        : height(height), rows(geometry.panelRows(height)),
+          columns(geometry.columnsOfVector(height)) {}
 
     Value index;
     int64_t height, rows;
+    /// Those that a vector has, lane after lane all rows of one.
+    int64_t columns;
+    int64_t lanes() const { return rows * columns; }
     llvm::DenseMap<Value, Value> rowValues;
     /// What each row of an rtile.visible sees, as [first, second): columns, as
     /// i32, or positions of keys, as i64.
@@ -147,6 +163,27 @@ private:
                       int64_t width, int64_t count);
   void emitBlocks(rtile::DotOp dot, Panel &panel, Value left, int64_t first,
                   int64_t width, int64_t count);
+  /// Products of few rows (EmitNarrow.cpp).
+  void emitNarrowDot(rtile::DotOp dot, Panel &panel);
+  void emitAlongDepth(rtile::DotOp dot, Panel &panel);
+  void emitColumnsBlock(rtile::DotOp dot, Panel &panel, int64_t first,
+                        int64_t vectors);
+  /// The right operand's rows in scratch memory.
+  Value getRight(rtile::DotOp dot);
+  /// Rows of a right operand, and what their elements are.
+  struct StoredRows {
+    Value base, stride;
+    mlir::Type element;
+    /// The stride where it is a constant, else 0.
+    int64_t known;
+    /// Bytes to the rows of the next turn, which are to be fetched; or null.
+    Value ahead = nullptr;
+  };
+  StoredRows getStoredRows(rtile::DotOp dot);
+  /// The row of the panel that each lane belongs to, and its column of those
+  /// that a vector has.
+  Value getRowOfLane(const Panel &panel);
+  Value getColumnOfLane(const Panel &panel);
   /// The first and the end of those to take of `count` steps along the depth.
   std::pair<Value, Value> getSteps(rtile::DotOp dot, int64_t count,
                                    const Panel &panel);
@@ -231,8 +268,13 @@ private:
   llvm::DenseMap<Value, Value> scalars;
   llvm::DenseMap<Value, Buffer> buffers;
   llvm::DenseMap<Value, View> views;
+  llvm::DenseMap<mlir::Operation *, StoredRows> storedRows;
   llvm::SmallVector<TrimmedRows, 1> trimmedRows;
 };
+
+/// Asks for `bytes` from `pointer` on to come to the second cache. Nothing has
+/// to be there.
+void prefetch(CodeBuilder &b, mlir::Value pointer, int64_t bytes);
 
 /// Around a kernel with products by AMX: tile registers of full size, which
 /// nobody else has set up, and afterwards none, so that nobody has to save

@@ -124,8 +124,9 @@ struct PackOperands : ringlet::impl::RTilePackOperandsBase<PackOperands> {
     walkUses(load, [&](OpOperand &use, bool whole) {
       auto dot = dyn_cast<rtile::DotOp>(use.getOwner());
       bool turned = dot && dot->hasAttr(amxAttr) && !dot.getTransposed();
-      bool asRows =
-          isa<rtile::StoreOp>(use.getOwner()) || (dot && whole && !turned);
+      bool alongDepth = dot && dot.getTransposed() && isNarrow(dot);
+      bool asRows = isa<rtile::StoreOp>(use.getOwner()) || alongDepth ||
+                    (dot && whole && !turned);
       (asRows ? rows : panels) = true;
     });
     SmallVector<StringRef> forms;
@@ -145,11 +146,11 @@ struct PackOperands : ringlet::impl::RTilePackOperandsBase<PackOperands> {
       if (!row.hasBF16)
         return;
       if (isOperand(load, 1, [](rtile::DotOp dot) {
-            return isBF16(dot) && dot.getTransposed();
+            return isPairable(dot) && dot.getTransposed();
           }))
         load->setAttr(pairsAttr, StringAttr::get(&getContext(), "columns"));
       else if (isOperand(load, 1, [](rtile::DotOp dot) {
-                 return isBF16(dot) && !dot.getTransposed();
+                 return isPairable(dot) && !dot.getTransposed();
                }))
         load->setAttr(pairsAttr, StringAttr::get(&getContext(), "rows"));
     });
@@ -175,8 +176,8 @@ struct PackOperands : ringlet::impl::RTilePackOperandsBase<PackOperands> {
     });
   }
 
-  static bool isBF16(rtile::DotOp dot) {
-    return getTile(dot.getLhs()).getElementType().isBF16() &&
+  static bool isPairable(rtile::DotOp dot) {
+    return !isNarrow(dot) && getTile(dot.getLhs()).getElementType().isBF16() &&
            getTile(dot.getRhs()).getElementType().isBF16();
   }
 
@@ -193,6 +194,20 @@ struct PackOperands : ringlet::impl::RTilePackOperandsBase<PackOperands> {
   void chooseBlocks(rtile::DotOp dot, const arch::CPULevel &row,
                     const Geometry &geometry) {
     Builder builder(dot);
+    if (dot.getRhs().getDefiningOp<rtile::LoadOp>())
+      dot->removeDiscardableAttr(repackAttr);
+    else
+      dot->setAttr(repackAttr, builder.getUnitAttr());
+    if (isNarrow(dot)) {
+      dot->removeDiscardableAttr(blocksAttr);
+      remark::passed(dot.getLoc(), remark::RemarkOpts::name("PackOperands")
+                                       .category("rtile-pack-operands"))
+          << llvm::formatv("product of {0} rows with lanes along {1}",
+                           getHeight(dot),
+                           dot.getTransposed() ? "the depth" : "columns")
+                 .str();
+      return;
+    }
     auto type = cast<RankedTensorType>(dot.getResult().getType());
     int64_t vectors = geometry.panelRows(type.getDimSize(0)) / geometry.lanes;
     SmallVector<int64_t> blocks =
@@ -200,10 +215,6 @@ struct PackOperands : ringlet::impl::RTilePackOperandsBase<PackOperands> {
             ? cutIntoTiles(type.getDimSize(1))
             : cutIntoBlocks(type.getDimSize(1), getLargestBlock(row, vectors));
     dot->setAttr(blocksAttr, builder.getDenseI64ArrayAttr(blocks));
-    if (dot.getRhs().getDefiningOp<rtile::LoadOp>())
-      dot->removeDiscardableAttr(repackAttr);
-    else
-      dot->setAttr(repackAttr, builder.getUnitAttr());
     remark::passed(dot.getLoc(), remark::RemarkOpts::name("PackOperands")
                                      .category("rtile-pack-operands"))
         << llvm::formatv(

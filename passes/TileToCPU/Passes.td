@@ -20,6 +20,37 @@ def RTileCheckCPU : Pass<"rtile-check-cpu"> {
   }];
 }
 
+def RTileCPUFitRows : Pass<"rtile-cpu-fit-rows"> {
+  let summary = "Give kernels for few queries a second form for fewer rows";
+  let description = [{
+    How many rows of a tile exist, only the call knows: a tile of 16 has 4 where
+    one query has 4 heads for each key head. A kernel whose tiles have no more
+    rows than a few vectors gets its body twice: where no more rows exist than
+    one query has, tiles have only so many (the next power of two), else as many
+    as before. Which of the two runs is known from the bounds of what is stored.
+
+    `rtile.narrow` on the kernel is the height of the lower tiles. They lie in
+    panels of as many rows, so that a vector has several columns; products with
+    them have lanes along the depth or along the columns of their result. The
+    cost model compares both forms of a product; kernels that it advises against
+    stay as they are, and so do those with operations that have no form for few
+    rows, which a remark names.
+
+    ```
+    %few = arith.cmpi sle, %rows, %c4 : index
+    scf.if %few {
+      // tensor<4x64xf32>
+    } else {
+      // tensor<16x64xf32>
+    }
+    ```
+  }];
+  let options = [Option<"level", "level", "std::string", "\"x86-64-v3\"",
+    "instruction-set level, a row of the table of CPU levels">];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::scf::SCFDialect"];
+}
+
 def RTileExpandRebase : Pass<"rtile-expand-rebase"> {
   let summary = "Rebase rows by elementwise operations";
   let description = [{

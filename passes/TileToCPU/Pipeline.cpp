@@ -22,6 +22,7 @@ using namespace ringlet;
 
 void ringlet::buildCPUPipeline(OpPassManager &pm, StringRef level) {
   pm.addPass(createRTileCheckCPU());
+  pm.addPass(createRTileCPUFitRows({level.str()}));
   pm.addPass(createRTileLowerRuns());
   pm.addPass(createRTileExpandRebase());
   pm.addPass(createRTileSplitSums());

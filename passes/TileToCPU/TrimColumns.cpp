@@ -90,6 +90,10 @@ struct TrimColumns : ringlet::impl::RTileTrimColumnsBase<TrimColumns> {
     bool byAMX =
         step->product->hasAttr(amxAttr) || step->accumulator->hasAttr(amxAttr);
     int64_t multiple = byAMX ? 2 * amxSide : turnOfPairs;
+    Geometry geometry =
+        Geometry::of(step->product->getParentOfType<rtile::FuncOp>());
+    multiple =
+        std::max(multiple, geometry.columnsOfVector(getHeight(step->product)));
     if (!keys || keys.getPositions() || width % multiple != 0)
       return;
     Members work = getColumnWork(*step);
