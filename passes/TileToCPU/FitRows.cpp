@@ -238,7 +238,7 @@ struct FitRows : ringlet::impl::RTileCPUFitRowsBase<FitRows> {
                             int64_t columns) {
     Operation *known = getRowsKnown(stores);
     if (!known || llvm::any_of(stores, [](rtile::StoreOp store) {
-          return !isa<rtile::FuncOp>(store->getParentOp());
+          return bool(store->getParentOfType<scf::ForOp>());
         }))
       return "stores at several rows";
     if (std::string problem = tall.find(stores); !problem.empty())
