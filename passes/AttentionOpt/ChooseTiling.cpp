@@ -209,8 +209,11 @@ void ChooseTiling::runOnOperation() {
                "no recipe: " + choice->missed);
     }
     op.setTilingsAttr(ArrayAttr::get(op.getContext(), tilings));
+    // Before tiles for many queries leave registers free, those for few do
+    // without a recipe.
+    bool mayHaveRecipe = !request.isPlain() && spareOfScheduled == 0;
     SplitKVChoice few =
-        chooseSplitKV(op, branches, target, spareOfPlain, !request.isPlain());
+        chooseSplitKV(op, branches, target, spareOfPlain, mayHaveRecipe);
     if (few.splits)
       op.setSplitKvAttr(few.splits);
     auto say = [&](remark::detail::InFlightRemark remark, StringRef what) {

@@ -114,7 +114,10 @@ def RingletChooseTiling : Pass<"ringlet-choose-tiling"> {
 
     Where the length may be short there is also `split_kv`, kernels for calls with
     few queries: the model compares both kinds for 1 to 64 queries and writes up
-    to how many theirs cost less. A remark says why there are none.
+    to how many theirs cost less. On GPUs there are several, with taller tiles for
+    more queries: with a recipe where one is possible and nothing lies in memory behind
+    the keys, also for up to 512 queries whose tiles would not fill the device. A remark says
+    why there are none.
 
     Tilings that are there already are kept: a forced choice is honoured or, where
     a target has recipes and that one is not possible, an error.

@@ -28,6 +28,20 @@ std::string ringlet::whyNotSplitKV(attn::AttentionOp op) {
   return "";
 }
 
+/// The copy engine brings what lies behind the last key as it is (S2), and
+/// nobody computes rows again that it makes NaN: there must be nothing.
+std::string ringlet::whyNotSplitWithRecipe(attn::AttentionOp op) {
+  if (op.getBranches().size() != 1)
+    return "expected one branch";
+  if (!(*op.getBranchRange().begin()).isUnbounded())
+    return "expected no segments, behind which others lie";
+  if (op.getKeyLengths())
+    return "expected sequences as long as the tensor (S2)";
+  if (op.getQOffset() && (op.getCausal() || op.getWindow()))
+    return "expected queries that end with the keys (S2)";
+  return "";
+}
+
 int64_t ringlet::getHeadsOfTile(attn::AttentionOp op) {
   int64_t group = op.getQueryHeads() / op.getKeyHeads();
   for (attn::BranchAttr branch : op.getBranchRange()) {
@@ -102,23 +116,14 @@ static std::vector<cost::KeySplit> chooseTall(attn::AttentionOp op,
   return {*tall};
 }
 
-/// Whether there may be rows in memory behind the last key that a query of the
-/// sequence sees, which need not be finite (S2).
-static bool mayHaveRowsBehind(attn::AttentionOp op) {
-  bool hidesLast = op.getCausal() || op.getWindow();
-  return op.getKeyLengths() || (op.getQOffset() && hidesLast);
-}
-
-/// What kernels of a recipe add, those of one branch, for more queries than
-/// `low` is then for. The copy engine brings what lies behind the last key as
-/// it is, and nobody computes rows again that it makes NaN.
+/// What kernels of a recipe add for more queries than `low` is then for.
 static std::vector<cost::KeySplit> chooseScheduled(attn::AttentionOp op,
                                                    attn::BranchAttr branch,
                                                    const arch::Target &target,
                                                    cost::KeySplit &low,
                                                    std::string &recipe) {
   std::string problem;
-  if (mayHaveRowsBehind(op))
+  if (!whyNotSplitWithRecipe(op).empty())
     return {};
   recipe = findAttentionRecipe(op, target, problem, /*mayMark=*/false);
   if (recipe.empty())

@@ -17,6 +17,9 @@ namespace ringlet {
 
 /// Why an attention has no kernels for few queries; empty if it may.
 std::string whyNotSplitKV(attn::AttentionOp op);
+/// Why its kernels for few queries have no recipe, whatever the target; empty
+/// if they may.
+std::string whyNotSplitWithRecipe(attn::AttentionOp op);
 /// The query heads of a key head whose rows may share a tile: all, if each
 /// branch has either all of them or none and gives them one residue; else 1.
 int64_t getHeadsOfTile(attn::AttentionOp op);
@@ -30,7 +33,7 @@ struct SplitKVChoice {
 
 /// The choice for an attention that has its tilings, which are for `branches`.
 /// Tiles leave so many registers of a GPU's thread free. `mayHaveRecipe` is
-/// false where somebody asked for plain kernels.
+/// false where kernels are to be plain.
 SplitKVChoice chooseSplitKV(attn::AttentionOp op,
                             llvm::ArrayRef<attn::BranchAttr> branches,
                             const arch::Target &target, int64_t spareRegisters,

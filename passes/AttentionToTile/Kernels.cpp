@@ -273,11 +273,12 @@ SmallVector<Value> ringlet::selectSplit(HostPlan &plan, Attention &attention) {
     if (split.getFewestKeys() > 1)
       also(plan.sub(attention.getKeyRows(),
                     plan.constant(split.getFewestKeys() - 1)));
-    if (split.getFewestParts() > 1)
-      also(plan.sub(countFillingParts(plan, attention, split).ofAll,
-                    plan.constant(split.getFewestParts() - 1)));
-    selected.push_back(
-        plan.max(plan.min(is, plan.constant(1)), plan.constant(0)));
+    if (split.getFewestParts() > 1) {
+      FillingParts filling = countFillingParts(plan, attention, split);
+      also(plan.sub(filling.ofAll, plan.constant(split.getFewestParts() - 1)));
+    }
+    also(plan.constant(1));
+    selected.push_back(plan.max(is, plan.constant(0)));
     before = split.getQueries();
   }
   return selected;

@@ -204,7 +204,8 @@ static bool forceRecipe(ModuleOp module, const Recipe &recipe,
                                         redo, part);
     SmallVector<Attribute> tilings(op.getBranches().size(), tiling);
     op.setTilingsAttr(ArrayAttr::get(context, tilings));
-    if (!recipe.marksRows && hash / 40 % 2 && whyNotSplitKV(op).empty())
+    if (!recipe.marksRows && hash / 40 % 2 && whyNotSplitKV(op).empty() &&
+        whyNotSplitWithRecipe(op).empty())
       op.setSplitKvAttr(ArrayAttr::get(
           context, getSplit(op, recipe, queryRows, keyRows, hash / 80)));
     isAny = true;

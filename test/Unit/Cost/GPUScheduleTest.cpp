@@ -104,6 +104,45 @@ TEST(GPUSchedule, SharedMemoryIsThatOfTheChannels) {
 }
 
 // Q leaves registers first.
+// More queries than a low tile holds: a group of warps, two groups, and as many
+// for calls that would leave multiprocessors without work.
+TEST(GPUSchedule, TallerTilesForFewQueries) {
+  auto getLow = [](int64_t heads) {
+    KeySplit low =
+        chooseSplit(hopper, shape(128, 0), 2, 128, 0.4, heads, heads);
+    EXPECT_EQ(low.rows, 16);
+    return low;
+  };
+  KeySplit low = getLow(4);
+  std::vector<KeySplit> splits = chooseSplits(hopper, shape(128), low, 4);
+  ASSERT_EQ(splits.size(), 3u);
+  EXPECT_EQ(low.queries, 4);
+  EXPECT_EQ(splits[0].rows, 64);
+  EXPECT_EQ(splits[0].queries, 16);
+  EXPECT_EQ(splits[1].rows, 128);
+  EXPECT_EQ(splits[1].queries, 64);
+  EXPECT_EQ(splits[2].rows, 128);
+  EXPECT_EQ(splits[2].queries, 512);
+  EXPECT_EQ(splits[2].fewestParts, 2);
+  EXPECT_EQ(splits[2].fewestKeys, 2 * splits[2].part);
+  for (const KeySplit &split : splits) {
+    EXPECT_EQ(split.points, 1);
+    EXPECT_EQ(split.heads, 4);
+  }
+  // One head fills 64 rows with 64 queries.
+  low = getLow(1);
+  splits = chooseSplits(hopper, shape(128), low, 1);
+  ASSERT_EQ(splits.size(), 2u);
+  EXPECT_EQ(low.queries, 16);
+  EXPECT_EQ(splits[0].queries, 64);
+  EXPECT_EQ(splits[1].queries, 512);
+  // Threads that compute have no registers for rows of several heads so wide.
+  low = getLow(4);
+  EXPECT_TRUE(chooseSplits(hopper, shape(256), low, 4).empty());
+  low = getLow(1);
+  EXPECT_FALSE(chooseSplits(hopper, shape(256), low, 1).empty());
+}
+
 TEST(GPUSchedule, SpareRegisters) {
   GPUCore core = hopper;
   EXPECT_TRUE(estimateSchedule(core, shape(128), 128, 128).queryInRegisters);

@@ -265,4 +265,25 @@ TEST(GPUTiling, WideningPartsFillWhatRunsAtOnce) {
   EXPECT_LE(ofNarrow.cyclesPerKey, ofWide.cyclesPerKey);
 }
 
+TEST(GPUTiling, TallTilesReadKeysOnce) {
+  const GPUCore core{163 << 10, 164 << 10, 65536, 255, 2048, true, true};
+  BranchShape wide = shape(128, 0), narrow = wide;
+  narrow.storedBytes = 1;
+  KeySplit low = chooseSplit(core, wide, 2, 128, 0.4, 4, 4);
+  ASSERT_EQ(low.rows, 16);
+  std::optional<KeySplit> tall =
+      chooseTallSplit(core, wide, 2, 128, 0.4, 4, low);
+  ASSERT_TRUE(tall);
+  // Two low tiles are cheaper than a tall one.
+  EXPECT_EQ(low.queries, 8);
+  EXPECT_EQ(tall->rows, 64);
+  EXPECT_GT(tall->queries, 8);
+  EXPECT_LE(tall->queries, 64);
+  // Nothing is gained where those for many cost less, or keys are widened.
+  low = chooseSplit(core, wide, 2, 128, 0.4, 4, 4);
+  EXPECT_FALSE(chooseTallSplit(core, wide, 2, 128, 0.01, 4, low));
+  low = chooseSplit(core, narrow, 2, 128, 0.4, 4, 4);
+  EXPECT_FALSE(chooseTallSplit(core, narrow, 2, 128, 0.4, 4, low));
+}
+
 } // namespace
