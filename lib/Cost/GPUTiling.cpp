@@ -304,15 +304,25 @@ GPUTiling ringlet::cost::chooseTiling(const GPUCore &core,
   return best;
 }
 
+/// `branch` for tiles of few queries: of a short sequence all scores count.
+static BranchShape ofFewQueries(BranchShape branch) {
+  branch.causal = false;
+  branch.rowsOfSegment = 0;
+  return branch;
+}
+
+/// Cycles a key of `tiles` times so many rows, in tiles of `height`.
+static double getCyclesPerKey(int64_t tiles, int64_t rows, int64_t height,
+                              double ofScore) {
+  return static_cast<double>(tiles * roundUp(rows, height)) * ofScore;
+}
+
 KeySplit ringlet::cost::chooseSplit(const GPUCore &core,
                                     const BranchShape &branch,
                                     int64_t elementBytes, int64_t otherRows,
                                     double otherCycles, int64_t group,
                                     int64_t heads) {
-  // Of a short sequence all scores count.
-  BranchShape whole = branch;
-  whole.causal = false;
-  whole.rowsOfSegment = 0;
+  BranchShape whole = ofFewQueries(branch);
   KeySplit best = {};
   best.heads = heads;
   best.part = table.part;
@@ -321,17 +331,11 @@ KeySplit ringlet::cost::chooseSplit(const GPUCore &core,
   best.mergeColumns = table.mergeColumns;
   best.mergeStates = table.mergeStates;
   double bestOfScore = 0;
-  // Cycles a key of `tiles` times so many rows, in tiles of `height`.
-  auto getCycles = [](int64_t tiles, int64_t rows, int64_t height,
-                      double ofScore) {
-    return static_cast<double>(tiles * ceilDiv(rows, height) * height) *
-           ofScore;
-  };
   for (int64_t rows : {16, 32, 64})
     for (int64_t key : {16, 32, 64, 128}) {
       GPUTiling tiling = estimate(core, whole, elementBytes, rows, key);
       double cycles =
-          getCycles(group / heads, heads, rows, tiling.cyclesPerScore);
+          getCyclesPerKey(group / heads, heads, rows, tiling.cyclesPerScore);
       int64_t points = std::clamp(
           table.bytesOfPoints / tiling.sharedBytes, KeySplit().points,
           std::max(KeySplit().points,
@@ -357,12 +361,12 @@ KeySplit ringlet::cost::chooseSplit(const GPUCore &core,
                                         getStoredBytes(branch, elementBytes)) /
                     table.memoryBytes;
   auto ofFew = [&](int64_t queries) {
-    return std::max(ofMemory, getCycles(group / heads, queries * heads,
-                                        best.rows, bestOfScore));
+    return std::max(ofMemory, getCyclesPerKey(group / heads, queries * heads,
+                                              best.rows, bestOfScore));
   };
   auto ofMany = [&](int64_t queries) {
     return std::max(ofMemory,
-                    getCycles(group, queries, otherRows, otherCycles));
+                    getCyclesPerKey(group, queries, otherRows, otherCycles));
   };
   best.cyclesPerKey = ofFew(1);
   best.otherCyclesPerKey = ofMany(1);
@@ -377,9 +381,7 @@ KeySplit ringlet::cost::chooseSplit(const GPUCore &core,
 std::optional<KeySplit> ringlet::cost::chooseTallSplit(
     const GPUCore &core, const BranchShape &branch, int64_t elementBytes,
     int64_t otherRows, double otherCycles, int64_t group, KeySplit &low) {
-  BranchShape whole = branch;
-  whole.causal = false;
-  whole.rowsOfSegment = 0;
+  BranchShape whole = ofFewQueries(branch);
   bool isPlain = core.hasMma && elementBytes == 2 && !branch.storedBytes;
   int64_t most = table.lowTiles * low.rows / low.heads;
   if (!isPlain || low.rows >= table.tallRows || low.queries < most)
@@ -395,18 +397,14 @@ std::optional<KeySplit> ringlet::cost::chooseTallSplit(
   KeySplit tall = low;
   tall.rows = best->query;
   tall.key = best->key;
-  auto getCycles = [](int64_t tiles, int64_t rows, int64_t height,
-                      double ofScore) {
-    return double(tiles * roundUp(rows, height)) * ofScore;
-  };
   auto ofTall = [&](int64_t queries) {
-    return getCycles(group / low.heads, queries * low.heads, tall.rows,
-                     best->cyclesPerScore);
+    return getCyclesPerKey(group / low.heads, queries * low.heads, tall.rows,
+                           best->cyclesPerScore);
   };
   auto isCheaper = [&](int64_t queries) {
     return ofTall(queries) <=
            table.worthOfParts *
-               getCycles(group, queries, otherRows, otherCycles);
+               getCyclesPerKey(group, queries, otherRows, otherCycles);
   };
   tall.cyclesPerKey = ofTall(1);
   tall.queries = most;
